@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Sourced by the commands at the top of the repository. Brings what they need and builds what they run, once.
+# Sourced by the commands at the top of the repository. Installs what they need and builds what they run, once.
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 # shellcheck source=SCRIPTDIR/cache.sh
 . "$root/.build/cache.sh"
@@ -22,23 +22,23 @@ sources_hash() {
     "$root"/{api,webhook,extender,node-plugin,e2e}/src/main "$JAVA_HOME/release"
 }
 
-# Jars and their libraries; nothing is done when the sources are those of the last time.
+# Builds the jars and their libraries; does nothing if the sources have not changed.
 prepare_jars() {
   [ "$(cat "$root/target/jars.stamp" 2>/dev/null)" != "$(sources_hash)" ] || return 0
   step "building the jars"
-  # A library that is needed no more would else stay, and go into the image.
+  # Otherwise a library that is no longer needed would stay, and get into the image.
   rm -rf "$root"/{webhook,extender,node-plugin,e2e}/target/lib
   (cd "$root" && ./mvnw -q -B -T2 package -DskipTests -Dspotless.check.skip -Dcyclonedx.skip)
   jars_are_built
 }
 
-# jars_are_built: of the sources as they are, whoever has built them.
+# jars_are_built: records that the jars are built from the current sources, by this or another script.
 jars_are_built() {
   mkdir -p "$root/target"
   sources_hash >"$root/target/jars.stamp"
 }
 
-# make_image FOLDER: our image as a tar, as the engine saves it.
+# make_image FOLDER: saves Tranche's image as a tar file in the engine's format.
 make_image() {
   "$root/e2e/stand-in/build.sh" base >/dev/null
   "$root/deploy/image/build.sh" "$image_tag" >/dev/null
@@ -48,16 +48,16 @@ make_image() {
 make_fake_nvml() { make -s -C "$root/e2e/fakenvml" OUT="$1" CC="$CC"; }
 make_fake_mps() { make -s -C "$root/e2e/fakemps" OUT="$1" CC="$CC"; }
 
-# Everything that a cluster with Tranche on it is made of; its places stand in target/e2e.properties.
+# Builds everything for a cluster with Tranche, and writes the paths to target/e2e.properties.
 prepare_cluster() {
   "$root/.build/docker.sh"
   prepare_jars
   prepare_compiler
-  # What the caches of classes are trained with is part of the image, too.
+  # The image also depends on the programs that train its class caches.
   local image fake training=$root/e2e/src/main/java/dev/tranche/e2e
   image_tag=tranche/tranche:$(hash_of "$root/deploy/image" "$root"/{webhook,extender,node-plugin}/target/{*.jar,lib} "$JAVA_HOME/release" \
     "base ${BASE:-} ${ALLOW_FAILED_TRAINING:-}" "$root/e2e/fakenvml" "$training"/bench/{PluginTraining,PluginBench}.java "$training"/{gpu,kubelet,install/{Await,HttpGet}.java} \
-    "$root"/e2e/target/lib/asm-*.jar "$training"/bench/{training,webhook} "$training"/bench/plane/{Population,SimulatedNode,SimulatedNodes}.java)
+    "$root"/e2e/target/lib/asm-*.jar "$training"/bench/{training,webhook} "$training"/bench/plane/{ClusterObjects,SimulatedNode,SimulatedNodes}.java)
   image=$(cached image make_image "$image_tag")
   fake=$(cached fakenvml make_fake_nvml "$root/e2e/fakenvml")
   {
@@ -67,7 +67,7 @@ prepare_cluster() {
   } >"$root/target/e2e.properties"
 }
 
-# What the walkthroughs' readers type with.
+# The tools that readers of the walkthroughs use.
 prepare_tools() {
   local mps
   mps=$(cached fakemps make_fake_mps "$root/e2e/fakemps")
@@ -80,10 +80,10 @@ prepare_tools() {
   } >>"$root/target/e2e.properties"
 }
 
-# Quick to start, for programs that mostly wait for others.
+# For a quick start, since these programs mostly wait for others.
 java_flags=(-XX:TieredStopAtLevel=1)
 
-# run_java MAIN ARG...: a program of e2e.
+# run_java MAIN ARG...: runs a program of e2e.
 run_java() {
   # shellcheck source=SCRIPTDIR/testcontainers.sh
   . "$root/.build/testcontainers.sh"

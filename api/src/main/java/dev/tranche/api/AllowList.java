@@ -6,11 +6,11 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A list of names that a pod allows or, with a leading {@code !}, denies. Compared without case,
- * and with blanks as dashes, since GPU Feature Discovery writes {@code Tesla-T4} for NVML's {@code
- * Tesla T4}.
+ * A list of names that a pod allows or, with a leading {@code !}, denies. Names are compared
+ * without case and with spaces as dashes, since GPU Feature Discovery writes {@code Tesla-T4} for
+ * NVML's {@code Tesla T4}.
  *
- * @param allowed none: all that are not denied
+ * @param allowed if empty, all names that are not denied
  */
 public record AllowList(Set<String> allowed, Set<String> denied) {
   public static final AllowList ANY = new AllowList(Set.of(), Set.of());
@@ -25,9 +25,9 @@ public record AllowList(Set<String> allowed, Set<String> denied) {
     for (String entry : list.split(",", -1)) {
       String name = entry.strip();
       if (name.startsWith("!")) {
-        denied.add(plain(name.substring(1)));
+        denied.add(normalize(name.substring(1)));
       } else if (!name.isEmpty()) {
-        allowed.add(plain(name));
+        allowed.add(normalize(name));
       }
     }
     return new AllowList(allowed, denied);
@@ -37,12 +37,12 @@ public record AllowList(Set<String> allowed, Set<String> denied) {
     if (allowed.isEmpty() && denied.isEmpty()) {
       return true;
     }
-    String plain = plain(name);
-    return !denied.contains(plain) && (allowed.isEmpty() || allowed.contains(plain));
+    String normalized = normalize(name);
+    return !denied.contains(normalized) && (allowed.isEmpty() || allowed.contains(normalized));
   }
 
-  /** As names are compared. */
-  public static String plain(String name) {
+  /** Returns a name in the form in which names are compared. */
+  public static String normalize(String name) {
     return name.strip().replace(' ', '-').toLowerCase(Locale.ROOT);
   }
 }

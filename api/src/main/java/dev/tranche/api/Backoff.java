@@ -3,8 +3,8 @@ package dev.tranche.api;
 import java.util.concurrent.ThreadLocalRandom;
 
 /**
- * How long to wait before the next attempt, in milliseconds: twice as long after each failure, up
- * to a maximum. Confined to one thread.
+ * Exponential backoff in milliseconds: the delay doubles after each failure, up to a maximum.
+ * Confined to one thread.
  */
 public final class Backoff {
   private final long msMin;
@@ -17,20 +17,23 @@ public final class Backoff {
     this.nextMs = msMin;
   }
 
-  /** After a failure. */
+  /** Returns the delay after a failure. */
   public long next() {
     long ms = nextMs;
     nextMs = Math.min(2 * nextMs, msMax);
     return ms;
   }
 
-  /** After a failure, at random between a half of it and the whole: many shall not come at once. */
+  /**
+   * Returns a random delay after a failure, between half of the backoff and all of it, so that many
+   * clients do not retry at once.
+   */
   public long nextWithJitter() {
     long ms = next();
     return ms / 2 + ThreadLocalRandom.current().nextLong(ms / 2 + 1);
   }
 
-  /** After a success. */
+  /** Resets the delay after a success. */
   public void reset() {
     nextMs = msMin;
   }

@@ -7,54 +7,54 @@ import dev.tranche.api.node.NodeDirective;
 import dev.tranche.api.node.NodeReport;
 
 /**
- * What a stream says of a state: all of it, or the readings alone where nothing else has changed
- * since the stream's last whole report. A node of 800 held replicas names each of them in a whole
- * report, and an extender that hears thousands of nodes keeps the last message of each. One per
- * stream; not for several threads.
+ * Chooses what a stream sends of a node's state: a whole report, or only the readings if nothing
+ * else has changed since the last whole report. A whole report names each held replica of a node,
+ * of which there may be 800. An extender with streams from thousands of nodes keeps the last
+ * message of each. One instance per stream; not thread-safe.
  */
 public final class BriefReports {
   /**
-   * So often a report is whole whatever happens: every third of those that bring no news. What an
-   * extender could not do with one, such as writing an event, it tries again with the next.
+   * Maximum time between whole reports: every third report without other changes is whole. What an
+   * extender could not do with one, such as writing an Event, it retries with the next.
    */
   public static final long WHOLE_EVERY_MS = 14_000;
 
-  private NodeReport told = NodeReport.getDefaultInstance();
-  private long toldAtMs;
-  private boolean taken;
+  private NodeReport lastWhole = NodeReport.getDefaultInstance();
+  private long lastWholeAtMs;
+  private boolean accepted;
 
-  /** The other side may say that it takes them. */
-  public void directed(NodeDirective directive) {
-    taken |= directive.getTakesBriefReports();
+  /** Notes whether the extender accepts brief reports. */
+  public void onDirective(NodeDirective directive) {
+    accepted |= directive.getTakesBriefReports();
   }
 
   /**
    * @param whole with its sequence, times and applied directive
    */
   public NodeReport of(NodeReport whole) {
-    if (!taken || whole.getGpusCount() == 0) {
-      told = NodeReport.getDefaultInstance();
+    if (!accepted || whole.getGpusCount() == 0) {
+      lastWhole = NodeReport.getDefaultInstance();
       return whole;
     }
-    NodeReport lasting = lasting(whole);
-    long ageMs = whole.getSentAtMs() - toldAtMs;
+    NodeReport stable = withoutVolatileFields(whole);
+    long ageMs = whole.getSentAtMs() - lastWholeAtMs;
     // The clock may have been set back.
-    if (ageMs >= 0 && ageMs < WHOLE_EVERY_MS && lasting.equals(told)) {
+    if (ageMs >= 0 && ageMs < WHOLE_EVERY_MS && stable.equals(lastWhole)) {
       return brief(whole);
     }
-    told = lasting;
-    toldAtMs = whole.getSentAtMs();
+    lastWhole = stable;
+    lastWholeAtMs = whole.getSentAtMs();
     return whole;
   }
 
-  /** Without what differs between any two reports. */
-  private static NodeReport lasting(NodeReport whole) {
-    NodeReport.Builder lasting =
+  /** Returns the report without the fields that differ between any two reports. */
+  private static NodeReport withoutVolatileFields(NodeReport whole) {
+    NodeReport.Builder stable =
         whole.toBuilder().clearSequence().clearSentAtMs().clearAppliedDirective();
-    lasting.clearHoldingsAgeMs();
-    lasting.getGpusBuilderList().forEach(gpu -> gpu.clearLoad().clearPodUses());
-    lasting.getAssignmentsBuilderList().forEach(Assignment.Builder::clearExpiresInMs);
-    return lasting.build();
+    stable.clearHoldingsAgeMs();
+    stable.getGpusBuilderList().forEach(gpu -> gpu.clearLoad().clearPodUses());
+    stable.getAssignmentsBuilderList().forEach(Assignment.Builder::clearExpiresInMs);
+    return stable.build();
   }
 
   private static NodeReport brief(NodeReport whole) {

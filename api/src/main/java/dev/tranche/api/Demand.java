@@ -7,14 +7,14 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * What a pod asks of one node's GPUs: for each container that asks, its share on each of the GPUs
- * that it is to get, in replicas. Evaluated as the kubelet does: ordinary init containers run one
- * after the other and hand their replicas on, sidecars and app containers hold theirs together.
+ * A pod's request for GPUs of one node: for each requesting container, the replicas on each of its
+ * GPUs. Evaluated as the kubelet does: ordinary init containers run one after the other and pass
+ * their replicas on, whereas sidecars and app containers hold theirs together.
  *
  * @param resource the extended resource, {@code nvidia.com/gpu}
- * @param replicasPerGpu R that the shares were cut with
- * @param containers those that ask, in the order of the kubelet's admission: init containers and
- *     sidecars as the spec lists them, then app containers
+ * @param replicasPerGpu R, by which the shares were computed
+ * @param containers the containers that request GPUs, in the order of the kubelet's admission: init
+ *     containers and sidecars as the spec lists them, then app containers
  */
 public record Demand(String resource, int replicasPerGpu, List<Container> containers) {
   public Demand {
@@ -33,12 +33,12 @@ public record Demand(String resource, int replicasPerGpu, List<Container> contai
   public record Request(String container, Kind kind, int replicas) {}
 
   /**
-   * @param shares replicas per GPU, largest first; each of a container's shares is on a GPU of its
-   *     own
-   * @param splittable asked for as plain {@code nvidia.com/gpu: N}: where no GPU has room for the
-   *     share whole, it may lie on several
+   * @param shares replicas per GPU, largest first; each of a container's shares is on a different
+   *     GPU
+   * @param mayUseSeveralGpus whether it was requested as plain {@code nvidia.com/gpu: N}: if no GPU
+   *     has enough free replicas for the whole share, it may be on several
    */
-  public record Container(String name, Kind kind, List<Integer> shares, boolean splittable) {
+  public record Container(String name, Kind kind, List<Integer> shares, boolean mayUseSeveralGpus) {
     public Container {
       shares = List.copyOf(shares);
     }
@@ -76,8 +76,8 @@ public record Demand(String resource, int replicasPerGpu, List<Container> contai
   }
 
   /**
-   * The container that an unnamed fraction speaks of: the one named, as the webhook sees to, else
-   * the first app container.
+   * Returns the container that an unnamed fraction applies to: the one that {@link
+   * Names#GPU_CONTAINER} names, as the webhook ensures, or else the first app container.
    */
   public static Optional<String> fractionTarget(
       List<Request> requests, Map<String, String> annotations) {
@@ -88,13 +88,16 @@ public record Demand(String resource, int replicasPerGpu, List<Container> contai
     return requests.stream().filter(r -> r.kind() == Kind.APP).map(Request::container).findFirst();
   }
 
-  /** What a container asked for by number, by the webhook's stamp; 0: nothing. */
+  /**
+   * Returns the whole GPUs that a container requested by number, from the webhook's annotation; 0
+   * if it requested none.
+   */
   public static int wholeGpus(String container, Map<String, String> annotations) {
-    String stamp = annotations.get(Names.GPUS_REQUESTED);
-    if (stamp == null) {
+    String annotation = annotations.get(Names.GPUS_REQUESTED);
+    if (annotation == null) {
       return 0;
     }
-    for (String entry : stamp.split(",", -1)) {
+    for (String entry : annotation.split(",", -1)) {
       int equals = entry.indexOf('=');
       if (equals > 0 && entry.substring(0, equals).equals(container)) {
         String number = entry.substring(equals + 1);
@@ -139,9 +142,9 @@ public record Demand(String resource, int replicasPerGpu, List<Container> contai
   }
 
   /**
-   * Whether all containers must lie on one GPU. App containers take over ordinary init containers'
-   * replicas without a call to the plugin (kubelet, devicemanager/manager.go). A second GPU could
-   * therefore not be steered.
+   * Whether all containers must be on one GPU. App containers take over ordinary init containers'
+   * replicas without a call to the plugin (kubelet, devicemanager/manager.go). The plugin could
+   * therefore not choose a second GPU.
    */
   public boolean onOneGpu() {
     return containers.stream().anyMatch(c -> c.kind() == Kind.INIT);

@@ -46,7 +46,7 @@ public record Fraction(long numerator, long denominator) {
     }
   }
 
-  /** What became of a text. */
+  /** The result of parsing a text. */
   public sealed interface Parsed {
     record Valid(Fraction fraction) implements Parsed {}
 
@@ -104,13 +104,13 @@ public record Fraction(long numerator, long denominator) {
     return new Parsed.Malformed("\"" + shown + "\" " + wrong + "; " + ALLOWED);
   }
 
-  /** A whole number of GPUs, one included. */
+  /** Whether it is a whole number of GPUs, one included. */
   public boolean whole() {
     return denominator == 1;
   }
 
   /**
-   * Replicas that hold this share: ⌈f·R⌉.
+   * Returns the replicas for this share: ⌈f·R⌉.
    *
    * @param replicasPerGpu R, at least 1
    */
@@ -120,10 +120,10 @@ public record Fraction(long numerator, long denominator) {
   }
 
   /**
-   * Replicas that hold so much of a GPU's memory: ⌈m / (usable / R)⌉.
+   * Returns the replicas for an amount of a GPU's memory: ⌈m / (usable / R)⌉.
    *
-   * @param memoryBytes at least 1
-   * @param usableBytes of one GPU, at least 1; the memory must not be more
+   * @param memoryBytes at least 1, at most {@code usableBytes}
+   * @param usableBytes usable memory of one GPU
    * @param replicasPerGpu R, at least 1
    */
   public static int replicasOfMemory(long memoryBytes, long usableBytes, int replicasPerGpu) {
@@ -138,7 +138,7 @@ public record Fraction(long numerator, long denominator) {
     return whole[0].intValueExact() + whole[1].signum();
   }
 
-  /** Whether that many replicas are this share and no more. */
+  /** Whether this share is a whole number of replicas, without rounding up. */
   public boolean exactIn(int replicasPerGpu) {
     return Math.multiplyExact(numerator, replicasPerGpu) % denominator == 0;
   }

@@ -25,7 +25,10 @@ public final class JsonLogFormatter extends Formatter {
     return line.append("\"}\n").toString();
   }
 
-  /** Line breaks and other control characters are escaped already, as the text format does. */
+  /**
+   * Escapes quotes and backslashes for JSON. {@link Printable} escapes line breaks and other
+   * control characters, as in the text format.
+   */
   private static String quoted(String text, int charsMax) {
     return Printable.of(text, charsMax).replace("\\", "\\\\").replace("\"", "\\\"");
   }

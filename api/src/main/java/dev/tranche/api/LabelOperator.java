@@ -3,24 +3,25 @@ package dev.tranche.api;
 import java.util.Collection;
 import org.jspecify.annotations.Nullable;
 
-/** What the operators of label selectors and node affinity say of a label, as Kubernetes does. */
+/** Evaluates the operators of label selectors and node affinity as Kubernetes does. */
 public final class LabelOperator {
-  /** Neither above nor below any bound. */
+  /** Stands for a value that is not a number. It is neither above nor below any bound. */
   public static final long NO_NUMBER = Long.MIN_VALUE;
 
-  /** No label counts to more, and these fit into a long. */
+  /** No label needs more digits, and a number of this length fits into a long. */
   private static final int DIGITS_MAX = 18;
 
   private LabelOperator() {}
 
   /**
-   * Makes no object: thousands of nodes are held against hundreds of requirements.
+   * Whether a label satisfies a requirement. Allocates no object, since thousands of nodes are
+   * checked against hundreds of requirements.
    *
-   * @param values of In and NotIn
-   * @param bound of Gt and Lt, see {@link #number}
-   * @param value of the label; null: there is no such label
+   * @param values the values for In and NotIn
+   * @param bound the bound for Gt and Lt, see {@link #number}
+   * @param value the label's value; null if there is no such label
    */
-  public static boolean holds(
+  public static boolean matches(
       String operator, Collection<String> values, long bound, @Nullable String value) {
     return switch (operator) {
       case "In" -> value != null && values.contains(value);

@@ -8,10 +8,9 @@ import java.util.Map;
 import java.util.logging.LogManager;
 
 /**
- * What the log of every part is like, by two variables of the environment: {@code LOG_LEVEL}
- * (error, warn, info, debug or trace; of our own classes) and {@code LOG_FORMAT} (text or json).
- * Named to the JVM as {@code java.util.logging.config.class}, so that it holds from the first line
- * on.
+ * Configures the log of every process by two environment variables: {@code LOG_LEVEL} (error, warn,
+ * info, debug or trace; for our own classes) and {@code LOG_FORMAT} (text or json). The JVM loads
+ * it through {@code java.util.logging.config.class}, so that it applies from the first line on.
  */
 public final class LogConfig {
   private static final Map<String, String> LEVELS =
@@ -27,11 +26,14 @@ public final class LogConfig {
         .readConfiguration(new ByteArrayInputStream(text.getBytes(StandardCharsets.UTF_8)));
   }
 
-  /** As java.util.logging reads it. An unknown value is told on standard error. */
+  /**
+   * Returns the configuration as java.util.logging reads it. Reports an unknown value on standard
+   * error.
+   */
   static String properties(Map<String, String> environment) {
     String level = chosen("LOG_LEVEL", environment, LEVELS, "info");
     String formatter = chosen("LOG_FORMAT", environment, FORMATS, "text");
-    // Libraries tell every packet at the lower levels, so they stay at info.
+    // Libraries log every packet at the lower levels, so they stay at info.
     String libraries = level.equals("SEVERE") || level.equals("WARNING") ? level : "INFO";
     return """
         handlers=java.util.logging.ConsoleHandler
@@ -46,13 +48,19 @@ public final class LogConfig {
   }
 
   private static String chosen(
-      String variable, Map<String, String> environment, Map<String, String> known, String usual) {
-    String asked = environment.getOrDefault(variable, "").strip().toLowerCase(Locale.ROOT);
-    if (!asked.isEmpty() && !known.containsKey(asked)) {
+      String variable,
+      Map<String, String> environment,
+      Map<String, String> known,
+      String defaultValue) {
+    String value = environment.getOrDefault(variable, "").strip().toLowerCase(Locale.ROOT);
+    if (!value.isEmpty() && !known.containsKey(value)) {
       System.err.printf(
           "%s is \"%s\", which is none of %s; %s is used%n",
-          variable, Printable.value(asked), known.keySet().stream().sorted().toList(), usual);
+          variable,
+          Printable.value(value),
+          known.keySet().stream().sorted().toList(),
+          defaultValue);
     }
-    return known.getOrDefault(asked, known.getOrDefault(usual, usual));
+    return known.getOrDefault(value, known.getOrDefault(defaultValue, defaultValue));
   }
 }

@@ -8,11 +8,12 @@ import java.util.logging.LogRecord;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One line for each record, whatever text of others is in it; a stack trace follows in lines that
- * begin with a tab. All parts log by it, so no caller has to remember to escape.
+ * Formats each record as one line, whatever foreign text it contains. A stack trace follows in
+ * lines that begin with a tab. All processes log through it, so no caller has to remember to
+ * escape.
  */
 public final class LogFormatter extends Formatter {
-  /** Our longest line tells a whole configuration. */
+  /** Enough for our longest line, which shows a whole configuration. */
   static final int MESSAGE_CHARS_MAX = 8_192;
 
   private static final int CAUSES_MAX = 8;
@@ -36,7 +37,7 @@ public final class LogFormatter extends Formatter {
     return line.toString();
   }
 
-  /** As other programs of a cluster call them. */
+  /** Returns the level's name as other programs of a cluster write it. */
   static String level(Level level) {
     int value = level.intValue();
     if (value >= Level.SEVERE.intValue()) {

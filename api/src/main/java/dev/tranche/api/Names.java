@@ -1,7 +1,8 @@
 package dev.tranche.api;
 
 /**
- * The words that users write and that the parts of Tranche say to each other through Kubernetes.
+ * The names of annotations, labels, taints and resources that users write, or that the parts of
+ * Tranche share through Kubernetes.
  */
 public final class Names {
   /** Share of one GPU, {@code 0 < f <= 1}, or a whole number of GPUs; see {@link Fraction}. */
@@ -16,12 +17,12 @@ public final class Names {
   /** Prefix of the memory of one named container: {@code tranche.dev/gpu-memory.trainer}. */
   public static final String GPU_MEMORY_OF = GPU_MEMORY + ".";
 
-  /** That share on each of so many different GPUs. */
+  /** The number of different GPUs on each of which the share is requested. */
   public static final String GPU_COUNT = "tranche.dev/gpu-count";
 
   /**
-   * Which container {@link #GPU_FRACTION} speaks of. Where the user names none, the webhook writes
-   * its choice.
+   * The container that {@link #GPU_FRACTION} or {@link #GPU_MEMORY} applies to. If the user names
+   * none, the webhook writes its choice.
    */
   public static final String GPU_CONTAINER = "tranche.dev/gpu-container";
 
@@ -34,15 +35,15 @@ public final class Names {
   /** Comma-separated GPU uuids; a leading {@code !} denies. */
   public static final String GPU_UUID = "tranche.dev/gpu-uuid";
 
-  /** Stamp of the webhook: the R that the pod's replica count was computed with. */
+  /** Written by the webhook: the R that the pod's replica count was computed with. */
   public static final String REPLICAS_PER_GPU = "tranche.dev/replicas-per-gpu";
 
-  /** Stamp of the webhook: what was granted, where the request was rounded up. */
+  /** Written by the webhook: the share that was granted, if the request was rounded up. */
   public static final String GRANTED_FRACTION = "tranche.dev/granted-fraction";
 
   /**
-   * Stamp of the webhook: the whole GPUs that containers asked for as plain {@code nvidia.com/gpu:
-   * N}, as {@code container=N}, comma-separated.
+   * Written by the webhook: the whole GPUs that containers requested as plain {@code
+   * nvidia.com/gpu: N}, as {@code container=N}, comma-separated.
    */
   public static final String GPUS_REQUESTED = "tranche.dev/gpus-requested";
 
@@ -52,8 +53,11 @@ public final class Names {
    */
   public static final String GPU = "tranche.dev/gpu";
 
-  /** On a node, written by the extender's leader: room has grown, rejected pods may try again. */
-  public static final String ROOM = "tranche.dev/room";
+  /**
+   * On a node, written by the extender's leader: a time. Each change makes kube-scheduler retry
+   * rejected pods, for instance after GPU replicas were freed.
+   */
+  public static final String RETRY_TIME = "tranche.dev/room";
 
   /**
    * On a node, written by the extender: which of its labels are the extender's, as {@code
@@ -76,7 +80,9 @@ public final class Names {
   /** Node label, ours: memory of one GPU in MiB that programs can have, so without the driver's. */
   public static final String LABEL_MEMORY_USABLE = "tranche.dev/gpu-memory-usable-mib";
 
-  /** Node label, ours: GPUs of all models, where Feature Discovery counts one model's. */
+  /**
+   * Node label, ours: number of GPUs of all models. GPU Feature Discovery counts only one model.
+   */
   public static final String LABEL_GPUS = "tranche.dev/gpus";
 
   /** Node label, GPU Feature Discovery's: {@code Tesla-T4}, or {@code Tesla-T4-SHARED}. */
@@ -89,14 +95,14 @@ public final class Names {
   public static final String LABEL_CONFIG = "nvidia.com/device-plugin.config";
 
   /**
-   * Key of the taint that an autoscaler's nodes start with; the extender lifts it when the node's
+   * Key of the taint that an autoscaler's nodes start with. The extender removes it when the node's
    * plugin serves.
    */
   public static final String STARTUP_TAINT = "tranche.dev/plugin-not-ready";
 
   /**
-   * The same, by the prefix that Cluster Autoscaler knows startup taints by where nobody can give
-   * it flags.
+   * The same taint, for clusters in which nobody can set Cluster Autoscaler's flags. It recognizes
+   * startup taints by this prefix.
    */
   public static final String STARTUP_TAINT_CLUSTER_AUTOSCALER =
       "startup-taint.cluster-autoscaler.kubernetes.io/tranche-plugin-not-ready";

@@ -1,9 +1,10 @@
 package dev.tranche.api;
 
 /**
- * Makes text from outside fit for logs, events, errors and pages. The text is cut, and loses
- * characters that end a line, move the cursor or change the direction of writing. A name may hold
- * them, since webhooks see objects before they are validated, and nodes report what they like.
+ * Makes text from outside fit for logs, Events, errors and pages. Truncates the text, and escapes
+ * characters that end a line, move the cursor or change the direction of writing. A name may
+ * contain them, since webhooks see objects before they are validated, and nodes report what they
+ * like.
  */
 public final class Printable {
   /** Enough to recognize a value. */
@@ -35,9 +36,9 @@ public final class Printable {
   }
 
   /**
-   * Looks at no more of the text than is shown.
+   * Reads no more of the text than is shown.
    *
-   * @param charsMax of the result, the "…" of one that was cut aside
+   * @param charsMax maximum length of the result, without the "…" of a truncated text
    */
   public static String of(String text, int charsMax) {
     int plain = 0;
@@ -97,7 +98,7 @@ public final class Printable {
     };
   }
 
-  /** A pair of surrogates that was cut in two is no character. */
+  /** Removes the first half of a surrogate pair that was cut in two. */
   private static StringBuilder withoutHalf(StringBuilder shown) {
     int last = shown.length() - 1;
     if (last >= 0 && Character.isHighSurrogate(shown.charAt(last))) {

@@ -29,7 +29,7 @@ public final class Quantity {
 
   private Quantity() {}
 
-  /** Empty where the text is no quantity. */
+  /** Parses a quantity; empty if the text is not one. */
   public static Optional<BigDecimal> number(String text) {
     Matcher form = FORM.matcher(text.strip());
     if (!form.matches()) {
@@ -46,7 +46,7 @@ public final class Quantity {
         : Optional.of(number.multiply(binary));
   }
 
-  /** The value rounded up, or nothing where the text is no quantity from 0 to 2^63-1. */
+  /** Parses a quantity and rounds it up; empty if the text is not a quantity from 0 to 2^63-1. */
   public static OptionalLong parse(String text) {
     return number(text)
         .filter(number -> number.signum() >= 0)

@@ -44,7 +44,7 @@ public record ReplicaId(String uuid, int ordinal) {
     return new ReplicaId(id.substring(0, at), Integer.parseInt(ordinal));
   }
 
-  /** The uuid in an id of either form, however malformed the rest of it. */
+  /** Returns the uuid in an id of either form, even if the rest is malformed. */
   public static String uuidOf(String id) {
     int at = id.indexOf(SEPARATOR);
     return at < 0 ? id : id.substring(0, at);

@@ -5,7 +5,7 @@ import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.HexFormat;
 
-/** Digests, such as what a token is remembered by, so that no token lies in memory. */
+/** Digests, for example of tokens, so that no token itself is kept in memory. */
 public final class Sha256 {
   private Sha256() {}
 
@@ -13,7 +13,7 @@ public final class Sha256 {
     return hex(text.getBytes(StandardCharsets.UTF_8));
   }
 
-  /** 64 digits. */
+  /** Returns 64 hexadecimal digits. */
   public static String hex(byte[] content) {
     try {
       return HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(content));

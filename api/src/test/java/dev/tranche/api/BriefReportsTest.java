@@ -45,14 +45,14 @@ final class BriefReportsTest {
   void reportsAreWhole_untilBriefOnesAreTaken() {
     assertThat(brief(reports.of(at(0, 1).build()))).isFalse();
     assertThat(brief(reports.of(at(1, 2).build()))).isFalse();
-    reports.directed(TAKES);
+    reports.onDirective(TAKES);
     assertThat(brief(reports.of(at(2, 3).build()))).isFalse();
     assertThat(brief(reports.of(at(3, 4).build()))).isTrue();
   }
 
   @Test
   void briefReport_bringsWhatIsMeasuredInTheOrderOfTheGpus() {
-    reports.directed(TAKES);
+    reports.onDirective(TAKES);
     reports.of(at(0, 1).build());
     NodeReport whole = at(1, 70).build();
     NodeReport sent = reports.of(whole);
@@ -72,7 +72,7 @@ final class BriefReportsTest {
 
   @Test
   void whateverElseChanges_isToldInAWholeReport() {
-    reports.directed(TAKES);
+    reports.onDirective(TAKES);
     reports.of(at(0, 1).build());
     var held = at(1, 1).addHoldings(Holding.newBuilder().addDeviceIds("GPU-0::1"));
     assertThat(reports.of(held.build())).isEqualTo(held.build());
@@ -84,7 +84,7 @@ final class BriefReportsTest {
 
   @Test
   void nowAndThen_andWhenTheClockWasSetBack_aReportIsWhole() {
-    reports.directed(TAKES);
+    reports.onDirective(TAKES);
     reports.of(at(0, 1).build());
     assertThat(brief(reports.of(at(BriefReports.WHOLE_EVERY_MS - 1, 1).build()))).isTrue();
     assertThat(brief(reports.of(at(BriefReports.WHOLE_EVERY_MS, 1).build()))).isFalse();
@@ -93,7 +93,7 @@ final class BriefReportsTest {
 
   @Test
   void nodeWithoutGpus_saysSoEachTime() {
-    reports.directed(TAKES);
+    reports.onDirective(TAKES);
     NodeReport none = NodeReport.newBuilder().setNode("node-1").build();
     assertThat(reports.of(none)).isEqualTo(none);
     assertThat(reports.of(none)).isEqualTo(none);
@@ -101,7 +101,7 @@ final class BriefReportsTest {
 
   @Test
   void gpusThatAreBack_areToldWhole() {
-    reports.directed(TAKES);
+    reports.onDirective(TAKES);
     reports.of(at(0, 1).build());
     reports.of(at(1, 1).clearGpus().build());
     assertThat(brief(reports.of(at(2, 1).build()))).isFalse();

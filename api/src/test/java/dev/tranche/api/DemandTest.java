@@ -13,7 +13,7 @@ class DemandTest {
   void plainRequest_upToR_isOneShareThatMayBeSplit() {
     Demand demand = demand(Map.of(), app("main", 3));
     assertThat(demand.containers().getFirst().shares()).containsExactly(3);
-    assertThat(demand.containers().getFirst().splittable()).isTrue();
+    assertThat(demand.containers().getFirst().mayUseSeveralGpus()).isTrue();
   }
 
   @Test
@@ -26,7 +26,7 @@ class DemandTest {
   void fraction_isOneShareThatStaysWhole() {
     Demand demand = demand(Map.of(Names.GPU_FRACTION, "0.3"), app("main", 3));
     assertThat(demand.containers().getFirst().shares()).containsExactly(3);
-    assertThat(demand.containers().getFirst().splittable()).isFalse();
+    assertThat(demand.containers().getFirst().mayUseSeveralGpus()).isFalse();
   }
 
   @Test
@@ -51,7 +51,7 @@ class DemandTest {
     var annotations = Map.of("tranche.dev/gpu-fraction.b", "0.2", Names.GPU_FRACTION, "0.3");
     Demand demand = demand(annotations, app("a", 3), app("b", 2), app("c", 1));
     assertThat(demand.containers())
-        .extracting(Demand.Container::splittable)
+        .extracting(Demand.Container::mayUseSeveralGpus)
         .containsExactly(false, false, true);
   }
 
@@ -60,7 +60,7 @@ class DemandTest {
     var annotations = Map.of("tranche.dev/gpu-memory.b", "4Gi", Names.GPU_MEMORY, "2Gi");
     Demand demand = demand(annotations, app("a", 3), app("b", 2), app("c", 1));
     assertThat(demand.containers())
-        .extracting(Demand.Container::splittable)
+        .extracting(Demand.Container::mayUseSeveralGpus)
         .containsExactly(false, false, true);
   }
 
@@ -79,7 +79,7 @@ class DemandTest {
         .extracting(Demand.Container::shares)
         .containsExactly(List.of(10, 10), List.of(10), List.of(1, 1, 1, 1), List.of(1));
     assertThat(demand.containers())
-        .extracting(Demand.Container::splittable)
+        .extracting(Demand.Container::mayUseSeveralGpus)
         .containsExactly(false, false, false, true);
   }
 

@@ -1,4 +1,4 @@
-/** See the module's description. */
+/** Scenario tests, the demo and the benchmarks, on a real cluster with simulated GPUs. */
 @NullMarked
 package dev.tranche.e2e;
 

@@ -20,8 +20,8 @@ class HelpIT {
   void help_isShort(String command) throws Exception {
     Shell.Result help = run(command + " --help");
     assertThat(help.status()).isZero();
-    assertThat(help.said()).startsWith("./" + command).contains("./" + command + " --help");
-    assertThat(help.said().lines()).hasSizeLessThan(30).allMatch(line -> line.length() <= 120);
+    assertThat(help.output()).startsWith("./" + command).contains("./" + command + " --help");
+    assertThat(help.output().lines()).hasSizeLessThan(30).allMatch(line -> line.length() <= 120);
   }
 
   @ParameterizedTest
@@ -30,13 +30,13 @@ class HelpIT {
   void unknownWords_areRefusedInASentence(String words) throws Exception {
     Shell.Result refusal = run(words);
     assertThat(refusal.status()).isEqualTo(2);
-    assertThat(refusal.said().lines()).hasSize(1);
-    assertThat(refusal.said()).contains("--help shows what there is");
+    assertThat(refusal.output().lines()).hasSize(1);
+    assertThat(refusal.output()).contains("--help shows what there is");
   }
 
   @Test
   void demo_saysWhichWordsItsLoadTakes() throws Exception {
-    assertThat(run("demo load node-t4").said()).contains("NODE GPU PERCENT");
-    assertThat(run("demo watch closely").said()).contains("\"closely\"");
+    assertThat(run("demo load node-t4").output()).contains("NODE GPU PERCENT");
+    assertThat(run("demo watch closely").output()).contains("\"closely\"");
   }
 }

@@ -18,9 +18,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The ports that need a certificate: the streams', and the verbs' where kube-scheduler comes from
- * elsewhere. The first certificate opens them; later ones renew it. One after the other, and an
- * open that fails is tried again until there is a newer certificate.
+ * The ports that need a certificate: the node streams' port, and the verbs' port if kube-scheduler
+ * connects from another pod. The first certificate opens them; later ones replace it. Certificates
+ * are applied one after the other. A failed open is retried until there is a newer certificate.
  */
 final class CertifiedPorts implements AutoCloseable {
   private static final long OPEN_AGAIN_MS = 500;
@@ -36,11 +36,11 @@ final class CertifiedPorts implements AutoCloseable {
   private final TlsSecret secret;
   private volatile @Nullable StreamServer stream;
   private volatile TlsSecret.@Nullable Material newest;
-  private Future<Void> uses = Future.succeededFuture();
+  private Future<Void> applying = Future.succeededFuture();
 
   /**
-   * @param streams makes the server of the nodes' streams, with its certificate
-   * @param others hear of each certificate that is in use
+   * @param streams creates the server of the node streams with its certificate
+   * @param others receives each certificate that is in use
    */
   CertifiedPorts(
       ExtenderConfig config,
@@ -56,7 +56,7 @@ final class CertifiedPorts implements AutoCloseable {
     this.streams = streams;
     this.others = others;
     this.metrics = metrics;
-    this.secret = new TlsSecret(client, config.namespace(), secretName(), this::certified);
+    this.secret = new TlsSecret(client, config.namespace(), secretName(), this::onCertificate);
   }
 
   private String secretName() {
@@ -67,7 +67,7 @@ final class CertifiedPorts implements AutoCloseable {
     secret.start();
   }
 
-  /** A sentence until the ports are open. */
+  /** Returns a sentence until the ports are open. */
   Optional<String> missing() {
     return stream == null
         ? Optional.of(
@@ -82,13 +82,13 @@ final class CertifiedPorts implements AutoCloseable {
     return open == null ? -1 : open.port();
   }
 
-  private synchronized void certified(TlsSecret.Material material) {
+  private synchronized void onCertificate(TlsSecret.Material material) {
     newest = material;
-    uses = uses.transform(before -> use(material, OPEN_AGAIN_MS));
+    applying = applying.transform(before -> apply(material, OPEN_AGAIN_MS));
   }
 
-  /** Never fails. */
-  private Future<Void> use(TlsSecret.Material material, long againMs) {
+  /** Applies a certificate. The future never fails. */
+  private Future<Void> apply(TlsSecret.Material material, long againMs) {
     if (!material.equals(newest)) {
       return Future.succeededFuture();
     }
@@ -97,7 +97,7 @@ final class CertifiedPorts implements AutoCloseable {
         .onSuccess(
             done -> {
               LOG.info("using the certificate of Secret {}", secretName());
-              others.accept(material.served());
+              others.accept(material.certificate());
             })
         .onFailure(e -> LOG.error("cannot use the certificate of Secret {}", secretName(), e))
         .<Void>mapEmpty()
@@ -107,11 +107,11 @@ final class CertifiedPorts implements AutoCloseable {
                     ? Future.succeededFuture()
                     : vertx
                         .timer(againMs, TimeUnit.MILLISECONDS)
-                        .compose(due -> use(material, Math.min(2 * againMs, OPEN_AGAIN_MAX_MS))));
+                        .compose(due -> apply(material, Math.min(2 * againMs, OPEN_AGAIN_MAX_MS))));
   }
 
   private Future<?> open(TlsSecret.Material material) {
-    StreamServer server = streams.apply(material.served());
+    StreamServer server = streams.apply(material.certificate());
     return vertx
         .deployVerticle(server)
         .compose(
@@ -130,22 +130,22 @@ final class CertifiedPorts implements AutoCloseable {
       return Future.succeededFuture();
     }
     try {
-      return verbs.listen(material.served(), clients(material));
+      return verbs.listen(material.certificate(), clients(material));
     } catch (IllegalStateException unusable) {
       return Future.failedFuture(unusable);
     }
   }
 
   private Future<?> renew(StreamServer open, TlsSecret.Material material) {
-    return open.renew(material.served())
+    return open.renew(material.certificate())
         .compose(
             done ->
                 config.verbsTls()
-                    ? verbs.renew(material.served(), clients(material))
+                    ? verbs.renew(material.certificate(), clients(material))
                     : Future.succeededFuture(true));
   }
 
-  /** Who may ask; null where anybody may. */
+  /** Returns which clients are admitted to the verbs; null if all are. */
   private @Nullable ClientCertificates clients(TlsSecret.Material material) {
     if (!config.verbsClientCertificate()) {
       return null;
@@ -159,7 +159,7 @@ final class CertifiedPorts implements AutoCloseable {
                         "Secret %s/%s has no ca.crt, by which kube-scheduler's certificate is known"
                             .formatted(config.namespace(), secretName()))),
         config.schedulerClient(),
-        metrics::clientShown);
+        metrics::recordClientCertificate);
   }
 
   @Override

@@ -35,8 +35,8 @@ import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
 /**
- * Everything that is written to Nodes and about pods. Runs on the loop, except {@link #podSeen} and
- * {@link #podGone}.
+ * The components that write labels, annotations, taints and events. Runs on the loop, except {@link
+ * #podSeen} and {@link #podGone}.
  */
 final class Controllers implements ReportListener {
   private final ApiWriter api;
@@ -54,7 +54,7 @@ final class Controllers implements ReportListener {
   private final UnknownCordons unknownCordons;
 
   /**
-   * @param loop is there once the verbs' verticle is deployed
+   * @param loop available once the verbs' verticle is deployed
    * @param deciding whether this extender may decide at all, as a leader does
    */
   Controllers(
@@ -113,9 +113,9 @@ final class Controllers implements ReportListener {
   }
 
   void nodeSeen(WatchedNode node) {
-    nodeLabels.seen(node.key(), node.resourceVersion(), node.labels(), node.written());
+    nodeLabels.seen(node.key(), node.resourceVersion(), node.labels(), node.labelsAnnotation());
     startupTaints.seen(node.key(), node.tainted());
-    nodeUses.seen(node.key(), node.resourceVersion(), node.use());
+    nodeUses.seen(node.key(), node.resourceVersion(), node.useAnnotation());
   }
 
   void nodeGone(String name) {
@@ -142,15 +142,15 @@ final class Controllers implements ReportListener {
 
   void everyTenSeconds() {
     long nowMs = clockMs.getAsLong();
-    outdatedShares.look(
+    outdatedShares.check(
         ledger.pods(),
         () -> ledger.nodes().stream().flatMap(node -> fits.gpus(node, nowMs).stream()),
         nowMs);
-    unknownCordons.look(cordons(nowMs));
+    unknownCordons.check(cordons(nowMs));
     nodeLabels.tick();
   }
 
-  /** Of nodes that report: what the others have is not known. */
+  /** Returns the cordons of nodes that report; the GPUs of other nodes are not known. */
   private List<UnknownCordons.Cordons> cordons(long nowMs) {
     var cordons = new ArrayList<UnknownCordons.Cordons>();
     for (String node : ledger.nodes()) {
@@ -168,18 +168,21 @@ final class Controllers implements ReportListener {
   }
 
   private Future<?> writeEvent(Event event) {
-    return loop.get().here(api.event(event));
+    return loop.get().completeOnLoop(api.event(event));
   }
 
   private Future<?> mergePatch(String node, String patch) {
-    return loop.get().here(api.patchNode(node, PatchType.JSON_MERGE, patch));
+    return loop.get().completeOnLoop(api.patchNode(node, PatchType.JSON_MERGE, patch));
   }
 
   private Future<?> jsonPatch(String node, String patch) {
-    return loop.get().here(api.patchNode(node, PatchType.JSON, patch));
+    return loop.get().completeOnLoop(api.patchNode(node, PatchType.JSON, patch));
   }
 
-  /** Also of a node that we do not know: unknown is no reason to take anything away. */
+  /**
+   * Whether the node may advertise our resources. True for an unknown node, so that nothing is
+   * removed from it.
+   */
   private boolean advertises(String node) {
     return ledger.node(node).map(NodeFacts::advertises).orElse(true);
   }

@@ -73,9 +73,9 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The process's parts and how they are joined. */
+/** Creates the parts of the process and connects them. */
 public final class Extender implements AutoCloseable {
-  /** kube-scheduler gives a bind 10 s by our chart; the pod is read before that. */
+  /** kube-scheduler waits 10 s for a bind, by our chart, and a bind may also read the pod. */
   private static final int API_TIMEOUT_MS = 4_000;
 
   private static final long STOP_S = 10;
@@ -123,7 +123,7 @@ public final class Extender implements AutoCloseable {
   private @Nullable Informers informers;
   private @Nullable HttpServer ops;
 
-  /** As of the last second; metrics are read on another thread than readiness. */
+  /** Updated every second. Volatile, since metrics are read on another thread. */
   private volatile boolean ready;
 
   /**
@@ -134,13 +134,16 @@ public final class Extender implements AutoCloseable {
     this.client = client;
     var timing = Timing.DEFAULT.withYoungMs(config.measuredAfterMs());
 
-    // The outside world: nodes by their streams, and the API server.
+    // The connections: node streams and the API server.
     this.streams = new NodeStreams(config.assignmentAckTimeoutMs());
-    this.api = new ApiWriter(ApiClient.once(client, API_TIMEOUT_MS), config.resources(), metrics);
+    this.api =
+        new ApiWriter(
+            ApiClient.withoutRetries(client, API_TIMEOUT_MS), config.resources(), metrics);
     this.tokens = tokenReviewer();
-    this.schedulerMessages = new SchedulerMessages(ApiClient.once(client, API_TIMEOUT_MS), metrics);
+    this.schedulerMessages =
+        new SchedulerMessages(ApiClient.withoutRetries(client, API_TIMEOUT_MS), metrics);
 
-    // What is known, and what it means for a pod.
+    // The state, and its evaluation for a pod.
     this.ledger = new Ledger(timing);
     this.loads = new LoadCache(config.loadStaleAfterMs(), timing.halfLifeMs(), timing.newcomerMs());
     var snapshot = new ClusterSnapshot(ledger, loads, timing, config.memoryGuard());
@@ -152,7 +155,7 @@ public final class Extender implements AutoCloseable {
     this.nominees = new NominatedPods(ledger, Extender::nowMs);
     this.explanations = new Explanations(api::explainRejection);
 
-    // Its one writer, and what decides by the clock or before each pod.
+    // The only writer of that state, and what runs by the clock or before each pod.
     this.state =
         new StateWriter(
             ledger,
@@ -170,10 +173,10 @@ public final class Extender implements AutoCloseable {
     this.podWaker =
         new PodWaker(readiness, ledger, evaluator, waiting, api::wake, metrics, Extender::nowMs);
 
-    // What is written to Nodes and about pods.
+    // The writers of labels, annotations, taints and events.
     this.controllers = controllers();
 
-    // The ports, and who leads.
+    // The ports and leader election.
     this.verbs =
         new VerbServer(
             address(config.verbs()),
@@ -187,7 +190,7 @@ public final class Extender implements AutoCloseable {
     this.readApi = readApi();
     this.ports =
         new CertifiedPorts(
-            config, client, vertx, verbs, this::streamServer, readApi::certified, metrics);
+            config, client, vertx, verbs, this::streamServer, readApi::setCertificate, metrics);
     this.verbsSlice = verbsSlice();
     this.leadership = leadership();
   }
@@ -238,14 +241,17 @@ public final class Extender implements AutoCloseable {
   }
 
   private Future<Optional<PodFacts>> readPod(String key) {
-    return loop().here(api.pod(key));
+    return loop().completeOnLoop(api.pod(key));
   }
 
   private Loop loop() {
     return verbs.loop();
   }
 
-  /** Without an open port no node can tell us anything, and what we know of them is no ground. */
+  /**
+   * Whether the controllers may write. Without an open port no node can report, so what is known of
+   * the nodes is no basis for writing.
+   */
   private boolean deciding() {
     return ports.missing().isEmpty()
         && readiness.notDeciding().or(readiness::awaitingFirstReports).isEmpty();
@@ -253,7 +259,7 @@ public final class Extender implements AutoCloseable {
 
   private static PrometheusMeterRegistry registry() {
     var registry = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
-    // Two of Micrometer's names break Prometheus's rules; the others tell the same.
+    // Two of Micrometer's names break Prometheus's rules; other metrics have the same information.
     registry
         .config()
         .meterFilter(MeterFilter.denyNameStartsWith("process.cpu.time"))
@@ -263,19 +269,19 @@ public final class Extender implements AutoCloseable {
 
   /** Completes when the ports that need no certificate are open. */
   public Future<Void> start() {
-    observe();
+    registerMetrics();
     return vertx
         .deployVerticle(verbs)
-        .onSuccess(deployed -> hearAndSee())
+        .onSuccess(deployed -> startWatchesAndPorts())
         .compose(
             deployed -> config.verbsTls() ? Future.succeededFuture() : verbs.listen(null, null))
         .compose(listening -> serveOps())
         .onSuccess(serving -> readApi.start())
-        .onSuccess(serving -> stand())
+        .onSuccess(serving -> joinElection())
         .mapEmpty();
   }
 
-  private void observe() {
+  private void registerMetrics() {
     new JvmMemoryMetrics().bindTo(registry);
     new ProcessorMetrics().bindTo(registry);
     registry.getPrometheusRegistry().register(gpus);
@@ -287,7 +293,7 @@ public final class Extender implements AutoCloseable {
     StateGauges.register(metrics, ledger, streams, loads, packing, waiting, nominees);
   }
 
-  private void hearAndSee() {
+  private void startWatchesAndPorts() {
     if (config.leaderElect()) {
       readiness.closeWhile(leadership::missing, leadership::term);
     }
@@ -317,8 +323,8 @@ public final class Extender implements AutoCloseable {
     controllers.everySecond();
   }
 
-  /** Without ports there is nothing to lead to. */
-  private void stand() {
+  /** Joins the leader election, once the ports are open. */
+  private void joinElection() {
     if (config.leaderElect()) {
       leadership.start();
       verbsSlice.start();
@@ -326,9 +332,18 @@ public final class Extender implements AutoCloseable {
   }
 
   private VerbRoutes routes(Loop loop) {
-    var asked = new RecentlyFilteredPods();
+    var recentlyFiltered = new RecentlyFilteredPods();
     var bind =
-        new Bind(readiness, ledger, evaluator, state, explanations, asked, api, loop, metrics);
+        new Bind(
+            readiness,
+            ledger,
+            evaluator,
+            state,
+            explanations,
+            recentlyFiltered,
+            api,
+            loop,
+            metrics);
     metrics.gauge("tranche.extender.binds.in.flight", "Binds under way.", bind::inFlight);
     var filter =
         new Filter(
@@ -339,7 +354,7 @@ public final class Extender implements AutoCloseable {
             state,
             packing,
             explanations,
-            asked,
+            recentlyFiltered,
             metrics,
             config.offeredNodesMax());
     whatIf = new WhatIf(ledger, evaluator, packing, filter, Extender::nowMs);
@@ -376,7 +391,7 @@ public final class Extender implements AutoCloseable {
         .createHttpServer(transport.limit(new HttpServerOptions(), "metrics", opsConnections))
         .requestHandler(
             request -> {
-              opsConnections.requested(request.remoteAddress());
+              opsConnections.recordActivity(request.remoteAddress());
               router.handle(request);
             })
         .listen(address(config.metrics()))
@@ -390,7 +405,7 @@ public final class Extender implements AutoCloseable {
         config.api() == null ? null : address(config.api()),
         config.apiLocal() == null ? null : address(config.apiLocal()),
         config.viewerRole(),
-        ApiClient.once(client, API_TIMEOUT_MS),
+        ApiClient.withoutRetries(client, API_TIMEOUT_MS),
         new ReadApi.Sources(
             this::loop,
             inspections,
@@ -407,25 +422,25 @@ public final class Extender implements AutoCloseable {
         metrics);
   }
 
-  /** Nobody can ask for it without a port. */
+  /** Returns 0 without a port, since nobody could read the history. */
   private long historyBytesMax() {
     return config.api() == null && config.apiLocal() == null ? 0 : config.historyBytesMax();
   }
 
-  /** Which nodes a pod excludes; empty where the API server does not say. */
+  /** Returns which nodes a pod excludes; empty if the API server does not answer. */
   private Future<Optional<NodeFilter>> nodeFilter(String pod) {
-    return schedulerMessages.selection(pod).map(said -> said.map(traits::filter));
+    return schedulerMessages.selection(pod).map(selection -> selection.map(traits::filter));
   }
 
-  /** In steps, between which the verbs are answered. */
+  /** Takes a snapshot in steps, so that verbs are answered in between. */
   private Future<Inspection> inspect() {
     return loop()
-        .ask(() -> inspector.lookAhead(nowMs(), timeOfDay()))
+        .submit(() -> inspector.readAhead(nowMs(), timeOfDay()))
         .compose(
             more ->
                 more
                     ? inspect()
-                    : loop().ask(() -> inspector.inspect(waiting.size(), nowMs(), timeOfDay())));
+                    : loop().submit(() -> inspector.inspect(waiting.size(), nowMs(), timeOfDay())));
   }
 
   private static Instant timeOfDay() {

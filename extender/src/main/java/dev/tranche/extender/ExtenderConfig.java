@@ -14,12 +14,12 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The effective configuration; {@link ExtenderFlags} says what each means.
+ * The effective configuration; {@link ExtenderFlags} describes each value.
  *
- * @param podIp a literal; empty unless a leader is elected
+ * @param podIp a literal; empty without leader election
  * @param resources at least one
- * @param api where remote callers of the read API ask; null: nowhere
- * @param apiLocal where those from loopback do; null: nowhere
+ * @param api where the read API serves remote callers; null: nowhere
+ * @param apiLocal where the read API serves callers from loopback; null: nowhere
  * @param historyBytesMax of the read API's history; 0: none is kept
  * @param serviceAccount of the node plugins
  */
@@ -55,12 +55,12 @@ public record ExtenderConfig(
   private static final Pattern RESOURCE = Pattern.compile("[a-z0-9.-]+/[A-Za-z0-9._-]+");
   private static final Pattern SERVICE_ACCOUNT = Pattern.compile("([a-z0-9-]+):([a-z0-9.-]+)");
 
-  /** The ClusterRole whose bearers may read the API. */
+  /** The ClusterRole whose subjects may use the read API. */
   String viewerRole() {
     return name + "-viewer";
   }
 
-  /** The name in the certificate that kube-scheduler shows. */
+  /** The common name of kube-scheduler's client certificate. */
   String schedulerClient() {
     return name + "-scheduler-client";
   }
@@ -110,7 +110,7 @@ public record ExtenderConfig(
         : new Parsed.Invalid(List.copyOf(reader.errors));
   }
 
-  /** Goes on after an error, so that all are told at once. */
+  /** Continues after an error, so that all errors are reported at once. */
   private static final class Reader {
     private final List<String> errors = new ArrayList<>();
 
@@ -201,7 +201,7 @@ public record ExtenderConfig(
       return value.equals(OFF) ? null : address(flag, value);
     }
 
-    /** Whoever reaches it may read, so that nobody else may. */
+    /** Allows only a loopback address, since anyone who reaches the port may read. */
     @Nullable HostPort loopbackAddress(String flag, String value) {
       HostPort address = optionalAddress(flag, value);
       if (address != null && !loopback(address.host())) {

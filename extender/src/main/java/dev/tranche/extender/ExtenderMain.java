@@ -12,14 +12,17 @@ import org.slf4j.LoggerFactory;
 import picocli.CommandLine;
 import picocli.CommandLine.ParameterException;
 
-/** Configuration, parts, start; with {@code cleanup} first, the end of an installation. */
+/**
+ * Reads the configuration and starts the extender. With {@code cleanup} as the first argument,
+ * removes what an installation has written instead.
+ */
 public final class ExtenderMain {
   private static final int USAGE = 2;
   private static final int FAILED = 1;
   private static final String CLEANUP = "cleanup";
 
   /** Longer than a pod's termination may take. */
-  private static final int CLEANUP_LOOKS_MAX = 60;
+  private static final int CLEANUP_CHECKS_MAX = 60;
 
   private static final Duration STOP = Duration.ofSeconds(15);
   private static final Logger LOG = LoggerFactory.getLogger(ExtenderMain.class);
@@ -51,14 +54,14 @@ public final class ExtenderMain {
         System.exit(USAGE);
       }
       case ExtenderConfig.Parsed.Valid(ExtenderConfig config) -> {
-        LOG.info("configuration: {}", shown(line));
+        LOG.info("configuration: {}", formatFlags(line));
         run(config);
       }
     }
   }
 
-  /** As flags, also what variables and defaults say. */
-  private static String shown(CommandLine line) {
+  /** Formats the configuration as flags, including values from variables and defaults. */
+  private static String formatFlags(CommandLine line) {
     return line.getCommandSpec().options().stream()
         .filter(option -> !option.usageHelp() && !option.versionHelp())
         .map(option -> option.longestName() + "=" + option.getValue())
@@ -71,7 +74,7 @@ public final class ExtenderMain {
       System.exit(USAGE);
     }
     try (var client = ApiClient.open()) {
-      int nodes = new Cleanup(client, flags.name, flags.namespace).run(CLEANUP_LOOKS_MAX);
+      int nodes = new Cleanup(client, flags.name, flags.namespace).run(CLEANUP_CHECKS_MAX);
       LOG.info("removed everything of {}; cleaned {} nodes", flags.name, nodes);
     } catch (IllegalStateException | KubernetesClientException e) {
       LOG.error("{} is not cleaned up; by hand: {}", flags.name, Cleanup.BY_HAND, e);

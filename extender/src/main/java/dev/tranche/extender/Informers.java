@@ -21,7 +21,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.function.LongSupplier;
 
-/** Watches pods, nodes and disruption budgets, and tells the loop of each change. */
+/** Watches pods, nodes and PodDisruptionBudgets, and passes each change to the loop. */
 final class Informers implements AutoCloseable {
   private final Loop loop;
   private final ReadinessGate readiness;
@@ -30,21 +30,22 @@ final class Informers implements AutoCloseable {
   private final Controllers controllers;
   private final NodeTraits.Table traits;
 
-  /** What has not been shown yet; on the loop. */
-  private final Set<String> unlisted = new HashSet<>(Set.of("nodes", "pods"));
+  /** The kinds that have not been listed yet; confined to the loop. */
+  private final Set<String> notYetListed = new HashSet<>(Set.of("nodes", "pods"));
 
   private final List<Reflector<?>> reflectors;
 
-  /** What preemption needs comes last: nothing else waits for it. */
+  /** Started last: only preemption needs it. */
   private final Reflector<?> budgets;
 
   /**
-   * @param packs whether the CPU and memory of all pods are asked about
+   * @param needsHostRequests whether the CPU and memory of all pods are needed, for policy {@code
+   *     packed}
    */
   Informers(
       KubernetesClient client,
       List<String> resources,
-      boolean packs,
+      boolean needsHostRequests,
       Loop loop,
       ReadinessGate readiness,
       StateWriter state,
@@ -71,7 +72,7 @@ final class Informers implements AutoCloseable {
                 clockMs),
             new Reflector<>(
                 client,
-                PodReader.kind(resources, packs),
+                PodReader.kind(resources, needsHostRequests),
                 new Reflector.Sink<>(this::podSeen, this::podGone, () -> listed("pods")),
                 metrics,
                 clockMs));
@@ -80,25 +81,31 @@ final class Informers implements AutoCloseable {
             client,
             BudgetReader.kind(),
             new Reflector.Sink<>(
-                (WatchedBudget shown) -> loop.run(() -> budgetStore.seen(shown.budget())),
+                (WatchedBudget budget) -> loop.run(() -> budgetStore.put(budget.budget())),
                 (uid, key) -> loop.run(() -> budgetStore.gone(key)),
                 () -> loop.run(budgetStore::listed)),
             metrics,
             clockMs);
   }
 
-  /** Returns at once; the loop is told when pods and nodes have been shown once. */
+  /**
+   * Starts the watches and returns at once. The loop is notified when pods and nodes have been
+   * listed.
+   */
   public void start() {
     reflectors.forEach(Reflector::start);
   }
 
-  /** Told behind the objects of the list, on the same way to the loop. */
+  /**
+   * Marks a kind as listed, on the loop after the objects of the list, since both are queued in
+   * order.
+   */
   private void listed(String what) {
     loop.run(
         () -> {
-          if (unlisted.remove(what)) {
-            readiness.read(what);
-            if (unlisted.isEmpty()) {
+          if (notYetListed.remove(what)) {
+            readiness.listed(what);
+            if (notYetListed.isEmpty()) {
               readiness.synced();
               state.apply(new Event.Synced());
               budgets.start();
@@ -107,10 +114,13 @@ final class Informers implements AutoCloseable {
         });
   }
 
-  /** Others' pods take CPU and memory, which only packing asks about. */
+  /**
+   * Passes on a pod. Pods that request none of our resources take CPU and memory, which only policy
+   * {@code packed} needs.
+   */
   private void podSeen(WatchedPod pod) {
     controllers.podSeen(pod);
-    if (pod.matters()) {
+    if (pod.tracked()) {
       packing.podSeen(pod.uid(), pod.node(), pod.ended(), pod.host());
     }
     pod.facts().ifPresent(facts -> loop.run(() -> state.apply(new Event.PodSeen(facts))));
@@ -124,7 +134,7 @@ final class Informers implements AutoCloseable {
 
   private void nodeSeen(WatchedNode node) {
     packing.nodeSeen(node.key(), node.host());
-    traits.seen(node.key(), node.traits());
+    traits.put(node.key(), node.traits());
     loop.run(
         () -> {
           state.apply(new Event.NodeSeen(node.facts()));

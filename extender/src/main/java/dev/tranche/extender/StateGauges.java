@@ -8,7 +8,7 @@ import dev.tranche.extender.state.NominatedPods;
 import dev.tranche.extender.state.UnschedulablePods;
 import dev.tranche.extender.stream.NodeStreams;
 
-/** How much of what is bounded there is. */
+/** Registers gauges for the sizes of the extender's state. */
 final class StateGauges {
   private StateGauges() {}
 

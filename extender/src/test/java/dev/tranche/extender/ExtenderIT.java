@@ -185,7 +185,7 @@ final class ExtenderIT {
   private String wokenAt(String node) {
     Map<String, String> annotations =
         client.nodes().withName(node).get().getMetadata().getAnnotations();
-    return annotations == null ? "" : annotations.getOrDefault(Names.ROOM, "");
+    return annotations == null ? "" : annotations.getOrDefault(Names.RETRY_TIME, "");
   }
 
   @Test

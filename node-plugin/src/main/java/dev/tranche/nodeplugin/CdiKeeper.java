@@ -23,15 +23,15 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Keeps the CDI specs as the config and the GPUs want them. Confined to the event loop. */
+/** Keeps the CDI specs up to date with the config and the GPUs. Confined to the event loop. */
 final class CdiKeeper {
   private static final Logger LOG = LoggerFactory.getLogger(CdiKeeper.class);
 
-  /** What the specs follow from. */
-  private record Wanted(
+  /** The inputs of the specs. */
+  private record SpecInputs(
       AllocateOptions options, List<GpuInfo> gpus, String driverVersion, HostNodes nodes) {
-    /** Those of the GPUs that these specs serve as well. */
-    private Set<String> serves(List<GpuInfo> others) {
+    /** Returns the uuids of those GPUs that these specs also cover. */
+    private Set<String> coveredUuids(List<GpuInfo> others) {
       return others.stream()
           .filter(gpu -> gpus.stream().anyMatch(own -> sameDevice(own, gpu)))
           .map(GpuInfo::uuid)
@@ -50,14 +50,14 @@ final class CdiKeeper {
   private final Supplier<Hardware> hardware;
   private final EventBuffer events;
   private final NodeMetrics metrics;
-  private final Runnable ready;
-  private @Nullable Wanted written;
+  private final Runnable onWritten;
+  private @Nullable SpecInputs written;
   private boolean writing;
   private String complaint = "";
 
   /**
    * @param folder of the node's CDI specs
-   * @param ready called once they are there
+   * @param onWritten called once they are written
    */
   CdiKeeper(
       Vertx vertx,
@@ -65,47 +65,48 @@ final class CdiKeeper {
       Supplier<Hardware> hardware,
       EventBuffer events,
       NodeMetrics metrics,
-      Runnable ready) {
+      Runnable onWritten) {
     this.vertx = vertx;
     this.folder = folder;
     this.hardware = hardware;
     this.events = events;
     this.metrics = metrics;
-    this.ready = ready;
+    this.onWritten = onWritten;
   }
 
   /**
-   * Which of these GPUs containers can be given, by uuid; for the others specs are on their way.
-   * One that is asked for again and again tries again, one write at a time.
+   * Returns the uuids of those GPUs whose specs are written; the specs of the others are being
+   * written. A later call retries a failed write. Writes run one at a time.
    *
    * @return empty while there are no specs by these options and this driver
    */
-  Optional<Set<String>> ready(AllocateOptions options, List<GpuInfo> gpus) {
+  Optional<Set<String>> gpusWithSpecs(AllocateOptions options, List<GpuInfo> gpus) {
     if (options.deviceListStrategies().stream().noneMatch(DeviceListStrategy::cdi)) {
       return Optional.of(gpus.stream().map(GpuInfo::uuid).collect(Collectors.toUnmodifiableSet()));
     }
     Hardware now = hardware.get();
-    Wanted wanted = new Wanted(options, List.copyOf(gpus), now.driverVersion(), now.nodes());
-    if (!wanted.equals(written) && !writing) {
-      write(wanted);
+    SpecInputs inputs =
+        new SpecInputs(options, List.copyOf(gpus), now.driverVersion(), now.nodes());
+    if (!inputs.equals(written) && !writing) {
+      write(inputs);
     }
     return Optional.ofNullable(written)
         .filter(specs -> specs.options().equals(options))
         .filter(specs -> specs.driverVersion().equals(now.driverVersion()))
-        .map(specs -> specs.serves(gpus));
+        .map(specs -> specs.coveredUuids(gpus));
   }
 
-  private void write(Wanted wanted) {
+  private void write(SpecInputs inputs) {
     writing = true;
     vertx
-        .executeBlocking(() -> writeNow(wanted))
+        .executeBlocking(() -> writeNow(inputs))
         .onComplete(
             count -> {
               writing = false;
-              written = wanted;
+              written = inputs;
               complaint = "";
               LOG.info("{} CDI specs are in {}", count, folder);
-              ready.run();
+              onWritten.run();
             },
             failure -> {
               writing = false;
@@ -113,11 +114,11 @@ final class CdiKeeper {
             });
   }
 
-  private int writeNow(Wanted wanted) {
-    AllocateOptions options = wanted.options();
-    String version = wanted.driverVersion();
+  private int writeNow(SpecInputs inputs) {
+    AllocateOptions options = inputs.options();
+    String version = inputs.driverVersion();
     DriverFiles files = DriverFiles.find(Path.of(options.driverRootInContainer()), version);
-    var specs = new CdiSpecs(options, wanted.nodes(), files, version).of(wanted.gpus());
+    var specs = new CdiSpecs(options, inputs.nodes(), files, version).of(inputs.gpus());
     try {
       for (CdiSpec spec : specs) {
         spec.writeTo(folder);

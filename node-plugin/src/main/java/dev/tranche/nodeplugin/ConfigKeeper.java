@@ -17,24 +17,24 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Follows the config that the node's label selects, and its edits. The label's last value is kept
- * on the host, for a start without an extender, and so is the last config that was in use, for a
- * start with a bad one. Confined to the event loop.
+ * Follows the config that the node's label selects, and changes of its file. The label's last value
+ * is kept on the host, for a start without an extender. The last config that was in use is kept
+ * too, for a start with a bad one. Confined to the event loop.
  */
 final class ConfigKeeper {
   private static final Logger LOG = LoggerFactory.getLogger(ConfigKeeper.class);
 
   private final Vertx vertx;
   private final ConfigSource source;
-  // The keeper of the MPS control daemons reads it every second; empty it would say nothing.
-  private final StateKeeper name;
+  // The keeper of the MPS control daemons reads the file every second and ignores an empty one.
+  private final StateKeeper labelFile;
   private final KeptConfig kept;
   private final StateKeeper usedFile;
   private final Consumer<Outcome> changed;
   private String label = "";
-  private @Nullable Outcome last;
+  private @Nullable Outcome latest;
   private Outcome.@Nullable Usable used;
-  private String seen = "";
+  private String sourceState = "";
 
   ConfigKeeper(
       Vertx vertx,
@@ -44,7 +44,7 @@ final class ConfigKeeper {
       Consumer<Outcome> changed) {
     this.vertx = vertx;
     this.source = source;
-    this.name =
+    this.labelFile =
         new StateKeeper(
             vertx,
             stateDir.resolve(Options.CONFIG_NAME_FILE),
@@ -60,41 +60,43 @@ final class ConfigKeeper {
     this.changed = changed;
   }
 
-  /** The first config, by the label as last known. Blocks; call it before the event loop runs. */
+  /**
+   * Returns the first config, by the last known label. Blocks; call it before the event loop runs.
+   */
   Outcome load() {
     readLabel();
-    last = source.load(label);
-    return last;
+    latest = source.load(label);
+    return latest;
   }
 
   /**
-   * What an earlier run used, where the first one is refused or another one, which may not fit the
-   * GPUs. Blocks, as {@link #load}.
+   * Returns the config of an earlier run, if the first one is refused or is another one. The first
+   * one may not fit the GPUs. Blocks, as {@link #load}.
    */
   Optional<Outcome.Usable> fallback() {
-    boolean ofNoFile = last instanceof Outcome.Usable now && now.text().isEmpty();
-    return ofNoFile ? Optional.empty() : kept.read(source).filter(before -> !before.equals(last));
+    boolean ofNoFile = latest instanceof Outcome.Usable now && now.text().isEmpty();
+    return ofNoFile ? Optional.empty() : kept.read(source).filter(before -> !before.equals(latest));
   }
 
-  /** The newest config is in use. */
-  void used() {
-    if (last instanceof Outcome.Usable now && !now.text().isEmpty() && !now.equals(used)) {
+  /** Records that the newest config is in use. */
+  void recordUsed() {
+    if (latest instanceof Outcome.Usable now && !now.text().isEmpty() && !now.equals(used)) {
       used = now;
       usedFile.save();
     }
   }
 
   private void readLabel() {
-    if (source.named()) {
-      name.load(kept -> label = new String(kept, UTF_8).strip());
+    if (source.selectsByLabel()) {
+      labelFile.load(kept -> label = new String(kept, UTF_8).strip());
     }
   }
 
-  /** The label's value now; empty: no label. */
+  /** Sets the label's value; empty for no label. */
   void label(String now) {
-    if (source.named() && !now.equals(label)) {
+    if (source.selectsByLabel() && !now.equals(label)) {
       label = now;
-      name.save();
+      labelFile.save();
       check();
     }
   }
@@ -102,36 +104,36 @@ final class ConfigKeeper {
   /**
    * A reading of the source.
    *
-   * @param seen by what a change is noticed
+   * @param state by which the next change is noticed
    * @param outcome empty: nothing has changed
    */
-  private record Reading(String seen, Optional<Outcome> outcome) {}
+  private record Reading(String state, Optional<Outcome> outcome) {}
 
-  /** Looks whether the files have changed. */
+  /** Checks whether the files have changed. */
   void check() {
-    String asked = label;
-    String before = seen;
+    String requestedLabel = label;
+    String before = sourceState;
     vertx
-        .executeBlocking(() -> read(asked, before), true)
-        .onSuccess(reading -> apply(asked, reading))
+        .executeBlocking(() -> read(requestedLabel, before), true)
+        .onSuccess(reading -> apply(requestedLabel, reading))
         .onFailure(e -> LOG.warn("cannot read the config: {}", e.toString()));
   }
 
   // Between changes only file attributes are read.
-  private Reading read(String asked, String before) {
-    String now = asked + " " + source.state();
+  private Reading read(String requestedLabel, String before) {
+    String now = requestedLabel + " " + source.state();
     return new Reading(
-        now, now.equals(before) ? Optional.empty() : Optional.of(source.load(asked)));
+        now, now.equals(before) ? Optional.empty() : Optional.of(source.load(requestedLabel)));
   }
 
-  private void apply(String asked, Reading reading) {
-    if (!asked.equals(label)) {
+  private void apply(String requestedLabel, Reading reading) {
+    if (!requestedLabel.equals(label)) {
       return;
     }
-    seen = reading.seen();
-    Outcome outcome = reading.outcome().orElse(last);
-    if (outcome != null && !outcome.equals(last)) {
-      last = outcome;
+    sourceState = reading.state();
+    Outcome outcome = reading.outcome().orElse(latest);
+    if (outcome != null && !outcome.equals(latest)) {
+      latest = outcome;
       changed.accept(outcome);
     }
   }

@@ -8,17 +8,18 @@ import dev.tranche.nodeplugin.mps.StatusFile;
 import io.vertx.core.Vertx;
 
 /**
- * Reads what the node's MPS control daemons say, while they are needed. Confined to the event loop.
+ * Reads the status of the node's MPS control daemons while they are needed. Confined to the event
+ * loop.
  */
 final class MpsKeeper {
   private final Vertx vertx;
   private final StatusFile file;
   private final MpsWatch watch;
   private final Runnable checked;
-  private MpsStatus last = new MpsStatus.Silent();
+  private MpsStatus last = new MpsStatus.None();
 
   /**
-   * @param checked run after each look at them
+   * @param checked run after each read of the status
    */
   MpsKeeper(Vertx vertx, StatusFile file, String node, Runnable checked) {
     this.vertx = vertx;
@@ -27,10 +28,10 @@ final class MpsKeeper {
     this.checked = checked;
   }
 
-  /** Looks at them, if they are needed. */
+  /** Reads the status, if the daemons are needed. */
   void check() {
-    if (watch.standing() instanceof MpsAvailability.NotNeeded) {
-      last = new MpsStatus.Silent();
+    if (watch.availability() instanceof MpsAvailability.NotNeeded) {
+      last = new MpsStatus.None();
       return;
     }
     vertx
@@ -42,11 +43,15 @@ final class MpsKeeper {
             });
   }
 
-  /** How the node stands with what it wants now, by the last look; looks anew if that is new. */
-  MpsAvailability standing(MpsPlan wanted) {
-    boolean news = watch.standing() instanceof MpsAvailability.NotNeeded && wanted.needed();
+  /**
+   * Returns the availability of the daemons in the plan, by the last status. Reads the status again
+   * if daemons are newly needed.
+   */
+  MpsAvailability availability(MpsPlan wanted) {
+    boolean newlyNeeded =
+        watch.availability() instanceof MpsAvailability.NotNeeded && wanted.needed();
     MpsAvailability now = watch.update(wanted, last);
-    if (news) {
+    if (newlyNeeded) {
       check();
     }
     return now;

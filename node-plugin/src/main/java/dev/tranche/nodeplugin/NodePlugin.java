@@ -43,9 +43,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The parts of a node and what flows between them: GPUs and config make replicas, which go to the
- * kubelet; all that is known goes to the extenders; their directives come back. Confined to the
- * event loop.
+ * Connects the parts of the plugin. GPUs and config yield replicas, which go to the kubelet. The
+ * whole state goes to the extenders, and their directives come back. Confined to the event loop.
  */
 final class NodePlugin implements Kubelet.Listener, Exchange {
   private static final Logger LOG = LoggerFactory.getLogger(NodePlugin.class);
@@ -56,9 +55,9 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
   private final NodeMetrics metrics = new NodeMetrics();
   private final PluginState state;
   private final EventBuffer events =
-      new EventBuffer(metrics, System::currentTimeMillis, this::tell);
+      new EventBuffer(metrics, System::currentTimeMillis, this::sendReport);
   private final Assignments assignments = new Assignments();
-  private final StateKeeper keeper;
+  private final StateKeeper assignmentKeeper;
   private final StateKeeper heldKeeper;
   private final Kubelet kubelet;
   private final CdiKeeper cdi;
@@ -66,18 +65,18 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
   private final ReportBuilder reports;
   private final MpsKeeper mps;
   private final boolean standAlone;
-  private final SampleEvents news;
-  private Consumer<String> labelled = name -> {};
-  private Runnable used = () -> {};
-  private Consumer<String> unusable = reason -> {};
-  private String advertised = "";
-  private String asked = "";
-  // The newest config cannot even be read, so that another one is in use.
-  private boolean broken;
-  // GPUs whose errors NVML does not tell.
+  private final SampleEvents sampleEvents;
+  private Consumer<String> labelListener = name -> {};
+  private Runnable usedListener = () -> {};
+  private Consumer<String> unusableListener = reason -> {};
+  private String advertisedSummary = "";
+  private String requestedConfig = "";
+  // The newest config cannot even be read, so another one is in use.
+  private boolean newestUnreadable;
+  // GPUs whose errors NVML does not report.
   private List<String> unwatched = List.of();
-  // Told, so that the end of it is to be told, too.
-  private boolean refused;
+  // A refusal was reported, so its end must be reported too.
+  private boolean refusalReported;
 
   NodePlugin(
       Vertx vertx,
@@ -87,7 +86,7 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
       Resolver resolver) {
     this.vertx = vertx;
     this.state = new PluginState(hardware);
-    this.keeper =
+    this.assignmentKeeper =
         new StateKeeper(
             vertx, options.stateDir().resolve(AssignmentFile.NAME), metrics, this::assignmentFile);
     this.heldKeeper =
@@ -112,7 +111,7 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
     Overuse overuse = new Overuse(overuseOptions);
     this.reports =
         new ReportBuilder(options.nodeName(), UUID.randomUUID().toString(), version(), overuse);
-    this.news = new SampleEvents(options.nodeName(), events, metrics, overuse);
+    this.sampleEvents = new SampleEvents(options.nodeName(), events, metrics, overuse);
     gauges();
   }
 
@@ -171,7 +170,7 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
   /** Reads what an earlier run has kept. Blocks; before {@link #start}. */
   void load() {
     long nowMs = System.nanoTime() / 1_000_000;
-    keeper.load(
+    assignmentKeeper.load(
         kept ->
             AssignmentFile.parse(kept, System.currentTimeMillis())
                 .forEach(a -> assignments.receive(a, nowMs)));
@@ -187,7 +186,7 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
     streams.ifPresent(ReportStreams::start);
   }
 
-  /** Looks at what nothing tells; to be called every second. */
+  /** Checks what no event reports. Must be called every second. */
   void tick() {
     expire();
     mps.check();
@@ -201,23 +200,23 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
     }
   }
 
-  /** NVML was read. */
+  /** Takes a new sample of the GPUs. */
   void sampled(List<GpuStatus> gpus) {
-    boolean cordons = news.sampled(state, gpus);
-    state.gpus(gpus).ifPresent(this::planned);
+    boolean cordons = sampleEvents.sampled(state, gpus);
+    state.gpus(gpus).ifPresent(this::applyPlan);
     metrics.gpus(gpus);
     publish();
-    if (reports.worthTelling(gpus) || cordons) {
-      tell();
+    if (reports.shouldReport(gpus) || cordons) {
+      sendReport();
     }
   }
 
-  /** NVML has started, maybe anew with another driver. */
+  /** NVML has started, possibly with another driver. */
   void driverStarted(String version) {
     state.driverVersion(version);
   }
 
-  /** NVML tells no errors of these GPUs. */
+  /** NVML does not report the errors of these GPUs. */
   void unwatched(List<String> uuids) {
     if (!uuids.isEmpty() && !uuids.equals(unwatched)) {
       events.node(
@@ -235,83 +234,85 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
     state.driverAwaited(reason);
   }
 
-  /** Another config, or a reason why there is none. */
+  /** Takes another config, or the reason why there is none. */
   void configured(Outcome outcome) {
     switch (outcome) {
       case Outcome.Refused refused -> {
-        broken = true;
+        newestUnreadable = true;
         refused(refused.name(), refused.reason());
       }
-      case Outcome.Usable usable -> use(usable);
+      case Outcome.Usable usable -> applyConfig(usable);
     }
-    tell();
+    sendReport();
   }
 
-  private void use(Outcome.Usable usable) {
+  private void applyConfig(Outcome.Usable usable) {
     usable.warnings().forEach(w -> LOG.warn("config {}: {}", usable.name(), w));
     LOG.info("config {}: {}", usable.name(), usable.config());
-    asked = usable.name();
-    broken = false;
-    state.config(usable).ifPresentOrElse(this::planned, () -> state.configError(""));
+    requestedConfig = usable.name();
+    newestUnreadable = false;
+    state.config(usable).ifPresentOrElse(this::applyPlan, () -> state.configError(""));
     publish();
   }
 
-  /** What the config that was last asked for, and can be read, makes of these GPUs. */
-  private void planned(SharingPlan plan) {
+  /** Applies the plan for these GPUs of the latest config that can be read. */
+  private void applyPlan(SharingPlan plan) {
     switch (plan) {
-      case SharingPlan.DoesNotFit misfit -> refused(asked, misfit.reason());
+      case SharingPlan.DoesNotFit misfit -> refused(requestedConfig, misfit.reason());
       case SharingPlan.Fits fits -> {
-        fits.warnings().forEach(w -> LOG.warn("config {}: {}", asked, w));
-        LOG.info("config {} makes of the GPUs: {}", asked, fits.summary());
-        if (!broken) {
-          used.run();
+        fits.warnings().forEach(w -> LOG.warn("config {}: {}", requestedConfig, w));
+        LOG.info("config {} makes of the GPUs: {}", requestedConfig, fits.summary());
+        if (!newestUnreadable) {
+          usedListener.run();
           state.configError("");
         }
-        boolean news = !fits.summary().equals(advertised) || (refused && !broken);
-        refused &= broken;
-        if (news && !advertised.isEmpty()) {
-          events.node("ConfigUsed", called(asked) + " is in use: " + fits.summary(), false);
+        boolean changed =
+            !fits.summary().equals(advertisedSummary) || (refusalReported && !newestUnreadable);
+        refusalReported &= newestUnreadable;
+        if (changed && !advertisedSummary.isEmpty()) {
+          events.node(
+              "ConfigUsed", describe(requestedConfig) + " is in use: " + fits.summary(), false);
         }
-        advertised = fits.summary();
+        advertisedSummary = fits.summary();
       }
     }
   }
 
   private void refused(String name, String reason) {
-    refused = true;
+    refusalReported = true;
     state.configError(reason);
     metrics.count("tranche.node.config.refusals", "Configs that could not be used.");
     events.node(
         "ConfigRefused",
         "%s is refused, %s: %s"
             .formatted(
-                called(name),
+                describe(name),
                 state.configKnown() ? "the one before stays in use" : "so no GPU is advertised",
                 reason),
         true);
   }
 
-  private static String called(String config) {
+  private static String describe(String config) {
     return config.isEmpty() ? "the config" : "config " + config;
   }
 
   private void publish() {
-    followMps();
+    updateMps();
     if (!state.draining()) {
-      state.replicas().flatMap(this::thatCanBeGiven).ifPresent(kubelet::publish);
+      state.replicas().flatMap(this::withSpecs).ifPresent(kubelet::publish);
     }
   }
 
-  // Health must be told on, even where a newer spec cannot be written.
-  private Optional<NodeReplicas> thatCanBeGiven(NodeReplicas replicas) {
+  // Health must still be published, even if a newer spec cannot be written.
+  private Optional<NodeReplicas> withSpecs(NodeReplicas replicas) {
     List<GpuInfo> gpus = state.gpus().stream().map(GpuStatus::info).toList();
-    return cdi.ready(replicas.config().allocate(), gpus)
+    return cdi.gpusWithSpecs(replicas.config().allocate(), gpus)
         .map(uuids -> replicas.healthyOnly(uuids, "its CDI spec is not written yet"));
   }
 
-  private void followMps() {
+  private void updateMps() {
     MpsAvailability before = state.mps();
-    MpsAvailability now = mps.standing(state.mpsPlan(standAlone));
+    MpsAvailability now = mps.availability(state.mpsPlan(standAlone));
     if (now.equals(before)) {
       return;
     }
@@ -319,7 +320,7 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
     if (!now.getClass().equals(before.getClass())) {
       announce(now);
     }
-    tell();
+    sendReport();
   }
 
   private void announce(MpsAvailability now) {
@@ -339,7 +340,7 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
   @Override
   public void registrationChanged() {
     kubelet.registrationChanged();
-    tell();
+    sendReport();
   }
 
   @Override
@@ -349,27 +350,27 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
 
   @Override
   public void folderRemoved(Path folder) {
-    unusable.accept(
+    unusableListener.accept(
         "the kubelet's folder " + folder + " was removed; a restart mounts the new one");
   }
 
   @Override
   public void readBack(List<Holding> holdings, boolean complete, boolean assignmentsConfirmed) {
-    boolean news = state.holdings(holdings);
+    boolean changed = state.holdings(holdings);
     boolean held = state.held(holdings, complete, System.nanoTime() / 1_000_000);
     if (held) {
       heldKeeper.save();
       publish();
     }
     if (assignmentsConfirmed) {
-      keeper.save();
+      assignmentKeeper.save();
     }
-    if (news || held || assignmentsConfirmed) {
-      tell();
+    if (changed || held || assignmentsConfirmed) {
+      sendReport();
     }
   }
 
-  // Not published at once: the kubelet writes its pick down only after our answer.
+  // Not published at once: the kubelet records its pick only after our answer.
   @Override
   public void allocated(Replicas replicas, List<String> ids) {
     if (state.held().allocated(replicas.resource(), ids, replicas.sharing())) {
@@ -377,8 +378,8 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
     }
   }
 
-  private void tell() {
-    streams.ifPresent(ReportStreams::changed);
+  private void sendReport() {
+    streams.ifPresent(ReportStreams::sendAll);
   }
 
   @Override
@@ -395,19 +396,24 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
     return report;
   }
 
-  /** Hears the value of the node's config label from every directive that tells it. */
+  /**
+   * Sets the listener for the value of the node's config label, called at each directive that has
+   * it.
+   */
   void onLabel(Consumer<String> listener) {
-    labelled = listener;
+    labelListener = listener;
   }
 
-  /** Hears each time that the config last given fits the GPUs and is in use. */
+  /**
+   * Sets the listener that is called each time that the latest config fits the GPUs and is in use.
+   */
   void onUsed(Runnable listener) {
-    used = listener;
+    usedListener = listener;
   }
 
-  /** Hears why only another process can go on. */
+  /** Sets the listener for the reason why the process must be restarted. */
   void onUnusable(Consumer<String> listener) {
-    unusable = listener;
+    unusableListener = listener;
   }
 
   @Override
@@ -415,7 +421,7 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
     long nowMs = System.nanoTime() / 1_000_000;
     directive.getRetractPodUidsList().forEach(uid -> assignments.retract(uid, nowMs));
     for (Assignment assignment : directive.getAssignList()) {
-      if (assignments.receive(assignment, state::counted, nowMs)
+      if (assignments.receive(assignment, state::withReplicasPerGpu, nowMs)
           instanceof Assignments.Receipt.Refused refused) {
         LOG.warn("{}", refused.reason());
         metrics.count("tranche.node.assignments.refused", "Assignments that were not taken.");
@@ -425,29 +431,32 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
       assignmentsChanged();
     }
     if (directive.hasConfigName()) {
-      labelled.accept(directive.getConfigName());
+      labelListener.accept(directive.getConfigName());
     }
   }
 
   private void assignmentsChanged() {
-    keeper.save();
-    tell();
+    assignmentKeeper.save();
+    sendReport();
   }
 
-  /** A node without a GPU is ready: the DaemonSet is there too, and its rollout must not wait. */
+  /**
+   * Returns the readiness. A node without a GPU is ready: the DaemonSet runs there too, and its
+   * rollout must not wait.
+   */
   Readiness readiness(Optional<String> slow) {
     List<String> missing = missing();
     slow.ifPresent(missing::add);
     return state
-        .idle()
-        .or(() -> missing.isEmpty() ? servedWhole() : Optional.empty())
-        .map(Readiness::idle)
-        .orElseGet(() -> Readiness.unless(missing));
+        .idleReason()
+        .or(() -> missing.isEmpty() ? missingMpsReason() : Optional.empty())
+        .map(Readiness::readyButIdle)
+        .orElseGet(() -> Readiness.readyUnless(missing));
   }
 
-  // What can be done is done, and a label is missing on this node perhaps on purpose: as with a
-  // missing driver, the DaemonSet's rollout must not wait.
-  private Optional<String> servedWhole() {
+  // The GPUs are advertised whole, and this node may lack the label on purpose. As with a missing
+  // driver, the DaemonSet's rollout must not wait.
+  private Optional<String> missingMpsReason() {
     return state.mps() instanceof MpsAvailability.Missing missing
         ? Optional.of(missing.reason())
         : Optional.empty();
@@ -474,20 +483,24 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
     return missing;
   }
 
-  /** Says so to the extenders first, so that no pod is bound to a node whose plugin is going. */
+  /**
+   * Drains and stops the plugin. Informs the extenders first, so that they bind no more pods to
+   * this node.
+   */
   Future<Void> stop() {
     state.drain();
-    Future<Void> said = streams.map(ReportStreams::drain).orElseGet(Future::succeededFuture);
-    return said.compose(v -> outstanding(0)).compose(v -> kubelet.stop());
+    Future<Void> drained = streams.map(ReportStreams::drain).orElseGet(Future::succeededFuture);
+    return drained.compose(v -> awaitOutstanding(0)).compose(v -> kubelet.stop());
   }
 
-  // Pods that were bound just before: without our socket the kubelet would fail them for good.
-  private Future<Void> outstanding(int waitedMs) {
+  // Waits for pods that were bound just before: without our socket the kubelet would fail them for
+  // good.
+  private Future<Void> awaitOutstanding(int waitedMs) {
     if (assignments.size() == 0 || waitedMs >= LINGER_MS) {
       return Future.succeededFuture();
     }
     return vertx
         .timer(LINGER_STEP_MS, TimeUnit.MILLISECONDS)
-        .compose(v -> outstanding(waitedMs + LINGER_STEP_MS));
+        .compose(v -> awaitOutstanding(waitedMs + LINGER_STEP_MS));
   }
 }

@@ -11,8 +11,8 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * The node plugin: settings, parts, start, and a stop that drains first. With {@code
- * mps-control-daemon} first it is the keeper of the MPS control daemons instead.
+ * The main class of the node plugin, which drains before it stops. With {@code mps-control-daemon}
+ * as its first argument, the process keeps the MPS control daemons instead.
  */
 public final class NodePluginMain {
   private NodePluginMain() {}
@@ -39,7 +39,7 @@ public final class NodePluginMain {
     System.exit(process.run());
   }
 
-  // Names are looked up anew, since the extenders' addresses come and go.
+  // DNS answers are cached for one second only, since the extenders' addresses come and go.
   private static void processProperties() {
     Security.setProperty("networkaddress.cache.ttl", "1");
     Security.setProperty("networkaddress.cache.negative.ttl", "1");

@@ -37,12 +37,12 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** One run of the process: one event loop, the NVML thread, and how they end. */
+/** One run of the process: its event loop, its NVML thread, and how they end. */
 final class NodeProcess implements NvmlThread.Listener {
   private static final Logger LOG = LoggerFactory.getLogger(NodeProcess.class);
   private static final int STOP_LIMIT_MS = 4_000;
   private static final int TICK_MS = 1_000;
-  private static final int NODES_MS = 10_000;
+  private static final int NODES_REFRESH_MS = 10_000;
   private static final int BLOCKED_CHECK_MS = 5_000;
 
   private final Options options;
@@ -53,48 +53,49 @@ final class NodeProcess implements NvmlThread.Listener {
   private final NodePlugin plugin;
   private final ConfigKeeper configs;
   private final NvmlThread nvml;
-  private final NvmlWatchdog pulse;
-  // As the first config has them; read by the NVML thread.
+  private final NvmlWatchdog watchdog;
+  // From the first config; read by the NVML thread.
   private volatile boolean failOnInitError;
   private volatile Path driverRoot;
   private volatile Hardware hardware = Hardware.NONE;
   private final CompletableFuture<Integer> ended = new CompletableFuture<>();
-  // Null: the loop has taken it. A sample without a GPU is one, too.
+  // Null once the loop has taken it. A sample without a GPU is not null.
   private final AtomicReference<@Nullable List<GpuStatus>> latest = new AtomicReference<>();
-  // Of the NVML thread.
+  // Written by the NVML thread only.
   private String complaint = "";
-  private long nodesSeenMs;
+  private long nodesReadAtMs;
   private volatile boolean startedOnce;
-  // Of the loop.
-  private boolean silenceTold;
-  private boolean slownessTold;
+  // Confined to the event loop.
+  private boolean hangLogged;
+  private boolean slowCallLogged;
 
   NodeProcess(Settings settings, Options options, WatchOptions watch, ConfigSource source) {
     this.options = options;
     this.watch = watch;
     this.failOnInitError = settings.isTrue(Setting.FAIL_ON_INIT_ERROR, new ConfigErrors());
     this.driverRoot = Path.of(settings.text(Setting.DRIVER_ROOT_CTR_PATH));
-    this.vertx = transport.vertx(small());
+    this.vertx = transport.vertx(vertxOptions());
     this.loop = vertx.getOrCreateContext();
     this.plugin =
         new NodePlugin(vertx, options, watch.overuse(), () -> hardware, Resolver.system());
     this.configs =
         new ConfigKeeper(vertx, source, options.stateDir(), plugin.metrics(), plugin::configured);
-    this.pulse = new NvmlWatchdog(options.sampleIntervalMs(), () -> System.nanoTime() / 1_000_000);
+    this.watchdog =
+        new NvmlWatchdog(options.sampleIntervalMs(), () -> System.nanoTime() / 1_000_000);
     this.nvml =
         new NvmlThread(
             () -> JnaNvml.open(driverRoot), gpuWatch(watch), options.sampleIntervalMs(), this);
   }
 
   private static GpuWatch gpuWatch(WatchOptions watch) {
-    // Durations must not wait where somebody sets the wall's clock back.
+    // A monotonic clock, so that no duration stalls if somebody sets the wall clock back.
     LongSupplier clockMs = () -> System.nanoTime() / 1_000_000;
     return new GpuWatch(
         watch.health(), new UsageReader(watch.hostProc(), watch.hostLog(), clockMs), clockMs);
   }
 
-  /** One loop carries all; files and names are the only things that block. */
-  private static VertxOptions small() {
+  /** One event loop does all work; only file access and name lookups block. */
+  private static VertxOptions vertxOptions() {
     return new VertxOptions()
         .setEventLoopPoolSize(1)
         .setWorkerPoolSize(2)
@@ -106,13 +107,13 @@ final class NodeProcess implements NvmlThread.Listener {
                 .setFileCachingEnabled(false));
   }
 
-  /** Runs until stopped; the process's exit status. */
+  /** Runs until stopped and returns the exit status. */
   int run() {
     LOG.info("options: {}, {}", options, watch);
     plugin.load();
     Outcome first = configs.load();
     Optional<Outcome.Usable> kept = configs.fallback();
-    if (first instanceof Outcome.Refused refused && kept.isEmpty() && !mayBeCured()) {
+    if (first instanceof Outcome.Refused refused && kept.isEmpty() && !mayBecomeUsable()) {
       LOG.error("config {}: {}", refused.name(), refused.reason());
       return 2;
     }
@@ -130,18 +131,18 @@ final class NodeProcess implements NvmlThread.Listener {
     }
   }
 
-  // Another label or a mended ConfigMap may come; without an extender nobody would tell.
-  private boolean mayBeCured() {
+  // Another label or a corrected ConfigMap may come; without an extender, no label comes.
+  private boolean mayBecomeUsable() {
     return options.extender().isPresent();
   }
 
   /**
-   * @param outcomes the one that was in use before where the newest is another, then the newest
+   * @param outcomes the config of an earlier run if the newest is another one, then the newest
    */
   private void startParts(List<Outcome> outcomes) {
     plugin.onLabel(configs::label);
     plugin.onUnusable(this::unusable);
-    plugin.onUsed(configs::used);
+    plugin.onUsed(configs::recordUsed);
     outcomes.forEach(plugin::configured);
     plugin.start();
     plugin
@@ -149,18 +150,18 @@ final class NodeProcess implements NvmlThread.Listener {
         .gauge(
             "tranche.node.nvml.silence.seconds",
             "Time since NVML last answered; 0 while no driver is there to be asked.",
-            () -> pulse.silentMs() / 1_000.0);
+            () -> watchdog.silentMs() / 1_000.0);
     plugin
         .metrics()
         .gauge(
             "tranche.node.ready",
             "1 while /readyz says ready, else 0.",
-            () -> plugin.readiness(pulse.slow()).ready() ? 1 : 0);
+            () -> plugin.readiness(watchdog.slowCall()).ready() ? 1 : 0);
     vertx.setPeriodic(TICK_MS, id -> tick());
     new MetricsServer(
             plugin.metrics(),
-            () -> plugin.readiness(pulse.slow()),
-            pulse::alive,
+            () -> plugin.readiness(watchdog.slowCall()),
+            watchdog::liveness,
             ConnectionLimits.METRICS)
         .listen(vertx, transport, options.metrics())
         .onSuccess(server -> LOG.info("metrics on port {}", server.actualPort()))
@@ -171,9 +172,9 @@ final class NodeProcess implements NvmlThread.Listener {
             });
   }
 
-  // All that is looked at every second, by one timer: to wake up costs more than to look.
+  // One timer runs all checks of each second: a wake-up costs more than the checks.
   private void tick() {
-    listen();
+    checkNvml();
     configs.check();
     plugin.tick();
   }
@@ -183,18 +184,18 @@ final class NodeProcess implements NvmlThread.Listener {
     ended.complete(1);
   }
 
-  // Nothing that waits in NVML can be woken, so somebody else must say it.
-  private void listen() {
-    Optional<String> slow = pulse.slow();
-    if (slow.isPresent() && !slownessTold) {
+  // A thread that waits in NVML cannot be woken, so the event loop must report it.
+  private void checkNvml() {
+    Optional<String> slow = watchdog.slowCall();
+    if (slow.isPresent() && !slowCallLogged) {
       LOG.warn("{}", slow.get());
     }
-    slownessTold = slow.isPresent();
-    List<String> silence = pulse.alive().sentences();
+    slowCallLogged = slow.isPresent();
+    List<String> silence = watchdog.liveness().sentences();
     if (silence.isEmpty()) {
-      silenceTold = false;
-    } else if (!silenceTold) {
-      silenceTold = true;
+      hangLogged = false;
+    } else if (!hangLogged) {
+      hangLogged = true;
       LOG.error("{}; only a new process can go on", String.join("; ", silence));
       if (!startedOnce && failOnInitError) {
         ended.complete(1);
@@ -204,8 +205,8 @@ final class NodeProcess implements NvmlThread.Listener {
 
   @Override
   public void starting() {
-    pulse.start();
-    // A library that crashes takes the process with it: this is the last line then.
+    watchdog.start();
+    // A library that crashes ends the process, so this is the last line then.
     if (!startedOnce && complaint.isEmpty()) {
       LOG.info("starting NVML, as installed here or under {}", driverRoot);
     }
@@ -213,7 +214,7 @@ final class NodeProcess implements NvmlThread.Listener {
 
   @Override
   public boolean unavailable(NvmlException reason) {
-    pulse.rest();
+    watchdog.disarm();
     if (failOnInitError) {
       LOG.error("{}; set FAIL_ON_INIT_ERROR=false to wait for a driver", reason.getMessage());
       ended.complete(1);
@@ -222,8 +223,8 @@ final class NodeProcess implements NvmlThread.Listener {
     if (!complaint.equals(reason.getMessage())) {
       complaint = reason.getMessage();
       LOG.warn("waiting for a driver: {}", complaint);
-      String told = complaint;
-      loop.runOnContext(v -> plugin.driverAwaited(told));
+      String message = complaint;
+      loop.runOnContext(v -> plugin.driverAwaited(message));
     }
     return true;
   }
@@ -233,37 +234,37 @@ final class NodeProcess implements NvmlThread.Listener {
     LOG.info("NVML of driver {}", driverVersion);
     complaint = "";
     startedOnce = true;
-    pulse.beat();
+    watchdog.answered();
     hardware = new Hardware(driverVersion, nodes(), GpuLinkScores.UNKNOWN);
     loop.runOnContext(v -> plugin.driverStarted(driverVersion));
   }
 
   private HostNodes nodes() {
-    nodesSeenMs = System.nanoTime() / 1_000_000;
+    nodesReadAtMs = System.nanoTime() / 1_000_000;
     return HostNodes.find(Path.of("/"), driverRoot);
   }
 
-  // Device nodes come with modules that the driver may load at their first use.
-  private void lookForNodes() {
-    if (System.nanoTime() / 1_000_000 - nodesSeenMs >= NODES_MS) {
-      hardware = new Hardware(hardware.driverVersion(), nodes(), hardware.closeness());
+  // Device nodes appear with kernel modules, which the driver may load at their first use.
+  private void refreshNodes() {
+    if (System.nanoTime() / 1_000_000 - nodesReadAtMs >= NODES_REFRESH_MS) {
+      hardware = new Hardware(hardware.driverVersion(), nodes(), hardware.linkScores());
     }
   }
 
   @Override
-  public void linked(GpuLinkScores closeness) {
-    hardware = new Hardware(hardware.driverVersion(), hardware.nodes(), closeness);
+  public void linksMeasured(GpuLinkScores linkScores) {
+    hardware = new Hardware(hardware.driverVersion(), hardware.nodes(), linkScores);
   }
 
   // The loop takes the latest sample; those it was too slow for are overwritten.
   @Override
   public void sampled(List<GpuStatus> gpus) {
-    pulse.beat();
-    lookForNodes();
-    handOver(gpus);
+    watchdog.answered();
+    refreshNodes();
+    passToLoop(gpus);
   }
 
-  private void handOver(List<GpuStatus> gpus) {
+  private void passToLoop(List<GpuStatus> gpus) {
     if (latest.getAndSet(gpus) == null) {
       loop.runOnContext(v -> take());
     }
@@ -271,8 +272,8 @@ final class NodeProcess implements NvmlThread.Listener {
 
   @Override
   public void gone(List<GpuStatus> gpus) {
-    pulse.gone();
-    handOver(gpus);
+    watchdog.gone();
+    passToLoop(gpus);
   }
 
   @Override
@@ -281,7 +282,7 @@ final class NodeProcess implements NvmlThread.Listener {
   }
 
   @Override
-  public void broken() {
+  public void crashed() {
     ended.complete(1);
   }
 
@@ -292,12 +293,15 @@ final class NodeProcess implements NvmlThread.Listener {
     }
   }
 
-  /** Drains, leaves the kubelet, ends. Blocks, from the shutdown hook. */
+  /**
+   * Drains, disconnects from the kubelet, and ends the process. Blocks; called by the shutdown
+   * hook.
+   */
   void stop() {
-    CompletableFuture<Void> left = new CompletableFuture<>();
-    loop.runOnContext(v -> plugin.stop().onComplete(done -> left.complete(null)));
+    CompletableFuture<Void> stopped = new CompletableFuture<>();
+    loop.runOnContext(v -> plugin.stop().onComplete(done -> stopped.complete(null)));
     try {
-      left.get(STOP_LIMIT_MS, TimeUnit.MILLISECONDS);
+      stopped.get(STOP_LIMIT_MS, TimeUnit.MILLISECONDS);
     } catch (Exception e) {
       LOG.warn("the plugin did not stop cleanly: {}", e.toString());
     }

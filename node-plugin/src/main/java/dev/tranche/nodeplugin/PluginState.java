@@ -23,13 +23,13 @@ import java.util.Optional;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/** What the node knows of itself. Confined to the event loop. */
+/** The state of the node that the plugin works with. Confined to the event loop. */
 final class PluginState {
   private final Supplier<Hardware> hardware;
   private final HeldReplicas held = new HeldReplicas();
-  // In use in an earlier run, as the config that this one was given first.
-  private Outcome.@Nullable Usable before;
-  // The last one asked for; it may not fit the GPUs of now and fit those of later.
+  // The config of an earlier run, which is the first one that this run was given.
+  private Outcome.@Nullable Usable earlierRunConfig;
+  // The latest config; it may not fit the current GPUs and fit later ones.
   private Outcome.@Nullable Usable wanted;
   private Outcome.@Nullable Usable config;
   private SharingPlan.@Nullable Fits plan;
@@ -41,11 +41,11 @@ final class PluginState {
   private boolean holdingsKnown;
   private boolean draining;
   private MpsAvailability mps = new MpsAvailability.NotNeeded();
-  private List<Object> replicasMadeOf = List.of();
+  private List<Object> replicasInputs = List.of();
   private @Nullable NodeReplicas replicas;
 
   /**
-   * @param hardware asked once GPUs are known
+   * @param hardware read once GPUs are known
    */
   PluginState(Supplier<Hardware> hardware) {
     this.hardware = hardware;
@@ -55,8 +55,8 @@ final class PluginState {
   Optional<SharingPlan> config(Outcome.Usable now) {
     wanted = now;
     if (gpus == null) {
-      // Only the first can have been in use; those between it and the newest never were.
-      before = before == null ? config : before;
+      // Only the first config can have been in use; those between it and the newest never were.
+      earlierRunConfig = earlierRunConfig == null ? config : earlierRunConfig;
       config = now;
       return Optional.empty();
     }
@@ -64,13 +64,16 @@ final class PluginState {
   }
 
   private SharingPlan plan(Outcome.Usable now, List<GpuStatus> of) {
-    SharingPlan planned = made(now, of);
+    SharingPlan planned = planFor(now, of);
     if (planned instanceof SharingPlan.Fits fits) {
       config = now;
       plan = fits;
     } else if (plan == null) {
-      plan = before != null && made(before, of) instanceof SharingPlan.Fits old ? old : null;
-      config = plan == null ? null : before;
+      plan =
+          earlierRunConfig != null && planFor(earlierRunConfig, of) instanceof SharingPlan.Fits old
+              ? old
+              : null;
+      config = plan == null ? null : earlierRunConfig;
     } else if (config != null
         && SharingPlan.of(config.config(), infos(of)) instanceof SharingPlan.Fits old) {
       plan = old;
@@ -78,7 +81,7 @@ final class PluginState {
     return planned;
   }
 
-  private SharingPlan made(Outcome.Usable usable, List<GpuStatus> of) {
+  private SharingPlan planFor(Outcome.Usable usable, List<GpuStatus> of) {
     Config by = usable.config();
     return hardware
         .get()
@@ -93,15 +96,15 @@ final class PluginState {
   }
 
   /**
-   * Why the config last asked for is not in use.
+   * Sets why the latest config is not in use.
    *
-   * @param now empty: it is
+   * @param now empty if it is in use
    */
   void configError(String now) {
     configError = now;
   }
 
-  /** The name is that of the config in use, whatever was asked for since. */
+  /** Returns the status. Its name is that of the config in use, even if a newer one was refused. */
   ConfigStatus configStatus() {
     return ConfigStatus.newBuilder()
         .setName(config == null ? "" : config.name())
@@ -109,7 +112,7 @@ final class PluginState {
         .build();
   }
 
-  /** The plan of the config last asked for, if these are other GPUs than before. */
+  /** Sets the GPUs. Returns the plan of the latest config, if these are other GPUs than before. */
   Optional<SharingPlan> gpus(List<GpuStatus> now) {
     boolean same = gpus != null && infos(gpus).equals(infos(now));
     gpus = now;
@@ -120,31 +123,32 @@ final class PluginState {
     return gpus == null ? List.of() : gpus;
   }
 
-  /** As the node serves them: without its MPS control daemon a GPU is not healthy. */
-  List<GpuStatus> served() {
+  /** Returns the GPUs as advertised: a GPU that has lost its MPS control daemon is not healthy. */
+  List<GpuStatus> advertisedGpus() {
     return mps instanceof MpsAvailability.Lost lost
-        ? gpus().stream().map(gpu -> without(lost, gpu)).toList()
+        ? gpus().stream().map(gpu -> withoutDaemon(lost, gpu)).toList()
         : gpus();
   }
 
-  private GpuStatus without(MpsAvailability.Lost daemon, GpuStatus gpu) {
+  private GpuStatus withoutDaemon(MpsAvailability.Lost daemon, GpuStatus gpu) {
     GpuSharing how = plan == null ? null : plan.byUuid().get(gpu.info().uuid());
     return how != null && how.strategy() == SharingStrategy.MPS
-        ? new GpuStatus(gpu.info(), gpu.health().silent(daemon.reason()), gpu.load(), gpu.uses())
+        ? new GpuStatus(
+            gpu.info(), gpu.health().afterFailedProbe(daemon.reason()), gpu.load(), gpu.uses())
         : gpu;
   }
 
   /**
-   * The MPS control daemons that the config needs. A daemon need not serve a lost GPU; where all
-   * are lost, the need for it stays.
+   * Returns the MPS control daemons that the config needs. A daemon need not serve a lost GPU. If
+   * all its GPUs are lost, it is still needed.
    */
   MpsPlan mpsPlan(boolean standAlone) {
     if (gpus == null || plan == null) {
       return MpsPlan.NONE;
     }
-    List<GpuStatus> there =
+    List<GpuStatus> presentGpus =
         gpus.stream().filter(gpu -> !(gpu.health() instanceof Health.Lost)).toList();
-    MpsPlan needed = MpsPlan.of(plan.byUuid(), infos(there), standAlone);
+    MpsPlan needed = MpsPlan.of(plan.byUuid(), infos(presentGpus), standAlone);
     return needed.needed() ? needed : MpsPlan.of(plan.byUuid(), infos(gpus), standAlone);
   }
 
@@ -172,8 +176,8 @@ final class PluginState {
     return driverVersion;
   }
 
-  /** Why this node has nothing to serve; empty: it has, or that is not known yet. */
-  Optional<String> idle() {
+  /** Returns why this node has nothing to serve; empty if it has, or if that is not known yet. */
+  Optional<String> idleReason() {
     if (gpus != null && !gpus.isEmpty() && plan != null && plan.byUuid().isEmpty()) {
       return Optional.of(
           "the config makes nothing of the GPUs of this node, so there is nothing to advertise: with"
@@ -193,7 +197,10 @@ final class PluginState {
     return config != null;
   }
 
-  /** Empty until both the GPUs and a config that fits them are known; the same until news. */
+  /**
+   * Returns the replicas; empty until both the GPUs and a config that fits them are known. Returns
+   * the same object until something changes.
+   */
   Optional<NodeReplicas> replicas() {
     if (gpus == null || config == null || plan == null) {
       return Optional.empty();
@@ -201,20 +208,20 @@ final class PluginState {
     if (mps instanceof MpsAvailability.Awaited) {
       return Optional.ofNullable(replicas);
     }
-    List<GpuStatus> served = served();
+    List<GpuStatus> advertised = advertisedGpus();
     Map<String, GpuSharing> sharing =
         mps instanceof MpsAvailability.Missing
-            ? MpsPlan.without(plan.byUuid(), config.config(), infos(served))
+            ? MpsPlan.withoutMps(plan.byUuid(), config.config(), infos(advertised))
             : plan.byUuid();
-    List<Object> madeOf = madeOf(config.config(), sharing, served);
-    if (replicas == null || !madeOf.equals(replicasMadeOf)) {
-      replicasMadeOf = madeOf;
-      replicas = NodeReplicas.of(config.config(), served, sharing, held.all());
+    List<Object> inputs = inputs(config.config(), sharing, advertised);
+    if (replicas == null || !inputs.equals(replicasInputs)) {
+      replicasInputs = inputs;
+      replicas = NodeReplicas.of(config.config(), advertised, sharing, held.all());
     }
     return Optional.of(replicas);
   }
 
-  private List<Object> madeOf(
+  private List<Object> inputs(
       Config config, Map<String, GpuSharing> sharing, List<GpuStatus> gpus) {
     List<Object> parts = new ArrayList<>(List.of(config, sharing, held.all()));
     gpus.forEach(gpu -> parts.addAll(List.of(gpu.info(), gpu.health().healthy())));
@@ -222,11 +229,11 @@ final class PluginState {
   }
 
   /**
-   * The assignment with the replicas per GPU that its shares are counted in: those that are offered
-   * now, which may be others than the config's while an MPS daemon is missing. Left open where its
-   * GPUs differ.
+   * Fills in the replicas per GPU that the shares of an assignment are counted in. Those are the
+   * ones offered now, which differ from the config's while an MPS daemon is missing. Leaves the
+   * field unset if the GPUs of the assignment differ in it.
    */
-  Assignment counted(Assignment assignment) {
+  Assignment withReplicasPerGpu(Assignment assignment) {
     if (assignment.getReplicasPerGpu() > 0) {
       return assignment;
     }
@@ -248,19 +255,19 @@ final class PluginState {
     return held;
   }
 
-  /** Whether that is news. */
+  /** Sets the holdings and returns whether they changed. */
   boolean holdings(List<Holding> now) {
-    boolean news = !holdingsKnown || !holdings.equals(now);
-    // What is made of them is kept for as long as they are the same object.
-    holdings = news ? now : holdings;
+    boolean changed = !holdingsKnown || !holdings.equals(now);
+    // Values derived from the holdings are cached for as long as they are the same object.
+    holdings = changed ? now : holdings;
     holdingsKnown = true;
-    return news;
+    return changed;
   }
 
   /**
-   * Whether by these holdings other replicas are held than before.
+   * Updates the held replicas from these holdings and returns whether they changed.
    *
-   * @param complete whether what they lack is free
+   * @param complete whether replicas that are missing in the holdings are free
    */
   boolean held(List<Holding> now, boolean complete, long nowMs) {
     return plan != null && held.update(now, complete, plan.byUuid(), nowMs);

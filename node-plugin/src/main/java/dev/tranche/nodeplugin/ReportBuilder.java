@@ -18,16 +18,16 @@ import java.util.List;
 import java.util.Optional;
 import java.util.stream.IntStream;
 
-/** Puts the node's state into a report, and knows when it is worth one. */
+/** Builds reports of the node's state, and decides when a change of the GPUs is worth a report. */
 final class ReportBuilder {
   private final String node;
   private final String instance;
   private final String version;
   private final Overuse overuse;
-  private List<GpuStatus> told = List.of();
+  private List<GpuStatus> reported = List.of();
 
   /**
-   * @param instance names this run of the plugin
+   * @param instance identifies this run of the plugin
    */
   ReportBuilder(String node, String instance, String version, Overuse overuse) {
     this.node = node;
@@ -37,10 +37,10 @@ final class ReportBuilder {
   }
 
   /**
-   * The node now.
+   * Returns a report of the node's current state.
    *
    * @param nowMs milliseconds since 1970
-   * @param clockMs of the clock by which the GPUs were sampled
+   * @param clockMs current time of the clock by which the GPUs were sampled
    */
   NodeReport.Builder report(PluginState state, boolean registered, long nowMs, long clockMs) {
     NodeReport.Builder report =
@@ -56,7 +56,7 @@ final class ReportBuilder {
             .setConfig(state.configStatus())
             .setDriverVersion(state.driverVersion());
     Optional<NodeReplicas> replicas = state.replicas();
-    replicas.ifPresent(r -> add(report, r, state.served(), nowMs - clockMs));
+    replicas.ifPresent(r -> add(report, r, state.advertisedGpus(), nowMs - clockMs));
     return report;
   }
 
@@ -74,7 +74,7 @@ final class ReportBuilder {
   }
 
   /**
-   * @param epochMs when the sampling clock was 0, since 1970
+   * @param epochMs milliseconds since 1970 at which the sampling clock was 0
    */
   private Gpu.Builder gpu(GpuSharing sharing, GpuStatus status, long epochMs) {
     Gpu.Builder gpu =
@@ -95,8 +95,9 @@ final class ReportBuilder {
             .setNumaNode(status.info().numaNode());
     status
         .info()
-        .part()
-        .ifPresent(part -> gpu.setParentUuid(part.parentUuid()).setMigProfile(part.profile()));
+        .migDevice()
+        .ifPresent(
+            device -> gpu.setParentUuid(device.parentUuid()).setMigProfile(device.profile()));
     status.uses().forEach(use -> gpu.addPodUses(use(use)));
     if (status.load() != null) {
       gpu.setLoad(load(status.load(), epochMs));
@@ -132,13 +133,17 @@ final class ReportBuilder {
         .build();
   }
 
-  /** Whether these GPUs differ enough from those last told; then they count as told. */
-  boolean worthTelling(List<GpuStatus> gpus) {
+  /**
+   * Returns whether these GPUs differ enough from those last reported. If so, they count as
+   * reported.
+   */
+  boolean shouldReport(List<GpuStatus> gpus) {
     boolean same =
-        gpus.size() == told.size()
-            && IntStream.range(0, gpus.size()).noneMatch(i -> gpus.get(i).differsFrom(told.get(i)));
+        gpus.size() == reported.size()
+            && IntStream.range(0, gpus.size())
+                .noneMatch(i -> gpus.get(i).differsFrom(reported.get(i)));
     if (!same) {
-      told = gpus;
+      reported = gpus;
     }
     return !same;
   }

@@ -17,8 +17,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Says what each sample brings that is news: to people as events, to Prometheus as series. Confined
- * to the event loop.
+ * Reports the changes in each sample: to people as events, to Prometheus as series. Confined to the
+ * event loop.
  */
 final class SampleEvents {
   private final EventBuffer events;
@@ -27,7 +27,7 @@ final class SampleEvents {
   private final ContainerCollector containers;
   private final RepeatedFaults repeatedFaults = new RepeatedFaults();
   private Grants grants = new Grants(Map.of());
-  private List<Object> grantsMadeOf = List.of();
+  private List<Object> grantsInputs = List.of();
 
   SampleEvents(String node, EventBuffer events, NodeMetrics metrics, Overuse overuse) {
     this.events = events;
@@ -38,47 +38,51 @@ final class SampleEvents {
   }
 
   /**
-   * Compares the GPUs with what the state knows, before it takes them.
+   * Compares the GPUs with the state, before it takes them over.
    *
-   * @return whether a cordon has begun or ended, which a scheduler should hear of at once
+   * @return whether a cordon has begun or ended, which must be reported at once
    */
   boolean sampled(PluginState state, List<GpuStatus> gpus) {
-    HealthChange.between(state.gpus(), gpus).forEach(this::health);
+    HealthChange.between(state.gpus(), gpus).forEach(this::reportHealth);
     List<ContainerCollector.Row> rows = new ArrayList<>();
-    boolean changed = uses(state, gpus, rows);
-    containers.show(rows);
+    boolean changed = updateContainers(state, gpus, rows);
+    containers.update(rows);
     return changed;
   }
 
-  private void health(HealthChange news) {
+  private void reportHealth(HealthChange change) {
     metrics.count(
-        "tranche.node.gpu.health.changes", "Changes of a GPU's health.", "to", news.now().word());
-    if (repeatedFaults.worthTelling(news, System.nanoTime() / 1_000_000)) {
-      events.node(news.reason(), news.message(), !news.now().healthy());
+        "tranche.node.gpu.health.changes",
+        "Changes of a GPU's health.",
+        "to",
+        change.now().metricLabel());
+    if (repeatedFaults.shouldReport(change, System.nanoTime() / 1_000_000)) {
+      events.node(change.reason(), change.message(), !change.now().healthy());
     }
   }
 
-  private boolean uses(PluginState state, List<GpuStatus> gpus, List<ContainerCollector.Row> rows) {
+  private boolean updateContainers(
+      PluginState state, List<GpuStatus> gpus, List<ContainerCollector.Row> rows) {
     Map<String, GpuSharing> sharing =
         state.replicas().map(replicas -> replicas.sharing()).orElse(Map.of());
-    grant(state);
+    updateGrants(state);
     boolean changed = false;
     for (GpuStatus gpu : gpus) {
       GpuSharing how = sharing.get(gpu.info().uuid());
-      // A lost GPU tells nothing; what was known of it stays.
+      // A lost GPU has no reading; what was known of it stays.
       if (how != null && gpu.load() != null) {
-        changed |= state.holdingsKnown() && judged(gpu, how);
+        changed |= state.holdingsKnown() && judgeOveruse(gpu, how);
         gpu.uses().forEach(use -> rows.add(row(gpu.info(), use)));
       }
     }
     return changed;
   }
 
-  // At each sample, and a node holds hundreds of replicas.
-  private void grant(PluginState state) {
-    List<Object> madeOf = List.of(state.holdings(), state.held().all());
-    if (!madeOf.equals(grantsMadeOf)) {
-      grantsMadeOf = madeOf;
+  // Cached, since this runs at each sample and a node may hold hundreds of replicas.
+  private void updateGrants(PluginState state) {
+    List<Object> inputs = List.of(state.holdings(), state.held().all());
+    if (!inputs.equals(grantsInputs)) {
+      grantsInputs = inputs;
       grants = Grants.of(state.holdings(), shares(state));
     }
   }
@@ -89,15 +93,15 @@ final class SampleEvents {
     return shares;
   }
 
-  private boolean judged(GpuStatus gpu, GpuSharing how) {
+  private boolean judgeOveruse(GpuStatus gpu, GpuSharing how) {
     // A share of unknown memory is unknown, too.
     if (usable(gpu.info()) == 0) {
       return false;
     }
-    List<Overuse.News> news =
+    List<Overuse.EpisodeChange> changes =
         overuse.judge(gpu.info().uuid(), usable(gpu.info()), how.replicas(), gpu.uses(), grants);
-    news.forEach(n -> tell(gpu.info(), n));
-    return !news.isEmpty();
+    changes.forEach(change -> report(gpu.info(), change));
+    return !changes.isEmpty();
   }
 
   private static long usable(GpuInfo gpu) {
@@ -106,13 +110,13 @@ final class SampleEvents {
 
   private ContainerCollector.Row row(GpuInfo gpu, ContainerUse use) {
     long granted = (long) (usable(gpu) * grants.share(gpu.uuid(), use));
-    return new ContainerCollector.Row(gpu, use, granted, overuse.open(gpu.uuid(), use));
+    return new ContainerCollector.Row(gpu, use, granted, overuse.hasOpenEpisode(gpu.uuid(), use));
   }
 
-  private void tell(GpuInfo gpu, Overuse.News news) {
-    ContainerUse use = news.use();
+  private void report(GpuInfo gpu, Overuse.EpisodeChange change) {
+    ContainerUse use = change.use();
     String on = " of GPU %d (%s)".formatted(gpu.index(), gpu.uuid());
-    if (!news.began()) {
+    if (!change.began()) {
       events.pod(
           use.namespace(),
           use.pod(),
@@ -122,9 +126,9 @@ final class SampleEvents {
       return;
     }
     metrics.count("tranche.node.overuse", "Times that a container used more than granted.");
-    String sentence = news.sentence() + on;
+    String sentence = change.sentence() + on;
     events.pod(use.namespace(), use.pod(), "GpuOveruse", sentence, true);
-    for (String neighbour : news.neighbours()) {
+    for (String neighbour : change.neighbours()) {
       int slash = neighbour.indexOf('/');
       events.pod(
           neighbour.substring(0, slash),

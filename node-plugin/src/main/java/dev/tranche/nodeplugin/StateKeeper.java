@@ -10,13 +10,13 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Keeps a file in the state folder up with what is in memory, for a restart: one write at a time,
- * then the latest only. Confined to the event loop.
+ * Keeps a file in the state folder up to date with memory, for a restart. Writes one version at a
+ * time, and then only the latest. Confined to the event loop.
  */
 final class StateKeeper {
   private static final Logger LOG = LoggerFactory.getLogger(StateKeeper.class);
 
-  /** Takes what was kept. */
+  /** Takes the content that was kept. */
   interface Reader {
     void accept(byte[] content) throws IOException;
   }
@@ -29,7 +29,7 @@ final class StateKeeper {
   private boolean stale;
 
   /**
-   * @param content what is to be kept at the moment
+   * @param content returns what to keep now
    */
   StateKeeper(Vertx vertx, Path file, NodeMetrics metrics, Supplier<byte[]> content) {
     this.vertx = vertx;
@@ -50,7 +50,7 @@ final class StateKeeper {
     }
   }
 
-  /** The content has changed. */
+  /** Saves the content, which has changed. */
   void save() {
     if (writing) {
       stale = true;

@@ -43,12 +43,12 @@ public final class FakeMps {
   }
 
   /** Every line that the daemon of nvidia.com/gpu was told. */
-  List<String> told() {
+  List<String> commands() {
     return lines(root.resolve("nvidia.com/gpu/log/told"));
   }
 
-  public long told(String line) {
-    return told().stream().filter(line::equals).count();
+  public long commandCount(String line) {
+    return commands().stream().filter(line::equals).count();
   }
 
   public boolean ready() {

@@ -77,8 +77,8 @@ class MpsIT {
             "--node-name=gpu-node"));
   }
 
-  private PluginProcess start(String log, List<String> words) throws IOException {
-    List<String> all = new ArrayList<>(words);
+  private PluginProcess start(String log, List<String> args) throws IOException {
+    List<String> all = new ArrayList<>(args);
     all.addAll(
         List.of(
             "--driver-root-ctr-path=" + nvml.root(),
@@ -104,7 +104,7 @@ class MpsIT {
   }
 
   private void ready() {
-    eventually(() -> logged("daemon.log") + mps.told(), mps::ready);
+    eventually(() -> logged("daemon.log") + mps.commands(), mps::ready);
   }
 
   @Test
@@ -112,7 +112,7 @@ class MpsIT {
     nvml.computeMode(0, PROHIBITED);
     PluginProcess process = daemon();
     ready();
-    assertThat(mps.told().subList(0, 3))
+    assertThat(mps.commands().subList(0, 3))
         .containsExactly(
             "start all",
             "set_default_device_pinned_mem_limit GPU-0 1536M",
@@ -124,7 +124,7 @@ class MpsIT {
     assertThat(FakeMps.running(pid)).isTrue();
     assertThat(FakeMps.running(mps.serverPid())).isTrue();
     process.terminate(30);
-    assertThat(mps.told()).endsWith("quit");
+    assertThat(mps.commands()).endsWith("quit");
     assertThat(FakeMps.running(pid)).isFalse();
     assertThat(FakeMps.running(mps.serverPid())).isFalse();
     assertThat(nvml.computeMode(0)).isEqualTo(PROHIBITED);
@@ -137,9 +137,9 @@ class MpsIT {
     daemon();
     ready();
     mps.kill();
-    eventually(() -> logged("daemon.log"), () -> mps.told("start all") == 2);
+    eventually(() -> logged("daemon.log"), () -> mps.commandCount("start all") == 2);
     ready();
-    assertThat(mps.told("set_default_device_pinned_mem_limit GPU-0 1536M")).isEqualTo(2);
+    assertThat(mps.commandCount("set_default_device_pinned_mem_limit GPU-0 1536M")).isEqualTo(2);
     assertThat(get("daemon.log", "/metrics"))
         .contains("tranche_mps_daemon_starts_total 2.0")
         .contains("tranche_mps_failures_total 1.0");
@@ -151,7 +151,7 @@ class MpsIT {
     ready();
     long server = mps.serverPid();
     mps.killControl();
-    eventually(() -> logged("daemon.log"), () -> mps.told("start all") == 2);
+    eventually(() -> logged("daemon.log"), () -> mps.commandCount("start all") == 2);
     ready();
     assertThat(FakeMps.running(server)).isFalse();
   }
@@ -170,9 +170,9 @@ class MpsIT {
       Object before = Files.getLastModifiedTime(status);
       eventually(() -> logged("daemon.log"), () -> !FakeMps.modified(status).equals(before));
     }
-    assertThat(mps.told("quit")).isZero();
+    assertThat(mps.commandCount("quit")).isZero();
     Files.writeString(name, "\n");
-    eventually(() -> logged("daemon.log"), () -> mps.told("quit") == 1);
+    eventually(() -> logged("daemon.log"), () -> mps.commandCount("quit") == 1);
   }
 
   @Test
@@ -181,9 +181,9 @@ class MpsIT {
     ready();
     config(5);
     String limit = "set_default_device_pinned_mem_limit GPU-0 3072M";
-    eventually(() -> logged("daemon.log"), () -> mps.told(limit) == 1);
+    eventually(() -> logged("daemon.log"), () -> mps.commandCount(limit) == 1);
     ready();
-    assertThat(mps.told("quit")).isEqualTo(1);
+    assertThat(mps.commandCount("quit")).isEqualTo(1);
   }
 
   @Test
@@ -193,7 +193,7 @@ class MpsIT {
     config(20_000);
     daemon();
     ready();
-    assertThat(mps.told("set_default_device_pinned_mem_limit GPU-0 1536M")).isEqualTo(1);
+    assertThat(mps.commandCount("set_default_device_pinned_mem_limit GPU-0 1536M")).isEqualTo(1);
     assertThat(logged("daemon.log")).contains("the one before stays in use");
   }
 
@@ -213,7 +213,7 @@ class MpsIT {
     eventually(() -> logged("daemon.log"), () -> Files.exists(other));
     ready();
     assertThat(mps.pid()).isEqualTo(pid);
-    assertThat(mps.told()).doesNotContain("quit");
+    assertThat(mps.commands()).doesNotContain("quit");
     process.terminate(30);
     assertThat(other).doesNotExist();
     assertThat(nvml.computeMode(0)).isZero();
@@ -227,7 +227,7 @@ class MpsIT {
     first.close();
     assertThat(nvml.computeMode(0)).isEqualTo(EXCLUSIVE_PROCESS);
     PluginProcess second = daemon();
-    eventually(() -> logged("daemon.log"), () -> mps.told("start all") == 2);
+    eventually(() -> logged("daemon.log"), () -> mps.commandCount("start all") == 2);
     eventually(() -> logged("daemon.log"), () -> logged("daemon.log").contains("serving [GPU-0"));
     second.terminate(30);
     assertThat(nvml.computeMode(0)).isEqualTo(PROHIBITED);
@@ -258,7 +258,7 @@ class MpsIT {
     eventually(
         () -> logged("daemon.log"),
         () -> get("daemon.log", "/readyz").contains("shares nothing by MPS"));
-    assertThat(mps.told()).isEmpty();
+    assertThat(mps.commands()).isEmpty();
     assertThat(nvml.computeMode(0)).isZero();
   }
 

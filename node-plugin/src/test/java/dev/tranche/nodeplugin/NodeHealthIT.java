@@ -128,14 +128,14 @@ class NodeHealthIT extends WithPlugin {
         first.direct(
             NodeDirective.newBuilder().addAssign(PluginRig.assign("late", "main", "GPU-1", 3)));
     eventually("acknowledged", () -> first.last().getAppliedDirective() == number);
-    var left = new CompletableFuture<Void>();
-    rig.loop.runOnContext(v -> rig.plugin.stop().onComplete(done -> left.complete(null)));
+    var stopped = new CompletableFuture<Void>();
+    rig.loop.runOnContext(v -> rig.plugin.stop().onComplete(done -> stopped.complete(null)));
     eventually(
         "both hear of it", () -> first.last().getDraining() && rig.second.last().getDraining());
-    assertThat(left).isNotDone();
+    assertThat(stopped).isNotDone();
     kubelet.admit("late", Map.of("main", 3));
     assertThat(kubelet.held("late", "main")).allMatch(id -> id.startsWith("GPU-1::"));
-    left.get(10, TimeUnit.SECONDS);
+    stopped.get(10, TimeUnit.SECONDS);
     assertThat(folder.resolve("dp/nvidia-gpu.sock")).doesNotExist();
   }
 

@@ -30,14 +30,14 @@ class NodePluginMainIT {
   }
 
   private PluginProcess start(String... flags) throws IOException {
-    List<String> words =
+    List<String> args =
         new ArrayList<>(
             List.of(
                 "--kubelet-socket=" + folder.resolve("kubelet.sock"),
                 "--pod-resources-socket=" + folder.resolve("pod-resources.sock"),
                 "--state-dir=" + folder.resolve("state")));
-    words.addAll(List.of(flags));
-    var process = PluginProcess.start(folder.resolve("log"), words);
+    args.addAll(List.of(flags));
+    var process = PluginProcess.start(folder.resolve("log"), args);
     started.add(process);
     return process;
   }

@@ -28,7 +28,7 @@ final class PluginProcess implements AutoCloseable {
     this.log = log;
   }
 
-  static PluginProcess start(Path log, List<String> words) throws IOException {
+  static PluginProcess start(Path log, List<String> args) throws IOException {
     List<String> command =
         new ArrayList<>(
             List.of(
@@ -41,7 +41,7 @@ final class PluginProcess implements AutoCloseable {
                 "-cp",
                 System.getProperty("java.class.path"),
                 NodePluginMain.class.getName()));
-    command.addAll(words);
+    command.addAll(args);
     command.add("--metrics-address=127.0.0.1:0");
     Process process =
         new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(log.toFile()).start();

@@ -203,9 +203,9 @@ final class PluginRig {
   }
 
   void stopPlugin() throws Exception {
-    var left = new CompletableFuture<Void>();
-    loop.runOnContext(v -> plugin.stop().onComplete(done -> left.complete(null)));
-    left.get(10, TimeUnit.SECONDS);
+    var stopped = new CompletableFuture<Void>();
+    loop.runOnContext(v -> plugin.stop().onComplete(done -> stopped.complete(null)));
+    stopped.get(10, TimeUnit.SECONDS);
     thread.close();
     FakeKubelet.await(vertx.close());
   }

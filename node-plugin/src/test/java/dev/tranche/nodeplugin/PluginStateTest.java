@@ -31,7 +31,7 @@ class PluginStateTest {
   private static List<GpuStatus> gpus(int count) {
     return IntStream.range(0, count)
         .mapToObj(i -> new GpuInfo(i, "GPU-" + i, "Tesla T4", i, "", 0, 0, -1, 0, Mig.OFF))
-        .map(info -> new GpuStatus(info, Health.good(), null))
+        .map(info -> new GpuStatus(info, new Health.Healthy(), null))
         .toList();
   }
 
@@ -82,25 +82,25 @@ class PluginStateTest {
   void assignment_isCountedInTheReplicasThatAreOffered_alsoWithoutTheMpsDaemon() {
     state.gpus(gpus(2));
     state.config(replicas(10));
-    assertThat(counted("GPU-0")).isEqualTo(10);
+    assertThat(replicasPerGpu("GPU-0")).isEqualTo(10);
     state.replicas();
     state.mps(new MpsAvailability.Awaited());
     state.config(config("mps", 4));
-    assertThat(counted("GPU-0")).isEqualTo(10);
+    assertThat(replicasPerGpu("GPU-0")).isEqualTo(10);
     state.mps(new MpsAvailability.Missing("no daemon"));
-    assertThat(counted("GPU-0")).isEqualTo(1);
+    assertThat(replicasPerGpu("GPU-0")).isEqualTo(1);
     state.mps(new MpsAvailability.Serving());
-    assertThat(counted("GPU-0", "GPU-1")).isEqualTo(4);
-    assertThat(counted("GPU-7")).isZero();
+    assertThat(replicasPerGpu("GPU-0", "GPU-1")).isEqualTo(4);
+    assertThat(replicasPerGpu("GPU-7")).isZero();
   }
 
-  private int counted(String... uuids) {
+  private int replicasPerGpu(String... uuids) {
     var container = ContainerAssignment.newBuilder();
     for (String uuid : uuids) {
       container.addShares(GpuShare.newBuilder().setUuid(uuid).setReplicas(1));
     }
     return state
-        .counted(Assignment.newBuilder().addContainers(container).build())
+        .withReplicasPerGpu(Assignment.newBuilder().addContainers(container).build())
         .getReplicasPerGpu();
   }
 

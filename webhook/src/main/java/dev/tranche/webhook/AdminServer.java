@@ -27,7 +27,7 @@ final class AdminServer {
   }
 
   /**
-   * @param transport of this Vert.x
+   * @param transport the transport of this Vert.x instance
    */
   Future<HttpServer> listen(Vertx vertx, LimitedTransport transport, HostPort address) {
     return vertx
@@ -37,10 +37,10 @@ final class AdminServer {
   }
 
   private void handle(HttpServerRequest request) {
-    connections.requested(request.remoteAddress());
+    connections.recordActivity(request.remoteAddress());
     switch (request.path()) {
       case "/metrics" -> answer(request, 200, PROMETHEUS_TEXT, registry.scrape());
-      // That it answers at all is the news: the process lives.
+      // Any answer shows that the process is alive.
       case "/healthz" -> answer(request, 200, "text/plain", "ok\n");
       case "/readyz" ->
           readiness

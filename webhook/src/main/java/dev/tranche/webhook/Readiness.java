@@ -8,31 +8,32 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Whether the API server may send reviews here: it knows the nodes, it serves, and the patched
- * caBundle verifies what it serves with.
+ * Decides whether the API server may send reviews here. The webhook must know the nodes, and must
+ * serve with a certificate that the patched caBundle verifies.
  */
 final class Readiness {
   private final Supplier<Optional<String>> cluster;
   private final InstantSource clock;
-  private volatile @Nullable TlsState kept;
+  private volatile @Nullable TlsState tlsState;
   private volatile @Nullable TlsKeyPair served;
   private volatile String failure = "";
   private volatile boolean draining;
 
   /**
-   * @param cluster what is not known of it yet, a sentence
+   * @param cluster returns a sentence that says what is not known of the cluster yet; empty if
+   *     nothing
    */
   Readiness(Supplier<Optional<String>> cluster, InstantSource clock) {
     this.cluster = cluster;
     this.clock = clock;
   }
 
-  void kept(TlsState state) {
-    kept = state;
+  void reconciled(TlsState state) {
+    tlsState = state;
     failure = "";
   }
 
-  void keepingFailed(String reason) {
+  void reconcileFailed(String reason) {
     failure = reason;
   }
 
@@ -44,16 +45,19 @@ final class Readiness {
     draining = true;
   }
 
-  Optional<TlsState> kept() {
-    return Optional.ofNullable(kept);
+  Optional<TlsState> tlsState() {
+    return Optional.ofNullable(tlsState);
   }
 
-  /** What is missing, a sentence; a round that failed once does not spoil what the last one saw. */
+  /**
+   * Returns a sentence that says what is missing; empty if ready. A failed reconciliation does not
+   * invalidate the last successful one.
+   */
   Optional<String> missing() {
     if (draining) {
       return Optional.of("shutting down");
     }
-    TlsState state = kept;
+    TlsState state = tlsState;
     if (state == null) {
       return Optional.of(failure.isEmpty() ? "there is no certificate yet" : failure);
     }

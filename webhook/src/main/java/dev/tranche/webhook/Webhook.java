@@ -38,7 +38,7 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The parts of the process and how they hang together. */
+/** Creates the parts of the webhook and connects them. */
 final class Webhook {
   private static final Logger LOG = LoggerFactory.getLogger(Webhook.class);
   private static final long IN_FLIGHT_MS_MAX = 12_000;
@@ -53,7 +53,7 @@ final class Webhook {
   private final ClusterWatch cluster;
   private final GuardEvents guardEvents;
   private final Readiness readiness;
-  private final CertificateController keeper;
+  private final CertificateController certificateController;
   private volatile @Nullable AdmissionVerticle admission;
   private volatile int metricsPort = -1;
 
@@ -63,19 +63,19 @@ final class Webhook {
     cluster = new ClusterWatch(client, config.rules().runtimeClass(), config.rules().resources());
     guardEvents = new GuardEvents(client, InstantSource.system(), metrics);
     readiness = new Readiness(cluster::missing, InstantSource.system());
-    keeper =
+    certificateController =
         new CertificateController(
             client,
             config.tls(),
-            config.making(),
+            config.certificateOptions(),
             InstantSource.system(),
-            this::kept,
-            this::keepingFailed);
+            this::onReconciled,
+            this::onReconcileFailed);
     metrics.nodes(cluster, c -> c.nodes().size());
     metrics.ready(readiness, r -> r.missing().isEmpty());
-    metrics.certificate("ca", () -> readiness.kept().map(TlsState::authority));
-    metrics.certificate("webhook", () -> readiness.kept().map(k -> k.webhook().certificate()));
-    metrics.certificate("extender", () -> readiness.kept().map(TlsState::extender));
+    metrics.certificate("ca", () -> readiness.tlsState().map(TlsState::authority));
+    metrics.certificate("webhook", () -> readiness.tlsState().map(s -> s.webhook().certificate()));
+    metrics.certificate("extender", () -> readiness.tlsState().map(TlsState::extender));
   }
 
   static Webhook of(WebhookConfig config) {
@@ -86,11 +86,11 @@ final class Webhook {
             .build());
   }
 
-  /** Ends when the probes answer; reviews are taken once there is a certificate. */
+  /** Completes when the probes answer. Reviews are accepted once there is a certificate. */
   Future<Void> start() {
     var uncounted = new WebhookMetrics(new PrometheusMeterRegistry(PrometheusConfig.DEFAULT));
     WarmUp.run(entries(uncounted).values());
-    // What starting leaves lying would go by a collection in the middle of the first reviews.
+    // Collect the garbage of the startup now, not in the middle of the first reviews.
     System.gc();
     var connections = new ConnectionLimiter(ConnectionLimits.METRICS);
     metrics.connections("metrics", connections);
@@ -101,13 +101,13 @@ final class Webhook {
               metricsPort = server.actualPort();
               cluster.start();
               guardEvents.start();
-              keeper.start();
+              certificateController.start();
             })
         .mapEmpty();
   }
 
-  /** On the keeper's thread, so one at a time. */
-  private void kept(TlsState state) {
+  /** Called on the CertificateController's thread, so one call at a time. */
+  private void onReconciled(TlsState state) {
     AdmissionVerticle serving = admission;
     if (serving == null) {
       listen(state.webhook());
@@ -115,7 +115,7 @@ final class Webhook {
       await(serving.serveWith(state.webhook()));
       readiness.serving(serving.servedPair());
     }
-    readiness.kept(state);
+    readiness.reconciled(state);
   }
 
   private void listen(TlsKeyPair pair) {
@@ -141,9 +141,9 @@ final class Webhook {
   }
 
   /**
-   * One path per entry of the configuration: a namespace's label chooses the guard's mode. Whether
-   * or not the chart's values ask for them, since the configuration changes before we do. A webhook
-   * that is about to go answers by the new values, too.
+   * Returns a handler for the path of each entry of the configuration; a namespace's label chooses
+   * the guard's mode. All paths exist, whatever the chart's values are, since the configuration
+   * changes before we do. A webhook that is about to be replaced thus serves the new values, too.
    */
   private Map<String, ReviewHandler> entries(WebhookMetrics metrics) {
     var entries = new LinkedHashMap<String, ReviewHandler>();
@@ -169,24 +169,24 @@ final class Webhook {
         path + FractionHandler.WITHOUT_HAMI, fraction(rules.without(SharingSystem.HAMI), metrics));
   }
 
-  private void keepingFailed(String reason) {
+  private void onReconcileFailed(String reason) {
     metrics.tlsFailed();
-    readiness.keepingFailed(reason);
+    readiness.reconcileFailed(reason);
   }
 
-  /** Unready first, then silent: Services take a moment to leave this pod out. */
+  /** Becomes unready before it stops serving, since Services take a moment to remove this pod. */
   void stop() {
     readiness.draining();
     AdmissionVerticle serving = admission;
     try {
       if (serving != null) {
-        serving.sendAway();
+        serving.startDrain();
       }
       Thread.sleep(config.drainDelay());
       if (serving != null) {
-        await(serving.drain(IN_FLIGHT_MS_MAX));
+        await(serving.shutDown(IN_FLIGHT_MS_MAX));
       }
-      keeper.close();
+      certificateController.close();
       cluster.close();
       guardEvents.close();
       await(vertx.close());

@@ -20,20 +20,20 @@ import java.util.stream.Stream;
 /**
  * The effective configuration.
  *
- * @param tls names of the certificates' places
- * @param listen of the webhook, TLS
- * @param metrics of /metrics and the probes, plain HTTP
- * @param rules what decides about pods
- * @param making how certificates come to be
- * @param drainDelay from SIGTERM until no more connections are taken
- * @param guard what decides about pods that reach for GPUs which they were not given
+ * @param tls names of the TLS objects and certificates
+ * @param listen address of the webhook, TLS
+ * @param metrics address of /metrics and the probes, plain HTTP
+ * @param rules rules for pods that request GPUs
+ * @param certificateOptions how certificates are made
+ * @param drainDelay time from SIGTERM until no more connections are accepted
+ * @param guard rules for pods that reach for GPUs that they were not given
  */
 record WebhookConfig(
     TlsNames tls,
     HostPort listen,
     HostPort metrics,
     MutationRules rules,
-    CertificateController.Making making,
+    CertificateController.CertificateOptions certificateOptions,
     Duration drainDelay,
     GuardRules guard) {
   private static final Pattern DNS_LABEL = Pattern.compile("[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?");
@@ -45,12 +45,12 @@ record WebhookConfig(
   /** The kubelet takes at most so many devices of a resource in one message. */
   private static final int REPLICAS_MAX = 10_000;
 
-  /** What became of the flags. */
+  /** The result of reading the flags. */
   sealed interface Read {
     record Valid(WebhookConfig config) implements Read {}
 
     /**
-     * @param errors a sentence for each value that cannot be
+     * @param errors a sentence for each invalid value
      */
     record Invalid(List<String> errors) implements Read {}
   }
@@ -118,7 +118,7 @@ record WebhookConfig(
                 memory,
                 dialects,
                 MutationRules.PlainRequests.REPLICAS),
-            new CertificateController.Making(
+            new CertificateController.CertificateOptions(
                 certManager, authority, certificate, flags.schedulerClientCertificate),
             drain,
             guard));

@@ -6,7 +6,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import picocli.CommandLine;
 
-/** Starts the webhook: flags, configuration, parts, and the way down. */
+/**
+ * Starts the webhook: reads flags and configuration, starts the parts, and stops them at shutdown.
+ */
 public final class WebhookMain {
   private static final int EXIT_USAGE = 2;
   private static final int EXIT_FAILED = 1;
@@ -37,7 +39,7 @@ public final class WebhookMain {
     }
   }
 
-  /** As flags, also what variables and defaults say. */
+  /** Returns all options as flags, including those set by environment variables and defaults. */
   private static String shown(CommandLine line) {
     return line.getCommandSpec().options().stream()
         .filter(option -> !option.usageHelp() && !option.versionHelp())

@@ -1,7 +1,7 @@
 /**
- * Admission: a pod that says its share of a GPU in fractions goes on saying it in replicas. {@link
- * dev.tranche.webhook.mutate.PodMutator} decides, {@link
- * dev.tranche.webhook.review.AdmissionVerticle} listens.
+ * The admission webhook, which turns a pod's fractions of a GPU into replicas. {@link
+ * dev.tranche.webhook.mutate.PodMutator} decides, and {@link
+ * dev.tranche.webhook.review.AdmissionVerticle} receives the reviews.
  */
 @NullMarked
 package dev.tranche.webhook;

@@ -102,7 +102,7 @@ class HostileTextTest {
 
   private static List<String> sentences(ReviewHandler.Answer answer) {
     return switch (answer) {
-      case ReviewHandler.Answer.Bad(String reason) -> List.of(reason);
+      case ReviewHandler.Answer.BadRequest(String reason) -> List.of(reason);
       case ReviewHandler.Answer.Review review -> {
         JsonNode response =
             Reviews.json(new String(review.json().getBytes(), UTF_8)).path("response");

@@ -46,7 +46,7 @@ public final class MockApi implements AutoCloseable {
   }
 
   /** The whole process but its main method, not started. */
-  Webhook webhook(CertificateController.Making making) {
+  Webhook webhook(CertificateController.CertificateOptions certificateOptions) {
     var local = new HostPort("127.0.0.1", 0);
     List<String> resources = List.of("nvidia.com/gpu");
     return new Webhook(
@@ -55,7 +55,7 @@ public final class MockApi implements AutoCloseable {
             local,
             local,
             Reviews.rules(resources, 10, "tranche-scheduler", "nvidia"),
-            making,
+            certificateOptions,
             Duration.ZERO,
             new GuardRules(
                 GuardMode.VOID, true, Set.of(), resources, "/var/lib/kubelet", List.of())),

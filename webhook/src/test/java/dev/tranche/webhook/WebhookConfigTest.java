@@ -22,10 +22,10 @@ class WebhookConfigTest {
     assertThat(config.metrics()).hasToString("0.0.0.0:9090");
     assertThat(config.rules())
         .isEqualTo(Reviews.rules(List.of("nvidia.com/gpu"), 10, "tranche-scheduler", "nvidia"));
-    assertThat(config.making().authorityLife()).isEqualTo(Duration.ofDays(3650));
-    assertThat(config.making().servingLife()).isEqualTo(Duration.ofDays(90));
+    assertThat(config.certificateOptions().authorityLife()).isEqualTo(Duration.ofDays(3650));
+    assertThat(config.certificateOptions().servingLife()).isEqualTo(Duration.ofDays(90));
     assertThat(config.drainDelay()).isEqualTo(Duration.ofSeconds(5));
-    assertThat(config.making().foreign()).isFalse();
+    assertThat(config.certificateOptions().certManager()).isFalse();
     assertThat(config.guard())
         .isEqualTo(
             new GuardRules(
@@ -74,10 +74,10 @@ class WebhookConfigTest {
                 new MutationRules.Memory(1L << 30, 16L << 30),
                 Set.of(SharingSystem.KAI, SharingSystem.HAMI),
                 MutationRules.PlainRequests.REPLICAS));
-    assertThat(config.making().authorityLife()).isEqualTo(Duration.ofHours(2));
-    assertThat(config.making().servingLife()).isEqualTo(Duration.ofSeconds(90));
+    assertThat(config.certificateOptions().authorityLife()).isEqualTo(Duration.ofHours(2));
+    assertThat(config.certificateOptions().servingLife()).isEqualTo(Duration.ofSeconds(90));
     assertThat(config.drainDelay()).isZero();
-    assertThat(config.making().foreign()).isTrue();
+    assertThat(config.certificateOptions().certManager()).isTrue();
     assertThat(config.guard())
         .isEqualTo(
             new GuardRules(

@@ -46,7 +46,7 @@ class WebhookIT {
   void start() {
     webhook =
         api.webhook(
-            new CertificateController.Making(
+            new CertificateController.CertificateOptions(
                 false, Duration.ofDays(3650), Duration.ofSeconds(30), false));
     webhook.start().await();
   }

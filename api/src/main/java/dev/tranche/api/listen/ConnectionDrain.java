@@ -13,93 +13,95 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 
 /**
- * Ends the connections that peers keep once another process should be asked: a Service leads only
- * new connections to it. For the event loop of the server.
+ * Closes the connections that clients keep open, once they should use another process: a Service
+ * routes only new connections there. Confined to the server's event loop.
  */
 public final class ConnectionDrain {
   /** As long as a peer waits for an answer. */
   private static final long ANSWERED_S_MAX = 10;
 
   private final Vertx vertx;
-  private final BooleanSupplier leaving;
+  private final BooleanSupplier draining;
 
-  private final Map<HttpConnection, Kept> kept = new HashMap<>();
+  private final Map<HttpConnection, OpenConnection> connections = new HashMap<>();
 
-  private static final class Kept {
+  private static final class OpenConnection {
     private final HttpConnection connection;
 
     /** Requests that have no answer yet. */
-    private int owed;
+    private int pendingResponses;
 
-    /** Ends with the last answer. */
-    private boolean ends;
+    /** Whether the connection closes after its last response. */
+    private boolean closing;
 
-    Kept(HttpConnection connection) {
+    OpenConnection(HttpConnection connection) {
       this.connection = connection;
     }
 
-    void answered() {
-      owed--;
-      endIfAnswered();
+    void responseSent() {
+      pendingResponses--;
+      closeIfAnswered();
     }
 
-    /** Not while an answer is owed: HTTP/2 would take the request back. */
-    void endIfAnswered() {
-      if (ends && owed == 0) {
+    /** Does not close while a response is outstanding: HTTP/2 would take the request back. */
+    void closeIfAnswered() {
+      if (closing && pendingResponses == 0) {
         connection.shutdown(ANSWERED_S_MAX, TimeUnit.SECONDS);
       }
     }
   }
 
   /**
-   * @param leaving whether another process should be asked by now
+   * @param draining whether clients should use another process by now
    */
-  public ConnectionDrain(Vertx vertx, BooleanSupplier leaving) {
+  public ConnectionDrain(Vertx vertx, BooleanSupplier draining) {
     this.vertx = vertx;
-    this.leaving = leaving;
+    this.draining = draining;
   }
 
   /**
-   * Has the server's requests answered. A connection that another should have been asked on ends
-   * after its last answer.
+   * Installs the handlers of the server. A connection that is used while {@code draining} is true
+   * closes after its last response.
    */
   public HttpServer handle(HttpServer server, Handler<HttpServerRequest> requests) {
     return server
-        .connectionHandler(this::keep)
+        .connectionHandler(this::track)
         .requestHandler(
             request -> {
-              owe(request);
+              countRequest(request);
               requests.handle(request);
             });
   }
 
-  /** Ends all of them, those without a request in flight at once. */
-  public void end() {
-    for (Kept each : List.copyOf(kept.values())) {
-      each.ends = true;
-      each.endIfAnswered();
+  /** Closes all connections, those without a request in flight at once. */
+  public void closeConnections() {
+    for (OpenConnection each : List.copyOf(connections.values())) {
+      each.closing = true;
+      each.closeIfAnswered();
     }
   }
 
-  private Kept keep(HttpConnection connection) {
-    return kept.computeIfAbsent(
+  private OpenConnection track(HttpConnection connection) {
+    return connections.computeIfAbsent(
         connection,
         opened -> {
-          opened.closeHandler(closed -> kept.remove(opened));
-          return new Kept(opened);
+          opened.closeHandler(closed -> connections.remove(opened));
+          return new OpenConnection(opened);
         });
   }
 
-  private void owe(HttpServerRequest request) {
-    Kept asked = keep(request.connection());
-    asked.owed++;
-    if (leaving.getAsBoolean()) {
-      asked.ends = true;
+  private void countRequest(HttpServerRequest request) {
+    OpenConnection connection = track(request.connection());
+    connection.pendingResponses++;
+    if (draining.getAsBoolean()) {
+      connection.closing = true;
       if (request.version() == HttpVersion.HTTP_1_1) {
         request.response().putHeader("Connection", "close");
       }
     }
     // The last bytes are not written yet.
-    request.response().bodyEndHandler(said -> vertx.runOnContext(next -> asked.answered()));
+    request
+        .response()
+        .bodyEndHandler(ended -> vertx.runOnContext(next -> connection.responseSent()));
   }
 }

@@ -9,8 +9,8 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The open connections of one port, counted from the moment they are accepted. From any thread;
- * time is a parameter.
+ * Limits the open connections of one port, counted from the moment they are accepted. Thread-safe.
+ * Time is a parameter.
  */
 public final class ConnectionLimiter {
   private static final Comparator<Entry> LEAST_USED =
@@ -20,17 +20,17 @@ public final class ConnectionLimiter {
   private final ConnectionLimits limits;
   private final Map<Peer, Entry> open = new HashMap<>();
 
-  /** Of those that are limited. */
+  /** Open connections of each address that is limited. */
   private final Map<String, Integer> byAddress = new HashMap<>();
 
   private long refused;
 
-  /** How a connection is closed. From any thread. */
+  /** Closes a connection. Thread-safe. */
   interface Connection {
-    /** Tells the peer, as its protocol has it. */
+    /** Closes as the protocol defines, which notifies the peer. */
     void close();
 
-    /** At once: nothing that the peer leaves unread holds it open. */
+    /** Closes at once, even if the peer leaves data unread. */
     void abort();
   }
 
@@ -48,7 +48,7 @@ public final class ConnectionLimiter {
       lastMs = acceptedMs;
     }
 
-    void end() {
+    void close() {
       if (requested) {
         connection.close();
       } else {
@@ -66,7 +66,7 @@ public final class ConnectionLimiter {
    *
    * @return what to run once it is closed; null if it may not be opened
    */
-  synchronized @Nullable Runnable accepted(
+  synchronized @Nullable Runnable accept(
       InetSocketAddress remote, Connection connection, long nowMs) {
     var peer = new Peer(remote.getAddress().getHostAddress(), remote.getPort());
     if (byAddress.getOrDefault(peer.address(), 0) >= limits.perAddressMax()) {
@@ -80,17 +80,17 @@ public final class ConnectionLimiter {
     Entry before = open.put(peer, entry);
     if (before != null) {
       // Its port is used again, so that its peer is gone.
-      forgotten(before);
+      releaseAddress(before);
     }
     if (limits.limited(peer.address())) {
       byAddress.merge(peer.address(), 1, Integer::sum);
     }
-    return () -> closed(entry);
+    return () -> remove(entry);
   }
 
   /**
-   * Of the address that has most goes the one that was silent longest, so a few cannot shut others
-   * out.
+   * Closes a connection of the address that has the most, so that a few cannot shut others out.
+   * Chooses one without a request if there is any, then the one that was idle longest.
    */
   private void makeRoom() {
     int most = byAddress.values().stream().mapToInt(count -> count).max().orElse(0);
@@ -100,28 +100,28 @@ public final class ConnectionLimiter {
         .ifPresent(
             entry -> {
               refused++;
-              closed(entry);
-              entry.end();
+              remove(entry);
+              entry.close();
             });
   }
 
-  private synchronized void closed(Entry entry) {
+  private synchronized void remove(Entry entry) {
     if (open.remove(entry.peer, entry)) {
-      forgotten(entry);
+      releaseAddress(entry);
     }
   }
 
-  private void forgotten(Entry entry) {
+  private void releaseAddress(Entry entry) {
     byAddress.computeIfPresent(
         entry.peer.address(), (address, count) -> count == 1 ? null : count - 1);
   }
 
-  /** The head of a request has come, or whatever else shows that the peer is at work. */
-  public void requested(SocketAddress remote) {
-    requested(String.valueOf(remote.hostAddress()), remote.port(), nowMs());
+  /** Records that a request's head has arrived, or any other sign that the peer is active. */
+  public void recordActivity(SocketAddress remote) {
+    recordActivity(String.valueOf(remote.hostAddress()), remote.port(), nowMs());
   }
 
-  synchronized void requested(String address, int port, long nowMs) {
+  synchronized void recordActivity(String address, int port, long nowMs) {
     Entry entry = open.get(new Peer(address, port));
     if (entry != null) {
       entry.lastMs = nowMs;
@@ -129,15 +129,15 @@ public final class ConnectionLimiter {
     }
   }
 
-  /** Closes those that have been silent for too long. */
+  /** Closes connections that have been idle for too long. */
   synchronized void sweep(long nowMs) {
     for (Entry entry : List.copyOf(open.values())) {
       if (nowMs - entry.lastMs > (entry.requested ? limits.idleMs() : limits.firstRequestMs())) {
         if (!entry.requested) {
           refused++;
         }
-        closed(entry);
-        entry.end();
+        remove(entry);
+        entry.close();
       }
     }
   }
@@ -146,7 +146,9 @@ public final class ConnectionLimiter {
     return open.size();
   }
 
-  /** Closed for others, or for want of a first request. */
+  /**
+   * Returns how many connections were refused, or closed for others or for lack of a first request.
+   */
   public synchronized long refused() {
     return refused;
   }

@@ -1,13 +1,13 @@
 package dev.tranche.api.listen;
 
 /**
- * How much connections may take of one port.
+ * Limits on the connections of one port.
  *
  * @param connectionsMax open at once, from all addresses
  * @param perAddressMax open at once, from one address
  * @param firstRequestMs from accepting to the head of the first request, the TLS handshake included
  * @param idleMs from one request to the next
- * @param loopbackLimited whether 127.0.0.1 counts as an address, too
+ * @param loopbackLimited whether the limit per address also applies to 127.0.0.1
  */
 public record ConnectionLimits(
     int connectionsMax,
@@ -22,7 +22,7 @@ public record ConnectionLimits(
   /** An API server or a kube-scheduler may keep a connection for long between two requests. */
   private static final long IDLE_MS = 120_000;
 
-  /** Of a port for probes and Prometheus. */
+  /** The limits of a port for probes and Prometheus. */
   public static final ConnectionLimits METRICS = of(64, 16);
 
   public ConnectionLimits(int connectionsMax, int perAddressMax, long firstRequestMs, long idleMs) {
@@ -33,7 +33,10 @@ public record ConnectionLimits(
     return new ConnectionLimits(connectionsMax, perAddressMax, FIRST_REQUEST_MS, IDLE_MS);
   }
 
-  /** Only processes of our own pod come from there; they could do worse than connect often. */
+  /**
+   * Returns the same limits, but with none per address for 127.0.0.1. Only processes of our own pod
+   * connect from there, and they could do worse than connect often.
+   */
   public ConnectionLimits withoutLoopback() {
     return new ConnectionLimits(connectionsMax, perAddressMax, firstRequestMs, idleMs, false);
   }

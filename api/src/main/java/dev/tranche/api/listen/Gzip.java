@@ -3,7 +3,9 @@ package dev.tranche.api.listen;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
-/** Whether a caller takes a packed answer. Series are much alike: packed they are a twentieth. */
+/**
+ * Decides whether a client accepts gzip. Metric series are repetitive and compress to a twentieth.
+ */
 public final class Gzip {
   private Gzip() {}
 

@@ -18,14 +18,14 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * Limits connections as they are accepted. A server's own handlers see a connection only after its
- * TLS handshake and, of HTTP/2, its preface: whoever sends neither would never be counted.
+ * TLS handshake and, with HTTP/2, its preface. A client that sends neither would never be counted.
  */
 public final class LimitedTransport extends NioTransport {
   private static final long SWEEP_MS = 500;
 
   private final Map<String, ConnectionLimiter> limiters = new ConcurrentHashMap<>();
 
-  /** One whose servers can be limited by {@link #limit}. */
+  /** Creates a Vert.x instance whose servers can be limited by {@link #limit}. */
   public Vertx vertx(VertxOptions options) {
     var transport = new TransportInternal("nio", true, null, this);
     return Vertx.builder().with(options).withTransport(transport).build();
@@ -35,13 +35,13 @@ public final class LimitedTransport extends NioTransport {
    * Limits the server that is opened with these options.
    *
    * @param port a name for the port that no other server of this transport has
-   * @param options of a server that is told its address when it listens
+   * @param options the options of a server whose address is given to {@code listen()}
    */
   public HttpServerOptions limit(
       HttpServerOptions options, String port, ConnectionLimiter limiter) {
     limiters.put(port, limiter);
-    // The options are copied on their way to us, and the name of the host is in every copy. It has
-    // no other use where the address is given to listen().
+    // Vert.x copies the options before it passes them to us, and every copy contains the host. The
+    // host has no other use if the address is given to listen().
     return options.setHost(port);
   }
 
@@ -54,7 +54,9 @@ public final class LimitedTransport extends NioTransport {
     }
   }
 
-  /** Stands before Netty's own, which gives a connection to the event loop that serves it. */
+  /**
+   * Runs before Netty's own acceptor, which gives a connection to the event loop that serves it.
+   */
   private static final class Acceptor extends ChannelInboundHandlerAdapter {
     private final ConnectionLimiter limiter;
     private boolean sweeping;
@@ -68,7 +70,7 @@ public final class LimitedTransport extends NioTransport {
       var child = (Channel) accepted;
       Runnable closed =
           child.remoteAddress() instanceof InetSocketAddress remote
-              ? limiter.accepted(remote, new Accepted(child), ConnectionLimiter.nowMs())
+              ? limiter.accept(remote, new Accepted(child), ConnectionLimiter.nowMs())
               : null;
       if (closed == null) {
         child.unsafe().closeForcibly();
@@ -81,7 +83,10 @@ public final class LimitedTransport extends NioTransport {
       }
     }
 
-    /** On the thread that accepts, so that what is closed has the event loop that serves it. */
+    /**
+     * Schedules a sweep on the accepting thread, so that a connection to close already has its
+     * event loop.
+     */
     private void sweepLater(EventExecutor executor) {
       sweeping = true;
       var _ = executor.schedule(() -> sweep(executor), SWEEP_MS, TimeUnit.MILLISECONDS);

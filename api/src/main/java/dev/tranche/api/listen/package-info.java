@@ -1,4 +1,4 @@
-/** What every listening port of ours limits, whatever it speaks. */
+/** Limits that every listening port of ours has, whatever its protocol. */
 @NullMarked
 package dev.tranche.api.listen;
 

@@ -49,7 +49,7 @@ class ConnectionLimiterTest {
     accepted(ATTACKER, 1, 1);
     accepted(ATTACKER, 2, 2);
     accepted(ATTACKER, 3, 3);
-    limiter.requested(ATTACKER, 1, 4);
+    limiter.recordActivity(ATTACKER, 1, 4);
     accepted("192.0.2.3", 1, 5);
     assertThat(ended).containsExactly(ATTACKER + ":2 aborted");
     accepted("192.0.2.4", 1, 6);
@@ -62,12 +62,12 @@ class ConnectionLimiterTest {
   void connectionWithoutARequest_isAborted_andOneThatIsSilentIsClosed() {
     accepted(ATTACKER, 1, 0);
     accepted(OTHER, 1, 0);
-    limiter.requested(OTHER, 1, 500);
+    limiter.recordActivity(OTHER, 1, 500);
     limiter.sweep(1_000);
     assertThat(ended).isEmpty();
     limiter.sweep(1_001);
     assertThat(ended).containsExactly(ATTACKER + ":1 aborted");
-    limiter.requested(OTHER, 1, 5_000);
+    limiter.recordActivity(OTHER, 1, 5_000);
     limiter.sweep(15_000);
     assertThat(ended).hasSize(1);
     limiter.sweep(15_001);
@@ -112,7 +112,7 @@ class ConnectionLimiterTest {
   private @Nullable Runnable accepted(
       ConnectionLimiter limiter, String address, int port, long nowMs) {
     String name = address + ":" + port;
-    return limiter.accepted(
+    return limiter.accept(
         new InetSocketAddress(InetAddress.ofLiteral(address), port),
         new ConnectionLimiter.Connection() {
           @Override

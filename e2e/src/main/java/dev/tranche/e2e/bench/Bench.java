@@ -17,12 +17,12 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
 /**
- * {@code ./bench NAME} measures, {@code ./bench report} shows what was measured. The script's help
- * says what a user may write; this refuses the rest.
+ * Runs a benchmark, {@code ./bench NAME}, or rewrites the tables of recorded results, {@code
+ * ./bench report}. The script's help lists the valid arguments; this class rejects all others.
  */
 @Command(name = "./bench", description = "Measures and prints a table.")
 public final class Bench implements Callable<Integer> {
-  /** A benchmark: quick or thorough, from what has been built. */
+  /** A benchmark that measures the built artifacts, quickly or thoroughly. */
   private interface Measurement {
     List<Figure> run(Artifacts artifacts, boolean quick) throws Exception;
   }

@@ -130,17 +130,17 @@ final class DotPlot {
     return "axis from " + String.format(Locale.ROOT, "%.0f", from);
   }
 
-  private void text(int x, int baseline, String kind, String words) {
+  private void text(int x, int baseline, String kind, String text) {
     add(
         "<text class=\"%s\" x=\"%d\" y=\"%d\">%s</text>"
-            .formatted(kind, x, baseline, escaped(words)));
+            .formatted(kind, x, baseline, escaped(text)));
   }
 
   private void add(String element) {
     body.append(element).append('\n');
   }
 
-  private static String escaped(String words) {
-    return words.replace("&", "&amp;").replace("<", "&lt;").replace("`", "");
+  private static String escaped(String text) {
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace("`", "");
   }
 }

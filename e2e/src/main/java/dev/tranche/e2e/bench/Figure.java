@@ -7,7 +7,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 
-/** One measured number, {@code plugin.start_ms}. */
+/** One measured number, with a name such as {@code plugin.start_ms}. */
 public record Figure(String name, double value, String unit) {
   static String table(List<Figure> figures) {
     int width = figures.stream().mapToInt(f -> f.name().length()).max().orElse(0);
@@ -23,7 +23,7 @@ public record Figure(String name, double value, String unit) {
     new ObjectMapper().writerWithDefaultPrettyPrinter().writeValue(file.toFile(), figures);
   }
 
-  /** The value that this part of the measurements is below, 0 to 1. */
+  /** Returns the quantile of the measured values at {@code part}, 0 to 1. */
   static double quantile(double part, double... values) {
     double[] sorted = values.clone();
     Arrays.sort(sorted);

@@ -13,7 +13,7 @@ import java.util.zip.GZIPOutputStream;
 import org.apache.commons.compress.archivers.tar.TarArchiveEntry;
 import org.apache.commons.compress.archivers.tar.TarArchiveInputStream;
 
-/** What a node pulls of our image: its layers, each with gzip as a registry keeps them. */
+/** Measures how much of our image a node pulls: its layers, each with gzip as in a registry. */
 final class ImageSize {
   private static final double MB = 1e6;
   private static final byte[] GZIP = {0x1f, (byte) 0x8b};
@@ -32,14 +32,14 @@ final class ImageSize {
     }
   }
 
-  /** Of layers, as a node unpacks them and as it pulls them. */
+  /** The size of layers, as a node unpacks them and as it pulls them. */
   record Bytes(long plain, long compressed) {
     private Bytes plus(Bytes other) {
       return new Bytes(plain + other.plain, compressed + other.compressed);
     }
   }
 
-  /** All layers' together; the tar is read to its end. */
+  /** Returns the size of all layers together; reads the tar to its end. */
   static Bytes read(InputStream in) throws IOException {
     Bytes all = new Bytes(0, 0);
     var tar = new TarArchiveInputStream(in);
@@ -51,8 +51,8 @@ final class ImageSize {
     return all;
   }
 
-  // Older engines name them ID/layer.tar; newer ones keep everything below blobs, the layers being
-  // what is not JSON: those are small.
+  // Older engines name a layer ID/layer.tar. Newer ones keep layers and JSON files below blobs; the
+  // JSON files are small, so their size tells them from layers.
   private static boolean layer(TarArchiveEntry entry) {
     return entry.getName().endsWith("/layer.tar")
         || (entry.getName().startsWith("blobs/") && entry.getSize() > 1 << 16);

@@ -14,15 +14,15 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * Measures one pod after the other on a real cluster of three nodes. It takes the time from
- * creation until the pod runs, and from our metrics the part of each component. What is left is
- * Kubernetes and the container.
+ * creation until the pod runs, and reads each component's part from our metrics. Kubernetes and the
+ * container take the rest.
  */
 final class LatencyBench {
   private static final String NAMESPACE = "default";
 
   private LatencyBench() {}
 
-  /** A timer of ours: its part, its name, and a label that narrows it. */
+  /** One of our timer metrics: the part that exports it, its name, and a label that narrows it. */
   private record Stage(String name, String part, String timer, String label) {}
 
   private static final List<Stage> STAGES =
@@ -57,7 +57,7 @@ final class LatencyBench {
             false,
             step -> System.err.println(step));
     try (Tranche tranche = Tranche.start(artifacts, plan)) {
-      // The first pods find cold code; they are not what people wait for all day.
+      // The first pods run code that the JVM has not compiled yet, which is not typical.
       run(tranche, "warm", quick ? 5 : 20);
       var before = sums(tranche);
       double[] totalMs = run(tranche, "pod", quick ? 8 : 30);
@@ -97,7 +97,7 @@ final class LatencyBench {
     return figures;
   }
 
-  /** Seconds and calls so far, by stage. */
+  /** Returns the seconds and the number of calls so far, by stage. */
   private static Map<Stage, double[]> sums(Tranche tranche) {
     var sums = new LinkedHashMap<Stage, double[]>();
     for (Stage stage : STAGES) {

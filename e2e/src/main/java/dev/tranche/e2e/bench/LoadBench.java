@@ -1,8 +1,8 @@
 package dev.tranche.e2e.bench;
 
-import dev.tranche.e2e.bench.load.Contest;
 import dev.tranche.e2e.bench.load.Contestant;
-import dev.tranche.e2e.bench.load.RealUse;
+import dev.tranche.e2e.bench.load.LoadContest;
+import dev.tranche.e2e.bench.load.SimulatedUse;
 import dev.tranche.e2e.bench.load.Workload;
 import dev.tranche.e2e.install.Artifacts;
 import java.util.ArrayList;
@@ -27,7 +27,7 @@ final class LoadBench {
 
   static List<Figure> run(Artifacts artifacts, boolean quick) throws Exception {
     Workload workload =
-        Contest.workload(SEED, quick ? QUICK_PODS : PODS, quick ? QUICK_LIFE_S : LIFE_S, true);
+        LoadContest.workload(SEED, quick ? QUICK_PODS : PODS, quick ? QUICK_LIFE_S : LIFE_S, true);
     var bench = new LoadBench();
     bench.measure(artifacts, workload);
     return bench.figures;
@@ -36,11 +36,11 @@ final class LoadBench {
   private void measure(Artifacts artifacts, Workload workload) throws Exception {
     double best = Double.MAX_VALUE;
     double ours = 0;
-    try (var contest = new Contest(artifacts)) {
+    try (var contest = new LoadContest(artifacts)) {
       for (Contestant contestant : Contestant.values()) {
-        Contest.Result result = contest.run(contestant, workload);
+        LoadContest.Result result = contest.run(contestant, workload);
         add(contestant.toString(), result.use());
-        add(contestant + ".foretold_ms", result.use().foretoldS() * 1e3, "ms");
+        add(contestant + ".foretold_ms", result.use().longestForetellableS() * 1e3, "ms");
         explain(contestant, result.use());
         add(contestant + ".wait_ms", result.waitMeanS() * 1e3, "ms");
         add(contestant + ".unplaced", result.unplaced(), "pods");
@@ -52,22 +52,25 @@ final class LoadBench {
         }
       }
     }
-    add("oracle", Contest.oracle(workload));
-    add("blind.lost_work", 100 * Contest.blind(workload).lostRatio(), "%");
+    add("oracle", LoadContest.oracle(workload));
+    add("blind.lost_work", 100 * LoadContest.withoutForesight(workload).lostRatio(), "%");
     add("lost_work_of_best_other", 100 * ours / best, "%");
   }
 
-  /** Of the others, that go by nothing that is measured, there are many. */
-  private static void explain(Contestant contestant, RealUse use) {
+  /**
+   * Prints the foretellable collisions of our policy only; the others measure nothing and have
+   * many.
+   */
+  private static void explain(Contestant contestant, SimulatedUse use) {
     if (contestant == Contestant.OURS) {
-      use.foretold().forEach(System.err::println);
+      use.foretellableCollisions().forEach(System.err::println);
     }
   }
 
-  private void add(String name, RealUse use) {
+  private void add(String name, SimulatedUse use) {
     add(name + ".lost_work", 100 * use.lostRatio(), "%");
     add(name + ".memory_collisions", use.collisions(), "pods");
-    add(name + ".foretellable_memory_collisions", use.foretold().size(), "pods");
+    add(name + ".foretellable_memory_collisions", use.foretellableCollisions().size(), "pods");
     add(name + ".allocated", 100 * use.allocatedRatio(), "%");
     add(name + ".demand", 100 * use.demandRatio(), "%");
   }

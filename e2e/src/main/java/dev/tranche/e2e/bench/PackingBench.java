@@ -19,13 +19,13 @@ import org.jspecify.annotations.Nullable;
  * paper's figures for its own policy, FGD, beside ours.
  */
 final class PackingBench {
-  /** The resolution that we recommend. */
+  /** The number of replicas per GPU that we recommend. */
   private static final int REPLICAS = 100;
 
   private static final int COARSE_REPLICAS = 10;
   private static final long[] SEEDS = {42, 43, 44, 45, 46};
 
-  /** Allocated when 100 % and when 130 % were asked for. */
+  /** Published percentages of GPUs allocated, after requests for 100 % and for 130 % of them. */
   private record Published(double alloc100, double alloc130) {}
 
   private static final Map<String, Published> FGD =

@@ -9,9 +9,9 @@ import java.util.Collections;
 import java.util.List;
 
 /**
- * Surrounds the node plugin in the training run of its image with GPUs, a config and a kubelet. The
- * kubelet registers it and asks for devices, so that the class cache has all that a start and an
- * allocation need.
+ * Provides GPUs, a config and a kubelet to the node plugin in the training run of its image. The
+ * kubelet registers it and asks for devices, so that the class cache has all classes that a start
+ * and an allocation need.
  */
 public final class PluginTraining {
   private static final int CALLS = 500;

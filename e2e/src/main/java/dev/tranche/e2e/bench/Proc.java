@@ -6,15 +6,15 @@ import java.nio.file.Path;
 import java.time.Instant;
 
 /**
- * What the kernel tells of a process on this machine.
+ * The kernel's figures of a process on this machine.
  *
  * @param folder {@code /proc/<pid>}
  */
 record Proc(Path folder) {
-  /** The kernel's clock tick as it tells it to programs, on every architecture that we know. */
+  /** Clock ticks per second in the kernel's figures, on every architecture that we know. */
   private static final double TICKS_PER_SECOND = 100;
 
-  // Of /proc/<pid>/stat after the name, from 0.
+  // Indexes of fields in /proc/<pid>/stat, counted from 0 after the process name.
   private static final int USER_TICKS = 11;
   private static final int SYSTEM_TICKS = 12;
   private static final int START_TICKS = 19;
@@ -23,7 +23,7 @@ record Proc(Path folder) {
     return new Proc(Path.of("/proc", pid));
   }
 
-  /** The share of the memory that it maps, in MB of 2^20 bytes. */
+  /** Returns the process's proportional share of the memory that it maps, in MB of 2^20 bytes. */
   double pssMb() throws IOException {
     String pss =
         Files.readAllLines(folder.resolve("smaps_rollup")).stream()
@@ -33,21 +33,21 @@ record Proc(Path folder) {
     return Long.parseLong(pss.replaceAll("\\D", "")) / 1024.0;
   }
 
-  /** Of all its threads. */
+  /** Returns the CPU time of all its threads. */
   double cpuSeconds() throws IOException {
     String[] stat = stat();
     return (Long.parseLong(stat[USER_TICKS]) + Long.parseLong(stat[SYSTEM_TICKS]))
         / TICKS_PER_SECOND;
   }
 
-  /** To a hundredth of a second. */
+  /** Returns the start time, to a hundredth of a second. */
   Instant startedAt() throws IOException {
     double upSeconds = Double.parseDouble(Files.readString(Path.of("/proc/uptime")).split(" ")[0]);
     double agoSeconds = upSeconds - Long.parseLong(stat()[START_TICKS]) / TICKS_PER_SECOND;
     return Instant.now().minusNanos((long) (agoSeconds * 1e9));
   }
 
-  // The name may have spaces in it, so count from its end.
+  // The process name may contain spaces, so fields are counted from its end.
   private String[] stat() throws IOException {
     String stat = Files.readString(folder.resolve("stat"));
     return stat.substring(stat.lastIndexOf(')') + 2).split(" ");

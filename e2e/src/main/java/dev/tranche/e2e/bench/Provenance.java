@@ -20,10 +20,10 @@ final class Provenance {
         commit(root), LocalDate.now(ZoneOffset.UTC).toString(), machine(), figures);
   }
 
-  /** With a {@code +} where the working tree differs from it. */
+  /** Returns the commit, with a {@code +} if the working tree differs from it. */
   private static String commit(Path root) throws IOException {
     var git = Shell.run(root, "git describe --always --exclude='*' --dirty=+ 2>/dev/null");
-    return git.status() == 0 ? git.said().strip() : "unknown";
+    return git.status() == 0 ? git.output().strip() : "unknown";
   }
 
   private static String machine() throws IOException {

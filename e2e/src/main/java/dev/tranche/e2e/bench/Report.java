@@ -12,20 +12,20 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * {@code ./bench report}: the tables of BENCHMARKS.md and the plots beside the recorded results, so
- * that nobody types a figure. The same results always make the same files.
+ * Implements {@code ./bench report}: writes the tables of BENCHMARKS.md and the plots beside the
+ * recorded results, so that nobody types a figure. The same results always give the same files.
  */
 final class Report {
   private static final String PAGE = "BENCHMARKS.md";
 
   private Report() {}
 
-  /** Every file that the recorded results determine, with its text. */
+  /** Returns every file that is generated from the recorded results, with its text. */
   static Map<Path, String> render(Path root) throws IOException {
     Map<String, Results> all = results(root);
     var files = new LinkedHashMap<Path, String>();
     Path page = root.resolve(PAGE);
-    String text = replace(Files.readString(page), "questions", questions(Question.all(root), all));
+    String text = replace(Files.readString(page), "questions", summary(SummaryRow.all(root), all));
     for (var entry : all.entrySet()) {
       String name = entry.getKey();
       Results results = entry.getValue();
@@ -38,7 +38,7 @@ final class Report {
     return files;
   }
 
-  /** The files that were not yet as the results determine. */
+  /** Writes the generated files, and returns those that have changed. */
   static List<Path> write(Path root) throws IOException {
     var changed = new ArrayList<Path>();
     for (var file : render(root).entrySet()) {
@@ -64,24 +64,24 @@ final class Report {
     return all;
   }
 
-  private static String questions(List<Question> questions, Map<String, Results> all) {
+  private static String summary(List<SummaryRow> rows, Map<String, Results> all) {
     var table = new StringBuilder();
     table.append(
         "| question | ours: median (range) | best peer | does nothing | ceiling | command |\n");
     table.append("|---|---|---|---|---|---|\n");
-    for (Question question : questions) {
-      Results results = all.get(question.benchmark());
+    for (SummaryRow row : rows) {
+      Results results = all.get(row.benchmark());
       if (results == null) {
         throw new IllegalArgumentException(
             "questions.json asks for \"%s\", and there is no docs/benchmarks/%s.json"
-                .formatted(question.benchmark(), question.benchmark()));
+                .formatted(row.benchmark(), row.benchmark()));
       }
-      table.append(question.row(results));
+      table.append(row.markdown(results));
     }
     return table.toString();
   }
 
-  /** The table of one benchmark, who measured it, and its plot. */
+  /** Returns the table of one benchmark, the origin of its runs, and its plot. */
   static String block(String name, Results results) {
     String plot =
         results.plot() == null

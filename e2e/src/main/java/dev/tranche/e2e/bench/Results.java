@@ -10,8 +10,8 @@ import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /**
- * All recorded runs of one benchmark, and how a reader is shown them: {@code
- * docs/benchmarks/NAME.json}.
+ * The content of {@code docs/benchmarks/NAME.json}: all recorded runs of one benchmark, and how
+ * they are presented.
  *
  * @param columns who is compared; each row has a cell for each of them
  * @param runs the oldest first
@@ -50,20 +50,20 @@ record Results(
   /**
    * A figure of our runs, or a value from elsewhere.
    *
-   * @param figure {@code plugin.start_ms}
-   * @param value published by others, or measured by hand
-   * @param name whose it is, if no column says so
+   * @param figure the name of a figure, such as {@code plugin.start_ms}
+   * @param value a value that others published, or that was measured by hand
+   * @param name whose value it is, if no column says so
    */
   record Cell(@Nullable String figure, @Nullable Double value, @Nullable String name) {}
 
   /**
-   * Which rows are drawn, all of one unit.
+   * The rows to draw, which all have the same unit.
    *
    * @param from where the axis begins
    */
   record Plot(String title, double from, List<String> rows) {}
 
-  /** The median of the runs, and what they lie between. */
+  /** The median of the runs, and the range that they lie in. */
   record Range(double median, double min, double max, int count) {
     /** {@code 58.5 (58 to 59)}. */
     String shown(int decimals) {

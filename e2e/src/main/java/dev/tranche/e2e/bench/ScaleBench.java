@@ -3,9 +3,9 @@ package dev.tranche.e2e.bench;
 import dev.tranche.api.node.Assignment;
 import dev.tranche.e2e.bench.plane.BoundPods;
 import dev.tranche.e2e.bench.plane.ChildProcess;
+import dev.tranche.e2e.bench.plane.ClusterObjects;
 import dev.tranche.e2e.bench.plane.ControlPlane;
-import dev.tranche.e2e.bench.plane.ExtenderPart;
-import dev.tranche.e2e.bench.plane.Population;
+import dev.tranche.e2e.bench.plane.ExtenderProcess;
 import dev.tranche.e2e.bench.plane.SimulatedNodes;
 import dev.tranche.e2e.install.Artifacts;
 import dev.tranche.e2e.install.Await;
@@ -27,27 +27,27 @@ import java.util.concurrent.ConcurrentLinkedQueue;
  */
 final class ScaleBench {
   private static final Duration LIMIT = Duration.ofMinutes(15);
-  private static final long SAID_MS = 100;
+  private static final long SHOWN_MS_MIN = 100;
 
-  /** So many runs nobody counts: the second compiler works through some ten thousand pods. */
+  /** Warm-up runs, which are not counted: the C2 compiler is busy for some ten thousand pods. */
   private static final int WARM_RUNS = 5;
 
   private static final String EVERY_NODE = "percentageOfNodesToScore: 100\n";
 
-  /** What is measured one after the other on the same nodes. */
+  /** The configurations that are measured one after the other on the same nodes. */
   enum Part {
     /** No extender. */
     NONE,
-    /** One that does nothing. */
+    /** An extender that does nothing. */
     NOOP,
-    /** Ours as it is shipped: pods without preferences are offered the best nodes only. */
+    /** Our extender as shipped: it offers only the best nodes to pods without preferences. */
     OURS,
-    /** Ours, and all nodes that fit are offered. */
+    /** Our extender, which offers all nodes that fit. */
     ALL,
-    /** Ours as it is shipped, beside pods that wait. */
+    /** Our extender as shipped, beside pending pods. */
     WORST;
 
-    /** Without those that must be asked for. */
+    /** Returns the parts that run unless {@code --only} names others. */
     static List<Part> byDefault() {
       return List.of(NONE, NOOP, OURS, ALL);
     }
@@ -62,8 +62,8 @@ final class ScaleBench {
   private final List<Figure> figures;
   private final ControlPlane plane;
 
-  /** By uuid: which GPUs the pods of a run were given. */
-  private final Queue<String> given = new ConcurrentLinkedQueue<>();
+  /** The uuids of the GPUs that the pods of a run were assigned. */
+  private final Queue<String> assignedGpus = new ConcurrentLinkedQueue<>();
 
   private int runs;
 
@@ -87,16 +87,16 @@ final class ScaleBench {
 
   private void measure(List<Part> parts) throws Exception {
     try (plane) {
-      say("creating %d nodes and 10000 foreign pods".formatted(nodes));
-      Population.createNodes(plane.client(), nodes);
-      Population.createForeignPods(plane.client(), 10_000, nodes);
+      print("creating %d nodes and 10000 foreign pods".formatted(nodes));
+      ClusterObjects.createNodes(plane.client(), nodes);
+      ClusterObjects.createForeignPods(plane.client(), 10_000, nodes);
       for (Part part : parts) {
         switch (part) {
           case NONE -> none();
           case NOOP -> noop();
-          case OURS -> ours("ours", this::oursOf);
-          case ALL -> ours("all", this::oursOf, "--offered-nodes-max=0");
-          case WORST -> ours("worst", this::neighbours);
+          case OURS -> ours("ours", this::measureBinding);
+          case ALL -> ours("all", this::measureBinding, "--offered-nodes-max=0");
+          case WORST -> ours("worst", this::measureBesidePendingPods);
         }
       }
     }
@@ -119,30 +119,30 @@ final class ScaleBench {
             Integer.toString(port),
             plane.url());
     try (var part = ChildProcess.start(folder.resolve("noop.log"), command)) {
-      String extender = ExtenderPart.schedulerExtender(port);
+      String extender = ExtenderProcess.schedulerExtender(port);
       warm(WARM_RUNS, extender, uids -> {});
       bind("sampled.noop", extender, uids -> {});
       bind("noop", EVERY_NODE + extender, uids -> {});
-      part.mustLive();
+      part.requireAlive();
     }
   }
 
   private interface Measure {
-    void of(String name, ExtenderPart extender, SimulatedNodes streams) throws IOException;
+    void run(String name, ExtenderProcess extender, SimulatedNodes streams) throws IOException;
   }
 
   private void ours(String name, Measure measure, String... flags) throws IOException {
     var log = folder.resolve(name + ".log");
-    try (var extender = new ExtenderPart(artifacts.root(), plane, log, flags)) {
+    try (var extender = new ExtenderProcess(artifacts.root(), plane, log, flags)) {
       Await.until("the extender to be ready", 300, extender::ready);
-      var start = Duration.between(extender.part().startedAt(), Instant.now());
+      var start = Duration.between(extender.process().startedAt(), Instant.now());
       figure(name + ".ready_s", start.toMillis() / 1e3, "s");
-      say("opening %d streams".formatted(nodes));
+      print("opening %d streams".formatted(nodes));
       try (var streams =
           new SimulatedNodes(
-              plane.client(), extender.streamPort(), Population.gpus(nodes), this::assigned)) {
-        Await.until("every node to be heard", 300, () -> extender.hears(nodes));
-        measure.of(name, extender, streams);
+              plane.client(), extender.streamPort(), ClusterObjects.gpus(nodes), this::assigned)) {
+        Await.until("every node to be heard", 300, () -> extender.hasStreams(nodes));
+        measure.run(name, extender, streams);
       }
     }
   }
@@ -150,108 +150,113 @@ final class ScaleBench {
   private void assigned(String node, Assignment assignment) {
     assignment
         .getContainersList()
-        .forEach(c -> c.getSharesList().forEach(share -> given.add(share.getUuid())));
+        .forEach(c -> c.getSharesList().forEach(share -> assignedGpus.add(share.getUuid())));
   }
 
-  private void oursOf(String name, ExtenderPart extender, SimulatedNodes streams)
+  private void measureBinding(String name, ExtenderProcess extender, SimulatedNodes streams)
       throws IOException {
-    Ended ended = bound -> bound.forEach((uid, node) -> streams.ended(node, uid));
+    DeletionListener onDeleted = bound -> bound.forEach((uid, node) -> streams.endPod(node, uid));
     String configuration = extender.schedulerExtender();
-    Duration cpuCold = extender.part().cpu();
-    bind("cold." + name, configuration, ended);
-    figure("cold." + name + ".cpu_s_per_1000_pods", since(cpuCold, extender), "s");
-    warm(WARM_RUNS - 1, configuration, ended);
-    bind("sampled." + name, configuration, ended);
-    given.clear();
+    Duration cpuCold = extender.process().cpu();
+    bind("cold." + name, configuration, onDeleted);
+    figure("cold." + name + ".cpu_s_per_1000_pods", cpuSecondsPer1000Pods(cpuCold, extender), "s");
+    warm(WARM_RUNS - 1, configuration, onDeleted);
+    bind("sampled." + name, configuration, onDeleted);
+    assignedGpus.clear();
     var before = VerbLatency.of(extender.metrics());
-    Duration cpuBefore = extender.part().cpu();
-    var threadsBefore = extender.part().cpuByThreads();
-    bind(name, EVERY_NODE + configuration, ended);
+    Duration cpuBefore = extender.process().cpu();
+    var threadsBefore = extender.process().cpuByThreads();
+    bind(name, EVERY_NODE + configuration, onDeleted);
     var during = VerbLatency.of(extender.metrics()).minus(before);
-    double cpuSeconds = since(cpuBefore, extender);
+    double cpuSeconds = cpuSecondsPer1000Pods(cpuBefore, extender);
     figure(name + ".filter_p99_ms", during.quantileMs("filter", 0.99), "ms");
     figure(name + ".prioritize_p99_ms", during.quantileMs("prioritize", 0.99), "ms");
     figure(name + ".bind_p99_ms", during.quantileMs("bind", 0.99), "ms");
     figure(name + ".cpu_s_per_1000_pods", cpuSeconds, "s");
-    sayCpu(threadsBefore, extender.part().cpuByThreads());
-    figure(name + ".rss_mb", extender.part().residentMib(), "MB");
+    printCpu(threadsBefore, extender.process().cpuByThreads());
+    figure(name + ".rss_mb", extender.process().residentMib(), "MB");
     figure(name + ".chosen_gpu_load_percent", meanLoad(), "%");
-    figure(name + ".chosen_gpus", (double) given.stream().distinct().count(), "");
+    figure(name + ".chosen_gpus", (double) assignedGpus.stream().distinct().count(), "");
   }
 
-  private void neighbours(String name, ExtenderPart extender, SimulatedNodes streams)
-      throws IOException {
-    Ended ended = bound -> bound.forEach((uid, node) -> streams.ended(node, uid));
+  private void measureBesidePendingPods(
+      String name, ExtenderProcess extender, SimulatedNodes streams) throws IOException {
+    DeletionListener onDeleted = bound -> bound.forEach((uid, node) -> streams.endPod(node, uid));
     String configuration = extender.schedulerExtender();
-    warm(WARM_RUNS, configuration, ended);
-    new NeighbourCost(plane, configuration, pods, ended::ended)
+    warm(WARM_RUNS, configuration, onDeleted);
+    new PendingPodsCost(plane, configuration, pods, onDeleted::onDeleted)
         .measure()
         .forEach(
             (figure, value) ->
                 figure(name + "." + figure, value, figure.endsWith("_ms") ? "ms" : "pods/s"));
   }
 
-  /** Seconds of CPU for 1,000 pods of a run that began then. */
-  private double since(Duration cpuBefore, ExtenderPart extender) {
-    return extender.part().cpu().minus(cpuBefore).toMillis() / (double) pods;
+  /**
+   * Returns the extender's CPU seconds per 1,000 pods, for a run that began at {@code cpuBefore}.
+   */
+  private double cpuSecondsPer1000Pods(Duration cpuBefore, ExtenderProcess extender) {
+    return extender.process().cpu().minus(cpuBefore).toMillis() / (double) pods;
   }
 
-  /** Whose work it was. */
-  private static void sayCpu(Map<String, Duration> before, Map<String, Duration> after) {
+  /** Prints the CPU time of each group of threads that used at least {@value #SHOWN_MS_MIN} ms. */
+  private static void printCpu(Map<String, Duration> before, Map<String, Duration> after) {
     after.forEach(
         (threads, cpu) -> {
           long ms = cpu.minus(before.getOrDefault(threads, Duration.ZERO)).toMillis();
-          if (ms >= SAID_MS) {
-            say("  CPU of %s: %.1f s".formatted(threads, ms / 1e3));
+          if (ms >= SHOWN_MS_MIN) {
+            print("  CPU of %s: %.1f s".formatted(threads, ms / 1e3));
           }
         });
   }
 
-  /** Of the GPUs that pods were given, as measured before they came. */
+  /** Returns the mean load of the assigned GPUs, as measured before the pods came. */
   private double meanLoad() {
-    return given.stream().mapToInt(Population::smPercent).average().orElse(Double.NaN);
+    return assignedGpus.stream().mapToInt(ClusterObjects::smPercent).average().orElse(Double.NaN);
   }
 
-  private interface Ended {
-    void ended(Map<String, String> nodesByUid);
+  private interface DeletionListener {
+    void onDeleted(Map<String, String> nodesByUid);
   }
 
-  /** Pods that nobody counts: the compilers have then seen most of what there is to compile. */
-  private void warm(int runs, String configuration, Ended ended) throws IOException {
+  /** Runs pods that are not counted, so that the JVMs have compiled most of their code. */
+  private void warm(int runs, String configuration, DeletionListener onDeleted) throws IOException {
     int counted = figures.size();
     for (int i = 0; i < runs; i++) {
-      bind("warm", configuration, ended);
+      bind("warm", configuration, onDeleted);
     }
     figures.subList(counted, figures.size()).clear();
   }
 
-  /** Pods are there before the scheduler, and are gone before the next run. */
-  private void bind(String name, String configuration, Ended ended) throws IOException {
-    Population.createPods(plane.client(), "run-" + ++runs, pods);
-    try (var bound = new BoundPods(plane.client(), Population.LABEL)) {
+  /**
+   * Measures one run. Its pods exist before the scheduler starts, and are gone before the next run.
+   */
+  private void bind(String name, String configuration, DeletionListener onDeleted)
+      throws IOException {
+    ClusterObjects.createPods(plane.client(), "run-" + ++runs, pods);
+    try (var bound = new BoundPods(plane.client(), ClusterObjects.LABEL)) {
       Duration before = ownCpu();
       plane.startScheduler(configuration);
       figure(name + ".pods_per_second", bound.await(pods, LIMIT), "pods/s");
       double cpuSeconds = ownCpu().minus(before).toMillis() / 1e3;
       figure(name + ".bench_cpu_s_per_1000_pods", cpuSeconds * 1_000 / pods, "s");
       plane.stopScheduler();
-      Population.deletePods(plane.client(), Population.LABEL);
-      ended.ended(bound.nodes());
+      ClusterObjects.deletePods(plane.client(), ClusterObjects.LABEL);
+      onDeleted.onDeleted(bound.nodes());
     }
   }
 
-  /** Of this process, which plays all node plugins on the same cores. */
+  /** Returns the CPU time of this process, which simulates all node plugins on the same cores. */
   private static Duration ownCpu() {
     return ProcessHandle.current().info().totalCpuDuration().orElseThrow();
   }
 
   private void figure(String name, double value, String unit) {
     var figure = new Figure("scale." + nodes + "." + name, value, unit);
-    say(Figure.table(List.of(figure)).strip());
+    print(Figure.table(List.of(figure)).strip());
     figures.add(figure);
   }
 
-  private static void say(String step) {
+  private static void print(String step) {
     System.err.println(step);
   }
 }

@@ -1,10 +1,10 @@
 package dev.tranche.e2e.bench;
 
+import dev.tranche.e2e.bench.plane.ClusterObjects;
 import dev.tranche.e2e.bench.plane.ControlPlane;
-import dev.tranche.e2e.bench.plane.ExtenderPart;
-import dev.tranche.e2e.bench.plane.Population;
+import dev.tranche.e2e.bench.plane.ExtenderProcess;
 import dev.tranche.e2e.bench.plane.SimulatedNodes;
-import dev.tranche.e2e.bench.ui.BusyGpus;
+import dev.tranche.e2e.bench.ui.BusyPods;
 import dev.tranche.e2e.bench.ui.Chromium;
 import dev.tranche.e2e.bench.ui.FilterCalls;
 import dev.tranche.e2e.bench.ui.PageWatch;
@@ -25,8 +25,9 @@ import java.util.List;
 import java.util.stream.IntStream;
 
 /**
- * Measures the web page in a browser, and what its readers cost the extender. Nodes report each
- * five seconds, evenly spread, and every report has new loads: the page has an update each second.
+ * Measures the web page in a browser, and what its readers cost the extender. Nodes report every
+ * five seconds, evenly spread, and every report has new loads. The page thus has an update each
+ * second.
  */
 final class UiBench {
   private static final int GPUS_PER_NODE = 8;
@@ -34,17 +35,17 @@ final class UiBench {
   private static final int WAITING_PODS = 40;
   private static final int LOADS = 5;
 
-  /** The compilers have then seen most of what there is to compile. */
+  /** Turns that are not counted, in which the JVM compiles most of its code. */
   private static final int WARM_TURNS = 2;
 
   private static final Duration SETTLED = Duration.ofSeconds(10);
 
   /**
-   * @param gpus how many, one cluster after the other
+   * @param gpus the number of GPUs of each cluster; clusters are measured one after the other
    * @param watched how long a page is left open
-   * @param turn how long readers are there, and then are not
-   * @param turns with readers, and as many without
-   * @param rounds of interactions
+   * @param turn the length of a turn, with readers or without
+   * @param turns the number of turns with readers, and as many without
+   * @param rounds the number of rounds of interactions
    */
   record Size(List<Integer> gpus, Duration watched, Duration turn, int turns, int rounds) {}
 
@@ -78,15 +79,15 @@ final class UiBench {
 
   private void measure() throws Exception {
     Path folder = Files.createTempDirectory("tranche-ui");
-    var simulated = Population.gpus(nodes);
+    var simulated = ClusterObjects.gpus(nodes);
     try (var plane = new ControlPlane(artifacts.kubernetes(), folder);
-        var busy = new BusyGpus(simulated)) {
-      say("creating %d nodes and their pods".formatted(nodes));
-      Population.createNodes(plane.client(), nodes);
-      Population.createPods(plane.client(), "waiting", WAITING_PODS);
+        var busy = new BusyPods(simulated)) {
+      print("creating %d nodes and their pods".formatted(nodes));
+      ClusterObjects.createNodes(plane.client(), nodes);
+      ClusterObjects.createPods(plane.client(), "waiting", WAITING_PODS);
       busy.createPods(plane.client());
       try (var extender =
-          new ExtenderPart(
+          new ExtenderProcess(
               artifacts.root(),
               plane,
               folder.resolve("extender.log"),
@@ -101,7 +102,7 @@ final class UiBench {
           filter(extender, waitingPods(plane));
           page();
         }
-        extender.part().mustLive();
+        extender.process().requireAlive();
       }
     }
   }
@@ -120,14 +121,14 @@ final class UiBench {
   private static List<JsonObject> waitingPods(ControlPlane plane) {
     String path =
         "/api/v1/namespaces/%s/pods?labelSelector=%s"
-            .formatted(Population.NAMESPACE, Population.LABEL);
+            .formatted(ClusterObjects.NAMESPACE, ClusterObjects.LABEL);
     return new JsonObject(plane.client().raw(path))
         .getJsonArray("items").stream().map(JsonObject.class::cast).toList();
   }
 
-  /** What the extender's process costs with readers and without, in turns. */
-  private void readers(ExtenderPart extender) throws Exception {
-    say("turns with %d readers and without".formatted(READERS));
+  /** Measures the CPU use of the extender's process with readers and without, in turns. */
+  private void readers(ExtenderProcess extender) throws Exception {
+    print("turns with %d readers and without".formatted(READERS));
     var with = new ArrayList<Double>();
     var without = new ArrayList<Double>();
     var kib = new ArrayList<Double>();
@@ -136,14 +137,14 @@ final class UiBench {
       double read;
       long bytes;
       try (var readers = new StreamReaders(apiPort, READERS)) {
-        // Each begins with a picture, which is no update.
+        // Each stream begins with a snapshot, which is no update.
         Thread.sleep(Duration.ofSeconds(3));
         long before = readers.bytes();
         read = cpuPercent(extender);
         bytes = readers.bytes() - before;
-        readers.mustLive();
+        readers.requireAlive();
       }
-      say("  CPU of a core: %.1f %% alone, %.1f %% read".formatted(alone, read));
+      print("  CPU of a core: %.1f %% alone, %.1f %% read".formatted(alone, read));
       if (i >= 0) {
         without.add(alone);
         with.add(read);
@@ -156,22 +157,22 @@ final class UiBench {
     figure("stream_kib_per_second", median(kib), "KiB/s");
   }
 
-  /** Of one core, during a turn. */
-  private double cpuPercent(ExtenderPart extender) throws InterruptedException {
-    Duration before = extender.part().cpu();
+  /** Returns the extender's CPU use during a turn, in percent of one core. */
+  private double cpuPercent(ExtenderProcess extender) throws InterruptedException {
+    Duration before = extender.process().cpu();
     long from = System.nanoTime();
     Thread.sleep(size.turn());
-    return extender.part().cpu().minus(before).toNanos() * 100.0 / (System.nanoTime() - from);
+    return extender.process().cpu().minus(before).toNanos() * 100.0 / (System.nanoTime() - from);
   }
 
-  /** How long filter takes with readers and without, in turns. */
-  private void filter(ExtenderPart extender, List<JsonObject> pods) throws Exception {
-    say("filter in turns with %d readers and without".formatted(READERS));
+  /** Measures how long filter takes with readers and without, in turns. */
+  private void filter(ExtenderProcess extender, List<JsonObject> pods) throws Exception {
+    print("filter in turns with %d readers and without".formatted(READERS));
     var calls =
         new FilterCalls(
             extender.verbs(),
             pods,
-            IntStream.range(0, nodes).mapToObj(Population::nodeName).toList());
+            IntStream.range(0, nodes).mapToObj(ClusterObjects::nodeName).toList());
     var with = new ArrayList<double[]>();
     var without = new ArrayList<double[]>();
     for (int i = -WARM_TURNS; i < size.turns(); i++) {
@@ -180,9 +181,9 @@ final class UiBench {
       try (var readers = new StreamReaders(apiPort, READERS)) {
         Thread.sleep(Duration.ofSeconds(3));
         read = calls.during(size.turn());
-        readers.mustLive();
+        readers.requireAlive();
       }
-      say("  p99: %.2f ms alone, %.2f ms read".formatted(p99(alone), p99(read)));
+      print("  p99: %.2f ms alone, %.2f ms read".formatted(p99(alone), p99(read)));
       if (i >= 0) {
         without.add(alone);
         with.add(read);
@@ -199,7 +200,7 @@ final class UiBench {
 
   private void page() throws Exception {
     try (var chromium = new Chromium(artifacts.root())) {
-      say("opening the page %d times".formatted(LOADS));
+      print("opening the page %d times".formatted(LOADS));
       var firstMapMs = new double[LOADS];
       for (int i = 0; i < LOADS; i++) {
         try (var page = new PageWatch(chromium, apiPort)) {
@@ -230,7 +231,7 @@ final class UiBench {
     figure("heap_mb.begin", page.heapMib(), "MB");
     double busyMs = page.busyMs();
     int updates = page.updatesMs().length;
-    say("watching the page for " + size.watched());
+    print("watching the page for " + size.watched());
     page.watch(size.watched());
     double[] updatesMs = page.updatesMs();
     updatesMs = Arrays.copyOfRange(updatesMs, updates, updatesMs.length);
@@ -246,7 +247,7 @@ final class UiBench {
     figure("heap_mb.end", page.heapMib(), "MB");
     figure("dom_nodes", page.domNodes(), "");
     figure("renderer_mb", rendererMb(chromium), "MB");
-    say("clicking and typing");
+    print("clicking and typing");
     double[] interactionsMs = page.interact(size.rounds());
     double[] allMs = page.longTasksMs();
     longTasks("interacting", Arrays.copyOfRange(allMs, longMs.length, allMs.length));
@@ -254,7 +255,7 @@ final class UiBench {
     figure("interaction_ms.p50", Figure.median(interactionsMs), "ms");
     figure("interaction_ms.p98", Figure.quantile(0.98, interactionsMs), "ms");
     figure("interaction_ms.max", Figure.quantile(1, interactionsMs), "ms");
-    page.slowestInteractions(10).forEach(each -> say("  " + each));
+    page.slowestInteractions(10).forEach(each -> print("  " + each));
   }
 
   private void longTasks(String when, double[] ms) {
@@ -262,7 +263,7 @@ final class UiBench {
     figure("longest_task_ms." + when, Arrays.stream(ms).max().orElse(0), "ms");
   }
 
-  /** The page's is the largest; browsers keep a spare one. */
+  /** Returns the memory of the page's renderer, which is the largest; browsers keep a spare one. */
   private static double rendererMb(Chromium chromium) throws IOException {
     double most = 0;
     for (String pid : chromium.rendererPids()) {
@@ -285,11 +286,11 @@ final class UiBench {
 
   private void figure(String name, double value, String unit) {
     var figure = new Figure("ui." + gpus + "." + name, value, unit);
-    say(Figure.table(List.of(figure)).strip());
+    print(Figure.table(List.of(figure)).strip());
     figures.add(figure);
   }
 
-  private static void say(String step) {
+  private static void print(String step) {
     System.err.println(step);
   }
 }

@@ -6,9 +6,9 @@ import java.util.TreeMap;
 import java.util.regex.Pattern;
 
 /**
- * How long the verbs took, by the extender's own histogram.
+ * The latency of the verbs, from the extender's own histogram.
  *
- * @param counts of calls that took at most so many seconds, by verb
+ * @param counts by verb, the number of calls that took at most so many seconds
  */
 record VerbLatency(Map<String, TreeMap<Double, Double>> counts) {
   private static final Pattern BUCKET =
@@ -53,7 +53,7 @@ record VerbLatency(Map<String, TreeMap<Double, Double>> counts) {
     return new VerbLatency(during);
   }
 
-  /** Interpolated within its bucket, as Prometheus does; not a number without calls. */
+  /** Returns a quantile, interpolated within its bucket as in Prometheus, or NaN without calls. */
   double quantileMs(String verb, double quantile) {
     TreeMap<Double, Double> buckets = counts.getOrDefault(verb, new TreeMap<>());
     double total = buckets.isEmpty() ? 0 : buckets.lastEntry().getValue();

@@ -34,7 +34,10 @@ final class WebhookBench {
   private static final int RATE = 1_000;
   private static final String TASKSET = "/usr/bin/taskset";
 
-  /** That processes can be kept to, as it is before this one keeps itself to one. */
+  /**
+   * The number of cores that processes can be pinned to, read before this process pins itself to
+   * one.
+   */
   private static final int CORES =
       Files.exists(Path.of(TASKSET)) ? Runtime.getRuntime().availableProcessors() : 1;
 
@@ -42,7 +45,7 @@ final class WebhookBench {
   private static final double STEADY_GAIN_MAX = 0.03;
   private static final int STEADY_ROUNDS = 3;
 
-  /** Memory that compilers leave is given back by then. */
+  /** By then, the JVM has given back the memory that its compilers used. */
   private static final long IDLE_MS = 15_000;
 
   private final SSLContext tls;
@@ -59,7 +62,7 @@ final class WebhookBench {
     int port = ControlPlane.freePort();
     int ready = ControlPlane.freePort();
     Path log = Files.createTempFile("tranche-webhook", ".log");
-    keepOffTheServersCore();
+    pinToOtherCores();
     try (var api = new FakeApi(new HttpServerOptions(), 0)) {
       Process process = start(artifacts, "http://127.0.0.1:" + api.port(), port, ready, log);
       try {
@@ -81,7 +84,7 @@ final class WebhookBench {
     var figures = new ArrayList<Figure>();
     for (int connections : List.of(1, 8)) {
       double cpuBefore = process.cpuSeconds();
-      double[] ms = closed(connections, fractions);
+      double[] ms = closedLoop(connections, fractions);
       double cpuUs = (process.cpuSeconds() - cpuBefore) * 1e6 / ms.length;
       figures.add(new Figure("webhook.cpu_us_per_request." + connections, cpuUs, "us"));
       figures.add(new Figure("webhook.p50_ms." + connections, Figure.quantile(0.5, ms), "ms"));
@@ -94,7 +97,7 @@ final class WebhookBench {
     figures.add(new Figure("webhook.p50_ms.at_1000", Figure.quantile(0.5, paced), "ms"));
     figures.add(new Figure("webhook.p99_ms.at_1000", Figure.quantile(0.99, paced), "ms"));
     double cpuBefore = process.cpuSeconds();
-    double[] guarded = closed(1, others);
+    double[] guarded = closedLoop(1, others);
     double cpuUs = (process.cpuSeconds() - cpuBefore) * 1e6 / guarded.length;
     figures.add(new Figure("webhook.guard.cpu_us_per_request.1", cpuUs, "us"));
     figures.add(new Figure("webhook.guard.p50_ms.1", Figure.quantile(0.5, guarded), "ms"));
@@ -107,14 +110,17 @@ final class WebhookBench {
     return figures;
   }
 
-  /** One connection, as an API server has: the first rounds warm up what only HTTP/2 takes. */
+  /**
+   * Measures one HTTP/2 connection, as an API server has. The first rounds warm up the code that
+   * only HTTP/2 uses.
+   */
   private List<Figure> http2(Proc process) throws Exception {
     try (var posts = new H2Posts(port)) {
       for (int round = 0; round < STEADY_ROUNDS; round++) {
-        posts.closed(FRACTION, ReviewBodies.fractions(), 8, seconds);
+        posts.closedLoop(FRACTION, ReviewBodies.fractions(), 8, seconds);
       }
       double cpuBefore = process.cpuSeconds();
-      double[] ms = posts.closed(FRACTION, ReviewBodies.fractions(), 8, seconds);
+      double[] ms = posts.closedLoop(FRACTION, ReviewBodies.fractions(), 8, seconds);
       double cpuUs = (process.cpuSeconds() - cpuBefore) * 1e6 / ms.length;
       return List.of(
           new Figure("webhook.http2.requests_per_second.8", ms.length / (double) seconds, "1/s"),
@@ -124,13 +130,15 @@ final class WebhookBench {
     }
   }
 
-  /** Until no rate has grown for some rounds: the JVM has compiled what it will compile. */
+  /**
+   * Sends requests until no rate has grown for some rounds: the JVM has then finished compiling.
+   */
   private void warm(List<byte[]> fractions, List<byte[]> others) throws Exception {
     double fractionsMost = 0;
     double othersMost = 0;
     for (int round = 0, steady = 0; steady < STEADY_ROUNDS && round < WARM_ROUNDS_MAX; round++) {
-      double fractionsRate = closed(8, fractions).length;
-      double othersRate = closed(8, others).length;
+      double fractionsRate = closedLoop(8, fractions).length;
+      double othersRate = closedLoop(8, others).length;
       boolean grown =
           fractionsRate > fractionsMost * (1 + STEADY_GAIN_MAX)
               || othersRate > othersMost * (1 + STEADY_GAIN_MAX);
@@ -140,9 +148,9 @@ final class WebhookBench {
     }
   }
 
-  /** Each connection asks again as soon as it is answered. */
-  private double[] closed(int connections, List<byte[]> requests) throws Exception {
-    return together(
+  /** Sends the next request on each connection as soon as the last one is answered. */
+  private double[] closedLoop(int connections, List<byte[]> requests) throws Exception {
+    return runConcurrently(
         connections,
         number -> {
           var ms = DoubleStream.builder();
@@ -159,13 +167,13 @@ final class WebhookBench {
   }
 
   /**
-   * All together ask at a fixed rate, once all are connected; a late answer makes the next one late
-   * too, and counts.
+   * Sends requests at a fixed rate over all connections, once all are connected. A late answer
+   * delays the next request, and the delay counts.
    */
   private double[] paced(int connections, List<byte[]> requests) throws Exception {
     long everyNanos = TimeUnit.SECONDS.toNanos(1) * connections / RATE;
     var connected = new CyclicBarrier(connections);
-    return together(
+    return runConcurrently(
         connections,
         number -> {
           var ms = DoubleStream.builder();
@@ -190,7 +198,7 @@ final class WebhookBench {
     double[] run(int number) throws Exception;
   }
 
-  private static double[] together(int connections, Connection one) throws Exception {
+  private static double[] runConcurrently(int connections, Connection one) throws Exception {
     try (var threads = Executors.newFixedThreadPool(connections)) {
       var tasks = new ArrayList<Callable<double[]>>();
       for (int number = 0; number < connections; number++) {
@@ -209,8 +217,8 @@ final class WebhookBench {
     return bodies.stream().map(body -> TlsPost.request(path, body)).toList();
   }
 
-  /** One core is the webhook's; what the clients cost is measured on none of it. */
-  private static void keepOffTheServersCore() throws Exception {
+  /** Pins this process to another core, so that the clients take no time of the webhook's core. */
+  private static void pinToOtherCores() throws Exception {
     if (CORES > 1) {
       new ProcessBuilder(
               TASKSET, "-a", "-c", "-p", "1", String.valueOf(ProcessHandle.current().pid()))
@@ -246,7 +254,7 @@ final class WebhookBench {
     while (System.nanoTime() < end && process.isAlive()) {
       byte[] authority = api.secret("tranche", "tranche-extender-tls", "ca.crt");
       if (authority.length > 0) {
-        // The Secrets come first, then the socket.
+        // The webhook writes its Secrets before it opens its socket.
         Thread.sleep(3_000);
         return authority;
       }

@@ -19,7 +19,9 @@ public record Rendering(String file, String purpose, String namespace, Map<Strin
   private static final String NAMESPACE = "tranche";
   private static final String KUBE_SYSTEM = "kube-system";
 
-  /** The kube-scheduler image in plain YAML; Helm takes the cluster's own version. */
+  /**
+   * The version of the kube-scheduler image in plain YAML; Helm takes the cluster's own version.
+   */
   private static final String KUBERNETES_VERSION = "v1.34.4";
 
   public static final Iterable<Rendering> ALL =
@@ -80,7 +82,8 @@ public record Rendering(String file, String purpose, String namespace, Map<Strin
   }
 
   /**
-   * The node plugin mounts folders of the node and needs its PID namespace; the rest needs nothing.
+   * Returns the Pod Security level: the node plugin mounts folders of the node and needs its PID
+   * namespace; the other parts need no privileges.
    */
   private String podSecurity() {
     return Boolean.FALSE.equals(values.get("nodePlugin.enabled")) ? "restricted" : "privileged";

@@ -68,7 +68,7 @@ public final class Cluster implements AutoCloseable {
     Engine.remove(name);
   }
 
-  /** For the administrator, from this machine. */
+  /** Returns the administrator's kubeconfig, for use on this machine. */
   public String kubeconfigYaml() {
     return server.getKubeConfigYaml();
   }
@@ -226,7 +226,7 @@ public final class Cluster implements AutoCloseable {
     }
   }
 
-  /** A server that does not answer yet is no answer. */
+  /** Evaluates a condition, which counts as false while the server does not answer. */
   private static boolean holds(BooleanSupplier condition) {
     try {
       return condition.getAsBoolean();
@@ -242,25 +242,23 @@ public final class Cluster implements AutoCloseable {
             .filter(Objects::nonNull)
             .distinct()
             .collect(Collectors.joining("\n"));
-    var words =
+    var logs =
         nodes.entrySet().stream()
-            .map(node -> "=== node " + node.getKey() + "\n" + lastWords(node.getValue()))
+            .map(node -> "=== node " + node.getKey() + "\n" + lastLogLines(node.getValue()))
             .collect(Collectors.joining("\n"));
     remove(plan.name);
-    return new ClusterException("the cluster did not start: " + reasons + "\n" + words, cause);
+    return new ClusterException("the cluster did not start: " + reasons + "\n" + logs, cause);
   }
 
-  private String lastWords(GenericContainer<?> container) {
+  private String lastLogLines(GenericContainer<?> container) {
     try {
-      return ServerReady.words(container, distribution);
+      return ServerReady.lastLogLines(container, distribution);
     } catch (RuntimeException e) {
       return "(no logs: " + e.getMessage() + ")";
     }
   }
 
-  /**
-   * What a cluster shall be. Values not given: one node, random name, removed by {@link #close}.
-   */
+  /** Builds a cluster. The defaults are one node, a random name, and removal by {@link #close}. */
   public static final class Builder {
     private static final String KUBERNETES_VERSION = "v1.34.4";
 

@@ -2,7 +2,7 @@ package dev.tranche.e2e.cluster;
 
 import org.jspecify.annotations.Nullable;
 
-/** The cluster did not do what it was told; the message carries what its components last said. */
+/** The cluster failed or timed out; the message of a failed start has its nodes' last log lines. */
 public final class ClusterException extends RuntimeException {
   private static final long serialVersionUID = 1L;
 

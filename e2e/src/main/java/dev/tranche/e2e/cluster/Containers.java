@@ -13,7 +13,7 @@ import org.testcontainers.containers.Network;
 import org.testcontainers.k3s.K3sContainer;
 import org.testcontainers.utility.DockerImageName;
 
-/** Makes the containers of a cluster's nodes: what K3s wants of them, whichever image it is. */
+/** Creates the containers of a cluster's nodes, with what K3s needs, whichever image it is. */
 final class Containers {
   private static final String TOOLKIT = "/usr/local/nvidia/toolkit";
   private static final String IMAGES = "/var/lib/rancher/k3s/agent/images/";
@@ -79,12 +79,12 @@ final class Containers {
         .withNetworkAliases(node.name())
         .withLabel(Engine.LABEL, plan.name)
         .withReuse(plan.kept)
-        .withCreateContainerCmdModifier(command -> shape(command, node));
+        .withCreateContainerCmdModifier(command -> customize(command, node));
     bind(container, Map.entry(SHARED, Engine.IMAGES));
     mounts(node).forEach(mount -> bind(container, mount));
   }
 
-  private void shape(CreateContainerCmd command, Node node) {
+  private void customize(CreateContainerCmd command, Node node) {
     command.withHostName(node.name());
     distribution.prepare(command);
   }
@@ -94,7 +94,7 @@ final class Containers {
     return Stream.concat(Stream.concat(images, node.mounts().entrySet().stream()), gpu(node));
   }
 
-  /** Tars of one name lie in different folders. */
+  /** Names a tar by the hash of its path, since tars of the same name lie in different folders. */
   private static String imageName(Path tar) {
     return Integer.toHexString(tar.hashCode()) + ".tar";
   }

@@ -8,7 +8,7 @@ sealed interface Distribution permits K3s, StandIn {
 
   String image();
 
-  /** Changes to a node's container before it is created. */
+  /** Changes a node's container before it is created. */
   void prepare(CreateContainerCmd container);
 
   /** A shell command that kills the kubelet; the node brings it back by itself. */
@@ -20,7 +20,7 @@ sealed interface Distribution permits K3s, StandIn {
   /** A shell command that prints the last lines of the logs that say why a node is not ready. */
   String tailLogs();
 
-  /** rancher/k3s as it is where it can be had, else the stand-in. */
+  /** Returns the published rancher/k3s if its image is available, or else the stand-in. */
   static Distribution choose(String kubernetesVersion) {
     var image = "rancher/k3s:" + kubernetesVersion + "-k3s1";
     boolean forced = "1".equals(System.getenv("TRANCHE_E2E_FORCE_STANDIN"));

@@ -14,12 +14,12 @@ import java.util.Objects;
 import java.util.stream.Collectors;
 import org.testcontainers.DockerClientFactory;
 
-/** What is asked of the Docker engine beside single containers. */
+/** Calls of the Docker engine that concern more than a single container. */
 final class Engine {
-  /** On everything that belongs to a cluster, with the cluster's name. */
+  /** The label of everything that belongs to a cluster; its value is the cluster's name. */
   static final String LABEL = "dev.tranche.e2e.cluster";
 
-  /** Every node sees this folder, so that images reach it without being copied. */
+  /** A folder that every node mounts, so that images reach it without being copied. */
   static final Path IMAGES = Scripts.root().resolve("target/cluster/images");
 
   private static final Duration ABANDONED = Duration.ofHours(1);
@@ -27,7 +27,7 @@ final class Engine {
   private Engine() {}
 
   private static DockerClient docker() {
-    // Without this Testcontainers would search for minutes before it says anything.
+    // Without this check, Testcontainers would look for an engine for minutes before it fails.
     if (Files.exists(Path.of("/.dockerenv"))
         && ProcessHandle.allProcesses().anyMatch(Engine::isEngine)
         && System.getenv("TESTCONTAINERS_HOST_OVERRIDE") == null) {
@@ -75,24 +75,23 @@ final class Engine {
         .getId();
   }
 
-  /**
-   * Removes a cluster's containers with their volumes, and its network; those already gone, too.
-   */
+  /** Removes a cluster's containers with their volumes, and its network, if they still exist. */
   static void remove(String cluster) {
     var mine = Map.of(LABEL, cluster);
     docker().listContainersCmd().withShowAll(true).withLabelFilter(mine).exec().stream()
         .parallel()
         .forEach(container -> removeContainer(container.getId()));
-    // Asked for all and filtered here: the engine's own filter takes a label's name only.
+    // Lists all networks and filters them here, because the engine's filter takes only a label's
+    // name.
     docker().listNetworksCmd().exec().stream()
         .filter(network -> Objects.equals(network.getLabels().get(LABEL), cluster))
         .forEach(network -> removeNetwork(network.getId()));
   }
 
   /**
-   * A process that was killed takes its containers along, by Testcontainers' cleaner, but leaves
-   * the network; and an engine has addresses for thirty or so. One that is new may belong to a
-   * cluster that is being started.
+   * Removes networks of processes that were killed. Testcontainers' cleaner removes only the
+   * containers of such a process, and an engine has addresses for about thirty networks. A new
+   * network may belong to a cluster that is being started.
    */
   private static void removeAbandonedNetworks() {
     var used =
@@ -111,7 +110,7 @@ final class Engine {
     try {
       docker().removeNetworkCmd(id).exec();
     } catch (NotFoundException e) {
-      // As with containers.
+      // Another process has removed it already.
     }
   }
 
@@ -119,7 +118,7 @@ final class Engine {
     try {
       docker().removeContainerCmd(id).withForce(true).withRemoveVolumes(true).exec();
     } catch (NotFoundException e) {
-      // Someone else was faster: that is what was wanted.
+      // Another process has removed it already.
     }
   }
 }

@@ -5,9 +5,9 @@ import com.github.dockerjava.api.command.CreateContainerCmd;
 /** rancher/k3s as it is published. */
 record K3s(String image) implements Distribution {
   /**
-   * K3s holds the kubelet in its own process: it is started again when it is killed, while
-   * containers, which belong to their shims, go on. On cgroup v2 a group with processes can have no
-   * children, and K3s cares for that only as process 1, which is this shell here.
+   * Restarts K3s when it is killed. The kubelet is part of the K3s process; containers belong to
+   * their shims and keep running. On cgroup v2 a group with processes can have no children. K3s
+   * handles that only as process 1, which is this shell here.
    */
   private static final String LOOP =
       """
@@ -36,7 +36,7 @@ record K3s(String image) implements Distribution {
     return "kill -9 $(pidof k3s-server k3s-agent k3s | tr ' ' '\\n' | head -n 1)";
   }
 
-  /** One process with the kubelet. */
+  /** K3s runs kube-scheduler and the kubelet in one process. */
   @Override
   public String killScheduler() {
     return killKubelet();

@@ -6,9 +6,9 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A node to be. The first node of a cluster is the server, which runs pods, too.
+ * The plan of a node. The first node of a cluster is the server, which runs pods, too.
  *
- * @param driver folder of this machine that stands for the node's GPU driver, null without GPUs
+ * @param driver the folder of this machine that serves as the node's GPU driver, null without GPUs
  * @param mounts more folders or files of this machine, by their path on the node
  */
 public record Node(

@@ -26,14 +26,15 @@ final class ServerReady extends AbstractWaitStrategy {
     long deadline = System.nanoTime() + startupTimeout.toNanos();
     while (!server.getLogs().contains(LINE)) {
       if (!server.isRunning() || System.nanoTime() > deadline) {
-        throw new ContainerLaunchException("the server is not up\n" + words(server, distribution));
+        throw new ContainerLaunchException(
+            "the server is not up\n" + lastLogLines(server, distribution));
       }
       Cluster.pause();
     }
   }
 
   /** The last lines of a node's logs. */
-  static String words(GenericContainer<?> node, Distribution distribution) {
+  static String lastLogLines(GenericContainer<?> node, Distribution distribution) {
     if (node.getContainerId() == null) {
       return "(not created)";
     }

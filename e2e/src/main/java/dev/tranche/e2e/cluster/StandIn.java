@@ -29,7 +29,8 @@ record StandIn(String image) implements Distribution {
     if (host == null || mayGrantEverything()) {
       return;
     }
-    // An engine cannot grant what this machine does not have: all but that, which is enough.
+    // An engine cannot grant a capability that this machine lacks, SYS_RESOURCE here. All others
+    // are enough.
     host.withPrivileged(false)
         .withCapAdd(Capability.ALL)
         .withCapDrop(Capability.SYS_RESOURCE)

@@ -1,6 +1,6 @@
 /**
- * A real Kubernetes cluster in containers. Which of two kinds of node image it runs on, rancher/k3s
- * or our stand-in, is known inside this package only.
+ * A real Kubernetes cluster in containers. It runs on one of two node images, rancher/k3s or our
+ * stand-in; only this package knows which.
  */
 @NullMarked
 package dev.tranche.e2e.cluster;

@@ -56,25 +56,25 @@ public final class Demo {
     }
   }
 
-  private static void load(Path folder, List<String> words) throws IOException {
-    if (words.size() != 3) {
+  private static void load(Path folder, List<String> arguments) throws IOException {
+    if (arguments.size() != 3) {
       throw new IllegalArgumentException("write ./demo load NODE GPU PERCENT");
     }
-    SimulatedLoad.set(folder, words.get(0), words.get(1), words.get(2));
+    SimulatedLoad.set(folder, arguments.get(0), arguments.get(1), arguments.get(2));
     System.out.printf(
         "GPU %s of %s has a load of %s %% now; the mean that placement goes by follows within a minute%n",
-        words.get(1), words.get(0), words.get(2));
+        arguments.get(1), arguments.get(0), arguments.get(2));
   }
 
   private static void up(Path root, Path folder) throws Exception {
     Tranche tranche = Tranche.start(Artifacts.of(root), plan(folder));
 
-    say("submitting the pods of e2e/demo/pods.yaml");
+    printStep("submitting the pods of e2e/demo/pods.yaml");
     List<Pod> pods = submit(tranche, root.resolve("e2e/demo/pods.yaml"));
 
     System.out.println();
     System.out.print(Table.of(tranche, pods));
-    System.out.print(next(root.relativize(tranche.kubeconfig()), tranche));
+    System.out.print(nextSteps(root.relativize(tranche.kubeconfig()), tranche));
   }
 
   private static Tranche.Plan plan(Path folder) {
@@ -84,15 +84,16 @@ public final class Demo {
     nodes.put("node-h100", List.of(Model.H100, Model.H100));
     // One replica of each Deployment, to be gentle with a small machine.
     Map<String, Object> values = Map.of("webhook.replicas", 1, "extender.replicas", 1);
-    return new Tranche.Plan("demo", folder, nodes, Demo::makeBusy, values, true, Demo::say);
+    return new Tranche.Plan("demo", folder, nodes, Demo::makeBusy, values, true, Demo::printStep);
   }
 
   private static void makeBusy(Map<String, NodeGpus> nodes) {
-    say("making some GPUs busy");
+    printStep("making some GPUs busy");
     nodes.forEach(
         (node, gpus) -> {
           switch (node) {
-            // Not enough memory for half a GPU, so that the order of the others is always the same.
+            // Leaves too little memory for half a GPU, so that the order of the others is always
+            // the same.
             case "node-t4" -> gpus.load(0, 92, 8_000);
             case "node-a10g" -> {
               gpus.load(0, 55, 4_000);
@@ -129,7 +130,7 @@ public final class Demo {
     return pods.list().getItems();
   }
 
-  private static String next(Path kubeconfig, Tranche tranche) {
+  private static String nextSteps(Path kubeconfig, Tranche tranche) {
     return """
 
         kubeconfig  %1$s
@@ -152,7 +153,7 @@ public final class Demo {
         .formatted(kubeconfig, tranche.extenderUrl());
   }
 
-  private static void say(String step) {
+  private static void printStep(String step) {
     System.err.printf("[%3d s] %s%n", (System.currentTimeMillis() - STARTED_MS) / 1000, step);
   }
 }

@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** {@code ./demo load NODE GPU PERCENT}: what the simulated NVML of a node says from now on. */
+/** {@code ./demo load NODE GPU PERCENT}: changes what the simulated NVML of a node reports. */
 final class SimulatedLoad {
   private static final String STATE_FILE = "driver/usr/lib64/gpus.state";
 

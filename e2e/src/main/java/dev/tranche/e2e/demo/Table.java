@@ -15,7 +15,7 @@ import java.util.Optional;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** Which pod went where, and why the other nodes lost: from what the extender says of itself. */
+/** A table of which pod went where, and why the other nodes lost, from the extender's read API. */
 final class Table {
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final double GIB = 1L << 30;
@@ -40,11 +40,11 @@ final class Table {
     return aligned(rows) + NOTE;
   }
 
-  /** That of the replica that has decided. */
+  /** Returns the decision for a pod, from the extender replica that has made it. */
   private static Optional<JsonNode> explanation(Tranche tranche, Pod pod) {
     String path =
         "/api/v1/pods/" + pod.getMetadata().getNamespace() + "/" + pod.getMetadata().getName();
-    return tranche.ask(path).stream()
+    return tranche.queryReadApi(path).stream()
         .map(LocalApi.Answer::json)
         .map(answer -> answer.path("decision"))
         .filter(decision -> decision.has("chosen"))
@@ -52,13 +52,13 @@ final class Table {
   }
 
   /**
-   * @param decision as the read API tells it of a pod
+   * @param decision the pod's decision in the read API, or empty if no extender has it
    */
   static List<String> row(Pod pod, Optional<JsonNode> decision) {
     JsonNode chosen = decision.map(d -> d.get("chosen")).orElse(JSON.createObjectNode());
     return List.of(
         pod.getMetadata().getName(),
-        asked(pod),
+        requested(pod),
         String.valueOf(pod.getSpec().getNodeName()),
         stream(chosen.path("chosenGpus"))
             .map(gpu -> gpu.get("index").asInt() + " " + gpu.get("model").asText())
@@ -68,7 +68,7 @@ final class Table {
         decision.map(Table::losers).orElse("no extender remembers"));
   }
 
-  private static String asked(Pod pod) {
+  private static String requested(Pod pod) {
     Map<String, String> annotations =
         Optional.ofNullable(pod.getMetadata().getAnnotations()).orElse(Map.of());
     String fraction = annotations.get(Names.GPU_FRACTION);

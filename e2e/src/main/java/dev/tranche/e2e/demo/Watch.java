@@ -17,7 +17,7 @@ import java.util.Locale;
 import java.util.Optional;
 import java.util.stream.Collectors;
 
-/** {@code ./demo watch}: every GPU, how busy it is and who holds it, once a second. */
+/** {@code ./demo watch}: shows every GPU, its load and its holders, once a second. */
 final class Watch {
   private static final String CLEAR = "\033[H\033[2J";
   private static final double GIB = 1L << 30;
@@ -34,7 +34,7 @@ final class Watch {
 
   private Watch() {}
 
-  /** Until the user ends it; where nobody looks on, one table. */
+  /** Runs until the user ends it; prints one table if there is no terminal. */
   static void run(Path folder) throws IOException, InterruptedException {
     Path kubeconfig = folder.resolve("kubeconfig");
     if (!Files.exists(kubeconfig)) {

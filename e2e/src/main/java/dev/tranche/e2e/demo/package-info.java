@@ -1,4 +1,4 @@
-/** {@code ./demo}: the main job in front of one's eyes. */
+/** {@code ./demo}: shows how Tranche places pods. */
 @NullMarked
 package dev.tranche.e2e.demo;
 

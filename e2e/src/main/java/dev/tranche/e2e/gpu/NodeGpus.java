@@ -32,11 +32,11 @@ public final class NodeGpus {
   }
 
   /**
-   * Fills a driver's folder: the library, and the state of idle GPUs.
+   * Fills a driver's folder with the library and the state of idle GPUs.
    *
-   * @param driverFolder on the host; the node has it at {@link Node#DRIVER_ROOT}
+   * @param driverFolder the folder on the host; the node has it at {@link Node#DRIVER_ROOT}
    * @param library the fake {@code libnvidia-ml.so.1}
-   * @param node gives the uuids, which are the same each time
+   * @param node the node's name, from which the uuids are derived, so that they are always the same
    */
   public static NodeGpus create(Path driverFolder, Path library, String node, List<Model> models) {
     Path folder = driverFolder.resolve(LIBRARY_FOLDER);
@@ -109,14 +109,12 @@ public final class NodeGpus {
     }
   }
 
-  public void lost(int index, boolean lost) {
+  public void setLost(int index, boolean lost) {
     gpus.get(index).put("lost", lost ? "1" : "0");
     write();
   }
 
-  /**
-   * A process on a GPU, or with other figures the same one; its memory is not added to the GPU's.
-   */
+  /** Adds a process to a GPU, or changes its figures; its memory is not added to the GPU's. */
   public void process(int index, int pid, int usedMib, int smPercent) {
     processes.put(
         pid, "process gpu=%d pid=%d used_mib=%d sm=%d".formatted(index, pid, usedMib, smPercent));
@@ -124,7 +122,7 @@ public final class NodeGpus {
   }
 
   /** All processes have ended. */
-  public void noProcesses() {
+  public void clearProcesses() {
     processes.clear();
     write();
   }
@@ -145,8 +143,8 @@ public final class NodeGpus {
     write();
   }
 
-  /** Puts all of them together again. */
-  public void whole() {
+  /** Turns all GPUs into whole ones again. */
+  public void removeMig() {
     gpus.forEach(gpu -> gpu.remove("mig"));
     migDevices.clear();
     write();
@@ -156,8 +154,8 @@ public final class NodeGpus {
     return uuid(index).replaceFirst("GPU-", "MIG-");
   }
 
-  /** GPUs in one piece. */
-  public int wholeCount() {
+  /** Returns the number of GPUs that are not split. */
+  public int nonMigCount() {
     return gpus.size() - migDevices.size();
   }
 
@@ -190,7 +188,7 @@ public final class NodeGpus {
   public static void write(Path stateFile, List<String> lines) throws IOException {
     Path draft = Files.createTempFile(stateFile.getParent(), ".gpus", ".state");
     Files.write(draft, lines);
-    // A temporary file is its owner's alone; the node's processes are others.
+    // Only its owner may read a temporary file, but the node's processes run as other users.
     Files.setPosixFilePermissions(draft, PosixFilePermissions.fromString("rw-r--r--"));
     Files.move(draft, stateFile, StandardCopyOption.ATOMIC_MOVE);
   }

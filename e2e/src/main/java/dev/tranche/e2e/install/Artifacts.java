@@ -7,13 +7,14 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Properties;
 
-/** What the commands at the top of the repository have built: {@code target/e2e.properties}. */
+/** What the repository's commands have built, as listed in {@code target/e2e.properties}. */
 public record Artifacts(Path root, String image, Path imageTar, Path fakeNvml) {
   private static final String FILE = "target/e2e.properties";
 
   /**
-   * @param root of the repository
-   * @throws IllegalStateException if nothing has been built
+   * @param root the root of the repository
+   * @throws UncheckedIOException if nothing has been built
+   * @throws IllegalStateException if the file lacks an entry
    */
   public static Artifacts of(Path root) {
     var built = built(root);

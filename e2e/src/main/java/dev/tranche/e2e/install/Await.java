@@ -17,7 +17,7 @@ public final class Await {
   /**
    * Returns when a condition holds.
    *
-   * @param state told when it never does
+   * @param state describes the state if it does not hold in time
    */
   public static void until(
       String what, int limitSeconds, BooleanSupplier holds, Supplier<String> state) {

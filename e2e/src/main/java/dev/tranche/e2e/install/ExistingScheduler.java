@@ -14,16 +14,16 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The cluster's own kube-scheduler, configured as {@code deploy/scheduler-existing.yaml} says: the
- * file is there from the start, without an extender, and is filled in when Tranche is installed.
+ * The cluster's own kube-scheduler, configured as in {@code deploy/scheduler-existing.yaml}. Its
+ * file has no extender at first, and is filled in when Tranche is installed.
  */
 final class ExistingScheduler {
-  /** Where the server has our folder. */
+  /** The path of our folder on the server. */
   static final String MOUNT = "/etc/tranche-e2e";
 
   private static final String KUBECONFIG = "/var/lib/rancher/k3s/server/cred/scheduler.kubeconfig";
 
-  private static final int MADE_S = 60;
+  private static final int CERTIFICATE_LIMIT_S = 60;
 
   private final Path folder;
   private boolean used;
@@ -54,11 +54,11 @@ final class ExistingScheduler {
   }
 
   /**
-   * Restarts it, if it does not work as wanted yet.
+   * Configures and restarts kube-scheduler, unless it already runs as wanted.
    *
    * @param shipped its configuration with an extender, or null for the one without
    */
-  void use(Cluster cluster, @Nullable Path shipped) {
+  void apply(Cluster cluster, @Nullable Path shipped) {
     if (used == (shipped != null)) {
       return;
     }
@@ -71,13 +71,14 @@ final class ExistingScheduler {
     used = shipped != null;
   }
 
-  /** As the file's head tells its reader. */
+  /** Fills in the shipped file, as the comment at its head instructs. */
   private void configure(KubernetesClient client, Path shipped) {
     var ca = client.configMaps().inNamespace(Tranche.NAMESPACE).withName("tranche-ca").get();
     write("ca.crt", String.valueOf(ca.getData().get("ca.crt")));
     var own =
         client.secrets().inNamespace(Tranche.NAMESPACE).withName("tranche-scheduler-client-tls");
-    Await.until("kube-scheduler's certificate", MADE_S, () -> made(own.get()));
+    Await.until(
+        "kube-scheduler's certificate", CERTIFICATE_LIMIT_S, () -> hasCertificate(own.get()));
     for (String file : List.of("tls.crt", "tls.key")) {
       String encoded = String.valueOf(own.get().getData().get(file));
       write(file, new String(Base64.getDecoder().decode(encoded), UTF_8));
@@ -95,7 +96,7 @@ final class ExistingScheduler {
             .concat("leaderElection: {leaderElect: false}\n"));
   }
 
-  private static boolean made(@Nullable Secret secret) {
+  private static boolean hasCertificate(@Nullable Secret secret) {
     return secret != null && secret.getData() != null && secret.getData().containsKey("tls.crt");
   }
 

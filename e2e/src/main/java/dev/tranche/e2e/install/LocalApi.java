@@ -21,7 +21,7 @@ public final class LocalApi implements AutoCloseable {
   private static final int PORT = 9445;
   private static final Duration LIMIT = Duration.ofSeconds(20);
   private static final int TOO_MANY = 429;
-  private static final int ASKED_AGAIN_MAX = 5;
+  private static final int RETRIES_MAX = 5;
   private static final ObjectMapper JSON = new ObjectMapper();
 
   private final LocalPortForward forward;
@@ -76,7 +76,7 @@ public final class LocalApi implements AutoCloseable {
   private Answer send(HttpRequest.Builder request) throws IOException {
     try {
       var answer = http.send(request.build(), BodyHandlers.ofString());
-      for (int i = 0; i < ASKED_AGAIN_MAX && answer.statusCode() == TOO_MANY; i++) {
+      for (int i = 0; i < RETRIES_MAX && answer.statusCode() == TOO_MANY; i++) {
         // As its Retry-After says.
         Thread.sleep(Duration.ofSeconds(1));
         answer = http.send(request.build(), BodyHandlers.ofString());

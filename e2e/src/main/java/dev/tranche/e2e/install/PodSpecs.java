@@ -8,7 +8,7 @@ import io.fabric8.kubernetes.api.model.PodBuilder;
 import io.fabric8.kubernetes.api.model.Quantity;
 import java.util.Map;
 
-/** Pods as users write them: they sleep, and say what they were given. */
+/** Pods as users write them, whose containers sleep. */
 public final class PodSpecs {
   public static final String IMAGE = "tranche-e2e/busybox:1";
 
@@ -23,7 +23,7 @@ public final class PodSpecs {
     return pod(name).editMetadata().withAnnotations(annotations).endMetadata();
   }
 
-  /** A pod that knows nothing of us: {@code limits: {nvidia.com/gpu: N}}. */
+  /** A pod without any of our annotations: {@code limits: {nvidia.com/gpu: N}}. */
   public static PodBuilder plain(String name, int replicas) {
     return pod(name)
         .editSpec()

@@ -13,15 +13,15 @@ public final class Shell {
   private Shell() {}
 
   /**
-   * @param said what it wrote to its outputs, as far as they were not sent elsewhere
+   * @param output the command's output, as far as it was not redirected
    */
-  public record Result(List<String> command, int status, String said) {
-    /** What it said; it must have succeeded. */
+  public record Result(List<String> command, int status, String output) {
+    /** Returns the output; throws an AssertionError if the command failed. */
     public String orFail() {
       if (status != 0) {
-        throw new AssertionError("%s: status %d: %s".formatted(command, status, said));
+        throw new AssertionError("%s: status %d: %s".formatted(command, status, output));
       }
-      return said;
+      return output;
     }
   }
 
@@ -42,9 +42,9 @@ public final class Shell {
   public static Result run(ProcessBuilder command) throws IOException {
     Process process = command.start();
     process.getOutputStream().close();
-    String said = new String(process.getInputStream().readAllBytes(), UTF_8);
+    String output = new String(process.getInputStream().readAllBytes(), UTF_8);
     try {
-      return new Result(command.command(), process.waitFor(), said);
+      return new Result(command.command(), process.waitFor(), output);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       throw new IOException(e);
@@ -52,17 +52,17 @@ public final class Shell {
   }
 
   /**
-   * What a command line printed, without what it told of its progress: that is shown only if it
-   * fails, which it must not.
+   * Returns a command line's standard output, without its standard error. The latter is shown only
+   * in the AssertionError if it fails.
    */
   public static String output(String line) throws IOException {
     Path errors = Files.createTempFile("tranche", ".stderr");
     try {
       Result result = run(bash(line).redirectError(errors.toFile()));
       if (result.status() != 0) {
-        throw new AssertionError(line + ": " + result.said() + Files.readString(errors));
+        throw new AssertionError(line + ": " + result.output() + Files.readString(errors));
       }
-      return result.said();
+      return result.output();
     } finally {
       Files.delete(errors);
     }

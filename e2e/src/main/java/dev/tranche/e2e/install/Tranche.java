@@ -38,13 +38,14 @@ public final class Tranche implements AutoCloseable {
   private final @Nullable ExistingScheduler existing;
 
   /**
-   * @param folder for the nodes' drivers and sockets, of this cluster alone
-   * @param nodes the GPUs of each, the server first
-   * @param busy makes GPUs busy before anything measures them: a mean begins with its first reading
-   * @param values of the chart, beside those that a simulated cluster needs; where {@code
-   *     extender.mode} is among them the cluster's own kube-scheduler is configured as it says, now
-   *     and by a later {@link #install}
-   * @param progress told what is being done
+   * @param folder the folder for the nodes' drivers and sockets, which only this cluster uses
+   * @param nodes the GPUs of each node, the server first
+   * @param busy makes GPUs busy before anything measures them, since a mean begins with its first
+   *     reading
+   * @param values chart values, in addition to those that a simulated cluster needs. If {@code
+   *     extender.mode} is among them, the cluster's own kube-scheduler is configured accordingly,
+   *     now and by a later {@link #install}
+   * @param progress is called with each step
    */
   public record Plan(
       String name,
@@ -72,7 +73,7 @@ public final class Tranche implements AutoCloseable {
     this.existing = existing;
   }
 
-  /** Returns when every part is ready and every node offers its replicas. */
+  /** Starts a cluster, and returns when every part is ready and every node offers its replicas. */
   public static Tranche start(Artifacts artifacts, Plan plan) {
     return start(artifacts, plan, Cluster.builder());
   }
@@ -127,9 +128,10 @@ public final class Tranche implements AutoCloseable {
   }
 
   /**
-   * Again, with other values than the plan's; returns when every part is ready.
+   * Installs or upgrades the chart, and returns when every part is ready.
    *
-   * @param values beside the plan's; what an earlier call has set is as by default again
+   * @param values in addition to the plan's; a value that only an earlier call has set returns to
+   *     its default
    */
   public void install(Map<String, Object> values) {
     int colon = artifacts.image().lastIndexOf(':');
@@ -154,15 +156,15 @@ public final class Tranche implements AutoCloseable {
     } catch (IllegalStateException notReady) {
       throw new IllegalStateException(unready(), notReady);
     }
-    // Helm lets a DaemonSet pass that lacks a node.
+    // Helm accepts a DaemonSet that lacks a node.
     plan.progress().accept("waiting for the parts to be ready");
     Await.until("the parts to be ready", READY_S, this::ready, this::unready);
     plan.progress().accept("waiting for the nodes to offer their replicas");
-    Await.until("allocatable replicas", 60, this::offered, () -> allocatable().toString());
+    Await.until("allocatable replicas", 60, this::isAllocatable, () -> allocatable().toString());
     if (existing != null) {
       boolean service = SERVICE.equals(values.getOrDefault(MODE, plan.values().get(MODE)));
       Path shipped = artifacts.root().resolve("deploy/scheduler-existing.yaml");
-      existing.use(cluster, service ? shipped : null);
+      existing.apply(cluster, service ? shipped : null);
     }
   }
 
@@ -171,7 +173,10 @@ public final class Tranche implements AutoCloseable {
     return existing != null && existing.isUsed();
   }
 
-  /** With nothing of before: an API server asks a webhook until it has drained. */
+  /**
+   * Returns whether all is ready and no old pod is left: an API server calls a webhook until it has
+   * drained.
+   */
   private boolean ready() {
     return client().pods().inNamespace(NAMESPACE).list().getItems().stream()
             .allMatch(pod -> pod.getMetadata().getDeletionTimestamp() == null)
@@ -193,9 +198,9 @@ public final class Tranche implements AutoCloseable {
         + cluster.kubectl("-n", NAMESPACE, "get", "events").out();
   }
 
-  private boolean offered() {
+  private boolean isAllocatable() {
     return allocatable().entrySet().stream()
-        .allMatch(e -> e.getValue() == gpus(e.getKey()).wholeCount() * REPLICAS_PER_GPU);
+        .allMatch(e -> e.getValue() == gpus(e.getKey()).nonMigCount() * REPLICAS_PER_GPU);
   }
 
   private static int orZero(@Nullable Integer number) {
@@ -252,14 +257,14 @@ public final class Tranche implements AutoCloseable {
     return cluster.nodePortUrl(METRICS_PORT);
   }
 
-  /** What the read API of each extender replica answers; those that know nothing left out. */
-  public List<LocalApi.Answer> ask(String path) {
+  /** Returns the answer of each extender replica's read API, without those that know nothing. */
+  public List<LocalApi.Answer> queryReadApi(String path) {
     return LocalApi.all(client(), parts("extender"), path);
   }
 
-  /** Every GPU, for who has to find out why a test waits. */
+  /** Returns a table of all GPUs, to help find out why a test waits. */
   public String gpuTables() {
-    return ask("/api/v1/gpus?output=wide").toString();
+    return queryReadApi("/api/v1/gpus?output=wide").toString();
   }
 
   /** Pods of one part: {@code webhook}, {@code extender} or {@code node-plugin}. */

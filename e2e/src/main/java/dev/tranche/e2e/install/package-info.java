@@ -1,4 +1,4 @@
-/** Tranche on a cluster: installed, asked, and given pods. */
+/** Installs Tranche on a cluster, queries it, and gives it pods. */
 @NullMarked
 package dev.tranche.e2e.install;
 

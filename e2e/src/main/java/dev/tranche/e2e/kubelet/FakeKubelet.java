@@ -34,8 +34,8 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the kubelet asks of a device plugin, over its sockets: it takes registrations, follows the
- * devices, asks for some, and times the calls. It knows no pods.
+ * A fake kubelet for device plugins, with its own sockets. It takes registrations, follows the
+ * devices, allocates some, and times the calls. It knows no pods.
  */
 public final class FakeKubelet implements AutoCloseable {
   private static final int ANSWER_LIMIT_S = 10;
@@ -49,12 +49,12 @@ public final class FakeKubelet implements AutoCloseable {
   private final GrpcClient client =
       GrpcClient.client(vertx, new GrpcClientOptions().setMaxMessageSize(16 << 20));
   private final Path folder;
-  // The last one that has registered.
+  // The socket of the plugin that registered last.
   private volatile SocketAddress plugin;
 
   /**
-   * @param socket of this kubelet, in the folder where plugins have theirs
-   * @param podResources where it tells who holds what
+   * @param socket the socket of this kubelet, in the folder of the plugins' sockets
+   * @param podResources the socket of the PodResources API
    */
   public FakeKubelet(Path socket, Path podResources) {
     this.folder = socket.resolveSibling("");
@@ -101,12 +101,13 @@ public final class FakeKubelet implements AutoCloseable {
             request -> {
               request
                   .response()
-                  .onSuccess(r -> r.handler((ListAndWatchResponse now) -> told(resource, now)));
+                  .onSuccess(
+                      r -> r.handler((ListAndWatchResponse now) -> onDevices(resource, now)));
               request.end(Empty.getDefaultInstance());
             });
   }
 
-  private void told(String resource, ListAndWatchResponse now) {
+  private void onDevices(String resource, ListAndWatchResponse now) {
     devices.put(resource, now.getDevicesList());
     lists.offer(now.getDevicesList());
   }
@@ -126,13 +127,13 @@ public final class FakeKubelet implements AutoCloseable {
     return registrations.poll(60, TimeUnit.SECONDS);
   }
 
-  /** The ids that a plugin tells next, null when it tells none. */
+  /** Returns the ids that a plugin lists next, or null if it lists none. */
   public @Nullable List<String> awaitDevices() throws InterruptedException {
-    List<Device> told = lists.poll(60, TimeUnit.SECONDS);
-    return told == null ? null : told.stream().map(Device::getID).toList();
+    List<Device> listed = lists.poll(60, TimeUnit.SECONDS);
+    return listed == null ? null : listed.stream().map(Device::getID).toList();
   }
 
-  /** What a container with these devices would be started with. */
+  /** Allocates devices, and returns what a container with them would be started with. */
   public ContainerAllocateResponse allocate(String resource, List<String> ids)
       throws TimeoutException {
     RegisterRequest registration = registered.get(resource);
@@ -151,8 +152,8 @@ public final class FakeKubelet implements AutoCloseable {
   }
 
   /**
-   * Asks the plugin that registered last for these devices again and again, each time when the
-   * answer is there.
+   * Allocates these devices from the plugin that registered last, again and again, one call after
+   * the other.
    *
    * @return the time of each call in µs, in their order
    */
@@ -162,7 +163,10 @@ public final class FakeKubelet implements AutoCloseable {
     return timedUs(calls, () -> stub.allocate(request));
   }
 
-  /** Asks which of the available ones it prefers; as {@link #allocateUs}. */
+  /**
+   * Asks again and again which of the available devices the plugin prefers: see {@link
+   * #allocateUs}.
+   */
   public double[] preferUs(List<String> available, int size, int calls) {
     var container =
         ContainerPreferredAllocationRequest.newBuilder()
@@ -173,7 +177,7 @@ public final class FakeKubelet implements AutoCloseable {
     return timedUs(calls, () -> stub.getPreferredAllocation(request));
   }
 
-  // All on one loop, so that no switch between threads of ours is measured.
+  // Runs all calls on one event loop, so that no switch between our threads is measured.
   private double[] timedUs(int calls, Supplier<Future<?>> call) {
     double[] tookUs = new double[calls];
     Promise<Void> done = Promise.promise();

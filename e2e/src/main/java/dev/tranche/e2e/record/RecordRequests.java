@@ -12,9 +12,9 @@ import java.nio.file.Path;
 import java.util.Objects;
 
 /**
- * Writes what a stock kube-scheduler sends to an extender: every verb, and what it sends to one
- * that is not {@code nodeCacheCapable}. The cluster is an API server with three nodes and a few
- * pods that nobody runs.
+ * Records what a stock kube-scheduler sends to an extender for every verb, also to one that is not
+ * {@code nodeCacheCapable}. The cluster is an API server with three nodes and a few pods that no
+ * kubelet runs.
  */
 public final class RecordRequests {
   private static final String NAMESPACE = "team-a";
@@ -44,7 +44,7 @@ public final class RecordRequests {
 
   private void run() throws IOException {
     try (extender) {
-      extender.binder(this::carryOut);
+      extender.binder(this::bind);
       apply("cluster.yaml");
       start(true);
       apply("pods.yaml");
@@ -95,7 +95,7 @@ public final class RecordRequests {
     }
   }
 
-  private void carryOut(JsonNode args) {
+  private void bind(JsonNode args) {
     String pod = args.path("PodName").asText();
     String binding =
         """

@@ -19,8 +19,7 @@ import java.util.concurrent.Executors;
 import java.util.function.Consumer;
 
 /**
- * An extender that lets every node pass, scores as it is told, evicts nobody, and keeps what it was
- * sent.
+ * An extender that passes every node, gives preset scores, evicts no pod, and keeps all requests.
  */
 public final class RecordingExtender implements AutoCloseable {
   private static final ObjectMapper JSON = new ObjectMapper();
@@ -56,10 +55,10 @@ public final class RecordingExtender implements AutoCloseable {
   }
 
   /**
-   * @param carryOut puts a pod where the arguments say
+   * @param binder binds a pod as the arguments say
    */
-  public void binder(Consumer<JsonNode> carryOut) {
-    binder = carryOut;
+  public void binder(Consumer<JsonNode> binder) {
+    this.binder = binder;
   }
 
   /** The score of one node from now on; the others have 0. */

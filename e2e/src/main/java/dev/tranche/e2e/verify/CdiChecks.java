@@ -14,7 +14,7 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.Stream;
 
-/** The CDI spec that the plugin writes, beside the one of NVIDIA's toolkit. */
+/** Compares the CDI spec that the plugin writes with that of NVIDIA's toolkit. */
 final class CdiChecks {
   private static final String AREA = "CDI";
   private static final String KIND = "k8s.device-plugin.nvidia.com/gpu";
@@ -28,9 +28,9 @@ final class CdiChecks {
   }
 
   /**
-   * Reads what the plugin wrote.
+   * Checks the spec that the plugin wrote.
    *
-   * @param folder of its specs
+   * @param folder the folder of its specs
    */
   void run(Path folder) throws IOException, InterruptedException {
     Optional<JsonObject> ours = ours(folder);
@@ -58,14 +58,14 @@ final class CdiChecks {
     return Optional.empty();
   }
 
-  /** What can be compared, by its name. */
+  /** Returns the parts of a spec that can be compared, by name. */
   private static Map<String, Set<String>> parts(JsonObject spec) {
     Map<String, Set<String>> parts = new LinkedHashMap<>();
     JsonObject common = spec.getJsonObject("containerEdits", new JsonObject());
     parts.put("devices", new TreeSet<>());
     for (JsonObject device : objects(spec, "devices")) {
       String name = device.getString("name", "");
-      // The toolkit's device of all GPUs; no container is given it by a device plugin.
+      // The toolkit's device for all GPUs, which no device plugin gives to a container.
       if (!name.equals("all")) {
         parts.get("devices").add(name);
         JsonObject edits = device.getJsonObject("containerEdits", new JsonObject());

@@ -4,22 +4,23 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The answers of one NVML function, of each GPU.
+ * The answers of one NVML function for each GPU.
  *
- * @param needed the node plugin does not work without it
- * @param expected return codes that are answers, too
+ * @param needed whether the node plugin cannot work without the function
+ * @param expected return codes other than success that are valid answers
  */
-record FunctionResults(String function, boolean needed, List<Integer> expected, List<Of> answers) {
+record FunctionResults(
+    String function, boolean needed, List<Integer> expected, List<Answer> answers) {
   /**
-   * What it answered.
+   * One answer.
    *
-   * @param of the GPU's index, or empty for a function of the whole library
-   * @param value for people; empty unless it succeeded
+   * @param target the GPU's index, a pair of GPUs, a MIG device, or empty for the whole library
+   * @param value the answer for people; shown only if the call succeeded
    */
-  record Of(String of, int code, String value) {
+  record Answer(String target, int code, String value) {
     private String text() {
-      String said = code == NvmlCodes.SUCCESS ? value : NvmlCodes.name(code);
-      return of.isEmpty() ? said : "GPU " + of + " " + said;
+      String shown = code == NvmlCodes.SUCCESS ? value : NvmlCodes.name(code);
+      return target.isEmpty() ? shown : "GPU " + target + " " + shown;
     }
   }
 
@@ -29,12 +30,12 @@ record FunctionResults(String function, boolean needed, List<Integer> expected, 
   }
 
   Check check(String area) {
-    List<String> texts = answers.stream().map(Of::text).distinct().toList();
-    return Check.of(area, function, answer(), String.join(", ", texts));
+    List<String> texts = answers.stream().map(Answer::text).distinct().toList();
+    return Check.of(area, function, status(), String.join(", ", texts));
   }
 
-  private CheckStatus answer() {
-    List<Integer> wrong = new ArrayList<>(answers.stream().map(Of::code).toList());
+  private CheckStatus status() {
+    List<Integer> wrong = new ArrayList<>(answers.stream().map(Answer::code).toList());
     wrong.removeIf(code -> code == NvmlCodes.SUCCESS || expected.contains(code));
     if (wrong.isEmpty()) {
       return CheckStatus.OK;
@@ -45,7 +46,7 @@ record FunctionResults(String function, boolean needed, List<Integer> expected, 
     return absent && !needed ? CheckStatus.NOT_AVAILABLE : CheckStatus.FAILED;
   }
 
-  /** The library lacks it. */
+  /** Returns the check of a function that the library lacks. */
   static Check missing(String area, String function, boolean needed) {
     return Check.of(
         area,

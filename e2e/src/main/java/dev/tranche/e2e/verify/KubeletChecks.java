@@ -12,7 +12,7 @@ import java.util.List;
 import java.util.concurrent.TimeoutException;
 import java.util.stream.Stream;
 
-/** What the node plugin says to a kubelet, in every way of handing out GPUs. */
+/** Checks the node plugin with a fake kubelet, for each way to pass GPUs to a container. */
 final class KubeletChecks {
   private static final String AREA = "Device plugin beside a fake kubelet";
   private static final String RESOURCE = "nvidia.com/gpu";
@@ -33,7 +33,7 @@ final class KubeletChecks {
   }
 
   /**
-   * Registration, devices, samples of NVML, and Allocate by environment variable.
+   * Checks registration, devices, samples of NVML, and Allocate by environment variable.
    *
    * @return whether the plugin works at all
    */
@@ -41,7 +41,7 @@ final class KubeletChecks {
     try (PluginRun run =
         PluginRun.start(options, true, "--device-list-strategy=envvar", "--pass-device-specs")) {
       if (!run.awaitDevices(RESOURCE)) {
-        report.add(AREA, "Register", CheckStatus.FAILED, silent(run));
+        report.add(AREA, "Register", CheckStatus.FAILED, noDevices(run));
         return false;
       }
       register(run.kubelet());
@@ -53,8 +53,8 @@ final class KubeletChecks {
     }
   }
 
-  private static String silent(PluginRun run) {
-    return "the plugin has told no device: " + run.complaint();
+  private static String noDevices(PluginRun run) {
+    return "the plugin has told no device: " + run.lastWarning();
   }
 
   private void register(FakeKubelet kubelet) {
@@ -94,12 +94,12 @@ final class KubeletChecks {
     return replica.replaceFirst("::.*", "");
   }
 
-  /** Allocate by the other three strategies, and the CDI specs. */
+  /** Checks Allocate by the other three strategies, and the CDI specs. */
   void otherStrategies() throws Exception {
     for (String strategy : List.of("volume-mounts", "cdi-annotations", "cdi-cri")) {
       try (PluginRun run = PluginRun.start(options, true, "--device-list-strategy=" + strategy)) {
         if (!run.awaitDevices(RESOURCE)) {
-          report.add(AREA, "Allocate, " + strategy, CheckStatus.FAILED, silent(run));
+          report.add(AREA, "Allocate, " + strategy, CheckStatus.FAILED, noDevices(run));
           continue;
         }
         allocate(run.kubelet(), strategy);
@@ -148,7 +148,7 @@ final class KubeletChecks {
     };
   }
 
-  /** CUDA does not start without the first three. */
+  /** Checks the device nodes. CUDA does not start without the three that are needed. */
   private void nodes(FakeKubelet kubelet) throws IOException, TimeoutException {
     String replica = replica(kubelet);
     List<String> given =
@@ -175,13 +175,13 @@ final class KubeletChecks {
   }
 
   /**
-   * MIG devices under the strategy mixed.
+   * Checks MIG devices under the strategy mixed.
    *
-   * @param uuids that NVML lists
+   * @param uuids the MIG devices that NVML lists
    */
   void mig(List<String> uuids) throws Exception {
     try (PluginRun run = PluginRun.start(options, false, "--mig-strategy=mixed")) {
-      boolean told = run.awaitDevices("nvidia.com/mig-");
+      boolean listed = run.awaitDevices("nvidia.com/mig-");
       List<String> ids =
           run.kubelet().devices().entrySet().stream()
               .filter(resource -> resource.getKey().startsWith("nvidia.com/mig-"))
@@ -193,10 +193,10 @@ final class KubeletChecks {
           AREA,
           "MIG devices, strategy mixed",
           ok ? CheckStatus.OK : CheckStatus.FAILED,
-          told
+          listed
               ? "%d of %d MIG devices, as %s"
                   .formatted(ids.size(), uuids.size(), run.kubelet().devices().keySet())
-              : silent(run));
+              : noDevices(run));
     }
   }
 }

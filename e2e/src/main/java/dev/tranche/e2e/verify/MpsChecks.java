@@ -43,13 +43,13 @@ final class MpsChecks {
       control(program, folder, "", "-d");
       try {
         control(program, folder, "set_default_active_thread_percentage 50\n");
-        String told = control(program, folder, "get_default_active_thread_percentage\n");
-        boolean taken = told.strip().startsWith("50");
+        String answer = control(program, folder, "get_default_active_thread_percentage\n");
+        boolean taken = answer.strip().startsWith("50");
         report.add(
             AREA,
             NAME,
             taken ? CheckStatus.OK : CheckStatus.FAILED,
-            "starts, answers " + told.strip() + " to a limit of 50 %, and quits");
+            "starts, answers " + answer.strip() + " to a limit of 50 %, and quits");
       } finally {
         control(program, folder, "quit\n");
       }
@@ -77,11 +77,11 @@ final class MpsChecks {
       process.destroyForcibly();
       throw new IOException(PROGRAM + " does not answer within " + LIMIT_S + " s");
     }
-    String said = Files.readString(output);
+    String text = Files.readString(output);
     if (process.exitValue() != 0) {
-      throw new IOException(PROGRAM + " ends with status " + process.exitValue() + ": " + said);
+      throw new IOException(PROGRAM + " ends with status " + process.exitValue() + ": " + text);
     }
-    return said;
+    return text;
   }
 
   private static void remove(Path folder) throws IOException {

@@ -39,7 +39,7 @@ final class NvmlCodes {
     return NAMES.getOrDefault(code, "code " + code);
   }
 
-  /** This driver or GPU does not have it at all. */
+  /** Returns whether a code means that this driver or GPU lacks the function. */
   static boolean unsupported(int code) {
     return code == NOT_SUPPORTED || code == FUNCTION_NOT_FOUND;
   }

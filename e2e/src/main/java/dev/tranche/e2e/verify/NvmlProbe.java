@@ -3,7 +3,7 @@ package dev.tranche.e2e.verify;
 import com.sun.jna.Function;
 import com.sun.jna.Memory;
 import com.sun.jna.NativeLibrary;
-import dev.tranche.e2e.verify.FunctionResults.Of;
+import dev.tranche.e2e.verify.FunctionResults.Answer;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -16,8 +16,8 @@ import java.util.function.BiFunction;
 import java.util.function.Supplier;
 
 /**
- * Calls each NVML function that the node plugin binds, by a table of its own, and tells what it
- * answers. Only what would change a GPU is not called. Not thread-safe; may block in NVML.
+ * Calls each NVML function that the node plugin binds, and records its answers. It has its own list
+ * of these functions, and skips those that would change a GPU. Not thread-safe; may block in NVML.
  */
 final class NvmlProbe {
   static final String AREA = "NVML function by function";
@@ -27,7 +27,7 @@ final class NvmlProbe {
   private static final int OUT_BYTES = 256 << 10;
   private static final int TEXT_BYTES = 96;
   private static final int LIST_MAX = 4096;
-  // Their layouts stand in nvml.h.
+  // Versions and offsets of structs; nvml.h has their layouts.
   private static final int PCI_BUS_ID_OFFSET = 36;
   private static final int MEMORY_V2_VERSION = 40 | 2 << 24;
   private static final int MEMORY_V2_TOTAL_OFFSET = 8;
@@ -62,7 +62,7 @@ final class NvmlProbe {
           "nvmlEventSetWait_v2",
           List.of(NvmlCodes.TIMEOUT));
 
-  private final Map<String, FunctionResults> asked = new LinkedHashMap<>();
+  private final Map<String, FunctionResults> results = new LinkedHashMap<>();
   private final List<Check> missing = new ArrayList<>();
   private final Memory out = new Memory(OUT_BYTES);
   private final Memory second = new Memory(OUT_BYTES);
@@ -78,7 +78,7 @@ final class NvmlProbe {
     this.library = library;
   }
 
-  /** One call; its answer lies in the memory afterwards. */
+  /** One call, which leaves its answer in {@code out} or {@code second}. */
   private interface Call {
     int of(Function function);
   }
@@ -88,7 +88,7 @@ final class NvmlProbe {
   }
 
   private interface Answers {
-    List<Of> of(Function function);
+    List<Answer> of(Function function);
   }
 
   /**
@@ -106,15 +106,16 @@ final class NvmlProbe {
     once("nvmlInit_v2", f -> call(f), () -> "started");
     errorString();
     if (!value("nvmlInit_v2").isEmpty()) {
-      started();
+      probeAll();
       once("nvmlShutdown", f -> call(f), () -> "done");
     }
-    List<Check> checks = new ArrayList<>(asked.values().stream().map(a -> a.check(AREA)).toList());
+    List<Check> checks =
+        new ArrayList<>(results.values().stream().map(a -> a.check(AREA)).toList());
     checks.addAll(missing);
     return checks;
   }
 
-  private void started() {
+  private void probeAll() {
     once("nvmlSystemGetDriverVersion", this::text, this::string);
     once("nvmlSystemGetNVMLVersion", this::text, this::string);
     once("nvmlDeviceGetCount_v2", this::plain, this::number);
@@ -129,37 +130,37 @@ final class NvmlProbe {
     }
   }
 
-  /** GPUs that NVML has counted. */
+  /** Returns the number of GPUs that NVML counts. */
   int count() {
     return count;
   }
 
-  /** The value of a function that was asked once; empty if it did not succeed. */
+  /** Returns the value of a function that was called once, or empty if it did not succeed. */
   String value(String function) {
-    FunctionResults found = asked.get(function);
+    FunctionResults found = results.get(function);
     return found == null ? "" : found.answers().getFirst().value();
   }
 
   private void errorString() {
-    ask(
+    probe(
         "nvmlErrorString",
         f -> {
-          String said = f.invokeString(new Object[] {NvmlCodes.NOT_SUPPORTED}, false);
-          return List.of(new Of("", NvmlCodes.SUCCESS, said));
+          String text = f.invokeString(new Object[] {NvmlCodes.NOT_SUPPORTED}, false);
+          return List.of(new Answer("", NvmlCodes.SUCCESS, text));
         });
   }
 
   private void identity() {
-    ask(
+    probe(
         "nvmlDeviceGetHandleByIndex_v2",
         f -> {
-          List<Of> answers = new ArrayList<>();
+          List<Answer> answers = new ArrayList<>();
           for (int index = 0; index < count; index++) {
             int code = call(f, index, out);
             if (code == NvmlCodes.SUCCESS) {
               devices.put(index, out.getLong(0));
             }
-            answers.add(new Of(Integer.toString(index), code, "has a handle"));
+            answers.add(new Answer(Integer.toString(index), code, "has a handle"));
           }
           return answers;
         });
@@ -172,7 +173,7 @@ final class NvmlProbe {
         (f, device) -> call(f, device, out, second),
         () -> out.getInt(0) + "." + second.getInt(0));
     each("nvmlDeviceGetComputeMode", this::plain, this::number);
-    ask("nvmlDeviceSetComputeMode", f -> uncalled("not called, it changes the GPU"));
+    probe("nvmlDeviceSetComputeMode", f -> notCalled("not called, it changes the GPU"));
   }
 
   private void figures() {
@@ -232,7 +233,7 @@ final class NvmlProbe {
           return call(f, device, out, second, 0L);
         },
         () -> second.getInt(0) + " samples");
-    computing();
+    readPids();
   }
 
   /** The ids of the processes that compute on any GPU. */
@@ -240,7 +241,7 @@ final class NvmlProbe {
     return List.copyOf(pids);
   }
 
-  private void computing() {
+  private void readPids() {
     Optional<Function> list = function("nvmlDeviceGetComputeRunningProcesses_v3");
     for (long device : devices.values()) {
       second.setInt(0, LIST_MAX);
@@ -262,27 +263,27 @@ final class NvmlProbe {
         (f, device) -> call(f, device, out, second),
         () -> out.getInt(0) == 1 ? "MIG is on" : "MIG is off");
     Map<Integer, Integer> places = new LinkedHashMap<>();
-    ask(
+    probe(
         "nvmlDeviceGetMaxMigDeviceCount",
         f ->
             ofDevices(
                 (index, device) -> {
                   int code = plain(f, device);
                   places.put(index, code == NvmlCodes.SUCCESS ? out.getInt(0) : 0);
-                  return new Of(Integer.toString(index), code, number());
+                  return new Answer(Integer.toString(index), code, number());
                 }));
-    ask(
+    probe(
         "nvmlDeviceGetMigDeviceHandleByIndex",
         f ->
             ofDevices(
                 (index, device) -> migHandles(f, index, device, places.getOrDefault(index, 0))));
-    partUuids();
-    part("nvmlDeviceGetGpuInstanceId", this::number);
-    part("nvmlDeviceGetComputeInstanceId", this::number);
-    part("nvmlDeviceGetAttributes_v2", () -> out.getInt(24) + " GPU slices");
+    readMigUuids();
+    eachMigDevice("nvmlDeviceGetGpuInstanceId", this::number);
+    eachMigDevice("nvmlDeviceGetComputeInstanceId", this::number);
+    eachMigDevice("nvmlDeviceGetAttributes_v2", () -> out.getInt(24) + " GPU slices");
   }
 
-  private Of migHandles(Function function, int index, long device, int places) {
+  private Answer migHandles(Function function, int index, long device, int places) {
     int found = 0;
     for (int place = 0; place < places; place++) {
       if (call(function, device, place, out) == NvmlCodes.SUCCESS) {
@@ -290,7 +291,7 @@ final class NvmlProbe {
         found++;
       }
     }
-    return new Of(Integer.toString(index), NvmlCodes.SUCCESS, "has " + found + " MIG devices");
+    return new Answer(Integer.toString(index), NvmlCodes.SUCCESS, "has " + found + " MIG devices");
   }
 
   /** The uuids of MIG devices as NVML writes them. */
@@ -298,7 +299,7 @@ final class NvmlProbe {
     return List.copyOf(migUuids);
   }
 
-  private void partUuids() {
+  private void readMigUuids() {
     Optional<Function> uuid = function("nvmlDeviceGetUUID");
     for (long device : migDevices.values()) {
       if (uuid.isPresent() && text(uuid.get(), device) == NvmlCodes.SUCCESS) {
@@ -307,28 +308,28 @@ final class NvmlProbe {
     }
   }
 
-  private void part(String name, Supplier<String> value) {
-    ask(
+  private void eachMigDevice(String name, Supplier<String> value) {
+    probe(
         name,
         f -> {
-          List<Of> answers = new ArrayList<>();
+          List<Answer> answers = new ArrayList<>();
           migDevices.forEach(
               (place, device) -> answers.add(answer(place, plain(f, device), value)));
-          return answers.isEmpty() ? uncalled("not called without a MIG device") : answers;
+          return answers.isEmpty() ? notCalled("not called without a MIG device") : answers;
         });
   }
 
   private void links() {
     List<Long> handles = List.copyOf(devices.values());
-    ask(
+    probe(
         "nvmlDeviceGetTopologyCommonAncestor",
         f -> {
-          List<Of> answers = new ArrayList<>();
+          List<Answer> answers = new ArrayList<>();
           for (int other = 1; other < handles.size(); other++) {
             int code = call(f, handles.getFirst(), handles.get(other), out);
-            answers.add(new Of("0 and " + other, code, "level " + out.getInt(0)));
+            answers.add(new Answer("0 and " + other, code, "level " + out.getInt(0)));
           }
-          return answers.isEmpty() ? uncalled("not called for one GPU") : answers;
+          return answers.isEmpty() ? notCalled("not called for one GPU") : answers;
         });
     each(
         "nvmlDeviceGetNvLinkState",
@@ -355,9 +356,9 @@ final class NvmlProbe {
     each(
         "nvmlDeviceRegisterEvents",
         (f, device) -> {
-          boolean told = types.isPresent() && plain(types.get(), device) == NvmlCodes.SUCCESS;
+          boolean supported = types.isPresent() && plain(types.get(), device) == NvmlCodes.SUCCESS;
           // XIDs and double bit errors, as far as the GPU has them.
-          long wanted = told ? out.getLong(0) & (8 | 2) : 8;
+          long wanted = supported ? out.getLong(0) & (8 | 2) : 8;
           return call(f, device, wanted, set);
         },
         () -> "registered");
@@ -366,7 +367,7 @@ final class NvmlProbe {
   }
 
   private void once(String name, Call call, Supplier<String> value) {
-    ask(name, f -> List.of(answer("", call.of(f), value)));
+    probe(name, f -> List.of(answer("", call.of(f), value)));
   }
 
   private void each(String name, DeviceCall call, Supplier<String> value) {
@@ -381,27 +382,27 @@ final class NvmlProbe {
                             answer(Integer.toString(index), call.of(f, device), value))));
   }
 
-  private static Of answer(String of, int code, Supplier<String> value) {
-    return new Of(of, code, code == NvmlCodes.SUCCESS ? value.get() : "");
+  private static Answer answer(String target, int code, Supplier<String> value) {
+    return new Answer(target, code, code == NvmlCodes.SUCCESS ? value.get() : "");
   }
 
-  private static List<Of> uncalled(String why) {
-    return List.of(new Of("", NvmlCodes.SUCCESS, "is there; " + why));
+  private static List<Answer> notCalled(String why) {
+    return List.of(new Answer("", NvmlCodes.SUCCESS, "is there; " + why));
   }
 
-  private List<Of> ofDevices(BiFunction<Integer, Long, Of> answer) {
+  private List<Answer> ofDevices(BiFunction<Integer, Long, Answer> answer) {
     return devices.entrySet().stream()
         .map(device -> answer.apply(device.getKey(), device.getValue()))
         .toList();
   }
 
-  private void ask(String name, Answers answers) {
+  private void probe(String name, Answers answers) {
     function(name).ifPresent(f -> put(name, answers.of(f)));
   }
 
-  private void put(String name, List<Of> answers) {
+  private void put(String name, List<Answer> answers) {
     var expected = EXPECTED.getOrDefault(name, List.of());
-    asked.put(name, new FunctionResults(name, NEEDED.contains(name), expected, answers));
+    results.put(name, new FunctionResults(name, NEEDED.contains(name), expected, answers));
   }
 
   private Optional<Function> function(String name) {

@@ -19,7 +19,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** The node plugin as a process of its own, with a kubelet of ours in a folder of its own. */
+/** Runs the node plugin as a separate process, with a fake kubelet in a temporary folder. */
 final class PluginRun implements AutoCloseable {
   private static final String MAIN = "dev.tranche.nodeplugin.NodePluginMain";
   private static final Pattern METRICS_PORT = Pattern.compile("metrics on port (\\d+)");
@@ -49,14 +49,15 @@ final class PluginRun implements AutoCloseable {
   }
 
   /**
-   * Starts one.
+   * Starts a node plugin.
    *
-   * @param shared two replicas of each GPU; else whole ones, and MIG devices where there are some
-   * @param flags of the plugin
+   * @param shared whether each GPU has two replicas; otherwise GPUs are whole, or split into MIG
+   *     devices
+   * @param flags more flags of the plugin
    */
   static PluginRun start(VerifyOptions options, boolean shared, String... flags)
       throws IOException {
-    // Sockets have short paths.
+    // The path of a Unix socket must be short.
     Path folder = Files.createTempDirectory("tranche-verify");
     Path config = Files.writeString(folder.resolve("config.yaml"), shared ? CONFIG : "version: v1");
     Path socket = folder.resolve("kubelet.sock");
@@ -89,12 +90,12 @@ final class PluginRun implements AutoCloseable {
         new ProcessBuilder(command)
             .redirectErrorStream(true)
             .redirectOutput(folder.resolve("log").toFile());
-    // Settings of whoever runs this would change what is checked.
-    builder.environment().keySet().removeIf(PluginRun::setsThePlugin);
+    // Environment variables of the user could change what is checked.
+    builder.environment().keySet().removeIf(PluginRun::configuresPlugin);
     return new PluginRun(folder, kubelet, builder.start());
   }
 
-  private static boolean setsThePlugin(String variable) {
+  private static boolean configuresPlugin(String variable) {
     return !variable.equals("PATH")
         && !variable.equals("HOME")
         && !variable.startsWith("LD_")
@@ -111,9 +112,9 @@ final class PluginRun implements AutoCloseable {
   }
 
   /**
-   * Whether it has registered and told its devices in time.
+   * Waits until the plugin has registered and listed devices; returns false if it does not in time.
    *
-   * @param resource or how its name begins
+   * @param resource the name of the resource, or its beginning
    */
   boolean awaitDevices(String resource) throws InterruptedException {
     for (int waitedMs = 0; waitedMs < REGISTER_LIMIT_MS; waitedMs += STEP_MS) {
@@ -130,7 +131,7 @@ final class PluginRun implements AutoCloseable {
   }
 
   /** The last line of its log that is a warning or worse, else its last one. */
-  String complaint() {
+  String lastWarning() {
     try {
       List<String> lines = Files.readAllLines(folder.resolve("log"));
       return lines.stream()
@@ -173,7 +174,7 @@ final class PluginRun implements AutoCloseable {
 
   @Override
   public void close() throws IOException, InterruptedException {
-    // Its own end waits for extenders to hear of it, and nobody needs that here.
+    // A normal shutdown waits until extenders know of it, which nothing needs here.
     process.destroyForcibly().waitFor(STOP_LIMIT_S, TimeUnit.SECONDS);
     kubelet.close();
     http.close();

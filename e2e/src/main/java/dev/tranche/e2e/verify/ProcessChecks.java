@@ -9,7 +9,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.regex.Pattern;
 
-/** From the processes that NVML names to the containers that they belong to. */
+/** Traces the processes that NVML lists to the containers that they belong to. */
 final class ProcessChecks {
   private static final String AREA = "Processes";
   private static final Pattern POD = Pattern.compile("[/-]pod[0-9a-f]{8}[-_0-9a-f]{24,}");
@@ -21,9 +21,9 @@ final class ProcessChecks {
   }
 
   /**
-   * Looks each one up.
+   * Looks each process up.
    *
-   * @param pids of those that compute, as NVML has them
+   * @param pids the ids of the processes that compute, as NVML lists them
    */
   void run(List<Integer> pids) throws InterruptedException {
     if (pids.isEmpty()) {

@@ -12,30 +12,30 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
 
-/** The checks so far. Each is shown as soon as it is there, without what names this machine. */
+/** The checks so far. Prints each check when it is added, without what identifies this machine. */
 final class Report {
   private static final String TITLE = "Tranche verify-gpu";
 
   private final PrintStream out;
-  private final Anonymous anonymous;
+  private final Anonymizer anonymizer;
   private final Map<String, String> facts = new TreeMap<>();
   private final List<Check> checks = new ArrayList<>();
   private String area = "";
 
-  Report(PrintStream out, Anonymous anonymous) {
+  Report(PrintStream out, Anonymizer anonymizer) {
     this.out = out;
-    this.anonymous = anonymous;
+    this.anonymizer = anonymizer;
     out.println(TITLE);
   }
 
-  /** Something that is neither right nor wrong, such as the driver's version. */
+  /** Adds a fact that is neither right nor wrong, such as the driver's version. */
   void fact(String name, String value) {
-    facts.put(name, anonymous.text(value));
-    out.println("  " + name + ": " + anonymous.text(value));
+    facts.put(name, anonymizer.anonymize(value));
+    out.println("  " + name + ": " + anonymizer.anonymize(value));
   }
 
-  void add(String of, String name, CheckStatus answer, String sentence) {
-    add(Check.of(of, name, answer, sentence));
+  void add(String of, String name, CheckStatus status, String sentence) {
+    add(Check.of(of, name, status, sentence));
   }
 
   void add(Check raw) {
@@ -43,27 +43,27 @@ final class Report {
         new Check(
             raw.area(),
             raw.name(),
-            raw.answer(),
-            anonymous.text(raw.sentence()),
-            raw.details().stream().map(anonymous::text).toList());
+            raw.status(),
+            anonymizer.anonymize(raw.sentence()),
+            raw.details().stream().map(anonymizer::anonymize).toList());
     checks.add(check);
     if (!check.area().equals(area)) {
       area = check.area();
       out.println("\n" + area);
     }
-    out.printf("  %-13s  %s: %s%n", check.answer().text(), check.name(), check.sentence());
+    out.printf("  %-13s  %s: %s%n", check.status().text(), check.name(), check.sentence());
     check.details().forEach(detail -> out.println("                   " + detail));
   }
 
   boolean failed() {
-    return checks.stream().anyMatch(check -> check.answer() == CheckStatus.FAILED);
+    return checks.stream().anyMatch(check -> check.status() == CheckStatus.FAILED);
   }
 
-  /** How many checks ended how. */
+  /** Returns the number of checks of each status. */
   String summary() {
     Map<CheckStatus, Long> counts =
         checks.stream()
-            .collect(Collectors.groupingBy(Check::answer, TreeMap::new, Collectors.counting()));
+            .collect(Collectors.groupingBy(Check::status, TreeMap::new, Collectors.counting()));
     return counts.entrySet().stream()
         .map(e -> e.getValue() + " " + e.getKey().text())
         .collect(Collectors.joining(", "));
@@ -76,7 +76,7 @@ final class Report {
           new JsonObject()
               .put("area", check.area())
               .put("name", check.name())
-              .put("answer", check.answer().text())
+              .put("answer", check.status().text())
               .put("sentence", check.sentence())
               .put("details", new JsonArray(check.details())));
     }

@@ -9,11 +9,11 @@ import java.util.TreeMap;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** What the plugin samples, beside what nvidia-smi says in the same seconds. */
+/** Compares the plugin's samples with what nvidia-smi reports in the same seconds. */
 final class SampleChecks {
   private static final String AREA = "Samples";
   private static final int STEP_MS = 1_000;
-  // Means over the same time, of samples that are not taken at the same moments.
+  // The means cover the same time, but their samples are not taken at the same moments.
   private static final double SM_SLACK_PERCENT = 10;
   private static final double MEMORY_SLACK_MIB = 64;
   private static final double MEMORY_SLACK_RATIO = 0.02;
@@ -64,7 +64,7 @@ final class SampleChecks {
       plugin
           .byUuid("tranche_gpu_sm_utilization_ratio")
           .forEach((uuid, ratio) -> add(ourSmPercent, uuid, ratio * 100));
-      smiFailure = smi.isPresent() ? askSmi(smi.get()) : "";
+      smiFailure = smi.isPresent() ? querySmi(smi.get()) : "";
       rounds++;
     } while (System.nanoTime() < endNs);
     sampled(rounds);
@@ -77,7 +77,7 @@ final class SampleChecks {
     all.computeIfAbsent(uuid, u -> new Means()).add(value);
   }
 
-  private String askSmi(Tool tool) throws InterruptedException {
+  private String querySmi(Tool tool) throws InterruptedException {
     try {
       String csv =
           tool.run("--query-gpu=uuid,memory.used,utilization.gpu", "--format=csv,noheader,nounits");
@@ -133,7 +133,7 @@ final class SampleChecks {
     for (Map.Entry<String, Means> our : ours.entrySet()) {
       Means their = theirs.get(our.getKey());
       if (their == null || their.none() || our.getValue().none()) {
-        // Neither has the figure, or one of them alone.
+        // Neither source has the figure, or only one of them.
         boolean neither = their != null && their.none() && our.getValue().none();
         close &= neither;
         lines.add(our.getKey() + " " + (neither ? "has no such figure" : "is told by one only"));

@@ -19,7 +19,7 @@ final class Tool {
     this.program = program;
   }
 
-  /** Looks where the shell does. */
+  /** Looks for a program on the PATH. */
   static Optional<Tool> find(String name) {
     String path = System.getenv().getOrDefault("PATH", "");
     for (String folder : path.split(":", -1)) {
@@ -35,7 +35,7 @@ final class Tool {
     return program;
   }
 
-  /** Its output; throws if it fails or does not end. */
+  /** Returns its output; throws an IOException if it fails or does not end. */
   String run(String... arguments) throws IOException, InterruptedException {
     List<String> command = new ArrayList<>(List.of(program.toString()));
     command.addAll(List.of(arguments));

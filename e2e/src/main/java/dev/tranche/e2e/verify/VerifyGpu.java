@@ -17,7 +17,7 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** The fourth command of the repository. */
+/** The command {@code ./verify-gpu}. */
 @Command(
     name = "./verify-gpu",
     sortOptions = false,
@@ -46,7 +46,7 @@ public final class VerifyGpu implements Callable<Integer> {
   @Option(names = "--driver-root", description = "Where the driver is installed. Default: /.")
   private Path driverRoot = Path.of("/");
 
-  // picocli's alone.
+  // Only picocli uses it.
   @SuppressWarnings("UnusedVariable")
   @Option(names = "--help", usageHelp = true, description = "Print this.")
   private boolean help;
@@ -64,7 +64,7 @@ public final class VerifyGpu implements Callable<Integer> {
     Optional<Path> library = Optional.ofNullable(nvml).map(Path::toAbsolutePath);
     VerifyOptions options =
         new VerifyOptions(library, driverRoot.toAbsolutePath().normalize(), seconds, mps);
-    Report report = new Report(System.out, Anonymous.here());
+    Report report = new Report(System.out, Anonymizer.forThisMachine());
     try {
       check(options, report);
     } catch (IOException | RuntimeException e) {
@@ -104,7 +104,7 @@ public final class VerifyGpu implements Callable<Integer> {
     return version.isEmpty() ? "not told" : version;
   }
 
-  /** What later checks need of the first one. */
+  /** The results of the NVML checks that later checks need. */
   private record Found(
       int gpus,
       String driverVersion,
@@ -112,7 +112,7 @@ public final class VerifyGpu implements Callable<Integer> {
       List<Integer> pids,
       List<String> migUuids) {}
 
-  // In a thread of its own, since nothing that waits in NVML can be woken.
+  // Runs in a separate thread, because a thread that waits in NVML cannot be interrupted.
   private static Optional<Found> nvml(VerifyOptions options, Report report)
       throws InterruptedException {
     FutureTask<Optional<Found>> task = new FutureTask<>(() -> functions(options, report));
@@ -162,7 +162,7 @@ public final class VerifyGpu implements Callable<Integer> {
             probe.migUuids()));
   }
 
-  /** A driver that is installed elsewhere than in /. */
+  /** Finds the library of a driver that is installed elsewhere than in /. */
   private static Optional<Path> underRoot(Path driverRoot) {
     return driverRoot.toString().equals("/")
         ? Optional.empty()

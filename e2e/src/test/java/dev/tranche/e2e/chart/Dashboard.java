@@ -28,13 +28,13 @@ public record Dashboard(String name, JsonNode json) {
   public record Query(String dashboard, String panel, String expression, List<String> labels) {
     /** With each variable's value in its place; the longest names first. */
     public Query with(Map<String, String> variables) {
-      String said = expression;
+      String expanded = expression;
       List<String> names =
           variables.keySet().stream().sorted((a, b) -> b.length() - a.length()).toList();
       for (String name : names) {
-        said = said.replace("$" + name, variables.get(name));
+        expanded = expanded.replace("$" + name, variables.get(name));
       }
-      return new Query(dashboard, panel, said, labels);
+      return new Query(dashboard, panel, expanded, labels);
     }
 
     @Override

@@ -113,7 +113,7 @@ class KubeconformIT {
     String rendered = Chart.helmTemplate(EVERYTHING);
     assertThat(rendered).contains(right);
     var verdict = check(rendered.replace(right, wrong));
-    assertThat(verdict.status()).as(verdict.said()).isNotZero();
+    assertThat(verdict.status()).as(verdict.output()).isNotZero();
   }
 
   @Test

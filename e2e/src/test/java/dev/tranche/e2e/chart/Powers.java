@@ -20,7 +20,7 @@ final class Powers {
   private static final Set<String> WRITES = Set.of("create", "update", "patch", "delete", "*");
 
   /** Rights in the hands of a thief, by what they are to: the resource, and how it is called. */
-  private enum Over {
+  private enum Target {
     SECRETS("secrets"),
     TOKENS("serviceaccounts/token"),
     RIGHTS("(cluster)?role(binding)?s\\..*"),
@@ -30,7 +30,7 @@ final class Powers {
 
     private final Pattern resource;
 
-    Over(String resource) {
+    Target(String resource) {
       this.resource = Pattern.compile(resource);
     }
   }
@@ -57,13 +57,13 @@ final class Powers {
     String which = named.length > 1 ? " named " + named[1] : "";
     var powers = new ArrayList<String>();
     for (String resource : named[0].split(", ")) {
-      Stream.of(Over.values())
-          .filter(over -> over.resource.matcher(resource).matches())
+      Stream.of(Target.values())
+          .filter(target -> target.resource.matcher(resource).matches())
           .forEach(
-              over -> {
+              target -> {
                 for (String verb : parts.group(4).split(", ")) {
                   // A pod or a node that is only looked at makes nobody more than they are.
-                  if (WRITES.contains(verb) || (over == Over.SECRETS && READS.contains(verb))) {
+                  if (WRITES.contains(verb) || (target == Target.SECRETS && READS.contains(verb))) {
                     powers.add(line(account, verb + " " + resource + which));
                   }
                 }

@@ -63,7 +63,7 @@ public final class Prometheus implements AutoCloseable {
             .redirectOutput(log.toFile())
             .start();
     var prometheus = new Prometheus(process, port, log);
-    Await.until("Prometheus to be ready", READY_S, prometheus::ready, prometheus::said);
+    Await.until("Prometheus to be ready", READY_S, prometheus::ready, prometheus::log);
     return prometheus;
   }
 
@@ -74,7 +74,7 @@ public final class Prometheus implements AutoCloseable {
 
   private boolean ready() {
     if (!process.isAlive()) {
-      throw new IllegalStateException("Prometheus ended: " + said());
+      throw new IllegalStateException("Prometheus ended: " + log());
     }
     try {
       var request = HttpRequest.newBuilder(uri("/-/ready")).build();
@@ -94,7 +94,7 @@ public final class Prometheus implements AutoCloseable {
         "%d scrapes of %d targets".formatted(times, targets),
         SCRAPED_S,
         () -> scraped(from, times) == targets,
-        () -> query("up") + said());
+        () -> query("up") + log());
   }
 
   private long scraped(long fromMs, int times) {
@@ -121,7 +121,7 @@ public final class Prometheus implements AutoCloseable {
       }
       return answer.path("data").path("result");
     } catch (IOException e) {
-      throw new UncheckedIOException(said(), e);
+      throw new UncheckedIOException(log(), e);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       throw new IllegalStateException("interrupted", e);
@@ -138,7 +138,7 @@ public final class Prometheus implements AutoCloseable {
     return URI.create("http://127.0.0.1:" + port + path);
   }
 
-  private String said() {
+  private String log() {
     try {
       return Files.readString(log);
     } catch (IOException e) {

@@ -68,8 +68,8 @@ class SchedulerContractE2E {
   void percentageOfNodesToScore_below100_hidesNodesFromTheExtender() throws Exception {
     schedule("all-nodes", "percentageOfNodesToScore: 100", false);
     schedule("some-nodes", "", false);
-    create(asking("sees-all", "all-nodes"));
-    create(asking("sees-some", "some-nodes"));
+    create(requesting("sees-all", "all-nodes"));
+    create(requesting("sees-some", "some-nodes"));
     placed("sees-all");
     placed("sees-some");
     assertThat(nodesShownFor("sees-all")).hasSize(SIMULATED_NODES);
@@ -80,7 +80,7 @@ class SchedulerContractE2E {
   void managedResources_keepOtherPodsAway() throws Exception {
     schedule("managed", "", false);
     create(onSimulated(PodSpecs.pod("stranger"), "managed"));
-    create(asking("ours", "managed"));
+    create(requesting("ours", "managed"));
     placed("stranger");
     placed("ours");
     assertThat(extender.filtersOf("stranger")).isEmpty();
@@ -96,8 +96,8 @@ class SchedulerContractE2E {
     schedule("lax", "", true);
     extender.failing(true);
     try {
-      create(asking("waits", "strict"));
-      create(asking("slips-past", "lax"));
+      create(requesting("waits", "strict"));
+      create(requesting("slips-past", "lax"));
       placed("slips-past");
       Await.until(
           "the failing filter to be seen", 30, () -> !extender.filtersOf("waits").isEmpty());
@@ -113,10 +113,10 @@ class SchedulerContractE2E {
   void scoresBeyondTen_areMultipliedUnchecked() throws Exception {
     schedule("packed", "", false);
     extender.onlyScore("simulated-1", 10);
-    create(preferring("simulated-2", asking("ten", "packed")));
+    create(preferring("simulated-2", requesting("ten", "packed")));
     assertThat(placed("ten")).isEqualTo("simulated-2");
     extender.onlyScore("simulated-1", 1000);
-    create(preferring("simulated-2", asking("thousand", "packed")));
+    create(preferring("simulated-2", requesting("thousand", "packed")));
     assertThat(placed("thousand")).isEqualTo("simulated-1");
   }
 
@@ -199,7 +199,7 @@ class SchedulerContractE2E {
     }
   }
 
-  private static PodBuilder asking(String name, String scheduler) {
+  private static PodBuilder requesting(String name, String scheduler) {
     return onSimulated(PodSpecs.plain(name, 1), scheduler);
   }
 

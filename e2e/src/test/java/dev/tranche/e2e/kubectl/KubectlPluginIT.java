@@ -72,11 +72,11 @@ class KubectlPluginIT {
 
   @ParameterizedTest
   @MethodSource("commands")
-  void command_endsAsDocumented(String shell, String words, int status, String said)
+  void command_endsAsDocumented(String shell, String words, int status, String expected)
       throws Exception {
     var cluster = new FakeCluster(shell, folder);
     Ended ended = cluster.run(words.isEmpty() ? new String[0] : words.split(" "));
-    assertThat(ended.out() + ended.errors()).contains(said);
+    assertThat(ended.out() + ended.errors()).contains(expected);
     assertThat(ended.status()).isEqualTo(status);
     if (status == MISUSED) {
       assertThat(cluster.calls()).as("asked before the command line was read").isEmpty();

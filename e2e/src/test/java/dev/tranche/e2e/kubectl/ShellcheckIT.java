@@ -57,7 +57,7 @@ class ShellcheckIT {
     Process process =
         new ProcessBuilder(command).directory(ROOT.toFile()).redirectErrorStream(true).start();
     process.getOutputStream().close();
-    String said = new String(process.getInputStream().readAllBytes(), UTF_8);
-    assertThat(process.waitFor()).as(said).isZero();
+    String output = new String(process.getInputStream().readAllBytes(), UTF_8);
+    assertThat(process.waitFor()).as(output).isZero();
   }
 }

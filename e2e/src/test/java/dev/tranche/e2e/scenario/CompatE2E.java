@@ -22,12 +22,12 @@ class CompatE2E extends Scenario {
     return Map.of("webhook.compat.kai", true, "webhook.compat.hami", true);
   }
 
-  private static PodBuilder kais(String name) {
+  private static PodBuilder kaiPod(String name) {
     return PodSpecs.annotated(name, Map.of("gpu-fraction", "0.3"));
   }
 
   /** A quarter of a T4, in HAMi's MiB. */
-  private static PodBuilder hamis(String name) {
+  private static PodBuilder hamiPod(String name) {
     return PodSpecs.plain(name, 1)
         .editSpec()
         .editFirstContainer()
@@ -40,7 +40,7 @@ class CompatE2E extends Scenario {
 
   @Test
   void kaisFraction_runsOnItsShare() {
-    create(kais("kai"));
+    create(kaiPod("kai"));
     Pod pod = running("kai");
     assertThat(pod.getMetadata().getAnnotations()).containsEntry(Names.GPU_FRACTION, "0.3");
     assertThat(held(pod).get("main")).hasSize(3);
@@ -49,7 +49,7 @@ class CompatE2E extends Scenario {
 
   @Test
   void hamisMemory_runsOnItsShare_andIsNoResourceThatANodeWouldNeed() {
-    create(hamis("hami"));
+    create(hamiPod("hami"));
     Pod pod = running("hami");
     assertThat(pod.getSpec().getContainers().getFirst().getResources().getLimits())
         .containsEntry(Names.RESOURCE, new Quantity("3"))
@@ -70,16 +70,16 @@ class CompatE2E extends Scenario {
                     .addToLabels("hami.io/webhook", "ignore")
                     .endMetadata()
                     .build());
-    assertThat(tried(PodSpecs.fraction("ours", "0.5"))).isEqualTo("5");
-    assertThat(tried(kais("kai"))).isEqualTo("3");
+    assertThat(requestedReplicas(PodSpecs.fraction("ours", "0.5"))).isEqualTo("5");
+    assertThat(requestedReplicas(kaiPod("kai"))).isEqualTo("3");
     // One replica, as a cluster without HAMi reads it, and a resource that no node has.
-    assertThat(tried(hamis("hami"))).isEqualTo("1");
-    create(hamis("hami"));
+    assertThat(requestedReplicas(hamiPod("hami"))).isEqualTo("1");
+    create(hamiPod("hami"));
     assertThat(pendingMessage("hami")).contains(GPUMEM);
   }
 
   /** What the API server makes of a pod: replicas that it requests. */
-  private String tried(PodBuilder pod) {
+  private String requestedReplicas(PodBuilder pod) {
     Pod made =
         tranche()
             .client()

@@ -62,7 +62,7 @@ class ConfigE2E {
   @BeforeEach
   void tenReplicas() {
     node.deletePods();
-    use(replicas(10));
+    setConfig(replicas(10));
     node.awaitAllocatable(Names.RESOURCE, 20);
     node.awaitAllocatable(SHARED, 0);
     awaitLabel(10);
@@ -70,7 +70,7 @@ class ConfigE2E {
 
   @Test
   void exclusiveGpu_standsBesideASharedOne() {
-    use(
+    setConfig(
         """
         version: v1
         sharing:
@@ -80,15 +80,15 @@ class ConfigE2E {
         """);
     node.awaitAllocatable(Names.RESOURCE, 1);
     node.awaitAllocatable(SHARED, 10);
-    Pod whole = node.run(OneNode.asking("whole", Names.RESOURCE));
-    Pod shared = node.run(OneNode.asking("shared", SHARED));
+    Pod whole = node.run(OneNode.requesting("whole", Names.RESOURCE));
+    Pod shared = node.run(OneNode.requesting("shared", SHARED));
     assertThat(node.visibleDevices(whole)).isEqualTo(node.gpus().uuid(0));
     assertThat(node.visibleDevices(shared)).isEqualTo(node.gpus().uuid(1));
   }
 
   @Test
   void plainRequest_isAWholeGpu_whateverItsReplicas() {
-    Pod plain = node.run(OneNode.asking("plain", Names.RESOURCE));
+    Pod plain = node.run(OneNode.requesting("plain", Names.RESOURCE));
     assertThat(node.held(plain).get("main"))
         .hasSize(10)
         .allSatisfy(id -> assertThat(ReplicaId.uuidOf(id)).isEqualTo(node.visibleDevices(plain)));
@@ -98,13 +98,13 @@ class ConfigE2E {
 
   @Test
   void brokenConfig_isRefusedInAnEvent_andTheOldOneStays() {
-    use(NOT_A_CONFIG);
+    setConfig(NOT_A_CONFIG);
     awaitRefusal("replicas");
     assertThat(configErrors()).isEqualTo("1.0");
     assertThat(node.allocatable(Names.RESOURCE)).isEqualTo(20);
     node.run(PodSpecs.fraction("still", "0.3").build());
 
-    use(replicas(5));
+    setConfig(replicas(5));
     awaitLabel(5);
   }
 
@@ -123,7 +123,7 @@ class ConfigE2E {
   void editBelowARunningPod_leavesItItsReplicas_andGivesOthersTheRest() {
     Pod old = node.run(PodSpecs.fraction("old", "0.3").build());
     var held = node.held(old);
-    use(replicas(4));
+    setConfig(replicas(4));
     awaitLabel(4);
     awaitHeld(node.visibleDevices(old), 3);
 
@@ -133,7 +133,7 @@ class ConfigE2E {
     assertThat(node.visibleDevices(quarter)).isEqualTo(node.visibleDevices(old));
     awaitHeld(node.visibleDevices(old), 4);
     awaitHeld(node.visibleDevices(whole), 4);
-    unharmed(old, held);
+    assertUndisturbed(old, held);
   }
 
   @Test
@@ -141,24 +141,24 @@ class ConfigE2E {
     Pod old = node.run(PodSpecs.fraction("old", "1").build());
     var held = node.held(old);
     assertThat(held.get("main")).hasSize(10);
-    use(replicas(4));
+    setConfig(replicas(4));
     awaitLabel(4);
     // The ten that the pod requests, and the four of the idle GPU.
     node.awaitAllocatable(Names.RESOURCE, 14);
 
     Pod half = node.run(PodSpecs.fraction("half", "0.5").build());
     assertThat(node.visibleDevices(half)).isNotEqualTo(node.visibleDevices(old));
-    unharmed(old, held);
+    assertUndisturbed(old, held);
   }
 
   @Test
   void editAboveARunningPod_offersNothingOfItsCoarserReplica() {
-    use(replicas(4));
+    setConfig(replicas(4));
     awaitLabel(4);
     node.awaitAllocatable(Names.RESOURCE, 8);
     Pod old = node.run(PodSpecs.fraction("old", "0.25").build());
     var held = node.held(old);
-    use(replicas(10));
+    setConfig(replicas(10));
     awaitLabel(10);
     // Seven of the ten are what three quarters hold, and one id is the pod's.
     node.awaitAllocatable(Names.RESOURCE, 18);
@@ -169,25 +169,25 @@ class ConfigE2E {
     Pod third = node.run(PodSpecs.fraction("third", "0.7").build());
     assertThat(node.visibleDevices(third)).isEqualTo(node.visibleDevices(old));
     assertThat(node.get("second").getStatus().getPhase()).isEqualTo("Pending");
-    unharmed(old, held);
+    assertUndisturbed(old, held);
   }
 
   @Test
   void configThatDoesNotFit_leavesTheOneBefore_overARestart_untilAGoodOneComes() {
-    use(replicas(9_000));
+    setConfig(replicas(9_000));
     awaitRefusal("18000 replicas");
     restartPlugin();
     node.awaitAllocatable(Names.RESOURCE, 20);
     node.run(PodSpecs.fraction("after", "0.3").build());
 
-    use(replicas(5));
+    setConfig(replicas(5));
     awaitLabel(5);
     node.awaitAllocatable(Names.RESOURCE, 10);
   }
 
   @Test
   void migStrategySingle_sharesMigDevices_asTheGpusThatTheyStandFor() {
-    use(
+    setConfig(
         """
         version: v1
         flags: {migStrategy: single}
@@ -200,7 +200,7 @@ class ConfigE2E {
       gpus.mig(0, "1g.5gb", 4864);
       awaitRefusal("the same migEnabled value");
       gpus.mig(1, "1g.5gb", 4864);
-      awaitMended();
+      awaitConfigInUse();
 
       Pod share = node.run(PodSpecs.fraction("share", "0.4").build());
       String device = node.visibleDevices(share);
@@ -214,12 +214,12 @@ class ConfigE2E {
           .containsExactlyInAnyOrder(gpus.migUuid(0), gpus.migUuid(1));
     } finally {
       node.deletePods();
-      gpus.whole();
+      gpus.removeMig();
       restartPlugin();
     }
   }
 
-  private static void unharmed(Pod before, Map<String, List<String>> held) {
+  private static void assertUndisturbed(Pod before, Map<String, List<String>> held) {
     Pod now = node.get(before.getMetadata().getName());
     assertThat(now.getMetadata().getUid()).isEqualTo(before.getMetadata().getUid());
     assertThat(now.getStatus().getContainerStatuses())
@@ -255,18 +255,18 @@ class ConfigE2E {
                         .get(Names.LABEL_REPLICAS)));
   }
 
-  private static void awaitRefusal(String words) {
+  private static void awaitRefusal(String text) {
     Await.until(
         "event ConfigRefused",
         240,
         () ->
             events("ConfigRefused")
                 .filter(e -> e.getMessage().contains("the one before stays in use"))
-                .anyMatch(e -> e.getMessage().contains(words)),
+                .anyMatch(e -> e.getMessage().contains(text)),
         () -> node.kubectl("get", "events") + config());
   }
 
-  private static void awaitMended() {
+  private static void awaitConfigInUse() {
     Await.until(
         "the config to be in use",
         120,
@@ -317,7 +317,7 @@ class ConfigE2E {
         .formatted(each);
   }
 
-  private static void use(String text) {
+  private static void setConfig(String text) {
     node.client()
         .configMaps()
         .inNamespace(Tranche.NAMESPACE)

@@ -130,14 +130,14 @@ class DashboardsE2E extends Scenario {
 
   /** By TLS, with the right that docs/metrics.md names. */
   private Map<String, Object> kubeSchedulers() {
-    typed("create", "clusterrole", RIGHT, "--verb=get", "--non-resource-url=/metrics");
-    typed(
+    kubectl("create", "clusterrole", RIGHT, "--verb=get", "--non-resource-url=/metrics");
+    kubectl(
         "create",
         "clusterrolebinding",
         RIGHT,
         "--clusterrole=" + RIGHT,
         "--serviceaccount=" + namespace + ":default");
-    String token = typed("-n", namespace, "create", "token", "default").strip();
+    String token = kubectl("-n", namespace, "create", "token", "default").strip();
     for (Pod pod : tranche().parts("extender")) {
       forwards.add(
           tranche()
@@ -159,7 +159,7 @@ class DashboardsE2E extends Scenario {
                 Map.of("targets", addresses, "labels", Map.of("namespace", Tranche.NAMESPACE))));
   }
 
-  private static String typed(String... arguments) {
+  private static String kubectl(String... arguments) {
     return tranche().cluster().kubectl(arguments).orFail(String.join(" ", arguments));
   }
 
@@ -184,7 +184,8 @@ class DashboardsE2E extends Scenario {
   }
 
   private static Pod onFirstGpu(String name, String fraction) {
-    var words = Map.of(Names.GPU_FRACTION, fraction, Names.GPU_UUID, tranche().gpus(BETA).uuid(0));
-    return PodSpecs.on(BETA, PodSpecs.annotated(name, words));
+    var annotations =
+        Map.of(Names.GPU_FRACTION, fraction, Names.GPU_UUID, tranche().gpus(BETA).uuid(0));
+    return PodSpecs.on(BETA, PodSpecs.annotated(name, annotations));
   }
 }

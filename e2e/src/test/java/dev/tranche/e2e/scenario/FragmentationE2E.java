@@ -23,7 +23,7 @@ class FragmentationE2E extends Scenario {
         .doesNotContainPattern("gpu \\d");
     Await.until("the event with the figures", 15, () -> !figures().isEmpty());
     assertThat(figures()).contains("2 of 10 replicas free").contains("needs 3");
-    assertThat(tranche().ask("/api/v1/pods/" + namespace + "/three?output=table"))
+    assertThat(tranche().queryReadApi("/api/v1/pods/" + namespace + "/three?output=table"))
         .anySatisfy(
             page -> assertThat(page.body()).contains("2 of 10 replicas free").contains("needs 3"));
     assertThat(get("three").getSpec().getNodeName()).isNull();

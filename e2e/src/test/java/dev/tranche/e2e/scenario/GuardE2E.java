@@ -25,7 +25,7 @@ class GuardE2E extends Scenario {
     Pod pod = running("leak");
     assertThat(visibleDevices(pod, "main")).isEqualTo("void");
     assertThat(injected(pod, "main")).isEmpty();
-    guardSays("leak");
+    awaitGuardEvent("leak");
   }
 
   @Test
@@ -88,7 +88,7 @@ class GuardE2E extends Scenario {
         () -> tranche().cluster().kubectl("-n", namespace, "describe", "pod", "app").out());
     assertThat(visibleDevices(get("app"), "debugger")).isEqualTo("void");
     assertThat(injected(get("app"), "debugger")).isEmpty();
-    guardSays("app");
+    awaitGuardEvent("app");
   }
 
   private static Pod leak(String name) {
@@ -150,7 +150,7 @@ class GuardE2E extends Scenario {
         .uuids();
   }
 
-  private void guardSays(String pod) {
+  private void awaitGuardEvent(String pod) {
     Await.until(
         "an event of the guard",
         60,

@@ -23,8 +23,8 @@ class HealthE2E extends Scenario {
 
   @AfterEach
   void allAreWell() {
-    tranche().gpus(BETA).lost(1, false);
-    betaOffers(BOTH);
+    tranche().gpus(BETA).setLost(1, false);
+    awaitBetaAllocatable(BOTH);
   }
 
   @Test
@@ -32,8 +32,8 @@ class HealthE2E extends Scenario {
     NodeGpus gpus = tranche().gpus(BETA);
     gpus.load(1, 60, 1000);
     gpus.xid(0, CONTAINED);
-    betaOffers(ONE_GPU);
-    betaSays("GpuUnhealthy", gpus.uuid(0));
+    awaitBetaAllocatable(ONE_GPU);
+    awaitBetaEvent("GpuUnhealthy", gpus.uuid(0));
 
     gpus.xid(0, CONTAINED);
     create(PodSpecs.on(BETA, PodSpecs.fraction("next", "0.5")));
@@ -43,23 +43,23 @@ class HealthE2E extends Scenario {
 
     gpus.load(1, 0, 0);
     create(PodSpecs.on(BETA, PodSpecs.fraction("waiting", "0.9")));
-    betaOffers(BOTH);
-    betaSays("GpuHealthy", gpus.uuid(0));
+    awaitBetaAllocatable(BOTH);
+    awaitBetaEvent("GpuHealthy", gpus.uuid(0));
     assertThat(heldGpus(running("waiting"))).containsExactly(gpus.uuid(0));
   }
 
   @Test
   void lostGpu_isTold_andTakesPodsWhenItIsBack() {
     NodeGpus gpus = tranche().gpus(BETA);
-    gpus.lost(1, true);
-    betaOffers(ONE_GPU);
-    betaSays("GpuLost", gpus.uuid(1));
+    gpus.setLost(1, true);
+    awaitBetaAllocatable(ONE_GPU);
+    awaitBetaEvent("GpuLost", gpus.uuid(1));
     create(PodSpecs.on(BETA, PodSpecs.fraction("here", "0.9")));
     assertThat(heldGpus(running("here"))).containsExactly(gpus.uuid(0));
 
-    gpus.lost(1, false);
-    betaOffers(BOTH);
-    betaSays("GpuReturned", gpus.uuid(1));
+    gpus.setLost(1, false);
+    awaitBetaAllocatable(BOTH);
+    awaitBetaEvent("GpuReturned", gpus.uuid(1));
     create(PodSpecs.on(BETA, PodSpecs.fraction("there", "0.9")));
     assertThat(heldGpus(running("there"))).containsExactly(gpus.uuid(1));
   }
@@ -94,7 +94,7 @@ class HealthE2E extends Scenario {
         .get("nvidia.com/gpu." + name);
   }
 
-  private static void betaOffers(int replicas) {
+  private static void awaitBetaAllocatable(int replicas) {
     Await.until(
         "beta to offer " + replicas,
         180,
@@ -102,7 +102,7 @@ class HealthE2E extends Scenario {
         () -> tranche().allocatable().toString());
   }
 
-  private static void betaSays(String reason, String uuid) {
+  private static void awaitBetaEvent(String reason, String uuid) {
     Await.until(
         "event %s of %s".formatted(reason, uuid),
         60,

@@ -63,15 +63,15 @@ class LoadE2E extends Scenario {
     for (int i = 0; i < tranche().gpus(node).count(); i++) {
       tranche().gpus(node).load(i, smPercent, usedMib);
     }
-    known(node, smPercent, usedMib, smPercent == 0 ? REST_PERCENT : 30);
+    awaitLoad(node, smPercent, usedMib, smPercent == 0 ? REST_PERCENT : 30);
   }
 
   private static void idle(String node) {
     tranche().gpus(node).idle();
-    known(node, 0, 0, REST_PERCENT);
+    awaitLoad(node, 0, 0, REST_PERCENT);
   }
 
-  private static void known(String node, int smPercent, int usedMib, int tolerancePercent) {
+  private static void awaitLoad(String node, int smPercent, int usedMib, int tolerancePercent) {
     Await.until(
         "the load of " + node + " to be known",
         90,

@@ -105,7 +105,7 @@ final class OneNode implements AutoCloseable {
   }
 
   /** A pod as it is written without us: one of a resource. */
-  static Pod asking(String name, String resource) {
+  static Pod requesting(String name, String resource) {
     return new PodBuilder(PodSpecs.pod(name).build())
         .editSpec()
         .editFirstContainer()

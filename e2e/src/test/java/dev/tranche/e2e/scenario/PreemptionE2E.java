@@ -74,10 +74,11 @@ class PreemptionE2E extends Scenario {
   }
 
   private Pod half(int gpu, String name) {
-    var words = Map.of(Names.GPU_FRACTION, "0.5", Names.GPU_UUID, tranche().gpus(BETA).uuid(gpu));
+    var annotations =
+        Map.of(Names.GPU_FRACTION, "0.5", Names.GPU_UUID, tranche().gpus(BETA).uuid(gpu));
     return PodSpecs.on(
         BETA,
-        PodSpecs.annotated("half-" + gpu + name, words)
+        PodSpecs.annotated("half-" + gpu + name, annotations)
             .editMetadata()
             .addToLabels("gpu", Integer.toString(gpu))
             .endMetadata());

@@ -39,16 +39,17 @@ class UsageE2E extends Scenario {
         .contains("UUID=\"" + gpus.uuid(0) + "\"")
         .endsWith(" " + (double) (USED_MIB * (1L << 20)));
     assertThat(used("neighbour")).isEmpty();
-    told("greedy", "GpuOveruse", "uses 7.8 GiB");
-    told("neighbour", "GpuNeighbourOveruse", namespace + "/greedy");
+    awaitEvent("greedy", "GpuOveruse", "uses 7.8 GiB");
+    awaitEvent("neighbour", "GpuNeighbourOveruse", namespace + "/greedy");
 
-    gpus.noProcesses();
-    told("greedy", "GpuOveruseEnded", "keeps to its share");
+    gpus.clearProcesses();
+    awaitEvent("greedy", "GpuOveruseEnded", "keeps to its share");
   }
 
   private static Pod onFirstGpu(String name) {
-    var words = Map.of(Names.GPU_FRACTION, "0.3", Names.GPU_UUID, tranche().gpus(BETA).uuid(0));
-    return PodSpecs.on(BETA, PodSpecs.annotated(name, words));
+    var annotations =
+        Map.of(Names.GPU_FRACTION, "0.3", Names.GPU_UUID, tranche().gpus(BETA).uuid(0));
+    return PodSpecs.on(BETA, PodSpecs.annotated(name, annotations));
   }
 
   private Optional<String> used(String pod) {
@@ -67,13 +68,13 @@ class UsageE2E extends Scenario {
         .toList();
   }
 
-  private void told(String pod, String reason, String words) {
+  private void awaitEvent(String pod, String reason, String text) {
     Await.until(
         "event %s of %s".formatted(reason, pod),
         120,
         () ->
             events(pod).stream()
-                .anyMatch(e -> e.getReason().equals(reason) && e.getMessage().contains(words)),
+                .anyMatch(e -> e.getReason().equals(reason) && e.getMessage().contains(text)),
         () -> tranche().cluster().kubectl("-n", namespace, "get", "events").out());
   }
 }

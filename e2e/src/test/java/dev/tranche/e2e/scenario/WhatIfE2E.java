@@ -106,12 +106,12 @@ class WhatIfE2E extends Scenario {
 
   private void compare(LocalApi api, Pod pod) throws Exception {
     Pod stored = tranche().client().pods().inNamespace(namespace).resource(pod).dryRun().create();
-    JsonNode foretold = whatIf(api, stored);
+    JsonNode predicted = whatIf(api, stored);
     create(pod);
     String name = pod.getMetadata().getName();
     Await.until(name + " to be decided on", RUNNING_SECONDS, () -> decided(get(name)));
     Pod now = get(name);
-    String outcome = outcome(foretold, now);
+    String outcome = outcome(predicted, now);
     outcomes.merge(outcome, 1, Integer::sum);
     if (outcome.equals("wrong")) {
       wrong.add(
@@ -119,7 +119,7 @@ class WhatIfE2E extends Scenario {
               .formatted(
                   name,
                   pod.getMetadata().getAnnotations(),
-                  foretold,
+                  predicted,
                   nodeOf(now),
                   now.getMetadata().getAnnotations().get(Names.GPU)));
     }
@@ -135,31 +135,31 @@ class WhatIfE2E extends Scenario {
                 c -> "PodScheduled".equals(c.getType()) && "Unschedulable".equals(c.getReason()));
   }
 
-  private static String outcome(JsonNode foretold, Pod now) {
+  private static String outcome(JsonNode predicted, Pod now) {
     if (nodeOf(now) == null) {
-      return foretold.get("fits").asBoolean() ? "wrong" : "waits";
+      return predicted.get("fits").asBoolean() ? "wrong" : "waits";
     }
-    if (!foretold.get("fits").asBoolean()) {
+    if (!predicted.get("fits").asBoolean()) {
       return "wrong";
     }
-    if (foretold.get("node").asText().equals(nodeOf(now))) {
-      return uuids(foretold).equals(assigned(now)) ? "foretold" : "wrong";
+    if (predicted.get("node").asText().equals(nodeOf(now))) {
+      return uuids(predicted).equals(assigned(now)) ? "foretold" : "wrong";
     }
     // kube-scheduler chooses among nodes that have the same score of ours.
-    int score = foretold.get("score").asInt();
-    return scoreOf(foretold, nodeOf(now))
+    int score = predicted.get("score").asInt();
+    return scoreOf(predicted, nodeOf(now))
         .map(other -> other == score ? "equal node" : other == score - 1 ? "drifted" : "wrong")
         .orElse("wrong");
   }
 
-  private static Set<String> uuids(JsonNode foretold) {
+  private static Set<String> uuids(JsonNode predicted) {
     var uuids = new TreeSet<String>();
-    foretold.get("gpus").forEach(gpu -> uuids.add(gpu.get("uuid").asText()));
+    predicted.get("gpus").forEach(gpu -> uuids.add(gpu.get("uuid").asText()));
     return uuids;
   }
 
-  private static Optional<Integer> scoreOf(JsonNode foretold, String node) {
-    return foretold
+  private static Optional<Integer> scoreOf(JsonNode predicted, String node) {
+    return predicted
         .get("fitted")
         .valueStream()
         .filter(fit -> fit.get("node").asText().equals(node))

@@ -24,7 +24,7 @@ class VerifyGpuIT {
 
   @TempDir Path folder;
 
-  private record Result(int status, String said, JsonObject report) {
+  private record Result(int status, String output, JsonObject report) {
     /** What the check of this name says: its answer and its sentence. */
     String of(String name) {
       JsonArray checks = report.getJsonArray("checks");
@@ -96,11 +96,11 @@ class VerifyGpuIT {
     ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);
     builder.environment().put("PATH", folder.resolve("tools") + ":/usr/bin:/bin");
     Process process = builder.start();
-    String said = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+    String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
     Path report = folder.resolve("target/verify-gpu.json");
     return new Result(
         process.waitFor(),
-        said,
+        output,
         Files.exists(report) ? new JsonObject(Files.readString(report)) : new JsonObject());
   }
 
@@ -118,7 +118,7 @@ class VerifyGpuIT {
     smi(512, 30, pid);
     tool("nvidia-ctk", "echo '{\"devices\": [{\"name\": \"all\"}, {\"name\": \"" + UUID + "\"}]}'");
     Result result = verifyFake();
-    assertThat(result.status()).as(result.said()).isZero();
+    assertThat(result.status()).as(result.output()).isZero();
     assertThat(result.of("nvmlDeviceGetMemoryInfo_v2")).isEqualTo("ok: GPU 0 15360 MiB");
     assertThat(result.of("Register")).startsWith("ok: nvidia.com/gpu as nvidia-gpu.sock");
     assertThat(result.of("ListAndWatch")).startsWith("ok: 2 replicas of 1 GPUs");
@@ -133,11 +133,11 @@ class VerifyGpuIT {
     assertThat(result.of("registration")).startsWith("ok: ");
     assertThat(result.of("spec")).startsWith("ok: 1 devices, 1 mounts");
     assertThat(result.of("beside nvidia-ctk cdi generate")).startsWith("differs: ");
-    assertThat(result.said())
+    assertThat(result.output())
         .contains("common device nodes, ours only: /dev/nvidia-uvm, /dev/nvidia-uvm-tools");
     assertThat(result.of("process to cgroup")).startsWith("ok: 1 processes, 1 of them visible");
     assertThat(result.of("beside nvidia-smi")).startsWith("ok: ");
-    assertThat(result.said()).doesNotContain(UUID);
+    assertThat(result.output()).doesNotContain(UUID);
     assertThat(result.report().encode()).doesNotContain(UUID);
   }
 
@@ -175,7 +175,7 @@ class VerifyGpuIT {
         "answer function=nvmlEventSetCreate code=3");
     smi(9000, 90, 1);
     Result result = verifyFake();
-    assertThat(result.status()).as(result.said()).isZero();
+    assertThat(result.status()).as(result.output()).isZero();
     assertThat(result.of("nvmlDeviceGetMemoryInfo_v2"))
         .isEqualTo("not available: GPU 0 NOT_SUPPORTED");
     assertThat(result.of("the plugin's")).contains("NVML tells no memory of GPU-1a2b…");
@@ -188,7 +188,7 @@ class VerifyGpuIT {
   void libraryThatLacksFunctions_failsByThoseThatAreNeeded() throws Exception {
     driver("nvmlDeviceGetTemperature nvmlDeviceGetMinorNumber", GPU);
     Result result = verifyFake();
-    assertThat(result.status()).as(result.said()).isEqualTo(1);
+    assertThat(result.status()).as(result.output()).isEqualTo(1);
     assertThat(result.of("nvmlDeviceGetTemperature")).startsWith("not available: missing symbol");
     assertThat(result.of("nvmlDeviceGetMinorNumber")).startsWith("failed: missing symbol");
     assertThat(result.of("Register")).startsWith("failed: ").contains("nvmlDeviceGetMinorNumber");
@@ -198,7 +198,7 @@ class VerifyGpuIT {
   void machineWithoutGpu_isToldInASentence() throws Exception {
     driver("", "driver version=580.82.07");
     Result result = verifyFake();
-    assertThat(result.status()).as(result.said()).isEqualTo(1);
+    assertThat(result.status()).as(result.output()).isEqualTo(1);
     assertThat(result.of("GPUs"))
         .startsWith("failed: NVML ")
         .endsWith("check that the nvidia kernel module is loaded and nvidia-smi lists a GPU");
@@ -211,6 +211,6 @@ class VerifyGpuIT {
     assertThat(verify("--nvml=/nowhere").status()).isEqualTo(2);
     Result help = verify("--help");
     assertThat(help.status()).isZero();
-    assertThat(help.said()).contains("--driver-root").contains("Exit status: 0");
+    assertThat(help.output()).contains("--driver-root").contains("Exit status: 0");
   }
 }

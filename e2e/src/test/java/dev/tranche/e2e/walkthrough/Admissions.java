@@ -17,7 +17,7 @@ final class Admissions implements AutoCloseable {
   private final KubernetesClient client;
   private final List<String> refusals = new ArrayList<>();
   private final CompletableFuture<Integer> admitted;
-  private volatile boolean over;
+  private volatile boolean stopped;
 
   private Admissions(KubernetesClient client) {
     this.client = client;
@@ -30,7 +30,7 @@ final class Admissions implements AutoCloseable {
 
   private int run() {
     int count = 0;
-    for (int i = 0; !over; i++) {
+    for (int i = 0; !stopped; i++) {
       var pod = PodSpecs.fraction("trial-" + i, "0.1").build();
       try {
         client.pods().inNamespace("default").resource(pod).dryRun(true).create();
@@ -43,14 +43,14 @@ final class Admissions implements AutoCloseable {
   }
 
   /** Ends it; every pod must have been admitted. */
-  void unhindered() throws InterruptedException, ExecutionException {
-    over = true;
+  void stopAndCheck() throws InterruptedException, ExecutionException {
+    stopped = true;
     assertThat(admitted.get()).isGreaterThan(ENOUGH);
     assertThat(refusals).isEmpty();
   }
 
   @Override
   public void close() {
-    over = true;
+    stopped = true;
   }
 }

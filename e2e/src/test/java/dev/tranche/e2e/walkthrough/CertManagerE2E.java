@@ -27,7 +27,7 @@ import org.junit.jupiter.api.Test;
 @Order(1_160)
 class CertManagerE2E {
   private static final String NODE = "one";
-  private static final Path POD_RESOURCES = Unharmed.podResources("cert-manager");
+  private static final Path POD_RESOURCES = UndisturbedPods.podResources("cert-manager");
   private static final String WEBHOOK = "tranche-webhook-tls";
   private static final String EXTENDER = "tranche-extender-tls";
   private static final String SCHEDULER_CLIENT = "tranche-scheduler-client-tls";
@@ -75,7 +75,7 @@ class CertManagerE2E {
     try (var reader = Walkthrough.start("../platform-engineer.md", NODE, POD_RESOURCES);
         var certManager =
             CertManager.start(reader, Artifacts.of(Walkthrough.ROOT).tool("cert-manager"))) {
-      var pods = new Unharmed(reader, POD_RESOURCES);
+      var pods = new UndisturbedPods(reader, POD_RESOURCES);
       reader.type("Certificates");
       reader.awaitAllocatable(NODE, 2 * 10);
       pods.run(PodSpecs.fraction("first", "0.3"));
@@ -86,8 +86,8 @@ class CertManagerE2E {
         certManager.renew(WEBHOOK);
         certManager.renew(EXTENDER);
         awaitServed(reader, certManager);
-        admissions.unhindered();
-        traffic.unhindered();
+        admissions.stopAndCheck();
+        traffic.stopAndCheck();
       }
 
       certManager.replaceAuthority();
@@ -96,14 +96,14 @@ class CertManagerE2E {
       awaitServed(reader, certManager);
       try (var admissions = Admissions.start(reader)) {
         reader.typeOwn(RESTART);
-        admissions.unhindered();
+        admissions.stopAndCheck();
       }
       pods.run(PodSpecs.fraction("last", "0.3"));
       pods.check();
       schedulersCertificate_opensTheVerbs(reader, certManager);
       try (var admissions = Admissions.start(reader)) {
         ownIssuer_signsFromNowOn(reader, certManager);
-        admissions.unhindered();
+        admissions.stopAndCheck();
       }
 
       reader.type("Uninstall");

@@ -13,21 +13,21 @@ import org.junit.jupiter.api.Test;
 @Order(1_060)
 class PlainYamlE2E {
   private static final String NODE = "one";
-  private static final Path POD_RESOURCES = Unharmed.podResources("plain");
+  private static final Path POD_RESOURCES = UndisturbedPods.podResources("plain");
 
   @Test
   void page_installsAllOfIt_andTakesItAway_fromUnderARunningShare() {
     try (var reader = Walkthrough.start("../../deploy/README.md", NODE, POD_RESOURCES)) {
-      var pods = new Unharmed(reader, POD_RESOURCES);
+      var pods = new UndisturbedPods(reader, POD_RESOURCES);
       reader.type("Kustomize");
       reader.typeOwn("kubectl -n tranche rollout status deployment,daemonset --timeout=180s");
       reader.awaitAllocatable(NODE, 2 * 10);
       pods.run(PodSpecs.fraction("share", "0.3"));
-      assertThat(pods.holds("share")).hasSize(3);
+      assertThat(pods.heldReplicas("share")).hasSize(3);
       reader.typeOwn(
           "kubectl run quick --image=busybox:1.37 --annotations=tranche.dev/gpu-fraction=0.2 -- sleep 3600");
       reader.awaitPhase(1, "Running", "default", "run", "quick");
-      assertThat(pods.holds("quick")).hasSize(2);
+      assertThat(pods.heldReplicas("quick")).hasSize(2);
 
       reader.type("Take it away");
       reader.awaitAllocatable(NODE, 0);

@@ -25,7 +25,7 @@ import org.junit.jupiter.api.Test;
 class SwitchingE2E {
   private static final String NODE = "one";
   private static final int EACH = 10;
-  private static final Path POD_RESOURCES = Unharmed.podResources("switching");
+  private static final Path POD_RESOURCES = UndisturbedPods.podResources("switching");
 
   private static final String INSTALL_NVIDIAS =
       """
@@ -44,7 +44,7 @@ class SwitchingE2E {
   @Test
   void page_movesANodeThereAndBack_underRunningPods() throws IOException {
     try (var reader = start()) {
-      var pods = new Unharmed(reader, POD_RESOURCES);
+      var pods = new UndisturbedPods(reader, POD_RESOURCES);
       Files.writeString(reader.terminal().folder().resolve("your-config.yaml"), CONFIG);
       reader.typeOwn(INSTALL_NVIDIAS);
       reader.awaitAllocatable(NODE, 2 * EACH);
@@ -89,18 +89,18 @@ class SwitchingE2E {
   }
 
   /** Five replicas are held, so one GPU has more room than the other. */
-  private static void newPodsGoOnlyWhereRoomIs(Unharmed pods) {
+  private static void newPodsGoOnlyWhereRoomIs(UndisturbedPods pods) {
     var held = pods.replicasByGpu();
     assertThat(held.values()).as("held of each GPU").hasSize(2).doesNotHaveDuplicates();
     var least = held.entrySet().stream().min(Map.Entry.comparingByValue()).orElseThrow();
     var most = held.entrySet().stream().max(Map.Entry.comparingByValue()).orElseThrow();
 
     pods.run(PodSpecs.fraction("all-the-room", tenths(EACH - least.getValue())));
-    assertThat(pods.holds("all-the-room"))
+    assertThat(pods.heldReplicas("all-the-room"))
         .allMatch(id -> ReplicaId.uuidOf(id).equals(least.getKey()));
     pods.create(PodSpecs.fraction("no-room", tenths(EACH - most.getValue() + 1)));
     pods.run(PodSpecs.fraction("all-but-one", tenths(EACH - most.getValue() - 1)));
-    assertThat(pods.holds("all-but-one"))
+    assertThat(pods.heldReplicas("all-but-one"))
         .allMatch(id -> ReplicaId.uuidOf(id).equals(most.getKey()));
     assertThat(pods.get("no-room").getStatus().getPhase()).isEqualTo("Pending");
     assertThat(pods.get("no-room").getSpec().getSchedulerName()).isEqualTo(Names.SCHEDULER);

@@ -17,7 +17,7 @@ final class Traffic implements AutoCloseable {
 
   private final KubernetesClient client;
   private final CompletableFuture<List<String>> ran;
-  private volatile boolean over;
+  private volatile boolean stopped;
 
   private Traffic(KubernetesClient client) {
     this.client = client;
@@ -30,7 +30,7 @@ final class Traffic implements AutoCloseable {
 
   private List<String> run() {
     var names = new ArrayList<String>();
-    while (!over) {
+    while (!stopped) {
       names.add(one("passing-" + names.size()));
     }
     return names;
@@ -55,13 +55,13 @@ final class Traffic implements AutoCloseable {
   }
 
   /** Ends it; every pod must have run. */
-  void unhindered() throws InterruptedException, ExecutionException {
-    over = true;
+  void stopAndCheck() throws InterruptedException, ExecutionException {
+    stopped = true;
     assertThat(ran.get()).isNotEmpty();
   }
 
   @Override
   public void close() {
-    over = true;
+    stopped = true;
   }
 }

@@ -25,7 +25,7 @@ import org.junit.jupiter.api.Test;
 class UpgradeE2E {
   private static final String NODE = "one";
   private static final int GPUS = 2;
-  private static final Path POD_RESOURCES = Unharmed.podResources("upgrade");
+  private static final Path POD_RESOURCES = UndisturbedPods.podResources("upgrade");
   private static final List<String> SECRETS =
       List.of("tranche-ca", "tranche-webhook-tls", "tranche-extender-tls");
 
@@ -34,7 +34,7 @@ class UpgradeE2E {
     try (var reader = Walkthrough.start("../platform-engineer.md", NODE, POD_RESOURCES)) {
       String image = Artifacts.of(Walkthrough.ROOT).image();
       reader.nameImage(NODE, image, image + "-older");
-      var pods = new Unharmed(reader, POD_RESOURCES);
+      var pods = new UndisturbedPods(reader, POD_RESOURCES);
       reader.terminal().set("IMAGE_TAG", image.substring(image.lastIndexOf(':') + 1) + "-older");
       values(reader, "{webhook: {replicas: 1}, extender: {replicas: 1}}");
       reader.type("Upgrade");
@@ -49,7 +49,7 @@ class UpgradeE2E {
       values(reader, "{}");
       try (var traffic = Traffic.start(reader)) {
         reader.type("Upgrade");
-        traffic.unhindered();
+        traffic.stopAndCheck();
       }
       pods.check();
       assertThat(reader.pods("tranche", "app.kubernetes.io/component", "webhook"))
@@ -64,14 +64,14 @@ class UpgradeE2E {
           "kubectl -n tranche annotate pods -l app.kubernetes.io/component=node-plugin touched=now");
       reader.awaitLabel(NODE, Names.LABEL_REPLICAS, "5");
       pods.run(PodSpecs.fraction("of-five", "0.4"));
-      assertThat(pods.holds("of-five")).hasSize(2);
+      assertThat(pods.heldReplicas("of-five")).hasSize(2);
       pods.check();
 
       reader.terminal().set("REVISION", "1");
       reader.type("Roll back");
       reader.awaitLabel(NODE, Names.LABEL_REPLICAS, "10");
       pods.run(PodSpecs.fraction("of-ten-again", "0.2"));
-      assertThat(pods.holds("of-ten-again")).hasSize(2);
+      assertThat(pods.heldReplicas("of-ten-again")).hasSize(2);
       pods.awaitCounted("tranche", NODE);
       pods.check();
       assertThat(secrets(reader)).isEqualTo(secrets);

@@ -15,16 +15,19 @@ import io.fabric8.kubernetes.client.utils.KubernetesSerialization;
 import java.net.URI;
 import java.util.List;
 
-/** The client of the API server. */
+/** Creates clients of the API server. */
 public final class ApiClient {
-  /** What a watch may bring; the client would else load each of the API's thousand kinds. */
+  /**
+   * The kinds that watches return. Without this list, the client would load each of the API's
+   * thousand kinds.
+   */
   private static final List<Class<? extends KubernetesResource>> WATCHED =
       List.of(Node.class, Pod.class, PodDisruptionBudget.class, Secret.class, Status.class);
 
   private ApiClient() {}
 
-  /** The same that tries a call once only, for those who know better when to try again. */
-  public static KubernetesClient once(KubernetesClient client, int timeoutMs) {
+  /** Returns a client that sends each call only once, for callers that retry by themselves. */
+  public static KubernetesClient withoutRetries(KubernetesClient client, int timeoutMs) {
     var config =
         new RequestConfigBuilder()
             .withRequestTimeout(timeoutMs)
@@ -34,9 +37,9 @@ public final class ApiClient {
   }
 
   /**
-   * For a call that is not the client's own.
+   * Returns the URI for a call that the client has no method for.
    *
-   * @param path from the server's root on, with its query
+   * @param path from the server's root, with its query
    */
   public static URI uri(KubernetesClient client, String path) {
     String server = client.getMasterUrl().toString();
@@ -44,7 +47,7 @@ public final class ApiClient {
     return URI.create(base + path);
   }
 
-  /** As the environment, the pod's service account or KUBECONFIG say. */
+  /** Opens a client configured by the environment, the pod's service account or KUBECONFIG. */
   public static KubernetesClient open() {
     var serialization = new KubernetesSerialization(new ObjectMapper(), false);
     WATCHED.forEach(serialization::registerKubernetesResource);

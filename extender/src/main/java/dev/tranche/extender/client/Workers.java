@@ -11,7 +11,10 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 
-/** Runs blocking API calls off the event loops: so many at once, so many waiting, no more. */
+/**
+ * Runs blocking API calls off the event loops, with a bounded number of workers and a bounded
+ * queue.
+ */
 public final class Workers implements AutoCloseable {
   private final ThreadPoolExecutor pool;
   private final Counter rejected;
@@ -52,7 +55,7 @@ public final class Workers implements AutoCloseable {
       rejected.increment();
       promise.fail("too many calls to the API server wait");
     } catch (Throwable unstarted) {
-      // No thread, say: whoever waits for the future must hear of it.
+      // For instance, no thread could be started; the future must fail even then.
       promise.tryFail(unstarted);
     }
     return promise.future();
@@ -63,7 +66,7 @@ public final class Workers implements AutoCloseable {
     try {
       result = call.call();
     } catch (Throwable failed) {
-      // Errors too: a reservation stands, and wake-ups rest, until the future is completed.
+      // Errors too: until the future completes, a reservation stays and wake-ups pause.
       promise.fail(failed);
       return;
     }
@@ -71,9 +74,9 @@ public final class Workers implements AutoCloseable {
   }
 
   /**
-   * Takes no more calls and waits for those that it has.
+   * Accepts no further calls and waits for those already accepted.
    *
-   * @return false: some are under way still
+   * @return false if some are still under way
    */
   public boolean drain(Duration limit) {
     pool.shutdown();

@@ -24,11 +24,11 @@ import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** All that we write to the API server, and the one pod that we ask it for. */
+/** Writes Bindings, events and node patches to the API server, and reads single pods from it. */
 public final class ApiWriter implements ApiServer {
   private static final int NOT_FOUND = 404;
 
-  /** The call under way, and a look at its pod. */
+  /** Time for a Binding under way, and for a read of its pod. */
   private static final Duration DRAIN = Duration.ofSeconds(5);
 
   private static final Duration BETWEEN_EVENTS = Duration.ofMinutes(5);
@@ -44,7 +44,7 @@ public final class ApiWriter implements ApiServer {
   private final Workers writes;
   private final Workers events;
   private final Workers rejections;
-  private final Cache<String, Boolean> told =
+  private final Cache<String, Boolean> recentlyExplained =
       Caffeine.newBuilder().maximumSize(10_000).expireAfterWrite(BETWEEN_EVENTS).build();
 
   /**
@@ -61,7 +61,8 @@ public final class ApiWriter implements ApiServer {
             "tranche.extender.binds.expired",
             "Bindings that were not sent: leadership was lost, or they had waited for too long.");
     this.writes = new Workers("writes", 4, 256, metrics);
-    // Nodes and tenants say how many there are: neither keeps the other's, or wake-ups, waiting.
+    // Nodes and tenants determine the number of events. Separate queues keep either from delaying
+    // the other's events or wake-ups.
     this.events = new Workers("events", 2, 256, metrics);
     this.rejections = new Workers("rejections", 2, 256, metrics);
   }
@@ -75,7 +76,10 @@ public final class ApiWriter implements ApiServer {
             e -> Future.succeededFuture(new BindOutcome.Refused(String.valueOf(e.getMessage()))));
   }
 
-  /** On a worker, with nothing left to wait for but the network. */
+  /**
+   * Posts the Binding unless it has expired. Runs on a worker, where only the network can delay it
+   * further.
+   */
   private BindOutcome unlessExpired(
       PodFacts pod, String node, String gpuAnnotation, Supplier<Optional<String>> expiry) {
     Optional<String> expired = expiry.get();
@@ -87,10 +91,10 @@ public final class ApiWriter implements ApiServer {
   }
 
   /**
-   * Takes no more Bindings and waits for those under way. Those that wait are asked once more
-   * whether they may be sent.
+   * Accepts no more Bindings and waits for those under way. Those in the queue are checked once
+   * more before they are sent.
    *
-   * @return false: some are under way still
+   * @return false if some are still under way
    */
   public boolean drainBinds() {
     return binds.drain(DRAIN);
@@ -105,10 +109,11 @@ public final class ApiWriter implements ApiServer {
                 .flatMap(pod -> PodFields.of(pod).draft().facts(resources)));
   }
 
-  /** Makes the scheduler look at rejected pods again; may complete on any thread. */
+  /** Annotates a node, so that kube-scheduler retries rejected pods; may complete on any thread. */
   public Future<?> wake(String node) {
     String patch =
-        "{\"metadata\":{\"annotations\":{\"%s\":\"%s\"}}}".formatted(Names.ROOM, Instant.now());
+        "{\"metadata\":{\"annotations\":{\"%s\":\"%s\"}}}"
+            .formatted(Names.RETRY_TIME, Instant.now());
     return writes
         .submit(
             () -> client.nodes().withName(node).patch(PatchContext.of(PatchType.JSON_MERGE), patch))
@@ -126,17 +131,19 @@ public final class ApiWriter implements ApiServer {
   }
 
   /**
-   * Fails with the API server's refusal, as when a merge patch's resource version is an old one or
-   * a JSON patch's test does not hold.
+   * Patches a node. Fails with the API server's refusal, such as if a merge patch's resource
+   * version is outdated or a JSON patch's test fails.
    */
   public Future<?> patchNode(String node, PatchType type, String patch) {
     var how = new PatchContext.Builder().withPatchType(type).withFieldManager(COMPONENT).build();
     return writes.submit(() -> client.nodes().withName(node).patch(how, patch));
   }
 
-  /** Tells the pod's owner why it waits. */
+  /**
+   * Writes an event that tells the pod's owner why it waits; at most one per pod in five minutes.
+   */
   public void explainRejection(PodFacts pod, String message) {
-    if (told.asMap().putIfAbsent(pod.uid(), true) == null) {
+    if (recentlyExplained.asMap().putIfAbsent(pod.uid(), true) == null) {
       rejections
           .submit(() -> client.v1().events().resource(event(pod, message)).create())
           .onFailure(e -> unwritten(pod, e));

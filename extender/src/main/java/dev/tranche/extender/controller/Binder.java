@@ -16,12 +16,12 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
-/** Posts bindings, and looks where the pod is when the answer does not tell. Blocks. */
+/** Posts Bindings, and reads the pod if the response doesn't tell where it is. Blocks. */
 final class Binder {
   private static final int CONFLICT = 409;
   private static final int INTERNAL = 500;
 
-  /** The client's own limit is shorter; this one is for whatever that does not see. */
+  /** A fallback: the client's own timeout is shorter, but may not cover everything. */
   private static final long ANSWER_S_MAX = 15;
 
   private final KubernetesClient client;
@@ -33,34 +33,35 @@ final class Binder {
     this.client = client;
   }
 
-  /** What is thrown is thrown before the binding is sent. */
+  /** Posts a Binding. If this throws, the Binding has not been sent. */
   BindOutcome bind(PodFacts pod, String node, String gpuAnnotation) {
     HttpRequest request = request(pod, node, gpuAnnotation);
     var sent = client.getHttpClient().sendAsync(request, byte[].class);
     try {
-      return answered(pod, node, sent.get(ANSWER_S_MAX, TimeUnit.SECONDS));
+      return outcome(pod, node, sent.get(ANSWER_S_MAX, TimeUnit.SECONDS));
     } catch (ExecutionException lost) {
-      return look(pod, node, words(lost), false);
+      return readOutcome(pod, node, causeMessage(lost), false);
     } catch (TimeoutException late) {
-      return look(pod, node, "no answer within " + ANSWER_S_MAX + " s", false);
+      return readOutcome(pod, node, "no answer within " + ANSWER_S_MAX + " s", false);
     } catch (InterruptedException end) {
       Thread.currentThread().interrupt();
       return new BindOutcome.Unknown("the extender ends");
     } catch (Throwable bug) {
-      // Errors too: it was sent, whatever keeps us from reading the answer.
+      // Errors too: the Binding was sent, even if the response can't be read.
       return new BindOutcome.Unknown(bug.toString());
     }
   }
 
-  private static String words(ExecutionException lost) {
+  private static String causeMessage(ExecutionException lost) {
     Throwable cause =
         lost.getCause() instanceof CompletionException e ? e.getCause() : lost.getCause();
     return String.valueOf(cause == null ? lost.getMessage() : cause.getMessage());
   }
 
   /**
-   * Not by the client's own call for it: that makes objects of the text, and starts a timer whose
-   * end costs a stack trace, for each pod. A request without a limit has the client's.
+   * Builds the request directly. The client's own method would build objects from the text and
+   * start a timer whose end costs a stack trace, for each pod. A request without a timeout gets the
+   * client's.
    */
   private HttpRequest request(PodFacts pod, String node, String gpuAnnotation) {
     String path = "/api/v1/namespaces/%s/pods/%s/binding".formatted(pod.namespace(), pod.name());
@@ -88,18 +89,18 @@ final class Binder {
         .encode();
   }
 
-  private BindOutcome answered(PodFacts pod, String node, HttpResponse<byte[]> answer) {
+  private BindOutcome outcome(PodFacts pod, String node, HttpResponse<byte[]> answer) {
     if (answer.isSuccessful()) {
       return new BindOutcome.Bound();
     }
     String why = why(answer);
     boolean conflict = answer.code() == CONFLICT;
     return conflict || answer.code() >= INTERNAL
-        ? look(pod, node, why, conflict)
+        ? readOutcome(pod, node, why, conflict)
         : new BindOutcome.Refused(why);
   }
 
-  /** Its words, if it has any. */
+  /** Returns the reason in the response, with its message if it has one. */
   private static String why(HttpResponse<byte[]> answer) {
     String status = "the API server answers with status " + answer.code();
     try {
@@ -111,11 +112,11 @@ final class Binder {
   }
 
   /**
-   * The pod itself says where it is.
+   * Reads the pod to find out where it is.
    *
-   * @param conflict the binding was not done, whatever else there is
+   * @param conflict the Binding was certainly not performed
    */
-  private BindOutcome look(PodFacts pod, String node, String why, boolean conflict) {
+  private BindOutcome readOutcome(PodFacts pod, String node, String why, boolean conflict) {
     try {
       Pod now = client.pods().inNamespace(pod.namespace()).withName(pod.name()).get();
       if (now == null || !pod.uid().equals(now.getMetadata().getUid())) {

@@ -20,14 +20,14 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Takes away what an installation wrote at run time and no uninstallation knows of: labels and
- * annotations of nodes, certificates, Leases. It waits for the writers to end, since they would
- * write again. What others wrote stays, a label of a changed value as well.
+ * Removes what an installation wrote at run time and no uninstall covers: labels and annotations of
+ * nodes, certificates, Leases. It waits for the writers to end, since they would write again. What
+ * others wrote stays, including a label whose value has changed.
  */
 public final class Cleanup {
   private static final Logger LOG = LoggerFactory.getLogger(Cleanup.class);
   private static final Set<String> WRITERS = Set.of("webhook", "extender");
-  private static final Duration BETWEEN_LOOKS = Duration.ofSeconds(1);
+  private static final Duration BETWEEN_CHECKS = Duration.ofSeconds(1);
   private static final long NODES_PER_PAGE = 200;
   private static final int ATTEMPTS_MAX = 5;
 
@@ -44,18 +44,18 @@ public final class Cleanup {
     this.namespace = namespace;
   }
 
-  /** Where it is said how to do the same without the Job. */
+  /** The documentation of the same cleanup without the Job. */
   public static final String BY_HAND = "deploy/README.md#after-a-cleanup-that-failed";
 
   /**
    * Cleans up.
    *
-   * @param looksMax how often it looks, a second apart, whether the writers have ended
+   * @param checksMax how often it looks, a second apart, whether the writers have ended
    * @return nodes that were cleaned
    * @throws IllegalStateException if a webhook or extender still runs
    */
-  public int run(int looksMax) throws InterruptedException {
-    awaitWriters(looksMax);
+  public int run(int checksMax) throws InterruptedException {
+    awaitWriters(checksMax);
     int nodes = cleanNodes();
     for (String secret :
         List.of("-ca", "-webhook-tls", "-extender-tls", "-scheduler-client-tls", "-issuing-ca")) {
@@ -68,14 +68,14 @@ public final class Cleanup {
     return nodes;
   }
 
-  private void awaitWriters(int looksMax) throws InterruptedException {
-    for (int look = 1; !writers().isEmpty(); look++) {
-      if (look >= looksMax) {
+  private void awaitWriters(int checksMax) throws InterruptedException {
+    for (int check = 1; !writers().isEmpty(); check++) {
+      if (check >= checksMax) {
         throw new IllegalStateException(
             "pods %s of namespace %s still run and would write again what is taken away; end them, and clean up once more"
                 .formatted(writers(), namespace));
       }
-      Thread.sleep(BETWEEN_LOOKS);
+      Thread.sleep(BETWEEN_CHECKS);
     }
   }
 
@@ -136,14 +136,16 @@ public final class Cleanup {
     }
   }
 
-  /** What removes our words from a node; empty where there are none. */
+  /**
+   * Returns the patch that removes our labels and annotations from a node; empty if there are none.
+   */
   static Optional<String> patch(Node node) {
     var meta = node.getMetadata();
     Map<String, String> labels = Objects.requireNonNullElse(meta.getLabels(), Map.of());
     Map<String, String> annotations = Objects.requireNonNullElse(meta.getAnnotations(), Map.of());
     String written = annotations.getOrDefault(Names.NODE_LABELS, "");
     if (written.isEmpty()
-        && !annotations.containsKey(Names.ROOM)
+        && !annotations.containsKey(Names.RETRY_TIME)
         && !annotations.containsKey(Names.GPU_USE)) {
       return Optional.empty();
     }
@@ -153,6 +155,6 @@ public final class Cleanup {
         NodePatch.of(
             meta.getResourceVersion(),
             gone,
-            Map.of(Names.NODE_LABELS, "", Names.ROOM, "", Names.GPU_USE, "")));
+            Map.of(Names.NODE_LABELS, "", Names.RETRY_TIME, "", Names.GPU_USE, "")));
   }
 }

@@ -17,7 +17,10 @@ final class Events {
 
   private Events() {}
 
-  /** As the kubelet's are: in the default namespace, the node's name for a uid. */
+  /**
+   * References a node as the kubelet's events do: no namespace, so that events go to the default
+   * one, and the node's name as the uid.
+   */
   static ObjectReference node(String name) {
     return new ObjectReferenceBuilder()
         .withApiVersion("v1")
@@ -37,13 +40,13 @@ final class Events {
         .build();
   }
 
-  /** The same text has the same uuid: an event that is named by it is written once. */
+  /** Returns the same uuid for the same text, so that an event named by it is written only once. */
   static UUID uuid(String text) {
     return UUID.nameUUIDFromBytes(text.getBytes(StandardCharsets.UTF_8));
   }
 
-  /** Without type, reason, message and source. */
-  static EventBuilder about(ObjectReference object, UUID id, Instant when) {
+  /** Starts an event, without type, reason, message and source. */
+  static EventBuilder eventBuilder(ObjectReference object, UUID id, Instant when) {
     String namespace = object.getNamespace();
     String name = object.getName();
     String at = when.truncatedTo(ChronoUnit.SECONDS).toString();
@@ -59,7 +62,7 @@ final class Events {
   }
 
   static Event warning(ObjectReference object, UUID id, String reason, String message) {
-    return about(object, id, Instant.now())
+    return eventBuilder(object, id, Instant.now())
         .withType("Warning")
         .withReason(reason)
         .withMessage(Printable.message(message))

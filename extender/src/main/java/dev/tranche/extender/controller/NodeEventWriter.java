@@ -20,15 +20,18 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Writes what nodes report as events of the Node or of its pods. The name tells whether another
- * extender, or this one before a restart, has written it: the API server then says that it is
- * there. Confined to the Ledger's loop.
+ * Writes the events that nodes report, about the Node or its pods. Another extender, or this one
+ * before a restart, gives an event the same name. The API server then refuses the second one.
+ * Confined to the Ledger's loop.
  */
 public final class NodeEventWriter {
   /** Shorter than the API server keeps an event, so that none is written twice. */
   static final Duration AGE_MAX = Duration.ofMinutes(30);
 
-  /** As many as a node ever sends at once, and as long: a node may be anybody's by now. */
+  /**
+   * The limits of what a node ever sends at once. They are enforced here, since a node may be
+   * compromised.
+   */
   static final int EVENTS_MAX = 64;
 
   static final int MESSAGE_CHARS_MAX = 1_000;
@@ -47,15 +50,15 @@ public final class NodeEventWriter {
           .expireAfterWrite(AGE_MAX.plus(AGE_MAX))
           .build();
 
-  /** The pods that we know. */
+  /** Looks up the known pods. */
   public interface Pods {
-    /** Empty unless that pod ({@code namespace/pod}) is on that node. */
+    /** Returns the uid; empty unless that pod ({@code namespace/pod}) is on that node. */
     Optional<String> uid(String node, String key);
   }
 
   /**
    * @param deciding whether this extender may decide at all, as a leader does
-   * @param pods a node speaks of its own pods only, whatever it reports
+   * @param pods restricts a node's events to its own pods, whatever it reports
    */
   public NodeEventWriter(Function<Event, Future<?>> writer, BooleanSupplier deciding, Pods pods) {
     this.writer = writer;
@@ -70,7 +73,7 @@ public final class NodeEventWriter {
     List<NodeEvent> events = report.getEventsList();
     // The newest come last.
     for (NodeEvent event : events.subList(Math.max(0, events.size() - EVENTS_MAX), events.size())) {
-      // Both times are the node's, so its clock may be wrong.
+      // Both times are from the node's clock, so it doesn't matter if it is wrong.
       boolean recent = report.getSentAtMs() - event.getAtMs() < AGE_MAX.toMillis();
       UUID id = Events.uuid(node + "/" + report.getPluginInstance() + "/" + event.getId());
       if (recent && written.asMap().putIfAbsent(id, true) == null) {
@@ -91,11 +94,14 @@ public final class NodeEventWriter {
             writer
                 .apply(event(o, node, id, event))
                 .onFailure(failure -> unwritten(node, id, failure)),
-        // The informer may only be behind the node: the next whole report tells it again.
+        // The informer may lag behind the node; the next whole report repeats the event.
         () -> written.invalidate(id));
   }
 
-  /** A conflict says that it is written already; what is refused once is refused again. */
+  /**
+   * Retries if the failure may pass. A conflict means that the event exists already, and what is
+   * refused once is refused again.
+   */
   private void unwritten(String node, UUID id, Throwable failure) {
     int code = failure instanceof KubernetesClientException e ? e.getCode() : 0;
     if (code < 400 || code >= 500 || code == TOO_MANY) {
@@ -108,7 +114,7 @@ public final class NodeEventWriter {
   }
 
   private static Event event(ObjectReference object, String node, UUID id, NodeEvent event) {
-    return Events.about(object, id, Instant.ofEpochMilli(event.getAtMs()))
+    return Events.eventBuilder(object, id, Instant.ofEpochMilli(event.getAtMs()))
         .withType(event.getWarning() ? "Warning" : "Normal")
         .withReason(cut(event.getReason()))
         .withMessage(Printable.of(event.getMessage(), MESSAGE_CHARS_MAX - 1))

@@ -16,15 +16,15 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Labels GPU nodes from their reports where GPU Feature Discovery does not. Every extender that may
- * decide does so; the resource version in the patch lets one of two equal ones through. Confined to
- * the Ledger's loop.
+ * Labels GPU nodes from their reports where GPU Feature Discovery does not. Each extender that may
+ * decide does so; of two equal patches, the resource version lets only one through. Confined to the
+ * Ledger's loop.
  */
 public final class NodeLabels {
   /** As long as the kubelet keeps the resources of a plugin that has gone. */
   static final long GONE_AFTER_MS = 300_000;
 
-  /** A node reports every 5 s at least; what one said before it fell silent is not insisted on. */
+  /** A node reports every 5 s at least. Labels from an older report are not enforced. */
   static final long FRESH_MS = 15_000;
 
   private static final Logger LOG = LoggerFactory.getLogger(NodeLabels.class);
@@ -33,29 +33,30 @@ public final class NodeLabels {
   private final BooleanSupplier deciding;
   private final Predicate<String> advertises;
   private final LongSupplier clockMs;
-  private final Map<String, Seen> nodes = new HashMap<>();
-  private final Map<String, Shown> shown = new HashMap<>();
+  private final Map<String, LastWatched> nodes = new HashMap<>();
+  private final Map<String, LastReport> lastReports = new HashMap<>();
   private final Set<String> underWay = new HashSet<>();
 
   /**
    * A Node as last watched.
    *
-   * @param written our annotation
+   * @param labelsAnnotation our annotation that lists which labels are ours
    */
-  private record Seen(
-      String resourceVersion, Map<String, String> labels, String written, long sinceMs) {}
+  private record LastWatched(
+      String resourceVersion, Map<String, String> labels, String labelsAnnotation, long sinceMs) {}
 
   /**
-   * What a node's report asks for, and when it last had a GPU.
+   * The labels by a node's last report with a GPU.
    *
-   * @param last that was its last whole report
+   * @param atMs when the last report with a GPU came
+   * @param isLatest whether that was the node's last whole report
    */
-  private record Shown(Map<String, String> labels, long atMs, boolean last) {}
+  private record LastReport(Map<String, String> labels, long atMs, boolean isLatest) {}
 
   /**
    * @param deciding whether this extender may decide at all, as a leader does
-   * @param advertises whether the kubelet still offers a resource of ours on that node: only our
-   *     stream is missing then, and another replica may have it
+   * @param advertises whether the kubelet still offers one of our resources on that node. If so,
+   *     only our stream is missing, and another replica may have it.
    */
   public NodeLabels(
       NodePatcher patcher,
@@ -68,71 +69,82 @@ public final class NodeLabels {
     this.clockMs = clockMs;
   }
 
-  public void seen(String node, String version, Map<String, String> labels, String written) {
-    @Nullable Seen before = nodes.get(node);
+  public void seen(
+      String node, String version, Map<String, String> labels, String labelsAnnotation) {
+    @Nullable LastWatched before = nodes.get(node);
     long sinceMs = before == null ? clockMs.getAsLong() : before.sinceMs();
-    nodes.put(node, new Seen(version, labels, written, sinceMs));
+    nodes.put(node, new LastWatched(version, labels, labelsAnnotation, sinceMs));
   }
 
   public void gone(String node) {
     nodes.remove(node);
-    shown.remove(node);
+    lastReports.remove(node);
   }
 
-  /** A node's report; without a GPU it says nothing, since a driver may only be loading. */
+  /**
+   * Handles a node's report. One without a GPU changes nothing, since the driver may still be
+   * loading.
+   */
   public void reported(String node, NodeReport report) {
     if (!nodes.containsKey(node)) {
-      // Gone, or not shown yet: the next whole report comes within seconds.
+      // Deleted, or not watched yet: the next whole report comes within seconds.
       return;
     }
     Map<String, String> labels = GpuLabels.of(report);
     if (!labels.isEmpty() && !report.getDraining()) {
-      @Nullable Shown before = shown.put(node, new Shown(labels, clockMs.getAsLong(), true));
+      @Nullable LastReport before =
+          lastReports.put(node, new LastReport(labels, clockMs.getAsLong(), true));
       if (before == null || !before.labels().equals(labels)) {
-        settle(node);
+        reconcile(node);
       }
     } else {
-      shown.computeIfPresent(node, (same, now) -> new Shown(now.labels(), now.atMs(), false));
+      lastReports.computeIfPresent(
+          node, (same, now) -> new LastReport(now.labels(), now.atMs(), false));
     }
   }
 
-  /** The same GPUs as before. */
+  /** Handles a brief report: the GPUs are the same as before. */
   public void reportedAgain(String node) {
-    shown.computeIfPresent(
-        node, (same, now) -> now.last() ? new Shown(now.labels(), clockMs.getAsLong(), true) : now);
+    lastReports.computeIfPresent(
+        node,
+        (same, now) ->
+            now.isLatest() ? new LastReport(now.labels(), clockMs.getAsLong(), true) : now);
   }
 
-  /** The clock's turn: what was refused is tried again, what a plugin offered goes with it. */
+  /** Retries refused patches, and removes the labels of plugins that have gone. */
   public void tick() {
-    nodes.keySet().forEach(this::settle);
+    nodes.keySet().forEach(this::reconcile);
   }
 
-  private void settle(String node) {
-    Seen seen = nodes.get(node);
-    if (seen == null || underWay.contains(node) || !deciding.getAsBoolean()) {
+  private void reconcile(String node) {
+    LastWatched watched = nodes.get(node);
+    if (watched == null || underWay.contains(node) || !deciding.getAsBoolean()) {
       return;
     }
-    Shown now = shown.get(node);
-    long ageMs = clockMs.getAsLong() - (now == null ? seen.sinceMs() : now.atMs());
-    Map<String, String> wanted = GpuLabels.lasting(seen.labels(), seen.written());
+    LastReport now = lastReports.get(node);
+    long ageMs = clockMs.getAsLong() - (now == null ? watched.sinceMs() : now.atMs());
+    Map<String, String> wanted = GpuLabels.permanent(watched.labels(), watched.labelsAnnotation());
     if (now != null && ageMs <= FRESH_MS) {
       wanted = now.labels();
     } else if (ageMs <= GONE_AFTER_MS || advertises.test(node)) {
-      // Another replica may hear the node still, and two must not write against each other.
+      // Another replica may still receive the node's reports, and the two must not undo each
+      // other's writes.
       return;
     }
-    GpuLabels.change(seen.labels(), seen.written(), wanted)
-        .ifPresent(change -> write(node, seen, change));
+    GpuLabels.change(watched.labels(), watched.labelsAnnotation(), wanted)
+        .ifPresent(change -> write(node, watched, change));
   }
 
-  private void write(String node, Seen seen, GpuLabels.Change change) {
+  private void write(String node, LastWatched watched, GpuLabels.Change change) {
     String patch =
         NodePatch.of(
-            seen.resourceVersion(), change.labels(), Map.of(Names.NODE_LABELS, change.written()));
+            watched.resourceVersion(),
+            change.labels(),
+            Map.of(Names.NODE_LABELS, change.labelsAnnotation()));
     Future<?> patched = patcher.patch(node, patch);
     underWay.add(node);
     patched
-        .onSuccess(done -> LOG.info("labelled node {}: {}", node, change.written()))
+        .onSuccess(done -> LOG.info("labelled node {}: {}", node, change.labelsAnnotation()))
         .onFailure(e -> LOG.info("cannot label node {}, will retry: {}", node, e.toString()))
         .onComplete(done -> underWay.remove(node));
   }

@@ -18,13 +18,13 @@ import java.util.regex.Pattern;
  * @param grantedTenths tenths of a GPU
  * @param smPercent of the measured GPUs; -1: none is measured
  * @param usedGib of the measured GPUs
- * @param totalGib likewise; of all where none is measured
+ * @param totalGib of the measured GPUs; of all GPUs if none is measured
  */
 public record NodeUse(int grantedTenths, int gpus, int smPercent, long usedGib, long totalGib) {
   /** A change of the load below this is not worth a write. */
   private static final int SM_POINTS = 10;
 
-  /** Likewise of the memory, as a part of all. */
+  /** Likewise for memory: one part in so many of the total. */
   private static final int MEMORY_PARTS = 20;
 
   private static final int NOT_MEASURED = -1;
@@ -76,7 +76,9 @@ public record NodeUse(int grantedTenths, int gpus, int smPercent, long usedGib, 
             Math.round((measured == 0 ? totalBytes : measuredBytes) / GIB)));
   }
 
-  /** Empty where it was not written by us, or by a version with other words. */
+  /**
+   * Parses the annotation; empty if it was not written by us, or by a version with another format.
+   */
   static Optional<Written> read(String annotation) {
     Matcher match = WRITTEN.matcher(annotation);
     if (!match.matches()) {
@@ -97,7 +99,10 @@ public record NodeUse(int grantedTenths, int gpus, int smPercent, long usedGib, 
     }
   }
 
-  /** Small changes do not count, so that what changes all the time is seldom written. */
+  /**
+   * Whether the difference is worth a write. Small changes don't count, since load changes
+   * constantly.
+   */
   boolean differsFrom(NodeUse other) {
     return grantedTenths != other.grantedTenths
         || gpus != other.gpus
@@ -107,7 +112,7 @@ public record NodeUse(int grantedTenths, int gpus, int smPercent, long usedGib, 
         || Math.abs(usedGib - other.usedGib) > totalGib / MEMORY_PARTS;
   }
 
-  /** With the time, so that what nobody writes any more is recognized. */
+  /** Formats the annotation, with the time, so that an outdated one can be recognized. */
   String text(Instant now) {
     String use =
         smPercent == NOT_MEASURED

@@ -25,25 +25,29 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Keeps an annotation on each GPU node that tells people how its GPUs are used. It is written on a
- * change only, at most once a minute to a node and a few times a second to all of them, and once an
- * hour without a change, so that an old one is recognized. kube-scheduler tries waiting pods again
- * when an annotation of any node changes: while pods wait, writes come together every five minutes,
- * as often as it tries them anyway.
+ * Keeps an annotation on each GPU node that shows people how its GPUs are used. It is written only
+ * on a change, or once an hour, so that an outdated one can be recognized. Writes are limited to
+ * one a minute per node and a few a second in all.
  *
- * <p>Every extender that may decide does so; the time in the annotation and the resource version in
- * the patch let one of two equal ones through. Confined to the Ledger's loop.
+ * <p>kube-scheduler retries pending pods when an annotation of any node changes. While pods are
+ * pending, writes are therefore batched every five minutes, as often as it retries them anyway.
+ *
+ * <p>Each extender that may decide writes. Of two equal patches, the time in the annotation and the
+ * resource version let one through. Confined to the Ledger's loop.
  */
 public final class NodeUseWriter {
   static final int WRITES_PER_SECOND_MAX = 5;
 
-  /** Each node is looked at once in so many ticks, which are a second apart. */
+  /** Each node is checked once in so many ticks, which are a second apart. */
   static final int TICKS_PER_ROUND = 60;
 
-  /** As kube-scheduler's {@code podMaxInUnschedulablePodsDuration}. */
+  /**
+   * The time from burst to burst while pods wait: kube-scheduler's {@code
+   * podMaxInUnschedulablePodsDuration}.
+   */
   static final long WHILE_PODS_WAIT_MS = 300_000;
 
-  /** So long does it write then. */
+  /** How long each burst of writes lasts. */
   static final long BURST_MS = 20_000;
 
   static final Duration BETWEEN_WRITES = Duration.ofMinutes(1);
@@ -60,7 +64,7 @@ public final class NodeUseWriter {
   private final Supplier<Instant> now;
   private final Counter done;
   private final Counter failed;
-  private final Map<String, Seen> nodes = new HashMap<>();
+  private final Map<String, LastWatched> nodes = new HashMap<>();
   private final Map<String, Long> withoutGpusSinceMs = new HashMap<>();
   private final Deque<String> round = new ArrayDeque<>();
   private final Set<String> due = new LinkedHashSet<>();
@@ -70,16 +74,16 @@ public final class NodeUseWriter {
   /**
    * A Node as last watched.
    *
-   * @param written our annotation; empty: none
+   * @param useAnnotation our annotation; empty: none
    */
-  private record Seen(String resourceVersion, String written) {}
+  private record LastWatched(String resourceVersion, String useAnnotation) {}
 
   /**
    * @param deciding whether this extender may decide at all, as a leader does
-   * @param advertises whether the kubelet still offers a resource of ours on that node
+   * @param advertises whether the kubelet still offers one of our resources on that node
    * @param podsWait whether some pod is not bound
-   * @param use of a node; empty: it has no GPUs
-   * @param clockMs of no certain start
+   * @param use of a node; empty if it has no GPUs
+   * @param clockMs with an arbitrary origin
    */
   public NodeUseWriter(
       NodePatcher patcher,
@@ -114,8 +118,8 @@ public final class NodeUseWriter {
   }
 
   /** A Node as last watched. */
-  public void seen(String node, String resourceVersion, String written) {
-    if (nodes.put(node, new Seen(resourceVersion, written)) == null) {
+  public void seen(String node, String resourceVersion, String useAnnotation) {
+    if (nodes.put(node, new LastWatched(resourceVersion, useAnnotation)) == null) {
       round.add(node);
     }
   }
@@ -127,14 +131,14 @@ public final class NodeUseWriter {
     due.remove(node);
   }
 
-  /** Once a second: looks at some of the nodes, and writes what is due. */
+  /** Checks some of the nodes and writes what is due; to be called once a second. */
   public void tick() {
     if (!deciding.getAsBoolean()) {
       due.clear();
       return;
     }
-    int looks = (round.size() + TICKS_PER_ROUND - 1) / TICKS_PER_ROUND;
-    for (int i = 0; i < looks; i++) {
+    int checks = (round.size() + TICKS_PER_ROUND - 1) / TICKS_PER_ROUND;
+    for (int i = 0; i < checks; i++) {
       String node = round.remove();
       round.add(node);
       if (change(node).isPresent()) {
@@ -162,27 +166,30 @@ public final class NodeUseWriter {
     for (int i = 0; i < WRITES_PER_SECOND_MAX && each.hasNext(); i++) {
       String node = each.next();
       each.remove();
-      Seen seen = nodes.get(node);
-      if (seen != null) {
+      LastWatched watched = nodes.get(node);
+      if (watched != null) {
         // It may have changed back.
-        change(node).ifPresent(text -> write(node, seen, text));
+        change(node).ifPresent(text -> write(node, watched, text));
       }
     }
   }
 
-  /** What is to be written to a node, and empty text to remove it; empty: nothing. */
+  /**
+   * Returns the text to write to a node, or an empty text to remove the annotation. Returns empty
+   * if there is nothing to write.
+   */
   private Optional<String> change(String node) {
-    Seen seen = nodes.get(node);
-    if (seen == null || underWay.contains(node)) {
+    LastWatched watched = nodes.get(node);
+    if (watched == null || underWay.contains(node)) {
       return Optional.empty();
     }
     Optional<NodeUse> current = use.apply(node);
     if (current.isEmpty()) {
-      return removal(node, seen);
+      return removal(node, watched);
     }
     withoutGpusSinceMs.remove(node);
     Instant time = now.get();
-    Optional<Written> written = NodeUse.read(seen.written());
+    Optional<Written> written = NodeUse.read(watched.useAnnotation());
     if (written.isPresent()) {
       Duration age = Duration.between(written.get().at(), time).abs();
       boolean changed = current.get().differsFrom(written.get().use());
@@ -193,9 +200,11 @@ public final class NodeUseWriter {
     return Optional.of(current.get().text(time));
   }
 
-  /** A plugin that only restarts leaves it as it is. */
-  private Optional<String> removal(String node, Seen seen) {
-    if (seen.written().isEmpty() || advertises.test(node)) {
+  /**
+   * Returns an empty text once the annotation can be removed, but not while a plugin only restarts.
+   */
+  private Optional<String> removal(String node, LastWatched watched) {
+    if (watched.useAnnotation().isEmpty() || advertises.test(node)) {
       withoutGpusSinceMs.remove(node);
       return Optional.empty();
     }
@@ -205,10 +214,10 @@ public final class NodeUseWriter {
         : Optional.of("");
   }
 
-  private void write(String node, Seen seen, String text) {
+  private void write(String node, LastWatched watched, String text) {
     underWay.add(node);
     patcher
-        .patch(node, NodePatch.of(seen.resourceVersion(), Map.of(), Map.of(Names.GPU_USE, text)))
+        .patch(node, NodePatch.of(watched.resourceVersion(), Map.of(), Map.of(Names.GPU_USE, text)))
         .onSuccess(written -> done.increment())
         .onFailure(e -> refused(node, e))
         .onComplete(any -> underWay.remove(node));

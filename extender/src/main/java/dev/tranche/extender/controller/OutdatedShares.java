@@ -19,14 +19,17 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * Tells pending pods whose share was sized for a number of replicas per GPU that no node has any
- * more. Their node affinity keeps them off every node, so kube-scheduler never asks the extender
- * about them, and its own message does not say why. Confined to the event loop.
+ * Writes events for pending pods whose share was sized for a number of replicas per GPU that no
+ * node has any more. Their node affinity keeps them off every node, so kube-scheduler never asks
+ * the extender about them, and its own message does not say why. Confined to the event loop.
  */
 public final class OutdatedShares {
   static final String REASON = "GpuReplicasChanged";
 
-  /** A config reaches all nodes within that time, and a node may come back with the old number. */
+  /**
+   * The delay before an event: a config reaches all nodes within that time, and a node may come
+   * back with the old number.
+   */
   static final long AFTER_MS = 30_000;
 
   private final BooleanSupplier deciding;
@@ -55,14 +58,14 @@ public final class OutdatedShares {
   }
 
   /**
-   * Looks at the pods that wait.
+   * Checks the pending pods.
    *
-   * @param pods all that ask for GPUs
-   * @param gpus of all nodes; asked for only where a pod with a stamp waits
+   * @param pods all that request GPUs
+   * @param gpus of all nodes; called only if a pod with a stamped number of replicas is pending
    */
-  public void look(Collection<PodFacts> pods, Supplier<Stream<GpuView>> gpus, long nowMs) {
+  public void check(Collection<PodFacts> pods, Supplier<Stream<GpuView>> gpus, long nowMs) {
     if (!deciding.getAsBoolean()) {
-      // Nobody looked meanwhile: the numbers may have come back and gone again.
+      // Nothing is checked meanwhile: the numbers may come back and go again.
       sinceMs = Map.of();
       return;
     }

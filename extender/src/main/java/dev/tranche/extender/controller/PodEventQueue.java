@@ -30,10 +30,10 @@ final class PodEventQueue {
   private final Counter refused;
   private final Counter dropped;
 
-  /** Uids of the pods that are there now. */
+  /** Uids of the added pods that have not been removed. */
   private final Set<String> known = new HashSet<>();
 
-  /** Those of them without an event yet, by uid, in their order: never more than are known. */
+  /** The known pods without an event yet, by uid, in the order in which they were added. */
   private final Map<String, Notice> waiting = new LinkedHashMap<>();
 
   /**
@@ -101,7 +101,7 @@ final class PodEventQueue {
     return due;
   }
 
-  /** A conflict says that it is written already. */
+  /** Retries if the failure may pass. A conflict means that the event exists already. */
   private synchronized void unwritten(Notice notice, Throwable failure) {
     int code = failure instanceof KubernetesClientException e ? e.getCode() : 0;
     boolean passing = code < 400 || code >= 500 || code == TOO_MANY;

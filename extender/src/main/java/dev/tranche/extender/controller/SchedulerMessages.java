@@ -9,8 +9,8 @@ import io.vertx.core.Future;
 import java.util.Optional;
 
 /**
- * Asks the API server why kube-scheduler itself has not placed a pod, and which nodes it excludes.
- * For people, one at a time.
+ * Reads from the API server why kube-scheduler itself has not placed a pod, and which nodes the pod
+ * excludes. For people's requests, one pod at a time.
  */
 public final class SchedulerMessages implements AutoCloseable {
   private static final int MESSAGE_CHARS_MAX = 2_000;
@@ -26,8 +26,8 @@ public final class SchedulerMessages implements AutoCloseable {
   }
 
   /**
-   * The message of the pod's condition {@code PodScheduled} while that is false; empty without one,
-   * and where the API server does not answer.
+   * Returns the message of the pod's condition {@code PodScheduled} while that is false. Returns
+   * empty if there is none, or if the API server does not answer.
    *
    * @param key {@code namespace/name}
    */
@@ -36,7 +36,8 @@ public final class SchedulerMessages implements AutoCloseable {
   }
 
   /**
-   * What the pod says of nodes; empty without a pod, and where the API server does not answer.
+   * Returns the pod's constraints on nodes; empty without a pod, or if the API server does not
+   * answer.
    *
    * @param key {@code namespace/name}
    */

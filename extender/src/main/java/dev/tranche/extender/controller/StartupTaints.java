@@ -22,11 +22,12 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Lifts the startup taint of nodes whose plugin serves: it has registered with the kubelet, the
- * kubelet offers what it registered, and its reports come in. Until then an autoscaler counts the
- * node as one that is still coming, and no pod can be sent to it. Every extender that may decide
- * does so; the patch names the taint that it takes away, so that of two equal ones the second is
- * refused. Confined to the Ledger's loop.
+ * Removes the startup taint of nodes whose plugin serves: it has registered with the kubelet, the
+ * kubelet offers what it registered, and its reports arrive. Until then an autoscaler counts the
+ * node as still starting, and no pod can be scheduled to it.
+ *
+ * <p>Each extender that may decide does so. The patch tests for the taint that it removes, so that
+ * the second of two equal ones is refused. Confined to the Ledger's loop.
  */
 public final class StartupTaints {
   private static final Logger LOG = LoggerFactory.getLogger(StartupTaints.class);
@@ -40,7 +41,7 @@ public final class StartupTaints {
   private final Counter lifted;
   private final Counter failed;
 
-  /** What a node's healthy GPUs are advertised under, by its last report. */
+  /** The resources that a node's healthy GPUs are advertised as, by its last report. */
   private record Serving(Set<String> resources, long atMs) {}
 
   /**
@@ -73,7 +74,7 @@ public final class StartupTaints {
   /** A Node as last watched. */
   public void seen(String node, Optional<TaintedNode> read) {
     read.ifPresentOrElse(now -> tainted.put(node, now), () -> gone(node));
-    settle(node);
+    removeIfServing(node);
   }
 
   /** The node is gone, or its startup taint. */
@@ -82,31 +83,34 @@ public final class StartupTaints {
     serving.remove(node);
   }
 
-  /** A node's report; most are of nodes without the taint. */
+  /** Handles a node's report; most nodes don't have the taint. */
   public void reported(String node, NodeReport report) {
     if (!tainted.containsKey(node)) {
       return;
     }
-    Set<String> resources = serves(report);
+    Set<String> resources = servedResources(report);
     if (resources.isEmpty()) {
       serving.remove(node);
     } else {
       serving.put(node, new Serving(resources, clockMs.getAsLong()));
-      settle(node);
+      removeIfServing(node);
     }
   }
 
-  /** The same GPUs as before. */
+  /** Handles a brief report: the GPUs are the same as before. */
   public void reportedAgain(String node) {
-    Serving told = serving.get(node);
-    if (told != null) {
-      serving.put(node, new Serving(told.resources(), clockMs.getAsLong()));
-      settle(node);
+    Serving known = serving.get(node);
+    if (known != null) {
+      serving.put(node, new Serving(known.resources(), clockMs.getAsLong()));
+      removeIfServing(node);
     }
   }
 
-  /** Without a healthy GPU nothing can be placed there, so the node is not what was asked for. */
-  private static Set<String> serves(NodeReport report) {
+  /**
+   * Returns the resources that the plugin serves. A node without a healthy GPU serves none, since
+   * no pod can be placed there.
+   */
+  private static Set<String> servedResources(NodeReport report) {
     if (!report.getRegistered() || report.getDraining()) {
       return Set.of();
     }
@@ -117,16 +121,20 @@ public final class StartupTaints {
         .collect(Collectors.toUnmodifiableSet());
   }
 
-  /** What failed is tried again at the next report, which comes within seconds. */
-  private void settle(String node) {
+  /**
+   * Removes the taint if the plugin serves. A failure is retried at the next report, within
+   * seconds.
+   */
+  private void removeIfServing(String node) {
     TaintedNode now = tainted.get(node);
-    Serving told = serving.get(node);
-    if (now == null || told == null || underWay.contains(node) || !deciding.getAsBoolean()) {
+    Serving known = serving.get(node);
+    if (now == null || known == null || underWay.contains(node) || !deciding.getAsBoolean()) {
       return;
     }
-    boolean fresh = clockMs.getAsLong() - told.atMs() <= NodeLabels.FRESH_MS;
-    // The kubelet's offer lags some seconds behind the registration: without it pods still wait.
-    if (fresh && now.offered().containsAll(told.resources())) {
+    boolean fresh = clockMs.getAsLong() - known.atMs() <= NodeLabels.FRESH_MS;
+    // The kubelet's allocatable lags some seconds behind the registration; until then, pods still
+    // wait.
+    if (fresh && now.offered().containsAll(known.resources())) {
       lift(node, now);
     }
   }
@@ -151,9 +159,9 @@ public final class StartupTaints {
   }
 
   /**
-   * Takes away the taints of our keys, the last one first, so that the places of the others hold.
-   * Each is tested: an API server whose list is another one by now refuses the whole patch, and
-   * what others have changed meanwhile is never written back.
+   * Builds a patch that removes our taints, the last one first, so that the indices of the others
+   * stay valid. Each removal is preceded by a test. If the list has changed, the API server refuses
+   * the whole patch, and no change by others is overwritten.
    */
   private static String patch(List<String> keys) {
     var operations = new JsonArray();

@@ -15,29 +15,30 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Our serving certificate, which the webhook makes and renews. Read through the API and not from a
- * mount, so that neither the first one nor a renewed one waits for the kubelet.
+ * Watches our serving certificate, which the webhook creates and renews. It is read through the API
+ * and not from a mount, so that neither the first nor a renewed one waits for the kubelet.
  */
 public final class TlsSecret implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(TlsSecret.class);
   private final SharedIndexInformer<Secret> informer;
   private volatile boolean closed;
   private final String name;
-  private final Consumer<Material> use;
+  private final Consumer<Material> onMaterial;
 
   /**
-   * What the Secret holds.
+   * The content of the Secret.
    *
-   * @param authorities whose certificates are believed; absent where the Secret names none
+   * @param authorities the certificate authorities to trust; empty if the Secret has none
    */
-  public record Material(PemKeyCertOptions served, Optional<PemTrustOptions> authorities) {}
+  public record Material(PemKeyCertOptions certificate, Optional<PemTrustOptions> authorities) {}
 
   /**
-   * @param use called with each certificate, on a thread of the client's
+   * @param onMaterial called with each certificate, on a thread of the client's
    */
-  public TlsSecret(KubernetesClient client, String namespace, String name, Consumer<Material> use) {
+  public TlsSecret(
+      KubernetesClient client, String namespace, String name, Consumer<Material> onMaterial) {
     this.name = namespace + "/" + name;
-    this.use = use;
+    this.onMaterial = onMaterial;
     this.informer =
         client
             .secrets()
@@ -45,19 +46,19 @@ public final class TlsSecret implements AutoCloseable {
             .withName(name)
             .runnableInformer(0)
             .addEventHandler(new Handler())
-            .exceptionHandler((started, failure) -> again(failure));
+            .exceptionHandler((started, failure) -> retryAlways(failure));
   }
 
   public void start() {
-    informer.start().whenComplete((started, failure) -> unread(failure));
+    informer.start().whenComplete((started, failure) -> logFailure(failure));
   }
 
-  private boolean again(Throwable failure) {
+  private boolean retryAlways(Throwable failure) {
     LOG.warn("cannot read Secret {}, will retry: {}", name, failure.toString());
     return true;
   }
 
-  private void unread(@org.jspecify.annotations.Nullable Throwable failure) {
+  private void logFailure(@org.jspecify.annotations.Nullable Throwable failure) {
     if (failure != null && !closed) {
       LOG.error("cannot watch Secret {}; no node can report", name, failure);
     }
@@ -75,7 +76,7 @@ public final class TlsSecret implements AutoCloseable {
       LOG.warn("Secret {} lacks tls.crt or tls.key; the webhook writes both", name);
       return;
     }
-    use.accept(
+    onMaterial.accept(
         new Material(
             new PemKeyCertOptions().addCertValue(decoded(certificate)).addKeyValue(decoded(key)),
             Optional.ofNullable(data.get("ca.crt"))

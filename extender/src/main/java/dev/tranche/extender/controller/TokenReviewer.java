@@ -19,8 +19,8 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Asks the API server whose token it is. Only the node plugin's ServiceAccount is let in, and its
- * node is the one that the kubelet requested the token for.
+ * Authenticates tokens by the API server's TokenReview. Only the node plugin's ServiceAccount is
+ * accepted, and its node is the one for which the kubelet requested the token.
  */
 public final class TokenReviewer implements TokenCheck {
   private static final String NODE = "authentication.kubernetes.io/node-name";
@@ -31,19 +31,23 @@ public final class TokenReviewer implements TokenCheck {
   private final String user;
   private final Workers workers;
 
-  /** By the token's digest, so that no token lies in memory. Short: a token may be revoked. */
+  /**
+   * Accepted tokens, by digest, so that no token is kept in memory. They expire soon, since a token
+   * may be revoked.
+   */
   private final Cache<String, Identity> accepted =
       Caffeine.newBuilder().maximumSize(10_000).expireAfterWrite(Duration.ofMinutes(1)).build();
 
   /**
-   * Shorter still: a plugin whose ServiceAccount was just made retries soon. One that is refused
-   * for good must not set the rate of reviews.
+   * Refused tokens, by digest. They expire even sooner: a plugin whose ServiceAccount was just
+   * created retries soon. They are cached so that a caller that is always refused can't set the
+   * rate of reviews.
    */
   private final Cache<String, Identity> refused =
       Caffeine.newBuilder().maximumSize(10_000).expireAfterWrite(Duration.ofSeconds(10)).build();
 
   /**
-   * @param namespace of the ServiceAccount that is let in
+   * @param namespace of the ServiceAccount that is accepted
    */
   public TokenReviewer(
       KubernetesClient client, String namespace, String serviceAccount, ExtenderMetrics metrics) {
@@ -113,7 +117,7 @@ public final class TokenReviewer implements TokenCheck {
         : new Identity.OfNode(node);
   }
 
-  /** Before Kubernetes 1.32 a token says only its pod. */
+  /** Returns the pod's node. Before Kubernetes 1.32, a token names only its pod. */
   private @Nullable String nodeOfPod(@Nullable String pod) {
     if (pod == null) {
       return null;

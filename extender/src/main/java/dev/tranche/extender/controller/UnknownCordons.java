@@ -20,29 +20,29 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Tells of nodes whose annotation cordons a GPU that they do not have: a mistyped uuid leaves the
- * GPU in use, and nothing else shows it. Confined to the event loop.
+ * Writes events for nodes whose annotation cordons a GPU that they do not have. A mistyped uuid
+ * leaves the GPU in use, and nothing else shows it. Confined to the event loop.
  */
 public final class UnknownCordons {
   static final String REASON = "UnknownGpuCordoned";
 
-  /** Of one look. */
-  static final int TOLD_MAX = 10;
+  /** The most events per check. */
+  static final int EVENTS_PER_CHECK_MAX = 10;
 
-  /** Of one node. */
-  private static final int NAMED_MAX = 5;
+  /** The most uuids that one event lists. */
+  private static final int UUIDS_PER_EVENT_MAX = 5;
 
   private static final Logger LOG = LoggerFactory.getLogger(UnknownCordons.class);
 
   private final Function<Event, Future<?>> writer;
   private final BooleanSupplier deciding;
 
-  /** By node, as of the last look. */
-  private Map<String, Seen> seen = new HashMap<>();
+  /** By node, as of the last check. */
+  private Map<String, LastCheck> lastChecks = new HashMap<>();
 
-  private record Seen(Set<String> unknown, boolean told) {}
+  private record LastCheck(Set<String> unknown, boolean reported) {}
 
-  private static final Seen UNSEEN = new Seen(Set.of(), false);
+  private static final LastCheck UNCHECKED = new LastCheck(Set.of(), false);
 
   /**
    * A node that reports.
@@ -61,15 +61,15 @@ public final class UnknownCordons {
   }
 
   /**
-   * Looks at the nodes with that annotation. What is unknown twice in a row is told: a GPU may have
-   * been cordoned a moment before its node reports it.
+   * Checks the nodes with that annotation. An event is written for what is unknown twice in a row,
+   * since a GPU may be cordoned a moment before its node reports it.
    */
-  public void look(Collection<Cordons> nodes) {
+  public void check(Collection<Cordons> nodes) {
     if (!deciding.getAsBoolean()) {
-      seen = new HashMap<>();
+      lastChecks = new HashMap<>();
       return;
     }
-    var now = new HashMap<String, Seen>();
+    var now = new HashMap<String, LastCheck>();
     var due = new ArrayList<Runnable>();
     for (Cordons node : nodes) {
       SortedSet<String> unknown = new TreeSet<>(node.cordoned());
@@ -77,20 +77,20 @@ public final class UnknownCordons {
       if (unknown.isEmpty()) {
         continue;
       }
-      Seen before = seen.getOrDefault(node.node(), UNSEEN);
+      LastCheck before = lastChecks.getOrDefault(node.node(), UNCHECKED);
       boolean same = before.unknown().equals(unknown);
-      boolean told = same && before.told();
-      if (same && !told && due.size() < TOLD_MAX) {
-        due.add(() -> tell(node, unknown));
-        told = true;
+      boolean reported = same && before.reported();
+      if (same && !reported && due.size() < EVENTS_PER_CHECK_MAX) {
+        due.add(() -> writeEvent(node, unknown));
+        reported = true;
       }
-      now.put(node.node(), new Seen(unknown, told));
+      now.put(node.node(), new LastCheck(unknown, reported));
     }
-    seen = now;
+    lastChecks = now;
     due.forEach(Runnable::run);
   }
 
-  private void tell(Cordons node, SortedSet<String> unknown) {
+  private void writeEvent(Cordons node, SortedSet<String> unknown) {
     String message = message(node, unknown);
     LOG.warn("node {}: {}", node.node(), message);
     writer
@@ -98,15 +98,17 @@ public final class UnknownCordons {
         .onFailure(e -> unwritten(node.node(), unknown, e));
   }
 
-  /** Tried again at the next look; the API server refuses one that is there already. */
+  /**
+   * Retries at the next check, unless the API server refused the event because it exists already.
+   */
   private void unwritten(String node, Set<String> unknown, Throwable failure) {
     if (failure instanceof KubernetesClientException e
         && e.getCode() == HttpURLConnection.HTTP_CONFLICT) {
       return;
     }
     LOG.info("cannot write an event for node {}, will retry: {}", node, failure.toString());
-    seen.computeIfPresent(
-        node, (same, now) -> now.unknown().equals(unknown) ? new Seen(unknown, false) : now);
+    lastChecks.computeIfPresent(
+        node, (same, now) -> now.unknown().equals(unknown) ? new LastCheck(unknown, false) : now);
   }
 
   private static String message(Cordons node, SortedSet<String> unknown) {
@@ -118,13 +120,14 @@ public final class UnknownCordons {
     if (uuids.isEmpty()) {
       return "none";
     }
-    List<String> named = uuids.stream().limit(NAMED_MAX).map(Printable::value).toList();
+    List<String> named = uuids.stream().limit(UUIDS_PER_EVENT_MAX).map(Printable::value).toList();
     int more = uuids.size() - named.size();
     return String.join(", ", named) + (more > 0 ? " and %d more".formatted(more) : "");
   }
 
   /**
-   * Named by what it says: another replica, or this one after a restart, writes it no second time.
+   * Builds an event named by its content, so that neither another replica nor this one after a
+   * restart writes it again.
    */
   private static Event event(String node, String unknown, String message) {
     return Events.warning(Events.node(node), Events.uuid(node + "/" + unknown), REASON, message);

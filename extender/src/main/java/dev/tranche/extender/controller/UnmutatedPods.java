@@ -13,8 +13,9 @@ import java.util.stream.Stream;
 
 /**
  * Writes events for pods that ask for a share but were not mutated, because they were created
- * before the webhook or past it. Nothing else reports them, and they run as if they had asked for
- * nothing. Pods come from the informer's thread, the clock from the Ledger's loop.
+ * before the webhook or bypassed it. Nothing else reports them, and they run as if they had
+ * requested nothing. Pods are passed in on the informer's thread; {@link #tick} runs on the
+ * Ledger's loop.
  */
 public final class UnmutatedPods {
   static final String REASON = "GpuShareMissing";
@@ -24,7 +25,8 @@ public final class UnmutatedPods {
   private final PodEventQueue events;
 
   /**
-   * @param schedulerName that the webhook sends pods to, beside the cluster's default one
+   * @param schedulerName the scheduler that the webhook sets for pods, besides the cluster's
+   *     default one
    * @param deciding whether this extender may decide at all, as a leader does
    */
   public UnmutatedPods(
@@ -48,16 +50,13 @@ public final class UnmutatedPods {
         events::pods);
   }
 
-  /**
-   * Whether a pod asks for a share that it does not have; pods of other schedulers are left alone,
-   * whatever they say.
-   */
-  private boolean lacks(WatchedPod pod) {
+  /** Whether a pod asks for a share that it does not have. Pods of other schedulers are ignored. */
+  private boolean isUnmutated(WatchedPod pod) {
     return pod.unmetShare().isPresent() && schedulers.contains(pod.scheduler());
   }
 
   public void seen(WatchedPod pod) {
-    if (lacks(pod)) {
+    if (isUnmutated(pod)) {
       events.add(pod.key(), pod.uid(), message(pod.unmetShare().orElseThrow()));
     } else {
       gone(pod.uid());

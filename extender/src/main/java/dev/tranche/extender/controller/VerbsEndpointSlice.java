@@ -28,33 +28,33 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Leads the verbs' Service to the leader alone. That Service has no selector, so that every replica
- * can be ready, and all that stands behind it is this EndpointSlice of its name. The leader writes
- * it, and looks every few seconds whether it is still so; a former leader takes out its own address
- * and never another's.
+ * Routes the verbs' Service to the leader alone. The Service has no selector, so that every replica
+ * can be ready; its only endpoint is in this EndpointSlice of the same name. The leader writes the
+ * slice and checks it every few seconds. A former leader removes its own address and never
+ * another's.
  */
 public final class VerbsEndpointSlice implements AutoCloseable {
   private static final String SERVICE = "kubernetes.io/service-name";
   private static final String MANAGED_BY = "endpointslice.kubernetes.io/managed-by";
   private static final String MANAGER = "tranche-extender";
 
-  /** As the Service's port is named. */
+  /** The name of the Service's port. */
   private static final String PORT = "verbs";
 
-  private static final long LOOK_MS = 2_000;
+  private static final long CHECK_MS = 2_000;
   private static final int CALL_MS = 2_000;
 
-  /** A look under way and the withdrawal, two calls each. */
+  /** Time for a check under way and the withdrawal, of two calls each. */
   private static final long CLOSE_MS = 4L * CALL_MS;
 
   private static final Logger LOG = LoggerFactory.getLogger(VerbsEndpointSlice.class);
 
   /**
-   * Who is to be reached.
+   * Where the Service should route to.
    *
    * @param pod its name
    * @param ip of the pod, a literal
-   * @param port number of the open port; below 1 while none is
+   * @param port number of the open port; below 1 while none is open
    */
   public record Address(String pod, String ip, IntSupplier port) {
     private String type() {
@@ -71,7 +71,7 @@ public final class VerbsEndpointSlice implements AutoCloseable {
   private volatile boolean leading;
   private volatile Optional<String> missing = Optional.empty();
 
-  /** Ours may be in it; read and written by the one thread. */
+  /** Whether the slice may contain our address; confined to the one thread. */
   private boolean written;
 
   /**
@@ -79,23 +79,26 @@ public final class VerbsEndpointSlice implements AutoCloseable {
    * @param name of the Service, and of the slice
    */
   public VerbsEndpointSlice(KubernetesClient client, String namespace, String name, Address own) {
-    this.client = ApiClient.once(client, CALL_MS);
+    this.client = ApiClient.withoutRetries(client, CALL_MS);
     this.namespace = namespace;
     this.name = name;
     this.own = own;
   }
 
   public void start() {
-    var _ = thread.scheduleWithFixedDelay(this::look, 0, LOOK_MS, TimeUnit.MILLISECONDS);
+    var _ = thread.scheduleWithFixedDelay(this::check, 0, CHECK_MS, TimeUnit.MILLISECONDS);
   }
 
-  /** From now on the Service leads here. */
+  /** Routes the Service to this replica from now on. */
   public void lead() {
     leading = true;
-    inTurn(this::look);
+    inTurn(this::check);
   }
 
-  /** The Service leads here no more: who asks gets an error at once, until another leads. */
+  /**
+   * Stops routing the Service to this replica. Callers get an error at once, until another replica
+   * leads.
+   */
   public void retire() {
     leading = false;
     inTurn(this::withdraw);
@@ -109,40 +112,40 @@ public final class VerbsEndpointSlice implements AutoCloseable {
     }
   }
 
-  /** A sentence while the leader cannot be reached by the Service. */
+  /** Returns a sentence while the leader can't be reached through the Service. */
   public Optional<String> missing() {
     return missing;
   }
 
-  private void look() {
+  private void check() {
     Optional<String> before = missing;
-    missing = leading ? kept() : Optional.empty();
+    missing = leading ? tryReconcile() : Optional.empty();
     if (missing.isPresent() && !missing.equals(before)) {
       LOG.error("kube-scheduler cannot ask: {}", missing.get());
     }
   }
 
-  private Optional<String> kept() {
+  private Optional<String> tryReconcile() {
     int port = own.port().getAsInt();
     if (port < 1) {
       // Readiness says why it is not open yet.
       return Optional.empty();
     }
     try {
-      return keep(port);
+      return reconcile(port);
     } catch (Throwable e) {
-      // Whatever it is: what got out would end the looking for good.
-      return e instanceof KubernetesClientException said
-              && said.getCode() == HttpURLConnection.HTTP_CONFLICT
+      // Catches everything: an exception would end the periodic check.
+      return e instanceof KubernetesClientException refusal
+              && refusal.getCode() == HttpURLConnection.HTTP_CONFLICT
           ? missing
           : Optional.of(
               "EndpointSlice %s/%s is not written: %s".formatted(namespace, name, e.getMessage()));
     }
   }
 
-  private Optional<String> keep(int port) {
+  private Optional<String> reconcile(int port) {
     EndpointSlice found = slices().withName(name).get();
-    if (found != null && leadsHere(found, port)) {
+    if (found != null && routesHere(found, port)) {
       return Optional.empty();
     }
     Service service = client.services().inNamespace(namespace).withName(name).get();
@@ -159,7 +162,7 @@ public final class VerbsEndpointSlice implements AutoCloseable {
     return Optional.empty();
   }
 
-  private boolean leadsHere(EndpointSlice slice, int port) {
+  private boolean routesHere(EndpointSlice slice, int port) {
     List<EndpointPort> ports = Objects.requireNonNullElse(slice.getPorts(), List.of());
     List<Endpoint> endpoints = endpoints(slice);
     return endpoints.size() == 1
@@ -172,7 +175,7 @@ public final class VerbsEndpointSlice implements AutoCloseable {
         && name.equals(slice.getMetadata().getLabels().get(SERVICE));
   }
 
-  /** The API server says null for none. */
+  /** Returns the endpoints; the API server sends null for none. */
   private static List<Endpoint> endpoints(EndpointSlice slice) {
     return Objects.requireNonNullElse(slice.getEndpoints(), List.of());
   }
@@ -181,7 +184,7 @@ public final class VerbsEndpointSlice implements AutoCloseable {
     return endpoint.getAddresses().equals(List.of(own.ip()));
   }
 
-  /** The Service owns it, so that it goes with it. */
+  /** Builds the slice. The Service owns it, so that it is deleted with the Service. */
   private EndpointSlice wanted(Service service, int port) {
     var owner =
         new OwnerReferenceBuilder()
@@ -217,7 +220,10 @@ public final class VerbsEndpointSlice implements AutoCloseable {
         .build();
   }
 
-  /** Over what was read and nothing newer: else two that change over would undo each other. */
+  /**
+   * Writes only over the version that was read. Otherwise two replicas could undo each other's
+   * writes when the leader changes.
+   */
   private void write(@Nullable EndpointSlice found, EndpointSlice wanted) {
     if (found == null) {
       slices().resource(wanted).create();

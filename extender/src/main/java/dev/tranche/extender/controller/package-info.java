@@ -1,4 +1,4 @@
-/** What the extender writes to the API server. */
+/** Writers to the API server, and readers of single objects. */
 @NullMarked
 package dev.tranche.extender.controller;
 

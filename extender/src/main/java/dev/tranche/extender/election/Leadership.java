@@ -19,16 +19,19 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Which extender decides where several stand behind a Service: the holder of a Lease. The others
- * hear everything, so that each of them can be the next. {@link LeaseElection} has the rules.
+ * Elects which extender decides if several are behind a Service: the holder of a Lease. The others
+ * receive all reports and watches, so that each of them can be the next leader. {@link
+ * LeaseElection} has the rules.
  */
 public final class Leadership implements AutoCloseable {
   private static final Duration RETRY = Duration.ofSeconds(2);
 
-  /** Two of them renew the Lease, and are tried again before that is too late. */
+  /**
+   * The timeout of one call. A renewal takes two calls, and can be retried before it is too late.
+   */
   private static final int CALL_MS = (int) LeaseElection.VALID.dividedBy(4).toMillis();
 
-  /** For the call under way to end. */
+  /** How long to wait for a call under way to end. */
   private static final Duration END = Duration.ofSeconds(3);
 
   private static final String NOBODY = "nobody yet";
@@ -50,8 +53,8 @@ public final class Leadership implements AutoCloseable {
 
   /**
    * @param client stays the caller's to close
-   * @param onWon called when we begin to lead; it does not block
-   * @param onLost called when we have ended to; it does not block
+   * @param onWon called when we begin to lead; must not block
+   * @param onLost called when we have stopped leading; must not block
    */
   public Leadership(
       KubernetesClient client,
@@ -71,7 +74,7 @@ public final class Leadership implements AutoCloseable {
       Runnable onWon,
       Runnable onLost,
       Supplier<Moment> clock) {
-    this.client = ApiClient.once(client, CALL_MS);
+    this.client = ApiClient.withoutRetries(client, CALL_MS);
     this.namespace = namespace;
     this.name = lease;
     this.identity = identity;
@@ -86,12 +89,12 @@ public final class Leadership implements AutoCloseable {
     thread.start();
   }
 
-  /** A sentence while another leads, or may; on any thread. */
+  /** Returns a sentence while another replica leads or may lead; may be called on any thread. */
   public Optional<String> missing() {
     if (!leading) {
       return Optional.of("Lease %s/%s is held by %s, not by us".formatted(namespace, name, leader));
     }
-    // Our thread knows nothing while a call hangs or we are frozen.
+    // The election's thread can't tell while a call hangs or the process is suspended.
     return election.valid(clock.get())
         ? Optional.empty()
         : Optional.of(
@@ -100,14 +103,14 @@ public final class Leadership implements AutoCloseable {
   }
 
   /**
-   * Counts how often we began to lead; on any thread. What was decided in an earlier term is not
-   * carried out in a later one: another may have led in between.
+   * Returns how often we have begun to lead; may be called on any thread. A decision of an earlier
+   * term is not carried out in a later one, since another may have led in between.
    */
   public long term() {
     return term;
   }
 
-  /** A sentence until some extender has led, be it another. */
+  /** Returns a sentence until some extender, this one or another, has led. */
   public Optional<String> leaderless() {
     return leader.equals(NOBODY)
         ? Optional.of("Lease " + namespace + "/" + name + " is held by " + NOBODY)
@@ -117,23 +120,23 @@ public final class Leadership implements AutoCloseable {
   private void elect() {
     while (!stopping) {
       try {
-        turn();
+        electOnce();
       } catch (Throwable failed) {
-        // Errors too: without this thread nobody of us would lead again.
+        // Errors too: without this thread this replica would never lead again.
         unreachable(failed);
       }
       pause();
     }
   }
 
-  private void turn() {
+  private void electOnce() {
     Moment began = clock.get();
     @Nullable Lease found = lease().get();
     @Nullable LeaseSpec spec = found == null ? null : found.getSpec();
-    Optional<Write> next = election.next(spec, began);
+    Optional<Write> next = election.nextWrite(spec, began);
     if (next.isEmpty()) {
       leader = holder(spec);
-      end();
+      stopLeading();
     } else if (!stopping) {
       write(found, next.get().spec());
       election.written(next.get(), began);
@@ -142,7 +145,9 @@ public final class Leadership implements AutoCloseable {
     }
   }
 
-  /** Over what was read and nothing newer: of two that write at once one is refused. */
+  /**
+   * Writes only over the version that was read, so that one of two concurrent writes is refused.
+   */
   private void write(@Nullable Lease found, LeaseSpec spec) {
     if (found == null) {
       var created =
@@ -169,14 +174,17 @@ public final class Leadership implements AutoCloseable {
     return client.leases().inNamespace(namespace).withName(name);
   }
 
-  /** It need not be lost yet, so that it is tried again; once it is, we say so. */
+  /**
+   * Handles a failed call. It will be retried, since the Lease may not be lost yet; once it is, we
+   * stop leading.
+   */
   private void unreachable(Throwable failed) {
     if (stopping) {
       return;
     }
     LOG.info("cannot update Lease {}/{}, will retry: {}", namespace, name, failed.toString());
     if (leading && !election.valid(clock.get())) {
-      end();
+      stopLeading();
     }
   }
 
@@ -195,7 +203,7 @@ public final class Leadership implements AutoCloseable {
     onWon.run();
   }
 
-  private void end() {
+  private void stopLeading() {
     election.lost();
     boolean led;
     synchronized (this) {
@@ -208,7 +216,7 @@ public final class Leadership implements AutoCloseable {
     }
   }
 
-  /** Never all replicas at once. */
+  /** Sleeps with jitter, so that the replicas don't all retry at once. */
   private void pause() {
     try {
       Thread.sleep(RETRY.plusMillis(ThreadLocalRandom.current().nextLong(RETRY.toMillis() / 4)));
@@ -217,12 +225,12 @@ public final class Leadership implements AutoCloseable {
     }
   }
 
-  /** We lead no more and stand no more; the Lease stays ours, so that nobody else leads yet. */
+  /** Stops leading and leaves the election. The Lease stays ours, so that nobody else leads yet. */
   public void stop() {
     synchronized (this) {
       stopping = true;
     }
-    end();
+    stopLeading();
     if (!thread.isAlive()) {
       return;
     }
@@ -234,7 +242,10 @@ public final class Leadership implements AutoCloseable {
     }
   }
 
-  /** After {@link #stop}: another may lead at once, so nothing of ours may be under way. */
+  /**
+   * Releases the Lease, after {@link #stop}. Another replica may lead at once, so none of our
+   * writes may be under way.
+   */
   public void release() {
     if (thread.getState() == Thread.State.NEW) {
       return;

@@ -11,31 +11,32 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The rules of leader election on a Lease, without I/O; of one thread but for {@link #valid}. As in
- * client-go, times that another machine wrote are compared for change only, never with our clock. A
- * Lease is taken over once our monotonic clock has seen it unchanged for its duration.
+ * The rules of leader election on a Lease, without I/O. Confined to one thread, except {@link
+ * #valid}. As in client-go, times that another machine wrote are only compared for change, never
+ * with our clock. A Lease is taken over once our monotonic clock has seen it unchanged for its
+ * duration.
  */
 final class LeaseElection {
   static final Duration LEASE = Duration.ofSeconds(15);
 
   /**
-   * We lead for so long after a renewal was begun. What is sent at the last moment must have failed
-   * or arrived before another may lead.
+   * How long we lead after the start of a renewal. A request sent at the last moment must have
+   * failed or arrived before another may lead.
    */
   static final Duration VALID = Duration.ofSeconds(10);
 
   /**
    * A reading of both clocks.
    *
-   * @param monotonicNs nobody sets it, but it may stand still while the machine is suspended
-   * @param wallMs goes on meanwhile, but somebody may set it
+   * @param monotonicNs nobody can set it, but it may stop while the machine is suspended
+   * @param wallMs advances meanwhile, but somebody may set it
    */
   record Moment(long monotonicNs, long wallMs) {
     static Moment now() {
       return new Moment(System.nanoTime(), System.currentTimeMillis());
     }
 
-    /** By whichever clock says more. */
+    /** Returns the elapsed time, by the clock that has advanced more. */
     Duration since(Moment earlier) {
       Duration monotonic = Duration.ofNanos(monotonicNs - earlier.monotonicNs);
       Duration wall = Duration.ofMillis(wallMs - earlier.wallMs);
@@ -46,7 +47,7 @@ final class LeaseElection {
   /**
    * What to write.
    *
-   * @param renewal we held it before, and nobody else since
+   * @param renewal we held the Lease before, and nobody else has since
    */
   record Write(LeaseSpec spec, boolean renewal) {}
 
@@ -61,13 +62,13 @@ final class LeaseElection {
   }
 
   /**
-   * What to write over a Lease that was read; empty while another holds it.
+   * Returns what to write over a Lease that was read; empty while another holds it.
    *
    * @param found null: there is none
-   * @param now before it was read
+   * @param now a reading from before the Lease was read
    */
-  Optional<Write> next(@Nullable LeaseSpec found, Moment now) {
-    // A first look at a Lease says nothing of its age.
+  Optional<Write> nextWrite(@Nullable LeaseSpec found, Moment now) {
+    // The first read of a Lease doesn't tell its age.
     if (!Objects.equals(found, observed)) {
       observed = found;
       observedNs = now.monotonicNs();
@@ -85,8 +86,8 @@ final class LeaseElection {
   }
 
   private boolean expired(LeaseSpec found, Moment now) {
-    int says = Objects.requireNonNullElse(found.getLeaseDurationSeconds(), 0);
-    long seconds = Math.max(LEASE.toSeconds(), says);
+    int declaredSeconds = Objects.requireNonNullElse(found.getLeaseDurationSeconds(), 0);
+    long seconds = Math.max(LEASE.toSeconds(), declaredSeconds);
     return now.monotonicNs() - observedNs >= Duration.ofSeconds(seconds).toNanos();
   }
 
@@ -101,7 +102,7 @@ final class LeaseElection {
         .build();
   }
 
-  /** The API server has accepted a write that was begun then. */
+  /** Records that the API server has accepted a write, and when that write was begun. */
   void written(Write write, Moment began) {
     own = write.spec();
     renewed = began;
@@ -113,13 +114,13 @@ final class LeaseElection {
     renewed = null;
   }
 
-  /** Whether we may still take ourselves for the leader; on any thread. */
+  /** Whether we may still consider ourselves the leader; may be called on any thread. */
   boolean valid(Moment now) {
     Moment last = renewed;
     return last != null && now.since(last).compareTo(VALID) < 0;
   }
 
-  /** Free for anybody at once, as client-go releases it. */
+  /** Returns the Lease as client-go releases it: anybody may acquire it at once. */
   static LeaseSpec released(LeaseSpec held) {
     return new LeaseSpecBuilder(held).withHolderIdentity("").withLeaseDurationSeconds(1).build();
   }

@@ -14,12 +14,14 @@ import java.util.Optional;
 import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
-/** What was decided of late, and on what grounds, for whoever asks why. */
+/** Recent decisions and their reasons, for later questions about them. */
 public final class Explanations {
-  /** So many of the nodes that lost are kept per pod. */
+  /** Fitting nodes that are kept per pod. */
   public static final int NODES_MAX = 8;
 
-  /** Once a pod is bound, so many: the question is then mostly about the node that it is on. */
+  /**
+   * Fitting nodes that are kept once a pod is bound: questions are then mostly about its own node.
+   */
   static final int NODES_OF_BOUND_MAX = 3;
 
   private static final int PODS_MAX = 2_000;
@@ -27,21 +29,21 @@ public final class Explanations {
       Caffeine.newBuilder()
           .maximumSize(PODS_MAX)
           .expireAfterWrite(Duration.ofHours(2))
-          // To tidy up is less than to wake another thread for it, three times for each pod.
+          // Cleaning up here costs less than waking another thread for it, three times per pod.
           .executor(Runnable::run)
           .build();
 
   private final BiConsumer<PodFacts, String> owners;
 
   /**
-   * @param owners tells a pod's owner why it waits
+   * @param owners reports to a pod's owner why the pod waits
    */
   public Explanations(BiConsumer<PodFacts, String> owners) {
     this.owners = owners;
   }
 
   /**
-   * @param score as it was told to kube-scheduler; null where prioritize was not asked
+   * @param score as sent to kube-scheduler; null if prioritize was not called
    */
   public record Scored(NodeFit evaluation, @Nullable Integer score) {}
 
@@ -49,7 +51,7 @@ public final class Explanations {
   public record Chosen(Instant at, NodeFit evaluation, Placement placement) {}
 
   /**
-   * @param fitting the best of those that fit; fewer once the pod is bound
+   * @param fitting some nodes that fit: after prioritize the best ones; fewer once the pod is bound
    * @param chosen null while the pod waits
    */
   public record Trace(
@@ -72,7 +74,7 @@ public final class Explanations {
         pod.key(), new Trace(pod, policy, Instant.now(), kept, fitting.size(), refusals, null));
   }
 
-  /** No node takes the pod for now. */
+  /** Reports that no node fits the pod now. */
   public void rejected(PodFacts pod, List<NodeFit> refused) {
     owners.accept(pod, FitErrorText.event(refused));
   }

@@ -8,21 +8,21 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 
-/** Refusals GPU by GPU, for people. */
+/** Describes refusals GPU by GPU, for people. */
 public final class FitErrorText {
-  /** The API server refuses a longer one. */
+  /** Characters of an event's message; the API server refuses more than 1,024. */
   private static final int EVENT_CHARS_MAX = 1_000;
 
   private static final int EVENT_NODES_MAX = 3;
 
   private FitErrorText() {}
 
-  /** {@code gpu 0: 1 of 10 replicas free, needs 3}. */
+  /** Returns a text such as {@code gpu 0: 1 of 10 replicas free, needs 3}. */
   public static String gpu(NodeFit evaluation, GpuView gpu) {
     String free =
         "gpu %d: %d of %d replicas free, needs %s"
             .formatted(gpu.index(), gpu.freeReplicas(), gpu.replicas(), needs(evaluation));
-    Optional<Reason> ineligible = Placer.ineligible(evaluation.ask(), gpu);
+    Optional<Reason> ineligible = Placer.ineligible(evaluation.request(), gpu);
     if (ineligible.isPresent()) {
       return free + "; " + why(ineligible.get(), evaluation, gpu);
     }
@@ -42,7 +42,7 @@ public final class FitErrorText {
       case NO_GPU -> "it serves " + gpu.resource();
       case OTHER_REPLICAS ->
           "the share was sized for GPUs of %d replicas; delete the pod and have it created again"
-              .formatted(evaluation.ask().demand().replicasPerGpu());
+              .formatted(evaluation.request().demand().replicasPerGpu());
       case NOT_ALLOWED -> gpu.model() + " " + gpu.uuid() + " is not in the pod's lists";
       case UNFIT -> unfit(gpu);
       default -> reason.sentence();
@@ -55,20 +55,22 @@ public final class FitErrorText {
   }
 
   /**
-   * What the most roomy of those GPUs of a node that may serve the pod could take, in replicas; the
-   * node's sum may be more.
+   * Returns the most replicas that one GPU of the node could give the pod. Only GPUs that may serve
+   * the pod count; the sum over the node may be more.
    */
-  public static int largestHole(NodeFit evaluation) {
+  public static int largestFreeOnOneGpu(NodeFit evaluation) {
     return evaluation.gpus().stream()
-        .filter(g -> g.freeClients() > 0 && Placer.ineligible(evaluation.ask(), g).isEmpty())
+        .filter(g -> g.freeClients() > 0 && Placer.ineligible(evaluation.request(), g).isEmpty())
         .mapToInt(g -> Math.min(g.freeReplicas(), g.replicasByMemory()))
         .max()
         .orElse(0);
   }
 
-  /** The pod's largest share; how many of them, if several. */
+  /**
+   * Returns the replicas that the pod needs: one number if it needs one GPU, else all its shares.
+   */
   private static String needs(NodeFit evaluation) {
-    var demand = evaluation.ask().demand();
+    var demand = evaluation.request().demand();
     if (demand.onOneGpu()) {
       return Integer.toString(demand.peakReplicas());
     }
@@ -81,13 +83,13 @@ public final class FitErrorText {
     String reason = evaluation.outcome().refusal().map(Reason::sentence).orElse("fits");
     var text = new StringBuilder("node ").append(evaluation.node()).append(": ").append(reason);
     if (!evaluation.gpus().isEmpty()) {
-      text.append("; largest hole ").append(largestHole(evaluation));
+      text.append("; largest hole ").append(largestFreeOnOneGpu(evaluation));
     }
     evaluation.gpus().forEach(gpu -> text.append("; ").append(gpu(evaluation, gpu)));
     return text.toString();
   }
 
-  /** One event's text: the nodes nearest to fitting first. */
+  /** Returns an event's text, with the nodes nearest to fitting first. */
   static String event(List<NodeFit> evaluations) {
     var nearest =
         Refusals.of(evaluations).nearest().stream()

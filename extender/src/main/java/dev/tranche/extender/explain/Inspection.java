@@ -16,10 +16,10 @@ import java.util.Optional;
 import java.util.stream.Collectors;
 
 /**
- * A picture of all that the extender knows, taken on its loop and read elsewhere.
+ * A snapshot of all that the extender knows, taken on its loop and read on other threads.
  *
- * @param waitingPods rejected ones that are woken when a GPU has room
- * @param pods that ask for GPUs, in no order
+ * @param waitingPods number of rejected pods, which are retried when a GPU becomes free
+ * @param pods pods that request GPUs, in no order
  */
 public record Inspection(
     List<Node> nodes,
@@ -29,7 +29,7 @@ public record Inspection(
     Instant at) {
   static final String CONFIRMED = "confirmed";
 
-  /** As they are called in metrics and pages. */
+  /** The names of the stages in metrics. */
   static final Map<Hold.Stage, String> STAGES =
       Arrays.stream(Hold.Stage.values())
           .collect(
@@ -41,7 +41,7 @@ public record Inspection(
   }
 
   /**
-   * @param at when it was looked at: one that stays the same is looked at once
+   * @param at when this snapshot of the node was taken; it is reused while the node stays the same
    */
   public record Node(
       String name,
@@ -51,15 +51,15 @@ public record Inspection(
       Instant at) {}
 
   /**
-   * @param smMean that of the last reading; its half-life is the node plugin's
-   * @param ageMs of the last reading when its node was looked at; -1 without one
-   * @param formerReplicas R that a pod's share was sized for, by uid, where it is not the GPU's R
-   *     of now
-   * @param reading the last one, for what single pods use
+   * @param smMean mean SM load of the last reading; the node plugin sets its half-life
+   * @param ageMs age of the last reading when the node was read; -1 without one
+   * @param formerReplicas R that a pod's share was sized for, by the pod's uid, if it is not the
+   *     GPU's current R
+   * @param reading the last reading, for the use of single pods
    */
   public record Gpu(
       GpuView view,
-      int strayReplicas,
+      int unattributedReplicas,
       double smMean,
       long memoryUsedBytes,
       long ageMs,
@@ -72,14 +72,14 @@ public record Inspection(
     }
   }
 
-  /** How old a GPU's last reading is by now; -1 without one. */
+  /** Returns the age of a GPU's last reading at {@code at}; -1 without one. */
   public long ageMs(Node node, Gpu gpu) {
     return gpu.ageMs() < 0
         ? -1
         : gpu.ageMs() + Math.max(0, Duration.between(node.at(), at).toMillis());
   }
 
-  /** As it is called in metrics and pages. */
+  /** Returns the name of the stage of a hold in metrics. */
   public static String stage(Hold hold) {
     return hold.confirmed() ? CONFIRMED : Objects.requireNonNull(STAGES.get(hold.stage()));
   }

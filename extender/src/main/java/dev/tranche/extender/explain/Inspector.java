@@ -21,21 +21,21 @@ import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Takes pictures of all that the extender knows. Calls of kube-scheduler wait meanwhile, so that a
- * node is looked at anew only when it has changed, and most nodes ahead. The same object for the
- * same node also spares readers to compare, and the collector to copy. Confined to the extender's
- * loop.
+ * Takes snapshots of all that the extender knows. kube-scheduler's calls wait meanwhile, so a node
+ * is read anew only when it has changed, and most nodes are read ahead. An unchanged node stays the
+ * same object, which saves readers comparisons and the garbage collector copies. Confined to the
+ * extender's loop.
  */
 public final class Inspector {
-  /** Less than half a millisecond, where all have changed. */
+  /** This many take less than half a millisecond, even if all have changed. */
   private static final int NODES_AHEAD_AT_ONCE = 32;
 
   private final Ledger ledger;
   private final LoadCache loads;
   private final NodeFitCache evaluations;
-  private Map<String, Looked> before = new HashMap<>();
+  private Map<String, CachedNode> cachedNodes = new HashMap<>();
 
-  /** Nodes that are still to be looked at ahead. */
+  /** Nodes that are still to be read ahead. */
   private Iterator<String> ahead = Collections.emptyIterator();
 
   public Inspector(Ledger ledger, LoadCache loads, NodeFitCache evaluations) {
@@ -45,45 +45,46 @@ public final class Inspector {
   }
 
   /**
-   * A node, and all that it was made from.
+   * A snapshot of a node, and all that it was made from.
    *
-   * @param seen the same for as long as nothing in it differs
+   * @param nodeGpus the same object for as long as nothing in it differs
    */
-  private record Looked(
+  private record CachedNode(
       Inspection.Node node,
       long ledgerVersion,
       long loadsVersion,
-      ClusterSnapshot.Seen seen,
+      ClusterSnapshot.NodeGpus nodeGpus,
       List<Hold> holds) {
-    /** Another hold is another version of the Ledger's page. */
+    /** Does not compare holds: a change of them changes the Ledger's version of the node. */
     @SuppressWarnings("ReferenceEquality")
-    boolean isOf(long ledgerVersionNow, long loadsVersionNow, ClusterSnapshot.Seen seenNow) {
+    boolean isCurrent(
+        long ledgerVersionNow, long loadsVersionNow, ClusterSnapshot.NodeGpus nodeGpusNow) {
       return ledgerVersion == ledgerVersionNow
           && loadsVersion == loadsVersionNow
-          && seen == seenNow;
+          && nodeGpus == nodeGpusNow;
     }
   }
 
   /**
-   * Looks at some nodes ahead, so that the picture finds little that has changed since.
+   * Reads some nodes ahead, so that {@link #inspect} finds few that have changed since.
    *
    * @return whether there are more
    */
-  public boolean lookAhead(long nowMs, Instant at) {
+  public boolean readAhead(long nowMs, Instant at) {
     if (!ahead.hasNext()) {
       ahead = List.copyOf(ledger.nodes()).iterator();
     }
     for (int i = 0; i < NODES_AHEAD_AT_ONCE && ahead.hasNext(); i++) {
       String name = ahead.next();
-      before.put(name, look(name, at, nowMs));
+      cachedNodes.put(name, refresh(name, at, nowMs));
     }
     return ahead.hasNext();
   }
 
   /**
-   * Of one moment.
+   * Takes a snapshot of one moment.
    *
-   * @param waitingPods rejected ones that are woken when a GPU has room
+   * @param waitingPods number of rejected pods, which are retried when a GPU becomes free
    * @param at the time of day, of the same moment as {@code nowMs}
    */
   public Inspection inspect(int waitingPods, long nowMs, Instant at) {
@@ -91,38 +92,39 @@ public final class Inspector {
     var stages = new TreeMap<String, Integer>();
     Inspection.STAGES.values().forEach(stage -> stages.put(stage, 0));
     stages.put(Inspection.CONFIRMED, 0);
-    var now = HashMap.<String, Looked>newHashMap(before.size());
+    var refreshed = HashMap.<String, CachedNode>newHashMap(cachedNodes.size());
     for (String name : ledger.nodes().stream().sorted().toList()) {
-      Looked looked = look(name, at, nowMs);
-      now.put(name, looked);
-      looked.holds().forEach(hold -> stages.merge(Inspection.stage(hold), 1, Integer::sum));
-      Inspection.Node node = looked.node();
+      CachedNode cached = refresh(name, at, nowMs);
+      refreshed.put(name, cached);
+      cached.holds().forEach(hold -> stages.merge(Inspection.stage(hold), 1, Integer::sum));
+      Inspection.Node node = cached.node();
       if (!node.gpus().isEmpty() || !node.unplaced().isEmpty()) {
         nodes.add(node);
       }
     }
-    before = now;
+    cachedNodes = refreshed;
     return new Inspection(nodes, stages, waitingPods, List.copyOf(ledger.pods()), at);
   }
 
-  private Looked look(String name, Instant at, long nowMs) {
-    ClusterSnapshot.Seen seen = evaluations.seen(name, nowMs);
+  private CachedNode refresh(String name, Instant at, long nowMs) {
+    ClusterSnapshot.NodeGpus nodeGpus = evaluations.nodeGpus(name, nowMs);
     long ledgerVersion = ledger.version(name);
     long loadsVersion = loads.version(name);
-    @Nullable Looked known = before.get(name);
-    if (known != null && known.isOf(ledgerVersion, loadsVersion, seen)) {
+    @Nullable CachedNode known = cachedNodes.get(name);
+    if (known != null && known.isCurrent(ledgerVersion, loadsVersion, nodeGpus)) {
       return known;
     }
     List<Hold> holds = List.copyOf(ledger.holds(name));
-    return new Looked(node(name, seen, holds, at, nowMs), ledgerVersion, loadsVersion, seen, holds);
+    return new CachedNode(
+        node(name, nodeGpus, holds, at, nowMs), ledgerVersion, loadsVersion, nodeGpus, holds);
   }
 
   private Inspection.Node node(
-      String name, ClusterSnapshot.Seen seen, List<Hold> holds, Instant at, long nowMs) {
+      String name, ClusterSnapshot.NodeGpus nodeGpus, List<Hold> holds, Instant at, long nowMs) {
     NodeView view = ledger.view(name, hold -> true, nowMs);
     var gpus = new ArrayList<Inspection.Gpu>();
-    // The same that the verbs look at: ones of its own would be a twentieth of the heap.
-    List<GpuView> views = seen.gpus();
+    // The same objects that the verbs read: separate ones would be a twentieth of the heap.
+    List<GpuView> views = nodeGpus.gpus();
     for (int i = 0; i < views.size(); i++) {
       String uuid = views.get(i).uuid();
       Optional<LoadReading> reading = loads.get(name, uuid);
@@ -130,7 +132,7 @@ public final class Inspector {
       gpus.add(
           new Inspection.Gpu(
               views.get(i),
-              view.gpus().get(i).strayReplicas(),
+              view.gpus().get(i).unattributedReplicas(),
               reading.map(LoadReading::smMean).orElse(0.0),
               reading.map(LoadReading::memoryUsedBytes).orElse(0L),
               reading.map(r -> r.ageMs(nowMs)).orElse(-1L),

@@ -9,8 +9,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Nodes that were refused, for people: of thousands the few that came nearest to fitting, and how
- * many there were of each reason.
+ * The nodes that were refused, for people: the few that came nearest to fitting, and the number of
+ * nodes per reason.
  *
  * @param nearest at most {@link #NODES_MAX}, the nearest to fitting first
  * @param byReason in the order of the checks
@@ -32,7 +32,7 @@ public record Refusals(List<NodeFit> nearest, int count, Map<Reason, Integer> by
         }
       }
     }
-    // The reasons stand in the order of the checks: the latest is the nearest miss.
+    // The reasons are in the order of the checks, so the last one is the nearest to fitting.
     List<NodeFit> nearest =
         new ArrayList<>(shown.values())
             .reversed().stream().flatMap(List::stream).limit(NODES_MAX).toList();

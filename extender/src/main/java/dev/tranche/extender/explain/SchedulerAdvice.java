@@ -4,8 +4,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Advice for kube-scheduler's own reasons. They are about a node's totals and come before ours,
- * since the extender never sees a node that they exclude.
+ * Advice for kube-scheduler's own reasons, such as a node's totals, labels and taints. They come
+ * before ours: the extender never sees a node that they exclude.
  */
 public final class SchedulerAdvice {
   private SchedulerAdvice() {}

@@ -1,4 +1,4 @@
-/** Why pods are where they are, or wait, for people and Prometheus. */
+/** Why pods are where they are, or why they wait, for people and Prometheus. */
 @NullMarked
 package dev.tranche.extender.explain;
 

@@ -12,36 +12,36 @@ import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Load, memory and grants of all GPUs over the last hours, in a bounded piece of memory.
+ * Load, memory and grants of all GPUs over the last hours, in bounded memory.
  *
- * <p>Each GPU has a ring of the same length. Where the rings of all GPUs would take more than the
- * budget, GPUs that are gone are forgotten; then the step between samples doubles and the rings
- * halve, so that they go as far back as before. A GPU that still has no room is left out. Time is a
- * monotonic clock's, which no correction moves. From any thread.
+ * <p>Each GPU has a ring of the same length. If the rings of all GPUs would exceed the budget, GPUs
+ * that are gone are forgotten first. Then the step between samples doubles and the rings halve, so
+ * that they cover the same time. A GPU that still does not fit is left out. Times are of a
+ * monotonic clock, which no correction moves. Thread-safe.
  */
 public final class GpuHistory {
   public static final long WINDOW_MS = 21_600_000;
   static final long STEP_MS = 10_000;
 
-  /** Of one GPU in an answer; a screen shows no more. */
+  /** Points of one GPU in an answer; a screen shows no more. */
   static final int POINTS_MAX = 720;
 
-  /** Of all GPUs in an answer. */
+  /** Points of all GPUs in an answer. */
   static final int ANSWER_POINTS_MAX = 20_000;
 
-  /** Of a node in an answer; those with the newest samples. */
+  /** GPUs of a node in an answer: those with the newest samples. */
   static final int ANSWER_GPUS_MAX = 256;
 
-  /** With fewer a plot says nothing; then GPUs are left out. */
+  /** With fewer slots a plot says nothing, so GPUs are left out instead. */
   private static final int SLOTS_MIN = 16;
 
-  /** What a GPU takes beside its ring: the map's entry, its key with its strings, and objects. */
+  /** Bytes of a GPU besides its ring: the map's entry, its key with its strings, and objects. */
   private static final int GPU_BYTES = 208;
 
   private final long bytesMax;
-  private final TreeMap<Key, GpuSeries> tracks = new TreeMap<>(Key.ORDER);
+  private final TreeMap<Key, GpuSeries> seriesByGpu = new TreeMap<>(Key.ORDER);
   private int slots = (int) (WINDOW_MS / STEP_MS);
-  private long newest = Long.MIN_VALUE;
+  private long newestSlot = Long.MIN_VALUE;
   private volatile long stepMs = STEP_MS;
   private volatile long bytes;
   private volatile int leftOut;
@@ -57,13 +57,14 @@ public final class GpuHistory {
   /**
    * What was recorded.
    *
-   * @param timesMs middle of each point's time, ascending
-   * @param gpus with a sample in that time, by index
+   * @param timesMs middle of each point's interval, ascending
+   * @param gpus GPUs with a sample in that time, ordered by index
    */
   public record Found(long stepMs, List<Long> timesMs, List<Gpu> gpus) {}
 
   /**
-   * One value for each time; what is unknown is NaN, or -1.
+   * The columns of one GPU, with one value for each time. An unknown value is NaN, or -1 for
+   * memory.
    *
    * @param smMean mean SM load, from 0 to 1
    * @param smMax highest sample of it
@@ -79,7 +80,7 @@ public final class GpuHistory {
       List<Double> granted) {}
 
   /**
-   * @param bytesMax of all rings and what belongs to them
+   * @param bytesMax maximum size of all rings and what belongs to them
    */
   public GpuHistory(long bytesMax) {
     this.bytesMax = bytesMax;
@@ -95,15 +96,16 @@ public final class GpuHistory {
     return stepMs;
   }
 
-  /** GPUs of the last samples that there is no room for. */
+  /** Returns the number of GPUs of the last samples that did not fit into memory. */
   public int leftOut() {
     return leftOut;
   }
 
   /**
-   * Until the middle of the next step, so that a timer that is somewhat late misses no step.
+   * Returns the time until the middle of the next step, so that a slightly late timer misses no
+   * step.
    *
-   * @param nowMs of a monotonic clock
+   * @param nowMs now, on a monotonic clock
    */
   public long nextInMs(long nowMs) {
     long step = stepMs;
@@ -113,30 +115,30 @@ public final class GpuHistory {
   /**
    * Takes one sample of each GPU.
    *
-   * @param nowMs of a monotonic clock
+   * @param nowMs now, on a monotonic clock
    */
   public synchronized void add(Collection<GpuSample> samples, long nowMs) {
     long oldest = Math.floorDiv(nowMs, stepMs) - slots + 1;
-    tracks.values().removeIf(track -> track.last() < oldest);
+    seriesByGpu.values().removeIf(series -> series.last() < oldest);
     makeRoom(samples);
     long slot = Math.floorDiv(nowMs, stepMs);
     int without = 0;
     for (GpuSample sample : samples) {
       Key key = Key.of(sample);
-      GpuSeries track = tracks.get(key);
-      if (track == null && size(tracks.size() + 1) <= bytesMax) {
-        track = new GpuSeries(sample.index(), slots, slot);
-        tracks.put(key, track);
+      GpuSeries series = seriesByGpu.get(key);
+      if (series == null && size(seriesByGpu.size() + 1) <= bytesMax) {
+        series = new GpuSeries(sample.index(), slots, slot);
+        seriesByGpu.put(key, series);
       }
-      if (track == null) {
+      if (series == null) {
         without++;
       } else {
-        track.put(slot, sample);
+        series.put(slot, sample);
       }
     }
-    newest = Math.max(newest, slot);
+    newestSlot = Math.max(newestSlot, slot);
     leftOut = without;
-    bytes = size(tracks.size());
+    bytes = size(seriesByGpu.size());
   }
 
   private long size(int gpus) {
@@ -144,32 +146,32 @@ public final class GpuHistory {
   }
 
   private void makeRoom(Collection<GpuSample> samples) {
-    Set<Key> there = new HashSet<>();
-    samples.forEach(sample -> there.add(Key.of(sample)));
-    long coming = there.stream().filter(key -> !tracks.containsKey(key)).count();
-    if (size((int) (tracks.size() + coming)) > bytesMax) {
-      tracks.keySet().retainAll(there);
+    Set<Key> sampled = new HashSet<>();
+    samples.forEach(sample -> sampled.add(Key.of(sample)));
+    long added = sampled.stream().filter(key -> !seriesByGpu.containsKey(key)).count();
+    if (size((int) (seriesByGpu.size() + added)) > bytesMax) {
+      seriesByGpu.keySet().retainAll(sampled);
     }
-    while (size((int) (tracks.size() + coming)) > bytesMax && slots / 2 >= SLOTS_MIN) {
-      tracks.replaceAll((key, track) -> track.halved());
+    while (size((int) (seriesByGpu.size() + added)) > bytesMax && slots / 2 >= SLOTS_MIN) {
+      seriesByGpu.replaceAll((key, series) -> series.halved());
       slots = Math.ceilDiv(slots, 2);
       long longer = stepMs * 2;
       stepMs = longer;
-      newest = Math.floorDiv(newest, 2);
+      newestSlot = Math.floorDiv(newestSlot, 2);
     }
   }
 
   /**
-   * What is known of one GPU, or of all of a node. Empty where there is none.
+   * Returns what is known of one GPU, or of all GPUs of a node. Empty if there is none.
    *
-   * @param uuid null: of all
+   * @param uuid null for all GPUs of the node
    * @param agoMs how far back
-   * @param nowMs of a monotonic clock
+   * @param nowMs now, on a monotonic clock
    */
   public synchronized Optional<Found> find(
       String node, @Nullable String uuid, long agoMs, long nowMs) {
     List<Map.Entry<Key, GpuSeries>> found =
-        tracks.tailMap(new Key(node, "")).entrySet().stream()
+        seriesByGpu.tailMap(new Key(node, "")).entrySet().stream()
             .takeWhile(entry -> entry.getKey().node().equals(node))
             .filter(entry -> uuid == null || entry.getKey().uuid().equals(uuid))
             .sorted(Comparator.comparingLong(entry -> -entry.getValue().last()))
@@ -179,52 +181,57 @@ public final class GpuHistory {
     if (found.isEmpty()) {
       return Optional.empty();
     }
-    // The step of now may not have its sample yet.
-    long to = Math.max(newest, Math.floorDiv(nowMs, stepMs) - 1);
+    // The current step may not have its sample yet.
+    long to = Math.max(newestSlot, Math.floorDiv(nowMs, stepMs) - 1);
     long from = Math.max(to - slots + 1, Math.floorDiv(nowMs - agoMs, stepMs));
     var within = found.stream().filter(e -> e.getValue().firstKnown(from, to) <= to).toList();
     long first =
         within.stream().mapToLong(e -> e.getValue().firstKnown(from, to)).min().orElse(to + 1);
-    return Optional.of(shown(within, first, to));
+    return Optional.of(downsampled(within, first, to));
   }
 
-  /** Neighbouring slots are joined where there are too many. */
-  private Found shown(List<Map.Entry<Key, GpuSeries>> found, long from, long to) {
-    int joined = 1;
+  /** Joins neighbouring slots if there are too many. */
+  private Found downsampled(List<Map.Entry<Key, GpuSeries>> found, long from, long to) {
+    int slotsPerPoint = 1;
     int pointsMax =
         Math.min(POINTS_MAX, Math.max(1, ANSWER_POINTS_MAX / Math.max(1, found.size())));
-    while (points(from, to, joined) > pointsMax) {
-      joined *= 2;
+    while (points(from, to, slotsPerPoint) > pointsMax) {
+      slotsPerPoint *= 2;
     }
-    int points = points(from, to, joined);
-    long first = Math.floorDiv(from, joined);
+    int points = points(from, to, slotsPerPoint);
+    long first = Math.floorDiv(from, slotsPerPoint);
     var times = new ArrayList<Long>(points);
     for (int i = 0; i < points; i++) {
-      times.add((first + i) * joined * stepMs + joined * stepMs / 2);
+      times.add((first + i) * slotsPerPoint * stepMs + slotsPerPoint * stepMs / 2);
     }
     var gpus = new ArrayList<Gpu>(found.size());
     for (var entry : found) {
-      gpus.add(gpu(entry.getKey(), entry.getValue(), first, joined, points));
+      gpus.add(gpu(entry.getKey(), entry.getValue(), first, slotsPerPoint, points));
     }
-    return new Found(joined * stepMs, times, gpus);
+    return new Found(slotsPerPoint * stepMs, times, gpus);
   }
 
-  /** A point begins at a multiple of its length, so that it is the same in each answer. */
-  private static int points(long from, long to, int joined) {
-    return from > to ? 0 : (int) (Math.floorDiv(to, joined) - Math.floorDiv(from, joined) + 1);
+  /**
+   * Counts points. A point begins at a multiple of its length, so that it is the same in each
+   * answer.
+   */
+  private static int points(long from, long to, int slotsPerPoint) {
+    return from > to
+        ? 0
+        : (int) (Math.floorDiv(to, slotsPerPoint) - Math.floorDiv(from, slotsPerPoint) + 1);
   }
 
-  private static Gpu gpu(Key key, GpuSeries track, long first, int joined, int points) {
+  private static Gpu gpu(Key key, GpuSeries series, long first, int slotsPerPoint, int points) {
     var gpu =
         new Gpu(
             key.uuid(),
-            track.index,
+            series.index,
             new ArrayList<>(points),
             new ArrayList<>(points),
             new ArrayList<>(points),
             new ArrayList<>(points));
     for (int i = 0; i < points; i++) {
-      GpuSeries.Point point = track.point((first + i) * joined, joined);
+      GpuSeries.Point point = series.point((first + i) * slotsPerPoint, slotsPerPoint);
       gpu.smMean().add(point.sm());
       gpu.smMax().add(point.smMax());
       gpu.memoryUsedBytes().add(point.memoryUsedBytes());

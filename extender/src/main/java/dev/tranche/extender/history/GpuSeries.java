@@ -1,19 +1,19 @@
 package dev.tranche.extender.history;
 
 /**
- * The samples of one GPU: a ring with a slot for each step. Slots are numbered from the beginning
- * of time, so that two tracks agree on them. Zero is a gap in each array.
+ * The samples of one GPU: a ring with a slot for each step. Slots are numbered from the clock's
+ * zero, so that all series agree on them. A stored zero is a gap.
  */
 final class GpuSeries {
-  /** Mean and highest SM load in one short, memory, granted share. */
+  /** One short for mean and highest SM load, one for memory, one for the granted share. */
   private static final int SHORTS_PER_SLOT = 3;
 
   static final int BYTES_PER_SLOT = SHORTS_PER_SLOT * Short.BYTES;
 
-  /** SM load to the half percent. */
+  /** SM load is stored to half a percent. */
   private static final int SM_PARTS = 200;
 
-  /** Carries memory of 1 TiB. */
+  /** Unit of stored memory; in 16 bits it reaches 1 TiB. */
   private static final long MEMORY_UNIT_BYTES = 16L << 20;
 
   private static final int GRANTED_PARTS = 10_000;
@@ -21,13 +21,13 @@ final class GpuSeries {
   final int index;
   private final int slots;
 
-  /** One array, since the heads of four would be a quarter of a small ring. */
+  /** One array, since the headers of four would be a quarter of a small ring. */
   private final short[] ring;
 
   private long last;
 
   /**
-   * Consecutive slots as one. What is unknown in all of them is NaN, or -1.
+   * Consecutive slots as one. A value that is unknown in all of them is NaN, or -1 for memory.
    *
    * @param sm mean
    * @param smMax highest
@@ -37,7 +37,7 @@ final class GpuSeries {
   record Point(double sm, double smMax, long memoryUsedBytes, double granted) {}
 
   /**
-   * @param first slot that will be put
+   * @param first number of the slot that will be put first
    */
   GpuSeries(int index, int slots, long first) {
     this.index = index;
@@ -51,7 +51,10 @@ final class GpuSeries {
     return last;
   }
 
-  /** A second sample of a slot joins the first. One of an earlier slot is not taken. */
+  /**
+   * Stores a sample. A second sample of a slot is merged with the first; one of an earlier slot is
+   * ignored.
+   */
   void put(long slot, GpuSample sample) {
     if (slot < last) {
       return;
@@ -66,7 +69,7 @@ final class GpuSeries {
           mean(known.granted(), sample.granted()));
       return;
     }
-    // The ring has older samples where nothing was put since.
+    // Clear the skipped slots, where the ring still has older samples.
     for (long skipped = Math.max(last + 1, slot - slots + 1); skipped < slot; skipped++) {
       store(skipped, Double.NaN, Double.NaN, -1, Double.NaN);
     }
@@ -102,7 +105,7 @@ final class GpuSeries {
   }
 
   /**
-   * @param count of slots
+   * @param count number of slots
    */
   Point point(long first, int count) {
     int smKnown = 0;
@@ -134,7 +137,7 @@ final class GpuSeries {
         grantedKnown == 0 ? Double.NaN : (double) grantedSum / grantedKnown / GRANTED_PARTS);
   }
 
-  /** With steps that are twice as long, and as far back. */
+  /** Returns the samples with steps that are twice as long, over the same time. */
   GpuSeries halved() {
     long end = Math.floorDiv(last, 2);
     var half = new GpuSeries(index, Math.ceilDiv(slots, 2), end + 1);
@@ -145,10 +148,10 @@ final class GpuSeries {
     return half;
   }
 
-  /** The first slot of these with a sample; {@code to + 1} without one. */
+  /** Returns the first of these slots with a sample; {@code to + 1} if there is none. */
   long firstKnown(long from, long to) {
     long slot = Math.max(from, last - slots + 1);
-    // A sample without a reading has its granted share.
+    // Even a sample without a reading has a granted share.
     while (slot <= Math.min(to, last) && ring[at(slot) + 2] == 0) {
       slot++;
     }

@@ -1,4 +1,7 @@
-/** What GPUs did in the last hours, in a bounded piece of memory. Pure: time is a parameter. */
+/**
+ * Load, memory and grants of GPUs over the last hours, in bounded memory. Pure: time is a
+ * parameter.
+ */
 @NullMarked
 package dev.tranche.extender.history;
 

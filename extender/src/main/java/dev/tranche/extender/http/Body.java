@@ -2,7 +2,10 @@ package dev.tranche.extender.http;
 
 import java.nio.charset.StandardCharsets;
 
-/** A request's body: the first of these bytes, which serve again for another once they are read. */
+/**
+ * A request's body: the first {@code lengthBytes} of the bytes. The array is reused for another
+ * request once the body has been read.
+ */
 public final class Body {
   final byte[] bytes;
   final int lengthBytes;

@@ -9,25 +9,25 @@ import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads a request's body into a buffer that is reused. Thousands of node names for each pod would
- * be a sixth of all garbage. Vert.x's own handler adds as much again, since it grows from 64 KiB by
- * copying. What may be announced at once is for the {@link RequestLimiter} to bound. Confined to
- * one thread.
+ * Reads a request's body into a reused buffer. Thousands of node names for each pod would be a
+ * sixth of all garbage. Vert.x's own handler adds as much again, since it grows from 64 KiB by
+ * copying. The {@link RequestLimiter} bounds the total of the announced bytes. Confined to one
+ * thread.
  */
 final class BodyReader implements Handler<RoutingContext> {
   private static final String BODY = "body";
   private static final Body NONE = Body.of("");
 
-  /** 15,000 nodes' names; what is larger grows, and is not kept. */
+  /** About 15,000 nodes' names. A buffer may grow beyond this, but is then not kept. */
   private static final int KEPT_BYTES_MAX = 1 << 20;
 
-  /** A bind's body has some 300. */
+  /** Enough for a bind, whose body has some 300 bytes. */
   private static final int SMALL_BYTES = 1 << 10;
 
   /** Kept for the next large body; null while one is read into it. */
   private byte @Nullable [] spare;
 
-  /** To be read before the call's handler returns. */
+  /** Returns the call's body, which must be read before the call's handler returns. */
   static Body of(RoutingContext call) {
     Body body = call.get(BODY);
     return body == null ? NONE : body;
@@ -44,12 +44,12 @@ final class BodyReader implements Handler<RoutingContext> {
     if ("100-continue".equalsIgnoreCase(request.getHeader("Expect"))) {
       var _ = call.response().writeContinue();
     }
-    var body = new Filling(reserved(announced));
+    var body = new BodyBuffer(reserved(announced));
     request.exceptionHandler(call::fail);
     request.handler(
         piece -> {
           if (!body.append(piece)) {
-            // The rest goes to nobody.
+            // Discards the rest of the body.
             request.handler(null).endHandler(null);
             call.fail(HttpURLConnection.HTTP_ENTITY_TOO_LARGE);
           }
@@ -80,7 +80,7 @@ final class BodyReader implements Handler<RoutingContext> {
     return new byte[(int) Math.min(announced + announced / 4, KEPT_BYTES_MAX)];
   }
 
-  /** The larger ones stay. */
+  /** Keeps the larger of this buffer and the spare one. */
   private void keep(byte[] bytes) {
     int before = spare == null ? SMALL_BYTES : spare.length;
     if (bytes.length > before && bytes.length <= KEPT_BYTES_MAX) {
@@ -88,11 +88,11 @@ final class BodyReader implements Handler<RoutingContext> {
     }
   }
 
-  private static final class Filling {
+  private static final class BodyBuffer {
     byte[] bytes;
     int length;
 
-    Filling(byte[] bytes) {
+    BodyBuffer(byte[] bytes) {
       this.bytes = bytes;
     }
 

@@ -11,21 +11,23 @@ import javax.naming.ldap.LdapName;
 import javax.net.ssl.SSLPeerUnverifiedException;
 
 /**
- * Who may ask the verbs: who has shown a client's certificate of that name by one of these
- * authorities. The name counts, since an authority of cert-manager's may sign for others, too.
+ * Admits to the verbs only clients that present a certificate with this common name, signed by one
+ * of these certificate authorities. The name is checked since a cert-manager authority may sign for
+ * others too.
  *
  * @param authorities PEM
- * @param shown is told, at each request that may pass, which certificate is shown: nobody here
- *     renews the copy that kube-scheduler has
+ * @param name the common name (CN)
+ * @param onAdmitted called with the presented certificate at each admitted request, since nothing
+ *     here renews the copy that kube-scheduler has
  */
 public record ClientCertificates(
-    PemTrustOptions authorities, String name, Consumer<X509Certificate> shown) {
+    PemTrustOptions authorities, String name, Consumer<X509Certificate> onAdmitted) {
   private static final int FORBIDDEN = 403;
 
-  /** Passes on the requests of those who may. */
+  /** Passes on the requests of admitted clients and answers the others with 403. */
   Handler<HttpServerRequest> admitting(Handler<HttpServerRequest> requests) {
     return request -> {
-      if (named(request.connection())) {
+      if (isAdmitted(request.connection())) {
         requests.handle(request);
       } else {
         request
@@ -37,14 +39,14 @@ public record ClientCertificates(
     };
   }
 
-  private boolean named(HttpConnection connection) {
+  private boolean isAdmitted(HttpConnection connection) {
     try {
       if (connection.peerCertificates().getFirst() instanceof X509Certificate certificate
           && new LdapName(certificate.getSubjectX500Principal().getName())
               .getRdns().stream()
                   .anyMatch(
                       rdn -> rdn.getType().equalsIgnoreCase("CN") && name.equals(rdn.getValue()))) {
-        shown.accept(certificate);
+        onAdmitted.accept(certificate);
         return true;
       }
       return false;

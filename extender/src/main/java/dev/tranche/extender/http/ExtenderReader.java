@@ -18,7 +18,7 @@ import java.util.Objects;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/** Reads requests, and of the Pod only what we decide on. */
+/** Reads kube-scheduler's requests, and only the Pod's fields that decisions need. */
 public final class ExtenderReader {
   private static final PodFields NO_POD = new PodFields(null, null, null);
 
@@ -28,7 +28,7 @@ public final class ExtenderReader {
     this.resources = List.copyOf(resources);
   }
 
-  /** No record: where a field is there twice, the last one counts. */
+  /** Not a record, so that the last value counts if a field is there twice. */
   private static final class Args {
     @JsonProperty("Pod")
     @Nullable PodFields pod;
@@ -53,7 +53,8 @@ public final class ExtenderReader {
     if (args.nodeNames != null) {
       args.nodeNames.replaceAll(name -> Objects.requireNonNullElse(name, ""));
     }
-    return new ExtenderArgs(identified(draft), args.nodeNames, draft.host(), pod.choosy());
+    return new ExtenderArgs(
+        identified(draft), args.nodeNames, draft.host(), pod.hasNodePreferences());
   }
 
   public ExtenderPreemptionArgs preemption(Body json) throws MalformedException {
@@ -62,12 +63,12 @@ public final class ExtenderReader {
     return new ExtenderPreemptionArgs(identified(pod.draft()), victims(args.victims));
   }
 
-  private static @Nullable Map<String, Preempt.OfNode> victims(
+  private static @Nullable Map<String, Preempt.VictimUids> victims(
       @Nullable Map<String, MetaVictims> read) {
     if (read == null) {
       return null;
     }
-    var byNode = new LinkedHashMap<String, Preempt.OfNode>();
+    var byNode = new LinkedHashMap<String, Preempt.VictimUids>();
     read.forEach((node, victims) -> byNode.put(node, victims.read()));
     return byNode;
   }
@@ -100,7 +101,9 @@ public final class ExtenderReader {
     }
   }
 
-  /** Holds are kept by uid: those of pods without one would replace each other. */
+  /**
+   * Requires a uid: holds are kept by uid, so those of pods without one would replace each other.
+   */
   private Optional<PodFacts> identified(PodDraft pod) throws MalformedException {
     Optional<PodFacts> facts = pod.facts(resources);
     if (facts.isPresent() && facts.get().uid().isEmpty()) {

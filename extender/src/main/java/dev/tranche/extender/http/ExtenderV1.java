@@ -10,8 +10,8 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * kube-scheduler's extender API, v1: what we read of it. Its Go types have no JSON tags, so its
- * keys are capitalised.
+ * The part of kube-scheduler's extender API, v1, that we read. Its Go types have no JSON tags, so
+ * its keys are capitalised.
  *
  * @see <a href="https://pkg.go.dev/k8s.io/kube-scheduler/extender/v1">extender/v1</a>
  */
@@ -19,21 +19,25 @@ public final class ExtenderV1 {
   private ExtenderV1() {}
 
   /**
-   * Of filter and of prioritize.
+   * The arguments of filter and prioritize.
    *
-   * @param pod empty: it asks for nothing of ours
+   * @param pod empty if it requests none of our resources
    * @param nodeNames null unless the extender is configured with {@code nodeCacheCapable}
    * @param host CPU and memory that the pod requests
-   * @param choosy the pod prefers some nodes to others: by preferred affinity or topology spread
+   * @param hasNodePreferences the pod prefers some nodes to others: by preferred affinity or
+   *     topology spread
    */
   public record ExtenderArgs(
-      Optional<PodFacts> pod, @Nullable List<String> nodeNames, HostRequest host, boolean choosy) {}
+      Optional<PodFacts> pod,
+      @Nullable List<String> nodeNames,
+      HostRequest host,
+      boolean hasNodePreferences) {}
 
   /**
    * @param victims by node; null unless the extender is configured with {@code nodeCacheCapable}
    */
   public record ExtenderPreemptionArgs(
-      Optional<PodFacts> pod, @Nullable Map<String, Preempt.OfNode> victims) {}
+      Optional<PodFacts> pod, @Nullable Map<String, Preempt.VictimUids> victims) {}
 
   public record ExtenderBindingArgs(
       String podName, String podNamespace, String podUid, String node) {
@@ -48,18 +52,18 @@ public final class ExtenderV1 {
       @JsonProperty("NumPDBViolations") long violations) {
     record MetaPod(@JsonProperty("UID") String uid) {}
 
-    static MetaVictims of(Preempt.OfNode victims) {
+    static MetaVictims of(Preempt.VictimUids victims) {
       return new MetaVictims(
           victims.uids().stream().map(MetaPod::new).toList(), victims.violations());
     }
 
-    Preempt.OfNode read() {
-      return new Preempt.OfNode(
+    Preempt.VictimUids read() {
+      return new Preempt.VictimUids(
           pods == null ? List.of() : pods.stream().map(MetaPod::uid).toList(), violations);
     }
   }
 
-  /** A request that is none. */
+  /** The body isn't a valid request. */
   public static final class MalformedException extends Exception {
     private static final long serialVersionUID = 1L;
 

@@ -14,7 +14,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
-/** Writes answers as bytes, with the capitalised keys of kube-scheduler's types. */
+/** Encodes responses as JSON, with the capitalised keys of kube-scheduler's types. */
 public final class ExtenderWriter {
   private ExtenderWriter() {}
 
@@ -51,25 +51,25 @@ public final class ExtenderWriter {
     return sentences;
   }
 
-  /** A HostPriorityList. */
+  /** Encodes a HostPriorityList. */
   public static Buffer scores(Map<String, Integer> scores) {
     return bytes(
         scores.entrySet().stream().map(e -> new HostPriority(e.getKey(), e.getValue())).toList());
   }
 
-  /** An ExtenderPreemptionResult: what is not in it is dropped. */
-  public static Buffer victims(Map<String, Preempt.OfNode> byNode) {
+  /** Encodes an ExtenderPreemptionResult: kube-scheduler drops the nodes that aren't in it. */
+  public static Buffer victims(Map<String, Preempt.VictimUids> byNode) {
     var victims = new LinkedHashMap<String, MetaVictims>();
     byNode.forEach((node, of) -> victims.put(node, MetaVictims.of(of)));
     return bytes(new PreemptionResult(victims));
   }
 
-  /** An ExtenderBindingResult. */
+  /** Encodes an ExtenderBindingResult. */
   public static Buffer bound(Optional<String> error) {
     return error(error.orElse(""));
   }
 
-  /** The one field that a result of filter and of bind have in common. */
+  /** Encodes the error field, the only one that the results of filter and bind have in common. */
   public static Buffer error(String sentence) {
     return bytes(new Failure(sentence));
   }

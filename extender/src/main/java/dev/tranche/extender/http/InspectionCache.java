@@ -7,11 +7,14 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The newest snapshot of all that the extender knows, shared by all readers. A snapshot costs time
- * on the deciding loop, so one is taken at a time, and about one a second at most.
+ * Caches the newest snapshot of the extender's state for all readers. A snapshot costs time on the
+ * loop that decides. So only one is taken at a time, and about one a second at most.
  */
 public final class InspectionCache {
-  /** Who asks each second, by a timer that is not exact, would else get some of them twice. */
+  /**
+   * Below 1 s: a reader that asks each second by an inexact timer would otherwise get some
+   * snapshots twice.
+   */
   static final long AGE_MS_MAX = 900;
 
   private final Supplier<Future<Inspection>> taken;
@@ -20,7 +23,7 @@ public final class InspectionCache {
   private long atMs;
 
   /**
-   * @param taken on the loop
+   * @param taken takes a snapshot on the loop
    */
   public InspectionCache(Supplier<Future<Inspection>> taken, LongSupplier clockMs) {
     this.taken = taken;
@@ -40,10 +43,10 @@ public final class InspectionCache {
   }
 
   /**
-   * For one who comes seldom: a snapshot that nobody else has asked for is not kept, since that of
-   * a large cluster has many megabytes.
+   * Returns a snapshot for an infrequent reader. A snapshot that is taken only for it isn't cached,
+   * since that of a large cluster has many megabytes.
    */
-  public synchronized Future<Inspection> once() {
+  public synchronized Future<Inspection> latestUncached() {
     Future<Inspection> known = known(clockMs.getAsLong());
     return known == null ? taken.get() : known;
   }

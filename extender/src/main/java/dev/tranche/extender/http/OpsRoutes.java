@@ -22,12 +22,12 @@ import java.util.zip.GZIPOutputStream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** For Prometheus and the kubelet: metrics and health. */
+/** Serves metrics to Prometheus and health to the kubelet. */
 public final class OpsRoutes {
   private static final String METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
   private static final String TEXT = "text/plain; charset=utf-8";
-  private static final String GZIP_ASKED = "Accept-Encoding";
-  private static final int PACKED_BYTES = 16 * 1024;
+  private static final String ACCEPT_ENCODING = "Accept-Encoding";
+  private static final int GZIP_BUFFER_BYTES = 16 * 1024;
   private static final String EXPLAIN_MOVED =
       "moved to the read API: kubectl tranche explain POD, or"
           + " /api/v1/pods/NAMESPACE/NAME?output=table on port 9445 by kubectl port-forward";
@@ -35,7 +35,7 @@ public final class OpsRoutes {
       "moved to the read API: kubectl tranche top gpus, or"
           + " /api/v1/gpus?output=wide on port 9445 by kubectl port-forward";
 
-  /** Scrapes; each Prometheus asks one at a time. */
+  /** The most scrapes at once; each Prometheus sends one at a time. */
   private static final int AT_ONCE_MAX = 2;
 
   private static final Logger LOG = LoggerFactory.getLogger(OpsRoutes.class);
@@ -76,19 +76,22 @@ public final class OpsRoutes {
 
   public Router router(Vertx vertx) {
     Router router = Router.router(vertx);
-    router.get("/metrics").handler(fewMetrics(vertx));
+    router.get("/metrics").handler(limitedMetrics(vertx));
     router.get("/healthz").handler(this::health);
     router.get("/readyz").handler(this::ready);
-    router.get("/explain").handler(call -> said(call, 410, EXPLAIN_MOVED));
-    router.get("/inspect").handler(call -> said(call, 410, INSPECT_MOVED));
+    router.get("/explain").handler(call -> sendSentence(call, 410, EXPLAIN_MOVED));
+    router.get("/inspect").handler(call -> sendSentence(call, 410, INSPECT_MOVED));
     router.errorHandler(
-        404, call -> said(call, 404, "the pages are /metrics, /healthz and /readyz"));
-    router.errorHandler(400, call -> said(call, 400, "the request is not understood"));
+        404, call -> sendSentence(call, 404, "the pages are /metrics, /healthz and /readyz"));
+    router.errorHandler(400, call -> sendSentence(call, 400, "the request is not understood"));
     return router;
   }
 
-  /** Whoever reaches the port may ask, and each scrape costs time that decisions need. */
-  private Handler<RoutingContext> fewMetrics(Vertx vertx) {
+  /**
+   * Limits concurrent scrapes. Anyone who reaches the port may scrape, and each scrape takes time
+   * that decisions need.
+   */
+  private Handler<RoutingContext> limitedMetrics(Vertx vertx) {
     var free = new Semaphore(AT_ONCE_MAX);
     return call -> {
       if (free.tryAcquire()) {
@@ -96,22 +99,25 @@ public final class OpsRoutes {
       } else {
         shed.increment();
         call.response().putHeader("Retry-After", "1");
-        said(call, 503, "metrics are being written for others; ask again in a second");
+        sendSentence(call, 503, "metrics are being written for others; ask again in a second");
       }
     };
   }
 
-  /** Written on a worker: of thousands of nodes it is long, and health must not wait for it. */
+  /**
+   * Writes metrics on a worker: they are long for thousands of nodes, and health checks must not
+   * wait for them.
+   */
   private Future<?> metrics(Vertx vertx, RoutingContext call) {
     var response =
-        call.response().putHeader("Content-Type", METRICS_TYPE).putHeader("Vary", GZIP_ASKED);
-    boolean packed = Gzip.accepted(call.request().getHeader(GZIP_ASKED));
-    if (packed) {
+        call.response().putHeader("Content-Type", METRICS_TYPE).putHeader("Vary", ACCEPT_ENCODING);
+    boolean gzipped = Gzip.accepted(call.request().getHeader(ACCEPT_ENCODING));
+    if (gzipped) {
       response.putHeader("Content-Encoding", "gzip");
     }
     return inspections
         .latest()
-        .compose(now -> vertx.executeBlocking(() -> write(now, response, packed), false))
+        .compose(now -> vertx.executeBlocking(() -> write(now, response, gzipped), false))
         .onFailure(
             cause -> {
               if (response.headWritten()) {
@@ -124,48 +130,51 @@ public final class OpsRoutes {
             });
   }
 
-  private Void write(Inspection now, HttpServerResponse to, boolean packed) throws IOException {
+  private Void write(Inspection now, HttpServerResponse to, boolean gzipped) throws IOException {
     OutputStream pieces = PageStreamer.to(to);
-    OutputStream body = packed ? new GZIPOutputStream(pieces, PACKED_BYTES) : pieces;
-    gpus.show(now, gpuMetrics && !readiness.closed());
+    OutputStream body = gzipped ? new GZIPOutputStream(pieces, GZIP_BUFFER_BYTES) : pieces;
+    gpus.update(now, gpuMetrics && !readiness.leadershipMissing());
     registry.scrape(body, METRICS_TYPE);
     body.close();
     return null;
   }
 
   private void ready(RoutingContext call) {
-    loop.ask(() -> new Lacks(readiness.notReady(), readiness.awaitingFirstReports()))
+    loop.submit(() -> new Missing(readiness.notReady(), readiness.awaitingFirstReports()))
         .onSuccess(
-            lacks -> {
-              Optional<String> why = missing.get().or(lacks::all);
-              String ready = lacks.some().map("ready; "::concat).orElse("ready");
+            gate -> {
+              Optional<String> why = missing.get().or(gate::toDecide);
+              String ready = gate.toReject().map("ready; "::concat).orElse("ready");
               call.response().setStatusCode(why.isEmpty() ? 200 : 503);
               call.response().putHeader("Content-Type", TEXT).end(why.orElse(ready) + "\n");
             });
   }
 
   /**
-   * @param all nothing can be decided for want of it
-   * @param some nobody can be rejected for want of it
+   * What readiness lacks, as sentences.
+   *
+   * @param toDecide without which nothing can be decided
+   * @param toReject without which no pod can be rejected
    */
-  private record Lacks(Optional<String> all, Optional<String> some) {}
+  private record Missing(Optional<String> toDecide, Optional<String> toReject) {}
 
-  /** Alive is who answers from the loop that decides. */
+  /** Answers from the loop that decides: the process is healthy if that loop still runs. */
   private void health(RoutingContext call) {
-    loop.ask(() -> "ok\n")
+    loop.submit(() -> "ok\n")
         .onSuccess(text -> call.response().putHeader("Content-Type", TEXT).end(text))
         .onFailure(bug -> failed(call, bug));
   }
 
   private static void failed(RoutingContext call, Throwable bug) {
     LOG.error("{} failed", call.request().path(), bug);
-    said(call, 500, "the extender failed; its log says how");
+    sendSentence(call, 500, "the extender failed; its log says how");
   }
 
   /**
-   * A sentence of ours: nothing that the caller sent is in it, and no browser takes it for HTML.
+   * Sends a fixed sentence. It contains nothing from the request, and no browser interprets it as
+   * HTML.
    */
-  private static void said(RoutingContext call, int status, String sentence) {
+  private static void sendSentence(RoutingContext call, int status, String sentence) {
     call.response()
         .setStatusCode(status)
         .putHeader("Content-Type", TEXT)

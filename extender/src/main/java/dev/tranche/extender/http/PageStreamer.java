@@ -17,8 +17,8 @@ import java.util.concurrent.TimeoutException;
 final class PageStreamer extends OutputStream {
   private static final int PIECE_BYTES = 64 * 1024;
 
-  /** Whoever reads more slowly is left. */
-  private static final long TAKEN_S_MAX = 20;
+  /** The time limit for each piece; a slower reader is disconnected. */
+  private static final long WRITE_S_MAX = 20;
 
   private final HttpServerResponse response;
 
@@ -37,17 +37,17 @@ final class PageStreamer extends OutputStream {
 
   @Override
   public void write(byte[] bytes, int offset, int length) throws IOException {
-    taken(response.write(Buffer.buffer(length).appendBytes(bytes, offset, length)));
+    awaitWritten(response.write(Buffer.buffer(length).appendBytes(bytes, offset, length)));
   }
 
   @Override
   public void close() throws IOException {
-    taken(response.end());
+    awaitWritten(response.end());
   }
 
-  private static void taken(Future<Void> written) throws IOException {
+  private static void awaitWritten(Future<Void> written) throws IOException {
     try {
-      written.toCompletionStage().toCompletableFuture().get(TAKEN_S_MAX, TimeUnit.SECONDS);
+      written.toCompletionStage().toCompletableFuture().get(WRITE_S_MAX, TimeUnit.SECONDS);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       throw new IOException(e);

@@ -25,7 +25,9 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The extender's verbs: decode, decide, encode. Runs on the loop that owns the Ledger. */
+/**
+ * Serves the extender's verbs: decodes, decides and encodes. Runs on the loop that owns the Ledger.
+ */
 public final class VerbRoutes {
   private static final Logger LOG = LoggerFactory.getLogger(VerbRoutes.class);
   private static final String NOT_CACHE_CAPABLE =
@@ -43,10 +45,10 @@ public final class VerbRoutes {
           .formatted(RequestLimiter.BODY_BYTES_MAX);
   private static final String FAILED = "the extender failed at %s: %s";
   private static final String LATE = "the request came in too slowly; it is tried again";
-  private static final String PASS = "pass";
+  private static final String ADMISSION = "admission";
   private static final String READ_TIMER = "readTimer";
 
-  private final RequestLimiter gate = new RequestLimiter();
+  private final RequestLimiter limiter = new RequestLimiter();
   private final BodyReader body = new BodyReader();
   private final long readWithinMs;
   private final ExtenderReader reader;
@@ -97,34 +99,37 @@ public final class VerbRoutes {
 
   private void verb(Router router, Verb verb, Decision decision) {
     String path = "/" + verb;
-    router.post(path).handler(call -> enter(call, verb));
+    router.post(path).handler(call -> admit(call, verb));
     router.post(path).handler(body);
     router.post(path).handler(call -> answer(call, verb, decision));
-    router.post(path).failureHandler(call -> unread(call, verb));
+    router.post(path).failureHandler(call -> refuseBody(call, verb));
   }
 
-  /** What waits beyond the bounds is refused unread. */
-  private void enter(RoutingContext call, Verb verb) {
-    RequestLimiter.Pass pass = gate.enter(call.request(), System.nanoTime());
-    if (pass == null) {
+  /** Refuses requests beyond the limits without reading them. */
+  private void admit(RoutingContext call, Verb verb) {
+    RequestLimiter.Admission admission = limiter.admit(call.request(), System.nanoTime());
+    if (admission == null) {
       metrics.shed(verb);
       write(call, undecided(verb, OVERLOADED));
       return;
     }
-    call.put(PASS, pass);
+    call.put(ADMISSION, admission);
     Vertx vertx = call.vertx();
-    long timer = vertx.setTimer(readWithinMs, slow -> hangUp(call, verb, pass));
+    long timer = vertx.setTimer(readWithinMs, slow -> resetSlowRequest(call, verb, admission));
     call.put(READ_TIMER, timer);
     call.addEndHandler(
         done -> {
           vertx.cancelTimer(timer);
-          gate.leave(pass);
+          limiter.release(admission);
         });
     call.next();
   }
 
-  /** A body that was not taken: whole nodes of a large cluster, for instance. */
-  private void unread(RoutingContext call, Verb verb) {
+  /**
+   * Answers a request whose body wasn't accepted, such as one with the whole nodes of a large
+   * cluster.
+   */
+  private void refuseBody(RoutingContext call, Verb verb) {
     if (call.response().ended() || call.response().closed()) {
       return;
     }
@@ -133,24 +138,28 @@ public final class VerbRoutes {
     write(call, undecided(verb, large ? TOO_LARGE : FAILED.formatted(verb, call.failure())));
   }
 
-  /** Without an answer: the rest of the body would still come, and take the room of others. */
-  private void hangUp(RoutingContext call, Verb verb, RequestLimiter.Pass pass) {
+  /**
+   * Closes the connection without an answer. Otherwise the rest of the body would still arrive and
+   * take the bytes that others need.
+   */
+  private void resetSlowRequest(
+      RoutingContext call, Verb verb, RequestLimiter.Admission admission) {
     LOG.warn("closed a request to {}: its body did not arrive within {} ms", verb, readWithinMs);
     metrics.shed(verb);
-    gate.leave(pass);
+    limiter.release(admission);
     var _ = call.response().reset();
   }
 
   /**
-   * In words where there is a word for it: kube-scheduler shows no body but that of a 200.
-   * Prioritize has no error, and no scores are equal scores; without victims by name, preemption
-   * would be taken to help nowhere.
+   * Returns the answer when nothing is decided. Filter and bind have an error field; kube-scheduler
+   * shows the body of a 200 response only. Prioritize has none, and an empty list scores all nodes
+   * alike. An empty result of preempt would mean that preemption helps on no node.
    */
   private static Answer undecided(Verb verb, String why) {
     return switch (verb) {
       case FILTER, BIND -> error(why);
       case PRIORITIZE, PACK -> new Answer(ExtenderWriter.scores(Map.of()), true);
-      case PREEMPT -> declined(why);
+      case PREEMPT -> preemptRefused(why);
     };
   }
 
@@ -161,9 +170,9 @@ public final class VerbRoutes {
         .end(answer.body());
   }
 
-  /** Calls that wait or are being decided. */
+  /** Returns the number of calls that wait or are being decided. */
   public int calls() {
-    return gate.calls();
+    return limiter.calls();
   }
 
   private void answer(RoutingContext call, Verb verb, Decision decision) {
@@ -187,7 +196,7 @@ public final class VerbRoutes {
   }
 
   private static Future<Answer> decide(RoutingContext call, Verb verb, Decision decision) {
-    if (late(call)) {
+    if (isLate(call)) {
       return Future.succeededFuture(undecided(verb, LATE));
     }
     try {
@@ -200,9 +209,9 @@ public final class VerbRoutes {
     }
   }
 
-  private static boolean late(RoutingContext call) {
-    RequestLimiter.@Nullable Pass pass = call.get(PASS);
-    return pass != null && pass.late(System.nanoTime());
+  private static boolean isLate(RoutingContext call) {
+    RequestLimiter.@Nullable Admission admission = call.get(ADMISSION);
+    return admission != null && admission.isLate(System.nanoTime());
   }
 
   private static Answer error(@Nullable String sentence) {
@@ -220,7 +229,7 @@ public final class VerbRoutes {
     Filter.Answer answer =
         pod.isEmpty()
             ? new Filter.Answer.Nodes(names, Map.of())
-            : filter.filter(pod.get(), names, args.choosy());
+            : filter.filter(pod.get(), names, args.hasNodePreferences());
     boolean failed = answer instanceof Filter.Answer.Undecided;
     return Future.succeededFuture(new Answer(ExtenderWriter.filter(answer), failed));
   }
@@ -235,14 +244,16 @@ public final class VerbRoutes {
     return Future.succeededFuture(new Answer(ExtenderWriter.scores(scores), false));
   }
 
-  /** Prioritize for the pods that ask for no GPU; the others are asked about elsewhere. */
+  /**
+   * Prioritizes nodes for pods that request no GPU. Pods with a GPU go through {@link #prioritize}.
+   */
   private Future<Answer> pack(Body body) throws MalformedException {
     ExtenderArgs args = reader.args(body);
     List<String> names = args.nodeNames() == null ? List.of() : args.nodeNames();
     Map<String, Integer> scores =
         args.pod().isPresent()
             ? Map.of()
-            : prioritize.withoutGpu(args.host(), names, args.choosy());
+            : prioritize.withoutGpu(args.host(), names, args.hasNodePreferences());
     return Future.succeededFuture(new Answer(ExtenderWriter.scores(scores), false));
   }
 
@@ -252,12 +263,12 @@ public final class VerbRoutes {
         .map(error -> new Answer(ExtenderWriter.bound(error), error.isPresent()));
   }
 
-  /** The verb's result has no Error: anything but 200 means that nobody is evicted. */
+  /** The result of preempt has no error field: any status but 200 means that no pod is evicted. */
   private Future<Answer> preempt(Body body) throws MalformedException {
     ExtenderPreemptionArgs args = reader.preemption(body);
-    Map<String, Preempt.OfNode> victims = args.victims();
+    Map<String, Preempt.VictimUids> victims = args.victims();
     if (victims == null) {
-      return Future.succeededFuture(declined(NOT_CACHE_CAPABLE_TO_PREEMPT));
+      return Future.succeededFuture(preemptRefused(NOT_CACHE_CAPABLE_TO_PREEMPT));
     }
     if (args.pod().isEmpty()) {
       return Future.succeededFuture(new Answer(ExtenderWriter.victims(victims), false));
@@ -269,12 +280,12 @@ public final class VerbRoutes {
               new Answer(ExtenderWriter.victims(chosen), false);
           case Preempt.Answer.Undecided(String why) -> {
             LOG.info("not evicting any pod for pod {}: {}", pod.key(), why);
-            yield declined(why);
+            yield preemptRefused(why);
           }
         });
   }
 
-  private static Answer declined(String sentence) {
+  private static Answer preemptRefused(String sentence) {
     return new Answer(500, ExtenderWriter.error(sentence), true);
   }
 }

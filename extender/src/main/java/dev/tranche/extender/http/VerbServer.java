@@ -19,7 +19,10 @@ import io.vertx.core.net.SocketAddress;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
-/** Owns the event loop of the Ledger: its clock ticks here and the verbs are answered here. */
+/**
+ * Owns the event loop of the Ledger. The Ledger's clock ticks and the verbs are answered on this
+ * loop.
+ */
 public final class VerbServer extends VerticleBase {
   private static final long TICK_MS = 250;
 
@@ -38,8 +41,8 @@ public final class VerbServer extends VerticleBase {
   private @Nullable HttpServer server;
 
   /**
-   * @param transport of the Vert.x that this is deployed in
-   * @param tick the clock's turn, on the loop
+   * @param transport of the Vert.x instance that this is deployed in
+   * @param tick called on the loop every 250 ms, to advance the Ledger's clock
    */
   public VerbServer(
       SocketAddress address,
@@ -70,12 +73,12 @@ public final class VerbServer extends VerticleBase {
    * Opens the port.
    *
    * @param certificate null: plain HTTP, for loopback
-   * @param clients null: anybody may ask
+   * @param clients null: any client is admitted
    */
   public Future<Void> listen(
       @Nullable PemKeyCertOptions certificate, @Nullable ClientCertificates clients) {
     Loop loop = loop();
-    return loop.ask(() -> listening(certificate, clients, loop))
+    return loop.submit(() -> listening(certificate, clients, loop))
         .compose(started -> started)
         .mapEmpty();
   }
@@ -92,9 +95,9 @@ public final class VerbServer extends VerticleBase {
       requests = clients.admitting(requests);
     }
     HttpServer opened =
-        // A Service leads new connections to the new leader, and kube-scheduler keeps the one that
-        // it has: it would go on asking whoever led before.
-        new ConnectionDrain(vertx, readiness::closed)
+        // A Service routes only new connections to the new leader. kube-scheduler would otherwise
+        // keep its connection and go on asking the previous leader.
+        new ConnectionDrain(vertx, readiness::leadershipMissing)
             .handle(
                 vertx.createHttpServer(transport.limit(options, "verbs", connections)),
                 counting(requests));
@@ -102,10 +105,13 @@ public final class VerbServer extends VerticleBase {
     return opened.listen(address);
   }
 
-  /** Whoever asks is no idle stranger, whatever he is answered. */
+  /**
+   * Reports each request to the connection limiter, so that its connection counts as used, whatever
+   * the answer is.
+   */
   private Handler<HttpServerRequest> counting(Handler<HttpServerRequest> requests) {
     return request -> {
-      connections.requested(request.remoteAddress());
+      connections.recordActivity(request.remoteAddress());
       requests.handle(request);
     };
   }
@@ -115,9 +121,9 @@ public final class VerbServer extends VerticleBase {
   }
 
   /**
-   * New connections see the new certificate, and are judged by the new authorities.
+   * Renews the certificate and the authorities for new connections.
    *
-   * @param clients as at the port's opening
+   * @param clients as in {@link #listen}
    */
   public Future<Boolean> renew(PemKeyCertOptions renewed, @Nullable ClientCertificates clients) {
     if (server == null) {

@@ -1,4 +1,4 @@
-/** The scheduler's verbs and the operator's pages, over HTTP. */
+/** The HTTP servers of the scheduler's verbs, and of metrics and health. */
 @NullMarked
 package dev.tranche.extender.http;
 

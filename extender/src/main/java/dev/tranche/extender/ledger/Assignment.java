@@ -3,10 +3,10 @@ package dev.tranche.extender.ledger;
 import dev.tranche.extender.placement.Placement;
 
 /**
- * Which GPUs the containers of a pod are to get from the node's plugin.
+ * The GPUs that the node's plugin is to give to the containers of a pod.
  *
  * @param key {@code namespace/name}
- * @param replicasPerGpu R that the shares are counted in; 0: not known
+ * @param replicasPerGpu the R that the shares are counted in; 0 if not known
  */
 public record Assignment(
     String uid, String key, String resource, Placement placement, int replicasPerGpu) {}

@@ -5,14 +5,17 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * Which nodes have changed since somebody last asked. Between two questions few of thousands do.
+ * The nodes that have changed since the last call of {@link #take}. Of thousands of nodes, only a
+ * few change between two calls.
  */
 public final class ChangedNodes {
   private final Set<String> nodes = new LinkedHashSet<>();
   private long last;
 
   /**
-   * @return a number that no node has had before
+   * Records that a node has changed.
+   *
+   * @return a version number that no node has had before
    */
   long of(String node) {
     nodes.add(node);
@@ -23,7 +26,7 @@ public final class ChangedNodes {
     return nodes.isEmpty();
   }
 
-  /** Each is told once. */
+  /** Returns the changed nodes and clears them, so that each is returned once. */
   public List<String> take() {
     List<String> changed = List.copyOf(nodes);
     nodes.clear();

@@ -2,26 +2,26 @@ package dev.tranche.extender.ledger;
 
 import java.util.List;
 
-/** What follows from an event, for others to carry out. */
+/** An action that follows from an event; the caller of the Ledger carries it out. */
 public sealed interface Decision {
   String node();
 
-  /** Have the node's plugin give the pod these GPUs. */
+  /** Send the node's plugin the assignment of these GPUs to the pod. */
   record Assign(String node, Assignment assignment) implements Decision {}
 
-  /** The node's plugin need not wait for the pod. */
+  /** Retract an assignment: the node's plugin need no longer wait for the pod. */
   record Retract(String node, String uid) implements Decision {}
 
-  /** A GPU of the node can take more than before. */
-  record RoomGrew(String node) implements Decision {}
+  /** A GPU of the node has more free capacity than before. */
+  record CapacityGrew(String node) implements Decision {}
 
   /** The kubelet gave a pod other GPUs than it was assigned. */
   record Drifted(String node, String key, List<String> assigned, List<String> actual)
       implements Decision {}
 
   /**
-   * Ask the API server for the pod, and say what it answers by {@link Event.PodChecked}: its
-   * binding may have been accepted, though no watch has shown that.
+   * Read the pod from the API server and report the answer as {@link Event.PodChecked}. Its binding
+   * may have been accepted, though no watch has shown that.
    */
   record CheckPod(String node, String uid, String key) implements Decision {}
 

@@ -5,7 +5,9 @@ import java.util.Map;
 import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
-/** What the Ledger is told. Any order, late or twice: it must come out the same. */
+/**
+ * An input of the Ledger. Events may come in any order, late or twice; the result must be the same.
+ */
 public sealed interface Event {
   record PodSeen(PodFacts pod) implements Event {}
 
@@ -17,23 +19,23 @@ public sealed interface Event {
   record NodeGone(String name) implements Event {}
 
   /**
-   * @param holdingsAgeMs how long ago the kubelet was asked for the list that the holdings are of;
-   *     empty: the node does not say
+   * @param holdingsAgeMs the age of the kubelet's list that the holdings are from; empty if the
+   *     node does not report it
    */
   record Reported(String node, NodeState state, OptionalLong holdingsAgeMs) implements Event {}
 
   record StreamLost(String node) implements Event {}
 
-  /** Expect this pod there; replaces what was expected of it. */
+  /** Hold these GPUs for the pod tentatively; replaces its earlier tentative hold. */
   record Reserve(PodFacts pod, String node, Placement placement) implements Event {}
 
-  /** Expect nothing of this pod any more. */
+  /** Give up the pod's tentative hold; a nominated pod keeps it for a limited time. */
   record Release(String uid) implements Event {}
 
   /**
-   * Pods are about to be evicted for this one: expect it on one of these nodes.
+   * Other pods are about to be evicted for this one: hold GPUs for it on one of these nodes.
    *
-   * @param places by node
+   * @param places the pod's placement by node
    * @param expected the node that kube-scheduler will probably nominate; among {@code places}
    */
   record Nominate(PodFacts pod, Map<String, Placement> places, String expected) implements Event {}
@@ -42,23 +44,23 @@ public sealed interface Event {
 
   record BindDone(String uid) implements Event {}
 
-  /** The API server refused, or was never asked. */
+  /** The API server has rejected the binding, or the binding was never sent. */
   record BindFailed(String uid) implements Event {}
 
-  /** The API server was asked and has not answered. */
+  /** The binding was sent, but the API server has not answered. */
   record BindUnknown(String uid) implements Event {}
 
   /**
-   * What the API server has answered to {@link Decision.CheckPod}. A question that failed is not
-   * told: it is asked again.
+   * The API server's answer to {@link Decision.CheckPod}. There is no event for a failed request;
+   * the Ledger asks again.
    *
-   * @param pod as it is; null: there is no pod of that uid
-   * @param askedAtMs when the question was sent
+   * @param pod as the API server has it; null if there is no pod of that uid
+   * @param requestedAtMs when the Ledger decided to send the request
    */
-  record PodChecked(String uid, String key, @Nullable PodFacts pod, long askedAtMs)
+  record PodChecked(String uid, String key, @Nullable PodFacts pod, long requestedAtMs)
       implements Event {}
 
-  /** The informers have shown every pod and node once: one that is not known is not there. */
+  /** The informers have listed all pods and nodes: what is not known now does not exist. */
   record Synced() implements Event {}
 
   record Tick() implements Event {}

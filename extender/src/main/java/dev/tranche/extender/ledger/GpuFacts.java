@@ -5,10 +5,10 @@ package dev.tranche.extender.ledger;
  *
  * @param replicas R, at least 1
  * @param healthReason empty when healthy
- * @param clientsMax MPS clients; 0: no limit
- * @param cordonReason why the node takes no new pods on it though it is healthy; else empty
- * @param withheldReplicas that nobody can get: containers hold their part of the GPU as replicas of
- *     an earlier config
+ * @param clientsMax limit of MPS clients; 0: no limit
+ * @param cordonReason why the node places no new pods on it although it is healthy; otherwise empty
+ * @param withheldReplicas replicas that no pod can get, since containers hold that part of the GPU
+ *     as replicas of an earlier config
  */
 public record GpuFacts(
     String uuid,

@@ -6,18 +6,20 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What one pod takes from one node.
+ * The replicas that one pod holds on one node.
  *
  * @param key {@code namespace/name}
- * @param placement null: the pod is on the node, but nobody has said on which GPU
- * @param exact the placement is known share by share, so that it can be sent as an assignment
- * @param replicas that the pod takes in all, wherever they are
- * @param replicasPerGpu R that its shares are counted in; 0: not known
- * @param confirmed the kubelet's read-back agrees
+ * @param placement null if the pod is on the node, but its GPU is not known
+ * @param exact whether the placement is known share by share, so that it can be sent as an
+ *     assignment
+ * @param replicas total number that the pod holds, on whichever GPUs they are
+ * @param replicasPerGpu the R that its shares are counted in; 0 if not known
+ * @param confirmed whether the kubelet's read-back agrees
  * @param sinceMs when this stage began
- * @param listedFromMs an older list of the kubelet does not tell of it: it may show an earlier pod
- *     of the same name
- * @param expiresAtMs of a hold that nobody has bound yet
+ * @param listsCountFromMs kubelet lists older than this are ignored, since they may show an earlier
+ *     pod of the same name
+ * @param expiresAtMs when a hold whose binding nothing has confirmed is dropped or checked;
+ *     otherwise {@code NEVER}
  */
 public record Hold(
     String uid,
@@ -31,14 +33,17 @@ public record Hold(
     Stage stage,
     boolean confirmed,
     long sinceMs,
-    long listedFromMs,
+    long listsCountFromMs,
     long expiresAtMs) {
   static final long NEVER = Long.MAX_VALUE;
 
   public enum Stage {
-    /** On the node that we expect to win, or that another replica has asked to prepare. */
+    /**
+     * On the node that kube-scheduler will probably choose, or that another extender replica has
+     * sent the assignment to.
+     */
     TENTATIVE,
-    /** Bind is under way; nobody knows yet whether the API server will accept it. */
+    /** The binding is under way; it is not known yet whether the API server will accept it. */
     BINDING,
     /** The pod is on the node until it ends. */
     BOUND
@@ -70,7 +75,7 @@ public record Hold(
         expiresAtMs);
   }
 
-  /** Replicas per uuid; empty while the place is unknown. */
+  /** Returns the replicas per uuid; empty while the placement is not known. */
   public Map<String, Integer> held() {
     return placement == null ? Map.of() : placement.held();
   }
@@ -84,14 +89,15 @@ public record Hold(
   }
 
   Hold placed(Placement place, boolean isExact, boolean isConfirmed, int countedIn) {
-    return with(place, isExact, countedIn, stage, isConfirmed, sinceMs, listedFromMs, expiresAtMs);
+    return with(
+        place, isExact, countedIn, stage, isConfirmed, sinceMs, listsCountFromMs, expiresAtMs);
   }
 
   Hold until(long expires) {
-    return timed(listedFromMs, expires);
+    return timed(listsCountFromMs, expires);
   }
 
-  Hold listedFrom(long fromMs) {
+  Hold withListsCountFromMs(long fromMs) {
     return timed(fromMs, expiresAtMs);
   }
 
@@ -106,7 +112,7 @@ public record Hold(
       Stage at,
       boolean isConfirmed,
       long since,
-      long listedFrom,
+      long listsCountFrom,
       long expires) {
     return new Hold(
         uid,
@@ -120,17 +126,20 @@ public record Hold(
         at,
         isConfirmed,
         since,
-        listedFrom,
+        listsCountFrom,
         expires);
   }
 
-  /** A hold that we placed ourselves knows more than an annotation, if that names the same GPUs. */
-  boolean agrees(Optional<PlacementReader.Found> said) {
-    if (placement == null || said.isEmpty()) {
+  /**
+   * Returns whether the hold keeps its placement. Our own placement is more precise than an
+   * annotation that names the same GPUs.
+   */
+  boolean agreesWith(Optional<PlacementReader.Found> claimed) {
+    if (placement == null || claimed.isEmpty()) {
       return placement != null;
     }
-    var found = said.get().placement().held();
-    return said.get().exact() ? found.equals(held()) : found.keySet().equals(held().keySet());
+    var found = claimed.get().placement().held();
+    return claimed.get().exact() ? found.equals(held()) : found.keySet().equals(held().keySet());
   }
 
   Assignment assignment() {

@@ -12,58 +12,61 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Who holds what on which GPU: the one place that knows. A state machine without threads, clocks or
- * sockets: it is told {@link Event}s, answers {@link Decision}s, and everybody else adapts to it.
- * One event loop owns it.
+ * The record of all holds: which pod holds how many replicas of which GPU. It is a state machine
+ * without threads, clocks or sockets. It takes {@link Event}s and returns {@link Decision}s, and
+ * all other parts follow it. One event loop owns it.
  *
- * <p><b>A hold</b> is what one pod takes from one node. It begins tentative, on the node that the
- * scheduler is expected to choose, so that the next pod does not count on the same room. It becomes
- * binding when the scheduler asks to bind. It becomes bound when the API server has accepted, or
- * when the informer shows the pod on the node. A tentative hold is replaced when its pod is asked
- * about again and dropped when its time is up. A bound one ends with the pod's end and with nothing
- * else: phase Succeeded or Failed, or the object gone. A terminating pod still holds.
+ * <p><b>A hold</b> is what one pod takes from one node. It begins tentative, on the node that
+ * kube-scheduler will probably choose, so that the next pod does not count on the same replicas.
+ * Its stage becomes BINDING when kube-scheduler calls bind. It becomes bound when the API server
+ * has accepted the binding, or when the informer shows the pod on the node. A tentative hold is
+ * replaced when its pod is filtered again, and dropped when it expires. A bound hold ends only with
+ * its pod: in phase Succeeded or Failed, or when the object is gone. A terminating pod keeps its
+ * hold.
  *
- * <p><b>An accepted binding is not forgotten by the clock.</b> Watch and kubelet may both lag. The
- * API server may have accepted a binding, ours or one that a node echoes, without telling us. When
- * such a binding is due, the API server is asked ({@link Decision.CheckPod}), and the hold stays
- * until it answers.
+ * <p><b>No timeout drops an accepted binding.</b> The watch and the kubelet may both lag. The API
+ * server may have accepted a binding without our knowledge, be it ours or one that a node echoes.
+ * When such a binding is due, the Ledger asks the API server ({@link Decision.CheckPod}). The hold
+ * stays until the answer comes.
  *
- * <p><b>The kubelet's choice is the truth.</b> A report says which replicas each container holds.
- * If that is what was assigned, the hold is confirmed; if it is something else, the hold moves
- * there and {@link Decision.Drifted} is said. A report never ends a hold: it may be older than the
- * pod. And it never counts in parts: a list made in the middle of an admission is incomplete.
+ * <p><b>The kubelet's choice is authoritative.</b> A report lists the replicas that each container
+ * holds. If they match the assignment, the hold is confirmed. If not, the hold moves to those
+ * replicas, and {@link Decision.Drifted} is returned. A report never ends a hold, since it may be
+ * older than the pod. An incomplete list of a pod's containers is ignored, since it may come from
+ * the middle of an admission.
  *
- * <p><b>Unknown is the safe side.</b> A pod on a node without a known GPU was bound by another
- * scheduler or before we started. It counts against every GPU of its node until its annotation, a
- * node's echo or a read-back names the GPU. Replicas that the kubelet has given to a pod that we
- * have not seen count where they are. So the sum of holds may exceed what is there; free never is
- * below 0.
+ * <p><b>In doubt, a GPU is not free.</b> A pod on a node without a known GPU was bound by another
+ * scheduler or before this process started. It counts against every GPU of its node until its
+ * annotation, a node's echo or a read-back names the GPU. Replicas that the kubelet has given to a
+ * pod that no informer has shown count on their GPU. The sum of holds may therefore exceed what
+ * exists; free replicas never go below 0.
  *
- * <p><b>Any order.</b> The informer and the streams race with each other and with the verbs. A pod
- * never returns from bound to pending nor from ended to running, so events that say so are late and
- * ignored. A pod that is gone leaves a tombstone for as long as its events may come late.
- * Assignments that a node echoes become tentative holds here. This is how a new leader learns of
- * binds that the old one had begun. Assignments of pods that are gone are retracted. What one
- * replica retracts and another's bind needs after all is sent again.
+ * <p><b>Events come in any order.</b> The informer and the streams race with each other and with
+ * the verbs. A pod never returns from bound to pending or from ended to running, so events that say
+ * so are late and ignored. A deleted pod leaves a tombstone for as long as its events may come
+ * late. Assignments that a node echoes become tentative holds here. This is how a new leader learns
+ * of bindings that the old leader had begun. Assignments of deleted pods are retracted. If one
+ * extender replica retracts an assignment that another's bind needs, it is sent again.
  *
- * <p><b>A nominated pod</b> is one that others are evicted for. Its hold is tentative, and stands
- * beside those of its victims, until it is bound, another node is nominated or its time is up.
+ * <p><b>A nominated pod</b> is one that other pods are evicted for. Its hold is tentative and
+ * counts beside those of its victims. It lasts until the pod is bound, another node is nominated or
+ * the hold expires.
  *
- * <p>Time is a parameter, in milliseconds of a clock that never goes back.
+ * <p>Time is a parameter, in milliseconds of a monotonic clock.
  */
 public final class Ledger {
   private final Timing timing;
   private final Nominations nominations = new Nominations();
-  private final TerminatingPods leaving;
+  private final TerminatingPods terminatingPods;
   private final LedgerState ledgerState;
   private final ReportApplier reports;
 
-  /** For one reader; what {@link #view} says of these nodes may differ from before. */
+  /** The nodes whose {@link #view} may have changed; for a single reader. */
   public final ChangedNodes changes = new ChangedNodes();
 
   public Ledger(Timing timing) {
     this.timing = timing;
-    this.leaving = new TerminatingPods(timing.leavingMs());
+    this.terminatingPods = new TerminatingPods(timing.terminatingMs());
     this.ledgerState = new LedgerState(timing, changes);
     this.reports = new ReportApplier(timing, ledgerState);
   }
@@ -76,7 +79,7 @@ public final class Ledger {
       case Event.NodeSeen(NodeFacts node) -> nodeSeen(step, node);
       case Event.NodeGone(String name) -> nodeGone(step, name);
       case Event.Reported(String node, NodeState state, OptionalLong holdingsAgeMs) ->
-          reports.reported(step, ledgerState.book(node), state, holdingsAgeMs);
+          reports.reported(step, ledgerState.entry(node), state, holdingsAgeMs);
       case Event.StreamLost(String node) -> streamLost(step, node);
       case Event.Reserve(PodFacts pod, String node, Placement p) -> reserve(step, pod, node, p);
       case Event.Release(String uid) -> release(step, uid);
@@ -108,16 +111,16 @@ public final class Ledger {
       return;
     }
     ledgerState.pods.put(pod.uid(), pod);
-    if (pod.standing().leaving()) {
-      leaving.seen(pod.uid(), step.nowMs());
+    if (pod.preemption().terminating()) {
+      terminatingPods.add(pod.uid(), step.nowMs());
     }
     if (pod.ended()) {
       end(step, pod.uid(), pod.key(), pod.node(), Hold.NEVER);
     } else if (pod.node() != null) {
       nominations.remove(pod.uid());
-      settle(step, pod, ledgerState.book(pod.node()), before);
+      recordBound(step, pod, ledgerState.entry(pod.node()), before);
     } else {
-      nominated(step, before, pod);
+      applyNomination(step, before, pod);
     }
   }
 
@@ -129,12 +132,13 @@ public final class Ledger {
   }
 
   /**
-   * What no watch has told in time. That a pod is gone or bound is so for good; that it waits says
-   * something only of a binding that was due when the API server was asked.
+   * Applies the API server's answer about a pod that no watch has shown in time. That the pod is
+   * gone or bound is final. That it is pending counts only against a binding that was due when the
+   * API server was asked.
    */
   private void podChecked(Transition step, Event.PodChecked checked) {
     String uid = checked.uid();
-    NodeInfo holder = ledgerState.holders.get(uid);
+    NodeEntry holder = ledgerState.holders.get(uid);
     if (checked.pod() == null) {
       gone(step, uid, checked.key(), holder);
       return;
@@ -143,59 +147,67 @@ public final class Ledger {
     Hold hold = ledgerState.hold(uid).orElse(null);
     PodFacts known = ledgerState.pods.get(uid);
     boolean waits = known == null || known.node() == null;
-    if (holder != null && hold != null && waits && hold.expiresAtMs() <= checked.askedAtMs()) {
+    if (holder != null && hold != null && waits && hold.expiresAtMs() <= checked.requestedAtMs()) {
       nominations.remove(uid);
       ledgerState.giveUp(step, holder, uid);
-      step.say(new Decision.Expired(hold.node(), hold.key()));
+      step.emit(new Decision.Expired(hold.node(), hold.key()));
     }
   }
 
-  /** With its hold, by which its node is known: the kubelet may go on listing it for a while. */
-  private void gone(Transition step, String uid, String key, @Nullable NodeInfo holder) {
+  /**
+   * Handles a pod that is gone. Its hold tells its node, whose kubelet may list the pod a while
+   * longer.
+   */
+  private void gone(Transition step, String uid, String key, @Nullable NodeEntry holder) {
     if (holder == null) {
       podGone(step, uid, key);
       return;
     }
-    boolean settled = ledgerState.settled(uid);
-    NodeInfo.Ended namesake = holder.ended.get(key);
+    boolean boundOrBinding = ledgerState.boundOrBinding(uid);
+    NodeEntry.Ended namesake = holder.ended.get(key);
     podGone(step, uid, key);
     if (namesake != null && namesake.listedUntilMs() == Hold.NEVER) {
-      // The next pod of that name was faster: it has ended too, and is still there.
+      // A later pod of that name has also ended, and its object still exists: its entry stays.
       holder.ended.put(key, namesake);
     }
-    if (!settled && holder.echoes(uid)) {
-      step.say(new Decision.Retract(holder.name, uid));
+    if (!boundOrBinding && holder.echoes(uid)) {
+      step.emit(new Decision.Retract(holder.name, uid));
     }
   }
 
-  /** kube-scheduler says which node it has chosen of those that were offered, or that none is. */
-  private void nominated(Transition step, @Nullable PodFacts before, PodFacts pod) {
+  /** Follows kube-scheduler's choice among the offered nodes, or that it nominates none. */
+  private void applyNomination(Transition step, @Nullable PodFacts before, PodFacts pod) {
     Nominations.Plan plan = nominations.get(pod.uid()).orElse(null);
-    String node = pod.standing().nominatedNode();
-    if (plan == null || ledgerState.settled(pod.uid())) {
+    String node = pod.preemption().nominatedNode();
+    if (plan == null || ledgerState.boundOrBinding(pod.uid())) {
       return;
     }
     Placement place = node == null ? null : plan.places().get(node);
     if (node != null && place != null) {
       Hold held = ledgerState.hold(pod.uid()).filter(h -> h.node().equals(node)).orElse(null);
       Hold kept = held != null ? held : reserved(step, pod, node, place);
-      ledgerState.put(ledgerState.book(node), kept.until(step.nowMs() + timing.nominatedMs()));
+      ledgerState.put(ledgerState.entry(node), kept.until(step.nowMs() + timing.nominatedMs()));
       nominations.put(pod.uid(), new Nominations.Plan(plan.places(), node));
     } else if (node != null) {
       nominations.remove(pod.uid());
       ledgerState.drop(step, pod.uid());
-    } else if (before != null && before.standing().nominatedNode() != null) {
-      // Our own Error clears it too (clearNominatedNode), while the victims are still ending.
+    } else if (before != null && before.preemption().nominatedNode() != null) {
+      // An error that we return clears the nomination, too (clearNominatedNode), while the victims
+      // are still terminating.
       ledgerState
           .hold(pod.uid())
           .ifPresent(
               held ->
-                  ledgerState.put(ledgerState.book(held.node()), held.until(lastCall(step, held))));
+                  ledgerState.put(
+                      ledgerState.entry(held.node()), held.until(boundedExpiry(step, held))));
     }
   }
 
-  /** A nominated pod that kube-scheduler goes on asking about keeps its GPU, but not for ever. */
-  private long lastCall(Transition step, Hold held) {
+  /**
+   * Returns the new expiry of a nominated pod's hold. It moves on while kube-scheduler retries the
+   * pod, but only up to a limit.
+   */
+  private long boundedExpiry(Transition step, Hold held) {
     long last = held.sinceMs() + timing.nominatedMs();
     return Math.min(last, step.nowMs() + timing.tentativeMs());
   }
@@ -203,73 +215,80 @@ public final class Ledger {
   private void end(
       Transition step, String uid, String key, @Nullable String node, long listedUntilMs) {
     nominations.remove(uid);
-    leaving.ended(uid);
-    NodeInfo holder = ledgerState.holders.get(uid);
-    NodeInfo book = holder != null ? holder : node == null ? null : ledgerState.book(node);
-    if (book == null) {
+    terminatingPods.remove(uid);
+    NodeEntry holder = ledgerState.holders.get(uid);
+    NodeEntry entry = holder != null ? holder : node == null ? null : ledgerState.entry(node);
+    if (entry == null) {
       return;
     }
-    step.touch(book);
-    book.ended.put(key, new NodeInfo.Ended(step.nowMs(), listedUntilMs));
+    step.beforeChange(entry);
+    entry.ended.put(key, new NodeEntry.Ended(step.nowMs(), listedUntilMs));
     // The next pod of that name must not be taken for this one.
-    book.state = book.state == null ? null : book.state.without(key);
+    entry.state = entry.state == null ? null : entry.state.without(key);
     ledgerState.drop(step, uid);
   }
 
   /**
-   * The pod is on this node, whoever put it there.
+   * Records that the pod is on this node, whoever bound it.
    *
-   * @param before what we knew of it
+   * @param before what was known of the pod before
    */
-  private void settle(Transition step, PodFacts pod, NodeInfo book, @Nullable PodFacts before) {
-    NodeInfo holder = ledgerState.holders.get(pod.uid());
-    Hold hold = holder == book ? book.holds.get(pod.uid()) : null;
-    if (holder != book) {
+  private void recordBound(
+      Transition step, PodFacts pod, NodeEntry entry, @Nullable PodFacts before) {
+    NodeEntry holder = ledgerState.holders.get(pod.uid());
+    Hold hold = holder == entry ? entry.holds.get(pod.uid()) : null;
+    if (holder != entry) {
       ledgerState.drop(step, pod.uid());
     }
-    step.touch(book);
-    Hold bound = bound(step, pod, book, hold);
+    step.beforeChange(entry);
+    Hold bound = bound(step, pod, entry, hold);
     boolean startsNow = before != null && !before.running() && pod.running();
-    if (startsNow && !bound.confirmed() && book.echoes(pod.uid())) {
-      // From now on a list tells of it, whatever the node still waits for.
-      bound = bound.listedFrom(step.nowMs());
+    if (startsNow && !bound.confirmed() && entry.echoes(pod.uid())) {
+      // Kubelet lists from now on show this pod, even while the node still keeps its assignment.
+      bound = bound.withListsCountFromMs(step.nowMs());
     }
-    ledgerState.put(book, bound);
-    reports.remind(step, book, reports.readBack(step, book, bound));
+    ledgerState.put(entry, bound);
+    reports.resendIfDue(step, entry, reports.readBack(step, entry, bound));
   }
 
-  private Hold bound(Transition step, PodFacts pod, NodeInfo book, @Nullable Hold hold) {
-    int replicas = book.replicasPerGpu(pod.resource());
-    Optional<PlacementReader.Found> said = book.said(pod);
-    if (hold != null && (hold.confirmed() || hold.agrees(said))) {
+  private Hold bound(Transition step, PodFacts pod, NodeEntry entry, @Nullable Hold hold) {
+    int replicas = entry.replicasPerGpu(pod.resource());
+    Optional<PlacementReader.Found> claimed = entry.claimedPlacement(pod);
+    if (hold != null && (hold.confirmed() || hold.agreesWith(claimed))) {
       return hold.stage() == Stage.BOUND ? hold : hold.at(Stage.BOUND, step.nowMs(), Hold.NEVER);
     }
-    PlacementReader.Found found = said.orElse(null);
+    PlacementReader.Found found = claimed.orElse(null);
     return new Hold(
         pod.uid(),
         pod.key(),
-        book.name,
+        entry.name,
         pod.resource(),
         found == null ? null : found.placement(),
         found != null && found.exact(),
         pod.demand(replicas).peakReplicas(),
-        book.toldReplicasPerGpu(pod),
+        entry.assignedReplicasPerGpu(pod),
         Stage.BOUND,
         false,
         since(step, pod, hold),
-        listedFrom(step, pod, hold),
+        listsCountFromMs(step, pod, hold),
         Hold.NEVER);
   }
 
-  /** A pod that ran before we first saw it may be in the node's last list. */
-  private static long listedFrom(Transition step, PodFacts pod, @Nullable Hold hold) {
+  /**
+   * Returns the time from which lists count. The node's last list may have a pod that already ran
+   * when we first saw it.
+   */
+  private static long listsCountFromMs(Transition step, PodFacts pod, @Nullable Hold hold) {
     if (hold != null && hold.stage() == Stage.BOUND) {
-      return hold.listedFromMs();
+      return hold.listsCountFromMs();
     }
-    return step.nowMs() - (hold == null && pod.running() ? NodeInfo.KUBELET_LATE_MS : 0);
+    return step.nowMs() - (hold == null && pod.running() ? NodeEntry.KUBELET_LATE_MS : 0);
   }
 
-  /** A pod that ran before we saw it is in its GPU's mean load already. */
+  /**
+   * Returns when the hold began. A pod that already ran when we first saw it is in its GPU's mean
+   * load.
+   */
   private long since(Transition step, PodFacts pod, @Nullable Hold hold) {
     if (hold != null && hold.stage() == Stage.BOUND) {
       return hold.sinceMs();
@@ -280,38 +299,38 @@ public final class Ledger {
   // --- nodes ---
 
   private void nodeSeen(Transition step, NodeFacts facts) {
-    NodeInfo book = ledgerState.book(facts.name());
-    step.touch(book);
-    book.facts = facts;
+    NodeEntry entry = ledgerState.entry(facts.name());
+    step.beforeChange(entry);
+    entry.facts = facts;
   }
 
   private void nodeGone(Transition step, String name) {
-    NodeInfo book = ledgerState.nodes.get(name);
-    if (book != null) {
-      step.touch(book);
-      book.facts = null;
-      ledgerState.forget(book);
+    NodeEntry entry = ledgerState.nodes.get(name);
+    if (entry != null) {
+      step.beforeChange(entry);
+      entry.facts = null;
+      ledgerState.forget(entry);
     }
   }
 
   private void streamLost(Transition step, String name) {
-    NodeInfo book = ledgerState.nodes.get(name);
-    if (book != null) {
-      step.touch(book);
-      book.live = false;
-      ledgerState.forget(book);
+    NodeEntry entry = ledgerState.nodes.get(name);
+    if (entry != null) {
+      step.beforeChange(entry);
+      entry.live = false;
+      ledgerState.forget(entry);
     }
   }
 
   // --- verbs ---
 
   private void reserve(Transition step, PodFacts pod, String node, Placement placement) {
-    if (ledgerState.settled(pod.uid())) {
+    if (ledgerState.boundOrBinding(pod.uid())) {
       return;
     }
     Hold hold = reserved(step, pod, node, placement);
     if (nominations.get(pod.uid()).filter(plan -> plan.node().equals(node)).isPresent()) {
-      ledgerState.put(ledgerState.book(node), hold.until(step.nowMs() + timing.nominatedMs()));
+      ledgerState.put(ledgerState.entry(node), hold.until(step.nowMs() + timing.nominatedMs()));
     } else {
       nominations.remove(pod.uid());
     }
@@ -319,31 +338,31 @@ public final class Ledger {
 
   private Hold reserved(Transition step, PodFacts pod, String node, Placement placement) {
     ledgerState.drop(step, pod.uid());
-    NodeInfo book = ledgerState.book(node);
-    step.touch(book);
-    Hold hold = ledgerState.tentative(pod, book, placement, step.nowMs());
-    ledgerState.put(book, hold);
+    NodeEntry entry = ledgerState.entry(node);
+    step.beforeChange(entry);
+    Hold hold = ledgerState.tentative(pod, entry, placement, step.nowMs());
+    ledgerState.put(entry, hold);
     return hold;
   }
 
   private void release(Transition step, String uid) {
-    NodeInfo book = ledgerState.holders.get(uid);
+    NodeEntry entry = ledgerState.holders.get(uid);
     Hold hold = ledgerState.hold(uid).orElse(null);
-    if (book == null || hold == null || ledgerState.settled(uid)) {
+    if (entry == null || hold == null || ledgerState.boundOrBinding(uid)) {
       return;
     }
     if (nominations.has(uid)) {
-      ledgerState.put(book, hold.until(Math.max(hold.expiresAtMs(), lastCall(step, hold))));
+      ledgerState.put(entry, hold.until(Math.max(hold.expiresAtMs(), boundedExpiry(step, hold))));
       return;
     }
-    // A bind that another leader began and did not end: the node would remind us of it.
-    ledgerState.giveUp(step, book, uid);
+    // Another leader may have begun a bind and not ended it: the node would go on echoing it.
+    ledgerState.giveUp(step, entry, uid);
   }
 
   private void nominate(
       Transition step, PodFacts pod, Map<String, Placement> places, String expected) {
     Placement place = places.get(expected);
-    if (ledgerState.settled(pod.uid()) || place == null) {
+    if (ledgerState.boundOrBinding(pod.uid()) || place == null) {
       return;
     }
     reserved(step, pod, expected, place);
@@ -358,14 +377,14 @@ public final class Ledger {
     }
     nominations.remove(pod.uid());
     ledgerState.drop(step, pod.uid());
-    NodeInfo book = ledgerState.book(node);
-    step.touch(book);
+    NodeEntry entry = ledgerState.entry(node);
+    step.beforeChange(entry);
     Hold hold =
         ledgerState
-            .tentative(pod, book, placement, step.nowMs())
+            .tentative(pod, entry, placement, step.nowMs())
             .at(Stage.BINDING, step.nowMs(), Hold.NEVER);
-    ledgerState.put(book, hold);
-    step.say(new Decision.Assign(node, hold.assignment()));
+    ledgerState.put(entry, hold);
+    step.emit(new Decision.Assign(node, hold.assignment()));
   }
 
   private void bindDone(Transition step, String uid) {
@@ -375,7 +394,7 @@ public final class Ledger {
         .ifPresent(
             h ->
                 ledgerState.put(
-                    ledgerState.book(h.node()), h.at(Stage.BOUND, step.nowMs(), until)));
+                    ledgerState.entry(h.node()), h.at(Stage.BOUND, step.nowMs(), until)));
   }
 
   private void bindFailed(Transition step, String uid) {
@@ -387,7 +406,7 @@ public final class Ledger {
   private void bindUnknown(Transition step, String uid) {
     long until = step.nowMs() + timing.unknownBindMs();
     binding(uid)
-        .ifPresent(hold -> ledgerState.put(ledgerState.book(hold.node()), hold.until(until)));
+        .ifPresent(hold -> ledgerState.put(ledgerState.entry(hold.node()), hold.until(until)));
   }
 
   private Optional<Hold> binding(String uid) {
@@ -398,32 +417,32 @@ public final class Ledger {
 
   private void tick(Transition step) {
     ledgerState.forgetGone(step.nowMs());
-    for (NodeInfo book : List.copyOf(ledgerState.nodes.values())) {
-      if (!book.ended.isEmpty()
-          && book.ended.values().removeIf(ended -> ended.listedUntilMs() <= step.nowMs())) {
-        book.changed();
+    for (NodeEntry entry : List.copyOf(ledgerState.nodes.values())) {
+      if (!entry.ended.isEmpty()
+          && entry.ended.values().removeIf(ended -> ended.listedUntilMs() <= step.nowMs())) {
+        entry.changed();
       }
-      if (!book.holds.isEmpty()) {
-        List.copyOf(book.holds.values()).forEach(hold -> pass(step, book, hold));
+      if (!entry.holds.isEmpty()) {
+        List.copyOf(entry.holds.values()).forEach(hold -> expireIfDue(step, entry, hold));
       }
-      ledgerState.forget(book);
+      ledgerState.forget(entry);
     }
   }
 
-  private void pass(Transition step, NodeInfo book, Hold hold) {
+  private void expireIfDue(Transition step, NodeEntry entry, Hold hold) {
     if (hold.expiresAtMs() <= step.nowMs()) {
       PodFacts pod = ledgerState.pods.get(hold.uid());
       if (hold.stage() == Stage.BOUND && pod != null && pod.node() != null) {
-        ledgerState.put(book, hold.until(Hold.NEVER));
+        ledgerState.put(entry, hold.until(Hold.NEVER));
         return;
       }
-      if (hold.stage() != Stage.TENTATIVE || book.echoed.containsKey(hold.uid())) {
-        reports.check(step, book, hold.uid(), hold.key());
+      if (hold.stage() != Stage.TENTATIVE || entry.echoed.containsKey(hold.uid())) {
+        reports.check(step, entry, hold.uid(), hold.key());
         return;
       }
       nominations.remove(hold.uid());
       ledgerState.drop(step, hold.uid());
-      step.say(new Decision.Expired(book.name, hold.key()));
+      step.emit(new Decision.Expired(entry.name, hold.key()));
     }
   }
 
@@ -441,59 +460,60 @@ public final class Ledger {
     return Collections.unmodifiableCollection(ledgerState.pods.values());
   }
 
-  /** Every node that anything is known of. */
+  /** Returns every node of which anything is known. */
   public Collection<String> nodes() {
     return Collections.unmodifiableCollection(ledgerState.nodes.keySet());
   }
 
   public Optional<NodeFacts> node(String name) {
-    NodeInfo book = ledgerState.nodes.get(name);
-    return book == null ? Optional.empty() : Optional.ofNullable(book.facts);
+    NodeEntry entry = ledgerState.nodes.get(name);
+    return entry == null ? Optional.empty() : Optional.ofNullable(entry.facts);
   }
 
   public Collection<Hold> holds(String node) {
-    NodeInfo book = ledgerState.nodes.get(node);
-    return book == null ? List.of() : Collections.unmodifiableCollection(book.holds.values());
+    NodeEntry entry = ledgerState.nodes.get(node);
+    return entry == null ? List.of() : Collections.unmodifiableCollection(entry.holds.values());
   }
 
-  /** The R that a pod without a stamp is measured with on this node. */
+  /** Returns the R of this node, which applies to a pod that does not carry an R itself. */
   public int replicasPerGpu(String node, String resource) {
-    NodeInfo book = ledgerState.nodes.get(node);
-    return book == null ? 1 : book.replicasPerGpu(resource);
+    NodeEntry entry = ledgerState.nodes.get(node);
+    return entry == null ? 1 : entry.replicasPerGpu(resource);
   }
 
   /**
-   * A node as it is, or as it would be without some holds.
+   * Returns the node as it is, or as it would be without some holds.
    *
-   * @param counted the holds that count
+   * @param counted selects the holds that count
    */
   public NodeView view(String node, Predicate<Hold> counted, long nowMs) {
     return view(node, counted, List.of(), nowMs);
   }
 
   /**
-   * @param more holds that are taken to be there, too
+   * @param more additional holds that are assumed
    */
   public NodeView view(String node, Predicate<Hold> counted, List<Hold> more, long nowMs) {
-    NodeInfo book = ledgerState.nodes.get(node);
-    return book == null
+    NodeEntry entry = ledgerState.nodes.get(node);
+    return entry == null
         ? new NodeView(node, NodeView.Availability.SILENT, List.of())
-        : book.view(counted, more, nowMs - timing.newcomerMs());
+        : entry.view(counted, more, nowMs - timing.newcomerMs());
   }
 
-  /** The hold that a pod would get; nothing is held. Empty of a node never heard of. */
-  public Optional<Hold> imagined(PodFacts pod, String node, Placement placement, long nowMs) {
+  /** Returns the hold that the pod would get, without recording it; empty for an unknown node. */
+  public Optional<Hold> hypotheticalHold(
+      PodFacts pod, String node, Placement placement, long nowMs) {
     return Optional.ofNullable(ledgerState.nodes.get(node))
-        .map(book -> ledgerState.tentative(pod, book, placement, nowMs));
+        .map(entry -> ledgerState.tentative(pod, entry, placement, nowMs));
   }
 
-  /** Another number after each change of what {@link #view} says; 0 of a node never heard of. */
+  /** Returns a number that changes with each change of {@link #view}; 0 for an unknown node. */
   public long version(String node) {
-    NodeInfo book = ledgerState.nodes.get(node);
-    return book == null ? 0 : book.version;
+    NodeEntry entry = ledgerState.nodes.get(node);
+    return entry == null ? 0 : entry.version;
   }
 
-  /** Whether the pod's GPU is held for it while others are evicted. */
+  /** Returns whether a GPU is held for the pod while other pods are evicted. */
   public boolean nominated(String uid) {
     return nominations.has(uid);
   }
@@ -502,12 +522,12 @@ public final class Ledger {
     return nominations.size();
   }
 
-  /** Pods that terminate. */
-  public TerminatingPods leaving() {
-    return leaving;
+  /** Returns the terminating pods. */
+  public TerminatingPods terminatingPods() {
+    return terminatingPods;
   }
 
-  /** Whether every node that should report has done so. */
+  /** Returns whether every node that should report has done so. */
   public boolean allReported() {
     return ledgerState.nodes.values().stream()
         .filter(b -> b.facts != null && b.facts.advertises())

@@ -7,19 +7,17 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
 
-/**
- * What the {@link Ledger} knows, and its simplest changes: pods, pages of nodes, and their holds.
- */
+/** The data of the {@link Ledger} and its basic changes: pods, nodes and their holds. */
 final class LedgerState {
   private final Timing timing;
   private final ChangedNodes changes;
-  final Map<String, NodeInfo> nodes = new HashMap<>();
+  final Map<String, NodeEntry> nodes = new HashMap<>();
   final Map<String, PodFacts> pods = new HashMap<>();
 
-  /** By pod uid: the node with its hold. */
-  final Map<String, NodeInfo> holders = new HashMap<>();
+  /** The node that has the pod's hold, by pod uid. */
+  final Map<String, NodeEntry> holders = new HashMap<>();
 
-  /** Uids of pods that are gone, the oldest first, with the time when that is forgotten. */
+  /** Uids of deleted pods, the oldest first, each with the time at which its entry expires. */
   final LinkedHashMap<String, Long> tombstones = new LinkedHashMap<>();
 
   LedgerState(Timing timing, ChangedNodes changes) {
@@ -28,17 +26,17 @@ final class LedgerState {
   }
 
   Optional<Hold> hold(String uid) {
-    NodeInfo book = holders.get(uid);
-    return book == null ? Optional.empty() : Optional.ofNullable(book.holds.get(uid));
+    NodeEntry entry = holders.get(uid);
+    return entry == null ? Optional.empty() : Optional.ofNullable(entry.holds.get(uid));
   }
 
-  /** Of a pod that is placed by what we know of the node now. */
-  Hold tentative(PodFacts pod, NodeInfo book, Placement placement, long nowMs) {
-    int replicasPerGpu = book.replicasPerGpu(pod, placement);
+  /** Creates a tentative hold; its R is what is known of the node now. */
+  Hold tentative(PodFacts pod, NodeEntry entry, Placement placement, long nowMs) {
+    int replicasPerGpu = entry.replicasPerGpu(pod, placement);
     return Hold.tentative(
         pod.uid(),
         pod.key(),
-        book.name,
+        entry.name,
         pod.resource(),
         placement,
         replicasPerGpu,
@@ -46,54 +44,54 @@ final class LedgerState {
         nowMs + timing.tentativeMs());
   }
 
-  void put(NodeInfo book, Hold hold) {
-    book.changed();
-    book.holds.put(hold.uid(), hold);
-    holders.put(hold.uid(), book);
+  void put(NodeEntry entry, Hold hold) {
+    entry.changed();
+    entry.holds.put(hold.uid(), hold);
+    holders.put(hold.uid(), entry);
   }
 
   void drop(Transition step, String uid) {
-    NodeInfo book = holders.remove(uid);
-    Hold hold = book == null ? null : book.holds.get(uid);
-    if (book == null || hold == null) {
+    NodeEntry entry = holders.remove(uid);
+    Hold hold = entry == null ? null : entry.holds.get(uid);
+    if (entry == null || hold == null) {
       return;
     }
-    step.touch(book);
-    book.holds.remove(uid);
-    book.reminded.remove(uid);
-    book.echoed.remove(uid);
-    book.checks.remove(uid);
+    step.beforeChange(entry);
+    entry.holds.remove(uid);
+    entry.resendFromMs.remove(uid);
+    entry.echoed.remove(uid);
+    entry.checks.remove(uid);
     if (hold.stage() != Stage.TENTATIVE && !hold.confirmed()) {
-      step.say(new Decision.Retract(book.name, uid));
+      step.emit(new Decision.Retract(entry.name, uid));
     }
-    forget(book);
+    forget(entry);
   }
 
-  /** Drops what was expected, and has the node forget an assignment that it still keeps. */
-  void giveUp(Transition step, NodeInfo book, String uid) {
-    boolean retracted = settled(uid);
+  /** Drops the pod's hold and retracts an assignment that the node still keeps. */
+  void giveUp(Transition step, NodeEntry entry, String uid) {
+    boolean retracted = boundOrBinding(uid);
     drop(step, uid);
-    if (!retracted && book.echoes(uid)) {
-      step.say(new Decision.Retract(book.name, uid));
+    if (!retracted && entry.echoes(uid)) {
+      step.emit(new Decision.Retract(entry.name, uid));
     }
   }
 
-  /** Whether the API server has it on its node. */
+  /** Returns whether the API server has bound the pod. */
   boolean bound(String uid) {
     return hold(uid).filter(h -> h.stage() == Stage.BOUND).isPresent();
   }
 
-  /** Whether it is bound, or being bound. */
-  boolean settled(String uid) {
+  /** Returns whether the pod is bound, or being bound. */
+  boolean boundOrBinding(String uid) {
     return hold(uid).filter(h -> h.stage() != Stage.TENTATIVE).isPresent();
   }
 
-  /** A node's page; of one never heard of a blank one. */
-  NodeInfo book(String name) {
-    return nodes.computeIfAbsent(name, n -> new NodeInfo(n, changes));
+  /** Returns the node's entry; creates an empty one for an unknown node. */
+  NodeEntry entry(String name) {
+    return nodes.computeIfAbsent(name, n -> new NodeEntry(n, changes));
   }
 
-  /** As far as there is something to forget. */
+  /** Removes the tombstones that have expired. */
   void forgetGone(long nowMs) {
     var oldest = tombstones.values().iterator();
     while (oldest.hasNext() && oldest.next() <= nowMs) {
@@ -101,9 +99,9 @@ final class LedgerState {
     }
   }
 
-  void forget(NodeInfo book) {
-    if (book.forgettable()) {
-      nodes.remove(book.name);
+  void forget(NodeEntry entry) {
+    if (entry.forgettable()) {
+      nodes.remove(entry.name);
     }
   }
 }

@@ -3,7 +3,7 @@ package dev.tranche.extender.ledger;
 import java.util.Set;
 
 /**
- * What we keep of a Node.
+ * The fields of a Node that the extender keeps.
  *
  * @param cordoned uuids of GPUs that take no new pods
  * @param config the config that its label selects; empty without a label

@@ -9,10 +9,10 @@ import org.jspecify.annotations.Nullable;
  * One report of a node, without its load.
  *
  * @param serving registered with the kubelet and not draining
- * @param holdings replicas per uuid by {@code namespace/pod} and container, as the kubelet says
- * @param holdingsKnown false: an empty {@code holdings} says nothing
- * @param retired those of {@code holdings} that the node's config of now makes no more, by pod and
- *     uuid
+ * @param holdings replicas by {@code namespace/pod}, container and uuid, as the kubelet lists them
+ * @param holdingsKnown if false, an empty {@code holdings} means nothing
+ * @param retired replicas of {@code holdings} that the node's current config no longer makes, by
+ *     pod and uuid
  * @param echoes assignments that the node keeps, whoever sent them
  */
 public record NodeState(
@@ -29,14 +29,14 @@ public record NodeState(
     echoes = List.copyOf(echoes);
   }
 
-  /** Replicas of an earlier config that a pod holds of a GPU. */
+  /** Returns how many replicas of an earlier config a pod holds on a GPU. */
   int retired(String key, String uuid) {
     return retired.getOrDefault(key, Map.of()).getOrDefault(uuid, 0);
   }
 
   /**
-   * What was held stays held while the kubelet cannot be asked. What of it is retired is known of
-   * the GPUs as they were then only: of others all is counted, so that none is given twice.
+   * Keeps the earlier holdings while the kubelet cannot be asked. Retired replicas are kept only if
+   * the GPUs are unchanged. Otherwise all holdings count, so that no replica is given out twice.
    */
   NodeState orHoldingsOf(@Nullable NodeState before) {
     if (holdingsKnown || before == null) {
@@ -46,7 +46,7 @@ public record NodeState(
     return new NodeState(serving, gpus, before.holdings, before.holdingsKnown, kept, echoes);
   }
 
-  /** Without what a pod that has ended held. */
+  /** Returns the state without the holdings of a pod that has ended. */
   NodeState without(String key) {
     if (!holdings.containsKey(key)) {
       return this;

@@ -4,41 +4,41 @@ import dev.tranche.extender.placement.GpuView;
 import java.util.List;
 
 /**
- * A node's GPUs and who takes what of them, at one moment.
+ * A snapshot of a node's GPUs and of what pods hold on them.
  *
  * @param gpus as the last report has them; empty before the first
  */
 public record NodeView(String name, Availability availability, List<Gpu> gpus) {
   public enum Availability {
     AVAILABLE,
-    /** No live stream, or none that has reported. */
+    /** No live stream, or no report on it yet. */
     SILENT,
     /** Draining, or not registered with the kubelet. */
     NOT_SERVING
   }
 
   /**
-   * @param heldReplicas by pods whose GPU is known; those of an earlier config are not among them,
-   *     but what they are of the GPU now is withheld
-   * @param strayReplicas that may be here: by pods whose GPU is unknown, and by pods that only the
-   *     kubelet knows
+   * @param heldReplicas held by pods whose GPU is known. Replicas of an earlier config are not
+   *     included; their part of the GPU is withheld
+   * @param unattributedReplicas that may be held here by pods whose GPU is not known, or by pods
+   *     that only the kubelet knows
    * @param heldClients containers that are on it, or may be
-   * @param young holds that may have begun their work too late to be measured, or not yet
+   * @param young holds whose pods may have begun their work too late to be measured, or not yet
    */
   public record Gpu(
       GpuFacts facts,
       boolean cordoned,
       int heldReplicas,
-      int strayReplicas,
+      int unattributedReplicas,
       int heldClients,
       List<Young> young) {
-    /** Replicas that surely are free. */
+    /** Returns the replicas that are certainly free. */
     public int freeReplicas() {
-      int given = facts.withheldReplicas() + heldReplicas + strayReplicas;
+      int given = facts.withheldReplicas() + heldReplicas + unattributedReplicas;
       return Math.max(0, facts.replicas() - given);
     }
 
-    /** MPS client slots; {@link GpuView#UNLIMITED} without a limit. */
+    /** Returns the free MPS client slots; {@link GpuView#UNLIMITED} without a limit. */
     public int freeClients() {
       return facts.clientsMax() == 0
           ? GpuView.UNLIMITED
@@ -47,7 +47,7 @@ public record NodeView(String name, Availability availability, List<Gpu> gpus) {
   }
 
   /**
-   * @param pod namespace and name
+   * @param pod {@code namespace/name}
    * @param sinceMs when the hold began
    */
   public record Young(String pod, int replicas, long sinceMs) {}

@@ -7,15 +7,15 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * Pods that others are evicted for, by uid, with the GPUs that this frees on each node that
- * kube-scheduler may nominate. The hold on the GPU outlives its pod's being filtered again.
+ * Pods that other pods are evicted for, by uid, with the GPUs that this frees on each node that
+ * kube-scheduler may nominate. The hold on the GPU stays when its pod is filtered again.
  */
 final class Nominations {
   private static final int PODS_MAX = 1_000;
 
   /**
-   * @param places by node
-   * @param node with the hold
+   * @param places the pod's placement by node
+   * @param node the node that has the hold
    */
   record Plan(Map<String, Placement> places, String node) {
     Plan {
@@ -30,7 +30,7 @@ final class Nominations {
   }
 
   /**
-   * @return the pod whose plan had to go for want of room
+   * @return the pod whose plan was removed because of the limit
    */
   Optional<String> put(String uid, Plan plan) {
     plans.remove(uid);

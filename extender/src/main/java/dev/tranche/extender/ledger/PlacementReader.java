@@ -11,10 +11,10 @@ import java.util.Optional;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** Works out where a pod is from what its annotation or the kubelet says. */
+/** Derives the placement of a pod from its annotation, a node's echo or the kubelet's list. */
 final class PlacementReader {
   /**
-   * @param exact share by share; otherwise it holds more rather than less than the pod has
+   * @param exact whether it is known share by share; otherwise it has at least what the pod holds
    */
   record Found(Placement placement, boolean exact) {
     boolean onTheGpusOf(Found other) {
@@ -24,7 +24,7 @@ final class PlacementReader {
 
   private PlacementReader() {}
 
-  /** By {@code tranche.dev/gpu}: one uuid for all shares, or one per share. */
+  /** Reads {@code tranche.dev/gpu}: one uuid for all shares, or one per share. */
   static Optional<Found> byAnnotation(PodFacts pod, int nodeReplicas) {
     @Nullable String value = pod.annotations().get(Names.GPU);
     if (value == null || value.isBlank()) {
@@ -42,7 +42,9 @@ final class PlacementReader {
             : new Found(atMost(demand, uuids), false));
   }
 
-  /** What a node echoes names no init containers; what they need beyond the others is the pod's. */
+  /**
+   * Reads a node's echo. It has no init containers, so what they need beyond the others is added.
+   */
   static Found byEcho(PodFacts pod, Placement echoed, int nodeReplicas) {
     Demand demand = pod.demand(nodeReplicas);
     boolean peak = demand.onOneGpu() && echoed.held().size() == 1;
@@ -51,7 +53,7 @@ final class PlacementReader {
 
   private static Placement onOne(Demand demand, String uuid) {
     var containers = new ArrayList<Placement.Container>();
-    for (Demand.Container c : Placement.steered(demand)) {
+    for (Demand.Container c : Placement.assignableContainers(demand)) {
       var share = new Placement.Share(uuid, c.replicas());
       containers.add(new Placement.Container(c.name(), List.of(share)));
     }
@@ -71,7 +73,9 @@ final class PlacementReader {
     return Placement.of(containers);
   }
 
-  /** A split share: which part is where only the kubelet knows, so each GPU may hold all of it. */
+  /**
+   * Places a split share. Only the kubelet knows how it is split, so each GPU may hold all of it.
+   */
   private static Placement atMost(Demand demand, List<String> uuids) {
     var held = new HashMap<String, Integer>();
     int each = Math.min(demand.peakReplicas(), demand.replicasPerGpu());
@@ -80,11 +84,12 @@ final class PlacementReader {
   }
 
   /**
-   * By the kubelet: it omits ordinary init containers and may have been asked in the middle of an
-   * admission, so only a complete answer counts.
+   * Reads the kubelet's list. It omits ordinary init containers and may come from the middle of an
+   * admission, so only a complete list counts.
    *
    * @param read replicas per uuid by container
-   * @param before GPUs that the pod was taken to hold; what init containers had may be on each
+   * @param before GPUs that the pod was assumed to hold; the init containers' replicas may be on
+   *     each
    */
   static Optional<Placement> byReadBack(
       PodFacts pod, Map<String, Map<String, Integer>> read, Set<String> before, int nodeReplicas) {
@@ -93,8 +98,8 @@ final class PlacementReader {
     var held = new HashMap<String, Integer>();
     for (Demand.Container c : demand.containers()) {
       Map<String, Integer> devices = read.getOrDefault(c.name(), Map.of());
-      int seen = devices.values().stream().mapToInt(Integer::intValue).sum();
-      if (c.kind() != Demand.Kind.INIT && seen != c.replicas()) {
+      int listedReplicas = devices.values().stream().mapToInt(Integer::intValue).sum();
+      if (c.kind() != Demand.Kind.INIT && listedReplicas != c.replicas()) {
         return Optional.empty();
       }
       var shares = new ArrayList<Placement.Share>();
@@ -111,10 +116,13 @@ final class PlacementReader {
     return Optional.of(new Placement(containers, held));
   }
 
-  /** What init containers had beyond the others stays the pod's, on a GPU that it holds anyway. */
+  /**
+   * Adds what init containers had beyond the others: it stays the pod's, on a GPU that it holds
+   * anyway.
+   */
   private static void leftByInit(Demand demand, Map<String, Integer> held, Set<String> before) {
-    int seen = held.values().stream().mapToInt(Integer::intValue).sum();
-    int left = demand.peakReplicas() - seen;
+    int listedReplicas = held.values().stream().mapToInt(Integer::intValue).sum();
+    int left = demand.peakReplicas() - listedReplicas;
     if (left <= 0) {
       return;
     }

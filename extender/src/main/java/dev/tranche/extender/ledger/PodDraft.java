@@ -16,7 +16,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/** Collects what a reader of a Pod finds, in any order; {@link #facts} is the sum. */
+/** A builder that collects the fields of a Pod in any order; {@link #facts} returns the result. */
 public final class PodDraft {
   private static final String OURS = "tranche.dev/";
   private static final int REPLICAS_MAX = 1_000_000;
@@ -24,12 +24,12 @@ public final class PodDraft {
   /** The API server writes whole thousands as {@code 2k}. */
   private static final Pattern QUANTITY = Pattern.compile("(\\d{1,7})(k?)");
 
-  private record Asking(
+  private record ContainerDraft(
       String name, Kind kind, Map<String, String> limits, Map<String, String> requests) {}
 
   private Map<String, String> overhead = Map.of();
-  private final List<Asking> inits = new ArrayList<>();
-  private final List<Asking> apps = new ArrayList<>();
+  private final List<ContainerDraft> inits = new ArrayList<>();
+  private final List<ContainerDraft> apps = new ArrayList<>();
   private final Map<String, String> annotations = new HashMap<>();
   private String uid = "";
   private String namespace = "";
@@ -40,10 +40,10 @@ public final class PodDraft {
   private int priority;
   private long createdAtMs;
 
-  /** 0: it has not started. */
+  /** 0 if the pod has not started. */
   private long startedAtMs;
 
-  private boolean leaving;
+  private boolean terminating;
   private @Nullable String nominatedNode;
 
   public PodDraft identity(String podNamespace, String podName, String podUid) {
@@ -114,11 +114,11 @@ public final class PodDraft {
   }
 
   public PodDraft deletedAt(@Nullable String rfc3339) {
-    return leaving(rfc3339 != null && !rfc3339.isEmpty());
+    return terminating(rfc3339 != null && !rfc3339.isEmpty());
   }
 
-  public PodDraft leaving(boolean value) {
-    leaving = value;
+  public PodDraft terminating(boolean value) {
+    terminating = value;
     return this;
   }
 
@@ -136,17 +136,17 @@ public final class PodDraft {
       Map<String, String> limits,
       Map<String, String> requests) {
     Kind kind = "Always".equals(restartPolicy) ? Kind.SIDECAR : Kind.INIT;
-    inits.add(new Asking(container, kind, limits, requests));
+    inits.add(new ContainerDraft(container, kind, limits, requests));
     return this;
   }
 
   public PodDraft container(
       String container, Map<String, String> limits, Map<String, String> requests) {
-    apps.add(new Asking(container, Kind.APP, limits, requests));
+    apps.add(new ContainerDraft(container, Kind.APP, limits, requests));
     return this;
   }
 
-  /** What its runtime class adds to what its containers request. */
+  /** Sets what the pod's runtime class adds to its containers' requests. */
   public PodDraft overhead(Map<String, String> requests) {
     overhead = requests;
     return this;
@@ -165,7 +165,7 @@ public final class PodDraft {
     return node;
   }
 
-  /** What it requests beside GPUs; most pods are never asked for it. */
+  /** Returns what the pod requests beside GPUs; computed on call, since it is rarely needed. */
   public HostRequest host() {
     var sum = new HostRequest.Sum();
     sum.overhead(HostRequest.of(overhead));
@@ -175,52 +175,54 @@ public final class PodDraft {
   }
 
   /**
-   * The annotation by which it asks for a share that nobody has turned into a request; empty if it
-   * has one, or ends.
+   * Returns the annotation that requests a share which no webhook has turned into a resource
+   * request. Empty if there is none, or if the pod is terminating or has ended.
    */
   public Optional<String> unmetShare(List<String> resources) {
     if (annotations.isEmpty()) {
       return Optional.empty();
     }
     boolean stamped = annotations.containsKey(Names.REPLICAS_PER_GPU);
-    if (leaving || ended() || (stamped && resources.stream().anyMatch(this::asksFor))) {
+    if (terminating
+        || ended()
+        || (stamped && resources.stream().anyMatch(this::requestsResource))) {
       return Optional.empty();
     }
-    return annotations.keySet().stream().filter(PodDraft::asksForShare).sorted().findFirst();
+    return annotations.keySet().stream().filter(PodDraft::requestsShare).sorted().findFirst();
   }
 
-  private static boolean asksForShare(String annotation) {
+  private static boolean requestsShare(String annotation) {
     return annotation.equals(Names.GPU_FRACTION)
         || annotation.equals(Names.GPU_MEMORY)
         || annotation.startsWith(Names.GPU_FRACTION_OF)
         || annotation.startsWith(Names.GPU_MEMORY_OF);
   }
 
-  /** Whether it has come to its end, well or not. */
+  /** Returns whether the pod has ended, successfully or not. */
   public boolean ended() {
     return phase.equals("Succeeded") || phase.equals("Failed");
   }
 
   /**
-   * The pod's facts; empty if it asks for none of the resources. One that asks for several is
-   * placed nowhere, but where others have bound it, it counts against the GPUs of each.
+   * Returns the pod's facts; empty if it requests none of the resources. A pod that requests
+   * several is never placed. If another scheduler has bound it, it counts against the GPUs of each.
    */
   public Optional<PodFacts> facts(List<String> resources) {
-    var asked = new ArrayList<String>(resources.size());
+    var requested = new ArrayList<String>(resources.size());
     for (String resource : resources) {
-      if (asksFor(resource)) {
-        asked.add(resource);
+      if (requestsResource(resource)) {
+        requested.add(resource);
       }
     }
-    return asked.isEmpty() ? Optional.empty() : Optional.of(factsOf(asked));
+    return requested.isEmpty() ? Optional.empty() : Optional.of(factsOf(requested));
   }
 
-  private boolean asksFor(String resource) {
-    return anyAsksFor(inits, resource) || anyAsksFor(apps, resource);
+  private boolean requestsResource(String resource) {
+    return anyRequests(inits, resource) || anyRequests(apps, resource);
   }
 
-  private static boolean anyAsksFor(List<Asking> containers, String resource) {
-    for (Asking container : containers) {
+  private static boolean anyRequests(List<ContainerDraft> containers, String resource) {
+    for (ContainerDraft container : containers) {
       if (replicas(container, resource) > 0) {
         return true;
       }
@@ -228,23 +230,32 @@ public final class PodDraft {
     return false;
   }
 
-  private PodFacts factsOf(List<String> asked) {
+  private PodFacts factsOf(List<String> requested) {
     List<Demand.Request> requests =
         Stream.concat(inits.stream(), apps.stream())
-            .map(c -> new Demand.Request(c.name(), c.kind(), replicas(c, asked)))
+            .map(c -> new Demand.Request(c.name(), c.kind(), replicas(c, requested)))
             .toList();
     boolean running = phase.equals("Running");
-    String resource = String.join(PodFacts.SEVERAL, asked);
+    String resource = String.join(PodFacts.SEVERAL, requested);
     return new PodFacts(
-        uid, namespace, name, node, ended(), running, resource, requests, annotations, standing());
+        uid,
+        namespace,
+        name,
+        node,
+        ended(),
+        running,
+        resource,
+        requests,
+        annotations,
+        preemption());
   }
 
-  private PreemptionInfo standing() {
+  private PreemptionInfo preemption() {
     long since = startedAtMs == 0 ? createdAtMs : startedAtMs;
-    return new PreemptionInfo(priority, labels, since, leaving, nominatedNode);
+    return new PreemptionInfo(priority, labels, since, terminating, nominatedNode);
   }
 
-  /** Since 1970; 0 of what is no time. */
+  /** Returns milliseconds since 1970; 0 if the text is not a valid time. */
   private static long millis(String rfc3339) {
     try {
       return Instant.parse(rfc3339).toEpochMilli();
@@ -253,19 +264,19 @@ public final class PodDraft {
     }
   }
 
-  private static int replicas(Asking container, List<String> resources) {
+  private static int replicas(ContainerDraft container, List<String> resources) {
     long sum = resources.stream().mapToLong(r -> replicas(container, r)).sum();
     return (int) Math.min(REPLICAS_MAX, sum);
   }
 
-  private static int replicas(Asking container, String resource) {
+  private static int replicas(ContainerDraft container, String resource) {
     String limit = container.limits().get(resource);
     if (limit == null) {
       return 0;
     }
     Matcher matcher = QUANTITY.matcher(limit);
     if (!matcher.matches()) {
-      // Larger than any node: what cannot be read must not be taken for nothing.
+      // More than any node has: a quantity that cannot be read must not count as 0.
       return REPLICAS_MAX;
     }
     int number = Integer.parseInt(matcher.group(1));

@@ -10,16 +10,16 @@ import java.util.OptionalInt;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What we keep of a pod that asks for GPUs.
+ * The fields of a pod with GPU requests that the extender keeps.
  *
- * @param node that it is bound to
- * @param ended in phase Succeeded or Failed: it holds nothing any more, though it still exists. A
- *     terminating pod has not ended.
+ * @param node that it is bound to; null if it is not bound
+ * @param ended in phase Succeeded or Failed: it still exists, but holds nothing. A terminating pod
+ *     has not ended.
  * @param running its containers have started
- * @param resource that it asks for; of a pod that asks for several, all their names in one, which
+ * @param resource that it requests; for a pod that requests several, all their names joined, which
  *     no GPU serves
  * @param requests in the order of admission
- * @param annotations ours only
+ * @param annotations only those that begin with {@code tranche.dev/}
  */
 public record PodFacts(
     String uid,
@@ -31,8 +31,8 @@ public record PodFacts(
     String resource,
     List<Demand.Request> requests,
     Map<String, String> annotations,
-    PreemptionInfo standing) {
-  /** Between the names of several resources. */
+    PreemptionInfo preemption) {
+  /** Separates the names of several resources. */
   static final String SEVERAL = " and ";
 
   private static final int REPLICAS_MAX = 10_000;
@@ -65,7 +65,7 @@ public record PodFacts(
         PreemptionInfo.NONE);
   }
 
-  /** The same pod as preemption sees it. */
+  /** Returns the same pod with other fields for preemption. */
   public PodFacts with(PreemptionInfo other) {
     return new PodFacts(
         uid, namespace, name, node, ended, running, resource, requests, annotations, other);
@@ -76,24 +76,26 @@ public record PodFacts(
     return namespace + "/" + name;
   }
 
-  /** The same pod, bound. */
+  /** Returns the same pod, bound to a node. */
   public PodFacts on(String boundTo) {
     return new PodFacts(
-        uid, namespace, name, boundTo, ended, running, resource, requests, annotations, standing);
+        uid, namespace, name, boundTo, ended, running, resource, requests, annotations, preemption);
   }
 
-  /** Whether the pod counts against GPUs of a resource. */
-  static boolean takesFrom(String asked, String served) {
-    return asked.equals(served)
-        || (asked.contains(SEVERAL) && List.of(asked.split(SEVERAL, -1)).contains(served));
+  /** Returns whether a pod that requests one resource counts against GPUs that serve another. */
+  static boolean countsAgainst(String requested, String served) {
+    return requested.equals(served)
+        || (requested.contains(SEVERAL) && List.of(requested.split(SEVERAL, -1)).contains(served));
   }
 
-  /** Whether the kubelet lists it: what only ordinary init containers have it does not. */
+  /**
+   * Returns whether the kubelet lists the pod; it omits what only ordinary init containers have.
+   */
   boolean listed() {
     return requests.stream().anyMatch(request -> request.kind() != Demand.Kind.INIT);
   }
 
-  /** R by the webhook's stamp; empty for a plain request. */
+  /** Returns the R that the webhook has written on the pod; empty for a plain request. */
   public OptionalInt stampedReplicas() {
     String stamp = annotations.get(Names.REPLICAS_PER_GPU);
     if (stamp == null || !stamp.matches("[1-9]\\d{0,4}")) {
@@ -103,14 +105,14 @@ public record PodFacts(
   }
 
   /**
-   * @param nodeReplicas R of the node, for a pod without a stamp
+   * @param nodeReplicas R of the node, for a pod that does not carry an R itself
    */
   public Demand demand(int nodeReplicas) {
     return Demand.of(resource, stampedReplicas().orElse(nodeReplicas), requests, annotations);
   }
 
-  /** As {@link #demand}, with what the pod says of GPUs. */
-  public GpuRequest ask(int nodeReplicas) {
+  /** Returns the {@link #demand} together with the pod's restrictions on GPUs. */
+  public GpuRequest gpuRequest(int nodeReplicas) {
     return new GpuRequest(
         demand(nodeReplicas),
         stampedReplicas(),

@@ -4,18 +4,18 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What preemption asks of a pod.
+ * The fields of a pod that preemption needs.
  *
  * @param labels that a PodDisruptionBudget may select it by
- * @param startedAtMs since 1970, or when it was created
- * @param leaving it has been deleted and is still terminating
- * @param nominatedNode where kube-scheduler makes room for it
+ * @param startedAtMs when it started, or else when it was created, since 1970
+ * @param terminating it has been deleted and is still terminating
+ * @param nominatedNode the node where kube-scheduler evicts pods for it
  */
 public record PreemptionInfo(
     int priority,
     Map<String, String> labels,
     long startedAtMs,
-    boolean leaving,
+    boolean terminating,
     @Nullable String nominatedNode) {
   public static final PreemptionInfo NONE = new PreemptionInfo(0, Map.of(), 0, false, null);
 

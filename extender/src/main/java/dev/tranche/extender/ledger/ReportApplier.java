@@ -8,9 +8,11 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
-/** What the {@link Ledger} makes of what nodes say: whom they hold for, and what they echo. */
+/**
+ * Applies the reports of nodes to the {@link Ledger}: the kubelet's lists and echoed assignments.
+ */
 final class ReportApplier {
-  /** A new pod's assignment may come a moment before the pod. */
+  /** How long a new pod's assignment may come before the pod itself. */
   private static final long UNKNOWN_POD_MS = 2_000;
 
   private static final long CHECK_EVERY_MS = 10_000;
@@ -24,84 +26,90 @@ final class ReportApplier {
     this.ledgerState = ledgerState;
   }
 
-  /** The informers have shown all that there is. */
+  /** Records that the informers have listed all pods and nodes. */
   void synced() {
     synced = true;
   }
 
-  void reported(Transition step, NodeInfo book, NodeState state, OptionalLong listAgeMs) {
-    if (book.hearsNothingNew(state, listAgeMs, step.nowMs())) {
+  void reported(Transition step, NodeEntry entry, NodeState state, OptionalLong listAgeMs) {
+    if (entry.repeatsLastReport(state, listAgeMs, step.nowMs())) {
       return;
     }
-    step.touch(book);
-    boolean opened = book.hear(state, listAgeMs, step.nowMs());
-    state.echoes().forEach(echo -> echo(step, book, echo));
-    for (Hold hold : List.copyOf(book.holds.values())) {
-      Hold placed = placedAgain(book, hold);
-      Hold read = state.holdingsKnown() ? readBack(step, book, placed) : placed;
+    step.beforeChange(entry);
+    boolean opened = entry.applyReport(state, listAgeMs, step.nowMs());
+    state.echoes().forEach(echo -> applyEcho(step, entry, echo));
+    for (Hold hold : List.copyOf(entry.holds.values())) {
+      Hold placed = updatePlacement(entry, hold);
+      Hold read = state.holdingsKnown() ? readBack(step, entry, placed) : placed;
       if (opened || read.stage() == Stage.BOUND) {
-        remind(step, book, read);
+        resendIfDue(step, entry, read);
       }
     }
   }
 
-  /** Its node must know a pod's GPUs until it starts; another replica may have retracted them. */
-  void remind(Transition step, NodeInfo book, Hold hold) {
+  /**
+   * Sends an assignment again. The node needs it until the pod starts, and another extender replica
+   * may have retracted it.
+   */
+  void resendIfDue(Transition step, NodeEntry entry, Hold hold) {
     PodFacts pod = ledgerState.pods.get(hold.uid());
     boolean waits = pod == null || (!pod.running() && pod.listed());
-    if (waits && hold.stage() != Stage.TENTATIVE && book.remind(hold, step.nowMs())) {
-      step.say(new Decision.Assign(book.name, hold.assignment()));
+    if (waits && hold.stage() != Stage.TENTATIVE && entry.shouldResend(hold, step.nowMs())) {
+      step.emit(new Decision.Assign(entry.name, hold.assignment()));
     }
   }
 
   /**
-   * An annotation may not have been readable before the node had said its R, and what another
-   * replica has tried first may have been another place.
+   * Updates the placement of a bound hold. Its annotation may not have been readable before the
+   * node reported R. Another extender replica may first have tried another place.
    */
-  private Hold placedAgain(NodeInfo book, Hold hold) {
+  private Hold updatePlacement(NodeEntry entry, Hold hold) {
     PodFacts pod = ledgerState.pods.get(hold.uid());
     if (pod == null || hold.confirmed() || hold.stage() != Stage.BOUND) {
       return hold;
     }
-    Optional<PlacementReader.Found> said =
-        book.said(pod).filter(s -> s.exact() || hold.placement() == null);
-    if (said.isEmpty() || said.get().placement().held().equals(hold.held())) {
+    Optional<PlacementReader.Found> claimed =
+        entry.claimedPlacement(pod).filter(s -> s.exact() || hold.placement() == null);
+    if (claimed.isEmpty() || claimed.get().placement().held().equals(hold.held())) {
       return hold;
     }
-    int replicasPerGpu = book.toldReplicasPerGpu(pod);
-    Hold placed = hold.placed(said.get().placement(), said.get().exact(), false, replicasPerGpu);
-    ledgerState.put(book, placed);
+    int replicasPerGpu = entry.assignedReplicasPerGpu(pod);
+    Hold placed =
+        hold.placed(claimed.get().placement(), claimed.get().exact(), false, replicasPerGpu);
+    ledgerState.put(entry, placed);
     return placed;
   }
 
-  private void echo(Transition step, NodeInfo book, Assignment echo) {
+  private void applyEcho(Transition step, NodeEntry entry, Assignment echo) {
     PodFacts pod = ledgerState.pods.get(echo.uid());
-    boolean over = ledgerState.tombstones.containsKey(echo.uid()) || (pod != null && pod.ended());
-    NodeInfo holder = ledgerState.holders.get(echo.uid());
-    boolean boundElsewhere = holder != null && holder != book && ledgerState.bound(echo.uid());
-    if (over || boundElsewhere) {
-      step.say(new Decision.Retract(book.name, echo.uid()));
-    } else if (holder != null && holder != book) {
-      // A bind that failed there is tried here, by another replica: its own business to retract.
+    boolean ended = ledgerState.tombstones.containsKey(echo.uid()) || (pod != null && pod.ended());
+    NodeEntry holder = ledgerState.holders.get(echo.uid());
+    boolean boundElsewhere = holder != null && holder != entry && ledgerState.bound(echo.uid());
+    if (ended || boundElsewhere) {
+      step.emit(new Decision.Retract(entry.name, echo.uid()));
+    } else if (holder != null && holder != entry) {
+      // Another extender replica tries a failed bind again on this node, and retracts it by itself.
       return;
     } else {
-      expect(step, book, echo, pod);
+      holdForEcho(step, entry, echo, pod);
     }
   }
 
   /**
-   * Another replica has begun to bind the pod here, or we have before a restart. If it is not bound
-   * in time, nobody goes on with it: the API server then tells what became of it.
+   * Holds GPUs for a pod whose binding another extender replica has begun, or this one before a
+   * restart. If the pod is not bound in time, nobody continues the binding, and the API server is
+   * asked.
    */
-  private void expect(Transition step, NodeInfo book, Assignment echo, @Nullable PodFacts pod) {
+  private void holdForEcho(
+      Transition step, NodeEntry entry, Assignment echo, @Nullable PodFacts pod) {
     String uid = echo.uid();
     if (pod != null && !pod.key().equals(echo.key())) {
-      // Which pod it is, the API server has said; the node is not to have another looked up.
-      step.say(new Decision.Retract(book.name, uid));
+      // The API server has shown the uid's pod; a node must not make us look up another one.
+      step.emit(new Decision.Retract(entry.name, uid));
       return;
     }
-    Hold hold = book.holds.get(uid);
-    if (hold == null && pod == null && !book.believesMoreEchoes()) {
+    Hold hold = entry.holds.get(uid);
+    if (hold == null && pod == null && !entry.acceptsMoreEchoes()) {
       return;
     }
     if (hold == null) {
@@ -109,52 +117,54 @@ final class ReportApplier {
           Hold.tentative(
               uid,
               echo.key(),
-              book.name,
+              entry.name,
               echo.resource(),
               echo.placement(),
               echo.replicasPerGpu(),
               step.nowMs(),
               step.nowMs() + timing.tentativeMs());
-      ledgerState.put(book, hold);
+      ledgerState.put(entry, hold);
     }
     if (hold.stage() != Stage.TENTATIVE) {
       return;
     }
-    long sinceMs = book.echoed.computeIfAbsent(uid, first -> step.nowMs());
+    long sinceMs = entry.echoed.computeIfAbsent(uid, first -> step.nowMs());
     long untilMs = Math.min(step.nowMs() + timing.tentativeMs(), sinceMs + timing.unknownBindMs());
     if (untilMs > hold.expiresAtMs()) {
-      ledgerState.put(book, hold.until(untilMs));
+      ledgerState.put(entry, hold.until(untilMs));
     }
     if (pod == null && step.nowMs() - sinceMs >= UNKNOWN_POD_MS) {
-      // Its deletion may have been seen by nobody.
-      check(step, book, uid, echo.key());
-    }
-  }
-
-  /** Asks what the API server has of a pod: now and then, and once the informers have had a say. */
-  void check(Transition step, NodeInfo book, String uid, String key) {
-    if (synced && step.nowMs() >= book.checks.getOrDefault(uid, step.nowMs())) {
-      book.checks.put(uid, step.nowMs() + CHECK_EVERY_MS);
-      step.say(new Decision.CheckPod(book.name, uid, key));
+      // Perhaps no watch has shown the pod's deletion.
+      check(step, entry, uid, echo.key());
     }
   }
 
   /**
-   * Moves or confirms a bound hold by what the kubelet says. It names pods by namespace and name.
-   * An entry is of an earlier pod if the list is older than the hold, or if the node still waits
-   * for the kubelet to take up this one.
+   * Has the API server asked about a pod; rate limited, and only once the informers have synced.
    */
-  Hold readBack(Transition step, NodeInfo book, Hold hold) {
+  void check(Transition step, NodeEntry entry, String uid, String key) {
+    if (synced && step.nowMs() >= entry.checks.getOrDefault(uid, step.nowMs())) {
+      entry.checks.put(uid, step.nowMs() + CHECK_EVERY_MS);
+      step.emit(new Decision.CheckPod(entry.name, uid, key));
+    }
+  }
+
+  /**
+   * Moves or confirms a bound hold by the kubelet's list, which names pods by namespace and name.
+   * An entry is of an earlier pod if the list is older than the hold. The same applies while the
+   * node still waits for the kubelet to admit this pod.
+   */
+  Hold readBack(Transition step, NodeEntry entry, Hold hold) {
     PodFacts pod = ledgerState.pods.get(hold.uid());
-    if (book.state == null || pod == null || pod.node() == null) {
+    if (entry.state == null || pod == null || pod.node() == null) {
       return hold;
     }
-    Map<String, Map<String, Integer>> read = book.state.holdings().get(hold.key());
-    boolean awaited = book.echoes(hold.uid()) && !pod.running();
-    if (read == null || awaited || !book.tellsOf(hold)) {
+    Map<String, Map<String, Integer>> read = entry.state.holdings().get(hold.key());
+    boolean awaited = entry.echoes(hold.uid()) && !pod.running();
+    if (read == null || awaited || !entry.listCovers(hold)) {
       return hold;
     }
-    int replicas = book.replicasPerGpu(hold.resource());
+    int replicas = entry.replicasPerGpu(hold.resource());
     Optional<Placement> actual =
         PlacementReader.byReadBack(pod, read, hold.held().keySet(), replicas);
     if (actual.isEmpty()) {
@@ -165,13 +175,13 @@ final class ReportApplier {
     if (moved) {
       List<String> assigned = List.copyOf(hold.held().keySet());
       List<String> now = List.copyOf(place.held().keySet());
-      step.say(new Decision.Drifted(book.name, hold.key(), assigned, now));
+      step.emit(new Decision.Drifted(entry.name, hold.key(), assigned, now));
     }
     if (hold.confirmed() && hold.held().equals(place.held())) {
       return hold;
     }
     Hold confirmed = hold.placed(place, false, true);
-    ledgerState.put(book, confirmed);
+    ledgerState.put(entry, confirmed);
     return confirmed;
   }
 }

@@ -5,36 +5,36 @@ import java.util.Map;
 import java.util.Set;
 import java.util.stream.Collectors;
 
-/** Pods that terminate, and since when, by uid. */
+/** Terminating pods by uid, with the time at which each was first seen terminating. */
 public final class TerminatingPods {
   private final Map<String, Long> sinceMs = new HashMap<>();
-  private final long soonMs;
+  private final long endsWithinMs;
 
   /**
-   * @param soonMs one that terminates for longer is not expected to end before long
+   * @param endsWithinMs a pod that has been terminating for longer is not expected to end soon
    */
-  TerminatingPods(long soonMs) {
-    this.soonMs = soonMs;
+  TerminatingPods(long endsWithinMs) {
+    this.endsWithinMs = endsWithinMs;
   }
 
-  void seen(String uid, long nowMs) {
+  void add(String uid, long nowMs) {
     sinceMs.putIfAbsent(uid, nowMs);
   }
 
-  void ended(String uid) {
+  void remove(String uid) {
     sinceMs.remove(uid);
   }
 
-  /** Whether the pod terminates, and may be expected to end before long. */
-  public boolean soon(String uid, long nowMs) {
+  /** Returns whether the pod is terminating and expected to end soon. */
+  public boolean endsSoon(String uid, long nowMs) {
     Long since = sinceMs.get(uid);
-    return since != null && nowMs - since < soonMs;
+    return since != null && nowMs - since < endsWithinMs;
   }
 
-  /** Uids of all such pods. */
-  public Set<String> soon(long nowMs) {
+  /** Returns the uids of all such pods. */
+  public Set<String> endingSoon(long nowMs) {
     return sinceMs.keySet().stream()
-        .filter(uid -> soon(uid, nowMs))
+        .filter(uid -> endsSoon(uid, nowMs))
         .collect(Collectors.toUnmodifiableSet());
   }
 }

@@ -1,50 +1,59 @@
 package dev.tranche.extender.ledger;
 
 /**
- * The Ledger's patience.
+ * The Ledger's timeouts.
  *
- * @param tentativeMs a hold that is not bound by then is dropped: longer than kube-scheduler takes
- *     from prioritize to bind, permit and volume binding included
- * @param unknownBindMs a binding that the API server may have accepted, and that no informer has
- *     shown by then, is checked with the API server; no request of a replica that has died lasts
+ * @param tentativeMs after this time a hold that is not bound is dropped. It is longer than
+ *     kube-scheduler takes from prioritize to bind, including permit and volume binding
+ * @param unknownBindMs after this time the API server is asked about a binding that it may have
+ *     accepted, but no informer has shown. No request of an extender replica that has died lasts
  *     longer
- * @param tombstoneMs for so long the events of a pod that is gone may come late
- * @param nominatedMs a nominated pod's GPU is held for so long: longer than most victims take to
+ * @param tombstoneMs how late the events of a deleted pod may come
+ * @param nominatedMs how long a GPU is held for a nominated pod; longer than most victims take to
  *     end
- * @param leavingMs a pod that terminates for longer than this may never end
- * @param youngMs for so long after it began its work a pod may not be seen in its GPU's mean load
+ * @param terminatingMs a pod that has been terminating for longer than this may never end
+ * @param youngMs how long after a pod begins its work its GPU's mean load may not show it
  */
 public record Timing(
     long tentativeMs,
     long unknownBindMs,
     long tombstoneMs,
     long nominatedMs,
-    long leavingMs,
+    long terminatingMs,
     long youngMs) {
   public static final Timing DEFAULT = new Timing(30_000, 60_000, 15_000, 600_000, 60_000, 30_000);
 
-  /** Images are pulled and models are read before a pod begins its work. */
-  private static final int LATE_TIMES_YOUNG = 10;
+  /**
+   * {@link #idleAfterMs} in {@code youngMs}: images are pulled and models are read before a pod
+   * begins its work.
+   */
+  private static final int IDLE_AFTER_TIMES_YOUNG = 10;
 
-  /** A pod is known for long enough when the mean of its use has forgotten half that often. */
+  /**
+   * {@code youngMs} in half-lives of the mean of a pod's use; after that the use counts as known.
+   */
   private static final double HALF_LIVES_YOUNG = 3;
 
-  /** In that time the mean of what a pod uses forgets half. */
+  /** Returns the half-life of the mean of a pod's use. */
   public double halfLifeMs() {
     return youngMs / HALF_LIVES_YOUNG;
   }
 
-  /** A pod on a GPU that has done nothing there for so long is known to do nothing. */
-  public long lateMs() {
-    return LATE_TIMES_YOUNG * youngMs;
+  /**
+   * Returns how long a pod must have done nothing on its GPU to count as a pod that does nothing.
+   */
+  public long idleAfterMs() {
+    return IDLE_AFTER_TIMES_YOUNG * youngMs;
   }
 
-  /** For so long at most what is measured may not show all that a pod is going to use. */
+  /**
+   * Returns the longest time for which measurements may not show all that a pod is going to use.
+   */
   public long newcomerMs() {
-    return lateMs() + youngMs;
+    return idleAfterMs() + youngMs;
   }
 
   public Timing withYoungMs(long ms) {
-    return new Timing(tentativeMs, unknownBindMs, tombstoneMs, nominatedMs, leavingMs, ms);
+    return new Timing(tentativeMs, unknownBindMs, tombstoneMs, nominatedMs, terminatingMs, ms);
   }
 }

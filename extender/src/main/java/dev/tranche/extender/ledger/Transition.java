@@ -6,11 +6,13 @@ import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** One event's work: its time, what it decided, and the room that nodes had before. */
+/**
+ * The processing of one event: its time, its decisions, and the free capacity of nodes before it.
+ */
 final class Transition {
   private final long nowMs;
   private final List<Decision> decisions = new ArrayList<>();
-  private final Map<NodeInfo, Map<String, NodeView.Gpu>> before = new LinkedHashMap<>();
+  private final Map<NodeEntry, Map<String, NodeView.Gpu>> before = new LinkedHashMap<>();
 
   Transition(long nowMs) {
     this.nowMs = nowMs;
@@ -20,36 +22,36 @@ final class Transition {
     return nowMs;
   }
 
-  void say(Decision decision) {
+  void emit(Decision decision) {
     decisions.add(decision);
   }
 
-  /** Must come before a change to the node. */
-  void touch(NodeInfo node) {
+  /** Records the node's free capacity; must be called before the node changes. */
+  void beforeChange(NodeEntry node) {
     if (!before.containsKey(node)) {
-      before.put(node, node.room());
+      before.put(node, node.placeableGpus());
     }
     node.changed();
   }
 
-  /** All decisions, with those nodes that have more room now. */
+  /** Returns all decisions, including one for each node that has more free capacity now. */
   List<Decision> done() {
     before.forEach(this::grew);
     return decisions;
   }
 
-  private void grew(NodeInfo node, Map<String, NodeView.Gpu> roomBefore) {
+  private void grew(NodeEntry node, Map<String, NodeView.Gpu> placeableBefore) {
     boolean grew =
-        node.room().entrySet().stream()
-            .anyMatch(now -> grewSince(roomBefore.get(now.getKey()), now.getValue()));
+        node.placeableGpus().entrySet().stream()
+            .anyMatch(now -> grewSince(placeableBefore.get(now.getKey()), now.getValue()));
     if (grew) {
-      decisions.add(new Decision.RoomGrew(node.name));
+      decisions.add(new Decision.CapacityGrew(node.name));
     }
   }
 
   /**
-   * Whether a pod may fit now that did not before. What pods that are not known use of memory
-   * counts beside the replicas that they take, and no more once they are known.
+   * Returns whether a pod may fit now that did not fit before. The memory that unknown pods use
+   * counts in addition to their replicas, but no longer once they are known.
    */
   private static boolean grewSince(NodeView.@Nullable Gpu before, NodeView.Gpu now) {
     if (now.freeReplicas() == 0 || now.freeClients() == 0) {
@@ -58,6 +60,6 @@ final class Transition {
     return before == null
         || now.freeReplicas() > before.freeReplicas()
         || now.freeClients() > before.freeClients()
-        || now.strayReplicas() < before.strayReplicas();
+        || now.unattributedReplicas() < before.unattributedReplicas();
   }
 }

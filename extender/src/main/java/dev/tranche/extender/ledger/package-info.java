@@ -1,4 +1,4 @@
-/** Who holds what on which GPU; pure. */
+/** The record of which pod holds replicas of which GPU; pure. */
 @NullMarked
 package dev.tranche.extender.ledger;
 

@@ -8,14 +8,17 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Supplier;
 
 /**
- * The latest reading of each GPU. A reading past its age still counts as memory in use, since a
- * missing reading must never make a GPU look free. It says nothing about the GPU's load any more.
+ * Caches the latest reading of each GPU. The memory of a stale reading still counts as in use,
+ * since a missing reading must never make a GPU look free. Its load no longer counts.
  */
 public final class LoadCache {
-  /** Less is nothing: a mean forgets, and never all. */
+  /** A lower mean counts as idle: an exponentially weighted mean never falls to 0. */
   private static final double IDLE_MEAN = 0.005;
 
-  /** Pods remembered of one node, with each of its GPUs: twice what one report may name. */
+  /**
+   * Limit of pods cached for one node, counted for each of its GPUs: twice what one report may
+   * name.
+   */
   static final int PODS_MAX = 8_192;
 
   private final long staleAfterMs;
@@ -23,27 +26,27 @@ public final class LoadCache {
   private final long newcomerMs;
   private final Map<String, NodeReadings> byNode = new HashMap<>();
 
-  /** Over all nodes; metrics are read on another thread. */
+  /** Total over all nodes; atomic, since metrics are read on another thread. */
   private final AtomicLong pods = new AtomicLong();
 
-  /** Some node has said which pods use its GPUs. */
+  /** Whether any node has reported which pods use its GPUs. */
   private boolean podsNamed;
 
-  /** What a reading says beside that it is newer; the last is the most. */
-  public enum News {
+  /** What changes with a newer reading, in increasing order of importance. */
+  public enum LoadChange {
     NONE,
     SOME,
     /** More memory may be free than before. */
-    EASED;
+    MEMORY_FREED;
 
-    News or(News other) {
+    LoadChange or(LoadChange other) {
       return compareTo(other) >= 0 ? this : other;
     }
   }
 
   /**
-   * @param halfLifeMs in that time the mean of what a pod uses forgets half
-   * @param newcomerMs for so long at most a pod is a newcomer on its GPU
+   * @param halfLifeMs the half-life of the mean of a pod's use
+   * @param newcomerMs the longest time for which a pod is a newcomer on its GPU
    */
   public LoadCache(long staleAfterMs, double halfLifeMs, long newcomerMs) {
     this.staleAfterMs = staleAfterMs;
@@ -52,20 +55,20 @@ public final class LoadCache {
   }
 
   /**
-   * Takes a node's report.
+   * Applies a node's report. The use of single pods is averaged here, from their first work on.
    *
-   * @param readings by uuid, only of GPUs that could be read; GPUs left out keep their last one
+   * @param readings by uuid, only of GPUs that could be read; other GPUs keep their last reading
    *     until the node no longer has them
-   *     <p>What single pods use is smoothed here, from their first work on.
-   * @param present uuids of the node's GPUs; the others are forgotten
+   * @param present uuids of the node's GPUs; the readings of others are dropped
    */
-  public News put(String node, Map<String, LoadReading> readings, Supplier<Set<String>> present) {
+  public LoadChange put(
+      String node, Map<String, LoadReading> readings, Supplier<Set<String>> present) {
     NodeReadings kept = byNode.computeIfAbsent(node, n -> new NodeReadings());
     kept.version++;
     int podsBefore = kept.pods();
-    News news = News.NONE;
+    LoadChange change = LoadChange.NONE;
     for (var entry : readings.entrySet()) {
-      news = news.or(kept.put(entry.getKey(), entry.getValue(), halfLifeMs, newcomerMs));
+      change = change.or(kept.put(entry.getKey(), entry.getValue(), halfLifeMs, newcomerMs));
     }
     podsNamed |= kept.namesPods;
     if (kept.size() > readings.size()) {
@@ -75,14 +78,14 @@ public final class LoadCache {
       kept.forgetPodsOfBefore(readings.keySet());
     }
     count(kept.pods() - podsBefore);
-    return news;
+    return change;
   }
 
   private void count(int more) {
     pods.addAndGet(more);
   }
 
-  /** How many are remembered, with each of their GPUs. */
+  /** Returns the number of cached entries of pods, over all nodes and GPUs. */
   public long pods() {
     return pods.get();
   }
@@ -96,12 +99,12 @@ public final class LoadCache {
     byNode.remove(node);
   }
 
-  /** Another number after each report of the node. */
+  /** Returns a number that changes with each report of the node. */
   public long version(String node) {
     return of(node).version;
   }
 
-  /** When the first of a node's readings that is not stale becomes so. */
+  /** Returns when the first of a node's fresh readings becomes stale. */
   public long staleAtMs(String node, long nowMs) {
     return of(node).staleAtMs(staleAfterMs, nowMs);
   }
@@ -110,21 +113,24 @@ public final class LoadCache {
     return of(node).get(uuid);
   }
 
-  /** When a pod was first seen to use the GPU; not yet: the largest number. */
+  /**
+   * Returns when a pod was first seen to use the GPU; the largest number if it was not seen yet.
+   */
   public long beganAtMs(String node, String uuid, String pod) {
     return of(node).beganAtMs(uuid, pod);
   }
 
-  /** Whether the node has ever said which pods use its GPUs. */
+  /** Returns whether the node has ever reported which pods use its GPUs. */
   public boolean namesPods(String node) {
     return of(node).namesPods;
   }
 
   /**
-   * Whether a node's reading says which pods use the GPU, be it that none does. Where none has
-   * worked yet the node cannot have shown that it can tell; nodes of one cluster mostly are alike.
+   * Returns whether a node's reading shows which pods use the GPU, including that none does. A node
+   * where no pod has worked yet cannot have shown that it can tell. It is assumed to be like the
+   * other nodes of the cluster.
    */
-  public boolean tellsWho(String node, LoadReading reading) {
+  public boolean attributesUse(String node, LoadReading reading) {
     return namesPods(node) || (podsNamed && reading.smMean() < IDLE_MEAN);
   }
 

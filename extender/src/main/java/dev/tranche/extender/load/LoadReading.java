@@ -7,13 +7,14 @@ import org.jspecify.annotations.Nullable;
  * One reading of a GPU.
  *
  * @param sm SM utilization of the last period alone, 0 to 1
- * @param smMean exponentially weighted mean of it, which pods are placed by
- * @param sampledAtMs on the extender's monotonic clock: receipt less the age that the sender states
- * @param memoryUsedBytesByPod by {@code namespace/name}, of the above; empty where the node cannot
- *     tell its processes apart
- * @param smByPod SM utilization likewise, 0 to 1: of the last period in a report, and the mean in
- *     {@link LoadCache}. What is nobody's is under {@link #OTHERS}. Empty where the node cannot
- *     tell its processes apart
+ * @param smMean exponentially weighted mean of {@code sm}, by which pods are placed
+ * @param sampledAtMs on the extender's monotonic clock: time of receipt less the age that the
+ *     sender states
+ * @param memoryUsedBytesByPod each pod's part of {@code memoryUsedBytes}, by {@code
+ *     namespace/name}; empty if the node cannot tell its processes apart
+ * @param smByPod each pod's SM utilization, 0 to 1: of the last period in a report, and the mean in
+ *     {@link LoadCache}. Use by no pod is under {@link #OTHERS}. Empty if the node cannot tell its
+ *     processes apart
  */
 public record LoadReading(
     long memoryUsedBytes,
@@ -23,10 +24,10 @@ public record LoadReading(
     long sampledAtMs,
     Map<String, Long> memoryUsedBytesByPod,
     Map<String, Double> smByPod) {
-  /** Less is shown as 0 %. */
+  /** Lower utilization is shown as 0 % and counts as none. */
   private static final double NOTHING = 0.005;
 
-  /** Who is no pod. */
+  /** The key of use that belongs to no pod. */
   public static final String OTHERS = "";
 
   public LoadReading {
@@ -35,19 +36,19 @@ public record LoadReading(
   }
 
   /**
-   * SM utilization of one pod, 0 to 1; null where that is not known. A pod that is not named uses
-   * nothing where nothing is left that could be its own.
+   * Returns the SM utilization of one pod, 0 to 1; null if it is not known. A pod that is not named
+   * uses nothing if the named pods account for all use.
    */
   public @Nullable Double smOf(String pod) {
     Double named = smByPod.get(pod);
     if (named != null) {
       return named;
     }
-    double nobodys = smByPod.isEmpty() ? smMean : smByPod.getOrDefault(OTHERS, 0.0);
-    return nobodys < NOTHING ? 0.0 : null;
+    double unattributed = smByPod.isEmpty() ? smMean : smByPod.getOrDefault(OTHERS, 0.0);
+    return unattributed < NOTHING ? 0.0 : null;
   }
 
-  /** Memory of one pod in bytes, likewise. */
+  /** Returns the memory of one pod in bytes; null if it is not known. */
   public @Nullable Long memoryBytesOf(String pod) {
     Long named = memoryUsedBytesByPod.get(pod);
     if (named != null) {

@@ -1,6 +1,6 @@
 package dev.tranche.extender.load;
 
-import dev.tranche.extender.load.LoadCache.News;
+import dev.tranche.extender.load.LoadCache.LoadChange;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
@@ -12,17 +12,17 @@ import java.util.Set;
  * a full collection.
  */
 final class NodeReadings {
-  /** Of a node that has not reported. */
+  /** The readings of a node that has not reported. */
   static final NodeReadings NONE = new NodeReadings();
 
   long version;
 
-  /** A pod was seen at work: the node can tell who uses its GPUs. */
+  /** Whether a pod was seen at work, so that the node can tell who uses its GPUs. */
   boolean namesPods;
 
   private final Map<String, Cell> byUuid = new HashMap<>();
 
-  /** What was read last of one GPU. */
+  /** The last reading of one GPU. */
   private static final class Cell {
     long memoryUsedBytes;
     double sm;
@@ -37,15 +37,15 @@ final class NodeReadings {
   }
 
   /**
-   * @param begunKeptMs for so long at least a beginning is remembered of a pod that pauses
+   * @param begunKeptMs the shortest time for which the beginning of a pod that pauses is kept
    */
-  News put(String uuid, LoadReading reading, double halfLifeMs, long begunKeptMs) {
+  LoadChange put(String uuid, LoadReading reading, double halfLifeMs, long begunKeptMs) {
     boolean known = byUuid.containsKey(uuid);
     Cell cell = byUuid.computeIfAbsent(uuid, fresh -> new Cell());
     double kept = Math.pow(0.5, Math.max(0, reading.sampledAtMs() - cell.sampledAtMs) / halfLifeMs);
     Map<String, Double> means =
         means(cell.smByPod, reading.smByPod(), cell.beganAtMs.keySet(), kept);
-    News news = known ? news(cell, reading, means) : News.SOME;
+    LoadChange change = known ? change(cell, reading, means) : LoadChange.SOME;
     cell.smByPod = means;
     cell.beganAtMs = began(cell.beganAtMs, reading, begunKeptMs);
     namesPods = namesPods || !cell.beganAtMs.isEmpty();
@@ -55,16 +55,17 @@ final class NodeReadings {
     cell.processes = reading.processes();
     cell.sampledAtMs = reading.sampledAtMs();
     cell.memoryUsedBytesByPod = reading.memoryUsedBytesByPod();
-    return news;
+    return change;
   }
 
-  private static News news(Cell cell, LoadReading reading, Map<String, Double> means) {
+  private static LoadChange change(Cell cell, LoadReading reading, Map<String, Double> means) {
     Map<String, Long> before = cell.memoryUsedBytesByPod;
     Map<String, Long> now = reading.memoryUsedBytesByPod();
     if (cell.memoryUsedBytes > reading.memoryUsedBytes()
-        || nobodys(cell.memoryUsedBytes, before) > nobodys(reading.memoryUsedBytes(), now)
+        || unattributedBytes(cell.memoryUsedBytes, before)
+            > unattributedBytes(reading.memoryUsedBytes(), now)
         || anyLess(before, now)) {
-      return News.EASED;
+      return LoadChange.MEMORY_FREED;
     }
     boolean same =
         cell.memoryUsedBytes == reading.memoryUsedBytes()
@@ -72,11 +73,11 @@ final class NodeReadings {
             && cell.smMean == reading.smMean()
             && cell.processes == reading.processes()
             && cell.smByPod.equals(means);
-    return same ? News.NONE : News.SOME;
+    return same ? LoadChange.NONE : LoadChange.SOME;
   }
 
-  /** What is a known pod's is within its grant, and what is nobody's is not. */
-  private static long nobodys(long usedBytes, Map<String, Long> byPod) {
+  /** Returns the memory that belongs to no pod. Unlike a pod's memory, no grant covers it. */
+  private static long unattributedBytes(long usedBytes, Map<String, Long> byPod) {
     long bytes = usedBytes;
     for (long used : byPod.values()) {
       bytes -= used;
@@ -84,7 +85,10 @@ final class NodeReadings {
     return bytes;
   }
 
-  /** A pod may have had more than its grant, and another may have taken up within its own. */
+  /**
+   * Returns whether any pod uses less. It may have had more than its grant, while another pod now
+   * uses more within its own.
+   */
   private static boolean anyLess(Map<String, Long> before, Map<String, Long> now) {
     if (before.equals(now)) {
       return false;
@@ -101,7 +105,7 @@ final class NodeReadings {
     return byUuid.size();
   }
 
-  /** Pods that are remembered, with each of their GPUs and for each of what is kept of them. */
+  /** Returns the number of cached entries of pods: one for each pod, GPU and kind of data. */
   int pods() {
     int pods = 0;
     for (Cell cell : byUuid.values()) {
@@ -111,10 +115,10 @@ final class NodeReadings {
   }
 
   /**
-   * Forgets pods that the last report does not name: their memory is then in use by somebody
-   * unknown, and they begin anew.
+   * Forgets pods that the last report does not name. Their memory then counts as that of an unknown
+   * pod, and they begin anew.
    *
-   * @param reported uuids of the GPUs that it has
+   * @param reported uuids of the GPUs in the last report
    */
   void forgetPodsOfBefore(Set<String> reported) {
     byUuid.forEach(
@@ -135,7 +139,7 @@ final class NodeReadings {
     return sm > 0 && !pod.equals(LoadReading.OTHERS);
   }
 
-  /** A pod that pauses has begun all the same. */
+  /** Updates the times at which pods began. A pod that pauses keeps its time. */
   private static Map<String, Long> began(
       Map<String, Long> before, LoadReading reading, long keptMs) {
     Map<String, Double> uses = reading.smByPod();
@@ -161,13 +165,16 @@ final class NodeReadings {
     return Map.copyOf(began);
   }
 
-  /** Never: the largest number. */
+  /** Returns when the pod began; the largest number if it never did. */
   long beganAtMs(String uuid, String pod) {
     Cell cell = byUuid.get(uuid);
     return cell == null ? Long.MAX_VALUE : cell.beganAtMs.getOrDefault(pod, Long.MAX_VALUE);
   }
 
-  /** Who is new, and who begins to work, begins with what was read first of it. */
+  /**
+   * Updates the means. The mean of a pod that is new or begins to work starts with its first
+   * reading.
+   */
   private static Map<String, Double> means(
       Map<String, Double> before, Map<String, Double> now, Set<String> begun, double kept) {
     if (before.isEmpty() || now.isEmpty()) {
@@ -197,7 +204,7 @@ final class NodeReadings {
                     cell.smByPod));
   }
 
-  /** When the first that is not stale becomes so; never: the largest number. */
+  /** Returns when the first fresh reading becomes stale; the largest number if there is none. */
   long staleAtMs(long staleAfterMs, long nowMs) {
     long first = Long.MAX_VALUE;
     for (Cell cell : byUuid.values()) {

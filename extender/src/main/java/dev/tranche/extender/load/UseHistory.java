@@ -4,28 +4,28 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Learns from the pods of a cluster what those that come next are likely to use. It begins with a
- * guess, which a few dozen pods outweigh, and forgets slowly.
+ * Learns from the pods of a cluster what later pods are likely to use. It begins with a guess,
+ * which a few dozen pods outweigh, and forgets slowly.
  */
 public final class UseHistory {
-  /** Kinds of pods, by how many times their share they use at most; the last one has no bound. */
+  /** Upper bounds of the kinds of pods, in multiples of their share; the last kind has no bound. */
   private static final double[] UP_TO = {0.3, 0.7, 1.4, 2.8};
 
-  /** The guess counts as so many pods. */
+  /** The weight of the guess, in pods. */
   private static final double GUESSED = 20;
 
-  /** From so many on, half of what was counted is forgotten. */
+  /** Above this number of pods, all counts are halved. */
   private static final double REMEMBERED = 1_024;
 
-  /** Who uses so much of a GPU might use more, if there were more of it. */
+  /** A pod that uses at least this much of a GPU might use more if there were more. */
   private static final double ALL = 0.9;
 
-  /** Others are told of smaller differences in the odds only when they have added up. */
+  /** The smallest change of the odds that is published; smaller changes add up first. */
   private static final double STEP = 0.02;
 
   private final double[] pods = new double[UP_TO.length + 1];
   private final double[] times = new double[pods.length];
-  private UsageDistribution told = UsageDistribution.GUESS;
+  private UsageDistribution published = UsageDistribution.GUESS;
 
   public UseHistory() {
     for (UsageDistribution.Part part : UsageDistribution.GUESS.parts()) {
@@ -33,20 +33,20 @@ public final class UseHistory {
     }
   }
 
-  /** The same object for as long as nothing much has changed. */
+  /** Returns the same object until the odds have changed by more than a little. */
   public UsageDistribution odds() {
-    return told;
+    return published;
   }
 
   /**
-   * A pod is known for long enough.
+   * Adds a pod whose use is known after a long enough time.
    *
    * @param used of one GPU, 0 to 1
-   * @param asked likewise, above 0
-   * @param weight of one pod; of a pod on several GPUs each is a part
+   * @param requested the requested share of one GPU, above 0
+   * @param weight 1 for a pod on one GPU; for a pod on several GPUs, each counts as a part of 1
    */
-  public void add(double used, double asked, double weight) {
-    double ratio = used / asked;
+  public void add(double used, double requested, double weight) {
+    double ratio = used / requested;
     int least = kind(ratio);
     if (used < ALL) {
       count(least, ratio, weight);
@@ -59,10 +59,13 @@ public final class UseHistory {
         times[i] /= 2;
       }
     }
-    tell();
+    publish();
   }
 
-  /** What it would use with more GPUs is as with those of whom it is known. */
+  /**
+   * Counts a pod whose use the GPU may limit. Its use without that limit is assumed to be like that
+   * of pods known to use at least as much.
+   */
   private void countAtLeast(int least, double ratio, double weight) {
     double all = sum(least);
     double[] parts = new double[pods.length];
@@ -95,14 +98,14 @@ public final class UseHistory {
     return kind;
   }
 
-  private void tell() {
+  private void publish() {
     double all = sum(0);
     List<UsageDistribution.Part> parts = new ArrayList<>(pods.length);
     for (int i = 0; i < pods.length; i++) {
       parts.add(new UsageDistribution.Part(pods[i] > 0 ? times[i] / pods[i] : 0, pods[i] / all));
     }
     var now = new UsageDistribution(parts);
-    told = differs(now, told) ? now : told;
+    published = differs(now, published) ? now : published;
   }
 
   private static boolean differs(UsageDistribution one, UsageDistribution other) {

@@ -1,4 +1,4 @@
-/** What the GPUs measured last; pure. */
+/** The last readings of GPUs, and what is learnt from them; pure. */
 @NullMarked
 package dev.tranche.extender.load;
 

@@ -19,9 +19,9 @@ import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.stream.DoubleStream;
 
-/** Everything that is counted here, by name. */
+/** The extender's counters, timers and gauges, by name. */
 public final class ExtenderMetrics {
-  /** In ms; the last is as long as kube-scheduler waits by the chart's configuration. */
+  /** Buckets in ms; the last is kube-scheduler's timeout in the chart's configuration. */
   private static final Duration[] LATENCIES =
       DoubleStream.of(0.25, 0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000)
           .mapToObj(ms -> Duration.ofNanos((long) (ms * 1e6)))
@@ -91,7 +91,7 @@ public final class ExtenderMetrics {
             "Rejected pods forgotten because too many wait; they wake by other events only.");
   }
 
-  /** All from the start, so that the first of a kind is seen as an increase. */
+  /** Creates all meters at the start, so that the first event of a kind is an increase. */
   private static <K extends Enum<K>, M> Map<K, M> each(Class<K> keys, Function<K, M> meter) {
     var all = new EnumMap<K, M>(keys);
     EnumSet.allOf(keys).forEach(key -> all.put(key, meter.apply(key)));
@@ -124,7 +124,7 @@ public final class ExtenderMetrics {
     return counter("tranche.extender.denied.nodes", help, "reason", name);
   }
 
-  /** Watches the connections of a port. */
+  /** Registers the metrics of the connections of a port. */
   public void connections(String port, ConnectionLimiter connections) {
     Gauge.builder("tranche.extender.connections", connections, ConnectionLimiter::open)
         .description("Open connections of the port; bounded.")
@@ -138,13 +138,13 @@ public final class ExtenderMetrics {
   }
 
   /**
-   * @param tags each before its value; the values must be few
+   * @param tags names, each followed by its value; the values must be few
    */
   public Counter counter(String name, String help, String... tags) {
     return Counter.builder(name).description(help).tags(tags).register(registry);
   }
 
-  /** A gauge with one tag; the values must be few. */
+  /** Registers a gauge with one tag; its values must be few. */
   public void gauge(String name, String help, String tag, String tagValue, Supplier<Number> value) {
     Gauge.builder(name, value)
         .description(help)
@@ -158,10 +158,10 @@ public final class ExtenderMetrics {
   }
 
   /**
-   * Keeps start and end of the certificate that kube-scheduler shows; before one is shown there are
-   * no such gauges.
+   * Records the start and end of the certificate that kube-scheduler presents. The gauges exist
+   * only once one was presented.
    */
-  public void clientShown(X509Certificate certificate) {
+  public void recordClientCertificate(X509Certificate certificate) {
     clientStartS.set(certificate.getNotBefore().toInstant().getEpochSecond());
     if (clientEndS.getAndSet(certificate.getNotAfter().toInstant().getEpochSecond()) == 0) {
       gauge(

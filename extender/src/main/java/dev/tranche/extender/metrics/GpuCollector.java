@@ -13,34 +13,37 @@ import java.util.Map;
 import java.util.function.ToDoubleFunction;
 
 /**
- * Series that come and go with GPUs. They are written from one snapshot at each scrape, since
+ * Collects the series that come and go with GPUs. Each scrape writes them from one snapshot, since
  * meters for tens of thousands of GPUs would never be freed.
  */
 public final class GpuCollector implements MultiCollector {
-  private volatile Picture latest = new Picture(new Inspection(List.of(), Map.of(), 0), true);
-
-  /**
-   * @param whole all series of each GPU; else only which GPUs are not measured
-   */
-  private record Picture(Inspection inspection, boolean whole) {}
+  private volatile Latest latest = new Latest(new Inspection(List.of(), Map.of(), 0), true);
 
   /**
    * What the next scrape shows.
    *
-   * @param whole all series of each GPU: of 40,000 GPUs they are 240,000, so that one replica's are
-   *     enough. Else there is only {@code tranche_extender_gpu_measured}, of GPUs where it is 0.
+   * @param allSeries whether to show all series of each GPU; else only which GPUs are not measured
    */
-  public void show(Inspection inspection, boolean whole) {
-    latest = new Picture(inspection, whole);
+  private record Latest(Inspection inspection, boolean allSeries) {}
+
+  /**
+   * Sets what the next scrape shows.
+   *
+   * @param allSeries whether to show all series of each GPU. For 40,000 GPUs they are 240,000, so
+   *     one replica of the extender is enough. Otherwise only {@code tranche_extender_gpu_measured}
+   *     is shown, for GPUs where it is 0.
+   */
+  public void update(Inspection inspection, boolean allSeries) {
+    latest = new Latest(inspection, allSeries);
   }
 
   @Override
   public MetricSnapshots collect() {
-    Picture picture = latest;
-    List<Labelled> gpus = labelled(picture.inspection());
-    List<Labelled> now = picture.whole() ? gpus : List.of();
-    List<Labelled> judged =
-        picture.whole() ? gpus : gpus.stream().filter(g -> !g.view().measured()).toList();
+    Latest shown = latest;
+    List<Labelled> gpus = labelled(shown.inspection());
+    List<Labelled> now = shown.allSeries() ? gpus : List.of();
+    List<Labelled> gpusWithMeasured =
+        shown.allSeries() ? gpus : gpus.stream().filter(g -> !g.view().measured()).toList();
     return MetricSnapshots.builder()
         .metricSnapshot(
             gauge(
@@ -75,15 +78,15 @@ public final class GpuCollector implements MultiCollector {
                 g -> g.ageMs() / 1_000.0))
         .metricSnapshot(
             gauge(
-                judged,
+                gpusWithMeasured,
                 "tranche_extender_gpu_measured",
                 "1 if the load is fresh enough to place by, else 0: allocation only.",
                 g -> g.view().measured() ? 1 : 0))
-        .metricSnapshot(holds(picture.inspection()))
+        .metricSnapshot(holds(shown.inspection()))
         .build();
   }
 
-  /** Its labels are the same in all gauges, and most of what they weigh. */
+  /** A GPU with its labels. All gauges share them, since they take most of the memory. */
   private record Labelled(Labels labels, Inspection.Gpu gpu, long ageMs) {
     GpuView view() {
       return gpu.view();

@@ -5,22 +5,23 @@ import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Depth-first over the shares of a pod, the largest first, GPUs in a given order. The first
- * complete answer is thus the best by that order. It is exact unless it runs out of steps, and says
- * so then.
+ * A depth-first search that places the shares of a pod, the largest first, on GPUs in a given
+ * order. The first complete answer is therefore the best by that order. The search is exact unless
+ * it runs out of steps, which it then reports.
  *
- * <p>Three things keep it short. Equal shares take GPUs of increasing position ({@link Shares}). Of
- * GPUs with the same room one is tried. What is left is counted before shares of another size are
- * placed. The GPUs must have places for all shares of that size, and replicas for all that follow.
- * GPUs with too little room for the smallest share do not count.
+ * <p>Three rules keep it short. Equal shares take GPUs of increasing position ({@link Shares}). Of
+ * several GPUs with the same free capacity, only one is tried. Before shares of another size are
+ * placed, the remaining capacity is counted. The GPUs must have places for all shares of that size,
+ * and replicas for all that follow. GPUs with too few replicas for the smallest share do not count.
  */
 final class Backtracking {
   /**
-   * How a search came out.
+   * The result of a search.
    *
-   * @param gpus by share; null: none were found
-   * @param gaveUp it ran out of steps, and nothing is known; else there surely are none
-   * @param steps that it took
+   * @param gpus by share; null if no GPUs were found
+   * @param gaveUp whether it ran out of steps, so that nothing is known; otherwise null means that
+   *     there are none
+   * @param steps the number of steps taken
    */
   @SuppressWarnings("ArrayRecordComponent") // Read at once, and never compared.
   record Attempt(int @Nullable [] gpus, boolean gaveUp, int steps) {}
@@ -29,22 +30,25 @@ final class Backtracking {
   private final SearchState room;
   private final int[][] orders;
 
-  /** By share: its place in its order. */
+  /** The position of each share's GPU in the share's order. */
   private final int[] positions;
 
-  /** By container, of those with shares of several sizes; by GPU. */
+  /**
+   * By container and GPU: whether the container uses the GPU; only for containers with shares of
+   * several sizes.
+   */
   private final boolean[][] usedBy;
 
-  /** By GPU: how many shares of such containers it has. */
+  /** By GPU: the number of its shares that belong to such containers. */
   private final int[] mixedUses;
 
   private final int stepsMax;
   private int stepsLeft;
 
   /**
-   * @param orders by share: the GPUs' numbers, the first to be tried first; equal shares have the
-   *     same one
-   * @param stepsMax looks at one GPU each
+   * @param orders by share: the numbers of the GPUs in the order in which they are tried; equal
+   *     shares have the same order
+   * @param stepsMax the limit of steps; one step looks at one GPU
    */
   Backtracking(Shares shares, SearchState room, int[][] orders, int stepsMax) {
     this.shares = shares;
@@ -57,7 +61,7 @@ final class Backtracking {
     this.stepsLeft = stepsMax;
   }
 
-  /** Takes the room if there is enough; else the room is as before. */
+  /** Takes the replicas if all shares fit; otherwise leaves the free capacity as it was. */
   Attempt run() {
     int @Nullable [] gpus =
         assign(0)
@@ -77,8 +81,8 @@ final class Backtracking {
       return false;
     }
     int[] order = orders[share];
-    int bound = shares.after[share];
-    int from = bound == Shares.UNBOUND ? 0 : positions[bound] + (shares.apart[share] ? 1 : 0);
+    int bound = shares.notBefore[share];
+    int from = bound == Shares.UNBOUND ? 0 : positions[bound] + (shares.onOtherGpu[share] ? 1 : 0);
     long tried = 0;
     for (int at = from; at < order.length; at++) {
       int gpu = order[at];
@@ -89,7 +93,7 @@ final class Backtracking {
         continue;
       }
       long bit = 1L << room.hash(gpu);
-      if ((tried & bit) != 0 && triedAlike(order, from, at)) {
+      if ((tried & bit) != 0 && triedEqual(order, from, at)) {
         continue;
       }
       tried |= bit;
@@ -112,29 +116,35 @@ final class Backtracking {
     int places = 0;
     long usable = 0;
     for (int gpu = 0; gpu < room.size(); gpu++) {
-      int here = room.of(gpu);
+      int here = room.freeReplicas(gpu);
       places +=
-          here < share ? 0 : Math.min(room.fitting(gpu, share), shares.alikeContainers[first]);
+          here < share ? 0 : Math.min(room.fitting(gpu, share), shares.sameSizeContainers[first]);
       usable += here < smallest ? 0 : here;
     }
     stepsLeft -= room.size();
-    return places >= shares.alike[first] && usable >= shares.total[first];
+    return places >= shares.sameSize[first] && usable >= shares.total[first];
   }
 
-  /** One with the same room was tried in vain: this one would only take its part. */
-  private boolean triedAlike(int[] order, int from, int at) {
+  /**
+   * Returns whether a GPU with the same free capacity was tried in vain, so that this one cannot
+   * help.
+   */
+  private boolean triedEqual(int[] order, int from, int at) {
     int gpu = order[at];
     for (int earlier = from; earlier < at; earlier++) {
       stepsLeft--;
       int other = order[earlier];
-      if (room.alike(gpu, other) && mixedUses[gpu] == 0 && mixedUses[other] == 0) {
+      if (room.equalCapacity(gpu, other) && mixedUses[gpu] == 0 && mixedUses[other] == 0) {
         return true;
       }
     }
     return false;
   }
 
-  /** Shares of one size are apart by their positions. */
+  /**
+   * Returns whether the container already uses the GPU. Shares of one size are kept apart by their
+   * positions.
+   */
   private boolean used(int share, int gpu) {
     boolean[] used = usedBy[shares.containers[share]];
     return used != null && used[gpu];
@@ -156,7 +166,7 @@ final class Backtracking {
     }
   }
 
-  /** The same order for all shares. */
+  /** Returns the same order for all shares. */
   static int[][] same(int[] order, int shares) {
     var orders = new int[shares][];
     Arrays.fill(orders, order);

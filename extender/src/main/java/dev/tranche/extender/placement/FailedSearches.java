@@ -7,15 +7,15 @@ import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * Long searches for one pod that found nothing. A cluster's nodes are much alike, so that the same
- * search would be made on each. What is remembered is what the search would find again, since all
- * that it depends on is the key. Safe from any thread.
+ * A cache of long searches for one pod that found nothing. The nodes of a cluster are much alike,
+ * so the same search would run on each of them. The key contains all that a search depends on, so
+ * the search would find the same again. Thread-safe.
  */
 final class FailedSearches {
-  /** Later ones are not remembered. */
+  /** Limit of cached searches; later ones are not cached. */
   static final int MAX = 64;
 
-  /** A shorter one is made again sooner than it is remembered. */
+  /** A shorter search is repeated faster than it is cached. */
   private static final int STEPS_MIN = 256;
 
   private final Map<IntBuffer, Attempt> known = new ConcurrentHashMap<>();
@@ -35,9 +35,10 @@ final class FailedSearches {
   }
 
   /**
-   * All that a search depends on, with the GPUs named by their places in the first order.
+   * Returns all that a search depends on; GPUs are named by their positions in the first order.
    *
-   * @param orders by share, at least one; a size of share that has its own has another array
+   * @param orders by share, at least one; each size of share with an order of its own has another
+   *     array
    */
   @SuppressWarnings("ReferenceEquality")
   static IntBuffer key(SearchState room, int[][] orders, int stepsMax) {

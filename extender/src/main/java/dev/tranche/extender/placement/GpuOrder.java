@@ -2,7 +2,7 @@ package dev.tranche.extender.placement;
 
 import java.util.Comparator;
 
-/** Which GPU is tried first for a share. */
+/** Decides which GPU is tried first for a share. */
 @FunctionalInterface
 public interface GpuOrder {
   Comparator<GpuView> forShare(int replicas);

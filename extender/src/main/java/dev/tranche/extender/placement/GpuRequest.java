@@ -7,10 +7,10 @@ import java.util.List;
 import java.util.OptionalInt;
 
 /**
- * What a pod asks of one node, in that node's terms; read on every node, and made once.
+ * A pod's request for GPUs, in terms of a node's R. It is built once and read on every node.
  *
- * @param stampedReplicas the R that the webhook cut the shares with; GPUs of another R mean another
- *     share. Empty: a plain request, which any R serves.
+ * @param stampedReplicas the R that the webhook computed the shares with; on GPUs of another R they
+ *     would be other shares. Empty for a plain request, which any R serves.
  */
 public record GpuRequest(
     Demand demand,
@@ -22,17 +22,20 @@ public record GpuRequest(
     this(demand, stampedReplicas, models, uuids, new SearchPlan(demand));
   }
 
-  /** Replicas of each share, where one container asks and its shares are alike; else 0. */
+  /**
+   * Returns the replicas of each share if a single container requests shares of one size; otherwise
+   * 0.
+   */
   public int shareReplicas() {
     if (demand.containers().size() != 1) {
       return 0;
     }
     Demand.Container only = demand.containers().getFirst();
     int share = only.shares().getFirst();
-    return only.splittable() || share != only.shares().getLast() ? 0 : share;
+    return only.mayUseSeveralGpus() || share != only.shares().getLast() ? 0 : share;
   }
 
-  /** The same with shares of another size, of one whose {@link #shareReplicas} are not 0. */
+  /** Returns the request with shares of another size; {@link #shareReplicas} must not be 0. */
   public GpuRequest withShares(int replicas) {
     Demand.Container only = demand.containers().getFirst();
     List<Integer> shares = Collections.nCopies(only.shares().size(), replicas);

@@ -1,21 +1,21 @@
 package dev.tranche.extender.placement;
 
 /**
- * One GPU at one moment, as a pod that looks for room sees it.
+ * A snapshot of one GPU, as a pod that is to be placed sees it.
  *
  * @param replicas R
- * @param freeReplicas not held, nor perhaps held by pods whose GPU is unknown
- * @param freeClients MPS client slots; {@link #UNLIMITED} without a limit
+ * @param freeReplicas certainly free: neither held nor possibly held by pods whose GPU is not known
+ * @param freeClients free MPS client slots; {@link #UNLIMITED} without a limit
  * @param memoryUsableBytes total less the driver's reserve
- * @param memoryFreeBytes usable less the GPU's effective use: of each pod the larger of what it is
- *     granted and what is measured of it, plus what is measured of nobody known
- * @param smLoad effective: measured mean plus granted shares too young to be measured; 0 to 1, or
- *     above when more is expected than the GPU has
- * @param measured false: no reading, or one past its age; {@code smLoad} then says nothing
- * @param guarded replicas that the real free memory cannot back are refused
- * @param unfitBecause the node's words for why it is unhealthy or cordoned; else empty
- * @param outlook what the load may turn out to be; says nothing where it is not measured
- * @param memoryNobodysBytes in use by nobody known
+ * @param memoryFreeBytes usable less effective use: the larger of grant and measured use of each
+ *     pod, plus measured use that belongs to no known pod
+ * @param smLoad effective load: the measured mean plus granted shares too young to be measured; 0
+ *     to 1, or above when more is expected than the GPU has
+ * @param measured false without a reading or with a stale one; {@code smLoad} then means nothing
+ * @param guarded whether replicas are refused that the real free memory cannot back
+ * @param unfitBecause the node's reason why it is unhealthy or cordoned; otherwise empty
+ * @param loadForecast forecast of the load; means nothing if the GPU is not measured
+ * @param memoryUnattributedBytes measured use that belongs to no known pod
  */
 public record GpuView(
     String uuid,
@@ -33,34 +33,35 @@ public record GpuView(
     boolean measured,
     boolean guarded,
     String unfitBecause,
-    LoadForecast outlook,
-    long memoryNobodysBytes) {
+    LoadForecast loadForecast,
+    long memoryUnattributedBytes) {
   public static final int UNLIMITED = Integer.MAX_VALUE;
 
   /**
-   * Part of the usable memory that may be missing before replicas are refused. A pod that takes its
+   * Part of the usable memory that may be missing before replicas are refused. A pod that uses its
    * share and a CUDA context besides must not block the rest of the GPU.
    */
   private static final double MEMORY_SLACK_RATIO = 0.005;
 
   /**
-   * Likewise where nobody known has it: an idle driver or a display server keeps some, and must not
-   * make a whole GPU unplaceable.
+   * The same for memory that no known pod uses. An idle driver or a display server keeps some,
+   * which must not make a whole GPU unplaceable.
    */
-  private static final double NOBODYS_SLACK_RATIO = 0.015;
+  private static final double UNATTRIBUTED_SLACK_RATIO = 0.015;
 
-  /** Memory that so many replicas are granted. */
+  /** Returns the memory that {@code share} replicas are granted. */
   public long grantedBytes(int share) {
     return memoryUsableBytes / replicas * share;
   }
 
-  /** Replicas that the real free memory can back; all of them without a guard. */
+  /** Returns the replicas that the real free memory can back; all of them without a guard. */
   public int replicasByMemory() {
     if (memoryUsableBytes <= 0 || !guarded) {
       return replicas;
     }
-    double nobodys = Math.min((double) memoryNobodysBytes, memoryUsableBytes * NOBODYS_SLACK_RATIO);
-    double slack = memoryUsableBytes * MEMORY_SLACK_RATIO + nobodys;
+    double unattributed =
+        Math.min((double) memoryUnattributedBytes, memoryUsableBytes * UNATTRIBUTED_SLACK_RATIO);
+    double slack = memoryUsableBytes * MEMORY_SLACK_RATIO + unattributed;
     double backed = (memoryFreeBytes + slack) * replicas / memoryUsableBytes;
     return (int) Math.max(0, Math.min(replicas, Math.floor(backed)));
   }

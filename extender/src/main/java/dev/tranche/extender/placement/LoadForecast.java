@@ -6,12 +6,12 @@ import java.util.Comparator;
 import java.util.List;
 
 /**
- * What the SM load of a GPU may turn out to be. The use of pods that have run for a while is known.
- * A new pod may turn out to be any of the kinds that there are, a risk that no mean load shows. The
- * newest is weighed so; other new ones are taken to use what is expected of them, since to weigh
- * more of them saves no work.
+ * The possible SM loads of a GPU with their probabilities. The use of pods that have run for a
+ * while is known. A new pod may turn out to be of any kind, a risk that a mean load does not show.
+ * The newest pod counts with a probability for each kind. Other new pods count with their expected
+ * use: weighing more of them does not reduce the lost work.
  *
- * @param chances together 1
+ * @param chances their odds add up to 1
  * @param odds what one more pod may use
  */
 public record LoadForecast(List<Chance> chances, UsageDistribution odds) {
@@ -21,16 +21,16 @@ public record LoadForecast(List<Chance> chances, UsageDistribution odds) {
   public record Chance(double load, double odds) {}
 
   /**
-   * A pod that is not known for long yet.
+   * A pod whose use is not known yet.
    *
-   * @param asked of one GPU, 0 to 1
-   * @param used so far
-   * @param pending how likely it is that it has not begun yet, 0 to 1
+   * @param requested its share of one GPU, 0 to 1
+   * @param used its use so far
+   * @param pending the probability that it has not begun its work yet, 0 to 1
    */
-  public record Newcomer(double asked, double used, double pending) {
-    /** By its share, as far as it may still begin. */
+  public record Newcomer(double requested, double used, double pending) {
+    /** Returns its use so far, plus the rest of its share weighted by {@code pending}. */
     double expected() {
-      return used + pending * Math.max(0, asked - used);
+      return used + pending * Math.max(0, requested - used);
     }
   }
 
@@ -38,23 +38,25 @@ public record LoadForecast(List<Chance> chances, UsageDistribution odds) {
     chances = List.copyOf(chances);
   }
 
-  /** Nobody is new. */
+  /** Returns the forecast of a GPU without new pods. */
   public static LoadForecast certain(double load, UsageDistribution odds) {
     return new LoadForecast(List.of(new Chance(load, 1)), odds);
   }
 
   /**
-   * @param settled what the others use
+   * @param measuredUse the use of all other pods
    */
-  public static LoadForecast of(double settled, List<Newcomer> newcomers, UsageDistribution odds) {
+  public static LoadForecast of(
+      double measuredUse, List<Newcomer> newcomers, UsageDistribution odds) {
     if (newcomers.isEmpty()) {
-      return certain(settled, odds);
+      return certain(measuredUse, odds);
     }
     List<Newcomer> newestFirst =
         newcomers.stream()
             .sorted(Comparator.comparingDouble(Newcomer::pending).reversed())
             .toList();
-    double others = settled + newestFirst.stream().skip(1).mapToDouble(Newcomer::expected).sum();
+    double others =
+        measuredUse + newestFirst.stream().skip(1).mapToDouble(Newcomer::expected).sum();
     return new LoadForecast(chances(others, newestFirst.getFirst(), odds), odds);
   }
 
@@ -62,7 +64,7 @@ public record LoadForecast(List<Chance> chances, UsageDistribution odds) {
     var chances = new ArrayList<Chance>(odds.parts().size() + 1);
     chances.add(new Chance(others + newest.used(), 1 - newest.pending()));
     for (UsageDistribution.Part part : odds.parts()) {
-      double use = Math.max(newest.used(), Math.min(1, newest.asked() * part.times()));
+      double use = Math.max(newest.used(), Math.min(1, newest.requested() * part.times()));
       chances.add(new Chance(others + use, newest.pending() * part.odds()));
     }
     chances.removeIf(chance -> chance.odds() <= 0);

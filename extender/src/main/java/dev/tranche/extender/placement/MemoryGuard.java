@@ -4,16 +4,16 @@ import java.util.Locale;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/** What measured memory counts for, beside what is granted. */
+/** How measured memory counts, in addition to granted memory. */
 public enum MemoryGuard {
   /** A GPU takes no share that its real free memory cannot back. */
   ENFORCE,
-  /** Real free memory makes a GPU better or worse, and never refuses. */
+  /** Real free memory makes a GPU score better or worse, but never refuses a pod. */
   SCORE,
-  /** Grants only. */
+  /** Only granted memory counts. */
   OFF;
 
-  /** Reads a flag's value. */
+  /** Parses a flag's value. */
   public static Optional<MemoryGuard> parse(@Nullable String name) {
     for (MemoryGuard guard : values()) {
       if (guard.toString().equals(name)) {

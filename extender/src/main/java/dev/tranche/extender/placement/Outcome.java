@@ -8,10 +8,10 @@ public sealed interface Outcome {
 
   record DoesNotFit(Reason reason) implements Outcome {}
 
-  /** The search was given up: the pod is not put there, and may fit all the same. */
+  /** The search was given up: the pod is not placed there, although it may fit. */
   record Undecided() implements Outcome {}
 
-  /** Why the pod is not put there; empty if it is. */
+  /** Returns why the pod is not placed there; empty if it is. */
   default Optional<Reason> refusal() {
     return switch (this) {
       case Fits fits -> Optional.empty();

@@ -8,11 +8,11 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * Which GPUs a pod gets.
+ * The GPUs that a pod gets.
  *
- * @param containers those that are {@link #steered}, in the order of the pod's demand
- * @param held replicas per uuid that are taken for as long as the pod lives. Not the sum of the
- *     containers' shares where init containers hand theirs on.
+ * @param containers those that are {@link #assignableContainers}, in the order of the pod's demand
+ * @param held replicas per uuid that are held for as long as the pod lives. This is not the sum of
+ *     the containers' shares if init containers pass theirs on.
  */
 public record Placement(List<Container> containers, Map<String, Integer> held) {
   public Placement {
@@ -30,15 +30,15 @@ public record Placement(List<Container> containers, Map<String, Integer> held) {
   }
 
   /**
-   * The containers that a node's plugin can tell apart: PodResources omits ordinary init
-   * containers, which follow the pod's one GPU. A pod of nothing else has no other to name.
+   * Returns the containers that a node's plugin can tell apart. PodResources omits ordinary init
+   * containers, which use the pod's one GPU. They are returned only if the pod has no others.
    */
-  public static List<Demand.Container> steered(Demand demand) {
+  public static List<Demand.Container> assignableContainers(Demand demand) {
     var lasting = demand.containers().stream().filter(c -> c.kind() != Demand.Kind.INIT).toList();
     return lasting.isEmpty() ? demand.containers() : lasting;
   }
 
-  /** One whose containers hold their shares together. */
+  /** Returns a placement whose containers hold their shares at the same time. */
   public static Placement of(List<Container> containers) {
     var held = new LinkedHashMap<String, Integer>();
     for (Container container : containers) {
@@ -48,8 +48,8 @@ public record Placement(List<Container> containers, Map<String, Integer> held) {
   }
 
   /**
-   * The value of {@code tranche.dev/gpu}: one uuid if the pod has one GPU, else one per share in
-   * order, and then those that only its init containers use.
+   * Returns the value of {@code tranche.dev/gpu}: one uuid if the pod has one GPU. Otherwise it is
+   * one per share in order, followed by those that only its init containers use.
    */
   public String annotation() {
     if (held.size() == 1) {
@@ -61,7 +61,7 @@ public record Placement(List<Container> containers, Map<String, Integer> held) {
     return Stream.concat(shares.stream(), others).collect(Collectors.joining(","));
   }
 
-  /** Containers that run on a GPU: each is an MPS client at least. */
+  /** Returns the number of containers on a GPU; each is at least one MPS client. */
   public int clients(String uuid) {
     return (int)
         containers.stream()

@@ -8,15 +8,15 @@ import java.util.Optional;
 public final class Placer {
   private Placer() {}
 
-  public static Outcome place(GpuRequest ask, List<GpuView> gpus, GpuOrder order) {
+  public static Outcome place(GpuRequest request, List<GpuView> gpus, GpuOrder order) {
     var eligible = new ArrayList<GpuView>(gpus.size());
     Reason refused = Reason.NO_GPU;
     for (GpuView gpu : gpus) {
-      Optional<Reason> ineligible = ineligible(ask, gpu);
+      Optional<Reason> ineligible = ineligible(request, gpu);
       if (ineligible.isEmpty()) {
         eligible.add(gpu);
       } else if (ineligible.get().compareTo(refused) > 0) {
-        // The reasons stand in the order of the checks: the latest is the nearest miss.
+        // Reasons are declared in the order of the checks, so the last one is the nearest miss.
         refused = ineligible.get();
       }
     }
@@ -24,29 +24,30 @@ public final class Placer {
       return new Outcome.DoesNotFit(refused);
     }
     var steps = new SearchBudget();
-    var search = new Search(ask.plan(), eligible, true, true, steps);
+    var search = new Search(request.plan(), eligible, true, true, steps);
     return switch (search.run(order)) {
       case Search.Result.Found(Placement placement) -> new Outcome.Fits(placement);
       case Search.Result.GaveUp gaveUp -> new Outcome.Undecided();
-      case Search.Result.None none -> missing(ask.plan(), eligible, steps);
+      case Search.Result.None none -> missing(request.plan(), eligible, steps);
     };
   }
 
-  /** Why one GPU may not serve the pod, whatever room it has. */
-  public static Optional<Reason> ineligible(GpuRequest ask, GpuView gpu) {
-    if (!gpu.resource().equals(ask.demand().resource())) {
+  /** Returns why one GPU may not serve the pod, however much of it is free. */
+  public static Optional<Reason> ineligible(GpuRequest request, GpuView gpu) {
+    if (!gpu.resource().equals(request.demand().resource())) {
       return Optional.of(Reason.NO_GPU);
     }
-    if (ask.stampedReplicas().isPresent() && ask.stampedReplicas().getAsInt() != gpu.replicas()) {
+    if (request.stampedReplicas().isPresent()
+        && request.stampedReplicas().getAsInt() != gpu.replicas()) {
       return Optional.of(Reason.OTHER_REPLICAS);
     }
-    if (!ask.models().admits(gpu.model()) || !ask.uuids().admits(gpu.uuid())) {
+    if (!request.models().admits(gpu.model()) || !request.uuids().admits(gpu.uuid())) {
       return Optional.of(Reason.NOT_ALLOWED);
     }
     return gpu.healthy() && !gpu.cordoned() ? Optional.empty() : Optional.of(Reason.UNFIT);
   }
 
-  /** The pod does not fit; the nearest miss is what it would fit without. */
+  /** Returns why the pod does not fit: the nearest miss is the limit without which it would fit. */
   private static Outcome missing(SearchPlan plan, List<GpuView> gpus, SearchBudget steps) {
     int free = gpus.stream().mapToInt(GpuView::freeReplicas).sum();
     if (free < plan.peakReplicas) {
@@ -60,9 +61,9 @@ public final class Placer {
   }
 
   /**
-   * As if real free memory did not matter. Empty if it would not fit either.
+   * Searches as if real free memory did not matter; empty if the pod would not fit then either.
    *
-   * @param clients whether MPS client slots do
+   * @param clients whether MPS client slots matter
    */
   private static Optional<Outcome> without(
       SearchPlan plan, List<GpuView> gpus, boolean clients, Reason reason, SearchBudget steps) {

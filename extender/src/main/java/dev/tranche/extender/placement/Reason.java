@@ -1,9 +1,9 @@
 package dev.tranche.extender.placement;
 
 /**
- * Why a node is refused: twelve fixed sentences. They carry no figures, since kube-scheduler writes
- * the distinct ones into the pod's condition, and a text that changes wakes the pod again for ever.
- * Figures are for the event and the explanation.
+ * The reasons to refuse a node: twelve fixed sentences without figures. kube-scheduler writes the
+ * distinct ones into the pod's condition, and a text that changes would wake the pod forever. The
+ * figures are in the event and the explanation.
  */
 public enum Reason {
   NO_REPORT("the node's GPU plugin sends no reports", false),
@@ -14,14 +14,14 @@ public enum Reason {
   NOT_ALLOWED("the pod's lists of GPU models or uuids allow none of the node's GPUs", true),
   UNFIT("the node's GPUs that could take the pod are unhealthy or cordoned", true),
   FULL("the node's GPUs have too few free replicas", false),
-  // No smaller number of pods elsewhere on the node makes a hole: preemption counts totals only.
+  // kube-scheduler's preemption counts totals only, so it would not free a share on a single GPU.
   FRAGMENTED("the node's free GPU replicas are scattered: no GPU has room for a whole share", true),
-  // Likewise.
+  // The same applies here.
   TOO_FEW_GPUS(
       "the node's free GPU replicas are scattered: too few GPUs have room for a whole share", true),
   CLIENTS("the node's GPUs have too few free MPS client slots", false),
   MEMORY("the node's GPUs have too little real free memory", false),
-  // Nothing is known, so it must not count as something that no eviction mends.
+  // The search was given up, so this must not count as a refusal that no eviction can resolve.
   UNDECIDED(
       "the pod has too many different shares to find their GPUs in time; this is tried again",
       false);
@@ -38,7 +38,7 @@ public enum Reason {
     return sentence;
   }
 
-  /** Whether evicting pods by their totals cannot help. */
+  /** Returns whether evicting pods by the node's totals cannot help. */
   public boolean unresolvable() {
     return unresolvable;
   }

@@ -11,14 +11,16 @@ import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Finds GPUs for all shares of a pod, the first choice of the policy where it can. Plain requests
- * that fit no GPU whole are spread over as few as possible.
+ * Finds GPUs for all shares of a pod, if possible those that the policy prefers. Plain requests
+ * that fit on no single GPU are split over as few GPUs as possible.
  *
- * <p>To fit shares of any size on GPUs is bin packing, so no search is both exact and short for
- * every pod. This one is exact as long as it has steps left, and otherwise says so.
+ * <p>Fitting shares of any size on GPUs is bin packing, so no search is both exact and short for
+ * every pod. This one is exact unless it runs out of steps, which it then reports.
  */
 final class Search {
-  /** Smaller shares than so many sizes are placed in the order of the last of them. */
+  /**
+   * Number of share sizes that have a GPU order of their own; smaller shares use the last of these.
+   */
   static final int ORDERS_MAX = 3;
 
   private final SearchPlan plan;
@@ -28,9 +30,9 @@ final class Search {
   private final SearchBudget steps;
 
   /**
-   * @param memory whether real free memory limits the room
-   * @param clients whether MPS client slots do
-   * @param steps that all searches on the node share
+   * @param memory whether real free memory limits the free replicas
+   * @param clients whether MPS client slots limit them
+   * @param steps the budget that all searches on the node share
    */
   Search(SearchPlan plan, List<GpuView> gpus, boolean memory, boolean clients, SearchBudget steps) {
     this.plan = plan;
@@ -43,7 +45,7 @@ final class Search {
   sealed interface Result {
     record Found(Placement placement) implements Result {}
 
-    /** There surely is none. */
+    /** There is certainly no placement. */
     record None() implements Result {}
 
     /** The search was too long, and nothing is known. */
@@ -54,7 +56,7 @@ final class Search {
   private static final Result GAVE_UP = new Result.GaveUp();
 
   /**
-   * @param order the policy's; null: any placement will do
+   * @param order the policy's order; null if any placement will do
    */
   Result run(@Nullable GpuOrder order) {
     SearchState room = room();
@@ -62,7 +64,7 @@ final class Search {
       return NONE;
     }
     if (plan.onOneGpu) {
-      return together(room, order);
+      return onOneGpu(room, order);
     }
     if (plan.tooManyShares) {
       return GAVE_UP;
@@ -72,9 +74,9 @@ final class Search {
       if (gpu >= 0) {
         return new Result.Found(placed(plan.all, new int[] {gpu}, List.of()));
       }
-      return plan.allSplittable ? split(room, plan.firm, new int[0]) : NONE;
+      return plan.allSplittable ? split(room, plan.unsplittable, new int[0]) : NONE;
     }
-    return apart(room, order);
+    return onSeveralGpus(room, order);
   }
 
   private SearchState room() {
@@ -82,40 +84,43 @@ final class Search {
     return new SearchState(gpus, memory, clients);
   }
 
-  /** All containers on one GPU that holds the peak. */
-  private Result together(SearchState room, @Nullable GpuOrder order) {
+  /** Places all containers on one GPU that has enough free replicas for the peak. */
+  private Result onOneGpu(SearchState room, @Nullable GpuOrder order) {
     int peak = plan.peakReplicas;
     if (plan.singleShares) {
       int gpu = best(room, peak, plan.demand.containers().size(), order);
       if (gpu >= 0) {
-        return new Result.Found(peaked(List.of(new Placement.Share(uuid(gpu), peak))));
+        return new Result.Found(dividePeak(List.of(new Placement.Share(uuid(gpu), peak))));
       }
     }
-    // What init containers leave behind on a second GPU nobody can see, so only what no GPU could
-    // hold whole is split.
+    // Nobody can see what init containers leave on a second GPU. A pod is therefore split only if
+    // no GPU could ever hold it whole.
     boolean plain = peak > plan.demand.replicasPerGpu() && plan.allSplittable;
     return plain
-        ? fill(room, peak).<Result>map(shares -> new Result.Found(peaked(shares))).orElse(NONE)
+        ? fill(room, peak).<Result>map(shares -> new Result.Found(dividePeak(shares))).orElse(NONE)
         : NONE;
   }
 
-  /** Containers that last take theirs one after the other; ordinary init containers share. */
-  private Placement peaked(List<Placement.Share> peak) {
+  /**
+   * Divides the peak among the containers. Lasting containers take disjoint parts; ordinary init
+   * containers reuse them.
+   */
+  private Placement dividePeak(List<Placement.Share> peak) {
     var containers = new ArrayList<Placement.Container>();
     int skip = 0;
-    for (Demand.Container container : Placement.steered(plan.demand)) {
+    for (Demand.Container container : Placement.assignableContainers(plan.demand)) {
       int replicas = container.replicas();
       containers.add(new Placement.Container(container.name(), section(peak, skip, replicas)));
       skip += container.kind() == Demand.Kind.INIT ? 0 : replicas;
     }
-    return new Placement(containers, Placement.of(List.of(whole(peak))).held());
+    return new Placement(containers, Placement.of(List.of(asOneContainer(peak))).held());
   }
 
-  private static Placement.Container whole(List<Placement.Share> shares) {
+  private static Placement.Container asOneContainer(List<Placement.Share> shares) {
     return new Placement.Container("", shares);
   }
 
-  /** So many replicas of the shares, after skipping some. */
+  /** Returns {@code replicas} replicas of the shares, after skipping some. */
   private static List<Placement.Share> section(
       List<Placement.Share> shares, int skip, int replicas) {
     var taken = new ArrayList<Placement.Share>();
@@ -133,8 +138,8 @@ final class Search {
     return taken;
   }
 
-  /** Each share where the policy wants it, or else where there is room, or else split. */
-  private Result apart(SearchState room, @Nullable GpuOrder order) {
+  /** Places each share where the policy prefers, or else where it fits, or else splits it. */
+  private Result onSeveralGpus(SearchState room, @Nullable GpuOrder order) {
     Attempt whole = assign(plan.all, room, order);
     if (whole.gpus() != null) {
       return new Result.Found(placed(plan.all, whole.gpus(), List.of()));
@@ -142,15 +147,20 @@ final class Search {
     if (!plan.anySplittable) {
       return whole.gaveUp() ? GAVE_UP : NONE;
     }
-    Attempt firm =
-        plan.firm.count() == 0 ? new Attempt(new int[0], false, 0) : assign(plan.firm, room, order);
-    if (firm.gpus() == null) {
-      return firm.gaveUp() ? GAVE_UP : NONE;
+    Attempt unsplittable =
+        plan.unsplittable.count() == 0
+            ? new Attempt(new int[0], false, 0)
+            : assign(plan.unsplittable, room, order);
+    if (unsplittable.gpus() == null) {
+      return unsplittable.gaveUp() ? GAVE_UP : NONE;
     }
-    return split(room, plan.firm, firm.gpus());
+    return split(room, plan.unsplittable, unsplittable.gpus());
   }
 
-  /** In the policy's order; if that takes long, the fullest GPUs first, which rarely does. */
+  /**
+   * Searches in the policy's order. If that takes too many steps, tries the fullest GPUs first,
+   * which is rarely long.
+   */
   private Attempt assign(Shares shares, SearchState room, @Nullable GpuOrder order) {
     if (order != null) {
       Attempt attempt = assign(shares, room, orders(shares, order));
@@ -158,7 +168,7 @@ final class Search {
         return attempt;
       }
     }
-    int[] fullestFirst = sorted(Comparator.comparingInt(room::of));
+    int[] fullestFirst = sorted(Comparator.comparingInt(room::freeReplicas));
     return assign(shares, room, Backtracking.same(fullestFirst, shares.count()));
   }
 
@@ -175,7 +185,7 @@ final class Search {
     return attempt;
   }
 
-  /** Each size of share has its own; a sort for each of hundreds would take too long. */
+  /** Orders the GPUs for each size of share; a sort for each of hundreds would take too long. */
   private int[][] orders(Shares shares, GpuOrder order) {
     var orders = new int[shares.count()][];
     int made = 0;
@@ -200,27 +210,28 @@ final class Search {
         .toArray();
   }
 
-  /** Those that may lie on several GPUs, after the others are placed. */
-  private Result split(SearchState room, Shares firm, int[] firmGpus) {
+  /** Splits the shares that may lie on several GPUs, after the others are placed. */
+  private Result split(SearchState room, Shares unsplittable, int[] unsplittableGpus) {
     var filled = new ArrayList<List<Placement.Share>>();
     for (Demand.Container container : plan.demand.containers()) {
-      if (!container.splittable()) {
+      if (!container.mayUseSeveralGpus()) {
         filled.add(List.of());
         continue;
       }
       Optional<List<Placement.Share>> shares = fill(room, container.replicas());
       if (shares.isEmpty()) {
-        // There are replicas enough. With client slots, another choice before might have left them.
-        boolean first = firm.count() == 0 && filled.isEmpty();
+        // There are enough replicas. If client slots are limited, another earlier choice might have
+        // left enough of them.
+        boolean first = unsplittable.count() == 0 && filled.isEmpty();
         return first || !room.limited() ? NONE : GAVE_UP;
       }
       filled.add(shares.get());
     }
-    return new Result.Found(placed(firm, firmGpus, filled));
+    return new Result.Found(placed(unsplittable, unsplittableGpus, filled));
   }
 
   /**
-   * @param filled by container, where any was split
+   * @param filled split shares by container; empty if none was split
    */
   private Placement placed(Shares shares, int[] chosen, List<List<Placement.Share>> filled) {
     List<Demand.Container> asking = plan.demand.containers();
@@ -240,14 +251,14 @@ final class Search {
     return Placement.of(containers);
   }
 
-  /** Emptiest GPUs first: that takes the fewest. */
+  /** Takes replicas from the emptiest GPUs first, which uses the fewest GPUs. */
   private Optional<List<Placement.Share>> fill(SearchState room, int replicas) {
     var shares = new ArrayList<Placement.Share>(1);
     int left = replicas;
     while (left > 0) {
       steps.take(room.size());
       int gpu = room.emptiest();
-      int take = Math.min(left, room.of(gpu));
+      int take = Math.min(left, room.freeReplicas(gpu));
       if (take == 0) {
         return Optional.empty();
       }
@@ -258,7 +269,9 @@ final class Search {
     return Optional.of(shares);
   }
 
-  /** The first that fits, without a sort: most pods want no more. None: -1. */
+  /**
+   * Returns the best GPU that fits, or -1. It does not sort, and most pods need no more than this.
+   */
   private int best(SearchState room, int replicas, int clients, @Nullable GpuOrder order) {
     Comparator<GpuView> better = order == null ? (_, _) -> 0 : order.forShare(replicas);
     int best = -1;

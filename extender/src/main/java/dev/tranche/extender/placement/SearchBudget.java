@@ -1,14 +1,16 @@
 package dev.tranche.extender.placement;
 
 /**
- * What all searches for one pod on one node may cost together, in looks at one GPU. Counted rather
- * than timed, so that the same pod and node always get the same answer.
+ * The steps that all searches for one pod on one node may take together; one step looks at one GPU.
+ * Steps are counted rather than timed, so that the same pod and node always get the same answer.
  */
 final class SearchBudget {
   /** About a tenth of a millisecond. */
   static final int MAX = 8_000;
 
-  /** Of one attempt: what the policy's order does not find may be found in another one. */
+  /**
+   * The limit of one attempt: what the policy's order does not find may be found in another order.
+   */
   static final int ATTEMPT_MAX = 3_000;
 
   private int taken;
@@ -21,7 +23,7 @@ final class SearchBudget {
     return taken;
   }
 
-  /** For the next attempt. */
+  /** Returns the steps left for the next attempt. */
   int left() {
     return Math.clamp((long) MAX - taken, 0, ATTEMPT_MAX);
   }

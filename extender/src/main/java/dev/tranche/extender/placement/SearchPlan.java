@@ -3,7 +3,10 @@ package dev.tranche.extender.placement;
 import dev.tranche.api.Demand;
 import org.jspecify.annotations.Nullable;
 
-/** What a search needs to know of a pod: made once, since a pod may have a thousand shares. */
+/**
+ * What a search needs to know about a pod. It is built once, since a pod may have a thousand
+ * shares.
+ */
 final class SearchPlan {
   final Demand demand;
 
@@ -21,16 +24,19 @@ final class SearchPlan {
   /** The largest share, or the peak of a pod that must lie on one GPU. */
   final int largestShare;
 
-  /** More than a search may have. */
+  /** Whether the pod has more shares than a search accepts. */
   final boolean tooManyShares;
 
-  /** Of a pod that may lie on several GPUs. */
+  /** All shares of a pod that may use several GPUs. */
   final Shares all;
 
-  /** Without those that may be split. */
-  final Shares firm;
+  /** The shares that may not be split. */
+  final Shares unsplittable;
 
-  /** Of shares of either kind, told apart by their number. */
+  /**
+   * Failed searches for {@link #all} and {@link #unsplittable}; the number of shares tells them
+   * apart.
+   */
   final FailedSearches failed = new FailedSearches();
 
   SearchPlan(Demand demand) {
@@ -45,8 +51,8 @@ final class SearchPlan {
     for (Demand.Container container : demand.containers()) {
       count += container.shares().size();
       single &= container.shares().size() == 1;
-      any |= container.splittable();
-      every &= container.splittable();
+      any |= container.mayUseSeveralGpus();
+      every &= container.mayUseSeveralGpus();
       for (int share : container.shares()) {
         largest = Math.max(largest, share);
       }
@@ -57,10 +63,10 @@ final class SearchPlan {
     largestShare = onOneGpu ? Math.min(peakReplicas, demand.replicasPerGpu()) : largest;
     tooManyShares = !onOneGpu && count > Shares.COUNT_MAX;
     all = onOneGpu || tooManyShares ? Shares.NONE : Shares.all(demand);
-    firm = onOneGpu || tooManyShares || !any ? Shares.NONE : Shares.firm(demand);
+    unsplittable = onOneGpu || tooManyShares || !any ? Shares.NONE : Shares.unsplittable(demand);
   }
 
-  /** All of it follows from the demand. */
+  /** All fields follow from the demand. */
   @Override
   public boolean equals(@Nullable Object other) {
     return other instanceof SearchPlan plan && demand.equals(plan.demand);

@@ -3,15 +3,15 @@ package dev.tranche.extender.placement;
 import java.nio.IntBuffer;
 import java.util.List;
 
-/** The room on a node's GPUs while a search goes on; GPUs by their number in the list. */
+/** The free capacity of a node's GPUs during a search; a GPU is named by its index in the list. */
 final class SearchState {
   final List<GpuView> gpus;
   private final int[] replicas;
   private final int[] clients;
 
   /**
-   * @param memory whether real free memory limits it
-   * @param limited whether MPS client slots do
+   * @param memory whether real free memory limits the free replicas
+   * @param limited whether MPS client slots limit them
    */
   SearchState(List<GpuView> gpus, boolean memory, boolean limited) {
     this.gpus = gpus;
@@ -29,8 +29,8 @@ final class SearchState {
     return replicas.length;
   }
 
-  /** None where no client slot is left. */
-  int of(int gpu) {
+  /** Returns the free replicas; 0 if no client slot is left. */
+  int freeReplicas(int gpu) {
     return clients[gpu] < 1 ? 0 : replicas[gpu];
   }
 
@@ -38,27 +38,27 @@ final class SearchState {
     return replicas[gpu] >= share && clients[gpu] >= clientsOfShare;
   }
 
-  /** So many shares of a size fit beside each other. */
+  /** Returns how many shares of a size fit on the GPU together. */
   int fitting(int gpu, int share) {
     return Math.min(clients[gpu], replicas[gpu] / share);
   }
 
-  /** Whether two GPUs have the same room. */
-  boolean alike(int a, int b) {
+  /** Returns whether two GPUs have the same free capacity. */
+  boolean equalCapacity(int a, int b) {
     return replicas[a] == replicas[b] && clients[a] == clients[b];
   }
 
-  /** One of 64 numbers, the same for GPUs that are {@link #alike}. */
+  /** Returns one of 64 numbers, the same for GPUs that are {@link #equalCapacity}. */
   int hash(int gpu) {
     return (replicas[gpu] * 31 + clients[gpu]) & 63;
   }
 
-  /** Appends what tells its room from another's. */
+  /** Appends the GPU's free capacity, by which GPUs are told apart. */
   void describe(int gpu, IntBuffer to) {
     to.put(replicas[gpu]).put(clients[gpu]);
   }
 
-  /** One more client, too. */
+  /** Takes the share's replicas and one client slot. */
   void take(int gpu, int share) {
     replicas[gpu] -= share;
     clients[gpu] -= clients[gpu] == GpuView.UNLIMITED ? 0 : 1;
@@ -69,25 +69,25 @@ final class SearchState {
     clients[gpu] += clients[gpu] == GpuView.UNLIMITED ? 0 : 1;
   }
 
-  /** The first of those with the most room. */
+  /** Returns the GPU with the most free replicas, the first among equals. */
   int emptiest() {
     int emptiest = 0;
     for (int i = 1; i < replicas.length; i++) {
-      emptiest = of(i) > of(emptiest) ? i : emptiest;
+      emptiest = freeReplicas(i) > freeReplicas(emptiest) ? i : emptiest;
     }
     return emptiest;
   }
 
-  /** In all. */
+  /** Returns the free replicas of all GPUs. */
   long total() {
     long total = 0;
     for (int i = 0; i < replicas.length; i++) {
-      total += of(i);
+      total += freeReplicas(i);
     }
     return total;
   }
 
-  /** Whether some GPU's client slots are numbered. */
+  /** Returns whether any GPU has a limit of client slots. */
   boolean limited() {
     for (int slots : clients) {
       if (slots != GpuView.UNLIMITED) {

@@ -16,7 +16,9 @@ import java.util.Objects;
  * each set of GPUs once, and not once for each permutation of equal shares.
  */
 final class Shares {
-  /** More than any pod has in earnest: to place thousands takes long though each is easy. */
+  /**
+   * Limit of shares, more than any real pod has. Placing thousands takes long though each is easy.
+   */
   static final int COUNT_MAX = 512;
 
   static final Shares NONE = new Shares(List.of(), 0);
@@ -27,14 +29,16 @@ final class Shares {
   /** Replicas of each share. */
   final int[] replicas;
 
-  /** Each share's container, as the demand numbers them. */
+  /** Each share's container, by its index in the demand. */
   final int[] containers;
 
-  /** The earlier share at whose position, or behind it, this one is placed; or {@link #UNBOUND}. */
-  final int[] after;
+  /** The earlier share at or after whose position this one is placed; or {@link #UNBOUND}. */
+  final int[] notBefore;
 
-  /** Whether it is of the same container as that, which must lie on another GPU. */
-  final boolean[] apart;
+  /**
+   * Whether that earlier share is of the same container, so that this one must lie on another GPU.
+   */
+  final boolean[] onOtherGpu;
 
   /** Whether the container has shares of several sizes. */
   final boolean[] mixed;
@@ -42,14 +46,14 @@ final class Shares {
   /** Replicas of each share and all that follow. */
   final long[] total;
 
-  /** Shares of the same size, from each on. */
-  final int[] alike;
+  /** The number of shares of the same size, from each share on. */
+  final int[] sameSize;
 
-  /** Containers that have those; no GPU takes two shares of one container. */
-  final int[] alikeContainers;
+  /** The number of containers with those shares; no GPU takes two shares of one container. */
+  final int[] sameSizeContainers;
 
   /**
-   * @param container as the demand numbers them
+   * @param container its index in the demand
    */
   private record Item(int container, Demand.Container of, int replicas) {}
 
@@ -57,12 +61,12 @@ final class Shares {
     int count = items.size();
     replicas = new int[count];
     containers = new int[count];
-    after = new int[count];
-    apart = new boolean[count];
+    notBefore = new int[count];
+    onOtherGpu = new boolean[count];
     mixed = new boolean[containerCount];
     total = new long[count + 1];
-    alike = new int[count];
-    alikeContainers = new int[count];
+    sameSize = new int[count];
+    sameSizeContainers = new int[count];
     for (int i = count - 1; i >= 0; i--) {
       Item item = items.get(i);
       List<Integer> shares = item.of().shares();
@@ -72,22 +76,22 @@ final class Shares {
       total[i] = total[i + 1] + replicas[i];
       boolean last = i + 1 == count || replicas[i + 1] != replicas[i];
       boolean own = !last && containers[i + 1] == containers[i];
-      alike[i] = last ? 1 : alike[i + 1] + 1;
-      alikeContainers[i] = last ? 1 : alikeContainers[i + 1] + (own ? 0 : 1);
+      sameSize[i] = last ? 1 : sameSize[i + 1] + 1;
+      sameSizeContainers[i] = last ? 1 : sameSizeContainers[i + 1] + (own ? 0 : 1);
     }
-    bind(items);
+    setBounds(items);
   }
 
-  private void bind(List<Item> items) {
-    // The first share of the last container that asks the same.
+  private void setBounds(List<Item> items) {
+    // The first share of the last container that has the same shares.
     Map<List<Integer>, Integer> firsts = new HashMap<>();
     for (int i = 0; i < items.size(); i++) {
       boolean own = i > 0 && containers[i] == containers[i - 1] && replicas[i] == replicas[i - 1];
-      List<Integer> asked = items.get(i).of().shares();
-      boolean first = replicas[i] == asked.getFirst() && !own;
-      Integer equal = first ? firsts.put(asked, i) : null;
-      apart[i] = own;
-      after[i] = own ? i - 1 : equal == null ? UNBOUND : equal;
+      List<Integer> shares = items.get(i).of().shares();
+      boolean first = replicas[i] == shares.getFirst() && !own;
+      Integer equal = first ? firsts.put(shares, i) : null;
+      onOtherGpu[i] = own;
+      notBefore[i] = own ? i - 1 : equal == null ? UNBOUND : equal;
     }
   }
 
@@ -95,8 +99,8 @@ final class Shares {
     return of(demand, true);
   }
 
-  /** Without those that may lie on several GPUs. */
-  static Shares firm(Demand demand) {
+  /** Returns only the shares that may not be split. */
+  static Shares unsplittable(Demand demand) {
     return of(demand, false);
   }
 
@@ -104,13 +108,13 @@ final class Shares {
     var items = new ArrayList<Item>();
     for (int i = 0; i < demand.containers().size(); i++) {
       Demand.Container container = demand.containers().get(i);
-      if (splittable || !container.splittable()) {
+      if (splittable || !container.mayUseSeveralGpus()) {
         for (int replicas : container.shares()) {
           items.add(new Item(i, container, replicas));
         }
       }
     }
-    // Containers that ask the same stand together: the sort is stable.
+    // The sort is stable, so containers with equal requests stay together.
     items.sort(
         Comparator.comparingInt(Item::replicas)
             .reversed()

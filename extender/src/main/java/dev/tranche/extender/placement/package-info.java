@@ -1,4 +1,4 @@
-/** Which GPUs of one node could take a pod; pure. */
+/** Finds the GPUs of one node that can take a pod; pure. */
 @NullMarked
 package dev.tranche.extender.placement;
 

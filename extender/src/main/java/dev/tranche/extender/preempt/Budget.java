@@ -9,8 +9,9 @@ import java.util.Set;
 /**
  * A PodDisruptionBudget.
  *
- * @param requirements all of which a pod's labels meet; none: every pod of the namespace
- * @param allowed disruptions at this moment
+ * @param requirements a pod's labels must meet all of them; if empty, it covers every pod of the
+ *     namespace
+ * @param allowed number of disruptions that are allowed now
  * @param disrupted names of pods whose eviction is counted already
  */
 public record Budget(
@@ -29,20 +30,20 @@ public record Budget(
     return namespace + "/" + name;
   }
 
-  /** One line of a label selector. */
+  /** One requirement of a label selector. */
   public record Requirement(String label, String operator, Set<String> values) {
     public Requirement {
       values = Set.copyOf(values);
     }
 
     boolean met(Map<String, String> labels) {
-      return LabelOperator.holds(operator, values, LabelOperator.NO_NUMBER, labels.get(label));
+      return LabelOperator.matches(operator, values, LabelOperator.NO_NUMBER, labels.get(label));
     }
   }
 
   boolean covers(PodFacts pod) {
     return namespace.equals(pod.namespace())
         && !disrupted.contains(pod.name())
-        && requirements.stream().allMatch(r -> r.met(pod.standing().labels()));
+        && requirements.stream().allMatch(r -> r.met(pod.preemption().labels()));
   }
 }

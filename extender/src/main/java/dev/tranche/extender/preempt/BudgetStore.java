@@ -4,19 +4,21 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
 
-/** The cluster's PodDisruptionBudgets, as last watched. Confined to the loop. */
+/**
+ * Caches the cluster's PodDisruptionBudgets as the watch last showed them. Confined to the loop.
+ */
 public final class BudgetStore {
   /** By namespace and name. */
   private final Map<String, Budget> budgets = new HashMap<>();
 
   private boolean listed;
 
-  /** All PodDisruptionBudgets have been shown once. */
+  /** Records that all PodDisruptionBudgets have been listed. */
   public void listed() {
     listed = true;
   }
 
-  public void seen(Budget budget) {
+  public void put(Budget budget) {
     budgets.put(budget.key(), budget);
   }
 
@@ -27,14 +29,14 @@ public final class BudgetStore {
     budgets.remove(key);
   }
 
-  /** A sentence until all have been shown once. */
-  public Optional<String> unread() {
+  /** Returns why the budgets are not known yet; empty once all have been listed. */
+  public Optional<String> whyNotReady() {
     return listed
         ? Optional.empty()
         : Optional.of("the extender has not read the cluster's PodDisruptionBudgets yet");
   }
 
-  /** For one decision. */
+  /** Returns a snapshot for one decision. */
   public Budgets budgets() {
     return new Budgets(budgets.values());
   }

@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
-/** How many pods may go before a PodDisruptionBudget is broken. */
+/** Determines which evictions violate a PodDisruptionBudget. */
 public final class Budgets {
   private final List<Budget> budgets;
 
@@ -17,14 +17,14 @@ public final class Budgets {
   }
 
   /**
-   * Uids of those that break a budget if they go in this order. One that terminates already breaks
-   * none.
+   * Returns the uids of the pods that violate a budget if they are evicted in this order. A pod
+   * that is already terminating violates none.
    */
-  public Set<String> violators(List<PodFacts> going) {
+  public Set<String> violators(List<PodFacts> evicted) {
     Map<Budget, Integer> left = new HashMap<>();
     var violators = new HashSet<String>();
-    for (PodFacts pod : going) {
-      if (pod.standing().leaving()) {
+    for (PodFacts pod : evicted) {
+      if (pod.preemption().terminating()) {
         continue;
       }
       for (Budget budget : budgets) {

@@ -5,19 +5,20 @@ import java.util.Comparator;
 import java.util.List;
 
 /**
- * Pods that go from one node.
+ * The pods to evict from one node.
  *
  * @param victims the most important first, as kube-scheduler expects
- * @param violations of PodDisruptionBudgets
+ * @param violations number of violations of PodDisruptionBudgets
  */
 public record NodeVictims(List<PodFacts> victims, long violations) {
   static final Comparator<PodFacts> MOST_IMPORTANT_FIRST =
-      Comparator.<PodFacts>comparingInt(pod -> -pod.standing().priority())
-          .thenComparingLong(pod -> pod.standing().startedAtMs());
+      Comparator.<PodFacts>comparingInt(pod -> -pod.preemption().priority())
+          .thenComparingLong(pod -> pod.preemption().startedAtMs());
 
   /**
-   * kube-scheduler's criteria, the better first: fewest violations, then the lowest priorities,
-   * then the fewest pods, then the youngest. A pod that terminates already costs nothing.
+   * Orders choices by kube-scheduler's criteria, the better first: fewest violations, then the
+   * lowest priorities, then the fewest pods, then the youngest. A pod that is already terminating
+   * costs nothing.
    */
   public static final Comparator<NodeVictims> BETTER_FIRST =
       Comparator.comparingLong(NodeVictims::violations)
@@ -31,29 +32,32 @@ public record NodeVictims(List<PodFacts> victims, long violations) {
   }
 
   private List<PodFacts> costly() {
-    return victims.stream().filter(pod -> !pod.standing().leaving()).toList();
+    return victims.stream().filter(pod -> !pod.preemption().terminating()).toList();
   }
 
   private int highestPriority() {
     return costly().stream()
-        .mapToInt(pod -> pod.standing().priority())
+        .mapToInt(pod -> pod.preemption().priority())
         .max()
         .orElse(Integer.MIN_VALUE);
   }
 
-  /** Each counted from the lowest there is, so that more pods never sum up to less. */
+  /**
+   * Returns the sum of priorities, each counted from the lowest possible one, so that more pods
+   * never sum up to less.
+   */
   private long sumOfPriorities() {
     return costly().stream()
-        .mapToLong(pod -> (long) pod.standing().priority() - Integer.MIN_VALUE + 1)
+        .mapToLong(pod -> (long) pod.preemption().priority() - Integer.MIN_VALUE + 1)
         .sum();
   }
 
-  /** Of those of the highest priority. */
+  /** Returns the earliest start among the victims of the highest priority. */
   private long earliestStartMs() {
     int highest = highestPriority();
     return costly().stream()
-        .filter(pod -> pod.standing().priority() == highest)
-        .mapToLong(pod -> pod.standing().startedAtMs())
+        .filter(pod -> pod.preemption().priority() == highest)
+        .mapToLong(pod -> pod.preemption().startedAtMs())
         .min()
         .orElse(Long.MAX_VALUE);
   }

@@ -46,11 +46,11 @@ public final class Victims {
   }
 
   /**
-   * The best that there is: of victims on one GPU, for each GPU, and of victims anywhere, for a pod
-   * that wants several. Empty if nothing helps; without victims if nobody needs to go.
+   * Returns the best choice among the victims on each single GPU and, for a pod that needs several
+   * GPUs, the victims on any. Empty if no eviction helps; without victims if none is needed.
    *
-   * @param offered uids that the dry run chose: they also make the pod fit otherwise, so they are
-   *     taken unless others are better
+   * @param offered uids that the dry run chose. They also make the pod fit in other respects, so
+   *     they are taken unless others are better
    */
   public Optional<NodeVictims> choose(List<Candidate> candidates, Set<String> offered) {
     if (fitsWithout.test(Set.of())) {
@@ -74,13 +74,13 @@ public final class Victims {
     return fitsWithout.test(uids(pods)) ? Optional.of(choice(pods)) : Optional.empty();
   }
 
-  /** All go, then each stays who may, those whom it would hurt most first. */
+  /** Starts with all candidates and spares each one that need not go, the most expensive first. */
   private Optional<NodeVictims> fewest(List<Candidate> candidates) {
     Set<String> gone = uids(candidates.stream().map(Candidate::pod).toList());
     if (!fitsWithout.test(gone)) {
       return Optional.empty();
     }
-    for (Candidate candidate : dearestFirst(candidates)) {
+    for (Candidate candidate : costliestFirst(candidates)) {
       String uid = candidate.pod().uid();
       gone.remove(uid);
       if (!fitsWithout.test(gone)) {
@@ -92,14 +92,14 @@ public final class Victims {
             candidates.stream().map(Candidate::pod).filter(p -> gone.contains(p.uid())).toList()));
   }
 
-  private List<Candidate> dearestFirst(List<Candidate> candidates) {
-    // Among equals the smaller stays, so that fewer go, and the older.
-    Comparator<Candidate> dear =
-        Comparator.<Candidate, Boolean>comparing(c -> c.pod().standing().leaving())
-            .thenComparingInt(c -> -c.pod().standing().priority())
+  private List<Candidate> costliestFirst(List<Candidate> candidates) {
+    // Among equals, the smaller pod is spared first, so that fewer are evicted, then the older one.
+    Comparator<Candidate> byCost =
+        Comparator.<Candidate, Boolean>comparing(c -> c.pod().preemption().terminating())
+            .thenComparingInt(c -> -c.pod().preemption().priority())
             .thenComparingInt(Candidate::replicas)
-            .thenComparingLong(c -> c.pod().standing().startedAtMs());
-    var ordered = new ArrayList<>(candidates.stream().sorted(dear).toList());
+            .thenComparingLong(c -> c.pod().preemption().startedAtMs());
+    var ordered = new ArrayList<>(candidates.stream().sorted(byCost).toList());
     Set<String> violators =
         budgets.violators(ordered.reversed().stream().map(Candidate::pod).toList());
     ordered.sort(Comparator.comparing(c -> !violators.contains(c.pod().uid())));

@@ -1,4 +1,4 @@
-/** Whom to evict so that a pod gets its GPUs; pure. */
+/** Chooses the pods to evict so that another pod gets its GPUs; pure. */
 @NullMarked
 package dev.tranche.extender.preempt;
 

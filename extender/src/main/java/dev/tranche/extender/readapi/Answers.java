@@ -39,11 +39,11 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What is answered, by path. The loop that decides only says what it knows, at most once a second
- * for all lists; the rest is worked out on workers.
+ * Answers requests by route. The extender's loop only provides what it knows, at most about once a
+ * second for all lists; workers do the rest.
  */
 final class Answers {
-  /** The loop looks at every node for a pod that it was not asked about. */
+  /** For a pod that waits or has no decision here, the loop looks at every node. */
   static final int EXPLANATIONS_PER_SECOND_MAX = 10;
 
   private static final Pattern NAME = Pattern.compile("[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?");
@@ -71,9 +71,10 @@ final class Answers {
   }
 
   /**
-   * @param notReady what is not known yet, as a sentence; asked on the loop
+   * @param notReady what is not known yet, as a sentence; empty when ready; called on the loop
    * @param schedulerMessages why kube-scheduler has not placed a pod, by {@code namespace/name}
-   * @param filters which nodes a pod excludes, likewise; empty where the API server does not say
+   * @param filters which nodes a pod excludes, by {@code namespace/name}; empty where the API
+   *     server does not say
    */
   Answers(
       Vertx vertx,
@@ -112,11 +113,14 @@ final class Answers {
   Future<Answer> of(Route route, MultiMap parameters, Buffer body) {
     Instant now = Instant.now();
     return switch (route.kind()) {
-      case SUMMARY -> list(List.of(), parameters, (seen, query) -> summary.of(seen, query, now));
-      case GPUS -> list(GpuJson.FIELDS, parameters, (seen, query) -> gpus(seen, query, now));
-      case PODS -> list(PodJson.FIELDS, parameters, (seen, query) -> pods(seen, query, now));
+      case SUMMARY ->
+          list(List.of(), parameters, (snapshot, query) -> summary.of(snapshot, query, now));
+      case GPUS ->
+          list(GpuJson.FIELDS, parameters, (snapshot, query) -> gpus(snapshot, query, now));
+      case PODS ->
+          list(PodJson.FIELDS, parameters, (snapshot, query) -> pods(snapshot, query, now));
       case POD -> pod(route.namespace(), route.name(), parameters);
-      // It can be read from now on, and then never ends.
+      // An empty answer lets the endpoint begin the stream, which never ends.
       case STREAM ->
           unknownParameter(parameters)
               .map(Future::succeededFuture)
@@ -143,14 +147,14 @@ final class Answers {
     };
   }
 
-  private static JsonObject gpus(Snapshot seen, ListQuery query, Instant now) {
-    Instant at = seen.inspection.at();
+  private static JsonObject gpus(Snapshot snapshot, ListQuery query, Instant now) {
+    Instant at = snapshot.inspection.at();
     return new JsonObject()
         .put("time", at.toString())
         .mergeIn(
             Page.of(
                 "items",
-                seen.gpus,
+                snapshot.gpus,
                 Snapshot.GpuRow::key,
                 row -> GpuJson.admitted(row, query),
                 GpuJson::of,
@@ -158,13 +162,13 @@ final class Answers {
                 now));
   }
 
-  private JsonObject pods(Snapshot seen, ListQuery query, Instant now) {
+  private JsonObject pods(Snapshot snapshot, ListQuery query, Instant now) {
     return new JsonObject()
-        .put("time", seen.inspection.at().toString())
+        .put("time", snapshot.inspection.at().toString())
         .mergeIn(
             Page.of(
                 "items",
-                seen.pods,
+                snapshot.pods,
                 PodRow::key,
                 row -> PodJson.admitted(row, query),
                 pods::of,
@@ -195,20 +199,20 @@ final class Answers {
     return whenReady(
         () ->
             loop.get()
-                .ask(() -> explain.of(key))
+                .submit(() -> explain.of(key))
                 .compose(
-                    known ->
-                        known.isEmpty() ? refused(unknownPod(key)) : explained(key, known.get())));
+                    plan ->
+                        plan.isEmpty() ? refused(unknownPod(key)) : explained(key, plan.get())));
   }
 
-  private Future<Answer> explained(String key, Explain.Known known) {
-    return known.filter(key, filters).compose(by -> explained(key, known, by));
+  private Future<Answer> explained(String key, Explain.Plan plan) {
+    return plan.filter(key, filters).compose(by -> explained(key, plan, by));
   }
 
-  private Future<Answer> explained(String key, Explain.Known known, Optional<NodeFilter> filter) {
+  private Future<Answer> explained(String key, Explain.Plan plan, Optional<NodeFilter> filter) {
     return onWorker(
             inspection -> {
-              JsonObject explained = known.page().apply(filter);
+              JsonObject explained = plan.answer().apply(filter);
               Optional<JsonObject> row =
                   snapshot(inspection).pods.stream()
                       .filter(each -> each.pod().uid().equals(explained.getString("uid")))
@@ -219,16 +223,16 @@ final class Answers {
         .compose(
             found ->
                 message(found.json(), key)
-                    .compose(message -> vertx.executeBlocking(() -> found.said(message), false)));
+                    .compose(message -> vertx.executeBlocking(() -> found.answer(message), false)));
   }
 
   private record Explained(JsonObject json, Optional<JsonObject> row) {
-    Answer said(Optional<String> schedulerMessage) {
+    Answer answer(Optional<String> schedulerMessage) {
       return new Answer.Found(ExplainJson.of(json, row, schedulerMessage).toBuffer());
     }
   }
 
-  /** kube-scheduler may have excluded nodes before it asked us. */
+  /** Returns kube-scheduler's message: it may have excluded nodes before it called the extender. */
   private Future<Optional<String>> message(JsonObject explained, String key) {
     return PodState.WAITING.toString().equals(explained.getString("state"))
         ? schedulerMessages.apply(key)
@@ -250,19 +254,23 @@ final class Answers {
         .map(invalid -> new Answer.Refused(Problem.badRequest(invalid)));
   }
 
-  /** An empty list would say that there is nothing. */
+  /** Answers only when the state is complete: an empty list would say that there is nothing. */
   private Future<Answer> whenReady(Supplier<Future<Answer>> answer) {
     return loop.get()
-        .ask(notReady)
+        .submit(notReady)
         .compose(
-            lacks -> lacks.isPresent() ? refused(Problem.unavailable(lacks.get())) : answer.get());
+            missing ->
+                missing.isPresent() ? refused(Problem.unavailable(missing.get())) : answer.get());
   }
 
   private <T> Future<T> onWorker(Function<Inspection, T> work) {
     return inspections.latest().compose(now -> vertx.executeBlocking(() -> work.apply(now), false));
   }
 
-  /** On a worker. Made once for all who ask: of a large cluster it has tens of megabytes. */
+  /**
+   * Runs on a worker. All requests share one snapshot: for a large cluster it has tens of
+   * megabytes.
+   */
   @SuppressWarnings("ReferenceEquality")
   synchronized Snapshot snapshot(Inspection inspection) {
     Snapshot known = latest.get();

@@ -24,12 +24,14 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Answers the requests of one port: so many at once, each within a time. */
+/**
+ * Answers the requests of one port: at most {@link #AT_ONCE_MAX} at once, each within a time limit.
+ */
 final class Endpoint implements Handler<HttpServerRequest> {
-  /** A page, a dashboard and some people; each answer is small. */
+  /** Enough for a web page, a dashboard and some people; each answer is small. */
   static final int AT_ONCE_MAX = 8;
 
-  /** Of a Pod; the API server takes no larger one. */
+  /** Maximum size of a posted Pod; by default etcd stores no object above 1.5 MiB. */
   static final int BODY_BYTES_MAX = 2 << 20;
 
   private static final String JSON = "application/json";
@@ -44,25 +46,26 @@ final class Endpoint implements Handler<HttpServerRequest> {
   private final WebPage page = WebPage.load();
   private final Semaphore free = new Semaphore(AT_ONCE_MAX);
 
-  /** Answers what is asked. */
+  /** Answers a request that the guard has admitted. */
   @FunctionalInterface
   interface Answering {
     /**
-     * @param body empty, but of what is posted
+     * @param body empty unless the request is a POST
      */
     Future<Answer> of(Route route, MultiMap parameters, Buffer body);
   }
 
-  /** Why a request may not pass, if it may not. */
+  /** Decides whether a request may pass; an empty result admits it. */
   @FunctionalInterface
   interface Guard {
     Future<Optional<Problem>> refusal(HttpServerRequest request, Route route);
   }
 
   /**
-   * @param answers completes on any thread
-   * @param streams takes a reader of the stream, or says why not; likewise
-   * @param answeredMsMax from a request's head to its answer's end
+   * @param answers may complete on any thread
+   * @param streams adds a reader to the stream, or returns why it cannot; may complete on any
+   *     thread
+   * @param answeredMsMax time limit from a request's head to the end of its answer
    */
   Endpoint(
       Vertx vertx,
@@ -89,10 +92,10 @@ final class Endpoint implements Handler<HttpServerRequest> {
   }
 
   /**
-   * @param seen is told whenever a reader of the stream has taken something
+   * @param onDataTaken run whenever a reader of the stream has taken data
    */
-  void handle(HttpServerRequest request, Runnable seen) {
-    if (page.answered(request)) {
+  void handle(HttpServerRequest request, Runnable onDataTaken) {
+    if (page.tryAnswer(request)) {
       return;
     }
     Optional<Route> route = Route.of(String.valueOf(request.path()));
@@ -110,22 +113,26 @@ final class Endpoint implements Handler<HttpServerRequest> {
     } else if (request.method().equals(HttpMethod.POST) && !isJson(request)) {
       refuse(request, Problem.notJson(String.valueOf(request.getHeader(HttpHeaders.CONTENT_TYPE))));
     } else {
-      guarded(request, route.get(), seen);
+      checkGuard(request, route.get(), onDataTaken);
     }
   }
 
-  /** kubectl names no type. What a page of another origin may send unasked is not JSON. */
+  /**
+   * kubectl sends no content type. Without a CORS preflight, a page of another origin cannot send
+   * JSON.
+   */
   private static boolean isJson(HttpServerRequest request) {
     String type = request.getHeader(HttpHeaders.CONTENT_TYPE);
     return type == null || type.split(";", 2)[0].strip().equalsIgnoreCase("application/json");
   }
 
-  private void guarded(HttpServerRequest request, Route route, Runnable seen) {
-    // Its answer comes later, and until then nobody reads.
+  private void checkGuard(HttpServerRequest request, Route route, Runnable onDataTaken) {
+    // The guard answers later; until then no handler reads the body.
     request.pause();
-    long deadline = vertx.setTimer(answeredMsMax, late -> cut(request));
+    long deadline = vertx.setTimer(answeredMsMax, late -> timeOut(request));
     onLoop(guard.refusal(request, route))
-        .onSuccess(refusal -> judged(request, route, refusal.orElse(null), deadline, seen))
+        .onSuccess(
+            refusal -> afterGuard(request, route, refusal.orElse(null), deadline, onDataTaken))
         .onFailure(
             bug -> {
               vertx.cancelTimer(deadline);
@@ -133,19 +140,19 @@ final class Endpoint implements Handler<HttpServerRequest> {
             });
   }
 
-  private void judged(
+  private void afterGuard(
       HttpServerRequest request,
       Route route,
       @Nullable Problem refusal,
       long deadline,
-      Runnable seen) {
+      Runnable onDataTaken) {
     HttpServerResponse response = request.response();
     if (refusal == null && !response.ended() && !response.closed()) {
       if (route.kind() == Route.Kind.STREAM) {
         request.resume();
-        streamed(request, route, deadline, seen);
+        serveStream(request, route, deadline, onDataTaken);
       } else {
-        bounded(request, route, deadline);
+        answerWithPermit(request, route, deadline);
       }
       return;
     }
@@ -156,12 +163,12 @@ final class Endpoint implements Handler<HttpServerRequest> {
     }
   }
 
-  /** Completed on the loop of the request. */
+  /** Completes the result on the request's event loop. */
   private <T> Future<T> onLoop(Future<T> elsewhere) {
-    return new Loop(vertx.getOrCreateContext()).here(elsewhere);
+    return new Loop(vertx.getOrCreateContext()).completeOnLoop(elsewhere);
   }
 
-  private void bounded(HttpServerRequest request, Route route, long deadline) {
+  private void answerWithPermit(HttpServerRequest request, Route route, long deadline) {
     if (!free.tryAcquire()) {
       request.resume();
       vertx.cancelTimer(deadline);
@@ -175,7 +182,7 @@ final class Endpoint implements Handler<HttpServerRequest> {
     HttpServerResponse response = request.response();
     // The permit is kept until the work is done and nothing is left to send.
     body(request)
-        // Nobody waits for a body that drips once its request was cut.
+        // A slowly sent body does not keep the permit after its request was cut off.
         .timeout(answeredMsMax, TimeUnit.MILLISECONDS)
         .compose(
             body ->
@@ -186,9 +193,9 @@ final class Endpoint implements Handler<HttpServerRequest> {
             answer ->
                 response.ended() || response.closed()
                     ? Future.succeededFuture()
-                    : sent(request, answer))
+                    : send(request, answer))
         .onComplete(
-            over -> {
+            done -> {
               free.release();
               if (response.ended() || response.closed()) {
                 vertx.cancelTimer(deadline);
@@ -196,13 +203,14 @@ final class Endpoint implements Handler<HttpServerRequest> {
             });
   }
 
-  /** Readers stay, so that they have a bound of their own. */
-  private void streamed(HttpServerRequest request, Route route, long deadline, Runnable seen) {
+  /** Serves a stream. Its readers stay connected, so they have their own limit. */
+  private void serveStream(
+      HttpServerRequest request, Route route, long deadline, Runnable onDataTaken) {
     HttpServerResponse response = request.response();
     var reader =
         new StreamReader(
-            vertx.getOrCreateContext(), response, seen, () -> guard.refusal(request, route));
-    // Parameters are judged as everywhere.
+            vertx.getOrCreateContext(), response, onDataTaken, () -> guard.refusal(request, route));
+    // Parameters are checked as for all routes.
     answer(request, route, Buffer.buffer())
         .compose(
             answer ->
@@ -224,14 +232,14 @@ final class Endpoint implements Handler<HttpServerRequest> {
             });
   }
 
-  private Future<Void> sent(HttpServerRequest request, Answer answer) {
+  private Future<Void> send(HttpServerRequest request, Answer answer) {
     return switch (answer) {
       case Answer.Refused(Problem problem) -> send(request, problem);
       case Answer.Found(Buffer body) -> send(request.response(), 200, type(request), body);
     };
   }
 
-  /** Empty if it is too long; then the rest is thrown away as it comes. */
+  /** Reads the body. The result is empty if the body is too long; the rest is then discarded. */
   private static Future<Optional<Buffer>> body(HttpServerRequest request) {
     Promise<Optional<Buffer>> promise = Promise.promise();
     Buffer read = Buffer.buffer();
@@ -270,8 +278,8 @@ final class Endpoint implements Handler<HttpServerRequest> {
     }
   }
 
-  private void cut(HttpServerRequest request) {
-    metrics.cut();
+  private void timeOut(HttpServerRequest request) {
+    metrics.timedOut();
     if (request.response().headWritten()) {
       var _ = request.connection().close();
     } else {
@@ -294,13 +302,13 @@ final class Endpoint implements Handler<HttpServerRequest> {
 
   private Future<Void> send(HttpServerRequest request, Problem problem) {
     problem.headers().forEach(request.response()::putHeader);
-    return Rendering.asked(request).isPresent()
+    return Rendering.requestedOutput(request).isPresent()
         ? send(request.response(), problem.status(), JSON, KubernetesStatus.of(problem).toBuffer())
         : send(request.response(), problem.status(), Problem.TYPE, problem.json().toBuffer());
   }
 
   private static String type(HttpServerRequest request) {
-    return Rendering.asked(request).map(Output::mediaType).orElse(JSON);
+    return Rendering.requestedOutput(request).map(Output::mediaType).orElse(JSON);
   }
 
   private Future<Void> send(HttpServerResponse response, int status, String type, Buffer body) {

@@ -15,14 +15,14 @@ import java.time.temporal.ChronoUnit;
 import java.util.Optional;
 import java.util.function.LongSupplier;
 
-/** Answers what GPUs did in the last hours. The deciding loop is not asked. */
+/** Answers what GPUs did in the last hours, without the extender's loop. */
 final class HistoryAnswers {
   private final Vertx vertx;
   private final Optional<GpuHistory> history;
   private final LongSupplier clockMs;
 
   /**
-   * @param history empty where none is kept
+   * @param history empty if none is kept
    */
   HistoryAnswers(Vertx vertx, Optional<GpuHistory> history, LongSupplier clockMs) {
     this.vertx = vertx;

@@ -14,8 +14,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Takes the samples of the history, one in each step, whether anybody asks or not. The deciding
- * loop makes one snapshot for it, the same that lists are made of.
+ * Takes the history's samples, one in each step, whether or not anybody reads them. Each sample
+ * needs one snapshot from the extender's loop; lists use the same snapshots.
  */
 final class HistorySampler {
   private static final Logger LOG = LoggerFactory.getLogger(HistorySampler.class);
@@ -27,7 +27,7 @@ final class HistorySampler {
   private final LongSupplier clockMs;
 
   /**
-   * @param ready false: what is known is no ground
+   * @param ready false while the state is incomplete; no sample is taken then
    */
   HistorySampler(
       Vertx vertx,
@@ -51,7 +51,7 @@ final class HistorySampler {
         .get()
         .compose(known -> known ? snapshots.get().compose(this::added) : Future.succeededFuture(0))
         .onFailure(failure -> LOG.warn("the history of GPUs has a gap", failure))
-        .onComplete(over -> vertx.setTimer(history.nextInMs(clockMs.getAsLong()), due -> sample()));
+        .onComplete(done -> vertx.setTimer(history.nextInMs(clockMs.getAsLong()), due -> sample()));
   }
 
   private Future<@Nullable Integer> added(Inspection snapshot) {

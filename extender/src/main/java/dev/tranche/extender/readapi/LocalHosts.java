@@ -10,8 +10,8 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * Lets in who asks a name of this host. A page of a stranger could else lead its own name here, and
- * read through the browser of who forwards the port.
+ * Admits only requests for {@code localhost} or a loopback address. Otherwise a foreign page could
+ * point its own name here, and read through the browser of the user who forwards the port.
  */
 final class LocalHosts implements Endpoint.Guard {
   private static final Set<String> NAMES = Set.of("localhost", "127.0.0.1", "::1", "[::1]");
@@ -20,7 +20,8 @@ final class LocalHosts implements Endpoint.Guard {
 
   @Override
   public Future<Optional<Problem>> refusal(HttpServerRequest request, Route route) {
-    // A page of another origin could ask through its reader's browser, though not read the answer.
+    // A page of another origin could send requests through its reader's browser, though not read
+    // the answers.
     String site = request.getHeader("Sec-Fetch-Site");
     if (site != null && OTHER_SITES.contains(site)) {
       return refused(

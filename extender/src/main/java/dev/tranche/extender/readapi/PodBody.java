@@ -16,7 +16,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.UUID;
 
-/** Reads a Pod that somebody may create, as the API server would store it. */
+/** Reads a posted Pod, in the form in which the API server would store it. */
 final class PodBody {
   private static final String ALLOWED =
       "a Pod as the API server would store it: kubectl create -f pod.yaml --dry-run=server -o json";
@@ -24,7 +24,7 @@ final class PodBody {
   private final List<String> resources;
 
   /**
-   * @param resources that pods ask for
+   * @param resources GPU resources that pods may request
    */
   PodBody(List<String> resources) {
     this.resources = List.copyOf(resources);
@@ -32,9 +32,9 @@ final class PodBody {
 
   sealed interface Parsed {
     /**
-     * @param choosy it has soft preferences among the nodes
+     * @param hasNodePreferences whether the pod has soft preferences among the nodes
      */
-    record Valid(PodFacts pod, boolean choosy, HostRequest host, PodSelection selection)
+    record Valid(PodFacts pod, boolean hasNodePreferences, HostRequest host, PodSelection selection)
         implements Parsed {}
 
     record Refused(Problem problem) implements Parsed {}
@@ -55,11 +55,12 @@ final class PodBody {
         || pod.getSpec().getContainers().isEmpty()) {
       return refused("spec.containers", "", "one container at least; " + ALLOWED);
     }
-    name(pod);
+    setMissingMetadata(pod);
     try {
       return read(pod);
     } catch (RuntimeException unread) {
-      // The API server checks quantities and names; a body of another source may have any.
+      // The API server checks quantities and names; a body from another source may have invalid
+      // ones.
       return refused("spec", String.valueOf(unread.getMessage()), ALLOWED);
     }
   }
@@ -80,11 +81,12 @@ final class PodBody {
               fraction,
               "a share that the webhook has turned into a request; send " + ALLOWED);
     }
-    return new Parsed.Valid(facts.get(), fields.choosy(), draft.host(), PodSelection.of(pod));
+    return new Parsed.Valid(
+        facts.get(), fields.hasNodePreferences(), draft.host(), PodSelection.of(pod));
   }
 
-  /** A pod that is made by {@code generateName} has none yet. */
-  private static void name(Pod pod) {
+  /** Fills in missing metadata: a pod created with {@code generateName} has no name yet. */
+  private static void setMissingMetadata(Pod pod) {
     if (pod.getMetadata() == null) {
       pod.setMetadata(new ObjectMeta());
     }

@@ -15,8 +15,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One port, with its limits. Scheduling does without it: where it cannot be opened it is tried
- * again, and the log says so.
+ * One port of the read API, with its connection limits. Scheduling does not need it: if it cannot
+ * be opened, the error is logged and opening is retried.
  */
 final class Port {
   private static final long OPEN_AGAIN_MS = 10_000;
@@ -32,7 +32,7 @@ final class Port {
   private volatile @Nullable HttpServer server;
 
   /**
-   * @param address null: it stays closed
+   * @param address null to keep the port closed
    */
   Port(
       Vertx vertx,
@@ -53,7 +53,7 @@ final class Port {
     }
   }
 
-  /** With the newest certificate, where it has one. */
+  /** Opens the port, with the newest certificate if it has one. */
   synchronized void open(HttpServerOptions options) {
     SocketAddress to = address;
     if (to == null) {
@@ -68,8 +68,8 @@ final class Port {
             .requestHandler(
                 request -> {
                   SocketAddress peer = request.remoteAddress();
-                  connections.requested(peer);
-                  endpoint.handle(request, () -> connections.requested(peer));
+                  connections.recordActivity(peer);
+                  endpoint.handle(request, () -> connections.recordActivity(peer));
                 });
     server = opening;
     opening
@@ -87,8 +87,8 @@ final class Port {
             });
   }
 
-  /** New handshakes use it. */
-  synchronized void certified(HttpServerOptions options, PemKeyCertOptions newest) {
+  /** Sets the certificate. The first one opens the port; new handshakes use a later one. */
+  synchronized void setCertificate(HttpServerOptions options, PemKeyCertOptions newest) {
     boolean first = certificate == null;
     certificate = newest;
     HttpServer open = server;
@@ -100,7 +100,7 @@ final class Port {
     }
   }
 
-  int number() {
+  int boundPort() {
     HttpServer open = server;
     return open == null ? -1 : Math.max(-1, open.actualPort());
   }

@@ -1,6 +1,6 @@
 package dev.tranche.extender.readapi;
 
-/** So many a second, counted in whole seconds. From any thread; time is a parameter. */
+/** Limits calls per second, counted in whole seconds. Thread-safe; time is a parameter. */
 final class RateLimit {
   private static final long SECOND_MS = 1_000;
 

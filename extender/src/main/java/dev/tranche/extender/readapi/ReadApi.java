@@ -30,15 +30,15 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The read API's two ports. What it says names the pods of all tenants, so that remote callers show
- * a token that may read it; who comes from loopback comes by {@code kubectl port-forward}, which
- * the API server has authorized.
+ * The read API's two ports. The answers name the pods of all tenants, so remote callers need a
+ * token that may read them. Callers from loopback use {@code kubectl port-forward}, which the API
+ * server has authorized.
  */
 public final class ReadApi implements AutoCloseable {
-  /** Pages that read the stream may all come through one ingress controller. */
+  /** Web pages that read the stream may all connect through one ingress controller. */
   private static final ConnectionLimits REMOTE = ConnectionLimits.of(128, 80);
 
-  /** All come from one address. */
+  /** All connections come from one address. */
   private static final ConnectionLimits LOCAL = ConnectionLimits.of(96, 96);
 
   private static final int IDLE_S_MAX = 60;
@@ -50,15 +50,16 @@ public final class ReadApi implements AutoCloseable {
   private final Port local;
 
   /**
-   * What is told.
+   * What the answers are made from.
    *
-   * @param notReady what is not known yet, as a sentence; asked on the loop
+   * @param notReady what is not known yet, as a sentence; empty when ready; called on the loop
    * @param schedulerMessages why kube-scheduler has not placed a pod, by {@code namespace/name}
-   * @param filters which nodes a pod excludes, likewise; empty where the API server does not say
-   * @param whatIf used on the loop's behalf
-   * @param selections the same of a pod that is at hand
-   * @param resources that pods ask for
-   * @param historyBytesMax size of the history of GPUs; 0: none is kept
+   * @param filters which nodes a pod excludes, by {@code namespace/name}; empty where the API
+   *     server does not say
+   * @param whatIf called on a worker; it asks the loop for what it needs
+   * @param selections which nodes a pod excludes, by the fields of a posted pod
+   * @param resources GPU resources that pods may request
+   * @param historyBytesMax maximum size of the history of GPUs; 0 to keep none
    */
   public record Sources(
       Supplier<Loop> loop,
@@ -75,11 +76,11 @@ public final class ReadApi implements AutoCloseable {
       LongSupplier clockMs) {}
 
   /**
-   * @param transport of the Vert.x
-   * @param remote where remote callers ask; null: nowhere
-   * @param local on loopback; null: nowhere
-   * @param clusterRole that lets remote callers in
-   * @param client with a request timeout
+   * @param transport the transport of {@code vertx}
+   * @param remote address for remote callers; null to open no port
+   * @param local loopback address; null to open no port
+   * @param clusterRole ClusterRole that grants access to remote callers
+   * @param client must have a request timeout
    */
   public ReadApi(
       Vertx vertx,
@@ -111,7 +112,7 @@ public final class ReadApi implements AutoCloseable {
             access.refusal(
                 request.getHeader("Authorization"),
                 route.verb(),
-                route.right(),
+                route.nonResourcePath(),
                 request.connection().remoteAddress().hostAddress());
     var remoteEndpoint =
         new Endpoint(vertx, rendering::of, byToken, stream::join, ANSWERED_MS_MAX, counted);
@@ -174,20 +175,20 @@ public final class ReadApi implements AutoCloseable {
     return new HistorySampler(
         vertx,
         history,
-        () -> sources.loop().get().ask(() -> sources.notReady().get().isEmpty()),
-        sources.inspections()::once,
+        () -> sources.loop().get().submit(() -> sources.notReady().get().isEmpty()),
+        sources.inspections()::latestUncached,
         sources.clockMs());
   }
 
-  /** Opens the port on loopback, which is tried again, and begins the history. */
+  /** Opens the loopback port, with retries, and starts the history. */
   public void start() {
     sampler.ifPresent(HistorySampler::start);
     local.open(options().setHttp2ClearTextEnabled(false));
   }
 
   /** Opens the remote port with the first certificate; the later ones renew it. */
-  public void certified(PemKeyCertOptions certificate) {
-    remote.certified(options().setSsl(true).setUseAlpn(true), certificate);
+  public void setCertificate(PemKeyCertOptions certificate) {
+    remote.setCertificate(options().setSsl(true).setUseAlpn(true), certificate);
   }
 
   private static HttpServerOptions options() {
@@ -196,12 +197,12 @@ public final class ReadApi implements AutoCloseable {
 
   /** -1 while it is closed. */
   public int remotePort() {
-    return remote.number();
+    return remote.boundPort();
   }
 
   /** -1 while it is closed. */
   public int localPort() {
-    return local.number();
+    return local.boundPort();
   }
 
   @Override

@@ -3,11 +3,11 @@ package dev.tranche.extender.readapi;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import io.micrometer.core.instrument.Counter;
 
-/** What of the read API is counted. */
+/** The counters of the read API. */
 final class ReadApiMetrics {
   private final ExtenderMetrics metrics;
   private final Counter shed;
-  private final Counter cut;
+  private final Counter timedOut;
 
   ReadApiMetrics(ExtenderMetrics metrics) {
     this.metrics = metrics;
@@ -15,7 +15,7 @@ final class ReadApiMetrics {
         metrics.counter(
             "tranche.extender.read.api.shed",
             "Requests of the read API refused because others are being answered.");
-    this.cut =
+    this.timedOut =
         metrics.counter(
             "tranche.extender.read.api.cut",
             "Answers of the read API that were not made and read within 10 s.");
@@ -30,7 +30,7 @@ final class ReadApiMetrics {
         Integer.toString(status));
   }
 
-  /** The API has few of them. */
+  /** Counts an answer. The API has few status codes, so that each may have a series. */
   void answered(int status) {
     answers(status).increment();
   }
@@ -39,7 +39,7 @@ final class ReadApiMetrics {
     shed.increment();
   }
 
-  void cut() {
-    cut.increment();
+  void timedOut() {
+    timedOut.increment();
   }
 }

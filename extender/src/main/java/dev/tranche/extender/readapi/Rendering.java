@@ -15,8 +15,8 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Answers as text, where the parameter {@code output} asks for it. Such requests come from kubectl,
- * which shows no error but a {@code Status} of Kubernetes.
+ * Renders answers as text if the parameter {@code output} is set. Such requests come from kubectl,
+ * which shows an error only if it is a Kubernetes {@code Status}.
  */
 final class Rendering {
   private static final String OUTPUT = "output";
@@ -33,16 +33,17 @@ final class Rendering {
   }
 
   Future<Answer> of(Route route, MultiMap parameters, Buffer body) {
-    List<String> asked = parameters.getAll(OUTPUT);
+    List<String> requested = parameters.getAll(OUTPUT);
     Optional<Text> text = text(route);
-    if (text.isEmpty() || asked.isEmpty()) {
+    if (text.isEmpty() || requested.isEmpty()) {
       return answers.of(route, parameters, body);
     }
-    Optional<Output> output = asked.size() == 1 ? Output.of(asked.getFirst()) : Optional.empty();
+    Optional<Output> output =
+        requested.size() == 1 ? Output.of(requested.getFirst()) : Optional.empty();
     if (output.isEmpty()) {
       var invalid =
           new Problem.Invalid(
-              OUTPUT, String.join(", ", asked), "one of " + String.join(", ", Output.NAMES));
+              OUTPUT, String.join(", ", requested), "one of " + String.join(", ", Output.NAMES));
       return Future.succeededFuture(new Answer.Refused(Problem.badRequest(invalid)));
     }
     var others = MultiMap.caseInsensitiveMultiMap().addAll(parameters).remove(OUTPUT);
@@ -72,13 +73,13 @@ final class Rendering {
     };
   }
 
-  /** What a request asks for; empty where it asks for nothing that there is. */
-  static Optional<Output> asked(HttpServerRequest request) {
+  /** Returns the output that a request asks for; empty if it names none or an unknown one. */
+  static Optional<Output> requestedOutput(HttpServerRequest request) {
     try {
       boolean renders =
           Route.of(String.valueOf(request.path())).flatMap(Rendering::text).isPresent();
-      List<String> asked = request.params().getAll(OUTPUT);
-      return renders && asked.size() == 1 ? Output.of(asked.getFirst()) : Optional.empty();
+      List<String> requested = request.params().getAll(OUTPUT);
+      return renders && requested.size() == 1 ? Output.of(requested.getFirst()) : Optional.empty();
     } catch (IllegalArgumentException malformed) {
       return Optional.empty();
     }

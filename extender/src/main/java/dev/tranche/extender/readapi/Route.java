@@ -7,7 +7,7 @@ import java.util.Optional;
 import java.util.stream.Stream;
 
 /**
- * What is asked for.
+ * The resource that a request asks for.
  *
  * @param namespace of one pod; empty otherwise
  * @param name likewise
@@ -46,18 +46,20 @@ record Route(Kind kind, String namespace, String name) {
         .map(kind -> new Route(kind, "", ""));
   }
 
-  /** The only one. */
+  /** Returns the only method that the route accepts. */
   HttpMethod method() {
     return kind == Kind.WHAT_IF ? HttpMethod.POST : HttpMethod.GET;
   }
 
-  /** As a rule of a ClusterRole has it. */
+  /** Returns the verb, as in a rule of a ClusterRole. */
   String verb() {
     return method().name().toLowerCase(Locale.ROOT);
   }
 
-  /** The path that a right is given for: the same for all pods. */
-  String right() {
+  /**
+   * Returns the path of the right, without the ClusterRole's prefix; it is the same for all pods.
+   */
+  String nonResourcePath() {
     return PREFIX + kind.path;
   }
 }

@@ -15,13 +15,13 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The files of the web page, from the jar. They hold no data, so that nobody is asked for a token;
- * the page asks the API with one.
+ * The files of the web page, from the jar. They hold no data, so they need no token; the page
+ * itself calls the API with one.
  */
 final class WebPage {
   private static final int DIGEST_CHARS = 16;
 
-  /** Nothing from elsewhere, nothing inline, and no page of others around it. */
+  /** Forbids foreign content, inline content, and framing by other pages. */
   static final String POLICY =
       "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:;"
           + " base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
@@ -47,7 +47,7 @@ final class WebPage {
           new File(
               type(name),
               "\"" + Sha256.hex(plain).substring(0, DIGEST_CHARS) + "\"",
-              // The others have a new name with each change.
+              // The other files get a new name with each change.
               index ? "no-cache" : "public, max-age=31536000, immutable",
               Buffer.buffer(plain),
               Buffer.buffer(read(name + ".gz")));
@@ -76,13 +76,13 @@ final class WebPage {
     };
   }
 
-  /** What all of it weighs on the way to a browser. */
+  /** Returns the size of all files as they are sent to a browser. */
   int gzippedBytes() {
     return files.values().stream().mapToInt(file -> file.gzipped().length()).sum();
   }
 
-  /** Answers if a file is asked for; false: it is none of ours. */
-  boolean answered(HttpServerRequest request) {
+  /** Answers a GET or HEAD request for a file of the page; returns false for any other request. */
+  boolean tryAnswer(HttpServerRequest request) {
     boolean head = HttpMethod.HEAD.equals(request.method());
     File file = files.get(String.valueOf(request.path()));
     if (file == null || !(head || HttpMethod.GET.equals(request.method()))) {

@@ -22,9 +22,9 @@ import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 
-/** Answers where a pod would go: so many at once, and so many a second. */
+/** Answers where a pod would go; limits concurrent requests and requests per second. */
 final class WhatIfAnswers {
-  /** Each looks at every node on the loop that decides. */
+  /** Each request looks at every node on the extender's loop. */
   static final int PER_SECOND_MAX = 10;
 
   static final int AT_ONCE_MAX = 2;
@@ -89,15 +89,15 @@ final class WhatIfAnswers {
                 posted ->
                     vertx.executeBlocking(
                         () -> answer(posted, Integer.parseInt(count), sent != null), false));
-    return answered.onComplete(over -> free.release()).recover(WhatIfAnswers::late);
+    return answered.onComplete(done -> free.release()).recover(WhatIfAnswers::unavailableOnTimeout);
   }
 
   private static Future<Answer> refused(Problem problem) {
     return Future.succeededFuture(new Answer.Refused(problem));
   }
 
-  /** The loop was busy for longer than is waited for it. */
-  private static Future<Answer> late(Throwable failure) {
+  /** Turns a timeout of the loop, which is then busy, into {@code 503 Service Unavailable}. */
+  private static Future<Answer> unavailableOnTimeout(Throwable failure) {
     return failure.getCause() instanceof TimeoutException
         ? refused(Problem.unavailable("the extender is busy; ask again in a second"))
         : Future.failedFuture(failure);
@@ -106,7 +106,7 @@ final class WhatIfAnswers {
   private Answer answer(Buffer body, int count, boolean counts) {
     return switch (pods.parse(body)) {
       case Parsed.Refused(Problem problem) -> new Answer.Refused(problem);
-      case Parsed.Valid pod when count > 1 && whatIf.get().packs(pod.pod()) ->
+      case Parsed.Valid pod when count > 1 && whatIf.get().isPacked(pod.pod()) ->
           new Answer.Refused(
               Problem.badRequest(
                   new Problem.Invalid(
@@ -117,20 +117,24 @@ final class WhatIfAnswers {
       case Parsed.Valid pod -> {
         var question =
             new WhatIf.Question(
-                pod.pod(), pod.choosy(), pod.host(), selections.apply(pod.selection()), count);
+                pod.pod(),
+                pod.hasNodePreferences(),
+                pod.host(),
+                selections.apply(pod.selection()),
+                count);
         Instant now = Instant.now().truncatedTo(ChronoUnit.MILLIS);
-        WhatIf.Answer found = whatIf.get().answer(question, new Waiting(loop.get()));
+        WhatIf.Answer found = whatIf.get().answer(question, new BlockingOnLoop(loop.get()));
         yield new Answer.Found(
             WhatIfJson.of(pod.pod(), found, counts ? List.of(count) : List.of(), now).toBuffer());
       }
     };
   }
 
-  /** On a worker, which may wait. */
-  private record Waiting(Loop loop) implements WhatIf.OnLoop {
+  /** Runs on a worker, and blocks it until the loop has answered. */
+  private record BlockingOnLoop(Loop loop) implements WhatIf.OnLoop {
     @Override
-    public <T> T ask(Supplier<T> question) {
-      return loop.ask(question)
+    public <T> T call(Supplier<T> question) {
+      return loop.submit(question)
           .toCompletionStage()
           .toCompletableFuture()
           .orTimeout(WhatIf.PLACE_WITHIN_MS, TimeUnit.MILLISECONDS)

@@ -6,56 +6,59 @@ import dev.tranche.extender.placement.LoadForecast;
 import java.util.List;
 
 /**
- * What it costs to put a share on a GPU, in GPUs' worth of work; pure. Nobody knows what a pod is
- * going to use before it runs, and where it is put it stays. So the cost has two parts. One is the
- * work that is likely to be lost because the pods want more than the GPU has. The other is what the
- * placement takes from later pods. Headroom is worth something only together with free replicas,
- * and much of it in one place is worth more than a little everywhere, since some new pod turns out
- * to want all of a GPU.
+ * The expected cost of placing a share on a GPU, in units of one GPU's work; pure. Nobody knows
+ * what a pod will use before it runs, and it never moves to another GPU. The cost therefore has two
+ * parts. One is the work that is likely to be lost because the pods want more than the GPU has. The
+ * other is what the placement takes from later pods. Headroom is worth something only together with
+ * free replicas. Much of it in one place is worth more than a little everywhere, since some new
+ * pods use a whole GPU.
  */
 final class OverloadCost {
-  /** An empty GPU's headroom for newcomers counts that much of work that is lost for certain. */
+  /**
+   * The value of an empty GPU's headroom for new pods, as a fraction of one GPU's certainly lost
+   * work.
+   */
   private static final double ROOM_PRICE = 0.05;
 
-  /** Loads nearer than this are the same load, rather than noise. */
+  /** Loads that differ by less than this count as equal; such differences are noise. */
   private static final double LOAD_STEP = 0.025;
 
-  /** An unmeasured GPU is taken for half loaded: neither attractive nor shunned. */
+  /** An unmeasured GPU counts as half loaded, so that it is neither preferred nor avoided. */
   private static final double UNMEASURED_LOAD = 0.5;
 
   private OverloadCost() {}
 
   static double cost(GpuView gpu, int share) {
-    double ask = (double) share / gpu.replicas();
+    double requested = (double) share / gpu.replicas();
     double free = (double) gpu.freeReplicas() / gpu.replicas();
-    UsageDistribution odds = gpu.outlook().odds();
+    UsageDistribution odds = gpu.loadForecast().odds();
     if (!gpu.measured()) {
-      return cost(UNMEASURED_LOAD, free, ask, odds);
+      return cost(UNMEASURED_LOAD, free, requested, odds);
     }
     double cost = 0;
-    List<LoadForecast.Chance> chances = gpu.outlook().chances();
-    // By index: this is asked of every GPU of every node, and an iterator is one more object.
+    List<LoadForecast.Chance> chances = gpu.loadForecast().chances();
+    // By index: this runs for every GPU of every node, and an iterator is one more object.
     for (int i = 0; i < chances.size(); i++) {
       LoadForecast.Chance chance = chances.get(i);
       double load = Math.round(chance.load() / LOAD_STEP) * LOAD_STEP;
-      cost += chance.odds() * cost(load, free, ask, odds);
+      cost += chance.odds() * cost(load, free, requested, odds);
     }
     return cost;
   }
 
-  private static double cost(double load, double free, double ask, UsageDistribution odds) {
+  private static double cost(double load, double free, double requested, UsageDistribution odds) {
     double cost = ROOM_PRICE * room(load, free);
     List<UsageDistribution.Part> parts = odds.parts();
     for (int i = 0; i < parts.size(); i++) {
       UsageDistribution.Part part = parts.get(i);
-      double expected = load + Math.min(1, ask * part.times());
+      double expected = load + Math.min(1, requested * part.times());
       double lost = Math.max(0, expected - 1) - Math.max(0, load - 1);
-      cost += part.odds() * (lost - ROOM_PRICE * room(expected, free - ask));
+      cost += part.odds() * (lost - ROOM_PRICE * room(expected, free - requested));
     }
     return cost;
   }
 
-  /** What a GPU is worth to newcomers; 1 when it is empty. */
+  /** Returns the value of a GPU for new pods; 1 when it is empty. */
   private static double room(double load, double free) {
     double headroom = Math.max(0, 1 - load);
     return headroom * headroom * headroom * Math.max(0, free);

@@ -9,7 +9,7 @@ import java.util.Optional;
 import java.util.function.ToLongFunction;
 import org.jspecify.annotations.Nullable;
 
-/** How GPUs compare: each policy is one line of a table. */
+/** The policies by which GPUs are compared; each is one line of a table of comparators. */
 public enum Policy {
   /** Least effective SM load, then most free memory, then most free replicas. */
   LOAD(
@@ -18,8 +18,8 @@ public enum Policy {
               .thenComparing(Comparator.comparingDouble(GpuView::memoryHeadroom).reversed())
               .thenComparing(Comparator.comparingDouble(Policy::freeRatio).reversed())
               .thenComparingInt(GpuView::index)),
-  /** {@link #LOAD} while idle GPUs are scarce: the least {@link OverloadCost} to be expected. */
-  SPARING(
+  /** {@link #LOAD} while idle GPUs are scarce: the least expected {@link OverloadCost}. */
+  LOAD_SPARING_IDLE(
       share ->
           Comparator.comparingLong(costSteps(share))
               .thenComparing(Comparator.comparingDouble(GpuView::memoryHeadroom).reversed())
@@ -30,19 +30,21 @@ public enum Policy {
           Comparator.comparingDouble(Policy::freeRatio)
               .reversed()
               .thenComparingInt(GpuView::index)),
-  /** The smallest hole that is large enough. */
+  /** Fewest free replicas left over. */
   PACKED(
       share ->
           Comparator.comparingInt((GpuView gpu) -> gpu.freeReplicas() - share)
               .thenComparingInt(GpuView::index));
 
-  /** Loads nearer than this are the same load, so that memory decides rather than noise. */
+  /**
+   * Loads that differ by less than this count as equal, so that memory decides rather than noise.
+   */
   private static final double LOAD_STEP = 0.05;
 
-  /** An unmeasured GPU is taken for half loaded: neither attractive nor shunned. */
+  /** An unmeasured GPU counts as half loaded, so that it is neither preferred nor avoided. */
   private static final double UNMEASURED_LOAD = 0.5;
 
-  /** Costs nearer than this, in GPUs, are the same cost. */
+  /** Costs that differ by less than this, in GPUs, count as equal. */
   private static final double COST_STEP = 0.000_1;
 
   @SuppressWarnings("ImmutableEnumChecker") // Comparators without state.
@@ -56,10 +58,10 @@ public enum Policy {
     return order;
   }
 
-  /** Reads a flag's or annotation's value. */
+  /** Parses the value of a flag or an annotation. */
   public static Optional<Policy> parse(@Nullable String name) {
     for (Policy policy : values()) {
-      if (policy != SPARING && policy.toString().equals(name)) {
+      if (policy != LOAD_SPARING_IDLE && policy.toString().equals(name)) {
         return Optional.of(policy);
       }
     }
@@ -70,7 +72,7 @@ public enum Policy {
     return Math.round((gpu.measured() ? gpu.smLoad() : UNMEASURED_LOAD) / LOAD_STEP);
   }
 
-  /** Of one sort: a GPU is compared more than once, and its cost is dear. */
+  /** Caches costs for one sort: it compares a GPU more than once, and a cost is expensive. */
   private static ToLongFunction<GpuView> costSteps(int share) {
     var known = new IdentityHashMap<GpuView, Long>();
     return gpu -> known.computeIfAbsent(gpu, g -> costStep(g, share));
@@ -86,7 +88,7 @@ public enum Policy {
 
   @Override
   public String toString() {
-    return this == SPARING
+    return this == LOAD_SPARING_IDLE
         ? "load (idle GPUs are scarce and spared)"
         : name().toLowerCase(Locale.ROOT);
   }

@@ -7,26 +7,28 @@ import java.util.Map;
 
 /** Scores of nodes whose GPUs were chosen. */
 public final class Scores {
-  /** kube-scheduler's extenders score 0 to 10; equal headroom scores alike. */
+  /**
+   * The highest score: kube-scheduler's extenders score 0 to 10. Equal headroom gets equal scores.
+   */
   public static final int HEADROOM_MAX = 10;
 
-  /** For a node nothing is known of. */
+  /** The score of a node of which nothing is known. */
   public static final int NEUTRAL = HEADROOM_MAX / 2;
 
   /**
-   * More than all in-tree scores together, so that the one node that packs best is taken whatever
-   * ties they leave; kube-scheduler multiplies extender scores unchecked.
+   * More than all in-tree scores together, so that the node that packs best wins whatever the other
+   * scores are. kube-scheduler multiplies extender scores without a range check.
    */
   public static final int PACKED_WINNER = 1_000;
 
-  /** SM load decides, memory where loads are alike. */
+  /** SM load decides; memory decides where loads are similar. */
   private static final double SM_WEIGHT = 0.7;
 
-  /** So much work lost, in GPUs, scores 0. */
+  /** The lost work, in GPUs, that scores 0. */
   private static final double COST_MAX = 0.25;
 
-  /** Costs nearer than this are as good. */
-  private static final double COST_ALIKE = 0.000_5;
+  /** Costs that differ by less than this count as equal. */
+  private static final double EQUAL_COST_DIFFERENCE_MAX = 0.000_5;
 
   private Scores() {}
 
@@ -36,25 +38,25 @@ public final class Scores {
   }
 
   /**
-   * Of a node that fits.
+   * The score of a node that fits.
    *
-   * @param headroom 0 to {@link #HEADROOM_MAX}; 0 where pods are packed, since that is of no node
-   *     alone
-   * @param cost in GPUs' worth of work, where idle GPUs are spared; else 0
+   * @param headroom 0 to {@link #HEADROOM_MAX}; 0 under policy {@code packed}, which cannot score a
+   *     node alone
+   * @param cost in units of one GPU's work while idle GPUs are spared; otherwise 0
    */
   public record Score(int headroom, double cost) {
     public static final Score NONE = new Score(0, 0);
   }
 
   /**
-   * @param gpus of the node
-   * @param placement those that the pod would get
+   * @param gpus all GPUs of the node
+   * @param placement the GPUs that the pod would get
    */
   public static Score of(Policy policy, List<GpuView> gpus, Placement placement) {
     return switch (policy) {
       case LOAD -> headroom(mean(gpus, placement, (gpu, share) -> loadHeadroom(gpu)));
       case SPREAD -> headroom(mean(gpus, placement, (gpu, share) -> Policy.freeRatio(gpu)));
-      case SPARING -> {
+      case LOAD_SPARING_IDLE -> {
         double cost = mean(gpus, placement, OverloadCost::cost);
         yield new Score(tenths(1 - Math.clamp(cost / COST_MAX, 0, 1)), cost);
       }
@@ -76,14 +78,17 @@ public final class Scores {
   }
 
   /**
-   * Whether a node counts as equal to the best while idle GPUs are spared. Eleven scores are too
-   * few to tell costs apart, and kube-scheduler's other scores say nothing about GPUs.
+   * Returns whether a node counts as equal to the best while idle GPUs are spared. Eleven scores
+   * are too few to tell costs apart, and kube-scheduler's other scores do not consider GPUs.
    */
-  public static boolean alike(double cost, double least) {
-    return cost <= least + COST_ALIKE;
+  public static boolean equalCost(double cost, double least) {
+    return cost <= least + EQUAL_COST_DIFFERENCE_MAX;
   }
 
-  /** Over the chosen GPUs. Plain loops, since it runs for thousands of nodes per pod. */
+  /**
+   * Returns the mean over the chosen GPUs. Plain loops, since it runs for thousands of nodes per
+   * pod.
+   */
   private static double mean(List<GpuView> gpus, Placement placement, OfShare of) {
     Map<String, Integer> held = placement.held();
     double sum = 0;
@@ -98,7 +103,7 @@ public final class Scores {
     return chosen == 0 ? 0 : sum / chosen;
   }
 
-  /** The index of the highest score, the first among equals; -1 of none. */
+  /** Returns the index of the highest score, the first among equals; -1 if there is none. */
   public static int winner(int[] scores) {
     int best = -1;
     for (int i = 0; i < scores.length; i++) {

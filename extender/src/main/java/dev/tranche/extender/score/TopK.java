@@ -4,14 +4,14 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 
-/** The few highest of many scores. */
+/** Selects the highest of many scores. */
 public final class TopK {
   private TopK() {}
 
   /**
-   * Indexes of the highest scores, highest first.
+   * Returns the indexes of the highest scores, highest first.
    *
-   * @param from where the search begins, so that equal scores need not always fall to the same ones
+   * @param from where the search begins, so that equal scores do not always favor the same ones
    */
   public static List<Integer> of(int[] scores, int count, int from) {
     if (scores.length == 0 || count == 0) {

@@ -1,4 +1,4 @@
-/** Which of them is best; pure. */
+/** Compares the GPUs and nodes that can take a pod; pure. */
 @NullMarked
 package dev.tranche.extender.score;
 

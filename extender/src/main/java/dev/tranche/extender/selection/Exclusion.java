@@ -1,6 +1,9 @@
 package dev.tranche.extender.selection;
 
-/** Why kube-scheduler never offers a node for a pod, in the order in which it is looked for. */
+/**
+ * The reasons why kube-scheduler never offers a node for a pod, in the order in which they are
+ * checked.
+ */
 public enum Exclusion {
   NODE_NAME("spec.nodeName"),
   NODE_SELECTOR("nodeSelector"),
@@ -14,7 +17,7 @@ public enum Exclusion {
     this.words = words;
   }
 
-  /** As a page has it behind "by". */
+  /** Returns the words that a page shows after "by". */
   public String words() {
     return words;
   }

@@ -2,9 +2,11 @@ package dev.tranche.extender.selection;
 
 import java.util.Optional;
 
-/** Of one pod. Safe on any thread. */
+/** Decides for one pod which nodes its own fields exclude. Thread-safe. */
 @FunctionalInterface
 public interface NodeFilter {
-  /** Empty where the pod's own fields admit the node, and of a node that is not known. */
+  /**
+   * Returns why the node is excluded; empty if the pod's fields admit it, or if it is not known.
+   */
   Optional<Exclusion> excludes(String node);
 }

@@ -7,12 +7,12 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Collectors;
 
 /**
- * What pods choose a node by.
+ * The fields of a node by which pods are matched to it.
  *
- * @param taints those that keep pods away
+ * @param taints only those that keep pods away
  */
 public record NodeTraits(Map<String, String> labels, List<Taint> taints, boolean unschedulable) {
-  /** A node with more is not judged. Few have fifty labels. */
+  /** A node with more labels is not judged. Few have fifty labels. */
   static final int LABELS_MAX = 256;
 
   static final int TAINTS_MAX = 64;
@@ -31,7 +31,10 @@ public record NodeTraits(Map<String, String> labels, List<Taint> taints, boolean
     taints = List.copyOf(taints);
   }
 
-  /** Thousands of nodes say the same words: each is kept once. */
+  /**
+   * Interns the labels, since thousands of nodes have the same ones. Empty if the node has too many
+   * labels or taints.
+   */
   public static Optional<NodeTraits> of(
       Map<String, String> labels, List<Taint> taints, boolean unschedulable) {
     if (labels.size() > LABELS_MAX || taints.size() > TAINTS_MAX) {
@@ -44,14 +47,14 @@ public record NodeTraits(Map<String, String> labels, List<Taint> taints, boolean
     return Optional.of(new NodeTraits(interned, kept, unschedulable));
   }
 
-  /** Of all nodes with GPUs. Safe on any thread. */
+  /** The traits of all nodes with GPUs. Thread-safe. */
   public static final class Table {
     private final Map<String, NodeTraits> byNode = new ConcurrentHashMap<>();
 
-    /** A node as last seen; empty: it is not judged. */
-    public void seen(String node, Optional<NodeTraits> traits) {
+    /** Records a node as last seen; if {@code traits} is empty, the node is not judged. */
+    public void put(String node, Optional<NodeTraits> traits) {
       traits.ifPresentOrElse(
-          // A node is seen every few minutes, and is what it was: the older object is kept.
+          // A node is seen every few minutes, mostly unchanged: the older object is kept.
           now -> byNode.merge(node, now, (before, same) -> before.equals(same) ? before : same),
           () -> gone(node));
     }
@@ -60,7 +63,7 @@ public record NodeTraits(Map<String, String> labels, List<Taint> taints, boolean
       byNode.remove(node);
     }
 
-    /** What the pod's fields say of these nodes. */
+    /** Returns the filter of the pod's own fields. */
     public NodeFilter filter(PodSelection pod) {
       return node ->
           Optional.ofNullable(byNode.get(node)).flatMap(traits -> pod.excludes(node, traits));

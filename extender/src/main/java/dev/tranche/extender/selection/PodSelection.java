@@ -15,10 +15,10 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a pod says of nodes.
+ * The fields of a pod that restrict its nodes.
  *
- * @param nodeName empty: any
- * @param terms one of them must hold; null: none is required
+ * @param nodeName empty if any node is allowed
+ * @param terms of the required node affinity, of which one must match; null if none is required
  */
 public record PodSelection(
     String nodeName,
@@ -69,14 +69,17 @@ public record PodSelection(
     List<String> values = requirement.getValues();
     long bound =
         values.isEmpty() ? LabelOperator.NO_NUMBER : LabelOperator.number(values.getFirst());
-    return LabelOperator.holds(requirement.getOperator(), values, bound, value);
+    return LabelOperator.matches(requirement.getOperator(), values, bound, value);
   }
 
   private boolean tolerates(NodeTraits.Taint taint) {
     return tolerations.stream().anyMatch(toleration -> tolerates(toleration, taint));
   }
 
-  /** An operator that is news to us may tolerate: nothing is left out without cause. */
+  /**
+   * Returns whether the toleration tolerates the taint. An unknown operator may tolerate any value,
+   * so that no node is excluded without cause.
+   */
   private static boolean tolerates(Toleration toleration, NodeTraits.Taint taint) {
     String key = text(toleration.getKey());
     String effect = text(toleration.getEffect());

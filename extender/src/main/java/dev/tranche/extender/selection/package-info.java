@@ -1,4 +1,4 @@
-/** Which nodes a pod's own fields exclude, as kube-scheduler judges them. */
+/** Finds the nodes that a pod's own fields exclude, by kube-scheduler's rules. */
 @NullMarked
 package dev.tranche.extender.selection;
 

@@ -30,7 +30,7 @@ import java.util.Set;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
-/** The Ledger and the load side by side: what the verbs decide on. */
+/** Combines the Ledger and the measured load into what the verbs decide on. */
 public final class ClusterSnapshot {
   private final Ledger ledger;
   private final LoadCache loads;
@@ -38,8 +38,8 @@ public final class ClusterSnapshot {
   private final MemoryGuard guard;
   private final UseHistory history = new UseHistory();
 
-  /** What the last pod asks, by R: its lists of names may be long, and are read once. */
-  private final Map<Integer, GpuRequest> lastAsks = new HashMap<>();
+  /** The last pod's request per R; its name lists can be long, so they are parsed once. */
+  private final Map<Integer, GpuRequest> lastRequests = new HashMap<>();
 
   private @Nullable PodFacts lastPod;
 
@@ -51,54 +51,55 @@ public final class ClusterSnapshot {
   }
 
   /**
-   * Whose holds count.
+   * Selects the holds that count.
    *
-   * @param gone uids of pods that are taken to have ended, and their memory with them
+   * @param gone uids of pods that are assumed to have ended and to have freed their memory
    */
-  public record Present(Predicate<Hold> counted, Set<String> gone) {
-    public static final Present ALL = new Present(hold -> true, Set.of());
+  public record HoldFilter(Predicate<Hold> counted, Set<String> gone) {
+    public static final HoldFilter ALL = new HoldFilter(hold -> true, Set.of());
 
-    public Present without(PodFacts pod) {
-      return new Present(hold -> !hold.uid().equals(pod.uid()) && counted.test(hold), gone);
+    public HoldFilter without(PodFacts pod) {
+      return new HoldFilter(hold -> !hold.uid().equals(pod.uid()) && counted.test(hold), gone);
     }
 
-    boolean has(Hold hold) {
+    boolean counts(Hold hold) {
       return !gone.contains(hold.uid()) && counted.test(hold);
     }
   }
 
   /**
-   * @param present without the pod's own hold
+   * @param filter the holds that count, without the pod's own
    */
-  NodeFit evaluate(PodFacts pod, String node, Policy policy, Present present, long nowMs) {
-    GpuRequest ask = ask(pod, ledger.replicasPerGpu(node, pod.resource()));
-    return evaluate(node, ask, seen(node, present, nowMs), policy);
+  NodeFit evaluate(PodFacts pod, String node, Policy policy, HoldFilter filter, long nowMs) {
+    GpuRequest request = request(pod, ledger.replicasPerGpu(node, pod.resource()));
+    return evaluate(node, request, nodeGpus(node, filter, nowMs), policy);
   }
 
   @SuppressWarnings("ReferenceEquality") // A verb looks at many nodes for one pod.
-  private GpuRequest ask(PodFacts pod, int nodeReplicas) {
+  private GpuRequest request(PodFacts pod, int nodeReplicas) {
     if (pod != lastPod) {
       lastPod = pod;
-      lastAsks.clear();
+      lastRequests.clear();
     }
-    return lastAsks.computeIfAbsent(nodeReplicas, pod::ask);
+    return lastRequests.computeIfAbsent(nodeReplicas, pod::gpuRequest);
   }
 
-  public static NodeFit evaluate(String node, GpuRequest ask, Seen seen, Policy policy) {
-    Outcome outcome = outcome(ask, seen, policy);
+  public static NodeFit evaluate(
+      String node, GpuRequest request, NodeGpus nodeGpus, Policy policy) {
+    Outcome outcome = outcome(request, nodeGpus, policy);
     IdleGpus idleness =
-        seen.availability() == NodeView.Availability.AVAILABLE
-            ? IdleGpus.of(ask, seen.gpus())
+        nodeGpus.availability() == NodeView.Availability.AVAILABLE
+            ? IdleGpus.of(request, nodeGpus.gpus())
             : IdleGpus.NONE;
     Scores.Score score =
         outcome instanceof Outcome.Fits(var placement)
-            ? Scores.of(policy, seen.gpus(), placement)
+            ? Scores.of(policy, nodeGpus.gpus(), placement)
             : Scores.Score.NONE;
     boolean fits = outcome instanceof Outcome.Fits;
     return new NodeFit(
         node,
-        ask,
-        seen.gpus(),
+        request,
+        nodeGpus.gpus(),
         outcome,
         fits,
         score.headroom(),
@@ -107,32 +108,32 @@ public final class ClusterSnapshot {
         idleness.idle());
   }
 
-  public static Outcome outcome(GpuRequest ask, Seen seen, Policy policy) {
-    return switch (seen.availability()) {
+  public static Outcome outcome(GpuRequest request, NodeGpus nodeGpus, Policy policy) {
+    return switch (nodeGpus.availability()) {
       case SILENT -> new Outcome.DoesNotFit(Reason.NO_REPORT);
       case NOT_SERVING -> new Outcome.DoesNotFit(Reason.NOT_SERVING);
-      case AVAILABLE -> Placer.place(ask, seen.gpus(), policy.order());
+      case AVAILABLE -> Placer.place(request, nodeGpus.gpus(), policy.order());
     };
   }
 
   /**
-   * A node's GPUs at one moment.
+   * A snapshot of a node's GPUs.
    *
-   * @param fadesAtMs when the first hold that counts as not measured yet ceases to: until then only
-   *     another reading changes its weight. Never: the largest number.
+   * @param fadesAtMs when the first hold that counts as not measured yet ceases to; the largest
+   *     number if there is none. Until then, only another reading changes its weight.
    */
-  public record Seen(NodeView.Availability availability, List<GpuView> gpus, long fadesAtMs) {}
+  public record NodeGpus(NodeView.Availability availability, List<GpuView> gpus, long fadesAtMs) {}
 
-  public Seen seen(String node, Present present, long nowMs) {
-    return seen(node, present, List.of(), nowMs);
+  public NodeGpus nodeGpus(String node, HoldFilter filter, long nowMs) {
+    return nodeGpus(node, filter, List.of(), nowMs);
   }
 
   /**
-   * @param more holds that are taken to be there, too
+   * @param more additional holds that are assumed
    */
-  Seen seen(String node, Present present, List<Hold> more, long nowMs) {
-    NodeView view = ledger.view(node, present::has, more, nowMs);
-    return new Seen(view.availability(), gpus(view, present, nowMs), fadesAtMs(view));
+  NodeGpus nodeGpus(String node, HoldFilter filter, List<Hold> more, long nowMs) {
+    NodeView view = ledger.view(node, filter::counts, more, nowMs);
+    return new NodeGpus(view.availability(), gpus(view, filter, nowMs), fadesAtMs(view));
   }
 
   private long fadesAtMs(NodeView view) {
@@ -155,25 +156,26 @@ public final class ClusterSnapshot {
     return first;
   }
 
-  private List<GpuView> gpus(NodeView view, Present present, long nowMs) {
+  private List<GpuView> gpus(NodeView view, HoldFilter filter, long nowMs) {
     var gpus = new GpuView[view.gpus().size()];
     for (int i = 0; i < gpus.length; i++) {
-      gpus[i] = gpu(view.name(), view.gpus().get(i), present, nowMs);
+      gpus[i] = gpu(view.name(), view.gpus().get(i), filter, nowMs);
     }
     return List.of(gpus);
   }
 
-  private GpuView gpu(String node, NodeView.Gpu gpu, Present present, long nowMs) {
+  private GpuView gpu(String node, NodeView.Gpu gpu, HoldFilter filter, long nowMs) {
     var facts = gpu.facts();
     @Nullable LoadReading reading = loads.get(node, facts.uuid()).orElse(null);
     boolean measured = reading != null && !loads.stale(reading, nowMs);
     int taken = facts.replicas() - gpu.freeReplicas();
     long granted = facts.memoryUsableBytes() / facts.replicas() * taken;
-    // One past its age still counts: memory in use must not look free for want of news.
-    Beyond beyond =
+    // A stale reading still counts: memory in use must not look free because no newer reading has
+    // come.
+    UngrantedMemory ungranted =
         reading == null || guard == MemoryGuard.OFF
-            ? Beyond.NOTHING
-            : beyondGrants(node, facts, granted, reading, present);
+            ? UngrantedMemory.NOTHING
+            : ungrantedMemory(node, facts, granted, reading, filter);
     return new GpuView(
         facts.uuid(),
         facts.index(),
@@ -185,7 +187,12 @@ public final class ClusterSnapshot {
         gpu.freeReplicas(),
         gpu.freeClients(),
         facts.memoryUsableBytes(),
-        Math.max(0, facts.memoryUsableBytes() - granted - beyond.pods() - beyond.nobodys()),
+        Math.max(
+            0,
+            facts.memoryUsableBytes()
+                - granted
+                - ungranted.podsBytes()
+                - ungranted.unattributedBytes()),
         reading == null
             ? (double) taken / facts.replicas()
             : reading.smMean() + unmeasured(node, gpu, reading),
@@ -194,29 +201,33 @@ public final class ClusterSnapshot {
         facts.healthy() ? facts.cordonReason() : facts.healthReason(),
         reading == null
             ? LoadForecast.certain(0, history.odds())
-            : outlook(node, gpu, reading, present),
-        beyond.nobodys());
+            : loadForecast(node, gpu, reading, filter),
+        ungranted.unattributedBytes());
   }
 
-  /** What settled pods and others use, as measured of each; the rest are newcomers. */
-  private LoadForecast outlook(
-      String node, NodeView.Gpu gpu, LoadReading reading, Present present) {
+  /**
+   * Forecasts the load of a GPU. Settled pods and others count with their measured use; the rest
+   * are newcomers.
+   */
+  private LoadForecast loadForecast(
+      String node, NodeView.Gpu gpu, LoadReading reading, HoldFilter filter) {
     Map<String, Double> uses = reading.smByPod();
-    double settled = uses.isEmpty() ? reading.smMean() : sum(uses) - goneUse(node, uses, present);
+    double measuredUse =
+        uses.isEmpty() ? reading.smMean() : sum(uses) - goneUse(node, uses, filter);
     if (gpu.young().isEmpty()) {
-      return LoadForecast.certain(Math.max(0, settled), history.odds());
+      return LoadForecast.certain(Math.max(0, measuredUse), history.odds());
     }
     var newcomers = new ArrayList<LoadForecast.Newcomer>(gpu.young().size());
     for (NodeView.Young young : gpu.young()) {
       double pending = pending(node, gpu, young, reading);
       double used = uses.getOrDefault(young.pod(), 0.0);
       if (pending > 0) {
-        settled -= used;
-        double asked = (double) young.replicas() / gpu.facts().replicas();
-        newcomers.add(new LoadForecast.Newcomer(asked, used, pending));
+        measuredUse -= used;
+        double requested = (double) young.replicas() / gpu.facts().replicas();
+        newcomers.add(new LoadForecast.Newcomer(requested, used, pending));
       }
     }
-    return LoadForecast.of(Math.max(0, settled), newcomers, history.odds());
+    return LoadForecast.of(Math.max(0, measuredUse), newcomers, history.odds());
   }
 
   private static double sum(Map<String, Double> uses) {
@@ -227,21 +238,21 @@ public final class ClusterSnapshot {
     return sum;
   }
 
-  private double goneUse(String node, Map<String, Double> uses, Present present) {
+  private double goneUse(String node, Map<String, Double> uses, HoldFilter filter) {
     double gone = 0;
-    if (!present.gone().isEmpty()) {
+    if (!filter.gone().isEmpty()) {
       for (Hold hold : ledger.holds(node)) {
-        gone += present.gone().contains(hold.uid()) ? uses.getOrDefault(hold.key(), 0.0) : 0;
+        gone += filter.gone().contains(hold.uid()) ? uses.getOrDefault(hold.key(), 0.0) : 0;
       }
     }
     return gone;
   }
 
   /**
-   * Counts what pods use that are known for long enough since the readings before.
+   * Adds the use of those pods that have become known for long enough since the previous readings.
    *
-   * @param readings by uuid, of which the cache has not been told yet
-   * @return whether the odds are others now, for every node
+   * @param readings by uuid, which the load cache does not have yet
+   * @return whether the odds have changed, which affects every node
    */
   boolean learn(Event.Reported report, Map<String, LoadReading> readings) {
     if (!loads.namesPods(report.node())) {
@@ -259,7 +270,7 @@ public final class ClusterSnapshot {
     return !history.odds().equals(before);
   }
 
-  /** By their means so far: one reading alone says little. */
+  /** Uses the means up to the last reading: one reading alone says little. */
   private void learn(String node, GpuFacts gpu, LoadReading last, LoadReading now) {
     for (Hold hold : ledger.holds(node)) {
       int share = hold.held().getOrDefault(gpu.uuid(), 0);
@@ -273,53 +284,61 @@ public final class ClusterSnapshot {
     }
   }
 
-  /** When its use says what it is: after a while of work, or when it still does nothing. */
+  /**
+   * Returns when a pod's use counts as known: after a period of work, or when it still does
+   * nothing.
+   */
   private long knownAtMs(String node, GpuFacts gpu, Hold hold) {
     long beganMs = Math.max(hold.sinceMs(), loads.beganAtMs(node, gpu.uuid(), hold.key()));
-    long lateMs = hold.sinceMs() + timing.lateMs();
-    return beganMs <= lateMs ? beganMs + timing.youngMs() : lateMs;
+    long idleAtMs = hold.sinceMs() + timing.idleAfterMs();
+    return beganMs <= idleAtMs ? beganMs + timing.youngMs() : idleAtMs;
   }
 
   /**
    * Memory in use that no grant covers.
    *
-   * @param pods that have more than theirs
+   * @param podsBytes use above the pods' own grants
+   * @param unattributedBytes use that belongs to no known pod
    */
-  private record Beyond(long pods, long nobodys) {
-    static final Beyond NOTHING = new Beyond(0, 0);
+  private record UngrantedMemory(long podsBytes, long unattributedBytes) {
+    static final UngrantedMemory NOTHING = new UngrantedMemory(0, 0);
   }
 
   /**
-   * Memory in use that no grant covers: pods over theirs, and use by nobody known. Where the node
-   * cannot tell its processes apart, all that is measured beyond the grants. Of pods that are taken
-   * to have ended their measured use is, or else their grant.
+   * Returns the memory in use that no grant covers: what pods use above their grants, and what
+   * belongs to no known pod. If the node cannot tell its processes apart, it is all measured use
+   * above the grants. For pods that are assumed to have ended, their measured use is subtracted, or
+   * else their grant.
    */
-  private Beyond beyondGrants(
-      String node, GpuFacts gpu, long granted, LoadReading reading, Present present) {
+  private UngrantedMemory ungrantedMemory(
+      String node, GpuFacts gpu, long granted, LoadReading reading, HoldFilter filter) {
     Map<String, Long> uses = reading.memoryUsedBytesByPod();
-    if (uses.isEmpty() && present.gone().isEmpty()) {
-      return new Beyond(0, Math.max(0, reading.memoryUsedBytes() - granted));
+    if (uses.isEmpty() && filter.gone().isEmpty()) {
+      return new UngrantedMemory(0, Math.max(0, reading.memoryUsedBytes() - granted));
     }
-    long over = 0;
-    long explained = 0;
+    long aboveGrants = 0;
+    long attributed = 0;
     for (Hold hold : ledger.holds(node)) {
       int share = hold.held().getOrDefault(gpu.uuid(), 0);
       long grant = gpu.memoryUsableBytes() / gpu.replicas() * share;
       long used = share == 0 ? 0 : uses.getOrDefault(hold.key(), 0L);
-      if (present.gone().contains(hold.uid())) {
-        explained += uses.isEmpty() ? grant : used;
-      } else if (present.has(hold)) {
-        over += Math.max(0, used - grant);
-        explained += used;
+      if (filter.gone().contains(hold.uid())) {
+        attributed += uses.isEmpty() ? grant : used;
+      } else if (filter.counts(hold)) {
+        aboveGrants += Math.max(0, used - grant);
+        attributed += used;
       }
     }
-    long unexplained = Math.max(0, reading.memoryUsedBytes() - explained);
+    long unattributed = Math.max(0, reading.memoryUsedBytes() - attributed);
     return uses.isEmpty()
-        ? new Beyond(0, Math.max(0, unexplained - granted))
-        : new Beyond(over, unexplained);
+        ? new UngrantedMemory(0, Math.max(0, unattributed - granted))
+        : new UngrantedMemory(aboveGrants, unattributed);
   }
 
-  /** Granted shares of pods that began too late to be in the mean; it fades as the mean follows. */
+  /**
+   * Returns the granted shares of pods that began too late to be in the mean. A share fades out as
+   * the mean follows.
+   */
   private double unmeasured(String node, NodeView.Gpu gpu, LoadReading reading) {
     if (gpu.young().isEmpty()) {
       return 0;
@@ -332,21 +351,21 @@ public final class ClusterSnapshot {
   }
 
   /**
-   * How likely it is that the readings do not show yet what a pod uses. Where nobody says who uses
-   * the GPU, it is taken to begin when it is bound.
+   * Returns the probability that the readings do not show yet what a pod uses. If nothing tells who
+   * uses the GPU, the pod is assumed to begin when it is bound.
    */
   private double pending(String node, NodeView.Gpu gpu, NodeView.Young young, LoadReading reading) {
     long sinceMs = young.sinceMs();
     long beganMs =
-        loads.tellsWho(node, reading)
+        loads.attributesUse(node, reading)
             ? Math.max(sinceMs, loads.beganAtMs(node, gpu.facts().uuid(), young.pod()))
             : sinceMs;
     long readMs = reading.sampledAtMs();
-    boolean working = beganMs <= sinceMs + timing.lateMs();
+    boolean working = beganMs <= sinceMs + timing.idleAfterMs();
     double known =
         working
             ? (double) (readMs - beganMs) / timing.youngMs()
-            : (double) (readMs - sinceMs) / timing.lateMs();
+            : (double) (readMs - sinceMs) / timing.idleAfterMs();
     return 1 - Math.clamp(known, 0, 1);
   }
 }

@@ -15,11 +15,13 @@ import java.util.function.LongSupplier;
 import java.util.function.Predicate;
 
 /**
- * What a node could do for a pod: as things are, as if some pods had ended, or as if only what
- * lasts counted. Reads what is known and changes none of it. Confined to the loop.
+ * Evaluates how a node fits a pod: as things are, as if some pods had ended, or as if only lasting
+ * holds counted. It reads the state and changes none of it. Confined to the loop.
  */
 public final class NodeEvaluator {
-  /** A verb that takes longer to decide is given up, well before kube-scheduler hangs up. */
+  /**
+   * A verb that takes longer to decide is given up, well before kube-scheduler's call times out.
+   */
   public static final long DECIDE_WITHIN_MS = 3_000;
 
   /** Number of nodes evaluated between two looks at the clock: well within a millisecond. */
@@ -33,8 +35,8 @@ public final class NodeEvaluator {
   private final Policy policy;
   private final LongSupplier clockMs;
 
-  /** Idle GPUs are scarce among those that the last pod could have. */
-  private boolean sparing;
+  /** Whether idle GPUs are scarce among those that may serve the last pod. */
+  private boolean idleScarce;
 
   /**
    * @param policy of pods that name none
@@ -52,54 +54,55 @@ public final class NodeEvaluator {
     this.clockMs = clockMs;
   }
 
-  /** Whether pods are packed unless they say otherwise. */
-  public boolean packs() {
+  /** Returns whether {@code packed} is the policy of pods that name none. */
+  public boolean packsByDefault() {
     return policy == Policy.PACKED;
   }
 
   public Policy policyOf(PodFacts pod) {
-    return policyOf(pod, sparing);
+    return policyOf(pod, idleScarce);
   }
 
   /**
-   * @param scarce whether idle GPUs are, among those that the pod could have
+   * @param scarce whether idle GPUs are scarce among those that may serve the pod
    */
   public Policy policyOf(PodFacts pod, boolean scarce) {
     String own = pod.annotations().get(Names.GPU_PLACEMENT);
-    Policy asked = Policy.parse(own).orElse(policy);
-    return asked == Policy.LOAD && scarce ? Policy.SPARING : asked;
+    Policy requested = Policy.parse(own).orElse(policy);
+    return requested == Policy.LOAD && scarce ? Policy.LOAD_SPARING_IDLE : requested;
   }
 
   /**
-   * Whether policy {@code load} spares idle GPUs from now on. kube-scheduler takes one pod after
-   * the other, so this holds until the same pod is prioritized.
+   * Sets whether idle GPUs are scarce, so that policy {@code load} spares them from now on.
+   * kube-scheduler handles one pod after the other, so this holds until the same pod is
+   * prioritized.
    */
-  public void spare(boolean scarce) {
-    sparing = scarce;
+  public void setIdleScarce(boolean scarce) {
+    idleScarce = scarce;
   }
 
   public NodeFit evaluate(PodFacts pod, String node) {
     return forPod(pod).of(node);
   }
 
-  /** {@link #evaluate} for many nodes at one moment. */
+  /** Returns {@link #evaluate} for many nodes at one moment. */
   public ForPod forPod(PodFacts pod) {
     return new ForPod(pod);
   }
 
-  /** Whether a decision that begins now has taken too long. */
+  /** Returns a check of whether a decision that begins now has taken too long. */
   public BooleanSupplier lateFromNow() {
     long untilMs = clockMs.getAsLong() + DECIDE_WITHIN_MS;
     return () -> clockMs.getAsLong() > untilMs;
   }
 
-  /** Many nodes at one moment, for one pod; good until an event is applied. */
+  /** Evaluates many nodes at one moment for one pod; valid until the next event is applied. */
   public final class ForPod {
     private final PodFacts pod;
     private final Policy chosen;
     private final NodeFitCache.Page page;
     private final String own;
-    private final boolean alone;
+    private final boolean noneDiffers;
     private final long nowMs;
 
     private ForPod(PodFacts pod) {
@@ -108,60 +111,64 @@ public final class NodeEvaluator {
       this.chosen = policyOf(pod);
       this.page = evaluations.page(pod, chosen);
       this.own = ownNode(pod);
-      this.alone = own.isEmpty() && ledger.nominations() == 0;
+      this.noneDiffers = own.isEmpty() && ledger.nominations() == 0;
     }
 
     public NodeFit of(String node) {
-      return alone || !seenOtherwise(node, own)
+      return noneDiffers || !countsDifferently(node, own)
           ? page.of(node, nowMs)
-          : snapshot.evaluate(pod, node, chosen, present(pod), nowMs);
+          : snapshot.evaluate(pod, node, chosen, holdFilter(pod), nowMs);
     }
 
-    /** The decision has taken too long. */
+    /** Returns whether the decision has taken too long. */
     public boolean late() {
       return clockMs.getAsLong() > nowMs + DECIDE_WITHIN_MS;
     }
   }
 
-  /** All nodes with GPUs at one moment, as they are for this pod; may be read on any thread. */
-  public List<NodeSnapshot> look(PodFacts pod) {
+  /**
+   * Returns a snapshot of all nodes with GPUs, as they are for this pod; it may be read on any
+   * thread.
+   */
+  public List<NodeSnapshot> snapshotsFor(PodFacts pod) {
     long nowMs = clockMs.getAsLong();
     String own = ownNode(pod);
-    var looked = new ArrayList<NodeSnapshot>();
+    var snapshots = new ArrayList<NodeSnapshot>();
     for (String name : ledger.nodes()) {
-      ClusterSnapshot.Seen seen =
-          seenOtherwise(name, own)
-              ? snapshot.seen(name, present(pod), nowMs)
-              : evaluations.seen(name, nowMs);
-      if (!seen.gpus().isEmpty()) {
-        looked.add(new NodeSnapshot(name, ledger.replicasPerGpu(name, pod.resource()), seen));
+      ClusterSnapshot.NodeGpus nodeGpus =
+          countsDifferently(name, own)
+              ? snapshot.nodeGpus(name, holdFilter(pod), nowMs)
+              : evaluations.nodeGpus(name, nowMs);
+      if (!nodeGpus.gpus().isEmpty()) {
+        int replicas = ledger.replicasPerGpu(name, pod.resource());
+        snapshots.add(new NodeSnapshot(name, replicas, nodeGpus));
       }
     }
-    return looked;
+    return snapshots;
   }
 
   /**
-   * A node's GPUs as this pod would see them after others.
+   * Returns a node's GPUs as they would be for this pod after other pods are placed.
    *
-   * @param more what these others hold
+   * @param more the holds of these other pods
    */
-  public ClusterSnapshot.Seen seenAfter(PodFacts pod, String node, List<Hold> more) {
-    return snapshot.seen(node, present(pod), more, clockMs.getAsLong());
+  public ClusterSnapshot.NodeGpus nodeGpusAfter(PodFacts pod, String node, List<Hold> more) {
+    return snapshot.nodeGpus(node, holdFilter(pod), more, clockMs.getAsLong());
   }
 
-  /** Nodes' GPUs at one moment, as they are for a pod that holds none. */
+  /** Returns a lookup of nodes' GPUs at one moment, as they are for a pod that holds none. */
   public Function<String, List<GpuView>> gpus() {
     long nowMs = clockMs.getAsLong();
     return node -> evaluations.gpus(node, nowMs);
   }
 
-  /** The node with the pod's own hold; empty: none has. */
+  /** Returns the node with the pod's own hold; empty if there is none. */
   private String ownNode(PodFacts pod) {
     return ledger.hold(pod.uid()).map(Hold::node).orElse("");
   }
 
-  /** Some hold there counts otherwise for this pod than for others. */
-  private boolean seenOtherwise(String node, String own) {
+  /** Returns whether a hold on the node counts differently for this pod than for others. */
+  private boolean countsDifferently(String node, String own) {
     return node.equals(own) || nominatedOn(node);
   }
 
@@ -170,54 +177,54 @@ public final class NodeEvaluator {
         && ledger.holds(node).stream().anyMatch(hold -> ledger.nominated(hold.uid()));
   }
 
-  /** Whether some hold on the node may pass by itself before long. */
-  public boolean unsettled(String node) {
+  /** Returns whether a hold on the node may soon end or change by itself. */
+  public boolean hasTemporaryHolds(String node) {
     long nowMs = clockMs.getAsLong();
     return ledger.holds(node).stream()
         .anyMatch(
             hold ->
                 hold.stage() != Hold.Stage.BOUND
                     || hold.placement() == null
-                    || ledger.leaving().soon(hold.uid(), nowMs));
+                    || ledger.terminatingPods().endsSoon(hold.uid(), nowMs));
   }
 
-  /** As if these pods had ended. */
+  /** Evaluates the node as if these pods had ended. */
   public NodeFit evaluateWithout(PodFacts pod, String node, Set<String> gone) {
-    var present = new ClusterSnapshot.Present(counted(pod), gone);
-    return snapshot.evaluate(pod, node, policyOf(pod), present, clockMs.getAsLong());
+    var filter = new ClusterSnapshot.HoldFilter(counted(pod), gone);
+    return snapshot.evaluate(pod, node, policyOf(pod), filter, clockMs.getAsLong());
   }
 
   /**
-   * As if only what lasts counted: what stands in the way then is not transient. A pod that
-   * terminates lasts when it does so for long.
+   * Evaluates the node as if only lasting holds counted, so that a refusal is not transient. A pod
+   * that has been terminating for long counts as lasting.
    */
-  public NodeFit evaluateSettled(PodFacts pod, String node) {
-    Set<String> leaving = ledger.leaving().soon(clockMs.getAsLong());
-    Predicate<Hold> settled =
+  public NodeFit evaluateIgnoringTemporaryHolds(PodFacts pod, String node) {
+    Set<String> endingSoon = ledger.terminatingPods().endingSoon(clockMs.getAsLong());
+    Predicate<Hold> lasting =
         hold ->
             (hold.stage() == Hold.Stage.BOUND && hold.placement() != null)
                 || ledger.nominated(hold.uid());
-    var present = new ClusterSnapshot.Present(counted(pod).and(settled), leaving);
-    return snapshot.evaluate(pod, node, policyOf(pod), present, clockMs.getAsLong());
+    var filter = new ClusterSnapshot.HoldFilter(counted(pod).and(lasting), endingSoon);
+    return snapshot.evaluate(pod, node, policyOf(pod), filter, clockMs.getAsLong());
   }
 
-  private ClusterSnapshot.Present present(PodFacts pod) {
-    return new ClusterSnapshot.Present(counted(pod), Set.of());
+  private ClusterSnapshot.HoldFilter holdFilter(PodFacts pod) {
+    return new ClusterSnapshot.HoldFilter(counted(pod), Set.of());
   }
 
   /**
-   * Holds that count against this pod: its own never does, and a GPU that is held for a nominated
-   * pod is not held against one of higher priority.
+   * Selects the holds that count against this pod. Its own hold never counts. A nominated pod's
+   * hold does not count against a pod of higher priority.
    */
   private Predicate<Hold> counted(PodFacts pod) {
     Predicate<Hold> others = hold -> !hold.uid().equals(pod.uid());
     if (ledger.nominations() == 0) {
       return others;
     }
-    int own = pod.standing().priority();
+    int own = pod.preemption().priority();
     return others.and(
         hold ->
             !ledger.nominated(hold.uid())
-                || ledger.pod(hold.uid()).map(p -> p.standing().priority()).orElse(own) >= own);
+                || ledger.pod(hold.uid()).map(p -> p.preemption().priority()).orElse(own) >= own);
   }
 }

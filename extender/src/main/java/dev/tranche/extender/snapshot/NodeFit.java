@@ -10,18 +10,21 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * What one node could do for one pod at one moment.
+ * The evaluation of how one node fits one pod at one moment.
  *
- * @param fits as the outcome says; thousands are sorted by it, without a look at each outcome
- * @param headroom how good it is, 0 to {@link dev.tranche.extender.score.Scores#HEADROOM_MAX}; 0
- *     where it does not fit, and where pods are packed, since that is of no node alone
- * @param cost of putting the pod there, where idle GPUs are spared; else 0
- * @param measuredGpus of those that may serve the pod, full or not, so many have a known load
- * @param idleGpus of these; as in {@link IdleGpus}, which would be one more object to wait for
+ * @param fits as in the outcome; kept here because thousands are sorted by it
+ * @param headroom how well the pod fits, 0 to {@link
+ *     dev.tranche.extender.score.Scores#HEADROOM_MAX}. It is 0 if the pod does not fit, and under
+ *     policy {@code packed}, which cannot score a node alone
+ * @param cost of placing the pod there while idle GPUs are spared; otherwise 0
+ * @param measuredGpus number of GPUs with a known load among those that may serve the pod, full or
+ *     not
+ * @param idleGpus number of these that are idle, as in {@link IdleGpus}, which would be one more
+ *     object to load from memory
  */
 public record NodeFit(
     String node,
-    GpuRequest ask,
+    GpuRequest request,
     List<GpuView> gpus,
     Outcome outcome,
     boolean fits,
@@ -29,8 +32,8 @@ public record NodeFit(
     double cost,
     int measuredGpus,
     int idleGpus) {
-  /** Nothing has been heard of the node. */
-  public boolean silent() {
+  /** Returns whether the node sends no reports. */
+  public boolean notReported() {
     return outcome.refusal().filter(reason -> reason == Reason.NO_REPORT).isPresent();
   }
 

@@ -5,7 +5,7 @@ import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.ledger.Ledger;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.load.LoadCache;
-import dev.tranche.extender.load.LoadCache.News;
+import dev.tranche.extender.load.LoadCache.LoadChange;
 import dev.tranche.extender.load.LoadReading;
 import dev.tranche.extender.placement.GpuRequest;
 import dev.tranche.extender.placement.GpuView;
@@ -21,15 +21,15 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What nodes could do for pods, remembered for as long as nothing about the node has changed. Pods
- * come in series that ask the same, and between two of them a few nodes of thousands change.
- * Confined to the one event loop.
+ * Caches how nodes fit pods, for as long as nothing about the node changes. Pods come in series
+ * with equal requests, and between two of them only a few of thousands of nodes change. Confined to
+ * the one event loop.
  */
 public final class NodeFitCache {
-  /** Kinds of pods that are remembered, the latest asked ones. */
+  /** Limit of cached kinds of pods; the least recently used ones are evicted. */
   static final int SHAPES_MAX = 24;
 
-  /** The line of a node of which nothing is remembered. */
+  /** The index of a node that is not cached. */
   private static final int UNKNOWN = Integer.MAX_VALUE;
 
   private final Ledger ledger;
@@ -44,8 +44,8 @@ public final class NodeFitCache {
         }
       };
 
-  /** Lines of nodes that were forgotten. */
-  private final Deque<Integer> freed = new ArrayDeque<>();
+  /** Indexes of removed nodes, for reuse. */
+  private final Deque<Integer> freeIndexes = new ArrayDeque<>();
 
   public NodeFitCache(Ledger ledger, LoadCache loads, ClusterSnapshot snapshot) {
     this.ledger = ledger;
@@ -53,40 +53,40 @@ public final class NodeFitCache {
     this.snapshot = snapshot;
   }
 
-  /** All that decides on a pod's placement, beside the node. */
+  /** Everything that decides a pod's placement, apart from the node. */
   private record Shape(
       String resource,
       List<Demand.Request> requests,
       Map<String, String> annotations,
       Policy policy) {}
 
-  /** What is remembered of one node. */
+  /** The cache entry of one node. */
   private static final class Slot {
-    /** Where the pages have it. */
-    final int line;
+    /** The node's index in the arrays of the pages. */
+    final int index;
 
     boolean changed = true;
 
-    /** After that time alone has changed it. */
+    /** When the entry expires although nothing has changed it. */
     long untilMs;
 
-    ClusterSnapshot.@Nullable Seen seen;
+    ClusterSnapshot.@Nullable NodeGpus nodeGpus;
 
-    Slot(int line) {
-      this.line = line;
+    Slot(int index) {
+      this.index = index;
     }
   }
 
   /**
-   * The nodes as one kind of pod sees them. In columns, by the nodes' lines: to look at thousands
-   * of nodes is to wait for memory, and each object less on the way is a wait less.
+   * The nodes' fits for one kind of pod, in an array by the nodes' indexes. Reading thousands of
+   * nodes waits for memory, so each object less is a wait less.
    */
   final class Page {
     private final PodFacts example;
     private final Policy policy;
     private final Map<Integer, GpuRequest> requestsByReplicas = new HashMap<>();
 
-    /** Each holds for as long as its node looks the same, and is dropped then. */
+    /** Each is valid until its node changes, and is dropped then. */
     private @Nullable NodeFit[] evaluations = new NodeFit[0];
 
     private Page(PodFacts example, Policy policy) {
@@ -96,38 +96,38 @@ public final class NodeFitCache {
 
     NodeFit of(String node, long nowMs) {
       Slot slot = slot(node);
-      ClusterSnapshot.Seen seen = seen(slot, node, nowMs);
-      NodeFit known = slot.line < evaluations.length ? evaluations[slot.line] : null;
+      ClusterSnapshot.NodeGpus nodeGpus = nodeGpus(slot, node, nowMs);
+      NodeFit known = slot.index < evaluations.length ? evaluations[slot.index] : null;
       if (known != null) {
         return known;
       }
-      GpuRequest ask =
+      GpuRequest request =
           requestsByReplicas.computeIfAbsent(
-              ledger.replicasPerGpu(node, example.resource()), example::ask);
-      NodeFit evaluation = ClusterSnapshot.evaluate(node, ask, seen, policy);
-      keep(slot.line, evaluation);
+              ledger.replicasPerGpu(node, example.resource()), example::gpuRequest);
+      NodeFit evaluation = ClusterSnapshot.evaluate(node, request, nodeGpus, policy);
+      keep(slot.index, evaluation);
       return evaluation;
     }
 
-    private void keep(int line, NodeFit evaluation) {
-      if (line == UNKNOWN) {
+    private void keep(int index, NodeFit evaluation) {
+      if (index == UNKNOWN) {
         return;
       }
-      if (line >= evaluations.length) {
-        int lines = Math.max(line + 1, slots.size() + slots.size() / 4);
-        evaluations = Arrays.copyOf(evaluations, lines);
+      if (index >= evaluations.length) {
+        int length = Math.max(index + 1, slots.size() + slots.size() / 4);
+        evaluations = Arrays.copyOf(evaluations, length);
       }
-      evaluations[line] = evaluation;
+      evaluations[index] = evaluation;
     }
 
-    private void drop(int line) {
-      if (line < evaluations.length) {
-        evaluations[line] = null;
+    private void drop(int index) {
+      if (index < evaluations.length) {
+        evaluations[index] = null;
       }
     }
   }
 
-  /** For a pod that holds nothing yet. */
+  /** Returns the page for a pod that holds nothing yet. */
   Page page(PodFacts pod, Policy policy) {
     var shape = new Shape(pod.resource(), pod.requests(), pod.annotations(), policy);
     Page known = pages.get(shape);
@@ -139,54 +139,57 @@ public final class NodeFitCache {
     return page;
   }
 
-  /** The same list for as long as nothing in it differs. */
+  /** Returns a node's GPUs; the same list for as long as nothing in it changes. */
   public List<GpuView> gpus(String node, long nowMs) {
-    return seen(node, nowMs).gpus();
+    return nodeGpus(node, nowMs).gpus();
   }
 
-  /** The same picture for as long as nothing in it differs; it may be read on any thread. */
-  public ClusterSnapshot.Seen seen(String node, long nowMs) {
-    return seen(slot(node), node, nowMs);
+  /**
+   * Returns a node's snapshot; the same object for as long as nothing in it changes. It may be read
+   * on any thread.
+   */
+  public ClusterSnapshot.NodeGpus nodeGpus(String node, long nowMs) {
+    return nodeGpus(slot(node), node, nowMs);
   }
 
-  private ClusterSnapshot.Seen seen(Slot slot, String node, long nowMs) {
-    ClusterSnapshot.Seen before = slot.seen;
+  private ClusterSnapshot.NodeGpus nodeGpus(Slot slot, String node, long nowMs) {
+    ClusterSnapshot.NodeGpus before = slot.nodeGpus;
     if (before != null && !slot.changed && nowMs < slot.untilMs) {
       return before;
     }
-    ClusterSnapshot.Seen fresh = snapshot.seen(node, ClusterSnapshot.Present.ALL, nowMs);
+    ClusterSnapshot.NodeGpus fresh = snapshot.nodeGpus(node, ClusterSnapshot.HoldFilter.ALL, nowMs);
     if (before != null && before.equals(fresh)) {
       fresh = before;
     } else {
-      drop(slot.line);
+      drop(slot.index);
     }
-    slot.seen = fresh;
+    slot.nodeGpus = fresh;
     slot.changed = false;
     slot.untilMs = until(node, fresh, nowMs);
     return fresh;
   }
 
   /**
-   * Results of an older snapshot are of no use, and would keep it in memory. Each kind of pod that
-   * is not asked about for a while would keep one, with every GPU.
+   * Drops a node's results. Results of an older snapshot are of no use, and would keep it in
+   * memory. Each kind of pod that is not requested for a while would keep one, with every GPU.
    */
-  private void drop(int line) {
-    pages.values().forEach(page -> page.drop(line));
+  private void drop(int index) {
+    pages.values().forEach(page -> page.drop(index));
   }
 
   private Slot slot(String node) {
     if (!ledger.changes.isEmpty()) {
-      follow();
+      markChangedNodes();
     }
     Slot known = slots.get(node);
     if (known != null) {
       return known;
     }
-    // kube-scheduler may ask about a node that is gone, after we have forgotten it.
+    // kube-scheduler may name a node that is gone, after we have removed it.
     if (!known(node)) {
       return new Slot(UNKNOWN);
     }
-    var fresh = new Slot(freed.isEmpty() ? slots.size() : freed.remove());
+    var fresh = new Slot(freeIndexes.isEmpty() ? slots.size() : freeIndexes.remove());
     slots.put(node, fresh);
     return fresh;
   }
@@ -195,37 +198,42 @@ public final class NodeFitCache {
     return ledger.version(node) > 0;
   }
 
-  /** What has changed in the Ledger is looked at anew when it is asked for. */
-  public void follow() {
+  /**
+   * Marks the nodes that have changed in the Ledger; they are evaluated again on their next use.
+   */
+  public void markChangedNodes() {
     ledger.changes.take().forEach(this::changed);
   }
 
   /**
-   * A node has reported. Where it measures what it did before, nothing looks different, unless a
-   * hold is fading into the mean or a GPU was not measured.
+   * Applies a node's report. Equal measurements change nothing, unless a hold is fading out as the
+   * mean follows, or a GPU was not measured.
    */
-  public void measured(String node, News news) {
+  public void measured(String node, LoadChange change) {
     Slot slot = slots.get(node);
-    ClusterSnapshot.Seen seen = slot == null ? null : slot.seen;
-    boolean alike =
-        news == News.NONE
-            && seen != null
-            && seen.fadesAtMs() == Long.MAX_VALUE
-            && seen.gpus().stream().allMatch(GpuView::measured);
-    if (!alike) {
+    ClusterSnapshot.NodeGpus nodeGpus = slot == null ? null : slot.nodeGpus;
+    boolean unchanged =
+        change == LoadChange.NONE
+            && nodeGpus != null
+            && nodeGpus.fadesAtMs() == Long.MAX_VALUE
+            && nodeGpus.gpus().stream().allMatch(GpuView::measured);
+    if (!unchanged) {
       changed(node);
     }
   }
 
-  /** Before the cache of loads is told of these readings; they may change every node. */
+  /**
+   * Learns from a report; must be called before the load cache gets its readings. They may change
+   * every node.
+   */
   public void learn(Event.Reported report, Map<String, LoadReading> readings) {
     if (snapshot.learn(report, readings)) {
-      // What newcomers may use is expected otherwise now.
+      // The expected use of newcomers has changed.
       slots.values().forEach(slot -> slot.changed = true);
     }
   }
 
-  /** Something about a node is different now. */
+  /** Marks a node as changed, or removes one that the Ledger does not know. */
   void changed(String node) {
     Slot slot = slots.get(node);
     if (slot != null && known(node)) {
@@ -235,26 +243,29 @@ public final class NodeFitCache {
     }
   }
 
-  private long until(String node, ClusterSnapshot.Seen seen, long nowMs) {
-    boolean measured = seen.gpus().stream().anyMatch(GpuView::measured);
+  private long until(String node, ClusterSnapshot.NodeGpus nodeGpus, long nowMs) {
+    boolean measured = nodeGpus.gpus().stream().anyMatch(GpuView::measured);
     long staleAtMs = measured ? loads.staleAtMs(node, nowMs) : Long.MAX_VALUE;
-    return Math.min(seen.fadesAtMs(), staleAtMs);
+    return Math.min(nodeGpus.fadesAtMs(), staleAtMs);
   }
 
   public void forget(String node) {
     Slot slot = slots.remove(node);
     if (slot != null) {
-      drop(slot.line);
-      freed.add(slot.line);
+      drop(slot.index);
+      freeIndexes.add(slot.index);
     }
   }
 
-  /** Nodes that something is remembered of. */
+  /** Returns the number of cached nodes. */
   int nodes() {
     return slots.size();
   }
 
-  /** Of all nodes for all kinds of pods; each is of its node's latest picture. */
+  /**
+   * Returns the number of cached fits, for all nodes and kinds of pods; each is of its node's
+   * latest snapshot.
+   */
   int evaluations() {
     return pages.values().stream()
         .mapToInt(page -> (int) Arrays.stream(page.evaluations).filter(Objects::nonNull).count())

@@ -1,8 +1,8 @@
 package dev.tranche.extender.snapshot;
 
 /**
- * A node with GPUs as the loop saw it; read on any thread.
+ * A snapshot of a node with GPUs, taken on the loop; it may be read on any thread.
  *
- * @param replicas R of the resource that a pod asks for
+ * @param replicas R of the resource that a pod requests
  */
-public record NodeSnapshot(String node, int replicas, ClusterSnapshot.Seen seen) {}
+public record NodeSnapshot(String node, int replicas, ClusterSnapshot.NodeGpus nodeGpus) {}

@@ -24,22 +24,25 @@ import java.util.Optional;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
-/** Policy {@code packed}: the verbs' words for pods and nodes in terms of shapes and rooms. */
+/**
+ * Policy {@code packed}: translates pods and nodes into the {@link Packer}'s shapes and free
+ * capacities.
+ */
 public final class PackedPolicy {
   private static final int WHOLE_MILLI = 1_000;
 
   private final HostCapacity hosts = new HostCapacity();
 
   private final Packer packer = new Packer();
-  private final Map<String, Seen> rooms = new HashMap<>();
+  private final Map<String, CachedCapacity> rooms = new HashMap<>();
 
-  /** What pods request beside GPUs, by uid: filter says it, and informers say it again later. */
+  /** What pods request beside GPUs, by uid; set by filter, and again later by the informers. */
   private final Cache<String, HostRequest> requests =
       // As in Explanations.
       Caffeine.newBuilder().maximumSize(50_000).executor(Runnable::run).build();
 
-  /** A room, and what it was made of. */
-  private record Seen(List<GpuView> gpus, HostRequest free, FreeCapacity room) {}
+  /** A node's free capacity, and the inputs that it was computed from. */
+  private record CachedCapacity(List<GpuView> gpus, HostRequest free, FreeCapacity room) {}
 
   /**
    * @param evaluation of the node that is to take the pod
@@ -51,7 +54,7 @@ public final class PackedPolicy {
     requests.put(uid, request);
   }
 
-  /** An informer's pod, whether it asks for a GPU or not. Safe from any thread. */
+  /** Records a pod from an informer, whether it requests a GPU or not. Safe from any thread. */
   public void podSeen(String uid, @Nullable String node, boolean ended, HostRequest request) {
     requested(uid, request);
     hosts.pod(uid, node, ended, request);
@@ -62,7 +65,7 @@ public final class PackedPolicy {
     hosts.podGone(uid);
   }
 
-  /** An informer's node. Safe from any thread. */
+  /** Records a node from an informer. Safe from any thread. */
   public void nodeSeen(String node, HostRequest allocatable) {
     hosts.node(node, allocatable);
   }
@@ -72,28 +75,28 @@ public final class PackedPolicy {
     hosts.nodeGone(node);
   }
 
-  /** Pods whose CPU and memory on their nodes are known. */
+  /** Returns the number of pods whose CPU and memory on their nodes are known. */
   public int pods() {
     return hosts.pods();
   }
 
-  /** Different shapes of pods that are told apart. */
+  /** Returns the number of different shapes of pods. */
   public int shapes() {
     return packer.shapes();
   }
 
-  /** Nodes whose rooms are kept. */
+  /** Returns the number of nodes whose free capacity is cached. */
   int rooms() {
     return rooms.size();
   }
 
-  /** A bind counts at once: the informer shows it later. */
-  public void follow(Event event) {
+  /** Counts a bind at once, since the informer shows it later. */
+  public void apply(Event event) {
     switch (event) {
       case Event.BindStarted(PodFacts pod, String node, Placement placement) ->
           hosts.pod(pod.uid(), node, false, requests.get(pod.uid(), unknown -> HostRequest.NONE));
       case Event.BindFailed(String uid) -> hosts.podGone(uid);
-      // No watch has shown its end, so none may ever.
+      // No watch has shown the pod's end, and perhaps none ever will.
       case Event.PodChecked checked when checked.pod() == null -> hosts.podGone(checked.uid());
       default -> {}
     }
@@ -107,25 +110,25 @@ public final class PackedPolicy {
   public void learn(PodFacts pod, int nodeReplicas) {
     Demand demand = pod.demand(nodeReplicas);
     if (!demand.isEmpty()) {
-      packer.learn(pod.uid(), shape(pod, pod.ask(nodeReplicas)));
+      packer.learn(pod.uid(), shape(pod, pod.gpuRequest(nodeReplicas)));
     }
   }
 
-  /** The best of the nodes that fit. */
+  /** Returns the best of the nodes that fit, and counts the pod. */
   public Optional<Winner> choose(PodFacts pod, List<NodeFit> fitting) {
     if (fitting.isEmpty()) {
       return Optional.empty();
     }
-    Shape shape = shape(pod, fitting.getFirst().ask());
+    Shape shape = shape(pod, fitting.getFirst().request());
     packer.learn(pod.uid(), shape);
     return best(shape, fitting);
   }
 
-  /** What {@link #choose} would answer, without counting the pod. */
+  /** Returns what {@link #choose} would return, without counting the pod. */
   public Optional<Winner> preview(HostRequest host, List<NodeFit> fitting) {
     return fitting.isEmpty()
         ? Optional.empty()
-        : best(shape(host, fitting.getFirst().ask()), fitting);
+        : best(shape(host, fitting.getFirst().request()), fitting);
   }
 
   private Optional<Winner> best(Shape shape, List<NodeFit> fitting) {
@@ -137,7 +140,8 @@ public final class PackedPolicy {
   }
 
   /**
-   * For a pod that asks for no GPU: the nodes where its CPU and memory are missed least, all alike.
+   * Returns the nodes that can best spare the CPU and memory of a pod that requests no GPU; all are
+   * equally good.
    */
   public List<String> chooseWithoutGpu(
       HostRequest request, List<String> names, Function<String, List<GpuView>> gpus) {
@@ -153,42 +157,47 @@ public final class PackedPolicy {
             Comparator.comparing((GpuView gpu) -> freeMilli(gpu) < leastMilli)
                 .thenComparingInt(PackedPolicy::freeMilli)
                 .thenComparingInt(GpuView::index);
-    return Placer.place(evaluation.ask(), evaluation.gpus(), order)
+    return Placer.place(evaluation.request(), evaluation.gpus(), order)
             instanceof Outcome.Fits(Placement placement)
         ? Optional.of(new Winner(evaluation, placement))
         : Optional.empty();
   }
 
-  /** Containers together; different shares all count as the largest. */
-  private Shape shape(PodFacts pod, GpuRequest ask) {
-    return shape(requests.get(pod.uid(), unknown -> HostRequest.NONE), ask);
+  /**
+   * Returns the pod's shape, its containers taken together; different shares all count as the
+   * largest.
+   */
+  private Shape shape(PodFacts pod, GpuRequest request) {
+    return shape(requests.get(pod.uid(), unknown -> HostRequest.NONE), request);
   }
 
-  private static Shape shape(HostRequest host, GpuRequest ask) {
-    Demand demand = ask.demand();
+  private static Shape shape(HostRequest host, GpuRequest request) {
+    Demand demand = request.demand();
     List<Integer> shares =
         demand.onOneGpu()
             ? List.of(Math.min(demand.peakReplicas(), demand.replicasPerGpu()))
             : demand.containers().stream().flatMap(c -> c.shares().stream()).toList();
     int largest = shares.stream().mapToInt(Integer::intValue).max().orElse(1);
     int milli = Math.clamp((long) largest * WHOLE_MILLI / demand.replicasPerGpu(), 1, WHOLE_MILLI);
-    return new Shape(host.cpuMilli(), host.memoryMib(), shares.size(), milli, ask.models());
+    return new Shape(host.cpuMilli(), host.memoryMib(), shares.size(), milli, request.models());
   }
 
-  /** Made anew only when something about the node has changed. */
+  /**
+   * Returns the node's free capacity; computed again only if something about the node has changed.
+   */
   @SuppressWarnings("ReferenceEquality") // An unchanged node has the same list of GPUs.
   private FreeCapacity room(String node, List<GpuView> gpus) {
     HostRequest free = hosts.free(node);
-    @Nullable Seen before = rooms.get(node);
+    @Nullable CachedCapacity before = rooms.get(node);
     if (before != null && before.gpus() == gpus && before.free().equals(free)) {
       return before.room();
     }
     String model = gpus.isEmpty() ? "" : gpus.getFirst().model();
     int[] milli = gpus.stream().mapToInt(PackedPolicy::freeMilli).toArray();
     var room = new FreeCapacity(model, free.cpuMilli(), free.memoryMib(), milli);
-    // kube-scheduler may name a node that has just gone: nobody would forget it.
+    // kube-scheduler may name a node that is just gone: nothing would remove its entry.
     if (hosts.knows(node)) {
-      rooms.put(node, new Seen(gpus, free, room));
+      rooms.put(node, new CachedCapacity(gpus, free, room));
     }
     return room;
   }

@@ -1,7 +1,4 @@
-/**
- * What is known of nodes, as verbs decide on it: GPUs at one moment, and what they could do for a
- * pod.
- */
+/** Snapshots of nodes and their GPUs, and how they fit a pod; the verbs decide on these. */
 @NullMarked
 package dev.tranche.extender.snapshot;
 

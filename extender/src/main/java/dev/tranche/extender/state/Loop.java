@@ -5,7 +5,7 @@ import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import java.util.function.Supplier;
 
-/** The one event loop that owns the Ledger; others come here to read or change it. */
+/** The one event loop that owns the Ledger; other threads use this class to read or change it. */
 public final class Loop {
   private final Context context;
 
@@ -17,23 +17,23 @@ public final class Loop {
     context.runOnContext(ignored -> task.run());
   }
 
-  /** Works something out on the loop; completes there. */
-  public <T> Future<T> ask(Supplier<T> question) {
+  /** Runs a task on the loop and returns its result; the future completes there. */
+  public <T> Future<T> submit(Supplier<T> task) {
     Promise<T> answer = Promise.promise();
     run(
         () -> {
           try {
-            answer.complete(question.get());
+            answer.complete(task.get());
           } catch (Throwable bug) {
-            // Errors too: the one who waits must hear of it.
+            // Errors too: the caller waits for the future.
             answer.fail(bug);
           }
         });
     return answer.future();
   }
 
-  /** The same result, completed on the loop. */
-  public <T> Future<T> here(Future<T> elsewhere) {
+  /** Returns a future with the same result that completes on the loop. */
+  public <T> Future<T> completeOnLoop(Future<T> elsewhere) {
     Promise<T> promise = Promise.promise();
     elsewhere.onComplete(result -> run(() -> promise.handle(result)));
     return promise.future();

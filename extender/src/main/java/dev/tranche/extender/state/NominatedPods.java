@@ -11,8 +11,8 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Pods that kube-scheduler has nominated and not bound yet, and how far each one's plan is: see
- * {@link NominationPlanner}. Bounded; confined to the loop.
+ * Pods that kube-scheduler has nominated and not bound yet, with the progress of each one's plan:
+ * see {@link NominationPlanner}. Bounded; confined to the loop.
  */
 public final class NominatedPods {
   static final int PODS_MAX = 1_000;
@@ -20,7 +20,7 @@ public final class NominatedPods {
   private final Ledger ledger;
   private final LongSupplier clockMs;
 
-  /** By uid, those first that were seen first. */
+  /** By uid, in the order in which they were first seen. */
   private final Map<String, Nominee> nominees = new LinkedHashMap<>();
 
   public NominatedPods(Ledger ledger, LongSupplier clockMs) {
@@ -28,25 +28,25 @@ public final class NominatedPods {
     this.clockMs = clockMs;
   }
 
-  /** What a plan was made from; the same again need not be tried. */
+  /** The inputs of a planning attempt; with equal inputs it need not be repeated. */
   record Tried(long ledgerVersion, long loadVersion, boolean budgetsRead) {}
 
   static final class Nominee {
     final String node;
     final long sinceMs;
 
-    /** Its plan is not ours to make, or not any more. */
-    boolean settled;
+    /** Whether this extender has no plan to make for the pod, or none any more. */
+    boolean planDone;
 
     @Nullable Tried tried;
 
-    /** When the round began that it last had its turn in; 0: none yet. */
+    /** When the round began in which the pod last had its turn; 0 if it had none yet. */
     long turnMs;
 
-    Nominee(String node, long sinceMs, boolean settled) {
+    Nominee(String node, long sinceMs, boolean planDone) {
       this.node = node;
       this.sinceMs = sinceMs;
-      this.settled = settled;
+      this.planDone = planDone;
     }
   }
 
@@ -55,13 +55,13 @@ public final class NominatedPods {
     return nominees.size();
   }
 
-  /** After the Ledger has been told of the pod, or of its end. */
-  void seen(String uid) {
+  /** Updates a pod; must be called after the Ledger has applied the pod's event. */
+  void update(String uid) {
     String node =
         ledger
             .pod(uid)
             .filter(pod -> pod.node() == null && !pod.ended())
-            .map(pod -> pod.standing().nominatedNode())
+            .map(pod -> pod.preemption().nominatedNode())
             .orElse(null);
     Nominee known = nominees.get(uid);
     if (known != null && known.node.equals(node)) {
@@ -82,11 +82,11 @@ public final class NominatedPods {
     }
   }
 
-  /** Victims were chosen here. */
+  /** Records that this extender has chosen victims for the pod. */
   void planned(String uid) {
     Nominee nominee = nominees.get(uid);
     if (nominee != null) {
-      nominee.settled = true;
+      nominee.planDone = true;
     }
   }
 
@@ -95,17 +95,20 @@ public final class NominatedPods {
    */
   record Unplanned(PodFacts pod, Nominee nominee) {}
 
-  /** Those first that had no turn for the longest time; among equals, by priority. */
+  /**
+   * Returns the pods without a plan: first those that had no turn for the longest time, then by
+   * priority.
+   */
   List<Unplanned> unplanned() {
     return nominees.entrySet().stream()
-        .filter(entry -> !entry.getValue().settled)
+        .filter(entry -> !entry.getValue().planDone)
         .flatMap(
             entry ->
                 ledger.pod(entry.getKey()).stream()
                     .map(pod -> new Unplanned(pod, entry.getValue())))
         .sorted(
             Comparator.<Unplanned>comparingLong(each -> each.nominee().turnMs)
-                .thenComparingInt(each -> -each.pod().standing().priority()))
+                .thenComparingInt(each -> -each.pod().preemption().priority()))
         .toList();
   }
 }

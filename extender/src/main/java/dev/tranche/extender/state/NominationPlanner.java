@@ -23,13 +23,16 @@ import java.util.function.LongSupplier;
 import java.util.stream.Collectors;
 
 /**
- * Holds GPUs for pods that kube-scheduler has nominated by a plan that was not made here. The
- * replica that made it may be gone, but its victims still end. What they free is not for pods of
- * lower priority. The plan is made anew from what the API server shows: the nomination, and who
- * terminates on that node.
+ * Holds GPUs for pods whose nomination another extender replica has planned. That replica may be
+ * gone, but its victims still terminate. Pods of lower priority must not get what the victims free.
+ * The plan is made anew from what the API server shows: the nomination, and the terminating pods on
+ * that node.
  */
 public final class NominationPlanner {
-  /** Each filter spends that on others' plans at most; it must answer its own pod's in time. */
+  /**
+   * The longest time that one filter spends on other pods' plans; it must answer for its own pod in
+   * time.
+   */
   private static final long PLAN_MS_MAX = 50;
 
   private final NominatedPods nominees;
@@ -58,8 +61,8 @@ public final class NominationPlanner {
   }
 
   /**
-   * Before others are given room: the GPUs of those that are nominated are held, if possible. Those
-   * that the time was not enough for come first the next time.
+   * Holds GPUs for nominated pods, if possible; called before other pods are placed. Pods for which
+   * the time is too short come first the next time.
    */
   public void planAll() {
     if (nominees.size() == 0) {
@@ -76,7 +79,7 @@ public final class NominationPlanner {
     }
   }
 
-  /** Victims for the pod were chosen here. */
+  /** Records that this extender has chosen victims for the pod. */
   public void planned(String uid) {
     nominees.planned(uid);
   }
@@ -84,56 +87,66 @@ public final class NominationPlanner {
   private void plan(PodFacts pod, Nominee nominee) {
     Optional<Hold> elsewhere = ledger.hold(pod.uid()).filter(hold -> !ledger.nominated(pod.uid()));
     if (elsewhere.filter(hold -> hold.stage() == Hold.Stage.TENTATIVE).isPresent()) {
-      // It may come to nothing: then the room where the pod is nominated is its again.
+      // The hold elsewhere may expire: the pod then needs the GPUs of its nominated node again.
       return;
     }
     boolean late = clockMs.getAsLong() - nominee.sinceMs >= Timing.DEFAULT.nominatedMs();
-    nominee.settled = elsewhere.isPresent() || late;
-    if (nominee.settled || tried(nominee.node).equals(nominee.tried)) {
+    nominee.planDone = elsewhere.isPresent() || late;
+    if (nominee.planDone || tried(nominee.node).equals(nominee.tried)) {
       return;
     }
-    Set<String> leaving = leaving(nominee.node);
-    Optional<Placement> freed = evaluator.evaluateWithout(pod, nominee.node, leaving).placement();
-    nominee.settled = freed.isPresent();
+    Set<String> terminating = terminating(nominee.node);
+    Optional<Placement> freed =
+        evaluator.evaluateWithout(pod, nominee.node, terminating).placement();
+    nominee.planDone = freed.isPresent();
     freed
-        .or(() -> expected(pod, nominee.node, leaving))
+        .or(() -> expected(pod, nominee.node, terminating))
         .ifPresent(place -> hold(pod, nominee.node, place));
     nominee.tried = tried(nominee.node);
   }
 
   private Tried tried(String node) {
-    boolean budgetsRead = budgets.unread().isEmpty();
+    boolean budgetsRead = budgets.whyNotReady().isEmpty();
     return new Tried(ledger.version(node), loads.version(node), budgetsRead);
   }
 
-  /** However long ago they were told to go: these are who the pod was nominated for. */
-  private Set<String> leaving(String node) {
+  /**
+   * Returns the terminating pods, however long they have been terminating: the pod was nominated
+   * because they end.
+   */
+  private Set<String> terminating(String node) {
     return ledger.holds(node).stream()
         .flatMap(hold -> ledger.pod(hold.uid()).stream())
-        .filter(pod -> pod.standing().leaving())
+        .filter(pod -> pod.preemption().terminating())
         .map(PodFacts::uid)
         .collect(Collectors.toSet());
   }
 
-  /** Not all victims are known to go yet: where the fewest more would make room. */
-  private Optional<Placement> expected(PodFacts pod, String node, Set<String> leaving) {
-    if (budgets.unread().isPresent()) {
-      // Who would go is chosen by budgets: without them it would be somebody else.
+  /**
+   * Returns where the fewest additional victims would make the pod fit: perhaps not all victims
+   * terminate yet.
+   */
+  private Optional<Placement> expected(PodFacts pod, String node, Set<String> terminating) {
+    if (budgets.whyNotReady().isPresent()) {
+      // Victims are chosen by PodDisruptionBudgets; without these, others would be chosen.
       return Optional.empty();
     }
     var candidates =
         Candidates.of(ledger, pod, node, clockMs.getAsLong()).stream()
-            .filter(candidate -> !leaving.contains(candidate.pod().uid()))
+            .filter(candidate -> !terminating.contains(candidate.pod().uid()))
             .toList();
     var victims =
         new Victims(
             budgets.budgets(),
             more ->
-                evaluator.evaluateWithout(pod, node, both(leaving, more)).placement().isPresent());
+                evaluator
+                    .evaluateWithout(pod, node, both(terminating, more))
+                    .placement()
+                    .isPresent());
     return victims
         .choose(candidates, Set.of())
         .map(choice -> choice.victims().stream().map(PodFacts::uid).collect(Collectors.toSet()))
-        .flatMap(more -> evaluator.evaluateWithout(pod, node, both(leaving, more)).placement());
+        .flatMap(more -> evaluator.evaluateWithout(pod, node, both(terminating, more)).placement());
   }
 
   private static Set<String> both(Set<String> some, Set<String> others) {
@@ -144,7 +157,7 @@ public final class NominationPlanner {
 
   private void hold(PodFacts pod, String node, Placement place) {
     state.apply(new Event.Nominate(pod, Map.of(node, place), node));
-    // It is nominated already: the hold lasts as long as that of a nomination that we have seen.
+    // The pod is nominated already: its hold then lasts as long as that of a nomination seen here.
     state.apply(new Event.PodSeen(pod));
   }
 }

@@ -15,25 +15,28 @@ import java.util.function.Consumer;
 import java.util.function.Function;
 
 /**
- * Asks the API server for pods whose bindings no watch has shown, one after the other in their
- * order. A question that fails, or that is one too many, is not answered: the Ledger keeps the hold
- * and asks again. Confined to the loop.
+ * Reads pods from the API server whose bindings no watch has shown, in order and a few at a time. A
+ * request that fails, or that is one too many, gets no answer: the Ledger keeps the hold and asks
+ * again. Confined to the loop.
  */
 public final class PodChecks {
-  /** Binds use the same workers, and are more urgent. */
+  /** Limit of parallel requests: binds use the same workers, and are more urgent. */
   static final int IN_FLIGHT_MAX = 16;
 
-  /** After an outage of the API server all binds of that time may be unknown. */
+  /**
+   * Limit of waiting requests: after an outage of the API server all binds of that time may be
+   * unknown.
+   */
   static final int WAITING_MAX = 1_024;
 
   private final ExtenderMetrics metrics;
   private final Function<String, Future<Optional<PodFacts>>> pods;
   private int inFlight;
 
-  /** By uid, in their order. */
-  private final Map<String, Question> waiting = new LinkedHashMap<>();
+  /** Waiting requests by pod uid, in their order. */
+  private final Map<String, Request> waiting = new LinkedHashMap<>();
 
-  private record Question(Decision.CheckPod check, long nowMs, Consumer<Event> answer) {}
+  private record Request(Decision.CheckPod check, long nowMs, Consumer<Event> answer) {}
 
   /**
    * @param pods by {@code namespace/name}; completes on the loop
@@ -45,46 +48,46 @@ public final class PodChecks {
   }
 
   void check(Decision.CheckPod check, long nowMs, Consumer<Event> answer) {
-    var question = new Question(check, nowMs, answer);
+    var request = new Request(check, nowMs, answer);
     if (inFlight < IN_FLIGHT_MAX) {
-      ask(question);
+      send(request);
     } else if (waiting.size() < WAITING_MAX || waiting.containsKey(check.uid())) {
-      waiting.putIfAbsent(check.uid(), question);
+      waiting.putIfAbsent(check.uid(), request);
     } else {
       count("dropped");
     }
   }
 
-  private void ask(Question question) {
+  private void send(Request request) {
     inFlight++;
-    pods.apply(question.check().key())
+    pods.apply(request.check().key())
         .onComplete(
             read -> {
               inFlight--;
-              askNext();
+              sendNext();
               if (read.succeeded()) {
-                answer(question, read.result());
+                answer(request, read.result());
               } else {
                 count("failed");
               }
             });
   }
 
-  private void askNext() {
-    Iterator<Question> next = waiting.values().iterator();
+  private void sendNext() {
+    Iterator<Request> next = waiting.values().iterator();
     if (next.hasNext() && inFlight < IN_FLIGHT_MAX) {
-      Question question = next.next();
+      Request request = next.next();
       next.remove();
-      ask(question);
+      send(request);
     }
   }
 
-  private void answer(Question question, Optional<PodFacts> found) {
-    Decision.CheckPod check = question.check();
-    // The name may have passed to another pod.
+  private void answer(Request request, Optional<PodFacts> found) {
+    Decision.CheckPod check = request.check();
+    // Another pod may have the name now.
     PodFacts pod = found.filter(p -> p.uid().equals(check.uid())).orElse(null);
     count(pod == null ? "gone" : pod.node() == null ? "pending" : "bound");
-    question.answer().accept(new Event.PodChecked(check.uid(), check.key(), pod, question.nowMs()));
+    request.answer().accept(new Event.PodChecked(check.uid(), check.key(), pod, request.nowMs()));
   }
 
   private void count(String outcome) {

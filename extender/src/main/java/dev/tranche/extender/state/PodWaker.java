@@ -11,9 +11,9 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Wakes rejected pods at each tick: all of them once whenever we begin to decide, then those that
- * have room now. Which pods wait for what was known to the replica that rejected them, and to that
- * process only. Confined to the loop.
+ * Wakes rejected pods at each tick: all of them once whenever this extender begins to decide, then
+ * those that fit now. Only the process that rejected a pod knows what it waits for. Confined to the
+ * loop.
  */
 public final class PodWaker {
   private final ReadinessGate readiness;
@@ -28,7 +28,7 @@ public final class PodWaker {
   private @Nullable Future<?> firstWake;
 
   /**
-   * @param patch changes a node of that name, so that kube-scheduler tries rejected pods again
+   * @param patch changes the node of that name, so that kube-scheduler retries rejected pods
    */
   public PodWaker(
       ReadinessGate readiness,
@@ -47,7 +47,7 @@ public final class PodWaker {
     this.clockMs = clockMs;
   }
 
-  /** After what is due has been applied. */
+  /** Runs one turn; must be called after the Ledger has applied what is due. */
   public void tick() {
     if (readiness.notDeciding().or(readiness::awaitingFirstReports).isEmpty()) {
       wakeAllOnce(clockMs.getAsLong());
@@ -58,7 +58,7 @@ public final class PodWaker {
     waiting.wake(evaluator::policyOf, clockMs, this::wake);
   }
 
-  /** Tried again a second later if it fails. */
+  /** Wakes all rejected pods; tried again a second later if it fails. */
   private void wakeAllOnce(long nowMs) {
     if (firstWake != null && firstWake.isComplete()) {
       firstWakeDue = firstWake.failed();

@@ -9,20 +9,21 @@ import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 
 /**
- * What keeps the extender from deciding, as a sentence: the cluster is not read yet, another
- * replica leads, or nodes have not reported yet. Confined to the loop, but for {@link #expiry}.
+ * Tells whether the extender may decide, and if not, why, as a sentence. The cluster may not be
+ * read yet, another replica may lead, or nodes may not have reported yet. Confined to the loop,
+ * except {@link #expiry}.
  */
 public final class ReadinessGate {
-  /** A node that has not reported by then is taken for one that does not report. */
+  /** A node that has not reported within this time counts as one that does not report. */
   public static final long FIRST_REPORTS_MS = 3_000;
 
   private final BooleanSupplier allReported;
   private final LongSupplier clockMs;
-  private final Set<String> unread = new LinkedHashSet<>(List.of("pods", "nodes"));
-  private Supplier<Optional<String>> closed = Optional::empty;
+  private final Set<String> notYetListed = new LinkedHashSet<>(List.of("pods", "nodes"));
+  private Supplier<Optional<String>> whyLeadershipMissing = Optional::empty;
   private LongSupplier term = () -> 0;
   private long syncedAtMs = -1;
-  private boolean firstReportsOver;
+  private boolean firstReportsDone;
 
   /**
    * @param allReported whether every GPU node has reported
@@ -33,76 +34,78 @@ public final class ReadinessGate {
   }
 
   /**
-   * An informer has shown everything once.
+   * Records that an informer has listed everything.
    *
    * @param what {@code pods} or {@code nodes}
    */
-  public void read(String what) {
-    unread.remove(what);
+  public void listed(String what) {
+    notYetListed.remove(what);
   }
 
-  /** The informers have shown everything once. */
+  /** Records that all informers have listed everything. */
   public void synced() {
     syncedAtMs = clockMs.getAsLong();
   }
 
   /**
-   * Nothing is decided while leadership, or the like, is missing.
+   * Prevents decisions while leadership, or a similar condition, is missing.
    *
-   * @param reason why it is missing, as a sentence
-   * @param number another one each time that it is won; both are asked on any thread
+   * @param reason why it is missing, as a sentence; empty if it is not
+   * @param number a number that changes each time that leadership is won; both suppliers are called
+   *     on any thread
    */
   public void closeWhile(Supplier<Optional<String>> reason, LongSupplier number) {
-    closed = reason;
+    whyLeadershipMissing = reason;
     term = number;
   }
 
-  /** Whether another replica is to be asked, however much this one knows. */
-  public boolean closed() {
-    return closed.get().isPresent();
+  /** Returns whether only another replica may decide, however much this one knows. */
+  public boolean leadershipMissing() {
+    return whyLeadershipMissing.get().isPresent();
   }
 
-  /** What keeps us from deciding; empty when nothing does. */
+  /** Returns what keeps this replica from deciding; empty if nothing does. */
   public Optional<String> notDeciding() {
-    return notReady().or(closed);
+    return notReady().or(whyLeadershipMissing);
   }
 
-  /** What we do not know yet; a follower knows all and decides nothing. */
+  /** Returns what has not been read yet; a follower reads everything and decides nothing. */
   public Optional<String> notReady() {
     if (syncedAtMs < 0) {
-      String what = String.join(" and ", unread);
+      String what = String.join(" and ", notYetListed);
       return Optional.of("the extender has not read the cluster's " + what + " yet");
     }
     return Optional.empty();
   }
 
   /**
-   * Why a silent node may still report; empty when all have had their time. Nodes that have
-   * reported take pods meanwhile, but nobody is rejected, nor evicted, for the others.
+   * Returns a sentence while nodes may still send their first reports; empty once all have had
+   * their time. Meanwhile, nodes that have reported take pods, but no pod is rejected or evicted
+   * because of the others.
    */
   public Optional<String> awaitingFirstReports() {
-    // Once is enough: a node that falls silent later is refused by itself.
-    boolean read = syncedAtMs >= 0;
-    firstReportsOver =
-        firstReportsOver
-            || (read
+    // Once is enough: a node that stops reporting later is refused by itself.
+    boolean listed = syncedAtMs >= 0;
+    firstReportsDone =
+        firstReportsDone
+            || (listed
                 && (clockMs.getAsLong() - syncedAtMs >= FIRST_REPORTS_MS
                     || allReported.getAsBoolean()));
-    return firstReportsOver
+    return firstReportsDone
         ? Optional.empty()
         : Optional.of("the extender waits up to 3 s for the GPU nodes' first reports");
   }
 
   /**
-   * Tells, on any thread, why what is decided now may not be carried out any more.
+   * Returns a check, for any thread, of why what is decided now must no longer be carried out.
    *
-   * @param withinMs so long it may wait at most
+   * @param withinMs how long the decision may wait at most
    */
   public Supplier<Optional<String>> expiry(long withinMs) {
     long decidedIn = term.getAsLong();
     long untilMs = clockMs.getAsLong() + withinMs;
     return () -> {
-      Optional<String> reason = closed.get();
+      Optional<String> reason = whyLeadershipMissing.get();
       if (reason.isPresent()) {
         return reason;
       }

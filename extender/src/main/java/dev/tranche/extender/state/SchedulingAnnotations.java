@@ -7,7 +7,7 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;
 
-/** Those of a pod's annotations that decide on its GPUs, as short as they can be kept. */
+/** Extracts the annotations that decide a pod's GPUs, in their shortest form. */
 final class SchedulingAnnotations {
   private static final Set<String> KEPT_WHOLE =
       Set.of(
@@ -19,7 +19,10 @@ final class SchedulingAnnotations {
           Names.GPUS_REQUESTED,
           Names.REPLICAS_PER_GPU);
 
-  /** Its requests say how much; that they come from a share is told by the key. */
+  /**
+   * Kept without their values: the pod's requests have the amount, and the key shows that they come
+   * from a share.
+   */
   private static final Set<String> KEPT_BY_KEY = Set.of(Names.GPU_FRACTION, Names.GPU_MEMORY);
 
   private SchedulingAnnotations() {}

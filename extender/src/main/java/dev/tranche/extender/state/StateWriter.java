@@ -7,7 +7,7 @@ import dev.tranche.extender.ledger.Ledger;
 import dev.tranche.extender.ledger.NodeState;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.load.LoadCache;
-import dev.tranche.extender.load.LoadCache.News;
+import dev.tranche.extender.load.LoadCache.LoadChange;
 import dev.tranche.extender.load.LoadReading;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.snapshot.NodeFit;
@@ -24,8 +24,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The one writer of what is known: applies events to the Ledger, carries out the decisions that
- * follow, and keeps what is derived from it in step. Confined to the loop.
+ * The only writer of the extender's state. It applies events to the Ledger, carries out the
+ * decisions that follow, and updates derived state. Confined to the loop.
  */
 public final class StateWriter {
   private static final Logger LOG = LoggerFactory.getLogger(StateWriter.class);
@@ -64,26 +64,26 @@ public final class StateWriter {
     this.clockMs = clockMs;
   }
 
-  /** An event of an informer, a stream or a verb; nobody waits for its acknowledgements. */
+  /** Applies an event of an informer, a stream or a verb, without waiting for acknowledgements. */
   public void apply(Event event) {
     switch (event) {
       case Event.PodSeen(PodFacts pod) when pod.node() != null || pod.ended() -> {
         waiting.forget(pod.uid());
-        // A plain request means nothing before its node has said its R.
+        // The size of a plain request is not known before its node has reported R.
         pod.stampedReplicas().ifPresent(r -> packing.learn(pod, r));
       }
       case Event.PodGone(String uid, String key) -> waiting.forget(uid);
       case Event.NodeSeen(var node) -> nodes.configure(node.name(), node.config());
       case Event.NodeGone(String name) -> forget(name);
-      // Its last reports may have come after the Node had gone.
+      // The node's last reports may have come after the Node was deleted.
       case Event.StreamLost(String name) when ledger.node(name).isEmpty() -> forget(name);
       default -> {}
     }
     logFailure(carryOut(event));
     switch (event) {
-      case Event.PodSeen(PodFacts pod) -> nominees.seen(pod.uid());
-      case Event.PodGone(String uid, String key) -> nominees.seen(uid);
-      // Filter decides on it anew.
+      case Event.PodSeen(PodFacts pod) -> nominees.update(pod.uid());
+      case Event.PodGone(String uid, String key) -> nominees.update(uid);
+      // Filter decides about the pod again.
       case Event.Release(String uid) -> waiting.forget(uid);
       default -> {}
     }
@@ -94,37 +94,37 @@ public final class StateWriter {
     return carryOut(started);
   }
 
-  /** A node's report: who holds what, and its load. */
+  /** Applies a node's report: its holdings and its load. */
   public void reported(Event.Reported report, Map<String, LoadReading> readings) {
     logFailure(carryOut(report));
     evaluations.learn(report, readings);
-    News news = loads.put(report.node(), readings, () -> uuids(report.state()));
-    if (news == News.EASED) {
+    LoadChange change = loads.put(report.node(), readings, () -> uuids(report.state()));
+    if (change == LoadChange.MEMORY_FREED) {
       waiting.changed(report.node());
     }
-    evaluations.measured(report.node(), news);
+    evaluations.measured(report.node(), change);
   }
 
-  /** The clock's turn: what is due ends. */
+  /** Applies the time that has passed: what is due ends. */
   public void tick() {
     apply(new Event.Tick());
-    evaluations.follow();
+    evaluations.markChangedNodes();
   }
 
-  /** The pod waits until one of these nodes has room. */
+  /** Records a rejected pod, which waits until it fits on one of these nodes. */
   public void rejected(PodFacts pod, List<NodeFit> refused) {
     waiting.rejected(pod, refused);
   }
 
   private Future<Void> carryOut(Event event) {
-    packing.follow(event);
+    packing.apply(event);
     var acks = new ArrayList<Future<Void>>(1);
     for (Decision decision : ledger.apply(event, clockMs.getAsLong())) {
       switch (decision) {
         case Decision.Assign(String node, var assignment) ->
             acks.add(nodes.assign(node, assignment));
         case Decision.Retract(String node, String uid) -> nodes.retract(node, uid);
-        case Decision.RoomGrew(String node) -> waiting.changed(node);
+        case Decision.CapacityGrew(String node) -> waiting.changed(node);
         case Decision.Drifted(String node, String key, var assigned, var actual) -> {
           metrics.drifts.increment();
           LOG.warn(

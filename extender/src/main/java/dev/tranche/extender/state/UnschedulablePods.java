@@ -28,22 +28,25 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Pods that filter has rejected, and the nodes whose room has grown since. kube-scheduler retries a
- * rejected pod when something in the cluster changes, but falling load changes no object. Once a
- * pod would fit on a node that refused it, that node is named for a patch.
+ * Pods that filter has rejected, and the nodes that have more free capacity since. kube-scheduler
+ * retries a rejected pod when something in the cluster changes, but falling load changes no object.
+ * Once a pod would fit on a node that refused it, that node is patched.
  *
  * <p>Each turn is bounded by time and continues where the last one stopped. It goes node by node in
- * the order of their changes, and on each node through all kinds of pods. Pods that ask the same
+ * the order of their changes, and on each node through all kinds of pods. Pods with equal requests
  * are tried once.
  */
 public final class UnschedulablePods {
   static final int PODS_MAX = 1_000;
   static final long BETWEEN_MS = 1_000;
 
-  /** Of all that they ask. Admission bounds a pod's lists to a thousandth of that. */
+  /**
+   * Limit of the characters kept of all pods' requests. Admission bounds a pod's lists to a
+   * thousandth of that.
+   */
   static final int CHARS_MAX = 4 << 20;
 
-  /** For one turn, at the least one kind of pod on one node. */
+  /** The time limit of one turn, which tries at least one kind of pod on one node. */
   static final long WITHIN_MS = 10;
 
   private final Ledger ledger;
@@ -54,7 +57,7 @@ public final class UnschedulablePods {
   private final Map<Shape, Kind> kinds = new LinkedHashMap<>();
   private final Set<String> changed = new LinkedHashSet<>();
 
-  /** Of all kinds. */
+  /** Characters kept of the requests of all kinds. */
   private int chars;
 
   private long lastMs = Long.MIN_VALUE / 2;
@@ -72,7 +75,7 @@ public final class UnschedulablePods {
   /** One changed node, and the kinds of pods that are still to be tried on it. */
   private record Round(String node, Iterator<Kind> kinds) {}
 
-  /** All that decides on a pod's placement, beside node and policy. */
+  /** Everything that decides a pod's placement, apart from node and policy. */
   private record Shape(
       String resource, List<Demand.Request> requests, Map<String, String> annotations) {
     static Shape of(PodFacts pod) {
@@ -87,7 +90,7 @@ public final class UnschedulablePods {
           .sum();
     }
 
-    /** The pod without what it says of other things, which may be long. */
+    /** Returns the pod without its other fields, which may be long. */
     PodFacts kept(PodFacts pod) {
       return new PodFacts(
           pod.uid(),
@@ -102,13 +105,13 @@ public final class UnschedulablePods {
     }
   }
 
-  /** Pods that ask the same. */
+  /** Pods with equal requests. */
   private static final class Kind {
     final Shape shape;
     final int chars;
     final Map<String, Rejected> pods = new LinkedHashMap<>();
 
-    /** By R. A list of names may be long, so it is read once. */
+    /** The request per R; its name lists can be long, so they are parsed once. */
     private final Map<Integer, GpuRequest> requestsByReplicas = new HashMap<>();
 
     Kind(Shape shape) {
@@ -116,14 +119,14 @@ public final class UnschedulablePods {
       this.chars = shape.chars();
     }
 
-    GpuRequest ask(PodFacts pod, int nodeReplicas) {
-      return requestsByReplicas.computeIfAbsent(nodeReplicas, pod::ask);
+    GpuRequest request(PodFacts pod, int nodeReplicas) {
+      return requestsByReplicas.computeIfAbsent(nodeReplicas, pod::gpuRequest);
     }
   }
 
   /**
    * @param nodes that refused it, sorted
-   * @param fragmented one of them has replicas enough, but not enough GPUs with room
+   * @param fragmented whether one of them has enough free replicas, but not on enough single GPUs
    */
   private record Rejected(PodFacts pod, Kind kind, List<String> nodes, boolean fragmented) {
     boolean refusedBy(String node) {
@@ -159,7 +162,7 @@ public final class UnschedulablePods {
     return kind;
   }
 
-  /** Characters of all that is kept of what pods ask. */
+  /** Returns the number of characters kept of all pods' requests. */
   int chars() {
     return chars;
   }
@@ -172,7 +175,10 @@ public final class UnschedulablePods {
         .isPresent();
   }
 
-  /** Pods that wait for a hole: an autoscaler sees enough replicas and adds no node. */
+  /**
+   * Returns the number of pods that wait because of fragmentation: an autoscaler sees enough
+   * replicas and adds no node.
+   */
   public long fragmented() {
     return fragmented;
   }
@@ -189,7 +195,7 @@ public final class UnschedulablePods {
     }
   }
 
-  /** A pod could fit on the node that did not before. */
+  /** Records that a pod may fit on the node that did not fit before. */
   public void changed(String node) {
     if (!pods.isEmpty()) {
       changed.add(node);
@@ -200,14 +206,17 @@ public final class UnschedulablePods {
     return pods.size();
   }
 
-  /** Nodes whose room has grown, and that no rejected pod was tried on since. */
+  /**
+   * Returns the number of nodes that have more free capacity, but on which no rejected pod was
+   * tried since.
+   */
   public int untriedNodes() {
     return untried;
   }
 
   /**
    * Patches a node that a rejected pod would fit on now: at most one a second, one at a time. The
-   * pods wait until it is done, so that one that failed is tried again.
+   * pods wait until the patch is done, so that a patch that failed is repeated.
    */
   void wake(
       Function<PodFacts, Policy> policyOf,
@@ -215,13 +224,13 @@ public final class UnschedulablePods {
       Function<String, Future<?>> patch) {
     fragmented = pods.values().stream().filter(Rejected::fragmented).count();
     long nowMs = clockMs.getAsLong();
-    if (settled() && nowMs - lastMs >= BETWEEN_MS) {
-      look(policyOf, clockMs, nowMs, patch);
+    if (patchDone() && nowMs - lastMs >= BETWEEN_MS) {
+      tryChangedNodes(policyOf, clockMs, nowMs, patch);
     }
     untried = changed.size();
   }
 
-  private void look(
+  private void tryChangedNodes(
       Function<PodFacts, Policy> policyOf,
       LongSupplier clockMs,
       long nowMs,
@@ -251,14 +260,14 @@ public final class UnschedulablePods {
     return new Round(node, List.copyOf(kinds.values()).iterator());
   }
 
-  /** Those that the node refused and that fit there now. */
+  /** Adds the pods that the node refused and that fit there now. */
   private void fitting(
       Kind kind,
       String node,
       Function<PodFacts, Policy> policyOf,
       long nowMs,
       List<Rejected> wakes) {
-    Boolean alike = null;
+    Boolean kindFits = null;
     for (Rejected rejected : kind.pods.values()) {
       if (!rejected.refusedBy(node)) {
         continue;
@@ -266,18 +275,18 @@ public final class UnschedulablePods {
       PodFacts pod = rejected.pod();
       boolean holds = ledger.hold(pod.uid()).map(Hold::node).filter(node::equals).isPresent();
       if (holds) {
-        // Its own hold does not count: it sees another room than the others.
-        ClusterSnapshot.Seen own =
-            snapshot.seen(node, ClusterSnapshot.Present.ALL.without(pod), nowMs);
+        // The pod's own hold does not count, so it sees other free capacity than the rest.
+        ClusterSnapshot.NodeGpus own =
+            snapshot.nodeGpus(node, ClusterSnapshot.HoldFilter.ALL.without(pod), nowMs);
         if (fits(rejected, own, node, policyOf)) {
           wakes.add(rejected);
         }
         continue;
       }
-      if (alike == null) {
-        alike = fits(rejected, evaluations.seen(node, nowMs), node, policyOf);
+      if (kindFits == null) {
+        kindFits = fits(rejected, evaluations.nodeGpus(node, nowMs), node, policyOf);
       }
-      if (alike) {
+      if (kindFits) {
         wakes.add(rejected);
       }
     }
@@ -285,16 +294,16 @@ public final class UnschedulablePods {
 
   private boolean fits(
       Rejected rejected,
-      ClusterSnapshot.Seen seen,
+      ClusterSnapshot.NodeGpus nodeGpus,
       String node,
       Function<PodFacts, Policy> policyOf) {
     PodFacts pod = rejected.pod();
-    GpuRequest ask = rejected.kind().ask(pod, ledger.replicasPerGpu(node, pod.resource()));
-    return ClusterSnapshot.outcome(ask, seen, policyOf.apply(pod)) instanceof Outcome.Fits;
+    GpuRequest request = rejected.kind().request(pod, ledger.replicasPerGpu(node, pod.resource()));
+    return ClusterSnapshot.outcome(request, nodeGpus, policyOf.apply(pod)) instanceof Outcome.Fits;
   }
 
-  /** Looks after the last patch; whether there is none under way now. */
-  private boolean settled() {
+  /** Handles the end of the last patch; returns whether none is under way now. */
+  private boolean patchDone() {
     Patch patch = underWay;
     if (patch == null) {
       return true;
@@ -311,7 +320,7 @@ public final class UnschedulablePods {
     return true;
   }
 
-  /** Unless it was rejected once more in the meantime. */
+  /** Removes a woken pod, unless it was rejected again in the meantime. */
   @SuppressWarnings("ReferenceEquality")
   private void woken(Rejected rejected) {
     String uid = rejected.pod().uid();

@@ -1,6 +1,5 @@
 /**
- * The one writer of what is known, and what follows from it: pods that wait, are nominated or are
- * looked up.
+ * The only writer of the extender's state, and the pods that wait, are nominated or are looked up.
  */
 @NullMarked
 package dev.tranche.extender.state;

@@ -7,11 +7,11 @@ import dev.tranche.extender.ledger.Assignment;
 import dev.tranche.extender.placement.Placement;
 import java.time.Duration;
 
-/** Says our decisions in the stream's terms. */
+/** Encodes decisions as directives of the stream. */
 final class Directives {
   /**
-   * The extender retracts what is over; the expiry is for the day when no extender is left. A
-   * kubelet that is down for less still finds its assignments.
+   * How long a node keeps an assignment. The extender retracts those that are over, so this applies
+   * only if no extender is left. A kubelet that is down for less still finds its assignments.
    */
   private static final int EXPIRES_IN_MS = (int) Duration.ofHours(1).toMillis();
 

@@ -7,13 +7,14 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Hands the events of a moment to another loop together and in order. A thousand wake-ups a second,
- * for one report each, would cost that loop as much as the reports. Confined to one event loop.
+ * Collects events for a moment and hands them to another loop together and in order. A thousand
+ * wake-ups a second, for one report each, would cost that loop as much as the reports. Confined to
+ * one event loop.
  */
 final class EventBatcher implements Executor {
   private static final Logger LOG = LoggerFactory.getLogger(EventBatcher.class);
 
-  /** Between so many, that loop may turn to something else. */
+  /** The most events per task, so that the other loop can run other work between two tasks. */
   static final int AT_ONCE_MAX = 32;
 
   private final Executor later;
@@ -21,7 +22,8 @@ final class EventBatcher implements Executor {
   private List<Runnable> waiting = new ArrayList<>();
 
   /**
-   * @param later runs on this loop what is given to it, a moment later
+   * @param later runs a task on this loop, a moment later
+   * @param other runs a task on the other loop
    */
   EventBatcher(Executor later, Executor other) {
     this.later = later;
@@ -31,13 +33,13 @@ final class EventBatcher implements Executor {
   @Override
   public void execute(Runnable task) {
     if (waiting.isEmpty()) {
-      later.execute(this::hand);
+      later.execute(this::flush);
     }
     waiting.add(task);
   }
 
-  /** At once, without what may come within the moment. */
-  void hand() {
+  /** Hands over the collected events now. */
+  void flush() {
     List<Runnable> all = waiting;
     waiting = new ArrayList<>();
     for (int from = 0; from < all.size(); from += AT_ONCE_MAX) {
@@ -46,7 +48,10 @@ final class EventBatcher implements Executor {
     }
   }
 
-  /** What fails must not keep the next from being run; Errors too, since those are other nodes'. */
+  /**
+   * Runs a task. A failure, even an Error, must not stop the following tasks, which are other
+   * nodes'.
+   */
   private static void run(Runnable task) {
     try {
       task.run();

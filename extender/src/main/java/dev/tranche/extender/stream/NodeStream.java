@@ -14,7 +14,9 @@ import java.util.Optional;
 
 /** One open stream of one node. All but {@link #send} runs on the stream's own event loop. */
 final class NodeStream {
-  /** Unanswered directives; a node that leaves more is not listening. */
+  /**
+   * The most directives without an acknowledgement; a node that leaves more has stopped reading.
+   */
   private static final int UNACKNOWLEDGED_MAX = 1_024;
 
   final String node;
@@ -26,7 +28,7 @@ final class NodeStream {
   private long lastReportMs;
   private int gpus;
 
-  /** Of the last whole report; metrics are read on another thread. */
+  /** Size of the last whole report. Volatile, since metrics are read on another thread. */
   private volatile int keptBytes;
 
   private boolean closed;
@@ -64,8 +66,8 @@ final class NodeStream {
             });
   }
 
-  /** What keeps a brief report from going by the last whole one, as a sentence. */
-  Optional<String> unlike(NodeReport brief) {
+  /** Returns why a brief report doesn't match the last whole one, as a sentence. */
+  Optional<String> briefMismatch(NodeReport brief) {
     return brief.getReadingsCount() == gpus
         ? Optional.empty()
         : Optional.of(
@@ -86,9 +88,9 @@ final class NodeStream {
   }
 
   /**
-   * From any thread.
+   * Sends a directive; may be called on any thread.
    *
-   * @return completes when the node has applied it
+   * @return completes when the node has applied the directive
    */
   Future<Void> send(NodeDirective.Builder directive, long ackWithinMs) {
     Promise<Void> applied = Promise.promise();
@@ -124,7 +126,7 @@ final class NodeStream {
     }
   }
 
-  /** Ends the call, once. */
+  /** Ends the call; further calls have no effect. */
   void close(GrpcStatus status, String why) {
     if (!closed) {
       closed = true;

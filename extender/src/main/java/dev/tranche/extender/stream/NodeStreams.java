@@ -12,12 +12,12 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The open streams, one per node: the newest. */
+/** The open streams: the newest one of each node. */
 public final class NodeStreams implements NodePlugins {
   private static final Logger LOG = LoggerFactory.getLogger(NodeStreams.class);
 
-  /** Nobody waits for these; a node that is that late is lost anyway. */
-  private static final long UNHURRIED_MS = 10_000;
+  /** The timeout of directives that nobody waits for; a node that is this late is lost anyway. */
+  private static final long UNATTENDED_ACK_MS = 10_000;
 
   private final ConcurrentMap<String, NodeStream> byNode = new ConcurrentHashMap<>();
   private final ConcurrentMap<String, String> configs = new ConcurrentHashMap<>();
@@ -32,10 +32,10 @@ public final class NodeStreams implements NodePlugins {
     if (before != null) {
       before.closeFromElsewhere(GrpcStatus.ABORTED, "the node has opened a newer stream");
     }
-    carry(stream, NodeDirective.newBuilder().setTakesBriefReports(true));
+    sendUnattended(stream, NodeDirective.newBuilder().setTakesBriefReports(true));
   }
 
-  /** Whether it was the node's newest. */
+  /** Removes a closed stream and returns whether it was the node's newest. */
   boolean closed(NodeStream stream) {
     return byNode.remove(stream.node, stream);
   }
@@ -44,16 +44,20 @@ public final class NodeStreams implements NodePlugins {
     return byNode.values();
   }
 
-  /** What the last whole reports of all nodes take as messages; what is kept of them takes more. */
+  /**
+   * Returns the total size of the last whole reports of all nodes, as messages. The objects that
+   * are kept of them take more.
+   */
   public long keptBytes() {
     return byNode.values().stream().mapToLong(NodeStream::keptBytes).sum();
   }
 
   /**
-   * What reports take beyond what every node may have, so that many ordinary nodes leave the room
-   * for large ones alone.
+   * Returns the bytes of reports beyond each node's allowance, so that many ordinary nodes leave
+   * the limit to the large ones.
    *
-   * @param node whose own last report is about to be replaced
+   * @param node left out, since its last report is about to be replaced
+   * @param ordinaryBytes the allowance of each node
    */
   long largeBytes(String node, int ordinaryBytes) {
     return byNode.entrySet().stream()
@@ -71,7 +75,7 @@ public final class NodeStreams implements NodePlugins {
     NodeStream stream = byNode.get(node);
     return stream == null
         ? Future.failedFuture("it has no open stream")
-        : stream.send(named(node, Directives.assign(assignment)), ackWithinMs);
+        : stream.send(withConfigName(node, Directives.assign(assignment)), ackWithinMs);
   }
 
   @Override
@@ -79,7 +83,7 @@ public final class NodeStreams implements NodePlugins {
     String before = configs.put(node, config);
     NodeStream stream = byNode.get(node);
     if (stream != null && !config.equals(before)) {
-      carry(stream, NodeDirective.newBuilder());
+      sendUnattended(stream, NodeDirective.newBuilder());
     }
   }
 
@@ -92,21 +96,21 @@ public final class NodeStreams implements NodePlugins {
   public void retract(String node, String uid) {
     @Nullable NodeStream stream = byNode.get(node);
     if (stream != null) {
-      carry(stream, Directives.retract(uid));
+      sendUnattended(stream, Directives.retract(uid));
     }
   }
 
-  private void carry(NodeStream stream, NodeDirective.Builder directive) {
+  private void sendUnattended(NodeStream stream, NodeDirective.Builder directive) {
     stream
-        .send(named(stream.node, directive), UNHURRIED_MS)
+        .send(withConfigName(stream.node, directive), UNATTENDED_ACK_MS)
         .onFailure(late -> LOG.debug("node {}: {}", stream.node, late.getMessage()));
   }
 
   /**
-   * Every directive says the config anew, once the node's labels have been read. Before that,
-   * silence: an empty name would mean that it has no label.
+   * Adds the config's name to a directive, once the node's labels have been read. Before that the
+   * name is left out, since an empty one would mean that the node has no label.
    */
-  NodeDirective.Builder named(String node, NodeDirective.Builder directive) {
+  NodeDirective.Builder withConfigName(String node, NodeDirective.Builder directive) {
     @Nullable String config = configs.get(node);
     return config == null ? directive : directive.setConfigName(config);
   }

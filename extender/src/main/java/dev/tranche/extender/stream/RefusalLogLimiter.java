@@ -3,7 +3,7 @@ package dev.tranche.extender.stream;
 import java.util.HashMap;
 import java.util.Map;
 
-/** How often a refusal is worth a line in the log. Of one event loop; time is a parameter. */
+/** Limits how often refusals are logged. Confined to one event loop; time is a parameter. */
 final class RefusalLogLimiter {
   private static final long LOG_EVERY_MS = 10_000;
   private static final int LOGGED_MAX = 1_024;
@@ -11,7 +11,7 @@ final class RefusalLogLimiter {
   private final Map<String, Long> loggedMs = new HashMap<>();
 
   /** Whether to log a refusal of this address: once in ten seconds. */
-  boolean worthALine(String address, long nowMs) {
+  boolean shouldLog(String address, long nowMs) {
     if (loggedMs.size() >= LOGGED_MAX) {
       loggedMs.values().removeIf(last -> nowMs - last >= LOG_EVERY_MS);
     }

@@ -15,21 +15,23 @@ import org.jspecify.annotations.Nullable;
  * report names no more than a node can have, and nothing longer than Kubernetes allows.
  */
 final class ReportBounds {
-  /** 16 GPUs of 7 MIG devices each, and as many again. */
+  /** Twice the number of MIG devices of 16 GPUs with 7 each, rounded up. */
   static final int GPUS_MAX = 256;
 
-  /** Replicas of all GPUs, and those held, each by its id; a node makes no more than that. */
+  /**
+   * Limits the replicas of all GPUs, and the held ones, each by its id; a node advertises no more.
+   */
   static final int REPLICAS_MAX = 10_000;
 
   /** Assignments that the node keeps; a plugin refuses more. */
-  static final int ECHOES_MAX = 4_096;
+  static final int ASSIGNMENTS_MAX = 4_096;
 
   /** Containers with processes on a GPU, over all GPUs; a kubelet runs a few hundred. */
   static final int USES_MAX = 4_096;
 
   static final int EVENTS_MAX = 64;
 
-  /** A name of Kubernetes. */
+  /** The longest name in Kubernetes. */
   static final int NAME_BYTES_MAX = 253;
 
   /** The name of an extended resource: a domain, a slash and a label. */
@@ -40,27 +42,27 @@ final class ReportBounds {
 
   static final int SENTENCE_BYTES_MAX = 4_096;
 
-  /** Why a config is refused may quote it. */
+  /** Longer, since the reason why a config is refused may quote the config. */
   static final int CONFIG_ERROR_BYTES_MAX = 64 << 10;
 
-  private @Nullable String broken;
+  private @Nullable String violation;
 
   private ReportBounds() {}
 
-  /** What there is too much of, as a sentence; empty if the report may be taken. */
-  static Optional<String> broken(NodeReport report) {
+  /** Returns which bound the report exceeds, as a sentence; empty if it is accepted. */
+  static Optional<String> violation(NodeReport report) {
     var bounds = new ReportBounds();
     bounds.counts(report);
-    if (bounds.broken == null) {
+    if (bounds.violation == null) {
       bounds.contents(report);
     }
-    return Optional.ofNullable(bounds.broken);
+    return Optional.ofNullable(bounds.violation);
   }
 
   private void counts(NodeReport report) {
     long held = 0;
     for (var holding : report.getHoldingsList()) {
-      // One that names no replica costs as much.
+      // A holding that names no replica costs as much as one that does.
       held += Math.max(1, holding.getDeviceIdsCount());
     }
     long replicas = 0;
@@ -73,16 +75,16 @@ final class ReportBounds {
       uses += reading.getPodUsesCount();
     }
     long shares = 0;
-    for (Assignment echo : report.getAssignmentsList()) {
-      shares += echo.getContainersCount();
-      for (var container : echo.getContainersList()) {
+    for (Assignment assignment : report.getAssignmentsList()) {
+      shares += assignment.getContainersCount();
+      for (var container : assignment.getContainersList()) {
         shares += container.getSharesCount();
       }
     }
     count("GPUs", report.getGpusCount(), GPUS_MAX);
     count("replicas", replicas, REPLICAS_MAX);
     count("held replicas", held, REPLICAS_MAX);
-    count("assignments", report.getAssignmentsCount(), ECHOES_MAX);
+    count("assignments", report.getAssignmentsCount(), ASSIGNMENTS_MAX);
     count("containers and shares of assignments", shares, 2L * REPLICAS_MAX);
     count("containers at work", uses, USES_MAX);
     count("events", report.getEventsCount(), EVENTS_MAX);
@@ -97,7 +99,7 @@ final class ReportBounds {
     text("config's error", report.getConfig().getErrorBytes(), CONFIG_ERROR_BYTES_MAX);
     report.getGpusList().forEach(this::gpu);
     report.getReadingsList().forEach(reading -> uses(reading.getPodUsesList()));
-    report.getAssignmentsList().forEach(this::echo);
+    report.getAssignmentsList().forEach(this::assignment);
     for (var holding : report.getHoldingsList()) {
       pod(holding.getNamespaceBytes(), holding.getPodBytes(), holding.getContainerBytes());
       text("resource's name", holding.getResourceBytes(), RESOURCE_BYTES_MAX);
@@ -135,13 +137,16 @@ final class ReportBounds {
     text("container's name", container, NAME_BYTES_MAX);
   }
 
-  /** The API server is asked about its pod by this name. */
-  private void echo(Assignment echo) {
-    text("pod's uid", echo.getPodUidBytes(), ID_BYTES_MAX);
-    text("resource's name", echo.getResourceBytes(), RESOURCE_BYTES_MAX);
-    name("namespace", echo.getNamespaceBytes());
-    name("pod's name", echo.getPodBytes());
-    for (var container : echo.getContainersList()) {
+  /**
+   * Checks an assignment. Its names must be valid, since the pod is read from the API server by
+   * them.
+   */
+  private void assignment(Assignment assignment) {
+    text("pod's uid", assignment.getPodUidBytes(), ID_BYTES_MAX);
+    text("resource's name", assignment.getResourceBytes(), RESOURCE_BYTES_MAX);
+    name("namespace", assignment.getNamespaceBytes());
+    name("pod's name", assignment.getPodBytes());
+    for (var container : assignment.getContainersList()) {
       text("container's name", container.getContainerBytes(), NAME_BYTES_MAX);
       for (var share : container.getSharesList()) {
         text("GPU's uuid", share.getUuidBytes(), ID_BYTES_MAX);
@@ -152,26 +157,26 @@ final class ReportBounds {
   }
 
   private void count(String what, long count, long max) {
-    if (broken == null && count > max) {
-      broken = "a report names %d %s; %d are allowed".formatted(count, what, max);
+    if (violation == null && count > max) {
+      violation = "a report names %d %s; %d are allowed".formatted(count, what, max);
     }
   }
 
   private void text(String what, ByteString text, int max) {
-    if (broken == null && text.size() > max) {
-      broken = "a report has a %s of %d bytes; %d are allowed".formatted(what, text.size(), max);
+    if (violation == null && text.size() > max) {
+      violation = "a report has a %s of %d bytes; %d are allowed".formatted(what, text.size(), max);
     }
   }
 
   private void name(String what, ByteString name) {
     text(what, name, NAME_BYTES_MAX);
-    if (broken == null && (name.isEmpty() || name.byteAt(0) == '.')) {
-      broken = "an assignment has a %s that is empty or begins with a dot".formatted(what);
+    if (violation == null && (name.isEmpty() || name.byteAt(0) == '.')) {
+      violation = "an assignment has a %s that is empty or begins with a dot".formatted(what);
     }
-    for (int i = 0; broken == null && i < name.size(); i++) {
+    for (int i = 0; violation == null && i < name.size(); i++) {
       byte c = name.byteAt(i);
       if (!(c >= 'a' && c <= 'z') && !(c >= '0' && c <= '9') && c != '-' && c != '.') {
-        broken =
+        violation =
             "an assignment has a %s that Kubernetes does not allow: small letters, digits, '-' and"
                     .formatted(what)
                 + " '.' are";

@@ -2,10 +2,10 @@ package dev.tranche.extender.stream;
 
 import dev.tranche.api.node.NodeReport;
 
-/** Hears what nodes say after the Ledger has, on its loop. */
+/** Receives the nodes' reports after the Ledger, on the Ledger's loop. */
 public interface ReportListener {
   void reported(String node, NodeReport whole);
 
-  /** A brief report: the node says that all but its load is as it was. */
+  /** Called for a brief report: nothing but the node's load has changed. */
   void reportedAgain(String node);
 }

@@ -3,8 +3,8 @@ package dev.tranche.extender.stream;
 import java.util.Optional;
 
 /**
- * How fast one node may report, over all streams that it opens one after the other. Far above what
- * a node needs whose kubelet admits one pod after the other. Time is a parameter.
+ * Limits how fast one node may report, across its successive streams. The limits are far above what
+ * a node needs, since its kubelet admits one pod after the other. Time is a parameter.
  */
 final class ReportRate {
   static final int MESSAGES_PER_S = 100;
@@ -40,8 +40,8 @@ final class ReportRate {
             + " bytes at once");
   }
 
-  /** Whether nothing of it need be remembered. */
-  boolean full(long nowMs) {
+  /** Whether the allowance is full again, so that this object can be dropped. */
+  boolean isRefilled(long nowMs) {
     refill(nowMs);
     return messages >= MESSAGES_BURST && bytes >= BYTES_BURST;
   }

@@ -21,7 +21,7 @@ import java.util.Map;
 import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
-/** Puts a node's report in our terms. */
+/** Converts a node's report to the extender's own types. */
 public final class ReportReader {
   private ReportReader() {}
 
@@ -31,7 +31,7 @@ public final class ReportReader {
   public record Reading(Event.Reported report, Map<String, LoadReading> readings) {}
 
   /**
-   * @param node by the sender's token, not by what the report says
+   * @param node from the sender's token, not from the report
    * @param nowMs of our clock, at receipt
    */
   public static Reading read(String node, NodeReport report, long nowMs) {
@@ -39,8 +39,8 @@ public final class ReportReader {
   }
 
   /**
-   * The same, and unchanged parts stay the same objects. Thousands of nodes repeat themselves, and
-   * new objects would grow old only to be thrown away.
+   * Reads a report and reuses the previous objects for unchanged parts. Thousands of nodes repeat
+   * themselves, and new objects would grow old only to be discarded.
    */
   static Reading read(String node, NodeReport report, long nowMs, @Nullable NodeState before) {
     var readings = new HashMap<String, LoadReading>();
@@ -64,9 +64,9 @@ public final class ReportReader {
   }
 
   /**
-   * Of a brief report.
+   * Reads a brief report.
    *
-   * @param before by the whole report that it goes by; of as many GPUs
+   * @param before the state of the whole report that it refers to, with as many GPUs
    * @return readings by uuid
    */
   static Map<String, LoadReading> brief(NodeReport brief, long nowMs, NodeState before) {
@@ -95,7 +95,7 @@ public final class ReportReader {
     return before != null && now.equals(before) ? before : now;
   }
 
-  /** The list of before, if all in it is as it was. */
+  /** Returns the previous list if nothing in it has changed. */
   private static List<GpuFacts> gpus(List<Gpu> gpus, List<GpuFacts> before) {
     var facts = new ArrayList<GpuFacts>(gpus.size());
     for (int i = 0; i < gpus.size(); i++) {
@@ -104,7 +104,7 @@ public final class ReportReader {
     return facts.equals(before) ? before : facts;
   }
 
-  /** Thousands of GPUs are of few models. */
+  /** Interns the model and the resource, since thousands of GPUs share a few. */
   private static GpuFacts gpu(Gpu gpu, @Nullable GpuFacts before) {
     GpuFacts now = gpu(gpu, gpu.getModel(), gpu.getResource());
     return before != null && now.equals(before)
@@ -112,7 +112,9 @@ public final class ReportReader {
         : gpu(gpu, gpu.getModel().intern(), gpu.getResource().intern());
   }
 
-  /** So old a reading says nothing of load, whatever its sender says of its age. */
+  /**
+   * Caps a reading's age, whatever its sender claims. An older reading would be just as useless.
+   */
   private static final long READING_AGE_MS_MAX = 600_000;
 
   /** More than any GPU has; sums of thousands do not overflow. */
@@ -124,7 +126,9 @@ public final class ReportReader {
     return overflows ? READING_AGE_MS_MAX : Math.clamp(ageMs, 0, READING_AGE_MS_MAX);
   }
 
-  /** Unsigned on the wire; what is beyond all bounds is in use rather than free. */
+  /**
+   * Clamps an unsigned number. A value beyond the maximum must count as used memory, not as free.
+   */
   private static long memoryBytes(long unsigned) {
     return unsigned < 0 ? MEMORY_BYTES_MAX : Math.min(unsigned, MEMORY_BYTES_MAX);
   }
@@ -133,7 +137,7 @@ public final class ReportReader {
     return unsigned < 0 ? Integer.MAX_VALUE : unsigned;
   }
 
-  /** The sender's clock is only compared with itself: it tells the reading's age. */
+  /** Uses the sender's clock only for the reading's age, the difference of two of its own times. */
   private static LoadReading reading(GpuLoad load, List<PodUse> uses, long sentAtMs, long nowMs) {
     return new LoadReading(
         memoryBytes(load.getMemoryUsedBytes()),
@@ -145,7 +149,7 @@ public final class ReportReader {
         smByPod(uses, load.getSmUtilizationPercent()));
   }
 
-  /** A pod's containers together. */
+  /** Adds up each pod's containers. */
   private static Map<String, Long> memoryByPod(List<PodUse> containers) {
     var byPod = new HashMap<String, Long>();
     for (PodUse use : containers) {
@@ -155,7 +159,7 @@ public final class ReportReader {
     return byPod;
   }
 
-  /** Likewise, 0 to 1, and what is left for others. */
+  /** Adds up each pod's containers, from 0 to 1; the rest counts as the use of others. */
   private static Map<String, Double> smByPod(List<PodUse> containers, double allPercent) {
     if (containers.isEmpty()) {
       return Map.of();
@@ -171,7 +175,7 @@ public final class ReportReader {
     return byPod;
   }
 
-  /** What is not a number would spoil every mean that it enters. */
+  /** Converts percent to 0 to 1. NaN becomes 0, since it would spoil every mean that it enters. */
   private static double part(double percent) {
     return Double.isNaN(percent) ? 0 : Math.clamp(percent / 100, 0, 1);
   }
@@ -207,21 +211,21 @@ public final class ReportReader {
     return byPod;
   }
 
-  private static Assignment assignment(dev.tranche.api.node.Assignment echo) {
+  private static Assignment assignment(dev.tranche.api.node.Assignment reportedAssignment) {
     var containers = new ArrayList<Placement.Container>();
-    for (var container : echo.getContainersList()) {
+    for (var container : reportedAssignment.getContainersList()) {
       var shares =
           container.getSharesList().stream()
               .map(s -> new Placement.Share(s.getUuid(), s.getReplicas()))
               .toList();
       containers.add(new Placement.Container(container.getContainer(), shares));
     }
-    String key = echo.getNamespace() + "/" + echo.getPod();
+    String key = reportedAssignment.getNamespace() + "/" + reportedAssignment.getPod();
     return new Assignment(
-        echo.getPodUid(),
+        reportedAssignment.getPodUid(),
         key,
-        echo.getResource(),
+        reportedAssignment.getResource(),
         Placement.of(containers),
-        echo.getReplicasPerGpu());
+        reportedAssignment.getReplicasPerGpu());
   }
 }

@@ -9,14 +9,15 @@ import java.util.Map;
 import java.util.stream.Collectors;
 
 /**
- * Which of the replicas that a node's containers hold are of an earlier config. The node says in
- * replicas of now how much of the GPU they are ({@code withheld_replicas}), so they must not be
- * counted a second time.
+ * Finds the held replicas that belong to an earlier config of the node. The node reports their part
+ * of the GPU in current replicas ({@code withheld_replicas}), so they must not be counted twice.
  */
 final class RetiredReplicas {
   private RetiredReplicas() {}
 
-  /** Replicas by pod ({@code namespace/name}) and uuid; pods that hold none are left out. */
+  /**
+   * Returns such replicas by pod ({@code namespace/name}) and uuid, without pods that hold none.
+   */
   static Map<String, Map<String, Integer>> of(NodeReport report) {
     if (report.getHoldingsCount() == 0) {
       return Map.of();
@@ -27,7 +28,7 @@ final class RetiredReplicas {
     for (Holding holding : report.getHoldingsList()) {
       for (String id : holding.getDeviceIdsList()) {
         Gpu gpu = gpus.get(ReplicaId.uuidOf(id));
-        if (gpu != null && !makes(gpu, holding.getResource(), id)) {
+        if (gpu != null && !advertisesNow(gpu, holding.getResource(), id)) {
           retired
               .computeIfAbsent(
                   holding.getNamespace() + "/" + holding.getPod(), key -> new HashMap<>())
@@ -38,7 +39,7 @@ final class RetiredReplicas {
     return retired;
   }
 
-  private static boolean makes(Gpu gpu, String resource, String id) {
+  private static boolean advertisesNow(Gpu gpu, String resource, String id) {
     try {
       ReplicaId replica = ReplicaId.parse(id);
       return gpu.getResource().equals(resource)

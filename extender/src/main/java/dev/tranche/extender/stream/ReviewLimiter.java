@@ -5,25 +5,28 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
- * Limits how many tokens of one remote address the API server reviews. Each address has a token
- * bucket. An accepted token gives back what it took. Of one event loop; time is a parameter.
+ * Limits how many bearer tokens from one remote address the API server reviews. Each address has a
+ * token bucket. An accepted bearer token gives back what it took. Confined to one event loop; time
+ * is a parameter.
  */
 public final class ReviewLimiter {
-  /** As many nodes as may share an address, all of them at once. */
+  /** As many as nodes may share one address, since all of them may connect at once. */
   static final int BURST = StreamServer.PER_ADDRESS_MAX;
 
   static final long REFILL_MS = 1_000;
 
-  /** Beyond it the longest unused is forgotten: what all may ask together is bounded elsewhere. */
+  /**
+   * Beyond this the least recently used address is dropped. The total rate is bounded elsewhere.
+   */
   static final int ADDRESSES_MAX = 20_000;
 
   /**
-   * @param spent less what was refilled until then
+   * @param spent reviews taken, less those refilled by {@code atMs}
    */
   private record Bucket(long spent, long atMs) {
     Bucket at(long nowMs) {
       long refilled = Math.min(spent, (nowMs - atMs) / REFILL_MS);
-      // What is left of a second counts for the next one.
+      // The rest of a second counts towards the next one.
       return new Bucket(spent - refilled, spent == refilled ? nowMs : atMs + refilled * REFILL_MS);
     }
   }
@@ -36,7 +39,7 @@ public final class ReviewLimiter {
   }
 
   /**
-   * @param burst tokens of one address that may be refused at once
+   * @param burst bearer tokens of one address that may be refused at once
    */
   public ReviewLimiter(int burst) {
     this.burst = burst;
@@ -51,7 +54,7 @@ public final class ReviewLimiter {
     return free;
   }
 
-  /** It was a good one. */
+  /** Gives back the review of an accepted bearer token. */
   public void accepted(String address) {
     byAddress.computeIfPresent(
         address, (same, now) -> now.spent() <= 1 ? null : new Bucket(now.spent() - 1, now.atMs()));

@@ -34,7 +34,7 @@ import org.slf4j.LoggerFactory;
 
 /** Takes the nodes' reports: gRPC over TLS, one stream per node, on an event loop of its own. */
 public final class StreamServer extends VerticleBase {
-  /** A node of 10,000 replicas, all held, echoes less. */
+  /** More than the report of a node with 10,000 replicas, all held. */
   private static final int MESSAGE_BYTES_MAX = 4 << 20;
 
   /** Nodes report every 5 s at least; one that misses three is not live. */
@@ -42,16 +42,16 @@ public final class StreamServer extends VerticleBase {
 
   private static final long SWEEP_MS = 1_000;
 
-  /** Reports wait so long for others to be handed over with. */
-  private static final long GATHERED_MS = 10;
+  /** How long reports are collected before they are handed over together. */
+  private static final long BATCH_MS = 10;
 
-  /** Behind an address translation several nodes may share one. */
+  /** Several nodes may share an address behind network address translation. */
   static final int PER_ADDRESS_MAX = 256;
 
-  /** Every node has one; one more each while they reconnect. */
+  /** Each node has one connection, and a second one while it reconnects. */
   private static final int CONNECTIONS_MAX = 20_000;
 
-  /** All nodes of a cluster may shake hands at once. */
+  /** Long, since all nodes of a cluster may do the TLS handshake at once. */
   private static final long FIRST_REQUEST_MS = 30_000;
 
   private static final long IDLE_MS = 120_000;
@@ -60,16 +60,21 @@ public final class StreamServer extends VerticleBase {
       new ConnectionLimits(CONNECTIONS_MAX, PER_ADDRESS_MAX, FIRST_REQUEST_MS, IDLE_MS)
           .withoutLoopback();
 
-  /** A node has one stream, and for a moment another. */
+  /** A node has one stream, and briefly a second one. */
   private static final long STREAMS_PER_CONNECTION_MAX = 4;
 
-  /** A connection that brings no stream is silent; a stream is not, see above. */
+  /**
+   * For connections without a stream. A stream is never idle for so long, see {@link #SILENCE_MS}.
+   */
   private static final int IDLE_S_MAX = 60;
 
-  /** Reports of that size are taken however much others report. */
+  /** The allowance of each node: a report of this size is accepted whatever others report. */
   private static final int FAIR_BYTES = 64 << 10;
 
-  /** What is kept of reports takes several times their size. */
+  /**
+   * The limit for reports beyond each node's allowance. The objects that are kept of them take
+   * several times their size.
+   */
   private static final long KEPT_BYTES_MAX = Runtime.getRuntime().maxMemory() / 16;
 
   private static final String BEARER = "Bearer ";
@@ -89,19 +94,19 @@ public final class StreamServer extends VerticleBase {
   private final Counter silent;
   private final Counter oversized;
   private final Counter invalid;
-  private final Counter hasty;
+  private final Counter tooFast;
 
-  /** By node; of those that have reported fast of late. */
+  /** By node, for nodes that have reported fast recently. */
   private final Map<String, ReportRate> rates = new HashMap<>();
 
-  private final RefusalLogLimiter callers = new RefusalLogLimiter();
+  private final RefusalLogLimiter refusalLog = new RefusalLogLimiter();
   private final ReviewLimiter reviews = new ReviewLimiter();
   private final Counter limited;
   private @Nullable HttpServer server;
 
   /**
-   * @param transport of the Vert.x that this is deployed to
-   * @param others hear every report after the Ledger
+   * @param transport of the Vert.x instance that this is deployed in
+   * @param others receives every report after the Ledger
    */
   public StreamServer(
       SocketAddress address,
@@ -123,7 +128,7 @@ public final class StreamServer extends VerticleBase {
     this.streams = streams;
     this.state = state;
     this.ledger =
-        new EventBatcher(task -> vertx.setTimer(GATHERED_MS, over -> task.run()), ledgerLoop::run);
+        new EventBatcher(task -> vertx.setTimer(BATCH_MS, elapsed -> task.run()), ledgerLoop::run);
     this.others = others;
     this.clockMs = clockMs;
     String help = "Node streams that the extender ended, by cause.";
@@ -131,7 +136,7 @@ public final class StreamServer extends VerticleBase {
     this.limited = metrics.counter("tranche.extender.streams.ended", help, "cause", "limited");
     this.silent = metrics.counter("tranche.extender.streams.ended", help, "cause", "silent");
     this.oversized = metrics.counter("tranche.extender.streams.ended", help, "cause", "oversized");
-    this.hasty = metrics.counter("tranche.extender.streams.ended", help, "cause", "hasty");
+    this.tooFast = metrics.counter("tranche.extender.streams.ended", help, "cause", "hasty");
     this.invalid = metrics.counter("tranche.extender.streams.ended", help, "cause", "invalid");
   }
 
@@ -151,15 +156,15 @@ public final class StreamServer extends VerticleBase {
                         .setInitialSettings(
                             new Http2Settings()
                                 .setMaxConcurrentStreams(STREAMS_PER_CONNECTION_MAX)
-                                // One call per connection: nothing in its headers comes
-                                // twice, least of all the token.
+                                // There is one call per connection, so no header is sent twice,
+                                // least of all the token.
                                 .setHeaderTableSize(0))
                         .setKeyCertOptions(certificate),
                     "stream",
                     connections))
             .requestHandler(
                 request -> {
-                  connections.requested(request.remoteAddress());
+                  connections.recordActivity(request.remoteAddress());
                   grpc.handle(request);
                 });
     vertx.setPeriodic(SWEEP_MS, ignored -> sweep());
@@ -170,7 +175,7 @@ public final class StreamServer extends VerticleBase {
     return server == null ? -1 : server.actualPort();
   }
 
-  /** New handshakes use it; open streams go on. */
+  /** Renews the certificate for new handshakes; open streams continue. */
   public Future<Boolean> renew(PemKeyCertOptions renewed) {
     return server == null
         ? Future.succeededFuture(false)
@@ -196,10 +201,10 @@ public final class StreamServer extends VerticleBase {
       refuse(request, "too many tokens from this address were refused; another is reviewed soon");
       return;
     }
-    // A stream lives for as long as its node: its token need not.
+    // The stream lives as long as its node; the token should not stay in memory.
     request.headers().remove("authorization");
-    var here = new Loop(context);
-    here.here(tokens.identify(authorization.substring(BEARER.length())))
+    var loop = new Loop(context);
+    loop.completeOnLoop(tokens.identify(authorization.substring(BEARER.length())))
         .onSuccess(
             identity -> {
               switch (identity) {
@@ -216,7 +221,7 @@ public final class StreamServer extends VerticleBase {
   private void refuse(GrpcServerRequest<NodeReport, NodeDirective> request, String why) {
     refused.increment();
     String address = request.connection().remoteAddress().hostAddress();
-    if (callers.worthALine(address, clockMs.getAsLong())) {
+    if (refusalLog.shouldLog(address, clockMs.getAsLong())) {
       LOG.warn("refused a node's stream from {}: {}", address, why);
     }
     Streams.end(request.response(), GrpcStatus.UNAUTHENTICATED, why);
@@ -224,12 +229,12 @@ public final class StreamServer extends VerticleBase {
 
   private void open(GrpcServerRequest<NodeReport, NodeDirective> request, String node) {
     var stream = new NodeStream(node, vertx, request.response(), clockMs.getAsLong());
-    var inbox = new Inbox(node, clockMs, state::reported, others, ledger);
+    var latestReport = new LatestReport(node, clockMs, state::reported, others, ledger);
     SocketAddress remote = request.connection().remoteAddress();
     request.handler(
         report -> {
-          connections.requested(remote);
-          take(stream, inbox, report);
+          connections.recordActivity(remote);
+          receive(stream, latestReport, report);
         });
     request.errorHandler(error -> close(stream, GrpcStatus.CANCELLED, "the node cancelled it"));
     request.exceptionHandler(lost -> close(stream, GrpcStatus.UNAVAILABLE, "it was lost"));
@@ -240,14 +245,14 @@ public final class StreamServer extends VerticleBase {
     request.resume();
   }
 
-  private void take(NodeStream stream, Inbox inbox, NodeReport report) {
+  private void receive(NodeStream stream, LatestReport latestReport, NodeReport report) {
     if (stream.closed()) {
       return;
     }
     boolean brief = report.getReadingsCount() > 0;
     if (!brief && !report.getNode().equals(stream.node)) {
       refused.increment();
-      if (callers.worthALine(stream.node, clockMs.getAsLong())) {
+      if (refusalLog.shouldLog(stream.node, clockMs.getAsLong())) {
         LOG.warn(
             "refused a report of node {} that names node \"{}\"", stream.node, report.getNode());
       }
@@ -255,25 +260,25 @@ public final class StreamServer extends VerticleBase {
       close(stream, GrpcStatus.PERMISSION_DENIED, why);
       return;
     }
-    Optional<String> tooFast =
+    Optional<String> rateViolation =
         rate(stream.node).take(report.getSerializedSize(), clockMs.getAsLong());
-    if (tooFast.isPresent()) {
-      end(stream, hasty, GrpcStatus.RESOURCE_EXHAUSTED, tooFast.get());
+    if (rateViolation.isPresent()) {
+      end(stream, tooFast, GrpcStatus.RESOURCE_EXHAUSTED, rateViolation.get());
       return;
     }
-    Optional<String> unlike = brief ? stream.unlike(report) : Optional.empty();
-    if (unlike.isPresent()) {
-      end(stream, invalid, GrpcStatus.INVALID_ARGUMENT, unlike.get());
+    Optional<String> mismatch = brief ? stream.briefMismatch(report) : Optional.empty();
+    if (mismatch.isPresent()) {
+      end(stream, invalid, GrpcStatus.INVALID_ARGUMENT, mismatch.get());
       return;
     }
-    Optional<String> broken =
-        ReportBounds.broken(report).or(() -> tooMuchInAll(stream.node, report));
-    if (broken.isPresent()) {
-      end(stream, oversized, GrpcStatus.INVALID_ARGUMENT, broken.get());
+    Optional<String> violation =
+        ReportBounds.violation(report).or(() -> tooMuchInAll(stream.node, report));
+    if (violation.isPresent()) {
+      end(stream, oversized, GrpcStatus.INVALID_ARGUMENT, violation.get());
       return;
     }
     stream.reported(report, clockMs.getAsLong());
-    inbox.put(report);
+    latestReport.put(report);
   }
 
   private ReportRate rate(String node) {
@@ -296,7 +301,7 @@ public final class StreamServer extends VerticleBase {
 
   private void end(NodeStream stream, Counter cause, GrpcStatus status, String why) {
     cause.increment();
-    if (callers.worthALine(stream.node, clockMs.getAsLong())) {
+    if (refusalLog.shouldLog(stream.node, clockMs.getAsLong())) {
       LOG.warn("ended the stream of node {}: {}", stream.node, why);
     }
     close(stream, status, why);
@@ -306,14 +311,14 @@ public final class StreamServer extends VerticleBase {
     stream.close(status, why);
     if (streams.closed(stream)) {
       LOG.info("the stream of node {} closed: {}", stream.node, why);
-      // After its last report, which may be waiting.
+      // By way of the batch, so that it is applied after the stream's last report.
       ledger.execute(() -> state.apply(new Event.StreamLost(stream.node)));
     }
   }
 
   private void sweep() {
     long nowMs = clockMs.getAsLong();
-    rates.values().removeIf(rate -> rate.full(nowMs));
+    rates.values().removeIf(rate -> rate.isRefilled(nowMs));
     long deadlineMs = nowMs - SILENCE_MS;
     for (NodeStream stream : List.copyOf(streams.open())) {
       if (stream.silentSince(deadlineMs)) {
@@ -325,9 +330,9 @@ public final class StreamServer extends VerticleBase {
 
   @Override
   public Future<?> stop() {
-    // Streams that end with us are told of too: no timer of ours runs after this.
+    // Hands over the loss of these streams too, since no timer runs after this.
     return server == null
         ? Future.succeededFuture()
-        : server.close().onComplete(v -> ledger.hand());
+        : server.close().onComplete(v -> ledger.flush());
   }
 }

@@ -2,7 +2,7 @@ package dev.tranche.extender.stream;
 
 import io.vertx.core.Future;
 
-/** Tells who is at the other end of a stream. */
+/** Identifies the node at the other end of a stream. */
 public interface TokenCheck {
   sealed interface Identity {
     /** The node whose plugin shows the token. */

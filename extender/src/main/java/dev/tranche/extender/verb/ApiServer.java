@@ -5,32 +5,32 @@ import io.vertx.core.Future;
 import java.util.Optional;
 import java.util.function.Supplier;
 
-/** The API server, as the verbs need it. Nothing here blocks; all queues are bounded. */
+/** The calls to the API server that the verbs need. Nothing here blocks; all queues are bounded. */
 public interface ApiServer {
-  /** What became of a Binding. */
+  /** The outcome of a Binding. */
   sealed interface BindOutcome {
-    /** On that node, by us now or by an earlier try. */
+    /** The pod is bound to that node, by this call or by an earlier attempt. */
     record Bound() implements BindOutcome {}
 
     record BoundElsewhere(String node) implements BindOutcome {}
 
     record Refused(String why) implements BindOutcome {}
 
-    /** Asked, but neither the answer nor the pod could be read. */
+    /** The Binding was sent, but neither the response nor the pod could be read. */
     record Unknown(String why) implements BindOutcome {}
   }
 
   /**
-   * Never fails.
+   * Posts a Binding. The future never fails.
    *
-   * @param expiry asked on another thread right before the Binding is sent, which may be long after
-   *     the call: a sentence when it must not be sent any more
+   * @param expiry called on another thread right before the Binding is sent, which may be long
+   *     after this call. It returns a sentence if the Binding must no longer be sent.
    */
   Future<BindOutcome> bind(
       PodFacts pod, String node, String gpuAnnotation, Supplier<Optional<String>> expiry);
 
   /**
-   * The pod as the API server has it now; empty if there is none that asks for a GPU.
+   * Reads the pod from the API server; empty if it doesn't exist or requests no GPU.
    *
    * @param key {@code namespace/name}
    */

@@ -21,12 +21,18 @@ import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Puts a pod on a node: decides its GPUs for good, tells the node, then the API server. */
+/**
+ * Binds a pod to a node: makes the final choice of its GPUs, sends the assignment to the node, then
+ * posts the Binding to the API server.
+ */
 public final class Bind {
-  /** More at once are refused; kube-scheduler tries them again. */
+  /** The most binds that run at once. Further ones are refused, and kube-scheduler retries them. */
   static final int IN_FLIGHT_MAX = 512;
 
-  /** From the decision until the Binding is sent: kube-scheduler waits for 10 s by our chart. */
+  /**
+   * The longest time from the decision until the Binding is sent. kube-scheduler waits for 10 s, by
+   * our chart.
+   */
   static final long SEND_WITHIN_MS = 5_000;
 
   private static final Logger LOG = LoggerFactory.getLogger(Bind.class);
@@ -36,7 +42,7 @@ public final class Bind {
   private final NodeEvaluator evaluator;
   private final StateWriter state;
   private final Explanations explanations;
-  private final RecentlyFilteredPods asked;
+  private final RecentlyFilteredPods recentlyFiltered;
   private final ApiServer api;
   private final Loop loop;
   private final ExtenderMetrics metrics;
@@ -48,7 +54,7 @@ public final class Bind {
       NodeEvaluator evaluator,
       StateWriter state,
       Explanations explanations,
-      RecentlyFilteredPods asked,
+      RecentlyFilteredPods recentlyFiltered,
       ApiServer api,
       Loop loop,
       ExtenderMetrics metrics) {
@@ -57,7 +63,7 @@ public final class Bind {
     this.evaluator = evaluator;
     this.state = state;
     this.explanations = explanations;
-    this.asked = asked;
+    this.recentlyFiltered = recentlyFiltered;
     this.api = api;
     this.loop = loop;
     this.metrics = metrics;
@@ -69,7 +75,10 @@ public final class Bind {
     return inFlight.size();
   }
 
-  /** Empty: bound. Otherwise why not. A bind that is asked for twice happens once. */
+  /**
+   * Returns empty if the pod is bound, else the reason why not. A second call for a bind that is
+   * under way returns the same future.
+   */
   public Future<Optional<String>> bind(String key, String uid, String node) {
     Flight flying = inFlight.get(uid);
     if (flying != null) {
@@ -89,11 +98,11 @@ public final class Bind {
       return error(IN_FLIGHT_MAX + " binds are under way; this one is tried again");
     }
     Optional<PodFacts> known = ledger.pod(uid);
-    if (known.isEmpty() && asked.get(uid).isEmpty()) {
+    if (known.isEmpty() && recentlyFiltered.get(uid).isEmpty()) {
       return error("pod " + key + " was not filtered here; this is tried again");
     }
     Future<Optional<String>> result =
-        known.map(pod -> start(pod, key, node)).orElseGet(() -> look(key, uid, node));
+        known.map(pod -> start(pod, key, node)).orElseGet(() -> readPodThenStart(key, uid, node));
     inFlight.put(uid, new Flight(node, result));
     result.onComplete(done -> inFlight.remove(uid));
     return result;
@@ -105,19 +114,22 @@ public final class Bind {
         : error("pod " + key + " is bound to node " + on);
   }
 
-  /** Informers may lag; what the caller said of the pod when it filtered is not the API's word. */
-  private Future<Optional<String>> look(String key, String uid, String node) {
-    return loop.here(api.pod(key))
+  /**
+   * Reads a pod that the informer hasn't shown yet. The pod that came with the filter request isn't
+   * used, since it's not the API server's own object.
+   */
+  private Future<Optional<String>> readPodThenStart(String key, String uid, String node) {
+    return loop.completeOnLoop(api.pod(key))
         .compose(
             found ->
                 found
                     .filter(pod -> pod.uid().equals(uid))
-                    .map(pod -> seen(pod, key, node))
+                    .map(pod -> startUnlessBound(pod, key, node))
                     .orElseGet(() -> error("there is no pod " + key + " of uid " + uid)),
             unread -> error("pod " + key + " could not be read: " + unread.getMessage()));
   }
 
-  private Future<Optional<String>> seen(PodFacts pod, String key, String node) {
+  private Future<Optional<String>> startUnlessBound(PodFacts pod, String key, String node) {
     String on = pod.node();
     if (on == null) {
       return start(pod, key, node);
@@ -138,23 +150,23 @@ public final class Bind {
     NodeFit now = evaluator.evaluate(pod, node);
     Optional<Placement> placement = decide(pod, now);
     if (placement.isEmpty()) {
-      return withoutRoom(pod, now);
+      return refusedForSpace(pod, now);
     }
     Placement place = placement.get();
     Supplier<Optional<String>> expiry = readiness.expiry(SEND_WITHIN_MS);
-    return loop.here(assigned(pod, node, place))
+    return loop.completeOnLoop(sendAssignment(pod, node, place))
         .compose(
             acknowledged ->
                 readiness
                     .notDeciding()
-                    .map(why -> lost(pod, why))
+                    .map(why -> leadershipLost(pod, why))
                     .orElseGet(() -> post(pod, now, place, expiry)),
             late -> Future.succeededFuture(unacknowledged(pod, node, late)))
         // A hold of a bind under way never expires by itself.
         .recover(bug -> Future.succeededFuture(failed(pod, now, place, bug)));
   }
 
-  private Future<Void> assigned(PodFacts pod, String node, Placement place) {
+  private Future<Void> sendAssignment(PodFacts pod, String node, Placement place) {
     try {
       return state.assign(new Event.BindStarted(pod, node, place));
     } catch (Throwable bug) {
@@ -162,15 +174,18 @@ public final class Bind {
     }
   }
 
-  /** By a defect of ours, errors included; the Binding may have been sent before. */
+  /** Handles an exception or error in our own code. The Binding may already have been sent. */
   private Optional<String> failed(PodFacts pod, NodeFit now, Placement place, Throwable bug) {
     LOG.error("bind of pod {} failed", pod.key(), bug);
-    return settle(pod, now, place, new BindOutcome.Unknown(bug.toString()));
+    return applyOutcome(pod, now, place, new BindOutcome.Unknown(bug.toString()));
   }
 
-  /** A node that another replica chose may not have been heard here yet: it need not be full. */
-  private Future<Optional<String>> withoutRoom(PodFacts pod, NodeFit now) {
-    Optional<String> awaiting = readiness.awaitingFirstReports().filter(why -> now.silent());
+  /**
+   * Another extender replica may have chosen this node, and the node may not have reported here
+   * yet. Such a node need not be full.
+   */
+  private Future<Optional<String>> refusedForSpace(PodFacts pod, NodeFit now) {
+    Optional<String> awaiting = readiness.awaitingFirstReports().filter(why -> now.notReported());
     if (awaiting.isPresent()) {
       return error(awaiting.get());
     }
@@ -178,20 +193,26 @@ public final class Bind {
     return error("node " + now.node() + " has no room for pod " + pod.key() + " any more");
   }
 
-  /** The GPUs that are held for it, if they still serve by the newest readings; else others. */
+  /**
+   * Returns the GPUs that are held for the pod if they still fit by the newest readings, else
+   * others.
+   */
   private Optional<Placement> decide(PodFacts pod, NodeFit now) {
     Optional<Placement> held =
         ledger
             .hold(pod.uid())
             .filter(h -> h.node().equals(now.node()))
-            .filter(h -> stillServes(h, now))
+            .filter(h -> stillFits(h, now))
             .flatMap(h -> Optional.ofNullable(h.placement()));
     return now.placement().isEmpty() ? Optional.empty() : held.or(now::placement);
   }
 
-  /** If it is unknown whether the pod was bound before, what fills the memory may be the pod. */
-  private static boolean stillServes(Hold hold, NodeFit now) {
-    boolean maybeThere = hold.stage() != Hold.Stage.TENTATIVE;
+  /**
+   * Whether the held GPUs still fit. If an earlier bind may have succeeded, the pod itself may use
+   * the memory, so free memory isn't checked.
+   */
+  private static boolean stillFits(Hold hold, NodeFit now) {
+    boolean maybeBound = hold.stage() != Hold.Stage.TENTATIVE;
     return hold.held().entrySet().stream()
         .allMatch(
             share ->
@@ -202,7 +223,7 @@ public final class Bind {
                                 && g.healthy()
                                 && !g.cordoned()
                                 && g.freeReplicas() >= share.getValue()
-                                && (maybeThere || g.replicasByMemory() >= share.getValue())));
+                                && (maybeBound || g.replicasByMemory() >= share.getValue())));
   }
 
   private Optional<String> unacknowledged(PodFacts pod, String node, Throwable late) {
@@ -213,19 +234,20 @@ public final class Bind {
             .formatted(node, pod.key(), late.getMessage()));
   }
 
-  /** Another may have begun to decide while the node was waited for. */
-  private Future<Optional<String>> lost(PodFacts pod, String why) {
+  /** Leadership may have been lost during the wait for the node's acknowledgement. */
+  private Future<Optional<String>> leadershipLost(PodFacts pod, String why) {
     state.apply(new Event.BindFailed(pod.uid()));
     return error(why);
   }
 
   private Future<Optional<String>> post(
       PodFacts pod, NodeFit now, Placement place, Supplier<Optional<String>> expiry) {
-    return loop.here(api.bind(pod, now.node(), place.annotation(), expiry))
-        .map(outcome -> settle(pod, now, place, outcome));
+    return loop.completeOnLoop(api.bind(pod, now.node(), place.annotation(), expiry))
+        .map(outcome -> applyOutcome(pod, now, place, outcome));
   }
 
-  private Optional<String> settle(PodFacts pod, NodeFit now, Placement place, BindOutcome outcome) {
+  private Optional<String> applyOutcome(
+      PodFacts pod, NodeFit now, Placement place, BindOutcome outcome) {
     String node = now.node();
     return switch (outcome) {
       case BindOutcome.Bound() -> {
@@ -234,7 +256,7 @@ public final class Bind {
         yield Optional.empty();
       }
       case BindOutcome.BoundElsewhere(String other) -> {
-        // The hold moves to where the pod is; the informer says the rest.
+        // Moves the hold to the pod's actual node; the informer delivers the rest.
         state.apply(new Event.BindFailed(pod.uid()));
         state.apply(new Event.PodSeen(pod.on(other)));
         yield Optional.of("pod " + pod.key() + " is bound to node " + other);

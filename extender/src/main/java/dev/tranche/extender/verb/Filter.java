@@ -24,7 +24,7 @@ import java.util.Optional;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
-/** Which of the nodes that kube-scheduler names have a GPU for the pod. */
+/** Selects, among the nodes that kube-scheduler names, those with a GPU for the pod. */
 public final class Filter {
   private static final String RESERVED =
       "the room is held for other pods that are being scheduled; this is tried again";
@@ -36,21 +36,24 @@ public final class Filter {
   private final StateWriter state;
   private final PackedPolicy packing;
   private final Explanations explanations;
-  private final RecentlyFilteredPods asked;
+  private final RecentlyFilteredPods recentlyFiltered;
   private final ExtenderMetrics metrics;
   private final int offeredMax;
 
-  /** Where the next search among equals begins. */
-  private int turn;
+  /** Where the next search among nodes of equal score starts. */
+  private int rotation;
 
-  /** Of the pod that is being decided on; thousands of lines, so they serve every pod. */
+  /**
+   * The nodes that fit the current pod. The list is reused for every pod, since it may have
+   * thousands of entries.
+   */
   private final List<NodeFit> fitting = new ArrayList<>();
 
   private final List<NodeFit> refused = new ArrayList<>();
 
   /**
-   * @param offeredMax so many nodes at most, the best, are offered to a pod that states no soft
-   *     preference: kube-scheduler then scores these instead of thousands. 0: all that fit.
+   * @param offeredMax the most nodes, the best ones, that a pod without soft preferences is
+   *     offered, so that kube-scheduler doesn't score thousands; 0: all that fit
    */
   public Filter(
       ReadinessGate readiness,
@@ -60,7 +63,7 @@ public final class Filter {
       StateWriter state,
       PackedPolicy packing,
       Explanations explanations,
-      RecentlyFilteredPods asked,
+      RecentlyFilteredPods recentlyFiltered,
       ExtenderMetrics metrics,
       int offeredMax) {
     this.readiness = readiness;
@@ -70,12 +73,12 @@ public final class Filter {
     this.state = state;
     this.packing = packing;
     this.explanations = explanations;
-    this.asked = asked;
+    this.recentlyFiltered = recentlyFiltered;
     this.metrics = metrics;
     this.offeredMax = offeredMax;
   }
 
-  /** What a pod requests beside GPUs. */
+  /** Records what a pod requests beside GPUs. */
   public void requested(String uid, HostRequest request) {
     packing.requested(uid, request);
   }
@@ -83,31 +86,31 @@ public final class Filter {
   public sealed interface Answer {
     /**
      * @param nodes that fit
-     * @param refused by node
+     * @param refused the reason for each node that doesn't fit
      */
     record Nodes(List<String> nodes, Map<String, Reason> refused) implements Answer {}
 
-    /** Nothing could be decided; kube-scheduler tries again with back-off. */
+    /** Nothing could be decided; kube-scheduler retries with backoff. */
     record Undecided(String error) implements Answer {}
   }
 
   /**
-   * @param choosy the pod has soft preferences of its own among the nodes
+   * @param hasNodePreferences the pod has soft preferences of its own among the nodes
    */
-  public Answer filter(PodFacts pod, List<String> names, boolean choosy) {
+  public Answer filter(PodFacts pod, List<String> names, boolean hasNodePreferences) {
     Optional<String> notReady = readiness.notDeciding();
     if (notReady.isPresent()) {
       return new Answer.Undecided(notReady.get());
     }
-    asked.put(pod);
+    recentlyFiltered.put(pod);
     @Nullable Answer bound = bindUnderWay(pod, names);
     if (bound != null) {
       return bound;
     }
     nominations.planAll();
-    // What was expected of this pod is history; the room may serve it, or others, elsewhere.
+    // Drops the pod's tentative hold: this decision, or another pod's, may need those replicas.
     state.apply(new Event.Release(pod.uid()));
-    return decide(pod, names, choosy);
+    return decide(pod, names, hasNodePreferences);
   }
 
   private @Nullable Answer bindUnderWay(PodFacts pod, List<String> names) {
@@ -121,7 +124,7 @@ public final class Filter {
         : new Answer.Undecided("pod " + pod.key() + " is being bound to node " + node);
   }
 
-  private Answer decide(PodFacts pod, List<String> names, boolean choosy) {
+  private Answer decide(PodFacts pod, List<String> names, boolean hasNodePreferences) {
     fitting.clear();
     refused.clear();
     NodeEvaluator.ForPod now = evaluator.forPod(pod);
@@ -136,9 +139,10 @@ public final class Filter {
       gpus += evaluation.measuredGpus();
       idle += evaluation.idleGpus();
     }
-    spare(pod, new IdleGpus(gpus, idle));
+    updateIdleScarcity(pod, new IdleGpus(gpus, idle));
     explanations.filtered(pod, evaluator.policyOf(pod), fitting, refused);
-    @Nullable Answer wait = fitting.isEmpty() ? transientOnly(pod, refused, now::late) : null;
+    @Nullable Answer wait =
+        fitting.isEmpty() ? undecidedIfTransient(pod, refused, now::late) : null;
     if (wait != null) {
       return wait;
     }
@@ -148,9 +152,9 @@ public final class Filter {
       state.rejected(pod, refused);
       explanations.rejected(pod, refused);
     } else if (evaluator.policyOf(pod) == Policy.PACKED) {
-      return new Answer.Nodes(names(packed(pod, fitting, choosy)), reasons);
+      return new Answer.Nodes(names(packed(pod, fitting, hasNodePreferences)), reasons);
     }
-    List<NodeFit> offered = choosy ? fitting : best(pod, fitting);
+    List<NodeFit> offered = hasNodePreferences ? fitting : best(pod, fitting);
     if (offered.size() == 1) {
       // With one node left kube-scheduler skips prioritize.
       reserve(pod, offered.getFirst());
@@ -158,13 +162,16 @@ public final class Filter {
     return new Answer.Nodes(names(offered), reasons);
   }
 
-  /** Policy {@code load} looks at its GPUs anew where idle ones have become scarce, or plenty. */
-  private void spare(PodFacts pod, IdleGpus all) {
+  /**
+   * Evaluates the fitting nodes again if idle GPUs have become scarce, or have ceased to be, under
+   * policy {@code load}.
+   */
+  private void updateIdleScarcity(PodFacts pod, IdleGpus all) {
     Policy before = evaluator.policyOf(pod);
-    if (before != Policy.LOAD && before != Policy.SPARING) {
+    if (before != Policy.LOAD && before != Policy.LOAD_SPARING_IDLE) {
       return;
     }
-    evaluator.spare(all.scarce());
+    evaluator.setIdleScarce(all.scarce());
     if (evaluator.policyOf(pod) != before) {
       NodeEvaluator.ForPod now = evaluator.forPod(pod);
       fitting.replaceAll(e -> now.of(e.node()));
@@ -175,20 +182,22 @@ public final class Filter {
     return evaluations.stream().map(NodeFit::node).toList();
   }
 
-  /** Chosen here, with every node in view; prioritize then only repeats it. */
-  private List<NodeFit> packed(PodFacts pod, List<NodeFit> fitting, boolean choosy) {
+  /** Chooses the node here, where all nodes are known; prioritize only repeats the choice. */
+  private List<NodeFit> packed(PodFacts pod, List<NodeFit> fitting, boolean hasNodePreferences) {
     Optional<PackedPolicy.Winner> winner = packing.choose(pod, fitting);
     winner.ifPresent(
         w -> state.apply(new Event.Reserve(pod, w.evaluation().node(), w.placement())));
-    return choosy || offeredMax == 0
+    return hasNodePreferences || offeredMax == 0
         ? fitting
         : winner.map(w -> List.of(w.evaluation())).orElse(fitting);
   }
 
-  /** Equals take turns, so that pods that come one after the other are not all offered the same. */
+  /**
+   * Rotates among nodes of equal score, so that successive pods aren't all offered the same nodes.
+   */
   private List<NodeFit> best(PodFacts pod, List<NodeFit> fitting) {
-    var offer = new Offer(evaluator.policyOf(pod), offeredMax, turn);
-    turn = offer.turnAfter(fitting);
+    var offer = new Offer(evaluator.policyOf(pod), offeredMax, rotation);
+    rotation = offer.rotationAfter(fitting);
     return offer.of(fitting);
   }
 
@@ -196,40 +205,43 @@ public final class Filter {
     only.placement().ifPresent(place -> state.apply(new Event.Reserve(pod, only.node(), place)));
   }
 
-  /** Which nodes would be offered next; changes nothing. */
+  /** Returns the offer that the next pod would get; changes nothing. */
   Offer offer(Policy policy) {
-    return new Offer(policy, offeredMax, turn);
+    return new Offer(policy, offeredMax, rotation);
   }
 
-  /** Why nothing would be decided on a pod that is refused everywhere; changes nothing. */
+  /** Returns why filter would decide nothing on a pod that no node fits; changes nothing. */
   Optional<String> undecided(PodFacts pod, List<NodeFit> everywhere) {
-    return transientOnly(pod, everywhere, evaluator.lateFromNow())
+    return undecidedIfTransient(pod, everywhere, evaluator.lateFromNow())
             instanceof Answer.Undecided(var why)
         ? Optional.of(why)
         : Optional.empty();
   }
 
-  /** Null when something that lasts stands in the way everywhere. */
-  private @Nullable Answer transientOnly(
+  /**
+   * Returns an answer if the pod may fit soon: a node's first report is awaited, or the holds in
+   * the way may go. Null if each node refuses the pod for a lasting reason.
+   */
+  private @Nullable Answer undecidedIfTransient(
       PodFacts pod, List<NodeFit> refused, BooleanSupplier late) {
     Optional<String> awaiting = readiness.awaitingFirstReports();
-    if (awaiting.isPresent() && refused.stream().anyMatch(NodeFit::silent)) {
+    if (awaiting.isPresent() && refused.stream().anyMatch(NodeFit::notReported)) {
       return new Answer.Undecided(awaiting.get());
     }
     for (NodeFit evaluation : refused) {
       if (late.getAsBoolean()) {
         return new Answer.Undecided(NodeEvaluator.LATE);
       }
-      if (couldChange(evaluation) && fitsSettled(pod, evaluation.node())) {
+      if (couldChange(evaluation) && fitsIgnoringTemporaryHolds(pod, evaluation.node())) {
         return new Answer.Undecided(RESERVED);
       }
     }
     return null;
   }
 
-  private boolean fitsSettled(PodFacts pod, String node) {
-    return evaluator.unsettled(node)
-        && evaluator.evaluateSettled(pod, node).placement().isPresent();
+  private boolean fitsIgnoringTemporaryHolds(PodFacts pod, String node) {
+    return evaluator.hasTemporaryHolds(node)
+        && evaluator.evaluateIgnoringTemporaryHolds(pod, node).placement().isPresent();
   }
 
   private static boolean couldChange(NodeFit evaluation) {

@@ -8,28 +8,28 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Which of the nodes that fit are offered to kube-scheduler.
+ * Selects which of the nodes that fit are offered to kube-scheduler.
  *
- * @param offeredMax so many at most, the best; 0: all
- * @param turn where the last search among equals began
+ * @param offeredMax the most nodes to offer, the best first; 0: all
+ * @param rotation where the last search among nodes of equal score started
  */
-record Offer(Policy policy, int offeredMax, int turn) {
+record Offer(Policy policy, int offeredMax, int rotation) {
   private boolean chooses(List<NodeFit> fitting) {
-    boolean all = fitting.size() <= offeredMax && policy != Policy.SPARING;
+    boolean all = fitting.size() <= offeredMax && policy != Policy.LOAD_SPARING_IDLE;
     return offeredMax > 0 && fitting.size() > 1 && !all;
   }
 
-  /** Where this search begins; the same as before where all nodes are offered. */
-  int turnAfter(List<NodeFit> fitting) {
-    return chooses(fitting) ? (turn + offeredMax) % fitting.size() : turn;
+  /** Returns where this search starts; unchanged if all nodes are offered. */
+  int rotationAfter(List<NodeFit> fitting) {
+    return chooses(fitting) ? (rotation + offeredMax) % fitting.size() : rotation;
   }
 
   List<NodeFit> of(List<NodeFit> fitting) {
     if (!chooses(fitting)) {
       return fitting;
     }
-    int first = turnAfter(fitting);
-    if (policy == Policy.SPARING) {
+    int first = rotationAfter(fitting);
+    if (policy == Policy.LOAD_SPARING_IDLE) {
       return leastCost(fitting, first);
     }
     int[] scores = new int[fitting.size()];
@@ -47,7 +47,7 @@ record Offer(Policy policy, int offeredMax, int turn) {
     var offered = new ArrayList<NodeFit>(offeredMax);
     for (int i = 0; i < fitting.size() && offered.size() < offeredMax; i++) {
       NodeFit evaluation = fitting.get((first + i) % fitting.size());
-      if (Scores.alike(evaluation.cost(), least)) {
+      if (Scores.equalCost(evaluation.cost(), least)) {
         offered.add(evaluation);
       }
     }

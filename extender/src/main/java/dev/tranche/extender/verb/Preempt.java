@@ -27,12 +27,15 @@ import java.util.Set;
 import java.util.function.LongSupplier;
 
 /**
- * Whom to evict for a pod, on the nodes where kube-scheduler's dry run would evict. It counts only
- * a node's totals, so victims are chosen anew among all pods of lower priority that hold GPUs. A
- * node where no eviction frees enough is dropped.
+ * Chooses which pods to evict for a pod, on the nodes that kube-scheduler's dry run proposes. The
+ * dry run counts only a node's totals, so victims are chosen anew among all pods of lower priority
+ * that hold GPUs. A node where no eviction frees enough is dropped.
  */
 public final class Preempt {
-  /** The dry run's offer grows with the cluster, and the loop has others to answer. */
+  /**
+   * The most nodes to evaluate. The dry run proposes more in a larger cluster, and other requests
+   * wait for the loop.
+   */
   static final int NODES_MAX = 100;
 
   private static final long DECIDE_MS_MAX = 1_000;
@@ -70,53 +73,54 @@ public final class Preempt {
    *
    * @param uids never empty in an answer
    */
-  public record OfNode(List<String> uids, long violations) {
-    public OfNode {
+  public record VictimUids(List<String> uids, long violations) {
+    public VictimUids {
       uids = List.copyOf(uids);
     }
   }
 
   public sealed interface Answer {
-    record Nodes(Map<String, OfNode> victims) implements Answer {}
+    record Nodes(Map<String, VictimUids> victims) implements Answer {}
 
-    /** Nobody may be evicted on what we know. */
+    /** Too little is known to evict anyone. */
     record Undecided(String why) implements Answer {}
   }
 
-  private record Kept(OfNode victims, NodeVictims choice, Placement place) {}
+  private record NodePlan(VictimUids victims, NodeVictims choice, Placement place) {}
 
-  public Answer preempt(PodFacts pod, Map<String, OfNode> offered) {
+  public Answer preempt(PodFacts pod, Map<String, VictimUids> offered) {
     Optional<String> notReady =
-        readiness.notDeciding().or(readiness::awaitingFirstReports).or(budgets::unread);
+        readiness.notDeciding().or(readiness::awaitingFirstReports).or(budgets::whyNotReady);
     if (notReady.isPresent()) {
       return new Answer.Undecided(notReady.get());
     }
     nominations.planAll();
-    var kept = new LinkedHashMap<String, Kept>();
+    var plans = new LinkedHashMap<String, NodePlan>();
     long untilMs = clockMs.getAsLong() + DECIDE_MS_MAX;
     for (String node : leastHarmFirst(offered)) {
       if (clockMs.getAsLong() <= untilMs) {
-        keep(pod, node, offered.getOrDefault(node, new OfNode(List.of(), 0)), kept);
+        planNode(pod, node, offered.getOrDefault(node, new VictimUids(List.of(), 0)), plans);
       }
     }
-    metrics.preempted(kept.size(), offered.size() - kept.size());
-    nominate(pod, kept);
-    var victims = new LinkedHashMap<String, OfNode>();
-    kept.forEach((node, of) -> victims.put(node, of.victims()));
+    metrics.preempted(plans.size(), offered.size() - plans.size());
+    nominate(pod, plans);
+    var victims = new LinkedHashMap<String, VictimUids>();
+    plans.forEach((node, of) -> victims.put(node, of.victims()));
     return new Answer.Nodes(victims);
   }
 
-  private static List<String> leastHarmFirst(Map<String, OfNode> offered) {
+  private static List<String> leastHarmFirst(Map<String, VictimUids> offered) {
     return offered.entrySet().stream()
         .sorted(
-            Comparator.comparingLong((Map.Entry<String, OfNode> e) -> e.getValue().violations())
+            Comparator.comparingLong((Map.Entry<String, VictimUids> e) -> e.getValue().violations())
                 .thenComparingInt(e -> e.getValue().uids().size()))
         .limit(NODES_MAX)
         .map(Map.Entry::getKey)
         .toList();
   }
 
-  private void keep(PodFacts pod, String node, OfNode offered, Map<String, Kept> kept) {
+  private void planNode(
+      PodFacts pod, String node, VictimUids offered, Map<String, NodePlan> plans) {
     List<Candidate> candidates = Candidates.of(ledger, pod, node, clockMs.getAsLong());
     Set<String> dryRun = Set.copyOf(offered.uids());
     var search =
@@ -125,20 +129,23 @@ public final class Preempt {
             gone -> evaluator.evaluateWithout(pod, node, gone).placement().isPresent());
     Optional<Hold> held = heldOn(node, pod);
     Optional<NodeVictims> choice =
-        held.flatMap(hold -> search.choose(onGpusOf(hold, candidates), dryRun))
+        held.flatMap(hold -> search.choose(candidatesOnHeldGpus(hold, candidates), dryRun))
             .or(() -> search.choose(candidates, dryRun));
     if (choice.isEmpty()) {
       return;
     }
-    OfNode victims = victims(choice.get(), candidates, offered, held.isPresent());
+    VictimUids victims = victims(choice.get(), candidates, offered, held.isPresent());
     Optional<Placement> place =
         evaluator.evaluateWithout(pod, node, new HashSet<>(victims.uids())).placement();
     if (place.isPresent() && !victims.uids().isEmpty()) {
-      kept.put(node, new Kept(victims, choice.get(), place.get()));
+      plans.put(node, new NodePlan(victims, choice.get(), place.get()));
     }
   }
 
-  /** Since others were told to go for the pod. */
+  /**
+   * Returns the pod's hold on the node, if it's nominated: victims were already chosen for it
+   * there.
+   */
   private Optional<Hold> heldOn(String node, PodFacts pod) {
     return ledger
         .hold(pod.uid())
@@ -146,25 +153,27 @@ public final class Preempt {
   }
 
   /**
-   * kube-scheduler may ask again before it sees that they go, and offer others of the same worth:
-   * as long as these GPUs can be freed, nobody on another is evicted, too.
+   * Returns the candidates on the GPUs that are already held for the pod. kube-scheduler may ask
+   * again before it sees the first victims terminate, and may propose other nodes of equal rank.
+   * While these GPUs can be freed, no pod on another GPU is evicted too.
    */
-  private static List<Candidate> onGpusOf(Hold hold, List<Candidate> candidates) {
+  private static List<Candidate> candidatesOnHeldGpus(Hold hold, List<Candidate> candidates) {
     return candidates.stream()
         .filter(each -> !Collections.disjoint(each.held().keySet(), hold.held().keySet()))
         .toList();
   }
 
   /**
-   * Those that hold GPUs as chosen, the most important first, and the others as offered: what they
-   * free, such as CPU, is not ours to judge. If no GPU holder need go, the offer stands.
+   * Merges our victims with those of the dry run. Pods that hold GPUs are taken as chosen here, the
+   * most important first. Other pods are kept as proposed: what they free, such as CPU, is not
+   * judged here. If no pod that holds a GPU need go, the proposal is returned unchanged.
    *
-   * @param freed a GPU of the node is held for the pod since others were evicted for it.
-   *     kube-scheduler may see later than we do that they are gone: what it would evict besides,
-   *     for the same GPU, stays.
+   * @param freed a GPU of the node is held for the pod, since others were evicted for it.
+   *     kube-scheduler may learn later than we do that they are gone. Pods that it would evict in
+   *     addition for the same GPU are not evicted.
    */
-  private static OfNode victims(
-      NodeVictims choice, List<Candidate> candidates, OfNode offered, boolean freed) {
+  private static VictimUids victims(
+      NodeVictims choice, List<Candidate> candidates, VictimUids offered, boolean freed) {
     if (choice.victims().isEmpty() && !freed) {
       return offered;
     }
@@ -173,17 +182,21 @@ public final class Preempt {
     List<String> others = offered.uids().stream().filter(uid -> !ours.contains(uid)).toList();
     var uids = new ArrayList<>(choice.victims().stream().map(PodFacts::uid).toList());
     uids.addAll(others);
-    return new OfNode(uids, choice.violations() + Math.min(others.size(), offered.violations()));
+    long violations = choice.violations() + Math.min(others.size(), offered.violations());
+    return new VictimUids(uids, violations);
   }
 
-  /** Holds the GPU where kube-scheduler will probably nominate the pod; it chooses as we do. */
-  private void nominate(PodFacts pod, Map<String, Kept> kept) {
+  /**
+   * Holds the GPU on the node that kube-scheduler will probably nominate; it ranks nodes by the
+   * same criteria.
+   */
+  private void nominate(PodFacts pod, Map<String, NodePlan> plans) {
     var places = new LinkedHashMap<String, Placement>();
-    kept.forEach((node, of) -> places.put(node, of.place()));
-    kept.entrySet().stream()
+    plans.forEach((node, of) -> places.put(node, of.place()));
+    plans.entrySet().stream()
         .min(
             Map.Entry.comparingByValue(
-                Comparator.comparing(Kept::choice, NodeVictims.BETTER_FIRST)))
+                Comparator.comparing(NodePlan::choice, NodeVictims.BETTER_FIRST)))
         .ifPresent(best -> state.apply(new Event.Nominate(pod, places, best.getKey())));
     nominations.planned(pod.uid());
   }

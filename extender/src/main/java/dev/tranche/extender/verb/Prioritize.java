@@ -22,7 +22,7 @@ import java.util.Map;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** How good the nodes are that fit. Never fails: kube-scheduler swallows errors here. */
+/** Scores the nodes that fit. Never fails: kube-scheduler ignores errors here. */
 public final class Prioritize {
   private static final Logger LOG = LoggerFactory.getLogger(Prioritize.class);
 
@@ -51,7 +51,7 @@ public final class Prioritize {
     this.metrics = metrics;
   }
 
-  /** A score for every name, in their order. */
+  /** Returns a score for every node, in the order of the names. */
   public Map<String, Integer> prioritize(PodFacts pod, List<String> names) {
     try {
       return readiness.notDeciding().isEmpty() ? scored(pod, names) : equal(names);
@@ -104,7 +104,7 @@ public final class Prioritize {
     return values;
   }
 
-  /** One winner: the node that filter chose, if it is still among those asked for. */
+  /** Scores one winner: the node that filter chose, if it is still among the candidates. */
   private int[] packed(PodFacts pod, List<NodeFit> evaluations) {
     int[] values = new int[evaluations.size()];
     String expected = ledger.hold(pod.uid()).map(Hold::node).orElse("");
@@ -126,13 +126,15 @@ public final class Prioritize {
   }
 
   /**
-   * Scores for a pod that asks for no GPU: it is kept off the CPU and memory that pods with GPUs
-   * will need. All alike unless pods are packed here, and for a pod with preferences of its own.
+   * Scores nodes for a pod that requests no GPU, so that it avoids the CPU and memory that GPU pods
+   * will need. All nodes score alike unless the default policy is {@code packed}, or if the pod has
+   * preferences of its own.
    */
-  public Map<String, Integer> withoutGpu(HostRequest request, List<String> names, boolean choosy) {
-    // A node that is not heard yet looks like one without GPUs.
-    if (!evaluator.packs()
-        || choosy
+  public Map<String, Integer> withoutGpu(
+      HostRequest request, List<String> names, boolean hasNodePreferences) {
+    // A node that hasn't reported yet looks like one without GPUs.
+    if (!evaluator.packsByDefault()
+        || hasNodePreferences
         || readiness.notDeciding().or(readiness::awaitingFirstReports).isPresent()) {
       return Map.of();
     }
@@ -145,9 +147,9 @@ public final class Prioritize {
   }
 
   private void reserve(PodFacts pod, String node, Placement placement) {
-    boolean settled =
+    boolean boundOrBinding =
         ledger.hold(pod.uid()).filter(h -> h.stage() != Hold.Stage.TENTATIVE).isPresent();
-    if (!settled) {
+    if (!boundOrBinding) {
       state.apply(new Event.Reserve(pod, node, placement));
     }
   }

@@ -6,13 +6,16 @@ import dev.tranche.extender.ledger.PodFacts;
 import java.time.Duration;
 import java.util.Optional;
 
-/** Pods that were filtered here of late: only of these a bind may be news to our informer. */
+/**
+ * The pods that were filtered here recently. A bind of a pod that our informer doesn't know yet is
+ * accepted only for these.
+ */
 public final class RecentlyFilteredPods {
   private final Cache<String, PodFacts> byUid =
       Caffeine.newBuilder()
           .maximumSize(10_000)
           .expireAfterWrite(Duration.ofMinutes(15))
-          // As in Explanations.
+          // The cleanup costs less than waking another thread for it.
           .executor(Runnable::run)
           .build();
 

@@ -26,15 +26,15 @@ import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 
 /**
- * What filter and prioritize would decide on a pod now, and on more of it after it. Nothing is held
- * or remembered. The loop says what it knows; nodes are judged on a worker. Under policy packed the
- * loop chooses, too, once a question.
+ * Computes what filter and prioritize would decide on a pod now, and on further copies of it.
+ * Nothing is held or remembered. The loop supplies snapshots, and a worker evaluates the nodes.
+ * Under policy {@code packed} the loop also makes the choice, once per question.
  */
 public final class WhatIf {
-  /** Pods that are placed one after the other. */
+  /** The most pods of one question, which are placed one after the other. */
   public static final int COUNT_MAX = 1_000;
 
-  /** Then it is said how many were placed so far. */
+  /** The time limit; after it, the answer contains the pods placed so far. */
   public static final long PLACE_WITHIN_MS = 5_000;
 
   private final Ledger ledger;
@@ -57,16 +57,16 @@ public final class WhatIf {
   }
 
   /**
-   * @param choosy the pod has soft preferences of its own among the nodes
-   * @param host what it requests beside GPUs
-   * @param nodes which of them it excludes itself
+   * @param hasNodePreferences the pod has soft preferences of its own among the nodes
+   * @param host what the pod requests beside GPUs
+   * @param nodes which nodes the pod itself excludes
    */
   public record Question(
-      PodFacts pod, boolean choosy, HostRequest host, NodeFilter nodes, int count) {}
+      PodFacts pod, boolean hasNodePreferences, HostRequest host, NodeFilter nodes, int count) {}
 
-  /** Has a question answered on the loop, and waits for it. */
+  /** Runs a question on the loop and waits for the answer. */
   public interface OnLoop {
-    <T> T ask(Supplier<T> question);
+    <T> T call(Supplier<T> question);
   }
 
   /**
@@ -75,11 +75,12 @@ public final class WhatIf {
   public record Place(NodeFit fit, Placement placement, int score) {}
 
   /**
-   * @param places of the pods in their order; fewer than were asked for where no more fit
+   * @param places of the pods in their order; fewer than requested if no more fit
    * @param fitting nodes that fit the first pod
-   * @param refused nodes that do not fit the pod that was not placed; if all were, the first
-   * @param undecided why kube-scheduler would be told to try again, although all nodes are refused
-   * @param late more may fit: the time was up
+   * @param refused nodes that do not fit the pod that wasn't placed, or the first pod if all were
+   *     placed
+   * @param undecided why kube-scheduler would be asked to retry although all nodes are refused
+   * @param late the time limit was reached, and more pods may fit
    */
   public record Answer(
       Policy policy,
@@ -90,25 +91,28 @@ public final class WhatIf {
       Optional<String> undecided,
       boolean late) {}
 
-  /** Of such a pod only one can be foretold: what it leaves of CPU and memory is not known. */
-  public boolean packs(PodFacts pod) {
+  /**
+   * Whether the pod's policy is {@code packed}. Only one such pod can be predicted, since the CPU
+   * and memory that remain after it are unknown.
+   */
+  public boolean isPacked(PodFacts pod) {
     return evaluator.policyOf(pod, false) == Policy.PACKED;
   }
 
-  /** On a worker. */
+  /** Answers the question; runs on a worker. */
   public Answer answer(Question question, OnLoop loop) {
     return new Run(question, loop).answer();
   }
 
-  /** One question's; of one thread. */
+  /** The state of one question, confined to one thread. */
   private final class Run {
     private final Question question;
     private final PodFacts pod;
     private final OnLoop loop;
     private final long untilMs = clockMs.getAsLong() + PLACE_WITHIN_MS;
-    private final Map<Integer, GpuRequest> asks = new HashMap<>();
+    private final Map<Integer, GpuRequest> requestsByReplicas = new HashMap<>();
     private final Map<Exclusion, Integer> excluded = new EnumMap<>(Exclusion.class);
-    private final Map<String, List<Hold>> imagined = new HashMap<>();
+    private final Map<String, List<Hold>> hypotheticalHolds = new HashMap<>();
     private final List<NodeSnapshot> nodes = new ArrayList<>();
     private final List<NodeFit> fits = new ArrayList<>();
     private Policy policy;
@@ -118,7 +122,7 @@ public final class WhatIf {
       this.question = question;
       this.pod = question.pod();
       this.loop = loop;
-      for (NodeSnapshot node : loop.ask(() -> evaluator.look(pod))) {
+      for (NodeSnapshot node : loop.call(() -> evaluator.snapshotsFor(pod))) {
         question
             .nodes()
             .excludes(node.node())
@@ -126,17 +130,17 @@ public final class WhatIf {
       }
       policy = evaluator.policyOf(pod, false);
       nodes.forEach(node -> fits.add(fit(node)));
-      offer = loop.ask(() -> filter.offer(policy));
+      offer = loop.call(() -> filter.offer(policy));
     }
 
     private NodeFit fit(NodeSnapshot node) {
-      GpuRequest ask = asks.computeIfAbsent(node.replicas(), pod::ask);
-      return ClusterSnapshot.evaluate(node.node(), ask, node.seen(), policy);
+      GpuRequest request = requestsByReplicas.computeIfAbsent(node.replicas(), pod::gpuRequest);
+      return ClusterSnapshot.evaluate(node.node(), request, node.nodeGpus(), policy);
     }
 
     Answer answer() {
       var places = new ArrayList<Place>();
-      judge();
+      reevaluatePolicy();
       Policy first = policy;
       List<NodeFit> fitting = fitting();
       List<NodeFit> refused = refused();
@@ -149,19 +153,22 @@ public final class WhatIf {
         }
         places.add(place.get());
         if (places.size() < question.count()) {
-          take(place.get(), places.size());
-          judge();
+          applyPlacement(place.get(), places.size());
+          reevaluatePolicy();
           late = clockMs.getAsLong() > untilMs;
         }
       }
       List<NodeFit> last = refused;
       Optional<String> undecided =
-          places.isEmpty() ? loop.ask(() -> filter.undecided(pod, last)) : Optional.empty();
+          places.isEmpty() ? loop.call(() -> filter.undecided(pod, last)) : Optional.empty();
       return new Answer(first, places, fitting, refused, excluded, undecided, late);
     }
 
-    /** As filter does, policy {@code load} looks anew where idle GPUs have become scarce. */
-    private void judge() {
+    /**
+     * Evaluates the nodes again if idle GPUs have become scarce under policy {@code load}, as
+     * filter does.
+     */
+    private void reevaluatePolicy() {
       int gpus = fits.stream().mapToInt(NodeFit::measuredGpus).sum();
       int idle = fits.stream().mapToInt(NodeFit::idleGpus).sum();
       Policy now = evaluator.policyOf(pod, new IdleGpus(gpus, idle).scarce());
@@ -187,35 +194,36 @@ public final class WhatIf {
         return Optional.empty();
       }
       if (policy == Policy.PACKED) {
-        return loop.ask(() -> packing.preview(question.host(), fitting))
+        return loop.call(() -> packing.preview(question.host(), fitting))
             .map(w -> new Place(w.evaluation(), w.placement(), Scores.PACKED_WINNER));
       }
-      offer = new Offer(policy, offer.offeredMax(), offer.turn());
-      List<NodeFit> offered = question.choosy() ? fitting : offer.of(fitting);
-      if (!question.choosy()) {
-        offer = new Offer(policy, offer.offeredMax(), offer.turnAfter(fitting));
+      offer = new Offer(policy, offer.offeredMax(), offer.rotation());
+      List<NodeFit> offered = question.hasNodePreferences() ? fitting : offer.of(fitting);
+      if (!question.hasNodePreferences()) {
+        offer = new Offer(policy, offer.offeredMax(), offer.rotationAfter(fitting));
       }
       int[] scores = offered.stream().mapToInt(NodeFit::headroom).toArray();
       NodeFit best = offered.get(Scores.winner(scores));
       return best.placement().map(placement -> new Place(best, placement, best.headroom()));
     }
 
-    /** Looks at the node anew, as it would be with the pod on it. */
-    private void take(Place place, int number) {
+    /** Evaluates the node again as if the pod were placed on it. */
+    private void applyPlacement(Place place, int number) {
       String node = place.fit().node();
       int index = fits.indexOf(place.fit());
       NodeSnapshot before = nodes.get(index);
       PodFacts one = numbered(number);
-      ClusterSnapshot.Seen seen =
-          loop.ask(
+      ClusterSnapshot.NodeGpus nodeGpus =
+          loop.call(
               () -> {
-                List<Hold> held = imagined.computeIfAbsent(node, none -> new ArrayList<>());
+                List<Hold> held =
+                    hypotheticalHolds.computeIfAbsent(node, none -> new ArrayList<>());
                 ledger
-                    .imagined(one, node, place.placement(), clockMs.getAsLong())
+                    .hypotheticalHold(one, node, place.placement(), clockMs.getAsLong())
                     .ifPresent(held::add);
-                return evaluator.seenAfter(pod, node, held);
+                return evaluator.nodeGpusAfter(pod, node, held);
               });
-      nodes.set(index, new NodeSnapshot(node, before.replicas(), seen));
+      nodes.set(index, new NodeSnapshot(node, before.replicas(), nodeGpus));
       fits.set(index, fit(nodes.get(index)));
     }
 

@@ -1,4 +1,4 @@
-/** What kube-scheduler asks: filter, prioritize, bind, preempt. */
+/** The verbs that kube-scheduler calls: filter, prioritize, bind and preempt. */
 @NullMarked
 package dev.tranche.extender.verb;
 

@@ -13,7 +13,7 @@ import java.util.Optional;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** Reads of a PodDisruptionBudget what preemption needs. */
+/** Reads the fields of a PodDisruptionBudget that preemption needs. */
 public final class BudgetReader {
   private BudgetReader() {}
 
@@ -30,7 +30,7 @@ public final class BudgetReader {
         null);
   }
 
-  /** One whose status is not known yet allows nothing. */
+  /** A budget without a status yet allows no disruption. */
   static Budget read(PodDisruptionBudget budget) {
     var meta = budget.getMetadata();
     var status = budget.getStatus();

@@ -15,11 +15,14 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** A node's GPUs as GPU Feature Discovery would label them, and who has written which label. */
+/**
+ * The labels that GPU Feature Discovery would give a node's GPUs, and which of them we have
+ * written.
+ */
 public final class GpuLabels {
   private static final String PREFIX = Names.RESOURCE + ".";
 
-  /** Not Feature Discovery's but the GPU Operator's; both leave it alone when it is there. */
+  /** Written by the GPU Operator, not by Feature Discovery; both leave an existing one alone. */
   static final String PRESENT = PREFIX + "present";
 
   /** That Feature Discovery writes and we never do; the first can be switched off. */
@@ -42,28 +45,30 @@ public final class GpuLabels {
           Names.LABEL_MEMORY_USABLE);
 
   /**
-   * They say what the node has, not what the plugin offers, so a DaemonSet may be selected by them:
-   * ours, too, which would never come back. The others go when the plugin does.
+   * Labels that say what the node has, not what the plugin offers. A DaemonSet's node selector may
+   * use them, our plugin's too: without them it would never return. The other labels are removed
+   * with the plugin.
    */
-  private static final Set<String> LASTING =
+  private static final Set<String> PERMANENT =
       Set.of(PRESENT, PREFIX + "count", PREFIX + "memory", PREFIX + "product");
 
-  /** Not Feature Discovery's: ours to write and to take away, where it runs too. */
+  /** Labels that Feature Discovery doesn't write. We write and remove them even if it runs. */
   private static final Set<String> NOT_DISCOVERYS =
       Set.of(PRESENT, Names.LABEL_GPUS, Names.LABEL_MEMORY_USABLE);
 
-  /** Those of them that we take away although Feature Discovery runs. */
-  private static final Set<String> OFFERED = Set.of(Names.LABEL_GPUS, Names.LABEL_MEMORY_USABLE);
+  /** The subset of those that we remove even if Feature Discovery runs. */
+  private static final Set<String> REMOVED_WITH_PLUGIN =
+      Set.of(Names.LABEL_GPUS, Names.LABEL_MEMORY_USABLE);
 
   private static final Set<String> ALL =
       Stream.concat(OURS.stream(), DISCOVERY.stream()).collect(Collectors.toUnmodifiableSet());
 
-  /** What no label may hold, but for spaces. */
+  /** Characters that a label value may not contain, except spaces, which become dashes. */
   private static final Pattern INVALID = Pattern.compile("[^A-Za-z0-9_. -]");
 
   private GpuLabels() {}
 
-  /** What a report's GPUs make; empty without a GPU. */
+  /** Returns the labels for a report's GPUs; empty without a GPU. */
   public static Map<String, String> of(NodeReport report) {
     List<Gpu> gpus =
         report.getGpusList().stream()
@@ -72,8 +77,8 @@ public final class GpuLabels {
     if (gpus.isEmpty()) {
       return Map.of();
     }
-    List<Gpu> alike = mostNumerous(gpus);
-    Map<String, String> labels = of(alike.getFirst(), alike.size());
+    List<Gpu> sameProductGpus = mostNumerous(gpus);
+    Map<String, String> labels = of(sameProductGpus.getFirst(), sameProductGpus.size());
     labels.put(Names.LABEL_GPUS, Integer.toString(gpus.size()));
     long usableMib = gpus.stream().mapToLong(GpuLabels::usableMib).min().orElse(0);
     if (usableMib > 0) {
@@ -87,7 +92,8 @@ public final class GpuLabels {
     return (gpu.getMemoryTotalBytes() - gpu.getMemoryReservedBytes()) >> 20;
   }
 
-  // Like Feature Discovery, which knows one product per node; of equals the one seen first.
+  // As Feature Discovery does, which labels one product per node. Of equal counts, the lowest index
+  // wins.
   private static List<Gpu> mostNumerous(List<Gpu> gpus) {
     if (gpus.stream().allMatch(gpu -> sameProduct(gpu, gpus.getFirst()))) {
       return gpus;
@@ -97,11 +103,14 @@ public final class GpuLabels {
     return byProduct.values().stream()
         .max(
             Comparator.<List<Gpu>>comparingInt(List::size)
-                .thenComparingInt(alike -> -alike.getFirst().getIndex()))
+                .thenComparingInt(sameProductGpus -> -sameProductGpus.getFirst().getIndex()))
         .orElseThrow();
   }
 
-  /** Of one product for sure. Nearly all nodes' are, and each report asks. */
+  /**
+   * Whether both surely have the same product label. A fast check for each report, since nearly all
+   * nodes have one product.
+   */
   private static boolean sameProduct(Gpu gpu, Gpu first) {
     return gpu.getModel().equals(first.getModel())
         && gpu.getMigProfile().equals(first.getMigProfile())
@@ -116,7 +125,7 @@ public final class GpuLabels {
     labels.put(PREFIX + "product", product(gpu));
     labels.put(PREFIX + "replicas", Integer.toString(Math.max(1, gpu.getReplicas())));
     labels.put(PREFIX + "sharing-strategy", strategy(gpu));
-    // A GPU that uses the system's memory has none that it could tell.
+    // A GPU that uses the system's memory reports no size.
     if (gpu.getMemoryTotalBytes() > 0) {
       labels.put(PREFIX + "memory", Long.toString(gpu.getMemoryTotalBytes() >> 20));
     }
@@ -136,23 +145,26 @@ public final class GpuLabels {
     return gpu.getShared() && gpu.getReplicas() > 1;
   }
 
-  /** {@code Tesla-T4-SHARED}; a renamed resource says itself that it is shared. */
+  /**
+   * Returns a label such as {@code Tesla-T4-SHARED}. The name of a renamed resource shows by itself
+   * that it is shared.
+   */
   private static String product(Gpu gpu) {
-    String profile = gpu.getMigProfile().isEmpty() ? "" : "-MIG-" + sane(gpu.getMigProfile());
+    String profile = gpu.getMigProfile().isEmpty() ? "" : "-MIG-" + sanitized(gpu.getMigProfile());
     boolean suffixed = shared(gpu) && gpu.getResource().equals(Names.RESOURCE);
-    return sane(gpu.getModel()) + profile + (suffixed ? "-SHARED" : "");
+    return sanitized(gpu.getModel()) + profile + (suffixed ? "-SHARED" : "");
   }
 
-  /** What a label may hold, with a dash for spaces. */
-  private static String sane(String text) {
+  /** Turns a text into a label value, with dashes for spaces. */
+  private static String sanitized(String text) {
     return INVALID.matcher(text).replaceAll("").strip().replaceAll(" +", "-");
   }
 
   /**
-   * Of a node's labels, those that matter here; thousands of nodes have the same: each is kept
-   * once.
+   * Returns the node's labels that matter here. Strings are interned, since thousands of nodes have
+   * the same labels.
    */
-  static Map<String, String> mattering(Map<String, String> labels) {
+  static Map<String, String> relevant(Map<String, String> labels) {
     var kept = new HashMap<String, String>();
     labels.forEach(
         (key, value) -> {
@@ -164,23 +176,23 @@ public final class GpuLabels {
   }
 
   /**
-   * What to write.
+   * The changes to write.
    *
-   * @param labels to set; an empty value stands for removal
-   * @param written the annotation that says which labels are ours; empty: none
+   * @param labels to set; an empty value removes the label
+   * @param labelsAnnotation the annotation that lists the labels that are ours; empty: none
    */
-  public record Change(Map<String, String> labels, String written) {}
+  public record Change(Map<String, String> labels, String labelsAnnotation) {}
 
   /**
-   * Compares what is there with what should be. A label that we did not write, or whose value is no
-   * more the one that we wrote, is somebody else's and stays. Where Feature Discovery is seen, ours
-   * are left to it: it may have taken them over by then, and a removal would be a loss.
+   * Compares the node's labels with the wanted ones. A label that we did not write, or whose value
+   * has changed since, belongs to somebody else and stays. Where Feature Discovery runs, our labels
+   * are left to it. It may have taken them over, and removing them would lose them.
    *
-   * @param written the annotation as it stands: {@code key=value}, comma-separated
+   * @param labelsAnnotation the current annotation: {@code key=value}, comma-separated
    */
   public static Optional<Change> change(
-      Map<String, String> labels, String written, Map<String, String> wanted) {
-    Map<String, String> ours = ours(labels, written);
+      Map<String, String> labels, String labelsAnnotation, Map<String, String> wanted) {
+    Map<String, String> ours = ours(labels, labelsAnnotation);
     boolean discovered = DISCOVERY.stream().anyMatch(labels::containsKey);
     var set = new TreeMap<String, String>();
     var kept = new TreeMap<String, String>();
@@ -192,12 +204,12 @@ public final class GpuLabels {
         if (!value.equals(labels.get(key))) {
           set.put(key, value);
         }
-      } else if (ours.containsKey(key) && (!discovered || OFFERED.contains(key))) {
+      } else if (ours.containsKey(key) && (!discovered || REMOVED_WITH_PLUGIN.contains(key))) {
         set.put(key, "");
       }
     }
     String now = text(kept);
-    return set.isEmpty() && now.equals(written)
+    return set.isEmpty() && now.equals(labelsAnnotation)
         ? Optional.empty()
         : Optional.of(new Change(set, now));
   }
@@ -205,16 +217,16 @@ public final class GpuLabels {
   /**
    * Of our labels, those that stay for as long as the node exists.
    *
-   * @param written as in {@link #change}
+   * @param labelsAnnotation as in {@link #change}
    */
-  public static Map<String, String> lasting(Map<String, String> labels, String written) {
-    var kept = new TreeMap<>(ours(labels, written));
-    kept.keySet().retainAll(LASTING);
+  public static Map<String, String> permanent(Map<String, String> labels, String labelsAnnotation) {
+    var kept = new TreeMap<>(ours(labels, labelsAnnotation));
+    kept.keySet().retainAll(PERMANENT);
     return kept;
   }
 
-  private static Map<String, String> ours(Map<String, String> labels, String written) {
-    return List.of(written.split(",", -1)).stream()
+  private static Map<String, String> ours(Map<String, String> labels, String labelsAnnotation) {
+    return List.of(labelsAnnotation.split(",", -1)).stream()
         .map(pair -> pair.split("=", 2))
         .filter(pair -> pair.length == 2 && OURS.contains(pair[0]))
         .filter(pair -> pair[1].equals(labels.get(pair[0])))

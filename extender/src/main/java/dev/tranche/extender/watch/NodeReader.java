@@ -19,11 +19,11 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads of a Node what we decide on, from JSON or from its protobuf message.
+ * Reads the fields of a Node that decisions need, from JSON or from its protobuf message.
  *
  * @see <a
  *     href="https://github.com/kubernetes/kubernetes/blob/v1.34.4/staging/src/k8s.io/api/core/v1/generated.proto">the
- *     numbers of its fields</a>
+ *     field numbers</a>
  */
 public final class NodeReader {
   private final Map<String, String> labels = new HashMap<>();
@@ -42,8 +42,8 @@ public final class NodeReader {
         "/api/v1/nodes",
         Node.class,
         NodeList.class,
-        node -> new NodeReader().model(node).shown(resources),
-        in -> new NodeReader().message(in).shown(resources));
+        node -> new NodeReader().model(node).watched(resources),
+        in -> new NodeReader().message(in).watched(resources));
   }
 
   private NodeReader model(Node node) {
@@ -124,8 +124,11 @@ public final class NodeReader {
     return true;
   }
 
-  /** Thousands of nodes say the same few words: each is kept once. */
-  private WatchedNode shown(List<String> resources) {
+  /**
+   * Builds the result. Common strings are interned, since thousands of nodes have the same few
+   * values.
+   */
+  private WatchedNode watched(List<String> resources) {
     String config = labels.getOrDefault(Names.LABEL_CONFIG, "").intern();
     boolean advertises =
         resources.stream().anyMatch(r -> !"0".equals(allocatable.getOrDefault(r, "0")));
@@ -134,11 +137,11 @@ public final class NodeReader {
         resourceVersion,
         new NodeFacts(name, cordoned(), config, advertises),
         HostRequest.of(allocatable),
-        GpuLabels.mattering(labels),
+        GpuLabels.relevant(labels),
         annotations.getOrDefault(Names.NODE_LABELS, "").intern(),
         annotations.getOrDefault(Names.GPU_USE, ""),
         TaintedNode.of(taints.stream().map(NodeTraits.Taint::key).toList(), allocatable),
-        // Only nodes with GPUs are ever looked at.
+        // Traits are needed only for nodes with GPUs.
         advertises ? NodeTraits.of(labels, taints, unschedulable) : Optional.empty());
   }
 

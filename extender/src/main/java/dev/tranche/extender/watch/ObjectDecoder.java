@@ -24,12 +24,12 @@ import org.jspecify.annotations.Nullable;
 final class ObjectDecoder<M extends HasMetadata, T extends WatchedObject> {
   private static final String PROTOBUF = "application/vnd.kubernetes.protobuf";
 
-  /** Before an Unknown that wraps the message. */
+  /** The prefix of the {@code Unknown} message that wraps each object. */
   private static final byte[] MAGIC = {'k', '8', 's', 0};
 
   private static final int UNKNOWN_RAW = 2;
 
-  /** Few are larger, and those are read, too. */
+  /** Size of the read buffer. Few objects are larger, and those are read too. */
   private static final int OBJECT_BYTES = 1 << 16;
 
   private final ResourceKind<M, T> kind;
@@ -40,13 +40,14 @@ final class ObjectDecoder<M extends HasMetadata, T extends WatchedObject> {
     this.json = json;
   }
 
-  /** What we can read, best first. */
+  /** Returns the content types that we can read, the preferred first. */
   String accept() {
     return kind.ofMessage() == null ? "application/json" : PROTOBUF + ",application/json";
   }
 
   /**
-   * Reads one page of a list, object by object: the whole need not be there at once.
+   * Reads one page of a list, object by object, so that the uncompressed page need not be in
+   * memory.
    *
    * @param contentType null: JSON
    */
@@ -56,7 +57,7 @@ final class ObjectDecoder<M extends HasMetadata, T extends WatchedObject> {
       ListMeta meta = list.getMetadata();
       String next = meta.getContinue() == null ? "" : meta.getContinue();
       return page(
-          list.getItems().stream().map(object -> seen("", object)).toList(),
+          list.getItems().stream().map(object -> decode("", object)).toList(),
           String.valueOf(meta.getResourceVersion()),
           next);
     }
@@ -71,7 +72,7 @@ final class ObjectDecoder<M extends HasMetadata, T extends WatchedObject> {
         number ->
             switch (number) {
               case 1 -> ProtobufFields.message(in, of -> listMeta(in, of, meta));
-              case 2 -> items.add(seen("", in));
+              case 2 -> items.add(decode("", in));
               default -> false;
             });
     if (meta[0].isEmpty()) {
@@ -83,15 +84,15 @@ final class ObjectDecoder<M extends HasMetadata, T extends WatchedObject> {
   private static <T extends WatchedObject> WatchEvent.Page<T> page(
       List<WatchEvent<T>> objects, String version, String next) {
     var items = new ArrayList<T>(objects.size());
-    var unread = new ArrayList<WatchEvent.Unread<T>>();
+    var undecodable = new ArrayList<WatchEvent.Undecodable<T>>();
     for (WatchEvent<T> object : objects) {
       switch (object) {
         case WatchEvent.Seen<T>(T item) -> items.add(item);
-        case WatchEvent.Unread<T> other -> unread.add(other);
+        case WatchEvent.Undecodable<T> other -> undecodable.add(other);
         default -> throw new IllegalStateException("no list brings " + object);
       }
     }
-    return new WatchEvent.Page<>(items, unread, version, next);
+    return new WatchEvent.Page<>(items, undecodable, version, next);
   }
 
   private static boolean listMeta(CodedInputStream in, int number, String[] into)
@@ -107,28 +108,29 @@ final class ObjectDecoder<M extends HasMetadata, T extends WatchedObject> {
     ProtobufFields.fields(in, number -> number == UNKNOWN_RAW && ProtobufFields.message(in, field));
   }
 
-  /** An embedded one; whatever is wrong with it, the next begins where it ends. */
-  private WatchEvent<T> seen(String type, CodedInputStream in) throws IOException {
+  /** Reads an embedded object. If it can't be read, the next one still starts where it ends. */
+  private WatchEvent<T> decode(String type, CodedInputStream in) throws IOException {
     ByteBuffer message = in.readByteBuffer();
     try {
       ResourceKind.Reader<T> reader = Objects.requireNonNull(kind.ofMessage());
       return change(type, reader.read(CodedInputStream.newInstance(message.duplicate())));
     } catch (IOException | RuntimeException unreadable) {
-      return new WatchEvent.Unread<>(key(message), unreadable.toString(), type.equals("DELETED"));
+      return new WatchEvent.Undecodable<>(
+          key(message), unreadable.toString(), type.equals("DELETED"));
     }
   }
 
-  private WatchEvent<T> seen(String type, M object) {
+  private WatchEvent<T> decode(String type, M object) {
     try {
       return change(type, kind.ofModel().apply(object));
     } catch (RuntimeException unreadable) {
       var meta = object.getMetadata();
       String key = key(meta.getNamespace(), meta.getName());
-      return new WatchEvent.Unread<>(key, unreadable.toString(), type.equals("DELETED"));
+      return new WatchEvent.Undecodable<>(key, unreadable.toString(), type.equals("DELETED"));
     }
   }
 
-  /** As much as can be read; every object's first field is its metadata. */
+  /** Reads as much of the key as possible. Every object's first field is its metadata. */
   private static String key(ByteBuffer message) {
     var text = new String[] {"", ""};
     try {
@@ -136,7 +138,7 @@ final class ObjectDecoder<M extends HasMetadata, T extends WatchedObject> {
       ProtobufFields.fields(
           in, number -> number == 1 && ProtobufFields.message(in, of -> name(in, of, text)));
     } catch (IOException | RuntimeException unreadable) {
-      // What came before it is known.
+      // The fields before the error have been read.
     }
     return key(text[0], text[1]);
   }
@@ -164,7 +166,7 @@ final class ObjectDecoder<M extends HasMetadata, T extends WatchedObject> {
     M object = kind.type().cast(event.getObject());
     return event.getType().equals("BOOKMARK")
         ? new WatchEvent.Bookmark<>(object.getMetadata().getResourceVersion())
-        : seen(event.getType(), object);
+        : decode(event.getType(), object);
   }
 
   /** Reads one event of a watch. */
@@ -200,7 +202,7 @@ final class ObjectDecoder<M extends HasMetadata, T extends WatchedObject> {
         in,
         number ->
             number == UNKNOWN_RAW
-                && changes.add(type.equals("ERROR") ? status(in) : seen(type, in)));
+                && changes.add(type.equals("ERROR") ? status(in) : decode(type, in)));
     in.popLimit(limit);
     if (changes.isEmpty()) {
       throw new IOException("a watch event \"" + type + "\" with an empty object");

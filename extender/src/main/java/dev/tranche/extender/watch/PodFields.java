@@ -8,9 +8,9 @@ import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** Of a Pod's JSON what we decide on. Go writes null for what is empty. */
+/** The fields of a Pod's JSON that decisions need. Go writes null for empty fields. */
 public record PodFields(@Nullable Metadata metadata, @Nullable Spec spec, @Nullable Status status) {
-  /** Skips what it is not told of. */
+  /** Ignores unknown fields. */
   public static final JsonMapper JSON =
       JsonMapper.builder().disable(DeserializationFeature.FAIL_ON_UNKNOWN_PROPERTIES).build();
 
@@ -62,7 +62,7 @@ public record PodFields(@Nullable Metadata metadata, @Nullable Spec spec, @Nulla
 
   record Rules(@Nullable List<Rule> preferredDuringSchedulingIgnoredDuringExecution) {}
 
-  /** That there is one is all that matters. */
+  /** Only the existence of a rule matters, not its content. */
   record Rule() {}
 
   public static PodFields of(Pod pod) {
@@ -70,7 +70,7 @@ public record PodFields(@Nullable Metadata metadata, @Nullable Spec spec, @Nulla
   }
 
   /** Whether it prefers some nodes to others: by preferred affinity or topology spread. */
-  public boolean choosy() {
+  public boolean hasNodePreferences() {
     return spec != null
         && (!list(spec.topologySpreadConstraints).isEmpty()
             || (spec.affinity != null && spec.affinity.prefers()));

@@ -9,11 +9,11 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Reads of a Pod's protobuf message what {@link PodFields} reads of its JSON.
+ * Reads the same fields from a Pod's protobuf message as {@link PodFields} from its JSON.
  *
  * @see <a
  *     href="https://github.com/kubernetes/kubernetes/blob/v1.34.4/staging/src/k8s.io/api/core/v1/generated.proto">the
- *     numbers of its fields</a>
+ *     field numbers</a>
  */
 final class PodMessage {
   private final PodDraft draft = new PodDraft();
@@ -34,9 +34,9 @@ final class PodMessage {
     return this;
   }
 
-  WatchedPod watched(List<String> resources, boolean packs) {
+  WatchedPod watched(List<String> resources, boolean needsHostRequests) {
     draft.overhead(overhead);
-    return WatchedPod.of(draft, resourceVersion, scheduler, resources, packs);
+    return WatchedPod.of(draft, resourceVersion, scheduler, resources, needsHostRequests);
   }
 
   private boolean metadata(CodedInputStream in, int number) throws IOException {
@@ -46,7 +46,7 @@ final class PodMessage {
       case 5 -> draft.uid(in.readString());
       case 6 -> resourceVersion = in.readString();
       case 8 -> draft.createdAtMs(timeMs(in));
-      case 9 -> draft.leaving(ProtobufFields.seconds(in) != 0);
+      case 9 -> draft.terminating(ProtobufFields.seconds(in) != 0);
       case 11 -> ProtobufFields.entry(in, draft::label);
       case 12 -> ProtobufFields.entry(in, draft::annotation);
       default -> {

@@ -9,26 +9,29 @@ import java.util.Map;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
-/** Reads of a Pod what we decide on. */
+/** Reads the fields of a Pod that decisions need. */
 public final class PodReader {
   private PodReader() {}
 
   /**
-   * @param packs whether what pods request beside GPUs is asked about
+   * @param needsHostRequests whether the CPU and memory that pods request are needed, for policy
+   *     {@code packed}
    */
-  public static ResourceKind<Pod, WatchedPod> kind(List<String> resources, boolean packs) {
+  public static ResourceKind<Pod, WatchedPod> kind(
+      List<String> resources, boolean needsHostRequests) {
     return new ResourceKind<>(
         "/api/v1/pods",
         Pod.class,
         PodList.class,
-        pod -> watched(pod, resources, packs),
-        in -> new PodMessage().read(in).watched(resources, packs));
+        pod -> watched(pod, resources, needsHostRequests),
+        in -> new PodMessage().read(in).watched(resources, needsHostRequests));
   }
 
-  private static WatchedPod watched(Pod pod, List<String> resources, boolean packs) {
+  private static WatchedPod watched(Pod pod, List<String> resources, boolean needsHostRequests) {
     String scheduler = Objects.requireNonNullElse(pod.getSpec().getSchedulerName(), "");
     String version = String.valueOf(pod.getMetadata().getResourceVersion());
-    return WatchedPod.of(PodFields.of(pod).draft(), version, scheduler, resources, packs);
+    return WatchedPod.of(
+        PodFields.of(pod).draft(), version, scheduler, resources, needsHostRequests);
   }
 
   static Map<String, String> texts(@Nullable Map<String, Quantity> quantities) {

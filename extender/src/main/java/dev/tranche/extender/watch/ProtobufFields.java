@@ -7,9 +7,9 @@ import java.io.IOException;
 import java.util.Map;
 
 /**
- * How protobuf messages are read without classes of their own: what is not asked for is skipped. Go
- * writes strings without checking that they are UTF-8. Invalid bytes are replaced, since one pod's
- * annotation must not stop the reading of all pods.
+ * Reads protobuf messages without generated classes, and skips unwanted fields. Go writes strings
+ * without checking that they are UTF-8. Invalid bytes are replaced, since one pod's annotation must
+ * not stop the reading of all pods.
  */
 final class ProtobufFields {
   private ProtobufFields() {}
@@ -23,7 +23,7 @@ final class ProtobufFields {
     boolean read(int number) throws IOException;
   }
 
-  /** The rest of the stream, or of the message that it is limited to. */
+  /** Reads the fields up to the end of the stream or to the current limit. */
   static void fields(CodedInputStream in, Field field) throws IOException {
     for (int tag = in.readTag(); tag != 0; tag = in.readTag()) {
       if (!field.read(WireFormat.getTagFieldNumber(tag))) {
@@ -32,12 +32,12 @@ final class ProtobufFields {
     }
   }
 
-  /** A message within a message. */
+  /** Reads an embedded message. */
   static boolean message(CodedInputStream in, Field field) throws IOException {
     int limit = in.pushLimit(in.readRawVarint32());
     fields(in, field);
     if (in.getBytesUntilLimit() > 0) {
-      // A stream that ends between two objects looks like a list of fewer.
+      // Otherwise a stream that ends between two objects would look like a shorter list.
       throw new EOFException(in.getBytesUntilLimit() + " bytes of a message are missing");
     }
     in.popLimit(limit);
@@ -77,7 +77,7 @@ final class ProtobufFields {
     return true;
   }
 
-  /** A Time, in seconds since 1970. */
+  /** Reads a {@code Time}, in seconds since 1970. */
   static long seconds(CodedInputStream in) throws IOException {
     var seconds = new long[1];
     message(

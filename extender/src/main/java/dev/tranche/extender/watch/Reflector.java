@@ -33,8 +33,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Shows all objects of one kind and then every change: lists them page by page and watches from
- * there, for as long as we run. It keeps names and uids only: what we decide on is in the Ledger,
+ * Delivers all objects of one kind and then every change. It lists them page by page and watches
+ * from there, until it is closed. It keeps names and uids only. What we decide on is in the Ledger,
  * and thousands of whole Pods and Nodes would be most of our memory.
  */
 public final class Reflector<T extends WatchedObject> implements AutoCloseable {
@@ -43,15 +43,18 @@ public final class Reflector<T extends WatchedObject> implements AutoCloseable {
   private static final String GZIP = "gzip";
   private static final int UNPACKED_BYTES = 1 << 14;
   private static final long CALL_S_MAX = 30;
-  private static final long LOOK_S = 5;
+  private static final long CHECK_S = 5;
 
-  /** After a watch that has lasted. */
+  /** The pause after a watch that lasted {@link #LASTING_MS} or longer. */
   static final long SOON_MS = 250;
 
   static final long LASTING_MS = 10_000;
   static final long PAUSE_MS_MAX = 30_000;
 
-  /** The API server ends a watch after that; so much later it has been lost unnoticed. */
+  /**
+   * The API server ends a watch after a random time from this to {@link #WATCH_S_MAX}. A watch that
+   * is still open {@link #CALL_S_MAX} later has been lost unnoticed.
+   */
   private static final int WATCH_S_MIN = 240;
 
   private static final int WATCH_S_MAX = 360;
@@ -64,18 +67,18 @@ public final class Reflector<T extends WatchedObject> implements AutoCloseable {
   private final LongSupplier clockMs;
   private final WatchHealth health;
 
-  /** The uids of those that matter, by key. */
+  /** The uids of the tracked objects, by key. */
   private final Map<String, String> known = new HashMap<>();
 
   private final Thread thread;
   private volatile boolean closed;
 
   /**
-   * Told on one thread at a time.
+   * Receives the objects, on one thread at a time.
    *
-   * @param gone uid and key
-   * @param listed everything there was has been shown; after a lost watch also what had gone
-   *     meanwhile
+   * @param gone receives the uid and the key
+   * @param listed all existing objects have been delivered; after a lost watch, also the deletions
+   *     that it missed
    */
   public record Sink<T>(Consumer<T> seen, BiConsumer<String, String> gone, Runnable listed) {}
 
@@ -85,8 +88,8 @@ public final class Reflector<T extends WatchedObject> implements AutoCloseable {
       Sink<T> sink,
       ExtenderMetrics metrics,
       LongSupplier clockMs) {
-    // What is tried again behind our back may open after we have given it up.
-    this.client = ApiClient.once(client, (int) TimeUnit.SECONDS.toMillis(CALL_S_MAX));
+    // Without the client's own retries: a retried call may open after we have given it up.
+    this.client = ApiClient.withoutRetries(client, (int) TimeUnit.SECONDS.toMillis(CALL_S_MAX));
     this.kind = kind;
     this.codec = new ObjectDecoder<>(kind, client.getKubernetesSerialization());
     this.sink = sink;
@@ -115,7 +118,7 @@ public final class Reflector<T extends WatchedObject> implements AutoCloseable {
         failed(unreachable);
         pauseMs = again.next();
       } catch (Throwable unreadable) {
-        // Errors too: without this thread nothing of this kind is seen any more.
+        // Errors too: without this thread, no further change of this kind would be seen.
         version = "";
         failed(unreadable);
         pauseMs = again.next();
@@ -124,7 +127,10 @@ public final class Reflector<T extends WatchedObject> implements AutoCloseable {
     }
   }
 
-  /** One that only opens is no sign of health, and behind it comes a list of everything. */
+  /**
+   * Returns the pause after a watch. A watch that ends soon after it opens is no sign of health. It
+   * may be followed by a full list, so the backoff goes on.
+   */
   static long afterWatch(Backoff again, long lastedMs) {
     if (lastedMs < LASTING_MS) {
       return again.next();
@@ -138,7 +144,7 @@ public final class Reflector<T extends WatchedObject> implements AutoCloseable {
     LOG.warn("cannot watch {}, will retry: {}", kind.path(), why.toString());
   }
 
-  /** Never all replicas at once. */
+  /** Sleeps with jitter, so that the extender replicas don't all retry at once. */
   private void pause(long ms) {
     try {
       Thread.sleep(ms / 2 + ThreadLocalRandom.current().nextLong(ms));
@@ -162,20 +168,20 @@ public final class Reflector<T extends WatchedObject> implements AutoCloseable {
         listed.add(item.key());
         seen(item);
       }
-      for (WatchEvent.Unread<T> there : page.unread()) {
-        unread(there);
-        listed.add(there.key());
-        allNamed &= !there.key().isEmpty();
+      for (WatchEvent.Undecodable<T> object : page.undecodable()) {
+        skipUndecodable(object);
+        listed.add(object.key());
+        allNamed &= !object.key().isEmpty();
       }
       next = page.next();
     } while (!next.isEmpty());
     Set<String> missing = new HashSet<>(known.keySet());
     missing.removeAll(listed);
     if (allNamed) {
-      // Of one without a name we cannot say that it is not one of those.
+      // A nameless object that can't be read could be any of the missing ones.
       missing.forEach(this::gone);
     }
-    health.heard();
+    health.eventReceived();
     sink.listed().run();
     return page.resourceVersion();
   }
@@ -192,12 +198,12 @@ public final class Reflector<T extends WatchedObject> implements AutoCloseable {
             .header("Accept-Encoding", GZIP)
             .timeout(CALL_S_MAX, TimeUnit.SECONDS)
             .build();
-    CompletableFuture<HttpResponse<byte[]>> asked = http.sendAsync(request, byte[].class);
+    CompletableFuture<HttpResponse<byte[]>> call = http.sendAsync(request, byte[].class);
     HttpResponse<byte[]> answer;
     try {
-      answer = asked.get(CALL_S_MAX, TimeUnit.SECONDS);
+      answer = call.get(CALL_S_MAX, TimeUnit.SECONDS);
     } catch (InterruptedException | TimeoutException late) {
-      asked.cancel(true);
+      call.cancel(true);
       throw late;
     }
     if (!answer.isSuccessful()) {
@@ -209,8 +215,8 @@ public final class Reflector<T extends WatchedObject> implements AutoCloseable {
   }
 
   /**
-   * Objects of one kind are much alike and compress to a twentieth. To decrypt and pass on the rest
-   * would be a fifth of the work at our start.
+   * Returns the uncompressed body. Objects of one kind are similar and compress to a twentieth.
+   * Decrypting and passing on the rest would be a fifth of the work at startup.
    */
   private static InputStream body(HttpResponse<byte[]> answer) throws IOException {
     var sent = new ByteArrayInputStream(answer.body());
@@ -224,7 +230,7 @@ public final class Reflector<T extends WatchedObject> implements AutoCloseable {
   }
 
   /**
-   * @return where to watch on from; empty: only a new list can tell
+   * @return the resource version to watch from next; empty if a new list is required
    */
   private String watch(String from)
       throws IOException, InterruptedException, ExecutionException, TimeoutException {
@@ -239,7 +245,7 @@ public final class Reflector<T extends WatchedObject> implements AutoCloseable {
             .newWebSocketBuilder()
             .uri(WebSocket.toWebSocketUri(uri(query)))
             .header("Accept", codec.accept())
-            // The API server's handshake wants one, whatever it is.
+            // The API server's WebSocket handshake requires an Origin, with any value.
             .header("Origin", client.getMasterUrl().toString())
             .connectTimeout(CALL_S_MAX, TimeUnit.SECONDS)
             .buildAsync(watching);
@@ -247,7 +253,7 @@ public final class Reflector<T extends WatchedObject> implements AutoCloseable {
     try {
       socket = opening.get(CALL_S_MAX, TimeUnit.SECONDS);
     } catch (InterruptedException | TimeoutException late) {
-      // It may open yet, and the next one beside it.
+      // It may still open later, beside the next one.
       watching.stopped();
       var _ = opening.thenAccept(opened -> opened.sendClose(1_000, ""));
       throw late;
@@ -259,8 +265,9 @@ public final class Reflector<T extends WatchedObject> implements AutoCloseable {
       throw refused;
     }
     try {
-      health.heard();
-      return end(watching, clockMs.getAsLong() + TimeUnit.SECONDS.toMillis(seconds + CALL_S_MAX));
+      health.eventReceived();
+      return awaitEnd(
+          watching, clockMs.getAsLong() + TimeUnit.SECONDS.toMillis(seconds + CALL_S_MAX));
     } catch (ExecutionException unreadable) {
       throw new IOException("an event of the watch", unreadable.getCause());
     } finally {
@@ -269,11 +276,11 @@ public final class Reflector<T extends WatchedObject> implements AutoCloseable {
     }
   }
 
-  private String end(Watching watching, long untilMs)
+  private String awaitEnd(Watching watching, long untilMs)
       throws InterruptedException, ExecutionException {
     while (true) {
       try {
-        return watching.ended.get(LOOK_S, TimeUnit.SECONDS);
+        return watching.ended.get(CHECK_S, TimeUnit.SECONDS);
       } catch (TimeoutException quiet) {
         if (health.lost()) {
           failed(new TimeoutException("the watch has fallen silent"));
@@ -286,16 +293,16 @@ public final class Reflector<T extends WatchedObject> implements AutoCloseable {
     }
   }
 
-  private void unread(WatchEvent.Unread<T> object) {
-    health.unread();
+  private void skipUndecodable(WatchEvent.Undecodable<T> object) {
+    health.undecodable();
     String name = object.key().isEmpty() ? "an object without a name" : object.key();
     LOG.warn("{}: cannot read {}, skipping it: {}", kind.path(), name, object.why());
   }
 
   private void seen(T item) {
     @Nullable String before =
-        item.matters() ? known.put(item.key(), item.uid()) : known.remove(item.key());
-    // After a lost watch, a name that was deleted and given again looks like an update.
+        item.tracked() ? known.put(item.key(), item.uid()) : known.remove(item.key());
+    // After a lost watch, a name that was deleted and created again looks like an update.
     if (before != null && !before.equals(item.uid())) {
       sink.gone().accept(before, item.key());
     }
@@ -309,7 +316,7 @@ public final class Reflector<T extends WatchedObject> implements AutoCloseable {
     }
   }
 
-  /** One watch; what it hears after its end is dropped, since the next one hears it too. */
+  /** One watch. Events after its end are dropped, since the next watch receives them too. */
   private final class Watching implements WebSocket.Listener {
     final CompletableFuture<String> ended = new CompletableFuture<>();
     private String version;
@@ -320,29 +327,29 @@ public final class Reflector<T extends WatchedObject> implements AutoCloseable {
 
     @Override
     public void onMessage(WebSocket socket, String text) {
-      hear(socket, () -> codec.change(text));
+      onEvent(socket, () -> codec.change(text));
     }
 
     @Override
     public void onMessage(WebSocket socket, ByteBuffer message) {
-      hear(socket, () -> codec.change(message));
+      onEvent(socket, () -> codec.change(message));
     }
 
-    private synchronized void hear(WebSocket socket, Decoding<T> decoding) {
+    private synchronized void onEvent(WebSocket socket, Decoding<T> decoding) {
       if (ended.isDone()) {
         return;
       }
-      health.heard();
+      health.eventReceived();
       try {
-        take(decoding.decoded());
+        apply(decoding.decoded());
         socket.request();
       } catch (Throwable e) {
-        // Errors too: the one who waits must hear of it.
+        // Errors too: the waiting thread must be notified.
         ended.completeExceptionally(e);
       }
     }
 
-    private void take(WatchEvent<T> change) {
+    private void apply(WatchEvent<T> change) {
       switch (change) {
         case WatchEvent.Seen<T>(T item) -> {
           version = item.resourceVersion();
@@ -356,10 +363,10 @@ public final class Reflector<T extends WatchedObject> implements AutoCloseable {
           version = at;
           health.bookmark();
         }
-        case WatchEvent.Unread<T> object -> {
-          unread(object);
+        case WatchEvent.Undecodable<T> object -> {
+          skipUndecodable(object);
           if (object.gone()) {
-            // Only a list that it is missing from can tell.
+            // Only a new list, without the object, can show that it's gone.
             ended.complete("");
           }
         }
@@ -380,7 +387,7 @@ public final class Reflector<T extends WatchedObject> implements AutoCloseable {
       stopped();
     }
 
-    /** Goes on from here, however it ended. */
+    /** Ends this watch and returns the resource version to continue from, however it ended. */
     synchronized String stopped() {
       ended.complete(version);
       return version;

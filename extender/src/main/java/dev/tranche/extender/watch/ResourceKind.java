@@ -8,11 +8,11 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One kind of object: where it is and how it is read.
+ * A kind of object: its path in the API and how to read it.
  *
- * @param ofModel from JSON, by way of the client's model
- * @param ofMessage from protobuf, which the API server has ready at a fraction of the cost; null
- *     where there are few
+ * @param ofModel reads the object from JSON, through the client's model
+ * @param ofMessage reads it from protobuf, which costs the API server a fraction; null for kinds
+ *     with few objects
  */
 public record ResourceKind<M extends HasMetadata, T extends WatchedObject>(
     String path,
@@ -20,7 +20,7 @@ public record ResourceKind<M extends HasMetadata, T extends WatchedObject>(
     Class<? extends KubernetesResourceList<M>> listType,
     Function<M, T> ofModel,
     @Nullable Reader<T> ofMessage) {
-  /** As the API's path says it, such as {@code pods}. */
+  /** Returns the plural name in the API's path, such as {@code pods}. */
   String plural() {
     return path.substring(path.lastIndexOf('/') + 1);
   }

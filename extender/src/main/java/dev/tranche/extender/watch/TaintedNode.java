@@ -12,7 +12,7 @@ import java.util.stream.Collectors;
  * A Node with a startup taint, as last watched.
  *
  * @param keys of all its taints, in the Node's order
- * @param offered resources of which the kubelet has any to give
+ * @param offered resources with an allocatable quantity above zero
  */
 public record TaintedNode(List<String> keys, Set<String> offered) {
   public static final Set<String> KEYS =
@@ -20,7 +20,7 @@ public record TaintedNode(List<String> keys, Set<String> offered) {
 
   /**
    * @param allocatable of the Node, resource to quantity
-   * @return empty of a node without a startup taint
+   * @return empty if the node has no startup taint
    */
   public static Optional<TaintedNode> of(List<String> keys, Map<String, String> allocatable) {
     return Collections.disjoint(keys, KEYS)

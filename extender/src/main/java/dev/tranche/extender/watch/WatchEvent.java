@@ -2,7 +2,7 @@ package dev.tranche.extender.watch;
 
 import java.util.List;
 
-/** What a watch says. */
+/** An event of a watch. */
 sealed interface WatchEvent<T extends WatchedObject> {
   record Seen<T extends WatchedObject>(T item) implements WatchEvent<T> {}
 
@@ -12,22 +12,22 @@ sealed interface WatchEvent<T extends WatchedObject> {
   record Bookmark<T extends WatchedObject>(String resourceVersion) implements WatchEvent<T> {}
 
   /**
-   * An object that cannot be read; it is no reason to read no other.
+   * An object that can't be read. It must not stop the reading of others.
    *
-   * @param key empty: that neither
+   * @param key empty if that can't be read either
    */
-  record Unread<T extends WatchedObject>(String key, String why, boolean gone)
+  record Undecodable<T extends WatchedObject>(String key, String why, boolean gone)
       implements WatchEvent<T> {}
 
   /** The watch is over. */
   record Ended<T extends WatchedObject>(int code, String message) implements WatchEvent<T> {}
 
   /**
-   * A part of a list.
+   * A page of a list.
    *
-   * @param unread those beside {@code items} that cannot be read
-   * @param next where the next part begins; empty: this is the last
+   * @param undecodable objects besides {@code items} that can't be read
+   * @param next the continue token of the next page; empty: this is the last
    */
   record Page<T extends WatchedObject>(
-      List<T> items, List<Unread<T>> unread, String resourceVersion, String next) {}
+      List<T> items, List<Undecodable<T>> undecodable, String resourceVersion, String next) {}
 }

@@ -5,9 +5,9 @@ import io.micrometer.core.instrument.Counter;
 import java.util.function.LongSupplier;
 
 /**
- * Whether what we see of one kind is of now. A connection can die without a word; bookmarks come
- * about once a minute even when nothing changes, so their absence tells. Written and read on any
- * thread.
+ * Tells whether the watch of one kind is up to date. A connection can die unnoticed. Bookmarks
+ * arrive about once a minute even when nothing changes, so their absence shows it. Written and read
+ * on any thread.
  */
 final class WatchHealth {
   /** Two bookmarks have been missed by then. */
@@ -15,10 +15,10 @@ final class WatchHealth {
 
   private final LongSupplier clockMs;
   private final Counter failures;
-  private final Counter unread;
-  private volatile long heardAtMs;
+  private final Counter undecodable;
+  private volatile long lastEventMs;
 
-  /** Without them silence says nothing. */
+  /** Whether bookmarks arrive. Without them, a quiet watch may still be alive. */
   private volatile boolean bookmarks;
 
   /**
@@ -26,14 +26,14 @@ final class WatchHealth {
    */
   WatchHealth(String kind, ExtenderMetrics metrics, LongSupplier clockMs) {
     this.clockMs = clockMs;
-    heardAtMs = clockMs.getAsLong();
+    lastEventMs = clockMs.getAsLong();
     failures =
         metrics.counter(
             "tranche.extender.watch.failures",
             "Lists and watches of the API server that failed or fell silent and are begun anew.",
             "kind",
             kind);
-    unread =
+    undecodable =
         metrics.counter(
             "tranche.extender.watch.unread",
             "Objects of the API server that were passed over because they could not be read.",
@@ -47,21 +47,21 @@ final class WatchHealth {
         () -> ageMs() / 1_000.0);
   }
 
-  void heard() {
-    heardAtMs = clockMs.getAsLong();
+  void eventReceived() {
+    lastEventMs = clockMs.getAsLong();
   }
 
   void bookmark() {
     bookmarks = true;
-    heard();
+    eventReceived();
   }
 
   void failed() {
     failures.increment();
   }
 
-  void unread() {
-    unread.increment();
+  void undecodable() {
+    undecodable.increment();
   }
 
   boolean lost() {
@@ -69,6 +69,6 @@ final class WatchHealth {
   }
 
   private long ageMs() {
-    return clockMs.getAsLong() - heardAtMs;
+    return clockMs.getAsLong() - lastEventMs;
   }
 }

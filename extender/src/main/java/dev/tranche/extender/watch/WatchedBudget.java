@@ -11,7 +11,7 @@ public record WatchedBudget(String uid, String resourceVersion, Budget budget)
   }
 
   @Override
-  public boolean matters() {
+  public boolean tracked() {
     return true;
   }
 }

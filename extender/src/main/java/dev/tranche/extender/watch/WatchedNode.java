@@ -7,14 +7,14 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * A Node.
+ * The fields of a Node that we read.
  *
- * @param host what it has beside GPUs
- * @param labels those that {@link GpuLabels} is about
- * @param written our annotation about them
- * @param use our annotation for people
- * @param tainted with a startup taint
- * @param traits of a node with GPUs
+ * @param host the allocatable CPU and memory
+ * @param labels those that {@link GpuLabels} covers
+ * @param labelsAnnotation our annotation that lists which of these labels are ours
+ * @param useAnnotation our annotation that shows GPU use to people
+ * @param tainted empty if the node has no startup taint
+ * @param traits empty if the node has no GPUs
  */
 public record WatchedNode(
     String uid,
@@ -22,8 +22,8 @@ public record WatchedNode(
     NodeFacts facts,
     HostRequest host,
     Map<String, String> labels,
-    String written,
-    String use,
+    String labelsAnnotation,
+    String useAnnotation,
     Optional<TaintedNode> tainted,
     Optional<NodeTraits> traits)
     implements WatchedObject {
@@ -33,7 +33,7 @@ public record WatchedNode(
   }
 
   @Override
-  public boolean matters() {
+  public boolean tracked() {
     return true;
   }
 }

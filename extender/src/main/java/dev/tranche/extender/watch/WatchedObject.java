@@ -1,14 +1,14 @@
 package dev.tranche.extender.watch;
 
-/** Something of the API server, as much of it as we read. */
+/** An object of the API server, reduced to the fields that we read. */
 interface WatchedObject {
-  /** Its name, after its namespace and a slash if it has one. */
+  /** Returns {@code namespace/name}, or the name alone if the object has no namespace. */
   String key();
 
   String uid();
 
   String resourceVersion();
 
-  /** False: it is not ours to remember, and its end is not told. */
-  boolean matters();
+  /** Whether the object is tracked; if false, its deletion isn't reported. */
+  boolean tracked();
 }

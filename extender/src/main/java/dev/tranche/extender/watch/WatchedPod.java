@@ -8,12 +8,12 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A Pod.
+ * The fields of a Pod that we read.
  *
- * @param facts empty if it asks for none of our resources
- * @param host what it requests beside them
- * @param unmetShare the annotation that asks for a share which nobody has turned into a request
- * @param matters also others' pods do where pods are packed
+ * @param facts empty if the pod requests none of our resources
+ * @param host the CPU and memory that the pod requests
+ * @param unmetShare the annotation that asks for a share, if nothing has turned it into a request
+ * @param tracked under policy {@code packed}, also true for pods that request none of our resources
  */
 public record WatchedPod(
     String key,
@@ -25,20 +25,21 @@ public record WatchedPod(
     HostRequest host,
     String scheduler,
     Optional<String> unmetShare,
-    boolean matters)
+    boolean tracked)
     implements WatchedObject {
   /**
-   * @param packs whether what pods request beside GPUs is asked about
+   * @param needsHostRequests whether the CPU and memory that pods request are needed, for policy
+   *     {@code packed}
    */
   static WatchedPod of(
       PodDraft draft,
       String resourceVersion,
       String scheduler,
       List<String> resources,
-      boolean packs) {
+      boolean needsHostRequests) {
     Optional<PodFacts> facts = draft.facts(resources);
     Optional<String> unmetShare = draft.unmetShare(resources);
-    boolean matters = packs || facts.isPresent() || unmetShare.isPresent();
+    boolean tracked = needsHostRequests || facts.isPresent() || unmetShare.isPresent();
     return new WatchedPod(
         draft.key(),
         draft.uid(),
@@ -46,9 +47,9 @@ public record WatchedPod(
         draft.node(),
         draft.ended(),
         facts,
-        matters ? draft.host() : HostRequest.NONE,
+        tracked ? draft.host() : HostRequest.NONE,
         scheduler.intern(),
         unmetShare,
-        matters);
+        tracked);
   }
 }

@@ -1,4 +1,4 @@
-/** Lists and watches of pods, nodes and disruption budgets. */
+/** Lists and watches of pods, nodes and PodDisruptionBudgets. */
 @NullMarked
 package dev.tranche.extender.watch;
 

@@ -40,7 +40,7 @@ final class ApiWriterIT {
     client = PlainApi.client(server.actualPort());
     api =
         new ApiWriter(
-            ApiClient.once(client, CALL_MS),
+            ApiClient.withoutRetries(client, CALL_MS),
             List.of(Names.RESOURCE),
             new ExtenderMetrics(registry));
   }

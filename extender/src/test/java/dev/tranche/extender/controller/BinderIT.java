@@ -91,7 +91,7 @@ final class BinderIT {
             .container("main", Map.of(Names.RESOURCE, "3"), Map.of())
             .facts(List.of(Names.RESOURCE))
             .orElseThrow();
-    return new Binder(ApiClient.once(client, timeoutMs)).bind(facts, "node-a", "GPU-a0");
+    return new Binder(ApiClient.withoutRetries(client, timeoutMs)).bind(facts, "node-a", "GPU-a0");
   }
 
   @Test

@@ -43,7 +43,7 @@ final class CleanupIT {
         Map.of(
             Names.NODE_LABELS,
             "nvidia.com/gpu.present=true,nvidia.com/gpu.count=2,nvidia.com/gpu.replicas=10",
-            Names.ROOM,
+            Names.RETRY_TIME,
             "2026-01-01T00:00:00Z",
             Names.GPU_USE,
             "0.0 of 2 GPUs granted, 32 GiB memory, use not measured, as of 2026-01-01T00:00:00Z",
@@ -93,11 +93,11 @@ final class CleanupIT {
   void writersThatStillRun_areWaitedFor() {
     pod("tranche-extender-1", "extender");
     pod("tranche-cleanup-1", "cleanup");
-    node("labelled", Map.of(), Map.of(Names.ROOM, "now"));
+    node("labelled", Map.of(), Map.of(Names.RETRY_TIME, "now"));
     assertThatThrownBy(() -> cleanup.run(1))
         .hasMessageContaining("[tranche-extender-1] of namespace gpu still run");
     assertThat(client.nodes().withName("labelled").get().getMetadata().getAnnotations())
-        .containsKey(Names.ROOM);
+        .containsKey(Names.RETRY_TIME);
   }
 
   /** The mock keeps the nulls of a merge patch, where the API server takes the keys away. */

@@ -48,7 +48,7 @@ class OutdatedSharesTest {
   }
 
   private void look(long nowMs, List<PodFacts> pods, int... replicas) {
-    shares.look(pods, () -> IntStream.of(replicas).mapToObj(OutdatedSharesTest::gpu), nowMs);
+    shares.check(pods, () -> IntStream.of(replicas).mapToObj(OutdatedSharesTest::gpu), nowMs);
     shares.tick();
   }
 

@@ -28,7 +28,7 @@ final class UnknownCordonsTest {
           () -> deciding);
 
   private void look(String... uuids) {
-    cordons.look(List.of(new Cordons("a", Set.of(uuids), GPUS)));
+    cordons.check(List.of(new Cordons("a", Set.of(uuids), GPUS)));
   }
 
   @Test
@@ -95,12 +95,12 @@ final class UnknownCordonsTest {
   void manyNodesAtOnce_areToldInTurns() {
     List<Cordons> nodes =
         IntStream.range(0, 25).mapToObj(i -> new Cordons("n" + i, Set.of("GPU-9"), GPUS)).toList();
-    cordons.look(nodes);
-    cordons.look(nodes);
-    assertThat(created).hasSize(UnknownCordons.TOLD_MAX);
-    cordons.look(nodes);
-    cordons.look(nodes);
-    cordons.look(nodes);
+    cordons.check(nodes);
+    cordons.check(nodes);
+    assertThat(created).hasSize(UnknownCordons.EVENTS_PER_CHECK_MAX);
+    cordons.check(nodes);
+    cordons.check(nodes);
+    cordons.check(nodes);
     assertThat(created).hasSize(25);
   }
 }

@@ -32,44 +32,44 @@ final class LeaseElectionTest {
     @Nullable LeaseSpec lease = null;
     for (long s = 0; s <= 120; s += 2) {
       Moment there = at(s, 10_000 + s + skewS);
-      Write write = one.next(lease, there).orElseThrow();
+      Write write = one.nextWrite(lease, there).orElseThrow();
       one.written(write, there);
       lease = write.spec();
-      assertThat(two.next(lease, at(s, 10_000 + s))).as("after %d s", s).isEmpty();
+      assertThat(two.nextWrite(lease, at(s, 10_000 + s))).as("after %d s", s).isEmpty();
     }
   }
 
   @Test
   void leaseThatStandsStill_isTaken_onceWeHaveSeenItSoForItsDuration() {
-    LeaseSpec left = one.next(null, at(0, 0)).orElseThrow().spec();
-    assertThat(two.next(left, at(100, 100))).isEmpty();
-    assertThat(two.next(left, at(114, 100_000))).isEmpty();
-    Write taken = two.next(left, at(115, 0)).orElseThrow();
+    LeaseSpec left = one.nextWrite(null, at(0, 0)).orElseThrow().spec();
+    assertThat(two.nextWrite(left, at(100, 100))).isEmpty();
+    assertThat(two.nextWrite(left, at(114, 100_000))).isEmpty();
+    Write taken = two.nextWrite(left, at(115, 0)).orElseThrow();
     assertThat(taken.renewal()).isFalse();
     assertThat(taken.spec().getHolderIdentity()).isEqualTo("two");
     assertThat(taken.spec().getLeaseTransitions()).isEqualTo(1);
     LeaseSpec longer = new LeaseSpecBuilder(left).withLeaseDurationSeconds(40).build();
-    assertThat(two.next(longer, at(200, 0))).isEmpty();
-    assertThat(two.next(longer, at(239, 0))).isEmpty();
-    assertThat(two.next(longer, at(240, 0))).isPresent();
+    assertThat(two.nextWrite(longer, at(200, 0))).isEmpty();
+    assertThat(two.nextWrite(longer, at(239, 0))).isEmpty();
+    assertThat(two.nextWrite(longer, at(240, 0))).isPresent();
   }
 
   @Test
   void leaseThatIsReleased_isTakenAtOnce_andTheFormerLeadersNextTermIsANewOne() {
-    Write first = one.next(null, at(0, 0)).orElseThrow();
+    Write first = one.nextWrite(null, at(0, 0)).orElseThrow();
     one.written(first, at(0, 0));
-    assertThat(one.next(first.spec(), at(2, 2)).orElseThrow().renewal()).isTrue();
+    assertThat(one.nextWrite(first.spec(), at(2, 2)).orElseThrow().renewal()).isTrue();
     LeaseSpec free = LeaseElection.released(first.spec());
-    Write second = two.next(free, at(3, 3)).orElseThrow();
+    Write second = two.nextWrite(free, at(3, 3)).orElseThrow();
     two.written(second, at(3, 3));
     LeaseSpec again = LeaseElection.released(second.spec());
-    assertThat(one.next(again, at(4, 4)).orElseThrow().renewal()).isFalse();
+    assertThat(one.nextWrite(again, at(4, 4)).orElseThrow().renewal()).isFalse();
   }
 
   /** The monotonic clock stands still while a machine is suspended, and somebody sets the other. */
   @Test
   void ownLease_isOfAnAgeByTheClockThatSaysMore() {
-    Write write = one.next(null, at(0, 1_000)).orElseThrow();
+    Write write = one.nextWrite(null, at(0, 1_000)).orElseThrow();
     assertThat(one.valid(at(0, 1_000))).isFalse();
     one.written(write, at(0, 1_000));
     assertThat(one.valid(at(9, 1_009))).isTrue();
@@ -152,7 +152,7 @@ final class LeaseElectionTest {
       } else {
         began = now();
         readVersion = api.version;
-        pending = election.next(api.lease, began);
+        pending = election.nextWrite(api.lease, began);
         if (pending.isEmpty()) {
           election.lost();
         }

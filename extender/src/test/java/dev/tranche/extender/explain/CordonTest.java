@@ -45,11 +45,11 @@ class CordonTest {
     assertThat(evaluation.outcome()).isEqualTo(new Outcome.DoesNotFit(Reason.UNFIT));
     assertThat(FitErrorText.node(evaluation))
         .contains("cordoned: pod ns/greedy uses more than its share");
-    assertThat(FitErrorText.largestHole(evaluation)).isZero();
+    assertThat(FitErrorText.largestFreeOnOneGpu(evaluation)).isZero();
     report("");
     NodeFit free = world.evaluator.evaluate(FakeWorld.pod("p", 3), "node-1");
     assertThat(free.placement()).isPresent();
-    assertThat(FitErrorText.largestHole(free)).isEqualTo(10);
+    assertThat(FitErrorText.largestFreeOnOneGpu(free)).isEqualTo(10);
   }
 
   @Test

@@ -113,7 +113,7 @@ final class CountsTest {
 
   private List<Double> gauges(String name, String label, String value, boolean whole) {
     var collector = new GpuCollector();
-    collector.show(world.inspection(), whole);
+    collector.update(world.inspection(), whole);
     return collector.collect().stream()
         .filter(snapshot -> snapshot.getMetadata().getName().equals(name))
         .flatMap(snapshot -> ((GaugeSnapshot) snapshot).getDataPoints().stream())

@@ -99,7 +99,7 @@ final class ClientCertificatesIT {
   }
 
   private ClientCertificates clients(TestAuthority authority) throws Exception {
-    return new ClientCertificates(authority.trusted(), NAME, metrics::clientShown);
+    return new ClientCertificates(authority.trusted(), NAME, metrics::recordClientCertificate);
   }
 
   /** With TLS 1.3 a client learns it when it reads. */

@@ -9,7 +9,7 @@ import dev.tranche.extender.http.ExtenderV1.MalformedException;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.ledger.PreemptionInfo;
 import dev.tranche.extender.score.packing.HostRequest;
-import dev.tranche.extender.verb.Preempt.OfNode;
+import dev.tranche.extender.verb.Preempt.VictimUids;
 import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 import java.util.Arrays;
@@ -30,7 +30,7 @@ final class ExtenderReaderTest {
   void args_ofAFractionPod(Recorded release) throws Exception {
     var args = reader.args(Body.of(release.body("filter")));
     assertThat(args.nodeNames()).containsExactlyInAnyOrder("node-a", "node-b", "node-c");
-    assertThat(args.choosy()).isFalse();
+    assertThat(args.hasNodePreferences()).isFalse();
     assertThat(args.host()).isEqualTo(new HostRequest(500, 1_024));
     PodFacts pod = args.pod().orElseThrow();
     assertThat(pod.key()).isEqualTo("team-a/trainer");
@@ -112,7 +112,7 @@ final class ExtenderReaderTest {
   @MethodSource(RELEASES)
   void args_initContainersAndSidecars_comeFirst(Recorded release) throws Exception {
     var args = reader.args(Body.of(release.body("filter-init")));
-    assertThat(args.choosy()).isTrue();
+    assertThat(args.hasNodePreferences()).isTrue();
     assertThat(args.pod().orElseThrow().requests())
         .containsExactly(
             new Demand.Request("warm", Demand.Kind.INIT, 5),
@@ -174,10 +174,10 @@ final class ExtenderReaderTest {
     var args = reader.preemption(Body.of(release.body("preempt")));
     PodFacts pod = args.pod().orElseThrow();
     assertThat(pod.uid()).isEqualTo(release.uid("preempt"));
-    assertThat(pod.standing().priority()).isEqualTo(1_000_000);
-    assertThat(pod.standing().labels()).isEqualTo(Map.of("app", "urgent"));
-    assertThat(pod.standing().startedAtMs()).isPositive();
-    Map<String, OfNode> victims = Objects.requireNonNull(args.victims());
+    assertThat(pod.preemption().priority()).isEqualTo(1_000_000);
+    assertThat(pod.preemption().labels()).isEqualTo(Map.of("app", "urgent"));
+    assertThat(pod.preemption().startedAtMs()).isPositive();
+    Map<String, VictimUids> victims = Objects.requireNonNull(args.victims());
     assertThat(victims).containsOnlyKeys("node-a", "node-b", "node-c");
     assertThat(victims.values().stream().flatMap(of -> of.uids().stream()))
         .hasSize(5)
@@ -196,7 +196,7 @@ final class ExtenderReaderTest {
           {"name": "a", "resources": {"limits": {"nvidia.com/gpu": "1"}}}]}, "status": {"nominatedNodeName": "node-b"}}}
         """
             .getBytes(StandardCharsets.UTF_8);
-    assertThat(reader.preemption(Body.of(json)).pod().orElseThrow().standing())
+    assertThat(reader.preemption(Body.of(json)).pod().orElseThrow().preemption())
         .isEqualTo(
             new PreemptionInfo(
                 -1,

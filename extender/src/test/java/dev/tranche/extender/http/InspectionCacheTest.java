@@ -50,9 +50,9 @@ final class InspectionCacheTest {
   void pictureTakenOnce_isTheFreshOne_orIsNotKept() {
     var first = inspections.latest();
     taken.getLast().complete(new Inspection(List.of(), Map.of(), 0));
-    assertThat(inspections.once()).isSameAs(first);
+    assertThat(inspections.latestUncached()).isSameAs(first);
     nowMs += InspectionCache.AGE_MS_MAX;
-    var passing = inspections.once();
+    var passing = inspections.latestUncached();
     assertThat(passing).isNotSameAs(first);
     assertThat(inspections.latest()).isNotSameAs(passing);
   }

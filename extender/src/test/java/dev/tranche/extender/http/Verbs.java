@@ -10,7 +10,7 @@ import java.util.List;
 /** The verbs of an extender that knows no node and no API server. */
 record Verbs(FakeWorld world) {
   static Verbs idle(MeterRegistry registry) {
-    return new Verbs(FakeWorld.unread(registry));
+    return new Verbs(FakeWorld.unsynced(registry));
   }
 
   VerbRoutes routes(Loop loop, long readWithinMs) {

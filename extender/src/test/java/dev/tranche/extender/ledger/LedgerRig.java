@@ -29,14 +29,14 @@ abstract class LedgerRig {
   }
 
   int free(String uuid) {
-    return seen(uuid).freeReplicas();
+    return view(uuid).freeReplicas();
   }
 
   int clients(String uuid) {
-    return seen(uuid).heldClients();
+    return view(uuid).heldClients();
   }
 
-  NodeView.Gpu seen(String uuid) {
+  NodeView.Gpu view(String uuid) {
     return ledger.view(NODE, h -> true, nowMs).gpus().stream()
         .filter(g -> g.facts().uuid().equals(uuid))
         .findFirst()

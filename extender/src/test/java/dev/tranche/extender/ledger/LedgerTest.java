@@ -16,7 +16,7 @@ final class LedgerTest extends LedgerRig {
     assertThat(free("gpu-0")).isEqualTo(7);
     nowMs += Timing.DEFAULT.tentativeMs();
     assertThat(apply(new Event.Tick()))
-        .containsExactly(new Decision.Expired(NODE, "ns/p"), new Decision.RoomGrew(NODE));
+        .containsExactly(new Decision.Expired(NODE, "ns/p"), new Decision.CapacityGrew(NODE));
     assertThat(free("gpu-0")).isEqualTo(10);
   }
 
@@ -26,7 +26,7 @@ final class LedgerTest extends LedgerRig {
     report("node-b", Map.of());
     apply(new Event.Reserve(pod("p", null), NODE, on("gpu-0", 3)));
     assertThat(apply(new Event.Reserve(pod("p", null), "node-b", on("gpu-1", 3))))
-        .containsExactly(new Decision.RoomGrew(NODE));
+        .containsExactly(new Decision.CapacityGrew(NODE));
     assertThat(free("gpu-0")).isEqualTo(10);
     assertThat(ledger.holds("node-b")).hasSize(1);
   }
@@ -42,7 +42,7 @@ final class LedgerTest extends LedgerRig {
     apply(new Event.Tick());
     assertThat(free("gpu-0")).isEqualTo(7);
     assertThat(apply(new Event.PodGone("p", "ns/p")))
-        .containsExactly(new Decision.Retract(NODE, "p"), new Decision.RoomGrew(NODE));
+        .containsExactly(new Decision.Retract(NODE, "p"), new Decision.CapacityGrew(NODE));
     assertThat(free("gpu-0")).isEqualTo(10);
   }
 
@@ -51,7 +51,7 @@ final class LedgerTest extends LedgerRig {
     report(NODE, Map.of());
     apply(new Event.BindStarted(pod("p", null), NODE, on("gpu-0", 3)));
     assertThat(apply(new Event.BindFailed("p")))
-        .containsExactly(new Decision.Retract(NODE, "p"), new Decision.RoomGrew(NODE));
+        .containsExactly(new Decision.Retract(NODE, "p"), new Decision.CapacityGrew(NODE));
   }
 
   @Test
@@ -201,19 +201,19 @@ final class LedgerTest extends LedgerRig {
   void gpuCordonedOnItsNode_isSeenSo_andWakesWhenItIsNot() {
     report(NODE, Map.of());
     apply(new Event.NodeSeen(new NodeFacts(NODE, java.util.Set.of("gpu-1"), "", true)));
-    assertThat(seen("gpu-0").cordoned()).isFalse();
-    assertThat(seen("gpu-1").cordoned()).isTrue();
+    assertThat(view("gpu-0").cordoned()).isFalse();
+    assertThat(view("gpu-1").cordoned()).isTrue();
     assertThat(apply(new Event.NodeSeen(new NodeFacts(NODE, java.util.Set.of(), "", true))))
-        .containsExactly(new Decision.RoomGrew(NODE));
+        .containsExactly(new Decision.CapacityGrew(NODE));
   }
 
   @Test
   void clientSlotsThatGrow_areRoom() {
     apply(reported(NODE, mps(1)));
     apply(new Event.Reserve(pod("p", null), NODE, on("gpu-0", 3)));
-    assertThat(seen("gpu-0").heldClients()).isOne();
+    assertThat(view("gpu-0").heldClients()).isOne();
     assertThat(apply(reported(NODE, mps(1)))).isEmpty();
-    assertThat(apply(reported(NODE, mps(2)))).containsExactly(new Decision.RoomGrew(NODE));
+    assertThat(apply(reported(NODE, mps(2)))).containsExactly(new Decision.CapacityGrew(NODE));
   }
 
   private static NodeState mps(int clientsMax) {
@@ -280,7 +280,7 @@ final class LedgerTest extends LedgerRig {
     apply(new Event.StreamLost(NODE));
     var decisions = report(NODE, Map.of());
     assertThat(decisions).anyMatch(Decision.Assign.class::isInstance);
-    assertThat(decisions).contains(new Decision.RoomGrew(NODE));
+    assertThat(decisions).contains(new Decision.CapacityGrew(NODE));
   }
 
   /** A dead leader's bind is carried out after we have given up what it assigned. */

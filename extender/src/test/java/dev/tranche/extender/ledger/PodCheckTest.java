@@ -107,7 +107,7 @@ final class PodCheckTest extends LedgerRig {
     assertThat(echoed("p", 4)).contains(new Decision.CheckPod(NODE, "p", "ns/p"));
     assertThat(free("gpu-0")).isEqualTo(7);
     assertThat(checked("p", null))
-        .contains(new Decision.Retract(NODE, "p"), new Decision.RoomGrew(NODE));
+        .contains(new Decision.Retract(NODE, "p"), new Decision.CapacityGrew(NODE));
     assertThat(free("gpu-0")).isEqualTo(10);
   }
 

@@ -56,7 +56,7 @@ final class Views {
         pod.resource(),
         pod.requests(),
         annotations,
-        pod.standing());
+        pod.preemption());
   }
 
   /** The same pod under another uid, as a mirror that was deleted comes again. */
@@ -105,7 +105,7 @@ final class Views {
     for (GpuFacts gpu : node.gpus) {
       if (node.used(gpu.uuid()) + peak <= gpu.replicas()) {
         var containers = new ArrayList<Placement.Container>();
-        for (Demand.Container c : Placement.steered(demand)) {
+        for (Demand.Container c : Placement.assignableContainers(demand)) {
           var share = new Placement.Share(gpu.uuid(), c.replicas());
           containers.add(new Placement.Container(c.name(), List.of(share)));
         }
@@ -121,8 +121,9 @@ final class Views {
       return Optional.empty();
     }
     var gpus = view.gpus().stream().map(Views::gpu).toList();
-    var ask = pod.ask(ledger.replicasPerGpu(node, pod.resource()));
-    return Placer.place(ask, gpus, Policy.PACKED.order()) instanceof Outcome.Fits(Placement place)
+    var request = pod.gpuRequest(ledger.replicasPerGpu(node, pod.resource()));
+    return Placer.place(request, gpus, Policy.PACKED.order())
+            instanceof Outcome.Fits(Placement place)
         ? Optional.of(place)
         : Optional.empty();
   }

@@ -35,7 +35,7 @@ final class World {
                       Timing.DEFAULT.unknownBindMs(),
                       Timing.DEFAULT.tombstoneMs(),
                       Timing.DEFAULT.nominatedMs(),
-                      Timing.DEFAULT.leavingMs(),
+                      Timing.DEFAULT.terminatingMs(),
                       Timing.DEFAULT.newcomerMs())
                   .max()
                   .orElseThrow());
@@ -94,11 +94,11 @@ final class World {
     Replica() {
       pods.values().stream()
           .filter(pod -> pod.shown)
-          .forEach(pod -> tell(new Event.PodSeen(pod.facts)));
-      tell(new Event.Synced());
+          .forEach(pod -> apply(new Event.PodSeen(pod.facts)));
+      apply(new Event.Synced());
     }
 
-    void tell(Event event) {
+    void apply(Event event) {
       for (Decision decision : ledger.apply(event, nowMs)) {
         if (cut.contains(decision.node())) {
           continue;
@@ -123,7 +123,7 @@ final class World {
       later(answers, check.uid(), answer, ANSWER_LATE_MS);
     }
 
-    private void hear(long untilMs) {
+    private void deliverDue(long untilMs) {
       List.copyOf(answers.values()).forEach(queue -> deliver(queue, untilMs));
       answers.values().removeIf(ArrayDeque::isEmpty);
       for (var queue : List.copyOf(watch.values())) {
@@ -136,9 +136,9 @@ final class World {
     private void deliver(ArrayDeque<Timed> queue, long untilMs) {
       while (!queue.isEmpty() && queue.getFirst().atMs() <= untilMs) {
         Event event = queue.removeFirst().event();
-        tell(event);
+        apply(event);
         if (random.nextInt(5) == 0) {
-          tell(event);
+          apply(event);
         }
       }
     }
@@ -164,7 +164,7 @@ final class World {
     private boolean answers = true;
 
     /** Plugins of old do not. */
-    private boolean saysAge = true;
+    private boolean reportsListAge = true;
 
     private boolean serving = true;
 
@@ -198,10 +198,10 @@ final class World {
           .forEach(pod -> kept.remove(pod.facts.uid()));
     }
 
-    private @Nullable NodeState said;
+    private @Nullable NodeState lastState;
 
     OptionalLong listAgeMs() {
-      return saysAge ? OptionalLong.of(nowMs - listedAtMs) : OptionalLong.empty();
+      return reportsListAge ? OptionalLong.of(nowMs - listedAtMs) : OptionalLong.empty();
     }
 
     NodeState state() {
@@ -211,9 +211,9 @@ final class World {
       var now =
           new NodeState(serving, gpus, listed, listKnown, Map.of(), List.copyOf(kept.values()));
       // As ReportReader does: what says the same is the same.
-      NodeState before = said;
-      said = before != null && before.equals(now) ? before : now;
-      return said;
+      NodeState before = lastState;
+      lastState = before != null && before.equals(now) ? before : now;
+      return lastState;
     }
   }
 
@@ -269,8 +269,8 @@ final class World {
     long untilMs = nowMs + byMs;
     while (nowMs < untilMs) {
       nowMs = Math.min(untilMs, nowMs + 2_000);
-      leader.hear(nowMs);
-      standby.hear(nowMs);
+      leader.deliverDue(nowMs);
+      standby.deliverDue(nowMs);
       if (byMs > 5_000) {
         nodes.forEach(this::report);
         ticks();
@@ -279,10 +279,10 @@ final class World {
   }
 
   private void ticks() {
-    List.of(leader, standby).forEach(replica -> replica.tell(new Event.Tick()));
+    List.of(leader, standby).forEach(replica -> replica.apply(new Event.Tick()));
   }
 
-  private void seen(Pod pod) {
+  private void publish(Pod pod) {
     if (pod.shown) {
       changed(pod.facts.key(), new Event.PodSeen(pod.facts));
     }
@@ -295,7 +295,7 @@ final class World {
     }
   }
 
-  private void tellAndWait() {
+  private void reportAndWait() {
     nodes.forEach(this::report);
     advance(1_000);
   }
@@ -316,7 +316,7 @@ final class World {
     } else {
       replica.cut.add(node.name);
       replica.reports.remove(node.name);
-      replica.tell(new Event.StreamLost(node.name));
+      replica.apply(new Event.StreamLost(node.name));
     }
   }
 
@@ -325,7 +325,7 @@ final class World {
       node.serving = false;
       node.listKnown = false;
     } else if (!node.listKnown) {
-      node.saysAge = random.nextBoolean();
+      node.reportsListAge = random.nextBoolean();
       node.serving = true;
       node.listKnown = true;
     }
@@ -336,7 +336,7 @@ final class World {
   private void failOver() {
     leader = standby;
     standby = new Replica();
-    leader.hear(nowMs + watchLateMs);
+    leader.deliverDue(nowMs + watchLateMs);
     nodes.forEach(node -> reconnectAll(node));
     advance(3_000);
   }
@@ -355,14 +355,14 @@ final class World {
       pod = create();
     }
     PodFacts facts = pod.facts;
-    leader.tell(new Event.Release(facts.uid()));
+    leader.apply(new Event.Release(facts.uid()));
     Node node = pick(nodes);
     Optional<Placement> place = Views.place(leader.ledger, facts, node.name, nowMs);
     if (place.isEmpty() || leader.ledger.hold(facts.uid()).isPresent()) {
       return;
     }
     if (random.nextBoolean()) {
-      leader.tell(new Event.Reserve(facts, node.name, place.get()));
+      leader.apply(new Event.Reserve(facts, node.name, place.get()));
       if (random.nextInt(4) == 0) {
         return;
       }
@@ -395,15 +395,15 @@ final class World {
 
   private void bind(Pod pod, Node node, Placement place) {
     String uid = pod.facts.uid();
-    leader.tell(new Event.BindStarted(pod.facts, node.name, place));
+    leader.apply(new Event.BindStarted(pod.facts, node.name, place));
     report(node);
     Fate drawn = Fate.of(random.nextInt(12));
-    boolean told = Views.annotated(pod.facts, node.name, place);
-    switch (drawn == Fate.LANDS_LATE && !told ? Fate.ANSWER_IS_LOST : drawn) {
-      case REFUSED -> leader.tell(new Event.BindFailed(uid));
+    boolean annotated = Views.annotated(pod.facts, node.name, place);
+    switch (drawn == Fate.LANDS_LATE && !annotated ? Fate.ANSWER_IS_LOST : drawn) {
+      case REFUSED -> leader.apply(new Event.BindFailed(uid));
       case LEADER_DIES -> failOver();
       case CARRIED_OUT_AFTER_A_WHILE -> {
-        leader.tell(new Event.BindUnknown(uid));
+        leader.apply(new Event.BindUnknown(uid));
         advance(random.nextInt(4_000));
         carryOut(pod, node, place);
       }
@@ -413,12 +413,12 @@ final class World {
       }
       case ANSWER_IS_LOST -> {
         carryOut(pod, node, place);
-        leader.tell(new Event.BindUnknown(uid));
+        leader.apply(new Event.BindUnknown(uid));
       }
       case LANDS_LATE -> landLate(pod, node, place);
       case CARRIED_OUT -> {
         carryOut(pod, node, place);
-        leader.tell(new Event.BindDone(uid));
+        leader.apply(new Event.BindDone(uid));
       }
     }
   }
@@ -430,23 +430,23 @@ final class World {
     Node other = pick(nodes);
     Views.place(leader.ledger, before, other.name, nowMs)
         .ifPresentOrElse(
-            there -> leader.tell(new Event.BindStarted(before, other.name, there)),
-            () -> leader.tell(new Event.Release(before.uid())));
+            there -> leader.apply(new Event.BindStarted(before, other.name, there)),
+            () -> leader.apply(new Event.Release(before.uid())));
     nodes.forEach(this::report);
     advance(random.nextInt(3_000));
     if (pods.containsKey(before.uid())) {
       carryOut(pod, node, place);
-      leader.tell(new Event.BindFailed(before.uid()));
-      leader.tell(new Event.PodSeen(before.on(node.name)));
-      leader.tell(new Event.PodSeen(pod.facts));
-      tellAndWait();
+      leader.apply(new Event.BindFailed(before.uid()));
+      leader.apply(new Event.PodSeen(before.on(node.name)));
+      leader.apply(new Event.PodSeen(pod.facts));
+      reportAndWait();
     }
   }
 
   private void carryOut(Pod pod, Node node, Placement place) {
     if (pods.containsKey(pod.facts.uid())) {
       pod.facts = Views.bound(pod.facts, node.name, place);
-      seen(pod);
+      publish(pod);
     }
   }
 
@@ -454,7 +454,7 @@ final class World {
     Pod pod = create();
     Node node = pick(nodes);
     pod.facts = Views.facts(pod.facts, node.name, false, false, pod.facts.annotations());
-    seen(pod);
+    publish(pod);
     admit(pod);
   }
 
@@ -472,7 +472,7 @@ final class World {
       changed(pod.facts.key(), new Event.PodGone(pod.facts.uid(), pod.facts.key()));
       pod.facts = Views.renewed(pod.facts, "uid-" + created++);
       pods.put(pod.facts.uid(), pod);
-      seen(pod);
+      publish(pod);
     } else {
       mirror(pod);
     }
@@ -480,7 +480,7 @@ final class World {
 
   private void mirror(Pod pod) {
     pod.shown = true;
-    seen(pod);
+    publish(pod);
   }
 
   /**
@@ -503,8 +503,8 @@ final class World {
     boolean runs = pod.real != null;
     pod.facts =
         Views.facts(pod.facts, node.name, !runs, runs, pod.facts.annotations())
-            .with(pod.facts.standing());
-    seen(pod);
+            .with(pod.facts.preemption());
+    publish(pod);
     report(node);
   }
 
@@ -516,15 +516,15 @@ final class World {
 
   private void finish(Pod pod) {
     pod.facts = Views.facts(pod.facts, pod.facts.node(), true, false, pod.facts.annotations());
-    seen(pod);
+    publish(pod);
   }
 
   /** Terminates for a while if it runs, and holds its GPU meanwhile. */
   private void delete(Pod pod) {
     boolean holds = pod.admitted && pod.real != null && !pod.facts.ended();
-    if (holds && !pod.facts.standing().leaving()) {
+    if (holds && !pod.facts.preemption().terminating()) {
       pod.facts = pod.facts.with(new PreemptionInfo(0, Map.of(), 0, true, null));
-      seen(pod);
+      publish(pod);
       return;
     }
     pods.remove(pod.facts.uid());
@@ -550,14 +550,14 @@ final class World {
           node.serving = true;
           node.listKnown = true;
           node.answers = true;
-          node.saysAge = true;
+          node.reportsListAge = true;
           reconnectAll(node);
         });
     advance(2L * watchLateMs);
     // Leaders that died one after the other may each have left an assignment on another node.
     nodes.forEach(node -> tryAgain());
     nodes.forEach(Node::list);
-    tellAndWait();
+    reportAndWait();
     // Those that nobody binds any more are forgotten.
     advance(Timing.DEFAULT.unknownBindMs() + 5_000);
   }
@@ -566,13 +566,13 @@ final class World {
   private void tryAgain() {
     pods.values().stream()
         .filter(pod -> pod.facts.node() == null)
-        .forEach(pod -> leader.tell(new Event.Release(pod.facts.uid())));
-    tellAndWait();
+        .forEach(pod -> leader.apply(new Event.Release(pod.facts.uid())));
+    reportAndWait();
   }
 
   private Pod create() {
     Pod pod = made();
-    seen(pod);
+    publish(pod);
     return pod;
   }
 

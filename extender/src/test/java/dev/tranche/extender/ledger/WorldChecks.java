@@ -46,7 +46,7 @@ final class WorldChecks {
       for (World.Node node : world.nodes) {
         for (NodeView.Gpu gpu : replica.ledger.view(node.name, h -> true, world.nowMs).gpus()) {
           String uuid = gpu.facts().uuid();
-          assertThat(gpu.heldReplicas() + gpu.strayReplicas())
+          assertThat(gpu.heldReplicas() + gpu.unattributedReplicas())
               .as(() -> counts(replica, node, uuid))
               .isEqualTo(node.used(uuid) + awaited(node, uuid));
         }

@@ -104,7 +104,7 @@ final class HalfLifeSimulation {
       return how == Use.STEADY ? use : busy ? use / busyRatio() : 0;
     }
 
-    void pass(Use how, Random random) {
+    void advance(Use how, Random random) {
       if (how != Use.STEADY) {
         double lengthS = 2 * how.burstS * (busy ? busyRatio() : 1 - busyRatio());
         busy ^= random.nextDouble() * lengthS < 1;
@@ -209,7 +209,7 @@ final class HalfLifeSimulation {
           coming.remove();
         }
       }
-      pass(full);
+      advance(full);
       for (int node = 0; node < NODES; node++) {
         read(node, nowS);
       }
@@ -251,8 +251,8 @@ final class HalfLifeSimulation {
     return true;
   }
 
-  private void pass(boolean counts) {
-    live.forEach(pod -> pod.pass(use, random));
+  private void advance(boolean counts) {
+    live.forEach(pod -> pod.advance(use, random));
     for (Gpu gpu : counts ? byUuid.values() : List.<Gpu>of()) {
       double all = gpu.wanted(use);
       wanted += all;
@@ -261,14 +261,14 @@ final class HalfLifeSimulation {
   }
 
   private void read(int node, int nowS) {
-    boolean news = nowS - sentS[node] >= REPORT_EVERY_S;
+    boolean due = nowS - sentS[node] >= REPORT_EVERY_S;
     for (Gpu gpu : nodes.get(node)) {
       double kept = gpuHalfLifeS == 0 ? 0 : Math.pow(0.5, 1 / gpuHalfLifeS);
       gpu.mean = gpu.mean * kept + gpu.now(use) * (1 - kept);
-      news |= Math.abs(gpu.mean - gpu.sentMean) >= CHANGE;
-      news |= Math.abs(gpu.now(use) - gpu.sentNow) >= CHANGE;
+      due |= Math.abs(gpu.mean - gpu.sentMean) >= CHANGE;
+      due |= Math.abs(gpu.now(use) - gpu.sentNow) >= CHANGE;
     }
-    if (news || nowS == 1) {
+    if (due || nowS == 1) {
       sentS[node] = nowS;
       report(node);
     }

@@ -2,7 +2,7 @@ package dev.tranche.extender.load;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.tranche.extender.load.LoadCache.News;
+import dev.tranche.extender.load.LoadCache.LoadChange;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;
@@ -39,17 +39,19 @@ final class LoadCacheTest {
   @Test
   void memory_hasEased_onlyWhereSomeOfItMayBeFree() {
     used(4, Map.of("ns/a", 1L, "ns/b", 2L));
-    assertThat(used(4, Map.of("ns/a", 1L, "ns/b", 2L))).isEqualTo(News.NONE);
-    assertThat(used(6, Map.of("ns/a", 2L, "ns/b", 3L))).isEqualTo(News.SOME);
-    assertThat(used(7, Map.of("ns/a", 2L, "ns/b", 3L, "ns/c", 1L))).isEqualTo(News.SOME);
+    assertThat(used(4, Map.of("ns/a", 1L, "ns/b", 2L))).isEqualTo(LoadChange.NONE);
+    assertThat(used(6, Map.of("ns/a", 2L, "ns/b", 3L))).isEqualTo(LoadChange.SOME);
+    assertThat(used(7, Map.of("ns/a", 2L, "ns/b", 3L, "ns/c", 1L))).isEqualTo(LoadChange.SOME);
     // What was nobody's is within a grant now.
-    assertThat(used(7, Map.of("ns/a", 2L, "ns/b", 4L, "ns/c", 1L))).isEqualTo(News.EASED);
+    assertThat(used(7, Map.of("ns/a", 2L, "ns/b", 4L, "ns/c", 1L)))
+        .isEqualTo(LoadChange.MEMORY_FREED);
     // One had more than its grant, the other takes up within its own.
-    assertThat(used(7, Map.of("ns/a", 1L, "ns/b", 5L, "ns/c", 1L))).isEqualTo(News.EASED);
-    assertThat(used(6, Map.of("ns/a", 1L, "ns/b", 5L))).isEqualTo(News.EASED);
+    assertThat(used(7, Map.of("ns/a", 1L, "ns/b", 5L, "ns/c", 1L)))
+        .isEqualTo(LoadChange.MEMORY_FREED);
+    assertThat(used(6, Map.of("ns/a", 1L, "ns/b", 5L))).isEqualTo(LoadChange.MEMORY_FREED);
   }
 
-  private News used(long bytes, Map<String, Long> byPod) {
+  private LoadChange used(long bytes, Map<String, Long> byPod) {
     var reading = Readings.of(bytes, 0.5, 2, 1_000, byPod, Map.of());
     return loads.put("a", Map.of("GPU-0", reading), () -> GPUS);
   }

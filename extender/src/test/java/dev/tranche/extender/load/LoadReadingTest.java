@@ -24,9 +24,9 @@ final class LoadReadingTest {
   /** Under MPS the server is named, which is no pod. */
   @Test
   void podThatIsNotNamed_mayUseWhatIsNobodys() {
-    var nobodys = Readings.of(4 * GIB, 0.4, 1, 0, Map.of(), Map.of(LoadReading.OTHERS, 0.4));
-    assertThat(nobodys.smOf("ns/p")).isNull();
-    assertThat(nobodys.memoryBytesOf("ns/p")).isNull();
+    var unattributed = Readings.of(4 * GIB, 0.4, 1, 0, Map.of(), Map.of(LoadReading.OTHERS, 0.4));
+    assertThat(unattributed.smOf("ns/p")).isNull();
+    assertThat(unattributed.memoryBytesOf("ns/p")).isNull();
     var untold = Readings.of(4 * GIB, 0.4, 1, 0);
     assertThat(untold.smOf("ns/p")).isNull();
     assertThat(untold.memoryBytesOf("ns/p")).isNull();

@@ -18,24 +18,26 @@ final class PlacerTest {
 
   @Test
   void fraction_takesTheGpuWithRoom() {
-    assertThat(place(ask(app(3)), gpu("a", 2), gpu("b", 3))).isEqualTo(on("main", "b", 3));
+    assertThat(place(request(app(3)), gpu("a", 2), gpu("b", 3))).isEqualTo(on("main", "b", 3));
   }
 
   @Test
   void fraction_twoHalves_isFragmented() {
-    assertThat(place(ask(app(3)), gpu("a", 2), gpu("b", 2))).isEqualTo(refused(Reason.FRAGMENTED));
+    assertThat(place(request(app(3)), gpu("a", 2), gpu("b", 2)))
+        .isEqualTo(refused(Reason.FRAGMENTED));
   }
 
   @Test
   void fraction_tooFewInAll_isFull() {
-    assertThat(place(ask(app(3)), gpu("a", 1), gpu("b", 1))).isEqualTo(refused(Reason.FULL));
+    assertThat(place(request(app(3)), gpu("a", 1), gpu("b", 1))).isEqualTo(refused(Reason.FULL));
   }
 
   @Test
   void count_takesDifferentGpus() {
     var two = new Container("main", Kind.APP, List.of(5, 5), false);
-    assertThat(place(ask(two), gpu("a", 10), gpu("b", 4))).isEqualTo(refused(Reason.TOO_FEW_GPUS));
-    var placed = (Outcome.Fits) place(ask(two), gpu("a", 10), gpu("b", 5));
+    assertThat(place(request(two), gpu("a", 10), gpu("b", 4)))
+        .isEqualTo(refused(Reason.TOO_FEW_GPUS));
+    var placed = (Outcome.Fits) place(request(two), gpu("a", 10), gpu("b", 5));
     assertThat(placed.placement().held()).containsEntry("a", 5).containsEntry("b", 5);
   }
 
@@ -46,14 +48,14 @@ final class PlacerTest {
     // The least loaded GPU is the only one with room for the large share.
     GpuView idle = view("idle", 10, 10, 10 * GIB, 0.0);
     GpuView busy = view("busy", 10, 5, 10 * GIB, 0.9);
-    var placed = (Outcome.Fits) Placer.place(ask(small, large), List.of(idle, busy), order());
+    var placed = (Outcome.Fits) Placer.place(request(small, large), List.of(idle, busy), order());
     assertThat(placed.placement().held()).containsEntry("busy", 4).containsEntry("idle", 10);
   }
 
   @Test
   void plain_noGpuWithRoom_isSplit() {
     var plain = new Container("main", Kind.APP, List.of(3), true);
-    var placed = (Outcome.Fits) place(plainAsk(plain), gpu("a", 2), gpu("b", 2));
+    var placed = (Outcome.Fits) place(plainRequest(plain), gpu("a", 2), gpu("b", 2));
     assertThat(placed.placement().held()).hasSize(2);
     assertThat(placed.placement().held().values()).contains(2, 1);
   }
@@ -61,7 +63,7 @@ final class PlacerTest {
   @Test
   void initContainer_holdsThePeakOnOneGpu() {
     var init = new Container("init", Kind.INIT, List.of(6), false);
-    var placed = (Outcome.Fits) place(ask(init, app(3)), gpu("a", 5), gpu("b", 6));
+    var placed = (Outcome.Fits) place(request(init, app(3)), gpu("a", 5), gpu("b", 6));
     assertThat(placed.placement().held()).containsExactlyEntriesOf(java.util.Map.of("b", 6));
     assertThat(placed.placement().annotation()).isEqualTo("b");
     assertThat(placed.placement().containers())
@@ -73,7 +75,7 @@ final class PlacerTest {
   void initContainer_plainPeakThatOneGpuCouldHold_isNotSplit() {
     var init = new Container("init", Kind.INIT, List.of(4), true);
     var main = new Container("main", Kind.APP, List.of(2), true);
-    assertThat(place(plainAsk(init, main), gpu("a", 3), gpu("b", 3)))
+    assertThat(place(plainRequest(init, main), gpu("a", 3), gpu("b", 3)))
         .isEqualTo(refused(Reason.FRAGMENTED));
   }
 
@@ -82,41 +84,45 @@ final class PlacerTest {
     var init = new Container("init", Kind.INIT, List.of(10, 2), true);
     var main = new Container("main", Kind.APP, List.of(6), true);
     var second = new Container("second", Kind.APP, List.of(6), true);
-    var placed = (Outcome.Fits) place(plainAsk(init, main, second), gpu("a", 3), gpu("b", 10));
+    var placed = (Outcome.Fits) place(plainRequest(init, main, second), gpu("a", 3), gpu("b", 10));
     assertThat(placed.placement().held()).containsEntry("a", 2).containsEntry("b", 10);
     assertThat(placed.placement().containers())
         .extracting(Placement.Container::shares)
         .containsExactly(
             List.of(new Placement.Share("b", 6)),
             List.of(new Placement.Share("b", 4), new Placement.Share("a", 2)));
-    var alone = (Outcome.Fits) place(plainAsk(init, main), gpu("a", 3), gpu("b", 10));
+    var alone = (Outcome.Fits) place(plainRequest(init, main), gpu("a", 3), gpu("b", 10));
     assertThat(alone.placement().annotation()).isEqualTo("b,a");
   }
 
   @Test
   void memoryInUseBeyondGrants_isRefused() {
     GpuView gpu = view("a", 10, 10, 2 * GIB, 0);
-    assertThat(Placer.place(ask(app(3)), List.of(gpu), order())).isEqualTo(refused(Reason.MEMORY));
-    assertThat(Placer.place(ask(app(2)), List.of(gpu), order())).isInstanceOf(Outcome.Fits.class);
+    assertThat(Placer.place(request(app(3)), List.of(gpu), order()))
+        .isEqualTo(refused(Reason.MEMORY));
+    assertThat(Placer.place(request(app(2)), List.of(gpu), order()))
+        .isInstanceOf(Outcome.Fits.class);
   }
 
   @Test
   void memoryOfAContextBesideItsGrant_leavesTheRestPlaceable() {
     GpuView gpu = view("a", 10, 5, 5 * GIB - (40L << 20), 0);
-    assertThat(Placer.place(ask(app(5)), List.of(gpu), order())).isInstanceOf(Outcome.Fits.class);
+    assertThat(Placer.place(request(app(5)), List.of(gpu), order()))
+        .isInstanceOf(Outcome.Fits.class);
     GpuView over = view("a", 10, 5, 5 * GIB - (100L << 20), 0);
-    assertThat(Placer.place(ask(app(5)), List.of(over), order())).isEqualTo(refused(Reason.MEMORY));
+    assertThat(Placer.place(request(app(5)), List.of(over), order()))
+        .isEqualTo(refused(Reason.MEMORY));
   }
 
   @Test
   void otherReplicas_isRefused() {
-    assertThat(Placer.place(ask(app(3)), List.of(view("a", 4, 4, 10 * GIB, 0)), order()))
+    assertThat(Placer.place(request(app(3)), List.of(view("a", 4, 4, 10 * GIB, 0)), order()))
         .isEqualTo(refused(Reason.OTHER_REPLICAS));
   }
 
   @Test
   void lists_allowAndDeny() {
-    Demand demand = ask(app(3)).demand();
+    Demand demand = request(app(3)).demand();
     var denied =
         new GpuRequest(demand, OptionalInt.of(10), AllowList.parse("!tesla t4"), AllowList.ANY);
     assertThat(place(denied, gpu("a", 10))).isEqualTo(refused(Reason.NOT_ALLOWED));
@@ -172,7 +178,7 @@ final class PlacerTest {
             "",
             LoadForecast.certain(0, UsageDistribution.GUESS),
             0);
-    assertThat(place(ask(app(1)), ill, cordoned)).isEqualTo(refused(Reason.UNFIT));
+    assertThat(place(request(app(1)), ill, cordoned)).isEqualTo(refused(Reason.UNFIT));
   }
 
   @Test
@@ -196,21 +202,21 @@ final class PlacerTest {
             "",
             LoadForecast.certain(0, UsageDistribution.GUESS),
             0);
-    assertThat(place(ask(app(1)), gpu)).isEqualTo(refused(Reason.CLIENTS));
+    assertThat(place(request(app(1)), gpu)).isEqualTo(refused(Reason.CLIENTS));
   }
 
   @Test
   void order_loadTakesTheIdleGpuPackedTheFullOne() {
     GpuView idle = view("idle", 10, 8, 10 * GIB, 0.1);
     GpuView busy = view("busy", 10, 4, 10 * GIB, 0.8);
-    assertThat(Placer.place(ask(app(3)), List.of(busy, idle), Policy.LOAD.order()))
+    assertThat(Placer.place(request(app(3)), List.of(busy, idle), Policy.LOAD.order()))
         .isEqualTo(on("main", "idle", 3));
-    assertThat(Placer.place(ask(app(3)), List.of(idle, busy), Policy.PACKED.order()))
+    assertThat(Placer.place(request(app(3)), List.of(idle, busy), Policy.PACKED.order()))
         .isEqualTo(on("main", "busy", 3));
   }
 
-  private static Outcome place(GpuRequest ask, GpuView... gpus) {
-    return Placer.place(ask, List.of(gpus), order());
+  private static Outcome place(GpuRequest request, GpuView... gpus) {
+    return Placer.place(request, List.of(gpus), order());
   }
 
   private static GpuOrder order() {
@@ -230,12 +236,12 @@ final class PlacerTest {
     return new Container("main", Kind.APP, List.of(replicas), false);
   }
 
-  private static GpuRequest ask(Container... containers) {
+  private static GpuRequest request(Container... containers) {
     var demand = new Demand(Names.RESOURCE, 10, List.of(containers));
     return new GpuRequest(demand, OptionalInt.of(10), AllowList.ANY, AllowList.ANY);
   }
 
-  private static GpuRequest plainAsk(Container... containers) {
+  private static GpuRequest plainRequest(Container... containers) {
     var demand = new Demand(Names.RESOURCE, 10, List.of(containers));
     return new GpuRequest(demand, OptionalInt.empty(), AllowList.ANY, AllowList.ANY);
   }

@@ -25,7 +25,7 @@ import org.junit.jupiter.api.Test;
 /** Placement of pods with several shares: exact for small pods, and short for all. */
 final class SearchTest {
   private static final List<Policy> POLICIES =
-      List.of(Policy.LOAD, Policy.SPREAD, Policy.PACKED, Policy.SPARING);
+      List.of(Policy.LOAD, Policy.SPREAD, Policy.PACKED, Policy.LOAD_SPARING_IDLE);
 
   /** An attempt may end in the middle of a count; and what is split takes a look for each part. */
   private static final int STEPS_ON_A_NODE_MAX =
@@ -44,7 +44,7 @@ final class SearchTest {
       gpus.add(gpu("gpu" + i, i, 10, 9, GpuView.UNLIMITED, 0.5));
     }
     for (Policy policy : POLICIES) {
-      var fits = (Outcome.Fits) Placer.place(ask(10, containers), gpus, policy.order());
+      var fits = (Outcome.Fits) Placer.place(request(10, containers), gpus, policy.order());
       assertThat(fits.placement().held()).containsEntry("empty", 10);
     }
   }
@@ -61,7 +61,7 @@ final class SearchTest {
       var search = new Search(new SearchPlan(demand(10, List.of(eight))), gpus, true, true, steps);
       assertThat(search.run(Policy.LOAD.order())).isInstanceOf(Result.None.class);
       assertThat(steps.taken()).isLessThanOrEqualTo(3 * count);
-      assertThat(Placer.place(ask(10, List.of(eight)), gpus, Policy.LOAD.order()))
+      assertThat(Placer.place(request(10, List.of(eight)), gpus, Policy.LOAD.order()))
           .isEqualTo(new Outcome.DoesNotFit(Reason.TOO_FEW_GPUS));
     }
   }
@@ -72,7 +72,7 @@ final class SearchTest {
     var random = new Random(7);
     boolean undecided = false;
     for (int round = 0; round < 50; round++) {
-      Outcome outcome = Placer.place(ask(1_000, thirds(random)), full(16), Policy.LOAD.order());
+      Outcome outcome = Placer.place(request(1_000, thirds(random)), full(16), Policy.LOAD.order());
       undecided |= outcome instanceof Outcome.Undecided;
       assertThat(outcome).isNotInstanceOf(Outcome.DoesNotFit.class);
     }
@@ -132,10 +132,11 @@ final class SearchTest {
       List<Container> all = new ArrayList<>(someContainers(random, 2, 4, false));
       all.addAll(someContainers(random, random.nextInt(1, 3), 4, true));
       Demand demand = demand(4, all);
-      var firm = all.stream().filter(c -> !c.splittable()).toList();
+      var unsplittable = all.stream().filter(c -> !c.mayUseSeveralGpus()).toList();
       int free = gpus.stream().mapToInt(GpuView::freeReplicas).sum();
       boolean expected =
-          free >= demand.peakReplicas() && new Exhaustive(demand(4, firm), gpus, true).fits();
+          free >= demand.peakReplicas()
+              && new Exhaustive(demand(4, unsplittable), gpus, true).fits();
       Result result = search(demand, gpus).run(Policy.LOAD.order());
       assertThat(result instanceof Result.Found).as("seed %d", seed).isEqualTo(expected);
       if (result instanceof Result.Found(Placement placement)) {
@@ -199,13 +200,13 @@ final class SearchTest {
     for (int seed = 0; seed < 300; seed++) {
       var random = new Random(seed);
       List<Container> all = seed % 10 == 0 ? thirds(random) : anyContainers(random, 16, 1_000);
-      GpuRequest shared = ask(1_000, all);
+      GpuRequest shared = request(1_000, all);
       for (int node = 0; node < 20; node++) {
         var gpus =
             new ArrayList<>(seed % 10 == 0 ? full(16) : someGpus(new Random(node % 3), 16, 1_000));
         Collections.shuffle(gpus, random);
         GpuOrder order = POLICIES.get(random.nextInt(4)).order();
-        Outcome alone = Placer.place(ask(1_000, all), gpus, order);
+        Outcome alone = Placer.place(request(1_000, all), gpus, order);
         assertThat(Placer.place(shared, gpus, order)).as("seed %d", seed).isEqualTo(alone);
         undecided += alone instanceof Outcome.Undecided ? 1 : 0;
       }
@@ -248,13 +249,14 @@ final class SearchTest {
   private static void check(Demand demand, List<GpuView> gpus, Placement placement) {
     assertThat(placement.containers()).hasSameSizeAs(demand.containers());
     for (int i = 0; i < demand.containers().size(); i++) {
-      Container asked = demand.containers().get(i);
+      Container requested = demand.containers().get(i);
       List<Placement.Share> got = placement.containers().get(i).shares();
       assertThat(got.stream().mapToInt(Placement.Share::replicas).sum())
-          .isEqualTo(asked.replicas());
+          .isEqualTo(requested.replicas());
       assertThat(got.stream().map(Placement.Share::uuid)).doesNotHaveDuplicates();
-      if (!asked.splittable()) {
-        assertThat(got.stream().map(Placement.Share::replicas).toList()).isEqualTo(asked.shares());
+      if (!requested.mayUseSeveralGpus()) {
+        assertThat(got.stream().map(Placement.Share::replicas).toList())
+            .isEqualTo(requested.shares());
       }
     }
     for (GpuView gpu : gpus) {
@@ -308,14 +310,14 @@ final class SearchTest {
     return new Demand(Names.RESOURCE, replicas, containers);
   }
 
-  private static GpuRequest ask(int replicas, List<Container> containers) {
+  private static GpuRequest request(int replicas, List<Container> containers) {
     return new GpuRequest(
         demand(replicas, containers), OptionalInt.of(replicas), AllowList.ANY, AllowList.ANY);
   }
 
   static GpuView gpu(String uuid, int index, int replicas, int free, int clients, double sm) {
     long bytes = 1_000L * replicas;
-    LoadForecast outlook = LoadForecast.certain(sm, UsageDistribution.GUESS);
+    LoadForecast loadForecast = LoadForecast.certain(sm, UsageDistribution.GUESS);
     return new GpuView(
         uuid,
         index,
@@ -332,7 +334,7 @@ final class SearchTest {
         true,
         true,
         "",
-        outlook,
+        loadForecast,
         0);
   }
 

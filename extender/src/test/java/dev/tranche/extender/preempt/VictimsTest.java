@@ -71,7 +71,8 @@ final class VictimsTest {
 
   @Test
   void terminatingPod_costsNothing() {
-    var candidates = List.of(candidate("a", 0, 10, "a", 1), leaving(candidate("b", 9, 10, "b", 1)));
+    var candidates =
+        List.of(candidate("a", 0, 10, "a", 1), terminating(candidate("b", 9, 10, "b", 1)));
     assertThat(uids(choose(candidates, NONE, 10, Set.of()))).containsExactly("b");
   }
 
@@ -112,7 +113,7 @@ final class VictimsTest {
       if (chosen.isPresent() && !chosen.get().victims().isEmpty()) {
         var gone = new HashSet<>(uids(chosen.get()));
         assertThat(fits(candidates, needs, gone)).as("run %d", run).isTrue();
-        assertThat(chosen.get().victims().getFirst().standing().priority()).isEqualTo(least);
+        assertThat(chosen.get().victims().getFirst().preemption().priority()).isEqualTo(least);
         for (String uid : uids(chosen.get())) {
           var fewer = new HashSet<>(gone);
           fewer.remove(uid);
@@ -130,7 +131,7 @@ final class VictimsTest {
       for (int i = 0; i < candidates.size(); i++) {
         if ((set >> i & 1) == 1) {
           gone.add(candidates.get(i).pod().uid());
-          highest = Math.max(highest, candidates.get(i).pod().standing().priority());
+          highest = Math.max(highest, candidates.get(i).pod().preemption().priority());
         }
       }
       if (fits(candidates, needs, gone)) {
@@ -170,20 +171,20 @@ final class VictimsTest {
   }
 
   private static Candidate candidate(String uid, int priority, int replicas, String gpu, long age) {
-    var standing = new PreemptionInfo(priority, Map.of(), age, false, null);
-    return new Candidate(pod(uid).with(standing), Map.of(gpu, replicas));
+    var preemption = new PreemptionInfo(priority, Map.of(), age, false, null);
+    return new Candidate(pod(uid).with(preemption), Map.of(gpu, replicas));
   }
 
   private static Candidate labelled(Candidate candidate) {
-    var standing = candidate.pod().standing();
-    var labelled = new PreemptionInfo(standing.priority(), Map.of("app", "db"), 1, false, null);
+    var preemption = candidate.pod().preemption();
+    var labelled = new PreemptionInfo(preemption.priority(), Map.of("app", "db"), 1, false, null);
     return new Candidate(candidate.pod().with(labelled), candidate.held());
   }
 
-  private static Candidate leaving(Candidate candidate) {
-    var standing =
-        new PreemptionInfo(candidate.pod().standing().priority(), Map.of(), 1, true, null);
-    return new Candidate(candidate.pod().with(standing), candidate.held());
+  private static Candidate terminating(Candidate candidate) {
+    var preemption =
+        new PreemptionInfo(candidate.pod().preemption().priority(), Map.of(), 1, true, null);
+    return new Candidate(candidate.pod().with(preemption), candidate.held());
   }
 
   private static Budget budget(int allowed) {

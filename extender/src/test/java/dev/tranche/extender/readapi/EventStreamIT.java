@@ -57,7 +57,8 @@ final class EventStreamIT {
   void serve() {
     world.report("a", new Gpu("a0", 0.25, FakeWorld.GIB));
     var reasons = new WaitingReasons(world.explanations);
-    var stream = new EventStream(vertx, this::picture, Snapshot::of, reasons, nowMs::get, metrics);
+    var stream =
+        new EventStream(vertx, this::inspection, Snapshot::of, reasons, nowMs::get, metrics);
     var endpoint =
         new Endpoint(
             vertx,
@@ -75,7 +76,7 @@ final class EventStreamIT {
             .await();
   }
 
-  private Future<Inspection> picture() {
+  private Future<Inspection> inspection() {
     synchronized (world) {
       return Future.succeededFuture(world.inspection());
     }

@@ -59,7 +59,7 @@ final class OpenApiTest {
     world.state.apply(new Event.PodSeen(only));
     world.filter().filter(only, List.of("a"), false);
     JsonObject explained =
-        world.explain().of("ns/only").orElseThrow().page().apply(Optional.empty());
+        world.explain().of("ns/only").orElseThrow().answer().apply(Optional.empty());
     JsonObject detail = ExplainJson.of(explained, Optional.empty(), Optional.empty());
     OpenApi.assertIs("PodDetail", detail.encode());
     JsonObject fitted = detail.getJsonObject("decision").getJsonArray("fitted").getJsonObject(0);
@@ -116,7 +116,7 @@ final class OpenApiTest {
   void explanations_areDescribed_whateverBecameOfThePod() {
     for (String name : List.of("held", "waiting", "unasked")) {
       JsonObject explained =
-          world.explain().of("ns/" + name).orElseThrow().page().apply(Optional.empty());
+          world.explain().of("ns/" + name).orElseThrow().answer().apply(Optional.empty());
       var row =
           snapshot().pods.stream()
               .filter(p -> p.pod().name().equals(name))

@@ -92,7 +92,7 @@ final class RenderingTest {
 
   private JsonObject pod(String name) {
     JsonObject explained =
-        world.explain().of("ns/" + name).orElseThrow().page().apply(Optional.empty());
+        world.explain().of("ns/" + name).orElseThrow().answer().apply(Optional.empty());
     var row =
         Snapshot.of(world.inspection()).pods.stream()
             .filter(p -> p.pod().name().equals(name))

@@ -11,7 +11,7 @@ final class RouteTest {
   void onePod_isReadByTheRightOfAll() {
     Route route = Route.of("/api/v1/pods/team-a/trainer").orElseThrow();
     assertThat(route).isEqualTo(new Route(Route.Kind.POD, "team-a", "trainer"));
-    assertThat(route.right()).isEqualTo("/api/v1/pods");
+    assertThat(route.nonResourcePath()).isEqualTo("/api/v1/pods");
   }
 
   @ParameterizedTest

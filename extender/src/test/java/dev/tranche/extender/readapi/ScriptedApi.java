@@ -69,7 +69,7 @@ final class ScriptedApi implements AutoCloseable {
   }
 
   private void handle(HttpServerRequest request) {
-    if (page.answered(request)) {
+    if (page.tryAnswer(request)) {
       return;
     }
     Problem problem = refusal;

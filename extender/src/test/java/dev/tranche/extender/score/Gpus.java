@@ -35,7 +35,7 @@ final class Gpus {
       int free,
       double memoryFree,
       boolean measured,
-      LoadForecast outlook,
+      LoadForecast loadForecast,
       double sm) {
     return new GpuView(
         uuid,
@@ -53,12 +53,12 @@ final class Gpus {
         measured,
         true,
         "",
-        outlook,
+        loadForecast,
         0);
   }
 
   /** One container with one share. */
-  static GpuRequest ask(int replicas) {
+  static GpuRequest request(int replicas) {
     var main = new Demand.Container("main", Demand.Kind.APP, List.of(replicas), false);
     var demand = new Demand(Names.RESOURCE, 10, List.of(main));
     return new GpuRequest(demand, OptionalInt.of(10), AllowList.ANY, AllowList.ANY);

@@ -35,7 +35,7 @@ final class LoadSimulationTest {
   private static final int SEEDS = 6;
   private static final int[] SHARES = {1, 1, 1, 2, 2, 2, 3, 3, 5, 5};
 
-  private static final GpuRequest ASK = Gpus.ask(1);
+  private static final GpuRequest REQUEST = Gpus.request(1);
 
   /** So many pods come until a pod's use is known. */
   private static final int NEWCOMERS = 13;
@@ -44,7 +44,7 @@ final class LoadSimulationTest {
    * @param number no other has it
    */
   private record Pod(int number, int share, double use, double life) {
-    double asked() {
+    double requested() {
       return (double) share / REPLICAS;
     }
   }
@@ -83,7 +83,7 @@ final class LoadSimulationTest {
   void sparing_losesAQuarterOfTheWorkThatSpreadLoses_andLessThanLoadAlone() {
     double spread = lost(Policy.SPREAD, Policy.SPREAD);
     double load = lost(Policy.LOAD, Policy.LOAD);
-    double sparing = lost(Policy.LOAD, Policy.SPARING);
+    double sparing = lost(Policy.LOAD, Policy.LOAD_SPARING_IDLE);
     assertThat(spread).isBetween(0.06, 0.1);
     assertThat(load).isLessThan(spread / 2);
     assertThat(sparing).isLessThan(spread / 4).isLessThan(load * 0.75);
@@ -146,7 +146,7 @@ final class LoadSimulationTest {
     if (newcomers.size() > NEWCOMERS) {
       Pod known = newcomers.iterator().next();
       newcomers.remove(known);
-      history.add(known.use(), known.asked(), 1);
+      history.add(known.use(), known.requested(), 1);
     }
   }
 
@@ -161,7 +161,7 @@ final class LoadSimulationTest {
   /** -1: no room. */
   private int best(Policy plenty, Policy scarce, Pod pod) {
     List<GpuView> views = gpus.stream().map(this::view).toList();
-    Policy policy = IdleGpus.of(ASK, views).scarce() ? scarce : plenty;
+    Policy policy = IdleGpus.of(REQUEST, views).scarce() ? scarce : plenty;
     return views.stream()
         .filter(g -> g.freeReplicas() >= pod.share())
         .min(policy.order().forShare(pod.share()))
@@ -170,19 +170,20 @@ final class LoadSimulationTest {
   }
 
   private GpuView view(Gpu gpu) {
-    double settled = 0;
-    double asked = 0;
+    double measuredUse = 0;
+    double requested = 0;
     var unknown = new ArrayList<LoadForecast.Newcomer>(0);
     for (Pod pod : gpu.pods) {
       if (newcomers.contains(pod)) {
-        unknown.add(new LoadForecast.Newcomer(pod.asked(), 0, 1));
-        asked += pod.asked();
+        unknown.add(new LoadForecast.Newcomer(pod.requested(), 0, 1));
+        requested += pod.requested();
       } else {
-        settled += pod.use();
+        measuredUse += pod.use();
       }
     }
-    var outlook = LoadForecast.of(Math.min(1, settled), unknown, history.odds());
-    double load = Math.min(1, settled) + asked;
-    return Gpus.gpu("gpu" + gpu.index, gpu.index, REPLICAS - gpu.taken, 1, true, outlook, load);
+    var loadForecast = LoadForecast.of(Math.min(1, measuredUse), unknown, history.odds());
+    double load = Math.min(1, measuredUse) + requested;
+    return Gpus.gpu(
+        "gpu" + gpu.index, gpu.index, REPLICAS - gpu.taken, 1, true, loadForecast, load);
   }
 }

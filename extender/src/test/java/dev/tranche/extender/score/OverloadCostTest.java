@@ -50,15 +50,15 @@ final class OverloadCostTest {
   @Test
   void cost_thatLosesMoreWork_isNotAlike() {
     double least = score(0.2).cost();
-    assertThat(Scores.alike(score(0.2).cost(), least)).isTrue();
-    assertThat(Scores.alike(score(0.6).cost(), least)).isFalse();
+    assertThat(Scores.equalCost(score(0.2).cost(), least)).isTrue();
+    assertThat(Scores.equalCost(score(0.6).cost(), least)).isFalse();
     assertThat(score(0.2).headroom()).isGreaterThan(score(0.9).headroom());
   }
 
   @Test
   void sparing_isNobodysChoice() {
-    assertThat(Policy.parse("sparing")).isEmpty();
-    assertThat(Policy.parse(Policy.SPARING.toString())).isEmpty();
+    assertThat(Policy.parse("load_sparing_idle")).isEmpty();
+    assertThat(Policy.parse(Policy.LOAD_SPARING_IDLE.toString())).isEmpty();
     assertThat(Policy.parse("load")).contains(Policy.LOAD);
   }
 
@@ -72,22 +72,22 @@ final class OverloadCostTest {
   void idle_areNotScarceAmongFewGpus_norWhereNothingIsMeasured() {
     assertThat(idleness(0, 15).scarce()).isFalse();
     var blind = Collections.nCopies(40, Gpus.gpu("gpu", 0, 10, 1, 0, false));
-    assertThat(IdleGpus.of(Gpus.ask(3), blind).scarce()).isFalse();
+    assertThat(IdleGpus.of(Gpus.request(3), blind).scarce()).isFalse();
   }
 
   @Test
   void idle_withoutReplicas_isNot() {
     var full = Collections.nCopies(16, Gpus.gpu("gpu", 0, 4, 1, 0, true));
-    assertThat(IdleGpus.of(Gpus.ask(3), full)).isEqualTo(new IdleGpus(16, 0));
+    assertThat(IdleGpus.of(Gpus.request(3), full)).isEqualTo(new IdleGpus(16, 0));
     var more = Collections.nCopies(17, Gpus.gpu("gpu", 0, 10, 1, 0, true));
-    assertThat(IdleGpus.of(Gpus.ask(3), more)).isEqualTo(new IdleGpus(17, 17));
+    assertThat(IdleGpus.of(Gpus.request(3), more)).isEqualTo(new IdleGpus(17, 17));
   }
 
   private static IdleGpus idleness(int idle, int busy) {
     var gpus = Collections.nCopies(idle, Gpus.gpu("gpu", 0, 10, 1, 0.05, true));
     var others = Collections.nCopies(busy, Gpus.gpu("gpu", 0, 10, 1, 0.3, true));
-    IdleGpus one = IdleGpus.of(Gpus.ask(3), gpus);
-    IdleGpus other = IdleGpus.of(Gpus.ask(3), others);
+    IdleGpus one = IdleGpus.of(Gpus.request(3), gpus);
+    IdleGpus other = IdleGpus.of(Gpus.request(3), others);
     return new IdleGpus(one.gpus() + other.gpus(), one.idle() + other.idle());
   }
 
@@ -96,13 +96,14 @@ final class OverloadCostTest {
   }
 
   private static double cost(List<LoadForecast.Newcomer> newcomers, int share) {
-    var outlook = LoadForecast.of(0, newcomers, UsageDistribution.GUESS);
-    return OverloadCost.cost(Gpus.gpu("gpu", 0, 7, 1, true, outlook, 0), share);
+    var loadForecast = LoadForecast.of(0, newcomers, UsageDistribution.GUESS);
+    return OverloadCost.cost(Gpus.gpu("gpu", 0, 7, 1, true, loadForecast, 0), share);
   }
 
   private static Scores.Score score(double load) {
     var container = new Placement.Container("main", List.of(new Placement.Share("gpu", 3)));
-    return Scores.of(Policy.SPARING, List.of(gpu(load, 10)), Placement.of(List.of(container)));
+    return Scores.of(
+        Policy.LOAD_SPARING_IDLE, List.of(gpu(load, 10)), Placement.of(List.of(container)));
   }
 
   private static GpuView gpu(double load, int free) {

@@ -118,11 +118,11 @@ final class PodSelectionTest {
             .collect(Collectors.toMap(i -> "l" + i, i -> ""));
     assertThat(NodeTraits.of(many, List.of(), false)).isEmpty();
     var table = new NodeTraits.Table();
-    table.seen("n1", NodeTraits.of(LABELS, List.of(), true));
+    table.put("n1", NodeTraits.of(LABELS, List.of(), true));
     var filter = table.filter(PodSelection.of(new PodBuilder().withNewSpec().endSpec().build()));
     assertThat(filter.excludes("n1")).hasValue(Exclusion.UNSCHEDULABLE);
     assertThat(filter.excludes("n2")).isEmpty();
-    table.seen("n1", NodeTraits.of(many, List.of(), true));
+    table.put("n1", NodeTraits.of(many, List.of(), true));
     assertThat(filter.excludes("n1")).isEmpty();
   }
 }

@@ -46,12 +46,12 @@ final class NewcomersTest {
     world.report("a", Map.of("a0", reading), new Gpu("a0", 0, 0));
   }
 
-  private static double least(LoadForecast outlook) {
-    return outlook.chances().stream().mapToDouble(LoadForecast.Chance::load).min().orElse(-1);
+  private static double least(LoadForecast loadForecast) {
+    return loadForecast.chances().stream().mapToDouble(LoadForecast.Chance::load).min().orElse(-1);
   }
 
-  private static double most(LoadForecast outlook) {
-    return outlook.chances().stream().mapToDouble(LoadForecast.Chance::load).max().orElse(-1);
+  private static double most(LoadForecast loadForecast) {
+    return loadForecast.chances().stream().mapToDouble(LoadForecast.Chance::load).max().orElse(-1);
   }
 
   @Test
@@ -59,16 +59,16 @@ final class NewcomersTest {
     bound("old");
     read(1, Map.of("ns/old", 0.2, LoadReading.OTHERS, 0.05));
     read(YOUNG_MS, Map.of("ns/old", 0.2, LoadReading.OTHERS, 0.05));
-    assertThat(gpu().outlook().chances()).singleElement().extracting("load").isEqualTo(0.25);
+    assertThat(gpu().loadForecast().chances()).singleElement().extracting("load").isEqualTo(0.25);
     bound("new");
-    assertThat(most(gpu().outlook())).isGreaterThan(1);
-    assertThat(least(gpu().outlook())).isLessThan(0.35);
+    assertThat(most(gpu().loadForecast())).isGreaterThan(1);
+    assertThat(least(gpu().loadForecast())).isLessThan(0.35);
     read(1, Map.of("ns/old", 0.2, "ns/new", 0.6, LoadReading.OTHERS, 0.05));
     read(YOUNG_MS / 2, Map.of("ns/old", 0.2, "ns/new", 0.6, LoadReading.OTHERS, 0.05));
-    assertThat(least(gpu().outlook())).isCloseTo(0.85, EXACT);
+    assertThat(least(gpu().loadForecast())).isCloseTo(0.85, EXACT);
     read(YOUNG_MS / 2, Map.of("ns/old", 0.2, "ns/new", 0.6, LoadReading.OTHERS, 0.05));
-    assertThat(gpu().outlook().chances()).hasSize(1);
-    assertThat(least(gpu().outlook())).isCloseTo(0.85, EXACT);
+    assertThat(gpu().loadForecast().chances()).hasSize(1);
+    assertThat(least(gpu().loadForecast())).isCloseTo(0.85, EXACT);
   }
 
   @Test
@@ -78,13 +78,13 @@ final class NewcomersTest {
     read(YOUNG_MS, Map.of("ns/old", 0.2));
     bound("late");
     read(3 * YOUNG_MS, Map.of("ns/old", 0.2));
-    assertThat(most(gpu().outlook())).as("pulls its image").isGreaterThan(1);
+    assertThat(most(gpu().loadForecast())).as("pulls its image").isGreaterThan(1);
     read(3 * YOUNG_MS, Map.of("ns/old", 0.2, "ns/late", 0.0));
-    assertThat(most(gpu().outlook())).as("reads its model").isGreaterThan(1);
+    assertThat(most(gpu().loadForecast())).as("reads its model").isGreaterThan(1);
     read(1, Map.of("ns/old", 0.2, "ns/late", 0.5));
     assertThat(gpu().smLoad()).isCloseTo(0.1 + 0.3, EXACT);
     read(YOUNG_MS, Map.of("ns/old", 0.2, "ns/late", 0.5));
-    assertThat(gpu().outlook().chances()).singleElement().extracting("load").isEqualTo(0.7);
+    assertThat(gpu().loadForecast().chances()).singleElement().extracting("load").isEqualTo(0.7);
     assertThat(gpu().smLoad()).isCloseTo(0.1, EXACT);
   }
 
@@ -93,14 +93,14 @@ final class NewcomersTest {
     bound("p1");
     read(1, Map.of("ns/p1", 0.5));
     read(YOUNG_MS, Map.of(LoadReading.OTHERS, 0.0));
-    assertThat(gpu().outlook().chances()).singleElement().extracting("load").isEqualTo(0.0);
+    assertThat(gpu().loadForecast().chances()).singleElement().extracting("load").isEqualTo(0.0);
     read(1, Map.of("ns/p1", 0.5));
-    assertThat(gpu().outlook().chances()).singleElement().extracting("load").isEqualTo(0.5);
+    assertThat(gpu().loadForecast().chances()).singleElement().extracting("load").isEqualTo(0.5);
     for (int i = 0; i < 200; i++) {
       read(1, Map.of(LoadReading.OTHERS, 0.0));
       read(YOUNG_MS, Map.of("ns/p1", 0.5));
     }
-    assertThat(gpu().outlook().odds().parts().getFirst().odds())
+    assertThat(gpu().loadForecast().odds().parts().getFirst().odds())
         .as("learnt from once")
         .isCloseTo(UsageDistribution.GUESS.parts().getFirst().odds(), Offset.offset(0.1));
   }
@@ -113,9 +113,9 @@ final class NewcomersTest {
     read(2 * YOUNG_MS, Map.of("ns/old", 0.9));
     world.state.apply(new Event.PodGone("old", "ns/old"));
     leave(1, 0.85);
-    assertThat(most(gpu().outlook())).isGreaterThan(1.5);
+    assertThat(most(gpu().loadForecast())).isGreaterThan(1.5);
     leave(YOUNG_MS, 0.1);
-    assertThat(most(gpu().outlook())).isGreaterThan(1);
+    assertThat(most(gpu().loadForecast())).isGreaterThan(1);
   }
 
   @Test
@@ -123,7 +123,7 @@ final class NewcomersTest {
     bound("p1");
     read(1, Map.of("ns/p1", 0.0, LoadReading.OTHERS, 0.1));
     read(YOUNG_MS, Map.of("ns/p1", 0.0, LoadReading.OTHERS, 0.1));
-    assertThat(gpu().outlook().chances()).hasSize(1);
+    assertThat(gpu().loadForecast().chances()).hasSize(1);
     assertThat(gpu().smLoad()).isCloseTo(0.1, EXACT);
   }
 
@@ -137,11 +137,11 @@ final class NewcomersTest {
   @Test
   void podThatBeginsAtTheVeryLast_isANewcomerForAsLongAsAnother() {
     bound("p1");
-    read(Timing.DEFAULT.lateMs() - 1, Map.of("ns/p1", 0.1));
+    read(Timing.DEFAULT.idleAfterMs() - 1, Map.of("ns/p1", 0.1));
     read(YOUNG_MS / 2, Map.of("ns/p1", 0.1));
-    assertThat(most(gpu().outlook())).isGreaterThan(0.2);
+    assertThat(most(gpu().loadForecast())).isGreaterThan(0.2);
     read(YOUNG_MS / 2, Map.of("ns/p1", 0.1));
-    assertThat(gpu().outlook().chances()).hasSize(1);
+    assertThat(gpu().loadForecast().chances()).hasSize(1);
   }
 
   @Test
@@ -151,9 +151,9 @@ final class NewcomersTest {
     }
     Map<String, Double> idle = Map.of("ns/idle-0", 0.0, "ns/idle-1", 0.0, "ns/idle-2", 0.0);
     read(1, idle);
-    double fresh = least(gpu().outlook());
-    read(Timing.DEFAULT.lateMs() * 9 / 10, idle);
-    assertThat(least(gpu().outlook())).isLessThan(fresh / 2);
+    double fresh = least(gpu().loadForecast());
+    read(Timing.DEFAULT.idleAfterMs() * 9 / 10, idle);
+    assertThat(least(gpu().loadForecast())).isLessThan(fresh / 2);
   }
 
   @Test
@@ -162,10 +162,10 @@ final class NewcomersTest {
     read(1, Map.of("ns/old", 0.2));
     world.state.apply(new Event.PodGone("old", "ns/old"));
     bound("idle");
-    read(Timing.DEFAULT.lateMs() - 1, Map.of("ns/idle", 0.0));
-    assertThat(most(gpu().outlook())).isEqualTo(1);
+    read(Timing.DEFAULT.idleAfterMs() - 1, Map.of("ns/idle", 0.0));
+    assertThat(most(gpu().loadForecast())).isEqualTo(1);
     read(1, Map.of("ns/idle", 0.0));
-    assertThat(gpu().outlook().chances()).singleElement().extracting("load").isEqualTo(0.0);
+    assertThat(gpu().loadForecast().chances()).singleElement().extracting("load").isEqualTo(0.0);
   }
 
   @Test
@@ -175,7 +175,7 @@ final class NewcomersTest {
     world.state.apply(new Event.PodSeen(FakeWorld.pod("first", 3, "tranche.dev/gpu=b0").on("b")));
     readsItsModel(3 * YOUNG_MS);
     var gpu = world.evaluator.evaluate(FakeWorld.pod("p", 3), "b").gpus().getFirst();
-    assertThat(most(gpu.outlook())).isEqualTo(1);
+    assertThat(most(gpu.loadForecast())).isEqualTo(1);
   }
 
   private void readsItsModel(long passedMs) {
@@ -190,14 +190,14 @@ final class NewcomersTest {
     read(1, Map.of("ns/old", 0.0));
     read(1, Map.of("ns/old", 0.2));
     read(YOUNG_MS / 3, Map.of("ns/old", 0.6));
-    assertThat(least(gpu().outlook())).isCloseTo(0.4, EXACT);
+    assertThat(least(gpu().loadForecast())).isCloseTo(0.4, EXACT);
   }
 
   @Test
   void nodeThatCannotTellItsPodsApart_isTakenAtItsMean() {
     bound("old");
     read(YOUNG_MS, Map.of());
-    assertThat(gpu().outlook()).isEqualTo(LoadForecast.certain(0.1, UsageDistribution.GUESS));
+    assertThat(gpu().loadForecast()).isEqualTo(LoadForecast.certain(0.1, UsageDistribution.GUESS));
   }
 
   @Test
@@ -209,7 +209,7 @@ final class NewcomersTest {
       read(YOUNG_MS / 2, Map.of("ns/brief-" + i, 0.3));
       world.state.apply(new Event.PodGone("brief-" + i, "ns/brief-" + i));
     }
-    assertThat(gpu().outlook().odds()).isEqualTo(UsageDistribution.GUESS);
+    assertThat(gpu().loadForecast().odds()).isEqualTo(UsageDistribution.GUESS);
     bound("pod");
     read(1, Map.of("ns/pod", 0.3));
     for (int i = 0; i < 200; i++) {
@@ -278,7 +278,7 @@ final class NewcomersTest {
       read(YOUNG_MS, Map.of("ns/pod-" + i, 0.3));
       world.state.apply(new Event.PodGone("pod-" + i, "ns/pod-" + i));
     }
-    assertThat(gpu().outlook().odds()).isEqualTo(UsageDistribution.GUESS);
+    assertThat(gpu().loadForecast().odds()).isEqualTo(UsageDistribution.GUESS);
   }
 
   @Test
@@ -297,12 +297,12 @@ final class NewcomersTest {
   }
 
   private UsageDistribution odds(PodFacts pod, String node) {
-    return world.evaluator.evaluate(pod, node).gpus().getFirst().outlook().odds();
+    return world.evaluator.evaluate(pod, node).gpus().getFirst().loadForecast().odds();
   }
 
   /** How many are expected to use what they ask for. */
   private double exactly() {
-    return gpu().outlook().odds().parts().stream()
+    return gpu().loadForecast().odds().parts().stream()
         .filter(part -> part.times() > 0.9 && part.times() < 1.1)
         .mapToDouble(UsageDistribution.Part::odds)
         .sum();

@@ -97,7 +97,7 @@ final class NodeFitCacheTest {
     assertThat(evaluator.of("a")).isSameAs(of("a")).isSameAs(evaluator.of("a"));
     world.state.apply(new Event.StreamLost("a"));
     world.state.apply(new Event.NodeGone("a"));
-    assertThat(evaluator.of("a").silent()).isTrue();
+    assertThat(evaluator.of("a").notReported()).isTrue();
     world.report("a", new Gpu("a0", 0.7, 0));
     assertThat(evaluator.of("a")).isSameAs(of("a"));
     assertThat(evaluator.of("a").fits()).isTrue();
@@ -125,7 +125,7 @@ final class NodeFitCacheTest {
     for (int share = 1; share <= 9; share++) {
       for (int i = 0; i < NodeFitCache.SHAPES_MAX; i++) {
         var pod = FakeWorld.pod("p", share, "tranche.dev/shape=" + i);
-        assertThat(world.evaluator.evaluate(pod, "a").ask().demand().peakReplicas())
+        assertThat(world.evaluator.evaluate(pod, "a").request().demand().peakReplicas())
             .isEqualTo(share);
       }
     }

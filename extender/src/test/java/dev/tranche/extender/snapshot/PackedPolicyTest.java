@@ -13,20 +13,20 @@ final class PackedPolicyTest {
   private static final HostRequest FOUR = new HostRequest(4_000, 4_096);
   private final PackedPolicy packing = new PackedPolicy();
 
-  private void ask(String node) {
+  private void choose(String node) {
     assertThat(packing.chooseWithoutGpu(FOUR, List.of(node), name -> List.of())).contains(node);
   }
 
   @Test
   void aRoomIsKept_asLongAsItsNodeIsThere() {
     packing.nodeSeen("a", FOUR);
-    ask("a");
+    choose("a");
     assertThat(packing.rooms()).isOne();
     packing.nodeGone("a");
     packing.forget("a");
     assertThat(packing.rooms()).isZero();
     // kube-scheduler had not heard of it yet.
-    ask("a");
+    choose("a");
     assertThat(packing.rooms()).isZero();
   }
 
@@ -36,9 +36,9 @@ final class PackedPolicyTest {
     packing.nodeSeen("a", FOUR);
     var pod = FakeWorld.pod("p", 3);
     packing.requested(pod.uid(), FOUR);
-    packing.follow(new Event.BindStarted(pod, "a", Placement.of(List.of())));
+    packing.apply(new Event.BindStarted(pod, "a", Placement.of(List.of())));
     assertThat(packing.pods()).isOne();
-    packing.follow(new Event.PodChecked(pod.uid(), pod.key(), null, 0));
+    packing.apply(new Event.PodChecked(pod.uid(), pod.key(), null, 0));
     assertThat(packing.pods()).isZero();
   }
 }

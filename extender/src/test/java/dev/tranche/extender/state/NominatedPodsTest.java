@@ -11,7 +11,7 @@ import dev.tranche.extender.verb.FakeWorld;
 import dev.tranche.extender.verb.FakeWorld.Gpu;
 import dev.tranche.extender.verb.Filter;
 import dev.tranche.extender.verb.Preempt;
-import dev.tranche.extender.verb.Preempt.OfNode;
+import dev.tranche.extender.verb.Preempt.VictimUids;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -47,7 +47,7 @@ final class NominatedPodsTest {
   @Test
   void victimsStillEnd_theirGpuIsHeld() {
     nominated();
-    victims().forEach(this::leaves);
+    victims().forEach(this::terminates);
     first = second;
     assertThat(offered("q", 5, LOW)).isFalse();
     victims().forEach(this::gone);
@@ -58,7 +58,7 @@ final class NominatedPodsTest {
   @Test
   void victimsHaveEnded_beforeAnybodyAsks() {
     nominated();
-    victims().forEach(this::leaves);
+    victims().forEach(this::terminates);
     victims().forEach(this::gone);
     first = second;
     assertThat(offered("q", 1, LOW)).isFalse();
@@ -70,7 +70,7 @@ final class NominatedPodsTest {
   void inWhateverOrderVictimsGo_nobodyOfLowerPriorityTakesTheirRoom() {
     var uids = List.of("x-a1", "y-a1");
     List<Runnable> goes = new ArrayList<>();
-    uids.forEach(uid -> goes.add(() -> leaves(uid)));
+    uids.forEach(uid -> goes.add(() -> terminates(uid)));
     uids.forEach(uid -> goes.add(() -> gone(uid)));
     for (int asked = 1; asked < 1 << goes.size(); asked++) {
       first = replica();
@@ -91,7 +91,7 @@ final class NominatedPodsTest {
   @Test
   void podsOfEqualPriority_doNotTakeTheRoom_andThoseOfHigherDo() {
     nominated();
-    victims().forEach(this::leaves);
+    victims().forEach(this::terminates);
     victims().forEach(this::gone);
     first = second;
     assertThat(offered("q", 5, HIGH)).isFalse();
@@ -105,14 +105,14 @@ final class NominatedPodsTest {
     nominate(null);
     assertThat(second.nominees.size()).isZero();
     nominate("a");
-    tell(new Event.PodSeen(urgent("a").on("a")));
+    apply(new Event.PodSeen(urgent("a").on("a")));
     assertThat(second.nominees.size()).isZero();
   }
 
   @Test
   void plan_isMadeOnce_andNotForEver() {
     nominated();
-    victims().forEach(this::leaves);
+    victims().forEach(this::terminates);
     victims().forEach(this::gone);
     first = second;
     assertThat(offered("q", 1, LOW)).isFalse();
@@ -123,7 +123,7 @@ final class NominatedPodsTest {
   @Test
   void nomination_ofLongAgo_isNotPlannedForAnyMore() {
     nominated();
-    victims().forEach(this::leaves);
+    victims().forEach(this::terminates);
     victims().forEach(this::gone);
     passes(Timing.DEFAULT.nominatedMs() + 1);
     first = second;
@@ -133,7 +133,7 @@ final class NominatedPodsTest {
   @Test
   void nomineeThatIsScheduledElsewhere_isLeftAlone() {
     nominated();
-    victims().forEach(this::leaves);
+    victims().forEach(this::terminates);
     second.report("b", new Gpu("b0", 0, 0));
     first = second;
     assertThat(second.filter().filter(urgent("a"), List.of("a", "b"), false))
@@ -154,7 +154,7 @@ final class NominatedPodsTest {
     // Asked while it is expected on b.
     offered("q", 5, LOW);
     passes(Timing.DEFAULT.tentativeMs() + 1);
-    victims().forEach(this::leaves);
+    victims().forEach(this::terminates);
     victims().forEach(this::gone);
     assertThat(offered("q", 5, LOW)).isFalse();
   }
@@ -181,7 +181,7 @@ final class NominatedPodsTest {
       String node = "n" + i;
       second.report(node, new Gpu(node + "-0", 0, 0));
       PodFacts pod = FakeWorld.pod("u" + i, 10);
-      tell(new Event.PodSeen(pod.with(new PreemptionInfo(HIGH, Map.of(), 1, false, node))));
+      apply(new Event.PodSeen(pod.with(new PreemptionInfo(HIGH, Map.of(), 1, false, node))));
     }
     first = second;
     second.stepMs = 20;
@@ -199,7 +199,7 @@ final class NominatedPodsTest {
   void nominees_areBounded() {
     for (int i = 0; i <= NominatedPods.PODS_MAX; i++) {
       PodFacts pod = FakeWorld.pod("u" + i, 10);
-      tell(new Event.PodSeen(pod.with(new PreemptionInfo(HIGH, Map.of(), 1, false, "a"))));
+      apply(new Event.PodSeen(pod.with(new PreemptionInfo(HIGH, Map.of(), 1, false, "a"))));
     }
     assertThat(second.nominees.size()).isEqualTo(NominatedPods.PODS_MAX);
   }
@@ -209,7 +209,7 @@ final class NominatedPodsTest {
   private void nominated() {
     var answer = first.preempt().preempt(urgent(null), Map.of("a", victimsOffered()));
     assertThat(((Preempt.Answer.Nodes) answer).victims().get("a"))
-        .extracting(OfNode::uids)
+        .extracting(VictimUids::uids)
         .isEqualTo(victims());
     nominate("a");
   }
@@ -219,8 +219,8 @@ final class NominatedPodsTest {
     return List.of("x-a1", "y-a1");
   }
 
-  private static OfNode victimsOffered() {
-    return new OfNode(List.of("x-a0", "y-a1"), 0);
+  private static VictimUids victimsOffered() {
+    return new VictimUids(List.of("x-a0", "y-a1"), 0);
   }
 
   private static PodFacts urgent(@Nullable String node) {
@@ -228,28 +228,28 @@ final class NominatedPodsTest {
   }
 
   private void nominate(@Nullable String node) {
-    tell(new Event.PodSeen(urgent(node)));
+    apply(new Event.PodSeen(urgent(node)));
   }
 
   private void bound(String name, String gpu, int priority) {
     long startedAtMs = gpu.equals("a0") ? 1 : 2;
-    tell(
+    apply(
         new Event.PodSeen(
             FakeWorld.pod(name, 5, "tranche.dev/gpu=" + gpu)
                 .with(new PreemptionInfo(priority, Map.of(), startedAtMs, false, null))
                 .on("a")));
   }
 
-  private void leaves(String uid) {
+  private void terminates(String uid) {
     PodFacts pod = second.ledger.pod(uid).orElseThrow();
-    tell(new Event.PodSeen(pod.with(new PreemptionInfo(LOW, Map.of(), 1, true, null))));
+    apply(new Event.PodSeen(pod.with(new PreemptionInfo(LOW, Map.of(), 1, true, null))));
   }
 
   private void gone(String uid) {
-    tell(new Event.PodGone(uid, "ns/" + uid));
+    apply(new Event.PodGone(uid, "ns/" + uid));
   }
 
-  private void tell(Event event) {
+  private void apply(Event event) {
     second.state.apply(event);
     if (first != second) {
       first.state.apply(event);

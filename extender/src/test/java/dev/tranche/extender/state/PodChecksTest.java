@@ -17,13 +17,13 @@ import org.junit.jupiter.api.Test;
 
 final class PodChecksTest {
   private final SimpleMeterRegistry registry = new SimpleMeterRegistry();
-  private final List<Promise<Optional<PodFacts>>> asked = new ArrayList<>();
+  private final List<Promise<Optional<PodFacts>>> reads = new ArrayList<>();
   private final List<Event> answers = new ArrayList<>();
   private final PodChecks checks =
       new PodChecks(
           key -> {
             Promise<Optional<PodFacts>> read = Promise.promise();
-            asked.add(read);
+            reads.add(read);
             return read.future();
           },
           new ExtenderMetrics(registry));
@@ -40,7 +40,7 @@ final class PodChecksTest {
   void answer_saysWhenItWasAsked() {
     PodFacts pod = FakeWorld.pod("p", 3).on("a");
     check("p");
-    asked.getFirst().complete(Optional.of(pod));
+    reads.getFirst().complete(Optional.of(pod));
     assertThat(answers).containsExactly(new Event.PodChecked("p", "ns/p", pod, 7));
     assertThat(count("bound")).isOne();
   }
@@ -48,7 +48,7 @@ final class PodChecksTest {
   @Test
   void anotherPodOfThatName_isNotThePod() {
     check("old");
-    asked.getFirst().complete(Optional.of(FakeWorld.pod("new", 3)));
+    reads.getFirst().complete(Optional.of(FakeWorld.pod("new", 3)));
     assertThat(answers).containsExactly(new Event.PodChecked("old", "ns/old", null, 7));
     assertThat(count("gone")).isOne();
   }
@@ -56,7 +56,7 @@ final class PodChecksTest {
   @Test
   void failedQuestion_isNoAnswer() {
     check("p");
-    asked.getFirst().fail("status 503");
+    reads.getFirst().fail("status 503");
     assertThat(answers).isEmpty();
     assertThat(count("failed")).isOne();
   }
@@ -67,15 +67,15 @@ final class PodChecksTest {
     for (int i = 0; i <= all; i++) {
       check("p" + i);
     }
-    assertThat(asked).hasSize(PodChecks.IN_FLIGHT_MAX);
+    assertThat(reads).hasSize(PodChecks.IN_FLIGHT_MAX);
     assertThat(count("dropped")).isOne();
     for (int i = 0; i < all; i++) {
-      asked.get(i).fail("status 503");
+      reads.get(i).fail("status 503");
     }
-    assertThat(asked).hasSize(all);
+    assertThat(reads).hasSize(all);
     assertThat(count("failed")).isEqualTo(all);
     check("q");
-    asked.getLast().complete(Optional.empty());
+    reads.getLast().complete(Optional.empty());
     assertThat(answers).containsExactly(new Event.PodChecked("q", "ns/q", null, 7));
   }
 

@@ -32,7 +32,7 @@ final class UnschedulablePodsTest {
     int turns = 0;
     for (int before = -1; before < tried.size(); turns++) {
       before = tried.size();
-      turn();
+      wake();
       assertThat(tried.size() - before).isLessThanOrEqualTo(2);
     }
     assertThat(tried).hasSize(8 * NODES.size());
@@ -47,7 +47,7 @@ final class UnschedulablePodsTest {
     ease();
     world.stepMs = 10 * UnschedulablePods.WITHIN_MS;
     for (int i = 0; i < 3 * NODES.size(); i++) {
-      turn();
+      wake();
       assertThat(tried).hasSize(i + 1);
     }
   }
@@ -56,14 +56,14 @@ final class UnschedulablePodsTest {
   void podsThatAskTheSame_areTriedOnceForANode_andAllWoken() {
     rejectOnAllNodes(50, false);
     ease();
-    turn();
+    wake();
     assertThat(tried).hasSize(NODES.size());
     world.report("n3", new Gpu("n30", 0, 0));
-    turn();
+    wake();
     assertThat(tried).hasSize(NODES.size() + 1);
     assertThat(world.woken).containsExactly("n3");
     world.nowMs += UnschedulablePods.BETWEEN_MS;
-    turn();
+    wake();
     assertThat(world.waiting.size()).isZero();
   }
 
@@ -72,13 +72,13 @@ final class UnschedulablePodsTest {
     rejectOnAllNodes(8, true);
     world.report("n0", new Gpu("n00", 0, 0));
     world.stepMs = UnschedulablePods.WITHIN_MS / 2;
-    turn();
+    wake();
     assertThat(world.woken).containsExactly("n0");
     world.nowMs += UnschedulablePods.BETWEEN_MS;
-    turn();
+    wake();
     assertThat(world.waiting.size()).isEqualTo(6);
     world.nowMs += UnschedulablePods.BETWEEN_MS;
-    turn();
+    wake();
     assertThat(world.waiting.size()).isEqualTo(4);
   }
 
@@ -104,7 +104,7 @@ final class UnschedulablePodsTest {
     assertThat(world.waiting.chars()).isZero();
   }
 
-  private void turn() {
+  private void wake() {
     world.waiting.wake(this::policy, world::nowMs, this::patch);
   }
 

@@ -87,7 +87,7 @@ public final class FakeNode implements AutoCloseable {
   private synchronized void directed(NodeDirective directive) {
     directives.add(directive);
     hearing.accept(directive);
-    brief.directed(directive);
+    brief.onDirective(directive);
     if (!deaf) {
       report(s -> s.setAppliedDirective(directive.getSequence()));
     }

@@ -53,7 +53,7 @@ class GenerationsTest {
         .build();
   }
 
-  /** As a stream's inbox does: what has not changed is kept from one report to the next. */
+  /** As {@link LatestReport} does: what has not changed is kept from one report to the next. */
   private void tell(NodeReport.Builder report) {
     Event.Reported read = ReportReader.read(NODE, report.build(), 0, before).report();
     before = read.state();

@@ -37,6 +37,6 @@ final class NodeStreamsTest {
   }
 
   private NodeDirective directive() {
-    return streams.named("a", NodeDirective.newBuilder()).build();
+    return streams.withConfigName("a", NodeDirective.newBuilder()).build();
   }
 }

@@ -9,18 +9,18 @@ final class RefusalLogLimiterTest {
 
   @Test
   void aRefusal_isLoggedOnceInTenSeconds_perAddress() {
-    assertThat(callers.worthALine("a", 0)).isTrue();
-    assertThat(callers.worthALine("a", 9_999)).isFalse();
-    assertThat(callers.worthALine("b", 9_999)).isTrue();
-    assertThat(callers.worthALine("a", 10_000)).isTrue();
+    assertThat(callers.shouldLog("a", 0)).isTrue();
+    assertThat(callers.shouldLog("a", 9_999)).isFalse();
+    assertThat(callers.shouldLog("b", 9_999)).isTrue();
+    assertThat(callers.shouldLog("a", 10_000)).isTrue();
   }
 
   @Test
   void addresses_areForgottenRatherThanHeapedUp() {
     for (int i = 0; i < 1_024; i++) {
-      assertThat(callers.worthALine("flood-" + i, 0)).isTrue();
+      assertThat(callers.shouldLog("flood-" + i, 0)).isTrue();
     }
-    assertThat(callers.worthALine("one more", 1)).isFalse();
-    assertThat(callers.worthALine("one more", 10_000)).isTrue();
+    assertThat(callers.shouldLog("one more", 1)).isFalse();
+    assertThat(callers.shouldLog("one more", 10_000)).isTrue();
   }
 }

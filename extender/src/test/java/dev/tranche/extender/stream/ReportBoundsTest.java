@@ -31,7 +31,7 @@ final class ReportBoundsTest {
   void assignmentWithoutAPodsName_isRefused() {
     for (String name : new String[] {"", ".", ".."}) {
       Assignment unnamed = NAMED.toBuilder().setPod(name).build();
-      assertThat(ReportBounds.broken(NodeReport.newBuilder().addAssignments(unnamed).build()))
+      assertThat(ReportBounds.violation(NodeReport.newBuilder().addAssignments(unnamed).build()))
           .isPresent();
     }
   }
@@ -39,25 +39,28 @@ final class ReportBoundsTest {
   @Test
   void largestNode_isWithinThem() {
     assertThat(
-            ReportBounds.broken(
-                report(ReportBounds.GPUS_MAX, ReportBounds.REPLICAS_MAX, ReportBounds.ECHOES_MAX)))
+            ReportBounds.violation(
+                report(
+                    ReportBounds.GPUS_MAX,
+                    ReportBounds.REPLICAS_MAX,
+                    ReportBounds.ASSIGNMENTS_MAX)))
         .isEmpty();
   }
 
   @Test
   void whatIsTooMuch_isNamed_withWhatIsAllowed() {
-    assertThat(ReportBounds.broken(report(400_000, 1, 0)))
+    assertThat(ReportBounds.violation(report(400_000, 1, 0)))
         .contains("a report names 400000 GPUs; 256 are allowed");
-    assertThat(ReportBounds.broken(report(1, ReportBounds.REPLICAS_MAX + 1, 0)))
+    assertThat(ReportBounds.violation(report(1, ReportBounds.REPLICAS_MAX + 1, 0)))
         .contains("a report names 10001 held replicas; 10000 are allowed");
-    assertThat(ReportBounds.broken(report(1, 1, ReportBounds.ECHOES_MAX + 1)))
+    assertThat(ReportBounds.violation(report(1, 1, ReportBounds.ASSIGNMENTS_MAX + 1)))
         .contains("a report names 4097 assignments; 4096 are allowed");
   }
 
   @Test
   void holdingsWithoutReplicas_countToo() {
     var empty = Collections.nCopies(ReportBounds.REPLICAS_MAX + 1, Holding.getDefaultInstance());
-    assertThat(ReportBounds.broken(NodeReport.newBuilder().addAllHoldings(empty).build()))
+    assertThat(ReportBounds.violation(NodeReport.newBuilder().addAllHoldings(empty).build()))
         .isPresent();
   }
 
@@ -71,34 +74,35 @@ final class ReportBoundsTest {
     var gpu = Gpu.newBuilder().setUuid("GPU-0").setReplicas(10).addAllPodUses(uses);
     var whole = NodeReport.newBuilder().addGpus(gpu).build();
     assertThat(whole.getSerializedSize()).isGreaterThan(1 << 20);
-    assertThat(ReportBounds.broken(whole))
+    assertThat(ReportBounds.violation(whole))
         .contains("a report names 60000 containers at work; 4096 are allowed");
     var brief = NodeReport.newBuilder().addReadings(GpuReading.newBuilder().addAllPodUses(uses));
-    assertThat(ReportBounds.broken(brief.build())).isPresent();
+    assertThat(ReportBounds.violation(brief.build())).isPresent();
   }
 
   @Test
   void names_areNoLongerThanKubernetesAllows() {
     var use = PodUse.newBuilder().setNamespace("ns").setPod("p".repeat(254));
     var report = NodeReport.newBuilder().addGpus(Gpu.newBuilder().addPodUses(use)).build();
-    assertThat(ReportBounds.broken(report))
+    assertThat(ReportBounds.violation(report))
         .contains("a report has a pod's name of 254 bytes; 253 are allowed");
     var sentence = Gpu.newBuilder().setHealthReason("x".repeat(5_000));
-    assertThat(ReportBounds.broken(NodeReport.newBuilder().addGpus(sentence).build())).isPresent();
+    assertThat(ReportBounds.violation(NodeReport.newBuilder().addGpus(sentence).build()))
+        .isPresent();
   }
 
   /** The API server is asked about them by name. */
   @Test
   void assignments_haveNamesOfKubernetes() {
-    assertThat(ReportBounds.broken(echo("ns", "web-0.a", 3))).isEmpty();
-    assertThat(ReportBounds.broken(echo("ns", "../../nodes", 3))).isPresent();
-    assertThat(ReportBounds.broken(echo("n s", "web-0", 3))).isPresent();
+    assertThat(ReportBounds.violation(echo("ns", "web-0.a", 3))).isEmpty();
+    assertThat(ReportBounds.violation(echo("ns", "../../nodes", 3))).isPresent();
+    assertThat(ReportBounds.violation(echo("n s", "web-0", 3))).isPresent();
   }
 
   /** As an int it is negative, and would make room. */
   @Test
   void shareOfMoreReplicasThanANodeHas_isRefused() {
-    assertThat(ReportBounds.broken(echo("ns", "p", -1)))
+    assertThat(ReportBounds.violation(echo("ns", "p", -1)))
         .contains("a report names 4294967295 replicas of one share; 10000 are allowed");
   }
 

@@ -32,6 +32,6 @@ final class ReportRateTest {
     for (long nowMs = 0; nowMs < 3_600_000; nowMs += 1_000) {
       assertThat(rate.take(2_000_000, nowMs)).isEmpty();
     }
-    assertThat(rate.full(3_600_000)).isTrue();
+    assertThat(rate.isRefilled(3_600_000)).isTrue();
   }
 }

@@ -26,8 +26,8 @@ import org.junit.jupiter.api.Test;
 final class BindTest {
   private final Vertx vertx = Vertx.vertx();
   private final FakeWorld world = new FakeWorld(Policy.LOAD);
-  private final RecentlyFilteredPods asked = new RecentlyFilteredPods();
-  private final Bind bind = world.bind(asked, new Loop(vertx.getOrCreateContext()));
+  private final RecentlyFilteredPods recentlyFiltered = new RecentlyFilteredPods();
+  private final Bind bind = world.bind(recentlyFiltered, new Loop(vertx.getOrCreateContext()));
 
   @BeforeEach
   void report() {
@@ -48,7 +48,7 @@ final class BindTest {
 
   @Test
   void podThatTheInformerHasNotShownYet_isBoundAsTheApiServerHasIt() {
-    asked.put(FakeWorld.pod("p", 1));
+    recentlyFiltered.put(FakeWorld.pod("p", 1));
     world.onServer.put("ns/p", FakeWorld.pod("p", 3));
     assertThat(bind("ns/p", "p")).isEmpty();
     assertThat(world.assigned.getFirst().placement().held().values()).containsExactly(3);
@@ -56,7 +56,7 @@ final class BindTest {
 
   @Test
   void podThatTheApiServerHasNot_isNotBound() {
-    asked.put(FakeWorld.pod("p", 3));
+    recentlyFiltered.put(FakeWorld.pod("p", 3));
     assertThat(bind("ns/p", "p").orElseThrow()).contains("no pod ns/p of uid p");
     world.onServer.put("ns/p", FakeWorld.pod("q", 3));
     assertThat(bind("ns/p", "p")).isPresent();
@@ -71,7 +71,7 @@ final class BindTest {
     world.report("a", new Gpu("a0", 0, 0), new Gpu("a1", 0.5, 0));
     var pod = FakeWorld.pod("p", 3);
     world.state.apply(new Event.PodSeen(pod));
-    var filter = world.filter(asked, 0);
+    var filter = world.filter(recentlyFiltered, 0);
     filter.filter(pod, List.of("a"), false);
     assertThat(world.ledger.hold("p").orElseThrow().held()).containsOnlyKeys("a0");
     long most = 8 * FakeWorld.GIB;
@@ -103,7 +103,7 @@ final class BindTest {
     var young = new FakeWorld(Policy.LOAD);
     young.state.apply(new Event.NodeSeen(new NodeFacts("a", Set.of(), "", true)));
     young.state.apply(new Event.PodSeen(FakeWorld.pod("p", 3)));
-    var first = young.bind(asked, new Loop(vertx.getOrCreateContext()));
+    var first = young.bind(recentlyFiltered, new Loop(vertx.getOrCreateContext()));
     assertThat(first.bind("ns/p", "p", "a").await().orElseThrow()).contains("first reports");
     young.nowMs += ReadinessGate.FIRST_REPORTS_MS;
     assertThat(first.bind("ns/p", "p", "a").await().orElseThrow()).contains("has no room");
@@ -209,7 +209,7 @@ final class BindTest {
     world.state.apply(new Event.PodSeen(pod));
     world.acknowledged = Promise.<Void>promise().future();
     assertThat(bind.bind("ns/p", "p", "a").isComplete()).isFalse();
-    var filter = world.filter(asked, 0);
+    var filter = world.filter(recentlyFiltered, 0);
     assertThat(filter.filter(pod, List.of("a", "b"), false))
         .isEqualTo(new Filter.Answer.Nodes(List.of("a"), Map.of()));
     assertThat(filter.filter(pod, List.of("b"), false)).isInstanceOf(Filter.Answer.Undecided.class);

@@ -54,7 +54,7 @@ import org.jspecify.annotations.Nullable;
 public final class FakeWorld implements NodePlugins, ApiServer {
   public static final long GIB = 1L << 30;
   public final List<String> woken = new ArrayList<>();
-  public final Map<String, String> told = new HashMap<>();
+  public final Map<String, String> rejections = new HashMap<>();
   public final Map<String, PodFacts> onServer = new HashMap<>();
   public final List<Assignment> assigned = new ArrayList<>();
   public final MeterRegistry registry;
@@ -146,7 +146,7 @@ public final class FakeWorld implements NodePlugins, ApiServer {
   }
 
   /** One that has read neither pods nor nodes. */
-  public static FakeWorld unread(MeterRegistry registry) {
+  public static FakeWorld unsynced(MeterRegistry registry) {
     return new FakeWorld(
         Policy.LOAD, MemoryGuard.ENFORCE, Timing.DEFAULT, Timing.DEFAULT.halfLifeMs(), registry);
   }
@@ -169,7 +169,7 @@ public final class FakeWorld implements NodePlugins, ApiServer {
     return filter(new RecentlyFilteredPods(), 0);
   }
 
-  public Filter filter(RecentlyFilteredPods asked, int offeredMax) {
+  public Filter filter(RecentlyFilteredPods recentlyFiltered, int offeredMax) {
     return new Filter(
         readiness,
         ledger,
@@ -178,7 +178,7 @@ public final class FakeWorld implements NodePlugins, ApiServer {
         state,
         packing,
         explanations,
-        asked,
+        recentlyFiltered,
         metrics,
         offeredMax);
   }
@@ -192,8 +192,9 @@ public final class FakeWorld implements NodePlugins, ApiServer {
         readiness, ledger, budgets, evaluator, nominations, state, metrics, this::nowMs);
   }
 
-  public Bind bind(RecentlyFilteredPods asked, Loop loop) {
-    return new Bind(readiness, ledger, evaluator, state, explanations, asked, this, loop, metrics);
+  public Bind bind(RecentlyFilteredPods recentlyFiltered, Loop loop) {
+    return new Bind(
+        readiness, ledger, evaluator, state, explanations, recentlyFiltered, this, loop, metrics);
   }
 
   public Explain explain() {
@@ -202,7 +203,7 @@ public final class FakeWorld implements NodePlugins, ApiServer {
 
   public Inspection inspection() {
     long now = nowMs();
-    while (inspector.lookAhead(now, Instant.ofEpochMilli(now))) {
+    while (inspector.readAhead(now, Instant.ofEpochMilli(now))) {
       // As the extender does.
     }
     return inspector.inspect(waiting.size(), now, Instant.ofEpochMilli(now));
@@ -287,6 +288,6 @@ public final class FakeWorld implements NodePlugins, ApiServer {
   }
 
   public void explainRejection(PodFacts pod, String message) {
-    told.put(pod.key(), message);
+    rejections.put(pod.key(), message);
   }
 }

@@ -9,7 +9,7 @@ import dev.tranche.extender.ledger.Timing;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.verb.FakeWorld.Gpu;
 import dev.tranche.extender.verb.Preempt.Answer;
-import dev.tranche.extender.verb.Preempt.OfNode;
+import dev.tranche.extender.verb.Preempt.VictimUids;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -34,7 +34,7 @@ final class PreemptTest {
     bound("y", 6, "a", "a1", 5);
     // 8 replicas are free on the node, but a GPU has 4.
     assertThat(victims(urgent(5), Map.of("a", offered("y"))))
-        .containsExactly(Map.entry("a", new OfNode(List.of("x"), 0)));
+        .containsExactly(Map.entry("a", new VictimUids(List.of("x"), 0)));
   }
 
   @Test
@@ -64,10 +64,10 @@ final class PreemptTest {
   @Test
   void podThatTerminatesForLong_isNoVictim() {
     bound("y", 10, "a", "a1", 100);
-    var leaving = new PreemptionInfo(0, Map.of(), 1, true, null);
-    see(FakeWorld.pod("x", 10, "tranche.dev/gpu=a0").with(leaving).on("a"));
+    var terminating = new PreemptionInfo(0, Map.of(), 1, true, null);
+    addPod(FakeWorld.pod("x", 10, "tranche.dev/gpu=a0").with(terminating).on("a"));
     assertThat(victims(urgent(5), Map.of("a", offered("x")))).containsOnlyKeys("a");
-    world.nowMs += 2 * Timing.DEFAULT.leavingMs();
+    world.nowMs += 2 * Timing.DEFAULT.terminatingMs();
     assertThat(victims(urgent(5), Map.of("a", offered("x")))).isEmpty();
   }
 
@@ -98,13 +98,14 @@ final class PreemptTest {
     bound("x", 10, "a", "a0", 0);
     bound("y", 10, "a", "a1", 100);
     victims(urgent(5), Map.of("a", offered("x")));
-    see(urgent(5).with(standing(50, "a")));
+    addPod(urgent(5).with(preemptionInfo(50, "a")));
     world.state.apply(new Event.PodGone("x", "ns/x"));
     // Those that come first do not take what was freed, unless they are worth more.
     assertThat(nodes(FakeWorld.pod("q", 6), "a")).isEmpty();
     assertThat(nodes(FakeWorld.pod("q", 5), "a")).containsExactly("a");
     world.state.apply(new Event.Release("q"));
-    assertThat(nodes(FakeWorld.pod("r", 6).with(standing(90, null)), "a")).containsExactly("a");
+    assertThat(nodes(FakeWorld.pod("r", 6).with(preemptionInfo(90, null)), "a"))
+        .containsExactly("a");
     world.state.apply(new Event.Release("r"));
     assertThat(nodes(urgent(5), "a")).containsExactly("a");
   }
@@ -117,7 +118,7 @@ final class PreemptTest {
     bound("x", 10, "a", "a0", 0);
     bound("y", 10, "a", "a1", 1);
     victims(urgent(5), Map.of("a", offered("x")));
-    see(urgent(5).with(standing(50, "a")));
+    addPod(urgent(5).with(preemptionInfo(50, "a")));
     world.state.apply(new Event.PodGone("x", "ns/x"));
     assertThat(victims(urgent(5), Map.of("a", offered("y")))).isEmpty();
     assertThat(victims(urgent(5), Map.of("a", offered("y", "cpu-hog"))))
@@ -134,7 +135,7 @@ final class PreemptTest {
         .containsExactly(Map.entry("a", offered("y")));
     assertThat(victims(urgent(5), Map.of("a", offered("x"))))
         .containsExactly(Map.entry("a", offered("y")));
-    see(urgent(5).with(standing(50, "a")));
+    addPod(urgent(5).with(preemptionInfo(50, "a")));
     assertThat(victims(urgent(5), Map.of("a", offered("x"))))
         .containsExactly(Map.entry("a", offered("y")));
   }
@@ -147,11 +148,11 @@ final class PreemptTest {
     bound("w", 10, "b", "b1", 1);
     victims(urgent(5), Map.of("a", offered("x"), "b", offered("z")));
     assertThat(heldOn()).isEqualTo("a");
-    see(urgent(5));
+    addPod(urgent(5));
     assertThat(heldOn()).isEqualTo("a");
-    see(urgent(5).with(standing(50, "b")));
+    addPod(urgent(5).with(preemptionInfo(50, "b")));
     assertThat(heldOn()).isEqualTo("b");
-    see(urgent(5).with(standing(50, "elsewhere")));
+    addPod(urgent(5).with(preemptionInfo(50, "elsewhere")));
     assertThat(heldOn()).isEmpty();
     assertThat(world.ledger.nominations()).isZero();
   }
@@ -162,8 +163,8 @@ final class PreemptTest {
     bound("x", 10, "a", "a0", 0);
     bound("y", 10, "a", "a1", 100);
     victims(urgent(5), Map.of("a", offered("x")));
-    see(urgent(5).with(standing(50, "a")));
-    see(urgent(5));
+    addPod(urgent(5).with(preemptionInfo(50, "a")));
+    addPod(urgent(5));
     for (int i = 0; i < 3; i++) {
       world.nowMs += Timing.DEFAULT.tentativeMs() - 1;
       filter.filter(urgent(5), List.of("a"), false);
@@ -181,8 +182,8 @@ final class PreemptTest {
     bound("x", 10, "a", "a0", 0);
     bound("y", 10, "a", "a1", 100);
     victims(urgent(5), Map.of("a", offered("x")));
-    see(urgent(5).with(standing(50, "a")));
-    see(urgent(5));
+    addPod(urgent(5).with(preemptionInfo(50, "a")));
+    addPod(urgent(5));
     long stepMs = Timing.DEFAULT.tentativeMs() / 2;
     for (long passedMs = 0; passedMs < Timing.DEFAULT.nominatedMs(); passedMs += stepMs) {
       assertThat(heldOn()).isEqualTo("a");
@@ -217,10 +218,10 @@ final class PreemptTest {
     bound("x", 10, "a", "a0", 0);
     bound("y", 10, "a", "a1", 0);
     PodFacts x = world.ledger.pod("x").orElseThrow();
-    see(x.with(new PreemptionInfo(0, Map.of(), 1, true, null)));
+    addPod(x.with(new PreemptionInfo(0, Map.of(), 1, true, null)));
     assertThat(filter.filter(FakeWorld.pod("q", 5), List.of("a"), false))
         .isInstanceOf(Filter.Answer.Undecided.class);
-    world.nowMs += Timing.DEFAULT.leavingMs();
+    world.nowMs += Timing.DEFAULT.terminatingMs();
     assertThat(filter.filter(FakeWorld.pod("q", 5), List.of("a"), false))
         .isInstanceOf(Filter.Answer.Nodes.class);
   }
@@ -248,30 +249,30 @@ final class PreemptTest {
         : List.of();
   }
 
-  private Map<String, OfNode> victims(PodFacts pod, Map<String, OfNode> offered) {
+  private Map<String, VictimUids> victims(PodFacts pod, Map<String, VictimUids> offered) {
     return ((Answer.Nodes) preempt.preempt(pod, offered)).victims();
   }
 
-  private static OfNode offered(String... uids) {
-    return new OfNode(List.of(uids), 0);
+  private static VictimUids offered(String... uids) {
+    return new VictimUids(List.of(uids), 0);
   }
 
   private static PodFacts urgent(int replicas) {
-    return FakeWorld.pod("urgent", replicas).with(standing(50, null));
+    return FakeWorld.pod("urgent", replicas).with(preemptionInfo(50, null));
   }
 
-  private static PreemptionInfo standing(int priority, @Nullable String nominated) {
+  private static PreemptionInfo preemptionInfo(int priority, @Nullable String nominated) {
     return new PreemptionInfo(priority, Map.of(), 1, false, nominated);
   }
 
   private void bound(String name, int replicas, String node, String gpu, int priority) {
-    see(
+    addPod(
         FakeWorld.pod(name, replicas, "tranche.dev/gpu=" + gpu)
-            .with(standing(priority, null))
+            .with(preemptionInfo(priority, null))
             .on(node));
   }
 
-  private void see(PodFacts pod) {
+  private void addPod(PodFacts pod) {
     world.state.apply(new Event.PodSeen(pod));
   }
 }

@@ -12,7 +12,7 @@ import dev.tranche.extender.ledger.PreemptionInfo;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.state.Loop;
 import dev.tranche.extender.verb.FakeWorld.Gpu;
-import dev.tranche.extender.verb.Preempt.OfNode;
+import dev.tranche.extender.verb.Preempt.VictimUids;
 import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
@@ -31,7 +31,7 @@ final class RecordedRequestsTest {
   private static final String RELEASES = "dev.tranche.extender.http.Recorded#releases";
   private final Vertx vertx = Vertx.vertx();
   private final FakeWorld world = new FakeWorld(Policy.LOAD);
-  private final RecentlyFilteredPods asked = new RecentlyFilteredPods();
+  private final RecentlyFilteredPods recentlyFiltered = new RecentlyFilteredPods();
   private final ExtenderReader reader = new ExtenderReader(List.of("nvidia.com/gpu"));
 
   @BeforeEach
@@ -53,7 +53,9 @@ final class RecordedRequestsTest {
     var args = reader.args(Body.of(release.body("filter")));
     List<String> names = Objects.requireNonNull(args.nodeNames());
     Filter.Answer answer =
-        world.filter(asked, 0).filter(args.pod().orElseThrow(), names, args.choosy());
+        world
+            .filter(recentlyFiltered, 0)
+            .filter(args.pod().orElseThrow(), names, args.hasNodePreferences());
     JsonObject json = ExtenderWriter.filter(answer).toJsonObject();
     assertThat(json.getJsonArray("NodeNames"))
         .containsExactlyInAnyOrder("node-a", "node-b", "node-c");
@@ -81,7 +83,7 @@ final class RecordedRequestsTest {
     PodFacts pod = reader.args(Body.of(release.body("filter"))).pod().orElseThrow();
     world.state.apply(new Event.PodSeen(pod));
     var binding = reader.binding(Body.of(release.body("bind")));
-    var bind = world.bind(asked, new Loop(vertx.getOrCreateContext()));
+    var bind = world.bind(recentlyFiltered, new Loop(vertx.getOrCreateContext()));
     assertThat(bind.bind(binding.key(), binding.podUid(), binding.node()).await()).isEmpty();
     assertThat(world.assigned.getFirst().placement().held())
         .isEqualTo(Map.of(binding.node().replace("node-", "GPU-"), 3));
@@ -91,7 +93,7 @@ final class RecordedRequestsTest {
   @MethodSource(RELEASES)
   void preempt_choosesAmongTheOfferedVictims(Recorded release) throws Exception {
     var args = reader.preemption(Body.of(release.body("preempt")));
-    Map<String, OfNode> offered = Objects.requireNonNull(args.victims());
+    Map<String, VictimUids> offered = Objects.requireNonNull(args.victims());
     offered.forEach(
         (node, victims) ->
             victims.uids().forEach(uid -> bound(uid, node, 10 / victims.uids().size())));
@@ -105,7 +107,7 @@ final class RecordedRequestsTest {
         .hasSize(3);
   }
 
-  private static Map<String, Set<String>> uids(Map<String, OfNode> victims) {
+  private static Map<String, Set<String>> uids(Map<String, VictimUids> victims) {
     return victims.entrySet().stream()
         .collect(Collectors.toMap(Map.Entry::getKey, e -> Set.copyOf(e.getValue().uids())));
   }

@@ -139,7 +139,8 @@ final class VerbsTest {
     world.report("half", gpus("h", 8, 0));
     world.report("busy", gpus("b", 4, 0));
     assertThat(offered(offering, "other", 1, names)).containsExactlyElementsOf(names);
-    assertThat(world.explanations.get("ns/small").orElseThrow().policy()).isEqualTo(Policy.SPARING);
+    assertThat(world.explanations.get("ns/small").orElseThrow().policy())
+        .isEqualTo(Policy.LOAD_SPARING_IDLE);
     assertThat(world.explanations.get("ns/other").orElseThrow().policy()).isEqualTo(Policy.LOAD);
   }
 
@@ -235,7 +236,7 @@ final class VerbsTest {
   void rejectedPod_isWokenOnceWhenItFits() {
     world.report("a", new Gpu("a0", 0, 9 * GIB));
     nodes(FakeWorld.pod("p", 3));
-    assertThat(world.told.get("ns/p")).contains("gpu 0: 10 of 10 replicas free, needs 3");
+    assertThat(world.rejections.get("ns/p")).contains("gpu 0: 10 of 10 replicas free, needs 3");
     world.report("a", new Gpu("a0", 0, 8 * GIB));
     world.tick();
     assertThat(world.woken).isEmpty();
@@ -250,7 +251,7 @@ final class VerbsTest {
   @Test
   void rejectedPod_isWokenWhenMemoryTurnsOutToBeAKnownPods() {
     world.report("a", new Gpu("a0", 0, 8 * GIB, Map.of("ns/x", 3 * GIB)));
-    see("x", 5, "a0");
+    addPod("x", 5, "a0");
     assertThat(nodes(FakeWorld.pod("p", 2)).refused()).containsEntry("a", Reason.MEMORY);
     world.tick();
     assertThat(world.woken).isEmpty();
@@ -266,7 +267,7 @@ final class VerbsTest {
     assertThat(nodes(FakeWorld.pod("p", 3)).refused()).containsEntry("a", Reason.MEMORY);
     world.tick();
     assertThat(world.woken).isEmpty();
-    see("x", 5, "a0");
+    addPod("x", 5, "a0");
     world.tick();
     assertThat(world.woken).containsExactly("a");
   }
@@ -274,27 +275,27 @@ final class VerbsTest {
   @Test
   void rejectedPod_thatOnlyAHoleKeepsWaiting_isCounted() {
     world.report("a", new Gpu("a0", 0, 0), new Gpu("a1", 0, 0));
-    see("x", 8, "a0");
-    see("y", 8, "a1");
+    addPod("x", 8, "a0");
+    addPod("y", 8, "a1");
     assertThat(nodes(FakeWorld.pod("p", 3)).refused()).containsEntry("a", Reason.FRAGMENTED);
     assertThat(nodes(FakeWorld.pod("q", 5)).refused()).containsEntry("a", Reason.FULL);
     world.tick();
     assertThat(world.waiting.fragmented()).isOne();
   }
 
-  private void see(String pod, int replicas, String gpu) {
+  private void addPod(String pod, int replicas, String gpu) {
     world.state.apply(
         new Event.PodSeen(FakeWorld.pod(pod, replicas, "tranche.dev/gpu=" + gpu).on("a")));
   }
 
   @Test
   void notReady_namesWhatIsNotReadYet() {
-    var cold = FakeWorld.unread(new SimpleMeterRegistry());
+    var cold = FakeWorld.unsynced(new SimpleMeterRegistry());
     String unread = "the extender has not read the cluster's pods and nodes yet";
     assertThat(cold.readiness.notReady()).hasValue(unread);
     assertThat(cold.filter().filter(FakeWorld.pod("p", 3), BOTH, false))
         .isEqualTo(new Filter.Answer.Undecided(unread));
-    cold.readiness.read("pods");
+    cold.readiness.listed("pods");
     assertThat(cold.readiness.notReady())
         .hasValue("the extender has not read the cluster's nodes yet");
   }
@@ -348,10 +349,10 @@ final class VerbsTest {
   void listsOfAPod_areReadOnceForAllNodes() {
     BOTH.forEach(node -> world.report(node, new Gpu(node + "0", 0, 0)));
     var pod = FakeWorld.pod("p", 3, "tranche.dev/gpu-uuid=!GPU-x");
-    assertThat(world.evaluator.evaluateSettled(pod, "a").ask())
-        .isSameAs(world.evaluator.evaluateSettled(pod, "b").ask());
-    assertThat(world.evaluator.evaluateWithout(pod, "a", Set.of()).ask())
-        .isSameAs(world.evaluator.evaluateSettled(pod, "b").ask());
+    assertThat(world.evaluator.evaluateIgnoringTemporaryHolds(pod, "a").request())
+        .isSameAs(world.evaluator.evaluateIgnoringTemporaryHolds(pod, "b").request());
+    assertThat(world.evaluator.evaluateWithout(pod, "a", Set.of()).request())
+        .isSameAs(world.evaluator.evaluateIgnoringTemporaryHolds(pod, "b").request());
   }
 
   @Test

@@ -25,7 +25,7 @@ final class WhatIfTest {
   private static final WhatIf.OnLoop HERE =
       new WhatIf.OnLoop() {
         @Override
-        public <T> T ask(Supplier<T> question) {
+        public <T> T call(Supplier<T> question) {
           return question.get();
         }
       };
@@ -37,11 +37,13 @@ final class WhatIfTest {
     return ask(pod, count, true);
   }
 
-  private WhatIf.Answer ask(PodFacts pod, int count, boolean choosy) {
+  private WhatIf.Answer ask(PodFacts pod, int count, boolean hasNodePreferences) {
     var whatIf =
         new WhatIf(world.ledger, world.evaluator, world.packing, filter, () -> world.nowMs);
     return whatIf.answer(
-        new WhatIf.Question(pod, choosy, HostRequest.NONE, node -> Optional.empty(), count), HERE);
+        new WhatIf.Question(
+            pod, hasNodePreferences, HostRequest.NONE, node -> Optional.empty(), count),
+        HERE);
   }
 
   private List<String> nodes() {
@@ -68,8 +70,8 @@ final class WhatIfTest {
   }
 
   /** The hold that filter and prioritize made; empty where they refuse. */
-  private Optional<Hold> decided(PodFacts pod, boolean choosy) {
-    var answer = filter.filter(pod, nodes(), choosy);
+  private Optional<Hold> decided(PodFacts pod, boolean hasNodePreferences) {
+    var answer = filter.filter(pod, nodes(), hasNodePreferences);
     if (answer instanceof Filter.Answer.Nodes(var fitting, var refused) && !fitting.isEmpty()) {
       if (fitting.size() > 1) {
         world.prioritize().prioritize(pod, fitting);
@@ -87,7 +89,8 @@ final class WhatIfTest {
     "5, false, 3",
     "6, true, 2"
   })
-  void whatIsForetold_isWhatTheVerbsThenDecide(long seed, boolean choosy, int offeredMax) {
+  void whatIsForetold_isWhatTheVerbsThenDecide(
+      long seed, boolean hasNodePreferences, int offeredMax) {
     var random = new Random(seed);
     filter = world.filter(new RecentlyFilteredPods(), offeredMax);
     for (int node = 0; node < 12; node++) {
@@ -97,12 +100,12 @@ final class WhatIfTest {
     for (int i = 0; i < 100; i++) {
       PodFacts pod = pod(random, i);
       world.state.apply(new Event.PodSeen(pod));
-      WhatIf.Answer foretold = ask(pod, 1, choosy);
+      WhatIf.Answer foretold = ask(pod, 1, hasNodePreferences);
       Inspection before = world.inspection();
-      assertThat(ask(pod, 1, choosy)).as("asked twice").isEqualTo(foretold);
+      assertThat(ask(pod, 1, hasNodePreferences)).as("asked twice").isEqualTo(foretold);
       assertThat(world.inspection().nodes()).as("nothing is held").isEqualTo(before.nodes());
 
-      Optional<Hold> hold = decided(pod, choosy);
+      Optional<Hold> hold = decided(pod, hasNodePreferences);
       assertThat(hold.map(Hold::node))
           .as("pod %d", i)
           .isEqualTo(foretold.places().stream().findFirst().map(place -> place.fit().node()));

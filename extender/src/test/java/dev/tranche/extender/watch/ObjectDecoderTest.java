@@ -54,8 +54,8 @@ final class ObjectDecoderTest {
     assertThat(facts.running()).isTrue();
     assertThat(facts.annotations()).hasSize(2).containsEntry("tranche.dev/gpu-fraction", "0.3");
     assertThat(facts.requests()).hasSize(4);
-    assertThat(facts.standing().priority()).isEqualTo(7);
-    assertThat(facts.standing().nominatedNode()).isEqualTo("node-z");
+    assertThat(facts.preemption().priority()).isEqualTo(7);
+    assertThat(facts.preemption().nominatedNode()).isEqualTo("node-z");
   }
 
   @Test
@@ -69,7 +69,7 @@ final class ObjectDecoderTest {
     assertThat(node.labels()).containsOnlyKeys("nvidia.com/gpu.count");
     assertThat(node.traits().orElseThrow().labels())
         .containsEntry("nvidia.com/device-plugin.config", "big");
-    assertThat(node.written()).isEqualTo("nvidia.com/gpu.count=8");
+    assertThat(node.labelsAnnotation()).isEqualTo("nvidia.com/gpu.count=8");
   }
 
   @Test
@@ -92,7 +92,7 @@ final class ObjectDecoderTest {
     String broken = body.replace("\u0012\u00030.3", "\u0012\u0003\u00ff.3");
     assertThat(broken).isNotEqualTo(body);
     var page = page(pods, broken.getBytes(StandardCharsets.ISO_8859_1), PROTOBUF);
-    assertThat(page.unread()).isEmpty();
+    assertThat(page.undecodable()).isEmpty();
     assertThat(page.items()).hasSameSizeAs(page(pods, message("pods"), PROTOBUF).items());
     assertThat(page.items().getFirst().facts().orElseThrow().annotations())
         .containsEntry("tranche.dev/gpu-fraction", "\ufffd.3");
@@ -103,7 +103,9 @@ final class ObjectDecoderTest {
     byte[] page = list(pod("bad", BROKEN), pod("good", new byte[0]), BROKEN);
     var read = page(pods, page, PROTOBUF);
     assertThat(read.items()).extracting(WatchedPod::key).containsExactly("ns/good");
-    assertThat(read.unread()).extracting(WatchEvent.Unread::key).containsExactly("ns/bad", "");
+    assertThat(read.undecodable())
+        .extracting(WatchEvent.Undecodable::key)
+        .containsExactly("ns/bad", "");
     assertThat(read.resourceVersion()).isEqualTo("17");
   }
 
@@ -126,7 +128,7 @@ final class ObjectDecoderTest {
       byte[] event = joined(field(1, bytes(type)), field(2, field(1, object)));
       assertThat(pods.change(ByteBuffer.wrap(event)))
           .isInstanceOfSatisfying(
-              WatchEvent.Unread.class,
+              WatchEvent.Undecodable.class,
               unread -> {
                 assertThat(unread.key()).isEqualTo("ns/bad");
                 assertThat(unread.gone()).isEqualTo(type.equals("DELETED"));

@@ -23,13 +23,13 @@ final class WatchHealthTest {
     assertThat(pulse.lost()).isFalse();
     nowMs++;
     assertThat(pulse.lost()).isTrue();
-    pulse.heard();
+    pulse.eventReceived();
     assertThat(pulse.lost()).isFalse();
   }
 
   @Test
   void silence_saysNothing_whereNoBookmarkHasEverCome() {
-    pulse.heard();
+    pulse.eventReceived();
     nowMs += 10 * WatchHealth.SILENCE_MS_MAX;
     assertThat(pulse.lost()).isFalse();
     assertThat(ageSeconds()).isEqualTo(1_500);

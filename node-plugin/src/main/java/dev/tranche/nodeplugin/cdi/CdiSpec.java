@@ -11,14 +11,15 @@ import java.util.Map;
 import java.util.regex.Pattern;
 
 /**
- * One CDI spec: the devices of one class, and what a container gets that has any of them.
+ * One CDI spec: the devices of one class, and the common changes to a container that gets any of
+ * them.
  *
  * @param devices by name
  */
 public record CdiSpec(String deviceClass, Map<String, Edits> devices, Edits common) {
   public static final String VENDOR = "k8s.device-plugin.nvidia.com";
 
-  // The first that knows names that begin with a digit, and host paths of device nodes.
+  // The first version that allows names that begin with a digit, and host paths of device nodes.
   private static final String VERSION = "0.5.0";
   private static final Pattern NAME = Pattern.compile("[A-Za-z0-9]([A-Za-z0-9_.:-]*[A-Za-z0-9])?");
 
@@ -38,7 +39,7 @@ public record CdiSpec(String deviceClass, Map<String, Edits> devices, Edits comm
       hooks = List.copyOf(hooks);
     }
 
-    /** Device nodes alone. */
+    /** Returns edits of device nodes only. */
     static Edits of(List<Node> nodes) {
       return new Edits(List.of(), nodes, List.of(), List.of());
     }
@@ -62,7 +63,7 @@ public record CdiSpec(String deviceClass, Map<String, Edits> devices, Edits comm
     }
   }
 
-  /** A program of the host's that the runtime runs before the container is switched to its root. */
+  /** A program on the host that the runtime runs before the container switches to its root. */
   public record Hook(String path, List<String> args) {
     public Hook {
       args = List.copyOf(args);
@@ -86,15 +87,15 @@ public record CdiSpec(String deviceClass, Map<String, Edits> devices, Edits comm
     }
   }
 
-  /** What it is called in a folder of specs. */
+  /** Returns its file name in a folder of specs. */
   public String fileName() {
     return VENDOR + "-" + deviceClass + ".json";
   }
 
   /**
-   * Writes it to the folder in which container runtimes look for CDI specs. They read at any time,
-   * files that end in .json or .yaml: never one that is half written. What was written stays when
-   * the plugin ends: containers restart while it is away. Blocks.
+   * Writes the spec to the folder in which container runtimes look for CDI specs. They may read
+   * files that end in .json or .yaml at any time, so a file is never half written. The file stays
+   * when the plugin ends, since containers may restart meanwhile. Blocks.
    */
   public void writeTo(Path folder) throws IOException {
     new AtomicFile(folder.resolve(fileName())).write(json());

@@ -13,7 +13,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** Puts together the CDI specs of a node: one for its GPUs, and one for each thing beside them. */
+/** Builds the CDI specs of a node: one for its GPUs, and one for each other class of devices. */
 public final class CdiSpecs {
   private static final List<String> READ_ONLY =
       List.of("ro", "nosuid", "nodev", "rbind", "rprivate");
@@ -37,9 +37,9 @@ public final class CdiSpecs {
   }
 
   /**
-   * All that has a device.
+   * Returns the spec of every class that has a device.
    *
-   * @param gpus that NVML has found, MIG devices among them
+   * @param gpus that NVML has found, including MIG devices
    */
   public List<CdiSpec> of(List<GpuInfo> gpus) {
     List<CdiSpec> specs = new ArrayList<>();
@@ -61,11 +61,11 @@ public final class CdiSpecs {
     return specs;
   }
 
-  /** Named by what containers are told, as NVIDIA's plugin names them. */
+  /** Returns the devices by index or uuid, as NVIDIA's plugin names them. */
   private Map<String, Edits> devices(List<GpuInfo> gpus) {
     Map<String, Edits> devices = new LinkedHashMap<>();
     for (GpuInfo gpu : gpus) {
-      if (!(gpu.mig() instanceof Mig.Cut)) {
+      if (!(gpu.mig() instanceof Mig.On)) {
         Edits edits = Edits.of(gpu.nodes().stream().map(this::node).toList());
         devices.put(options.byIndex() ? gpu.number() : gpu.uuid(), edits);
       }
@@ -150,13 +150,13 @@ public final class CdiSpecs {
     }
     String path = options.cdi().hookPath();
     String program = path.substring(path.lastIndexOf('/') + 1);
-    List<String> words = new ArrayList<>(List.of(program));
+    List<String> arguments = new ArrayList<>(List.of(program));
     if (program.equals("nvidia-ctk")) {
-      words.add("hook");
+      arguments.add("hook");
     }
-    words.add(name);
-    words.addAll(args);
-    hooks.add(new Hook(path, words));
+    arguments.add(name);
+    arguments.addAll(args);
+    hooks.add(new Hook(path, arguments));
   }
 
   private static String folder(String path) {

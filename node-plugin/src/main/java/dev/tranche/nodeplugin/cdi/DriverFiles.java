@@ -17,7 +17,7 @@ import java.util.Set;
  * @param links that lead to the libraries
  * @param programs such as nvidia-smi
  * @param sockets of the driver's daemons
- * @param firmware of its GPUs' own processor
+ * @param firmware of the GPUs' own processor
  * @param data such as the weights of OptiX
  * @param gds what GPUDirect Storage reads
  */
@@ -40,7 +40,7 @@ public record DriverFiles(
   public record Link(String target, String path) {}
 
   private static final int LIBRARIES_MAX = 500;
-  // The compiler that CUDA loads; its name has the version of its interface instead.
+  // The compiler that CUDA loads; its name has the version of its interface, not of the driver.
   private static final String UNVERSIONED = "libnvidia-nvvm70.so.*";
   private static final List<String> PROGRAM_FOLDERS =
       List.of("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin");
@@ -73,7 +73,7 @@ public record DriverFiles(
   }
 
   /**
-   * Looks for them. Blocks.
+   * Finds the files. Blocks.
    *
    * @param root where the driver's root is mounted in this container
    * @param version of the driver
@@ -83,16 +83,19 @@ public record DriverFiles(
     return new DriverFiles(
         libraries,
         LibraryLinks.of(root, libraries),
-        firsts(root, PROGRAM_FOLDERS, PROGRAMS),
-        firsts(root, SOCKET_FOLDERS, SOCKETS),
+        firstExisting(root, PROGRAM_FOLDERS, PROGRAMS),
+        firstExisting(root, SOCKET_FOLDERS, SOCKETS),
         FIRMWARE_FOLDERS.stream()
             .flatMap(folder -> HostNodes.matching(root, folder + version, "gsp*.bin").stream())
             .toList(),
-        firsts(root, DATA_FOLDERS, DATA),
+        firstExisting(root, DATA_FOLDERS, DATA),
         GDS.stream().filter(path -> Files.exists(at(root, path))).toList());
   }
 
-  /** Folders that are links to each other have the same libraries: they count once. */
+  /**
+   * Returns the libraries. Folders that link to each other have the same libraries, which count
+   * once.
+   */
   private static List<String> libraries(Path root, String version) {
     Set<Path> seen = new HashSet<>();
     List<String> found = new ArrayList<>();
@@ -115,7 +118,7 @@ public record DriverFiles(
     }
   }
 
-  private static List<String> firsts(Path root, List<String> folders, List<String> names) {
+  private static List<String> firstExisting(Path root, List<String> folders, List<String> names) {
     List<String> found = new ArrayList<>();
     for (String name : names) {
       folders.stream()

@@ -24,7 +24,7 @@ final class LibraryLinks {
   private LibraryLinks() {}
 
   /**
-   * Looks for them.
+   * Finds the links.
    *
    * @param root where the driver's root is mounted in this container
    */
@@ -33,14 +33,14 @@ final class LibraryLinks {
     for (String library : libraries) {
       Matcher parts = LIBRARY.matcher(library);
       if (parts.matches()) {
-        links.addAll(always(parts.group(1), parts.group(2), parts.group(3)));
+        links.addAll(alwaysNeeded(parts.group(1), parts.group(2), parts.group(3)));
         links.addAll(found(root, parts.group(1), parts.group(2), parts.group(3)));
       }
     }
     return List.copyOf(links);
   }
 
-  private static List<Link> always(String folder, String library, String bare) {
+  private static List<Link> alwaysNeeded(String folder, String library, String bare) {
     return switch (bare) {
       case "libcuda.so", "libnvidia-opticalflow.so" ->
           List.of(new Link(bare + ".1", folder + bare));
@@ -54,18 +54,18 @@ final class LibraryLinks {
     String target = library;
     for (int number = 0; number <= SONAME_MAX; number++) {
       String soname = bare + "." + number;
-      if (leads(root, folder + soname, folder + library)) {
+      if (linksTo(root, folder + soname, folder + library)) {
         links.add(new Link(library, folder + soname));
         target = soname;
       }
     }
-    if (leads(root, folder + bare, folder + library)) {
+    if (linksTo(root, folder + bare, folder + library)) {
       links.add(new Link(target, folder + bare));
     }
     return links;
   }
 
-  private static boolean leads(Path root, String link, String library) {
+  private static boolean linksTo(Path root, String link, String library) {
     Path path = DriverFiles.at(root, link);
     try {
       return Files.isSymbolicLink(path) && Files.isSameFile(path, DriverFiles.at(root, library));

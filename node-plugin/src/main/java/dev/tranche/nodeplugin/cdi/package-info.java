@@ -1,4 +1,4 @@
-/** The CDI specs that tell a container runtime what a GPU is made of. */
+/** The CDI specs from which a container runtime learns what a GPU consists of. */
 @NullMarked
 package dev.tranche.nodeplugin.cdi;
 

@@ -3,7 +3,7 @@ package dev.tranche.nodeplugin.config;
 import java.util.Set;
 
 /**
- * What an Allocate answer is made of, apart from the GPUs.
+ * Options of an Allocate answer, apart from the GPUs.
  *
  * @param deviceListStrategies at least one
  * @param passDeviceSpecs name the device nodes to the kubelet

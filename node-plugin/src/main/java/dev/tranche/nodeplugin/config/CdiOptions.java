@@ -3,11 +3,11 @@ package dev.tranche.nodeplugin.config;
 import java.util.List;
 
 /**
- * What matters once a CDI strategy is chosen.
+ * Options that apply when a CDI strategy is chosen.
  *
  * @param annotationPrefix of the container annotation's key, such as {@code cdi.k8s.io/}
  * @param hookPath on the host, of the program that runs CDI hooks
- * @param featureFlags of the CDI spec's generation
+ * @param featureFlags for the generation of the CDI spec
  * @param disabledHooks left out of the CDI spec; {@code all}: every hook
  */
 public record CdiOptions(

@@ -1,11 +1,11 @@
 package dev.tranche.nodeplugin.config;
 
 /**
- * What a config file, the environment and the flags decide together, checked.
+ * The checked configuration from the config file, the environment and the flags.
  *
- * @param failOnInitError end when NVML does not start; else wait for a driver
+ * @param failOnInitError exit if NVML does not start; otherwise wait for a driver
  * @param mpsRoot the host folder of the MPS control daemons; empty: none
- * @param resources how unshared devices are called
+ * @param resources resource names of unshared devices
  */
 public record Config(
     boolean failOnInitError,
@@ -16,11 +16,11 @@ public record Config(
     ResourceNames resources,
     Sharing sharing) {
   /**
-   * Reads one; all that is wrong goes to the findings.
+   * Reads a configuration; all errors go to the findings.
    *
    * @param given flags and environment
    */
   public static Config of(Settings given, ConfigFile file, ConfigErrors findings) {
-    return new ConfigReader(given.over(file), findings).read(file);
+    return new ConfigReader(given.withFile(file), findings).read(file);
   }
 }

@@ -5,17 +5,18 @@ import java.util.stream.Collectors;
 
 /** Which of several named configs a node uses. */
 public sealed interface ConfigChoice {
-  /** This one. */
+  /** The config to use. */
   record Chosen(String name) implements ConfigChoice {}
 
-  /** None, and why; the sentence says what to do. */
+  /** No config, and why; the reason also says what to do. */
   record Undecided(String reason) implements ConfigChoice {}
 
-  /** NVIDIA's name of the config of nodes without a label, where no default is set. */
+  /** NVIDIA's name for the config of nodes without a label, if no default is set. */
   String NAMED_DEFAULT = "default";
 
   /**
-   * The label's, else the default, else the one called "default", else the only one.
+   * Chooses the config that the label names, else the default, else the one called "default", else
+   * the only one.
    *
    * @param label value of the node's label nvidia.com/device-plugin.config; empty: no label
    * @param fallback the default's name; empty: none
@@ -37,6 +38,6 @@ public sealed interface ConfigChoice {
             "none of the configs is chosen ("
                 + listed
                 + "); set the node's label nvidia.com/device-plugin.config, or "
-                + Settings.named(Setting.DEFAULT_CONFIG));
+                + Settings.describe(Setting.DEFAULT_CONFIG));
   }
 }

@@ -3,7 +3,7 @@ package dev.tranche.nodeplugin.config;
 import java.util.ArrayList;
 import java.util.List;
 
-/** What is wrong with a configuration, collected so that all of it is told at once. */
+/** Collects the errors and warnings of a configuration, so that all are reported at once. */
 public final class ConfigErrors {
   private final List<String> errors = new ArrayList<>();
   private final List<String> warnings = new ArrayList<>();

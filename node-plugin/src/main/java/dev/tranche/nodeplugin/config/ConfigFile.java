@@ -14,17 +14,19 @@ import org.yaml.snakeyaml.error.YAMLException;
 
 /**
  * One config file of NVIDIA's device plugin, {@code version: v1}: its flags as text by dotted key,
- * its names of resources and its sharing.
+ * its resource names and its sharing.
  */
 public record ConfigFile(Map<String, String> values, ResourceNames resources, Sharing sharing) {
   public static final ConfigFile EMPTY =
       new ConfigFile(Map.of(), ResourceNames.DEFAULT, Sharing.NONE);
 
   private static final int SIZE_MAX_CHARS = 1 << 20;
-  // Far more than any config says. Aliases make many of few, and may name what they are in.
+  // Far more than any config has. YAML aliases can multiply values, and can refer to a value that
+  // contains them.
   private static final int NODES_MAX = 100_000;
   private static final int DEPTH_MAX = 50;
-  private static final Set<String> TOP = Set.of("version", "flags", "sharing", "resources", "imex");
+  private static final Set<String> TOP_KEYS =
+      Set.of("version", "flags", "sharing", "resources", "imex");
 
   public ConfigFile {
     values = Map.copyOf(values);
@@ -41,7 +43,7 @@ public record ConfigFile(Map<String, String> values, ResourceNames resources, Sh
       }
       return EMPTY;
     }
-    checkTop(map, findings);
+    checkTopKeys(map, findings);
     Map<String, String> values = new LinkedHashMap<>();
     flatten("flags", map.get("flags"), values, findings);
     flatten("imex", map.get("imex"), values, findings);
@@ -71,7 +73,9 @@ public record ConfigFile(Map<String, String> values, ResourceNames resources, Sh
     }
   }
 
-  /** With what aliases stand for; stops soon after there are too many, or where they go round. */
+  /**
+   * Counts the values with aliases resolved. Stops soon after the limit, which a cycle exceeds too.
+   */
   private static int nodes(@Nullable Object node, int depth, int before) {
     int counted = depth > DEPTH_MAX ? NODES_MAX + 1 : before + 1;
     List<?> children =
@@ -90,13 +94,13 @@ public record ConfigFile(Map<String, String> values, ResourceNames resources, Sh
     return counted;
   }
 
-  private static void checkTop(Map<?, ?> map, ConfigErrors findings) {
+  private static void checkTopKeys(Map<?, ?> map, ConfigErrors findings) {
     Object version = map.get("version");
     if (version != null && !version.equals("v1")) {
       findings.error("version must be v1, not " + version);
     }
     for (Object key : map.keySet()) {
-      if (!TOP.contains(String.valueOf(key))) {
+      if (!TOP_KEYS.contains(String.valueOf(key))) {
         FileKeys.unknown(String.valueOf(key), findings);
       }
     }
@@ -108,7 +112,7 @@ public record ConfigFile(Map<String, String> values, ResourceNames resources, Sh
       if (node != null) {
         values.put(at, scalar(at, node, findings));
       }
-    } else if (FileKeys.DISCOVERYS.contains(at)) {
+    } else if (FileKeys.GFD_KEYS.contains(at)) {
       findings.warning(at + " is GPU Feature Discovery's and has no effect here");
     } else if (FileKeys.isSection(at)) {
       Section.of(at, node, findings)

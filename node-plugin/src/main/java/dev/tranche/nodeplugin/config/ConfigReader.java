@@ -6,7 +6,9 @@ import java.util.Locale;
 import java.util.Set;
 import java.util.stream.Collectors;
 
-/** Types and checks the settings over a file; all that is wrong goes to the findings. */
+/**
+ * Converts the settings over a file to typed values and checks them. All errors go to the findings.
+ */
 final class ConfigReader {
   private static final String TEGRA =
       " is not honoured: this plugin finds GPUs by NVML; a Tegra node needs NVIDIA's device plugin";
@@ -20,38 +22,38 @@ final class ConfigReader {
   }
 
   Config read(ConfigFile given) {
-    discovery();
+    checkDiscoveryStrategy();
     ConfigFile file =
-        word(Setting.NVIDIA_COMPATIBLE, NvidiaCompatible.class).applyTo(given, findings);
+        enumValue(Setting.NVIDIA_COMPATIBLE, NvidiaCompatible.class).applyTo(given, findings);
     for (Setting setting : settings.withoutEffect()) {
-      findings.warning(Settings.named(setting) + " has no effect here");
+      findings.warning(Settings.describe(setting) + " has no effect here");
     }
     Config config =
         new Config(
             settings.isTrue(Setting.FAIL_ON_INIT_ERROR, findings),
-            word(Setting.MIG_STRATEGY, MigStrategy.class),
-            word(Setting.SHARED_DEVICES_ALLOCATION_POLICY, SharedAllocationPolicy.class),
+            enumValue(Setting.MIG_STRATEGY, MigStrategy.class),
+            enumValue(Setting.SHARED_DEVICES_ALLOCATION_POLICY, SharedAllocationPolicy.class),
             settings.text(Setting.MPS_ROOT),
             allocate(),
             file.resources(),
             file.sharing());
-    together(config);
+    checkCombinations(config);
     return config;
   }
 
-  private void discovery() {
+  private void checkDiscoveryStrategy() {
     Setting strategy = Setting.DEVICE_DISCOVERY_STRATEGY;
     switch (settings.text(strategy)) {
       case "auto", "nvml" -> {}
-      case "tegra" -> findings.error(Settings.named(strategy) + ": tegra" + TEGRA);
-      default -> settings.wrong(strategy, "auto or nvml", findings);
+      case "tegra" -> findings.error(Settings.describe(strategy) + ": tegra" + TEGRA);
+      default -> settings.reportInvalid(strategy, "auto or nvml", findings);
     }
   }
 
   private AllocateOptions allocate() {
     return new AllocateOptions(
         deviceListStrategies(),
-        word(Setting.DEVICE_ID_STRATEGY, DeviceIdStrategy.class),
+        enumValue(Setting.DEVICE_ID_STRATEGY, DeviceIdStrategy.class),
         settings.isTrue(Setting.PASS_DEVICE_SPECS, findings),
         settings.text(Setting.DRIVER_ROOT),
         devRoot(),
@@ -68,15 +70,15 @@ final class ConfigReader {
   }
 
   private Set<DeviceListStrategy> deviceListStrategies() {
-    List<String> words = settings.list(Setting.DEVICE_LIST_STRATEGY);
-    if (words.isEmpty()) {
+    List<String> names = settings.list(Setting.DEVICE_LIST_STRATEGY);
+    if (names.isEmpty()) {
       findings.error(
-          Settings.named(Setting.DEVICE_LIST_STRATEGY)
+          Settings.describe(Setting.DEVICE_LIST_STRATEGY)
               + " is empty; it is one or more of "
-              + words(DeviceListStrategy.class));
+              + enumNames(DeviceListStrategy.class));
     }
-    return words.stream()
-        .map(w -> word(Setting.DEVICE_LIST_STRATEGY, w, DeviceListStrategy.class))
+    return names.stream()
+        .map(w -> enumValue(Setting.DEVICE_LIST_STRATEGY, w, DeviceListStrategy.class))
         .collect(Collectors.toUnmodifiableSet());
   }
 
@@ -86,21 +88,21 @@ final class ConfigReader {
     return chosen.endsWith("/") ? chosen.substring(0, chosen.length() - 1) : chosen;
   }
 
-  // NVIDIA's rule: no channel, or the first.
+  // NVIDIA's rule: no channel, or only the first.
   private List<Integer> imexChannels() {
     List<String> ids = settings.list(Setting.IMEX_CHANNEL_IDS);
     if (ids.isEmpty() || ids.equals(List.of("0"))) {
       return ids.isEmpty() ? List.of() : List.of(0);
     }
-    findings.error(Settings.named(Setting.IMEX_CHANNEL_IDS) + " is [] or [0], not " + ids);
+    findings.error(Settings.describe(Setting.IMEX_CHANNEL_IDS) + " is [] or [0], not " + ids);
     return List.of();
   }
 
-  private <E extends Enum<E>> E word(Setting setting, Class<E> type) {
-    return word(setting, settings.text(setting), type);
+  private <E extends Enum<E>> E enumValue(Setting setting, Class<E> type) {
+    return enumValue(setting, settings.text(setting), type);
   }
 
-  private <E extends Enum<E>> E word(Setting setting, String text, Class<E> type) {
+  private <E extends Enum<E>> E enumValue(Setting setting, String text, Class<E> type) {
     E[] values = type.getEnumConstants();
     for (E value : values) {
       if (lower(value).equals(text)) {
@@ -108,11 +110,11 @@ final class ConfigReader {
       }
     }
     findings.error(
-        Settings.named(setting) + " is one of " + words(type) + ", not \"" + text + "\"");
+        Settings.describe(setting) + " is one of " + enumNames(type) + ", not \"" + text + "\"");
     return values[0];
   }
 
-  private static <E extends Enum<E>> String words(Class<E> type) {
+  private static <E extends Enum<E>> String enumNames(Class<E> type) {
     return Arrays.stream(type.getEnumConstants())
         .map(ConfigReader::lower)
         .collect(Collectors.joining(", "));
@@ -122,17 +124,17 @@ final class ConfigReader {
     return value.name().toLowerCase(Locale.ROOT).replace('_', '-');
   }
 
-  private void together(Config config) {
+  private void checkCombinations(Config config) {
     if (config.sharing().uses(SharingStrategy.MPS)) {
       if (config.migStrategy() == MigStrategy.MIXED) {
         findings.error(
-            Settings.named(Setting.MIG_STRATEGY)
+            Settings.describe(Setting.MIG_STRATEGY)
                 + ": mixed does not go with sharing.mps; set it to none or single");
       }
       if (config.mpsRoot().isEmpty()) {
         findings.error(
             "sharing.mps needs "
-                + Settings.named(Setting.MPS_ROOT)
+                + Settings.describe(Setting.MPS_ROOT)
                 + ", the host folder of the MPS control daemon, such as /run/nvidia/mps");
       }
     }

@@ -8,7 +8,9 @@ import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** Where config files come from: one file, a folder of them, or none. Blocks on the disk. */
+/**
+ * Loads the config from one file, from a folder of files, or without a file. Blocks on the disk.
+ */
 public final class ConfigSource {
   private static final int SIZE_MAX_BYTES = 1 << 20;
 
@@ -21,9 +23,9 @@ public final class ConfigSource {
   /** A config that may be used, or why there is none. */
   public sealed interface Outcome {
     /**
-     * It may be used.
+     * A usable config.
      *
-     * @param text of its file; empty where there is no file
+     * @param text of its file; empty if there is no file
      */
     record Usable(String name, Config config, Set<String> warnings, String text)
         implements Outcome {}
@@ -31,19 +33,19 @@ public final class ConfigSource {
     record Refused(String name, String reason) implements Outcome {}
   }
 
-  /** Several configs stand to choice, so that the node's label matters. */
-  public boolean named() {
+  /** Returns whether there may be several configs, of which the node's label selects one. */
+  public boolean selectsByLabel() {
     return !settings.text(Setting.CONFIG_DIR).isEmpty()
         && settings.text(Setting.CONFIG_FILE).isEmpty();
   }
 
-  /** Changes when the files do; cheap, since nothing is read but attributes. */
+  /** Returns a string that changes when the files change. Cheap, since it reads only attributes. */
   public String state() {
     try {
       if (!settings.text(Setting.CONFIG_FILE).isEmpty()) {
         return attributes(Path.of(settings.text(Setting.CONFIG_FILE)));
       }
-      return named() ? folderState(Path.of(settings.text(Setting.CONFIG_DIR))) : "";
+      return selectsByLabel() ? folderState(Path.of(settings.text(Setting.CONFIG_DIR))) : "";
     } catch (IOException | UncheckedIOException e) {
       return e.toString();
     }
@@ -59,7 +61,7 @@ public final class ConfigSource {
     }
   }
 
-  // Of the file behind the links: a mounted ConfigMap is swapped as a whole, by another link.
+  // Follows links: a mounted ConfigMap is replaced as a whole, by changing a link.
   private static String attributes(Path file) {
     try {
       var read = Files.readAttributes(file, "unix:ino,ctime,size");
@@ -80,7 +82,7 @@ public final class ConfigSource {
         Path file = Path.of(settings.text(Setting.CONFIG_FILE));
         return parse(file.getFileName().toString(), read(file));
       }
-      return named()
+      return selectsByLabel()
           ? loadFrom(Path.of(settings.text(Setting.CONFIG_DIR)), label)
           : check("", ConfigFile.EMPTY, new ConfigErrors(), "");
     } catch (IOException e) {
@@ -96,7 +98,7 @@ public final class ConfigSource {
     };
   }
 
-  // A ConfigMap holds no more; a larger file would take the heap.
+  // A ConfigMap is no larger than this; a larger file could exhaust the heap.
   private static String read(Path file) throws IOException {
     long bytes = Files.size(file);
     if (bytes > SIZE_MAX_BYTES) {

@@ -1,6 +1,6 @@
 package dev.tranche.nodeplugin.config;
 
-/** By what a container is told its GPUs. */
+/** How a container's GPUs are identified to it. */
 public enum DeviceIdStrategy {
   UUID,
   INDEX

@@ -1,6 +1,6 @@
 package dev.tranche.nodeplugin.config;
 
-/** How an Allocate answer tells the container runtime which GPUs; several can be on at once. */
+/** How an Allocate answer names the GPUs to the container runtime; several can be on at once. */
 public enum DeviceListStrategy {
   ENVVAR,
   VOLUME_MOUNTS,

@@ -3,16 +3,16 @@ package dev.tranche.nodeplugin.config;
 import java.util.List;
 import java.util.Set;
 
-/** Which of a resource's GPUs or MIG devices an entry of a sharing section speaks of. */
+/** The GPUs or MIG devices of a resource that an entry of a sharing section applies to. */
 public sealed interface DeviceSelection {
-  /** Every one. */
+  /** All devices. */
   record All() implements DeviceSelection {}
 
-  /** The first so many, in NVML's order. */
+  /** The first {@code count} devices, in NVML's order. */
   record Count(int count) implements DeviceSelection {}
 
   /**
-   * Those named.
+   * The named devices.
    *
    * @param refs an index ({@code 0}), a MIG index ({@code 0:1}) or a uuid
    */
@@ -23,7 +23,7 @@ public sealed interface DeviceSelection {
   }
 
   /**
-   * Whether a device is among them.
+   * Returns whether a device is selected.
    *
    * @param position from 0, among the devices of the resource
    * @param names the device's own: its index, or MIG index, and its uuid

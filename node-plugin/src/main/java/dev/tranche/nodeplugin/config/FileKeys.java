@@ -9,15 +9,15 @@ import java.util.stream.Stream;
 
 /** Every key that a config file can have. */
 final class FileKeys {
-  /** Those of a setting. */
+  /** Keys of settings. */
   static final Set<String> SETTINGS =
       Arrays.stream(Setting.values())
           .map(Setting::fileKey)
           .filter(key -> !key.isEmpty())
           .collect(Collectors.toUnmodifiableSet());
 
-  /** Read by GPU Feature Discovery out of the same file; NVIDIA's plugin ignores them too. */
-  static final List<String> DISCOVERYS =
+  /** Keys that GPU Feature Discovery reads from the same file; NVIDIA's plugin ignores them too. */
+  static final List<String> GFD_KEYS =
       List.of(
           "flags.useNodeFeatureAPI",
           "flags.gfd.oneshot",
@@ -39,7 +39,7 @@ final class FileKeys {
           "resources.gpus",
           "resources.mig");
 
-  // Those of sharing stand under timeSlicing and mps; the commoner one comes first.
+  // The keys of sharing exist under timeSlicing and mps; only the more common place is listed.
   private static final List<String> OTHERS =
       List.of(
           "version",
@@ -58,7 +58,7 @@ final class FileKeys {
     return SECTIONS.contains(at);
   }
 
-  /** Names the place of an unknown key, and the right place where that is known. */
+  /** Reports an unknown key, and the right place for it where that is known. */
   static void unknown(String at, ConfigErrors findings) {
     String hint =
         placeOf(at.substring(at.lastIndexOf('.') + 1))
@@ -75,7 +75,7 @@ final class FileKeys {
 
   static List<String> all() {
     return Stream.of(
-            SETTINGS.stream().sorted(), OTHERS.stream(), DISCOVERYS.stream(), SECTIONS.stream())
+            SETTINGS.stream().sorted(), OTHERS.stream(), GFD_KEYS.stream(), SECTIONS.stream())
         .flatMap(keys -> keys)
         .toList();
   }

@@ -11,29 +11,29 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The last config in use, on the host's disk: a restart that meets a bad one goes on with it. Its
- * name is the first line, its text the rest. Blocks.
+ * The last config in use, kept on the host's disk. A restart that finds a bad config continues with
+ * this one. The first line is its name, the rest its text. Blocks.
  */
 public final class KeptConfig {
-  /** In the state folder. */
+  /** File name in the state folder. */
   public static final String NAME = "config-last";
 
   private static final Logger LOG = LoggerFactory.getLogger(KeptConfig.class);
   private final AtomicFile file;
 
   /**
-   * @param stateDir need not be there
+   * @param stateDir need not exist
    */
   public KeptConfig(Path stateDir) {
     this.file = new AtomicFile(stateDir.resolve(NAME));
   }
 
-  /** What the file has of one. */
+  /** Returns the file's content for a config. */
   public static byte[] content(Outcome.Usable usable) {
     return (usable.name() + "\n" + usable.text()).getBytes(UTF_8);
   }
 
-  /** Empty if there is none, or if the flags of now refuse it. */
+  /** Reads the kept config; empty if there is none, or if the current flags refuse it. */
   public Optional<Outcome.Usable> read(ConfigSource source) {
     try {
       return file.readText().flatMap(text -> usable(source, text.split("\n", 2)));

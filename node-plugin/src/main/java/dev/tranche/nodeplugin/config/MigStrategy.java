@@ -1,6 +1,6 @@
 package dev.tranche.nodeplugin.config;
 
-/** How MIG devices are advertised; NVIDIA's words in lower case. */
+/** How MIG devices are advertised. In lower case, the names are NVIDIA's values. */
 public enum MigStrategy {
   /** A GPU is one device, whether MIG is on or not. */
   NONE,

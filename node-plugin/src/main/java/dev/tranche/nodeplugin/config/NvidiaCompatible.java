@@ -5,14 +5,14 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** What of a config file counts that NVIDIA's plugin reads and then ignores. */
+/** Whether those keys of a config file count that NVIDIA's plugin reads and then ignores. */
 public enum NvidiaCompatible {
-  /** Nothing: {@code rename}, {@code devices} and {@code resources} are warned about. */
+  /** They do not count: {@code rename}, {@code devices} and {@code resources} cause a warning. */
   STRICT,
-  /** All of it. */
+  /** They count. */
   EXTENDED;
 
-  /** The file as it counts. */
+  /** Returns the file without the keys that do not count. */
   ConfigFile applyTo(ConfigFile file, ConfigErrors findings) {
     if (this == EXTENDED) {
       return file;
@@ -24,8 +24,8 @@ public enum NvidiaCompatible {
         file.values(), ResourceNames.DEFAULT, new Sharing(entries(file.sharing(), findings)));
   }
 
-  // Two entries of one name were made for different devices. NVIDIA's plugin makes the replicas of
-  // both of all devices, so that the larger number counts.
+  // Two entries of one name were made for different devices. NVIDIA's plugin makes replicas of all
+  // devices for both entries, so the larger number counts.
   private static List<SharedResource> entries(Sharing sharing, ConfigErrors findings) {
     Map<List<Object>, SharedResource> byName = new LinkedHashMap<>();
     for (SharedResource entry : sharing.resources()) {
@@ -47,7 +47,7 @@ public enum NvidiaCompatible {
     findings.warning(
         key
             + " is ignored, as NVIDIA's plugin ignores it; to use it, set "
-            + Settings.named(Setting.NVIDIA_COMPATIBLE)
+            + Settings.describe(Setting.NVIDIA_COMPATIBLE)
             + " to extended");
   }
 }

@@ -7,7 +7,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * What holds for the life of the process, from flags and environment alone.
+ * Options that are fixed for the life of the process, from flags and environment only.
  *
  * @param nodeName empty only when stand-alone
  * @param extender the extenders' headless Service; empty: stand-alone
@@ -24,7 +24,7 @@ public record Options(
     Optional<HostPort> extender,
     Path extenderCaFile,
     Path extenderTokenFile) {
-  /** In the state folder: the value of the node's config label, as last heard. */
+  /** File in the state folder with the last known value of the node's config label. */
   public static final String CONFIG_NAME_FILE = "config-name";
 
   private static final int SAMPLE_INTERVAL_MIN_MS = 100;
@@ -37,11 +37,11 @@ public record Options(
             ? Optional.empty()
             : Optional.of(hostPort(settings, Setting.EXTENDER_ADDRESS, findings));
     if (extender.isPresent() && settings.text(Setting.NODE_NAME).isEmpty()) {
-      findings.error(Settings.named(Setting.NODE_NAME) + " is needed to report to an extender");
+      findings.error(Settings.describe(Setting.NODE_NAME) + " is needed to report to an extender");
     }
     if (settings.text(Setting.KUBELET_SOCKET).isEmpty()) {
       findings.error(
-          Settings.named(Setting.KUBELET_SOCKET)
+          Settings.describe(Setting.KUBELET_SOCKET)
               + " is empty; this plugin always registers, so give the kubelet's socket");
     }
     return new Options(
@@ -73,15 +73,15 @@ public record Options(
     return HostPort.parse(settings.text(setting))
         .orElseGet(
             () -> {
-              settings.wrong(setting, "host:port, e.g. 0.0.0.0:9090", findings);
+              settings.reportInvalid(setting, "host:port, e.g. 0.0.0.0:9090", findings);
               return new HostPort("0.0.0.0", 0);
             });
   }
 
   /**
-   * A setting's time.
+   * Returns a setting's duration in milliseconds.
    *
-   * @param allowed the bounds, for people
+   * @param allowed the bounds, for the error message
    */
   static long durationMs(
       Settings settings,
@@ -93,7 +93,7 @@ public record Options(
     Matcher match = DURATION.matcher(settings.text(setting));
     long ms = match.matches() ? Long.parseLong(match.group(1)) * unitMs(match.group(2)) : -1;
     if (ms < least || ms > most) {
-      settings.wrong(setting, allowed, findings);
+      settings.reportInvalid(setting, allowed, findings);
       return least;
     }
     return ms;

@@ -2,7 +2,7 @@ package dev.tranche.nodeplugin.config;
 
 /** How many replicas a node can have. */
 public final class ReplicaLimit {
-  /** Of all GPUs together: more ids do not fit into the 4 MiB of a gRPC message. */
+  /** The limit for all GPUs together: more ids do not fit into the 4 MiB of a gRPC message. */
   public static final int PER_NODE = 10_000;
 
   private ReplicaLimit() {}

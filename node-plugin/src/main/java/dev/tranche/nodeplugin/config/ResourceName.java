@@ -12,7 +12,7 @@ final class ResourceName {
 
   private ResourceName() {}
 
-  /** The full name; one that Kubernetes would not take is a finding. */
+  /** Returns the full name, and reports it if Kubernetes would not accept it. */
   static String full(String at, @Nullable Object node, ConfigErrors findings) {
     String text = node == null ? "" : String.valueOf(node);
     String name = text.startsWith(PREFIX) ? text : PREFIX + text;

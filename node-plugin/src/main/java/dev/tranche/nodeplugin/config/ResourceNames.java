@@ -8,14 +8,15 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * Which resource an unshared device is: the first pattern that its model, or MIG profile, matches.
+ * The resource names of unshared devices: the first pattern that the model, or the MIG profile,
+ * matches gives the name.
  */
 public record ResourceNames(List<Rule> gpus, List<Rule> migs) {
-  /** For every GPU {@code nvidia.com/gpu}. */
+  /** Names every GPU {@code nvidia.com/gpu}. */
   public static final ResourceNames DEFAULT = new ResourceNames(List.of(), List.of());
 
   /**
-   * @param pattern of the whole text; a star stands for anything
+   * @param pattern matches the whole text; a star matches anything
    * @param name a full resource name
    */
   public record Rule(String pattern, String name) {

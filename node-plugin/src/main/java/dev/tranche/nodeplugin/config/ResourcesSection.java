@@ -11,7 +11,7 @@ final class ResourcesSection {
 
   static ResourceNames parse(@Nullable Object node, ConfigErrors findings) {
     Section resources = Section.of("resources", node, findings);
-    resources.allow(Set.of("gpus", "mig"));
+    resources.checkKeys(Set.of("gpus", "mig"));
     return new ResourceNames(rules(resources, "gpus"), rules(resources, "mig"));
   }
 
@@ -20,7 +20,7 @@ final class ResourcesSection {
   }
 
   private static Rule rule(Section rule) {
-    rule.allow(Set.of("pattern", "name"));
+    rule.checkKeys(Set.of("pattern", "name"));
     Object pattern = rule.get("pattern");
     if (pattern == null) {
       rule.error(" lacks its pattern, such as \"Tesla T4\" or \"*\"");

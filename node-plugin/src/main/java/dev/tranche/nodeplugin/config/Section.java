@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
  * @param at its place, as messages name it
  */
 record Section(String at, Map<?, ?> map, ConfigErrors findings) {
-  /** Of a node that is a map or nothing; anything else is a finding. */
+  /** Returns the section of a node that is a map or absent; anything else is reported. */
   static Section of(String at, @Nullable Object node, ConfigErrors findings) {
     if (node != null && !(node instanceof Map)) {
       findings.error(at + " must be a map, not " + node);
@@ -20,7 +20,7 @@ record Section(String at, Map<?, ?> map, ConfigErrors findings) {
     return new Section(at, node instanceof Map<?, ?> map ? map : Map.of(), findings);
   }
 
-  /** Tells what is wrong at or below its place. */
+  /** Reports an error at or below its place. */
   void error(String suffix) {
     findings.error(at + suffix);
   }
@@ -56,7 +56,7 @@ record Section(String at, Map<?, ?> map, ConfigErrors findings) {
     return node instanceof Boolean given ? given : absent;
   }
 
-  void allow(Set<String> keys) {
+  void checkKeys(Set<String> keys) {
     for (Object key : map.keySet()) {
       if (!keys.contains(String.valueOf(key))) {
         FileKeys.unknown(at + "." + key, findings);

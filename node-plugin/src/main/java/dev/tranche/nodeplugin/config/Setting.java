@@ -3,9 +3,10 @@ package dev.tranche.nodeplugin.config;
 import java.util.Locale;
 
 /**
- * Every setting: place in the config file, default, meaning. Flag and environment variable follow
- * from the constant's name; they are NVIDIA's device plugin's where it has them. A flag beats the
- * environment, which beats the file. An empty file key: not settable there.
+ * Every setting with its key in the config file, its default and its meaning. The names of its flag
+ * and environment variable follow from the constant's name. They are those of NVIDIA's device
+ * plugin where it has them. A flag overrides the environment, which overrides the file. A setting
+ * with an empty file key cannot be set in the file.
  */
 public enum Setting {
   MIG_STRATEGY(
@@ -137,7 +138,7 @@ public enum Setting {
       Prefix.DP, "", "all, xids, or comma-separated XIDs that do not make a GPU unhealthy"),
   ENABLE_HEALTHCHECKS(Prefix.DP, "", "all, xids, or comma-separated XIDs that do after all; wins");
 
-  /** What the environment variable's name has before the constant's. */
+  /** The prefix of the environment variable's name, before the constant's name. */
   private enum Prefix {
     NONE(""),
     TRANCHE("TRANCHE_"),

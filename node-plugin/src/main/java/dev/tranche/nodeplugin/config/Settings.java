@@ -35,7 +35,7 @@ public final class Settings {
           Setting.CDI_FEATURE_FLAGS,
           Setting.CDI_DISABLE_HOOKS);
 
-  // NVIDIA's plugin hands them to its generator of CDI specs; ours has no such features.
+  // NVIDIA's plugin passes these to its generator of CDI specs; ours has no such features.
   static final Set<Setting> WITHOUT_EFFECT = Set.of(Setting.CDI_FEATURE_FLAGS);
 
   private final EnumMap<Setting, String> given;
@@ -46,7 +46,10 @@ public final class Settings {
     this.file = file;
   }
 
-  /** Flags as {@code --name value} or {@code --name=value}; a switch may stand alone. */
+  /**
+   * Reads flags and environment. A flag is {@code --name value} or {@code --name=value}; a switch
+   * needs no value.
+   */
   public static Settings read(List<String> args, Map<String, String> env, ConfigErrors findings) {
     EnumMap<Setting, String> given = new EnumMap<>(Setting.class);
     VARIABLE_ALIASES.forEach((variable, setting) -> put(given, setting, env.get(variable)));
@@ -62,7 +65,7 @@ public final class Settings {
     return new Settings(given, Map.of());
   }
 
-  // An empty variable is what a manifest leaves behind that means "not set".
+  // An empty variable counts as not set, since manifests leave such variables behind.
   private static void put(EnumMap<Setting, String> given, Setting setting, @Nullable String value) {
     if (value != null && !value.isEmpty()) {
       given.put(setting, value);
@@ -91,7 +94,7 @@ public final class Settings {
     }
   }
 
-  // A list may be given flag by flag; of anything else the last one counts.
+  // The flag of a list may be repeated; of any other flag the last one counts.
   private static void add(EnumMap<Setting, String> flags, Setting setting, String value) {
     flags.merge(setting, value, (old, now) -> LISTS.contains(setting) ? old + "," + now : now);
   }
@@ -108,8 +111,8 @@ public final class Settings {
     return LISTS.stream().anyMatch(setting -> setting.fileKey().equals(fileKey));
   }
 
-  /** The same flags and environment over another file. */
-  public Settings over(ConfigFile configFile) {
+  /** Returns the same flags and environment, with precedence over another config file. */
+  public Settings withFile(ConfigFile configFile) {
     return new Settings(given, configFile.values());
   }
 
@@ -121,7 +124,7 @@ public final class Settings {
     return value == null ? setting.fallback() : value;
   }
 
-  /** The items of a list, in order, none twice. */
+  /** Returns the items of a list, in order and without duplicates. */
   public List<String> list(Setting setting) {
     return Arrays.stream(text(setting).replaceAll("[\\[\\]]", "").split(",", -1))
         .map(String::strip)
@@ -130,7 +133,7 @@ public final class Settings {
         .toList();
   }
 
-  /** Set by anybody, rather than left at its default. */
+  /** Returns whether it is set anywhere, rather than left at its default. */
   public boolean isSet(Setting setting) {
     return given.containsKey(setting) || file.containsKey(setting.fileKey());
   }
@@ -140,47 +143,47 @@ public final class Settings {
       case "true", "1", "t", "T", "TRUE", "True" -> true;
       case "false", "0", "f", "F", "FALSE", "False" -> false;
       default -> {
-        wrong(setting, "true or false", findings);
+        reportInvalid(setting, "true or false", findings);
         yield false;
       }
     };
   }
 
   /**
-   * A setting's number.
+   * Returns a setting's number.
    *
-   * @param form its first group is the number
-   * @param allowed the bounds, for people
-   * @return the least where it is wrong
+   * @param form a regular expression whose first group is the number
+   * @param allowed the bounds, for the error message
+   * @return {@code least} if the value is wrong
    */
   int number(
       Setting setting, String form, int least, int most, String allowed, ConfigErrors findings) {
     Matcher match = Pattern.compile(form).matcher(text(setting));
     int number = match.matches() ? Integer.parseInt(match.group(1)) : -1;
     if (number < least || number > most) {
-      wrong(setting, allowed, findings);
+      reportInvalid(setting, allowed, findings);
       return least;
     }
     return number;
   }
 
-  /** Tells what a setting must be, and what it is. */
-  void wrong(Setting setting, String allowed, ConfigErrors findings) {
-    findings.error("%s is %s, not \"%s\"".formatted(named(setting), allowed, text(setting)));
+  /** Reports what a setting must be, and what it is. */
+  void reportInvalid(Setting setting, String allowed, ConfigErrors findings) {
+    findings.error("%s is %s, not \"%s\"".formatted(describe(setting), allowed, text(setting)));
   }
 
   /** How a message names a setting: all the places that it may have come from. */
-  public static String named(Setting setting) {
+  public static String describe(Setting setting) {
     String inFile = setting.fileKey().isEmpty() ? "" : ", " + setting.fileKey();
     return "--" + setting.flag() + " (" + setting.variable() + inFile + ")";
   }
 
-  /** Set though it changes nothing here. */
+  /** Returns the settings that are set but have no effect here. */
   List<Setting> withoutEffect() {
     return WITHOUT_EFFECT.stream().filter(this::isSet).sorted().toList();
   }
 
-  /** Other names of its flag and of its variable, by the alphabet. */
+  /** Returns the other names of its flag, then of its variable, each in alphabetical order. */
   static List<String> aliases(Setting setting) {
     return Stream.concat(
             keys(FLAG_ALIASES, setting).map(flag -> "--" + flag), keys(VARIABLE_ALIASES, setting))

@@ -3,12 +3,12 @@ package dev.tranche.nodeplugin.config;
 /**
  * One entry of {@code sharing.<strategy>.resources}.
  *
- * @param at where it stands in the file, for messages
- * @param name the resource that the devices would have unshared
- * @param unrenamed the resource that their replicas have by {@code renameByDefault} alone
- * @param advertised the resource that their replicas have
+ * @param at its place in the file, for messages
+ * @param name the resource name of the devices if they were not shared
+ * @param unrenamed the resource name of their replicas by {@code renameByDefault} alone
+ * @param advertised the resource name under which their replicas are advertised
  * @param replicas R, at least 1; 1: not shared
- * @param failRequestsGreaterThanOne refuse containers that ask for more than one replica
+ * @param failRequestsGreaterThanOne refuse containers that request more than one replica
  */
 public record SharedResource(
     String at,
@@ -25,7 +25,7 @@ public record SharedResource(
     }
   }
 
-  /** Without {@code rename} and {@code devices}. */
+  /** Returns this entry without {@code rename} and {@code devices}. */
   SharedResource withoutExtensions() {
     return new SharedResource(
         at,

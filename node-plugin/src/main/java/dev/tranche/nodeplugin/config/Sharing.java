@@ -2,7 +2,7 @@ package dev.tranche.nodeplugin.config;
 
 import java.util.List;
 
-/** How the GPUs of a node are shared: entry by entry. GPUs of no entry are not shared. */
+/** The entries that say how the GPUs of a node are shared. GPUs without an entry are not shared. */
 public record Sharing(List<SharedResource> resources) {
   public static final Sharing NONE = new Sharing(List.of());
 

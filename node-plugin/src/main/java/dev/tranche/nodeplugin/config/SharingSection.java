@@ -24,7 +24,7 @@ final class SharingSection {
     this.strategy = strategy;
     this.section = section;
     this.names = names;
-    section.allow(KEYS);
+    section.checkKeys(KEYS);
     this.rename = section.isTrue("renameByDefault", false);
     // NVIDIA's defaults.
     this.failGreaterThanOne =
@@ -32,13 +32,13 @@ final class SharingSection {
   }
 
   /**
-   * Reads it.
+   * Reads the section.
    *
-   * @param names what unshared devices can be called
+   * @param names rules for the resource names of unshared devices
    */
   static Sharing parse(@Nullable Object node, ResourceNames names, ConfigErrors findings) {
     Section sharing = Section.of("sharing", node, findings);
-    sharing.allow(Set.of("timeSlicing", "mps"));
+    sharing.checkKeys(Set.of("timeSlicing", "mps"));
     List<SharedResource> entries = new ArrayList<>();
     entries.addAll(entries("timeSlicing", SharingStrategy.TIME_SLICING, sharing, names));
     entries.addAll(entries("mps", SharingStrategy.MPS, sharing, names));
@@ -62,7 +62,7 @@ final class SharingSection {
   }
 
   private SharedResource entry(Section entry) {
-    entry.allow(RESOURCE_KEYS);
+    entry.checkKeys(RESOURCE_KEYS);
     String name = name(entry);
     return new SharedResource(
         entry.at(),
@@ -111,16 +111,17 @@ final class SharingSection {
   private int replicas(Section entry, String name) {
     int least = strategy == SharingStrategy.MPS ? 2 : 1;
     Object given = entry.get("replicas");
-    // A number that is no Integer is a Long or a BigInteger, which are far beyond.
-    boolean whole =
+    // A whole number that is not an Integer is a Long or a BigInteger, which is far above the
+    // limit.
+    boolean wholeNumber =
         given instanceof Integer || given instanceof Long || given instanceof BigInteger;
-    boolean few = given instanceof Integer number && number <= ReplicaLimit.PER_NODE;
-    if (few && given instanceof Integer number && number >= least) {
+    boolean withinLimit = given instanceof Integer number && number <= ReplicaLimit.PER_NODE;
+    if (withinLimit && given instanceof Integer number && number >= least) {
       return number;
     }
     String replicas = ".replicas of " + name;
     boolean negative = String.valueOf(given).startsWith("-");
-    if (whole && !few && !negative) {
+    if (wholeNumber && !withinLimit && !negative) {
       entry.error(
           "%s is %s; a node can have %d in all".formatted(replicas, given, ReplicaLimit.PER_NODE));
     } else {

@@ -1,8 +1,8 @@
 package dev.tranche.nodeplugin.config;
 
-/** How the replicas of one GPU come to run at the same time. */
+/** How containers on replicas of one GPU run at the same time. */
 public enum SharingStrategy {
-  /** They do not: the GPU is one container's. */
+  /** Not shared: the GPU belongs to one container. */
   NONE,
   TIME_SLICING,
   MPS

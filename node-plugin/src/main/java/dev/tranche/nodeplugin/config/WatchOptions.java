@@ -6,9 +6,9 @@ import dev.tranche.nodeplugin.usage.OveruseOptions;
 import java.nio.file.Path;
 
 /**
- * How GPUs and their use are watched, from flags and environment alone.
+ * Options for monitoring GPUs and their use, from flags and environment only.
  *
- * @param hostProc shows the host's processes
+ * @param hostProc the proc folder that shows the host's processes
  * @param hostLog the host's /var/log
  */
 public record WatchOptions(
@@ -58,7 +58,7 @@ public record WatchOptions(
       case "observe" -> false;
       case "cordon-gpu" -> true;
       default -> {
-        settings.wrong(Setting.OVERUSE, "observe or cordon-gpu", findings);
+        settings.reportInvalid(Setting.OVERUSE, "observe or cordon-gpu", findings);
         yield false;
       }
     };

@@ -12,12 +12,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Keeps the newest events for the reports, from which the extender writes them to the API server:
- * the node itself has no right to. Each is also a line in the log and a count. Confined to the
- * event loop.
+ * Keeps the newest events for the reports. The extender writes them to the API server, since the
+ * node has no permission to. Each event is also logged and counted. Confined to the event loop.
  */
 public final class EventBuffer {
-  /** An older one that no extender has seen by then is lost; its line in the log is not. */
+  /** Older events that no extender has seen are lost, but stay in the log. */
   public static final int KEPT_MAX = 64;
 
   static final int MESSAGE_CHARS_MAX = 1_000;
@@ -40,9 +39,9 @@ public final class EventBuffer {
   }
 
   /**
-   * Something happened to the node.
+   * Adds an event of the node.
    *
-   * @param reason CamelCase, of a fixed few: a metric's label and the event's reason
+   * @param reason the event's reason and a metric's label, CamelCase, from a small fixed set
    * @param message a sentence that names the GPU or config
    * @param warning type Warning; else Normal
    */
@@ -50,7 +49,7 @@ public final class EventBuffer {
     pod("", "", reason, message, warning);
   }
 
-  /** Something happened to a pod of this node; the rest as in {@link #node}. */
+  /** Adds an event of a pod on this node; the other parameters are those of {@link #node}. */
   public void pod(String namespace, String pod, String reason, String message, boolean warning) {
     NodeEvent event =
         NodeEvent.newBuilder()
@@ -82,7 +81,7 @@ public final class EventBuffer {
     }
   }
 
-  /** Oldest first, at most {@value #KEPT_MAX}. */
+  /** Returns the events, oldest first, at most {@value #KEPT_MAX}. */
   public Collection<NodeEvent> newest() {
     return List.copyOf(newest);
   }

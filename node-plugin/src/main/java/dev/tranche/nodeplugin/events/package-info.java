@@ -1,4 +1,4 @@
-/** What people should read in {@code kubectl describe} of the node and its pods. */
+/** The events that {@code kubectl describe} shows for the node and its pods. */
 @NullMarked
 package dev.tranche.nodeplugin.events;
 

@@ -17,8 +17,8 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * A small file that is replaced as a whole. Whoever reads it, also after a crash of the node, finds
- * either the old content or the new one. Blocks.
+ * A small file that is replaced as a whole. A reader finds either the old content or the new one,
+ * even after a crash of the node. Blocks.
  */
 public record AtomicFile(Path path) {
   public static final int BYTES_MAX = 2 << 20;
@@ -27,7 +27,7 @@ public record AtomicFile(Path path) {
   private static final Set<PosixFilePermission> READABLE =
       PosixFilePermissions.fromString("rw-r--r--");
 
-  /** Makes the folder if there is none. */
+  /** Replaces the content. Creates the folder if there is none. */
   public void write(byte[] content) throws IOException {
     if (content.length > BYTES_MAX) {
       throw tooLarge(content.length);

@@ -11,7 +11,7 @@ import java.util.function.LongSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Marks the GPUs that an error of NVML concerns. Confined to the thread that talks to NVML. */
+/** Marks the GPUs that an error of NVML concerns. Confined to the thread that calls NVML. */
 final class GpuErrors {
   private static final Logger LOG = LoggerFactory.getLogger(GpuErrors.class);
 
@@ -25,37 +25,38 @@ final class GpuErrors {
     this.gpus = gpus;
   }
 
-  /** Whether a GPU's health changed by it. */
+  /** Applies an error and returns whether a GPU's health changed. */
   boolean apply(GpuEvent event, Nvml session) {
     if (!options.xids().unhealthy(event.code())) {
       LOG.info("GPU {} reported XID {}, which is ignored", event.index(), event.code());
       return false;
     }
     return event.index() == GpuEvent.ANY
-        ? applyToWhoeverIsGone(event, session)
+        ? applyToUnresponsive(event, session)
         : apply(event, Fault.ofXid(event.code()));
   }
 
   /**
-   * NVML does not say whose it is, as of a GPU that gives no handle any more: it is one that does
-   * not answer. Where all do it concerns all, but none of them needs a reset.
+   * Applies an error of an unknown GPU, such as one that no longer gives a handle. The error
+   * belongs to a GPU that does not answer. If all GPUs answer, it applies to all, but none of them
+   * needs a reset.
    */
-  private boolean applyToWhoeverIsGone(GpuEvent event, Nvml session) {
-    List<Integer> silent =
-        gpus.presentWhole()
+  private boolean applyToUnresponsive(GpuEvent event, Nvml session) {
+    List<Integer> unresponsive =
+        gpus.presentGpus()
             .map(GpuStatus::info)
             .filter(gpu -> !GpuSampler.answers(session, gpu, gpus.index(gpu)))
             .map(gpus::index)
             .toList();
-    if (silent.isEmpty() && gpus.anyLost()) {
+    if (unresponsive.isEmpty() && gpus.anyLost()) {
       LOG.info("XID {} of a GPU that is already gone", event.code());
       return false;
     }
-    if (silent.isEmpty()) {
+    if (unresponsive.isEmpty()) {
       return apply(event, new Fault(Fault.ofXid(event.code()).sentence(), false));
     }
     boolean changed = false;
-    for (int index : silent) {
+    for (int index : unresponsive) {
       changed |=
           apply(
               new GpuEvent(index, event.code(), event.gpuInstance(), event.computeInstance()),
@@ -71,16 +72,17 @@ final class GpuErrors {
         gpu ->
             gpus.put(
                 new GpuStatus(
-                    gpu.info(), gpu.health().fault(fault, nowMs), gpu.load(), gpu.uses())));
+                    gpu.info(), gpu.health().afterFault(fault, nowMs), gpu.load(), gpu.uses())));
     return !hit.isEmpty();
   }
 
   private boolean hits(GpuEvent event, GpuInfo gpu) {
-    return Optional.ofNullable(gpus.present().get(gpu.uuid()))
+    return Optional.ofNullable(gpus.presentIndexes().get(gpu.uuid()))
         .filter(
             index ->
-                gpu.part()
-                    .map(part -> event.hits(index, part.gpuInstance(), part.computeInstance()))
+                gpu.migDevice()
+                    .map(
+                        device -> event.hits(index, device.gpuInstance(), device.computeInstance()))
                     .orElseGet(() -> event.hits(index, GpuEvent.ANY, GpuEvent.ANY)))
         .isPresent();
   }

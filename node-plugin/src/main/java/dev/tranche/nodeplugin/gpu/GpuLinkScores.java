@@ -9,13 +9,13 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * How near GPUs are to each other: NVIDIA's points, 100 for each NVLink and 10 to 60 for what their
- * PCIe paths have in common.
+ * How closely GPUs are linked, in NVIDIA's points: 100 for each NVLink, and 10 to 60 for the common
+ * ancestor of their PCIe paths.
  *
- * @param points by uuid and uuid; both directions are there
+ * @param points by the uuids of both GPUs, in both directions
  */
 public record GpuLinkScores(Map<String, Map<String, Integer>> points) {
-  /** Nothing is known: all GPUs are equally near. */
+  /** Nothing is known: all GPUs are equally close. */
   public static final GpuLinkScores UNKNOWN = new GpuLinkScores(Map.of());
 
   private static final int POINTS_PER_NVLINK = 100;
@@ -24,7 +24,7 @@ public record GpuLinkScores(Map<String, Map<String, Integer>> points) {
     points = Map.copyOf(points);
   }
 
-  /** Asks NVML for every pair; what it does not tell is taken from the NUMA nodes. */
+  /** Measures every pair with NVML; the NUMA nodes decide where NVML does not tell. */
   public static GpuLinkScores measure(Nvml nvml, List<GpuInfo> gpus) {
     Map<String, Map<String, Integer>> points = new HashMap<>();
     for (GpuInfo gpu : gpus) {
@@ -39,11 +39,11 @@ public record GpuLinkScores(Map<String, Map<String, Integer>> points) {
     return new GpuLinkScores(points);
   }
 
-  // It decides only who sits beside whom: not worth a GPU.
+  // A link only decides which GPUs go together, so a failure must not cost a GPU.
   private static GpuLink link(Nvml nvml, GpuInfo gpu, GpuInfo other) {
     try {
       return nvml.link(gpu.index(), other.index());
-    } catch (NvmlException untold) {
+    } catch (NvmlException unavailable) {
       return GpuLink.UNKNOWN;
     }
   }
@@ -62,7 +62,7 @@ public record GpuLinkScores(Map<String, Map<String, Integer>> points) {
     return link.nvLinks() * POINTS_PER_NVLINK + pcie;
   }
 
-  /** The points of a pair; 0 for a GPU and itself, and for GPUs that are not known. */
+  /** Returns the points of a pair; 0 for a GPU and itself, and for unknown GPUs. */
   public int between(String uuid, String other) {
     return points.getOrDefault(uuid, Map.of()).getOrDefault(other, 0);
   }

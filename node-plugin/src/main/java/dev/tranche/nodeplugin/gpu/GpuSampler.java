@@ -20,18 +20,21 @@ import java.util.function.LongSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Samples one GPU after the other. Confined to the thread that talks to NVML. */
+/** Samples one GPU after the other. Confined to the thread that calls NVML. */
 final class GpuSampler {
   private static final Logger LOG = LoggerFactory.getLogger(GpuSampler.class);
 
-  /** One sample may fail for reasons of its own. */
+  /**
+   * Failed samples in a row after which the last reading is dropped; a single one may fail by
+   * chance.
+   */
   static final int FAILED_SAMPLES_MAX = 3;
 
   private final HealthOptions options;
   private final UsageReader usage;
   private final LongSupplier clockMs;
   private final Map<String, Long> eccErrors = new HashMap<>();
-  // By uuid: in a row.
+  // By uuid: failed samples in a row.
   private final Map<String, Integer> failedSamples = new HashMap<>();
 
   GpuSampler(HealthOptions options, UsageReader usage, LongSupplier clockMs) {
@@ -40,7 +43,7 @@ final class GpuSampler {
     this.clockMs = clockMs;
   }
 
-  /** Forgets the others. */
+  /** Forgets all other GPUs. */
   void retain(Set<String> known, Set<String> present) {
     eccErrors.keySet().retainAll(known);
     failedSamples.keySet().retainAll(present);
@@ -52,7 +55,7 @@ final class GpuSampler {
   }
 
   /**
-   * The GPU after another sample.
+   * Takes a sample and returns the new status of the GPU.
    *
    * @throws NvmlException if NVML itself is gone
    */
@@ -62,65 +65,65 @@ final class GpuSampler {
       GpuReading reading = read(session, gpu.info(), index);
       failedSamples.remove(gpu.info().uuid());
       Load load = Load.next(gpu.load(), reading, nowMs);
-      Health health = gpu.health().answered(nowMs, options.quietMs());
+      Health health = gpu.health().afterAnswer(nowMs, options.quietMs());
       return new GpuStatus(
           gpu.info(),
           moreErrors(gpu, reading)
-              ? health.fault(Fault.ofMemory(reading.eccUncorrected()), nowMs)
+              ? health.afterFault(Fault.ofMemory(reading.eccUncorrected()), nowMs)
               : health,
           load,
           uses(session, gpu.info(), index, reading));
     } catch (NvmlException e) {
-      return unread(session, gpu, index, e);
+      return afterFailedSample(session, gpu, index, e);
     }
   }
 
   private static GpuReading read(Nvml session, GpuInfo gpu, int index) {
-    return gpu.part()
-        .map(part -> session.readMig(index, part.index()))
+    return gpu.migDevice()
+        .map(device -> session.readMig(index, device.index()))
         .orElseGet(() -> session.read(index));
   }
 
-  // Of a GPU that is cut its MIG devices tell: the GPU's own list would name everybody once more.
+  // With MIG on, the MIG devices report use: the GPU's own list would count each container twice.
   private List<ContainerUse> uses(Nvml session, GpuInfo gpu, int index, GpuReading reading) {
     return switch (gpu.mig()) {
       case Mig.Off ignored -> usage.of(session.processes(index), reading);
-      case Mig.Cut ignored -> List.of();
-      case Mig.Part part -> usage.of(session.migProcesses(index, part.index()), reading);
+      case Mig.On ignored -> List.of();
+      case Mig.Device device -> usage.of(session.migProcesses(index, device.index()), reading);
     };
   }
 
-  private GpuStatus unread(Nvml session, GpuStatus gpu, int index, NvmlException e) {
+  private GpuStatus afterFailedSample(Nvml session, GpuStatus gpu, int index, NvmlException e) {
     if (e.driverGone()) {
       throw e;
     }
     String why = String.valueOf(e.getMessage());
     if (e.lost()) {
-      return gpu.gone(why);
+      return gpu.asLost(why);
     }
     if (e.unsupported()) {
       return new GpuStatus(gpu.info(), gpu.health(), null);
     }
     int failed = failedSamples.merge(gpu.info().uuid(), 1, Integer::sum);
     if (failed < FAILED_SAMPLES_MAX) {
-      // What was read last says its age itself.
+      // The last reading has its own time.
       return gpu;
     }
     boolean answers = answers(session, gpu.info(), index);
     if (failed == FAILED_SAMPLES_MAX && answers) {
       LOG.warn("cannot read the load of {}: {}", gpu.info().uuid(), why);
     }
-    Health health = answers ? gpu.health() : gpu.health().silent(why);
+    Health health = answers ? gpu.health() : gpu.health().afterFailedProbe(why);
     return new GpuStatus(gpu.info(), health, null);
   }
 
-  /** Whether it still says who it is. */
+  /** Returns whether the GPU or MIG device still answers with its uuid. */
   static boolean answers(Nvml session, GpuInfo gpu, int index) {
     try {
       GpuInfo now = session.info(index);
-      return gpu.part().isEmpty()
+      return gpu.migDevice().isEmpty()
           ? now.uuid().equals(gpu.uuid())
-          : session.migDevices(now).stream().anyMatch(part -> part.uuid().equals(gpu.uuid()));
+          : session.migDevices(now).stream().anyMatch(device -> device.uuid().equals(gpu.uuid()));
     } catch (NvmlException e) {
       if (e.driverGone()) {
         throw e;

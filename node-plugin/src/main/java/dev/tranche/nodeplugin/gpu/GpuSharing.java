@@ -13,14 +13,14 @@ import dev.tranche.nodeplugin.config.SharingStrategy;
  */
 public record GpuSharing(
     String resource, int replicas, SharingStrategy strategy, boolean failRequestsGreaterThanOne) {
-  /** Not shared. */
-  public static GpuSharing whole(String resource) {
+  /** Returns the sharing of a GPU that is not shared. */
+  public static GpuSharing unshared(String resource) {
     return new GpuSharing(resource, 1, SharingStrategy.NONE, false);
   }
 
-  static GpuSharing by(SharedResource entry) {
+  static GpuSharing of(SharedResource entry) {
     return entry.replicas() == 1
-        ? whole(entry.name())
+        ? unshared(entry.name())
         : new GpuSharing(
             entry.advertised(),
             entry.replicas(),

@@ -10,25 +10,27 @@ import org.jspecify.annotations.Nullable;
 /**
  * One GPU at one moment.
  *
- * @param load null when nothing could be read: absence is never zero load
- * @param uses of containers whose processes could be told apart; in sum no more than the load
+ * @param load null if nothing could be read, which never means zero load
+ * @param uses of containers whose processes could be identified; in sum no more than the load
  */
 public record GpuStatus(GpuInfo info, Health health, @Nullable Load load, List<ContainerUse> uses) {
   public GpuStatus {
     uses = List.copyOf(uses);
   }
 
-  /** One that tells no containers apart. */
+  /** A status without use per container. */
   public GpuStatus(GpuInfo info, Health health, @Nullable Load load) {
     this(info, health, load, List.of());
   }
 
-  /** NVML shows it no more. */
-  GpuStatus gone(String reason) {
-    return new GpuStatus(info, health.gone(reason), null);
+  /** Returns the status for when NVML no longer shows the GPU. */
+  GpuStatus asLost(String reason) {
+    return new GpuStatus(info, health.afterLoss(reason), null);
   }
 
-  /** Whether a scheduler should hear of the step from another status before the next heartbeat. */
+  /**
+   * Returns whether the change from another status should be reported before the next heartbeat.
+   */
   public boolean differsFrom(GpuStatus other) {
     if (!info.equals(other.info) || !health.equals(other.health)) {
       return true;

@@ -19,14 +19,14 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The GPUs of this node as NVML tells them, sampled at a pace; between samples it waits for errors.
- * What it knows of a GPU outlives a session of NVML, since a driver may be reloaded and a lost GPU
- * may return, at another index. Confined to the one thread that talks to NVML.
+ * Samples the GPUs of this node, and waits for errors between samples. What it knows of a GPU
+ * outlives a session of NVML, since a driver may be reloaded and a lost GPU may return at another
+ * index. Confined to the one thread that calls NVML.
  */
 public final class GpuWatch {
   private static final Logger LOG = LoggerFactory.getLogger(GpuWatch.class);
 
-  /** Between two starts of NVML that take a session away from GPUs that work. */
+  /** The longest time between restarts of NVML that interrupt the session of working GPUs. */
   static final long REOPEN_MAX_MS = 600_000;
 
   private final HealthOptions options;
@@ -34,23 +34,23 @@ public final class GpuWatch {
   private final KnownGpus gpus = new KnownGpus();
   private final GpuSampler sampler;
   private final GpuErrors errors;
-  // Of this session: GPUs that tell no errors.
+  // GPUs of this session that report no errors.
   private final Set<String> unwatched = new TreeSet<>();
   private @Nullable Nvml nvml;
   private String driver = "";
   private int count;
-  private long lookedAtMs;
+  private long checkedAtMs;
   private long reopenedAtMs;
   private long reopenWaitMs;
-  private long partsAtMs;
+  private long migCheckedAtMs;
   private boolean watched;
   private boolean complained;
-  private String unnamed = "";
-  private String obstacle = "";
+  private String lastComplaint = "";
+  private String lastObstacle = "";
 
   /**
-   * @param usage tells the containers behind a GPU's processes
-   * @param clockMs any clock that only goes forward
+   * @param usage finds the containers of a GPU's processes
+   * @param clockMs any monotonic clock
    */
   public GpuWatch(HealthOptions options, UsageReader usage, LongSupplier clockMs) {
     this.options = options;
@@ -60,70 +60,70 @@ public final class GpuWatch {
   }
 
   /**
-   * Goes on with this session of NVML. A GPU that does not tell who it is is left out.
+   * Continues with this session of NVML. Leaves out a GPU that does not answer with its identity.
    *
    * @throws NvmlException if NVML itself is gone
    */
   public void open(Nvml session) {
     nvml = session;
-    lookedAtMs = clockMs.getAsLong();
-    reopenedAtMs = lookedAtMs;
+    checkedAtMs = clockMs.getAsLong();
+    reopenedAtMs = checkedAtMs;
     reopenWaitMs = Math.max(reopenWaitMs, options.reopenMs());
     watched = false;
-    drivenBy(session.driverVersion());
+    recordDriver(session.driverVersion());
     find(session);
   }
 
-  /** Another driver has initialized the GPUs, so that no fault of before is left. */
-  private void drivenBy(String version) {
+  /** Records the driver. Another driver has initialized the GPUs, so earlier faults are over. */
+  private void recordDriver(String version) {
     if (!driver.isEmpty() && !driver.equals(version)) {
-      gpus.replaceAll(gpu -> gpu.gone("driver " + version + " has not read it yet"));
+      gpus.replaceAll(gpu -> gpu.asLost("driver " + version + " has not read it yet"));
     }
     driver = version;
   }
 
   private void find(Nvml session) {
-    gpus.clearPresent();
+    gpus.startListing();
     unwatched.clear();
-    partsAtMs = clockMs.getAsLong();
+    migCheckedAtMs = clockMs.getAsLong();
     count = session.count();
     for (int index = 0; index < count; index++) {
       find(session, index);
     }
-    gpus.listed();
-    sampler.retain(gpus.uuids(), gpus.present().keySet());
+    gpus.finishListing();
+    sampler.retain(gpus.uuids(), gpus.presentIndexes().keySet());
   }
 
   private void find(Nvml session, int index) {
     try {
       GpuInfo info = session.info(index);
-      gpus.found(info, index);
+      gpus.add(info, index);
       watch(session, info);
-      session.migDevices(info).forEach(part -> gpus.found(part, index));
-      gpus.partsTold(info);
+      session.migDevices(info).forEach(device -> gpus.add(device, index));
+      gpus.migDevicesListed(info);
     } catch (NvmlException e) {
       if (e.driverGone()) {
         throw e;
       }
-      // Whatever ails this one, the others are of use; what is missing is looked for again.
-      // Its uuid is not to be had; whether it is a known one is seen from who is missing.
+      // Whatever is wrong with this GPU, the others are usable, and it is looked for again. Its
+      // uuid cannot be read; whether it was known follows from which GPUs are missing.
       complain(index, e);
     }
   }
 
   private void complain(int index, NvmlException e) {
     String sentence = "GPU " + index + " is left out until it answers: " + e.getMessage();
-    if (!sentence.equals(unnamed)) {
-      unnamed = sentence;
+    if (!sentence.equals(lastComplaint)) {
+      lastComplaint = sentence;
       LOG.warn("{}", sentence);
     }
   }
 
   private void watch(Nvml session, GpuInfo gpu) {
     try {
-      boolean tells = session.watch(gpu.index());
-      watched |= tells;
-      if (!tells) {
+      boolean reportsErrors = session.watch(gpu.index());
+      watched |= reportsErrors;
+      if (!reportsErrors) {
         unwatched.add(gpu.uuid());
       }
     } catch (NvmlException e) {
@@ -132,7 +132,7 @@ public final class GpuWatch {
     }
   }
 
-  /** GPUs of this session whose errors NVML does not tell, by the alphabet. */
+  /** Returns the GPUs of this session whose errors NVML does not report, in alphabetical order. */
   public List<String> unwatched() {
     return List.copyOf(unwatched);
   }
@@ -141,15 +141,14 @@ public final class GpuWatch {
     return gpus.all();
   }
 
-  /** How near the GPUs are to each other; MIG devices have no links. */
-  public GpuLinkScores closeness() {
-    return GpuLinkScores.measure(session(), gpus.presentWhole().map(GpuStatus::info).toList());
+  /** Measures the links between the GPUs; MIG devices have none. */
+  public GpuLinkScores measureLinks() {
+    return GpuLinkScores.measure(session(), gpus.presentGpus().map(GpuStatus::info).toList());
   }
 
   /**
-   * Whether NVML had better be started anew: it may show a GPU that has returned only then. While a
-   * GPU works its session is closed for another one ever more seldom, and not at all where NVML is
-   * known not to start again.
+   * Returns whether to restart NVML, which may show a returned GPU only then. While any GPU works,
+   * restarts become ever rarer. They stop if NVML is known not to start again.
    *
    * @throws NvmlException if NVML itself is gone
    */
@@ -159,11 +158,11 @@ public final class GpuWatch {
       return false;
     }
     long nowMs = clockMs.getAsLong();
-    if (nowMs - lookedAtMs < options.reopenMs()) {
+    if (nowMs - checkedAtMs < options.reopenMs()) {
       return false;
     }
-    lookedAtMs = nowMs;
-    if (gpus.presentWhole().noneMatch(gpu -> gpu.health().healthy())) {
+    checkedAtMs = nowMs;
+    if (gpus.presentGpus().noneMatch(gpu -> gpu.health().healthy())) {
       return true;
     }
     find(session());
@@ -178,25 +177,25 @@ public final class GpuWatch {
     reopenedAtMs = nowMs;
     reopenWaitMs = Math.min(REOPEN_MAX_MS, reopenWaitMs * 2);
     String found = session().restartObstacle().orElse("");
-    if (!found.isEmpty() && !found.equals(obstacle)) {
+    if (!found.isEmpty() && !found.equals(lastObstacle)) {
       LOG.warn("not restarting NVML for the missing GPU: {}", found);
     }
-    obstacle = found;
+    lastObstacle = found;
     return found.isEmpty();
   }
 
   private boolean missing() {
-    return gpus.isEmpty() || gpus.presentWhole().count() < count || gpus.anyLost();
+    return gpus.isEmpty() || gpus.presentGpus().count() < count || gpus.anyLost();
   }
 
   /**
-   * There is no NVML at the moment: nothing can be read, so no GPU takes new pods. A fault outlives
-   * that, since it says nothing of the GPU.
+   * Called when NVML is closed: nothing can be read, so no GPU takes new pods. A fault stays, since
+   * the loss of NVML says nothing about the GPU.
    */
   public void closed(String reason) {
     nvml = null;
-    gpus.clearPresent();
-    gpus.replaceAll(gpu -> new GpuStatus(gpu.info(), gpu.health().silent(reason), null));
+    gpus.startListing();
+    gpus.replaceAll(gpu -> new GpuStatus(gpu.info(), gpu.health().afterFailedProbe(reason), null));
   }
 
   /**
@@ -206,10 +205,10 @@ public final class GpuWatch {
    */
   public void sample() {
     Nvml session = session();
-    if (session.count() != count || cutAnew(session)) {
+    if (session.count() != count || migDevicesChanged(session)) {
       find(session);
     }
-    gpus.present()
+    gpus.presentIndexes()
         .forEach(
             (uuid, index) -> {
               GpuStatus known = gpus.get(uuid);
@@ -220,20 +219,23 @@ public final class GpuWatch {
     sampler.sampled();
   }
 
-  /** Whether MIG devices have come or gone; asked now and then, since nothing tells. */
-  private boolean cutAnew(Nvml session) {
-    if (clockMs.getAsLong() - partsAtMs < options.reopenMs()) {
+  /**
+   * Returns whether MIG devices were added or removed. Checked from time to time, since no event
+   * reports it.
+   */
+  private boolean migDevicesChanged(Nvml session) {
+    if (clockMs.getAsLong() - migCheckedAtMs < options.reopenMs()) {
       return false;
     }
-    partsAtMs = clockMs.getAsLong();
-    return gpus.presentWhole().anyMatch(gpu -> cutAnew(session, gpu.info()));
+    migCheckedAtMs = clockMs.getAsLong();
+    return gpus.presentGpus().anyMatch(gpu -> migDevicesChanged(session, gpu.info()));
   }
 
-  private boolean cutAnew(Nvml session, GpuInfo known) {
+  private boolean migDevicesChanged(Nvml session, GpuInfo known) {
     try {
       GpuInfo now = session.info(gpus.index(known));
       return !now.mig().equals(known.mig())
-          || !parts(session.migDevices(now)).equals(parts(gpus.partsOf(known)));
+          || !migByUuid(session.migDevices(now)).equals(migByUuid(gpus.migDevicesOf(known)));
     } catch (NvmlException e) {
       if (e.driverGone()) {
         throw e;
@@ -242,9 +244,10 @@ public final class GpuWatch {
     }
   }
 
-  // With what they are: one that is cut anew in the same place keeps its uuid.
-  private static Map<String, Mig> parts(List<GpuInfo> parts) {
-    return parts.stream().collect(Collectors.toMap(GpuInfo::uuid, GpuInfo::mig));
+  // Compares their MIG state too: a MIG device that is created again in the same place keeps its
+  // uuid.
+  private static Map<String, Mig> migByUuid(List<GpuInfo> devices) {
+    return devices.stream().collect(Collectors.toMap(GpuInfo::uuid, GpuInfo::mig));
   }
 
   private Nvml session() {

@@ -1,12 +1,12 @@
 package dev.tranche.nodeplugin.gpu;
 
 /**
- * What a node has beside its GPUs.
+ * What a node has apart from the GPUs themselves.
  *
  * @param nodes device nodes
- * @param closeness of the GPUs to each other
+ * @param linkScores between the GPUs
  */
-public record Hardware(String driverVersion, HostNodes nodes, GpuLinkScores closeness) {
+public record Hardware(String driverVersion, HostNodes nodes, GpuLinkScores linkScores) {
   /** Before a driver has started. */
   public static final Hardware NONE = new Hardware("", HostNodes.NONE, GpuLinkScores.UNKNOWN);
 }

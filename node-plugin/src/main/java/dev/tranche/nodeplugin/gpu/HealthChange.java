@@ -10,22 +10,22 @@ import java.util.Map;
 /**
  * A GPU whose health has changed.
  *
- * @param reason CamelCase, an event's
+ * @param reason the reason of the event, in CamelCase
  * @param message a sentence that names the GPU
  */
 public record HealthChange(String uuid, String reason, String message, Health now) {
-  /** What is news between two samples; a GPU that is new and healthy is not. */
+  /** Returns the changes between two samples; a GPU that is new and healthy is not a change. */
   public static List<HealthChange> between(List<GpuStatus> before, List<GpuStatus> after) {
     Map<String, Health> known = new HashMap<>();
     before.forEach(gpu -> known.put(gpu.info().uuid(), gpu.health()));
-    List<HealthChange> news = new ArrayList<>();
+    List<HealthChange> changes = new ArrayList<>();
     for (GpuStatus gpu : after) {
-      Health then = known.getOrDefault(gpu.info().uuid(), Health.good());
+      Health then = known.getOrDefault(gpu.info().uuid(), new Health.Healthy());
       if (!then.reason().equals(gpu.health().reason())) {
-        news.add(of(gpu.info(), then, gpu.health()));
+        changes.add(of(gpu.info(), then, gpu.health()));
       }
     }
-    return news;
+    return changes;
   }
 
   private static HealthChange of(GpuInfo gpu, Health before, Health now) {

@@ -10,8 +10,8 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
 /**
- * The content of the file that carries held replicas over a restart, in which the config may
- * change: a line for each, {@code <resource> <id> <of>}.
+ * The content of the file that keeps held replicas across a restart, in which the config may
+ * change. Each has one line, {@code <resource> <id> <replicas per GPU>}.
  */
 public final class HeldFile {
   public static final String NAME = "held-replicas";
@@ -21,13 +21,13 @@ public final class HeldFile {
 
   public static byte[] content(Collection<HeldReplica> held) {
     return held.stream()
-        .map(h -> h.resource() + " " + h.id() + " " + h.of() + "\n")
+        .map(h -> h.resource() + " " + h.id() + " " + h.replicasPerGpu() + "\n")
         .sorted()
         .collect(Collectors.joining())
         .getBytes(UTF_8);
   }
 
-  /** A line that is none of ours is left out. */
+  /** Parses the content and skips malformed lines. */
   public static List<HeldReplica> parse(byte[] content) {
     return new String(content, UTF_8).lines().flatMap(line -> replica(line).stream()).toList();
   }

@@ -3,15 +3,16 @@ package dev.tranche.nodeplugin.gpu;
 import dev.tranche.api.ReplicaId;
 
 /**
- * A replica that a container holds, maybe of an earlier config.
+ * A replica that a container holds, possibly of an earlier config.
  *
- * @param resource as which the kubelet gave it
- * @param of how many replicas its GPU had then
+ * @param resource under which the kubelet gave it
+ * @param replicasPerGpu how many replicas its GPU had then
  */
-public record HeldReplica(String resource, String id, int of) {
+public record HeldReplica(String resource, String id, int replicasPerGpu) {
   public HeldReplica {
-    if (of < 1) {
-      throw new IllegalArgumentException(id + " is one of at least 1 replica, not of " + of);
+    if (replicasPerGpu < 1) {
+      throw new IllegalArgumentException(
+          id + " is one of at least 1 replica, not of " + replicasPerGpu);
     }
   }
 
@@ -19,8 +20,8 @@ public record HeldReplica(String resource, String id, int of) {
     return ReplicaId.uuidOf(id);
   }
 
-  /** The part of the GPU that it is, 0 to 1. */
+  /** Returns its part of the GPU, 0 to 1. */
   public double share() {
-    return 1.0 / of;
+    return 1.0 / replicasPerGpu;
   }
 }

@@ -9,26 +9,26 @@ import java.util.Map;
 import java.util.Objects;
 
 /**
- * Remembers of every held replica how many its GPU had when it was given: the id does not say, and
- * the config may have changed since. Confined to one thread.
+ * Remembers for every held replica how many replicas its GPU had when it was allocated. The id does
+ * not tell, and the config may have changed since. Confined to one thread.
  */
 public final class HeldReplicas {
   /**
-   * For so long a replica must be missing from the Lists before it counts as free: a kubelet that
-   * has just started lists its pods only bit by bit.
+   * How long a replica must be missing from the Lists before it counts as free. A kubelet that has
+   * just started lists its pods only bit by bit.
    */
   static final long FREE_AFTER_MS = 5_000;
 
   private record Key(String resource, String id) {}
 
   private Map<Key, HeldReplica> byKey = Map.of();
-  // The same object until it changes, which makes it cheap to see that it has not.
+  // Stays the same object until the content changes, so that a comparison is cheap.
   private List<HeldReplica> all = List.of();
   private Map<Key, Long> missingSinceMs = Map.of();
-  // Unknown of what an earlier run has kept.
+  // The holder of each replica; unknown for what an earlier run has kept.
   private Map<Key, String> holders = Map.of();
 
-  /** What an earlier run has kept. */
+  /** Restores what an earlier run has kept. */
   public void restore(Collection<HeldReplica> kept) {
     Map<Key, HeldReplica> restored = new HashMap<>();
     kept.forEach(held -> restored.put(new Key(held.resource(), held.id()), held));
@@ -37,14 +37,14 @@ public final class HeldReplicas {
   }
 
   /**
-   * Takes note of a List; a replica seen for the first time is of the sharing in use, and so is one
-   * that another container has got within the time that it was missing.
+   * Records a List. A replica that is seen for the first time has the current sharing. So has a
+   * replica that another container got while it was missing.
    *
-   * @param complete whether the List shows pods of the API server; one of a kubelet that has
-   *     started without it shows none, and frees nothing
+   * @param complete whether the List shows pods of the API server; a kubelet that started without
+   *     the API server shows none, and its List frees nothing
    * @param sharing by uuid
-   * @param nowMs of a clock that only rises
-   * @return whether anything is new
+   * @param nowMs of a monotonic clock
+   * @return whether the held replicas changed
    */
   public boolean update(
       List<Holding> holdings, boolean complete, Map<String, GpuSharing> sharing, long nowMs) {
@@ -57,7 +57,7 @@ public final class HeldReplicas {
         Key key = new Key(holding.getResource(), id);
         HeldReplica known = byKey.get(key);
         boolean same = holders.getOrDefault(key, holder).equals(holder);
-        now.put(key, known != null && same ? known : seen(key, sharing));
+        now.put(key, known != null && same ? known : newlyHeld(key, sharing));
         nowHeldBy.put(key, holder);
       }
     }
@@ -73,12 +73,12 @@ public final class HeldReplicas {
   }
 
   private boolean replace(Map<Key, HeldReplica> now) {
-    boolean news = !now.equals(byKey);
-    if (news) {
+    boolean changed = !now.equals(byKey);
+    if (changed) {
       byKey = now;
       all = List.copyOf(now.values());
     }
-    return news;
+    return changed;
   }
 
   private void keepMissing(Map<Key, HeldReplica> now, boolean complete, long nowMs) {
@@ -95,11 +95,11 @@ public final class HeldReplicas {
   }
 
   /**
-   * An Allocate has given these replicas. Whoever held them before has gone, even if a pod of the
-   * same name follows: they are of the sharing that they were given under.
+   * Records an Allocate. The earlier holder is gone, even if the new pod has the same name. So the
+   * replicas have the sharing of this Allocate.
    *
    * @param sharing by uuid
-   * @return whether anything is new
+   * @return whether the held replicas changed
    */
   public boolean allocated(
       String resource, Collection<String> ids, Map<String, GpuSharing> sharing) {
@@ -108,7 +108,7 @@ public final class HeldReplicas {
     Map<Key, Long> missing = new HashMap<>(missingSinceMs);
     for (String id : ids) {
       Key key = new Key(resource, id);
-      now.put(key, seen(key, sharing));
+      now.put(key, newlyHeld(key, sharing));
       nowHeldBy.remove(key);
       missing.remove(key);
     }
@@ -117,13 +117,13 @@ public final class HeldReplicas {
     return replace(now);
   }
 
-  // A whole GPU's id says so itself. Of how many a shared one is can only be told from the sharing
-  // in use, if that shares.
-  private static HeldReplica seen(Key key, Map<String, GpuSharing> sharing) {
+  // The id of a whole GPU shows that it is whole. For a shared one, the number of replicas is known
+  // only from the current sharing, if that shares the GPU.
+  private static HeldReplica newlyHeld(Key key, Map<String, GpuSharing> sharing) {
     String uuid = ReplicaId.uuidOf(key.id());
     GpuSharing how = sharing.get(uuid);
-    boolean whole = key.id().equals(uuid);
-    return new HeldReplica(key.resource(), key.id(), whole || how == null ? 1 : how.replicas());
+    boolean wholeGpu = key.id().equals(uuid);
+    return new HeldReplica(key.resource(), key.id(), wholeGpu || how == null ? 1 : how.replicas());
   }
 
   public Collection<HeldReplica> all() {

@@ -10,7 +10,7 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * The device nodes that this node has beside its GPUs'.
+ * The device nodes of this host other than those of its GPUs.
  *
  * @param control those of the driver, such as /dev/nvidiactl
  * @param imexChannels numbers of the IMEX channels that exist
@@ -45,10 +45,10 @@ public record HostNodes(
   }
 
   /**
-   * Looks for them. Blocks.
+   * Finds the device nodes. Blocks.
    *
-   * <p>The host's dev folder decides. A container runtime gives our container only the nodes of the
-   * capabilities that it asks for, and CUDA does not start without /dev/nvidia-uvm.
+   * <p>The host's dev folder decides: a container runtime gives our container only the nodes of the
+   * capabilities that it requests. CUDA does not start without /dev/nvidia-uvm.
    *
    * @param own our root, normally /; used if the driver's root has no dev folder
    * @param driver where the driver's root is mounted in this container
@@ -73,7 +73,8 @@ public record HostNodes(
   }
 
   /**
-   * What a folder has, as sorted paths from the root; none where there is no such folder. Blocks.
+   * Lists matching entries of a folder as sorted paths from the root; empty if there is no such
+   * folder. Blocks.
    *
    * @param glob of the names
    */
@@ -94,15 +95,16 @@ public record HostNodes(
   }
 
   /**
-   * The host folder that holds dev; empty: the root. Unless it is given, it is the driver's root
-   * where that has one, as NVIDIA's toolkit decides: GKE's in /home/kubernetes/bin/nvidia has none.
+   * Returns the host folder that holds dev; empty for the root. If it is not configured, it is the
+   * driver's root if that has a dev folder, as NVIDIA's toolkit decides. GKE's driver root,
+   * /home/kubernetes/bin/nvidia, has none.
    */
   public String devRoot(AllocateOptions options) {
     boolean ofDriver = options.devRoot().equals(options.driverRoot().replaceFirst("/$", ""));
     return ofDriver && !driverHasDev ? "" : options.devRoot();
   }
 
-  /** Why containers cannot be given what a config requires; empty: they can. */
+  /** Returns why containers cannot get what a config requires; empty if they can. */
   public Optional<String> missing(AllocateOptions options) {
     return options.imex().required()
         ? options.imex().channelIds().stream()
@@ -120,7 +122,10 @@ public record HostNodes(
     return options.imex().channelIds().stream().filter(imexChannels::contains).toList();
   }
 
-  /** CDI classes beside that of the GPUs: those that are asked for and have a device node. */
+  /**
+   * Returns the CDI classes other than that of the GPUs: those that are requested and have a device
+   * node.
+   */
   public List<String> additionalClasses(AllocateOptions options) {
     List<String> classes = new ArrayList<>();
     if (options.gdrcopy() && !gdrcopy.isEmpty()) {

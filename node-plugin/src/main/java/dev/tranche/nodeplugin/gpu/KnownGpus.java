@@ -14,16 +14,16 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The GPUs and MIG devices that NVML has shown so far, and where each is in this session of NVML. A
- * GPU outlives a session: it may return at another index. Confined to the thread that talks to
+ * The GPUs and MIG devices that NVML has shown so far, and the index of each in this session of
+ * NVML. A GPU outlives a session: it may return at another index. Confined to the thread that calls
  * NVML.
  */
 final class KnownGpus {
   private final Map<String, GpuStatus> gpus = new LinkedHashMap<>();
-  // By uuid: the GPUs of this session, at their indexes in it.
+  // Index in this session, by uuid.
   private final Map<String, Integer> present = new LinkedHashMap<>();
-  // Of this session: GPUs that told their MIG devices.
-  private final Set<String> partsTold = new HashSet<>();
+  // GPUs whose MIG devices were listed in this session.
+  private final Set<String> migDevicesListed = new HashSet<>();
 
   List<GpuStatus> all() {
     return List.copyOf(gpus.values());
@@ -37,7 +37,7 @@ final class KnownGpus {
     return gpus.get(uuid);
   }
 
-  /** Replaces one that is known. */
+  /** Replaces the status of a known GPU. */
   void put(GpuStatus gpu) {
     gpus.put(gpu.info().uuid(), gpu);
   }
@@ -54,89 +54,97 @@ final class KnownGpus {
     return Set.copyOf(gpus.keySet());
   }
 
-  /** UUID to index, of this session. */
-  Map<String, Integer> present() {
+  /** Returns the index in this session, by uuid. */
+  Map<String, Integer> presentIndexes() {
     return present;
   }
 
-  Stream<GpuStatus> presentWhole() {
+  Stream<GpuStatus> presentGpus() {
     return gpus.values().stream()
-        .filter(gpu -> present.containsKey(gpu.info().uuid()) && !isPart(gpu));
+        .filter(gpu -> present.containsKey(gpu.info().uuid()) && !isMigDevice(gpu));
   }
 
   int index(GpuInfo gpu) {
     return present.getOrDefault(gpu.uuid(), gpu.index());
   }
 
-  List<GpuInfo> partsOf(GpuInfo gpu) {
+  List<GpuInfo> migDevicesOf(GpuInfo gpu) {
     return gpus.values().stream()
         .map(GpuStatus::info)
-        .filter(other -> isPartOf(gpu.uuid(), other))
+        .filter(other -> isMigDeviceOf(gpu.uuid(), other))
         .toList();
   }
 
-  /** A new listing begins: nothing is present yet. */
-  void clearPresent() {
+  /** Begins a new listing: no GPU is present yet. */
+  void startListing() {
     present.clear();
-    partsTold.clear();
+    migDevicesListed.clear();
   }
 
-  void found(GpuInfo info, int index) {
+  void add(GpuInfo info, int index) {
     GpuStatus known = gpus.get(info.uuid());
-    Health health = known == null ? Health.good() : known.health();
+    Health health = known == null ? new Health.Healthy() : known.health();
     gpus.put(info.uuid(), new GpuStatus(info, health, known == null ? null : known.load()));
     present.put(info.uuid(), index);
   }
 
-  /** This GPU has told all of its MIG devices. */
-  void partsTold(GpuInfo gpu) {
-    partsTold.add(gpu.uuid());
+  /** Records that all MIG devices of this GPU were listed. */
+  void migDevicesListed(GpuInfo gpu) {
+    migDevicesListed.add(gpu.uuid());
   }
 
-  /** The listing is complete: what was not found is gone. */
-  void listed() {
+  /** Completes the listing: what was not found is gone. */
+  void finishListing() {
     gpus.values().removeIf(this::removed);
     replaceAll(
         gpu ->
-            present.containsKey(gpu.info().uuid()) ? gpu : gpu.gone("NVML lists this GPU no more"));
+            present.containsKey(gpu.info().uuid())
+                ? gpu
+                : gpu.asLost("NVML lists this GPU no more"));
     sort();
   }
 
-  /** A MIG device that its GPU no longer names does not get lost: somebody has removed it. */
+  /**
+   * Returns whether a MIG device was removed by somebody rather than lost: its GPU no longer names
+   * it.
+   */
   private boolean removed(GpuStatus gpu) {
     return !present.containsKey(gpu.info().uuid())
-        && gpu.info().part().filter(part -> partsTold.contains(part.parentUuid())).isPresent();
+        && gpu.info()
+            .migDevice()
+            .filter(device -> migDevicesListed.contains(device.parentUuid()))
+            .isPresent();
   }
 
-  /** Puts new MIG devices behind their GPU, where a restart would find them. */
+  /** Puts new MIG devices after their GPU, which is the order that a restart would find. */
   private void sort() {
-    List<GpuStatus> parts = gpus.values().stream().filter(KnownGpus::isPart).toList();
-    if (parts.isEmpty()) {
+    List<GpuStatus> migDevices = gpus.values().stream().filter(KnownGpus::isMigDevice).toList();
+    if (migDevices.isEmpty()) {
       return;
     }
     Map<String, GpuStatus> sorted = new LinkedHashMap<>();
     for (GpuStatus gpu : gpus.values()) {
-      if (!isPart(gpu)) {
+      if (!isMigDevice(gpu)) {
         sorted.put(gpu.info().uuid(), gpu);
-        parts.stream()
-            .filter(part -> isPartOf(gpu.info().uuid(), part.info()))
-            .sorted(Comparator.comparingInt(KnownGpus::place))
-            .forEach(part -> sorted.put(part.info().uuid(), part));
+        migDevices.stream()
+            .filter(device -> isMigDeviceOf(gpu.info().uuid(), device.info()))
+            .sorted(Comparator.comparingInt(KnownGpus::migIndex))
+            .forEach(device -> sorted.put(device.info().uuid(), device));
       }
     }
     gpus.clear();
     gpus.putAll(sorted);
   }
 
-  private static boolean isPart(GpuStatus gpu) {
-    return gpu.info().part().isPresent();
+  private static boolean isMigDevice(GpuStatus gpu) {
+    return gpu.info().migDevice().isPresent();
   }
 
-  private static boolean isPartOf(String uuid, GpuInfo gpu) {
-    return gpu.part().filter(part -> part.parentUuid().equals(uuid)).isPresent();
+  private static boolean isMigDeviceOf(String uuid, GpuInfo gpu) {
+    return gpu.migDevice().filter(device -> device.parentUuid().equals(uuid)).isPresent();
   }
 
-  private static int place(GpuStatus gpu) {
-    return gpu.info().part().map(Mig.Part::index).orElse(0);
+  private static int migIndex(GpuStatus gpu) {
+    return gpu.info().migDevice().map(Mig.Device::index).orElse(0);
   }
 }

@@ -13,10 +13,10 @@ import java.util.Set;
 /** Which devices a MIG strategy advertises, and under which resource; as NVIDIA's plugin does. */
 public sealed interface MigPlan {
   /**
-   * It can be carried out.
+   * The strategy fits.
    *
-   * @param devices GPUs in one piece and MIG devices, in NVML's order
-   * @param warnings what the strategy finds odd about these GPUs
+   * @param devices GPUs with MIG off, and MIG devices, in NVML's order
+   * @param warnings problems that the strategy finds with these GPUs
    */
   record Devices(List<GpuInfo> devices, List<String> warnings) implements MigPlan {
     public Devices {
@@ -25,21 +25,22 @@ public sealed interface MigPlan {
     }
   }
 
-  /** It cannot; the sentence says why and what to do. */
+  /** The strategy does not fit; the reason also says what to do. */
   record Invalid(String reason) implements MigPlan {}
 
   /**
-   * Plans.
+   * Makes the plan.
    *
-   * @param found every GPU, and behind it its MIG devices
+   * @param found every GPU, followed by its MIG devices
    */
   static MigPlan of(MigStrategy strategy, List<GpuInfo> found) {
     if (strategy == MigStrategy.NONE) {
-      return new Devices(found.stream().filter(gpu -> gpu.part().isEmpty()).toList(), List.of());
+      return new Devices(
+          found.stream().filter(gpu -> gpu.migDevice().isEmpty()).toList(), List.of());
     }
-    List<GpuInfo> devices = found.stream().filter(gpu -> !(gpu.mig() instanceof Mig.Cut)).toList();
+    List<GpuInfo> devices = found.stream().filter(gpu -> !(gpu.mig() instanceof Mig.On)).toList();
     List<String> warnings = new ArrayList<>();
-    for (GpuInfo empty : empty(found)) {
+    for (GpuInfo empty : withoutMigDevices(found)) {
       String what = "device " + empty.index() + " has no MIG devices configured";
       if (strategy == MigStrategy.SINGLE) {
         return new Invalid(
@@ -55,22 +56,22 @@ public sealed interface MigPlan {
         : new Devices(devices, List.copyOf(warnings));
   }
 
-  private static List<GpuInfo> empty(List<GpuInfo> found) {
+  private static List<GpuInfo> withoutMigDevices(List<GpuInfo> found) {
     Set<String> parents = new HashSet<>();
-    found.forEach(gpu -> gpu.part().ifPresent(part -> parents.add(part.parentUuid())));
+    found.forEach(gpu -> gpu.migDevice().ifPresent(device -> parents.add(device.parentUuid())));
     return found.stream()
-        .filter(gpu -> gpu.mig() instanceof Mig.Cut && !parents.contains(gpu.uuid()))
+        .filter(gpu -> gpu.mig() instanceof Mig.On && !parents.contains(gpu.uuid()))
         .toList();
   }
 
   private static MigPlan single(List<GpuInfo> devices) {
-    List<GpuInfo> parts = devices.stream().filter(gpu -> gpu.part().isPresent()).toList();
-    if (parts.stream().map(MigPlan::profile).distinct().count() > 1) {
+    List<GpuInfo> migDevices = devices.stream().filter(gpu -> gpu.migDevice().isPresent()).toList();
+    if (migDevices.stream().map(MigPlan::profile).distinct().count() > 1) {
       return new Invalid(
           "invalid MIG configuration: more than one MIG device type present on node; give all of"
               + " them one profile, or set migStrategy to mixed");
     }
-    if (!parts.isEmpty() && parts.size() < devices.size()) {
+    if (!migDevices.isEmpty() && migDevices.size() < devices.size()) {
       return new Invalid(
           "all devices on the node must be configured with the same migEnabled value; turn MIG on"
               + " or off on all of them, or set migStrategy to mixed");
@@ -78,18 +79,18 @@ public sealed interface MigPlan {
     return new Devices(devices, List.of());
   }
 
-  /** Of a MIG device; empty for a GPU. */
+  /** Returns the profile of a MIG device; empty for a GPU. */
   static String profile(GpuInfo device) {
-    return device.part().map(Mig.Part::profile).orElse("");
+    return device.migDevice().map(Mig.Device::profile).orElse("");
   }
 
-  /** The resource that an unshared device is. */
+  /** Returns the resource name of an unshared device. */
   static String resourceOf(MigStrategy strategy, ResourceNames names, GpuInfo device) {
     String profile = profile(device);
     if (profile.isEmpty()) {
       return names.ofGpu(device.model());
     }
-    // A plus sign is not for resource names.
+    // A resource name cannot have a plus sign.
     String own = Names.RESOURCE.replaceFirst("gpu$", "mig-") + profile.replace('+', '.');
     return names.ofMig(profile).orElse(strategy == MigStrategy.MIXED ? own : Names.RESOURCE);
   }

@@ -11,12 +11,12 @@ public final class MpsClientLimit {
 
   private MpsClientLimit() {}
 
-  /** 0 where it is not shared by MPS: no limit. */
+  /** Returns 0, no limit, for a GPU that is not shared by MPS. */
   public static int of(GpuSharing how, GpuInfo gpu) {
     return how.strategy() == SharingStrategy.MPS ? of(gpu) : 0;
   }
 
-  /** Of an architecture that is not known: the smaller one. */
+  /** Returns the limit of a GPU; the smaller one if the architecture is unknown. */
   public static int of(GpuInfo gpu) {
     return gpu.computeMajor() >= VOLTA_MAJOR ? SINCE_VOLTA : BEFORE_VOLTA;
   }

@@ -16,11 +16,11 @@ import java.util.stream.Stream;
 /**
  * All replicas of this node, resource by resource.
  *
- * <p>When the config changes while containers hold replicas, two kinds of them share a GPU for a
- * while. A held one that the config makes no more stays until it is free, so that its container
- * keeps it and kube-scheduler's sum comes out even; it is never preferred or allocated again. And
- * of the new ones only as many are offered as fit into what the old ones leave of the GPU: the
- * kubelet counts ids, but what is scarce is the GPU.
+ * <p>If the config changes while containers hold replicas, a GPU has replicas of both configs for a
+ * while. A held replica of the earlier config stays until it is free, so that its container keeps
+ * it and kube-scheduler's count is right. It is never preferred or allocated again. Only as many
+ * new replicas are offered as fit beside the held ones: the kubelet counts ids, but the GPU is what
+ * is scarce.
  *
  * @param sharing of every GPU, by uuid
  */
@@ -29,7 +29,8 @@ public record NodeReplicas(
     List<GpuStatus> gpus,
     Map<String, GpuSharing> sharing,
     List<Replicas> byResource) {
-  // Sums of fractions such as 1/3 miss a whole by less than this, and no share is as small.
+  // The rounding error of a sum of fractions such as 1/3 is less than this, and every share is
+  // larger.
   private static final double ROUNDING = 1e-9;
 
   public NodeReplicas {
@@ -39,10 +40,10 @@ public record NodeReplicas(
   }
 
   /**
-   * Makes them.
+   * Creates the replicas.
    *
    * @param sharing of every GPU, by uuid
-   * @param held by containers now
+   * @param held replicas that containers hold now
    */
   public static NodeReplicas of(
       Config config,
@@ -53,9 +54,9 @@ public record NodeReplicas(
     sharing.values().forEach(how -> resources.add(how.resource()));
     List<HeldReplica> ofOurs = held.stream().filter(h -> sharing.containsKey(h.uuid())).toList();
     ofOurs.forEach(h -> resources.add(h.resource()));
-    List<Replicas> made =
+    List<Replicas> byResource =
         resources.stream().map(name -> replicas(config, name, gpus, sharing, ofOurs)).toList();
-    return new NodeReplicas(config, gpus, sharing, made);
+    return new NodeReplicas(config, gpus, sharing, byResource);
   }
 
   private static Replicas replicas(
@@ -69,10 +70,10 @@ public record NodeReplicas(
     for (GpuStatus gpu : gpus) {
       String uuid = gpu.info().uuid();
       List<HeldReplica> here = held.stream().filter(h -> h.uuid().equals(uuid)).toList();
-      GpuSharing how = sharing.getOrDefault(uuid, GpuSharing.whole(""));
+      GpuSharing how = sharing.getOrDefault(uuid, GpuSharing.unshared(""));
       if (how.resource().equals(resource)) {
         own.add(gpu);
-        all.addAll(made(gpu, how, here));
+        all.addAll(currentReplicas(gpu, how, here));
       }
       all.addAll(retired(gpu, how, resource, here));
     }
@@ -88,31 +89,32 @@ public record NodeReplicas(
     return of;
   }
 
-  private static List<Replica> made(GpuStatus gpu, GpuSharing how, List<HeldReplica> held) {
+  private static List<Replica> currentReplicas(
+      GpuStatus gpu, GpuSharing how, List<HeldReplica> held) {
     Set<String> own = new HashSet<>();
     held.stream().filter(h -> h.resource().equals(how.resource())).forEach(h -> own.add(h.id()));
     double used = held.stream().mapToDouble(HeldReplica::share).sum();
-    int room = (int) Math.floor((1 - used) * how.replicas() + ROUNDING);
-    List<Replica> made = new ArrayList<>();
+    int freeReplicas = (int) Math.floor((1 - used) * how.replicas() + ROUNDING);
+    List<Replica> replicas = new ArrayList<>();
     for (String id : ReplicaIds.of(gpu.info().uuid(), how)) {
-      boolean offered = own.contains(id) || room-- > 0;
-      made.add(new Replica(id, gpu, how.shared(), offered ? Stage.OFFERED : Stage.WITHHELD));
+      boolean offered = own.contains(id) || freeReplicas-- > 0;
+      replicas.add(new Replica(id, gpu, how.shared(), offered ? Stage.OFFERED : Stage.WITHHELD));
     }
-    return made;
+    return replicas;
   }
 
   private static List<Replica> retired(
       GpuStatus gpu, GpuSharing how, String resource, List<HeldReplica> held) {
     return held.stream()
         .filter(h -> h.resource().equals(resource))
-        .filter(h -> !resource.equals(how.resource()) || !ReplicaIds.makes(how, h.id()))
+        .filter(h -> !resource.equals(how.resource()) || !ReplicaIds.matches(how, h.id()))
         .map(HeldReplica::id)
         .sorted()
         .map(id -> new Replica(id, gpu, !id.equals(gpu.info().uuid()), Stage.RETIRED))
         .toList();
   }
 
-  /** The same, but with every GPU unhealthy that is not among these. */
+  /** Returns a copy in which every GPU that is not among these is unhealthy. */
   public NodeReplicas healthyOnly(Set<String> uuids, String reason) {
     if (gpus.stream().allMatch(gpu -> uuids.contains(gpu.info().uuid()))) {
       return this;
@@ -121,15 +123,16 @@ public record NodeReplicas(
         gpu ->
             uuids.contains(gpu.info().uuid())
                 ? gpu
-                : new GpuStatus(gpu.info(), gpu.health().silent(reason), gpu.load(), gpu.uses());
+                : new GpuStatus(
+                    gpu.info(), gpu.health().afterFailedProbe(reason), gpu.load(), gpu.uses());
     return new NodeReplicas(
         config,
         gpus.stream().map(mark).toList(),
         sharing,
-        byResource.stream().map(r -> r.with(mark)).toList());
+        byResource.stream().map(r -> r.mapGpus(mark)).toList());
   }
 
-  /** Replicas of one GPU that cannot be given. */
+  /** Returns how many replicas of one GPU are withheld. */
   public int withheld(String uuid) {
     return (int)
         byResource.stream()
@@ -146,8 +149,8 @@ public record NodeReplicas(
     return byResource.stream().mapToInt(Replicas::healthyCount).sum();
   }
 
-  /** Whether an id that the kubelet tells as held is of these GPUs, now or before. */
-  public boolean concerns(String uuid) {
+  /** Returns whether a held device with this GPU uuid is on one of these GPUs. */
+  public boolean hasGpu(String uuid) {
     return sharing.containsKey(uuid);
   }
 

@@ -9,8 +9,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The platform thread that alone talks to NVML: its waits pin a carrier, and NVML's handles are
- * best not shared.
+ * The only thread that calls NVML, whose handles are best not shared. It is a platform thread,
+ * since NVML's waits would pin a carrier thread.
  */
 public final class NvmlThread implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(NvmlThread.class);
@@ -22,13 +22,13 @@ public final class NvmlThread implements AutoCloseable {
   private final int intervalMs;
   private final Listener listener;
   private final Thread thread;
-  // Of this thread.
+  // Confined to this thread.
   private String driver = "";
   private String complaint = "";
 
-  /** Called on this thread. */
+  /** Called on the NVML thread. */
   public interface Listener {
-    /** NVML is about to be started, which may take for ever. */
+    /** NVML is about to be started, which may hang forever. */
     default void starting() {}
 
     /** NVML does not start. Return false to give up, true to try again later. */
@@ -36,21 +36,21 @@ public final class NvmlThread implements AutoCloseable {
 
     void started(String driverVersion);
 
-    /** How near the GPUs are to each other; once for each start, before the first sample. */
-    default void linked(GpuLinkScores closeness) {}
+    /** The links between the GPUs were measured; once for each start, before the first sample. */
+    default void linksMeasured(GpuLinkScores linkScores) {}
 
-    /** Of which GPUs NVML tells no errors; once for each start. */
+    /** Names the GPUs whose errors NVML does not report; once for each start. */
     default void unwatched(List<String> uuids) {}
 
     void sampled(List<GpuStatus> gpus);
 
-    /** NVML has worked and does no more: nothing can be read until it is started anew. */
+    /** NVML has stopped working: nothing can be read until it is restarted. */
     default void gone(List<GpuStatus> gpus) {
       sampled(gpus);
     }
 
     /** A bug has ended this thread, and is logged: nothing is sampled any more. */
-    default void broken() {}
+    default void crashed() {}
   }
 
   public NvmlThread(Supplier<Nvml> open, GpuWatch gpus, int intervalMs, Listener listener) {
@@ -70,7 +70,7 @@ public final class NvmlThread implements AutoCloseable {
       run();
     } catch (RuntimeException | Error bug) {
       LOG.error("cannot read the GPUs any more", bug);
-      listener.broken();
+      listener.crashed();
     }
   }
 
@@ -80,8 +80,8 @@ public final class NvmlThread implements AutoCloseable {
       listener.starting();
       try (Nvml nvml = open.get()) {
         gpus.open(nvml);
-        tell(nvml.driverVersion());
-        listener.linked(gpus.closeness());
+        reportStart(nvml.driverVersion());
+        listener.linksMeasured(gpus.measureLinks());
         listener.unwatched(gpus.unwatched());
         again = watch();
       } catch (NvmlException e) {
@@ -92,15 +92,17 @@ public final class NvmlThread implements AutoCloseable {
     }
   }
 
-  /** NVML is started again and again while a GPU is missing; only another driver is news. */
-  private void tell(String version) {
+  /** Reports a start only if the driver is another one: a missing GPU causes many restarts. */
+  private void reportStart(String version) {
     if (!version.equals(driver)) {
       driver = version;
       listener.started(version);
     }
   }
 
-  /** A driver that is there no more is waited for; only one that never was may end us. */
+  /**
+   * Waits for the return of a driver that has worked. If none ever has, the listener may give up.
+   */
   private boolean gone(NvmlException e) {
     if (driver.isEmpty()) {
       return listener.unavailable(e);
@@ -125,9 +127,9 @@ public final class NvmlThread implements AutoCloseable {
   }
 
   /**
-   * Until stopped, or until NVML is to be started anew.
+   * Samples until stopped, or until NVML must be restarted.
    *
-   * @return false: stopped
+   * @return false if stopped
    */
   private boolean watch() throws InterruptedException {
     complaint = "";
@@ -154,10 +156,11 @@ public final class NvmlThread implements AutoCloseable {
     }
   }
 
-  /** Waits for the wait in progress to end; a native wait cannot be interrupted. */
+  /** Stops the thread. Waits for its current call, since a native wait cannot be interrupted. */
   @Override
   public void close() {
-    // One that was never started cannot be joined, as where the config is refused at once.
+    // A thread that was never started cannot be joined, for example if the config was refused at
+    // once.
     if (thread.getState() == Thread.State.NEW) {
       return;
     }

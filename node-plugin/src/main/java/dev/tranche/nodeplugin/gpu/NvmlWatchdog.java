@@ -7,33 +7,33 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Whether the GPUs are still sampled: a call into NVML may hang for ever, which only another
- * process cures. Any thread's.
+ * Detects that the GPUs are no longer sampled: a call to NVML may hang forever, and only a new
+ * process helps. Thread-safe.
  */
 public final class NvmlWatchdog {
   private static final long SILENCE_MIN_MS = 60_000;
-  // Without persistence mode NVML initialises each GPU, seconds for a big one.
+  // Without persistence mode, NVML initializes each GPU, which takes seconds for a big one.
   private static final long START_MIN_MS = 300_000;
   private static final int INTERVALS = 10;
-  // A driver may be exchanged meanwhile; what takes longer may be this container's own fault.
+  // The driver may be replaced meanwhile; a longer outage may be caused by this container.
   private static final long UNUSABLE_MAX_MS = 300_000;
 
-  /** A person should hear of a silence before it ends the process. */
-  private static final long TELL_AFTER_MS = 20_000;
+  /** Time without an answer after which to warn, well before it ends the process. */
+  private static final long WARN_AFTER_MS = 20_000;
 
   private final long silenceMaxMs;
   private final LongSupplier clockMs;
-  // Null before the first call and while no driver is there to be asked.
+  // Null before the first call, and while there is no driver to call.
   private volatile @Nullable Awaited awaited;
-  // Null while NVML works, and before it has.
+  // Null while NVML works, and before it has worked.
   private volatile @Nullable Long goneSinceMs;
 
-  /** A sign of life, and how long the next may take. */
+  /** When NVML last answered or was first called, and how long the next answer may take. */
   private record Awaited(long sinceMs, long maxMs) {}
 
   /**
    * @param intervalMs between samples
-   * @param clockMs any clock that only goes forward
+   * @param clockMs any monotonic clock
    */
   public NvmlWatchdog(int intervalMs, LongSupplier clockMs) {
     this.silenceMaxMs = Math.max(SILENCE_MIN_MS, (long) INTERVALS * intervalMs);
@@ -45,26 +45,28 @@ public final class NvmlWatchdog {
     awaited = new Awaited(clockMs.getAsLong(), Math.max(START_MIN_MS, silenceMaxMs));
   }
 
-  /** NVML has worked before, and now it does not; it is tried again and again. */
+  /** NVML has worked before and does not work now; it is retried. */
   public void gone() {
     if (goneSinceMs == null) {
       goneSinceMs = clockMs.getAsLong();
     }
-    rest();
+    disarm();
   }
 
   /** NVML has started, or has been sampled. */
-  public void beat() {
+  public void answered() {
     goneSinceMs = null;
     awaited = new Awaited(clockMs.getAsLong(), silenceMaxMs);
   }
 
-  /** NVML has said that it does not start: until it is tried again nothing can hang. */
-  public void rest() {
+  /** NVML has failed to start: nothing can hang until the next attempt. */
+  public void disarm() {
     awaited = null;
   }
 
-  /** Time since NVML last answered, or was first asked; 0 while nobody waits for it. */
+  /**
+   * Returns the time since NVML last answered or was first called; 0 while no answer is expected.
+   */
   public long silentMs() {
     Awaited now = awaited;
     return now == null ? 0 : silentMs(now);
@@ -74,11 +76,11 @@ public final class NvmlWatchdog {
     return clockMs.getAsLong() - now.sinceMs();
   }
 
-  /** Not ready: the process had better be started anew. */
-  public Readiness alive() {
+  /** Returns not ready if the process should be restarted. */
+  public Readiness liveness() {
     Long since = goneSinceMs;
     if (since != null && clockMs.getAsLong() - since > UNUSABLE_MAX_MS) {
-      return Readiness.unless(
+      return Readiness.readyUnless(
           List.of(
               "NVML has worked before and cannot be used for %d s, %d s at most: a new container may"
                       .formatted((clockMs.getAsLong() - since) / 1_000, UNUSABLE_MAX_MS / 1_000)
@@ -86,17 +88,17 @@ public final class NvmlWatchdog {
     }
     Awaited now = awaited;
     if (now == null || silentMs(now) <= now.maxMs()) {
-      return Readiness.unless(List.of());
+      return Readiness.readyUnless(List.of());
     }
-    return Readiness.unless(
+    return Readiness.readyUnless(
         List.of(
             "the GPUs have not been read for %d s, %d s at most: a call into NVML hangs"
                 .formatted(silentMs(now) / 1_000, now.maxMs() / 1_000)));
   }
 
-  /** What a person should hear of a call that takes long; empty: none does. */
-  public Optional<String> slow() {
-    return silentMs() < TELL_AFTER_MS
+  /** Returns a warning about a call that takes long; empty if none does. */
+  public Optional<String> slowCall() {
+    return silentMs() < WARN_AFTER_MS
         ? Optional.empty()
         : Optional.of(
             "NVML has not answered for %d s; check dmesg, and nvidia-smi on the host"

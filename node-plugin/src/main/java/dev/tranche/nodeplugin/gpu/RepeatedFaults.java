@@ -4,31 +4,31 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * Keeps a GPU that fails again and again, as in a storm of ECC errors, from making an event each
- * time: that it is unhealthy is told once a minute. Confined to one thread.
+ * Limits the events of a GPU that fails again and again, as in a storm of ECC errors. That it is
+ * unhealthy is reported at most once a minute. Confined to one thread.
  */
 public final class RepeatedFaults {
-  static final long BETWEEN_MS = 60_000;
+  static final long REPORT_INTERVAL_MS = 60_000;
   private static final String FAULT = "GpuUnhealthy";
 
-  // By uuid: when a fault was told, and no end of it since.
-  private final Map<String, Long> toldAtMs = new HashMap<>();
+  // By uuid: when a fault was last reported that has not ended since.
+  private final Map<String, Long> reportedAtMs = new HashMap<>();
 
   /**
-   * Whether people should hear of this.
+   * Returns whether to report this change as an event.
    *
-   * @param nowMs of a clock that only goes forward
+   * @param nowMs of a monotonic clock
    */
-  public boolean worthTelling(HealthChange news, long nowMs) {
-    if (!news.reason().equals(FAULT)) {
-      toldAtMs.remove(news.uuid());
+  public boolean shouldReport(HealthChange change, long nowMs) {
+    if (!change.reason().equals(FAULT)) {
+      reportedAtMs.remove(change.uuid());
       return true;
     }
-    Long before = toldAtMs.get(news.uuid());
-    if (before != null && nowMs - before < BETWEEN_MS) {
+    Long before = reportedAtMs.get(change.uuid());
+    if (before != null && nowMs - before < REPORT_INTERVAL_MS) {
       return false;
     }
-    toldAtMs.put(news.uuid(), nowMs);
+    reportedAtMs.put(change.uuid(), nowMs);
     return true;
   }
 }

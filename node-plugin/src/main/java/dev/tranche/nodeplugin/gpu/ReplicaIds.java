@@ -4,7 +4,7 @@ import dev.tranche.api.ReplicaId;
 import java.util.List;
 import java.util.stream.IntStream;
 
-/** Which ids a GPU's sharing makes. */
+/** The replica ids of a GPU with a given sharing. */
 final class ReplicaIds {
   private ReplicaIds() {}
 
@@ -16,7 +16,7 @@ final class ReplicaIds {
         : List.of(ReplicaId.unshared(uuid).toString());
   }
 
-  static boolean makes(GpuSharing how, String id) {
+  static boolean matches(GpuSharing how, String id) {
     try {
       ReplicaId replica = ReplicaId.parse(id);
       return replica.shared() == how.shared() && replica.ordinal() < how.replicas();

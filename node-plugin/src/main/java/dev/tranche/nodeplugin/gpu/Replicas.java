@@ -13,7 +13,7 @@ import java.util.function.UnaryOperator;
  *
  * @param gpus of this resource, in NVML's order
  * @param sharing of each of them, by uuid
- * @param all GPU by GPU; those of an earlier config are among them until they are free
+ * @param all GPU by GPU, including those of an earlier config until they are free
  */
 public record Replicas(
     Config config,
@@ -32,11 +32,11 @@ public record Replicas(
     String uuid = ReplicaId.uuidOf(id);
     return gpus.stream()
         .filter(gpu -> gpu.info().uuid().equals(uuid))
-        .filter(gpu -> makes(id))
+        .filter(gpu -> hasReplica(id))
         .findFirst();
   }
 
-  Replicas with(UnaryOperator<GpuStatus> change) {
+  Replicas mapGpus(UnaryOperator<GpuStatus> change) {
     List<Replica> changed =
         all.stream()
             .map(r -> new Replica(r.id(), change.apply(r.gpu()), r.shared(), r.stage()))
@@ -44,12 +44,12 @@ public record Replicas(
     return new Replicas(config, resource, gpus.stream().map(change).toList(), sharing, changed);
   }
 
-  private boolean makes(String id) {
+  private boolean hasReplica(String id) {
     GpuSharing how = sharing.get(ReplicaId.uuidOf(id));
-    return how != null && ReplicaIds.makes(how, id);
+    return how != null && ReplicaIds.matches(how, id);
   }
 
-  /** A container may have one shared replica at most. */
+  /** Returns whether a container may have at most one shared replica. */
   public boolean failRequestsGreaterThanOne() {
     return sharing.values().stream().anyMatch(GpuSharing::failRequestsGreaterThanOne);
   }

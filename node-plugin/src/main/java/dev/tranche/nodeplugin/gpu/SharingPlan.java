@@ -8,13 +8,13 @@ import java.util.TreeMap;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** What a config makes of the GPUs of a node. */
+/** How a config shares the GPUs of a node. */
 public sealed interface SharingPlan {
   /**
-   * It can be carried out.
+   * The config fits.
    *
    * @param byUuid every GPU and MIG device that is advertised
-   * @param warnings what the config asks for and these GPUs do not have
+   * @param warnings what the config requests and these GPUs do not have
    */
   record Fits(Map<String, GpuSharing> byUuid, List<String> warnings) implements SharingPlan {
     public Fits {
@@ -22,7 +22,10 @@ public sealed interface SharingPlan {
       warnings = List.copyOf(warnings);
     }
 
-    /** For people: {@code nvidia.com/gpu: 2 GPUs, 20 replicas; …}, or that there is nothing. */
+    /**
+     * Returns a summary for people, such as {@code nvidia.com/gpu: 2 GPUs, 20 replicas; …}, or that
+     * there is nothing to advertise.
+     */
     public String summary() {
       Map<String, List<GpuSharing>> byResource =
           byUuid.values().stream()
@@ -42,13 +45,13 @@ public sealed interface SharingPlan {
     }
   }
 
-  /** It cannot; the sentence says why and what to do. */
+  /** The config does not fit; the reason also says what to do. */
   record DoesNotFit(String reason) implements SharingPlan {}
 
   /**
-   * Plans.
+   * Makes the plan.
    *
-   * @param gpus in NVML's order, each with its MIG devices behind it
+   * @param gpus in NVML's order, each followed by its MIG devices
    */
   static SharingPlan of(Config config, List<GpuInfo> gpus) {
     return switch (MigPlan.of(config.migStrategy(), gpus)) {

@@ -46,10 +46,10 @@ final class SharingPlanner {
 
   private GpuSharing sharing(GpuInfo gpu) {
     SharedResource claim = claims.get(gpu.uuid());
-    return claim == null ? GpuSharing.whole(unshared(gpu)) : GpuSharing.by(claim);
+    return claim == null ? GpuSharing.unshared(unsharedResource(gpu)) : GpuSharing.of(claim);
   }
 
-  private String unshared(GpuInfo gpu) {
+  private String unsharedResource(GpuInfo gpu) {
     return MigPlan.resourceOf(config.migStrategy(), config.resources(), gpu);
   }
 
@@ -58,19 +58,22 @@ final class SharingPlanner {
   }
 
   private void claim(SharedResource entry) {
-    List<GpuInfo> all = gpus.stream().filter(gpu -> unshared(gpu).equals(entry.name())).toList();
+    List<GpuInfo> all =
+        gpus.stream().filter(gpu -> unsharedResource(gpu).equals(entry.name())).toList();
     for (int i = 0; i < all.size(); i++) {
       if (entry.devices().selects(i, names(all.get(i)))) {
         claim(entry, all.get(i));
       }
     }
     if (!gpus.isEmpty()) {
-      missing(entry, all);
+      warnOfMissing(entry, all);
     }
   }
 
   private void claim(SharedResource entry, GpuInfo gpu) {
-    if (entry.strategy() == SharingStrategy.MPS && gpu.part().isPresent() && entry.replicas() > 1) {
+    if (entry.strategy() == SharingStrategy.MPS
+        && gpu.migDevice().isPresent()
+        && entry.replicas() > 1) {
       errors.add(
           "%s: sharing using MPS is not supported for MIG devices, and %s (%s) is one; use timeSlicing"
               .formatted(entry.at(), gpu.number(), gpu.uuid()));
@@ -99,8 +102,8 @@ final class SharingPlanner {
     }
   }
 
-  // A lost GPU must not take the others along, so what is missing is no error.
-  private void missing(SharedResource entry, List<GpuInfo> all) {
+  // A lost GPU must not make the config unusable for the others, so a missing GPU is no error.
+  private void warnOfMissing(SharedResource entry, List<GpuInfo> all) {
     Set<String> names = new HashSet<>();
     all.forEach(gpu -> names.addAll(names(gpu)));
     String there = " there are " + all.size() + " GPUs that are " + entry.name();

@@ -1,4 +1,4 @@
-/** The GPUs of this node and the replicas made of them; one thread talks to NVML. */
+/** The GPUs of this node and the replicas made of them; only one thread calls NVML. */
 @NullMarked
 package dev.tranche.nodeplugin.gpu;
 

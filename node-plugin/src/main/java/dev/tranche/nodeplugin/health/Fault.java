@@ -6,7 +6,7 @@ import java.util.Map;
  * An error of a GPU that keeps new pods away.
  *
  * @param sentence for people: what it was, and what ends it
- * @param resetNeeded running on without a reset is of no use
+ * @param resetNeeded whether the GPU is unusable until it is reset
  */
 public record Fault(String sentence, boolean resetNeeded) {
   // https://docs.nvidia.com/deploy/xid-errors: those whose cure is a reset of the GPU or the node.
@@ -14,15 +14,15 @@ public record Fault(String sentence, boolean resetNeeded) {
       Map.ofEntries(
           Map.entry(46L, "GPU stopped processing"), // its engines hang until a reset
           Map.entry(48L, "double bit ECC error"), // the page is retired by a reset only
-          Map.entry(62L, "internal microcontroller halt"), // its firmware stands still
+          Map.entry(62L, "internal microcontroller halt"), // its firmware has stopped
           Map.entry(64L, "row or page could not be retired"), // bad memory stays in use
           Map.entry(74L, "NVLink error"), // the link is trained again by a reset
-          Map.entry(79L, "GPU has fallen off the bus"), // PCIe reaches it no more
+          Map.entry(79L, "GPU has fallen off the bus"), // PCIe no longer reaches it
           Map.entry(95L, "uncontained ECC error"), // other processes' memory may be hit
           Map.entry(119L, "GSP RPC timeout"), // the driver's half on the GPU is stuck
           Map.entry(120L, "GSP error"), // likewise
           Map.entry(140L, "unrecovered ECC error"), // as 95, outside of the frame buffer
-          Map.entry(143L, "GPU initialization failure")); // it never came up whole
+          Map.entry(143L, "GPU initialization failure")); // it did not start completely
 
   private static final String RESET =
       "; it stays out until the GPU is reset (nvidia-smi -r, or a reboot) and returns, or the node"

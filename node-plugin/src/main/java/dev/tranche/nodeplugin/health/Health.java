@@ -2,23 +2,22 @@ package dev.tranche.nodeplugin.health;
 
 /** Whether a GPU may take new pods. */
 public sealed interface Health {
-  /** It may. */
+  /** The GPU may take new pods. */
   record Healthy() implements Health {}
 
-  /** It answers no more; healthy again as soon as it answers, since only a reset brings it back. */
+  /**
+   * The GPU no longer answers. It is healthy as soon as it answers, since only a reset brings it
+   * back.
+   */
   record Lost(String reason) implements Health {}
 
   /**
    * The driver reported an error that running on would make worse.
    *
-   * @param sinceMs when it did last
-   * @param resetNeeded no time heals it
+   * @param sinceMs time of the last error
+   * @param resetNeeded whether the fault stays until a reset
    */
   record Faulty(String reason, long sinceMs, boolean resetNeeded) implements Health {}
-
-  static Health good() {
-    return new Healthy();
-  }
 
   default boolean healthy() {
     return this instanceof Healthy;
@@ -34,7 +33,7 @@ public sealed interface Health {
   }
 
   /** In one word, for a metric. */
-  default String word() {
+  default String metricLabel() {
     return switch (this) {
       case Healthy ignored -> "healthy";
       case Lost ignored -> "lost";
@@ -43,31 +42,34 @@ public sealed interface Health {
   }
 
   /**
-   * After a probe that NVML answered.
+   * Returns the health after a probe that NVML answered.
    *
-   * @param quietMs for so long without another error a fault that needs no reset is over
+   * @param quietMs time without another error after which a fault that needs no reset is over
    */
-  default Health answered(long nowMs, long quietMs) {
+  default Health afterAnswer(long nowMs, long quietMs) {
     return switch (this) {
       case Healthy healthy -> healthy;
-      case Lost ignored -> good();
+      case Lost ignored -> new Healthy();
       case Faulty faulty ->
-          faulty.resetNeeded() || nowMs - faulty.sinceMs() < quietMs ? faulty : good();
+          faulty.resetNeeded() || nowMs - faulty.sinceMs() < quietMs ? faulty : new Healthy();
     };
   }
 
-  /** After a probe that found the GPU gone: whatever was wrong before, it must come back anew. */
-  default Health gone(String reason) {
+  /**
+   * Returns the health after a probe that found the GPU gone. This replaces any fault, since the
+   * GPU must come back first.
+   */
+  default Health afterLoss(String reason) {
     return this instanceof Lost ? this : new Lost(reason);
   }
 
-  /** After a probe that failed without the GPU being gone: a fault stays what it was. */
-  default Health silent(String reason) {
+  /** Returns the health after a probe that failed although the GPU is not gone; a fault stays. */
+  default Health afterFailedProbe(String reason) {
     return this instanceof Healthy ? new Lost(reason) : this;
   }
 
-  /** After an error; the quiet period begins anew. */
-  default Health fault(Fault fault, long nowMs) {
+  /** Returns the health after an error; the quiet period begins again. */
+  default Health afterFault(Fault fault, long nowMs) {
     boolean already = this instanceof Faulty before && before.resetNeeded();
     if (this instanceof Faulty before && already && !fault.resetNeeded()) {
       return before;

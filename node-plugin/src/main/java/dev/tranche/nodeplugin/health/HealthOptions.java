@@ -1,11 +1,11 @@
 package dev.tranche.nodeplugin.health;
 
 /**
- * How health is judged.
+ * How the health of GPUs is determined.
  *
- * @param quietMs without another error, after which a GPU that answers is healthy again
- * @param reopenMs between two starts of NVML while a GPU is missing, since NVML shows a returned
- *     one only after a start
+ * @param quietMs time without another error, after which a GPU that answers is healthy again
+ * @param reopenMs time between two starts of NVML while a GPU is missing; NVML shows a returned GPU
+ *     only after a start
  */
 public record HealthOptions(XidPolicy xids, long quietMs, long reopenMs) {
   private static final long REOPEN_MS = 30_000;

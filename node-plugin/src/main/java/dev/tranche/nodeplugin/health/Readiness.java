@@ -12,13 +12,13 @@ public record Readiness(boolean ready, List<String> sentences) {
     sentences = List.copyOf(sentences);
   }
 
-  /** Nothing is to be done here, which holds nobody up. */
-  public static Readiness idle(String reason) {
+  /** Returns ready, with the reason why there is nothing to do. */
+  public static Readiness readyButIdle(String reason) {
     return new Readiness(true, List.of(reason));
   }
 
   /** Ready unless something is missing. */
-  public static Readiness unless(List<String> missing) {
+  public static Readiness readyUnless(List<String> missing) {
     return new Readiness(missing.isEmpty(), missing);
   }
 }

@@ -31,17 +31,17 @@ public record XidPolicy(boolean allIgnored, Set<Long> ignored, Set<Long> counted
    */
   public static XidPolicy parse(String disabled, String enabled) {
     Set<Long> ignored = new HashSet<>(CAUSED_BY_APPLICATIONS);
-    boolean allIgnored = word(disabled);
+    boolean allIgnored = isAll(disabled);
     if (!allIgnored) {
       ignored.addAll(numbers("DP_DISABLE_HEALTHCHECKS", disabled));
     }
-    if (word(enabled)) {
+    if (isAll(enabled)) {
       return new XidPolicy(false, Set.of(), Set.of());
     }
     return new XidPolicy(allIgnored, ignored, numbers("DP_ENABLE_HEALTHCHECKS", enabled));
   }
 
-  private static boolean word(String text) {
+  private static boolean isAll(String text) {
     String lower = text.toLowerCase(Locale.ROOT);
     return lower.contains("all") || lower.contains("xids");
   }

@@ -1,4 +1,4 @@
-/** What makes a GPU unfit for new pods, and fit again. */
+/** Decides when a GPU is unhealthy and takes no new pods, and when it is healthy again. */
 @NullMarked
 package dev.tranche.nodeplugin.health;
 

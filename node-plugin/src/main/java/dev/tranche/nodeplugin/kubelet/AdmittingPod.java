@@ -12,38 +12,40 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * Which pod, and which of its containers, the kubelet is asking for. Its calls do not say.
+ * Finds the pod and the container that the kubelet is allocating for. Its calls do not name them.
  *
- * <p>The kubelet makes one pod known to itself, then admits it, container by container, before it
- * takes up the next. So the pod is among those that a PodResources List shows, that were assigned
- * here, and that have a container without devices. Of several (one may have been rejected for
- * another reason and linger) it is the one whose next container asks for just this many, and of
- * those the one that came to the kubelet last.
+ * <p>The kubelet registers one pod internally, then admits it container by container, before it
+ * handles the next. So the pod is one that PodResources lists, that was assigned here, and that has
+ * a container without devices. Several pods can match, since a pod that was rejected for another
+ * reason may still be listed. The best match is a pod whose next container requests exactly this
+ * many replicas. Among those, it is the pod that appeared in the List last.
  */
 final class AdmittingPod {
-  /** How sure we are; a label of a metric. */
+  /** How certain the match is; a label of a metric. */
   enum How {
-    /** The List shows it. */
+    /** The List shows which pod it is. */
     LISTED,
-    /** The List shows several that it could be. */
+    /** The List shows several pods that match equally well. */
     AMBIGUOUS,
-    /** There was no List: by size, the oldest first. */
+    /** There was no List; the pod was chosen by size, then by age. */
     SIZE_AND_AGE
   }
 
-  /** How well a container of a candidate matches the question; the better first. */
+  /** How well a container of a candidate matches the request, from best to worst. */
   private enum Match {
     NEXT,
     LATER,
-    /** Of no container that was assigned: an init container of a pod that is all on one GPU. */
+    /**
+     * No assigned container matches: an init container of a pod whose shares are all on one GPU.
+     */
     ONE_GPU
   }
 
   /**
    * @param container empty for an init container that the assignment does not name
    * @param shares that the container is to get
-   * @param replicasPerGpu R that they are counted in; 0: not known
-   * @param orNamesake it may as well be another pod of the same name that asks for as much
+   * @param replicasPerGpu R that the shares are counted in; 0 if unknown
+   * @param nameAmbiguous whether it may also be another pod of the same name that requests as many
    */
   record Found(
       String podUid,
@@ -51,8 +53,8 @@ final class AdmittingPod {
       List<GpuShare> shares,
       int replicasPerGpu,
       How how,
-      boolean orNamesake) {
-    Found asNamesake() {
+      boolean nameAmbiguous) {
+    Found asNameAmbiguous() {
       return new Found(podUid, container, shares, replicasPerGpu, how, true);
     }
 
@@ -68,8 +70,8 @@ final class AdmittingPod {
   }
 
   /**
-   * @param taken a container of its names holds devices already, so it is asked for only if that is
-   *     a predecessor's
+   * @param taken whether a container of the same pod and container name already holds devices; the
+   *     kubelet then allocates for this one only if those are a predecessor's
    */
   private record Candidate(
       PendingAssignment pod,
@@ -77,14 +79,15 @@ final class AdmittingPod {
       List<GpuShare> shares,
       Match match,
       boolean taken,
-      boolean namesake) {
-    Candidate orNamesake() {
+      boolean nameAmbiguous) {
+    Candidate asNameAmbiguous() {
       return new Candidate(pod, container, shares, match, taken, true);
     }
 
     Found found(How how) {
       Assignment of = pod.assignment();
-      return new Found(of.getPodUid(), container, shares, of.getReplicasPerGpu(), how, namesake);
+      return new Found(
+          of.getPodUid(), container, shares, of.getReplicasPerGpu(), how, nameAmbiguous);
     }
   }
 
@@ -101,15 +104,15 @@ final class AdmittingPod {
   private AdmittingPod() {}
 
   /**
-   * Finds it in a List.
+   * Finds the pod in a List.
    *
-   * @param size how many replicas are asked for
+   * @param size number of replicas requested
    */
   static Optional<Found> find(
       Collection<PendingAssignment> pods, PodList list, String resource, int size) {
     List<Candidate> candidates =
         pods.stream()
-            .filter(pod -> possible(pod, resource) && list.lists(pod.assignment()))
+            .filter(pod -> isCandidate(pod, resource) && list.lists(pod.assignment()))
             .flatMap(
                 pod ->
                     candidate(pod, waiting(pod, list), size, c -> list.holds(pod.assignment(), c)))
@@ -117,7 +120,7 @@ final class AdmittingPod {
                 Collectors.toMap(
                     c -> PendingAssignment.name(c.pod().assignment()),
                     c -> c,
-                    AdmittingPod::ofOneName))
+                    AdmittingPod::betterOfSameName))
             .values()
             .stream()
             .sorted(LIKELIEST)
@@ -126,25 +129,31 @@ final class AdmittingPod {
     return candidates.stream().findFirst().map(c -> c.found(how));
   }
 
-  /** Guesses without a List: the pod that is half answered, else the one assigned first. */
+  /**
+   * Guesses without a List: prefers a pod of which a container was answered, then the pod that was
+   * assigned first.
+   */
   static Optional<Found> guess(Collection<PendingAssignment> pods, String resource, int size) {
     return pods.stream()
-        .filter(pod -> possible(pod, resource))
+        .filter(pod -> isCandidate(pod, resource))
         .flatMap(pod -> candidate(pod, unanswered(pod), size, c -> false))
         .filter(c -> c.match() != Match.ONE_GPU)
         .min(OLDEST)
         .map(c -> c.found(How.SIZE_AND_AGE));
   }
 
-  /** The name is all that a List tells. The later pod stays, as the other may never come. */
-  private static Candidate ofOneName(Candidate one, Candidate other) {
+  /**
+   * Chooses between two pods of one name, which is all that a List shows. Of equal matches it keeps
+   * the later pod, since the kubelet may never ask for the earlier one.
+   */
+  private static Candidate betterOfSameName(Candidate one, Candidate other) {
     if (one.match() != other.match()) {
       return one.match().compareTo(other.match()) < 0 ? one : other;
     }
-    return (one.pod().order() > other.pod().order() ? one : other).orNamesake();
+    return (one.pod().order() > other.pod().order() ? one : other).asNameAmbiguous();
   }
 
-  private static boolean possible(PendingAssignment pod, String resource) {
+  private static boolean isCandidate(PendingAssignment pod, String resource) {
     return !pod.refused() && pod.assignment().getResource().equals(resource);
   }
 
@@ -155,7 +164,10 @@ final class AdmittingPod {
         && candidates.get(0).pod().firstListed() == candidates.get(1).pod().firstListed();
   }
 
-  /** If all were answered, those that have nothing yet: another was taken for this pod. */
+  /**
+   * Returns the containers that have no answer and no devices. If there are none, another pod was
+   * mistaken for this one; then returns all that have no devices.
+   */
   private static List<ContainerAssignment> waiting(PendingAssignment pod, PodList list) {
     List<ContainerAssignment> open =
         unanswered(pod).stream().filter(c -> !pod.holds(list, c)).toList();

@@ -8,35 +8,37 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Which whole GPUs should go together: NVIDIA's best-effort policy. All available GPUs are divided
- * into sets of the size asked for, so that the sets' points together are most; of that division the
- * best set is the answer. So a container does not take one half of two good pairs.
+ * Chooses whole GPUs that are closely linked, by NVIDIA's best-effort policy. It divides all
+ * available GPUs into sets of the requested size, so that the sum of the sets' points is highest.
+ * The best set of that division is the answer. So a container does not take one half of each of two
+ * good pairs.
  *
- * <p>NVIDIA's tries every division, of which sixteen GPUs have millions; here each rest of GPUs is
- * divided once and remembered. Sets are bit masks over the available GPUs.
+ * <p>NVIDIA's implementation tries every division, of which sixteen GPUs have millions. This one
+ * divides each remainder of GPUs once and caches the result. Sets are bit masks over the available
+ * GPUs.
  */
 final class Alignment {
-  /** Beyond that the divisions are too many to be remembered, and the choice is greedy. */
+  /** With more GPUs there are too many divisions to cache, and the choice is greedy. */
   static final int EXACT_MAX = 16;
 
   private final List<String> uuids;
   private final int size;
   private final int required;
   private final int padding;
-  // By set: its points, and its best division once that is known.
+  // Indexed by set: its points, and its best division once that is known.
   private final int[] points;
   private final @Nullable Division[] known;
 
   /**
-   * @param set the first one of the division
-   * @param points of all its sets together
+   * @param set the first set of the division
+   * @param points sum over all its sets
    */
   private record Division(int set, int points) {}
 
   private static final Division NOTHING_LEFT = new Division(0, 0);
 
   private Alignment(
-      List<String> uuids, Collection<String> mustInclude, int size, GpuLinkScores near) {
+      List<String> uuids, Collection<String> mustInclude, int size, GpuLinkScores linkScores) {
     this.uuids = uuids;
     this.size = size;
     this.required = maskOf(mustInclude);
@@ -45,7 +47,7 @@ final class Alignment {
     this.known = new Division[1 << uuids.size()];
     for (int set = 1; set < points.length; set++) {
       int rest = set & (set - 1);
-      points[set] = points[rest] + points(Integer.numberOfTrailingZeros(set), rest, near);
+      points[set] = points[rest] + points(Integer.numberOfTrailingZeros(set), rest, linkScores);
     }
   }
 
@@ -57,23 +59,23 @@ final class Alignment {
     return mask;
   }
 
-  private int points(int gpu, int others, GpuLinkScores near) {
+  private int points(int gpu, int others, GpuLinkScores linkScores) {
     int sum = 0;
     for (int rest = others; rest != 0; rest &= rest - 1) {
-      sum += near.between(uuids.get(gpu), uuids.get(Integer.numberOfTrailingZeros(rest)));
+      sum += linkScores.between(uuids.get(gpu), uuids.get(Integer.numberOfTrailingZeros(rest)));
     }
     return sum;
   }
 
   /**
-   * Chooses.
+   * Chooses the GPUs.
    *
-   * @param available uuids, those that must be included among them, in NVML's order, which decides
-   *     where points do not
-   * @return as many as asked, or none if there are not as many
+   * @param available uuids, including those in {@code mustInclude}, in NVML's order, which breaks
+   *     ties
+   * @return as many uuids as requested, or none if there are too few
    */
   static List<String> choose(
-      List<String> available, Collection<String> mustInclude, int size, GpuLinkScores near) {
+      List<String> available, Collection<String> mustInclude, int size, GpuLinkScores linkScores) {
     if (size <= 0
         || size > available.size()
         || mustInclude.size() > size
@@ -81,8 +83,8 @@ final class Alignment {
       return List.of();
     }
     return available.size() <= EXACT_MAX
-        ? new Alignment(available, mustInclude, size, near).best()
-        : greedy(available, mustInclude, size, near);
+        ? new Alignment(available, mustInclude, size, linkScores).best()
+        : greedy(available, mustInclude, size, linkScores);
   }
 
   private List<String> best() {
@@ -107,14 +109,14 @@ final class Alignment {
     return Integer.bitCount(set) == size && (set & required) == required;
   }
 
-  /** The best division of the rest; the first one found where points are equal. */
+  /** Returns the best division of the rest; of equal ones, the first that is found. */
   private Division divide(int rest) {
     if (rest == 0) {
       return NOTHING_LEFT;
     }
-    Division before = known[rest];
-    if (before != null) {
-      return before;
+    Division cached = known[rest];
+    if (cached != null) {
+      return cached;
     }
     int first = Integer.lowestOneBit(rest);
     Division best = search(rest, first, first, new Division(0, -1));
@@ -122,7 +124,9 @@ final class Alignment {
     return best;
   }
 
-  /** Adds to the set, GPU by GPU in order, all that make it whole. */
+  /**
+   * Completes the set in every possible way, adding GPUs in order, and returns the best division.
+   */
   private Division search(int rest, int set, int last, Division best) {
     if (Integer.bitCount(set) == size) {
       return better(rest, set, best);
@@ -160,12 +164,12 @@ final class Alignment {
   }
 
   private static List<String> greedy(
-      List<String> available, Collection<String> mustInclude, int size, GpuLinkScores near) {
+      List<String> available, Collection<String> mustInclude, int size, GpuLinkScores linkScores) {
     List<String> chosen = new ArrayList<>(mustInclude);
     while (chosen.size() < size) {
       Comparator<String> byPoints =
           Comparator.comparingInt(
-              uuid -> chosen.stream().mapToInt(c -> near.between(c, uuid)).sum());
+              uuid -> chosen.stream().mapToInt(c -> linkScores.between(c, uuid)).sum());
       available.stream()
           .filter(uuid -> !chosen.contains(uuid))
           .max(byPoints)

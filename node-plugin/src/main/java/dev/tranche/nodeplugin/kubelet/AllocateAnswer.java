@@ -13,14 +13,14 @@ import java.util.List;
 import java.util.function.Supplier;
 
 /**
- * What NVIDIA's plugin answers to an Allocate, to the letter: environment, mounts, device nodes and
- * CDI devices, as the device list strategies want them.
+ * Builds exactly the answer that NVIDIA's plugin gives to an Allocate: environment, mounts, device
+ * nodes and CDI devices, as the device list strategies require.
  */
 final class AllocateAnswer {
   private static final String VISIBLE_DEVICES = "NVIDIA_VISIBLE_DEVICES";
   private static final String IMEX_CHANNELS = "NVIDIA_IMEX_CHANNELS";
   private static final String MOUNTS_ROOT = "/var/run/nvidia-container-devices";
-  private static final String NOTHING = "/dev/null";
+  private static final String DEV_NULL = "/dev/null";
   private static final String CDI_VENDOR = "k8s.device-plugin.nvidia.com";
   private static final String CDI_ANNOTATION = "nvidia-device-plugin_";
 
@@ -29,7 +29,7 @@ final class AllocateAnswer {
   private final Supplier<String> answerId;
 
   /**
-   * @param answerId makes the part of an annotation's key that tells two answers apart
+   * @param answerId creates the part of an annotation's key that is unique to each answer
    */
   AllocateAnswer(AllocateOptions options, HostNodes nodes, Supplier<String> answerId) {
     this.options = options;
@@ -38,9 +38,9 @@ final class AllocateAnswer {
   }
 
   /**
-   * Puts it together.
+   * Builds the answer.
    *
-   * @param gpus of the replicas, in the kubelet's order, one for each replica
+   * @param gpus the GPU of each replica, in the kubelet's order
    */
   ContainerAllocateResponse.Builder of(List<GpuInfo> gpus) {
     var answer = ContainerAllocateResponse.newBuilder();
@@ -60,7 +60,7 @@ final class AllocateAnswer {
     return options.byIndex() ? gpu.number() : gpu.uuid();
   }
 
-  private boolean uses(DeviceListStrategy strategy) {
+  private boolean hasStrategy(DeviceListStrategy strategy) {
     return options.deviceListStrategies().contains(strategy);
   }
 
@@ -69,11 +69,11 @@ final class AllocateAnswer {
     ids.forEach(id -> names.add(qualified("gpu", id)));
     channels().forEach(channel -> names.add(qualified("imex-channel", channel)));
     nodes.additionalClasses(options).forEach(name -> names.add(qualified(name, "all")));
-    if (uses(DeviceListStrategy.CDI_ANNOTATIONS)) {
+    if (hasStrategy(DeviceListStrategy.CDI_ANNOTATIONS)) {
       String key = options.cdi().annotationPrefix() + CDI_ANNOTATION + answerId.get();
       answer.putAnnotations(key, String.join(",", names));
     }
-    if (uses(DeviceListStrategy.CDI_CRI)) {
+    if (hasStrategy(DeviceListStrategy.CDI_CRI)) {
       names.forEach(name -> answer.addCdiDevices(CDIDevice.newBuilder().setName(name)));
     }
   }
@@ -100,13 +100,13 @@ final class AllocateAnswer {
 
   private void addVisible(ContainerAllocateResponse.Builder answer, List<String> ids) {
     List<String> channels = channels();
-    if (uses(DeviceListStrategy.ENVVAR)) {
+    if (hasStrategy(DeviceListStrategy.ENVVAR)) {
       answer.putEnvs(VISIBLE_DEVICES, String.join(",", ids));
       if (!channels.isEmpty()) {
         answer.putEnvs(IMEX_CHANNELS, String.join(",", channels));
       }
     }
-    if (uses(DeviceListStrategy.VOLUME_MOUNTS)) {
+    if (hasStrategy(DeviceListStrategy.VOLUME_MOUNTS)) {
       answer.putEnvs(VISIBLE_DEVICES, MOUNTS_ROOT);
       ids.forEach(id -> answer.addMounts(mount(MOUNTS_ROOT + "/" + id)));
       channels.forEach(channel -> answer.addMounts(mount(MOUNTS_ROOT + "/imex/" + channel)));
@@ -114,10 +114,10 @@ final class AllocateAnswer {
   }
 
   private static Mount mount(String at) {
-    return Mount.newBuilder().setHostPath(NOTHING).setContainerPath(at).build();
+    return Mount.newBuilder().setHostPath(DEV_NULL).setContainerPath(at).build();
   }
 
-  // NVIDIA's names a GPU's node once for each replica; the kubelet keeps one of them.
+  // NVIDIA's plugin names a GPU's device node once per replica; the kubelet keeps one of them.
   private void addNodes(ContainerAllocateResponse.Builder answer, List<GpuInfo> gpus) {
     nodes.control().forEach(node -> answer.addDevices(device(node)));
     gpus.forEach(gpu -> gpu.nodes().forEach(node -> answer.addDevices(device(node))));

@@ -19,8 +19,8 @@ import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
 /**
- * What a container gets for the replicas that the kubelet has picked, or why it gets nothing. The
- * pick is never changed: what the kubelet has written down is the truth.
+ * Decides what a container gets for the replicas that the kubelet has picked, or why it is refused.
+ * Never changes the pick: the kubelet's own record is the truth.
  */
 public final class Allocation {
   /** The answer for one container. */
@@ -40,14 +40,14 @@ public final class Allocation {
   private final AllocateAnswer answer;
 
   /**
-   * @param nodes that this node has beside its GPUs' own
+   * @param nodes device nodes of this host other than those of its GPUs
    */
   public Allocation(Replicas replicas, HostNodes nodes) {
     this(replicas, nodes, () -> UUID.randomUUID().toString());
   }
 
   /**
-   * @param answerId makes the part of an annotation's key that tells two answers apart
+   * @param answerId creates the part of an annotation's key that is unique to each answer
    */
   Allocation(Replicas replicas, HostNodes nodes, Supplier<String> answerId) {
     this.replicas = replicas;
@@ -55,12 +55,12 @@ public final class Allocation {
   }
 
   /**
-   * Decides.
+   * Decides on one container.
    *
-   * @param ids the kubelet's pick
-   * @param assigned the shares that the container was assigned; empty: none known
-   * @param replicasPerGpu R that those are counted in; 0: not known
-   * @param mayBeAssigned it may have been assigned, though it is not known what
+   * @param ids replicas that the kubelet has picked
+   * @param assigned the shares that the container was assigned; empty if unknown
+   * @param replicasPerGpu R that those shares are counted in; 0 if unknown
+   * @param mayBeAssigned whether the container may have an assignment, even an unknown one
    */
   public Verdict decide(
       Collection<String> ids, List<GpuShare> assigned, int replicasPerGpu, boolean mayBeAssigned) {
@@ -76,19 +76,20 @@ public final class Allocation {
     if (!assigned.isEmpty() && split(ids, assigned)) {
       return refused("split", splitMessage(ids, assigned));
     }
-    Optional<String> other = replicasPerGpu == 0 ? Optional.empty() : unequal(ids, replicasPerGpu);
+    Optional<String> other =
+        replicasPerGpu == 0 ? Optional.empty() : gpuOfOtherReplicas(ids, replicasPerGpu);
     return other
         .<Verdict>map(uuid -> refused("other_replicas", otherReplicas(ids, replicasPerGpu, uuid)))
         .orElseGet(() -> new Verdict.Granted(response(ids)));
   }
 
-  // It goes into a status header and a log line, and may be as long as a message.
+  // The id goes into a status header and a log line, and could be as long as a whole message.
   private static String shown(String id) {
     return id.length() <= ID_SHOWN_MAX ? id : id.substring(0, ID_SHOWN_MAX) + "…";
   }
 
-  /** A GPU among these that is split into another number of replicas. */
-  private Optional<String> unequal(Collection<String> ids, int replicasPerGpu) {
+  /** Returns a picked GPU that is split into another number of replicas. */
+  private Optional<String> gpuOfOtherReplicas(Collection<String> ids, int replicasPerGpu) {
     return ids.stream()
         .map(ReplicaId::uuidOf)
         .filter(uuid -> replicasOf(uuid) != replicasPerGpu)
@@ -105,8 +106,8 @@ public final class Allocation {
         .formatted(ids.size(), replicasPerGpu, uuid, replicasOf(uuid));
   }
 
-  // What was assigned is one share of a GPU, cut into replicas by the webhook, and not a request
-  // for several GPUs, which the option is there to refuse.
+  // An assigned request is one share of a GPU, which the webhook turned into replicas. The option
+  // is meant to refuse requests for several GPUs.
   private boolean tooMany(Collection<String> ids) {
     return ids.size() > 1
         && replicas.failRequestsGreaterThanOne()
@@ -120,7 +121,10 @@ public final class Allocation {
             .formatted(replicas.resource(), reason));
   }
 
-  /** Another GPU than assigned is the kubelet's right; other sizes of the parts are not. */
+  /**
+   * Returns whether the share is divided other than assigned. The kubelet may pick another GPU, but
+   * not parts of other sizes.
+   */
   private static boolean split(Collection<String> ids, List<GpuShare> assigned) {
     List<Integer> wanted = assigned.stream().map(GpuShare::getReplicas).sorted().toList();
     return !byGpu(ids).values().stream().sorted().toList().equals(wanted);

@@ -6,8 +6,8 @@ import dev.tranche.api.node.NodeReport;
 import java.util.List;
 
 /**
- * The content of the file by which assignments outlive a restart of the plugin: a NodeReport of
- * which only the time and the assignments are filled.
+ * The content of the file that keeps assignments across a restart of the plugin. It is a NodeReport
+ * with only the time and the assignments filled in.
  */
 public final class AssignmentFile {
   public static final String NAME = "assignments.binpb";
@@ -25,7 +25,7 @@ public final class AssignmentFile {
         .toByteArray();
   }
 
-  /** Those that have not expired meanwhile. */
+  /** Returns the assignments that have not expired meanwhile, each with its remaining time. */
   public static List<Assignment> parse(byte[] content, long nowMs)
       throws InvalidProtocolBufferException {
     NodeReport kept = NodeReport.parseFrom(content);

@@ -15,14 +15,13 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The assignments that this node still keeps: received, not yet confirmed by read-back, not
- * retracted, not expired. Confined to one thread. Times are milliseconds of a clock that only
- * rises.
+ * retracted, not expired. Confined to one thread. Times are milliseconds of a monotonic clock.
  */
 public final class Assignments {
-  /** Far above what a node's kubelet may have waiting; a flood must not eat the heap. */
+  /** Far more than the kubelet of a node has pending; a flood must not exhaust the heap. */
   static final int MAX = 4096;
 
-  /** More than a node's pods start while an extender may not have heard of their confirmation. */
+  /** More pods than start on a node before an extender learns that they are confirmed. */
   private static final int CONFIRMED_MAX = 1024;
 
   /** Longer than a kubelet lags behind the API server. */
@@ -33,8 +32,9 @@ public final class Assignments {
   private final Map<String, PendingAssignment> byUid = new LinkedHashMap<>();
 
   /**
-   * Those whose pods are gone and were not asked for. The kubelet takes up one change after the
-   * other, so it may ask yet: with another answer it would take what later pods were assigned.
+   * Assignments of deleted pods that the kubelet has not asked for. The kubelet handles changes one
+   * by one, so it may still ask. With another answer it would take replicas that later pods were
+   * assigned.
    */
   private final Map<String, PendingAssignment> retracted =
       new LinkedHashMap<>() {
@@ -44,7 +44,7 @@ public final class Assignments {
         }
       };
 
-  /** Names by uid of pods that hold what they were assigned; the oldest are forgotten. */
+  /** Names by uid of pods that hold what they were assigned; the oldest entries are dropped. */
   private final Map<String, String> confirmed =
       new LinkedHashMap<>() {
         @Override
@@ -55,24 +55,26 @@ public final class Assignments {
 
   private long receipts;
   private long lists;
-  private @Nullable PodList last;
+  private @Nullable PodList lastList;
 
   /** Whether an assignment was taken, and if not, why. */
   public sealed interface Receipt {
-    record Taken() implements Receipt {}
+    record Accepted() implements Receipt {}
 
     record Refused(String reason) implements Receipt {}
   }
 
-  /** What was kept, or says itself what its shares are counted in. */
+  /** Receives an assignment that was kept on disk, or that states the R of its shares. */
   public Receipt receive(Assignment assignment, long nowMs) {
     return receive(assignment, UnaryOperator.identity(), nowMs);
   }
 
   /**
-   * @param counted fills in the R that the shares are counted in now, where the sender does not say
+   * @param withReplicasPerGpu fills in the R that the shares are counted in now, if the sender
+   *     omits it
    */
-  public Receipt receive(Assignment assignment, UnaryOperator<Assignment> counted, long nowMs) {
+  public Receipt receive(
+      Assignment assignment, UnaryOperator<Assignment> withReplicasPerGpu, long nowMs) {
     String pod = PendingAssignment.name(assignment);
     if (assignment.getExpiresInMs() == 0) {
       return new Receipt.Refused("the assignment of " + pod + " lacks its expiry");
@@ -86,13 +88,13 @@ public final class Assignments {
     byUid.put(
         assignment.getPodUid(),
         known == null
-            ? received(counted.apply(assignment), nowMs)
-            : known.renewed(assignment, counted, nowMs));
+            ? received(withReplicasPerGpu.apply(assignment), nowMs)
+            : known.renewed(assignment, withReplicasPerGpu, nowMs));
     retracted.remove(assignment.getPodUid());
-    return new Receipt.Taken();
+    return new Receipt.Accepted();
   }
 
-  /** An extender that has just begun to lead sends again what is confirmed. */
+  /** A newly elected extender sends confirmed assignments again. */
   private PendingAssignment received(Assignment assignment, long nowMs) {
     boolean known = confirmed.containsKey(assignment.getPodUid());
     var pod =
@@ -100,13 +102,15 @@ public final class Assignments {
             assignment,
             ++receipts,
             nowMs,
-            heldByNamesake(assignment),
-            !known && succeeds(assignment) ? nowMs + RETRACTED_MS : 0);
-    return known ? pod.carriedOut() : pod;
+            heldBySameName(assignment),
+            !known && hasPredecessor(assignment) ? nowMs + RETRACTED_MS : 0);
+    return known ? pod.asFullyAllocated() : pod;
   }
 
-  /** Whether a pod of its name was assigned here before, which the kubelet may still have. */
-  private boolean succeeds(Assignment assignment) {
+  /**
+   * Returns whether an earlier pod of its name was assigned here, which the kubelet may still have.
+   */
+  private boolean hasPredecessor(Assignment assignment) {
     String uid = assignment.getPodUid();
     String name = PendingAssignment.name(assignment);
     return Stream.of(byUid, retracted)
@@ -117,22 +121,25 @@ public final class Assignments {
             .anyMatch(of -> !of.getKey().equals(uid) && of.getValue().equals(name));
   }
 
-  /** An extender that has just begun to lead sends again what is confirmed: that is no namesake. */
-  private Map<String, Set<String>> heldByNamesake(Assignment assignment) {
+  /**
+   * Returns what a pod of the same name holds. A newly elected extender sends confirmed assignments
+   * again, and those pods are no namesakes of themselves.
+   */
+  private Map<String, Set<String>> heldBySameName(Assignment assignment) {
     Map<String, Set<String>> held = new HashMap<>();
-    if (last != null && !confirmed.containsKey(assignment.getPodUid())) {
+    if (lastList != null && !confirmed.containsKey(assignment.getPodUid())) {
       for (ContainerAssignment container : assignment.getContainersList()) {
-        held.put(container.getContainer(), last.held(assignment, container));
+        held.put(container.getContainer(), lastList.held(assignment, container));
       }
     }
     return held;
   }
 
-  /** Whether there was one. */
+  /** Retracts a pod's assignment and returns whether there was one. */
   public boolean retract(String podUid, long nowMs) {
     PendingAssignment pod = byUid.remove(podUid);
     if (pod != null && !pod.refused()) {
-      if (carriedOut(pod)) {
+      if (isFullyAllocated(pod)) {
         confirmed.put(podUid, PendingAssignment.name(pod.assignment()));
       } else {
         retracted.put(podUid, pod.expiringAt(Math.min(pod.expiresAtMs(), nowMs + RETRACTED_MS)));
@@ -141,35 +148,37 @@ public final class Assignments {
     return pod != null;
   }
 
-  /** Whether the kubelet has asked for all of its containers. */
-  private boolean carriedOut(PendingAssignment pod) {
-    PodList list = last;
+  /** Returns whether the kubelet has asked for all of its containers. */
+  private boolean isFullyAllocated(PendingAssignment pod) {
+    PodList list = lastList;
     return pod.assignment().getContainersList().stream()
         .filter(c -> c.getSharesCount() > 0)
         .allMatch(
             c -> pod.answered().contains(c.getContainer()) || (list != null && pod.holds(list, c)));
   }
 
-  /** Whether any had expired. */
+  /** Drops expired assignments and returns whether there were any. */
   public boolean expire(long nowMs) {
     retracted.values().removeIf(pod -> pod.expiresAtMs() <= nowMs);
     byUid.replaceAll(
         (uid, pod) ->
-            pod.succeeds() && pod.succeedsUntilMs() <= nowMs ? pod.withoutPredecessor() : pod);
+            pod.hasPredecessor() && pod.predecessorUntilMs() <= nowMs
+                ? pod.withPredecessorGone()
+                : pod);
     return byUid.values().removeIf(pod -> pod.expiresAtMs() <= nowMs);
   }
 
-  /** Takes note of which pods the kubelet knows by now. */
+  /** Records which pods the kubelet knows by now. */
   void listed(PodList list) {
     lists++;
-    last = list;
+    lastList = list;
     for (var pods : List.of(byUid, retracted)) {
       pods.replaceAll((uid, pod) -> list.lists(pod.assignment()) ? pod.listed(lists) : pod);
     }
-    byUid.replaceAll((uid, pod) -> list.holdsAny(pod.assignment()) ? pod : pod.withoutNamesake());
+    byUid.replaceAll((uid, pod) -> list.holdsAny(pod.assignment()) ? pod : pod.withoutHeldBefore());
   }
 
-  /** Drops those that the kubelet has carried out; whether there were any. */
+  /** Drops the assignments that the kubelet has carried out, and returns whether there were any. */
   boolean confirm(PodList list) {
     List<String> done =
         byUid.entrySet().stream()
@@ -185,7 +194,7 @@ public final class Assignments {
 
   private static boolean confirmed(PendingAssignment pod, PodList list) {
     Assignment assignment = pod.assignment();
-    return !pod.succeeds()
+    return !pod.hasPredecessor()
         && list.lists(assignment)
         && assignment.getContainersList().stream()
             .filter(c -> c.getSharesCount() > 0)
@@ -197,15 +206,15 @@ public final class Assignments {
   }
 
   /**
-   * @param orNamesake it may have been another pod of that name
+   * @param nameAmbiguous whether it may have been another pod of that name
    */
-  void answered(String podUid, String container, boolean orNamesake) {
+  void answered(String podUid, String container, boolean nameAmbiguous) {
     update(
         podUid,
         pod ->
-            orNamesake || container.isEmpty()
+            nameAmbiguous || container.isEmpty()
                 ? pod.answered(container)
-                : pod.answered(container).withoutPredecessor());
+                : pod.answered(container).withPredecessorGone());
   }
 
   void refused(String podUid) {
@@ -217,7 +226,7 @@ public final class Assignments {
     retracted.computeIfPresent(podUid, (uid, pod) -> step.apply(pod));
   }
 
-  /** Which pods the kubelet may ask for, those that are gone included. */
+  /** Returns the assignments that the kubelet may ask for, including those of deleted pods. */
   List<PendingAssignment> expected() {
     return Stream.concat(retracted.values().stream(), byUid.values().stream()).toList();
   }
@@ -230,8 +239,8 @@ public final class Assignments {
     return retracted.containsKey(podUid);
   }
 
-  /** Whether a later pod has the name of one that is gone. */
-  boolean isSucceeded(String podUid) {
+  /** Returns whether a later pod has the name of this deleted one. */
+  boolean hasSuccessor(String podUid) {
     PendingAssignment pod = retracted.get(podUid);
     String name = pod == null ? "" : PendingAssignment.name(pod.assignment());
     return byUid.values().stream()
@@ -243,9 +252,9 @@ public final class Assignments {
   }
 
   /**
-   * What is promised by uuid and not taken yet, this one container left out. Of a pod that was
-   * taken for another, nobody has answered its container, and yet the List shows that it has its
-   * devices.
+   * Returns the replicas by GPU uuid that are assigned and not taken yet, except this one
+   * container's. A container that the List shows with devices has taken them, even if its Allocate
+   * was taken for another pod's.
    */
   Map<String, Integer> reserved(
       String resource, String exceptPodUid, String exceptContainer, Optional<PodList> list) {
@@ -274,7 +283,7 @@ public final class Assignments {
     }
   }
 
-  /** As they stand, each with the time that is left to it. */
+  /** Returns the assignments that have not expired, each with its remaining time. */
   public List<Assignment> remaining(long nowMs) {
     return byUid.values().stream()
         .filter(pod -> pod.expiresAtMs() > nowMs)

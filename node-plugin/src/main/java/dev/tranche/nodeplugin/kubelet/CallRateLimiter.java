@@ -1,6 +1,6 @@
 package dev.tranche.nodeplugin.kubelet;
 
-/** So many calls a second, and a few at once. The kubelet sheds callers who exceed its limit. */
+/** Limits calls per second, with a burst. The kubelet rejects callers that exceed its limit. */
 final class CallRateLimiter {
   private final double perMs;
   private final int burst;
@@ -14,11 +14,11 @@ final class CallRateLimiter {
     this.filledAtMs = nowMs;
   }
 
-  /** Takes one call if at least so many more would remain for others. */
-  boolean take(long nowMs, int leave) {
+  /** Takes one call if at least {@code reserve} more would remain for others. */
+  boolean take(long nowMs, int reserve) {
     tokens = Math.min(burst, tokens + Math.max(0, nowMs - filledAtMs) * perMs);
     filledAtMs = Math.max(filledAtMs, nowMs);
-    if (tokens < 1 + leave) {
+    if (tokens < 1 + reserve) {
       return false;
     }
     tokens--;

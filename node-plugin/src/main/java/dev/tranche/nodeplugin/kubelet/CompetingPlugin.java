@@ -16,7 +16,10 @@ final class CompetingPlugin {
 
   private CompetingPlugin() {}
 
-  /** Two plugins of one resource would throw each other out of the kubelet again and again. */
+  /**
+   * Another plugin serves the resource. Two plugins would replace each other in the kubelet again
+   * and again.
+   */
   static final class OccupiedException extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
@@ -32,7 +35,10 @@ final class CompetingPlugin {
     }
   }
 
-  /** Whether somebody answers there: a file that a killed plugin has left behind does not. */
+  /**
+   * Returns whether a plugin answers at the socket. A file that a killed plugin has left behind
+   * does not.
+   */
   static Future<Boolean> answers(Vertx vertx, Path socket) {
     GrpcClient client = GrpcClient.client(vertx);
     return DevicePluginGrpcClient.create(
@@ -40,7 +46,7 @@ final class CompetingPlugin {
         .getDevicePluginOptions(Empty.getDefaultInstance())
         .timeout(LIMIT_MS, TimeUnit.MILLISECONDS)
         .map(true)
-        // Whoever takes the connection is alive, even if it has no good answer.
+        // A plugin that accepts the connection is alive, even if it answers with an error.
         .otherwise(failure -> !(failure instanceof IOException))
         .onComplete(done -> client.close());
   }

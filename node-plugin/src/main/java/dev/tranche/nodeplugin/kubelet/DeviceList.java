@@ -7,7 +7,7 @@ import dev.tranche.api.kubelet.TopologyInfo;
 import dev.tranche.nodeplugin.gpu.Replica;
 import dev.tranche.nodeplugin.gpu.Replicas;
 
-/** The replicas as ListAndWatch tells them. */
+/** Converts the replicas to a ListAndWatch response. */
 final class DeviceList {
   private DeviceList() {}
 
@@ -23,7 +23,8 @@ final class DeviceList {
             .setID(replica.id())
             .setHealth(replica.healthy() ? "Healthy" : "Unhealthy");
     int numaNode = replica.gpu().info().numaNode();
-    // With a topology policy the kubelet would take all shared replicas of a NUMA node unasked.
+    // With a topology policy, the kubelet would take all shared replicas of a NUMA node without
+    // asking the plugin which ones to take.
     if (!replica.shared() && numaNode >= 0) {
       NUMANode node = NUMANode.newBuilder().setID(numaNode).build();
       device.setTopology(TopologyInfo.newBuilder().addNodes(node));

@@ -30,32 +30,33 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The kubelet's questions for one resource, in the order of the API. Confined to the event loop.
+ * Answers the kubelet's calls for one resource, in the order of the API. Confined to the event
+ * loop.
  */
 final class DevicePluginServer extends DevicePluginService {
   private static final Logger LOG = LoggerFactory.getLogger(DevicePluginServer.class);
   private static final int LIST_LIMIT_MS = 20;
 
   /**
-   * For a second List, when the first one was late on a busy node. The kubelet has no deadline of
-   * its own, and a pod on the wrong GPU costs more than its sync loop's moment.
+   * Limit for a second List, when the first one was late on a busy node. The kubelet sets no
+   * deadline, and a pod on the wrong GPU costs more than a short delay of its sync loop.
    */
   private static final int SECOND_LIST_LIMIT_MS = 500;
 
   private final PodResourcesClient podResources;
   private final ReadBack readBack;
-  private final Admissions admissions;
+  private final AllocationCalls allocationCalls;
   private final Supplier<Hardware> hardware;
   private final boolean standalone;
   private final NodeMetrics metrics;
   private final BiConsumer<Replicas, List<String>> allocated;
-  private final PickedReplicas picks;
+  private final ReplicasAtPick replicasAtPick;
   private Replicas replicas;
 
   DevicePluginServer(
       PodResourcesClient podResources,
       ReadBack readBack,
-      Admissions admissions,
+      AllocationCalls allocationCalls,
       Supplier<Hardware> hardware,
       boolean standalone,
       NodeMetrics metrics,
@@ -63,16 +64,16 @@ final class DevicePluginServer extends DevicePluginService {
       Replicas replicas) {
     this.podResources = podResources;
     this.readBack = readBack;
-    this.admissions = admissions;
+    this.allocationCalls = allocationCalls;
     this.hardware = hardware;
     this.standalone = standalone;
     this.metrics = metrics;
     this.allocated = allocated;
     this.replicas = replicas;
-    this.picks = new PickedReplicas(replicas);
+    this.replicasAtPick = new ReplicasAtPick(replicas);
   }
 
-  /** The calls of this service; ListAndWatch has its own handler. */
+  /** Binds the calls of this service except ListAndWatch, which has its own handler. */
   DevicePluginGrpcService.Builder bind() {
     return DevicePluginGrpcService.builder(this)
         .bind(
@@ -82,9 +83,9 @@ final class DevicePluginServer extends DevicePluginService {
             DevicePluginGrpcService.PreStartContainer);
   }
 
-  void replicas(Replicas now) {
+  void update(Replicas now) {
     replicas = now;
-    picks.replicas(now, System.nanoTime() / 1_000_000);
+    replicasAtPick.update(now, System.nanoTime() / 1_000_000);
   }
 
   static DevicePluginOptions options() {
@@ -100,14 +101,17 @@ final class DevicePluginServer extends DevicePluginService {
   public Future<PreferredAllocationResponse> getPreferredAllocation(
       PreferredAllocationRequest request) {
     long startNs = System.nanoTime();
-    readBack.asked(startNs / 1_000_000);
-    return admitting()
+    readBack.pauseUntilAllocate(startNs / 1_000_000);
+    return listPods()
         .map(list -> prefer(request, list))
         .onComplete(answer -> metrics.rpc("GetPreferredAllocation", System.nanoTime() - startNs));
   }
 
-  /** What shows whose allocation it is; nobody assigns anything to a stand-alone plugin. */
-  private Future<Optional<PodList>> admitting() {
+  /**
+   * Lists the pods, to find the one that is being admitted. Empty if the kubelet is late, or if the
+   * plugin is stand-alone and gets no assignments.
+   */
+  private Future<Optional<PodList>> listPods() {
     return standalone
         ? Future.succeededFuture(Optional.empty())
         : list(LIST_LIMIT_MS)
@@ -117,7 +121,7 @@ final class DevicePluginServer extends DevicePluginService {
   }
 
   private Future<PodList> list(int limitMs) {
-    return Future.all(podResources.listNow(limitMs), readBack.idle(limitMs))
+    return Future.all(podResources.listNow(limitMs), readBack.awaitIdle(limitMs))
         .map(both -> both.resultAt(0));
   }
 
@@ -136,7 +140,7 @@ final class DevicePluginServer extends DevicePluginService {
     return response.build();
   }
 
-  // An error here ends the pod for good, an empty answer only leaves the choice to the kubelet.
+  // An error here ends the pod for good; an empty answer only leaves the choice to the kubelet.
   private ContainerPreferredAllocationResponse preferSafely(
       ContainerPreferredAllocationRequest container, Optional<PodList> list) {
     try {
@@ -153,7 +157,10 @@ final class DevicePluginServer extends DevicePluginService {
     }
   }
 
-  /** Without the replicas of an earlier config, whose container may just have ended. */
+  /**
+   * Removes the replicas of an earlier config, which the kubelet may offer when their container
+   * ends.
+   */
   private ContainerPreferredAllocationRequest offered(
       ContainerPreferredAllocationRequest container) {
     if (replicas.count(Replica.Stage.RETIRED) == 0) {
@@ -166,30 +173,31 @@ final class DevicePluginServer extends DevicePluginService {
     return container.toBuilder().clearAvailableDeviceIDs().addAllAvailableDeviceIDs(ids).build();
   }
 
-  private Admissions.Preferred withAssignments(
+  private AllocationCalls.Preferred withAssignments(
       ContainerPreferredAllocationRequest container, Optional<PodList> list) {
-    boolean whole = StandaloneAllocation.wholeGpus(replicas, container.getAvailableDeviceIDsList());
-    Optional<GpuLinkScores> near =
-        whole ? Optional.of(hardware.get().closeness()) : Optional.empty();
-    return admissions.prefer(container, list, near, System.nanoTime() / 1_000_000);
+    boolean wholeGpus =
+        StandaloneAllocation.wholeGpus(replicas, container.getAvailableDeviceIDsList());
+    Optional<GpuLinkScores> linkScores =
+        wholeGpus ? Optional.of(hardware.get().linkScores()) : Optional.empty();
+    return allocationCalls.prefer(container, list, linkScores, System.nanoTime() / 1_000_000);
   }
 
-  private Admissions.Preferred standalone(ContainerPreferredAllocationRequest container) {
+  private AllocationCalls.Preferred standalone(ContainerPreferredAllocationRequest container) {
     var answer =
         StandaloneAllocation.choose(
             replicas,
             container.getAvailableDeviceIDsList(),
             container.getMustIncludeDeviceIDsList(),
             container.getAllocationSize(),
-            hardware.get().closeness());
-    return new Admissions.Preferred(answer, Optional.empty());
+            hardware.get().linkScores());
+    return new AllocationCalls.Preferred(answer, Optional.empty());
   }
 
   private static final String PREFERRED = "tranche.node.preferred.allocations";
   private static final String PREFERRED_HELP =
       "Answers to the kubelet's GetPreferredAllocation, by what they were based on.";
 
-  private void count(Admissions.Preferred preferred) {
+  private void count(AllocationCalls.Preferred preferred) {
     String pod = preferred.found().map(f -> label(f.how())).orElse("unknown");
     metrics.count(
         PREFERRED, PREFERRED_HELP, "outcome", label(preferred.answer().outcome()), "pod", pod);
@@ -233,28 +241,29 @@ final class DevicePluginServer extends DevicePluginService {
   private Allocation.Verdict decide(ContainerAllocateRequest container) {
     long nowMs = System.nanoTime() / 1_000_000;
     List<String> ids = container.getDevicesIdsList();
-    Replicas by = picks.from(ids, nowMs);
+    Replicas pickedFrom = replicasAtPick.of(ids, nowMs);
     var verdict =
-        new Allocation(by, hardware.get().nodes())
+        new Allocation(pickedFrom, hardware.get().nodes())
             .decide(
                 ids,
-                admissions.assigned(ids.size(), nowMs),
-                admissions.replicasPerGpu(ids.size(), nowMs),
-                admissions.mayBeAssigned(ids.size(), nowMs));
+                allocationCalls.assigned(ids.size(), nowMs),
+                allocationCalls.replicasPerGpu(ids.size(), nowMs),
+                allocationCalls.mayBeAssigned(ids.size(), nowMs));
     switch (verdict) {
       case Allocation.Verdict.Granted granted -> {
-        admissions.granted(ids.size(), nowMs);
-        allocated.accept(by, ids);
+        allocationCalls.granted(ids.size(), nowMs);
+        allocated.accept(pickedFrom, ids);
       }
       case Allocation.Verdict.Refused refused -> {
         LOG.warn("refused {} replicas: {}", ids.size(), refused.message());
-        admissions.refused(ids.size(), nowMs);
+        allocationCalls.refused(ids.size(), nowMs);
       }
     }
     return verdict;
   }
 
-  // NVIDIA's status too: what reads a pod's message finds the text that it knows.
+  // NVIDIA's plugin returns the same status, so tools that read a pod's message find the known
+  // text.
   private static Future<AllocateResponse> failed(String message) {
     return Future.failedFuture(new StatusException(GrpcStatus.UNKNOWN, message));
   }
@@ -262,7 +271,7 @@ final class DevicePluginServer extends DevicePluginService {
   private Future<AllocateResponse> answered(
       long startNs, String outcome, Future<AllocateResponse> answer) {
     long nowNs = System.nanoTime();
-    readBack.settled(nowNs / 1_000_000);
+    readBack.allocateAnswered(nowNs / 1_000_000);
     metrics.count("tranche.node.allocations", "Allocate calls of the kubelet.", "outcome", outcome);
     metrics.rpc("Allocate", nowNs - startNs);
     return answer;

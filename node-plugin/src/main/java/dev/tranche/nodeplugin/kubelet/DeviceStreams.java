@@ -10,13 +10,14 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * The open ListAndWatch calls, all told the latest list. One who does not read has one list waiting
- * and gets the latest after it; of too many calls the oldest is ended. A closed one is found out in
- * three ways: a cancel comes to the request's error handler, a lost connection to the response's
- * exception handler, and either to a write. Confined to the event loop.
+ * The open ListAndWatch calls, each of which gets the latest list. A slow reader has one list
+ * waiting and then gets the latest. If too many calls are open, the oldest is ended.
+ *
+ * <p>A closed call is noticed in three ways. A cancel reaches the request's error handler, a lost
+ * connection the response's exception handler, and both fail a write. Confined to the event loop.
  */
 final class DeviceStreams {
-  /** The kubelet has one; another may be open while it starts anew. */
+  /** The kubelet has one call open; another may be open while it restarts. */
   static final int OPEN_MAX = 4;
 
   private final Set<GrpcServerResponse<Empty, ListAndWatchResponse>> open = new LinkedHashSet<>();
@@ -24,23 +25,23 @@ final class DeviceStreams {
   private final Set<GrpcServerResponse<Empty, ListAndWatchResponse>> stale = new HashSet<>();
   private final Runnable firstOpened;
   private final Runnable lastClosed;
-  private final Runnable crowded;
+  private final Runnable oldestEnded;
   private ListAndWatchResponse latest;
 
   /**
-   * @param firstOpened run when one is open again
-   * @param lastClosed run when none is left open
-   * @param crowded run when one is ended because there are too many
+   * @param firstOpened run when a call is open again
+   * @param lastClosed run when no call is left open
+   * @param oldestEnded run when a call is ended because there are too many
    */
   DeviceStreams(
-      ListAndWatchResponse first, Runnable firstOpened, Runnable lastClosed, Runnable crowded) {
+      ListAndWatchResponse first, Runnable firstOpened, Runnable lastClosed, Runnable oldestEnded) {
     this.latest = first;
     this.firstOpened = firstOpened;
     this.lastClosed = lastClosed;
-    this.crowded = crowded;
+    this.oldestEnded = oldestEnded;
   }
 
-  /** The raw handler: the generated one would leave the kubelet waiting after a failure. */
+  /** Handles a raw call: the generated handler would leave the kubelet waiting after a failure. */
   void opened(GrpcServerRequest<Empty, ListAndWatchResponse> request) {
     var response = request.response();
     request.errorHandler(error -> closed(response));
@@ -80,7 +81,7 @@ final class DeviceStreams {
   private void endOldest() {
     while (open.size() > OPEN_MAX) {
       var oldest = open.iterator().next();
-      crowded.run();
+      oldestEnded.run();
       closed(oldest);
       oldest.cancel();
     }

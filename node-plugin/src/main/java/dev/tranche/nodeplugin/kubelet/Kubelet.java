@@ -21,7 +21,10 @@ import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
-/** Our whole standing with the kubelet. Confined to the event loop. */
+/**
+ * Manages the connection to the kubelet: registration, device lists, allocations and read-back.
+ * Confined to the event loop.
+ */
 public final class Kubelet {
   private final Vertx vertx;
   private final Options options;
@@ -31,26 +34,30 @@ public final class Kubelet {
   private final Listener listener;
   private final PodResourcesClient podResources;
   private final ReadBack readBack;
-  // One for each resource, since the kubelet wants a plugin and a socket for each.
+  // One for each resource, since the kubelet expects a plugin and a socket for each.
   private final Map<String, KubeletLink> links = new LinkedHashMap<>();
-  private Future<Void> leaving = Future.succeededFuture();
+  private Future<Void> stopping = Future.succeededFuture();
   private @Nullable NodeReplicas published;
 
-  /** Hears how we stand with the kubelet, and what it has done. Called on the event loop. */
+  /**
+   * Receives changes of the registration, and what the kubelet has done. Called on the event loop.
+   */
   public interface Listener {
-    /** The kubelet has accepted us, or left us. */
+    /** The kubelet has registered the plugin, or dropped it. */
     void registrationChanged();
 
-    /** Another plugin serves our resource; told once until it is gone. */
+    /** Another plugin serves our resource. Called once until that plugin is gone. */
     void occupied(String sentence);
 
-    /** Nothing can be put into the kubelet's folder any more: only another mount would help. */
+    /**
+     * The kubelet's folder was deleted, so no file can be created in it; only a new mount helps.
+     */
     void folderRemoved(Path folder);
 
     /**
-     * What a List has shown; also when nothing is new.
+     * A List was read back, even if it shows nothing new.
      *
-     * @param complete whether nobody holds what it does not show
+     * @param complete whether the List shows every holder of replicas
      */
     void readBack(List<Holding> holdings, boolean complete, boolean assignmentsConfirmed);
 
@@ -59,7 +66,7 @@ public final class Kubelet {
   }
 
   /**
-   * @param hardware asked at each call, since the driver may be another by then
+   * @param hardware read at each call, since the driver may have been replaced meanwhile
    */
   public Kubelet(
       Vertx vertx,
@@ -83,8 +90,8 @@ public final class Kubelet {
   }
 
   /**
-   * Advertises these replicas from now on; the first call starts everything. Only a resource that
-   * is new is registered, and only one that has changed is told again.
+   * Advertises these replicas from now on; the first call also starts the read-back. Registers only
+   * new resources, and sends a new device list only for resources that have changed.
    */
   public void publish(NodeReplicas replicas) {
     if (replicas.equals(published)) {
@@ -94,11 +101,11 @@ public final class Kubelet {
       readBack.start();
     }
     published = replicas;
-    // A resource that is advertised no more must not keep its socket: the kubelet would go on with
+    // A resource that is no longer advertised must lose its socket: the kubelet would keep using
     // it.
     Set<String> resources = replicas.resources().collect(Collectors.toSet());
     List<String> gone = links.keySet().stream().filter(r -> !resources.contains(r)).toList();
-    gone.forEach(resource -> leave(Objects.requireNonNull(links.remove(resource))));
+    gone.forEach(resource -> stopLink(Objects.requireNonNull(links.remove(resource))));
     replicas.byResource().forEach(this::publish);
   }
 
@@ -109,24 +116,24 @@ public final class Kubelet {
     } else {
       KubeletLink link = link(replicas);
       links.put(replicas.resource(), link);
-      // Its name may be that of one just left, whose socket is still being taken away.
-      leaving.onComplete(done -> link.start());
+      // A link to the same resource may just have been stopped, and its socket not be deleted yet.
+      stopping.onComplete(done -> link.start());
     }
   }
 
-  /** To be called when the kubelet has accepted us, or left us. */
+  /** Must be called when the kubelet has registered the plugin, or dropped it. */
   public void registrationChanged() {
-    readBack.disturbed();
+    readBack.readMoreOften();
   }
 
-  /** Makes good what the kubelet, or another plugin, has taken away. */
+  /** Restores sockets and registrations that the kubelet, or another plugin, has removed. */
   public void check() {
     links.values().forEach(KubeletLink::check);
   }
 
-  private void leave(KubeletLink link) {
-    Future<Void> before = leaving;
-    leaving = link.stop().eventually(() -> before).otherwiseEmpty();
+  private void stopLink(KubeletLink link) {
+    Future<Void> before = stopping;
+    stopping = link.stop().eventually(() -> before).otherwiseEmpty();
   }
 
   private KubeletLink link(Replicas replicas) {
@@ -134,7 +141,7 @@ public final class Kubelet {
         new DevicePluginServer(
             podResources,
             readBack,
-            new Admissions(assignments, replicas.resource()),
+            new AllocationCalls(assignments, replicas.resource()),
             hardware,
             options.extender().isEmpty(),
             metrics,
@@ -145,39 +152,39 @@ public final class Kubelet {
 
   private boolean read(PodList list) {
     assignments.listed(list);
-    List<Holding> holdings = list.holdings(this::ours);
+    List<Holding> holdings = list.holdings(this::isOurs);
     boolean complete = list.complete(options.nodeName());
     listener.readBack(holdings, complete, assignments.confirm(list));
     return !holdings.isEmpty() || assignments.size() > 0;
   }
 
-  // An earlier config, or NVIDIA's plugin, may have had another name for the same GPUs.
-  private boolean ours(ContainerDevices devices) {
+  // An earlier config, or NVIDIA's plugin, may have advertised the same GPUs under another name.
+  private boolean isOurs(ContainerDevices devices) {
     NodeReplicas now = published;
     return links.containsKey(devices.getResourceName())
         || (now != null
             && devices.getDeviceIdsList().stream()
-                .anyMatch(id -> now.concerns(ReplicaId.uuidOf(id))));
+                .anyMatch(id -> now.hasGpu(ReplicaId.uuidOf(id))));
   }
 
-  /** What keeps the kubelet from us and somebody must mend; empty: nothing. */
+  /** Returns the problems that prevent the registration and that somebody must fix. */
   public List<String> complaints() {
     return links.values().stream().map(KubeletLink::complaint).filter(c -> !c.isEmpty()).toList();
   }
 
-  /** Age of the List that was last read back; empty before the first. */
+  /** Returns the age of the last List that was read back; empty before the first. */
   public OptionalLong listAgeMs(long nowMs) {
     return readBack.listAgeMs(nowMs);
   }
 
-  /** The kubelet knows every resource of ours; there is at least one. */
+  /** Returns whether there are resources and the kubelet has registered all of them. */
   public boolean registered() {
     return !links.isEmpty() && links.values().stream().allMatch(KubeletLink::registered);
   }
 
   public Future<Void> stop() {
     readBack.stop();
-    links.values().forEach(this::leave);
-    return leaving;
+    links.values().forEach(this::stopLink);
+    return stopping;
   }
 }

@@ -17,10 +17,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One resource's standing with the kubelet: our socket in its folder, registered, its ListAndWatch
- * open. Whatever is missing is made good: a kubelet that started anew has another socket and has
- * deleted ours; a kubelet that mixed up two plugins has closed our stream and nothing else. Another
- * plugin of the same resource is waited for, until it is gone. Confined to the event loop.
+ * Keeps one resource registered with the kubelet: our socket in its folder, the registration and an
+ * open ListAndWatch. Restores whatever is missing. A restarted kubelet has a new socket and has
+ * deleted ours. A kubelet that confused two plugins has only closed our stream. If another plugin
+ * serves the resource, waits until it is gone. Confined to the event loop.
  */
 final class KubeletLink {
   private static final Logger LOG = LoggerFactory.getLogger(KubeletLink.class);
@@ -41,9 +41,9 @@ final class KubeletLink {
   private final NodeMetrics metrics;
   private final Kubelet.Listener listener;
 
-  private @Nullable HttpServer listening;
+  private @Nullable HttpServer httpServer;
   private Future<Void> opening = Future.succeededFuture();
-  private String kubelet = "";
+  private String kubeletIdentity = "";
   private boolean registered;
   private long registeredAtMs;
   private long notBeforeMs;
@@ -70,13 +70,13 @@ final class KubeletLink {
             DeviceList.of(replicas),
             listener::registrationChanged,
             this::streamClosed,
-            this::crowded);
+            this::countEndedStream);
     this.registration = new Registration(vertx, kubeletSocket);
     this.metrics = metrics;
     this.listener = listener;
   }
 
-  /** NVIDIA's: nvidia-gpu.sock for nvidia.com/gpu. */
+  /** Returns NVIDIA's name for the socket, such as nvidia-gpu.sock for nvidia.com/gpu. */
   static String socketName(String resource) {
     return "nvidia-" + resource.substring(resource.indexOf('/') + 1) + ".sock";
   }
@@ -90,16 +90,16 @@ final class KubeletLink {
   }
 
   void publish(Replicas replicas) {
-    server.replicas(replicas);
+    server.update(replicas);
     streams.publish(DeviceList.of(replicas));
   }
 
-  /** The kubelet knows us and listens. */
+  /** Returns whether the resource is registered and a ListAndWatch is open. */
   boolean registered() {
     return registered && streams.anyOpen();
   }
 
-  private void crowded() {
+  private void countEndedStream() {
     metrics.count(
         "tranche.node.list.streams.ended", "ListAndWatch calls ended because of too many.");
   }
@@ -109,28 +109,29 @@ final class KubeletLink {
       LOG.info("the kubelet closed its stream for {}", resource);
       registered = false;
       listener.registrationChanged();
-      later();
+      retryLater();
     }
   }
 
   /**
-   * What the folder shows.
+   * What is in the kubelet's folder.
    *
-   * @param kubelet tells one kubelet's socket from the next one's; empty: none there
-   * @param socket likewise of what stands in our socket's place
-   * @param removed whether the folder itself is gone for good
+   * @param kubelet identity of the kubelet's socket, which changes when it restarts; empty if there
+   *     is none
+   * @param socket identity of the socket at our socket's path; empty if there is none
+   * @param removed whether the folder itself was deleted
    */
-  private record Seen(String kubelet, String socket, boolean removed) {}
+  private record FolderState(String kubelet, String socket, boolean removed) {}
 
-  /** Looks at the folder and makes good what is missing there. */
+  /** Checks the folder and restores what is missing there. */
   void check() {
     if (busy || stopped || !started) {
       return;
     }
     busy = true;
     vertx
-        .executeBlocking(this::look, false)
-        .compose(this::makeGood)
+        .executeBlocking(this::readFolder, false)
+        .compose(this::restore)
         .onComplete(
             done -> {
               busy = false;
@@ -140,38 +141,41 @@ final class KubeletLink {
             });
   }
 
-  private Seen look() {
+  private FolderState readFolder() {
     String kubelet = SocketFile.identity(kubeletSocket);
     boolean removed = kubelet.isEmpty() && SocketFile.removed(folder());
-    return new Seen(kubelet, socket.identity(), removed);
+    return new FolderState(kubelet, socket.identity(), removed);
   }
 
   private Path folder() {
     return kubeletSocket.toAbsolutePath().resolveSibling("");
   }
 
-  private Future<Void> makeGood(Seen seen) {
-    if (seen.removed()) {
+  private Future<Void> restore(FolderState state) {
+    if (state.removed()) {
       listener.folderRemoved(folder());
       return Future.succeededFuture();
     }
-    if (!seen.kubelet().isEmpty() && !seen.kubelet().equals(kubelet)) {
-      kubelet = seen.kubelet();
+    if (!state.kubelet().isEmpty() && !state.kubelet().equals(kubeletIdentity)) {
+      kubeletIdentity = state.kubelet();
       registered = false;
       backoff.reset();
       notBeforeMs = 0;
     }
-    boolean serving = listening != null && socket.ours(seen.socket());
-    if (stopped || seen.kubelet().isEmpty() || (serving && standing()) || now() < notBeforeMs) {
+    boolean serving = httpServer != null && socket.isOurs(state.socket());
+    if (stopped
+        || state.kubelet().isEmpty()
+        || (serving && registrationHealthy())
+        || now() < notBeforeMs) {
       return Future.succeededFuture();
     }
-    return (serving ? Future.<Void>succeededFuture() : vacant(seen).compose(v -> open()))
+    return (serving ? Future.<Void>succeededFuture() : failIfOccupied(state).compose(v -> open()))
         .compose(v -> stopped ? Future.failedFuture("stopped") : Future.succeededFuture())
         .compose(v -> registration.register(resource, socket.path().getFileName().toString()))
         .onSuccess(v -> succeeded());
   }
 
-  private boolean standing() {
+  private boolean registrationHealthy() {
     boolean settled = now() - registeredAtMs > STREAM_WAIT_MS;
     if (settled && streams.anyOpen()) {
       backoff.reset();
@@ -179,8 +183,8 @@ final class KubeletLink {
     return registered && (streams.anyOpen() || !settled);
   }
 
-  private Future<Void> vacant(Seen seen) {
-    if (seen.socket().isEmpty()) {
+  private Future<Void> failIfOccupied(FolderState state) {
+    if (state.socket().isEmpty()) {
       return Future.succeededFuture();
     }
     return CompetingPlugin.answers(vertx, socket.path())
@@ -191,7 +195,7 @@ final class KubeletLink {
                     : Future.succeededFuture());
   }
 
-  // A stop in the meantime waits for it, and so finds the server to close.
+  // A stop in the meantime waits for this future, so that it finds the server to close.
   private Future<Void> open() {
     if (!stopped) {
       opening = listen();
@@ -200,14 +204,14 @@ final class KubeletLink {
   }
 
   private Future<Void> listen() {
-    HttpServer old = listening;
+    HttpServer old = httpServer;
     Future<Void> closed = old == null ? Future.succeededFuture() : old.close();
     return closed
         .otherwiseEmpty()
         .compose(v -> vertx.executeBlocking(socket::clearDraft, false))
         .compose(
             v -> vertx.createHttpServer().requestHandler(grpc()).listen(address(socket.draft())))
-        .onSuccess(now -> listening = now)
+        .onSuccess(now -> httpServer = now)
         .compose(v -> vertx.executeBlocking(socket::publish, false));
   }
 
@@ -238,7 +242,7 @@ final class KubeletLink {
     }
     LOG.warn("{} is not registered with the kubelet: {}", resource, cause.toString());
     count("failed");
-    later();
+    retryLater();
   }
 
   private void occupied(String sentence) {
@@ -251,7 +255,7 @@ final class KubeletLink {
     }
   }
 
-  /** Why the kubelet does not know us, as far as somebody must do something about it. */
+  /** Returns why the resource is not registered, if somebody must act on it; else empty. */
   String complaint() {
     return complaint;
   }
@@ -261,7 +265,7 @@ final class KubeletLink {
         "tranche.node.registrations", "Registrations with the kubelet.", "outcome", outcome);
   }
 
-  private void later() {
+  private void retryLater() {
     long waitMs = backoff.nextWithJitter();
     notBeforeMs = now() + waitMs;
     vertx.setTimer(waitMs + 1, id -> check());
@@ -271,13 +275,13 @@ final class KubeletLink {
     return System.nanoTime() / 1_000_000;
   }
 
-  /** Ends the streams and takes the socket away. */
+  /** Ends the streams and deletes the socket. */
   Future<Void> stop() {
     stopped = true;
     streams.end();
     return opening
         .otherwiseEmpty()
-        .compose(v -> listening == null ? Future.<Void>succeededFuture() : listening.close())
+        .compose(v -> httpServer == null ? Future.<Void>succeededFuture() : httpServer.close())
         .otherwiseEmpty()
         .compose(v -> vertx.executeBlocking(socket::delete, false));
   }

@@ -10,14 +10,14 @@ import java.util.function.UnaryOperator;
 /**
  * An assignment that the kubelet's read-back has not confirmed yet.
  *
- * @param order rises with each receipt
+ * @param order increases with each receipt
  * @param answered containers whose Allocate has been answered
- * @param firstListed number of the first List that showed the pod; 0: none yet
- * @param refused an Allocate of this pod was refused; the kubelet does not ask for it again
- * @param heldBefore by container, what a pod of the same name held at receipt: a predecessor that
- *     the API server has forgotten already
- * @param succeedsUntilMs until then the kubelet may have, or still get, an earlier pod of the same
- *     name, so what a List shows under the name need not be this pod's; 0: there is none
+ * @param firstListed number of the first List that showed the pod; 0 if none has
+ * @param refused whether an Allocate of this pod was refused; the kubelet does not retry it
+ * @param heldBefore device ids by container that a pod of the same name held at receipt; the API
+ *     server has already deleted that predecessor
+ * @param predecessorUntilMs until then the kubelet may have, or still get, an earlier pod of the
+ *     same name, which a List may show instead; 0 if there is none
  */
 record PendingAssignment(
     Assignment assignment,
@@ -27,7 +27,7 @@ record PendingAssignment(
     long firstListed,
     boolean refused,
     Map<String, Set<String>> heldBefore,
-    long succeedsUntilMs) {
+    long predecessorUntilMs) {
   PendingAssignment {
     answered = Set.copyOf(answered);
     heldBefore = Map.copyOf(heldBefore);
@@ -38,21 +38,25 @@ record PendingAssignment(
       long order,
       long nowMs,
       Map<String, Set<String>> heldBefore,
-      long succeedsUntilMs) {
+      long predecessorUntilMs) {
     long expiresAtMs = nowMs + Integer.toUnsignedLong(assignment.getExpiresInMs());
     return new PendingAssignment(
-        assignment, order, expiresAtMs, Set.of(), 0, false, heldBefore, succeedsUntilMs);
+        assignment, order, expiresAtMs, Set.of(), 0, false, heldBefore, predecessorUntilMs);
   }
 
-  /** Resent by the extender: what has happened so far stays, unless it is another decision. */
-  PendingAssignment renewed(Assignment again, UnaryOperator<Assignment> counted, long nowMs) {
+  /**
+   * Applies an assignment that the extender has sent again. Keeps the progress so far, unless the
+   * decision has changed.
+   */
+  PendingAssignment renewed(
+      Assignment again, UnaryOperator<Assignment> withReplicasPerGpu, long nowMs) {
     long expires = nowMs + Integer.toUnsignedLong(again.getExpiresInMs());
     boolean same = again.getContainersList().equals(assignment.getContainersList());
-    // What the sender does not say stays as at the first receipt: the config may be another now.
+    // An R that the sender omits stays as at the first receipt: the config may have changed since.
     Assignment now =
         same && again.getReplicasPerGpu() == 0
             ? again.toBuilder().setReplicasPerGpu(assignment.getReplicasPerGpu()).build()
-            : counted.apply(again);
+            : withReplicasPerGpu.apply(again);
     return new PendingAssignment(
         now,
         order,
@@ -61,28 +65,38 @@ record PendingAssignment(
         firstListed,
         refused && same,
         heldBefore,
-        succeedsUntilMs);
+        predecessorUntilMs);
   }
 
-  PendingAssignment listed(long list) {
+  PendingAssignment listed(long listNumber) {
     return firstListed != 0
         ? this
         : new PendingAssignment(
-            assignment, order, expiresAtMs, answered, list, refused, heldBefore, succeedsUntilMs);
+            assignment,
+            order,
+            expiresAtMs,
+            answered,
+            listNumber,
+            refused,
+            heldBefore,
+            predecessorUntilMs);
   }
 
-  boolean succeeds() {
-    return succeedsUntilMs != 0;
+  boolean hasPredecessor() {
+    return predecessorUntilMs != 0;
   }
 
-  /** The kubelet has heard by now that the predecessor is gone. */
-  PendingAssignment withoutPredecessor() {
+  /** Returns a copy for when the kubelet knows that the predecessor is gone. */
+  PendingAssignment withPredecessorGone() {
     return new PendingAssignment(
         assignment, order, expiresAtMs, answered, firstListed, refused, heldBefore, 0);
   }
 
-  /** The predecessor holds nothing any more, so whatever is held from now on is this pod's. */
-  PendingAssignment withoutNamesake() {
+  /**
+   * Returns a copy for when the predecessor holds nothing any more, so all that is held from now on
+   * is this pod's.
+   */
+  PendingAssignment withoutHeldBefore() {
     return heldBefore.isEmpty()
         ? this
         : new PendingAssignment(
@@ -93,17 +107,17 @@ record PendingAssignment(
             firstListed,
             refused,
             Map.of(),
-            succeedsUntilMs);
+            predecessorUntilMs);
   }
 
   PendingAssignment answered(String container) {
     Set<String> more = new HashSet<>(answered);
     more.add(container);
     return new PendingAssignment(
-        assignment, order, expiresAtMs, more, firstListed, refused, heldBefore, succeedsUntilMs);
+        assignment, order, expiresAtMs, more, firstListed, refused, heldBefore, predecessorUntilMs);
   }
 
-  PendingAssignment carriedOut() {
+  PendingAssignment asFullyAllocated() {
     PendingAssignment pod = this;
     for (ContainerAssignment container : assignment.getContainersList()) {
       pod = pod.answered(container.getContainer());
@@ -113,20 +127,28 @@ record PendingAssignment(
 
   PendingAssignment asRefused() {
     return new PendingAssignment(
-        assignment, order, expiresAtMs, answered, firstListed, true, heldBefore, succeedsUntilMs);
+        assignment,
+        order,
+        expiresAtMs,
+        answered,
+        firstListed,
+        true,
+        heldBefore,
+        predecessorUntilMs);
   }
 
   PendingAssignment expiringAt(long ms) {
     return new PendingAssignment(
-        assignment, order, ms, answered, firstListed, refused, heldBefore, succeedsUntilMs);
+        assignment, order, ms, answered, firstListed, refused, heldBefore, predecessorUntilMs);
   }
 
-  /** Whether a List shows that this container, and not a predecessor's, has devices. */
+  /** Returns whether a List shows that this container, and not a predecessor's, has devices. */
   boolean holds(PodList list, ContainerAssignment container) {
     String name = container.getContainer();
     return list.holds(assignment, container)
         && (answered.contains(name)
-            || (!succeeds() && !list.held(assignment, container).equals(heldBefore.get(name))));
+            || (!hasPredecessor()
+                && !list.held(assignment, container).equals(heldBefore.get(name))));
   }
 
   static String name(Assignment assignment) {

@@ -35,8 +35,9 @@ final class PodList {
   }
 
   /**
-   * Whether it shows a pod of the API server's, such as our own. A kubelet that has started without
-   * the API server knows but its static pods, whose names end in the node's.
+   * Returns whether the List shows a pod from the API server, such as our own. A kubelet that
+   * started without the API server knows only its static pods, whose names end with the node's
+   * name.
    */
   boolean complete(String nodeName) {
     return list.getPodResourcesList().stream()
@@ -51,7 +52,7 @@ final class PodList {
     return pod(assignment).isPresent();
   }
 
-  /** False for ordinary init containers, which the kubelet leaves out. */
+  /** Returns false for ordinary init containers, which the kubelet leaves out. */
   boolean lists(Assignment assignment, ContainerAssignment container) {
     return container(assignment, container).isPresent();
   }
@@ -60,7 +61,7 @@ final class PodList {
     return !held(assignment, container).isEmpty();
   }
 
-  /** Ids of the assignment's resource. */
+  /** Returns the device ids that the container holds of the assignment's resource. */
   Set<String> held(Assignment assignment, ContainerAssignment container) {
     return container(assignment, container).stream()
         .flatMap(c -> c.getDevicesList().stream())
@@ -69,7 +70,7 @@ final class PodList {
         .collect(Collectors.toUnmodifiableSet());
   }
 
-  /** Whether any container under the pod's name holds devices of its resource. */
+  /** Returns whether any container under the pod's name holds devices of its resource. */
   boolean holdsAny(Assignment assignment) {
     return pod(assignment).stream()
         .flatMap(p -> p.getContainersList().stream())
@@ -87,21 +88,21 @@ final class PodList {
   }
 
   /**
-   * Who holds which devices, of those that are ours. By the pods' names: the kubelet lists them in
-   * another order each time, and another order would be news for every extender.
+   * Returns who holds which of our devices, sorted by pod name. The kubelet lists pods in another
+   * order each time, which would look like a change to every extender.
    */
-  List<Holding> holdings(Predicate<ContainerDevices> ours) {
+  List<Holding> holdings(Predicate<ContainerDevices> isOurs) {
     return list.getPodResourcesList().stream()
         .sorted(BY_NAME)
-        .flatMap(pod -> pod.getContainersList().stream().flatMap(c -> held(pod, c, ours)))
+        .flatMap(pod -> pod.getContainersList().stream().flatMap(c -> held(pod, c, isOurs)))
         .toList();
   }
 
   private static Stream<Holding> held(
-      PodResources pod, ContainerResources container, Predicate<ContainerDevices> ours) {
+      PodResources pod, ContainerResources container, Predicate<ContainerDevices> isOurs) {
     SortedMap<String, SortedSet<String>> ids = new TreeMap<>();
     container.getDevicesList().stream()
-        .filter(d -> d.getDeviceIdsCount() > 0 && ours.test(d))
+        .filter(d -> d.getDeviceIdsCount() > 0 && isOurs.test(d))
         .forEach(
             d ->
                 ids.computeIfAbsent(d.getResourceName(), r -> new TreeSet<>())

@@ -10,9 +10,9 @@ import io.vertx.grpc.client.GrpcClientOptions;
 import java.nio.file.Path;
 import java.util.concurrent.TimeUnit;
 
-/** Asks the kubelet who holds what, at a pace that the kubelet bears. Confined to its loop. */
+/** Lists who holds which devices, within the kubelet's rate limit. Confined to its event loop. */
 final class PodResourcesClient {
-  // The kubelet sheds above 100 a second and 10 at once, over all its callers.
+  // The kubelet rejects calls above 100 a second and 10 at once, counted over all its callers.
   private static final int CALLS_PER_SECOND = 80;
   private static final int BURST = 8;
   private static final int PACE_WAIT_MS = 13;
@@ -21,7 +21,7 @@ final class PodResourcesClient {
   private final Vertx vertx;
   private final GrpcClient client;
   private final SocketAddress kubelet;
-  private final CallRateLimiter pace = new CallRateLimiter(CALLS_PER_SECOND, BURST, now());
+  private final CallRateLimiter rateLimiter = new CallRateLimiter(CALLS_PER_SECOND, BURST, now());
 
   PodResourcesClient(Vertx vertx, Path socket) {
     this.vertx = vertx;
@@ -30,23 +30,28 @@ final class PodResourcesClient {
     this.kubelet = SocketAddress.domainSocketAddress(socket.toString());
   }
 
-  /** A List for a pod that is waiting: it may use up the pace, and waits a moment for it. */
+  /**
+   * Requests a List for a waiting pod. It may use all of the rate limit, and waits a moment for it.
+   */
   Future<PodList> listNow(int limitMs) {
-    if (pace.take(now(), 0)) {
+    if (rateLimiter.take(now(), 0)) {
       return call(limitMs);
     }
     return vertx
         .timer(PACE_WAIT_MS, TimeUnit.MILLISECONDS)
         .compose(
             v ->
-                pace.take(now(), 0)
+                rateLimiter.take(now(), 0)
                     ? call(limitMs)
                     : Future.failedFuture("PodResources is asked too often"));
   }
 
-  /** A List that can wait; failed at once if pods need the pace. */
+  /**
+   * Requests a List that can wait. Fails at once if waiting pods may need the rest of the rate
+   * limit.
+   */
   Future<PodList> listIdle(int limitMs) {
-    return pace.take(now(), BURST / 2)
+    return rateLimiter.take(now(), BURST / 2)
         ? call(limitMs)
         : Future.failedFuture("PodResources is busy");
   }

@@ -14,22 +14,22 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * Which replicas the kubelet should take for one container: those of the assigned GPU, else best
- * fit on one GPU, else as few GPUs as possible. Never fails: at worst it names fewer than asked,
- * and the kubelet fills up by itself.
+ * Chooses the replicas that the kubelet should take for one container. It prefers the assigned GPU,
+ * then the best fit on one GPU, then as few GPUs as possible. It never fails: at worst it names
+ * fewer replicas than requested, and the kubelet adds the rest itself.
  */
 public final class PreferredAllocation {
-  /** How the answer came about; a label of a metric. */
+  /** How the choice was made; a label of a metric. */
   public enum Outcome {
-    /** The assignment could be kept to the letter. */
+    /** The answer matches the assignment exactly. */
     ASSIGNED,
-    /** There was an assignment, but its GPU has no room for it. */
+    /** There was an assignment, but its GPU has too few free replicas. */
     ASSIGNED_FULL,
     /** No assignment; one GPU holds the whole share. */
     BEST_FIT,
-    /** No assignment, and no single GPU has room. */
+    /** No assignment, and no single GPU has enough free replicas. */
     SPREAD,
-    /** No assignment; whole GPUs that are near each other. */
+    /** No assignment; whole GPUs that are closely linked. */
     ALIGNED,
     /** Stand-alone: NVIDIA's policy of that name. */
     DISTRIBUTED,
@@ -38,7 +38,7 @@ public final class PreferredAllocation {
   }
 
   /**
-   * @param ids replica ids, at most as many as asked
+   * @param ids replica ids, at most as many as requested
    */
   public record Answer(List<String> ids, Outcome outcome) {}
 
@@ -70,14 +70,14 @@ public final class PreferredAllocation {
           .thenComparing(Comparator.naturalOrder());
 
   /**
-   * Chooses.
+   * Chooses the replicas.
    *
    * @param available ids that the kubelet may take
-   * @param mustInclude ids that are in the answer in any case
-   * @param size how many ids are wanted, those included
-   * @param assigned the container's shares; empty: no assignment
-   * @param reserved replicas by uuid that other containers were assigned and have not taken yet
-   * @param whole how near the GPUs are to each other, if they are whole ones; empty: replicas
+   * @param mustInclude ids that the answer must contain
+   * @param size number of ids requested, including {@code mustInclude}
+   * @param assigned the container's assigned shares; empty if there is no assignment
+   * @param reserved replicas by GPU uuid that are assigned to other containers and not taken yet
+   * @param linkScores between the GPUs if the devices are whole GPUs; empty for replicas
    */
   static Answer choose(
       Collection<String> available,
@@ -85,13 +85,13 @@ public final class PreferredAllocation {
       int size,
       List<GpuShare> assigned,
       Map<String, Integer> reserved,
-      Optional<GpuLinkScores> whole) {
+      Optional<GpuLinkScores> linkScores) {
     var choice = new PreferredAllocation(available, mustInclude, size, reserved);
     if (!assigned.isEmpty() && choice.assignedFits(assigned)) {
       assigned.forEach(choice::takeShare);
       return choice.answer(Outcome.ASSIGNED);
     }
-    if (whole.isPresent() && choice.align(whole.get())) {
+    if (linkScores.isPresent() && choice.align(linkScores.get())) {
       return choice.answer(assigned.isEmpty() ? Outcome.ALIGNED : Outcome.ASSIGNED_FULL);
     }
     if (assigned.size() == 1 && choice.fitOnOne()) {
@@ -105,12 +105,12 @@ public final class PreferredAllocation {
     return new Answer(picked.stream().limit(size).toList(), outcome);
   }
 
-  /** Whether there were enough that nobody else was assigned. */
-  private boolean align(GpuLinkScores near) {
+  /** Takes whole GPUs by their links. Returns whether enough of them were not reserved. */
+  private boolean align(GpuLinkScores linkScores) {
     List<String> free = new ArrayList<>(picked);
     freeByGpu.keySet().stream().filter(uuid -> unreserved(uuid) > 0).forEach(free::add);
     List<String> chosen =
-        Alignment.choose(free.stream().sorted().toList(), List.copyOf(picked), size, near);
+        Alignment.choose(free.stream().sorted().toList(), List.copyOf(picked), size, linkScores);
     picked.addAll(chosen);
     return !chosen.isEmpty();
   }
@@ -121,7 +121,7 @@ public final class PreferredAllocation {
         && assigned.stream().allMatch(s -> missing(s) >= 0 && missing(s) <= free(s.getUuid()));
   }
 
-  /** Replicas of this share that no must-include covers; negative if they are more than it. */
+  /** Returns how many replicas of this share are not picked yet; negative if too many are. */
   private int missing(GpuShare share) {
     return share.getReplicas() - pickedOn(share.getUuid());
   }
@@ -131,7 +131,8 @@ public final class PreferredAllocation {
   }
 
   /**
-   * Whether one GPU held all. Others' reserved replicas are touched only when nothing else is left.
+   * Picks the rest and returns whether one GPU held it all. Takes replicas that are reserved for
+   * other containers only as a last resort.
    */
   private boolean fit() {
     int gpusBefore = freeByGpu.size();
@@ -140,15 +141,16 @@ public final class PreferredAllocation {
       take(bound, left());
       return true;
     }
-    boolean whole = fitsOne();
+    boolean onOneGpu = fitsOne();
     while (left() > 0 && spreadOnce(true)) {}
     while (left() > 0 && spreadOnce(false)) {}
-    return whole;
+    return onOneGpu;
   }
 
   /**
-   * One share that is split is refused, which ends its pod for good. So it takes a whole place that
-   * others were assigned, where there is no other: they may find theirs, which it was assigned.
+   * Takes the whole share from one GPU, even replicas that are reserved for other containers.
+   * Allocate refuses a single share that is split, which ends its pod for good. The other
+   * containers may get the replicas that were assigned to this one.
    */
   private boolean fitOnOne() {
     if (!picked.isEmpty() || fitsOne()) {
@@ -167,16 +169,18 @@ public final class PreferredAllocation {
         && freeByGpu.keySet().stream().anyMatch(uuid -> unreserved(uuid) >= left());
   }
 
-  /** Takes from the fullest GPU that has room for what is left, else all of the emptiest one. */
-  private boolean spreadOnce(boolean sparing) {
-    Comparator<String> byRoom = Comparator.comparingInt(uuid -> room(uuid, sparing));
+  /**
+   * Takes from the fullest GPU that can hold the rest, else all free replicas of the emptiest GPU.
+   */
+  private boolean spreadOnce(boolean keepReserved) {
+    Comparator<String> byUsable = Comparator.comparingInt(uuid -> usable(uuid, keepReserved));
     String uuid =
         freeByGpu.keySet().stream()
-            .filter(u -> room(u, sparing) >= left())
-            .min(byRoom)
-            .or(() -> freeByGpu.keySet().stream().max(byRoom))
+            .filter(u -> usable(u, keepReserved) >= left())
+            .min(byUsable)
+            .or(() -> freeByGpu.keySet().stream().max(byUsable))
             .orElse("");
-    int taken = Math.min(left(), room(uuid, sparing));
+    int taken = Math.min(left(), usable(uuid, keepReserved));
     take(uuid, taken);
     return taken > 0;
   }
@@ -189,8 +193,8 @@ public final class PreferredAllocation {
     return (int) picked.stream().filter(id -> ReplicaId.uuidOf(id).equals(uuid)).count();
   }
 
-  private int room(String uuid, boolean sparing) {
-    return sparing ? unreserved(uuid) : free(uuid);
+  private int usable(String uuid, boolean keepReserved) {
+    return keepReserved ? unreserved(uuid) : free(uuid);
   }
 
   private int free(String uuid) {

@@ -10,9 +10,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Reads back from the kubelet who holds which replica: at a slow beat, slower yet while nobody
- * holds any, and soon after an Allocate. Never while the kubelet is between a question and its own
- * book-keeping: a List then can make it forget its pick. Confined to the event loop.
+ * Reads back from the kubelet who holds which replica. Reads periodically, less often while nobody
+ * holds any, and soon after an Allocate. Never reads between a call of the kubelet and the
+ * kubelet's own record of the result: a List then can make it forget its pick. Confined to the
+ * event loop.
  */
 final class ReadBack {
   private static final Logger LOG = LoggerFactory.getLogger(ReadBack.class);
@@ -20,7 +21,7 @@ final class ReadBack {
   private static final int AFTER_ALLOCATE_MS = 100;
   private static final int RETRY_MS = 50;
   private static final int LIMIT_MS = 2_000;
-  // The kubelet writes an Allocate down right after our answer.
+  // The kubelet records an Allocate right after our answer.
   private static final int SETTLE_MS = 30;
 
   private final Vertx vertx;
@@ -29,17 +30,17 @@ final class ReadBack {
   private final BooleanSupplier registered;
   private final ReadBackPace pace = new ReadBackPace();
   private Future<PodList> inFlight = Future.failedFuture("none yet");
-  private long quietFromMs;
+  private long notBeforeMs;
   private long readAtMs = -1;
-  // When the List was asked for that was read last; what it shows may be as old.
+  // When the last List that was read was requested; what it shows may be as old as that.
   private long listedAtMs = -1;
-  private boolean soon;
+  private boolean scheduled;
   private boolean stopped;
   private boolean failing;
 
   /**
-   * @param reader tells whether a List shows that somebody holds anything, or is about to
-   * @param registered whether every Allocate comes to us, and not to another plugin
+   * @param reader reads a List and returns whether anybody holds replicas, or is about to
+   * @param registered whether every Allocate reaches this plugin, and not another one
    */
   ReadBack(
       Vertx vertx,
@@ -54,48 +55,50 @@ final class ReadBack {
 
   void start() {
     vertx.setPeriodic(BEAT_MS, id -> beat());
-    // Registering comes first: until then no Allocate comes, and there is less to do at once.
-    again(AFTER_ALLOCATE_MS);
+    // Registration comes first: no Allocate comes before it, and there is less to do at once.
+    scheduleRead(AFTER_ALLOCATE_MS);
   }
 
   private void beat() {
     boolean due = pace.beat(registered.getAsBoolean());
-    if (due && !soon) {
+    if (due && !scheduled) {
       read();
     }
   }
 
-  /** The kubelet may be another, which tells bit by bit what is held. */
-  void disturbed() {
-    pace.disturbed();
+  /** Reads more often again: a restarted kubelet may list the holders only bit by bit. */
+  void readMoreOften() {
+    pace.readMoreOften();
   }
 
-  /** The kubelet asks: no List until it has answered for itself, or given up. */
-  void asked(long nowMs) {
-    pace.disturbed();
-    quietFromMs = nowMs + Admissions.TOGETHER_MS;
+  /**
+   * Called at GetPreferredAllocation: no List until Allocate is answered, or has not come in time.
+   */
+  void pauseUntilAllocate(long nowMs) {
+    pace.readMoreOften();
+    notBeforeMs = nowMs + AllocationCalls.CALL_GAP_MAX_MS;
   }
 
-  /** The kubelet has its last answer for this container. */
-  void settled(long nowMs) {
-    pace.disturbed();
-    quietFromMs = nowMs + SETTLE_MS;
-    again(AFTER_ALLOCATE_MS);
+  /** Called when Allocate is answered: reads back soon after. */
+  void allocateAnswered(long nowMs) {
+    pace.readMoreOften();
+    notBeforeMs = nowMs + SETTLE_MS;
+    scheduleRead(AFTER_ALLOCATE_MS);
   }
 
-  /** Completes when no List of ours is under way, and in any case after that time. */
-  Future<Void> idle(int limitMs) {
+  /** Completes when none of our Lists is in flight, at the latest after {@code limitMs}. */
+  Future<Void> awaitIdle(int limitMs) {
     return inFlight.isComplete()
         ? Future.succeededFuture()
         : inFlight.timeout(limitMs, TimeUnit.MILLISECONDS).<Void>mapEmpty().otherwiseEmpty();
   }
 
-  /** Seconds since the last success; NaN before the first. */
+  /** Returns the seconds since the last success; NaN before the first. */
   double ageSeconds(long nowMs) {
     return readAtMs < 0 ? Double.NaN : (nowMs - readAtMs) / 1000.0;
   }
 
-  /** Age of what was read last; empty before the first success. */
+  /** Returns the age of the last List that was read; empty before the first success. */
   OptionalLong listAgeMs(long nowMs) {
     return listedAtMs < 0 ? OptionalLong.empty() : OptionalLong.of(nowMs - listedAtMs);
   }
@@ -104,29 +107,29 @@ final class ReadBack {
     stopped = true;
   }
 
-  private void again(int inMs) {
-    if (!soon) {
-      soon = true;
+  private void scheduleRead(int inMs) {
+    if (!scheduled) {
+      scheduled = true;
       vertx.setTimer(inMs, id -> read());
     }
   }
 
   private void read() {
-    soon = false;
+    scheduled = false;
     if (stopped) {
       return;
     }
     long nowMs = System.nanoTime() / 1_000_000;
-    if (nowMs < quietFromMs || !inFlight.isComplete()) {
-      again(RETRY_MS);
+    if (nowMs < notBeforeMs || !inFlight.isComplete()) {
+      scheduleRead(RETRY_MS);
       return;
     }
     inFlight = client.listIdle(LIMIT_MS);
     inFlight.onSuccess(list -> succeeded(list, nowMs)).onFailure(this::failed);
   }
 
-  private void succeeded(PodList list, long askedAtMs) {
-    listedAtMs = askedAtMs;
+  private void succeeded(PodList list, long requestedAtMs) {
+    listedAtMs = requestedAtMs;
     readAtMs = System.nanoTime() / 1_000_000;
     if (failing) {
       LOG.info("PodResources answers again");
@@ -136,7 +139,7 @@ final class ReadBack {
   }
 
   private void failed(Throwable cause) {
-    pace.disturbed();
+    pace.readMoreOften();
     if (!failing) {
       LOG.warn(
           "PodResources does not answer, so the holders of replicas are unknown: {}",

@@ -1,9 +1,9 @@
 package dev.tranche.nodeplugin.kubelet;
 
 /**
- * When to read back though nobody has asked for it: at every beat, and at one in five once nobody
- * holds anything, for then only an Allocate changes that, after which it is read at once. Confined
- * to one thread.
+ * Decides at which periodic beats to read back: at all, or at one in five while nobody holds
+ * replicas. Only an Allocate can change that, and a read follows each Allocate at once. Confined to
+ * one thread.
  */
 final class ReadBackPace {
   static final int IDLE_BEATS = 5;
@@ -12,9 +12,9 @@ final class ReadBackPace {
   private int beats;
 
   /**
-   * Whether to read at this beat.
+   * Returns whether to read at this beat.
    *
-   * @param registered whether every Allocate comes to us
+   * @param registered whether every Allocate call reaches this plugin
    */
   boolean beat(boolean registered) {
     beats++;
@@ -22,13 +22,13 @@ final class ReadBackPace {
     return !idle || beats % IDLE_BEATS == 0;
   }
 
-  /** A List has come, which shows something or nothing. */
-  void listed(boolean anything) {
-    emptyLists = anything ? 0 : emptyLists + 1;
+  /** Records a List, and whether anybody holds replicas or is about to. */
+  void listed(boolean anyHolders) {
+    emptyLists = anyHolders ? 0 : emptyLists + 1;
   }
 
-  /** What earlier Lists have shown may hold no longer. */
-  void disturbed() {
+  /** Reads at every beat again, since what earlier Lists showed may have changed. */
+  void readMoreOften() {
     emptyLists = 0;
   }
 }

@@ -11,7 +11,8 @@ import java.nio.file.Path;
 /** Tells the kubelet that a socket in its folder serves a resource. */
 final class Registration {
   private static final String API_VERSION = "v1beta1";
-  // The kubelet dials back inside the call and allows itself ten seconds for that.
+  // Within the call, the kubelet connects back to the plugin and allows itself ten seconds for
+  // that.
   private static final int LIMIT_MS = 15_000;
 
   private final Vertx vertx;
@@ -22,7 +23,7 @@ final class Registration {
     this.kubelet = SocketAddress.domainSocketAddress(kubeletSocket.toString());
   }
 
-  /** Fails with the kubelet's own words. */
+  /** Registers. Fails with the kubelet's status message. */
   Future<Void> register(String resource, String endpoint) {
     RegisterRequest message =
         RegisterRequest.newBuilder()
@@ -31,7 +32,7 @@ final class Registration {
             .setResourceName(resource)
             .setOptions(DevicePluginServer.options())
             .build();
-    // One for each time: a client that waits for the next looks after its connections every second.
+    // A new client for each call, since an idle client checks its connections every second.
     GrpcClient client = GrpcClient.client(vertx);
     return UnaryCall.send(client, kubelet, RegistrationGrpcClient.Register, message, LIMIT_MS)
         .<Void>mapEmpty()

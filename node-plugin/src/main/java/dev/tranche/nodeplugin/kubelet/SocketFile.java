@@ -9,12 +9,13 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Our socket in the kubelet's folder, told from the one that another plugin may put in its place.
+ * Our socket in the kubelet's folder. It can be distinguished from a socket that another plugin
+ * puts in its place.
  */
 final class SocketFile {
   private final Path path;
   private final Path draft;
-  private volatile String ours = "";
+  private volatile String ownIdentity = "";
 
   SocketFile(Path path) {
     this.path = path;
@@ -26,35 +27,35 @@ final class SocketFile {
   }
 
   /**
-   * Where to listen before {@link #publish}: a server deletes the file that it has listened on when
-   * it is closed, and that must not be another plugin's.
+   * Returns the path to listen on before {@link #publish}. A server that closes deletes the file
+   * that it has listened on, and that must not be another plugin's.
    */
   Path draft() {
     return draft;
   }
 
-  /** Makes room for the draft. */
+  /** Deletes an earlier draft. */
   boolean clearDraft() throws IOException {
     return Files.deleteIfExists(draft);
   }
 
-  /** Puts the draft in the socket's place. */
+  /** Moves the draft to the socket's path. */
   @Nullable Void publish() throws IOException {
     Files.move(draft, path, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
-    ours = identity();
+    ownIdentity = identity();
     return null;
   }
 
-  /** Of the socket that is there now. */
+  /** Returns the identity of the socket that is there now. */
   String identity() {
     return identity(path);
   }
 
-  /** Tells a socket from the next one at its place; empty: none there. */
+  /** Returns a string that is different for each new socket at a path; empty if there is none. */
   static String identity(Path socket) {
     try {
-      // An inode's number is soon used again, the time is not. Not the time of change: that changes
-      // with a mode or an owner, too.
+      // An inode's number is soon reused, the time of modification is not. The time of change would
+      // also differ after a change of mode or owner.
       var attributes = Files.readAttributes(socket, BasicFileAttributes.class);
       return attributes.fileKey() + "@" + attributes.lastModifiedTime().to(TimeUnit.NANOSECONDS);
     } catch (IOException gone) {
@@ -62,20 +63,20 @@ final class SocketFile {
     }
   }
 
-  boolean ours(String identity) {
-    return !identity.isEmpty() && identity.equals(ours);
+  boolean isOurs(String identity) {
+    return !identity.isEmpty() && identity.equals(ownIdentity);
   }
 
   @Nullable Void delete() throws IOException {
-    if (ours(identity())) {
+    if (isOurs(identity())) {
       Files.deleteIfExists(path);
     }
     return null;
   }
 
   /**
-   * Whether the folder has been removed though a path to it is left, as a container's mount is:
-   * nothing can be put into it any more.
+   * Returns whether the folder was deleted although a path to it is left, such as a container's
+   * mount. No file can be created in it any more.
    */
   static boolean removed(Path folder) {
     try {

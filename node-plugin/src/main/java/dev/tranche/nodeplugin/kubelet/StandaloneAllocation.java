@@ -21,9 +21,9 @@ import java.util.Objects;
 import java.util.Set;
 
 /**
- * Which replicas the kubelet should take where nobody assigns GPUs: NVIDIA's answer. Whole GPUs are
- * chosen by their closeness, shared ones and MIG devices by the policy. Where NVIDIA's fails, for
- * want of devices, this one names fewer than asked.
+ * Chooses the replicas that the kubelet should take when there is no extender, as NVIDIA's plugin
+ * does. Whole GPUs are chosen by how closely they are linked, shared GPUs and MIG devices by the
+ * policy. If there are too few devices, NVIDIA's plugin fails; this one names fewer than requested.
  */
 final class StandaloneAllocation {
   private final Replicas replicas;
@@ -41,32 +41,34 @@ final class StandaloneAllocation {
   }
 
   /**
-   * Chooses.
+   * Chooses the replicas.
    *
    * @param available ids that the kubelet may take
-   * @param mustInclude ids that are in the answer in any case
-   * @param size how many ids are wanted, those included
+   * @param mustInclude ids that the answer must contain
+   * @param size number of ids requested, including {@code mustInclude}
    */
   static Answer choose(
       Replicas replicas,
       List<String> available,
       List<String> mustInclude,
       int size,
-      GpuLinkScores near) {
+      GpuLinkScores linkScores) {
     if (wholeGpus(replicas, available)) {
       List<String> inOrder = inOrder(replicas, new HashSet<>(available));
-      return new Answer(Alignment.choose(inOrder, mustInclude, size, near), Outcome.ALIGNED);
+      return new Answer(Alignment.choose(inOrder, mustInclude, size, linkScores), Outcome.ALIGNED);
     }
     return new StandaloneAllocation(replicas).greedy(available, mustInclude, size);
   }
 
-  /** Neither replicas of shared GPUs nor MIG devices. */
+  /** Returns whether all are whole GPUs: neither replicas of shared GPUs nor MIG devices. */
   static boolean wholeGpus(Replicas replicas, List<String> available) {
-    return replicas.gpus().stream().allMatch(gpu -> gpu.info().part().isEmpty())
+    return replicas.gpus().stream().allMatch(gpu -> gpu.info().migDevice().isEmpty())
         && available.stream().allMatch(id -> id.equals(ReplicaId.uuidOf(id)));
   }
 
-  /** Those of our ids, in NVML's order, whatever order the kubelet tells them in. */
+  /**
+   * Returns those of the ids that the plugin advertises, in NVML's order instead of the kubelet's.
+   */
   static List<String> inOrder(Replicas replicas, Set<String> ids) {
     return replicas.all().stream().map(Replica::id).filter(ids::contains).toList();
   }
@@ -94,7 +96,10 @@ final class StandaloneAllocation {
     return gpu.info().uuid();
   }
 
-  /** Takes one of the GPU that the policy prefers; among equals, of that picked from least. */
+  /**
+   * Takes one replica of the GPU that the policy prefers. Among equals, takes from the GPU with the
+   * fewest picked replicas.
+   */
   private String next(Map<String, Deque<String>> candidates) {
     Comparator<String> byPolicy =
         Comparator.comparing(uuid -> allocated.getOrDefault(uuid, 0), byAllocated);

@@ -10,13 +10,16 @@ import io.vertx.grpc.common.ServiceMethod;
 import java.util.concurrent.TimeUnit;
 
 /**
- * One question to the kubelet and its answer. The generated clients hide the status message, which
- * has the reason of a refusal, and let a call that is late go on.
+ * Makes one unary gRPC call to the kubelet. The generated clients hide the status message, which
+ * has the reason of a refusal. They also do not cancel a call that is late.
  */
 final class UnaryCall {
   private UnaryCall() {}
 
-  /** Fails with the kubelet's own words, and after that time in any case; then it is cancelled. */
+  /**
+   * Sends a message. Fails with the kubelet's status message, or when {@code limitMs} have passed;
+   * the call is then cancelled.
+   */
   static <Q, R> Future<R> send(
       GrpcClient client, SocketAddress server, ServiceMethod<R, Q> method, Q message, int limitMs) {
     long startNs = System.nanoTime();

@@ -4,9 +4,9 @@ import dev.tranche.nodeplugin.nvml.GpuReading;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A GPU's load as last read, with the weighted mean of what went before.
+ * The last reading of a GPU, with the weighted mean of its SM utilization.
  *
- * @param sampledAtMs of a clock that only goes forward
+ * @param sampledAtMs of a monotonic clock
  * @param smMeanPercent exponentially weighted, half of it from the last {@value #HALF_LIFE_MS} ms
  */
 public record Load(long sampledAtMs, GpuReading now, double smMeanPercent) {
@@ -14,7 +14,7 @@ public record Load(long sampledAtMs, GpuReading now, double smMeanPercent) {
   private static final double CHANGE_SM_PERCENT = 5;
   private static final double CHANGE_MEMORY_RATIO = 0.02;
 
-  /** The next load after this reading; the first mean is the first reading. */
+  /** Returns the load after this reading; the first mean is the first reading. */
   public static Load next(@Nullable Load before, GpuReading reading, long nowMs) {
     if (before == null) {
       return new Load(nowMs, reading, reading.smPercent());
@@ -24,7 +24,7 @@ public record Load(long sampledAtMs, GpuReading now, double smMeanPercent) {
     return new Load(nowMs, reading, before.smMeanPercent * kept + reading.smPercent() * (1 - kept));
   }
 
-  /** Far enough from another load that a scheduler should hear of it before the next heartbeat. */
+  /** Returns whether the change is large enough to report before the next heartbeat. */
   public boolean differsFrom(Load other, long memoryTotalBytes) {
     return Math.abs(now.smPercent() - other.now.smPercent()) >= CHANGE_SM_PERCENT
         || Math.abs(smMeanPercent - other.smMeanPercent) >= CHANGE_SM_PERCENT

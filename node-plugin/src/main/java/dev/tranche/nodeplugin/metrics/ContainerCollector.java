@@ -29,8 +29,8 @@ public final class ContainerCollector implements MultiCollector {
     this.node = node;
   }
 
-  /** What the next scrape shows. */
-  public void show(List<Row> now) {
+  /** Sets what the next scrape shows. */
+  public void update(List<Row> now) {
     rows = List.copyOf(now);
   }
 
@@ -73,7 +73,7 @@ public final class ContainerCollector implements MultiCollector {
     return snapshot.build();
   }
 
-  // dcgm-exporter's labels, so that dashboards join.
+  // dcgm-exporter's labels, so that dashboards can join both.
   private Labels labels(Row row) {
     return Labels.of(
         "gpu", Integer.toString(row.gpu().index()),

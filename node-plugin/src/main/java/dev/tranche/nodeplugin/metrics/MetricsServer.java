@@ -20,25 +20,25 @@ public final class MetricsServer {
 
   private final NodeMetrics metrics;
   private final Supplier<Readiness> readiness;
-  private final Supplier<Readiness> alive;
+  private final Supplier<Readiness> liveness;
   private final ConnectionLimiter connections;
 
-  /** One that answers /healthz as long as it answers at all. */
+  /** Creates a server whose /healthz succeeds as long as it answers at all. */
   public MetricsServer(NodeMetrics metrics, Supplier<Readiness> readiness) {
-    this(metrics, readiness, () -> Readiness.unless(List.of()), ConnectionLimits.METRICS);
+    this(metrics, readiness, () -> Readiness.readyUnless(List.of()), ConnectionLimits.METRICS);
   }
 
   /**
-   * @param alive the answer of /healthz
+   * @param liveness the answer of /healthz
    */
   public MetricsServer(
       NodeMetrics metrics,
       Supplier<Readiness> readiness,
-      Supplier<Readiness> alive,
+      Supplier<Readiness> liveness,
       ConnectionLimits limits) {
     this.metrics = metrics;
     this.readiness = readiness;
-    this.alive = alive;
+    this.liveness = liveness;
     this.connections = new ConnectionLimiter(limits);
     metrics.connections("metrics", connections);
   }
@@ -54,10 +54,10 @@ public final class MetricsServer {
   }
 
   private void handle(HttpServerRequest request) {
-    connections.requested(request.remoteAddress());
+    connections.recordActivity(request.remoteAddress());
     switch (request.path()) {
       case "/metrics" -> answer(request, 200, metrics.scrape());
-      case "/healthz" -> answer(request, alive.get());
+      case "/healthz" -> answer(request, liveness.get());
       case "/readyz" -> answer(request, readiness.get());
       case null, default -> answer(request, 404, "/metrics, /healthz, /readyz\n");
     }

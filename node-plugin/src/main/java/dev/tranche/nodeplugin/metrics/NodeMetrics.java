@@ -35,24 +35,26 @@ public final class NodeMetrics {
   private final PrometheusMeterRegistry registry =
       new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
   private final Map<String, GpuStatus> gpus = new HashMap<>();
-  private final Set<String> shown = new HashSet<>();
+  private final Set<String> registeredUuids = new HashSet<>();
 
   public String scrape() {
     return registry.scrape();
   }
 
-  /** The GPUs as they stand; a GPU is shown from the first time that it is seen. */
+  /** Updates the GPUs; a GPU is shown from its first sample on. */
   public void gpus(List<GpuStatus> now) {
     now.forEach(gpu -> gpus.put(gpu.info().uuid(), gpu));
-    now.stream().filter(gpu -> shown.add(gpu.info().uuid())).forEach(gpu -> show(gpu.info()));
+    now.stream()
+        .filter(gpu -> registeredUuids.add(gpu.info().uuid()))
+        .forEach(gpu -> registerGauges(gpu.info()));
   }
 
-  /** Series of its own making. */
+  /** Registers a collector that creates its own series. */
   public void collect(MultiCollector collector) {
     registry.getPrometheusRegistry().register(collector);
   }
 
-  private void show(GpuInfo gpu) {
+  private void registerGauges(GpuInfo gpu) {
     gpuGauge(
         "tranche.gpu.memory.total.bytes",
         "Memory of the GPU.",
@@ -83,7 +85,7 @@ public final class NodeMetrics {
         "Compute processes on the GPU.",
         gpu,
         s -> read(s, l -> l.now().processes()));
-    showSensors(gpu);
+    registerSensorGauges(gpu);
     gpuGauge(
         "tranche.gpu.healthy",
         "1 if the GPU may take new pods, else 0.",
@@ -91,7 +93,7 @@ public final class NodeMetrics {
         s -> s.health().healthy() ? 1 : 0);
   }
 
-  private void showSensors(GpuInfo gpu) {
+  private void registerSensorGauges(GpuInfo gpu) {
     gpuGauge(
         "tranche.gpu.temperature.celsius",
         "Temperature of the GPU.",
@@ -119,13 +121,13 @@ public final class NodeMetrics {
     return read == GpuReading.UNKNOWN ? Double.NaN : read;
   }
 
-  // No reading is NaN, never 0.
+  // Without a reading the value is NaN, never 0.
   private static double read(GpuStatus gpu, ToDoubleFunction<Load> value) {
     return gpu.load() == null ? Double.NaN : value.applyAsDouble(gpu.load());
   }
 
   private void gpuGauge(String name, String help, GpuInfo gpu, ToDoubleFunction<GpuStatus> value) {
-    // dcgm-exporter's labels, so that dashboards join.
+    // dcgm-exporter's labels, so that dashboards can join both.
     Tags tags =
         Tags.of("gpu", Integer.toString(gpu.index()), "UUID", gpu.uuid(), "modelName", gpu.model());
     Supplier<Number> now =
@@ -136,13 +138,13 @@ public final class NodeMetrics {
     Gauge.builder(name, now).description(help).tags(tags).register(registry);
   }
 
-  /** A gauge that is asked when scraped. */
+  /** Registers a gauge that is read at each scrape. */
   public void gauge(String name, String help, Supplier<Number> value, String... labels) {
     Gauge.builder(name, value).description(help).tags(labels).register(registry);
   }
 
   /** Drops a gauge that was registered with these labels. */
-  public void forget(String name, String... labels) {
+  public void removeGauge(String name, String... labels) {
     Iterable<Tag> tags = Tags.of(labels);
     Gauge found = registry.find(name).tags(tags).gauge();
     if (found != null) {
@@ -150,7 +152,7 @@ public final class NodeMetrics {
     }
   }
 
-  /** Watches the connections of a port. */
+  /** Registers the metrics of a port's connections. */
   public void connections(String port, ConnectionLimiter connections) {
     Gauge.builder("tranche.node.connections", connections, ConnectionLimiter::open)
         .description("Open connections of the port; bounded.")

@@ -16,8 +16,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Gives GPUs to their MPS servers alone, and puts back what was before. What was before is kept in
- * a file, since the run that puts it back may be a later one. Confined to the thread of NVML.
+ * Reserves GPUs for their MPS servers, and restores the earlier compute modes. Those are kept in a
+ * file, since a later run may have to restore them. Confined to the thread that calls NVML.
  */
 final class ComputeModes {
   private static final Logger LOG = LoggerFactory.getLogger(ComputeModes.class);
@@ -30,13 +30,13 @@ final class ComputeModes {
     this.file = new AtomicFile(file);
   }
 
-  /** Sets EXCLUSIVE_PROCESS on each; a GPU that is lost must not keep the others from it. */
-  void exclusive(List<MpsGpu> gpus) throws MpsException, IOException {
-    Map<String, Integer> before = kept();
+  /** Sets EXCLUSIVE_PROCESS on each GPU; a lost GPU does not stop this for the others. */
+  void setExclusive(List<MpsGpu> gpus) throws MpsException, IOException {
+    Map<String, Integer> before = readKept();
     for (MpsGpu gpu : gpus) {
       unlessLost(gpu, () -> before.putIfAbsent(gpu.uuid(), nvml.computeMode(gpu.index())));
     }
-    keep(before);
+    writeKept(before);
     for (MpsGpu gpu : gpus) {
       unlessLost(
           gpu, () -> nvml.computeMode(gpu.index(), AdminNvml.COMPUTE_MODE_EXCLUSIVE_PROCESS));
@@ -57,15 +57,15 @@ final class ComputeModes {
   }
 
   /**
-   * Puts back what an earlier call has changed; a GPU that is gone has nothing to put back.
+   * Restores the modes that an earlier call has changed, except of GPUs that are gone.
    *
-   * @param stay uuids of GPUs that stay as they are
+   * @param unchanged uuids of GPUs that stay as they are
    */
-  void restore(Set<String> stay) throws IOException {
-    Map<String, Integer> before = kept();
-    Map<String, Integer> later = new TreeMap<>(before);
-    later.keySet().retainAll(stay);
-    before.keySet().removeAll(stay);
+  void restore(Set<String> unchanged) throws IOException {
+    Map<String, Integer> before = readKept();
+    Map<String, Integer> remaining = new TreeMap<>(before);
+    remaining.keySet().retainAll(unchanged);
+    before.keySet().removeAll(unchanged);
     int count = before.isEmpty() ? 0 : nvml.count();
     for (int index = 0; index < count; index++) {
       try {
@@ -77,14 +77,14 @@ final class ComputeModes {
         LOG.warn("cannot restore the compute mode of GPU {}: {}", index, e.getMessage());
       }
     }
-    if (later.isEmpty()) {
+    if (remaining.isEmpty()) {
       Files.deleteIfExists(file.path());
     } else {
-      keep(later);
+      writeKept(remaining);
     }
   }
 
-  private Map<String, Integer> kept() throws IOException {
+  private Map<String, Integer> readKept() throws IOException {
     Properties text = new Properties();
     text.load(new StringReader(file.readText().orElse("")));
     Map<String, Integer> modes = new TreeMap<>();
@@ -98,7 +98,7 @@ final class ComputeModes {
     return text.matches("[0-3]") ? Integer.parseInt(text) : AdminNvml.COMPUTE_MODE_DEFAULT;
   }
 
-  private void keep(Map<String, Integer> modes) throws IOException {
+  private void writeKept(Map<String, Integer> modes) throws IOException {
     StringBuilder text = new StringBuilder();
     modes.forEach((uuid, mode) -> text.append(uuid).append('=').append(mode).append('\n'));
     file.write(text.toString());

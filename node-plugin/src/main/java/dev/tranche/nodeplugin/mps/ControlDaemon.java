@@ -19,7 +19,7 @@ final class ControlDaemon {
   static final String PROBE = "get_default_active_thread_percentage";
 
   private static final Logger LOG = LoggerFactory.getLogger(ControlDaemon.class);
-  // The daemon's own, and its servers'.
+  // Prefix of the names of the daemon's program and of its servers'.
   private static final String PROGRAM_NAMES = "nvidia-cuda-mps-";
   private static final String PIPE_VARIABLE = "CUDA_MPS_PIPE_DIRECTORY";
   private static final long LOG_BYTES_MAX = 16 << 20;
@@ -57,7 +57,7 @@ final class ControlDaemon {
     return set.resource();
   }
 
-  /** Starts it anew, with its limits. One that an earlier run has left is ended first. */
+  /** Starts the daemon with its limits. First ends a daemon that an earlier run has left. */
   void start() throws MpsException, InterruptedException {
     try {
       Files.createDirectories(root.log(set.resource()));
@@ -80,29 +80,29 @@ final class ControlDaemon {
     return process().isPresent();
   }
 
-  /** Throws unless it lives, answers, and still has its limits. */
+  /** Throws unless the daemon runs, answers, and still has its limits. */
   void probe() throws MpsException, InterruptedException {
     if (process().isEmpty()) {
       throw new MpsException("the daemon of " + set.resource() + " is not running");
     }
     String answer = control.command(PROBE);
-    if (!has(answer, set.threadPercentage())) {
+    if (!matches(answer, set.threadPercentage())) {
       throw new MpsException(
           "the daemon of %s has an active thread percentage of %s, and was told %d: it is another one"
               .formatted(set.resource(), answer, set.threadPercentage()));
     }
   }
 
-  private static boolean has(String answer, int percentage) {
+  private static boolean matches(String answer, int percentage) {
     try {
       return Math.abs(Double.parseDouble(answer) - percentage) <= PERCENT_SLACK;
     } catch (NumberFormatException notAFigure) {
-      // It answered; only how it writes figures is new.
+      // The daemon answered; only its number format is new.
       return true;
     }
   }
 
-  /** Quits it, and kills it if it does not. Its clients lose it in either case. */
+  /** Asks the daemon to quit, and kills it if it does not. Its clients lose it in either case. */
   void stop() throws InterruptedException {
     try {
       end();
@@ -141,21 +141,20 @@ final class ControlDaemon {
     }
   }
 
-  // A server that outlives its daemon keeps the GPU from the next one. A daemon that was killed has
-  // no descendants any more; its servers are known by the pipe folder in their environment.
+  // A server that outlives its daemon blocks the GPU for the next one. A killed daemon has no
+  // descendants any more; its servers are found by the pipe folder in their environment.
   private Stream<ProcessHandle> orphans() {
     String pipe = PIPE_VARIABLE + "=" + root.pipe(set.resource());
     return ProcessHandle.allProcesses()
-        .filter(process -> proc(process, "cmdline").contains(PROGRAM_NAMES))
-        .filter(process -> List.of(proc(process, "environ").split("\\x00")).contains(pipe));
+        .filter(process -> readProc(process, "cmdline").contains(PROGRAM_NAMES))
+        .filter(process -> List.of(readProc(process, "environ").split("\\x00")).contains(pipe));
   }
 
-  // By its command line, which an ended process has no more: it may stay a zombie, for it is not
-  // our
-  // child, and who its parent is now depends on the container.
+  // Checks the command line, which an ended process no longer has. The process may stay a zombie:
+  // it is not our child, and its parent now depends on the container.
   private static boolean ended(ProcessHandle process) throws InterruptedException {
     for (int waitedMs = 0; waitedMs < KILL_WAIT_MS; waitedMs += KILL_STEP_MS) {
-      if (!proc(process, "cmdline").contains(PROGRAM_NAMES)) {
+      if (!readProc(process, "cmdline").contains(PROGRAM_NAMES)) {
         return true;
       }
       Thread.sleep(KILL_STEP_MS);
@@ -163,20 +162,20 @@ final class ControlDaemon {
     return false;
   }
 
-  // A number in a file may be any process's by now, on the host too.
+  // The pid in the file may belong to any process by now, on the host too.
   private Optional<ProcessHandle> process() {
     try {
       return Files.exists(pidFile())
           ? ProcessHandle.of(Long.parseLong(Files.readString(pidFile()).strip()))
-              .filter(p -> proc(p, "cmdline").contains(PROGRAM_NAMES))
+              .filter(p -> readProc(p, "cmdline").contains(PROGRAM_NAMES))
           : Optional.empty();
     } catch (IOException | NumberFormatException e) {
       return Optional.empty();
     }
   }
 
-  // Neither need be UTF-8.
-  private static String proc(ProcessHandle process, String file) {
+  // The files need not be UTF-8.
+  private static String readProc(ProcessHandle process, String file) {
     try {
       return Files.readString(
           Path.of("/proc", Long.toString(process.pid()), file), StandardCharsets.ISO_8859_1);
@@ -190,10 +189,10 @@ final class ControlDaemon {
   }
 
   /**
-   * Empties the daemon's log where it has grown large: it lies in memory, and each probe adds to
+   * Empties the daemon's log if it has grown large: it is held in memory, and each probe adds to
    * it.
    *
-   * @return whether it was
+   * @return whether the log was emptied
    */
   boolean trimLog() {
     Path log = root.log(set.resource()).resolve("control.log");

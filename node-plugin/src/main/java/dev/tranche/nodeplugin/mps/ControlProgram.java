@@ -11,8 +11,8 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
 /**
- * The driver's {@code nvidia-cuda-mps-control}: with {@code -d} it becomes the daemon, else it
- * hands its standard input to one. Every call is bounded. Blocks.
+ * The driver's {@code nvidia-cuda-mps-control}. With {@code -d} it becomes the daemon; otherwise it
+ * passes its standard input to a daemon. Every call has a time limit. Blocks.
  */
 final class ControlProgram {
   private static final int CALL_LIMIT_MS = 10_000;
@@ -24,8 +24,8 @@ final class ControlProgram {
 
   /**
    * @param program a path, or a name to look up in PATH
-   * @param output a file for what a call prints: a daemon keeps its first output open, so that the
-   *     end of a pipe would never come
+   * @param output a file for the output of a call; a daemon keeps its first output open, so a pipe
+   *     would never end
    */
   ControlProgram(String program, Map<String, String> environment, Path output) {
     this.program = program;
@@ -69,21 +69,21 @@ final class ControlProgram {
 
   private String answer(Process process, List<String> args, String input)
       throws MpsException, InterruptedException {
-    String asked = args.isEmpty() ? input.strip() : String.join(" ", args);
+    String request = args.isEmpty() ? input.strip() : String.join(" ", args);
     if (!process.waitFor(CALL_LIMIT_MS, TimeUnit.MILLISECONDS)) {
       process.destroyForcibly();
       throw new MpsException(
-          "%s (%s) did not end within %d ms".formatted(program, asked, CALL_LIMIT_MS));
+          "%s (%s) did not end within %d ms".formatted(program, request, CALL_LIMIT_MS));
     }
     if (process.exitValue() != 0) {
       throw new MpsException(
           "%s (%s) ended with status %d: %s"
-              .formatted(program, asked, process.exitValue(), printed()));
+              .formatted(program, request, process.exitValue(), readOutput()));
     }
-    return printed();
+    return readOutput();
   }
 
-  private String printed() {
+  private String readOutput() {
     try (var in = Files.newInputStream(output)) {
       return new String(in.readNBytes(ANSWER_BYTES_MAX), StandardCharsets.UTF_8).strip();
     } catch (IOException e) {

@@ -4,7 +4,7 @@ import com.sun.jna.LastErrorException;
 import com.sun.jna.Native;
 import com.sun.jna.Pointer;
 
-/** What the C library has and Java has not. */
+/** Calls of the C library that Java lacks. */
 final class LinuxCalls {
   static final long MS_NOSUID = 2;
   static final long MS_NODEV = 4;
@@ -23,7 +23,7 @@ final class LinuxCalls {
   static native int setxattr(String path, String name, byte[] value, long size, int flags)
       throws LastErrorException;
 
-  /** The number in errno, as text; the C library owns it. */
+  /** Returns the text for an errno value; the C library owns it. */
   static native Pointer strerror(int error);
 
   static String text(LastErrorException e) {

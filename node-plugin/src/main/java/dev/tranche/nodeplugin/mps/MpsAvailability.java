@@ -1,6 +1,8 @@
 package dev.tranche.nodeplugin.mps;
 
-/** What a node's plugin can do about GPUs that its config shares by MPS. */
+/**
+ * Whether a control daemon serves the GPUs that the config shares by MPS, and what follows from it.
+ */
 public sealed interface MpsAvailability {
   /** Nothing is shared by MPS. */
   record NotNeeded() implements MpsAvailability {}
@@ -8,14 +10,14 @@ public sealed interface MpsAvailability {
   /** The daemon may be about to start, so nothing changes yet. */
   record Awaited() implements MpsAvailability {}
 
-  /** There is none: the GPUs are advertised whole. */
+  /** There is no daemon: the GPUs are advertised whole. */
   record Missing(String reason) implements MpsAvailability {}
 
-  /** It serves: replicas are advertised. */
+  /** The daemon serves: replicas are advertised. */
   record Serving() implements MpsAvailability {}
 
   /**
-   * It has served and does no more: replicas are advertised as unhealthy, so that pods keep theirs.
+   * The daemon no longer serves: replicas are advertised as unhealthy, so that pods keep theirs.
    */
   record Lost(String reason) implements MpsAvailability {}
 

@@ -16,8 +16,8 @@ import java.util.Map;
 import java.util.stream.Collectors;
 
 /**
- * What makes a container a client of the control daemon, limited in proportion to its share. The
- * limits hold for each process of the container, not for all of them together.
+ * Makes a container a client of the control daemon, limited in proportion to its share. The limits
+ * apply to each process of the container, not to all of them together.
  */
 public final class MpsClient {
   private static final String SHM = "/dev/shm";
@@ -28,7 +28,7 @@ public final class MpsClient {
     this.replicas = replicas;
   }
 
-  /** Adds it to a container's answer; nothing where none of its GPUs is shared by MPS. */
+  /** Adds environment and mounts to a container's answer, if any of its GPUs is shared by MPS. */
   public void addTo(ContainerAllocateResponse.Builder response, Collection<String> ids) {
     Map<MpsGpu, Integer> shares = shares(ids);
     if (shares.isEmpty()) {
@@ -68,7 +68,8 @@ public final class MpsClient {
   }
 
   /**
-   * CUDA knows one figure for all GPUs of a client: the least, so that none gets above its share.
+   * Returns the smallest percentage: CUDA has only one for all GPUs of a client, and none may
+   * exceed its share.
    */
   private static int threadPercentage(Map<MpsGpu, Integer> shares) {
     return shares.entrySet().stream()
@@ -77,7 +78,9 @@ public final class MpsClient {
         .orElseThrow();
   }
 
-  /** By uuid: indexes are counted anew in a container. Without GPUs whose memory is not known. */
+  /**
+   * Returns limits by uuid, since a container has its own indexes. Omits GPUs of unknown memory.
+   */
   private static String memoryLimits(Map<MpsGpu, Integer> shares) {
     List<String> limits = new ArrayList<>();
     shares.forEach(

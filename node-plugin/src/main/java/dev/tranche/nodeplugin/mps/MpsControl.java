@@ -25,9 +25,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The control daemons of a node follow the config that its plugin uses. The plugin hears the node's
- * label and keeps the config's name in a file on the host, which is read here, so that this part
- * needs no right and no connection. Blocks; its thread is the one of NVML.
+ * Runs the control daemons of a node by the config that its plugin uses. The plugin receives the
+ * node's label and keeps the config's name in a file on the host. This class reads that file, so
+ * that it needs no permission and no connection. Blocks; its thread is the one that calls NVML.
  */
 final class MpsControl {
   private static final Logger LOG = LoggerFactory.getLogger(MpsControl.class);
@@ -45,14 +45,14 @@ final class MpsControl {
   private final String program;
   private final BiConsumer<String, String> count;
   private List<GpuInfo> gpus = List.of();
-  private long lookedMs;
-  private String seen = "";
+  private long gpusReadAtMs;
+  private String configState = "";
   private String name = "";
   private String complaint = "";
   private @Nullable Outcome last;
   private @Nullable Config config;
-  private String trouble = "no config has been read yet";
-  private volatile MpsStatus status = new MpsStatus.Silent();
+  private String configError = "no config has been read yet";
+  private volatile MpsStatus status = new MpsStatus.None();
   private final CountDownLatch stopping = new CountDownLatch(1);
   private final CountDownLatch ended = new CountDownLatch(1);
 
@@ -85,40 +85,40 @@ final class MpsControl {
   void run() throws InterruptedException {
     try {
       while (stopping.getCount() > 0) {
-        follow();
+        runSession();
       }
-      silence();
+      deleteStatus();
     } finally {
       ended.countDown();
     }
   }
 
-  private void follow() throws InterruptedException {
+  private void runSession() throws InterruptedException {
     try (AdminNvml nvml = open.get()) {
       LOG.info("NVML of driver {}", nvml.driverVersion());
-      seen = "";
+      configState = "";
       last = null;
-      follow(nvml);
+      runSession(nvml);
     } catch (NvmlException e) {
-      tell(new MpsStatus.Failing(e.getMessage()));
+      report(new MpsStatus.Failing(e.getMessage()));
       Supervisor.countFailure(count);
       LOG.error("{}", e.getMessage());
       stopping.await(DRIVER_RETRY_MS, TimeUnit.MILLISECONDS);
     }
   }
 
-  private void follow(AdminNvml nvml) throws InterruptedException {
-    look(nvml);
+  private void runSession(AdminNvml nvml) throws InterruptedException {
+    readGpus(nvml);
     var supervisor = new Supervisor(program, root, nvml, MpsControl::nowMs, count);
     try {
       MpsPlan plan = MpsPlan.NONE;
       while (stopping.getCount() > 0) {
-        boolean returned = lostReturned(nvml, plan);
+        boolean returned = lostGpuReturned(nvml, plan);
         if (configChanged() || returned) {
           plan = plan(plan);
         }
         MpsStatus now = supervisor.step(plan);
-        tell(trouble.isEmpty() || plan.needed() ? now : new MpsStatus.Failing(trouble));
+        report(configError.isEmpty() || plan.needed() ? now : new MpsStatus.Failing(configError));
         stopping.await(STEP_MS, TimeUnit.MILLISECONDS);
       }
     } finally {
@@ -126,21 +126,24 @@ final class MpsControl {
     }
   }
 
-  private void look(AdminNvml nvml) {
+  private void readGpus(AdminNvml nvml) {
     gpus = infos(nvml);
-    lookedMs = nowMs();
+    gpusReadAtMs = nowMs();
   }
 
-  /** Whether a GPU that was lost at first is there; one that gets lost changes nothing here. */
-  private boolean lostReturned(AdminNvml nvml, MpsPlan plan) {
+  /**
+   * Returns whether a GPU has returned that was lost at first. A GPU that gets lost later changes
+   * nothing here.
+   */
+  private boolean lostGpuReturned(AdminNvml nvml, MpsPlan plan) {
     int before = gpus.size();
     try {
-      if (before < nvml.count() && nowMs() - lookedMs > LOST_RETRY_MS) {
-        look(nvml);
+      if (before < nvml.count() && nowMs() - gpusReadAtMs > LOST_RETRY_MS) {
+        readGpus(nvml);
       }
       complaint = "";
     } catch (NvmlException e) {
-      // To open NVML anew would end the daemons, and with them the work of their clients.
+      // Reopening NVML would end the daemons, and with them the work of their clients.
       if (!plan.needed() || !serving()) {
         throw e;
       }
@@ -177,19 +180,19 @@ final class MpsControl {
   }
 
   private boolean configChanged() {
-    String asked = name();
-    String state = asked + " " + source.state();
-    if (state.equals(seen)) {
+    String requestedName = name();
+    String state = requestedName + " " + source.state();
+    if (state.equals(configState)) {
       return false;
     }
-    seen = state;
-    Outcome now = source.load(asked);
+    configState = state;
+    Outcome now = source.load(requestedName);
     boolean changed = !now.equals(last);
     last = now;
     if (changed && now instanceof Outcome.Refused refused) {
-      trouble = "config %s is refused: %s".formatted(refused.name(), refused.reason());
-      LOG.error("{}; the one before stays in use", trouble);
-      return config == null && before();
+      configError = "config %s is refused: %s".formatted(refused.name(), refused.reason());
+      LOG.error("{}; the one before stays in use", configError);
+      return config == null && useKeptConfig();
     } else if (changed && now instanceof Outcome.Usable usable) {
       LOG.info("config {}: {}", usable.name(), usable.config().sharing());
       config = usable.config();
@@ -197,13 +200,15 @@ final class MpsControl {
     return changed && now instanceof Outcome.Usable;
   }
 
-  /** Goes on with the config that the plugin used last, as the plugin does; false: none. */
-  private boolean before() {
+  /**
+   * Uses the config that the plugin used last, as the plugin does. Returns false if there is none.
+   */
+  private boolean useKeptConfig() {
     config = kept.read(source).map(Outcome.Usable::config).orElse(null);
     return config != null;
   }
 
-  // The plugin writes at least a line's end. What cannot be read, or is empty, says nothing.
+  // The plugin writes at least a newline, so an empty or unreadable file does not change the name.
   private String name() {
     try {
       name = configName.readText().filter(text -> !text.isEmpty()).map(String::strip).orElse(name);
@@ -219,18 +224,20 @@ final class MpsControl {
     }
     return switch (SharingPlan.of(config, gpus)) {
       case SharingPlan.Fits fits -> {
-        trouble = "";
+        configError = "";
         yield MpsPlan.of(fits.byUuid(), gpus, standAlone);
       }
       case SharingPlan.DoesNotFit misfit -> {
-        trouble = "the config is refused: " + misfit.reason();
-        LOG.error("{}; the one before stays in use", trouble);
+        configError = "the config is refused: " + misfit.reason();
+        LOG.error("{}; the one before stays in use", configError);
         yield before.needed() ? before : keptPlan().orElse(before);
       }
     };
   }
 
-  /** Of the config that the plugin used last and goes on with; empty: none that fits. */
+  /**
+   * Returns the plan of the config that the plugin used last and still uses; empty if none fits.
+   */
   private Optional<MpsPlan> keptPlan() {
     return kept.read(source)
         .map(usable -> SharingPlan.of(usable.config(), gpus))
@@ -239,7 +246,7 @@ final class MpsControl {
         .map(fits -> MpsPlan.of(fits.byUuid(), gpus, standAlone));
   }
 
-  private void tell(MpsStatus now) {
+  private void report(MpsStatus now) {
     status = now;
     try {
       Files.createDirectories(root.folder());
@@ -249,8 +256,8 @@ final class MpsControl {
     }
   }
 
-  private void silence() {
-    status = new MpsStatus.Silent();
+  private void deleteStatus() {
+    status = new MpsStatus.None();
     try {
       statusFile.delete();
     } catch (IOException e) {
@@ -267,19 +274,19 @@ final class MpsControl {
    *
    * @return whether it is
    */
-  boolean ended(int limitMs) throws InterruptedException {
+  boolean awaitEnd(int limitMs) throws InterruptedException {
     return ended.await(limitMs, TimeUnit.MILLISECONDS);
   }
 
-  /** Any thread's. */
+  /** May be called by any thread. */
   Readiness readiness() {
     return switch (status) {
       case MpsStatus.Serving serving when serving.lines().isEmpty() ->
-          Readiness.idle("the config shares nothing by MPS, so there is no daemon to run");
-      case MpsStatus.Serving ignored -> Readiness.unless(List.of());
-      case MpsStatus.Failing failing -> Readiness.unless(List.of(failing.reason()));
-      case MpsStatus.Silent ignored ->
-          Readiness.unless(List.of("the MPS control daemons have not started yet"));
+          Readiness.readyButIdle("the config shares nothing by MPS, so there is no daemon to run");
+      case MpsStatus.Serving ignored -> Readiness.readyUnless(List.of());
+      case MpsStatus.Failing failing -> Readiness.readyUnless(List.of(failing.reason()));
+      case MpsStatus.None ignored ->
+          Readiness.readyUnless(List.of("the MPS control daemons have not started yet"));
     };
   }
 

@@ -1,6 +1,6 @@
 package dev.tranche.nodeplugin.mps;
 
-/** A control daemon did not do what was asked; the message names it and what it said. */
+/** A request to a control daemon failed; the message names the daemon and its answer. */
 final class MpsException extends Exception {
   private static final long serialVersionUID = 1L;
 

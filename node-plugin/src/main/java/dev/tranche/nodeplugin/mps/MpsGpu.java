@@ -21,12 +21,14 @@ record MpsGpu(int index, String uuid, long memoryBytes, int replicas) {
     return memoryBytes > 0;
   }
 
-  /** What a client with so many replicas may pin, as MPS reads it: "1536M". */
+  /**
+   * Returns the memory that a client with {@code share} replicas may pin, in MPS's format: "1536M".
+   */
   String memoryLimit(int share) {
     return ((memoryBytes * Math.min(share, replicas) / replicas) >> 20) + "M";
   }
 
-  /** The part of the GPU's threads that so many replicas are worth, 1 to 100. */
+  /** Returns the percentage of the GPU's threads for {@code share} replicas, 1 to 100. */
   int threadPercentage(int share) {
     return Math.max(1, PERCENT * Math.min(share, replicas) / replicas);
   }

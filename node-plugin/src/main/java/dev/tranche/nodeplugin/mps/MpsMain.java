@@ -18,9 +18,7 @@ import java.util.List;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/**
- * The process {@code mps-control-daemon}: settings, parts, run, and a stop that ends all daemons.
- */
+/** The main class of the process {@code mps-control-daemon}. A stop ends all daemons. */
 public final class MpsMain {
   public static final String COMMAND = "mps-control-daemon";
 
@@ -31,7 +29,7 @@ public final class MpsMain {
   private MpsMain() {}
 
   /**
-   * Runs it; {@code mount-shm} only mounts, for an init container.
+   * Runs the process. With {@code mount-shm} it only mounts, for an init container.
    *
    * @return the exit status
    */
@@ -50,7 +48,7 @@ public final class MpsMain {
 
   private static int mount(MpsRoot root) {
     try {
-      ShmMount.make(root.shm());
+      ShmMount.mount(root.shm());
       return 0;
     } catch (MpsException | IOException e) {
       LOG.error("{}", e.getMessage());
@@ -107,7 +105,7 @@ public final class MpsMain {
   private static void stop(MpsControl control) {
     control.stop();
     try {
-      if (!control.ended(STOP_LIMIT_MS)) {
+      if (!control.awaitEnd(STOP_LIMIT_MS)) {
         LOG.warn("the MPS control daemons do not end; the container's end will end them");
       }
     } catch (InterruptedException e) {

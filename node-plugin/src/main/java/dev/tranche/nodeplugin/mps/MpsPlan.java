@@ -25,7 +25,7 @@ public record MpsPlan(List<MpsSet> sets) {
    *
    * @param sharing of every GPU, by uuid
    * @param gpus in NVML's order
-   * @param standAlone nobody assigns shares of several replicas
+   * @param standAlone whether there is no extender that assigns shares of several replicas
    */
   public static MpsPlan of(
       Map<String, GpuSharing> sharing, List<GpuInfo> gpus, boolean standAlone) {
@@ -49,18 +49,18 @@ public record MpsPlan(List<MpsSet> sets) {
   }
 
   /**
-   * What a node can offer while no control daemon serves it: its MPS GPUs, but whole.
+   * Returns the sharing of a node whose control daemon does not serve: its MPS GPUs are whole.
    *
    * @param sharing of every GPU, by uuid
    * @param config names unshared GPUs
    */
-  public static Map<String, GpuSharing> without(
+  public static Map<String, GpuSharing> withoutMps(
       Map<String, GpuSharing> sharing, Config config, List<GpuInfo> gpus) {
     Map<String, GpuSharing> without = new HashMap<>(sharing);
     for (GpuInfo gpu : gpus) {
       GpuSharing how = sharing.get(gpu.uuid());
       if (how != null && how.strategy() == SharingStrategy.MPS) {
-        without.put(gpu.uuid(), GpuSharing.whole(config.resources().ofGpu(gpu.model())));
+        without.put(gpu.uuid(), GpuSharing.unshared(config.resources().ofGpu(gpu.model())));
       }
     }
     return without;
@@ -74,7 +74,9 @@ public record MpsPlan(List<MpsSet> sets) {
     return sets.stream().flatMap(set -> set.gpus().stream()).toList();
   }
 
-  /** What plugin and daemon must agree on, a line for each GPU: uuid, replicas, resource. */
+  /**
+   * Returns what plugin and daemon must agree on, a line for each GPU: uuid, replicas, resource.
+   */
   public List<String> lines() {
     return sets.stream()
         .flatMap(

@@ -8,7 +8,7 @@ import java.nio.file.Path;
  * everywhere.
  */
 public record MpsRoot(Path folder) {
-  /** In containers. */
+  /** The path of the folder in containers. */
   public static final MpsRoot IN_CONTAINER = new MpsRoot(Path.of("/mps"));
 
   Path of(String resource) {
@@ -23,7 +23,7 @@ public record MpsRoot(Path folder) {
     return of(resource).resolve("log");
   }
 
-  /** There while the daemon of this resource has its limits. */
+  /** Exists while the daemon of this resource runs with its limits. */
   Path started(String resource) {
     return of(resource).resolve(".started");
   }
@@ -33,17 +33,17 @@ public record MpsRoot(Path folder) {
     return folder.resolve("shm");
   }
 
-  /** There while all daemons have their limits. */
+  /** Exists while all daemons run with their limits. */
   Path ready() {
     return folder.resolve(".ready");
   }
 
-  /** Written anew every second by whoever runs the daemons: {@link MpsStatus}. */
+  /** The {@link MpsStatus}, rewritten every second by the process that runs the daemons. */
   Path status() {
     return folder.resolve(".status");
   }
 
-  /** The compute modes that the GPUs had before, while they have another. */
+  /** The original compute modes of the GPUs, while they have another one. */
   Path computeModes() {
     return folder.resolve(".compute-modes");
   }

@@ -9,18 +9,18 @@ import java.util.stream.Collectors;
  *
  * @param resource the extended resource of their replicas
  * @param gpus at least one, in NVML's order
- * @param oneReplicaEach no client ever has more than one replica
- * @param all there is no other GPU on the node
+ * @param oneReplicaEach whether no client ever has more than one replica
+ * @param allGpus whether there is no other GPU on the node
  */
-record MpsSet(String resource, List<MpsGpu> gpus, boolean oneReplicaEach, boolean all) {
+record MpsSet(String resource, List<MpsGpu> gpus, boolean oneReplicaEach, boolean allGpus) {
   MpsSet {
     gpus = List.copyOf(gpus);
   }
 
   /**
-   * What the daemon is told at first. Its defaults are a ceiling: a client can only lower them. So
-   * they are one replica's where nobody can have more, as NVIDIA's plugin sets them, and otherwise
-   * the whole GPU, with each container's own share in its environment.
+   * Returns the commands that set the daemon's defaults, which a client can only lower. If no
+   * client can have more than one replica, they are one replica's, as NVIDIA's plugin sets them.
+   * Otherwise they allow the whole GPU, and each container has its own share in its environment.
    */
   List<String> commands() {
     List<String> commands = new ArrayList<>();
@@ -31,26 +31,29 @@ record MpsSet(String resource, List<MpsGpu> gpus, boolean oneReplicaEach, boolea
                 "set_default_device_pinned_mem_limit "
                     + gpu.uuid()
                     + " "
-                    + gpu.memoryLimit(most(gpu)))
+                    + gpu.memoryLimit(maxReplicas(gpu)))
         .forEach(commands::add);
     commands.add("set_default_active_thread_percentage " + threadPercentage());
     return commands;
   }
 
-  /** One figure for all GPUs of a daemon: the largest one that a client may need. */
+  /** Returns the one percentage for all GPUs of a daemon: the largest that a client may need. */
   int threadPercentage() {
-    return gpus.stream().mapToInt(gpu -> gpu.threadPercentage(most(gpu))).max().orElseThrow();
+    return gpus.stream()
+        .mapToInt(gpu -> gpu.threadPercentage(maxReplicas(gpu)))
+        .max()
+        .orElseThrow();
   }
 
-  private int most(MpsGpu gpu) {
+  private int maxReplicas(MpsGpu gpu) {
     return oneReplicaEach ? 1 : gpu.replicas();
   }
 
   /**
-   * CUDA_VISIBLE_DEVICES of the daemon; empty: all GPUs, which spares the renumbering. By uuid,
-   * since the indexes that clients see are others.
+   * Returns CUDA_VISIBLE_DEVICES of the daemon; empty for all GPUs, which avoids renumbering. It
+   * has uuids, since the indexes that clients see are different.
    */
   String visibleDevices() {
-    return all ? "" : gpus.stream().map(MpsGpu::uuid).collect(Collectors.joining(","));
+    return allGpus ? "" : gpus.stream().map(MpsGpu::uuid).collect(Collectors.joining(","));
   }
 }

@@ -4,10 +4,10 @@ import java.util.List;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** What the control daemons' keeper says of them to the plugin of the same node. */
+/** The status of a node's control daemons, which their keeper reports to the plugin of the node. */
 public sealed interface MpsStatus {
   /**
-   * All of them answer.
+   * All daemons answer.
    *
    * @param lines {@link MpsPlan#lines} that they serve
    */
@@ -17,34 +17,34 @@ public sealed interface MpsStatus {
     }
   }
 
-  /** Not all of them, and why. */
+  /** Not all daemons serve, and why. */
   record Failing(String reason) implements MpsStatus {}
 
-  /** Nobody says anything. */
-  record Silent() implements MpsStatus {}
+  /** There is no status. */
+  record None() implements MpsStatus {}
 
-  /** As the status file has it. */
+  /** Returns the content of the status file. */
   static String text(MpsStatus status) {
     return switch (status) {
       case Serving serving ->
           Stream.concat(Stream.of("serving"), serving.lines().stream())
               .collect(Collectors.joining("\n", "", "\n"));
       case Failing failing -> "failing\n" + failing.reason().replace('\n', ' ') + "\n";
-      case Silent ignored -> "";
+      case None ignored -> "";
     };
   }
 
-  /** Reads it back; what is not understood is silence. */
+  /** Parses the content of the status file; unknown content is {@link None}. */
   static MpsStatus parse(String text) {
     List<String> lines = text.lines().toList();
     if (lines.isEmpty()) {
-      return new Silent();
+      return new None();
     }
     List<String> rest = lines.subList(1, lines.size());
     return switch (lines.getFirst()) {
       case "serving" -> new Serving(rest);
       case "failing" -> new Failing(String.join(" ", rest));
-      default -> new Silent();
+      default -> new None();
     };
   }
 }

@@ -5,49 +5,52 @@ import java.util.function.LongSupplier;
 /**
  * Follows whether the control daemon serves what the plugin wants to advertise.
  *
- * <p>A daemon that was never there leaves the GPUs whole, which is what they are. One that is gone
- * must not: containers hold replicas, and would lose them. Confined to one thread.
+ * <p>If there never was a daemon, the GPUs are advertised whole. If a daemon is lost, they are not:
+ * containers hold replicas, and would lose them. Confined to one thread.
  */
 public final class MpsWatch {
-  /** After a boot both pods start at once, and the daemon's takes longer. */
+  /**
+   * How long to wait for a daemon. After a boot both pods start at once, and the daemon's takes
+   * longer.
+   */
   public static final int AWAIT_MS = 10_000;
 
   private final String node;
   private final LongSupplier clockMs;
-  private MpsAvailability standing = new MpsAvailability.NotNeeded();
+  private MpsAvailability availability = new MpsAvailability.NotNeeded();
   private boolean served;
   private long neededSinceMs;
 
   /**
    * @param node its name in Kubernetes; may be empty
-   * @param clockMs any clock that only goes forward
+   * @param clockMs any monotonic clock
    */
   public MpsWatch(String node, LongSupplier clockMs) {
     this.node = node.isEmpty() ? "<node>" : node;
     this.clockMs = clockMs;
   }
 
-  public MpsAvailability standing() {
-    return standing;
+  public MpsAvailability availability() {
+    return availability;
   }
 
-  /** Takes what the plugin wants and what the daemon's side last said. */
+  /** Updates the availability from the plugin's plan and the daemons' last status. */
   public MpsAvailability update(MpsPlan wanted, MpsStatus status) {
     if (!wanted.needed()) {
       served = false;
-      standing = new MpsAvailability.NotNeeded();
-      return standing;
+      availability = new MpsAvailability.NotNeeded();
+      return availability;
     }
-    if (standing instanceof MpsAvailability.NotNeeded) {
+    if (availability instanceof MpsAvailability.NotNeeded) {
       neededSinceMs = clockMs.getAsLong();
     }
-    standing = needed(wanted, status);
-    served |= standing instanceof MpsAvailability.Serving;
-    return standing;
+    availability = needed(wanted, status);
+    served |= availability instanceof MpsAvailability.Serving;
+    return availability;
   }
 
   private MpsAvailability needed(MpsPlan wanted, MpsStatus status) {
-    // One that serves more has not lost the GPUs that are lost to us.
+    // A daemon that serves more still has GPUs that the plugin has lost.
     if (status instanceof MpsStatus.Serving(var lines) && lines.containsAll(wanted.lines())) {
       return new MpsAvailability.Serving();
     }
@@ -61,7 +64,7 @@ public final class MpsWatch {
 
   private String reason(MpsStatus status) {
     return switch (status) {
-      case MpsStatus.Silent ignored ->
+      case MpsStatus.None ignored ->
           "sharing.mps needs an MPS control daemon, and none runs on this node. If the node lacks the"
               + " label that brings it, run: kubectl label node "
               + node

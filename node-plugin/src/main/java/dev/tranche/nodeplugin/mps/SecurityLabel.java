@@ -5,10 +5,11 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
-/** SELinux's label of a folder that pods are to use. */
+/** Sets SELinux's label of a folder that pods use. */
 final class SecurityLabel {
   private static final Path SELINUX = Path.of("/sys/fs/selinux/enforce");
-  // As NVIDIA's plugin: what any container may read and write. New files in the folder inherit it.
+  // NVIDIA's plugin sets the same label, which any container may read and write. New files in the
+  // folder inherit it.
   private static final String OF_CONTAINERS = "system_u:object_r:container_file_t:s0\0";
 
   private SecurityLabel() {}

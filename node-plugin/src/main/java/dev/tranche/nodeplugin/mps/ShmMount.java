@@ -6,8 +6,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 
 /**
- * The memory file system that daemon and clients have as their /dev/shm. One that is mounted stays:
- * clients of an earlier daemon may be using it.
+ * The memory file system that daemon and clients have as their /dev/shm. An existing mount stays,
+ * since clients of an earlier daemon may be using it.
  */
 final class ShmMount {
   private static final Path MOUNTS = Path.of("/proc/self/mountinfo");
@@ -17,8 +17,11 @@ final class ShmMount {
 
   private ShmMount() {}
 
-  /** Mounts it, for the host as well where the folder is propagated. Half the memory at most. */
-  static void make(Path folder) throws MpsException, IOException {
+  /**
+   * Mounts it, also on the host if the folder's mounts are propagated. It takes at most half of the
+   * memory.
+   */
+  static void mount(Path folder) throws MpsException, IOException {
     Files.createDirectories(folder);
     if (isMountPoint(folder, Files.readString(MOUNTS))) {
       return;

@@ -4,9 +4,9 @@ import dev.tranche.nodeplugin.file.AtomicFile;
 import java.io.IOException;
 import java.nio.file.Files;
 
-/** The file by which daemon pod and plugin pod of a node speak; one writes, one reads. Blocks. */
+/** The file in which the daemon pod reports its status to the plugin pod of the node. Blocks. */
 public final class StatusFile {
-  /** Without a new one for so long, the writer is gone; it writes every second. */
+  /** If the file is older than this, its writer is gone; it writes every second. */
   public static final int AGE_MAX_MS = 10_000;
 
   private final AtomicFile file;
@@ -24,7 +24,7 @@ public final class StatusFile {
   }
 
   /**
-   * What was last written, if that is not long ago.
+   * Returns the last status, if it was written recently.
    *
    * @param nowMs milliseconds since 1970
    */
@@ -32,10 +32,10 @@ public final class StatusFile {
     try {
       long ageMs = nowMs - Files.getLastModifiedTime(file.path()).toMillis();
       return Math.abs(ageMs) > AGE_MAX_MS
-          ? new MpsStatus.Silent()
-          : file.readText().map(MpsStatus::parse).orElseGet(MpsStatus.Silent::new);
+          ? new MpsStatus.None()
+          : file.readText().map(MpsStatus::parse).orElseGet(MpsStatus.None::new);
     } catch (IOException unreadable) {
-      return new MpsStatus.Silent();
+      return new MpsStatus.None();
     }
   }
 }

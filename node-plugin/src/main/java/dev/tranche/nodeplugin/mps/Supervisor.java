@@ -17,8 +17,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Keeps the control daemons of a plan running: starts them, probes them, starts them again when one
- * fails, ends them. Blocks; confined to the thread of NVML.
+ * Keeps the control daemons of a plan running: starts them, probes them, restarts them when one
+ * fails, ends them. Blocks; confined to the thread that calls NVML.
  */
 final class Supervisor {
   private static final Logger LOG = LoggerFactory.getLogger(Supervisor.class);
@@ -31,19 +31,19 @@ final class Supervisor {
   private final ComputeModes modes;
   private final LongSupplier clockMs;
   private final BiConsumer<String, String> count;
-  // At first not even none: what an earlier run has left is put right.
+  // Null at first, so that even an empty plan cleans up what an earlier run has left.
   private @Nullable MpsPlan current;
   private MpsPlan plan = MpsPlan.NONE;
   private List<ControlDaemon> daemons = List.of();
-  // Those of the daemons that this run has started with success.
-  private final Set<ControlDaemon> begun = new HashSet<>();
-  private MpsStatus status = new MpsStatus.Silent();
+  // Daemons that this run has started successfully.
+  private final Set<ControlDaemon> startedDaemons = new HashSet<>();
+  private MpsStatus status = new MpsStatus.None();
   private final Backoff backoff = new Backoff(BACKOFF_MIN_MS, BACKOFF_MAX_MS);
   private long notBeforeMs;
   private long probeAtMs;
 
   /**
-   * @param clockMs any clock that only goes forward
+   * @param clockMs any monotonic clock
    * @param count takes the name of a metric and its help; called on this thread
    */
   Supervisor(
@@ -59,10 +59,10 @@ final class Supervisor {
     this.count = count;
   }
 
-  /** One round: brings what runs nearer to the plan, and says how it stands. */
+  /** Runs one round: brings the daemons closer to the plan, and returns their status. */
   MpsStatus step(MpsPlan wanted) throws InterruptedException {
     if (!wanted.equals(current)) {
-      change(wanted);
+      stopUnplanned(wanted);
       current = wanted;
       plan = wanted;
       backoff.reset();
@@ -76,9 +76,9 @@ final class Supervisor {
     return status;
   }
 
-  /** Ends what is wanted no more. The clients of a daemon that stays as it is keep it. */
-  private void change(MpsPlan wanted) throws InterruptedException {
-    unready();
+  /** Ends daemons that are no longer planned. A daemon that stays unchanged keeps its clients. */
+  private void stopUnplanned(MpsPlan wanted) throws InterruptedException {
+    deleteReadyFile();
     List<ControlDaemon> kept = new ArrayList<>();
     for (ControlDaemon daemon : daemons) {
       if (wanted.sets().contains(daemon.set())) {
@@ -88,8 +88,8 @@ final class Supervisor {
       }
     }
     daemons = List.copyOf(kept);
-    begun.retainAll(daemons);
-    status = new MpsStatus.Silent();
+    startedDaemons.retainAll(daemons);
+    status = new MpsStatus.None();
     restoreModes(gpus(daemons));
   }
 
@@ -134,8 +134,8 @@ final class Supervisor {
     long waitMs = backoff.next();
     notBeforeMs = clockMs.getAsLong() + waitMs;
     status = new MpsStatus.Failing(reason);
-    unready();
-    freeUnlessServed();
+    deleteReadyFile();
+    restoreModesUnlessServed();
     LOG.error("{}; the next attempt is in {} ms", reason, waitMs);
     countFailure(count);
   }
@@ -145,30 +145,30 @@ final class Supervisor {
     count.accept("tranche.mps.failures", "Starts and probes of MPS control daemons that failed.");
   }
 
-  // In EXCLUSIVE_PROCESS a GPU without its daemon takes a single process.
-  private void freeUnlessServed() {
+  // In EXCLUSIVE_PROCESS mode, a GPU without its daemon accepts only a single process.
+  private void restoreModesUnlessServed() {
     if (daemons.stream().noneMatch(ControlDaemon::alive)) {
       restoreModes(Set.of());
     }
   }
 
-  // What was started stays started until all are started anew: the clients of a daemon that works
-  // should not lose it because another one fails.
+  // Keeps daemons that still serve: the clients of a daemon that works should not lose it because
+  // another one fails.
   private void start() throws MpsException, IOException, InterruptedException {
     if (plan.needed()) {
       Files.createDirectories(root.folder());
-      modes.exclusive(plan.gpus());
+      modes.setExclusive(plan.gpus());
     }
     daemons = plan.sets().stream().map(this::daemon).toList();
     for (ControlDaemon daemon : daemons) {
       if (!serves(daemon)) {
-        begun.remove(daemon);
+        startedDaemons.remove(daemon);
         daemon.start();
-        begun.add(daemon);
+        startedDaemons.add(daemon);
         count.accept("tranche.mps.daemon.starts", "Starts of an MPS control daemon.");
       }
     }
-    serving();
+    markServing();
   }
 
   private ControlDaemon daemon(MpsSet set) {
@@ -179,7 +179,7 @@ final class Supervisor {
   }
 
   private boolean serves(ControlDaemon daemon) throws InterruptedException {
-    if (!begun.contains(daemon)) {
+    if (!startedDaemons.contains(daemon)) {
       return false;
     }
     try {
@@ -190,7 +190,7 @@ final class Supervisor {
     }
   }
 
-  private void serving() throws IOException {
+  private void markServing() throws IOException {
     if (plan.needed()) {
       Files.writeString(root.ready(), "");
       LOG.info("serving {}", plan.lines());
@@ -200,7 +200,7 @@ final class Supervisor {
     status = new MpsStatus.Serving(plan.lines());
   }
 
-  private void unready() {
+  private void deleteReadyFile() {
     try {
       Files.deleteIfExists(root.ready());
     } catch (IOException e) {
@@ -208,17 +208,17 @@ final class Supervisor {
     }
   }
 
-  /** Ends all of them and puts the compute modes back. */
+  /** Ends all daemons and restores the compute modes. */
   void stop() throws InterruptedException {
-    unready();
+    deleteReadyFile();
     for (ControlDaemon daemon : daemons) {
       daemon.stop();
     }
     daemons = List.of();
-    begun.clear();
+    startedDaemons.clear();
     current = null;
     plan = MpsPlan.NONE;
-    status = new MpsStatus.Silent();
+    status = new MpsStatus.None();
     restoreModes(Set.of());
   }
 

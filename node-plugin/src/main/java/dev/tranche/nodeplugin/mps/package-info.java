@@ -1,4 +1,4 @@
-/** Sharing by CUDA MPS: the control daemons of a node, and what their clients are told. */
+/** Sharing by CUDA MPS: the control daemons of a node, and the settings of their clients. */
 @NullMarked
 package dev.tranche.nodeplugin.mps;
 

@@ -3,7 +3,7 @@ package dev.tranche.nodeplugin.nvml;
 /**
  * An error that the driver reported.
  *
- * @param index the GPU's; {@link #ANY} when NVML does not say whose it is, which concerns all
+ * @param index the GPU's; {@link #ANY} if NVML does not tell, so that it concerns all GPUs
  * @param code NVIDIA's XID number, or {@link #DOUBLE_BIT_ECC}'s for an event of that type
  * @param gpuInstance of a MIG device; {@link #ANY} for the whole GPU
  * @param computeInstance likewise
@@ -14,15 +14,15 @@ public record GpuEvent(int index, long code, int gpuInstance, int computeInstanc
   /** The XID that comes with an uncorrectable memory error. */
   public static final long DOUBLE_BIT_ECC = 48;
 
-  /** Of the whole GPU. */
+  /** An error of the whole GPU. */
   public GpuEvent(int index, long code) {
     this(index, code, ANY, ANY);
   }
 
   /** Whether it hits this part of its GPU. */
   public boolean hits(int gpu, int instance, int compute) {
-    boolean whole = gpuInstance == ANY || computeInstance == ANY || instance == ANY;
+    boolean anyInstance = gpuInstance == ANY || computeInstance == ANY || instance == ANY;
     return (index == ANY || index == gpu)
-        && (whole || (instance == gpuInstance && compute == computeInstance));
+        && (anyInstance || (instance == gpuInstance && compute == computeInstance));
   }
 }

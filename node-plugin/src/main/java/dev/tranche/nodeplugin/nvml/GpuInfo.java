@@ -5,16 +5,16 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * What does not change about a GPU or a MIG device.
+ * The properties of a GPU or a MIG device that do not change.
  *
  * @param index NVML's, from 0; of a MIG device, its GPU's
- * @param minor of /dev/nvidiaN
+ * @param minor the N of /dev/nvidiaN
  * @param pciBusId empty: unknown
  * @param memoryTotalBytes 0: unknown
  * @param memoryReservedBytes kept by the driver; 0 where an old driver does not say
  * @param numaNode -1: unknown
  * @param computeMajor of the CUDA compute capability: 7 is Volta and Turing; 0: unknown
- * @param mig {@link Mig#OFF}: a GPU in one piece
+ * @param mig {@link Mig#OFF} for a GPU with MIG off
  */
 public record GpuInfo(
     int index,
@@ -28,7 +28,8 @@ public record GpuInfo(
     int computeMajor,
     Mig mig) {
   /** A MIG device of this GPU. */
-  GpuInfo part(String uuid, String model, long totalBytes, long reservedBytes, Mig.Part part) {
+  GpuInfo migDevice(
+      String uuid, String model, long totalBytes, long reservedBytes, Mig.Device device) {
     return new GpuInfo(
         index,
         uuid,
@@ -39,23 +40,25 @@ public record GpuInfo(
         reservedBytes,
         numaNode,
         computeMajor,
-        part);
+        device);
   }
 
   /** What makes this a MIG device; empty for a GPU. */
-  public Optional<Mig.Part> part() {
-    return mig instanceof Mig.Part part ? Optional.of(part) : Optional.empty();
+  public Optional<Mig.Device> migDevice() {
+    return mig instanceof Mig.Device device ? Optional.of(device) : Optional.empty();
   }
 
   /** How people and NVIDIA's tools number it: {@code 0}, or {@code 0:1} for a MIG device. */
   public String number() {
-    return part().map(part -> index + ":" + part.index()).orElseGet(() -> Integer.toString(index));
+    return migDevice()
+        .map(device -> index + ":" + device.index())
+        .orElseGet(() -> Integer.toString(index));
   }
 
   /** The device nodes that are this device's own, as a container sees them. */
   public List<String> nodes() {
     List<String> nodes = new ArrayList<>(List.of("/dev/nvidia" + minor));
-    part().ifPresent(part -> nodes.addAll(part.capNodes()));
+    migDevice().ifPresent(device -> nodes.addAll(device.capNodes()));
     return nodes;
   }
 }

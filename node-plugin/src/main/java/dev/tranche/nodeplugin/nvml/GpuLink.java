@@ -3,15 +3,15 @@ package dev.tranche.nodeplugin.nvml;
 /**
  * How two GPUs are connected.
  *
- * @param nvLinks direct ones between them
+ * @param nvLinks number of direct NVLinks between them
  */
 public record GpuLink(int nvLinks, Ancestor ancestor) {
   public static final GpuLink UNKNOWN = new GpuLink(0, Ancestor.UNKNOWN);
 
-  /** What their PCIe paths have in common, the nearer the later. */
+  /** The common ancestor of their PCIe paths, from the farthest to the nearest. */
   public enum Ancestor {
     UNKNOWN,
-    /** Another NUMA node. */
+    /** They are on different NUMA nodes. */
     SYSTEM,
     NUMA_NODE,
     HOST_BRIDGE,

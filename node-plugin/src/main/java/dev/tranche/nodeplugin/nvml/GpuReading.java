@@ -5,11 +5,12 @@ package dev.tranche.nodeplugin.nvml;
  *
  * @param memoryUsedBytes the driver's reserve not included; {@link #UNKNOWN} where NVML does not
  *     say
- * @param smPercent 0 to 100: how much of NVML's last period a kernel was running
- * @param processes compute processes
+ * @param smPercent 0 to 100: the part of NVML's last period in which a kernel was running
+ * @param processes number of compute processes
  * @param temperatureCelsius {@link #UNKNOWN} where the GPU has no such sensor
  * @param powerMilliwatts likewise
- * @param throttling why the clocks are below what was asked, NVML's bits; {@link #UNKNOWN} likewise
+ * @param throttling NVML's bits that say why the clocks are lower than requested; {@link #UNKNOWN}
+ *     likewise
  * @param eccUncorrected memory errors since the driver was loaded; {@link #UNKNOWN} without ECC
  */
 public record GpuReading(
@@ -22,7 +23,7 @@ public record GpuReading(
     long eccUncorrected) {
   public static final int UNKNOWN = -1;
 
-  /** Of a GPU without sensors. */
+  /** A reading of a GPU without sensors. */
   public GpuReading(long memoryUsedBytes, int smPercent, int processes) {
     this(memoryUsedBytes, smPercent, processes, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN);
   }

@@ -12,7 +12,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 
-/** NVML by JNA. One block of native memory is reused by all calls. */
+/** Calls NVML through JNA. All calls reuse one block of native memory. */
 public final class JnaNvml implements AdminNvml {
   private static final int SCRATCH_BYTES = 256;
   private static final int TEXT_BYTES = 96;
@@ -44,9 +44,9 @@ public final class JnaNvml implements AdminNvml {
   private final SystemMemory systemMemory = new SystemMemory(Path.of("/proc/meminfo"));
   private final NumaNodes numaNodes;
   private final NvmlFunctions functions;
-  // By handle, of this session: a GPU that is gone gives its handle no more.
+  // Index by handle in this session. A GPU that is gone no longer gives its handle.
   private final Map<Long, Integer> watched = new HashMap<>();
-  // 0: NVML makes none.
+  // 0 if NVML creates none.
   private final long eventSet;
   private final NvmlMig mig;
   private final NvmlLinks links;
@@ -64,9 +64,9 @@ public final class JnaNvml implements AdminNvml {
   }
 
   /**
-   * Loads and starts NVML. One at a time: to close one unloads the library of both. What does not
-   * start is unloaded again, so that retries keep nothing and another driver's library can take its
-   * place.
+   * Loads and starts NVML. Only one may be open at a time, since closing one unloads the library of
+   * both. If NVML does not start, the library is unloaded. So retries leak nothing, and can load
+   * another driver's library.
    *
    * @param driverRoot where the driver's root is mounted in this container
    */
@@ -85,7 +85,7 @@ public final class JnaNvml implements AdminNvml {
     }
   }
 
-  // Without one the GPUs are of use all the same; only their errors are not told.
+  // Without an event set the GPUs are usable all the same; only their errors are not reported.
   private long createEventSet() {
     int result = functions.call("nvmlEventSetCreate", scratch);
     return result == NvmlCode.SUCCESS ? scratch.getLong(0) : 0;
@@ -134,7 +134,7 @@ public final class JnaNvml implements AdminNvml {
         memory.reservedBytes(),
         numaNodes.of(pci),
         computeMajor(device),
-        mig.enabled(device) ? Mig.CUT : Mig.OFF);
+        mig.enabled(device) ? Mig.ON : Mig.OFF);
   }
 
   private String uuid(int index, long device) {
@@ -153,47 +153,47 @@ public final class JnaNvml implements AdminNvml {
 
   @Override
   public List<GpuInfo> migDevices(GpuInfo gpu) {
-    List<GpuInfo> parts = new ArrayList<>();
-    if (gpu.mig() instanceof Mig.Cut) {
+    List<GpuInfo> migDevices = new ArrayList<>();
+    if (gpu.mig() instanceof Mig.On) {
       long device = handle(gpu.index());
       MigCaps caps = MigCaps.read(Path.of("/proc"));
-      int places = mig.places(device);
-      for (int place = 0; place < places; place++) {
-        OptionalLong part = mig.handle(device, place);
-        if (part.isPresent()) {
-          parts.add(part(gpu, place, part.getAsLong(), caps));
+      int maxDevices = mig.maxDevices(device);
+      for (int migIndex = 0; migIndex < maxDevices; migIndex++) {
+        OptionalLong handle = mig.handle(device, migIndex);
+        if (handle.isPresent()) {
+          migDevices.add(migDevice(gpu, migIndex, handle.getAsLong(), caps));
         }
       }
     }
-    return parts;
+    return migDevices;
   }
 
-  private GpuInfo part(GpuInfo gpu, int place, long part, MigCaps caps) {
+  private GpuInfo migDevice(GpuInfo gpu, int migIndex, long migDevice, MigCaps caps) {
     int index = gpu.index();
-    String who = "MIG device " + index + ":" + place;
-    check(mig.gpuInstance(part), who + " tells no GPU instance");
+    String name = "MIG device " + index + ":" + migIndex;
+    check(mig.gpuInstance(migDevice), name + " tells no GPU instance");
     int gpuInstance = mig.value();
-    check(mig.computeInstance(part), who + " tells no compute instance");
+    check(mig.computeInstance(migDevice), name + " tells no compute instance");
     int computeInstance = mig.value();
-    String model = model(index, part);
-    check(mig.attributes(part), who + " tells no attributes");
+    String model = model(index, migDevice);
+    check(mig.attributes(migDevice), name + " tells no attributes");
     String profile = mig.profile(model, gpu.memoryTotalBytes());
     List<String> nodes = caps.nodes(gpu.minor(), gpuInstance, computeInstance);
-    String uuid = uuid(index, part);
-    GpuMemory memory = memory(index, part);
-    return gpu.part(
+    String uuid = uuid(index, migDevice);
+    GpuMemory memory = memory(index, migDevice);
+    return gpu.migDevice(
         uuid,
         model,
         memory.totalBytes(),
         memory.reservedBytes(),
-        new Mig.Part(place, gpu.uuid(), profile, gpuInstance, computeInstance, nodes));
+        new Mig.Device(migIndex, gpu.uuid(), profile, gpuInstance, computeInstance, nodes));
   }
 
   @Override
-  public GpuReading readMig(int index, int place) {
-    long part = migHandle(index, place);
-    int processes = processes(index, part);
-    return new GpuReading(memory(index, part).usedBytes(), busyPercent(processes), processes);
+  public GpuReading readMig(int index, int migIndex) {
+    long migDevice = migHandle(index, migIndex);
+    int processes = processes(index, migDevice);
+    return new GpuReading(memory(index, migDevice).usedBytes(), busyPercent(processes), processes);
   }
 
   // NVML has no utilization of MIG devices: one with a process on it is taken to be busy.
@@ -201,17 +201,17 @@ public final class JnaNvml implements AdminNvml {
     return processes > 0 ? BUSY_PERCENT : 0;
   }
 
-  private long migHandle(int index, int place) {
-    return mig.handle(handle(index), place)
+  private long migHandle(int index, int migIndex) {
+    return mig.handle(handle(index), migIndex)
         .orElseThrow(
             () ->
                 new NvmlException(
-                    NvmlCode.NOT_FOUND, "MIG device " + index + ":" + place + " is gone"));
+                    NvmlCode.NOT_FOUND, "MIG device " + index + ":" + migIndex + " is gone"));
   }
 
   @Override
-  public List<GpuProcess> migProcesses(int index, int place) {
-    return telemetry.migProcesses(migHandle(index, place), BUSY_PERCENT);
+  public List<GpuProcess> migProcesses(int index, int migIndex) {
+    return telemetry.migProcesses(migHandle(index, migIndex), BUSY_PERCENT);
   }
 
   @Override
@@ -222,7 +222,8 @@ public final class JnaNvml implements AdminNvml {
   }
 
   /**
-   * 0 where the driver does not say: whoever asks then takes the oldest. Overwrites the scratch.
+   * Returns 0 where the driver does not say; callers then assume the oldest. Overwrites the
+   * scratch.
    */
   private int computeMajor(long device) {
     int result =
@@ -275,7 +276,7 @@ public final class JnaNvml implements AdminNvml {
     return telemetry.processes(handle(index));
   }
 
-  // Asked anew each time: NVML hands out another handle for a GPU that came back.
+  // Requested each time, since NVML gives another handle to a GPU that came back.
   private long handle(int index) {
     check(
         functions.call("nvmlDeviceGetHandleByIndex_v2", index, scratch),
@@ -292,7 +293,7 @@ public final class JnaNvml implements AdminNvml {
     return text(PCI_BUS_ID_OFFSET, PCI_BUS_ID_BYTES);
   }
 
-  // NVML answers so of GPUs that use the system's memory, as GB10 does.
+  // NVML does not support these calls for GPUs that use the system's memory, such as GB10.
   private GpuMemory memory(int index, long device) {
     scratch.setInt(0, MEMORY_V2_VERSION);
     int result = functions.call("nvmlDeviceGetMemoryInfo_v2", device, scratch);
@@ -313,14 +314,14 @@ public final class JnaNvml implements AdminNvml {
     return new GpuMemory(scratch.getLong(0), 0, scratch.getLong(MEMORY_USED_OFFSET));
   }
 
-  // Also GPUs with memory of their own may address the system's: asked only of those without.
+  // GPUs with their own memory may also address the system's, so only those without are checked.
   private boolean sharesSystemMemory(long device) {
     scratch.setInt(0, ADDRESSING_VERSION);
     return functions.call("nvmlDeviceGetAddressingMode", device, scratch) == NvmlCode.SUCCESS
         && scratch.getInt(ADDRESSING_VALUE_OFFSET) == ADDRESSING_ATS;
   }
 
-  /** Asks for none of them, so that NVML only counts. */
+  /** Requests an empty list, so that NVML only counts the processes. */
   private int processes(int index, long device) {
     scratch.setInt(0, 0);
     int result =
@@ -372,15 +373,16 @@ public final class JnaNvml implements AdminNvml {
     }
     long device = scratch.getLong(0);
     long code = type == EVENT_XID ? scratch.getLong(EVENT_DATA_OFFSET) : GpuEvent.DOUBLE_BIT_ECC;
-    // All bits set for the whole GPU, which is our "any".
+    // NVML sets all bits for the whole GPU, which equals GpuEvent.ANY.
     int gpuInstance = scratch.getInt(EVENT_GPU_INSTANCE_OFFSET);
     int computeInstance = scratch.getInt(EVENT_COMPUTE_INSTANCE_OFFSET);
     return Optional.of(new GpuEvent(indexOf(device), code, gpuInstance, computeInstance));
   }
 
   /**
-   * Where the device gives no handle any more, the index at which it was watched; {@link
-   * GpuEvent#ANY} where that is another's now. Whatever fails here, the event must not get lost.
+   * Returns the index of a device. If NVML no longer gives its handle, returns the index at which
+   * it was watched, or {@link GpuEvent#ANY} if that is another GPU's now. Does not throw, so that
+   * no event is lost.
    */
   private int indexOf(long device) {
     int counted = functions.call("nvmlDeviceGetCount_v2", scratch);

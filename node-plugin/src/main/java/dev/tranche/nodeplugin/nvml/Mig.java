@@ -2,16 +2,16 @@ package dev.tranche.nodeplugin.nvml;
 
 import java.util.List;
 
-/** Whether a device is a GPU that MIG has cut up, or a part of one. */
+/** The MIG state of a device: a GPU with MIG off, a GPU with MIG on, or a MIG device. */
 public sealed interface Mig {
   Mig OFF = new Off();
-  Mig CUT = new Cut();
+  Mig ON = new On();
 
-  /** A GPU in one piece. */
+  /** A GPU with MIG off. */
   record Off() implements Mig {}
 
-  /** A GPU with MIG on: only its parts can be used, if it has any. */
-  record Cut() implements Mig {}
+  /** A GPU with MIG on: only its MIG devices can be used, if it has any. */
+  record On() implements Mig {}
 
   /**
    * A MIG device.
@@ -22,7 +22,7 @@ public sealed interface Mig {
    * @param capNodes device nodes that a container needs beside the GPU's; empty if the kernel does
    *     not tell them
    */
-  record Part(
+  record Device(
       int index,
       String parentUuid,
       String profile,
@@ -30,7 +30,7 @@ public sealed interface Mig {
       int computeInstance,
       List<String> capNodes)
       implements Mig {
-    public Part {
+    public Device {
       capNodes = List.copyOf(capNodes);
     }
   }

@@ -8,9 +8,10 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The device nodes that open a MIG device to a container, from the kernel's list of their minors.
+ * The device nodes that a container needs for a MIG device, from the kernel's list of their minor
+ * numbers.
  *
- * @param minors by path, such as {@code gpu0/gi7/ci0/access}
+ * @param minors minor numbers by path, such as {@code gpu0/gi7/ci0/access}
  */
 record MigCaps(Map<String, String> minors) {
   MigCaps {
@@ -18,7 +19,7 @@ record MigCaps(Map<String, String> minors) {
   }
 
   /**
-   * Reads them; none where MIG is not there.
+   * Reads the list; empty if there is no MIG.
    *
    * @param proc normally /proc
    */
@@ -26,9 +27,9 @@ record MigCaps(Map<String, String> minors) {
     Map<String, String> minors = new HashMap<>();
     try {
       for (String line : Files.readAllLines(proc.resolve("driver/nvidia-caps/mig-minors"))) {
-        String[] words = line.strip().split("\\s+");
-        if (words.length == 2) {
-          minors.put(words[0], words[1]);
+        String[] fields = line.strip().split("\\s+");
+        if (fields.length == 2) {
+          minors.put(fields[0], fields[1]);
         }
       }
     } catch (IOException absent) {
@@ -37,7 +38,7 @@ record MigCaps(Map<String, String> minors) {
     return new MigCaps(minors);
   }
 
-  /** The GPU instance's node, then the compute instance's; empty if either is not known. */
+  /** Returns the GPU instance's node, then the compute instance's; empty if either is unknown. */
   List<String> nodes(int minor, int gpuInstance, int computeInstance) {
     String instance = "gpu" + minor + "/gi" + gpuInstance;
     String gpuCap = minors.get(instance + "/access");

@@ -13,13 +13,14 @@ final class MigProfile {
   private MigProfile() {}
 
   /**
-   * Names one. NVML's product name has it at its end; only a driver that does not say it there
-   * makes us compute it, and then without its extensions ({@code +me}), which no figure tells.
+   * Returns the profile, which is at the end of NVML's product name. If a driver does not give it
+   * there, computes it from the figures. They do not show extensions ({@code +me}), which are then
+   * missing.
    *
    * @param model as NVML calls the MIG device
-   * @param gpuSlices of its GPU instance
-   * @param computeSlices of its own
-   * @param memoryBytes of its own
+   * @param gpuSlices slices of its GPU instance
+   * @param computeSlices slices of its compute instance
+   * @param memoryBytes memory of the MIG device
    * @param parentBytes memory of its whole GPU
    */
   static String of(
@@ -32,7 +33,7 @@ final class MigProfile {
     return compute + gpuSlices + "g." + gigabytes(memoryBytes, parentBytes) + "gb";
   }
 
-  // NVIDIA's figure is the nominal eighth of the GPU's memory, rather than what is left of it.
+  // NVIDIA's figure is in nominal eighths of the GPU's memory, not what is usable of it.
   private static long gigabytes(long memoryBytes, long parentBytes) {
     double eighths = Math.ceil((double) memoryBytes / parentBytes * EIGHTHS);
     long parentGb = (parentBytes + GIB - 1) / GIB;

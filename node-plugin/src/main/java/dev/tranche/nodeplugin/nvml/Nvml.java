@@ -4,8 +4,9 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * What we ask of NVML. GPUs are named by NVML's index, from 0. Not thread-safe: one thread talks to
- * it. Every method throws {@link NvmlException} with NVML's own text.
+ * The calls of NVML that the plugin uses. GPUs are identified by NVML's index, from 0. Not
+ * thread-safe: only one thread may call it. Every method throws {@link NvmlException} with NVML's
+ * own text.
  */
 public interface Nvml extends AutoCloseable {
   String driverVersion();
@@ -14,20 +15,20 @@ public interface Nvml extends AutoCloseable {
 
   GpuInfo info(int index);
 
-  /** Memory, utilization and sensors now; also the probe whether a GPU answers at all. */
+  /** Reads memory, utilization and sensors. Also shows whether a GPU answers at all. */
   GpuReading read(int index);
 
-  /** The MIG devices of a GPU, in NVML's order; none of a GPU that is not cut. */
+  /** Returns the MIG devices of a GPU, in NVML's order; none if MIG is off. */
   default List<GpuInfo> migDevices(GpuInfo gpu) {
     return List.of();
   }
 
-  /** The same for a MIG device, by its number on its GPU. */
+  /** Reads a MIG device, by its number on its GPU. */
   default GpuReading readMig(int index, int mig) {
     throw new IllegalArgumentException("GPU " + index + " has no MIG device " + mig);
   }
 
-  /** Who is on a MIG device now, by its number on its GPU. */
+  /** Returns the processes on a MIG device, by its number on its GPU. */
   default List<GpuProcess> migProcesses(int index, int mig) {
     throw new IllegalArgumentException("GPU " + index + " has no MIG device " + mig);
   }
@@ -37,21 +38,22 @@ public interface Nvml extends AutoCloseable {
     return GpuLink.UNKNOWN;
   }
 
-  /** Who is on a GPU now, and how busy each has been since the last call. */
+  /** Returns the processes on a GPU, and how busy each has been since the last call. */
   List<GpuProcess> processes(int index);
 
   /**
-   * Asks for the errors of a GPU: XIDs, and uncorrectable errors of its memory.
+   * Subscribes to the errors of a GPU: XIDs, and uncorrectable errors of its memory.
    *
    * @return false if this GPU reports none
    */
   boolean watch(int index);
 
-  /** The next error of a watched GPU; empty after that time without one. */
+  /** Waits for the next error of a watched GPU; empty if none comes in that time. */
   Optional<GpuEvent> awaitEvent(int timeoutMs);
 
   /**
-   * What is known to keep NVML from starting anew once this session is closed; empty: nothing is.
+   * Returns what would prevent a restart of NVML once this session is closed; empty if nothing is
+   * known.
    */
   default Optional<String> restartObstacle() {
     return Optional.empty();

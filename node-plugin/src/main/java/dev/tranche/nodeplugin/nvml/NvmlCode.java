@@ -1,6 +1,6 @@
 package dev.tranche.nodeplugin.nvml;
 
-/** NVML's return codes, as far as they make a difference to us. */
+/** The return codes of NVML that the plugin distinguishes. */
 final class NvmlCode {
   static final int SUCCESS = 0;
   static final int NOT_SUPPORTED = 3;
@@ -22,12 +22,12 @@ final class NvmlCode {
 
   private NvmlCode() {}
 
-  /** This GPU or driver does not have that at all. */
+  /** This GPU or driver does not support the call at all. */
   static boolean unsupported(int code) {
     return code == NOT_SUPPORTED || code == FUNCTION_NOT_FOUND;
   }
 
-  /** What a person should look at when NVML does not start, whichever code it gives for that. */
+  /** Returns what a person should check when NVML does not start, whatever the code. */
   static String startAdvice(int code) {
     return code == LIB_RM_VERSION_MISMATCH
         ? advice(code)
@@ -36,7 +36,7 @@ final class NvmlCode {
             + CURE;
   }
 
-  /** What a person should look at, to follow NVML's text; empty where nothing is known to help. */
+  /** Returns what a person should check, as a suffix of NVML's text; empty if no help is known. */
   static String advice(int code) {
     return switch (code) {
       case LIBRARY_NOT_FOUND ->

@@ -1,6 +1,6 @@
 package dev.tranche.nodeplugin.nvml;
 
-/** NVML did not do what was asked; the message has its own text and what to check. */
+/** An NVML call failed; the message has NVML's own text and what to check. */
 public final class NvmlException extends RuntimeException {
   private static final long serialVersionUID = 1L;
 
@@ -23,14 +23,14 @@ public final class NvmlException extends RuntimeException {
     return code == NvmlCode.GPU_IS_LOST || code == NvmlCode.RESET_REQUIRED;
   }
 
-  /** NVML itself is gone, as while a driver is reloaded: it must be started anew. */
+  /** NVML itself is gone, for example while a driver is reloaded, and must be started again. */
   public boolean driverGone() {
     return code == NvmlCode.UNINITIALIZED
         || code == NvmlCode.DRIVER_NOT_LOADED
         || code == NvmlCode.LIB_RM_VERSION_MISMATCH;
   }
 
-  /** This GPU or driver does not have that at all. */
+  /** This GPU or driver does not support the call at all. */
   public boolean unsupported() {
     return NvmlCode.unsupported(code);
   }

@@ -8,11 +8,12 @@ import java.util.Map;
 import java.util.Objects;
 
 /**
- * NVML's functions, by name: handles are addresses, structs are memory that is read by offset. Each
- * is looked up alone: old drivers lack some, and new ones drop those that are deprecated.
+ * NVML's functions by name. Handles are passed as addresses, and structs are read from memory by
+ * offset. Each function is looked up separately: old drivers lack some, and new drivers drop
+ * deprecated ones.
  */
 final class NvmlFunctions {
-  /** Those that placement cannot do without. */
+  /** Functions that placement cannot do without. */
   static final List<String> REQUIRED =
       List.of(
           "nvmlInit_v2",
@@ -24,7 +25,7 @@ final class NvmlFunctions {
           "nvmlDeviceGetName",
           "nvmlDeviceGetMinorNumber");
 
-  /** Those that a driver may lack without keeping its GPUs from being advertised. */
+  /** Functions that a driver may lack; its GPUs are advertised all the same. */
   static final List<String> OPTIONAL =
       List.of(
           "nvmlSystemGetDriverVersion",
@@ -75,7 +76,7 @@ final class NvmlFunctions {
       try {
         found.put(name, library.getFunction(name));
       } catch (UnsatisfiedLinkError missing) {
-        // Whoever calls it is answered as by a driver that lacks it.
+        // A call then returns FUNCTION_NOT_FOUND, as from a driver that lacks it.
       }
     }
   }

@@ -7,7 +7,7 @@ import java.util.List;
 
 /** Finds the driver's NVML: where the loader looks, else under the mounted driver root. */
 public final class NvmlLibrary {
-  /** Of the driver's libraries, from the driver's root. */
+  /** Folders of the driver's libraries, relative to the driver's root. */
   public static final List<String> FOLDERS =
       List.of(
           "usr/lib64",
@@ -59,7 +59,7 @@ public final class NvmlLibrary {
     }
   }
 
-  // JNA tells a headline, what the loader said of each attempt, and the class path.
+  // JNA's message has a headline, the loader's reason for each attempt, and the class path.
   private static String loadersReason(UnsatisfiedLinkError e) {
     return String.valueOf(e.getMessage())
         .lines()

@@ -3,12 +3,12 @@ package dev.tranche.nodeplugin.nvml;
 import com.sun.jna.Memory;
 import dev.tranche.nodeplugin.nvml.GpuLink.Ancestor;
 
-/** How GPUs are connected; whatever NVML does not tell is unknown, and no error. */
+/** Reads how GPUs are connected. What NVML does not tell is unknown, and not an error. */
 final class NvmlLinks {
   // NVML_NVLINK_MAX_LINKS; a driver that knows of fewer refuses the others.
   private static final int LINKS_MAX = 36;
   private static final int ENABLED = 1;
-  // nvmlPciInfo_t: domain, bus and device stand behind the legacy address.
+  // nvmlPciInfo_t: domain, bus and device come after the legacy address.
   private static final int PCI_BYTES = 68;
   private static final int PCI_DOMAIN_OFFSET = 16;
   private static final int PCI_BUS_OFFSET = 20;

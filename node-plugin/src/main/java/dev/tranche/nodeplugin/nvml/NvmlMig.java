@@ -4,7 +4,7 @@ import com.sun.jna.Memory;
 import com.sun.jna.Pointer;
 import java.util.OptionalLong;
 
-/** What NVML tells of MIG: which GPUs are cut, and the parts' handles and figures. */
+/** Reads from NVML which GPUs have MIG on, and the handles and attributes of their MIG devices. */
 final class NvmlMig {
   private static final int ENABLED = 1;
   private static final int SCRATCH_BYTES = 64;
@@ -21,44 +21,44 @@ final class NvmlMig {
     this.functions = functions;
   }
 
-  /** Also false for GPUs that cannot be cut. */
+  /** Returns whether MIG is on; also false for GPUs without MIG. */
   boolean enabled(long device) {
     return functions.call("nvmlDeviceGetMigMode", device, scratch, pending) == NvmlCode.SUCCESS
         && scratch.getInt(0) == ENABLED;
   }
 
-  /** As many parts as the GPU can have; not all places are taken. */
-  int places(long device) {
+  /** Returns how many MIG devices the GPU can have; not every index need have one. */
+  int maxDevices(long device) {
     int result = functions.call("nvmlDeviceGetMaxMigDeviceCount", device, scratch);
     return result == NvmlCode.SUCCESS ? scratch.getInt(0) : 0;
   }
 
-  /** The part at a place; empty if there is none. */
-  OptionalLong handle(long device, int place) {
-    int result = functions.call("nvmlDeviceGetMigDeviceHandleByIndex", device, place, scratch);
+  /** Returns the handle of the MIG device at an index; empty if there is none. */
+  OptionalLong handle(long device, int migIndex) {
+    int result = functions.call("nvmlDeviceGetMigDeviceHandleByIndex", device, migIndex, scratch);
     return result == NvmlCode.SUCCESS ? OptionalLong.of(scratch.getLong(0)) : OptionalLong.empty();
   }
 
-  /** A result of NVML's, and the instance's id in {@link #value}. */
-  int gpuInstance(long part) {
-    return functions.call("nvmlDeviceGetGpuInstanceId", part, scratch);
+  /** Returns NVML's return code; after a success, {@link #value} returns the instance's id. */
+  int gpuInstance(long migDevice) {
+    return functions.call("nvmlDeviceGetGpuInstanceId", migDevice, scratch);
   }
 
-  /** A result of NVML's, and the instance's id in {@link #value}. */
-  int computeInstance(long part) {
-    return functions.call("nvmlDeviceGetComputeInstanceId", part, scratch);
+  /** Returns NVML's return code; after a success, {@link #value} returns the instance's id. */
+  int computeInstance(long migDevice) {
+    return functions.call("nvmlDeviceGetComputeInstanceId", migDevice, scratch);
   }
 
   int value() {
     return scratch.getInt(0);
   }
 
-  /** A result of NVML's; the profile can be asked for after a success. */
-  int attributes(long part) {
-    return functions.call("nvmlDeviceGetAttributes_v2", part, scratch);
+  /** Returns NVML's return code; after a success, {@link #profile} can be called. */
+  int attributes(long migDevice) {
+    return functions.call("nvmlDeviceGetAttributes_v2", migDevice, scratch);
   }
 
-  /** Of the part whose attributes were read last. */
+  /** Returns the profile of the MIG device whose attributes were read last. */
   String profile(String model, long parentBytes) {
     return MigProfile.of(
         model,

@@ -7,12 +7,15 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.IntUnaryOperator;
 
-/** What the sensors and the processes of a GPU tell. What a GPU does not have is unknown. */
+/** Reads the sensors and the processes of a GPU. What a GPU does not have is unknown. */
 final class NvmlTelemetry {
-  /** Enough for nearly all; where there are more, the list grows. */
+  /** Enough for nearly all GPUs; the list grows if there are more. */
   private static final int PROCESSES_AT_FIRST = 256;
 
-  /** With more processes than that on one GPU none is told: a GPU's contexts are dear. */
+  /**
+   * If one GPU has more processes, none is reported. That is unlikely, since contexts are
+   * expensive.
+   */
   private static final int PROCESSES_MAX = 4096;
 
   private static final int TEMPERATURE_GPU = 0;
@@ -22,7 +25,7 @@ final class NvmlTelemetry {
   // 535.86 add usedGpuCcProtectedMemory, under the same version of the function.
   private static final int PROCESS_BYTES = 24;
   private static final int PROCESS_535_BYTES = 32;
-  // What NVML would not write: neither a count of bytes nor one that is not available.
+  // A byte that NVML does not write: in neither a plausible count of bytes nor an unavailable one.
   private static final byte UNTOUCHED = (byte) 0xA5;
   private static final int PROCESS_MEMORY_OFFSET = 8;
   // nvmlProcessUtilizationSample_t: pid, timeStamp, smUtil, memUtil, encUtil, decUtil
@@ -30,41 +33,41 @@ final class NvmlTelemetry {
   private static final int SAMPLE_TIME_OFFSET = 8;
   private static final int SAMPLE_SM_OFFSET = 16;
 
-  private final Memory count = new Memory(Long.BYTES);
+  private final Memory scratch = new Memory(Long.BYTES);
   private final Map<Long, Long> sampledToUs = new HashMap<>();
   private final NvmlFunctions functions;
-  private int places = PROCESSES_AT_FIRST;
-  private Memory list = new Memory((long) places * PROCESS_535_BYTES);
+  private int capacity = PROCESSES_AT_FIRST;
+  private Memory list = new Memory((long) capacity * PROCESS_535_BYTES);
 
   NvmlTelemetry(NvmlFunctions functions) {
     this.functions = functions;
   }
 
   int temperatureCelsius(long device) {
-    return functions.call("nvmlDeviceGetTemperature", device, TEMPERATURE_GPU, count)
+    return functions.call("nvmlDeviceGetTemperature", device, TEMPERATURE_GPU, scratch)
             == NvmlCode.SUCCESS
-        ? count.getInt(0)
+        ? scratch.getInt(0)
         : GpuReading.UNKNOWN;
   }
 
   long powerMilliwatts(long device) {
-    return functions.call("nvmlDeviceGetPowerUsage", device, count) == NvmlCode.SUCCESS
-        ? Integer.toUnsignedLong(count.getInt(0))
+    return functions.call("nvmlDeviceGetPowerUsage", device, scratch) == NvmlCode.SUCCESS
+        ? Integer.toUnsignedLong(scratch.getInt(0))
         : GpuReading.UNKNOWN;
   }
 
   long throttling(long device) {
-    return functions.call("nvmlDeviceGetCurrentClocksThrottleReasons", device, count)
+    return functions.call("nvmlDeviceGetCurrentClocksThrottleReasons", device, scratch)
             == NvmlCode.SUCCESS
-        ? count.getLong(0)
+        ? scratch.getLong(0)
         : GpuReading.UNKNOWN;
   }
 
   long eccUncorrected(long device) {
     return functions.call(
-                "nvmlDeviceGetTotalEccErrors", device, ECC_UNCORRECTED, ECC_VOLATILE, count)
+                "nvmlDeviceGetTotalEccErrors", device, ECC_UNCORRECTED, ECC_VOLATILE, scratch)
             == NvmlCode.SUCCESS
-        ? count.getLong(0)
+        ? scratch.getLong(0)
         : GpuReading.UNKNOWN;
   }
 
@@ -79,23 +82,23 @@ final class NvmlTelemetry {
   }
 
   /**
-   * Those of a MIG device, whose handle gives only them. NVML has no utilization of MIG devices:
-   * each gets an equal part.
+   * Returns the processes of a MIG device, which are all that its handle gives. NVML has no
+   * utilization of MIG devices, so each process gets an equal part.
    *
    * @param smPercent of all together
    */
-  List<GpuProcess> migProcesses(long part, int smPercent) {
-    Map<Integer, Long> memory = memory(part);
+  List<GpuProcess> migProcesses(long migDevice, int smPercent) {
+    Map<Integer, Long> memory = memory(migDevice);
     return processes(memory, pid -> smPercent / memory.size());
   }
 
   /** By pid, in bytes. */
   private Map<Integer, Long> memory(long device) {
     Map<Integer, Long> memory = new HashMap<>();
-    add(memory, device, "nvmlDeviceGetComputeRunningProcesses_v3");
-    add(memory, device, "nvmlDeviceGetGraphicsRunningProcesses_v3");
+    addProcesses(memory, device, "nvmlDeviceGetComputeRunningProcesses_v3");
+    addProcesses(memory, device, "nvmlDeviceGetGraphicsRunningProcesses_v3");
     // From Volta on a client of an MPS server may be in this list only.
-    add(memory, device, "nvmlDeviceGetMPSComputeRunningProcesses_v3");
+    addProcesses(memory, device, "nvmlDeviceGetMPSComputeRunningProcesses_v3");
     return memory;
   }
 
@@ -105,46 +108,46 @@ final class NvmlTelemetry {
     return processes;
   }
 
-  private Memory room() {
-    count.setInt(0, places);
-    return count;
+  private Memory capacityPointer() {
+    scratch.setInt(0, capacity);
+    return scratch;
   }
 
-  // A process that computes and draws is in both lists with all of its memory.
-  private void add(Map<Integer, Long> memory, long device, String function) {
+  // A process of compute and graphics is in both lists, each time with all of its memory.
+  private void addProcesses(Map<Integer, Long> memory, long device, String function) {
     int result = list(function, device);
-    if (result == NvmlCode.INSUFFICIENT_SIZE && grown(count.getInt(0))) {
+    if (result == NvmlCode.INSUFFICIENT_SIZE && grow(scratch.getInt(0))) {
       result = list(function, device);
     }
     if (result != NvmlCode.SUCCESS) {
       return;
     }
-    int found = Math.min(count.getInt(0), places);
+    int found = Math.min(scratch.getInt(0), capacity);
     int stride = stride(found);
     for (int i = 0; i < found; i++) {
       long at = (long) i * stride;
-      // All bits set where it is not available, which is our unknown.
+      // NVML sets all bits where it is not available, which equals GpuReading.UNKNOWN.
       memory.merge(list.getInt(at), list.getLong(at + PROCESS_MEMORY_OFFSET), Math::max);
     }
   }
 
   private int list(String function, long device) {
     list.setMemory(0, list.size(), UNTOUCHED);
-    return functions.call(function, device, room(), list);
+    return functions.call(function, device, capacityPointer(), list);
   }
 
-  private boolean grown(int needed) {
-    if (needed <= places || needed > PROCESSES_MAX) {
+  private boolean grow(int needed) {
+    if (needed <= capacity || needed > PROCESSES_MAX) {
       return false;
     }
     // Some more, since processes may start meanwhile.
-    places = Math.min(PROCESSES_MAX, needed + PROCESSES_AT_FIRST);
+    capacity = Math.min(PROCESSES_MAX, needed + PROCESSES_AT_FIRST);
     list.close();
-    list = new Memory((long) places * PROCESS_535_BYTES);
+    list = new Memory((long) capacity * PROCESS_535_BYTES);
     return true;
   }
 
-  /** How far apart this driver writes the processes: seen from how far it has written. */
+  /** Returns the size of a process entry in this driver, detected by how far it has written. */
   private int stride(int found) {
     for (long at = (long) found * PROCESS_BYTES; at < (long) found * PROCESS_535_BYTES; at++) {
       if (list.getByte(at) != UNTOUCHED) {
@@ -154,12 +157,13 @@ final class NvmlTelemetry {
     return PROCESS_BYTES;
   }
 
-  /** The mean of the samples since the last call, by pid. */
+  /** Returns the mean SM utilization of the samples since the last call, by pid. */
   private Map<Integer, Integer> smPercents(long device) {
     long sinceUs = sampledToUs.getOrDefault(device, 0L);
-    int result = functions.call("nvmlDeviceGetProcessUtilization", device, list, room(), sinceUs);
+    int result =
+        functions.call("nvmlDeviceGetProcessUtilization", device, list, capacityPointer(), sinceUs);
     Map<Integer, int[]> sums = new HashMap<>();
-    for (int i = 0; result == NvmlCode.SUCCESS && i < count.getInt(0); i++) {
+    for (int i = 0; result == NvmlCode.SUCCESS && i < scratch.getInt(0); i++) {
       long at = (long) i * SAMPLE_BYTES;
       sinceUs = Math.max(sinceUs, list.getLong(at + SAMPLE_TIME_OFFSET));
       int[] sum = sums.computeIfAbsent(list.getInt(at), pid -> new int[2]);

@@ -8,7 +8,7 @@ import java.nio.file.StandardOpenOption;
 import java.util.Optional;
 import java.util.stream.Stream;
 
-/** What would keep NVML from starting anew, though a session of it still works. */
+/** Finds what would prevent a restart of NVML although the open session still works. */
 final class RestartObstacles {
   private static final String CONTROL_NODE = "nvidiactl";
   private static final String LIBRARY = "libnvidia-ml.so";
@@ -17,15 +17,15 @@ final class RestartObstacles {
   private RestartObstacles() {}
 
   /**
-   * Finds the first.
+   * Finds the first obstacle.
    *
-   * @param maps the kernel's list of what this process has mapped
+   * @param maps the kernel's list of this process's memory mappings
    */
   static Optional<String> find(Path dev, Path maps) {
     return closed(dev.resolve(CONTROL_NODE)).or(() -> replaced(maps));
   }
 
-  // As after systemctl daemon-reload, which takes devices from containers that have them open.
+  // Happens after systemctl daemon-reload, which takes devices from containers that have them open.
   private static Optional<String> closed(Path node) {
     if (!Files.exists(node)) {
       return Optional.empty();
@@ -38,7 +38,7 @@ final class RestartObstacles {
     }
   }
 
-  // Another driver's library does not start over the kernel module that is loaded.
+  // The library of another driver version does not start with the kernel module that is loaded.
   private static Optional<String> replaced(Path maps) {
     try (Stream<String> lines = Files.lines(maps)) {
       return lines

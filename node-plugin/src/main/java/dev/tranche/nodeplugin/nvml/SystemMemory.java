@@ -6,7 +6,7 @@ import java.nio.file.Path;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** The machine's memory, from the kernel: that of GPUs that have none of their own. */
+/** Reads the machine's memory from the kernel, for GPUs that have none of their own. */
 final class SystemMemory {
   private static final Pattern TOTAL = Pattern.compile("(?m)^MemTotal: +(\\d+) kB$");
   private static final int KIB_SHIFT = 10;
@@ -14,15 +14,16 @@ final class SystemMemory {
   private final Path meminfo;
 
   /**
-   * @param meminfo of the kernel; a container sees the whole machine's
+   * @param meminfo the kernel's file, which shows the whole machine even in a container
    */
   SystemMemory(Path meminfo) {
     this.meminfo = meminfo;
   }
 
   /**
-   * All of it. How much the GPU uses stays unknown: the kernel counts programs without the GPU,
-   * too, and a GPU with some of their memory in use would have no room for a whole share.
+   * Returns the total. How much the GPU uses stays unknown, since the kernel also counts processes
+   * that do not use the GPU. Counted as use, their memory would leave no GPU free enough for a
+   * whole share.
    */
   GpuMemory read() {
     try {

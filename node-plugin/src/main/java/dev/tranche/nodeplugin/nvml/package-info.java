@@ -1,4 +1,4 @@
-/** The only door to NVML. Of the other packages only that of MPS uses JNA, for calls of Linux. */
+/** The only package that calls NVML. Of the others only mps uses JNA, for Linux system calls. */
 @NullMarked
 package dev.tranche.nodeplugin.nvml;
 

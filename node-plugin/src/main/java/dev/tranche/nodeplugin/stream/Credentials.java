@@ -6,7 +6,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 
 /**
- * Whom we trust and who we are, as the mounted files say at this moment; both are renewed under us.
+ * The trusted certificate authorities and our own token, as read from the mounted files. Both files
+ * are renewed while the process runs.
  *
  * @param caPem one or more certificates
  */

@@ -29,14 +29,14 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The stream to one extender replica. Opens again after every end, with backoff and with the
- * credentials of that moment. Of reports only the latest waits. Confined to the event loop.
+ * The stream to one extender replica. It reopens after every end, with backoff and with freshly
+ * read credentials. Only the latest report waits to be sent. Confined to the event loop.
  */
 final class ReportStream {
   private static final Logger LOG = LoggerFactory.getLogger(ReportStream.class);
   private static final int CONNECT_LIMIT_MS = 5_000;
   private static final int PONG_LIMIT_MS = 10_000;
-  // A stream that lived that long was accepted; its end is no sign that the next will be refused.
+  // A stream that lived this long was accepted; its end does not mean that the next is refused.
   private static final int SETTLED_MS = 10_000;
   private static final int BACKOFF_MIN_MS = 250;
   private static final int BACKOFF_MAX_MS = 15_000;
@@ -54,16 +54,16 @@ final class ReportStream {
   private long applied;
   private boolean writing;
   private BriefReports brief = new BriefReports();
-  // The report that is to follow the one under way.
+  // The report that follows the one being written.
   private @Nullable Promise<Void> following;
   private boolean stopped;
   private final Backoff backoff = new Backoff(BACKOFF_MIN_MS, BACKOFF_MAX_MS);
   private long openedAtMs;
-  // Tells the ends of one connection from those of the next.
+  // Distinguishes the ends of one connection from those of the next.
   private int generation;
 
   /**
-   * @param replica one address, under the name that the certificate must have
+   * @param replica one address, with the host name that the certificate must have
    */
   ReportStream(
       Vertx vertx,
@@ -83,14 +83,14 @@ final class ReportStream {
   }
 
   void connect() {
-    int mine = ++generation;
+    int streamGeneration = ++generation;
     vertx
         .executeBlocking(
             () -> Credentials.read(options.extenderCaFile(), options.extenderTokenFile()), false)
         .compose(this::open)
         .timeout(CONNECT_LIMIT_MS, TimeUnit.MILLISECONDS)
-        .onSuccess(opened -> opened(mine, opened))
-        .onFailure(failure -> ended(mine, words(failure)));
+        .onSuccess(opened -> opened(streamGeneration, opened))
+        .onFailure(failure -> ended(streamGeneration, message(failure)));
   }
 
   private Future<GrpcClientRequest<NodeReport, NodeDirective>> open(Credentials credentials) {
@@ -118,8 +118,8 @@ final class ReportStream {
         .setTrustOptions(new PemTrustOptions().addCertValue(credentials.caPem()));
   }
 
-  private void opened(int mine, GrpcClientRequest<NodeReport, NodeDirective> opened) {
-    if (mine != generation || stopped) {
+  private void opened(int streamGeneration, GrpcClientRequest<NodeReport, NodeDirective> opened) {
+    if (streamGeneration != generation || stopped) {
       opened.cancel();
       return;
     }
@@ -130,27 +130,28 @@ final class ReportStream {
     applied = 0;
     brief = new BriefReports();
     writing = false;
-    opened.exceptionHandler(failure -> ended(mine, words(failure)));
+    opened.exceptionHandler(failure -> ended(streamGeneration, message(failure)));
     opened
         .response()
-        .onSuccess(response -> answered(mine, response))
-        .onFailure(failure -> ended(mine, words(failure)));
+        .onSuccess(response -> answered(streamGeneration, response))
+        .onFailure(failure -> ended(streamGeneration, message(failure)));
     send();
   }
 
-  private void answered(int mine, GrpcClientResponse<NodeReport, NodeDirective> response) {
-    response.handler(this::directed);
-    response.exceptionHandler(failure -> ended(mine, words(failure)));
+  private void answered(
+      int streamGeneration, GrpcClientResponse<NodeReport, NodeDirective> response) {
+    response.handler(this::applyDirective);
+    response.exceptionHandler(failure -> ended(streamGeneration, message(failure)));
     response.endHandler(
         v ->
             ended(
-                mine,
+                streamGeneration,
                 response.status() == GrpcStatus.OK
                     ? "the extender ended it"
                     : response.status() + ": " + message(response)));
   }
 
-  // Vert.x finds it in headers only, where a call ends before it began.
+  // Vert.x reads the message from headers only, where it is if a call ends before it began.
   private static String message(GrpcClientResponse<NodeReport, NodeDirective> response) {
     String ofHeaders = response.statusMessage();
     String ofTrailers = response.trailers().get("grpc-message");
@@ -164,32 +165,33 @@ final class ReportStream {
     }
   }
 
-  private void directed(NodeDirective directive) {
+  private void applyDirective(NodeDirective directive) {
     exchange.apply(directive);
-    brief.directed(directive);
+    brief.onDirective(directive);
     applied = Math.max(applied, directive.getSequence());
     send();
   }
 
   /**
-   * Sends the latest state, now or as soon as the report under way is written; done when that is
-   * written.
+   * Sends the latest state, now or as soon as the report in progress is written. Completes when
+   * that state is written.
    */
   Future<Void> send() {
     if (request == null) {
       return Future.succeededFuture();
     }
     if (writing) {
-      return follow();
+      return queueReport();
     }
     writing = true;
-    int mine = generation;
+    int streamGeneration = generation;
     NodeReport report =
         exchange.report().setSequence(++sequence).setAppliedDirective(applied).build();
-    return write(request, brief.of(report)).onComplete(done -> written(mine, done.succeeded()));
+    return write(request, brief.of(report))
+        .onComplete(done -> written(streamGeneration, done.succeeded()));
   }
 
-  private Future<Void> follow() {
+  private Future<Void> queueReport() {
     if (following == null) {
       following = Promise.promise();
     }
@@ -204,15 +206,15 @@ final class ReportStream {
     }
   }
 
-  private void written(int mine, boolean succeeded) {
-    if (mine != generation) {
+  private void written(int streamGeneration, boolean succeeded) {
+    if (streamGeneration != generation) {
       return;
     }
     writing = false;
     String outcome = succeeded ? "written" : "failed";
     metrics.count("tranche.node.reports", "Reports to extenders.", "outcome", outcome);
     if (!succeeded) {
-      ended(mine, "a report could not be written");
+      ended(streamGeneration, "a report could not be written");
     } else if (following != null) {
       Promise<Void> next = following;
       following = null;
@@ -220,21 +222,22 @@ final class ReportStream {
     }
   }
 
-  /** Sends at the latest now, and finds out whether the other side still lives. */
-  void beat() {
+  /** Sends a report even if nothing has changed, and finds out whether the other side is alive. */
+  void heartbeat() {
     if (request != null) {
-      int mine = generation;
+      int streamGeneration = generation;
       send();
       request
           .connection()
           .ping(Buffer.buffer(new byte[Long.BYTES]))
           .timeout(PONG_LIMIT_MS, TimeUnit.MILLISECONDS)
-          .onFailure(failure -> ended(mine, "it does not answer: " + failure.getMessage()));
+          .onFailure(
+              failure -> ended(streamGeneration, "it does not answer: " + failure.getMessage()));
     }
   }
 
-  private void ended(int mine, String reason) {
-    if (mine != generation) {
+  private void ended(int streamGeneration, String reason) {
+    if (streamGeneration != generation) {
       return;
     }
     generation++;
@@ -251,11 +254,11 @@ final class ReportStream {
       client = null;
     }
     if (!stopped) {
-      again(reason);
+      reconnectLater(reason);
     }
   }
 
-  private void again(String reason) {
+  private void reconnectLater(String reason) {
     long waitMs = backoff.nextWithJitter();
     metrics.count("tranche.node.stream.ends", "Streams to extenders that ended or never opened.");
     LOG.warn("the stream to extender {} ended, retrying in {} ms: {}", replica, waitMs, reason);
@@ -268,8 +271,8 @@ final class ReportStream {
         });
   }
 
-  // TLS says what is wrong only in the cause.
-  private static String words(Throwable failure) {
+  // A TLS failure says what is wrong only in its cause.
+  private static String message(Throwable failure) {
     Throwable cause = failure.getCause();
     return cause == null ? failure.toString() : failure + ": " + cause.getMessage();
   }

@@ -18,13 +18,14 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One stream to every extender replica, so that a new leader is warm. Replicas are the addresses
- * behind the headless Service's name, looked up again and again. Confined to the event loop.
+ * One stream to every extender replica, so that a newly elected leader is up to date. Replicas are
+ * the addresses behind the headless Service's name, looked up periodically. Confined to the event
+ * loop.
  */
 public final class ReportStreams {
   private static final Logger LOG = LoggerFactory.getLogger(ReportStreams.class);
   private static final int RESOLVE_MS = 3_000;
-  private static final int BEAT_MS = 5_000;
+  private static final int HEARTBEAT_MS = 5_000;
   private static final int STREAMS_MAX = 16;
   private static final int DRAIN_LIMIT_MS = 1_000;
   private static final String CONNECTED = "tranche.node.stream.connected";
@@ -57,7 +58,7 @@ public final class ReportStreams {
 
   public void start() {
     vertx.setPeriodic(RESOLVE_MS, id -> resolve());
-    vertx.setPeriodic(BEAT_MS, id -> streams.values().forEach(ReportStream::beat));
+    vertx.setPeriodic(HEARTBEAT_MS, id -> streams.values().forEach(ReportStream::heartbeat));
     resolve();
   }
 
@@ -68,7 +69,7 @@ public final class ReportStreams {
     resolving = true;
     vertx
         .executeBlocking(this::addresses, false)
-        .onSuccess(this::follow)
+        .onSuccess(this::updateStreams)
         .onFailure(e -> complain("extenders are not to be found: " + e))
         .onComplete(done -> resolving = false);
   }
@@ -76,7 +77,7 @@ public final class ReportStreams {
   private Set<InetSocketAddress> addresses() throws IOException {
     Set<InetSocketAddress> addresses = new HashSet<>();
     for (InetAddress found : resolver.resolve(service.host())) {
-      // The name goes with the address: TLS verifies it.
+      // The address keeps the host name, since TLS verifies it.
       InetAddress named = InetAddress.getByAddress(service.host(), found.getAddress());
       addresses.add(new InetSocketAddress(named, service.port()));
     }
@@ -90,8 +91,8 @@ public final class ReportStreams {
     }
   }
 
-  // A replica that is leaving goes out of DNS before it has done its last work.
-  private void follow(Set<InetSocketAddress> addresses) {
+  // A terminating replica leaves DNS before it has done its last work, so open streams stay.
+  private void updateStreams(Set<InetSocketAddress> addresses) {
     if (stopped) {
       return;
     }
@@ -101,7 +102,7 @@ public final class ReportStreams {
       if (stream != null && !addresses.contains(known) && !stream.connected()) {
         stream.stop();
         streams.remove(known);
-        metrics.forget(CONNECTED, "replica", label(known));
+        metrics.removeGauge(CONNECTED, "replica", label(known));
       }
     }
     addresses.stream().filter(a -> !streams.containsKey(a)).forEach(this::add);
@@ -127,8 +128,8 @@ public final class ReportStreams {
     return replica.getAddress().getHostAddress();
   }
 
-  /** The state has changed: every replica hears of it at once. */
-  public void changed() {
+  /** Sends the changed state to every replica at once. */
+  public void sendAll() {
     streams.values().forEach(ReportStream::send);
   }
 
@@ -136,7 +137,7 @@ public final class ReportStreams {
     return streams.values().stream().anyMatch(ReportStream::connected);
   }
 
-  /** Sends the last word, waits a bounded moment until it is written, and ends all streams. */
+  /** Sends a last report, waits a bounded time until it is written, and ends all streams. */
   public Future<Void> drain() {
     stopped = true;
     return Future.join(streams.values().stream().map(ReportStream::send).toList())

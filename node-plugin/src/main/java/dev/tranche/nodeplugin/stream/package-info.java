@@ -1,4 +1,4 @@
-/** Reports to every extender replica, directives back. */
+/** Sends reports to every extender replica and receives directives. */
 @NullMarked
 package dev.tranche.nodeplugin.stream;
 

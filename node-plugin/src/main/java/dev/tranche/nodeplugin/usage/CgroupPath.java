@@ -6,8 +6,8 @@ import java.util.regex.Pattern;
 
 /**
  * The pod and the container that a process's cgroup names. The kubelet's cgroup drivers (systemd,
- * cgroupfs) and the runtimes (containerd, CRI-O, Docker) spell the path differently; the pod's uid
- * and after it the container's id of 64 digits are in all of them.
+ * cgroupfs) and the runtimes (containerd, CRI-O, Docker) spell the path differently. Every path has
+ * the pod's uid and, after it, the container's id of 64 digits.
  *
  * @param podUid with dashes, or 32 digits for a static pod
  */

@@ -9,7 +9,7 @@ import java.util.Set;
 import java.util.TreeSet;
 
 /**
- * Which part of each GPU the containers were given, as the kubelet says.
+ * The part of each GPU that containers hold, according to the kubelet.
  *
  * @param shares by uuid and {@code namespace/pod/container}: 0 to 1
  */
@@ -31,9 +31,9 @@ public record Grants(Map<String, Map<String, Double>> shares) {
   }
 
   /**
-   * 0 to 1; 0 for a container of a pod that holds no part of this GPU. An init container is not in
-   * the kubelet's list, though it holds what its pod's containers get later: where a container has
-   * no entry, it may use what its pod has.
+   * Returns 0 to 1; 0 for a container of a pod that holds no part of this GPU. A container without
+   * an entry may use what its pod has. Such is an init container, which the kubelet does not list
+   * though it holds what the pod's containers get later.
    */
   public double share(String uuid, ContainerUse use) {
     Map<String, Double> here = shares.getOrDefault(uuid, Map.of());

@@ -11,8 +11,9 @@ import java.util.function.Predicate;
 import java.util.stream.Collectors;
 
 /**
- * Who uses more of a GPU's memory than was granted, and for how long. Time slicing cannot prevent
- * it, so it is told: once when an episode begins and once when it ends. Confined to one thread.
+ * Finds containers that use more of a GPU's memory than granted, and for how long. Time slicing
+ * cannot prevent that, so it is reported once when an episode begins and once when it ends.
+ * Confined to one thread.
  */
 public final class Overuse {
   private final OveruseOptions options;
@@ -23,10 +24,10 @@ public final class Overuse {
     this.options = options;
   }
 
-  /** Samples over the limit, then, once it is open, samples under it. */
+  /** Counts the samples over the limit and, once it is open, the samples under it. */
   private static final class Episode {
     private final ContainerUse use;
-    private int counted;
+    private int sampleCount;
     private boolean open;
 
     Episode(ContainerUse use) {
@@ -39,7 +40,8 @@ public final class Overuse {
    *
    * @param neighbours other pods that hold a part of the GPU, {@code namespace/pod}
    */
-  public record News(boolean began, ContainerUse use, long grantedBytes, Set<String> neighbours) {
+  public record EpisodeChange(
+      boolean began, ContainerUse use, long grantedBytes, Set<String> neighbours) {
     /** {@code pod ns/p, container c, uses 3.0 GiB of 1.5 GiB granted}. */
     public String sentence() {
       return "pod %s, container %s, uses %s of %s granted"
@@ -57,10 +59,10 @@ public final class Overuse {
    * @param usableBytes of its memory
    * @param replicas R: a container that was granted nothing may use the tolerance of one replica
    */
-  public List<News> judge(
+  public List<EpisodeChange> judge(
       String uuid, long usableBytes, int replicas, List<ContainerUse> uses, Grants grants) {
     Map<String, Episode> here = episodes.computeIfAbsent(uuid, u -> new HashMap<>());
-    List<News> news = new ArrayList<>();
+    List<EpisodeChange> changes = new ArrayList<>();
     Set<String> present = new HashSet<>();
     for (ContainerUse use : uses) {
       present.add(use.key());
@@ -68,59 +70,59 @@ public final class Overuse {
       long granted = (long) (usableBytes * share);
       double least = Math.max(share, 1.0 / replicas) * options.tolerance() * usableBytes;
       if (step(here, use, use.memoryUsedBytes() > granted + least)) {
-        news.add(told(here, uuid, use, granted, grants));
+        changes.add(episodeChange(here, uuid, use, granted, grants));
       }
     }
-    news.addAll(left(here, present, uuid, grants));
-    here.values().removeIf(episode -> !episode.open && episode.counted == 0);
-    return news;
+    changes.addAll(endAbsent(here, present, uuid, grants));
+    here.values().removeIf(episode -> !episode.open && episode.sampleCount == 0);
+    return changes;
   }
 
-  /** Whether an episode has begun or ended with this sample. */
-  private boolean step(Map<String, Episode> here, ContainerUse use, boolean over) {
+  /** Counts a sample and returns whether an episode has begun or ended with it. */
+  private boolean step(Map<String, Episode> here, ContainerUse use, boolean overLimit) {
     Episode episode = here.computeIfAbsent(use.key(), key -> new Episode(use));
-    episode.counted = over == episode.open ? 0 : episode.counted + 1;
-    if (episode.counted < options.samples()) {
+    episode.sampleCount = overLimit == episode.open ? 0 : episode.sampleCount + 1;
+    if (episode.sampleCount < options.samples()) {
       return false;
     }
     episode.open = !episode.open;
-    episode.counted = 0;
+    episode.sampleCount = 0;
     return true;
   }
 
-  private static News told(
+  private static EpisodeChange episodeChange(
       Map<String, Episode> here, String uuid, ContainerUse use, long granted, Grants grants) {
     Episode episode = here.get(use.key());
     Predicate<String> another = pod -> !pod.equals(use.podKey());
     Set<String> neighbours =
         grants.pods(uuid).stream().filter(another).collect(Collectors.toUnmodifiableSet());
-    return new News(episode != null && episode.open, use, granted, neighbours);
+    return new EpisodeChange(episode != null && episode.open, use, granted, neighbours);
   }
 
-  /** Containers whose processes have left the GPU. */
-  private static List<News> left(
+  /** Ends the episodes of containers whose processes have left the GPU. */
+  private static List<EpisodeChange> endAbsent(
       Map<String, Episode> here, Set<String> present, String uuid, Grants grants) {
-    List<News> news = new ArrayList<>();
+    List<EpisodeChange> changes = new ArrayList<>();
     for (Episode episode : here.values()) {
       if (!present.contains(episode.use.key())) {
-        boolean was = episode.open;
+        boolean wasOpen = episode.open;
         episode.open = false;
-        episode.counted = 0;
-        if (was) {
-          news.add(told(here, uuid, episode.use.with(0, 0), 0, grants));
+        episode.sampleCount = 0;
+        if (wasOpen) {
+          changes.add(episodeChange(here, uuid, episode.use.with(0, 0), 0, grants));
         }
       }
     }
-    return news;
+    return changes;
   }
 
   /** Whether this container's episode is open. */
-  public boolean open(String uuid, ContainerUse use) {
+  public boolean hasOpenEpisode(String uuid, ContainerUse use) {
     Episode episode = episodes.getOrDefault(uuid, Map.of()).get(use.key());
     return episode != null && episode.open;
   }
 
-  /** Why new pods are to keep off this GPU; empty: they need not. */
+  /** Returns why this GPU is cordoned; empty if it is not. */
   public String cordonReason(String uuid) {
     if (!options.cordon()) {
       return "";

@@ -16,12 +16,12 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Names of this node's pods and containers, from the names of the kubelet's log folders: {@code
- * pods/<namespace>_<pod>_<uid>} and {@code containers/<pod>_<namespace>_<container>-<id>.log}. No
- * log is read. Looked up anew, at a bounded pace, when a name is missing.
+ * pods/<namespace>_<pod>_<uid>} and {@code containers/<pod>_<namespace>_<container>-<id>.log}.
+ * Reads no log. If a name is missing, lists the folders again, at a bounded rate.
  */
 final class PodNames {
   private static final Logger LOG = LoggerFactory.getLogger(PodNames.class);
-  private static final long BETWEEN_MS = 5_000;
+  private static final long RELIST_INTERVAL_MS = 5_000;
 
   /** A node runs a few hundred pods; logs of ended ones are kept beside theirs. */
   private static final int ENTRIES_MAX = 10_000;
@@ -49,10 +49,13 @@ final class PodNames {
     this.clockMs = clockMs;
   }
 
-  /** Empty if there is no such pod; a container without a name has the head of its id. */
+  /**
+   * Returns empty if there is no such pod. A container without a known name gets the start of its
+   * id.
+   */
   Optional<Container> of(CgroupPath path) {
     boolean known = pods.containsKey(path.podUid()) && containers.containsKey(path.containerId());
-    if (!known && clockMs.getAsLong() - readAtMs >= BETWEEN_MS) {
+    if (!known && clockMs.getAsLong() - readAtMs >= RELIST_INTERVAL_MS) {
       read();
     }
     Pod pod = pods.get(path.podUid());

@@ -16,13 +16,13 @@ import java.util.Set;
 import java.util.function.LongSupplier;
 
 /**
- * Tells the containers behind a GPU's processes: pid, cgroup, pod. Processes of the host itself
- * belong to nobody and are left out, and so do those of MPS servers, whose memory is their
- * clients'. Confined to the thread that talks to NVML.
+ * Finds the containers of a GPU's processes, from pid to cgroup to pod. Leaves out processes of the
+ * host itself, and MPS servers, whose memory is their clients'. Confined to the thread that calls
+ * NVML.
  */
 public final class UsageReader {
-  /** A pid may be another process's by then. */
-  private static final long KEPT_MS = 10_000;
+  /** How long the owner of a pid is cached; a pid may be another process's by then. */
+  private static final long OWNER_CACHE_MS = 10_000;
 
   private static final String MPS_SERVER = "nvidia-cuda-mps-server";
 
@@ -30,7 +30,7 @@ public final class UsageReader {
   private final PodNames names;
   private final LongSupplier clockMs;
   private final Map<Integer, Owner> owners = new HashMap<>();
-  private final Set<Integer> seen = new HashSet<>();
+  private final Set<Integer> seenPids = new HashSet<>();
 
   private record Owner(Optional<PodNames.Container> container, long readAtMs) {}
 
@@ -44,26 +44,25 @@ public final class UsageReader {
     this.clockMs = clockMs;
   }
 
-  /** One GPU's containers; in sum no more than the reading of the same GPU. */
-  public List<ContainerUse> of(List<GpuProcess> processes, GpuReading whole) {
+  /** Returns the use of one GPU by container; in sum no more than the reading of the same GPU. */
+  public List<ContainerUse> of(List<GpuProcess> processes, GpuReading reading) {
     if (processes.isEmpty()) {
       return List.of();
     }
     Map<String, ContainerUse> byContainer = new LinkedHashMap<>();
     for (GpuProcess process : processes) {
-      seen.add(process.pid());
+      seenPids.add(process.pid());
       owner(process.pid())
           .map(container -> use(container, process))
           .ifPresent(use -> byContainer.merge(use.key(), use, ContainerUse::plus));
     }
-    return clipped(byContainer.values(), whole.memoryUsedBytes(), whole.smPercent());
+    return scaled(byContainer.values(), reading.memoryUsedBytes(), reading.smPercent());
   }
 
   /**
-   * Keeps the sum of the parts within the whole, in proportion: NVML reads both at different
-   * moments.
+   * Scales the parts so that their sum is within the whole: NVML reads both at different moments.
    */
-  private static List<ContainerUse> clipped(
+  private static List<ContainerUse> scaled(
       Collection<ContainerUse> uses, long memoryBytes, int smPercent) {
     long memory = uses.stream().mapToLong(ContainerUse::memoryUsedBytes).sum();
     double sm = uses.stream().mapToDouble(ContainerUse::smPercent).sum();
@@ -86,7 +85,7 @@ public final class UsageReader {
   private Optional<PodNames.Container> owner(int pid) {
     long nowMs = clockMs.getAsLong();
     Owner known = owners.get(pid);
-    if (known != null && nowMs - known.readAtMs() < KEPT_MS) {
+    if (known != null && nowMs - known.readAtMs() < OWNER_CACHE_MS) {
       return known.container();
     }
     Optional<PodNames.Container> container =
@@ -95,7 +94,7 @@ public final class UsageReader {
     return container;
   }
 
-  // Its pod is that of the control daemon, which holds nothing and would seem to overuse for ever.
+  // Its pod is the control daemon's, which holds no replicas and would seem to overuse forever.
   private boolean mpsServer(int pid) {
     try {
       String line = Files.readString(proc.resolve(Integer.toString(pid)).resolve("cmdline"));
@@ -107,7 +106,7 @@ public final class UsageReader {
     }
   }
 
-  // A process may have ended since, and one of another PID namespace is not there at all.
+  // The process may have ended since, and one of another PID namespace is not visible at all.
   private Optional<CgroupPath> cgroup(int pid) {
     try {
       return CgroupPath.parse(
@@ -117,9 +116,9 @@ public final class UsageReader {
     }
   }
 
-  /** All GPUs have been read: forgets processes that are on none. */
+  /** Called when all GPUs have been read: forgets processes that are on none. */
   public void sampled() {
-    owners.keySet().retainAll(seen);
-    seen.clear();
+    owners.keySet().retainAll(seenPids);
+    seenPids.clear();
   }
 }

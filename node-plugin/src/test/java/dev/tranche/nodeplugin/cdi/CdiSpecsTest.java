@@ -37,13 +37,13 @@ class CdiSpecsTest {
           List.of(),
           List.of("/usr/share/nvidia/nvoptix.bin"),
           List.of("/run/udev"));
-  private static final Mig.Part PART =
-      new Mig.Part(2, "GPU-1", "1g.5gb", 7, 0, List.of("/dev/nvidia-caps/nvidia-cap66"));
+  private static final Mig.Device MIG_DEVICE =
+      new Mig.Device(2, "GPU-1", "1g.5gb", 7, 0, List.of("/dev/nvidia-caps/nvidia-cap66"));
   private static final List<GpuInfo> GPUS =
       List.of(
           new GpuInfo(0, "GPU-0", "A100", 3, "", 0, 0, -1, 0, Mig.OFF),
-          new GpuInfo(1, "GPU-1", "A100", 4, "", 0, 0, -1, 0, Mig.CUT),
-          new GpuInfo(1, "MIG-1", "A100", 4, "", 0, 0, -1, 0, PART));
+          new GpuInfo(1, "GPU-1", "A100", 4, "", 0, 0, -1, 0, Mig.ON),
+          new GpuInfo(1, "MIG-1", "A100", 4, "", 0, 0, -1, 0, MIG_DEVICE));
 
   private static List<JsonObject> specs(DriverFiles files, String... flags) {
     List<String> given = new ArrayList<>(List.of("--device-list-strategy=cdi-cri"));
@@ -90,7 +90,7 @@ class CdiSpecsTest {
   }
 
   @Test
-  void gpus_areNamedByTheIdStrategy_andCutOnesAreNotThere() {
+  void gpus_areNamedByTheIdStrategy_andThoseWithMigOnAreNotThere() {
     JsonObject spec = specs(DriverFiles.NONE).getFirst();
     assertThat(spec.getString("cdiVersion")).isEqualTo("0.5.0");
     assertThat(spec.getString("kind")).isEqualTo("k8s.device-plugin.nvidia.com/gpu");

@@ -42,7 +42,7 @@ class ConfigSourceIT {
     return "sharing: {timeSlicing: {resources: [{name: gpu, replicas: " + count + "}]}}";
   }
 
-  private static String told(Outcome outcome) {
+  private static String summary(Outcome outcome) {
     return switch (outcome) {
       case Outcome.Refused refused -> refused.reason();
       case Outcome.Usable usable ->
@@ -56,25 +56,25 @@ class ConfigSourceIT {
     ConfigSource source = source();
     String before = source.state();
     assertThat(source.state()).isEqualTo(before);
-    assertThat(told(source.load(""))).isEqualTo("a 2");
+    assertThat(summary(source.load(""))).isEqualTo("a 2");
     mount(Map.of("a", replicas(3)));
     assertThat(source.state()).isNotEqualTo(before);
-    assertThat(told(source.load(""))).isEqualTo("a 3");
+    assertThat(summary(source.load(""))).isEqualTo("a 3");
   }
 
   @Test
   void label_selectsAKey_andAnUnknownOneIsRefusedWithTheKeysThatThereAre() throws IOException {
     mount(Map.of("a", replicas(2), "b", replicas(3)));
-    assertThat(told(source().load("b"))).isEqualTo("b 3");
-    assertThat(told(source("--default-config=a").load(""))).isEqualTo("a 2");
-    assertThat(told(source().load("c"))).contains("\"c\"").contains("a, b");
-    assertThat(told(source().load(""))).contains("--default-config (DEFAULT_CONFIG)");
+    assertThat(summary(source().load("b"))).isEqualTo("b 3");
+    assertThat(summary(source("--default-config=a").load(""))).isEqualTo("a 2");
+    assertThat(summary(source().load("c"))).contains("\"c\"").contains("a, b");
+    assertThat(summary(source().load(""))).contains("--default-config (DEFAULT_CONFIG)");
   }
 
   @Test
   void configLargerThanAConfigMap_isRefused_withoutReadingIt() throws IOException {
     mount(Map.of("a", "#".repeat((1 << 20) + 1)));
-    assertThat(told(source().load(""))).contains("has 1048577 bytes, and a config has at most");
+    assertThat(summary(source().load(""))).contains("has 1048577 bytes, and a config has at most");
   }
 
   @Test
@@ -83,7 +83,7 @@ class ConfigSourceIT {
         new ConfigSource(
             Settings.read(
                 List.of("--config-dir=" + folder.resolve("none")), Map.of(), new ConfigErrors()));
-    assertThat(told(source.load(""))).contains("cannot be read");
+    assertThat(summary(source.load(""))).contains("cannot be read");
     assertThat(source.state()).contains("none");
   }
 }

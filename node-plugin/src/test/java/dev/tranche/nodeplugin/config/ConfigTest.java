@@ -65,10 +65,10 @@ class ConfigTest {
     }
     ConfigFile file = ConfigFile.parse(yaml.toString(), findings);
     assertThat(findings.errors()).isEmpty();
-    assertThat(Settings.read(List.of(), Map.of(), findings).over(file).text(setting))
+    assertThat(Settings.read(List.of(), Map.of(), findings).withFile(file).text(setting))
         .isEqualTo("from-file");
     Map<String, String> env = Map.of(setting.variable(), "from-env");
-    assertThat(Settings.read(List.of(), env, findings).over(file).text(setting))
+    assertThat(Settings.read(List.of(), env, findings).withFile(file).text(setting))
         .isEqualTo("from-env");
   }
 

@@ -33,22 +33,22 @@ class GpuWatchTest {
   private static final long REOPEN_MS = 30_000;
 
   private long nowMs = 1_000_000;
-  private final Memory memory = new Memory();
+  private final InMemoryNvml nvml = new InMemoryNvml();
 
   /** NVML as a list of uuids; a "-" in front: lost; a "?": fails with an unknown error. */
-  private static final class Memory implements Nvml {
+  private static final class InMemoryNvml implements Nvml {
     private List<String> uuids = new ArrayList<>(List.of("GPU-a", "GPU-b"));
     private final Deque<GpuEvent> events = new ArrayDeque<>();
-    // By uuid of their GPU, which is cut.
-    private final Map<String, List<String>> parts = new HashMap<>();
+    // By uuid of their GPU, which has MIG on.
+    private final Map<String, List<String>> migDevices = new HashMap<>();
     private String driver = "1";
     private long eccErrors;
     private boolean gone;
-    private boolean tellsErrors = true;
+    private boolean reportsErrors = true;
     // Says who it is, but not its load.
     private String unreadable = "";
     private Optional<String> obstacle = Optional.empty();
-    private final List<String> asked = new ArrayList<>();
+    private final List<String> queried = new ArrayList<>();
 
     private String uuid(int index) {
       if (gone) {
@@ -79,7 +79,7 @@ class GpuWatchTest {
     @Override
     public GpuInfo info(int index) {
       String uuid = uuid(index);
-      return gpu(index, uuid, parts.containsKey(uuid) ? Mig.CUT : Mig.OFF);
+      return gpu(index, uuid, migDevices.containsKey(uuid) ? Mig.ON : Mig.OFF);
     }
 
     private static GpuInfo gpu(int index, String uuid, Mig mig) {
@@ -88,11 +88,11 @@ class GpuWatchTest {
 
     @Override
     public List<GpuInfo> migDevices(GpuInfo gpu) {
-      List<String> names = parts.getOrDefault(gpu.uuid(), List.of());
+      List<String> names = migDevices.getOrDefault(gpu.uuid(), List.of());
       return IntStream.range(0, names.size())
           .mapToObj(
               i -> {
-                Mig mig = new Mig.Part(i, gpu.uuid(), "1g.5gb", i, 0, List.of());
+                Mig mig = new Mig.Device(i, gpu.uuid(), "1g.5gb", i, 0, List.of());
                 return gpu(gpu.index(), names.get(i), mig);
               })
           .toList();
@@ -113,19 +113,19 @@ class GpuWatchTest {
 
     @Override
     public List<GpuProcess> processes(int index) {
-      asked.add("GPU " + index);
+      queried.add("GPU " + index);
       return List.of();
     }
 
     @Override
     public List<GpuProcess> migProcesses(int index, int mig) {
-      asked.add("MIG device " + index + ":" + mig);
+      queried.add("MIG device " + index + ":" + mig);
       return List.of();
     }
 
     @Override
     public boolean watch(int index) {
-      return tellsErrors;
+      return reportsErrors;
     }
 
     @Override
@@ -148,7 +148,7 @@ class GpuWatchTest {
             new HealthOptions(XidPolicy.parse(disabled, ""), QUIET_MS, REOPEN_MS),
             new UsageReader(Path.of("none"), Path.of("none"), () -> nowMs),
             () -> nowMs);
-    watch.open(memory);
+    watch.open(nvml);
     watch.sample();
     return watch;
   }
@@ -164,7 +164,7 @@ class GpuWatchTest {
   @Test
   void xid_hitsItsGpuAlone_andEndsAfterQuietTime() throws Exception {
     GpuWatch watch = watch("");
-    memory.events.add(new GpuEvent(1, 94));
+    nvml.events.add(new GpuEvent(1, 94));
     assertThat(watch.awaitError(0)).isTrue();
     assertThat(health(watch, "GPU-a").healthy()).isTrue();
     assertThat(health(watch, "GPU-b").reason()).contains("XID 94");
@@ -179,9 +179,9 @@ class GpuWatchTest {
   @Test
   void eventOfNobodyKnown_concernsAll_untilTheyWereQuiet_andADisabledOneNobody() throws Exception {
     GpuWatch watch = watch("48");
-    memory.events.add(new GpuEvent(0, GpuEvent.DOUBLE_BIT_ECC));
+    nvml.events.add(new GpuEvent(0, GpuEvent.DOUBLE_BIT_ECC));
     assertThat(watch.awaitError(0)).isFalse();
-    memory.events.add(new GpuEvent(GpuEvent.ANY, 79));
+    nvml.events.add(new GpuEvent(GpuEvent.ANY, 79));
     assertThat(watch.awaitError(0)).isTrue();
     assertThat(watch.gpus()).noneMatch(gpu -> gpu.health().healthy());
     nowMs += QUIET_MS;
@@ -192,8 +192,8 @@ class GpuWatchTest {
   @Test
   void eventOfNobodyKnown_isThatOfTheGpuThatDoesNotAnswer() throws Exception {
     GpuWatch watch = watch("");
-    memory.uuids.set(0, "-GPU-a");
-    memory.events.add(new GpuEvent(GpuEvent.ANY, 79));
+    nvml.uuids.set(0, "-GPU-a");
+    nvml.events.add(new GpuEvent(GpuEvent.ANY, 79));
     assertThat(watch.awaitError(0)).isTrue();
     assertThat(health(watch, "GPU-a").reason()).contains("XID 79");
     assertThat(health(watch, "GPU-b").healthy()).isTrue();
@@ -202,11 +202,11 @@ class GpuWatchTest {
   @Test
   void eventOfNobodyKnown_isThatOfTheGpuThatIsGoneAlready() throws Exception {
     GpuWatch watch = watch("");
-    memory.uuids.set(0, "-GPU-a");
+    nvml.uuids.set(0, "-GPU-a");
     watch.sample();
-    memory.uuids = new ArrayList<>(List.of("GPU-b"));
+    nvml.uuids = new ArrayList<>(List.of("GPU-b"));
     watch.sample();
-    memory.events.add(new GpuEvent(GpuEvent.ANY, 79));
+    nvml.events.add(new GpuEvent(GpuEvent.ANY, 79));
     assertThat(watch.awaitError(0)).isFalse();
     assertThat(health(watch, "GPU-b").healthy()).isTrue();
   }
@@ -214,7 +214,7 @@ class GpuWatchTest {
   @Test
   void failedSample_isNoLostGpu_norAreManyWhileItSaysWhoItIs() {
     GpuWatch watch = watch("");
-    memory.unreadable = "GPU-a";
+    nvml.unreadable = "GPU-a";
     for (int i = 0; i < 2 * GpuSampler.FAILED_SAMPLES_MAX; i++) {
       watch.sample();
       assertThat(health(watch, "GPU-a").healthy()).isTrue();
@@ -226,14 +226,14 @@ class GpuWatchTest {
   @Test
   void gpuThatSaysNothing_isLost_afterSeveralSamples() {
     GpuWatch watch = watch("");
-    memory.uuids.set(0, "?");
+    nvml.uuids.set(0, "?");
     for (int i = 1; i < GpuSampler.FAILED_SAMPLES_MAX; i++) {
       watch.sample();
       assertThat(health(watch, "GPU-a").healthy()).isTrue();
     }
     watch.sample();
     assertThat(health(watch, "GPU-a")).isInstanceOf(Health.Lost.class);
-    memory.uuids.set(0, "GPU-a");
+    nvml.uuids.set(0, "GPU-a");
     watch.sample();
     assertThat(health(watch, "GPU-a").healthy()).isTrue();
   }
@@ -241,14 +241,14 @@ class GpuWatchTest {
   @Test
   void sessionThatWorks_isClosedForALostGpu_everMoreSeldom() {
     GpuWatch watch = watch("");
-    memory.uuids.set(0, "-GPU-a");
+    nvml.uuids.set(0, "-GPU-a");
     watch.sample();
     int reopened = 0;
     for (int i = 0; i < 60; i++) {
       nowMs += REOPEN_MS;
       if (watch.reopenDue()) {
         reopened++;
-        watch.open(memory);
+        watch.open(nvml);
         watch.sample();
       }
     }
@@ -260,15 +260,15 @@ class GpuWatchTest {
   @Test
   void sessionThatWorks_isKept_whereNvmlWouldNotStartAgain() {
     GpuWatch watch = watch("");
-    memory.uuids.set(0, "-GPU-a");
+    nvml.uuids.set(0, "-GPU-a");
     watch.sample();
-    memory.obstacle = Optional.of("/dev/nvidiactl cannot be opened any more");
+    nvml.obstacle = Optional.of("/dev/nvidiactl cannot be opened any more");
     for (int i = 0; i < 60; i++) {
       nowMs += REOPEN_MS;
       assertThat(watch.reopenDue()).isFalse();
     }
     assertThat(health(watch, "GPU-b").healthy()).isTrue();
-    memory.uuids.set(0, "GPU-a");
+    nvml.uuids.set(0, "GPU-a");
     nowMs += REOPEN_MS;
     assertThat(watch.reopenDue()).isFalse();
     assertThat(health(watch, "GPU-a").healthy()).isTrue();
@@ -277,20 +277,20 @@ class GpuWatchTest {
   @Test
   void sessionWithoutAWorkingGpu_isClosedEachTime() {
     GpuWatch watch = watch("");
-    memory.obstacle = Optional.of("none of its GPUs works anyway");
-    memory.uuids.replaceAll(uuid -> "-" + uuid);
+    nvml.obstacle = Optional.of("none of its GPUs works anyway");
+    nvml.uuids.replaceAll(uuid -> "-" + uuid);
     watch.sample();
     for (int i = 0; i < 10; i++) {
       nowMs += REOPEN_MS;
       assertThat(watch.reopenDue()).isTrue();
-      watch.open(memory);
+      watch.open(nvml);
       watch.sample();
     }
   }
 
   @Test
-  void gpuThatTellsNoErrors_isAdvertised_andNamed() {
-    memory.tellsErrors = false;
+  void gpuThatReportsNoErrors_isAdvertised_andNamed() {
+    nvml.reportsErrors = false;
     GpuWatch watch = watch("");
     assertThat(watch.unwatched()).containsExactly("GPU-a", "GPU-b");
     assertThat(watch.gpus()).allMatch(gpu -> gpu.health().healthy());
@@ -298,10 +298,10 @@ class GpuWatchTest {
 
   @Test
   void moreMemoryErrors_areAFault_thoseFromBeforeAreNot() {
-    memory.eccErrors = 3;
+    nvml.eccErrors = 3;
     GpuWatch watch = watch("");
     assertThat(health(watch, "GPU-a").healthy()).isTrue();
-    memory.eccErrors = 4;
+    nvml.eccErrors = 4;
     watch.sample();
     assertThat(health(watch, "GPU-a").reason()).contains("4 uncorrectable");
   }
@@ -309,15 +309,15 @@ class GpuWatchTest {
   @Test
   void gpuThatIsLost_leavesTheOthers_andReturnsWithANewSession() {
     GpuWatch watch = watch("");
-    memory.uuids.set(0, "-GPU-a");
+    nvml.uuids.set(0, "-GPU-a");
     watch.sample();
     assertThat(health(watch, "GPU-a")).isInstanceOf(Health.Lost.class);
     assertThat(health(watch, "GPU-b").healthy()).isTrue();
     assertThat(watch.reopenDue()).isFalse();
     nowMs += REOPEN_MS;
     assertThat(watch.reopenDue()).isTrue();
-    memory.uuids.set(0, "GPU-a");
-    watch.open(memory);
+    nvml.uuids.set(0, "GPU-a");
+    watch.open(nvml);
     watch.sample();
     assertThat(watch.gpus()).allMatch(gpu -> gpu.health().healthy());
     nowMs += REOPEN_MS;
@@ -327,13 +327,13 @@ class GpuWatchTest {
   @Test
   void gpuThatIsListedNoMore_isLost_andTheOtherIsReadAtItsNewIndex() throws Exception {
     GpuWatch watch = watch("");
-    memory.uuids = new ArrayList<>(List.of("GPU-b"));
+    nvml.uuids = new ArrayList<>(List.of("GPU-b"));
     watch.sample();
     assertThat(health(watch, "GPU-a").reason()).contains("lists this GPU no more");
     GpuStatus other = watch.gpus().get(1);
     assertThat(other.info().index()).isZero();
     assertThat(other.load()).isNotNull();
-    memory.events.add(new GpuEvent(0, 94));
+    nvml.events.add(new GpuEvent(0, 94));
     watch.awaitError(0);
     assertThat(health(watch, "GPU-b").healthy()).isFalse();
     assertThat(health(watch, "GPU-a")).isInstanceOf(Health.Lost.class);
@@ -342,29 +342,29 @@ class GpuWatchTest {
   @Test
   void nvmlThatIsGone_losesAllGpus_untilItIsOpenAgain() {
     GpuWatch watch = watch("");
-    memory.gone = true;
+    nvml.gone = true;
     assertThatThrownBy(watch::sample).isInstanceOf(NvmlException.class);
     watch.closed("reloading");
     assertThat(watch.gpus())
         .hasSize(2)
         .allMatch(gpu -> gpu.health() instanceof Health.Lost && gpu.load() == null);
-    memory.gone = false;
-    watch.open(memory);
+    nvml.gone = false;
+    watch.open(nvml);
     watch.sample();
     assertThat(watch.gpus()).allMatch(gpu -> gpu.health().healthy());
   }
 
   @Test
   void gpuThatFailsUnexpectedly_leavesTheOthers() {
-    memory.uuids.set(0, "?");
+    nvml.uuids.set(0, "?");
     GpuWatch watch = watch("");
     assertThat(watch.gpus())
         .singleElement()
         .matches(gpu -> gpu.info().uuid().equals("GPU-b") && gpu.health().healthy());
     nowMs += REOPEN_MS;
     assertThat(watch.reopenDue()).isTrue();
-    memory.uuids.set(0, "GPU-a");
-    watch.open(memory);
+    nvml.uuids.set(0, "GPU-a");
+    watch.open(nvml);
     assertThat(watch.gpus()).hasSize(2);
   }
 
@@ -374,35 +374,35 @@ class GpuWatchTest {
 
   @Test
   void migDevices_comeAndGoWhileNvmlIsOpen_behindTheirGpu() {
-    memory.parts.put("GPU-a", List.of());
+    nvml.migDevices.put("GPU-a", List.of());
     GpuWatch watch = watch("");
-    memory.parts.put("GPU-a", List.of("MIG-1", "MIG-2"));
+    nvml.migDevices.put("GPU-a", List.of("MIG-1", "MIG-2"));
     watch.sample();
     assertThat(uuids(watch)).containsExactly("GPU-a", "GPU-b");
     nowMs += REOPEN_MS;
     watch.sample();
     assertThat(uuids(watch)).containsExactly("GPU-a", "MIG-1", "MIG-2", "GPU-b");
-    memory.parts.put("GPU-a", List.of("MIG-2"));
+    nvml.migDevices.put("GPU-a", List.of("MIG-2"));
     nowMs += REOPEN_MS;
     watch.sample();
     assertThat(uuids(watch)).containsExactly("GPU-a", "MIG-2", "GPU-b");
-    memory.parts.clear();
-    watch.open(memory);
+    nvml.migDevices.clear();
+    watch.open(nvml);
     assertThat(uuids(watch)).containsExactly("GPU-a", "GPU-b");
   }
 
   @Test
-  void processes_areAskedOfMigDevices_notOfTheGpuThatIsCut() {
-    memory.parts.put("GPU-a", List.of("MIG-1", "MIG-2"));
+  void processes_areQueriedOnMigDevices_notOnTheirGpu() {
+    nvml.migDevices.put("GPU-a", List.of("MIG-1", "MIG-2"));
     watch("");
-    assertThat(memory.asked).containsExactly("MIG device 0:0", "MIG device 0:1", "GPU 1");
+    assertThat(nvml.queried).containsExactly("MIG device 0:0", "MIG device 0:1", "GPU 1");
   }
 
   @Test
   void migDevicesOfAGpuThatIsGone_areLostWithIt() {
-    memory.parts.put("GPU-b", List.of("MIG-1"));
+    nvml.migDevices.put("GPU-b", List.of("MIG-1"));
     GpuWatch watch = watch("");
-    memory.uuids.removeLast();
+    nvml.uuids.removeLast();
     watch.sample();
     assertThat(health(watch, "MIG-1")).isInstanceOf(Health.Lost.class);
   }
@@ -410,46 +410,46 @@ class GpuWatchTest {
   @Test
   void faultThatNeedsAReset_outlivesNvml_butNotItsGpuOrTheDriver() throws Exception {
     GpuWatch watch = watch("");
-    memory.events.add(new GpuEvent(0, 48));
-    memory.events.add(new GpuEvent(1, 48));
+    nvml.events.add(new GpuEvent(0, 48));
+    nvml.events.add(new GpuEvent(1, 48));
     watch.awaitError(0);
     watch.awaitError(0);
     watch.closed("NVML is gone");
-    memory.uuids.set(1, "-GPU-b");
-    watch.open(memory);
-    memory.uuids.set(1, "GPU-b");
-    watch.open(memory);
+    nvml.uuids.set(1, "-GPU-b");
+    watch.open(nvml);
+    nvml.uuids.set(1, "GPU-b");
+    watch.open(nvml);
     watch.sample();
     assertThat(health(watch, "GPU-a").reason()).contains("XID 48");
     assertThat(health(watch, "GPU-b").healthy()).isTrue();
-    memory.driver = "2";
-    watch.open(memory);
+    nvml.driver = "2";
+    watch.open(nvml);
     watch.sample();
     assertThat(health(watch, "GPU-a").healthy()).isTrue();
   }
 
   @Test
   void nodeWithoutGpu_looksAgain() {
-    memory.uuids = new ArrayList<>();
+    nvml.uuids = new ArrayList<>();
     GpuWatch watch = watch("");
     nowMs += REOPEN_MS;
     assertThat(watch.reopenDue()).isTrue();
-    memory.uuids = new ArrayList<>(List.of("GPU-a"));
-    watch.open(memory);
+    nvml.uuids = new ArrayList<>(List.of("GPU-a"));
+    watch.open(nvml);
     assertThat(watch.gpus()).hasSize(1);
   }
 
   @Test
-  void news_areTheChangesOfHealth() {
+  void changes_areThoseOfHealth() {
     GpuWatch watch = watch("");
     List<GpuStatus> before = watch.gpus();
-    memory.uuids.set(0, "-GPU-a");
+    nvml.uuids.set(0, "-GPU-a");
     watch.sample();
     List<GpuStatus> lost = watch.gpus();
     assertThat(HealthChange.between(before, lost))
         .singleElement()
         .returns("GpuLost", HealthChange::reason)
-        .satisfies(news -> assertThat(news.message()).contains("GPU-a", "GPU is lost"));
+        .satisfies(change -> assertThat(change.message()).contains("GPU-a", "GPU is lost"));
     assertThat(HealthChange.between(lost, before))
         .extracting(HealthChange::reason)
         .containsExactly("GpuReturned");

@@ -17,10 +17,10 @@ class MigPlanTest {
     return new GpuInfo(index, "GPU-" + index, "A100", index, "", 0, 0, -1, 0, mig);
   }
 
-  private static GpuInfo part(int gpu, int index, String profile) {
-    Mig.Part part = new Mig.Part(index, "GPU-" + gpu, profile, 7 + index, 0, List.of());
+  private static GpuInfo migDevice(int gpu, int index, String profile) {
+    Mig.Device device = new Mig.Device(index, "GPU-" + gpu, profile, 7 + index, 0, List.of());
     String uuid = "MIG-" + gpu + "-" + index;
-    return new GpuInfo(gpu, uuid, "A100 MIG " + profile, gpu, "", 0, 0, -1, 0, part);
+    return new GpuInfo(gpu, uuid, "A100 MIG " + profile, gpu, "", 0, 0, -1, 0, device);
   }
 
   private static List<String> numbers(MigPlan plan) {
@@ -33,18 +33,18 @@ class MigPlanTest {
   private static final List<GpuInfo> MIXED_NODE =
       List.of(
           gpu(0, Mig.OFF),
-          gpu(1, Mig.CUT),
-          part(1, 0, "1g.5gb"),
-          part(1, 2, "2g.10gb"),
-          gpu(2, Mig.CUT));
+          gpu(1, Mig.ON),
+          migDevice(1, 0, "1g.5gb"),
+          migDevice(1, 2, "2g.10gb"),
+          gpu(2, Mig.ON));
 
   @Test
-  void none_advertisesGpusWhetherCutOrNot() {
+  void none_advertisesGpusWhetherMigIsOnOrOff() {
     assertThat(numbers(MigPlan.of(MigStrategy.NONE, MIXED_NODE))).containsExactly("0", "1", "2");
   }
 
   @Test
-  void mixed_advertisesPartsInPlaceOfTheirGpus_andWarnsOfEmptyOnes() {
+  void mixed_advertisesMigDevicesInPlaceOfTheirGpus_andWarnsOfEmptyOnes() {
     MigPlan plan = MigPlan.of(MigStrategy.MIXED, MIXED_NODE);
     assertThat(numbers(plan)).containsExactly("0", "1:0", "1:2");
     assertThat(plan)
@@ -56,8 +56,9 @@ class MigPlanTest {
   }
 
   @Test
-  void single_advertisesEqualParts() {
-    List<GpuInfo> gpus = List.of(gpu(0, Mig.CUT), part(0, 0, "1g.5gb"), part(0, 1, "1g.5gb"));
+  void single_advertisesEqualMigDevices() {
+    List<GpuInfo> gpus =
+        List.of(gpu(0, Mig.ON), migDevice(0, 0, "1g.5gb"), migDevice(0, 1, "1g.5gb"));
     assertThat(numbers(MigPlan.of(MigStrategy.SINGLE, gpus))).containsExactly("0:0", "0:1");
   }
 
@@ -90,14 +91,14 @@ class MigPlanTest {
   void resource_isTheProfilesOnlyWhereMixed(MigStrategy strategy, String profile, String resource) {
     ResourceNames names =
         new ResourceNames(List.of(), List.of(new Rule("2g.*", "nvidia.com/mig-two")));
-    assertThat(MigPlan.resourceOf(strategy, names, part(0, 0, profile))).isEqualTo(resource);
+    assertThat(MigPlan.resourceOf(strategy, names, migDevice(0, 0, profile))).isEqualTo(resource);
   }
 
   @Test
-  void part_hasItsGpusNodeAndItsOwn() {
-    Mig.Part part =
-        new Mig.Part(0, "GPU-1", "1g.5gb", 7, 0, List.of("/dev/nvidia-caps/nvidia-cap66"));
-    GpuInfo info = new GpuInfo(1, "MIG-0", "A100", 4, "", 0, 0, -1, 0, part);
+  void migDevice_hasItsGpusNodeAndItsOwn() {
+    Mig.Device device =
+        new Mig.Device(0, "GPU-1", "1g.5gb", 7, 0, List.of("/dev/nvidia-caps/nvidia-cap66"));
+    GpuInfo info = new GpuInfo(1, "MIG-0", "A100", 4, "", 0, 0, -1, 0, device);
     assertThat(info.nodes()).containsExactly("/dev/nvidia4", "/dev/nvidia-caps/nvidia-cap66");
   }
 }

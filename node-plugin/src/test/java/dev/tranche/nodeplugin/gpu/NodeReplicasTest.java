@@ -26,14 +26,14 @@ class NodeReplicasTest {
 
   private static GpuSharing sharing(String resource, int replicas) {
     return replicas == 1
-        ? GpuSharing.whole(resource)
+        ? GpuSharing.unshared(resource)
         : new GpuSharing(resource, replicas, SharingStrategy.TIME_SLICING, false);
   }
 
   private NodeReplicas make(GpuSharing... sharing) {
     List<GpuStatus> gpus =
         IntStream.range(0, sharing.length)
-            .mapToObj(i -> new GpuStatus(SharingPlanTest.gpu(i), Health.good(), null))
+            .mapToObj(i -> new GpuStatus(SharingPlanTest.gpu(i), new Health.Healthy(), null))
             .toList();
     return NodeReplicas.of(CONFIG, gpus, byUuid(sharing), held.all());
   }
@@ -159,7 +159,7 @@ class NodeReplicasTest {
   }
 
   private static int commonHeld(GpuSharing now, String[] ids) {
-    return (int) Stream.of(ids).filter(id -> ReplicaIds.makes(now, id)).count();
+    return (int) Stream.of(ids).filter(id -> ReplicaIds.matches(now, id)).count();
   }
 
   @Test
@@ -271,6 +271,6 @@ class NodeReplicasTest {
   void foreignGpus_areNotOurs() {
     hold(sharing(GPU, 2), "GPU-7::0");
     assertThat(ids(make(sharing(GPU, 2)), Stage.RETIRED)).isEmpty();
-    assertThat(make(sharing(GPU, 2)).concerns("GPU-7")).isFalse();
+    assertThat(make(sharing(GPU, 2)).hasGpu("GPU-7")).isFalse();
   }
 }

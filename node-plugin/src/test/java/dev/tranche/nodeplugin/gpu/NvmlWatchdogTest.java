@@ -9,91 +9,97 @@ class NvmlWatchdogTest {
 
   @Test
   void silence_beforeNvmlHasStarted_isLife() {
-    NvmlWatchdog pulse = new NvmlWatchdog(1_000, () -> nowMs);
+    NvmlWatchdog watchdog = new NvmlWatchdog(1_000, () -> nowMs);
     nowMs += 1_000_000;
-    assertThat(pulse.alive().ready()).isTrue();
+    assertThat(watchdog.liveness().ready()).isTrue();
   }
 
   @Test
   void start_thatHangs_isDeathAfterFiveMinutes() {
-    NvmlWatchdog pulse = new NvmlWatchdog(1_000, () -> nowMs);
-    pulse.start();
+    NvmlWatchdog watchdog = new NvmlWatchdog(1_000, () -> nowMs);
+    watchdog.start();
     nowMs += 300_000;
-    assertThat(pulse.alive().ready()).isTrue();
+    assertThat(watchdog.liveness().ready()).isTrue();
     nowMs++;
-    assertThat(pulse.silentMs()).isEqualTo(300_001);
-    assertThat(pulse.alive().ready()).isFalse();
-    assertThat(pulse.alive().sentences()).singleElement().asString().contains("300 s", "NVML");
+    assertThat(watchdog.silentMs()).isEqualTo(300_001);
+    assertThat(watchdog.liveness().ready()).isFalse();
+    assertThat(watchdog.liveness().sentences())
+        .singleElement()
+        .asString()
+        .contains("300 s", "NVML");
   }
 
   @Test
   void silence_afterASlowStart_isDeathAfterAMinute() {
-    NvmlWatchdog pulse = new NvmlWatchdog(1_000, () -> nowMs);
-    pulse.start();
+    NvmlWatchdog watchdog = new NvmlWatchdog(1_000, () -> nowMs);
+    watchdog.start();
     nowMs += 100_000;
-    pulse.beat();
+    watchdog.answered();
     nowMs += 60_001;
-    assertThat(pulse.alive().ready()).isFalse();
+    assertThat(watchdog.liveness().ready()).isFalse();
   }
 
   @Test
   void start_thatFailed_isWaitedForWithoutEnd() {
-    NvmlWatchdog pulse = new NvmlWatchdog(1_000, () -> nowMs);
-    pulse.start();
-    pulse.rest();
+    NvmlWatchdog watchdog = new NvmlWatchdog(1_000, () -> nowMs);
+    watchdog.start();
+    watchdog.disarm();
     nowMs += 1_000_000;
-    assertThat(pulse.silentMs()).isZero();
-    assertThat(pulse.alive().ready()).isTrue();
+    assertThat(watchdog.silentMs()).isZero();
+    assertThat(watchdog.liveness().ready()).isTrue();
   }
 
   @Test
   void silence_afterASample_isDeathAfterAMinute() {
-    NvmlWatchdog pulse = new NvmlWatchdog(1_000, () -> nowMs);
-    pulse.beat();
+    NvmlWatchdog watchdog = new NvmlWatchdog(1_000, () -> nowMs);
+    watchdog.answered();
     nowMs += 60_000;
-    assertThat(pulse.alive().ready()).isTrue();
+    assertThat(watchdog.liveness().ready()).isTrue();
     nowMs++;
-    assertThat(pulse.alive().ready()).isFalse();
-    assertThat(pulse.alive().sentences()).singleElement().asString().contains("60 s", "NVML");
-    pulse.beat();
-    assertThat(pulse.alive().ready()).isTrue();
+    assertThat(watchdog.liveness().ready()).isFalse();
+    assertThat(watchdog.liveness().sentences()).singleElement().asString().contains("60 s", "NVML");
+    watchdog.answered();
+    assertThat(watchdog.liveness().ready()).isTrue();
   }
 
   @Test
   void slowSamples_areWaitedForTenTimes() {
-    NvmlWatchdog pulse = new NvmlWatchdog(30_000, () -> nowMs);
-    pulse.beat();
+    NvmlWatchdog watchdog = new NvmlWatchdog(30_000, () -> nowMs);
+    watchdog.answered();
     nowMs += 300_000;
-    assertThat(pulse.alive().ready()).isTrue();
+    assertThat(watchdog.liveness().ready()).isTrue();
     nowMs++;
-    assertThat(pulse.alive().ready()).isFalse();
+    assertThat(watchdog.liveness().ready()).isFalse();
   }
 
   @Test
   void nvmlThatIsGone_isDeathAfterFiveMinutes_howeverOftenItIsTried() {
-    NvmlWatchdog pulse = new NvmlWatchdog(1_000, () -> nowMs);
-    pulse.beat();
+    NvmlWatchdog watchdog = new NvmlWatchdog(1_000, () -> nowMs);
+    watchdog.answered();
     for (int i = 0; i < 60; i++) {
-      pulse.gone();
+      watchdog.gone();
       nowMs += 5_000;
-      pulse.start();
+      watchdog.start();
     }
-    assertThat(pulse.alive().ready()).isTrue();
+    assertThat(watchdog.liveness().ready()).isTrue();
     nowMs++;
-    assertThat(pulse.alive().ready()).isFalse();
-    assertThat(pulse.alive().sentences()).singleElement().asString().contains("worked before");
-    pulse.beat();
-    assertThat(pulse.alive().ready()).isTrue();
+    assertThat(watchdog.liveness().ready()).isFalse();
+    assertThat(watchdog.liveness().sentences())
+        .singleElement()
+        .asString()
+        .contains("worked before");
+    watchdog.answered();
+    assertThat(watchdog.liveness().ready()).isTrue();
   }
 
   @Test
   void callThatTakesLong_isToldBeforeItIsDeath() {
-    NvmlWatchdog pulse = new NvmlWatchdog(1_000, () -> nowMs);
-    pulse.start();
+    NvmlWatchdog watchdog = new NvmlWatchdog(1_000, () -> nowMs);
+    watchdog.start();
     nowMs += 19_999;
-    assertThat(pulse.slow()).isEmpty();
+    assertThat(watchdog.slowCall()).isEmpty();
     nowMs++;
-    assertThat(pulse.slow().orElseThrow()).contains("20 s", "nvidia-smi");
-    assertThat(pulse.alive().ready()).isTrue();
+    assertThat(watchdog.slowCall().orElseThrow()).contains("20 s", "nvidia-smi");
+    assertThat(watchdog.liveness().ready()).isTrue();
   }
 }

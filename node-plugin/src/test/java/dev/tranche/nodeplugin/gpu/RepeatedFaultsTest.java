@@ -8,24 +8,24 @@ import org.junit.jupiter.api.Test;
 class RepeatedFaultsTest {
   private final RepeatedFaults faults = new RepeatedFaults();
 
-  private static HealthChange news(String uuid, String reason) {
-    return new HealthChange(uuid, reason, "a sentence", Health.good());
+  private static HealthChange change(String uuid, String reason) {
+    return new HealthChange(uuid, reason, "a sentence", new Health.Healthy());
   }
 
   @Test
-  void stormOfErrors_isToldOnceAMinute_forEachGpu() {
-    int told = 0;
+  void stormOfErrors_isReportedOnceAMinute_forEachGpu() {
+    int reports = 0;
     for (int second = 0; second < 120; second++) {
-      told += faults.worthTelling(news("GPU-a", "GpuUnhealthy"), second * 1_000L) ? 1 : 0;
+      reports += faults.shouldReport(change("GPU-a", "GpuUnhealthy"), second * 1_000L) ? 1 : 0;
     }
-    assertThat(told).isEqualTo(2);
-    assertThat(faults.worthTelling(news("GPU-b", "GpuUnhealthy"), 1_000)).isTrue();
+    assertThat(reports).isEqualTo(2);
+    assertThat(faults.shouldReport(change("GPU-b", "GpuUnhealthy"), 1_000)).isTrue();
   }
 
   @Test
-  void faultAfterItsEnd_isNews() {
-    assertThat(faults.worthTelling(news("GPU-a", "GpuUnhealthy"), 0)).isTrue();
-    assertThat(faults.worthTelling(news("GPU-a", "GpuHealthy"), 1)).isTrue();
-    assertThat(faults.worthTelling(news("GPU-a", "GpuUnhealthy"), 2)).isTrue();
+  void faultAfterItsEnd_isReportedAgain() {
+    assertThat(faults.shouldReport(change("GPU-a", "GpuUnhealthy"), 0)).isTrue();
+    assertThat(faults.shouldReport(change("GPU-a", "GpuHealthy"), 1)).isTrue();
+    assertThat(faults.shouldReport(change("GPU-a", "GpuUnhealthy"), 2)).isTrue();
   }
 }

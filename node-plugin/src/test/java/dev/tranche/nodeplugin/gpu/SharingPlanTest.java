@@ -17,7 +17,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 class SharingPlanTest {
-  private static final GpuSharing WHOLE = GpuSharing.whole("nvidia.com/gpu");
+  private static final GpuSharing UNSHARED = GpuSharing.unshared("nvidia.com/gpu");
 
   static GpuInfo gpu(int index) {
     return new GpuInfo(index, "GPU-" + index, "Tesla T4", index, "", 0, 0, -1, 0, Mig.OFF);
@@ -47,7 +47,7 @@ class SharingPlanTest {
     return switch (plan) {
       case SharingPlan.Fits fits -> fits.byUuid();
       case SharingPlan.DoesNotFit misfit ->
-          Map.of(misfit.reason(), GpuSharing.whole("does not fit"));
+          Map.of(misfit.reason(), GpuSharing.unshared("does not fit"));
     };
   }
 
@@ -61,7 +61,7 @@ class SharingPlanTest {
 
   @Test
   void withoutSharing_everyGpuIsWhole() {
-    assertThat(byUuid(plan(2, ""))).isEqualTo(Map.of("GPU-0", WHOLE, "GPU-1", WHOLE));
+    assertThat(byUuid(plan(2, ""))).isEqualTo(Map.of("GPU-0", UNSHARED, "GPU-1", UNSHARED));
   }
 
   @Test
@@ -69,7 +69,7 @@ class SharingPlanTest {
     SharingPlan plan =
         plan(3, sliced("{name: gpu, rename: gpu.shared, devices: [0, GPU-2], replicas: 10}"));
     GpuSharing ten = shared("nvidia.com/gpu.shared", 10);
-    assertThat(byUuid(plan)).isEqualTo(Map.of("GPU-0", ten, "GPU-1", WHOLE, "GPU-2", ten));
+    assertThat(byUuid(plan)).isEqualTo(Map.of("GPU-0", ten, "GPU-1", UNSHARED, "GPU-2", ten));
     assertThat(warnings(plan)).isEmpty();
     assertThat(plan)
         .isInstanceOfSatisfying(
@@ -102,7 +102,7 @@ class SharingPlanTest {
   void count_takesTheFirst_andReplicasUnderOneNameBesideWholeGpusAreWarnedAbout() {
     SharingPlan plan = plan(2, sliced("{name: gpu, devices: 1, replicas: 4}"));
     assertThat(byUuid(plan))
-        .isEqualTo(Map.of("GPU-0", shared("nvidia.com/gpu", 4), "GPU-1", WHOLE));
+        .isEqualTo(Map.of("GPU-0", shared("nvidia.com/gpu", 4), "GPU-1", UNSHARED));
     assertThat(warnings(plan)).singleElement().asString().contains("replicas and whole GPUs");
   }
 
@@ -110,7 +110,7 @@ class SharingPlanTest {
   void oneReplica_isNotShared_andNotRenamed() {
     String yaml =
         "sharing: {timeSlicing: {renameByDefault: true, resources: [{name: gpu, replicas: 1}]}}";
-    assertThat(byUuid(plan(1, yaml))).isEqualTo(Map.of("GPU-0", WHOLE));
+    assertThat(byUuid(plan(1, yaml))).isEqualTo(Map.of("GPU-0", UNSHARED));
   }
 
   @Test
@@ -136,7 +136,7 @@ class SharingPlanTest {
   void resourceNames_decideWhatAnEntrySpeaksOf() {
     String yaml = "resources: {gpus: [{pattern: 'A*', name: a100}]}\n";
     SharingPlan plan = plan(1, yaml + sliced("{name: a100, replicas: 4}"));
-    assertThat(byUuid(plan)).isEqualTo(Map.of("GPU-0", WHOLE));
+    assertThat(byUuid(plan)).isEqualTo(Map.of("GPU-0", UNSHARED));
     assertThat(warnings(plan)).singleElement().asString().contains("shares nothing");
     yaml = yaml.replace("A*", "Tesla*");
     assertThat(byUuid(plan(1, yaml + sliced("{name: a100, replicas: 4}"))))

@@ -30,7 +30,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * A node in which pods come and go in an order that a seed decides: an API server, an extender that
  * assigns GPUs by what it has heard, and a kubelet that lags behind both. What is tested is ours,
- * between them: {@link Admissions} and {@link Allocation}.
+ * between them: {@link AllocationCalls} and {@link Allocation}.
  *
  * <p>The kubelet takes up one change of the API server after the other, in their order. So a pod
  * that it admits may be gone already, and a successor of the same name be assigned.
@@ -96,10 +96,10 @@ final class AdmissionRaces {
   private final Map<String, Map<String, Integer>> ledger = new LinkedHashMap<>();
   private final Deque<String> retractions = new ArrayDeque<>();
   private final Deque<Report> reports = new ArrayDeque<>();
-  private final List<String> story = new ArrayList<>();
+  private final List<String> history = new ArrayList<>();
   private final List<String> failures = new ArrayList<>();
   private final Assignments assignments = new Assignments();
-  private final Admissions admissions = new Admissions(assignments, RESOURCE);
+  private final AllocationCalls allocationCalls = new AllocationCalls(assignments, RESOURCE);
   private int pods;
   private int admitted;
   private long nowMs;
@@ -123,8 +123,8 @@ final class AdmissionRaces {
   }
 
   /** What happened before the first failure. */
-  String story() {
-    return String.join("\n", story.subList(Math.max(0, story.size() - 60), story.size()));
+  String history() {
+    return String.join("\n", history.subList(Math.max(0, history.size() - 60), history.size()));
   }
 
   void run(int steps) {
@@ -147,8 +147,8 @@ final class AdmissionRaces {
     }
   }
 
-  private void tell(String what) {
-    story.add(nowMs + " " + what);
+  private void log(String what) {
+    history.add(nowMs + " " + what);
   }
 
   private void create() {
@@ -170,18 +170,18 @@ final class AdmissionRaces {
     if (pod == null) {
       return;
     }
-    List<String> room =
+    List<String> candidates =
         IntStream.range(0, GPUS)
             .mapToObj(i -> "G" + i)
             .filter(gpu -> REPLICAS - promised(gpu) >= pod.size)
             .toList();
     int bound = api.values().stream().filter(p -> p.assigned).mapToInt(p -> p.size).sum();
-    if (!room.isEmpty() && bound + pod.size <= ALL.size()) {
-      pod.gpu = room.get(random.nextInt(room.size()));
+    if (!candidates.isEmpty() && bound + pod.size <= ALL.size()) {
+      pod.gpu = candidates.get(random.nextInt(candidates.size()));
       pod.assigned = true;
       ledger.put(pod.uid, Map.of(pod.gpu, pod.size));
       assignments.receive(pod.assignment(), nowMs);
-      tell("assigned " + pod);
+      log("assigned " + pod);
     }
   }
 
@@ -192,7 +192,7 @@ final class AdmissionRaces {
       pod.bound = true;
       pod.boundAtMs = nowMs;
       changes.add(new Change(pod, false));
-      tell("bound " + pod);
+      log("bound " + pod);
     }
   }
 
@@ -207,7 +207,7 @@ final class AdmissionRaces {
     }
     if (change.removed()) {
       kubelet.remove(change.pod().uid);
-      tell("kubelet forgets " + change.pod());
+      log("kubelet forgets " + change.pod());
       return;
     }
     kubelet.put(change.pod().uid, change.pod());
@@ -233,13 +233,13 @@ final class AdmissionRaces {
             .setAllocationSize(pod.size)
             .build();
     var preferred =
-        admissions.prefer(
+        allocationCalls.prefer(
             request, late ? Optional.empty() : Optional.of(list()), Optional.empty(), nowMs);
     if (random.nextInt(10) == 0) {
       retract();
     }
     Set<String> ids = picked(preferred.answer().ids(), free, pod.size);
-    tell(
+    log(
         "kubelet asks for %s%s, was taken for %s and gets %s"
             .formatted(pod, late ? " without a List" : "", preferred.found(), ids));
     allocate(pod, ids);
@@ -259,12 +259,12 @@ final class AdmissionRaces {
         AllocationTest.strict(GPUS, "G")
             .decide(
                 ids,
-                admissions.assigned(pod.size, nowMs),
-                admissions.replicasPerGpu(pod.size, nowMs),
-                admissions.mayBeAssigned(pod.size, nowMs));
+                allocationCalls.assigned(pod.size, nowMs),
+                allocationCalls.replicasPerGpu(pod.size, nowMs),
+                allocationCalls.mayBeAssigned(pod.size, nowMs));
     switch (verdict) {
       case Allocation.Verdict.Granted granted -> {
-        admissions.granted(pod.size, nowMs);
+        allocationCalls.granted(pod.size, nowMs);
         pod.ids = ids;
         admitted++;
         Map<String, Integer> on = byGpu(ids);
@@ -275,7 +275,7 @@ final class AdmissionRaces {
         }
       }
       case Allocation.Verdict.Refused refused -> {
-        admissions.refused(pod.size, nowMs);
+        allocationCalls.refused(pod.size, nowMs);
         failed(pod, refused.message());
         kubelet.remove(pod.uid);
       }
@@ -294,7 +294,7 @@ final class AdmissionRaces {
   }
 
   private void failed(Pod pod, String how) {
-    tell("FAILED " + pod + ": " + how);
+    log("FAILED " + pod + ": " + how);
     if (!pod.deleted) {
       failures.add(pod + " " + how);
     }
@@ -329,7 +329,7 @@ final class AdmissionRaces {
     api.remove(pod.uid);
     ledger.remove(pod.uid);
     retractions.add(pod.uid);
-    tell("deleted " + how + " " + pod);
+    log("deleted " + how + " " + pod);
   }
 
   /** A stream's messages come in their order, some later than others. */
@@ -343,7 +343,7 @@ final class AdmissionRaces {
     String uid = retractions.poll();
     if (uid != null) {
       assignments.retract(uid, nowMs);
-      tell("retracted " + uid);
+      log("retracted " + uid);
     }
   }
 
@@ -386,7 +386,7 @@ final class AdmissionRaces {
   private void report() {
     Report report = reports.poll();
     if (report != null) {
-      tell("reported " + report);
+      log("reported " + report);
       api.values().stream()
           .filter(pod -> pod.bound && pod.boundAtMs < report.atMs())
           .filter(pod -> !report.outstanding().contains(pod.uid))
@@ -404,7 +404,7 @@ final class AdmissionRaces {
     Pod pod = any(api.values().stream().filter(p -> p.assigned));
     if (pod != null) {
       assignments.receive(pod.assignment(), nowMs);
-      tell("sent again " + pod);
+      log("sent again " + pod);
     }
   }
 }

@@ -17,7 +17,7 @@ class AdmissionRacesTest {
     for (int seed = 0; seed < RACES; seed++) {
       var races = new AdmissionRaces(seed, lateLists);
       races.run(STEPS);
-      assertThat(races.failures()).as("seed %d:\n%s", seed, races.story()).isEmpty();
+      assertThat(races.failures()).as("seed %d:\n%s", seed, races.history()).isEmpty();
       admitted += races.admitted();
     }
     assertThat(admitted).isGreaterThan(RACES * STEPS / 20);

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 
 class AlignmentTest {
   /** Each of "ab3" is three NVLinks between a and b; all others are 10. */
-  private static GpuLinkScores near(String uuids, String... pairs) {
+  private static GpuLinkScores linkScores(String uuids, String... pairs) {
     Map<String, Map<String, Integer>> points = new HashMap<>();
     for (String a : uuids.split("")) {
       points.put(a, new HashMap<>());
@@ -33,14 +33,15 @@ class AlignmentTest {
     return new GpuLinkScores(points);
   }
 
-  private static String choose(String available, String must, int size, GpuLinkScores near) {
+  private static String choose(String available, String must, int size, GpuLinkScores linkScores) {
     List<String> required = must.isEmpty() ? List.of() : List.of(must.split(""));
-    return String.join("", Alignment.choose(List.of(available.split("")), required, size, near));
+    return String.join(
+        "", Alignment.choose(List.of(available.split("")), required, size, linkScores));
   }
 
   // A DGX-1: two links on some pairs, one on others, none across the rest.
   private static final GpuLinkScores DGX1 =
-      near(
+      linkScores(
           "01234567",
           "011",
           "021",
@@ -61,28 +62,28 @@ class AlignmentTest {
 
   @Test
   void pair_isTheOneWithMostLinks() {
-    assertThat(choose("abcd", "", 2, near("abcd", "ac2", "bd1"))).isEqualTo("ac");
+    assertThat(choose("abcd", "", 2, linkScores("abcd", "ac2", "bd1"))).isEqualTo("ac");
   }
 
   @Test
   void pairs_areNotTornApart() {
     // b and c are nearest, but taking them leaves a and d, which have no link.
-    assertThat(choose("abcd", "", 2, near("abcd", "bc3", "ab2", "cd2"))).isEqualTo("ab");
+    assertThat(choose("abcd", "", 2, linkScores("abcd", "bc3", "ab2", "cd2"))).isEqualTo("ab");
   }
 
   @Test
   void equalPoints_areDecidedByOrder() {
-    assertThat(choose("abcd", "", 2, near("abcd"))).isEqualTo("ab");
-    assertThat(choose("abcde", "", 3, near("abcde"))).isEqualTo("abc");
-    assertThat(choose("abcd", "", 1, near("abcd", "cd4"))).isEqualTo("a");
+    assertThat(choose("abcd", "", 2, linkScores("abcd"))).isEqualTo("ab");
+    assertThat(choose("abcde", "", 3, linkScores("abcde"))).isEqualTo("abc");
+    assertThat(choose("abcd", "", 1, linkScores("abcd", "cd4"))).isEqualTo("a");
   }
 
   @Test
   void mustIncludes_areHonoured() {
-    GpuLinkScores near = near("abcd", "ac2", "bd1");
-    assertThat(choose("abcd", "d", 2, near)).isEqualTo("bd");
-    assertThat(choose("abcd", "ad", 2, near)).isEqualTo("ad");
-    assertThat(choose("abcd", "c", 1, near)).isEqualTo("c");
+    GpuLinkScores linkScores = linkScores("abcd", "ac2", "bd1");
+    assertThat(choose("abcd", "d", 2, linkScores)).isEqualTo("bd");
+    assertThat(choose("abcd", "ad", 2, linkScores)).isEqualTo("ad");
+    assertThat(choose("abcd", "c", 1, linkScores)).isEqualTo("c");
   }
 
   @Test
@@ -94,11 +95,11 @@ class AlignmentTest {
 
   @Test
   void tooFew_orContradictoryRequests_haveNoAnswer() {
-    GpuLinkScores near = near("abc");
-    assertThat(choose("abc", "", 4, near)).isEmpty();
-    assertThat(choose("abc", "", 0, near)).isEmpty();
-    assertThat(choose("abc", "abc", 2, near)).isEmpty();
-    assertThat(choose("abc", "x", 2, near)).isEmpty();
+    GpuLinkScores linkScores = linkScores("abc");
+    assertThat(choose("abc", "", 4, linkScores)).isEmpty();
+    assertThat(choose("abc", "", 0, linkScores)).isEmpty();
+    assertThat(choose("abc", "abc", 2, linkScores)).isEmpty();
+    assertThat(choose("abc", "x", 2, linkScores)).isEmpty();
   }
 
   @Test
@@ -117,14 +118,14 @@ class AlignmentTest {
       int gpus = 2 + random.nextInt(5);
       int size = 1 + random.nextInt(gpus);
       String uuids = "abcdef".substring(0, gpus);
-      GpuLinkScores near = randomly(uuids, random);
+      GpuLinkScores linkScores = randomly(uuids, random);
       String must = random.nextBoolean() ? "" : uuids.substring(gpus - 1);
-      String chosen = choose(uuids, must, size, near);
+      String chosen = choose(uuids, must, size, linkScores);
       assertThat(chosen).hasSize(size).contains(must);
       List<String> gpuList = List.of(uuids.split(""));
-      assertThat(best(gpuList, chosen, size, must, near))
-          .as("%s of %s with %s by %s", size, uuids, must, near)
-          .isEqualTo(best(gpuList, "", size, must, near));
+      assertThat(best(gpuList, chosen, size, must, linkScores))
+          .as("%s of %s with %s by %s", size, uuids, must, linkScores)
+          .isEqualTo(best(gpuList, "", size, must, linkScores));
     }
   }
 
@@ -135,28 +136,28 @@ class AlignmentTest {
         pairs.add("" + uuids.charAt(i) + uuids.charAt(j) + random.nextInt(5));
       }
     }
-    return near(uuids, pairs.toArray(String[]::new));
+    return linkScores(uuids, pairs.toArray(String[]::new));
   }
 
   /** Most points that a division can have, if it has this set, or any; -1 if there is none. */
   private static int best(
-      List<String> gpus, String set, int size, String must, GpuLinkScores near) {
+      List<String> gpus, String set, int size, String must, GpuLinkScores linkScores) {
     int best = -1;
     for (int mask = 0; mask < 1 << gpus.size(); mask++) {
       List<String> chosen = in(gpus, mask);
-      boolean asked = set.isEmpty() || String.join("", chosen).equals(set);
-      if (chosen.size() == size && asked && String.join("", chosen).contains(must)) {
+      boolean isWanted = set.isEmpty() || String.join("", chosen).equals(set);
+      if (chosen.size() == size && isWanted && String.join("", chosen).contains(must)) {
         List<String> rest = new ArrayList<>(gpus);
         rest.removeAll(chosen);
-        best = Math.max(best, points(chosen, near) + divided(rest, size, near));
+        best = Math.max(best, points(chosen, linkScores) + divided(rest, size, linkScores));
       }
     }
     return best;
   }
 
-  private static int divided(List<String> gpus, int size, GpuLinkScores near) {
+  private static int divided(List<String> gpus, int size, GpuLinkScores linkScores) {
     if (gpus.size() <= size) {
-      return points(gpus, near);
+      return points(gpus, linkScores);
     }
     int best = -1;
     int remainder = gpus.size() % size;
@@ -165,7 +166,7 @@ class AlignmentTest {
       if (chosen.size() == size || (remainder > 0 && chosen.size() == remainder)) {
         List<String> rest = new ArrayList<>(gpus);
         rest.removeAll(chosen);
-        best = Math.max(best, points(chosen, near) + divided(rest, size, near));
+        best = Math.max(best, points(chosen, linkScores) + divided(rest, size, linkScores));
       }
     }
     return best;
@@ -178,11 +179,11 @@ class AlignmentTest {
         .toList();
   }
 
-  private static int points(List<String> gpus, GpuLinkScores near) {
+  private static int points(List<String> gpus, GpuLinkScores linkScores) {
     int sum = 0;
     for (int i = 0; i < gpus.size(); i++) {
       for (int j = i + 1; j < gpus.size(); j++) {
-        sum += near.between(gpus.get(i), gpus.get(j));
+        sum += linkScores.between(gpus.get(i), gpus.get(j));
       }
     }
     return sum;

@@ -51,7 +51,7 @@ class AllocateAnswerTest {
           0,
           -1,
           0,
-          new Mig.Part(
+          new Mig.Device(
               3,
               "GPU-2",
               "1g.5gb",

@@ -34,7 +34,7 @@ class AllocationTest {
   private static GpuStatus gpu(String prefix, int index) {
     GpuInfo info =
         new GpuInfo(index, prefix + index, "Tesla T4", index + 4, "", 0, 0, 1, 0, Mig.OFF);
-    return new GpuStatus(info, Health.good(), null);
+    return new GpuStatus(info, new Health.Healthy(), null);
   }
 
   /** Of GPUs named by a prefix and their index; more than one replica needs an assignment. */
@@ -134,7 +134,7 @@ class AllocationTest {
 
   @Test
   void unsharedGpus_haveBareIds() {
-    assertThat(envs(decide(GpuSharing.whole("nvidia.com/gpu"), List.of("GPU-0"))))
+    assertThat(envs(decide(GpuSharing.unshared("nvidia.com/gpu"), List.of("GPU-0"))))
         .containsEntry("NVIDIA_VISIBLE_DEVICES", "GPU-0");
   }
 
@@ -156,7 +156,7 @@ class AllocationTest {
 
   @Test
   void moreThanOne_ofWholeGpus_isNoSharing() {
-    assertThat(envs(decide(GpuSharing.whole("nvidia.com/gpu"), List.of("GPU-0", "GPU-1"))))
+    assertThat(envs(decide(GpuSharing.unshared("nvidia.com/gpu"), List.of("GPU-0", "GPU-1"))))
         .containsEntry("NVIDIA_VISIBLE_DEVICES", "GPU-0,GPU-1");
   }
 

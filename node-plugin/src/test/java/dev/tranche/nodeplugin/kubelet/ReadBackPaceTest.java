@@ -49,7 +49,7 @@ class ReadBackPaceTest {
   @Test
   void everyBeat_readsAgainAfterADisturbance() {
     empty(ReadBackPace.IDLE_BEATS);
-    pace.disturbed();
+    pace.readMoreOften();
     assertThat(due(true, 10)).isEqualTo(10);
   }
 

@@ -15,10 +15,10 @@ class SocketFileIT {
     var socket = new SocketFile(folder.resolve("nvidia-gpu.sock"));
     Files.createFile(socket.draft());
     socket.publish();
-    assertThat(socket.ours(socket.identity())).isTrue();
+    assertThat(socket.isOurs(socket.identity())).isTrue();
     Files.move(socket.path(), folder.resolve("aside"));
     Files.createFile(socket.path());
-    assertThat(socket.ours(socket.identity())).isFalse();
+    assertThat(socket.isOurs(socket.identity())).isFalse();
     socket.delete();
     assertThat(socket.path()).exists();
   }

@@ -24,14 +24,14 @@ import org.junit.jupiter.api.Test;
 class StandaloneAllocationTest {
   private static GpuStatus gpu(String uuid, int index) {
     GpuInfo info = new GpuInfo(index, uuid, "T4", index, "", 0, 0, -1, 0, Mig.OFF);
-    return new GpuStatus(info, Health.good(), null);
+    return new GpuStatus(info, new Health.Healthy(), null);
   }
 
   private static Replicas replicas(String policy, int perGpu) {
     Config config = Configs.of("--shared-devices-allocation-policy=" + policy);
     GpuSharing sharing =
         perGpu == 1
-            ? GpuSharing.whole("nvidia.com/gpu")
+            ? GpuSharing.unshared("nvidia.com/gpu")
             : new GpuSharing("nvidia.com/gpu", perGpu, SharingStrategy.TIME_SLICING, false);
     return NodeReplicas.of(
             config,

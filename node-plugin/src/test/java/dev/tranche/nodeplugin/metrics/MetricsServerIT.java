@@ -77,7 +77,7 @@ class MetricsServerIT {
 
   private int serve(long firstRequestMs) {
     var limits = new ConnectionLimits(64, PER_ADDRESS_MAX, firstRequestMs, 600_000);
-    Readiness ready = Readiness.unless(List.of());
+    Readiness ready = Readiness.readyUnless(List.of());
     return new MetricsServer(metrics, () -> ready, () -> ready, limits)
         .listen(vertx, transport, new HostPort("127.0.0.1", 0))
         .await()

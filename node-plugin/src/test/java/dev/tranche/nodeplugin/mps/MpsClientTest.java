@@ -23,7 +23,7 @@ class MpsClientTest {
     var info =
         new GpuInfo(
             index, "GPU-" + index, "Tesla T4", index, "", memoryMib << 20, 0, -1, 7, Mig.OFF);
-    return new GpuStatus(info, Health.good(), null);
+    return new GpuStatus(info, new Health.Healthy(), null);
   }
 
   private static ContainerAllocateResponse answer(SharingStrategy strategy, String... ids) {

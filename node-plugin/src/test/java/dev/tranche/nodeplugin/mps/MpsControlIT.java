@@ -113,7 +113,7 @@ class MpsControlIT {
       eventually("it serves", control::serving);
       nvml.failing = true;
       eventually("its errors are lived through", () -> nvml.failed.get() > 2);
-      assertThat(mps.told("quit")).isZero();
+      assertThat(mps.commandCount("quit")).isZero();
       assertThat(control.serving()).isTrue();
       assertThat(nvml.opened).hasValue(1);
     } finally {

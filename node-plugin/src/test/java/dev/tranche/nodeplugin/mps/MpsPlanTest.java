@@ -67,7 +67,7 @@ class MpsPlanTest {
 
   @Test
   void oneGpuOfTwo_isTheOnlyOneThatItsDaemonSees() {
-    MpsPlan plan = plan(true, GpuSharing.whole("nvidia.com/gpu"), sharing(4, true));
+    MpsPlan plan = plan(true, GpuSharing.unshared("nvidia.com/gpu"), sharing(4, true));
     assertThat(plan.sets()).singleElement().returns("GPU-1", MpsSet::visibleDevices);
     assertThat(plan.lines()).containsExactly("GPU-1 4 nvidia.com/gpu");
   }
@@ -114,8 +114,9 @@ class MpsPlanTest {
   void whileNoDaemonServes_mpsGpusAreWhole() {
     Config config = Configs.of();
     var sliced = new GpuSharing("nvidia.com/gpu.shared", 4, SharingStrategy.TIME_SLICING, false);
-    assertThat(MpsPlan.without(Map.of("GPU-0", sharing(10, true), "GPU-1", sliced), config, GPUS))
+    assertThat(
+            MpsPlan.withoutMps(Map.of("GPU-0", sharing(10, true), "GPU-1", sliced), config, GPUS))
         .containsOnly(
-            Map.entry("GPU-0", GpuSharing.whole("nvidia.com/gpu")), Map.entry("GPU-1", sliced));
+            Map.entry("GPU-0", GpuSharing.unshared("nvidia.com/gpu")), Map.entry("GPU-1", sliced));
   }
 }

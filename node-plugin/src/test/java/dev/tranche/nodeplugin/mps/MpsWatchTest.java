@@ -14,7 +14,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 class MpsWatchTest {
-  private static final MpsStatus SILENT = new MpsStatus.Silent();
+  private static final MpsStatus NONE = new MpsStatus.None();
   private static final MpsStatus SERVING = new MpsStatus.Serving(plan(10).lines());
 
   private long nowMs = 5_000;
@@ -28,19 +28,19 @@ class MpsWatchTest {
 
   @Test
   void missingDaemon_isAwaitedAndThenNamedWithItsCure() {
-    assertThat(watch.update(plan(10), SILENT)).isEqualTo(new MpsAvailability.Awaited());
+    assertThat(watch.update(plan(10), NONE)).isEqualTo(new MpsAvailability.Awaited());
     nowMs += MpsWatch.AWAIT_MS;
-    assertThat(watch.update(plan(10), SILENT)).isInstanceOf(MpsAvailability.Missing.class);
-    assertThat(watch.standing().reason())
+    assertThat(watch.update(plan(10), NONE)).isInstanceOf(MpsAvailability.Missing.class);
+    assertThat(watch.availability().reason())
         .contains("kubectl label node gpu-node nvidia.com/mps.capable=true")
         .contains("DaemonSet tranche-mps-control-daemon");
   }
 
   @Test
   void daemonThatComes_serves() {
-    watch.update(plan(10), SILENT);
+    watch.update(plan(10), NONE);
     nowMs += MpsWatch.AWAIT_MS;
-    watch.update(plan(10), SILENT);
+    watch.update(plan(10), NONE);
     assertThat(watch.update(plan(10), SERVING)).isEqualTo(new MpsAvailability.Serving());
   }
 
@@ -70,7 +70,7 @@ class MpsWatchTest {
   void configWithoutMps_forgetsTheDaemon() {
     watch.update(plan(10), SERVING);
     assertThat(watch.update(MpsPlan.NONE, SERVING)).isEqualTo(new MpsAvailability.NotNeeded());
-    assertThat(watch.update(plan(10), SILENT)).isEqualTo(new MpsAvailability.Awaited());
+    assertThat(watch.update(plan(10), NONE)).isEqualTo(new MpsAvailability.Awaited());
   }
 
   static List<MpsStatus> statuses() {
@@ -84,9 +84,9 @@ class MpsWatchTest {
   }
 
   @Test
-  void unknownStatus_isSilence() {
-    assertThat(MpsStatus.parse("later\nversion")).isEqualTo(SILENT);
-    assertThat(MpsStatus.parse("")).isEqualTo(SILENT);
+  void unknownStatus_isNone() {
+    assertThat(MpsStatus.parse("later\nversion")).isEqualTo(NONE);
+    assertThat(MpsStatus.parse("")).isEqualTo(NONE);
   }
 
   @Test

@@ -101,13 +101,13 @@ class JnaNvmlIT {
         "process gpu=1 mig=0 pid=7 used_mib=12");
     try (Nvml nvml = JnaNvml.open(fake.root())) {
       assertThat(nvml.migDevices(nvml.info(0))).isEmpty();
-      assertThat(nvml.info(1).mig()).isEqualTo(Mig.CUT);
-      List<GpuInfo> parts = nvml.migDevices(nvml.info(1));
-      assertThat(parts).extracting(GpuInfo::number).containsExactly("1:0", "1:3");
-      assertThat(parts).extracting(GpuInfo::uuid).containsExactly("MIG-0", "MIG-3");
-      assertThat(parts).extracting(GpuInfo::minor).containsOnly(3);
-      assertThat(parts.get(1).part())
-          .contains(new Mig.Part(3, "GPU-1", "1c.2g.10gb", 3, 1, List.of()));
+      assertThat(nvml.info(1).mig()).isEqualTo(Mig.ON);
+      List<GpuInfo> migDevices = nvml.migDevices(nvml.info(1));
+      assertThat(migDevices).extracting(GpuInfo::number).containsExactly("1:0", "1:3");
+      assertThat(migDevices).extracting(GpuInfo::uuid).containsExactly("MIG-0", "MIG-3");
+      assertThat(migDevices).extracting(GpuInfo::minor).containsOnly(3);
+      assertThat(migDevices.get(1).migDevice())
+          .contains(new Mig.Device(3, "GPU-1", "1c.2g.10gb", 3, 1, List.of()));
       assertThat(nvml.readMig(1, 0)).isEqualTo(new GpuReading(12L << 20, 100, 1));
       assertThat(nvml.readMig(1, 3)).isEqualTo(new GpuReading(0, 0, 0));
       assertThatThrownBy(() -> nvml.readMig(1, 1)).hasMessage("MIG device 1:1 is gone");

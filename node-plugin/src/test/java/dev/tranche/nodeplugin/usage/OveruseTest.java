@@ -30,27 +30,29 @@ class OveruseTest {
     return new ContainerUse("ns", pod, "c", bytes, 0);
   }
 
-  private List<Overuse.News> judge(ContainerUse... uses) {
+  private List<Overuse.EpisodeChange> judge(ContainerUse... uses) {
     return overuse.judge(GPU, USABLE, 10, List.of(uses), GRANTS);
   }
 
   @Test
-  void episode_isToldOnce_withItsNeighbours_andEndsOnce() {
+  void episode_isReportedOnce_withItsNeighbours_andEndsOnce() {
     assertThat(judge(use("greedy", 211))).isEmpty();
     assertThat(judge(use("greedy", 211))).isEmpty();
     assertThat(overuse.cordonReason(GPU)).isEmpty();
     assertThat(judge(use("greedy", 211)))
         .singleElement()
-        .returns(true, Overuse.News::began)
-        .returns(200L, Overuse.News::grantedBytes)
-        .satisfies(news -> assertThat(news.neighbours()).containsExactly("ns/meek"));
+        .returns(true, Overuse.EpisodeChange::began)
+        .returns(200L, Overuse.EpisodeChange::grantedBytes)
+        .satisfies(change -> assertThat(change.neighbours()).containsExactly("ns/meek"));
     assertThat(overuse.cordonReason(GPU)).contains("ns/greedy");
     for (int i = 0; i < 5; i++) {
       assertThat(judge(use("greedy", 500))).isEmpty();
     }
     assertThat(judge(use("greedy", 200))).isEmpty();
     assertThat(judge(use("greedy", 200))).isEmpty();
-    assertThat(judge(use("greedy", 200))).singleElement().returns(false, Overuse.News::began);
+    assertThat(judge(use("greedy", 200)))
+        .singleElement()
+        .returns(false, Overuse.EpisodeChange::began);
     assertThat(overuse.cordonReason(GPU)).isEmpty();
   }
 
@@ -66,7 +68,7 @@ class OveruseTest {
     for (int i = 0; i < 3; i++) {
       judge(use("greedy", 500));
     }
-    assertThat(judge()).singleElement().returns(false, Overuse.News::began);
+    assertThat(judge()).singleElement().returns(false, Overuse.EpisodeChange::began);
     assertThat(overuse.cordonReason(GPU)).isEmpty();
     assertThat(judge()).isEmpty();
   }
@@ -81,8 +83,8 @@ class OveruseTest {
     assertThat(judge(use("stranger", 6)))
         .singleElement()
         .satisfies(
-            news ->
-                assertThat(news.neighbours()).containsExactlyInAnyOrder("ns/greedy", "ns/meek"));
+            change ->
+                assertThat(change.neighbours()).containsExactlyInAnyOrder("ns/greedy", "ns/meek"));
   }
 
   @Test

@@ -18,8 +18,8 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * HAMi's resources and annotations. There {@code nvidia.com/gpu: N} is a number of GPUs, and the
- * resources beside it say how much of each.
+ * Translates HAMi's resources and annotations. In HAMi, {@code nvidia.com/gpu: N} is a number of
+ * GPUs, and the resources beside it state how much of each.
  */
 public final class HamiAnnotations {
   private static final String MEMORY = "nvidia.com/gpumem";
@@ -27,7 +27,7 @@ public final class HamiAnnotations {
   private static final String CORES = "nvidia.com/gpucores";
   private static final String PRIORITY = "nvidia.com/priority";
 
-  /** The label by which HAMi's webhook leaves a pod as it is. */
+  /** The label that makes HAMi's webhook ignore a pod. */
   public static final String OPT_OUT = "hami.io/webhook";
 
   private static final String USE_TYPE = "nvidia.com/use-gputype";
@@ -36,13 +36,13 @@ public final class HamiAnnotations {
   private static final String AVOID_UUID = "nvidia.com/nouse-gpuuuid";
   private static final String MODE = "nvidia.com/vgpu-mode";
   private static final String NUMA = "nvidia.com/numa-bind";
-  private static final List<String> WITHOUT_MEANING =
+  private static final List<String> IGNORED =
       List.of("hami.io/node-scheduler-policy", "hami.io/device-scoring-weights");
   private static final String POLICY = "hami.io/gpu-scheduler-policy";
   private static final Map<String, String> PLACEMENTS =
       Map.of("binpack", "packed", "spread", "spread");
 
-  /** What is left of an annotation's 63 characters after ours. */
+  /** What remains of the 63 characters of an annotation's name after our prefix. */
   private static final int CONTAINER_CHARS_MAX = 50;
 
   private static final int MODELS_MAX = 16;
@@ -62,7 +62,7 @@ public final class HamiAnnotations {
 
   void read(PodView view) {
     if (pod.label(OPT_OUT).equals("ignore")) {
-      first(view).ifPresent(word -> pod.warn(Warning.OTHERS_LEFT.of(OPT_OUT, "ignore", word)));
+      first(view).ifPresent(key -> pod.warn(Warning.OTHERS_LEFT.of(OPT_OUT, "ignore", key)));
       return;
     }
     view.containers().forEach(this::container);
@@ -75,27 +75,29 @@ public final class HamiAnnotations {
     if (Boolean.parseBoolean(numa) && (countedFirst == null || gpus > 1)) {
       pod.ignore(SharingSystem.HAMI, NUMA, "true");
     }
-    for (String word : WITHOUT_MEANING) {
-      String value = pod.annotation(word);
+    for (String key : IGNORED) {
+      String value = pod.annotation(key);
       if (value != null) {
-        pod.ignore(SharingSystem.HAMI, word, value);
+        pod.ignore(SharingSystem.HAMI, key, value);
       }
     }
   }
 
-  /** The first of HAMi's words that is on the pod. */
+  /** Returns the first of HAMi's resources and annotations that the pod has. */
   private Optional<String> first(PodView view) {
     return Stream.concat(
             Stream.of(MEMORY, MEMORY_PERCENTAGE, CORES, PRIORITY)
                 .filter(r -> view.containers().stream().anyMatch(c -> c.requested(r) > 0)),
             Stream.concat(
                     Stream.of(USE_TYPE, AVOID_TYPE, USE_UUID, AVOID_UUID, POLICY, MODE, NUMA),
-                    WITHOUT_MEANING.stream())
+                    IGNORED.stream())
                 .filter(pod.annotations()::containsKey))
         .findFirst();
   }
 
-  /** A list, in which a placement may stand beside what we have no word for. */
+  /**
+   * Translates a list, which may contain a placement and values for which we have no equivalent.
+   */
   private void policy(@Nullable String policy) {
     if (policy == null) {
       return;
@@ -103,23 +105,28 @@ public final class HamiAnnotations {
     for (String part : policy.split(",", -1)) {
       String placement = PLACEMENTS.get(part.strip());
       if (placement != null) {
-        pod.sayUnlessSaid(SharingSystem.HAMI, POLICY, policy, Names.GPU_PLACEMENT, placement);
+        pod.translateUnlessPresent(
+            SharingSystem.HAMI, POLICY, policy, Names.GPU_PLACEMENT, placement);
       } else {
         pod.ignore(SharingSystem.HAMI, POLICY, part.strip());
       }
     }
   }
 
-  /** What keeps containers apart: a demand, so beside a share it is kept or refused. */
+  /**
+   * Translates the isolation mode. The mode is a requirement: beside a share, mps becomes a
+   * nodeSelector, and any mode but hami-core and mps is denied.
+   */
   private void mode(@Nullable String mode) {
     if (mode == null) {
       return;
     }
-    boolean asks = countedFirst != null || GpuRequests.firstKey(pod.annotations()).isPresent();
-    if (!asks || mode.equals("hami-core")) {
+    boolean requestsShare =
+        countedFirst != null || GpuRequests.firstKey(pod.annotations()).isPresent();
+    if (!requestsShare || mode.equals("hami-core")) {
       pod.ignore(SharingSystem.HAMI, MODE, mode);
     } else if (mode.equals("mps")) {
-      pod.select(SharingSystem.HAMI, MODE, mode, Names.LABEL_SHARING, mode);
+      pod.requireNodeLabel(SharingSystem.HAMI, MODE, mode, Names.LABEL_SHARING, mode);
     } else if (mode.equals("mig")) {
       pod.refuse(Denial.OTHERS_MIG.of(MODE, SharingSystem.HAMI));
     } else {
@@ -143,12 +150,12 @@ public final class HamiAnnotations {
     }
     count(container, Math.max(1, container.requested(resource)));
     if (memoryMib > 0) {
-      say(container, MEMORY, memoryMib, Names.GPU_MEMORY, memoryMib + "Mi");
+      translate(container, MEMORY, memoryMib, Names.GPU_MEMORY, memoryMib + "Mi");
     } else if (percentage > 0) {
-      say(container, MEMORY_PERCENTAGE, percentage, Names.GPU_FRACTION, percentage + "%");
+      translate(container, MEMORY_PERCENTAGE, percentage, Names.GPU_FRACTION, percentage + "%");
     } else {
-      // HAMi gives such a container all of a GPU's memory, and a share holds for both.
-      say(container, CORES, cores, Names.GPU_FRACTION, "1");
+      // HAMi gives such a container all of a GPU's memory; a share limits memory and compute alike.
+      translate(container, CORES, cores, Names.GPU_FRACTION, "1");
     }
     if (cores > 0 && memoryMib + percentage > 0) {
       pod.ignore(SharingSystem.HAMI, CORES, String.valueOf(cores));
@@ -158,13 +165,15 @@ public final class HamiAnnotations {
     }
   }
 
-  private void say(Container container, String theirs, long value, String ours, String ourValue) {
+  private void translate(
+      Container container, String theirs, long value, String ours, String ourValue) {
     if (container.name().length() <= CONTAINER_CHARS_MAX) {
       String key = ours + "." + container.name();
-      pod.say(SharingSystem.HAMI, theirs, String.valueOf(value), key, ourValue);
+      pod.translate(SharingSystem.HAMI, theirs, String.valueOf(value), key, ourValue);
     } else {
-      pod.say(SharingSystem.HAMI, theirs, String.valueOf(value), ours, ourValue);
-      pod.say(SharingSystem.HAMI, theirs, container.name(), Names.GPU_CONTAINER, container.name());
+      pod.translate(SharingSystem.HAMI, theirs, String.valueOf(value), ours, ourValue);
+      pod.translate(
+          SharingSystem.HAMI, theirs, container.name(), Names.GPU_CONTAINER, container.name());
     }
   }
 
@@ -174,7 +183,7 @@ public final class HamiAnnotations {
       gpus = wanted;
       if (wanted > 1) {
         String count = String.valueOf(wanted);
-        pod.say(SharingSystem.HAMI, resource, count, Names.GPU_COUNT, count);
+        pod.translate(SharingSystem.HAMI, resource, count, Names.GPU_COUNT, count);
       }
     } else if (gpus != wanted) {
       pod.refuse(Denial.OTHERS_COUNTS_DIFFER.of(container.name(), wanted, gpus));
@@ -192,7 +201,7 @@ public final class HamiAnnotations {
             .collect(Collectors.joining(","));
     if (!list.isEmpty()) {
       String theirs = used != null ? use : avoid;
-      pod.sayUnlessSaid(SharingSystem.HAMI, theirs, list, ours, list);
+      pod.translateUnlessPresent(SharingSystem.HAMI, theirs, list, ours, list);
     }
   }
 
@@ -206,7 +215,7 @@ public final class HamiAnnotations {
     return models ? entries.flatMap(this::products).distinct() : entries;
   }
 
-  /** Thousands of nodes have a few products. */
+  /** Returns the products of all nodes: only a few, even on thousands of nodes. */
   private List<String> allProducts() {
     List<String> known = allProducts;
     if (known == null) {
@@ -216,12 +225,15 @@ public final class HamiAnnotations {
     return known;
   }
 
-  /** HAMi takes a part of a name, such as A100; we take names, so those of the nodes. */
+  /**
+   * Returns the nodes' products that contain a text. HAMi accepts a part of a name, such as A100;
+   * we need whole names.
+   */
   private Stream<String> products(String part) {
-    String wanted = AllowList.plain(part);
+    String wanted = AllowList.normalize(part);
     List<String> products =
         allProducts().stream()
-            .filter(p -> AllowList.plain(p).contains(wanted))
+            .filter(p -> AllowList.normalize(p).contains(wanted))
             .map(p -> p.endsWith("-SHARED") ? p.substring(0, p.length() - 7) : p)
             .distinct()
             .sorted()

@@ -51,7 +51,7 @@ final class KaiAnnotations {
         (theirs, ours) -> {
           String value = pod.annotation(theirs);
           if (value != null) {
-            pod.say(SharingSystem.KAI, theirs, value, ours, value.strip());
+            pod.translate(SharingSystem.KAI, theirs, value, ours, value.strip());
           }
         });
     String memory = pod.annotation(MEMORY);
@@ -72,22 +72,22 @@ final class KaiAnnotations {
                 }
               }
             });
-    bounded.stream().takeWhile(container -> pod.readsOn()).forEach(this::bounds);
+    bounded.stream().takeWhile(container -> pod.acceptsProblems()).forEach(this::bounds);
     Set<String> keys = pod.annotations().keySet();
-    boolean asks = !bounded.isEmpty() || keys.contains(FRACTION) || keys.contains(MEMORY);
+    boolean requestsShare = !bounded.isEmpty() || keys.contains(FRACTION) || keys.contains(MEMORY);
     others.entrySet().stream()
-        .takeWhile(word -> pod.readsOn())
-        .forEach(word -> other(word.getKey(), word.getValue(), asks));
+        .takeWhile(entry -> pod.acceptsProblems())
+        .forEach(entry -> other(entry.getKey(), entry.getValue(), requestsShare));
     String mps = pod.annotation(MPS);
-    // Anybody may call an annotation so; it is KAI's beside a share.
-    if (asks && mps != null && mps.strip().equals("true")) {
-      pod.select(SharingSystem.KAI, MPS, mps, Names.LABEL_SHARING, "mps");
+    // Any application may use this key; beside a share it is KAI's.
+    if (requestsShare && mps != null && mps.strip().equals("true")) {
+      pod.requireNodeLabel(SharingSystem.KAI, MPS, mps, Names.LABEL_SHARING, "mps");
     }
   }
 
   private void memory(String memory) {
     if (memory.strip().matches("[1-9]\\d{0,8}")) {
-      pod.say(SharingSystem.KAI, MEMORY, memory, Names.GPU_MEMORY, memory.strip() + "Mi");
+      pod.translate(SharingSystem.KAI, MEMORY, memory, Names.GPU_MEMORY, memory.strip() + "Mi");
     } else {
       pod.refuse(
           Denial.OTHERS_MEMORY_MALFORMED.of(MEMORY, Printable.value(memory), Names.GPU_MEMORY));
@@ -95,8 +95,9 @@ final class KaiAnnotations {
   }
 
   /**
-   * A share here is both request and limit, so the limit is taken. With the request alone a
-   * container would fail under MPS where it did not there. One that is missing is as the other.
+   * Translates the limit, since a share is both request and limit. With only the request, a
+   * container would fail under MPS where it did not fail with KAI. If one of the two is missing,
+   * the other applies.
    */
   private void bounds(String container) {
     String requestKey = OF_CONTAINER + container + REQUEST;
@@ -114,17 +115,18 @@ final class KaiAnnotations {
               limitKey,
               Printable.value(limit)));
     } else if (limit != null && limitBytes > 0) {
-      pod.say(SharingSystem.KAI, limitKey, limit, Names.GPU_MEMORY_OF + container, limit.strip());
+      pod.translate(
+          SharingSystem.KAI, limitKey, limit, Names.GPU_MEMORY_OF + container, limit.strip());
       if (request != null && requestBytes > 0 && requestBytes < limitBytes) {
         pod.ignore(SharingSystem.KAI, requestKey, request);
       }
     } else if (request != null && requestBytes > 0) {
-      pod.say(
+      pod.translate(
           SharingSystem.KAI, requestKey, request, Names.GPU_MEMORY_OF + container, request.strip());
     }
   }
 
-  /** 0 where it is no amount, which is said then. */
+  /** Returns the bytes. If the value is not an amount of memory, adds a problem and returns 0. */
   private long bytes(String key, String value) {
     return GpuRequests.memory(key, value, pod.problems()).orElse(null)
             instanceof Wanted.Memory(long bytes)
@@ -132,12 +134,12 @@ final class KaiAnnotations {
         : 0;
   }
 
-  private void other(String key, String value, boolean asks) {
+  private void other(String key, String value, boolean requestsShare) {
     String mode = value.strip();
-    if (!key.endsWith(MODE) || !asks || mode.equals("time-slicing")) {
+    if (!key.endsWith(MODE) || !requestsShare || mode.equals("time-slicing")) {
       pod.ignore(SharingSystem.KAI, key, value);
     } else if (mode.equals("sm-sharing")) {
-      pod.select(SharingSystem.KAI, key, value, Names.LABEL_SHARING, "mps");
+      pod.requireNodeLabel(SharingSystem.KAI, key, value, Names.LABEL_SHARING, "mps");
     } else {
       String allowed = "sm-sharing and time-slicing";
       pod.refuse(

@@ -1,6 +1,6 @@
 package dev.tranche.webhook.compat;
 
-/** A system for GPU shares whose words Tranche can read. */
+/** A system for GPU shares whose annotations and resources Tranche can translate. */
 public enum SharingSystem {
   KAI("KAI"),
   HAMI("HAMi");

@@ -18,18 +18,19 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A pod in our words, where it came in another system's. What they wrote stays on the pod, but for
- * the resources that no node of ours has; so a second look finds both, in agreement.
+ * Translates a pod from another system's annotations and resources into ours. The originals stay on
+ * the pod, except resources that no node of ours has. A second translation therefore finds both,
+ * and they agree.
  */
 public final class Translation {
   /** A pod may have thousands of annotations; its owner reads a few sentences. */
   private static final int IGNORED_MAX = 8;
 
-  private final PodView came;
+  private final PodView originalView;
   private final JsonNode original;
   private final Map<String, String> annotations;
   private final Map<String, String> added = new LinkedHashMap<>();
-  private final Map<String, String> selected = new LinkedHashMap<>();
+  private final Map<String, String> nodeLabels = new LinkedHashMap<>();
   private final List<String[]> dropped = new ArrayList<>();
   private final List<String> warnings = new ArrayList<>();
   private final List<Problem> problems = new ArrayList<>();
@@ -37,7 +38,7 @@ public final class Translation {
   private int ignored;
 
   private Translation(PodView view) {
-    came = view;
+    originalView = view;
     original = view.pod();
     annotations = view.annotations();
   }
@@ -54,23 +55,23 @@ public final class Translation {
     return translation.finish();
   }
 
-  /** The pod to go on with: the one that came, or a copy. */
+  /** Returns the translated pod: the original, or a copy if anything changed. */
   public PodView view() {
-    return copy == null ? came : new PodView(copy);
+    return copy == null ? originalView : new PodView(copy);
   }
 
   private JsonNode copy() {
-    JsonNode made = copy == null ? original.deepCopy() : copy;
-    copy = made;
-    return made;
+    JsonNode modified = copy == null ? original.deepCopy() : copy;
+    copy = modified;
+    return modified;
   }
 
   public List<String> warnings() {
     return warnings;
   }
 
-  /** Whether another problem would be told. */
-  boolean readsOn() {
+  /** Whether another problem would still be reported. */
+  boolean acceptsProblems() {
     return problems.size() <= Denial.PER_POD_MAX;
   }
 
@@ -78,46 +79,54 @@ public final class Translation {
     return problems;
   }
 
-  /** Makes of the pod that came, but for its shares, the one to go on with. */
+  /**
+   * Writes the translation to the patch, except the resources of shares, which are written with the
+   * grants.
+   */
   public void write(JsonPatch patch) {
     if (!added.isEmpty() && !original.path("metadata").path("annotations").isObject()) {
       patch.add(JsonNodeFactory.instance.objectNode(), "metadata", "annotations");
     }
     added.forEach((key, value) -> patch.add(value, "metadata", "annotations", key));
-    if (!selected.isEmpty() && !original.path("spec").path("nodeSelector").isObject()) {
+    if (!nodeLabels.isEmpty() && !original.path("spec").path("nodeSelector").isObject()) {
       patch.add(JsonNodeFactory.instance.objectNode(), "spec", "nodeSelector");
     }
-    selected.forEach((label, value) -> patch.add(value, "spec", "nodeSelector", label));
+    nodeLabels.forEach((label, value) -> patch.add(value, "spec", "nodeSelector", label));
     dropped.forEach(patch::remove);
   }
 
-  /** An annotation of the pod that came. */
+  /** Returns an annotation of the original pod. */
   @Nullable String annotation(String key) {
     return annotations.get(key);
   }
 
-  /** Those of the pod that came. */
+  /** Returns the annotations of the original pod. */
   Map<String, String> annotations() {
     return annotations;
   }
 
-  /** A label of the pod that came; empty if it has none. */
+  /** Returns a label of the original pod; empty if it has none. */
   String label(String key) {
     return original.path("metadata").path("labels").path(key).asText("");
   }
 
-  /** Says in our words what theirs mean; ours, where they are there, must agree. */
-  void say(SharingSystem dialect, String theirs, String theirValue, String ours, String value) {
+  /**
+   * Adds our annotation that means the same as theirs. If the pod already has ours, the two must
+   * agree.
+   */
+  void translate(
+      SharingSystem dialect, String theirs, String theirValue, String ours, String value) {
     String known = annotations.getOrDefault(ours, added.get(ours));
     put(dialect, theirs, theirValue, ours, value, known, () -> added.put(ours, value));
   }
 
-  /** As {@link #say}, of the nodes that the pod may go to. */
-  void select(SharingSystem dialect, String theirs, String theirValue, String label, String value) {
+  /** Like {@link #translate}, but for a label in the nodeSelector. */
+  void requireNodeLabel(
+      SharingSystem dialect, String theirs, String theirValue, String label, String value) {
     JsonNode there = original.path("spec").path("nodeSelector").path(label);
-    String known = there.isMissingNode() ? selected.get(label) : there.asText("");
+    String known = there.isMissingNode() ? nodeLabels.get(label) : there.asText("");
     String ours = "nodeSelector " + label;
-    put(dialect, theirs, theirValue, ours, value, known, () -> selected.put(label, value));
+    put(dialect, theirs, theirValue, ours, value, known, () -> nodeLabels.put(label, value));
   }
 
   private void put(
@@ -138,11 +147,11 @@ public final class Translation {
     }
   }
 
-  /** As {@link #say}, where ours decide if both are there. */
-  void sayUnlessSaid(
+  /** Like {@link #translate}, but ours takes precedence if the pod has both. */
+  void translateUnlessPresent(
       SharingSystem dialect, String theirs, String theirValue, String ours, String value) {
     if (!annotations.containsKey(ours)) {
-      say(dialect, theirs, theirValue, ours, value);
+      translate(dialect, theirs, theirValue, ours, value);
     }
   }
 
@@ -156,7 +165,7 @@ public final class Translation {
     warnings.add(warning);
   }
 
-  /** Takes a resource from a container that asks for no share, so that a node can have the pod. */
+  /** Removes a resource from a container, so that a node can accept the pod. */
   void drop(PodView.Container container, String resource) {
     for (String section : List.of("limits", "requests")) {
       if (section(container, section).remove(resource) != null) {
@@ -169,7 +178,7 @@ public final class Translation {
     problems.add(problem);
   }
 
-  /** A section of a container's resources, in the copy, to be changed. */
+  /** Returns a section of a container's resources in the copy, to be modified. */
   ObjectNode section(PodView.Container container, String section) {
     JsonNode resources =
         copy().path("spec").path(container.list()).path(container.index()).path("resources");
@@ -182,13 +191,13 @@ public final class Translation {
     if (!added.isEmpty() && copy().path("metadata") instanceof ObjectNode metadata) {
       added.forEach(map(metadata, "annotations")::put);
     }
-    if (!selected.isEmpty() && copy().path("spec") instanceof ObjectNode spec) {
-      selected.forEach(map(spec, "nodeSelector")::put);
+    if (!nodeLabels.isEmpty() && copy().path("spec") instanceof ObjectNode spec) {
+      nodeLabels.forEach(map(spec, "nodeSelector")::put);
     }
     return this;
   }
 
-  /** What is of that name, made where it is not there. */
+  /** Returns the object of that name, and creates it if needed. */
   private static ObjectNode map(ObjectNode parent, String name) {
     return parent.path(name) instanceof ObjectNode object ? object : parent.putObject(name);
   }

@@ -1,4 +1,4 @@
-/** Other systems' annotations and resources, read as ours. */
+/** Translates other systems' annotations and resources into ours. */
 @NullMarked
 package dev.tranche.webhook.compat;
 

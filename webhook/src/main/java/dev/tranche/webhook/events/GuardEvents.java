@@ -22,18 +22,20 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Reports what the guard found, in the log and as an Event. The Event is on the pod's controller,
- * since a pod at its creation is no object yet. A pod without a controller gets it by name. Each
- * finding is reported once in ten minutes, at ten Events a second at most, and only for objects
- * that the API server has. Others, and those that find the queue full, are dropped and counted.
+ * Reports the guard's findings in the log and as Events. An Event refers to the pod's controller,
+ * since the pod does not exist yet at its creation. A pod without a controller is referred to by
+ * name. Each finding is reported once in ten minutes, and at most ten Events are written per
+ * second. Events for objects that the API server does not have, or while the queue is full, are
+ * dropped and counted. Findings of controllers that {@link ObjectLookup} does not know are only
+ * logged.
  */
 public final class GuardEvents implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(GuardEvents.class);
   private static final int QUEUED_MAX = 256;
   private static final int REMEMBERED_MAX = 2_048;
-  private static final long BETWEEN_MS = 100;
-  private static final long STORED_MS = 2_000;
-  private static final Duration QUIET = Duration.ofMinutes(10);
+  private static final long WRITE_INTERVAL_MS = 100;
+  private static final long STORAGE_WAIT_MS = 2_000;
+  private static final Duration REPORT_INTERVAL = Duration.ofMinutes(10);
 
   private final KubernetesClient client;
   private final InstantSource clock;
@@ -42,8 +44,8 @@ public final class GuardEvents implements AutoCloseable {
   private final BlockingQueue<Event> queue = new ArrayBlockingQueue<>(QUEUED_MAX);
   private final Thread thread;
 
-  /** When each was told last, oldest first; of the event loop alone. */
-  private final Map<Key, Instant> told =
+  /** When each finding was last reported, oldest first. Confined to the event loop. */
+  private final Map<Key, Instant> lastReported =
       new LinkedHashMap<>() {
         @Override
         protected boolean removeEldestEntry(Map.Entry<Key, Instant> eldest) {
@@ -68,9 +70,9 @@ public final class GuardEvents implements AutoCloseable {
   /**
    * On the event loop; never waits.
    *
-   * @param who for the log
+   * @param podName for the log
    */
-  public void tell(String who, GuardedPod pod, FindingOutcome found) {
+  public void report(String podName, GuardedPod pod, FindingOutcome found) {
     ObjectReference regarding = regarding(pod);
     Instant now = clock.instant();
     var key =
@@ -79,14 +81,14 @@ public final class GuardEvents implements AutoCloseable {
             regarding.getKind(),
             regarding.getName(),
             found.finding() + "=" + found.outcome());
-    Instant last = told.get(key);
-    if (last != null && now.isBefore(last.plus(QUIET))) {
+    Instant last = lastReported.get(key);
+    if (last != null && now.isBefore(last.plus(REPORT_INTERVAL))) {
       return;
     }
-    told.remove(key);
-    told.put(key, now);
-    LOG.info("guard: pod {} {}: {}", who, found.outcome(), found.what());
-    if (!objects.known(regarding)) {
+    lastReported.remove(key);
+    lastReported.put(key, now);
+    LOG.info("guard: pod {} {}: {}", podName, found.outcome(), found.description());
+    if (!objects.supports(regarding)) {
       return;
     }
     if (!queue.offer(event(pod.namespace(), regarding, found, now))) {
@@ -94,7 +96,7 @@ public final class GuardEvents implements AutoCloseable {
     }
   }
 
-  /** The controller; else the pod itself, by the name that it will have or begin with. */
+  /** Returns the pod's controller, or else the pod itself, by its name or generateName. */
   private static ObjectReference regarding(GuardedPod pod) {
     JsonNode metadata = pod.view().pod().path("metadata");
     for (JsonNode owner : metadata.path("ownerReferences")) {
@@ -135,7 +137,12 @@ public final class GuardEvents implements AutoCloseable {
         .withReason("GpuGuard")
         .withAction(found.outcome().toString())
         .withMessage(
-            Printable.message(found.what()) + " (" + found.finding() + ", " + found.outcome() + ")")
+            Printable.message(found.description())
+                + " ("
+                + found.finding()
+                + ", "
+                + found.outcome()
+                + ")")
         .withFirstTimestamp(time)
         .withLastTimestamp(time)
         .withCount(1)
@@ -152,10 +159,10 @@ public final class GuardEvents implements AutoCloseable {
       while (!Thread.currentThread().isInterrupted()) {
         Event event = queue.take();
         // A pod is stored after its admission, mostly at once, and one that is denied never is.
-        Thread.sleep(BETWEEN_MS);
-        if (!wrote(event)) {
+        Thread.sleep(WRITE_INTERVAL_MS);
+        if (!tryWrite(event)) {
           long ageMs = clock.millis() - Instant.parse(event.getFirstTimestamp()).toEpochMilli();
-          Thread.sleep(Math.clamp(STORED_MS - ageMs, BETWEEN_MS, STORED_MS));
+          Thread.sleep(Math.clamp(STORAGE_WAIT_MS - ageMs, WRITE_INTERVAL_MS, STORAGE_WAIT_MS));
           write(event);
         }
       }
@@ -165,13 +172,13 @@ public final class GuardEvents implements AutoCloseable {
   }
 
   void write(Event event) {
-    if (!wrote(event)) {
+    if (!tryWrite(event)) {
       metrics.guardEventDropped();
     }
   }
 
-  /** Only for what the API server has: whoever posts a review may name anything. */
-  private boolean wrote(Event event) {
+  /** Writes an Event if its object exists, since anyone who posts a review can name any object. */
+  private boolean tryWrite(Event event) {
     try {
       if (!objects.exists(event.getInvolvedObject())) {
         return false;

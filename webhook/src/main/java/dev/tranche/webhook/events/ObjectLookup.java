@@ -15,8 +15,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
 /**
- * Whether the API server has an object, of the kinds that make pods. It is asked for the metadata
- * alone, and what it had is remembered for a minute. Of one thread, but for {@link #known}.
+ * Checks whether the API server has an object: a pod or a controller that creates pods. Requests
+ * only the metadata, and caches for a minute that an object exists. Confined to one thread, except
+ * {@link #supports}.
  */
 class ObjectLookup {
   private static final int REMEMBERED_MAX = 512;
@@ -26,7 +27,7 @@ class ObjectLookup {
       "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
   private static final int OK = 200;
 
-  /** Of a name that Kubernetes takes, so that no text becomes another path. */
+  /** A name that Kubernetes accepts, so that no text can lead to another path. */
   private static final String NAME = "[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?";
 
   /** By API version and kind; the webhook's account may get these. */
@@ -43,7 +44,7 @@ class ObjectLookup {
   private final InstantSource clock;
 
   /** When each was there last, oldest first. */
-  private final Map<String, Instant> seen =
+  private final Map<String, Instant> lastFound =
       new LinkedHashMap<>() {
         @Override
         protected boolean removeEldestEntry(Map.Entry<String, Instant> eldest) {
@@ -56,8 +57,8 @@ class ObjectLookup {
     this.clock = clock;
   }
 
-  /** Whether it is of a kind, and of a name, that there could be. */
-  boolean known(ObjectReference object) {
+  /** Whether the kind is in the list and the name is valid. */
+  boolean supports(ObjectReference object) {
     return path(object).isPresent();
   }
 
@@ -77,19 +78,19 @@ class ObjectLookup {
       return false;
     }
     Instant now = clock.instant();
-    Instant last = seen.get(path.get());
+    Instant last = lastFound.get(path.get());
     if (last != null && now.isBefore(last.plus(AGE_MAX))) {
       return true;
     }
-    boolean there = asked(path.get());
-    if (there) {
-      seen.remove(path.get());
-      seen.put(path.get(), now);
+    boolean exists = requestExists(path.get());
+    if (exists) {
+      lastFound.remove(path.get());
+      lastFound.put(path.get(), now);
     }
-    return there;
+    return exists;
   }
 
-  private boolean asked(String path) {
+  private boolean requestExists(String path) {
     var request =
         client
             .getHttpClient()

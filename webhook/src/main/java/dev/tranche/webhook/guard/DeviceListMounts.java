@@ -5,8 +5,9 @@ import dev.tranche.webhook.pod.PodView.Container;
 import java.util.ArrayList;
 
 /**
- * Mounts that name GPUs: the device plugin's strategy volume-mounts puts one per GPU in this
- * folder, and the runtime believes whoever made it. They beat the variable.
+ * Finds mounts that name GPUs. With its strategy volume-mounts, the device plugin adds one mount
+ * per GPU in this folder. The runtime trusts such mounts, whoever made them, and they override the
+ * variable.
  */
 final class DeviceListMounts {
   private static final String FOLDER = "/run/nvidia-container-devices";
@@ -14,21 +15,22 @@ final class DeviceListMounts {
   private DeviceListMounts() {}
 
   static void scan(Container container, GuardScan scan) {
-    var closed = new ArrayList<Integer>();
+    var removed = new ArrayList<Integer>();
     int index = 0;
     for (JsonNode mount : container.spec().path("volumeMounts")) {
-      String path = HostPaths.plain(mount.path("mountPath").asText(""));
-      boolean names = HostPaths.at(path, "/var" + FOLDER) || HostPaths.at(path, FOLDER);
-      if (names
-          && scan.take(
+      String path = HostPaths.normalize(mount.path("mountPath").asText(""));
+      boolean namesGpu =
+          HostPaths.isAtOrBelow(path, "/var" + FOLDER) || HostPaths.isAtOrBelow(path, FOLDER);
+      if (namesGpu
+          && scan.recordRemovable(
               Finding.DEVICE_LIST_MOUNT,
               "container \"%s\" mounts %s, which names a GPU to the runtime",
               container.name(),
               path)) {
-        closed.add(index);
+        removed.add(index);
       }
       index++;
     }
-    scan.removeAll(closed, container.path("volumeMounts"));
+    scan.removeAll(removed, container.path("volumeMounts"));
   }
 }

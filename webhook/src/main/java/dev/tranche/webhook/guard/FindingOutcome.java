@@ -3,12 +3,13 @@ package dev.tranche.webhook.guard;
 import java.util.Locale;
 
 /**
- * A finding in a pod, and what became of it.
+ * A finding in a pod, and what the guard did about it.
  *
- * @param what a clause: who does what, with the value
- * @param everyday no warning comes of it; one on each such pod would teach users to read none
+ * @param description a clause: who does what, with the value
+ * @param common whether most pods do this; no warning is given then, or users would learn to ignore
+ *     warnings
  */
-public record FindingOutcome(Finding finding, String what, Outcome outcome, boolean everyday) {
+public record FindingOutcome(Finding finding, String description, Outcome outcome, boolean common) {
   /** What became of a finding. */
   public enum Outcome {
     AUDITED,
@@ -21,7 +22,7 @@ public record FindingOutcome(Finding finding, String what, Outcome outcome, bool
     }
   }
 
-  /** For the user, who sees it as a warning or as the end of the request. */
+  /** Returns a sentence for the user, who sees it as a warning or in the denial. */
   String sentence() {
     String end =
         switch (outcome) {
@@ -29,6 +30,6 @@ public record FindingOutcome(Finding finding, String what, Outcome outcome, bool
           case VOIDED -> "Tranche took that away";
           case DENIED -> finding.remedy();
         };
-    return what + "; " + end + ".";
+    return description + "; " + end + ".";
   }
 }

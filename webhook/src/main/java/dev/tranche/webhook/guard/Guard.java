@@ -12,20 +12,23 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Judges what a pod reaches for. The nvidia runtime gives a container the GPUs that its variable
- * NVIDIA_VISIBLE_DEVICES names, and CUDA images name all of them. A container that asked for none
- * therefore gets the value void, and one that asked may not name others. Seeing its own result
- * again, it changes nothing.
+ * Decides about pods that reach for GPUs. The nvidia runtime gives a container the GPUs that its
+ * variable NVIDIA_VISIBLE_DEVICES names, and CUDA images name all of them. A container that
+ * requests no GPU therefore gets the value void. One that requests GPUs may not name others.
+ * Applied to its own result, the guard changes nothing.
  */
 public final class Guard {
-  /** NVIDIA's own plugin's, without and with its renaming of shared GPUs. */
-  private static final Set<String> PLAIN = Set.of("nvidia.com/gpu", "nvidia.com/gpu.shared");
+  /** The resource of NVIDIA's own plugin, without and with its renaming of shared GPUs. */
+  private static final Set<String> NVIDIA_RESOURCES =
+      Set.of("nvidia.com/gpu", "nvidia.com/gpu.shared");
 
-  /** What opens the files of another's process, and what holds it. */
-  private static final Set<String> TRACING =
+  /**
+   * Capabilities that open the files of other processes, and those that include such a capability.
+   */
+  private static final Set<String> TRACING_CAPABILITIES =
       Set.of("SYS_PTRACE", "CAP_SYS_PTRACE", "SYS_ADMIN", "CAP_SYS_ADMIN", "ALL", "CAP_ALL");
 
-  private static final Pattern DEVICE_ANNOTATIONS = GpuAccess.deviceAnnotations();
+  private static final Pattern DEVICE_ANNOTATIONS = GpuAccessPath.deviceAnnotations();
 
   private final GuardRules rules;
   private final HostPaths hostPaths;
@@ -45,8 +48,8 @@ public final class Guard {
     return rules.mode();
   }
 
-  /** A review that nothing else could be made of. */
-  public GuardFailure undecided(byte[] body) {
+  /** Returns the fallback for a review on which the guard failed. */
+  public GuardFailure onFailure(byte[] body) {
     return new GuardFailure(body, rules.cdiAnnotationPrefixes());
   }
 
@@ -62,28 +65,28 @@ public final class Guard {
     }
     var scan = new GuardScan(mode);
     if (pod.creation()) {
-      annotations(pod, scan);
+      scanAnnotations(pod, scan);
       hostPaths.scan(pod.spec(), scan);
     }
-    boolean served = served(pod.spec());
+    boolean mayUseNvidiaRuntime = mayUseNvidiaRuntime(pod.spec());
     boolean hostPid = pod.spec().path("hostPID").asBoolean(false);
     var node = new Node(pod.spec().path("nodeName").asText(""));
     for (Container container : pod.containers()) {
-      Variables.scan(container, asksForGpus(node, container.spec()), served, scan);
-      if (served) {
+      Variables.scan(container, requestsGpus(node, container.spec()), mayUseNvidiaRuntime, scan);
+      if (mayUseNvidiaRuntime) {
         DeviceListMounts.scan(container, scan);
       }
       JsonNode security = container.spec().path("securityContext");
       if (security.path("privileged").asBoolean(false)) {
-        scan.tell(
+        scan.recordUnremovable(
             Finding.PRIVILEGED,
             "container \"%s\" is privileged, so every GPU of its node is open to it",
             container.name());
       } else if (hostPid) {
-        tracing(security)
+        tracingCapability(security)
             .ifPresent(
                 capability ->
-                    scan.tell(
+                    scan.recordUnremovable(
                         Finding.HOST_PROCESSES,
                         "container \"%s\" has hostPID and the capability %s, so the files of all processes are open to it",
                         container.name(),
@@ -93,23 +96,26 @@ public final class Guard {
     return scan.verdict();
   }
 
-  /** A capability that opens {@code /proc/PID/root} of others' processes. */
-  private static Optional<String> tracing(JsonNode security) {
+  /** Returns a capability that opens {@code /proc/PID/root} of other processes. */
+  private static Optional<String> tracingCapability(JsonNode security) {
     return security
         .path("capabilities")
         .path("add")
         .valueStream()
         .map(capability -> capability.asText(""))
-        .filter(capability -> TRACING.contains(capability.toUpperCase(Locale.ROOT)))
+        .filter(capability -> TRACING_CAPABILITIES.contains(capability.toUpperCase(Locale.ROOT)))
         .findFirst();
   }
 
-  /** Which handler a RuntimeClass names is not known here, so any may be nvidia's. */
-  private boolean served(JsonNode spec) {
+  /**
+   * Whether the nvidia runtime may run the pod. The handler of a RuntimeClass is not known here, so
+   * any may be nvidia's.
+   */
+  private boolean mayUseNvidiaRuntime(JsonNode spec) {
     return rules.assumeDefaultRuntime() || !spec.path("runtimeClassName").asText("").isEmpty();
   }
 
-  private void annotations(GuardedPod pod, GuardScan scan) {
+  private void scanAnnotations(GuardedPod pod, GuardScan scan) {
     pod.view()
         .annotations()
         .forEach(
@@ -117,7 +123,8 @@ public final class Guard {
                 finding(key)
                     .ifPresent(
                         finding -> {
-                          if (scan.take(finding, "annotation %s asks for \"%s\"", key, value)) {
+                          if (scan.recordRemovable(
+                              finding, "annotation %s asks for \"%s\"", key, value)) {
                             scan.remove("metadata", "annotations", key);
                           }
                         }));
@@ -134,35 +141,42 @@ public final class Guard {
         : Optional.empty();
   }
 
-  /** Limits and requests of extended resources are equal; whichever is there tells. */
-  private boolean asksForGpus(Node node, JsonNode container) {
+  /** Limits and requests of extended resources are equal, so either one is enough. */
+  private boolean requestsGpus(Node node, JsonNode container) {
     JsonNode resources = container.path("resources");
-    return asks(node, resources.path("limits")) || asks(node, resources.path("requests"));
+    return containsGpus(node, resources.path("limits"))
+        || containsGpus(node, resources.path("requests"));
   }
 
-  private boolean asks(Node node, JsonNode quantities) {
+  private boolean containsGpus(Node node, JsonNode quantities) {
     for (var quantity : quantities.properties()) {
       String resource = quantity.getKey();
-      if (gives(resource) && !zero(quantity.getValue().asText("")) && node.counts(resource)) {
+      if (isGpuResource(resource)
+          && !isZero(quantity.getValue().asText(""))
+          && node.mayHave(resource)) {
         return true;
       }
     }
     return false;
   }
 
-  /** Other resources of nvidia.com are network cards, say; they open no GPU. */
-  private boolean gives(String resource) {
-    return PLAIN.contains(resource)
+  /**
+   * Whether the resource gives access to a GPU. Other nvidia.com resources, such as network cards,
+   * do not.
+   */
+  private boolean isGpuResource(String resource) {
+    return NVIDIA_RESOURCES.contains(resource)
         || resource.startsWith("nvidia.com/mig-")
         || rules.resources().contains(resource);
   }
 
   /**
-   * The node that a pod names itself, looked up once, however many containers ask.
+   * The node that spec.nodeName names, looked up once, however many containers request GPUs.
    *
-   * <p>The scheduler keeps a pod from nodes that lack what it requests. Past the scheduler the
-   * kubelet runs it all the same, without a device, so there the request alone proves nothing. Of a
-   * node without our labels nothing is known, and a GPU that was asked for is not taken away.
+   * <p>The scheduler keeps a pod off nodes that lack what it requests. A pod that names its node
+   * skips the scheduler. The kubelet runs it even without the device, so its request alone proves
+   * nothing. Nothing is known of a node without our labels, so there a requested GPU is not taken
+   * away.
    */
   private final class Node {
     private final String name;
@@ -172,7 +186,7 @@ public final class Guard {
       this.name = name;
     }
 
-    boolean counts(String resource) {
+    boolean mayHave(String resource) {
       if (name.isEmpty()) {
         return true;
       }
@@ -182,8 +196,8 @@ public final class Guard {
     }
   }
 
-  /** The digits before a suffix or an exponent decide. */
-  private static boolean zero(String quantity) {
+  /** Whether a quantity is zero, by the digits before a suffix or an exponent. */
+  private static boolean isZero(String quantity) {
     for (int i = 0; i < quantity.length(); i++) {
       char c = quantity.charAt(i);
       if (c >= '1' && c <= '9') {

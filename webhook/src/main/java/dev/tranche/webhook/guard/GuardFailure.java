@@ -8,56 +8,60 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
- * What becomes of a pod that the guard fails on, by a defect of its own. The API server lets a pod
- * pass when its guard answers with an error. Whoever found the defect would be past the guard. A
- * defect must not stop every pod of the cluster either. So a pod is refused only if its review
- * holds the words of what the guard would have changed or refused. The API server escapes none of
- * them. All others are let in as they are, so without the void too, which keeps images of CUDA from
- * all GPUs of their node.
+ * Decides about a pod on which the guard failed by a defect of its own. The API server admits a pod
+ * if its guard answers with an error, so anyone who found the defect could bypass the guard. Yet a
+ * defect must not stop every pod of the cluster. A pod is therefore denied only if its review
+ * contains texts of what the guard would have changed or denied. The API server escapes none of
+ * these texts. All other pods are admitted unchanged. They lack the void, too, which otherwise
+ * keeps CUDA images from all GPUs of their node.
  */
 public final class GuardFailure {
   private static final Pattern UID = Pattern.compile("\"uid\"\\s*:\\s*\"([-\\w]{1,64})\"");
 
-  /** What {@code void} takes away, and {@code deny} refuses. */
-  private static final List<String> CLOSED =
+  /** Texts of what mode {@code void} removes and mode {@code deny} denies. */
+  private static final List<String> REMOVED =
       List.of(
           "NVIDIA_VISIBLE_DEVICES",
           "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE",
           "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT",
           "nvidia-container-devices");
 
-  /** What is told only, but for {@code deny}. */
-  private static final List<String> DENIED =
+  /** Texts of what is only reported, except in mode {@code deny}. */
+  private static final List<String> REPORTED =
       List.of("\"privileged\":true", "\"hostPath\":{", "\"envFrom\":[", "\"hostPID\":true");
 
   private final String review;
-  private final List<String> closed;
+  private final List<String> removed;
 
   /**
-   * @param body of the review, which nothing else could be made of
-   * @param cdiAnnotationPrefixes of {@link GuardRules}
+   * @param body the body of the review on which the guard failed
+   * @param cdiAnnotationPrefixes those of {@link GuardRules}
    */
   public GuardFailure(byte[] body, List<String> cdiAnnotationPrefixes) {
     review = new String(body, ISO_8859_1);
-    closed =
-        Stream.of(CLOSED, GpuAccess.annotationWords(), cdiAnnotationPrefixes)
+    removed =
+        Stream.of(REMOVED, GpuAccessPath.annotationTexts(), cdiAnnotationPrefixes)
             .flatMap(List::stream)
             .toList();
   }
 
-  /** The request's, which the API server writes before any other; empty if there is none. */
+  /**
+   * Returns the request's uid, which the API server writes before any other; empty if there is
+   * none.
+   */
   public String uid() {
     Matcher first = UID.matcher(review);
     return first.find() ? first.group(1) : "";
   }
 
   /** Whether a working guard may have changed or refused it. */
-  public boolean reaches(GuardMode mode) {
+  public boolean isSuspect(GuardMode mode) {
     return switch (mode) {
       case AUDIT -> false;
-      case VOID -> closed.stream().anyMatch(review::contains);
+      case VOID -> removed.stream().anyMatch(review::contains);
       case DENY ->
-          closed.stream().anyMatch(review::contains) || DENIED.stream().anyMatch(review::contains);
+          removed.stream().anyMatch(review::contains)
+              || REPORTED.stream().anyMatch(review::contains);
     };
   }
 }

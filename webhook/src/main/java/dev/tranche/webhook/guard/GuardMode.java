@@ -5,11 +5,11 @@ import java.util.Optional;
 
 /** What the guard does about a pod that reaches for GPUs which it was not given. */
 public enum GuardMode {
-  /** Tells, and changes nothing. */
+  /** Reports findings, and changes nothing. */
   AUDIT,
-  /** Closes what a patch can close, and tells the rest. */
+  /** Removes what a patch can remove, and reports the rest. */
   VOID,
-  /** Refuses the pod; a container that reaches for nothing gets the void as well. */
+  /** Denies pods with findings. In all others, containers without a GPU get the void as well. */
   DENY;
 
   public static Optional<GuardMode> parse(String text) {

@@ -8,13 +8,13 @@ import java.util.stream.Stream;
 /**
  * The guard's part of the configuration.
  *
- * @param mode where the namespace names no other
- * @param assumeDefaultRuntime the nvidia runtime may serve pods that name no RuntimeClass
+ * @param mode the mode of namespaces that name no other
+ * @param assumeDefaultRuntime whether the nvidia runtime may run pods that name no RuntimeClass
  * @param exemptServiceAccounts {@code namespace:name}; their pods are left alone
- * @param resources extended resources whose containers get GPUs, those of NVIDIA's plugin aside
- * @param kubeletRoot where the kubelet's sockets lie
- * @param cdiAnnotationPrefixes of the annotations that ask a runtime for CDI devices; CDI's own is
- *     always one
+ * @param resources extended resources that give containers GPUs, besides those of NVIDIA's plugin
+ * @param kubeletRoot the kubelet's root folder, which contains its sockets
+ * @param cdiAnnotationPrefixes prefixes of annotations that request CDI devices from a runtime;
+ *     CDI's own is always among them
  */
 public record GuardRules(
     GuardMode mode,
@@ -25,12 +25,12 @@ public record GuardRules(
     List<String> cdiAnnotationPrefixes) {
   public GuardRules {
     cdiAnnotationPrefixes =
-        Stream.concat(Stream.of(GpuAccess.CDI_PREFIX), cdiAnnotationPrefixes.stream())
+        Stream.concat(Stream.of(GpuAccessPath.CDI_PREFIX), cdiAnnotationPrefixes.stream())
             .distinct()
             .toList();
   }
 
-  /** Checks what the flags say. */
+  /** Reads the flags, and adds a sentence to {@code errors} for each invalid value. */
   public static GuardRules read(
       String mode,
       String assumeDefaultRuntime,

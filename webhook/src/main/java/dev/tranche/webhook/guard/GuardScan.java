@@ -9,12 +9,12 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.stream.Stream;
 
-/** What has been found in one pod so far, and the patch as it grows. */
+/** Collects the findings in one pod, and the patch. */
 final class GuardScan {
   /** A pod has hundreds of containers at most, but each may be found in several ways. */
   private static final int FOUND_MAX = 64;
 
-  /** Two for each of the most containers that a pod may have. */
+  /** Two operations for each container of the largest pod that is admitted. */
   static final int OPERATIONS_MAX = 2_000;
 
   private final GuardMode mode;
@@ -25,17 +25,17 @@ final class GuardScan {
     this.mode = mode;
   }
 
-  /** Whether containers that reach for nothing get the void. */
-  boolean changes() {
+  /** Whether containers that request no GPU get the void, even without findings. */
+  boolean injectsVoid() {
     return mode != GuardMode.AUDIT;
   }
 
   /**
-   * Tells of what a patch can close.
+   * Records a finding that a patch can remove.
    *
-   * @return whether to close it
+   * @return whether to remove it
    */
-  boolean take(Finding finding, String template, Object... values) {
+  boolean recordRemovable(Finding finding, String template, Object... values) {
     Outcome outcome =
         switch (mode) {
           case AUDIT -> Outcome.AUDITED;
@@ -46,47 +46,47 @@ final class GuardScan {
     return outcome == Outcome.VOIDED;
   }
 
-  /** Tells of what no patch can close. */
-  void tell(Finding finding, String template, Object... values) {
-    add(finding, untaken(), false, template, values);
+  /** Records a finding that no patch can remove. */
+  void recordUnremovable(Finding finding, String template, Object... values) {
+    add(finding, unremovableOutcome(), false, template, values);
   }
 
-  /** Tells of what most pods do, for the record alone. */
-  void tellQuietly(Finding finding, String template, Object... values) {
-    add(finding, untaken(), true, template, values);
+  /** Records something that most pods do, without a warning to the user. */
+  void recordWithoutWarning(Finding finding, String template, Object... values) {
+    add(finding, unremovableOutcome(), true, template, values);
   }
 
-  private Outcome untaken() {
+  private Outcome unremovableOutcome() {
     return mode == GuardMode.DENY ? Outcome.DENIED : Outcome.AUDITED;
   }
 
-  /** Users' values are made printable here, and no sentence is made that nobody would read. */
+  /** Makes the users' values printable. Formats no sentence for findings above the maximum. */
   private void add(
-      Finding finding, Outcome outcome, boolean everyday, String template, Object... values) {
+      Finding finding, Outcome outcome, boolean common, String template, Object... values) {
     if (found.size() < FOUND_MAX) {
       Object[] shown = Stream.of(values).map(v -> (Object) Printable.value(v.toString())).toArray();
-      found.add(new FindingOutcome(finding, template.formatted(shown), outcome, everyday));
+      found.add(new FindingOutcome(finding, template.formatted(shown), outcome, common));
     }
   }
 
   /** Also replaces what is there. */
   void put(JsonNode value, String... path) {
-    if (!full()) {
+    if (!isFull()) {
       patch.add(value, path);
     }
   }
 
   void remove(String... path) {
-    if (!full()) {
+    if (!isFull()) {
       patch.remove(path);
     }
   }
 
   /**
-   * Takes elements from a list, the last one first, so that the others keep their places. Nothing
-   * of the list has to be kept for it.
+   * Removes elements from a list, the last one first, so that the indexes of the others stay valid.
+   * The patch needs no copy of the list.
    *
-   * @param indexes rising
+   * @param indexes in ascending order
    */
   void removeAll(List<Integer> indexes, String... list) {
     for (int index : indexes.reversed()) {
@@ -96,12 +96,13 @@ final class GuardScan {
     }
   }
 
-  /** A pod that takes a longer patch than any real one is refused rather than mended. */
+  /** Returns the verdict. A pod that needs a longer patch than any real one is denied instead. */
   Verdict verdict() {
-    if (full()) {
+    if (isFull()) {
       return new Verdict.Denied(
           found.stream()
-              .map(f -> new FindingOutcome(f.finding(), f.what(), Outcome.DENIED, f.everyday()))
+              .map(
+                  f -> new FindingOutcome(f.finding(), f.description(), Outcome.DENIED, f.common()))
               .toList());
     }
     return found.stream().anyMatch(f -> f.outcome() == Outcome.DENIED)
@@ -109,7 +110,7 @@ final class GuardScan {
         : new Verdict.Admitted(patch.operations(), found);
   }
 
-  private boolean full() {
+  private boolean isFull() {
     return patch.operations().size() > OPERATIONS_MAX;
   }
 }

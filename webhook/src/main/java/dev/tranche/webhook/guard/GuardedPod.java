@@ -10,11 +10,11 @@ import java.util.Set;
 import java.util.stream.Collectors;
 
 /**
- * A pod that asks to be let in, or to get ephemeral containers.
+ * A pod under review: a new one, or one that gets ephemeral containers.
  *
- * @param namespace of the request; the pod itself may not say it
- * @param view of the pod that is asked for
- * @param before the pod as it is; missing at its creation
+ * @param namespace the namespace of the request, since the pod itself may not state it
+ * @param view the pod as requested
+ * @param before the pod before the update; missing at its creation
  */
 public record GuardedPod(String namespace, PodView view, JsonNode before) {
   public static GuardedPod created(String namespace, JsonNode pod) {
@@ -35,7 +35,7 @@ public record GuardedPod(String namespace, PodView view, JsonNode before) {
     return namespace + ":" + (name.isEmpty() ? "default" : name);
   }
 
-  /** Those that may still be changed: all of a new pod, and ephemeral ones that are new. */
+  /** Returns the containers that may still be changed: all of a new pod, and new ephemeral ones. */
   List<Container> containers() {
     var containers = new ArrayList<>(creation() ? view.containers() : List.of());
     Set<String> known =

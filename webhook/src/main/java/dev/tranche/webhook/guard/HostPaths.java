@@ -7,25 +7,28 @@ import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** Volumes of the node's own file system that lead to GPUs, or to those who hand GPUs out. */
+/** Finds hostPath volumes that lead to GPUs, or to components that hand out GPUs. */
 final class HostPaths {
-  /** Of a process of the node: its root, and where it stands, which is the same for most. */
+  /**
+   * The root or the working directory of a process of the node, which are the same for most
+   * processes.
+   */
   private static final Pattern BY_PROCESS =
       Pattern.compile("/proc/[^/]+(?:/task/[^/]+)?/(?:root|cwd)(?=/|$)");
 
-  /** A process, or a thread of it: its root is in there. */
+  /** A process or one of its threads, whose folder contains its root. */
   private static final Pattern PROCESS =
       Pattern.compile("/proc/(?:\\d{1,10}|self|thread-self)(?:/task(?:/\\d{1,10})?)?");
 
-  private final List<GpuAccess> places;
+  private final List<GpuAccessPath> places;
 
   HostPaths(String kubeletRoot) {
-    String root = plain(kubeletRoot);
-    var places = new ArrayList<>(GpuAccess.ALL);
-    for (String folder : GpuAccess.KUBELET_FOLDERS) {
+    String root = normalize(kubeletRoot);
+    var places = new ArrayList<>(GpuAccessPath.ALL);
+    for (String folder : GpuAccessPath.KUBELET_FOLDERS) {
       places.add(
-          new GpuAccess(
-              GpuAccess.Kind.PATH,
+          new GpuAccessPath(
+              GpuAccessPath.Kind.PATH,
               root + "/" + folder,
               Finding.KUBELET_SOCKETS,
               "the kubelet's sockets, where this cluster has them"));
@@ -37,11 +40,11 @@ final class HostPaths {
     for (JsonNode volume : spec.path("volumes")) {
       JsonNode host = volume.path("hostPath");
       if (host.isObject()) {
-        String path = plain(host.path("path").asText(""));
+        String path = normalize(host.path("path").asText(""));
         finding(path)
             .ifPresent(
                 finding ->
-                    scan.tell(
+                    scan.recordUnremovable(
                         finding,
                         "volume \"%s\" is the node's %s",
                         volume.path("name").asText(""),
@@ -52,18 +55,21 @@ final class HostPaths {
 
   private Optional<Finding> finding(String named) {
     String real = withoutProcess(named);
-    // The one is a link to the other.
-    String path = at(real, "/var/run") ? real.substring("/var".length()) : real;
+    // /var/run is a link to /run.
+    String path = isAtOrBelow(real, "/var/run") ? real.substring("/var".length()) : real;
     if (PROCESS.matcher(path).matches()) {
       return Optional.of(Finding.HOST_PROCESSES);
     }
     return places.stream()
-        .filter(place -> place.leadsFrom(path))
-        .map(GpuAccess::finding)
+        .filter(place -> place.isReachableFrom(path))
+        .map(GpuAccessPath::finding)
         .findFirst();
   }
 
-  /** One after another, since a pattern that repeats recurses, and a path may be long. */
+  /**
+   * Removes leading matches of {@link #BY_PROCESS} one by one. A pattern with a repeated group
+   * recurses, and a path may be long.
+   */
   private static String withoutProcess(String path) {
     Matcher process = BY_PROCESS.matcher(path);
     int start = 0;
@@ -74,27 +80,27 @@ final class HostPaths {
   }
 
   /**
-   * Without dots and doubled slashes; any text is a path here, none may make the guard fail. One
-   * pass and one buffer, however many segments there are.
+   * Returns the path without dot segments and doubled slashes. Accepts any text, since no path may
+   * make the guard fail. Takes one pass and one buffer, however many segments there are.
    */
-  static String plain(String path) {
-    var plain = new StringBuilder(path.length() + 1);
+  static String normalize(String path) {
+    var normalized = new StringBuilder(path.length() + 1);
     int end;
     for (int from = 0; from <= path.length(); from = end + 1) {
       int slash = path.indexOf('/', from);
       end = slash < 0 ? path.length() : slash;
       int length = end - from;
       if (length == 2 && path.startsWith("..", from)) {
-        plain.setLength(Math.max(0, plain.lastIndexOf("/")));
+        normalized.setLength(Math.max(0, normalized.lastIndexOf("/")));
       } else if (length > 0 && !(length == 1 && path.charAt(from) == '.')) {
-        plain.append('/').append(path, from, end);
+        normalized.append('/').append(path, from, end);
       }
     }
-    return plain.isEmpty() ? "/" : plain.toString();
+    return normalized.isEmpty() ? "/" : normalized.toString();
   }
 
   /** Whether a path is a place or lies in it. */
-  static boolean at(String path, String place) {
+  static boolean isAtOrBelow(String path, String place) {
     return path.equals(place) || path.startsWith(place + "/");
   }
 }

@@ -10,9 +10,9 @@ import java.util.Set;
 import java.util.stream.Stream;
 
 /**
- * The variables of a container that say which GPUs it sees, and how much of them. The pod's beat
- * the device plugin's and the image's; the last of several entries beats the others; and env beats
- * envFrom.
+ * Checks the variables of a container that select its GPUs and limit their use. The pod's variables
+ * override those of the device plugin and of the image. The last of several entries overrides the
+ * others, and env overrides envFrom.
  */
 final class Variables {
   private static final String NAME = "NVIDIA_VISIBLE_DEVICES";
@@ -28,26 +28,27 @@ final class Variables {
   private Variables() {}
 
   /**
-   * @param served whether the nvidia runtime may run the container: nobody else reads {@link
-   *     #NAME}, whereas the limits of MPS are read by CUDA itself
+   * @param mayUseNvidiaRuntime whether the nvidia runtime may run the container: nobody else reads
+   *     {@link #NAME}, whereas the limits of MPS are read by CUDA itself
    */
-  static void scan(Container container, boolean asksForGpus, boolean served, GuardScan scan) {
-    List<String> watched = watched(asksForGpus, served);
-    var places = new ArrayList<Integer>();
+  static void scan(
+      Container container, boolean requestsGpus, boolean mayUseNvidiaRuntime, GuardScan scan) {
+    List<String> watched = watched(requestsGpus, mayUseNvidiaRuntime);
+    var indexes = new ArrayList<Integer>();
     int index = -1;
     int count = 0;
-    boolean close = false;
-    boolean ours = false;
+    boolean remove = false;
+    boolean hasOurVoid = false;
     for (JsonNode variable : container.spec().path("env")) {
       index++;
       String name = variable.path("name").asText("");
       if (!watched.contains(name)) {
         continue;
       }
-      places.add(index);
+      indexes.add(index);
       if (!name.equals(NAME)) {
-        close |=
-            scan.take(
+        remove |=
+            scan.recordRemovable(
                 Finding.MPS_LIMIT,
                 "container \"%s\" sets %s, which follows from its share",
                 container.name(),
@@ -57,54 +58,55 @@ final class Variables {
       count++;
       String value = variable.path("value").asText("");
       if (variable.path("valueFrom").isObject()) {
-        close |=
-            scan.take(
+        remove |=
+            scan.recordRemovable(
                 Finding.ENV_VALUE_FROM,
                 "container \"%s\" sets %s from elsewhere",
                 container.name(),
                 NAME);
       } else if (HARMLESS.contains(value)) {
-        ours = value.equals(VOID);
+        hasOurVoid = value.equals(VOID);
       } else {
-        close |=
-            scan.take(
+        remove |=
+            scan.recordRemovable(
                 Finding.ENV, "container \"%s\" sets %s to \"%s\"", container.name(), NAME, value);
       }
     }
-    List<String> taken = taken(container, watched);
-    if (asksForGpus) {
-      // The void of an earlier call, before some other webhook added the request.
-      if (close || (ours && scan.changes())) {
-        scan.removeAll(places, container.path("env"));
+    List<String> settable = settableByEnvFrom(container, watched);
+    if (requestsGpus) {
+      // An earlier call added the void, before another webhook added the request.
+      if (remove || (hasOurVoid && scan.injectsVoid())) {
+        scan.removeAll(indexes, container.path("env"));
       }
-      if (!taken.isEmpty()) {
-        scan.tell(Finding.ENV_FROM, taking(taken), container.name());
+      if (!settable.isEmpty()) {
+        scan.recordUnremovable(Finding.ENV_FROM, envFromTemplate(settable), container.name());
       }
-    } else if (close) {
-      scan.removeAll(places, container.path("env"));
-      scan.put(voided(), container.path("env", "-"));
-    } else if (served && count == 0 && scan.changes()) {
+    } else if (remove) {
+      scan.removeAll(indexes, container.path("env"));
+      scan.put(voidVariable(), container.path("env", "-"));
+    } else if (mayUseNvidiaRuntime && count == 0 && scan.injectsVoid()) {
       putVoid(container, scan);
-    } else if (count == 0 && !taken.isEmpty()) {
-      scan.tellQuietly(Finding.ENV_FROM, taking(taken), container.name());
+    } else if (count == 0 && !settable.isEmpty()) {
+      scan.recordWithoutWarning(Finding.ENV_FROM, envFromTemplate(settable), container.name());
     }
   }
 
-  /** Without a GPU the limits mean nothing. */
-  private static List<String> watched(boolean asksForGpus, boolean served) {
+  /** Returns the variables to check. Without a GPU, the limits have no effect. */
+  private static List<String> watched(boolean requestsGpus, boolean mayUseNvidiaRuntime) {
     return Stream.concat(
-            served ? Stream.of(NAME) : Stream.of(), asksForGpus ? MPS_LIMITS.stream() : Stream.of())
+            mayUseNvidiaRuntime ? Stream.of(NAME) : Stream.of(),
+            requestsGpus ? MPS_LIMITS.stream() : Stream.of())
         .toList();
   }
 
-  private static String taking(List<String> names) {
+  private static String envFromTemplate(List<String> names) {
     return "container \"%s\" takes variables by envFrom, and "
         + String.join(" or ", names)
         + " may be one";
   }
 
-  /** Those that a key of a source of envFrom, with its prefix, can be. */
-  private static List<String> taken(Container container, List<String> watched) {
+  /** Returns the variables that a key of an envFrom source, with its prefix, can set. */
+  private static List<String> settableByEnvFrom(Container container, List<String> watched) {
     return watched.stream()
         .filter(
             name -> {
@@ -120,13 +122,13 @@ final class Variables {
 
   private static void putVoid(Container container, GuardScan scan) {
     if (container.spec().path("env").isEmpty()) {
-      scan.put(JsonNodeFactory.instance.arrayNode().add(voided()), container.path("env"));
+      scan.put(JsonNodeFactory.instance.arrayNode().add(voidVariable()), container.path("env"));
     } else {
-      scan.put(voided(), container.path("env", "-"));
+      scan.put(voidVariable(), container.path("env", "-"));
     }
   }
 
-  private static ObjectNode voided() {
+  private static ObjectNode voidVariable() {
     return JsonNodeFactory.instance.objectNode().put("name", NAME).put("value", VOID);
   }
 }

@@ -9,15 +9,15 @@ public sealed interface Verdict {
   record Exempt() implements Verdict {}
 
   /**
-   * The pod goes on.
+   * The pod is admitted.
    *
-   * @param patch RFC 6902; empty where there is nothing to change
-   * @param found what it reached for, audited or voided
+   * @param patch an RFC 6902 patch; empty if there is nothing to change
+   * @param found the findings, audited or voided
    */
   record Admitted(ArrayNode patch, List<FindingOutcome> found) implements Verdict {
     public List<String> warnings() {
       return found.stream()
-          .filter(f -> !f.everyday())
+          .filter(f -> !f.common())
           .limit(SENTENCES_MAX)
           .map(FindingOutcome::sentence)
           .toList();
@@ -25,9 +25,9 @@ public sealed interface Verdict {
   }
 
   /**
-   * The pod is refused.
+   * The pod is denied.
    *
-   * @param found not empty
+   * @param found the findings; not empty
    */
   record Denied(List<FindingOutcome> found) implements Verdict {
     public String message() {

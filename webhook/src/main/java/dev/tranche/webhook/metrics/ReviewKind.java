@@ -3,19 +3,19 @@ package dev.tranche.webhook.metrics;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
-/** What a review asks for, by the path that it comes to. */
+/** The kind of a review, by the path of its request. */
 public enum ReviewKind {
-  /** A pod's shares become replicas. */
+  /** Turns a pod's shares into replicas. */
   FRACTION,
-  /** A pod is kept from GPUs that it was not given. */
+  /** Keeps a pod from GPUs that it was not given. */
   GUARD,
-  /** No review of ours: the path is another. */
+  /** Not a review of ours: another path. */
   NONE;
 
-  /** Where the reviews come in that ask for shares. */
+  /** Path of the reviews of pods that request shares. */
   public static final String FRACTION_PATH = "/mutate/fraction";
 
-  /** Where the guard's come in. */
+  /** Path of the guard's reviews. */
   public static final String GUARD_PATH = "/mutate/guard";
 
   public static ReviewKind of(@Nullable String path) {

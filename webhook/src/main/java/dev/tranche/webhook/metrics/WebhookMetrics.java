@@ -21,16 +21,16 @@ import java.util.function.ToDoubleFunction;
 import java.util.stream.DoubleStream;
 import java.util.stream.Stream;
 
-/** All that the webhook counts, by name. */
+/** The metrics of the webhook. */
 public final class WebhookMetrics {
   /** What became of a review. */
   public enum Outcome {
     UNCHANGED,
     PATCHED,
     DENIED,
-    /** No AdmissionReview that we understand, or too large. */
+    /** Not an AdmissionReview that we can read, or too large. */
     MALFORMED,
-    /** Turned away unread: too much in flight. */
+    /** Rejected unread, since too much was in flight. */
     SHED,
     /** Its body did not end in time. */
     TIMED_OUT,
@@ -38,7 +38,7 @@ public final class WebhookMetrics {
     FAILED
   }
 
-  /** The reason of a denial: what the API server sent cannot be read to its end. */
+  /** The reason of a denial if what the API server sent cannot be read to its end. */
   public static final String UNREADABLE = "unreadable";
 
   private static final String NO_REASON = "none";
@@ -79,7 +79,7 @@ public final class WebhookMetrics {
             "Events of the guard that were not written: too many, or refused");
   }
 
-  /** All from the start, so that the first of a kind is seen as an increase. */
+  /** Registers all series at the start, so that the first event of a kind shows as an increase. */
   private void registerAll() {
     for (ReviewKind review : ReviewKind.values()) {
       Stream.of(Outcome.values())
@@ -96,7 +96,7 @@ public final class WebhookMetrics {
     guardFailures(false);
   }
 
-  /** The one there is of that name and these tags, or a new one. */
+  /** Returns the counter of that name and these tags, or creates it. */
   private Counter counter(String name, String help, String... tags) {
     return Counter.builder(name).description(help).tags(tags).register(registry);
   }
@@ -107,7 +107,9 @@ public final class WebhookMetrics {
     return counter("tranche_webhook_guard_failures", help, "outcome", outcome);
   }
 
-  /** A few dozen at most: Prometheus keeps a series of each. */
+  /**
+   * Returns the reasons of denials: a few dozen at most, since Prometheus keeps a series for each.
+   */
   private static Stream<String> reasons(ReviewKind review) {
     Stream<?> own =
         switch (review) {

@@ -16,13 +16,15 @@ import java.util.Set;
 /**
  * The nodes that a pod can land on.
  *
- * @param admitted labelled nodes that its nodeSelector, required affinity and list of models admit
- * @param able those whose GPUs are as many and as large as it asks for; where there are none, all
- *     that admit it, for the sentence that refuses the pod
- * @param open of these, those that offer the resource and take the pod now: it tolerates their
- *     taints, and they are not cordoned. Where there are none, those that offer it; else all.
+ * @param admitted labelled nodes that the pod's nodeSelector, required node affinity and list of
+ *     models admit
+ * @param sufficient the admitted nodes with enough GPUs that are large enough; if there are none,
+ *     all admitted nodes, which the denial then describes
+ * @param schedulable the sufficient nodes that offer the resource and accept the pod now: it
+ *     tolerates their taints, and they are not cordoned. If there are none, those that offer it;
+ *     otherwise all.
  */
-record CandidateNodes(List<GpuNode> admitted, List<GpuNode> able, List<GpuNode> open) {
+record CandidateNodes(List<GpuNode> admitted, List<GpuNode> sufficient, List<GpuNode> schedulable) {
   /** More models than a cluster has. */
   private static final int PRODUCTS_MAX = 32;
 
@@ -40,7 +42,7 @@ record CandidateNodes(List<GpuNode> admitted, List<GpuNode> able, List<GpuNode> 
             .toList();
     long wantedBytes = requests.memoryBytesMax().orElse(0);
     int wantedGpus = requests.gpusMax();
-    List<GpuNode> able =
+    List<GpuNode> sufficient =
         admitted.stream()
             .filter(n -> n.gpus().orElse(Integer.MAX_VALUE) >= wantedGpus)
             .filter(
@@ -48,29 +50,29 @@ record CandidateNodes(List<GpuNode> admitted, List<GpuNode> able, List<GpuNode> 
                     wantedBytes == 0
                         || n.usableBytes(rules.memory().reserveBytes()).orElse(0) >= wantedBytes)
             .toList();
-    List<GpuNode> fit = able.isEmpty() ? admitted : able;
-    return new CandidateNodes(admitted, fit, open(pod, fit, rules.resources().getFirst()));
+    List<GpuNode> fit = sufficient.isEmpty() ? admitted : sufficient;
+    return new CandidateNodes(admitted, fit, schedulable(pod, fit, rules.resources().getFirst()));
   }
 
-  /** Each step is left out where it would leave nothing: an autoscaler may bring such a node. */
-  private static List<GpuNode> open(PodView pod, List<GpuNode> able, String resource) {
-    List<GpuNode> offering = able.stream().filter(n -> n.offers(resource)).toList();
-    List<GpuNode> counted = offering.isEmpty() ? able : offering;
+  /** Skips a step that would leave no node, since an autoscaler may add a node that passes it. */
+  private static List<GpuNode> schedulable(PodView pod, List<GpuNode> sufficient, String resource) {
+    List<GpuNode> offering = sufficient.stream().filter(n -> n.offers(resource)).toList();
+    List<GpuNode> candidates = offering.isEmpty() ? sufficient : offering;
     // Thousands of nodes have a few sets of taints.
     var tolerated = new HashMap<Taints, Boolean>();
-    List<GpuNode> taking =
-        counted.stream()
+    List<GpuNode> accepting =
+        candidates.stream()
             .filter(n -> tolerated.computeIfAbsent(n.taints(), t -> t.toleratedBy(pod.spec())))
             .toList();
-    return taking.isEmpty() ? counted : taking;
+    return accepting.isEmpty() ? candidates : accepting;
   }
 
   /**
-   * Keeps the pod off nodes of other models, so that an autoscaler sees it. Said as what it may not
-   * be: a node without the label may well have the right one. So may a node of several models,
-   * whose label names one of them: that name is not required away.
+   * Keeps the pod off nodes with other models, by node affinity, so that an autoscaler sees it. The
+   * requirement excludes models, since a node without the label may have the right one. So may a
+   * node with several models, whose label names only one of them; that name is not excluded.
    */
-  static void requireModel(PodView pod, List<GpuNode> nodes, Affinity affinity) {
+  static void requireModel(PodView pod, List<GpuNode> nodes, NodeAffinityPatch affinity) {
     String list = pod.annotations().get(Names.GPU_MODEL);
     if (list == null) {
       return;

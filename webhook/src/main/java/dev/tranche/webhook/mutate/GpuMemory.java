@@ -10,7 +10,7 @@ import dev.tranche.webhook.pod.Denial;
 import dev.tranche.webhook.pod.Problem;
 import dev.tranche.webhook.pod.Warning;
 import dev.tranche.webhook.request.GpuRequests;
-import dev.tranche.webhook.request.GpuRequests.Ask;
+import dev.tranche.webhook.request.GpuRequests.Request;
 import dev.tranche.webhook.request.GpuRequests.Wanted;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -19,13 +19,14 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
 
-/** The memory that requests by memory are shares of. */
+/** The usable memory of a GPU, of which a request by memory becomes a share. */
 sealed interface GpuMemory {
   /**
-   * @param usableBytes of one GPU
-   * @param pinnedMib totals of the nodes on which the shares come out like this, as labelled; the
-   *     pod must be kept on them. Empty: no node said anything, and the default was taken.
-   * @param warning where other nodes would have served as well
+   * @param usableBytes usable memory of one GPU
+   * @param pinnedMib the labelled memory totals on which the shares come out like this; the pod
+   *     must be kept on nodes with one of them. Empty if no node states its memory and the default
+   *     is used.
+   * @param warning present if other nodes would have served as well
    */
   record Known(long usableBytes, List<String> pinnedMib, Optional<String> warning)
       implements GpuMemory {}
@@ -33,9 +34,9 @@ sealed interface GpuMemory {
   /** The pod is denied. */
   record Refused(Problem reason) implements GpuMemory {}
 
-  /** Nodes with one total; the least usable of them counts. */
+  /** The nodes with the same memory total. The smallest usable memory among them counts. */
   record Model(int totalMib, long usableBytes, int nodes) {
-    Model and(Model other) {
+    Model combinedWith(Model other) {
       return new Model(totalMib, Math.min(usableBytes, other.usableBytes), nodes + other.nodes);
     }
   }
@@ -46,11 +47,11 @@ sealed interface GpuMemory {
    */
   static GpuMemory of(
       GpuRequests requests, ReplicaGranularity granularity, MutationRules.Memory rules) {
-    List<Ask> byMemory =
-        requests.asks().stream().filter(a -> a.wanted() instanceof Wanted.Memory).toList();
-    Ask largest = byMemory.getFirst();
-    for (Ask ask : byMemory) {
-      largest = bytes(ask) > bytes(largest) ? ask : largest;
+    List<Request> byMemory =
+        requests.requests().stream().filter(a -> a.wanted() instanceof Wanted.Memory).toList();
+    Request largest = byMemory.getFirst();
+    for (Request request : byMemory) {
+      largest = bytes(request) > bytes(largest) ? request : largest;
     }
     List<Model> models = models(granularity.nodes(), rules);
     if (models.isEmpty() && rules.defaultBytes() <= rules.reserveBytes()) {
@@ -72,9 +73,12 @@ sealed interface GpuMemory {
         : choose(models, byMemory, bytes(largest), granularity.replicasPerGpu());
   }
 
-  /** Of the models that are large enough, those on which most nodes agree, or the smaller ones. */
+  /**
+   * Chooses among the models that are large enough those with the replica counts that most nodes
+   * agree on. On a tie, chooses the smaller models.
+   */
   private static GpuMemory choose(
-      List<Model> models, List<Ask> byMemory, long largestBytes, int replicasPerGpu) {
+      List<Model> models, List<Request> byMemory, long largestBytes, int replicasPerGpu) {
     var bySolution = new LinkedHashMap<List<Integer>, List<Model>>();
     models.stream()
         .filter(m -> m.usableBytes() >= largestBytes)
@@ -103,20 +107,24 @@ sealed interface GpuMemory {
     return new Known(usable, pinned, warning);
   }
 
-  private static List<Integer> replicas(List<Ask> byMemory, long usableBytes, int replicasPerGpu) {
+  private static List<Integer> replicas(
+      List<Request> byMemory, long usableBytes, int replicasPerGpu) {
     return byMemory.stream()
         .map(a -> Fraction.replicasOfMemory(bytes(a), usableBytes, replicasPerGpu))
         .toList();
   }
 
-  /** By total, rising. Nodes that do not say theirs are left out: unknown is not enough. */
+  /**
+   * Returns the models by ascending total. Nodes that do not state their memory are left out, since
+   * it may be too small.
+   */
   private static List<Model> models(List<GpuNode> nodes, MutationRules.Memory rules) {
     Map<Integer, Model> models = new TreeMap<>();
     for (GpuNode node : nodes) {
       if (node.memoryMib().isPresent()) {
         int total = node.memoryMib().getAsInt();
         long usable = node.usableBytes(rules.reserveBytes()).orElse(0);
-        models.merge(total, new Model(total, usable, 1), Model::and);
+        models.merge(total, new Model(total, usable, 1), Model::combinedWith);
       }
     }
     return List.copyOf(models.values());
@@ -135,7 +143,7 @@ sealed interface GpuMemory {
         .collect(joining(", "));
   }
 
-  private static long bytes(Ask ask) {
-    return ask.wanted() instanceof Wanted.Memory(long bytes) ? bytes : 0;
+  private static long bytes(Request request) {
+    return request.wanted() instanceof Wanted.Memory(long bytes) ? bytes : 0;
   }
 }

@@ -4,32 +4,34 @@ import dev.tranche.api.Fraction;
 import dev.tranche.api.Names;
 import dev.tranche.webhook.pod.Warning;
 import dev.tranche.webhook.request.GpuRequests;
-import dev.tranche.webhook.request.GpuRequests.Ask;
+import dev.tranche.webhook.request.GpuRequests.Request;
 import dev.tranche.webhook.request.GpuRequests.Wanted;
 import java.math.BigDecimal;
 import java.math.BigInteger;
 import java.util.List;
 
 /**
- * What one container gets for what it asks.
+ * The replicas that one container is granted for its request.
  *
  * @param replicasPerGpu R
- * @param usableBytes memory of one GPU; 0 where nobody asks by memory
- * @param shareReplicas ⌈f·R⌉, on each of its GPUs
- * @param replicas in all
+ * @param usableBytes usable memory of one GPU; 0 if no container requests memory
+ * @param shareReplicas ⌈f·R⌉, the replicas on each of its GPUs
+ * @param replicas the replicas on all of its GPUs
  */
-record Grant(Ask ask, int replicasPerGpu, long usableBytes, int shareReplicas, int replicas) {
+record Grant(
+    Request request, int replicasPerGpu, long usableBytes, int shareReplicas, int replicas) {
   /**
-   * @param usableBytes at least what any of them asks
+   * @param usableBytes usable memory of one GPU, at least the largest request
    */
   static List<Grant> of(GpuRequests requests, int replicasPerGpu, long usableBytes) {
-    return requests.asks().stream()
+    return requests.requests().stream()
         .map(
-            ask -> {
-              int share = share(ask.wanted(), replicasPerGpu, usableBytes);
-              int gpus = ask.wanted() instanceof Wanted.Gpus(int whole) ? whole : requests.count();
+            request -> {
+              int share = share(request.wanted(), replicasPerGpu, usableBytes);
+              int gpus =
+                  request.wanted() instanceof Wanted.Gpus(int whole) ? whole : requests.count();
               int replicas = Math.multiplyExact(share, gpus);
-              return new Grant(ask, replicasPerGpu, usableBytes, share, replicas);
+              return new Grant(request, replicasPerGpu, usableBytes, share, replicas);
             })
         .toList();
   }
@@ -43,13 +45,13 @@ record Grant(Ask ask, int replicasPerGpu, long usableBytes, int shareReplicas, i
     };
   }
 
-  /** Whole GPUs that a plain request asked for; 0: it is a share. */
+  /** Returns the whole GPUs of a plain request, or 0 for a share. */
   int wholeGpus() {
-    return ask.wanted() instanceof Wanted.Gpus(int gpus) ? gpus : 0;
+    return request.wanted() instanceof Wanted.Gpus(int gpus) ? gpus : 0;
   }
 
   boolean roundedUp() {
-    return switch (ask.wanted()) {
+    return switch (request.wanted()) {
       case Wanted.Gpus gpus -> false;
       case Wanted.Share(Fraction fraction) -> !fraction.exactIn(replicasPerGpu);
       case Wanted.Memory(long bytes) ->
@@ -72,16 +74,16 @@ record Grant(Ask ask, int replicasPerGpu, long usableBytes, int shareReplicas, i
   }
 
   String warning() {
-    String container = ask.container().name();
-    return switch (ask.wanted()) {
+    String container = request.container().name();
+    return switch (request.wanted()) {
       case Wanted.Gpus(int gpus) ->
           Warning.WHOLE_GPUS.of(
-              container, ask.key(), gpus, gpus, replicas, replicasPerGpu, Names.GPU_FRACTION);
+              container, request.key(), gpus, gpus, replicas, replicasPerGpu, Names.GPU_FRACTION);
       case Wanted.Share share ->
-          Warning.ROUNDED_UP.of(container, ask.text(), fraction(), replicasPerGpu);
+          Warning.ROUNDED_UP.of(container, request.text(), fraction(), replicasPerGpu);
       case Wanted.Memory memory ->
           Warning.MEMORY_ROUNDED_UP.of(
-              container, ask.text(), fraction(), grantedMib(), replicasPerGpu);
+              container, request.text(), fraction(), grantedMib(), replicasPerGpu);
     };
   }
 

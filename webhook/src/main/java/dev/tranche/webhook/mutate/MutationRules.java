@@ -9,13 +9,14 @@ import java.util.stream.Collectors;
 /**
  * The part of the configuration that decides about pods.
  *
- * @param resources those we advertise; fractions become replicas of the first
- * @param defaultReplicasPerGpu R where no labelled node admits the pod
- * @param schedulerName that pods which ask for a resource of ours are sent to; empty: left alone
- * @param runtimeClass that they get where it exists; empty: left alone
- * @param memory of GPUs where nodes do not say all of it
- * @param dialects other systems whose words are understood
- * @param plainRequests what a number of the first resource counts on a pod that asks by it
+ * @param resources the extended resources that we advertise; fractions become replicas of the first
+ * @param defaultReplicasPerGpu R if no labelled node admits the pod
+ * @param schedulerName the scheduler of pods that request one of the resources; empty leaves theirs
+ *     unchanged
+ * @param runtimeClass the RuntimeClass of such pods if it exists; empty leaves theirs unchanged
+ * @param memory GPU memory to assume where nodes do not state it
+ * @param dialects the other systems whose annotations and resources are translated
+ * @param plainRequests what a number of the first resource counts in a pod that requests it
  */
 public record MutationRules(
     List<String> resources,
@@ -39,13 +40,13 @@ public record MutationRules(
     REPLICAS
   }
 
-  /** The same, for pods on which plain requests count otherwise. */
+  /** Returns the same rules with another meaning of plain requests. */
   public MutationRules with(PlainRequests plain) {
     return new MutationRules(
         resources, defaultReplicasPerGpu, schedulerName, runtimeClass, memory, dialects, plain);
   }
 
-  /** The same, for pods on which these others' words are not to be read. */
+  /** Returns the same rules without the translation of one system. */
   public MutationRules without(SharingSystem dialect) {
     Set<SharingSystem> others =
         dialects.stream().filter(d -> d != dialect).collect(Collectors.toUnmodifiableSet());
@@ -60,10 +61,10 @@ public record MutationRules(
   }
 
   /**
-   * @param reserveBytes the driver's part of a GPU's memory where a node's label tells only the
+   * @param reserveBytes the driver's part of a GPU's memory, for nodes whose labels state only the
    *     total
-   * @param defaultBytes a GPU's total where no labelled node admits the pod; 0: not known, and
-   *     requests by memory are refused then
+   * @param defaultBytes a GPU's total memory if no node that admits the pod states it; 0 if
+   *     unknown, so that requests by memory are denied
    */
   public record Memory(long reserveBytes, long defaultBytes) {
     /** More than drivers are seen to keep of a data-centre GPU (about 450 MiB of a T4). */
@@ -71,10 +72,10 @@ public record MutationRules(
   }
 
   /**
-   * What the cluster looks like at the moment of admission.
+   * A snapshot of the cluster at admission.
    *
-   * @param nodes those labelled with their replicas per GPU
-   * @param runtimeClassExists the one named above
+   * @param nodes the nodes labelled with their replicas per GPU
+   * @param runtimeClassExists whether {@link MutationRules#runtimeClass} exists
    */
   public record Cluster(List<GpuNode> nodes, boolean runtimeClassExists) {}
 }

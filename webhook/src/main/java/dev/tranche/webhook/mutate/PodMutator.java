@@ -22,8 +22,8 @@ import java.util.Optional;
 import java.util.function.Consumer;
 
 /**
- * Turns what a new pod asks in fractions into replicas, and sends it to the scheduler that knows
- * what they mean. Seeing its own result again, it changes nothing.
+ * Turns the fractions that a new pod requests into replicas, and selects the scheduler that
+ * understands them. Applied to its own result, it changes nothing.
  */
 public final class PodMutator {
   private static final String DEFAULT_SCHEDULER = "default-scheduler";
@@ -43,13 +43,14 @@ public final class PodMutator {
     if (tooLarge.isPresent()) {
       return denied(List.of(tooLarge.get()));
     }
-    if (foreign(original.text("schedulerName"))) {
-      return foreign(original);
+    if (isOtherScheduler(original.text("schedulerName"))) {
+      return leaveToOtherScheduler(original);
     }
     Translation translation =
         Translation.of(original, rules.dialects(), rules.resources().getFirst(), cluster.nodes());
     PodView view =
-        FormerPin.without(translation.view(), cluster.nodes(), rules.defaultReplicasPerGpu());
+        StaleReplicaRequirement.removeFrom(
+            translation.view(), cluster.nodes(), rules.defaultReplicasPerGpu());
     var problems = new ArrayList<>(translation.problems());
     GpuRequests requests = GpuRequests.read(view, resource(), problems);
     if (countsGpus(view, cluster)) {
@@ -62,14 +63,15 @@ public final class PodMutator {
     var patch = new JsonPatch();
     var warnings = new ArrayList<>(translation.warnings());
     translation.write(patch);
-    ResultAnnotations stamps = ResultAnnotations.NONE;
+    ResultAnnotations resultAnnotations = ResultAnnotations.NONE;
     if (!requests.isEmpty()) {
-      switch (GrantCalculator.of(view, requests, cluster.nodes(), rules)) {
-        case GrantCalculator.Refused(var reasons) -> {
+      switch (GrantResult.of(view, requests, cluster.nodes(), rules)) {
+        case GrantResult.Refused(var reasons) -> {
           return denied(reasons);
         }
-        case GrantCalculator.Granted granted -> {
-          stamps = ResultAnnotations.of(granted.grants(), granted.granularity().replicasPerGpu());
+        case GrantResult.Granted granted -> {
+          resultAnnotations =
+              ResultAnnotations.of(granted.grants(), granted.granularity().replicasPerGpu());
           granted.grants().forEach(grant -> ResourceWriter.write(grant, resource(), patch));
           writePodFields(original, view, cluster, granted::require, patch);
           requests
@@ -82,9 +84,9 @@ public final class PodMutator {
           warnings.addAll(granted.warnings());
         }
       }
-    } else if (requestsOurs(view)) {
+    } else if (requestsOurResource(view)) {
       CandidateNodes candidates = CandidateNodes.of(view, requests, cluster.nodes(), rules);
-      List<Problem> denials = PodRules.ofPlain(view, candidates.open());
+      List<Problem> denials = PodRules.checkPlain(view, candidates.schedulable());
       if (!denials.isEmpty()) {
         return denied(denials);
       }
@@ -93,7 +95,7 @@ public final class PodMutator {
       PlacementAnnotations.warnOfNoEffect(view.annotations(), warnings);
     }
     PlacementAnnotations.warnOfUnknown(view.annotations(), warnings);
-    stamps.write(view, patch);
+    resultAnnotations.write(view, patch);
     return patch.isEmpty() ? new Unchanged(warnings) : new Patched(patch, warnings);
   }
 
@@ -113,21 +115,24 @@ public final class PodMutator {
     return rules.resources().getFirst();
   }
 
-  private boolean foreign(String schedulerName) {
+  private boolean isOtherScheduler(String schedulerName) {
     return !schedulerName.isEmpty()
         && !schedulerName.equals(DEFAULT_SCHEDULER)
         && !schedulerName.equals(rules.schedulerName());
   }
 
-  /** Left alone, but for our stamps: others believe them too. */
-  private static Mutation foreign(PodView pod) {
+  /**
+   * Leaves the pod alone, but removes the webhook's result annotations, which other components
+   * trust.
+   */
+  private static Mutation leaveToOtherScheduler(PodView pod) {
     var patch = new JsonPatch();
     ResultAnnotations.NONE.write(pod, patch);
-    List<String> warnings = foreignWarnings(pod);
+    List<String> warnings = otherSchedulerWarnings(pod);
     return patch.isEmpty() ? new Unchanged(warnings) : new Patched(patch, warnings);
   }
 
-  private static List<String> foreignWarnings(PodView pod) {
+  private static List<String> otherSchedulerWarnings(PodView pod) {
     return GpuRequests.firstKey(pod.annotations())
         .map(key -> Warning.FOREIGN_SCHEDULER.of(pod.text("schedulerName"), key))
         .map(List::of)
@@ -135,8 +140,8 @@ public final class PodMutator {
   }
 
   /**
-   * Whether a number of the resource is one of GPUs. On a node that is named past the scheduler and
-   * not known to be ours, it is what that node's plugin says.
+   * Whether a plain number of the resource counts GPUs. If spec.nodeName names a node that is not
+   * known to be ours, that node's plugin decides what it counts.
    */
   private boolean countsGpus(PodView pod, MutationRules.Cluster cluster) {
     String node = pod.text("nodeName");
@@ -148,19 +153,19 @@ public final class PodMutator {
     return rules.plainRequests() == MutationRules.PlainRequests.GPUS && known && !windows;
   }
 
-  private boolean requestsOurs(PodView pod) {
+  private boolean requestsOurResource(PodView pod) {
     return pod.containers().stream()
         .anyMatch(c -> rules.resources().stream().anyMatch(r -> c.requested(r) > 0));
   }
 
-  /** Where the pod goes, by whom, and how its containers are run. */
+  /** Writes the node affinity, the scheduler and the RuntimeClass. */
   private void writePodFields(
-      PodView came,
+      PodView original,
       PodView pod,
       MutationRules.Cluster cluster,
-      Consumer<Affinity> required,
+      Consumer<NodeAffinityPatch> required,
       JsonPatch patch) {
-    var affinity = new Affinity(came.spec(), pod.spec());
+    var affinity = new NodeAffinityPatch(original.spec(), pod.spec());
     CandidateNodes.requireModel(pod, cluster.nodes(), affinity);
     required.accept(affinity);
     affinity.write(patch);

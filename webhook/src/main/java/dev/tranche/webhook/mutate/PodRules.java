@@ -19,77 +19,79 @@ import java.util.Map;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
-/** What a pod that asks for shares may not be or say besides. */
+/** Checks what a pod that requests shares may not be or specify besides. */
 final class PodRules {
-  /** HAMi's words, NVIDIA's plain resource and MIG's: a second way to a GPU. */
+  /** Resources that are a second way to a GPU: HAMi's, NVIDIA's plain one and those of MIG. */
   private static final Pattern GPU_RESOURCE = Pattern.compile("nvidia\\.com/(gpu|mig-).*");
 
   private static final int PLAIN_REPLICAS_MAX = 1_000_000;
 
   private PodRules() {}
 
-  static List<Problem> of(
+  static List<Problem> check(
       PodView pod,
       GpuRequests requests,
       List<Grant> grants,
       ReplicaGranularity granularity,
       String resource) {
     var denials = new ArrayList<Problem>();
-    boolean seen = pod.annotations().containsKey(Names.REPLICAS_PER_GPU);
+    boolean admittedBefore = pod.annotations().containsKey(Names.REPLICAS_PER_GPU);
     for (Grant grant : grants) {
       if (denials.size() > Denial.PER_POD_MAX) {
         return denials;
       }
       if (grant.wholeGpus() > 0) {
-        // As under NVIDIA's plugin, privileged or not.
+        // Handled as by NVIDIA's plugin, privileged or not.
         continue;
       }
-      request(grant, resource, seen, denials);
-      if (grant.ask().container().privileged()) {
-        denials.add(Denial.PRIVILEGED.of(grant.ask().container().name()));
+      checkRequest(grant, resource, admittedBefore, denials);
+      if (grant.request().container().privileged()) {
+        denials.add(Denial.PRIVILEGED.of(grant.request().container().name()));
       }
     }
     boolean shares = grants.stream().anyMatch(g -> g.wholeGpus() == 0);
     if (shares) {
-      pod(pod, resource, denials);
+      checkPod(pod, resource, denials);
     }
-    hostPid(pod, granularity.reachable(), denials);
+    checkHostPid(pod, granularity.reachable(), denials);
     Demand demand = demand(pod, requests, grants, granularity.replicasPerGpu(), resource);
-    size(demand, granularity, shares, denials);
+    checkSize(demand, granularity, shares, denials);
     return denials;
   }
 
   /**
-   * Of a pod that asks for replicas by number.
+   * Checks a pod that requests replicas by number.
    *
-   * @param nodes that it can land on
+   * @param nodes the nodes that it can land on
    */
-  static List<Problem> ofPlain(PodView pod, List<GpuNode> nodes) {
+  static List<Problem> checkPlain(PodView pod, List<GpuNode> nodes) {
     var denials = new ArrayList<Problem>();
-    hostPid(pod, nodes, denials);
+    checkHostPid(pod, nodes, denials);
     return denials;
   }
 
   /**
-   * @param seen Tranche wrote the request: the pod was restored or copied, or a webhook after ours
-   *     has changed it. If R is another one since then, the request is written anew.
+   * @param admittedBefore whether Tranche wrote the request: the pod was restored or copied, or a
+   *     webhook after ours has changed it. If R has changed since then, the request is written
+   *     again.
    */
-  private static void request(Grant grant, String resource, boolean seen, List<Problem> denials) {
-    Container container = grant.ask().container();
+  private static void checkRequest(
+      Grant grant, String resource, boolean admittedBefore, List<Problem> denials) {
+    Container container = grant.request().container();
     JsonNode resources = container.spec().path("resources");
     long requested = container.requested(resource);
     long limit = count(resources.path("limits").path(resource), requested);
     long request = count(resources.path("requests").path(resource), requested);
     if (request != limit) {
       denials.add(Denial.REQUEST_AND_LIMIT.of(container.name(), resource, request, limit));
-    } else if (requested > 0 && requested != grant.replicas() && !seen) {
+    } else if (requested > 0 && requested != grant.replicas() && !admittedBefore) {
       denials.add(
           Denial.OWN_REQUEST.of(
               container.name(),
               resource,
               requested,
-              grant.ask().key(),
-              grant.ask().text(),
+              grant.request().key(),
+              grant.request().text(),
               grant.replicas(),
               grant.replicasPerGpu()));
     }
@@ -107,13 +109,13 @@ final class PodRules {
     return quantity.isMissingNode() ? absent : Quantity.parse(quantity.asText("")).orElse(0);
   }
 
-  private static void pod(PodView pod, String resource, List<Problem> denials) {
+  private static void checkPod(PodView pod, String resource, List<Problem> denials) {
     String node = pod.text("nodeName");
     if (!node.isEmpty()) {
       denials.add(Denial.NODE_NAME.of(node));
     }
-    JsonNode whole = pod.spec().path("resources");
-    if (whole.path("limits").has(resource) || whole.path("requests").has(resource)) {
+    JsonNode podResources = pod.spec().path("resources");
+    if (podResources.path("limits").has(resource) || podResources.path("requests").has(resource)) {
       denials.add(Denial.POD_RESOURCES.of(resource));
     }
     if (pod.spec().path("os").path("name").asText("").equals("windows")) {
@@ -121,7 +123,7 @@ final class PodRules {
     }
   }
 
-  private static void hostPid(PodView pod, List<GpuNode> nodes, List<Problem> denials) {
+  private static void checkHostPid(PodView pod, List<GpuNode> nodes, List<Problem> denials) {
     if (pod.spec().path("hostPID").asBoolean(false)) {
       nodes.stream()
           .filter(GpuNode::sharesByMps)
@@ -131,9 +133,12 @@ final class PodRules {
     }
   }
 
-  /** More than one GPU where init containers ask; more than any node has. */
-  private static void size(
-      Demand demand, ReplicaGranularity granularity, boolean bySize, List<Problem> denials) {
+  /** Denies more than one GPU if init containers request GPUs, and more GPUs than any node has. */
+  private static void checkSize(
+      Demand demand,
+      ReplicaGranularity granularity,
+      boolean requestsShares,
+      List<Problem> denials) {
     int replicas = granularity.replicasPerGpu();
     boolean several = demand.containers().stream().anyMatch(c -> c.shares().size() > 1);
     if (demand.onOneGpu() && (several || demand.peakReplicas() > replicas)) {
@@ -143,8 +148,9 @@ final class PodRules {
               several ? "several GPUs" : demand.peakReplicas() + " replicas at one moment"));
       return;
     }
-    if (!bySize) {
-      // An autoscaler may bring a larger node, and pods have waited for it before us.
+    if (!requestsShares) {
+      // A plain request stays pending, as without Tranche, since an autoscaler may add a larger
+      // node.
       return;
     }
     int gpusMax = granularity.gpusMax().orElse(Integer.MAX_VALUE);
@@ -155,12 +161,12 @@ final class PodRules {
     }
   }
 
-  /** As the extender will read it. */
+  /** Returns the pod's demand as the extender will read it. */
   private static Demand demand(
       PodView pod, GpuRequests requests, List<Grant> grants, int replicasPerGpu, String resource) {
     Map<Container, Integer> granted =
         grants.stream()
-            .collect(toMap(g -> g.ask().container(), Grant::replicas, (first, twice) -> first));
+            .collect(toMap(g -> g.request().container(), Grant::replicas, (first, twice) -> first));
     List<Demand.Request> containers =
         pod.containers().stream()
             .map(

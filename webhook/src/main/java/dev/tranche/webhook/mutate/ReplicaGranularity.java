@@ -15,13 +15,13 @@ import java.util.TreeMap;
 import java.util.function.Predicate;
 
 /**
- * How finely the GPUs are split that a pod can land on.
+ * The number of replicas per GPU on the nodes that a pod can land on.
  *
  * @param replicasPerGpu R
- * @param pinned the nodes disagree, so the pod must be kept on those that are cut this way
- * @param warning says so
- * @param nodes cut this way that take the pod now
- * @param reachable cut this way that may take it later, when a taint has gone
+ * @param pinned whether nodes differ, so that the pod must be kept on those with this R
+ * @param warning the warning for the owner if nodes differ
+ * @param nodes the nodes with this R that accept the pod now
+ * @param reachable the nodes with this R that accept the pod now, or later when a taint is removed
  */
 record ReplicaGranularity(
     int replicasPerGpu,
@@ -32,26 +32,29 @@ record ReplicaGranularity(
   /** Where the pod can land nowhere, the default decides. */
   static ReplicaGranularity of(CandidateNodes candidates, int defaultReplicasPerGpu) {
     Map<Integer, Long> nodesByReplicas =
-        candidates.open().stream()
+        candidates.schedulable().stream()
             .collect(groupingBy(ReplicaGranularity::replicas, TreeMap::new, counting()));
     int replicas = choose(nodesByReplicas, defaultReplicasPerGpu);
-    String cuts = nodesByReplicas.keySet().stream().map(String::valueOf).collect(joining(", "));
+    String counts = nodesByReplicas.keySet().stream().map(String::valueOf).collect(joining(", "));
     return new ReplicaGranularity(
         replicas,
         candidates.admitted().stream().anyMatch(n -> replicas(n) != replicas),
         nodesByReplicas.size() > 1
-            ? Optional.of(Warning.NODES_DISAGREE.of(cuts, replicas))
+            ? Optional.of(Warning.NODES_DISAGREE.of(counts, replicas))
             : Optional.empty(),
-        candidates.open().stream().filter(n -> replicas(n) == replicas).toList(),
-        candidates.able().stream().filter(n -> replicas(n) == replicas).toList());
+        candidates.schedulable().stream().filter(n -> replicas(n) == replicas).toList(),
+        candidates.sufficient().stream().filter(n -> replicas(n) == replicas).toList());
   }
 
   private static int replicas(GpuNode labelled) {
     return labelled.replicasPerGpu().orElseThrow();
   }
 
-  /** The same, on nodes labelled with that memory alone; none: on all of them. */
-  ReplicaGranularity on(List<String> memoryMib) {
+  /**
+   * Restricts the nodes to those labelled with one of these memory totals; an empty list allows
+   * all.
+   */
+  ReplicaGranularity restrictedTo(List<String> memoryMib) {
     Predicate<GpuNode> labelled =
         n -> memoryMib.contains(n.labels().getOrDefault(Names.LABEL_MEMORY, ""));
     return memoryMib.isEmpty()
@@ -64,7 +67,10 @@ record ReplicaGranularity(
             reachable.stream().filter(labelled).toList());
   }
 
-  /** The default's, unless no node is cut that way: then that of most nodes, or the coarser. */
+  /**
+   * Returns the default, unless there are nodes but none has it. In that case, returns the number
+   * that most nodes have; on a tie, the smaller one.
+   */
   private static int choose(Map<Integer, Long> nodesByReplicas, int defaultReplicasPerGpu) {
     if (nodesByReplicas.isEmpty() || nodesByReplicas.containsKey(defaultReplicasPerGpu)) {
       return defaultReplicasPerGpu;
@@ -76,8 +82,8 @@ record ReplicaGranularity(
   }
 
   /**
-   * Of the largest node, also of those that are tainted or cordoned for a while; absent where no
-   * node, or not every node, says its count.
+   * Returns the GPU count of the largest node, including nodes that are tainted or cordoned for a
+   * while. Empty if there is no node, or if one does not state its count.
    */
   OptionalInt gpusMax() {
     return reachable.stream().allMatch(n -> n.gpus().isPresent())

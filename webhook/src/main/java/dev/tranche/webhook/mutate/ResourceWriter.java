@@ -12,7 +12,7 @@ final class ResourceWriter {
   private ResourceWriter() {}
 
   static void write(Grant grant, String resource, JsonPatch patch) {
-    Container container = grant.ask().container();
+    Container container = grant.request().container();
     JsonNode present = container.spec().path("resources");
     ObjectNode resources = object(present);
     String replicas = String.valueOf(grant.replicas());

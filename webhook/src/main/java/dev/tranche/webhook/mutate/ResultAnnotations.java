@@ -12,12 +12,12 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * Our words on the pod. Whatever the user wrote there is overwritten or removed, since the extender
- * believes them.
+ * The webhook's result annotations on the pod. Values that the user wrote there are overwritten or
+ * removed, since the extender trusts these annotations.
  */
 record ResultAnnotations(Map<String, String> values) {
   static final ResultAnnotations NONE = new ResultAnnotations(Map.of());
-  private static final List<String> OURS =
+  private static final List<String> KEYS =
       Stream.of(Names.REPLICAS_PER_GPU, Names.GRANTED_FRACTION, Names.GPU, Names.GPUS_REQUESTED)
           .sorted()
           .toList();
@@ -31,20 +31,20 @@ record ResultAnnotations(Map<String, String> values) {
           Names.GRANTED_FRACTION,
           grants.size() == 1
               ? rounded.getFirst().fraction()
-              : named(rounded.stream(), Grant::fraction));
+              : byContainer(rounded.stream(), Grant::fraction));
     }
     if (grants.stream().anyMatch(g -> g.wholeGpus() > 0)) {
       values.put(
           Names.GPUS_REQUESTED,
-          named(
+          byContainer(
               grants.stream().filter(g -> g.wholeGpus() > 0), g -> String.valueOf(g.wholeGpus())));
     }
     return new ResultAnnotations(Map.copyOf(values));
   }
 
-  private static String named(Stream<Grant> grants, Function<Grant, String> value) {
+  private static String byContainer(Stream<Grant> grants, Function<Grant, String> value) {
     return grants
-        .map(g -> g.ask().container().name() + "=" + value.apply(g))
+        .map(g -> g.request().container().name() + "=" + value.apply(g))
         .collect(Collectors.joining(","));
   }
 
@@ -56,12 +56,12 @@ record ResultAnnotations(Map<String, String> values) {
       patch.add(JsonNodeFactory.instance.objectNode(), "metadata", "annotations");
     }
     Map<String, String> annotations = pod.annotations();
-    for (String stamp : OURS) {
-      String value = values.get(stamp);
-      if (value != null && !value.equals(annotations.get(stamp))) {
-        patch.add(value, "metadata", "annotations", stamp);
-      } else if (value == null && annotations.containsKey(stamp)) {
-        patch.remove("metadata", "annotations", stamp);
+    for (String key : KEYS) {
+      String value = values.get(key);
+      if (value != null && !value.equals(annotations.get(key))) {
+        patch.add(value, "metadata", "annotations", key);
+      } else if (value == null && annotations.containsKey(key)) {
+        patch.remove("metadata", "annotations", key);
       }
     }
   }

@@ -1,4 +1,4 @@
-/** Fractions become replicas; pure. */
+/** Turns fractions into replicas. Pure: no sockets, no Kubernetes client. */
 @NullMarked
 package dev.tranche.webhook.mutate;
 

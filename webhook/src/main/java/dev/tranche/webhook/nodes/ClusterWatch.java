@@ -34,14 +34,14 @@ public final class ClusterWatch implements AutoCloseable {
   private volatile Snapshot snapshot = new Snapshot(-1, List.of());
 
   /**
-   * @param changes how many there had been when it was taken; a later one makes it stale
+   * @param changes how many changes there had been when it was taken; a later change makes it stale
    */
   private record Snapshot(long changes, List<GpuNode> nodes) {}
 
   /**
-   * @param client with {@link #serialization}
-   * @param runtimeClassName empty: none is watched
-   * @param gpuResources those whose replicas count
+   * @param client a client that uses {@link #serialization}
+   * @param runtimeClassName the RuntimeClass to watch; empty for none
+   * @param gpuResources the resources whose capacity counts replicas
    */
   public ClusterWatch(KubernetesClient client, String runtimeClassName, List<String> gpuResources) {
     this.gpuResources = List.copyOf(gpuResources);
@@ -64,8 +64,8 @@ public final class ClusterWatch implements AutoCloseable {
   }
 
   /**
-   * Teaches the client what we read, nodes slimly. Left to itself it would load the classes of
-   * every kind that Kubernetes has, some tens of megabytes, to find the few.
+   * Registers only the kinds that we read, with nodes as {@link SlimNode}. Otherwise the client
+   * would load the classes of every Kubernetes kind, some tens of megabytes.
    */
   public static KubernetesSerialization serialization() {
     var serialization = new KubernetesSerialization(new ObjectMapper(), false);

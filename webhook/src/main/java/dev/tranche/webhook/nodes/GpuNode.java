@@ -20,7 +20,7 @@ public final class GpuNode {
   private static final Pattern POSITIVE = Pattern.compile("[1-9]\\d{0,8}");
   private static final long MIB = 1L << 20;
 
-  /** As the node plugin has it; a share of more could be more than an int holds. */
+  /** The node plugin's maximum. With more replicas, those of a share could exceed an int. */
   private static final int REPLICAS_MAX = 10_000;
 
   private final String name;
@@ -41,8 +41,8 @@ public final class GpuNode {
   }
 
   /**
-   * @param labels all of them, since pods select by any
-   * @param capacity replicas of its GPUs' resources; empty: not known
+   * @param labels all labels, since pods select by any of them
+   * @param capacity replicas of each GPU resource; empty if unknown
    */
   public GpuNode(
       String name, Map<String, String> labels, Map<String, Long> capacity, Taints taints) {
@@ -55,8 +55,8 @@ public final class GpuNode {
             .filter(e -> !e.getKey().startsWith(MIG))
             .mapToLong(Map.Entry::getValue)
             .sum();
-    OptionalInt cut = positive(Names.LABEL_REPLICAS);
-    replicasPerGpu = cut.orElse(0) > REPLICAS_MAX ? OptionalInt.empty() : cut;
+    OptionalInt labelled = positive(Names.LABEL_REPLICAS);
+    replicasPerGpu = labelled.orElse(0) > REPLICAS_MAX ? OptionalInt.empty() : labelled;
     gpus = positive(LABEL_COUNT);
     gpusOfAllModels = positive(Names.LABEL_GPUS);
     memoryMib = positive(Names.LABEL_MEMORY);
@@ -72,7 +72,7 @@ public final class GpuNode {
     return labels;
   }
 
-  /** Whether its kubelet counts some of a resource. */
+  /** Whether the node's capacity includes some of a resource. */
   public boolean offers(String resource) {
     return capacity.getOrDefault(resource, 0L) > 0;
   }
@@ -82,14 +82,14 @@ public final class GpuNode {
   }
 
   /**
-   * R, where the label is a number from 1 to what a node can have of replicas. GPU Feature
-   * Discovery writes 0 for a node at fault.
+   * Returns R; empty unless the label is a number from 1 to the maximum of replicas. GPU Feature
+   * Discovery writes 0 on a faulty node.
    */
   public OptionalInt replicasPerGpu() {
     return replicasPerGpu;
   }
 
-  /** Of all models, as far as is known. */
+  /** Returns the number of GPUs of all models, as far as it is known. */
   public OptionalInt gpus() {
     if (!mixed()) {
       return gpus;
@@ -100,9 +100,9 @@ public final class GpuNode {
   }
 
   /**
-   * Whether it has more GPUs than its labels speak of: those tell the count and the product of one
-   * model only. Where no label counts all GPUs, more replicas than that model has are taken for
-   * another model's.
+   * Whether the node has more GPUs than its labels describe: those state the count and the product
+   * of one model only. If no label counts all GPUs, replicas beyond those of that model indicate
+   * another model.
    */
   public boolean mixed() {
     if (gpusOfAllModels.isPresent()) {
@@ -131,12 +131,14 @@ public final class GpuNode {
         : OptionalLong.empty();
   }
 
-  /** The product as GPU Feature Discovery writes it; empty where it does not stand for all. */
+  /**
+   * Returns the product as GPU Feature Discovery writes it; empty if it does not apply to all GPUs.
+   */
   public Optional<String> product() {
     return mixed() ? Optional.empty() : product;
   }
 
-  /** What the node is labelled with, right for all of its GPUs or not. */
+  /** Returns the product label, whether or not it applies to all of the node's GPUs. */
   public Optional<String> labelledProduct() {
     return product;
   }

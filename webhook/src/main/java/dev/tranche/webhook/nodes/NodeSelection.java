@@ -9,9 +9,10 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Whether a pod's nodeSelector and required node affinity admit a node, judged as kube-scheduler
- * does. Taints are judged apart ({@link Taints}): they come and go, and a pod may wait for that.
- * The terms are read once, since thousands of nodes are held against them. For one thread.
+ * Decides whether a pod's nodeSelector and required node affinity admit a node, as kube-scheduler
+ * does. Taints are checked separately ({@link Taints}): they come and go, and a pod may wait for
+ * that. The terms are parsed once, since thousands of nodes are checked against them. Not
+ * thread-safe.
  */
 public final class NodeSelection {
   private final List<Requirement> nodeSelector = new ArrayList<>();
@@ -78,7 +79,7 @@ public final class NodeSelection {
 
   private static boolean all(List<Requirement> requirements, GpuNode node) {
     for (Requirement requirement : requirements) {
-      if (!requirement.holds(node)) {
+      if (!requirement.matches(node)) {
         return false;
       }
     }
@@ -86,20 +87,20 @@ public final class NodeSelection {
   }
 
   /**
-   * @param field of the node rather than a label; there is its name alone
-   * @param bound of Gt and Lt
+   * @param field whether the key is a field of the node, not a label; the only field is its name
+   * @param bound the number that Gt and Lt compare with
    */
   private record Requirement(
       boolean field, String key, String operator, Set<String> values, long bound) {
-    boolean holds(GpuNode node) {
+    boolean matches(GpuNode node) {
       if (field) {
-        return key.equals("metadata.name") && holds(node.name());
+        return key.equals("metadata.name") && matches(node.name());
       }
-      return holds(node.labels().get(key));
+      return matches(node.labels().get(key));
     }
 
-    private boolean holds(@Nullable String value) {
-      return LabelOperator.holds(operator, values, bound, value);
+    private boolean matches(@Nullable String value) {
+      return LabelOperator.matches(operator, values, bound, value);
     }
   }
 }

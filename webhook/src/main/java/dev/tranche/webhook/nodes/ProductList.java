@@ -8,16 +8,17 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The GPU models that a pod allows or denies, an {@link AllowList}, compared with the nodes'
- * labels, with and without the {@code -SHARED} that GPU Feature Discovery adds. For one thread.
+ * The GPU models that a pod allows or denies, as an {@link AllowList}. They are compared with the
+ * nodes' labels, with and without the suffix {@code -SHARED} that GPU Feature Discovery adds. Not
+ * thread-safe.
  */
 public final class ProductList {
   private static final Pattern SHARED = Pattern.compile("-shared$");
 
   private final AllowList list;
 
-  /** Thousands of nodes have a few products. */
-  private final Map<String, Boolean> judged = new HashMap<>();
+  /** Results by product, since thousands of nodes have only a few products. */
+  private final Map<String, Boolean> admittedByProduct = new HashMap<>();
 
   /**
    * @param list comma-separated; none allows all
@@ -26,13 +27,16 @@ public final class ProductList {
     this.list = AllowList.parse(list);
   }
 
-  /** A node without the label may have any model, even several: the extender looks closer. */
+  /**
+   * Also admits a node without the label, which may have any model or several. The extender checks
+   * its GPUs more closely.
+   */
   public boolean admits(GpuNode node) {
-    return node.product().map(p -> judged.computeIfAbsent(p, this::admits)).orElse(true);
+    return node.product().map(p -> admittedByProduct.computeIfAbsent(p, this::admits)).orElse(true);
   }
 
   private boolean admits(String label) {
-    String whole = AllowList.plain(label);
+    String whole = AllowList.normalize(label);
     String name = SHARED.matcher(whole).replaceFirst("");
     boolean allowed = list.allowed().isEmpty() || names(list.allowed(), whole, name);
     return allowed && !names(list.denied(), whole, name);

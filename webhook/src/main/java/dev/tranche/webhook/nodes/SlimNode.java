@@ -18,8 +18,8 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A node without what we do not read: of a real one, some 20 kB of images, conditions and managed
- * fields are left behind as it is parsed.
+ * A node with only the fields that we read. Parsing drops some 20 kB of images, conditions and
+ * managed fields of a real node.
  */
 @Group("")
 @Version("v1")
@@ -27,8 +27,7 @@ import org.jspecify.annotations.Nullable;
 @Singular("node")
 @Plural("nodes")
 @JsonIgnoreProperties(ignoreUnknown = true)
-// Or the client's own deserializer, which looks the kind up and finds this class, would call
-// itself.
+// Otherwise the client's own deserializer would look up the kind, find this class and call itself.
 @JsonDeserialize(using = JsonDeserializer.None.class)
 public class SlimNode implements HasMetadata {
   private static final long serialVersionUID = 1;
@@ -37,7 +36,7 @@ public class SlimNode implements HasMetadata {
   private Spec spec = new Spec(List.of(), false);
   private Status status = new Status(Map.of());
 
-  /** Whom the node takes. */
+  /** The taints and the cordon of the node. */
   @JsonIgnoreProperties(ignoreUnknown = true)
   public record Spec(List<Taint> taints, boolean unschedulable) implements Serializable {
     public Spec(
@@ -48,7 +47,7 @@ public class SlimNode implements HasMetadata {
     }
   }
 
-  /** As the API has it. */
+  /** A taint as in the Kubernetes API. */
   @JsonIgnoreProperties(ignoreUnknown = true)
   public record Taint(String key, String value, String effect) implements Serializable {
     public Taint(
@@ -61,7 +60,7 @@ public class SlimNode implements HasMetadata {
     }
   }
 
-  /** What the node has, of which we read the GPUs' resources. */
+  /** The capacity of the node. */
   @JsonIgnoreProperties(ignoreUnknown = true)
   public record Status(Map<String, String> capacity) implements Serializable {
     public Status(@JsonProperty("capacity") @Nullable Map<String, String> capacity) {
@@ -113,6 +112,6 @@ public class SlimNode implements HasMetadata {
 
   @Override
   public void setApiVersion(String version) {
-    // There is one.
+    // There is only one version.
   }
 }

@@ -12,7 +12,7 @@ import java.util.stream.Stream;
 public record Taints(List<SlimNode.Taint> list) {
   public static final Taints NONE = new Taints(List.of());
 
-  /** What kube-scheduler takes {@code spec.unschedulable} for. */
+  /** The taint by which kube-scheduler represents {@code spec.unschedulable}. */
   private static final SlimNode.Taint CORDONED =
       new SlimNode.Taint("node.kubernetes.io/unschedulable", "", "NoSchedule");
 

@@ -5,8 +5,8 @@ import java.util.Locale;
 import java.util.stream.Stream;
 
 /**
- * Why a pod is refused, as its owner reads it: the value, what is wrong, what is allowed or to be
- * done. docs/errors.md lists them all.
+ * The reasons for which a pod is denied. Each message states the value, what is wrong, and what is
+ * allowed or to be done. docs/errors.md lists them all.
  */
 public enum Denial {
   FRACTION_MALFORMED("%s: %s; for example %1$s: \"0.3\"."),
@@ -61,7 +61,7 @@ public enum Denial {
   TOO_LARGE("this pod has %s, which is too large; allowed are at most %s."),
   MORE("There are more problems; these are the first.");
 
-  /** Of one pod: its owner reads a few sentences. */
+  /** Maximum number of problems reported per pod, since its owner reads only a few sentences. */
   public static final int PER_POD_MAX = 8;
 
   private final String template;
@@ -70,7 +70,7 @@ public enum Denial {
     this.template = template;
   }
 
-  /** Names of others are made printable, whoever forgot to. */
+  /** Formats the message. Makes all text values printable, in case the caller has not done so. */
   public Problem of(Object... values) {
     return new Problem(
         this,

@@ -20,7 +20,7 @@ public final class JsonPatch {
     operation("add", path).put("value", value);
   }
 
-  /** What is removed must be there. */
+  /** Removes a value, which must exist. */
   public void remove(String... path) {
     operation("remove", path);
   }

@@ -28,8 +28,8 @@ public final class PodView {
   }
 
   /**
-   * @param list the spec's field that it lies in
-   * @param index in that list
+   * @param list the field of the spec that contains it
+   * @param index its index in that list
    */
   public record Container(String list, int index, String name, Demand.Kind kind, JsonNode spec) {
     /** By its place: a pod has one container there, and JSON is slow to hash. */
@@ -45,7 +45,10 @@ public final class PodView {
           && list.equals(container.list);
     }
 
-    /** How many of a resource it asks for; limits and requests must agree, so either tells. */
+    /**
+     * Returns how many of a resource it requests. Limits and requests must be equal, so either one
+     * is enough.
+     */
     public long requested(String resource) {
       JsonNode resources = spec.path("resources");
       return Math.max(
@@ -53,7 +56,7 @@ public final class PodView {
           count(resources.path("requests").path(resource)));
     }
 
-    /** From the root of the pod to a field of it. */
+    /** Returns the path from the root of the pod to a field of this container. */
     public String[] path(String... fields) {
       return Stream.concat(Stream.of("spec", list, String.valueOf(index)), Stream.of(fields))
           .toArray(String[]::new);
@@ -80,7 +83,7 @@ public final class PodView {
     return spec().path(field).asText("");
   }
 
-  /** In the order of the pod, as they were when they were first asked for. */
+  /** Returns the annotations in the order of the pod, as they were at the first call. */
   public Map<String, String> annotations() {
     Map<String, String> known = annotations;
     if (known == null) {
@@ -94,7 +97,10 @@ public final class PodView {
     return known;
   }
 
-  /** In the order of the kubelet's admission: init containers and sidecars, then app containers. */
+  /**
+   * Returns the containers in the order of the kubelet's admission: init containers and sidecars,
+   * then app containers.
+   */
   public List<Container> containers() {
     List<Container> known = containers;
     if (known == null) {
@@ -107,14 +113,14 @@ public final class PodView {
     return known;
   }
 
-  /** Those that debug it while it runs. */
+  /** Returns the ephemeral containers, which debug the pod while it runs. */
   public List<Container> ephemeralContainers() {
     var read = new ArrayList<Container>();
     collect("ephemeralContainers", read);
     return read;
   }
 
-  /** The first of that name. */
+  /** Returns the first container of that name. */
   public Optional<Container> container(String name) {
     Map<String, Container> known = byName;
     if (known == null) {

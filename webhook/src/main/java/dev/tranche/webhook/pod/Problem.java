@@ -1,9 +1,9 @@
 package dev.tranche.webhook.pod;
 
 /**
- * Why a pod is refused.
+ * Why a pod is denied.
  *
- * @param denial which of the reasons; metrics count by it
- * @param sentence for the pod's owner
+ * @param denial the reason, by which metrics count
+ * @param sentence the message for the pod's owner
  */
 public record Problem(Denial denial, String sentence) {}

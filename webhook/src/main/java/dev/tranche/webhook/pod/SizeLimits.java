@@ -7,8 +7,8 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * What Kubernetes would refuse for its size, refused first: webhooks see a pod before it is
- * validated, and must not work through what nobody would ever run.
+ * Finds pods that Kubernetes would reject for their size. Webhooks see a pod before it is
+ * validated, and must not process one that could never run.
  */
 public final class SizeLimits {
   private static final int ANNOTATIONS_CHARS_MAX = 256 << 10;
@@ -20,7 +20,7 @@ public final class SizeLimits {
 
   private SizeLimits() {}
 
-  /** A sentence, or nothing. */
+  /** Returns the problem; empty if the pod is within the limits. */
   public static Optional<Problem> tooLarge(PodView pod) {
     List<Container> containers = pod.containers();
     int count = containers.size() + pod.spec().path("ephemeralContainers").size();
@@ -53,7 +53,10 @@ public final class SizeLimits {
     return tooMany(pod.spec());
   }
 
-  /** What is held against the labels of every node; Kubernetes sets no limit. */
+  /**
+   * Checks the size of what is compared with the labels of every node. Kubernetes sets no limit
+   * here.
+   */
   private static Optional<Problem> tooMany(JsonNode spec) {
     int expressions = spec.path("nodeSelector").size();
     int values = 0;

@@ -3,7 +3,7 @@ package dev.tranche.webhook.pod;
 import dev.tranche.api.Printable;
 import java.util.stream.Stream;
 
-/** What the owner of a pod should know though it is admitted. docs/errors.md lists them all. */
+/** The warnings to the owner of a pod that is admitted. docs/errors.md lists them all. */
 public enum Warning {
   ROUNDED_UP(
       "container %s asks for %s of a GPU and is granted %s: GPUs are split into %d replicas, and it is rounded up"),
@@ -37,7 +37,7 @@ public enum Warning {
     this.template = template;
   }
 
-  /** Names of others are made printable, whoever forgot to. */
+  /** Formats the message. Makes all text values printable, in case the caller has not done so. */
   public String of(Object... values) {
     return template.formatted(
         Stream.of(values).map(v -> v instanceof String s ? Printable.message(s) : v).toArray());

@@ -1,6 +1,4 @@
-/**
- * What a review says of a pod, and what becomes of it: its view, refusals, warnings and the patch.
- */
+/** A pod as a review contains it, and the outcome: denials, warnings and the patch. */
 @NullMarked
 package dev.tranche.webhook.pod;
 

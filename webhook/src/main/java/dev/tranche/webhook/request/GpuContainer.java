@@ -9,19 +9,22 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * The container that a share belongs to whose annotation names none. Once chosen it is written on
- * the pod as {@code tranche.dev/gpu-container}: a webhook after ours may add containers, and the
- * extender reads the pod too.
+ * The container that gets a share if the annotation names none. The choice is written to the pod as
+ * {@code tranche.dev/gpu-container}: a webhook after ours may add containers, and the extender
+ * reads the pod too.
  *
- * @param warning why this one, where the owner may have meant another
+ * @param warning why this container was chosen, if the owner may have meant another
  */
 public record GpuContainer(Container container, Optional<String> warning) {
-  /** What kubectl logs and kubectl exec take; Istio and Linkerd write it when they inject. */
+  /**
+   * The container that kubectl logs and kubectl exec use by default. Istio and Linkerd write this
+   * annotation when they inject.
+   */
   static final String DEFAULT_CONTAINER = "kubectl.kubernetes.io/default-container";
 
   /**
-   * Containers that other webhooks add, some of them in the first place. None of them uses a GPU.
-   * Names are those of the injectors' own templates.
+   * Containers that other webhooks inject, some of them as the first. None of them uses a GPU. The
+   * names are those of the injectors' own templates.
    */
   private static final Map<String, String> INJECTED =
       Map.ofEntries(
@@ -31,7 +34,7 @@ public record GpuContainer(Container container, Optional<String> warning) {
           Map.entry("linkerd-proxy", "Linkerd"),
           // The proxy of AWS App Mesh and of Open Service Mesh.
           Map.entry("envoy", "a service mesh"),
-          // Consul since 1.14, and before.
+          // Consul since 1.14, and Consul before 1.14.
           Map.entry("consul-dataplane", "Consul"),
           Map.entry("envoy-sidecar", "Consul"),
           Map.entry("kuma-sidecar", "Kuma"),
@@ -42,42 +45,43 @@ public record GpuContainer(Container container, Optional<String> warning) {
           Map.entry("queue-proxy", "Knative"),
           Map.entry("otc-container", "OpenTelemetry"));
 
-  /** Empty where the pod has no app container. */
+  /** Chooses a container; empty if the pod has no app container. */
   static Optional<GpuContainer> choose(PodView pod, String resource) {
     List<Container> apps =
         pod.containers().stream().filter(c -> c.list().equals("containers")).toList();
-    List<Container> own = apps.stream().filter(c -> !INJECTED.containsKey(c.name())).toList();
-    Optional<Container> known = granted(pod, apps, resource).or(() -> byKubectl(pod, own));
+    List<Container> notInjected =
+        apps.stream().filter(c -> !INJECTED.containsKey(c.name())).toList();
+    Optional<Container> known = granted(pod, apps, resource).or(() -> byKubectl(pod, notInjected));
     if (known.isPresent()) {
       return known.map(c -> new GpuContainer(c, Optional.empty()));
     }
     // A pod of proxies alone is a gateway, whose proxy is the application.
-    return (own.isEmpty() ? apps : own)
-        .stream().findFirst().map(c -> new GpuContainer(c, warning(c, apps, own)));
+    return (notInjected.isEmpty() ? apps : notInjected)
+        .stream().findFirst().map(c -> new GpuContainer(c, warning(c, apps, notInjected)));
   }
 
   /**
-   * Of a pod that a Tranche without this stamp has seen before: the one container that has
-   * replicas.
+   * Returns the one container that has replicas, if a Tranche without this annotation has admitted
+   * the pod before.
    */
   private static Optional<Container> granted(PodView pod, List<Container> apps, String resource) {
     if (!pod.annotations().containsKey(Names.REPLICAS_PER_GPU)) {
       return Optional.empty();
     }
-    List<Container> asking = apps.stream().filter(c -> c.requested(resource) > 0).toList();
-    return asking.size() == 1 ? asking.stream().findFirst() : Optional.empty();
+    List<Container> requesting = apps.stream().filter(c -> c.requested(resource) > 0).toList();
+    return requesting.size() == 1 ? requesting.stream().findFirst() : Optional.empty();
   }
 
-  private static Optional<Container> byKubectl(PodView pod, List<Container> own) {
+  private static Optional<Container> byKubectl(PodView pod, List<Container> notInjected) {
     String named = pod.annotations().get(DEFAULT_CONTAINER);
-    return own.stream().filter(c -> c.name().equals(named)).findFirst();
+    return notInjected.stream().filter(c -> c.name().equals(named)).findFirst();
   }
 
   private static Optional<String> warning(
-      Container chosen, List<Container> apps, List<Container> own) {
-    if (own.size() > 1) {
+      Container chosen, List<Container> apps, List<Container> notInjected) {
+    if (notInjected.size() > 1) {
       return Optional.of(
-          Warning.CONTAINER_CHOSEN.of(chosen.name(), own.size(), Names.GPU_CONTAINER));
+          Warning.CONTAINER_CHOSEN.of(chosen.name(), notInjected.size(), Names.GPU_CONTAINER));
     }
     return apps.getFirst().equals(chosen)
         ? Optional.empty()

@@ -18,13 +18,13 @@ import java.util.OptionalLong;
 import java.util.stream.Collectors;
 
 /**
- * What a pod's annotations ask of GPUs.
+ * The GPU requests in a pod's annotations.
  *
- * @param asks at most one for each container
- * @param count each share is wanted on so many different GPUs
+ * @param requests the requests, at most one per container
+ * @param count the number of different GPUs on which each share is requested
  * @param chosen the container of a share that names none
  */
-public record GpuRequests(List<Ask> asks, int count, Optional<GpuContainer> chosen) {
+public record GpuRequests(List<Request> requests, int count, Optional<GpuContainer> chosen) {
   private static final int COUNT_MAX = 1024;
   private static final int QUANTITY_CHARS_MAX = 32;
   private static final long MEMORY_BYTES_MIN = 1L << 20;
@@ -36,23 +36,23 @@ public record GpuRequests(List<Ask> asks, int count, Optional<GpuContainer> chos
 
     record Memory(long memoryBytes) implements Wanted {}
 
-    /** So many whole ones, by a plain request for the resource. */
+    /** A number of whole GPUs, by a plain request for the resource. */
     record Gpus(int gpus) implements Wanted {}
   }
 
   /**
-   * @param key the annotation that asks
+   * @param key the annotation, or the resource of a plain request
    * @param text its value as the user wrote it
    */
-  public record Ask(Container container, Wanted wanted, String key, String text) {}
+  public record Request(Container container, Wanted wanted, String key, String text) {}
 
   public boolean isEmpty() {
-    return asks.isEmpty();
+    return requests.isEmpty();
   }
 
   /** The most memory that is wanted of one GPU, if any is. */
   public OptionalLong memoryBytesMax() {
-    return asks.stream()
+    return requests.stream()
         .mapToLong(a -> a.wanted() instanceof Wanted.Memory(long bytes) ? bytes : 0)
         .filter(bytes -> bytes > 0)
         .max();
@@ -60,7 +60,7 @@ public record GpuRequests(List<Ask> asks, int count, Optional<GpuContainer> chos
 
   /** The most GPUs that one container wants. */
   public int gpusMax() {
-    return asks.stream()
+    return requests.stream()
         .mapToInt(
             a ->
                 switch (a.wanted()) {
@@ -77,45 +77,48 @@ public record GpuRequests(List<Ask> asks, int count, Optional<GpuContainer> chos
   /**
    * Reads the annotations.
    *
-   * @param resource that shares become replicas of
-   * @param problems gets a sentence for each thing that cannot be meant; with any, the asks are not
-   *     to be used
+   * @param resource the resource whose replicas the shares become
+   * @param problems receives a sentence for each invalid value; if there is any, the result must
+   *     not be used
    */
   public static GpuRequests read(PodView pod, String resource, List<Problem> problems) {
     Map<String, String> annotations = pod.annotations();
     Optional<GpuContainer> chosen = chosen(pod, resource);
-    var asks = new ArrayList<Ask>();
+    var requests = new ArrayList<Request>();
     annotations.forEach(
         (key, value) -> {
-          if (asksForShare(key) && problems.size() <= Denial.PER_POD_MAX) {
+          if (requestsShare(key) && problems.size() <= Denial.PER_POD_MAX) {
             target(pod, chosen, key, annotations, problems)
-                .flatMap(container -> ask(container, key, value, problems))
-                .ifPresent(asks::add);
+                .flatMap(container -> request(container, key, value, problems))
+                .ifPresent(requests::add);
           }
         });
     int count = count(annotations, problems);
-    contradictions(asks, count, problems);
-    lonely(annotations, problems);
-    return new GpuRequests(asks, count, chosen);
+    checkContradictions(requests, count, problems);
+    checkUnaccompanied(annotations, problems);
+    return new GpuRequests(requests, count, chosen);
   }
 
-  /** With the containers, too, that ask for whole GPUs by number. */
+  /** Returns these requests, and those of containers that request whole GPUs by number. */
   public GpuRequests withPlain(PodView pod, String resource) {
-    var all = new ArrayList<>(asks);
+    var all = new ArrayList<>(requests);
     for (Container container : pod.containers()) {
-      boolean asked = asks.stream().anyMatch(a -> a.container().equals(container));
+      boolean hasRequest = requests.stream().anyMatch(a -> a.container().equals(container));
       long requested = container.requested(resource);
-      if (!asked && requested > 0) {
+      if (!hasRequest && requested > 0) {
         int gpus = gpus(pod, container, requested);
         if (gpus > 0) {
-          all.add(new Ask(container, new Wanted.Gpus(gpus), resource, String.valueOf(gpus)));
+          all.add(new Request(container, new Wanted.Gpus(gpus), resource, String.valueOf(gpus)));
         }
       }
     }
     return new GpuRequests(all, count, chosen);
   }
 
-  /** The number that came, or what Tranche has made replicas of before; 0: no node has as many. */
+  /**
+   * Returns the number requested, or the original number if Tranche has already converted it to
+   * replicas. Returns 0 if no node has that many.
+   */
   private static int gpus(PodView pod, Container container, long requested) {
     int before = Demand.wholeGpus(container.name(), pod.annotations());
     String replicasPerGpu = pod.annotations().getOrDefault(Names.REPLICAS_PER_GPU, "");
@@ -127,7 +130,7 @@ public record GpuRequests(List<Ask> asks, int count, Optional<GpuContainer> chos
     return requested > COUNT_MAX ? 0 : (int) requested;
   }
 
-  /** A pod's annotations with the container that is chosen, as they will be written. */
+  /** Returns a pod's annotations as they will be written, with the chosen container. */
   public Map<String, String> withContainer(Map<String, String> annotations) {
     if (chosen.isEmpty()) {
       return annotations;
@@ -137,28 +140,28 @@ public record GpuRequests(List<Ask> asks, int count, Optional<GpuContainer> chos
     return written;
   }
 
-  /** Nothing where every share names its container. */
+  /** Chooses the container for unnamed shares; empty if every share names its container. */
   private static Optional<GpuContainer> chosen(PodView pod, String resource) {
     Map<String, String> annotations = pod.annotations();
-    boolean open =
-        annotations.keySet().stream().anyMatch(GpuRequests::unnamed)
+    boolean needed =
+        annotations.keySet().stream().anyMatch(GpuRequests::namesNoContainer)
             && !annotations.containsKey(Names.GPU_CONTAINER);
-    return open ? GpuContainer.choose(pod, resource) : Optional.empty();
+    return needed ? GpuContainer.choose(pod, resource) : Optional.empty();
   }
 
   /** Whether the annotation of that key asks for a share, well-formed or not. */
-  static boolean asksForShare(String key) {
-    return unnamed(key)
+  static boolean requestsShare(String key) {
+    return namesNoContainer(key)
         || key.startsWith(Names.GPU_FRACTION_OF)
         || key.startsWith(Names.GPU_MEMORY_OF);
   }
 
   /** The first annotation that asks for a share. */
   public static Optional<String> firstKey(Map<String, String> annotations) {
-    return annotations.keySet().stream().filter(GpuRequests::asksForShare).findFirst();
+    return annotations.keySet().stream().filter(GpuRequests::requestsShare).findFirst();
   }
 
-  private static boolean unnamed(String key) {
+  private static boolean namesNoContainer(String key) {
     return key.equals(Names.GPU_FRACTION) || key.equals(Names.GPU_MEMORY);
   }
 
@@ -169,7 +172,7 @@ public record GpuRequests(List<Ask> asks, int count, Optional<GpuContainer> chos
       Map<String, String> annotations,
       List<Problem> problems) {
     String named =
-        unnamed(key)
+        namesNoContainer(key)
             ? annotations.get(Names.GPU_CONTAINER)
             : key.substring(key.indexOf('.', "tranche.dev/".length()) + 1);
     if (named == null) {
@@ -178,7 +181,7 @@ public record GpuRequests(List<Ask> asks, int count, Optional<GpuContainer> chos
     List<Container> containers = pod.containers();
     Optional<Container> target = pod.container(named);
     if (target.isEmpty()) {
-      String from = unnamed(key) ? Names.GPU_CONTAINER : key;
+      String from = namesNoContainer(key) ? Names.GPU_CONTAINER : key;
       String names =
           containers.stream()
               .limit(CONTAINERS_NAMED_MAX)
@@ -189,11 +192,11 @@ public record GpuRequests(List<Ask> asks, int count, Optional<GpuContainer> chos
     return target;
   }
 
-  private static Optional<Ask> ask(
+  private static Optional<Request> request(
       Container container, String key, String value, List<Problem> problems) {
     boolean memory = key.equals(Names.GPU_MEMORY) || key.startsWith(Names.GPU_MEMORY_OF);
     Optional<Wanted> wanted = memory ? memory(key, value, problems) : share(key, value, problems);
-    return wanted.map(w -> new Ask(container, w, key, value.strip()));
+    return wanted.map(w -> new Request(container, w, key, value.strip()));
   }
 
   private static Optional<Wanted> share(String key, String value, List<Problem> problems) {
@@ -206,7 +209,7 @@ public record GpuRequests(List<Ask> asks, int count, Optional<GpuContainer> chos
     };
   }
 
-  /** As the annotation of that key says it. */
+  /** Parses an amount of memory. Adds a problem if it is invalid. */
   public static Optional<Wanted> memory(String key, String value, List<Problem> problems) {
     String text = value.strip();
     long bytes = text.length() > QUANTITY_CHARS_MAX ? 0 : Quantity.parse(text).orElse(0);
@@ -231,26 +234,30 @@ public record GpuRequests(List<Ask> asks, int count, Optional<GpuContainer> chos
     return count;
   }
 
-  private static void contradictions(List<Ask> asks, int count, List<Problem> problems) {
-    var first = new HashMap<Container, Ask>();
-    for (Ask ask : asks) {
+  private static void checkContradictions(
+      List<Request> requests, int count, List<Problem> problems) {
+    var first = new HashMap<Container, Request>();
+    for (Request request : requests) {
       boolean several =
-          ask.wanted() instanceof Wanted.Share(Fraction f) && f.numerator() > f.denominator();
+          request.wanted() instanceof Wanted.Share(Fraction f) && f.numerator() > f.denominator();
       if (count > 1 && several) {
-        problems.add(Denial.COUNT_OF_WHOLE.of(Names.GPU_COUNT, count, ask.text()));
+        problems.add(Denial.COUNT_OF_WHOLE.of(Names.GPU_COUNT, count, request.text()));
       }
-      Ask other = first.putIfAbsent(ask.container(), ask);
+      Request other = first.putIfAbsent(request.container(), request);
       if (other != null) {
-        problems.add(Denial.TWO_ASKS.of(other.key(), ask.key(), ask.container().name()));
+        problems.add(Denial.TWO_ASKS.of(other.key(), request.key(), request.container().name()));
       }
     }
   }
 
-  /** A count needs any share; the container's name, one that it can speak for. */
-  private static void lonely(Map<String, String> annotations, List<Problem> problems) {
+  /**
+   * Reports a count without a share, and a container name without a share that names no container.
+   */
+  private static void checkUnaccompanied(Map<String, String> annotations, List<Problem> problems) {
     Map.of(
             Names.GPU_COUNT, firstKey(annotations).isPresent(),
-            Names.GPU_CONTAINER, annotations.keySet().stream().anyMatch(GpuRequests::unnamed))
+            Names.GPU_CONTAINER,
+                annotations.keySet().stream().anyMatch(GpuRequests::namesNoContainer))
         .forEach(
             (key, accompanied) -> {
               String text = annotations.get(key);

@@ -10,12 +10,12 @@ import java.util.Map;
 import java.util.Set;
 import java.util.regex.Pattern;
 
-/** What a pod's annotations say of its GPUs besides the shares, checked for sense. */
+/** Validates a pod's GPU annotations other than the shares. */
 public final class PlacementAnnotations {
   private static final String PREFIX = "tranche.dev/";
   private static final int WARNINGS_MAX = 5;
 
-  /** The extender goes through a waiting pod's list for every model and GPU of the cluster. */
+  /** Bounded, since the extender checks a pending pod's list against every model and GPU. */
   public static final int LIST_ENTRIES_MAX = 64;
 
   /** Room for as many names, each as long as a label's value may be. */
@@ -25,7 +25,7 @@ public final class PlacementAnnotations {
   private static final Set<String> PLACEMENTS = Set.of("load", "packed", "spread");
   private static final Pattern MODEL = Pattern.compile("!?\\s*[^!\\s].*");
   private static final Pattern UUID = Pattern.compile("!?(GPU|MIG)-\\S+");
-  private static final List<String> WISHES =
+  private static final List<String> PLACEMENT_KEYS =
       List.of(Names.GPU_PLACEMENT, Names.GPU_MODEL, Names.GPU_UUID);
   private static final Set<String> KNOWN =
       Set.of(
@@ -41,37 +41,37 @@ public final class PlacementAnnotations {
 
   private PlacementAnnotations() {}
 
-  /** A sentence for each that cannot be meant. */
+  /** Adds a problem for each invalid annotation. */
   public static void check(Map<String, String> annotations, List<Problem> problems) {
     String placement = annotations.get(Names.GPU_PLACEMENT);
     if (placement != null && !PLACEMENTS.contains(placement)) {
       problems.add(Denial.PLACEMENT_UNKNOWN.of(Names.GPU_PLACEMENT, Printable.value(placement)));
     }
-    list(annotations, Names.GPU_MODEL, MODEL, "Tesla-T4,!NVIDIA-A10", problems);
-    list(annotations, Names.GPU_UUID, UUID, "GPU-6e2f…,!GPU-91ab…", problems);
+    checkList(annotations, Names.GPU_MODEL, MODEL, "Tesla-T4,!NVIDIA-A10", problems);
+    checkList(annotations, Names.GPU_UUID, UUID, "GPU-6e2f…,!GPU-91ab…", problems);
   }
 
   /** A sentence for each annotation that looks misspelt. */
   public static void warnOfUnknown(Map<String, String> annotations, List<String> warnings) {
     annotations.keySet().stream()
-        .filter(k -> k.startsWith(PREFIX) && !KNOWN.contains(k) && !GpuRequests.asksForShare(k))
+        .filter(k -> k.startsWith(PREFIX) && !KNOWN.contains(k) && !GpuRequests.requestsShare(k))
         .limit(WARNINGS_MAX)
         .map(Warning.UNKNOWN::of)
         .forEach(warnings::add);
   }
 
-  /** A sentence for each wish of a pod that asks for no GPU. */
+  /** Adds a warning for each placement annotation of a pod that requests no GPU. */
   public static void warnOfNoEffect(Map<String, String> annotations, List<String> warnings) {
-    WISHES.stream()
+    PLACEMENT_KEYS.stream()
         .filter(annotations::containsKey)
         .map(key -> Warning.NO_EFFECT.of(key, Names.GPU_FRACTION))
         .forEach(warnings::add);
   }
 
-  private static void list(
+  private static void checkList(
       Map<String, String> annotations,
       String key,
-      Pattern form,
+      Pattern pattern,
       String example,
       List<Problem> problems) {
     String text = annotations.get(key);
@@ -86,7 +86,7 @@ public final class PlacementAnnotations {
     }
     for (String item : items) {
       String entry = item.strip();
-      if (!form.matcher(entry).matches()) {
+      if (!pattern.matcher(entry).matches()) {
         problems.add(Denial.LIST_MALFORMED.of(key, Printable.value(entry), example));
         return;
       }

@@ -14,7 +14,7 @@ import java.util.List;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
-/** The wire form of admission: {@code admission.k8s.io/v1}. */
+/** Builds AdmissionReview responses in the wire format {@code admission.k8s.io/v1}. */
 final class AdmissionReview {
   static final String API_VERSION = "admission.k8s.io/v1";
   private static final int FORBIDDEN = 403;
@@ -87,7 +87,10 @@ final class AdmissionReview {
         .put("message", message);
   }
 
-  /** The API server writes these into its audit log, under the entry's name. */
+  /**
+   * Adds the findings as audit annotations. The API server records them in its audit log, with the
+   * webhook entry's name as prefix.
+   */
   private static void annotate(ObjectNode response, List<FindingOutcome> found) {
     if (!found.isEmpty()) {
       String findings =

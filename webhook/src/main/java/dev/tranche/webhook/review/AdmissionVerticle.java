@@ -30,12 +30,12 @@ public final class AdmissionVerticle extends VerticleBase {
   private static final int IDLE_S_MAX = 150;
   private static final long SWEEP_MS = 500;
 
-  /** As much of a body as TLS brings at once, in one piece. */
+  /** Maximum chunk size: what TLS delivers at once reaches the body handler in one piece. */
   private static final int CHUNK_BYTES_MAX = 64 << 10;
 
   private static final long STREAMS_MAX = 100;
 
-  /** What a peer may send of one body, and of all of its connection, ahead of our reading. */
+  /** HTTP/2 windows of a stream and of a connection: what a peer may send before we read it. */
   private static final int STREAM_BYTES = 256 << 10;
 
   private static final int CONNECTION_BYTES = 1 << 20;
@@ -45,19 +45,19 @@ public final class AdmissionVerticle extends VerticleBase {
   private final SocketAddress address;
   private final Map<String, ReviewHandler> entries;
   private final WebhookMetrics metrics;
-  private final ReviewBodyReader intake;
+  private final ReviewBodyReader bodyReader;
   private final ConnectionLimiter connections;
-  private final IdleGarbageCollector pauses = new IdleGarbageCollector(System::gc);
+  private final IdleGarbageCollector garbageCollector = new IdleGarbageCollector(System::gc);
 
-  private volatile boolean leaving;
+  private volatile boolean draining;
   private volatile TlsKeyPair pair;
   private volatile @Nullable HttpServer server;
   private volatile @Nullable ConnectionDrain drain;
 
   /**
-   * @param transport of the Vert.x that this is deployed to
-   * @param entries by path
-   * @param pair that it serves with until {@link #serveWith} names another
+   * @param transport the transport of the Vert.x instance that this verticle is deployed to
+   * @param entries the handlers by request path
+   * @param pair the key pair to serve with until {@link #serveWith} replaces it
    */
   public AdmissionVerticle(
       LimitedTransport transport,
@@ -71,15 +71,15 @@ public final class AdmissionVerticle extends VerticleBase {
     this.entries = Map.copyOf(entries);
     this.metrics = metrics;
     this.pair = pair;
-    intake = new ReviewBodyReader(limits.bodyMsMax(), metrics);
+    bodyReader = new ReviewBodyReader(limits.bodyMsMax(), metrics);
     connections = new ConnectionLimiter(limits.connections());
     metrics.connections("admission", connections);
   }
 
   /**
-   * How much one peer may take of us. An API server holds a handful of connections.
+   * Limits on what clients may use. An API server holds only a handful of connections.
    *
-   * @param bodyMsMax from a request's head to the end of its body
+   * @param bodyMsMax maximum time from a request's head to the end of its body
    */
   public record HttpLimits(long bodyMsMax, ConnectionLimits connections) {
     public static final HttpLimits DEFAULT = new HttpLimits(8_000, ConnectionLimits.of(256, 64));
@@ -94,27 +94,29 @@ public final class AdmissionVerticle extends VerticleBase {
             .setKeyCertOptions(keyCert(pair))
             .setIdleTimeout(IDLE_S_MAX)
             .setMaxChunkSize(CHUNK_BYTES_MAX)
-            // An API server speaks HTTP/2: a usual review needs no leave to go on in the middle of
-            // it.
+            // API servers use HTTP/2. With these windows, a typical review is sent without waiting
+            // for a window update.
             .setInitialSettings(
                 new Http2Settings()
                     .setMaxConcurrentStreams(STREAMS_MAX)
                     .setInitialWindowSize(STREAM_BYTES))
             .setHttp2ConnectionWindowSize(CONNECTION_BYTES)
-            // Nobody opens a WebSocket here, and each part of a body would go by its handlers.
+            // No client opens a WebSocket here, yet each part of a body would pass through these
+            // handlers.
             .setPerMessageWebSocketCompressionSupported(false)
             .setPerFrameWebSocketCompressionSupported(false);
     vertx.setPeriodic(SWEEP_MS, ignored -> sweep());
-    var ending = new ConnectionDrain(vertx, () -> leaving);
-    drain = ending;
-    return ending
+    var connectionDrain = new ConnectionDrain(vertx, () -> draining);
+    drain = connectionDrain;
+    return connectionDrain
         .handle(
-            vertx.createHttpServer(transport.limit(options, "admission", connections)), this::take)
+            vertx.createHttpServer(transport.limit(options, "admission", connections)),
+            this::handle)
         .listen(address)
         .onSuccess(listening -> server = listening);
   }
 
-  /** New connections see the new certificate; those open go on. */
+  /** Replaces the served certificate for new connections. Open connections keep the old one. */
   public Future<Void> serveWith(TlsKeyPair renewed) {
     HttpServer listening = server;
     if (listening == null || renewed.equals(pair)) {
@@ -137,19 +139,23 @@ public final class AdmissionVerticle extends VerticleBase {
   }
 
   /**
-   * Ends the connections that peers keep, and each new one after its first answer. Services leave
-   * this process out by now, so that whoever connects again finds another.
+   * Closes the connections that clients keep open, and every new connection after its first
+   * response. Services are about to remove this process, so clients that reconnect soon reach
+   * another one.
    */
-  public void sendAway() {
-    leaving = true;
-    ConnectionDrain ending = drain;
-    if (ending != null) {
-      context.runOnContext(here -> ending.end());
+  public void startDrain() {
+    draining = true;
+    ConnectionDrain connectionDrain = drain;
+    if (connectionDrain != null) {
+      context.runOnContext(here -> connectionDrain.closeConnections());
     }
   }
 
-  /** Takes no more connections, and ends when those in flight are answered or after the limit. */
-  public Future<Void> drain(long limitMs) {
+  /**
+   * Stops accepting connections. Completes when the requests in flight are answered, or at the time
+   * limit.
+   */
+  public Future<Void> shutDown(long limitMs) {
     HttpServer listening = server;
     return listening == null
         ? Future.succeededFuture()
@@ -158,14 +164,14 @@ public final class AdmissionVerticle extends VerticleBase {
 
   private void sweep() {
     long nowMs = nowMs();
-    intake.sweep(nowMs);
-    pauses.sweep(nowMs);
+    bodyReader.sweep(nowMs);
+    garbageCollector.sweep(nowMs);
   }
 
-  private void take(HttpServerRequest request) {
+  private void handle(HttpServerRequest request) {
     long nowMs = nowMs();
-    connections.requested(request.remoteAddress());
-    pauses.interrupted(nowMs);
+    connections.recordActivity(request.remoteAddress());
+    garbageCollector.recordReview(nowMs);
     ReviewHandler entry = entries.get(request.path());
     String type = request.getHeader("content-type");
     if (entry == null) {
@@ -175,7 +181,7 @@ public final class AdmissionVerticle extends VerticleBase {
     } else if (type == null || !type.startsWith("application/json")) {
       refuse(request, 415, "a review is application/json");
     } else {
-      intake.read(request, nowMs, body -> answer(request, entry, body));
+      bodyReader.read(request, nowMs, body -> answer(request, entry, body));
     }
   }
 
@@ -184,7 +190,7 @@ public final class AdmissionVerticle extends VerticleBase {
       switch (entry.review(body)) {
         case ReviewHandler.Answer.Review(Buffer json) ->
             request.response().putHeader("content-type", "application/json").end(json);
-        case ReviewHandler.Answer.Bad(String reason) -> refuse(request, 400, reason);
+        case ReviewHandler.Answer.BadRequest(String reason) -> refuse(request, 400, reason);
       }
     } catch (RuntimeException bug) {
       metrics.count(ReviewKind.of(request.path()), Outcome.FAILED);

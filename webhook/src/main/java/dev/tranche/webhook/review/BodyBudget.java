@@ -5,8 +5,8 @@ import java.util.Map;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * How many bytes bodies may take of memory at once while they come in: in all, and from one
- * address. Of one event loop, but for the gauge.
+ * Limits the memory that request bodies use while they are read, in total and per address. Confined
+ * to one event loop, except {@link #bytes()}, which a gauge reads.
  */
 final class BodyBudget {
   private final long bytesMax;
@@ -19,28 +19,28 @@ final class BodyBudget {
     this.addressBytesMax = addressBytesMax;
   }
 
-  /** What came of asking for room. */
-  enum Room {
-    TAKEN,
-    /** This address has its part. */
+  /** The result of {@link #charge}. */
+  enum ChargeResult {
+    CHARGED,
+    /** The address has reached its limit. */
     ADDRESS_FULL,
     FULL
   }
 
-  Room take(String address, long bodyBytes) {
+  ChargeResult charge(String address, long bodyBytes) {
     long ofAddress = byAddress.getOrDefault(address, 0L) + bodyBytes;
     if (ofAddress > addressBytesMax) {
-      return Room.ADDRESS_FULL;
+      return ChargeResult.ADDRESS_FULL;
     }
     if (bytes.get() + bodyBytes > bytesMax) {
-      return Room.FULL;
+      return ChargeResult.FULL;
     }
     bytes.addAndGet(bodyBytes);
     byAddress.put(address, ofAddress);
-    return Room.TAKEN;
+    return ChargeResult.CHARGED;
   }
 
-  void giveBack(String address, long bodyBytes) {
+  void release(String address, long bodyBytes) {
     bytes.addAndGet(-bodyBytes);
     byAddress.computeIfPresent(address, (a, held) -> held == bodyBytes ? null : held - bodyBytes);
   }

@@ -15,10 +15,13 @@ import org.slf4j.LoggerFactory;
 
 /** Turns fractions into replicas. */
 public final class FractionHandler implements ReviewHandler {
-  /** Where a plain number counts whole GPUs. */
+  /** The path on which a plain {@code nvidia.com/gpu: N} requests whole GPUs. */
   public static final String PATH_PLAIN_GPUS = ReviewKind.FRACTION_PATH + "/plain-gpus";
 
-  /** For namespaces that HAMi's webhook leaves alone: our words, and others' but for HAMi's. */
+  /**
+   * Path suffix for namespaces that HAMi's webhook ignores. HAMi's resources and annotations are
+   * not translated there; those of other systems are.
+   */
   public static final String WITHOUT_HAMI = "/without-hami";
 
   private static final Mutation UNCHANGED = new Mutation.Unchanged(List.of());
@@ -38,18 +41,18 @@ public final class FractionHandler implements ReviewHandler {
   @Override
   public Answer review(byte[] body) {
     long startNanos = System.nanoTime();
-    return switch (ReviewReader.read(body, ReviewReader.Keep.POD)) {
-      case Raw.Broken(String reason) -> new Answer.Bad(reason);
-      case Raw.Unread(String uid, String reason) ->
+    return switch (ReviewReader.read(body, ReviewReader.Purpose.MUTATION)) {
+      case Raw.Malformed(String reason) -> new Answer.BadRequest(reason);
+      case Raw.Unreadable(String uid, String reason) ->
           answer(uid, "", new Mutation.Denied(reason, WebhookMetrics.UNREADABLE), startNanos);
-      case Raw.Request pod when pod.creates() ->
-          answer(pod.uid(), pod.who(), mutator.mutate(pod.object(), cluster.get()), startNanos);
-      // A rule of the configuration is wider than ours.
+      case Raw.Request pod when pod.createsPod() ->
+          answer(pod.uid(), pod.podName(), mutator.mutate(pod.object(), cluster.get()), startNanos);
+      // The configuration's rules match more requests than this handler reviews.
       case Raw.Request other -> answer(other.uid(), "", UNCHANGED, startNanos);
     };
   }
 
-  private Answer answer(String uid, String who, Mutation mutation, long startNanos) {
+  private Answer answer(String uid, String podName, Mutation mutation, long startNanos) {
     var answer = new Answer.Review(Buffer.buffer(AdmissionReview.answer(uid, mutation)));
     long tookNanos = System.nanoTime() - startNanos;
     switch (mutation) {
@@ -59,7 +62,7 @@ public final class FractionHandler implements ReviewHandler {
           metrics.admitted(ReviewKind.FRACTION, Outcome.PATCHED, warnings.size(), tookNanos);
       case Mutation.Denied(String message, String reason) -> {
         metrics.denied(ReviewKind.FRACTION, reason, tookNanos);
-        LOG.info("pod {} denied: {}", who, message);
+        LOG.info("pod {} denied: {}", podName, message);
       }
     }
     return answer;

@@ -46,20 +46,20 @@ public final class GuardHandler implements ReviewHandler {
   @Override
   public Answer review(byte[] body) {
     try {
-      return reviewed(body);
+      return reviewOrThrow(body);
     } catch (RuntimeException | StackOverflowError bug) {
-      return undecided(guard.undecided(body), bug);
+      return answerFailure(guard.onFailure(body), bug);
     }
   }
 
-  /** An error would let the pod pass, so a defect of ours is no error where a pod is suspect. */
-  private Answer undecided(GuardFailure review, Throwable bug) {
-    boolean denied = !review.uid().isEmpty() && review.reaches(mode);
+  /** Answers after a defect of ours. An error would admit the pod, so a suspect pod is denied. */
+  private Answer answerFailure(GuardFailure review, Throwable bug) {
+    boolean denied = !review.uid().isEmpty() && review.isSuspect(mode);
     metrics.count(ReviewKind.GUARD, Outcome.FAILED);
     metrics.guardFailed(denied);
     LOG.error("the guard failed on review {}, {}", review.uid(), denied ? "denied" : "let in", bug);
     return review.uid().isEmpty()
-        ? new Answer.Bad("the guard failed on it, and it has no request.uid")
+        ? new Answer.BadRequest("the guard failed on it, and it has no request.uid")
         : new Answer.Review(
             Buffer.buffer(
                 denied
@@ -67,20 +67,20 @@ public final class GuardHandler implements ReviewHandler {
                     : AdmissionReview.answer(review.uid(), UNCHANGED)));
   }
 
-  private Answer reviewed(byte[] body) {
+  private Answer reviewOrThrow(byte[] body) {
     long startNanos = System.nanoTime();
-    return switch (ReviewReader.read(body, ReviewReader.Keep.REACH)) {
-      case Raw.Broken(String reason) -> new Answer.Bad(reason);
-      case Raw.Unread(String uid, String reason) ->
-          refused(uid, reason, WebhookMetrics.UNREADABLE, startNanos);
-      case Raw.Request review when review.creates() ->
+    return switch (ReviewReader.read(body, ReviewReader.Purpose.GUARD)) {
+      case Raw.Malformed(String reason) -> new Answer.BadRequest(reason);
+      case Raw.Unreadable(String uid, String reason) ->
+          deny(uid, reason, WebhookMetrics.UNREADABLE, startNanos);
+      case Raw.Request review when review.createsPod() ->
           judge(review, GuardedPod.created(review.namespace(), review.object()), startNanos);
-      case Raw.Request review when review.debugs() ->
+      case Raw.Request review when review.addsEphemeralContainer() ->
           judge(
               review,
               new GuardedPod(review.namespace(), new PodView(review.object()), review.oldObject()),
               startNanos);
-      // A rule of the configuration is wider than ours.
+      // The configuration's rules match more requests than this handler reviews.
       case Raw.Request other -> unchanged(other.uid(), startNanos);
     };
   }
@@ -91,7 +91,7 @@ public final class GuardHandler implements ReviewHandler {
     return answer;
   }
 
-  private Answer refused(String uid, String message, String reason, long startNanos) {
+  private Answer deny(String uid, String message, String reason, long startNanos) {
     metrics.denied(ReviewKind.GUARD, reason, System.nanoTime() - startNanos);
     return new Answer.Review(Buffer.buffer(AdmissionReview.denial(uid, message)));
   }
@@ -101,7 +101,7 @@ public final class GuardHandler implements ReviewHandler {
         mode == GuardMode.AUDIT ? Optional.<Problem>empty() : SizeLimits.tooLarge(pod.view());
     if (tooLarge.isPresent()) {
       Problem problem = tooLarge.get();
-      return refused(review.uid(), problem.sentence(), problem.denial().toString(), startNanos);
+      return deny(review.uid(), problem.sentence(), problem.denial().toString(), startNanos);
     }
     Verdict verdict = guard.judge(pod, mode);
     var answer = new Answer.Review(Buffer.buffer(AdmissionReview.answer(review.uid(), verdict)));
@@ -114,21 +114,21 @@ public final class GuardHandler implements ReviewHandler {
       case Verdict.Admitted admitted -> {
         Outcome outcome = admitted.patch().isEmpty() ? Outcome.UNCHANGED : Outcome.PATCHED;
         metrics.admitted(ReviewKind.GUARD, outcome, admitted.warnings().size(), tookNanos);
-        tell(review, pod, admitted.found());
+        report(review, pod, admitted.found());
       }
       case Verdict.Denied denied -> {
         metrics.denied(ReviewKind.GUARD, denied.found().getFirst().finding().toString(), tookNanos);
-        tell(review, pod, denied.found());
+        report(review, pod, denied.found());
       }
     }
     return answer;
   }
 
-  private void tell(Raw.Request review, GuardedPod pod, List<FindingOutcome> found) {
+  private void report(Raw.Request review, GuardedPod pod, List<FindingOutcome> found) {
     for (FindingOutcome one : found) {
       metrics.guardFound(one);
       if (!review.dryRun()) {
-        events.tell(review.who(), pod, one);
+        events.report(review.podName(), pod, one);
       }
     }
   }

@@ -1,14 +1,15 @@
 package dev.tranche.webhook.review;
 
 /**
- * Collects garbage in moments without requests. A collection stops everything for some 50 ms, and
- * gives back the memory that a burst of reviews and their compilation took. Of one event loop.
+ * Runs a garbage collection while no requests arrive. A collection pauses the process for about 50
+ * ms, and frees the memory that a burst of reviews and its JIT compilation used. Confined to one
+ * event loop.
  */
 final class IdleGarbageCollector {
-  /** Controllers make pods in bursts; behind one this long comes no more of it. */
+  /** Controllers create pods in bursts. After a pause this long, the burst is over. */
   private static final long QUIET_MS = 4_000;
 
-  /** Fewer leave nothing that would be worth it. */
+  /** Fewer reviews leave too little garbage to be worth a collection. */
   private static final int REVIEWS_MIN = 1_000;
 
   private final Runnable collection;
@@ -16,14 +17,14 @@ final class IdleGarbageCollector {
   private int reviews;
 
   /**
-   * @param collection of all garbage
+   * @param collection runs a full garbage collection
    */
   IdleGarbageCollector(Runnable collection) {
     this.collection = collection;
   }
 
   /** A review has come. */
-  void interrupted(long nowMs) {
+  void recordReview(long nowMs) {
     lastMs = nowMs;
     reviews++;
   }

@@ -14,19 +14,19 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Goes through JSON in memory. Most of a review is skipped, which costs a look at each byte and no
- * object. A parser would decode and remember names that nobody needs.
+ * Scans JSON in memory. Most of a review is skipped, which reads each byte once and allocates no
+ * object. A parser would decode and keep names that nobody needs.
  */
 final class JsonScanner {
   private static final int DIGITS_MAX = 128;
   private static final int LONG_DIGITS = 18;
 
-  /** {@code \\u003c}, the longest that a character of one byte is spelt. */
+  /** Length of {@code \\u003c}, the longest escape of a one-byte character. */
   private static final int ESCAPE_BYTES = 6;
 
   private static final JsonNodeFactory NODES = JsonNodeFactory.instance;
 
-  /** Strings are most of the bytes, so their ends are looked for in eight at a time. */
+  /** Most bytes belong to strings, so the search for a string's end reads eight bytes at a time. */
   private static final VarHandle EIGHT =
       MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
 
@@ -42,12 +42,12 @@ final class JsonScanner {
     this.json = json;
   }
 
-  /** What stands there is no JSON, or ends too early. */
-  static class Unreadable extends Exception {
+  /** Thrown if the input is not JSON or ends too early. */
+  static class UnreadableException extends Exception {
     private static final long serialVersionUID = 1;
 
-    Unreadable(String reason) {
-      // It is an answer, and where it was thrown tells nobody anything.
+    UnreadableException(String reason) {
+      // The message becomes an answer, and a stack trace would help nobody.
       super(reason, null, false, false);
     }
 
@@ -60,25 +60,25 @@ final class JsonScanner {
     return at;
   }
 
-  void back(int position) {
+  void seek(int position) {
     at = position;
   }
 
   boolean atEnd() {
-    blanks();
+    skipWhitespace();
     return at == json.length;
   }
 
-  /** The next character that means something; it is not taken. */
-  byte peek() throws Unreadable {
-    blanks();
+  /** Returns the next byte that is not whitespace, without consuming it. */
+  byte peek() throws UnreadableException {
+    skipWhitespace();
     if (at == json.length) {
-      throw new Unreadable("it ends too early");
+      throw new UnreadableException("it ends too early");
     }
     return json[at];
   }
 
-  void expect(char wanted) throws Unreadable {
+  void expect(char wanted) throws UnreadableException {
     byte found = peek();
     if (found != wanted) {
       throw unexpected("'" + wanted + "'");
@@ -87,12 +87,12 @@ final class JsonScanner {
   }
 
   /**
-   * Steps into a list or over the comma in it.
+   * Advances to the next element of a list or object, past the comma before it.
    *
-   * @param first nothing of it has been taken yet, its opening aside
-   * @return false behind its end
+   * @param first whether no element has been read yet, only the opening bracket
+   * @return false at the end, whose closing bracket is consumed
    */
-  boolean more(boolean first, char end) throws Unreadable {
+  boolean more(boolean first, char end) throws UnreadableException {
     if (peek() == end) {
       at++;
       return false;
@@ -103,19 +103,19 @@ final class JsonScanner {
     return true;
   }
 
-  private void blanks() {
+  private void skipWhitespace() {
     while (at < json.length
         && (json[at] == ' ' || json[at] == '\n' || json[at] == '\r' || json[at] == '\t')) {
       at++;
     }
   }
 
-  private Unreadable unexpected(String wanted) {
-    return new Unreadable("%s expected at byte %d".formatted(wanted, at));
+  private UnreadableException unexpected(String wanted) {
+    return new UnreadableException("%s expected at byte %d".formatted(wanted, at));
   }
 
   /** Steps over a value of any kind. */
-  void skip() throws Unreadable {
+  void skip() throws UnreadableException {
     byte first = peek();
     if (first == '"') {
       at = endOfString(at);
@@ -126,7 +126,7 @@ final class JsonScanner {
     }
   }
 
-  private void skipStructure() throws Unreadable {
+  private void skipStructure() throws UnreadableException {
     int open = 0;
     for (int i = at; i < json.length; i++) {
       byte b = json[i];
@@ -139,14 +139,14 @@ final class JsonScanner {
         return;
       }
     }
-    throw new Unreadable("it ends too early");
+    throw new UnreadableException("it ends too early");
   }
 
   /**
-   * @param opening quote's place
-   * @return behind the closing one
+   * @param opening the position of the opening quote
+   * @return the position after the closing quote
    */
-  private int endOfString(int opening) throws Unreadable {
+  private int endOfString(int opening) throws UnreadableException {
     int i = opening + 1;
     while (i < json.length) {
       if (i <= json.length - Long.BYTES) {
@@ -163,21 +163,24 @@ final class JsonScanner {
       }
       i += json[i] == '\\' ? 2 : 1;
     }
-    throw new Unreadable("it ends within a string");
+    throw new UnreadableException("it ends within a string");
   }
 
-  /** The highest bit of the first byte that is zero; behind that one, of others too. */
+  /**
+   * Returns a mask with the highest bit of the first zero byte set. Later bytes may be marked even
+   * if they are not zero.
+   */
   private static long zeros(long bytes) {
     return (bytes - LOW_BITS) & ~bytes & HIGH_BITS;
   }
 
   /**
-   * A string, which must be there.
+   * Reads a string, which must come next.
    *
-   * @param bytesMax of what is decoded
-   * @return null where it is longer
+   * @param bytesMax maximum length of the decoded string
+   * @return null if it is longer
    */
-  @Nullable String string(int bytesMax) throws Unreadable {
+  @Nullable String string(int bytesMax) throws UnreadableException {
     if (peek() != '"') {
       throw unexpected("a string");
     }
@@ -195,13 +198,13 @@ final class JsonScanner {
       }
       plain &= b >= 0;
     }
-    // Whether it ends at all comes first: a body that came in part is no long string.
+    // Throws if the string has no end: a truncated body is not a string that is too long.
     endOfString(at);
     return null;
   }
 
-  /** As {@link #string}, but of a long one its beginning, as far as that is plain ASCII. */
-  String beginning(int bytesMax) throws Unreadable {
+  /** Like {@link #string}, but shortens a longer string to the plain ASCII at its beginning. */
+  String beginning(int bytesMax) throws UnreadableException {
     if (peek() != '"') {
       throw unexpected("a string");
     }
@@ -218,7 +221,8 @@ final class JsonScanner {
     return new String(json, from, i - from, ISO_8859_1) + "…";
   }
 
-  private @Nullable String unescaped(int from, int firstEscape, int bytesMax) throws Unreadable {
+  private @Nullable String unescaped(int from, int firstEscape, int bytesMax)
+      throws UnreadableException {
     int end = endOfString(from - 1) - 1;
     if (end - from > (long) ESCAPE_BYTES * bytesMax) {
       return null;
@@ -247,19 +251,19 @@ final class JsonScanner {
     return text.toString();
   }
 
-  private char unicode(int from, int end) throws Unreadable {
+  private char unicode(int from, int end) throws UnreadableException {
     int unit = 0;
     for (int i = from; i < from + 4; i++) {
       int digit = i < end ? Character.digit(json[i], 16) : -1;
       if (digit < 0) {
-        throw new Unreadable("a \\u at byte %d lacks digits".formatted(from - 2));
+        throw new UnreadableException("a \\u at byte %d lacks digits".formatted(from - 2));
       }
       unit = unit << 4 | digit;
     }
     return (char) unit;
   }
 
-  private static char escape(byte escaped) throws Unreadable {
+  private static char escape(byte escaped) throws UnreadableException {
     return switch (escaped) {
       case '"', '\\', '/' -> (char) escaped;
       case 'b' -> '\b';
@@ -267,12 +271,13 @@ final class JsonScanner {
       case 'n' -> '\n';
       case 'r' -> '\r';
       case 't' -> '\t';
-      default -> throw new Unreadable("\\%c is no escape".formatted((char) (escaped & 0xff)));
+      default ->
+          throw new UnreadableException("\\%c is no escape".formatted((char) (escaped & 0xff)));
     };
   }
 
   /** A number, true, false or null. */
-  JsonNode scalar() throws Unreadable {
+  JsonNode scalar() throws UnreadableException {
     int from = at;
     while (at < json.length && scalarByte(json[at])) {
       at++;
@@ -296,7 +301,7 @@ final class JsonScanner {
     };
   }
 
-  private static JsonNode number(String text) throws Unreadable {
+  private static JsonNode number(String text) throws UnreadableException {
     try {
       if (text.contains(".") || text.contains("e") || text.contains("E")) {
         return NODES.numberNode(new BigDecimal(text));
@@ -307,11 +312,11 @@ final class JsonScanner {
       long value = Long.parseLong(text);
       return value == (int) value ? NODES.numberNode((int) value) : NODES.numberNode(value);
     } catch (NumberFormatException none) {
-      throw new Unreadable("%s is no value".formatted(text));
+      throw new UnreadableException("%s is no value".formatted(text));
     }
   }
 
-  /** What stands between two positions, a character for each byte. */
+  /** Returns the bytes between two positions as text, one character per byte. */
   String text(int from, int to) {
     return new String(json, from, to - from, ISO_8859_1);
   }

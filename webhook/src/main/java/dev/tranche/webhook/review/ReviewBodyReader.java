@@ -12,11 +12,11 @@ import java.util.Set;
 import java.util.function.Consumer;
 
 /**
- * Reads bodies, each within a time and a size and all within a budget that is charged by the room
- * they take. That is at most twice what has come in, so announcing much and sending little costs
- * nobody else. A review that does not fit is denied by the uid at its beginning. An error would let
- * the pod pass wherever the failure policy is to ignore. Where memory runs out, the largest review
- * is denied. Of one event loop.
+ * Reads request bodies. Each has limits of time and size, and all share a memory budget. A body is
+ * charged for its buffer, which is at most twice what has arrived. A client that announces much and
+ * sends little thus costs others nothing. A review that does not fit is denied with the uid from
+ * its beginning. An error would admit the pod where the failure policy is Ignore. If memory runs
+ * out, the largest review is denied. Confined to one event loop.
  */
 public final class ReviewBodyReader {
   /**
@@ -51,48 +51,48 @@ public final class ReviewBodyReader {
   }
 
   /**
-   * @param whole gets the body, unless the request is refused
+   * @param onBody gets the body, unless the request is refused
    */
-  void read(HttpServerRequest request, long nowMs, Consumer<byte[]> whole) {
-    var reading = new Reading(request, nowMs, whole);
+  void read(HttpServerRequest request, long nowMs, Consumer<byte[]> onBody) {
+    var reading = new Reading(request, nowMs, onBody);
     readings.add(reading);
-    request.handler(reading::more);
+    request.handler(reading::append);
     request.endHandler(end -> reading.end());
     request.exceptionHandler(lost -> reading.close());
     request.response().exceptionHandler(lost -> reading.close());
   }
 
-  /** Ends those whose time is over. */
+  /** Aborts the readings that have exceeded their time limit. */
   void sweep(long nowMs) {
     while (!readings.isEmpty()) {
       Reading oldest = readings.iterator().next();
       if (nowMs - oldest.startMs < bodyMsMax) {
         return;
       }
-      oldest.late();
+      oldest.timeOut();
     }
   }
 
   /**
-   * Takes from the budget, which the largest bodies make room in.
+   * Charges the budget for a reading. Denies the largest bodies until the charge fits.
    *
    * @return whether the reading may go on
    */
-  private boolean charge(Reading reading, int roomBytes) {
+  private boolean charge(Reading reading, int addedBytes) {
     while (!reading.closed) {
-      switch (budget.take(reading.address, roomBytes)) {
-        case TAKEN -> {
+      switch (budget.charge(reading.address, addedBytes)) {
+        case CHARGED -> {
           return true;
         }
-        case ADDRESS_FULL -> largest(reading, reading.address).shed();
-        case FULL -> largest(reading, "").shed();
+        case ADDRESS_FULL -> largest(reading, reading.address).denyForMemory();
+        case FULL -> largest(reading, "").denyForMemory();
       }
     }
     return false;
   }
 
   /**
-   * @param address empty: of any
+   * @param address the client's address; empty for any
    */
   private Reading largest(Reading incoming, String address) {
     Reading largest = incoming;
@@ -111,7 +111,7 @@ public final class ReviewBodyReader {
     }
   }
 
-  /** 0 where the request does not say. */
+  /** Returns the request's Content-Length, or 0 if it has none. */
   private static long announcedBytes(HttpServerRequest request) {
     String length = request.getHeader("content-length");
     if (length == null || length.isEmpty()) {
@@ -121,43 +121,45 @@ public final class ReviewBodyReader {
   }
 
   /**
-   * Grows to what has come and at most as much again. A peer that announces much and sends little,
-   * or sends much in small parts, costs no more than its bytes.
+   * Returns the new size of a buffer, at most twice the bytes needed. A peer that announces much
+   * and sends little, or sends many small parts, thus costs only in proportion to its bytes.
    *
-   * @param announcedBytes 0: not known
+   * @param announcedBytes the announced length; 0 if unknown
    */
-  static int room(int neededBytes, long announcedBytes) {
+  static int capacity(int neededBytes, long announcedBytes) {
     long most = announcedBytes < neededBytes ? BODY_BYTES_MAX : announcedBytes;
     return (int) Math.max(neededBytes, Math.min(2L * neededBytes, most));
   }
 
-  /** One body on its way. */
+  /** A body that is being read. */
   private final class Reading {
     private final HttpServerRequest request;
     private final String address;
     private final long startMs;
     private final long announcedBytes;
     private final long bytesMax;
-    private final Consumer<byte[]> whole;
+    private final Consumer<byte[]> onBody;
 
-    /** What has come, from its beginning, and room for more. */
+    /** The bytes received so far, and free space after them. */
     private byte[] body = NOTHING;
 
+    /** The part that has just arrived, until it is in the body. */
     private Buffer latest = EMPTY;
+
     private int bytes;
     private boolean closed;
 
-    Reading(HttpServerRequest request, long startMs, Consumer<byte[]> whole) {
+    Reading(HttpServerRequest request, long startMs, Consumer<byte[]> onBody) {
       this.request = request;
       address = String.valueOf(request.connection().remoteAddress().hostAddress());
       // Of one too large, the uid is all that is needed.
       announcedBytes = announcedBytes(request);
       bytesMax = announcedBytes > BODY_BYTES_MAX ? FIRST_BYTES_MAX : BODY_BYTES_MAX;
       this.startMs = startMs;
-      this.whole = whole;
+      this.onBody = onBody;
     }
 
-    void more(Buffer part) {
+    void append(Buffer part) {
       if (closed) {
         return;
       }
@@ -165,18 +167,19 @@ public final class ReviewBodyReader {
       int needed = bytes + part.length();
       if (needed > bytesMax) {
         tooLarge();
-      } else if (needed <= body.length || grown(needed)) {
+      } else if (needed <= body.length || grow(needed)) {
         part.getBytes(body, bytes);
         bytes = needed;
+        latest = EMPTY;
       }
     }
 
-    private boolean grown(int neededBytes) {
-      int room = room(neededBytes, announcedBytes);
-      if (!charge(this, room - body.length)) {
+    private boolean grow(int neededBytes) {
+      int capacity = capacity(neededBytes, announcedBytes);
+      if (!charge(this, capacity - body.length)) {
         return false;
       }
-      body = Arrays.copyOf(body, room);
+      body = Arrays.copyOf(body, capacity);
       return true;
     }
 
@@ -188,7 +191,7 @@ public final class ReviewBodyReader {
               .formatted(BODY_BYTES_MAX));
     }
 
-    void shed() {
+    void denyForMemory() {
       metrics.count(ReviewKind.of(request.path()), Outcome.SHED);
       deny(CODE_TOO_MANY, "too many large reviews are in flight; try again.");
     }
@@ -206,7 +209,7 @@ public final class ReviewBodyReader {
       }
     }
 
-    /** With the part that did not fit. */
+    /** Returns the first bytes received, including the latest part, which may not have fitted. */
     private byte[] beginning() {
       int fromBody = (int) Math.min(FIRST_BYTES_MAX, bytes);
       int fromLatest = (int) Math.min(FIRST_BYTES_MAX - fromBody, latest.length());
@@ -219,22 +222,22 @@ public final class ReviewBodyReader {
       if (!closed) {
         byte[] read = bytes == body.length ? body : Arrays.copyOf(body, bytes);
         latest = EMPTY;
-        // Its room is given back when it has been judged: until then it lies in memory.
-        body = read.length == body.length ? body : shrunk(read);
+        // The budget is released after the review, since the body stays in memory until then.
+        body = read.length == body.length ? body : shrink(read);
         try {
-          whole.accept(read);
+          onBody.accept(read);
         } finally {
           close();
         }
       }
     }
 
-    private byte[] shrunk(byte[] read) {
-      budget.giveBack(address, body.length - read.length);
+    private byte[] shrink(byte[] read) {
+      budget.release(address, body.length - read.length);
       return read;
     }
 
-    void late() {
+    void timeOut() {
       close();
       metrics.count(ReviewKind.of(request.path()), Outcome.TIMED_OUT);
       request.response().reset();
@@ -244,7 +247,7 @@ public final class ReviewBodyReader {
       if (!closed) {
         closed = true;
         readings.remove(this);
-        budget.giveBack(address, body.length);
+        budget.release(address, body.length);
         body = NOTHING;
         latest = EMPTY;
       }

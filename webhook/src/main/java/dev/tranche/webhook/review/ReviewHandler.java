@@ -4,7 +4,7 @@ import io.vertx.core.buffer.Buffer;
 
 /** Answers the reviews of one entry of the MutatingWebhookConfiguration; on an event loop. */
 public interface ReviewHandler {
-  /** What goes back. */
+  /** The response to a review. */
   sealed interface Answer {
     /**
      * @param json an AdmissionReview
@@ -14,7 +14,7 @@ public interface ReviewHandler {
     /**
      * @param reason why the body is no review, a sentence
      */
-    record Bad(String reason) implements Answer {}
+    record BadRequest(String reason) implements Answer {}
   }
 
   Answer review(byte[] body);

@@ -9,31 +9,32 @@ import com.fasterxml.jackson.databind.node.TextNode;
 import dev.tranche.api.Printable;
 import dev.tranche.webhook.compat.HamiAnnotations;
 import dev.tranche.webhook.pod.Denial;
-import dev.tranche.webhook.review.JsonScanner.Unreadable;
+import dev.tranche.webhook.review.JsonScanner.UnreadableException;
 import java.util.List;
 import java.util.Set;
 
 /**
- * Reads a review and keeps only what is needed. The user, the managed fields and a pod's bulk are
- * skipped, which is most of a large review.
+ * Reads a review and keeps only what is needed. Skips the user, the managed fields and the pod's
+ * bulky fields, which make up most of a large review.
  */
 final class ReviewReader {
-  /** The API server sends less; deeper nesting would only cost stack. */
+  /**
+   * The API server sends less deeply nested objects. Deeper nesting would only use up the stack.
+   */
   private static final int DEPTH_MAX = 64;
 
   /**
-   * A node of a tree costs up to 130 bytes, however few the body spends on it: {@code {"a":{}}}.
-   * The largest of real pods have a tenth of this.
+   * A tree node costs up to 130 bytes of memory, even if it is as short in the body as {@code
+   * {"a":{}}}. The largest real pods have a tenth of this many nodes.
    */
   static final int NODES_MAX = 20_000;
 
   /**
-   * Of all names and values that are kept: what Kubernetes allows of annotations, and as much again
-   * thrice.
+   * Total of all names and values that are kept: four times what Kubernetes allows for annotations.
    */
   static final int TEXT_BYTES_MAX = 1 << 20;
 
-  /** Of all annotations, as Kubernetes counts them. */
+  /** Total size of all annotations, counted as Kubernetes does. */
   private static final int ANNOTATIONS_BYTES_MAX = 256 << 10;
 
   private static final int UID_BYTES_MAX = 64;
@@ -47,12 +48,12 @@ final class ReviewReader {
   /** A path, as long as Linux takes one; no other value is longer. */
   private static final int PATH_BYTES_MAX = 4_096;
 
-  /** Of a variable only its beginning is told. */
+  /** Only the beginning of a variable's value is reported. */
   private static final int VARIABLE_BYTES_MAX = 64;
 
   private static final JsonNodeFactory NODES = JsonNodeFactory.instance;
 
-  /** Large, and of no interest to either. */
+  /** Large fields that neither the mutation nor the guard reads. */
   private static final Set<String> BULK_OF_SPEC =
       Set.of(
           "tolerations",
@@ -72,45 +73,45 @@ final class ReviewReader {
           "lifecycle",
           "ports");
 
-  /** How a container runs, which a share changes nothing of. */
-  private static final Set<String> RUNNING =
+  /** Fields of a container that the mutation does not read. */
+  private static final Set<String> GUARD_ONLY =
       Set.of("env", "envFrom", "volumeMounts", "volumeDevices");
 
   /**
-   * How much of the pod is kept: all but some fields of some objects, so that whoever looks at a
-   * new field finds it.
+   * What the review is read for. It decides how much of the pod is kept: everything but certain
+   * fields of certain objects. Code that reads a new field therefore finds it.
    */
-  enum Keep {
-    /** What the rewriting of a pod reads. */
-    POD,
-    /** Through what it may reach devices. */
-    REACH;
+  enum Purpose {
+    /** For the mutation of the pod. */
+    MUTATION,
+    /** For the guard: the fields through which a pod may reach devices. */
+    GUARD;
 
     private boolean skips(Place place, String field) {
       return switch (place) {
         case POD -> field.equals("status");
-        case METADATA -> field.equals("managedFields") || (this == REACH && field.equals("labels"));
+        case METADATA -> field.equals("managedFields") || (this == GUARD && field.equals("labels"));
         case LABELS -> !field.equals(HamiAnnotations.OPT_OUT);
         case SPEC ->
-            BULK_OF_SPEC.contains(field) || field.equals(this == POD ? "volumes" : "affinity");
+            BULK_OF_SPEC.contains(field) || field.equals(this == MUTATION ? "volumes" : "affinity");
         case CONTAINER ->
-            BULK_OF_CONTAINERS.contains(field) || (this == POD && RUNNING.contains(field));
+            BULK_OF_CONTAINERS.contains(field) || (this == MUTATION && GUARD_ONLY.contains(field));
         case VOLUME -> !field.equals("name") && !field.equals("hostPath");
         case MOUNT -> !field.equals("mountPath");
         case OLD_POD -> !field.equals("spec");
         case OLD_SPEC -> !field.equals("ephemeralContainers");
         case OLD_CONTAINER -> !field.equals("name");
-        case ANNOTATIONS, VARIABLE, NAMES, BELOW -> false;
+        case ANNOTATIONS, VARIABLE, NAMES, OTHER -> false;
       };
     }
 
-    /** Whether only a list that names something of NVIDIA's is kept as it is. */
+    /** Whether the field is a list that is kept only if it names something of NVIDIA's. */
     private boolean shortens(Place place, String field) {
-      return this == REACH && place == Place.CONTAINER && NAMING.contains(field);
+      return this == GUARD && place == Place.CONTAINER && SHORTENABLE.contains(field);
     }
   }
 
-  /** Where in a pod an object stands. */
+  /** The position of an object in the pod. */
   private enum Place {
     POD,
     METADATA,
@@ -122,18 +123,18 @@ final class ReviewReader {
     VOLUME,
     VARIABLE,
     MOUNT,
-    /** The pod before, of which only the names of ephemeral containers are compared. */
+    /** The pod before the update. Only the names of its ephemeral containers are compared. */
     OLD_POD,
     OLD_SPEC,
     OLD_CONTAINER,
-    BELOW;
+    OTHER;
 
-    /** Of a field's value; a list hands it on to its elements. */
+    /** Returns the place of a field's value. A list passes its place on to its elements. */
     Place of(String field) {
       return switch (this) {
-        case POD -> field.equals("metadata") ? METADATA : field.equals("spec") ? SPEC : BELOW;
+        case POD -> field.equals("metadata") ? METADATA : field.equals("spec") ? SPEC : OTHER;
         case SPEC ->
-            CONTAINERS.contains(field) ? CONTAINER : field.equals("volumes") ? VOLUME : BELOW;
+            CONTAINERS.contains(field) ? CONTAINER : field.equals("volumes") ? VOLUME : OTHER;
         case METADATA ->
             switch (field) {
               case "labels" -> LABELS;
@@ -144,16 +145,16 @@ final class ReviewReader {
             switch (field) {
               case "env" -> VARIABLE;
               case "volumeMounts" -> MOUNT;
-              default -> BELOW;
+              default -> OTHER;
             };
         case OLD_POD -> OLD_SPEC;
         case OLD_SPEC -> OLD_CONTAINER;
         case NAMES, ANNOTATIONS -> this;
-        case LABELS, VOLUME, VARIABLE, MOUNT, OLD_CONTAINER, BELOW -> BELOW;
+        case LABELS, VOLUME, VARIABLE, MOUNT, OLD_CONTAINER, OTHER -> OTHER;
       };
     }
 
-    /** How long a value may be that stands in an object of this place. */
+    /** Returns the maximum length of a value in an object at this place. */
     int bytesMax() {
       return switch (this) {
         case ANNOTATIONS -> ANNOTATIONS_BYTES_MAX;
@@ -168,17 +169,21 @@ final class ReviewReader {
       Set.of("containers", "initContainers", "ephemeralContainers");
 
   /**
-   * Lists of a container, long and seldom of interest, whose elements name GPUs or their limits.
+   * Lists of a container whose elements may name GPUs or their limits. They are long, but seldom
+   * do.
    */
-  private static final Set<String> NAMING = Set.of("env", "volumeMounts");
+  private static final Set<String> SHORTENABLE = Set.of("env", "volumeMounts");
 
-  /** In a list without these no variable and no path is NVIDIA's; escaped, anything may be. */
-  private static final List<String> TELLING = List.of("NVIDIA", "CUDA", "nvidia", "\\");
+  /**
+   * A list without these texts names no variable or path of NVIDIA's. A backslash may escape any
+   * text, so it counts too.
+   */
+  private static final List<String> NVIDIA_MARKERS = List.of("NVIDIA", "CUDA", "nvidia", "\\");
 
   /** A review as it came. */
   sealed interface Raw {
     /**
-     * @param object missing where the review has none, as oldObject
+     * @param object a missing node if the review has none; the same holds for oldObject
      */
     record Request(
         String uid,
@@ -191,15 +196,17 @@ final class ReviewReader {
         boolean dryRun)
         implements Raw {
       /** Whether it creates a pod. */
-      boolean creates() {
+      boolean createsPod() {
         return operation.equals("CREATE")
             && resource.equals("pods")
             && subResource.isEmpty()
             && object.isObject();
       }
 
-      /** Whether it is kubectl debug's, which sends the pod with one ephemeral container more. */
-      boolean debugs() {
+      /**
+       * Whether it comes from kubectl debug, which sends the pod with one more ephemeral container.
+       */
+      boolean addsEphemeralContainer() {
         return operation.equals("UPDATE")
             && resource.equals("pods")
             && subResource.equals("ephemeralcontainers")
@@ -208,10 +215,10 @@ final class ReviewReader {
       }
 
       /**
-       * Namespace and name of the pod, for the log. A controller's pods have no name yet, but the
-       * beginning of one.
+       * Returns the namespace and name of the pod, for the log. A controller's pod has no name yet,
+       * only its generateName.
        */
-      String who() {
+      String podName() {
         JsonNode metadata = object.path("metadata");
         String name = metadata.path("name").asText(metadata.path("generateName").asText("") + "*");
         return Printable.name(namespace) + "/" + Printable.name(name);
@@ -221,19 +228,19 @@ final class ReviewReader {
     /**
      * @param reason a sentence
      */
-    record Broken(String reason) implements Raw {}
+    record Malformed(String reason) implements Raw {}
 
     /**
-     * A review that is not read to its end. Nothing but an answer keeps the pod out: an error lets
-     * it pass wherever the API server does without us.
+     * A review that is not read to its end. Only a denial keeps the pod out: an error would admit
+     * it where the failure policy is Ignore.
      *
      * @param reason a sentence for the user
      */
-    record Unread(String uid, String reason) implements Raw {}
+    record Unreadable(String uid, String reason) implements Raw {}
   }
 
   private final JsonScanner scan;
-  private final Keep keep;
+  private final Purpose purpose;
   private String apiVersion = "";
   private String uid = "";
   private String namespace = "";
@@ -247,37 +254,37 @@ final class ReviewReader {
   private int textBytes;
   private int annotationBytes;
 
-  private ReviewReader(byte[] body, Keep keep) {
+  private ReviewReader(byte[] body, Purpose purpose) {
     scan = new JsonScanner(body);
-    this.keep = keep;
+    this.purpose = purpose;
   }
 
-  /** More than Kubernetes would take, or than is read of one pod. */
-  private static final class TooLarge extends Unreadable {
+  /** Thrown if the pod is larger than Kubernetes accepts, or than this class reads. */
+  private static final class TooLargeException extends UnreadableException {
     private static final long serialVersionUID = 1;
     private final String has;
     private final String most;
 
-    TooLarge(String has, String most) {
+    TooLargeException(String has, String most) {
       super("it has %s; allowed are at most %s".formatted(has, most));
       this.has = has;
       this.most = most;
     }
   }
 
-  static Raw read(byte[] body, Keep keep) {
-    return new ReviewReader(body, keep).read();
+  static Raw read(byte[] body, Purpose purpose) {
+    return new ReviewReader(body, purpose).read();
   }
 
   /**
-   * Of a review that has come in part; the API server writes it first.
+   * Reads the uid of a review that has arrived only in part. The API server writes the uid first.
    *
    * @return empty if it is not there
    */
   static String uid(byte[] beginning) {
-    return switch (read(beginning, Keep.REACH)) {
-      case Raw.Broken broken -> "";
-      case Raw.Unread unread -> unread.uid();
+    return switch (read(beginning, Purpose.GUARD)) {
+      case Raw.Malformed malformed -> "";
+      case Raw.Unreadable unreadable -> unreadable.uid();
       case Raw.Request whole -> whole.uid();
     };
   }
@@ -288,23 +295,23 @@ final class ReviewReader {
         review();
       }
       return raw();
-    } catch (TooLarge large) {
+    } catch (TooLargeException large) {
       return uid.isEmpty()
-          ? new Raw.Broken(large.reason())
-          : new Raw.Unread(uid, Denial.TOO_LARGE.of(large.has, large.most).sentence());
-    } catch (Unreadable broken) {
+          ? new Raw.Malformed(large.reason())
+          : new Raw.Unreadable(uid, Denial.TOO_LARGE.of(large.has, large.most).sentence());
+    } catch (UnreadableException unreadable) {
       return uid.isEmpty()
-          ? new Raw.Broken("the body is no JSON: " + broken.reason())
-          : new Raw.Unread(
+          ? new Raw.Malformed("the body is no JSON: " + unreadable.reason())
+          : new Raw.Unreadable(
               uid,
               "the API server's review of this pod cannot be read (%s), so it is not known what the pod reaches for; make the pod smaller."
-                  .formatted(Printable.value(broken.reason())));
+                  .formatted(Printable.value(unreadable.reason())));
     }
   }
 
   private Raw raw() {
     if (!apiVersion.equals(AdmissionReview.API_VERSION) || uid.isEmpty()) {
-      return new Raw.Broken(
+      return new Raw.Malformed(
           "the body is no AdmissionReview of %s with a request.uid; its apiVersion is \"%s\""
               .formatted(AdmissionReview.API_VERSION, apiVersion));
     }
@@ -312,7 +319,7 @@ final class ReviewReader {
         uid, namespace, operation, resource, subResource, object, oldObject, dryRun);
   }
 
-  private void review() throws Unreadable {
+  private void review() throws UnreadableException {
     scan.expect('{');
     for (boolean first = true; scan.more(first, '}'); first = false) {
       String field = field();
@@ -326,7 +333,7 @@ final class ReviewReader {
     }
   }
 
-  private void request() throws Unreadable {
+  private void request() throws UnreadableException {
     scan.expect('{');
     for (boolean first = true; scan.more(first, '}'); first = false) {
       String field = field();
@@ -344,13 +351,13 @@ final class ReviewReader {
     }
   }
 
-  private String field() throws Unreadable {
+  private String field() throws UnreadableException {
     String field = string("key", KEY_BYTES_MAX);
     scan.expect(':');
     return field;
   }
 
-  private String text(String field, int bytesMax) throws Unreadable {
+  private String text(String field, int bytesMax) throws UnreadableException {
     if (scan.peek() == '"') {
       return string(field, bytesMax);
     }
@@ -358,10 +365,10 @@ final class ReviewReader {
     return "";
   }
 
-  private String string(String field, int bytesMax) throws Unreadable {
+  private String string(String field, int bytesMax) throws UnreadableException {
     String text = scan.string(bytesMax);
     if (text == null) {
-      throw new TooLarge(
+      throw new TooLargeException(
           "a value of \"%s\" with more than %d bytes".formatted(Printable.value(field), bytesMax),
           bytesMax + " bytes");
     }
@@ -369,16 +376,16 @@ final class ReviewReader {
   }
 
   /**
-   * @param place of the object that the value is a field of
+   * @param place the place of the object that has this field
    */
-  private TextNode value(String field, Place place) throws Unreadable {
+  private TextNode value(String field, Place place) throws UnreadableException {
     boolean shown = place == Place.VARIABLE && field.equals("value");
     String value = shown ? scan.beginning(VARIABLE_BYTES_MAX) : string(field, place.bytesMax());
-    kept(value);
+    countText(value);
     if (place == Place.ANNOTATIONS) {
       annotationBytes += field.length() + value.length();
       if (annotationBytes > ANNOTATIONS_BYTES_MAX) {
-        throw new TooLarge(
+        throw new TooLargeException(
             "more than %d bytes of annotations".formatted(ANNOTATIONS_BYTES_MAX),
             ANNOTATIONS_BYTES_MAX + " bytes");
       }
@@ -386,21 +393,21 @@ final class ReviewReader {
     return NODES.textNode(value);
   }
 
-  private void kept(String text) throws TooLarge {
+  private void countText(String text) throws TooLargeException {
     textBytes += text.length();
     if (textBytes > TEXT_BYTES_MAX) {
-      throw new TooLarge(
+      throw new TooLargeException(
           "names and values of more than %d bytes".formatted(TEXT_BYTES_MAX),
           TEXT_BYTES_MAX + " bytes");
     }
   }
 
   /**
-   * @param place of an object, or of the objects in a list; of a text, where the object stands that
-   *     has it
+   * @param place the place of an object, or of the objects in a list; for a text, the place of the
+   *     object that contains it
    */
-  private JsonNode tree(int depth, String field, Place place) throws Unreadable {
-    counted();
+  private JsonNode tree(int depth, String field, Place place) throws UnreadableException {
+    countNode();
     if (depth > DEPTH_MAX) {
       scan.skip();
       return NODES.nullNode();
@@ -413,7 +420,7 @@ final class ReviewReader {
     };
   }
 
-  private ArrayNode elements(int depth, String field, Place place) throws Unreadable {
+  private ArrayNode elements(int depth, String field, Place place) throws UnreadableException {
     ArrayNode array = NODES.arrayNode();
     scan.expect('[');
     for (boolean first = true; scan.more(first, ']'); first = false) {
@@ -422,47 +429,51 @@ final class ReviewReader {
     return array;
   }
 
-  private ObjectNode fields(int depth, Place place) throws Unreadable {
+  private ObjectNode fields(int depth, Place place) throws UnreadableException {
     ObjectNode fields = NODES.objectNode();
     scan.expect('{');
     for (boolean first = true; scan.more(first, '}'); first = false) {
       String field = field();
-      if (keep.skips(place, field)) {
+      if (purpose.skips(place, field)) {
         scan.skip();
         continue;
       }
-      kept(field);
+      countText(field);
       fields.set(field, field(depth + 1, field, place));
     }
     return fields;
   }
 
-  private JsonNode field(int depth, String field, Place place) throws Unreadable {
+  private JsonNode field(int depth, String field, Place place) throws UnreadableException {
     byte first = scan.peek();
     if (first == '"') {
-      counted();
+      countNode();
       return value(field, place);
     }
-    return keep.shortens(place, field) && first == '['
-        ? telling(depth, field, place.of(field))
+    return purpose.shortens(place, field) && first == '['
+        ? shortenedUnlessNvidia(depth, field, place.of(field))
         : tree(depth, field, place.of(field));
   }
 
-  private void counted() throws TooLarge {
+  private void countNode() throws TooLargeException {
     if (++nodes > NODES_MAX) {
-      throw new TooLarge(
+      throw new TooLargeException(
           "more than %d fields and list entries".formatted(NODES_MAX), String.valueOf(NODES_MAX));
     }
   }
 
-  /** A list as it is where it may name something of NVIDIA's, else whether it is empty. */
-  private JsonNode telling(int depth, String field, Place place) throws Unreadable {
+  /**
+   * Returns the whole list if it may name something of NVIDIA's. Otherwise, the result only shows
+   * whether the list is empty.
+   */
+  private JsonNode shortenedUnlessNvidia(int depth, String field, Place place)
+      throws UnreadableException {
     int from = scan.position();
     scan.skip();
     int to = scan.position();
     String list = scan.text(from, to);
-    scan.back(from);
-    if (TELLING.stream().anyMatch(list::contains)) {
+    scan.seek(from);
+    if (NVIDIA_MARKERS.stream().anyMatch(list::contains)) {
       return tree(depth, field, place);
     }
     scan.expect('[');
@@ -470,7 +481,7 @@ final class ReviewReader {
     if (scan.more(true, ']')) {
       shortened.addNull();
     }
-    scan.back(to);
+    scan.seek(to);
     return shortened;
   }
 }

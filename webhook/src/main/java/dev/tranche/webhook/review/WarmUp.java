@@ -9,9 +9,9 @@ import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
 /**
- * Answers made-up reviews before real ones come: the first thousand costs ten times as much each as
- * those after it, until the JVM has compiled what they run. For a second at most, since a pod that
- * starts is one that is waited for.
+ * Answers made-up reviews before real ones arrive. Until the JVM has compiled the code, each of the
+ * first thousand takes ten times as long as later ones. The warm-up takes about one second at most,
+ * since the pod is needed as soon as it starts.
  */
 public final class WarmUp {
   private static final int ROUNDS_MAX = 2_000;
@@ -21,7 +21,8 @@ public final class WarmUp {
   private WarmUp() {}
 
   /**
-   * @param entries that count and tell nowhere
+   * @param entries handlers with metrics that nobody reads; the reviews are dry runs, so no Event
+   *     is written
    */
   public static void run(Collection<ReviewHandler> entries) {
     long startNanos = System.nanoTime();
@@ -38,7 +39,7 @@ public final class WarmUp {
     }
   }
 
-  /** Of a pod that asks for a share and one that does not. */
+  /** Returns the review of a pod that requests a share, and of one that does not. */
   static List<byte[]> reviews() {
     return List.of(
         review("\"tranche.dev/gpu-fraction\":\"0.3\""), review("\"example.com/owner\":\"web\""));

@@ -1,6 +1,6 @@
 package dev.tranche.webhook.tls;
 
-import dev.tranche.webhook.tls.TlsStore.Held;
+import dev.tranche.webhook.tls.TlsStore.StoredSecret;
 import java.security.GeneralSecurityException;
 import java.security.cert.X509Certificate;
 import java.time.Instant;
@@ -11,9 +11,9 @@ import java.util.Optional;
 import java.util.stream.Collectors;
 
 /**
- * A round where cert-manager makes the certificates and puts the caBundle into the configuration.
- * What is left to do here is to serve what it made, and to give the nodes the bundle that they
- * trust the extender by. The bundle keeps earlier CAs until they expire.
+ * Reconciles certificates that cert-manager issues; cert-manager also writes the caBundle into the
+ * configuration. The webhook only serves its certificate, and publishes the bundle by which the
+ * nodes trust the extender. The bundle keeps earlier CAs until they expire.
  */
 final class CertManagerReconciler {
   private static final int TRUSTED_MAX = 8;
@@ -28,7 +28,7 @@ final class CertManagerReconciler {
     this.clock = clock;
   }
 
-  TlsState keep() {
+  TlsState reconcile() {
     TlsKeyPair webhook = pair(names.webhookSecret());
     TlsKeyPair extender = pair(names.extenderSecret());
     List<X509Certificate> extenderTrusted = trusted(names.extenderSecret());
@@ -45,9 +45,9 @@ final class CertManagerReconciler {
   }
 
   private TlsKeyPair pair(String secret) {
-    return held(secret)
+    return read(secret)
         .pair("tls.crt", "tls.key")
-        .filter(Renewal::fits)
+        .filter(Renewal::keyMatches)
         .orElseThrow(
             () ->
                 new IllegalStateException(
@@ -57,7 +57,7 @@ final class CertManagerReconciler {
 
   private List<X509Certificate> trusted(String secret) {
     try {
-      List<X509Certificate> authorities = Pem.certificates(held(secret).text(TlsStore.BUNDLE_KEY));
+      List<X509Certificate> authorities = Pem.certificates(read(secret).text(TlsStore.BUNDLE_KEY));
       if (!authorities.isEmpty()) {
         return authorities;
       }
@@ -70,8 +70,8 @@ final class CertManagerReconciler {
             .formatted(names.namespace(), secret));
   }
 
-  private Held held(String secret) {
-    return store.held(secret);
+  private StoredSecret read(String secret) {
+    return store.read(secret);
   }
 
   private String union(List<X509Certificate> newest) {

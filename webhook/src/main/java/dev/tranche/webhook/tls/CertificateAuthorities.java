@@ -10,12 +10,12 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * Who signs, and whom to trust. CAs are rotated so that every served certificate is always verified
- * by everybody's bundle. Two thirds into its life a CA gets a successor. The successor is trusted
- * at once, but signs only when every bundle has had time to arrive. The former CA stays trusted
- * until it expires.
+ * The CA that signs, and the CAs to trust. CAs are rotated so that every bundle always verifies
+ * every served certificate. After two thirds of its life, a CA gets a successor. The successor is
+ * trusted at once, but signs only when every bundle has had time to arrive. The former CA stays
+ * trusted until it expires.
  *
- * @param former the one before, while it has not ended
+ * @param former the previous CA, until it expires
  */
 record CertificateAuthorities(
     TlsKeyPair signing, Optional<Successor> successor, Optional<X509Certificate> former) {
@@ -23,28 +23,28 @@ record CertificateAuthorities(
   private static final Duration OVERLAP_MAX = Duration.ofHours(1);
 
   /**
-   * @param published since when all bundles hold it; absent until a round has written them
+   * @param published when all bundles contained it; empty until they have been written
    */
   record Successor(TlsKeyPair pair, Optional<Instant> published) {}
 
-  static CertificateAuthorities first(TlsKeyPair made) {
-    return new CertificateAuthorities(made, Optional.empty(), Optional.empty());
+  static CertificateAuthorities first(TlsKeyPair pair) {
+    return new CertificateAuthorities(pair, Optional.empty(), Optional.empty());
   }
 
-  /** From a successor's publication until it signs. */
+  /** Returns the time from a successor's publication until it signs. */
   static Duration overlap(Duration authorityLife) {
     Duration tenth = authorityLife.dividedBy(10);
     return tenth.compareTo(OVERLAP_MAX) > 0 ? OVERLAP_MAX : tenth;
   }
 
-  /** What stands now; the same if nothing is due. */
-  CertificateAuthorities at(Instant now, Duration overlap, Supplier<TlsKeyPair> make) {
+  /** Returns the authorities as of now, equal to these if nothing is due. */
+  CertificateAuthorities at(Instant now, Duration overlap, Supplier<TlsKeyPair> create) {
     Optional<X509Certificate> trusted =
         former.filter(f -> now.isBefore(f.getNotAfter().toInstant()));
     if (!now.isBefore(signing.expiry())) {
-      // Nobody kept watch: no overlap is left to wait for.
+      // The signing CA expired without a rotation: there is no overlap left to wait for.
       return first(
-          successor.map(Successor::pair).filter(p -> now.isBefore(p.expiry())).orElseGet(make));
+          successor.map(Successor::pair).filter(p -> now.isBefore(p.expiry())).orElseGet(create));
     }
     if (successor.isPresent()) {
       boolean arrived =
@@ -54,14 +54,14 @@ record CertificateAuthorities(
               successor.get().pair(), Optional.empty(), Optional.of(signing.certificate()))
           : new CertificateAuthorities(signing, successor, trusted);
     }
-    Optional<Successor> made =
+    Optional<Successor> created =
         now.isBefore(Renewal.due(signing.certificate()))
             ? Optional.empty()
-            : Optional.of(new Successor(make.get(), Optional.empty()));
-    return new CertificateAuthorities(signing, made, trusted);
+            : Optional.of(new Successor(create.get(), Optional.empty()));
+    return new CertificateAuthorities(signing, created, trusted);
   }
 
-  /** Whether a round that has written all bundles has still to say so. */
+  /** Whether the successor is not yet recorded as published. */
   boolean unpublished() {
     return successor.filter(s -> s.published().isEmpty()).isPresent();
   }
@@ -80,7 +80,7 @@ record CertificateAuthorities(
         .toList();
   }
 
-  /** PEM, one after the other. */
+  /** Returns the trusted certificates as PEM, one after the other. */
   String bundle() {
     return trusted().stream().map(Pem::certificate).collect(Collectors.joining());
   }

@@ -38,7 +38,7 @@ final class CertificateAuthority {
 
   /** A new authority that signs itself. */
   static TlsKeyPair create(String name, Instant now, Duration life) {
-    // The serial number in the name tells two authorities apart where both are trusted.
+    // A random number in the name distinguishes two authorities where both are trusted.
     X500Principal subject = new X500Principal("CN=" + name + " " + serial().toString(36));
     KeyPair keys = keys();
     try {
@@ -52,7 +52,7 @@ final class CertificateAuthority {
     }
   }
 
-  /** What a certificate is for; who checks it takes it for nothing else. */
+  /** The purpose of a certificate. Verifiers accept it for no other. */
   enum Use {
     SERVER,
     CLIENT;
@@ -63,9 +63,10 @@ final class CertificateAuthority {
   }
 
   /**
-   * A certificate.
+   * Issues a certificate.
    *
-   * @param dnsNames that a server is called by, or a client known by; the first is its subject
+   * @param dnsNames the names by which a server is called, or a client is known; the first is the
+   *     subject
    */
   static TlsKeyPair issue(
       TlsKeyPair authority, Use use, List<String> dnsNames, Instant now, Duration life) {

@@ -14,56 +14,58 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Keeps the certificates, on a thread of its own: at the start, at intervals, and at once when
- * somebody changes the MutatingWebhookConfiguration.
+ * Reconciles the certificates on a thread of its own: at the start, at intervals, and at once when
+ * the MutatingWebhookConfiguration changes.
  */
 public final class CertificateController implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(CertificateController.class);
   private static final Duration INTERVAL_MAX = Duration.ofSeconds(30);
   private static final Duration INTERVAL_MIN = Duration.ofSeconds(1);
 
-  /** One of keeping; any number of replicas may go through it at once. */
-  private final Supplier<TlsState> round;
+  /** One reconciliation. Any number of replicas may run it at the same time. */
+  private final Supplier<TlsState> reconciliation;
 
   private final Duration interval;
-  private final Consumer<TlsState> kept;
-  private final Consumer<String> failed;
+  private final Consumer<TlsState> onReconciled;
+  private final Consumer<String> onFailure;
   private final Semaphore wake = new Semaphore(0);
   private final SharedIndexInformer<MutatingWebhookConfiguration> configuration;
   private final Thread thread;
   private volatile boolean closed;
 
-  /** The keeper's thread's alone. */
-  private String told = "";
+  /** The failure that was logged last. Confined to the controller's thread. */
+  private String lastLogged = "";
 
   /**
-   * How certificates come to be.
+   * How certificates are made.
    *
-   * @param foreign cert-manager makes them; then the rest is its affair
-   * @param schedulerClient also one that a kube-scheduler of the cluster's shows the extender
+   * @param certManager whether cert-manager makes them; the rest is then its task
+   * @param schedulerClient whether to make one that the cluster's own kube-scheduler presents to
+   *     the extender
    */
-  public record Making(
-      boolean foreign, Duration authorityLife, Duration servingLife, boolean schedulerClient) {}
+  public record CertificateOptions(
+      boolean certManager, Duration authorityLife, Duration servingLife, boolean schedulerClient) {}
 
   /**
-   * @param kept gets the state after each round that succeeded, on the keeper's thread
-   * @param failed gets a sentence after each that did not
+   * @param onReconciled receives the state after each successful reconciliation, on the
+   *     controller's thread
+   * @param onFailure receives a sentence after each failed reconciliation
    */
   public CertificateController(
       KubernetesClient client,
       TlsNames names,
-      Making making,
+      CertificateOptions options,
       InstantSource clock,
-      Consumer<TlsState> kept,
-      Consumer<String> failed) {
+      Consumer<TlsState> onReconciled,
+      Consumer<String> onFailure) {
     var store = new TlsStore(client, names);
-    this.round =
-        making.foreign()
-            ? new CertManagerReconciler(store, names, clock)::keep
-            : new SelfSignedReconciler(store, names, making, clock)::keep;
-    this.interval = interval(making.servingLife());
-    this.kept = kept;
-    this.failed = failed;
+    this.reconciliation =
+        options.certManager()
+            ? new CertManagerReconciler(store, names, clock)::reconcile
+            : new SelfSignedReconciler(store, names, options, clock)::reconcile;
+    this.interval = interval(options.servingLife());
+    this.onReconciled = onReconciled;
+    this.onFailure = onFailure;
     configuration =
         client
             .admissionRegistration()
@@ -93,31 +95,31 @@ public final class CertificateController implements AutoCloseable {
     Duration pause = INTERVAL_MIN;
     while (!Thread.currentThread().isInterrupted()) {
       try {
-        TlsState state = round.get();
-        kept.accept(state);
+        TlsState state = reconciliation.get();
+        onReconciled.accept(state);
         // Until the chart's last object is there, look often.
         pause = state.missing().isPresent() ? INTERVAL_MIN : interval;
-        told = "";
+        lastLogged = "";
       } catch (Throwable e) {
-        // Future.await throws what the future failed with, checked or not, as when a port is taken.
-        // Whatever it was, certificates end if nobody keeps them.
+        // Future.await throws whatever the future failed with, checked or not, for example when a
+        // port is in use. The loop must go on in any case, or the certificates expire.
         if (closed) {
           return;
         }
         String reason = "certificates are not kept or not served: " + e;
-        tell(reason, e);
-        failed.accept(reason);
+        logOnce(reason, e);
+        onFailure.accept(reason);
         pause = pause.multipliedBy(2).compareTo(interval) > 0 ? interval : pause.multipliedBy(2);
       }
       await(pause);
     }
   }
 
-  /** Once, since a cause that needs a person stays for hours. */
-  private void tell(String reason, Throwable e) {
-    if (!reason.equals(told)) {
+  /** Logs a reason once, since a cause that needs a person lasts for hours. */
+  private void logOnce(String reason, Throwable e) {
+    if (!reason.equals(lastLogged)) {
       LOG.warn("{}; retrying at least every {} s", reason, interval.toSeconds(), e);
-      told = reason;
+      lastLogged = reason;
     }
   }
 

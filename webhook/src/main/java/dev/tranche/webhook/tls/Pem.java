@@ -33,7 +33,7 @@ final class Pem {
   }
 
   /**
-   * @throws GeneralSecurityException if the text is no certificates
+   * @throws GeneralSecurityException if the text cannot be parsed as certificates
    */
   static List<X509Certificate> certificates(String pem) throws GeneralSecurityException {
     return CertificateFactory.getInstance("X.509")
@@ -43,7 +43,7 @@ final class Pem {
         .toList();
   }
 
-  /** Nothing where the text is no certificates. */
+  /** Returns an empty list if the text cannot be parsed as certificates. */
   static List<X509Certificate> readable(String pem) {
     try {
       return certificates(pem);
@@ -53,7 +53,7 @@ final class Pem {
   }
 
   /**
-   * @throws GeneralSecurityException if the text is no such key
+   * @throws GeneralSecurityException if the text is not a PKCS #8 key on an elliptic curve
    */
   static PrivateKey key(String pem) throws GeneralSecurityException {
     String body = pem.replaceAll("-----[A-Z ]+-----", "").replaceAll("\\s", "");

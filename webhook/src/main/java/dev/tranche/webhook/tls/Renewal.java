@@ -16,13 +16,13 @@ import java.util.stream.Collectors;
 final class Renewal {
   private Renewal() {}
 
-  /** Why a serving certificate must be replaced now, or nothing. */
+  /** Returns why a serving certificate must be replaced now; empty if it need not be. */
   static Optional<String> reason(
       TlsKeyPair serving, X509Certificate authority, List<String> dnsNames, Instant now) {
     if (!signedBy(serving.certificate(), authority)) {
       return Optional.of("another authority signed it");
     }
-    if (!fits(serving)) {
+    if (!keyMatches(serving)) {
       return Optional.of("its key is another certificate's");
     }
     if (!names(serving.certificate()).containsAll(dnsNames)) {
@@ -34,7 +34,7 @@ final class Renewal {
     return Optional.empty();
   }
 
-  /** Two thirds into its life: a third is left in which to fail and to try again. */
+  /** Returns when two thirds of its life are over: a third is left for failures and retries. */
   static Instant due(X509Certificate certificate) {
     Instant start = certificate.getNotBefore().toInstant();
     Duration life = Duration.between(start, certificate.getNotAfter().toInstant());
@@ -51,12 +51,13 @@ final class Renewal {
   }
 
   /** Whether the key is the certificate's. */
-  static boolean fits(TlsKeyPair pair) {
+  static boolean keyMatches(TlsKeyPair pair) {
     try {
       Signature signature = Signature.getInstance("SHA256withECDSA");
       signature.initSign(pair.key());
       byte[] signed = signature.sign();
-      // By the key alone: the usages of an authority's certificate allow no other signature.
+      // Verify with the key, not the certificate: an authority's key usages allow no such
+      // signature.
       signature.initVerify(pair.certificate().getPublicKey());
       return signature.verify(signed);
     } catch (GeneralSecurityException notAPair) {

@@ -1,6 +1,6 @@
 package dev.tranche.webhook.tls;
 
-import dev.tranche.webhook.tls.TlsStore.Held;
+import dev.tranche.webhook.tls.TlsStore.StoredSecret;
 import io.fabric8.kubernetes.client.KubernetesClientException;
 import java.net.HttpURLConnection;
 import java.time.Duration;
@@ -12,8 +12,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One round of keeping: reads what the cluster holds, makes what is missing or due, and tells what
- * there is now. Any number of replicas may do this at once; the loser of a race reads again.
+ * Reconciles the certificates that the webhook issues itself. Reads what the cluster has, makes
+ * what is missing or due, and returns the resulting state. Any number of replicas may do this at
+ * the same time; one that meets a conflict starts again.
  */
 final class SelfSignedReconciler {
   private static final int ATTEMPTS_MAX = 5;
@@ -21,18 +22,21 @@ final class SelfSignedReconciler {
 
   private final TlsStore store;
   private final TlsNames names;
-  private final CertificateController.Making making;
+  private final CertificateController.CertificateOptions options;
   private final InstantSource clock;
 
   SelfSignedReconciler(
-      TlsStore store, TlsNames names, CertificateController.Making making, InstantSource clock) {
+      TlsStore store,
+      TlsNames names,
+      CertificateController.CertificateOptions options,
+      InstantSource clock) {
     this.store = store;
     this.names = names;
-    this.making = making;
+    this.options = options;
     this.clock = clock;
   }
 
-  TlsState keep() {
+  TlsState reconcile() {
     for (int attempt = 1; ; attempt++) {
       try {
         return attempt();
@@ -46,22 +50,22 @@ final class SelfSignedReconciler {
 
   private TlsState attempt() {
     Instant now = clock.instant();
-    Standing standing = standing(now);
-    CertificateAuthorities authorities = standing.authorities();
+    StoredAuthorities stored = ensureAuthorities(now);
+    CertificateAuthorities authorities = stored.authorities();
     TlsKeyPair signing = authorities.signing();
     String bundle = authorities.bundle();
-    // Whom to trust is published before anybody serves with what the newest has signed.
+    // The bundle is published before any server uses a certificate that the newest CA signed.
     store.writeBundle(bundle);
     boolean configured = store.patchConfiguration(bundle);
     TlsKeyPair webhook =
-        serving(names.webhookSecret(), names.webhookDnsNames(), signing, bundle, now);
+        ensureServingPair(names.webhookSecret(), names.webhookDnsNames(), signing, bundle, now);
     TlsKeyPair extender =
-        serving(names.extenderSecret(), names.extenderDnsNames(), signing, bundle, now);
-    if (making.schedulerClient()) {
-      schedulerClient(signing, bundle, now);
+        ensureServingPair(names.extenderSecret(), names.extenderDnsNames(), signing, bundle, now);
+    if (options.schedulerClient()) {
+      ensureSchedulerClientPair(signing, bundle, now);
     }
     if (authorities.unpublished()) {
-      store.writeAuthorities(standing.held(), authorities.published(now));
+      store.writeAuthorities(stored.secret(), authorities.published(now));
     }
     return new TlsState(
         authorities.trusted(),
@@ -75,23 +79,24 @@ final class SelfSignedReconciler {
   }
 
   /**
-   * @param held the Secret that the authorities lie in, so that a change since is a conflict
+   * @param secret the Secret of the authorities as it was read, so that a later change causes a
+   *     conflict
    */
-  private record Standing(Held held, CertificateAuthorities authorities) {}
+  private record StoredAuthorities(StoredSecret secret, CertificateAuthorities authorities) {}
 
-  private Standing standing(Instant now) {
-    Held held = store.authority();
-    Optional<CertificateAuthorities> before = store.authorities(held);
-    if (!held.empty() && before.isEmpty()) {
+  private StoredAuthorities ensureAuthorities(Instant now) {
+    StoredSecret stored = store.authoritySecret();
+    Optional<CertificateAuthorities> before = store.authorities(stored);
+    if (!stored.isEmpty() && before.isEmpty()) {
       throw new IllegalStateException(
           "Secret %s/%s holds no authority that can be read (ca.crt, and ca.key as PKCS #8 on an elliptic curve, PEM); empty it with %s, and a new one is made"
-              .formatted(names.namespace(), names.authoritySecret(), emptying()));
+              .formatted(names.namespace(), names.authoritySecret(), emptyingCommand()));
     }
-    if (before.isPresent() && !Renewal.fits(before.get().signing())) {
+    if (before.isPresent() && !Renewal.keyMatches(before.get().signing())) {
       // What it signed would verify nowhere, and would be made anew in every round.
       throw new IllegalStateException(
           "Secret %s/%s: ca.key is not the key of the certificate in ca.crt, so nothing can be signed; restore the two together, or empty the Secret with %s, and new ones are made"
-              .formatted(names.namespace(), names.authoritySecret(), emptying()));
+              .formatted(names.namespace(), names.authoritySecret(), emptyingCommand()));
     }
     CertificateAuthorities current =
         before
@@ -99,40 +104,46 @@ final class SelfSignedReconciler {
                 b ->
                     b.at(
                         now,
-                        CertificateAuthorities.overlap(making.authorityLife()),
-                        () -> made(now)))
-            .orElseGet(() -> CertificateAuthorities.first(made(now)));
+                        CertificateAuthorities.overlap(options.authorityLife()),
+                        () -> createAuthority(now)))
+            .orElseGet(() -> CertificateAuthorities.first(createAuthority(now)));
     if (!before.equals(Optional.of(current))) {
-      held = store.writeAuthorities(held, current);
+      stored = store.writeAuthorities(stored, current);
       LOG.info(
           "certificate authorities: {} signs; trusted are {}",
           current.signing(),
           current.trusted().stream().map(c -> c.getSubjectX500Principal().getName()).toList());
     }
-    return new Standing(held, current);
+    return new StoredAuthorities(stored, current);
   }
 
-  /** Deleted, it could not be made again: we may not create Secrets. */
-  private String emptying() {
+  /**
+   * Returns the command that empties the Secret. If it were deleted, we could not create it again.
+   */
+  private String emptyingCommand() {
     return "kubectl -n %s patch secret %s --type=json -p '[{\"op\":\"remove\",\"path\":\"/data\"}]'"
         .formatted(names.namespace(), names.authoritySecret());
   }
 
-  private TlsKeyPair made(Instant now) {
-    return CertificateAuthority.create(names.name() + "-ca", now, making.authorityLife());
+  private TlsKeyPair createAuthority(Instant now) {
+    return CertificateAuthority.create(names.name() + "-ca", now, options.authorityLife());
   }
 
-  private TlsKeyPair serving(
+  private TlsKeyPair ensureServingPair(
       String secret, List<String> dnsNames, TlsKeyPair authority, String bundle, Instant now) {
     Duration left = Duration.between(now, authority.expiry());
     // Nothing is served for longer than it can be verified.
-    Duration life = left.compareTo(making.servingLife()) < 0 ? left : making.servingLife();
-    return kept(secret, CertificateAuthority.Use.SERVER, dnsNames, authority, life, bundle, now);
+    Duration life = left.compareTo(options.servingLife()) < 0 ? left : options.servingLife();
+    return ensurePair(
+        secret, CertificateAuthority.Use.SERVER, dnsNames, authority, life, bundle, now);
   }
 
-  /** Somebody copies it to where kube-scheduler runs, so it lasts as long as its authority. */
-  private void schedulerClient(TlsKeyPair authority, String bundle, Instant now) {
-    kept(
+  /**
+   * Issues the client certificate of kube-scheduler. Somebody copies it to where kube-scheduler
+   * runs, so it lasts as long as its authority.
+   */
+  private void ensureSchedulerClientPair(TlsKeyPair authority, String bundle, Instant now) {
+    ensurePair(
         names.schedulerClientSecret(),
         CertificateAuthority.Use.CLIENT,
         List.of(names.schedulerClient()),
@@ -142,7 +153,7 @@ final class SelfSignedReconciler {
         now);
   }
 
-  private TlsKeyPair kept(
+  private TlsKeyPair ensurePair(
       String secret,
       CertificateAuthority.Use use,
       List<String> dnsNames,
@@ -150,20 +161,21 @@ final class SelfSignedReconciler {
       Duration life,
       String bundle,
       Instant now) {
-    Held held = store.held(secret);
-    Optional<TlsKeyPair> pair = held.pair("tls.crt", "tls.key");
+    StoredSecret stored = store.read(secret);
+    Optional<TlsKeyPair> pair = stored.pair("tls.crt", "tls.key");
     String reason =
         pair.map(p -> Renewal.reason(p, authority.certificate(), dnsNames, now).orElse(""))
             .orElse("there is none that can be read");
-    if (reason.isEmpty() && pair.isPresent() && held.text(TlsStore.BUNDLE_KEY).equals(bundle)) {
+    if (reason.isEmpty() && pair.isPresent() && stored.text(TlsStore.BUNDLE_KEY).equals(bundle)) {
       return pair.get();
     }
-    TlsKeyPair made =
+    TlsKeyPair current =
         reason.isEmpty() && pair.isPresent()
             ? pair.get()
             : CertificateAuthority.issue(authority, use, dnsNames, now, life);
-    store.writePair(secret, held, made, bundle);
-    LOG.info("wrote Secret {}: {}{}", secret, made, reason.isEmpty() ? "" : "; before, " + reason);
-    return made;
+    store.writePair(secret, stored, current, bundle);
+    LOG.info(
+        "wrote Secret {}: {}{}", secret, current, reason.isEmpty() ? "" : "; before, " + reason);
+    return current;
   }
 }

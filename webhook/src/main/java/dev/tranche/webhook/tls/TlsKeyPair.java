@@ -18,7 +18,7 @@ public record TlsKeyPair(
     this(certificate, List.of(), key);
   }
 
-  /** With its intermediates, as it is served. */
+  /** Returns the certificate and its intermediates, as they are served. */
   public String certificatePem() {
     return Stream.concat(Stream.of(certificate), intermediates.stream())
         .map(Pem::certificate)
@@ -33,7 +33,9 @@ public record TlsKeyPair(
     return certificate.getNotAfter().toInstant();
   }
 
-  /** Without the key, since this goes to logs. Those of cert-manager have no subject but names. */
+  /**
+   * Omits the key, since this goes to logs. Certificates of cert-manager have names but no subject.
+   */
   @Override
   public String toString() {
     String subject = certificate.getSubjectX500Principal().getName();

@@ -4,10 +4,10 @@ import java.util.List;
 import java.util.stream.Stream;
 
 /**
- * Where the certificates lie and whom they are for, all derived from one name.
+ * The names of the TLS objects and the certificates, all derived from the installation's name.
  *
- * @param name of the installation, {@code tranche}
- * @param namespace of its parts
+ * @param name the installation's name, {@code tranche}
+ * @param namespace the installation's namespace
  */
 public record TlsNames(String name, String namespace) {
   /** Secret with {@code ca.crt} and {@code ca.key}; only the webhook reads it. */
@@ -28,12 +28,12 @@ public record TlsNames(String name, String namespace) {
     return name + "-extender-tls";
   }
 
-  /** What a kube-scheduler of the cluster's shows the extender, where one asks it. */
+  /** Secret with the certificate that the cluster's own kube-scheduler presents to the extender. */
   String schedulerClientSecret() {
     return schedulerClient() + "-tls";
   }
 
-  /** The certificate's name, which the extender looks for. */
+  /** The name in the client certificate, which the extender checks. */
   String schedulerClient() {
     return name + "-scheduler-client";
   }

@@ -6,11 +6,11 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * What the cluster holds after a round of keeping.
+ * The TLS state of the cluster after a reconciliation.
  *
- * @param trusted the authorities that the caBundle holds; the first signs
- * @param webhook what this process serves with
- * @param missing why the API server cannot verify it yet, a sentence; empty when it can
+ * @param trusted the authorities in the caBundle; the first one signs
+ * @param webhook the key pair that this process serves with
+ * @param missing a sentence that says why the API server cannot verify it yet; empty once it can
  */
 public record TlsState(
     List<X509Certificate> trusted,
@@ -29,19 +29,19 @@ public record TlsState(
   /** Each intermediate is followed once at most. */
   private boolean trusted(TlsKeyPair pair) {
     X509Certificate current = pair.certificate();
-    var ahead = new ArrayList<>(pair.intermediates());
+    var remaining = new ArrayList<>(pair.intermediates());
     while (true) {
       X509Certificate signed = current;
       if (trusted.stream().anyMatch(a -> Renewal.signedBy(signed, a))) {
         return true;
       }
       Optional<X509Certificate> next =
-          ahead.stream().filter(i -> Renewal.signedBy(signed, i)).findFirst();
+          remaining.stream().filter(i -> Renewal.signedBy(signed, i)).findFirst();
       if (next.isEmpty()) {
         return false;
       }
       current = next.get();
-      ahead.remove(current);
+      remaining.remove(current);
     }
   }
 }

@@ -28,8 +28,9 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The certificates' places in the cluster. Writes carry the version that was read, and a create may
- * meet another's, so of two replicas one wins and the other gets a conflict (409).
+ * Reads and writes the certificates in the cluster. Updates carry the version that was read, and a
+ * create fails if the object exists. Of two concurrent replicas, one therefore gets a conflict
+ * (409).
  */
 final class TlsStore {
   static final String BUNDLE_KEY = "ca.crt";
@@ -49,9 +50,9 @@ final class TlsStore {
   }
 
   /** A Secret as it was read, if there is one. */
-  record Held(@Nullable Secret secret) {
-    /** As the chart makes it, or not there at all. */
-    boolean empty() {
+  record StoredSecret(@Nullable Secret secret) {
+    /** Whether the Secret has no data, as the chart creates it, or does not exist. */
+    boolean isEmpty() {
       return secret == null || secret.getData() == null || secret.getData().isEmpty();
     }
 
@@ -73,7 +74,7 @@ final class TlsStore {
       return Pem.readable(text(key));
     }
 
-    /** The pair in it, or nothing where it holds none that can be read. */
+    /** Returns the key pair; empty if the Secret contains none that can be read. */
     Optional<TlsKeyPair> pair(String certificateKey, String privateKey) {
       try {
         var certificates = Pem.certificates(text(certificateKey));
@@ -90,34 +91,36 @@ final class TlsStore {
     }
   }
 
-  Held authority() {
-    return held(names.authoritySecret());
+  StoredSecret authoritySecret() {
+    return read(names.authoritySecret());
   }
 
-  Held held(String name) {
-    return new Held(client.secrets().inNamespace(names.namespace()).withName(name).get());
+  StoredSecret read(String name) {
+    return new StoredSecret(client.secrets().inNamespace(names.namespace()).withName(name).get());
   }
 
-  /** Nothing where the Secret holds none that can be read. */
-  Optional<CertificateAuthorities> authorities(Held held) {
-    return held.pair(BUNDLE_KEY, "ca.key")
+  /** Returns the authorities; empty if the Secret contains none that can be read. */
+  Optional<CertificateAuthorities> authorities(StoredSecret secret) {
+    return secret
+        .pair(BUNDLE_KEY, "ca.key")
         .map(
             signing ->
                 new CertificateAuthorities(
                     signing,
-                    held.pair("next.crt", "next.key")
-                        .filter(Renewal::fits)
+                    secret
+                        .pair("next.crt", "next.key")
+                        .filter(Renewal::keyMatches)
                         .map(
                             next ->
                                 new CertificateAuthorities.Successor(
-                                    next, held.instant(PUBLISHED))),
-                    held.certificates("former.crt").stream().findFirst()));
+                                    next, secret.instant(PUBLISHED))),
+                    secret.certificates("former.crt").stream().findFirst()));
   }
 
   /**
    * @return the Secret as it is now
    */
-  Held writeAuthorities(Held before, CertificateAuthorities authorities) {
+  StoredSecret writeAuthorities(StoredSecret before, CertificateAuthorities authorities) {
     var texts = new HashMap<String, String>();
     texts.put(BUNDLE_KEY, authorities.signing().certificatePem());
     texts.put("ca.key", authorities.signing().keyPem());
@@ -133,7 +136,7 @@ final class TlsStore {
     return write(names.authoritySecret(), TYPE_OPAQUE, before, texts);
   }
 
-  void writePair(String name, Held before, TlsKeyPair pair, String bundle) {
+  void writePair(String name, StoredSecret before, TlsKeyPair pair, String bundle) {
     write(
         name,
         TYPE_TLS,
@@ -141,7 +144,8 @@ final class TlsStore {
         Map.of("tls.crt", pair.certificatePem(), "tls.key", pair.keyPem(), BUNDLE_KEY, bundle));
   }
 
-  private Held write(String name, String type, Held before, Map<String, String> texts) {
+  private StoredSecret write(
+      String name, String type, StoredSecret before, Map<String, String> texts) {
     var data = new HashMap<String, String>();
     texts.forEach(
         (key, text) -> data.put(key, Base64.getEncoder().encodeToString(text.getBytes(UTF_8))));
@@ -157,14 +161,17 @@ final class TlsStore {
               .withType(type)
               .withData(data)
               .build();
-      return new Held(created(fresh));
+      return new StoredSecret(create(fresh));
     }
-    return new Held(
+    return new StoredSecret(
         secrets.resource(new SecretBuilder(before.secret()).withData(data).build()).update());
   }
 
-  /** Only where somebody lets us: the chart makes them, and our account may not. */
-  private Secret created(Secret fresh) {
+  /**
+   * Creates a Secret if RBAC permits it. Normally the chart creates them, and our ServiceAccount
+   * may not.
+   */
+  private Secret create(Secret fresh) {
     try {
       return client.secrets().resource(fresh).create();
     } catch (KubernetesClientException e) {
@@ -179,7 +186,7 @@ final class TlsStore {
     }
   }
 
-  /** What the ConfigMap holds; empty if nothing that can be read. */
+  /** Returns the certificates of the ConfigMap; empty if there are none that can be read. */
   List<X509Certificate> bundle() {
     ConfigMap map =
         client.configMaps().inNamespace(names.namespace()).withName(names.bundleConfigMap()).get();

@@ -71,7 +71,7 @@ class GuardEventsIT {
         .put("kind", "Bank")
         .put("name", "your account was closed, call\n555")
         .put("controller", true);
-    events.tell(
+    events.report(
         "x",
         GuardedPod.created("kube-system", pod),
         new FindingOutcome(Finding.PRIVILEGED, "x", FindingOutcome.Outcome.AUDITED, false));

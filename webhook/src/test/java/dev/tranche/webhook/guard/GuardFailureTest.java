@@ -26,10 +26,10 @@ class GuardFailureTest {
       })
   void podOfADefect_isSuspect_onlyIfAWorkingGuardWouldTouchIt(
       String review, boolean audit, boolean voids, boolean deny) {
-    var undecided = new GuardFailure(review.getBytes(UTF_8), List.of());
-    assertThat(undecided.reaches(GuardMode.AUDIT)).isEqualTo(audit);
-    assertThat(undecided.reaches(GuardMode.VOID)).isEqualTo(voids);
-    assertThat(undecided.reaches(GuardMode.DENY)).isEqualTo(deny);
+    var failure = new GuardFailure(review.getBytes(UTF_8), List.of());
+    assertThat(failure.isSuspect(GuardMode.AUDIT)).isEqualTo(audit);
+    assertThat(failure.isSuspect(GuardMode.VOID)).isEqualTo(voids);
+    assertThat(failure.isSuspect(GuardMode.DENY)).isEqualTo(deny);
   }
 
   @Test

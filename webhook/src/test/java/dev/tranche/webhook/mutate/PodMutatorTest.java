@@ -300,7 +300,7 @@ class PodMutatorTest {
   }
 
   @Test
-  void formerPin_isTakenFromEachTerm_andTheUsersRequirementsStay() {
+  void staleReplicaRequirement_isTakenFromEachTerm_andTheUsersRequirementsStay() {
     String pin = "{'key':'nvidia.com/gpu.replicas','operator':'In','values':['10']}";
     String theirs = "{'key':'zone','operator':'In','values':['x']}";
     assertThat(terms("{'matchExpressions':[%s,%s]}".formatted(theirs, pin)))
@@ -320,7 +320,7 @@ class PodMutatorTest {
             "{'metadata':{'annotations':{'tranche.dev/replicas-per-gpu':'10'}},'spec':{'affinity':{'nodeAffinity':{'requiredDuringSchedulingIgnoredDuringExecution':{'nodeSelectorTerms':[%s]}}}}}"
                 .formatted(terms)
                 .replace('\'', '"'));
-    return FormerPin.without(new PodView(pod), List.of(node("a", 4, 8)), 4)
+    return StaleReplicaRequirement.removeFrom(new PodView(pod), List.of(node("a", 4, 8)), 4)
         .spec()
         .at(
             "/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms");

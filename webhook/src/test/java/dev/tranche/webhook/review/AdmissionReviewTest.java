@@ -7,7 +7,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import dev.tranche.webhook.Reviews;
 import dev.tranche.webhook.pod.JsonPatch;
 import dev.tranche.webhook.pod.Mutation;
-import dev.tranche.webhook.review.ReviewReader.Keep;
+import dev.tranche.webhook.review.ReviewReader.Purpose;
 import dev.tranche.webhook.review.ReviewReader.Raw;
 import java.util.Base64;
 import java.util.List;
@@ -16,13 +16,13 @@ import org.junit.jupiter.api.Test;
 class AdmissionReviewTest {
   @Test
   void read_findsThePodAndItsName() {
-    assertThat(ReviewReader.read(Reviews.bytes("deployment"), Keep.POD))
+    assertThat(ReviewReader.read(Reviews.bytes("deployment"), Purpose.MUTATION))
         .isInstanceOfSatisfying(
             Raw.Request.class,
             review -> {
-              assertThat(review.creates()).isTrue();
+              assertThat(review.createsPod()).isTrue();
               assertThat(review.uid()).isEqualTo("5b0c4d6c-9a01-4df2-a3d2-0a5f6ad6a001");
-              assertThat(review.who()).isEqualTo("serving/llm-7d9c5b6f4-*");
+              assertThat(review.podName()).isEqualTo("serving/llm-7d9c5b6f4-*");
               assertThat(review.object().at("/metadata/annotations"))
                   .isEqualTo(Reviews.pod("deployment").at("/metadata/annotations"));
             });
@@ -31,9 +31,9 @@ class AdmissionReviewTest {
   @Test
   void read_leavesOtherOperationsAlone() {
     String update = new String(Reviews.bytes("deployment"), UTF_8).replace("CREATE", "UPDATE");
-    assertThat(ReviewReader.read(update.getBytes(UTF_8), Keep.POD))
+    assertThat(ReviewReader.read(update.getBytes(UTF_8), Purpose.MUTATION))
         .isInstanceOfSatisfying(
-            Raw.Request.class, review -> assertThat(review.creates()).isFalse());
+            Raw.Request.class, review -> assertThat(review.createsPod()).isFalse());
   }
 
   @Test
@@ -55,7 +55,8 @@ class AdmissionReviewTest {
   void read_skipsWhatTheGuardDoesNotLookAt() {
     String many = "{},".repeat(60_000) + "{}";
     assertThat(guarded("\"spec\":{\"hostAliases\":[" + many + "]}"))
-        .isInstanceOfSatisfying(Raw.Request.class, review -> assertThat(review.creates()).isTrue());
+        .isInstanceOfSatisfying(
+            Raw.Request.class, review -> assertThat(review.createsPod()).isTrue());
   }
 
   @Test
@@ -67,7 +68,7 @@ class AdmissionReviewTest {
   }
 
   private static String guardedRefusal(String fields) {
-    return guarded(fields) instanceof Raw.Unread(String uid, String message)
+    return guarded(fields) instanceof Raw.Unreadable(String uid, String message)
         ? uid + " " + message
         : "not refused";
   }
@@ -77,7 +78,7 @@ class AdmissionReviewTest {
         "{'apiVersion':'admission.k8s.io/v1','request':{'uid':'u1','operation':'CREATE',"
             + "'resource':{'resource':'pods'},'object':{";
     return ReviewReader.read(
-        (review.replace('\'', '"') + fields + "}}}").getBytes(UTF_8), Keep.REACH);
+        (review.replace('\'', '"') + fields + "}}}").getBytes(UTF_8), Purpose.GUARD);
   }
 
   @Test
@@ -108,7 +109,8 @@ class AdmissionReviewTest {
   }
 
   private static String read(String body) {
-    return ReviewReader.read(body.getBytes(UTF_8), Keep.POD) instanceof Raw.Broken(String reason)
+    return ReviewReader.read(body.getBytes(UTF_8), Purpose.MUTATION)
+            instanceof Raw.Malformed(String reason)
         ? reason
         : "not malformed";
   }

@@ -209,7 +209,7 @@ class AdmissionVerticleIT {
     send(old, head(2) + "{}");
     assertThat(statusLine(old)).isEqualTo("HTTP/1.1 200 OK");
 
-    serving.sendAway();
+    serving.startDrain();
     closed.future().await();
     old.getInputStream().readAllBytes();
 

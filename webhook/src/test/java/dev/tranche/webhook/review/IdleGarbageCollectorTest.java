@@ -7,26 +7,26 @@ import org.junit.jupiter.api.Test;
 
 class IdleGarbageCollectorTest {
   private final AtomicInteger collections = new AtomicInteger();
-  private final IdleGarbageCollector pauses =
+  private final IdleGarbageCollector collector =
       new IdleGarbageCollector(collections::incrementAndGet);
 
   @Test
   void burstThatIsOver_isCleanedUpAfter_once() {
     burst(1_000, 10_000);
-    pauses.sweep(13_999);
+    collector.sweep(13_999);
     assertThat(collections).hasValue(0);
-    pauses.sweep(14_000);
-    pauses.sweep(30_000);
+    collector.sweep(14_000);
+    collector.sweep(30_000);
     assertThat(collections).hasValue(1);
     burst(1_000, 40_000);
-    pauses.sweep(44_000);
+    collector.sweep(44_000);
     assertThat(collections).hasValue(2);
   }
 
   @Test
   void fewReviews_leaveNothingToCleanUp() {
     burst(999, 10_000);
-    pauses.sweep(60_000);
+    collector.sweep(60_000);
     assertThat(collections).hasValue(0);
   }
 
@@ -34,15 +34,15 @@ class IdleGarbageCollectorTest {
   void reviewsThatGoOn_areNotStopped() {
     burst(5_000, 10_000);
     for (long nowMs = 10_000; nowMs < 60_000; nowMs += 3_000) {
-      pauses.interrupted(nowMs);
-      pauses.sweep(nowMs + 2_999);
+      collector.recordReview(nowMs);
+      collector.sweep(nowMs + 2_999);
     }
     assertThat(collections).hasValue(0);
   }
 
   private void burst(int reviews, long atMs) {
     for (int i = 0; i < reviews; i++) {
-      pauses.interrupted(atMs);
+      collector.recordReview(atMs);
     }
   }
 }

@@ -10,30 +10,30 @@ import org.junit.jupiter.params.provider.ValueSource;
 class ReviewBodyReaderTest {
   @Test
   void bodyThatComesAtOnce_getsItsBytes() {
-    assertThat(ReviewBodyReader.room(12_345, 12_345)).isEqualTo(12_345);
+    assertThat(ReviewBodyReader.capacity(12_345, 12_345)).isEqualTo(12_345);
   }
 
   @Test
   void announcement_isBelievedForAsMuchAgainAsHasCome() {
-    assertThat(ReviewBodyReader.room(1, 65_536)).isEqualTo(2);
-    assertThat(ReviewBodyReader.room(16_384, 65_536)).isEqualTo(32_768);
-    assertThat(ReviewBodyReader.room(40_000, 65_536)).isEqualTo(65_536);
-    assertThat(ReviewBodyReader.room(1, Long.MAX_VALUE)).isEqualTo(2);
+    assertThat(ReviewBodyReader.capacity(1, 65_536)).isEqualTo(2);
+    assertThat(ReviewBodyReader.capacity(16_384, 65_536)).isEqualTo(32_768);
+    assertThat(ReviewBodyReader.capacity(40_000, 65_536)).isEqualTo(65_536);
+    assertThat(ReviewBodyReader.capacity(1, Long.MAX_VALUE)).isEqualTo(2);
   }
 
   /** In proportion to the logarithm of its size: each enlargement copies all that has come. */
   @ParameterizedTest
   @ValueSource(longs = {0, 2 << 20, Long.MAX_VALUE})
   void bodyInSmallParts_isEnlargedAFewTimes(long announcedBytes) {
-    int room = 0;
+    int capacity = 0;
     int enlarged = 0;
     for (int bytes = 1_024; bytes <= 2 << 20; bytes += 1_024) {
-      if (bytes > room) {
-        room = ReviewBodyReader.room(bytes, announcedBytes);
+      if (bytes > capacity) {
+        capacity = ReviewBodyReader.capacity(bytes, announcedBytes);
         enlarged++;
       }
     }
     assertThat(enlarged).isLessThan(15);
-    assertThat(room).isBetween(2 << 20, 4 << 20);
+    assertThat(capacity).isBetween(2 << 20, 4 << 20);
   }
 }

@@ -14,7 +14,7 @@ import dev.tranche.webhook.guard.GuardRules;
 import dev.tranche.webhook.guard.GuardedPod;
 import dev.tranche.webhook.mutate.MutationRules;
 import dev.tranche.webhook.mutate.PodMutator;
-import dev.tranche.webhook.review.ReviewReader.Keep;
+import dev.tranche.webhook.review.ReviewReader.Purpose;
 import dev.tranche.webhook.review.ReviewReader.Raw;
 import java.math.BigInteger;
 import java.util.Arrays;
@@ -46,9 +46,10 @@ class ReviewReaderTest {
   @ValueSource(strings = {"deployment", "job", "plain-gpu", "sidecar-and-init"})
   void whatIsKept_isMutatedAndJudgedAsTheWhole(String name) {
     ObjectNode whole = Reviews.pod(name);
-    JsonNode kept = read(Reviews.bytes(name), Keep.POD).object();
+    JsonNode kept = read(Reviews.bytes(name), Purpose.MUTATION).object();
     assertThat(mutation(kept)).isEqualTo(mutation(whole));
-    assertThat(verdict(read(Reviews.bytes(name), Keep.REACH).object())).isEqualTo(verdict(whole));
+    assertThat(verdict(read(Reviews.bytes(name), Purpose.GUARD).object()))
+        .isEqualTo(verdict(whole));
   }
 
   @ParameterizedTest
@@ -71,7 +72,7 @@ class ReviewReaderTest {
             + "'hostPath':{'path':'/dev/nvidia0'}}],'containers':[{'name':'c',%s}]}}"
                 .formatted(fields);
     JsonNode whole = Reviews.json(pod.replace('\'', '"'));
-    JsonNode kept = read(review(pod.replace('\'', '"')), Keep.REACH).object();
+    JsonNode kept = read(review(pod.replace('\'', '"')), Purpose.GUARD).object();
     assertThat(verdict(kept)).isEqualTo(verdict(whole));
   }
 
@@ -79,7 +80,7 @@ class ReviewReaderTest {
   void variablesOfOthers_areKeptAsOne() {
     String pod =
         "{'spec':{'containers':[{'env':[{'name':'A'},{'name':'B'}],'args':['x']},{'env':[]}]}}";
-    assertThat(read(review(pod.replace('\'', '"')), Keep.REACH).object())
+    assertThat(read(review(pod.replace('\'', '"')), Purpose.GUARD).object())
         .isEqualTo(
             Reviews.json("{'spec':{'containers':[{'env':[null]},{'env':[]}]}}".replace('\'', '"')));
   }
@@ -88,23 +89,23 @@ class ReviewReaderTest {
   @Test
   void labels_areSteppedOver_butForTheOneThatIsLookedAt() {
     String pod = "{'metadata':{'labels':{'app':'a','hami.io/webhook':'ignore','x':{'y':'z'}}}}";
-    assertThat(read(review(pod.replace('\'', '"')), Keep.POD).object())
+    assertThat(read(review(pod.replace('\'', '"')), Purpose.MUTATION).object())
         .isEqualTo(
             Reviews.json(
                 "{'metadata':{'labels':{'hami.io/webhook':'ignore'}}}".replace('\'', '"')));
-    assertThat(read(review(pod.replace('\'', '"')), Keep.REACH).object())
+    assertThat(read(review(pod.replace('\'', '"')), Purpose.GUARD).object())
         .isEqualTo(Reviews.json("{\"metadata\":{}}"));
   }
 
   /** Names of fields that are skipped in their place are a user's words elsewhere. */
   @ParameterizedTest
-  @EnumSource(Keep.class)
-  void skippedNames_areKeptInOtherPlaces(Keep keep) {
+  @EnumSource(Purpose.class)
+  void skippedNames_areKeptInOtherPlaces(Purpose purpose) {
     String pod =
         "{'metadata':{'annotations':{'labels':'1','env':'2'}},"
             + "'spec':{'nodeSelector':{'env':'prod','status':'x','volumes':'y','args':'z'}}}";
     JsonNode whole = Reviews.json(pod.replace('\'', '"'));
-    assertThat(read(review(pod.replace('\'', '"')), keep).object()).isEqualTo(whole);
+    assertThat(read(review(pod.replace('\'', '"')), purpose).object()).isEqualTo(whole);
   }
 
   @Test
@@ -116,7 +117,8 @@ class ReviewReaderTest {
       pod.set("status", tree(random, 0));
       String text = round % 2 == 0 ? pod.toString() : pod.toPrettyString();
       pod.remove("status");
-      assertThat(read(review(text), Keep.POD).object()).isEqualTo(Reviews.json(pod.toString()));
+      assertThat(read(review(text), Purpose.MUTATION).object())
+          .isEqualTo(Reviews.json(pod.toString()));
     }
   }
 
@@ -124,7 +126,7 @@ class ReviewReaderTest {
   void bodyThatEndsAnywhere_isNotTakenForAWhole() {
     byte[] whole = new String(Reviews.bytes("job"), UTF_8).strip().getBytes(UTF_8);
     for (int length = 0; length < whole.length; length++) {
-      assertThat(ReviewReader.read(Arrays.copyOf(whole, length), Keep.REACH))
+      assertThat(ReviewReader.read(Arrays.copyOf(whole, length), Purpose.GUARD))
           .isNotInstanceOf(Raw.Request.class);
     }
   }
@@ -139,7 +141,7 @@ class ReviewReaderTest {
       for (int hits = 0; hits < 3; hits++) {
         broken[random.nextInt(broken.length)] = marks[random.nextInt(marks.length)];
       }
-      assertThat(ReviewReader.read(broken, Keep.POD)).isNotNull();
+      assertThat(ReviewReader.read(broken, Purpose.MUTATION)).isNotNull();
     }
   }
 
@@ -161,8 +163,8 @@ class ReviewReaderTest {
         UTF_8);
   }
 
-  private static Raw.Request read(byte[] body, Keep keep) {
-    return (Raw.Request) ReviewReader.read(body, keep);
+  private static Raw.Request read(byte[] body, Purpose purpose) {
+    return (Raw.Request) ReviewReader.read(body, purpose);
   }
 
   private static byte[] review(String pod) {

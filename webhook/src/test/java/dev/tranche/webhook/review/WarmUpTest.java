@@ -36,8 +36,8 @@ class WarmUpTest {
   }
 
   private Mutation mutation(byte[] review) {
-    return ReviewReader.read(review, ReviewReader.Keep.POD) instanceof Raw.Request request
-            && request.creates()
+    return ReviewReader.read(review, ReviewReader.Purpose.MUTATION) instanceof Raw.Request request
+            && request.createsPod()
         ? mutator.mutate(request.object(), new MutationRules.Cluster(List.of(), false))
         : new Mutation.Denied("no creation of a pod", "none");
   }

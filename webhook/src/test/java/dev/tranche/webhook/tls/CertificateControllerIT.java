@@ -23,13 +23,13 @@ class CertificateControllerIT {
   /** A taken port fails the future with a checked exception, which await throws as it is. */
   @ParameterizedTest
   @ValueSource(booleans = {true, false})
-  void keeper_goesOnAfterWhateverIsThrown(boolean checked) throws Exception {
+  void controller_goesOnAfterWhateverIsThrown(boolean checked) throws Exception {
     BlockingQueue<String> seen = new LinkedBlockingQueue<>();
-    var rounds = new AtomicInteger();
-    try (var keeper =
-        keeper(
+    var reconciliations = new AtomicInteger();
+    try (var controller =
+        controller(
             () -> {
-              if (rounds.incrementAndGet() > 1) {
+              if (reconciliations.incrementAndGet() > 1) {
                 return "kept";
               }
               if (checked) {
@@ -38,19 +38,21 @@ class CertificateControllerIT {
               throw new NoClassDefFoundError("a class is missing");
             },
             seen)) {
-      keeper.start();
+      controller.start();
       assertThat(seen.take()).contains(checked ? "the port is taken" : "a class is missing");
       assertThat(seen.take()).isEqualTo("kept");
     }
   }
 
-  private CertificateController keeper(Supplier<String> kept, BlockingQueue<String> seen) {
+  private CertificateController controller(
+      Supplier<String> reconciled, BlockingQueue<String> seen) {
     return new CertificateController(
         client,
         new TlsNames("tranche", "tranche-system"),
-        new CertificateController.Making(false, Duration.ofDays(1), Duration.ofSeconds(30), false),
+        new CertificateController.CertificateOptions(
+            false, Duration.ofDays(1), Duration.ofSeconds(30), false),
         InstantSource.system(),
-        state -> seen.add(kept.get()),
+        state -> seen.add(reconciled.get()),
         seen::add);
   }
 }

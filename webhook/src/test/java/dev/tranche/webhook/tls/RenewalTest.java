@@ -29,10 +29,10 @@ class RenewalTest {
             middle, CertificateAuthority.Use.SERVER, List.of("leaf"), NOW, LIFE);
     TlsKeyPair chained =
         new TlsKeyPair(leaf.certificate(), List.of(middle.certificate()), leaf.key());
-    var kept =
+    var state =
         new TlsState(List.of(root.certificate()), chained, root.certificate(), Optional.empty());
-    assertThat(kept.verifies(chained)).isTrue();
-    assertThat(kept.verifies(leaf)).isFalse();
+    assertThat(state.verifies(chained)).isTrue();
+    assertThat(state.verifies(leaf)).isFalse();
   }
 
   @Test

@@ -35,16 +35,17 @@ class SelfSignedReconcilerIT {
 
   @Test
   void firstRound_makesAllThatIsMissing() throws Exception {
-    TlsState kept = round(NOW).keep();
+    TlsState state = round(NOW).reconcile();
     Secret extender = secret("tranche-extender-tls");
     assertThat(extender.getType()).isEqualTo("kubernetes.io/tls");
     assertThat(extender.getData()).containsOnlyKeys("tls.crt", "tls.key", "ca.crt");
     assertThat(secret("tranche-ca").getData()).containsOnlyKeys("ca.crt", "ca.key");
-    TlsKeyPair serving = new TlsStore.Held(extender).pair("tls.crt", "tls.key").orElseThrow();
-    assertThat(Renewal.reason(serving, kept.authority(), names.extenderDnsNames(), NOW)).isEmpty();
+    TlsKeyPair serving =
+        new TlsStore.StoredSecret(extender).pair("tls.crt", "tls.key").orElseThrow();
+    assertThat(Renewal.reason(serving, state.authority(), names.extenderDnsNames(), NOW)).isEmpty();
     assertThat(names.extenderDnsNames())
         .contains("tranche-extender-stream.tranche-system.svc.cluster.local");
-    assertThat(kept.missing()).isPresent();
+    assertThat(state.missing()).isPresent();
   }
 
   @Test
@@ -62,24 +63,24 @@ class SelfSignedReconcilerIT {
                   .build())
           .create();
     }
-    TlsState kept = round(NOW).keep();
-    assertThat(kept.extender().getNotAfter().toInstant()).isAfter(NOW);
+    TlsState state = round(NOW).reconcile();
+    assertThat(state.extender().getNotAfter().toInstant()).isAfter(NOW);
     assertThat(secret("tranche-ca").getData()).containsOnlyKeys("ca.crt", "ca.key");
     assertThat(secret("tranche-ca").getMetadata().getAnnotations())
         .containsEntry("helm.sh/resource-policy", "keep");
-    assertThat(round(NOW.plusSeconds(60)).keep()).isEqualTo(kept);
+    assertThat(round(NOW.plusSeconds(60)).reconcile()).isEqualTo(state);
   }
 
   @Test
   void nextRound_changesNothing() {
-    TlsState first = round(NOW).keep();
-    assertThat(round(NOW.plusSeconds(60)).keep()).isEqualTo(first);
+    TlsState first = round(NOW).reconcile();
+    assertThat(round(NOW.plusSeconds(60)).reconcile()).isEqualTo(first);
   }
 
   @Test
   void servingCertificate_isRenewedInTime_byTheSameAuthority() {
-    TlsState first = round(NOW).keep();
-    TlsState later = round(NOW.plus(Duration.ofDays(61))).keep();
+    TlsState first = round(NOW).reconcile();
+    TlsState later = round(NOW.plus(Duration.ofDays(61))).reconcile();
     assertThat(later.authority()).isEqualTo(first.authority());
     assertThat(later.webhook()).isNotEqualTo(first.webhook());
     assertThat(later.extender().getNotAfter()).isAfter(first.extender().getNotAfter());
@@ -87,39 +88,39 @@ class SelfSignedReconcilerIT {
 
   @Test
   void authority_thatHasEnded_isReplaced_andWhatItSigned() {
-    TlsState first = round(NOW).keep();
-    TlsState later = round(NOW.plus(AUTHORITY_LIFE)).keep();
+    TlsState first = round(NOW).reconcile();
+    TlsState later = round(NOW.plus(AUTHORITY_LIFE)).reconcile();
     assertThat(later.authority()).isNotEqualTo(first.authority());
     assertThat(Renewal.signedBy(later.webhook().certificate(), later.authority())).isTrue();
   }
 
   @Test
   void authority_isSucceeded_withAnOverlap() {
-    TlsState first = round(NOW).keep();
+    TlsState first = round(NOW).reconcile();
     Instant due = NOW.plus(AUTHORITY_LIFE.multipliedBy(2).dividedBy(3));
-    TlsState announced = round(due).keep();
+    TlsState announced = round(due).reconcile();
     assertThat(announced.trusted()).hasSize(2).startsWith(first.authority());
     X509Certificate successor = announced.trusted().getLast();
     assertThat(new TlsStore(client, names).bundle()).isEqualTo(announced.trusted());
     assertThat(Renewal.signedBy(announced.webhook().certificate(), first.authority())).isTrue();
 
-    TlsState waiting = round(due.plus(Duration.ofMinutes(59))).keep();
+    TlsState waiting = round(due.plus(Duration.ofMinutes(59))).reconcile();
     assertThat(waiting.trusted()).isEqualTo(announced.trusted());
     assertThat(waiting.webhook()).isEqualTo(announced.webhook());
 
-    TlsState taken = round(due.plus(Duration.ofMinutes(60))).keep();
+    TlsState taken = round(due.plus(Duration.ofMinutes(60))).reconcile();
     assertThat(taken.trusted()).containsExactly(successor, first.authority());
     assertThat(Renewal.signedBy(taken.webhook().certificate(), successor)).isTrue();
 
-    TlsState alone = round(NOW.plus(AUTHORITY_LIFE)).keep();
+    TlsState alone = round(NOW.plus(AUTHORITY_LIFE)).reconcile();
     assertThat(alone.trusted()).containsExactly(successor);
   }
 
   @Test
   void servingCertificate_neverOutlivesItsAuthority() {
-    round(NOW).keep();
+    round(NOW).reconcile();
     // Nobody watched for years; a day is left.
-    TlsState late = round(NOW.plus(AUTHORITY_LIFE).minus(Duration.ofDays(1))).keep();
+    TlsState late = round(NOW.plus(AUTHORITY_LIFE).minus(Duration.ofDays(1))).reconcile();
     assertThat(late.webhook().expiry())
         .isBeforeOrEqualTo(late.authority().getNotAfter().toInstant());
   }
@@ -128,23 +129,23 @@ class SelfSignedReconcilerIT {
   void foreignCertificates_areServed_andTheirAuthoritiesPublishedUntilTheyEnd() {
     var store = new TlsStore(client, names);
     TlsKeyPair first = CertificateAuthority.create("theirs", NOW, Duration.ofDays(1));
-    foreign(store, first);
-    TlsState kept = new CertManagerReconciler(store, names, () -> NOW).keep();
-    assertThat(kept.missing()).hasValueSatisfying(m -> assertThat(m).contains("cert-manager"));
-    assertThat(Renewal.signedBy(kept.webhook().certificate(), first.certificate())).isTrue();
+    writeCertManagerPairs(store, first);
+    TlsState state = new CertManagerReconciler(store, names, () -> NOW).reconcile();
+    assertThat(state.missing()).hasValueSatisfying(m -> assertThat(m).contains("cert-manager"));
+    assertThat(Renewal.signedBy(state.webhook().certificate(), first.certificate())).isTrue();
     TlsKeyPair second = CertificateAuthority.create("theirs", NOW, Duration.ofDays(9));
-    foreign(store, second);
-    new CertManagerReconciler(store, names, () -> NOW).keep();
+    writeCertManagerPairs(store, second);
+    new CertManagerReconciler(store, names, () -> NOW).reconcile();
     assertThat(store.bundle()).containsExactly(second.certificate(), first.certificate());
-    new CertManagerReconciler(store, names, () -> NOW.plus(Duration.ofDays(1))).keep();
+    new CertManagerReconciler(store, names, () -> NOW.plus(Duration.ofDays(1))).reconcile();
     assertThat(store.bundle()).containsExactly(second.certificate());
   }
 
-  private void foreign(TlsStore store, TlsKeyPair authority) {
+  private void writeCertManagerPairs(TlsStore store, TlsKeyPair authority) {
     for (String secret : List.of(names.webhookSecret(), names.extenderSecret())) {
       store.writePair(
           secret,
-          store.held(secret),
+          store.read(secret),
           CertificateAuthority.issue(
               authority, CertificateAuthority.Use.SERVER, List.of("x"), NOW, LIFE),
           authority.certificatePem());
@@ -153,32 +154,34 @@ class SelfSignedReconcilerIT {
 
   @Test
   void schedulersCertificate_isAClients_andLastsAsLongAsItsAuthority() throws Exception {
-    round(NOW).keep();
+    round(NOW).reconcile();
     assertThat(secret("tranche-scheduler-client-tls")).isNull();
-    TlsState kept = round(NOW, true).keep();
+    TlsState state = round(NOW, true).reconcile();
     TlsKeyPair client =
-        new TlsStore.Held(secret("tranche-scheduler-client-tls"))
+        new TlsStore.StoredSecret(secret("tranche-scheduler-client-tls"))
             .pair("tls.crt", "tls.key")
             .orElseThrow();
-    assertThat(Renewal.signedBy(client.certificate(), kept.authority())).isTrue();
+    assertThat(Renewal.signedBy(client.certificate(), state.authority())).isTrue();
     assertThat(client.certificate().getSubjectX500Principal().getName())
         .isEqualTo("CN=tranche-scheduler-client");
     assertThat(client.certificate().getExtendedKeyUsage()).containsExactly("1.3.6.1.5.5.7.3.2");
-    assertThat(kept.webhook().certificate().getExtendedKeyUsage())
+    assertThat(state.webhook().certificate().getExtendedKeyUsage())
         .containsExactly("1.3.6.1.5.5.7.3.1");
-    assertThat(client.expiry()).isEqualTo(kept.authority().getNotAfter().toInstant());
-    round(NOW.plus(LIFE), true).keep();
-    assertThat(new TlsStore.Held(secret("tranche-scheduler-client-tls")).pair("tls.crt", "tls.key"))
+    assertThat(client.expiry()).isEqualTo(state.authority().getNotAfter().toInstant());
+    round(NOW.plus(LIFE), true).reconcile();
+    assertThat(
+            new TlsStore.StoredSecret(secret("tranche-scheduler-client-tls"))
+                .pair("tls.crt", "tls.key"))
         .contains(client);
   }
 
   @Test
   void authority_thatCannotBeRead_isNotOverwritten() {
-    round(NOW).keep();
+    round(NOW).reconcile();
     client
         .resource(new SecretBuilder(secret("tranche-ca")).addToData("ca.key", "bm9uZQ==").build())
         .update();
-    assertThatThrownBy(() -> round(NOW).keep())
+    assertThatThrownBy(() -> round(NOW).reconcile())
         .hasMessageContaining("Secret tranche-system/tranche-ca holds no authority")
         .hasMessageContaining("empty it with kubectl");
   }
@@ -186,7 +189,7 @@ class SelfSignedReconcilerIT {
   /** As after half of a backup was restored. */
   @Test
   void keyOfAnotherAuthority_isNamed_andNothingIsSignedWithIt() {
-    TlsState first = round(NOW).keep();
+    TlsState first = round(NOW).reconcile();
     String other = CertificateAuthority.create("other", NOW, AUTHORITY_LIFE).keyPem();
     client
         .resource(
@@ -194,10 +197,10 @@ class SelfSignedReconcilerIT {
                 .addToData("ca.key", Base64.getEncoder().encodeToString(other.getBytes(US_ASCII)))
                 .build())
         .update();
-    assertThatThrownBy(() -> round(NOW.plus(Duration.ofDays(61))).keep())
+    assertThatThrownBy(() -> round(NOW.plus(Duration.ofDays(61))).reconcile())
         .hasMessageContaining("Secret tranche-system/tranche-ca: ca.key is not the key")
         .hasMessageContaining("empty the Secret with kubectl -n tranche-system patch");
-    assertThat(new TlsStore.Held(secret("tranche-webhook-tls")).pair("tls.crt", "tls.key"))
+    assertThat(new TlsStore.StoredSecret(secret("tranche-webhook-tls")).pair("tls.crt", "tls.key"))
         .contains(first.webhook());
   }
 
@@ -205,15 +208,15 @@ class SelfSignedReconcilerIT {
   void foreignKey_thatIsNotItsCertificates_isNotServed() {
     var store = new TlsStore(client, names);
     TlsKeyPair authority = CertificateAuthority.create("theirs", NOW, LIFE);
-    foreign(store, authority);
+    writeCertManagerPairs(store, authority);
     TlsKeyPair mixed =
         new TlsKeyPair(secondPair(authority).certificate(), secondPair(authority).key());
     store.writePair(
         names.webhookSecret(),
-        store.held(names.webhookSecret()),
+        store.read(names.webhookSecret()),
         mixed,
         authority.certificatePem());
-    assertThatThrownBy(() -> new CertManagerReconciler(store, names, () -> NOW).keep())
+    assertThatThrownBy(() -> new CertManagerReconciler(store, names, () -> NOW).reconcile())
         .hasMessageContaining("belong together");
   }
 
@@ -226,12 +229,14 @@ class SelfSignedReconcilerIT {
   void replicasThatRace_agree() throws Exception {
     for (int race = 0; race < 20; race++) {
       client.secrets().inNamespace("tranche-system").delete();
-      List<TlsState> kept = race(3, NOW);
-      assertThat(kept.stream().map(TlsState::authority).distinct()).hasSize(1);
-      assertThat(kept.stream().map(k -> k.webhook().certificate()).distinct()).hasSize(1);
+      List<TlsState> states = race(3, NOW);
+      assertThat(states.stream().map(TlsState::authority).distinct()).hasSize(1);
+      assertThat(states.stream().map(s -> s.webhook().certificate()).distinct()).hasSize(1);
       List<TlsState> renewed = race(3, NOW.plus(Duration.ofDays(61)));
       TlsKeyPair held =
-          new TlsStore.Held(secret("tranche-webhook-tls")).pair("tls.crt", "tls.key").orElseThrow();
+          new TlsStore.StoredSecret(secret("tranche-webhook-tls"))
+              .pair("tls.crt", "tls.key")
+              .orElseThrow();
       assertThat(renewed.stream().map(TlsState::webhook).distinct()).containsExactly(held);
     }
   }
@@ -245,14 +250,14 @@ class SelfSignedReconcilerIT {
             threads.submit(
                 () -> {
                   barrier.await();
-                  return round(now).keep();
+                  return round(now).reconcile();
                 }));
       }
-      var kept = new ArrayList<TlsState>();
+      var states = new ArrayList<TlsState>();
       for (Future<TlsState> future : running) {
-        kept.add(future.get());
+        states.add(future.get());
       }
-      return kept;
+      return states;
     }
   }
 
@@ -261,8 +266,9 @@ class SelfSignedReconcilerIT {
   }
 
   private SelfSignedReconciler round(Instant now, boolean schedulerClient) {
-    var making = new CertificateController.Making(false, AUTHORITY_LIFE, LIFE, schedulerClient);
-    return new SelfSignedReconciler(new TlsStore(client, names), names, making, () -> now);
+    var options =
+        new CertificateController.CertificateOptions(false, AUTHORITY_LIFE, LIFE, schedulerClient);
+    return new SelfSignedReconciler(new TlsStore(client, names), names, options, () -> now);
   }
 
   private Secret secret(String name) {

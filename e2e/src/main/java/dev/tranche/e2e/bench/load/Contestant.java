@@ -4,13 +4,13 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 
-/** Who places the pods. All but ours go by what is allocated alone. */
+/** A scheduler that places the pods. All but ours consider only what is allocated. */
 public enum Contestant {
-  /** The default: measured load, and no share that real free memory cannot back. */
+  /** The default: by measured load, and no share that exceeds the real free memory. */
   OURS("--policy=load", "--memory-guard=enforce"),
   /** The GPU with most free replicas of all that fit. */
   SPREAD("--policy=spread", "--memory-guard=off"),
-  /** Our packing, which measures nothing. */
+  /** Our policy {@code packed}, which does not use measurements. */
   BINPACK("--policy=packed", "--memory-guard=off"),
   /** No extender: the node with most free replicas, and on it the GPU with most. */
   LEASTALLOCATED();
@@ -22,7 +22,7 @@ public enum Contestant {
     this.flags = List.of(flags);
   }
 
-  /** The extender's; empty: none is there. */
+  /** Returns the extender's flags, or empty if there is no extender. */
   Optional<List<String>> flags() {
     return flags.isEmpty() ? Optional.empty() : Optional.of(flags);
   }

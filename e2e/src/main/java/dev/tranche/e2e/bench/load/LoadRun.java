@@ -2,8 +2,8 @@ package dev.tranche.e2e.bench.load;
 
 import dev.tranche.api.Names;
 import dev.tranche.e2e.bench.plane.BoundPods;
+import dev.tranche.e2e.bench.plane.ClusterObjects;
 import dev.tranche.e2e.bench.plane.ControlPlane;
-import dev.tranche.e2e.bench.plane.Population;
 import dev.tranche.e2e.bench.plane.SimulatedNodes;
 import io.fabric8.kubernetes.api.model.Pod;
 import io.fabric8.kubernetes.client.KubernetesClient;
@@ -25,31 +25,31 @@ import org.jspecify.annotations.Nullable;
  * the moment they are seen to be bound, and are deleted when their life is over.
  */
 final class LoadRun {
-  private static final String PODS = "/api/v1/namespaces/" + Population.NAMESPACE + "/pods";
+  private static final String PODS = "/api/v1/namespaces/" + ClusterObjects.NAMESPACE + "/pods";
   private static final int AT_ONCE = 4;
 
-  /** So much of the level counts as having reached it. */
+  /** The part of the level from which the level counts as reached. */
   private static final double FULL = 0.98;
 
-  /** Those that come last still get that long. */
+  /** The time that remains to place pods after the last arrival. */
   private static final double GRACE_S = 5;
 
-  private record Seen(
+  private record Binding(
       Workload.Pod pod, String node, @Nullable String uuid, String uid, double atS) {}
 
-  private record Live(Seen seen, int gpu, double endsS) {}
+  private record RunningPod(Binding binding, int gpu, double endsS) {}
 
   private final KubernetesClient client;
   private final Workload workload;
-  private final SimulatedGpus places = new SimulatedGpus();
-  private final RealUse use;
+  private final GpuNumbering gpus = new GpuNumbering();
+  private final SimulatedUse use;
   private final @Nullable SimulatedNodes nodes;
-  private final BlockingQueue<Seen> bound = new LinkedBlockingQueue<>();
-  private final PriorityQueue<Live> live =
+  private final BlockingQueue<Binding> bound = new LinkedBlockingQueue<>();
+  private final PriorityQueue<RunningPod> running =
       new PriorityQueue<>((a, b) -> Double.compare(a.endsS, b.endsS));
   private final Map<Integer, Double> createdS = new HashMap<>();
   private final List<Future<?>> calls = new ArrayList<>();
-  private final Map<String, Long> toldNanos;
+  private final Map<String, Long> assignedNanos;
   private final long startNanos = System.nanoTime();
   private final Map<Integer, Workload.Pod> waiting = new HashMap<>();
   private double waitedS;
@@ -59,23 +59,23 @@ final class LoadRun {
   private double lastArrivalS = Double.MAX_VALUE;
 
   /**
-   * @param nodes null: nobody asks for reports
-   * @param toldNanos when its node was told of a pod, by uid
+   * @param nodes null if nothing needs reports
+   * @param assignedNanos when a pod's node got its assignment, by the pod's uid
    */
   LoadRun(
       ControlPlane plane,
       Workload workload,
       @Nullable SimulatedNodes nodes,
-      Map<String, Long> toldNanos) {
-    this.toldNanos = toldNanos;
+      Map<String, Long> assignedNanos) {
+    this.assignedNanos = assignedNanos;
     this.client = plane.client();
     this.workload = workload;
     this.nodes = nodes;
-    this.use = new RealUse(places.count(), SimulatedGpus.REPLICAS, Double.MAX_VALUE);
+    this.use = new SimulatedUse(gpus.count(), GpuNumbering.REPLICAS, Double.MAX_VALUE);
   }
 
-  Contest.Result run() throws Exception {
-    try (var watch = new BoundPods(client, Population.LABEL, this::seen);
+  LoadContest.Result run() throws Exception {
+    try (var watch = new BoundPods(client, ClusterObjects.LABEL, this::onBound);
         var api = Executors.newFixedThreadPool(AT_ONCE)) {
       drive(api);
       for (Future<?> call : calls) {
@@ -83,9 +83,10 @@ final class LoadRun {
       }
     }
     if (nodes != null) {
-      live.forEach(l -> nodes.ended(l.seen.node(), l.seen.uid()));
+      running.forEach(l -> nodes.endPod(l.binding.node(), l.binding.uid()));
     }
-    return new Contest.Result(use, waitedS / Math.max(1, placed), workload.pods().size() - placed);
+    return new LoadContest.Result(
+        use, waitedS / Math.max(1, placed), workload.pods().size() - placed);
   }
 
   private double nowS() {
@@ -97,16 +98,15 @@ final class LoadRun {
   }
 
   /** On the watch's thread. */
-  private void seen(Pod pod) {
+  private void onBound(Pod pod) {
     var meta = pod.getMetadata();
     @Nullable String uuid = meta.getAnnotations().get(Names.GPU);
-    var of = workload.pods().get(SimulatedGpus.podNumber(meta.getName()));
-    bound.add(new Seen(of, pod.getSpec().getNodeName(), uuid, meta.getUid(), nowS()));
+    var of = workload.pods().get(GpuNumbering.podNumber(meta.getName()));
+    bound.add(new Binding(of, pod.getSpec().getNodeName(), uuid, meta.getUid(), nowS()));
   }
 
   private void drive(ExecutorService api) throws InterruptedException {
-    @Nullable Readings readings =
-        nodes == null ? null : new Readings(use, places, nodes, this::nowS);
+    @Nullable Readings readings = nodes == null ? null : new Readings(use, gpus, nodes, this::nowS);
     double readS = -TimeScale.READ_EVERY_S;
     int next = 0;
     int all = workload.pods().size();
@@ -115,26 +115,26 @@ final class LoadRun {
         create(workload.pods().get(next++), api);
         lastArrivalS = next == all ? nowS() : lastArrivalS;
       }
-      while (!live.isEmpty() && live.element().endsS() <= nowS()) {
-        end(live.remove(), api);
+      while (!running.isEmpty() && running.element().endsS() <= nowS()) {
+        end(running.remove(), api);
       }
       double now = nowS();
       if (now - readS >= TimeScale.READ_EVERY_S) {
         if (readings != null) {
-          pass(now);
+          advance(now);
           readings.read(now - readS);
         }
         readS = now;
       }
       double waitS = Math.min(nextS(next), readS + TimeScale.READ_EVERY_S) - nowS();
-      var seen = bound.poll((long) (Math.max(0, waitS) * 1e6), TimeUnit.MICROSECONDS);
-      if (seen != null) {
-        start(seen);
+      var binding = bound.poll((long) (Math.max(0, waitS) * 1e6), TimeUnit.MICROSECONDS);
+      if (binding != null) {
+        start(binding);
       }
     }
   }
 
-  /** At its time, and as long as the level is not reached. */
+  /** Returns whether a pod's time has come and the level leaves space for it. */
   private boolean due(Workload.Pod pod) {
     double now = nowS();
     if (pod.arrivesS() > now) {
@@ -148,62 +148,67 @@ final class LoadRun {
     return taken + pod.replicas() <= workload.levelReplicas();
   }
 
-  /** When something is due next that nobody tells us of. */
+  /** Returns when the next pod arrives or ends, which no watch event announces. */
   private double nextS(int next) {
     List<Workload.Pod> pods = workload.pods();
     double arrivesS = next < pods.size() ? pods.get(next).arrivesS() : 0;
-    double endsS = live.isEmpty() ? Double.MAX_VALUE : live.element().endsS();
+    double endsS = running.isEmpty() ? Double.MAX_VALUE : running.element().endsS();
     return arrivesS > nowS() ? Math.min(arrivesS, endsS) : endsS;
   }
 
-  /** What comes after the last arrival is no longer measured: the cluster drains. */
-  private void pass(double toS) {
+  /**
+   * Advances the simulation. Nothing after the last arrival is measured, since the cluster then
+   * drains.
+   */
+  private void advance(double toS) {
     use.advance(Math.min(toS, lastArrivalS));
   }
 
   private void create(Workload.Pod pod, ExecutorService api) {
     createdS.put(pod.number(), nowS());
     waiting.put(pod.number(), pod);
-    calls.add(api.submit(() -> client.raw(PODS, "POST", SimulatedGpus.json(pod))));
+    calls.add(api.submit(() -> client.raw(PODS, "POST", GpuNumbering.json(pod))));
   }
 
-  private void start(Seen seen) {
-    pass(seen.atS());
+  private void start(Binding binding) {
+    advance(binding.atS());
     int gpu =
-        seen.uuid() == null ? places.leastAllocated(seen.node(), use) : places.byUuid(seen.uuid());
-    double toldS = toldS(seen);
-    use.start(seen.pod(), gpu, toldS - TimeScale.KNOWN_AFTER_S, toldS);
-    live.add(new Live(seen, gpu, seen.atS() + seen.pod().lifeS()));
-    waitedS += seen.atS() - createdS.getOrDefault(seen.pod().number(), seen.atS());
-    waiting.remove(seen.pod().number());
-    boundReplicas += seen.pod().replicas();
+        binding.uuid() == null
+            ? gpus.leastAllocated(binding.node(), use)
+            : gpus.byUuid(binding.uuid());
+    double assignedS = assignedS(binding);
+    use.start(binding.pod(), gpu, assignedS - TimeScale.KNOWN_AFTER_S, assignedS);
+    running.add(new RunningPod(binding, gpu, binding.atS() + binding.pod().lifeS()));
+    waitedS += binding.atS() - createdS.getOrDefault(binding.pod().number(), binding.atS());
+    waiting.remove(binding.pod().number());
+    boundReplicas += binding.pod().replicas();
     placed++;
     if (!full && boundReplicas >= FULL * workload.levelReplicas()) {
       full = true;
-      use.count();
+      use.startCounting();
     }
   }
 
-  /** When its node was told of it, or else whoever watches. */
-  private double toldS(Seen seen) {
-    Long told = toldNanos.get(seen.uid());
-    return told == null ? seen.atS() : atS(told);
+  /** Returns when the pod's node got its assignment, or else when the watch showed the binding. */
+  private double assignedS(Binding binding) {
+    Long nanos = assignedNanos.get(binding.uid());
+    return nanos == null ? binding.atS() : atS(nanos);
   }
 
-  private void end(Live ended, ExecutorService api) {
-    pass(ended.endsS());
-    use.end(ended.seen().pod(), ended.gpu());
-    boundReplicas -= ended.seen().pod().replicas();
+  private void end(RunningPod ended, ExecutorService api) {
+    advance(ended.endsS());
+    use.end(ended.binding().pod(), ended.gpu());
+    boundReplicas -= ended.binding().pod().replicas();
     if (nodes != null) {
-      nodes.ended(ended.seen().node(), ended.seen().uid());
+      nodes.endPod(ended.binding().node(), ended.binding().uid());
     }
-    String name = SimulatedGpus.podName(ended.seen().pod());
+    String name = GpuNumbering.podName(ended.binding().pod());
     calls.add(
         api.submit(
             () ->
                 client
                     .pods()
-                    .inNamespace(Population.NAMESPACE)
+                    .inNamespace(ClusterObjects.NAMESPACE)
                     .withName(name)
                     .withGracePeriod(0)
                     .delete()));

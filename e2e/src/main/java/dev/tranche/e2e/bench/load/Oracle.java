@@ -2,43 +2,43 @@ package dev.tranche.e2e.bench.load;
 
 import java.util.PriorityQueue;
 
-/** Places pods at once and knows what each pod uses; simulated without a scheduler. */
+/** Simulates a scheduler that places pods at once and knows what each pod uses. */
 final class Oracle {
-  private final RealUse use;
+  private final SimulatedUse use;
   private final int gpus;
   private final int replicasPerGpu;
 
-  /** What an empty GPU is worth to those who come later, in GPUs' worth of work. */
+  /** The value of an empty GPU for later pods, in GPUs' worth of work. */
   private static final double ROOM_PRICE = 0.1;
 
   private final Choice choice;
 
   /** What it costs to put a pod on a GPU; the least is taken. */
   private interface Choice {
-    double cost(RealUse use, int gpu, Workload.Pod pod);
+    double cost(SimulatedUse use, int gpu, Workload.Pod pod);
   }
 
   private record End(double atS, Workload.Pod pod, int gpu) {}
 
   private Oracle(Workload workload, int gpus, int replicasPerGpu, Choice choice) {
     this.choice = choice;
-    this.use = new RealUse(gpus, replicasPerGpu, workload.fullS());
+    this.use = new SimulatedUse(gpus, replicasPerGpu, workload.fullS());
     this.gpus = gpus;
     this.replicasPerGpu = replicasPerGpu;
   }
 
-  /** Knows what a pod is going to use before it is there. */
-  static RealUse run(Workload workload, int gpus, int replicasPerGpu) {
-    return run(workload, new Oracle(workload, gpus, replicasPerGpu, Oracle::foreseen));
+  /** Runs with knowledge of what a pod will use before it arrives. */
+  static SimulatedUse run(Workload workload, int gpus, int replicasPerGpu) {
+    return run(workload, new Oracle(workload, gpus, replicasPerGpu, Oracle::costWithForesight));
   }
 
-  /** Knows of newcomers only the odds, and of all others everything at once. */
-  static RealUse blind(Workload workload, int gpus, int replicasPerGpu) {
-    Choice odds = (use, gpu, pod) -> expected(use, gpu, pod, replicasPerGpu);
+  /** Runs with only the odds known for new pods, and with everything known for all others. */
+  static SimulatedUse withoutForesight(Workload workload, int gpus, int replicasPerGpu) {
+    Choice odds = (use, gpu, pod) -> expectedCost(use, gpu, pod, replicasPerGpu);
     return run(workload, new Oracle(workload, gpus, replicasPerGpu, odds));
   }
 
-  private static RealUse run(Workload workload, Oracle oracle) {
+  private static SimulatedUse run(Workload workload, Oracle oracle) {
     var ends = new PriorityQueue<End>((a, b) -> Double.compare(a.atS, b.atS));
     for (Workload.Pod pod : workload.pods()) {
       while (!ends.isEmpty() && ends.element().atS() <= pod.arrivesS()) {
@@ -70,24 +70,30 @@ final class Oracle {
     return best;
   }
 
-  /** The fullest GPU that still has what the pod will use; else that which has most. */
-  private static double foreseen(RealUse use, int gpu, Workload.Pod pod) {
+  /**
+   * Prefers the fullest GPU that still has what the pod will use, or else the one with the most
+   * left.
+   */
+  private static double costWithForesight(SimulatedUse use, int gpu, Workload.Pod pod) {
     double sm = use.demand(gpu);
     boolean memoryFits = use.memory(gpu) + pod.memory() <= 1 + 1e-9;
     double lost = Math.max(0, sm + pod.sm() - 1);
     return (memoryFits ? 0 : 1_000) + (lost > 1e-9 ? 10 * (1 + lost) : 0) - sm;
   }
 
-  /** Work that is likely to be lost there, and the room that is taken from others. */
-  private static double expected(RealUse use, int gpu, Workload.Pod pod, int replicasPerGpu) {
+  /**
+   * Returns the work that is likely to be lost, plus the value of the space that later pods lose.
+   */
+  private static double expectedCost(
+      SimulatedUse use, int gpu, Workload.Pod pod, int replicasPerGpu) {
     double sm = use.demand(gpu);
     double free = 1 - (double) use.replicas(gpu) / replicasPerGpu;
-    double ask = (double) pod.replicas() / replicasPerGpu;
+    double requested = (double) pod.replicas() / replicasPerGpu;
     double cost = ROOM_PRICE * room(sm, free);
-    for (int i = 0; i < Workload.USES.length; i++) {
-      double then = sm + Math.min(1, ask * Workload.USES[i]);
+    for (int i = 0; i < Workload.USE_FACTORS.length; i++) {
+      double then = sm + Math.min(1, requested * Workload.USE_FACTORS[i]);
       double lost = Math.max(0, then - 1) - Math.max(0, sm - 1);
-      cost += Workload.USES_ODDS[i] * (lost - ROOM_PRICE * room(then, free - ask));
+      cost += Workload.USE_FACTOR_ODDS[i] * (lost - ROOM_PRICE * room(then, free - requested));
     }
     return cost;
   }

@@ -2,20 +2,20 @@ package dev.tranche.e2e.bench.load;
 
 import dev.tranche.api.node.GpuLoad;
 import dev.tranche.api.node.PodUse;
-import dev.tranche.e2e.bench.plane.Population;
+import dev.tranche.e2e.bench.plane.ClusterObjects;
 import dev.tranche.e2e.bench.plane.SimulatedNodes;
 import java.util.Arrays;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.function.DoubleSupplier;
 
-/** Reads what really happens as node plugins do, and has the simulated nodes report it. */
+/** Reads the real use of GPUs as node plugins do, and makes the simulated nodes report it. */
 final class Readings {
   private static final double CHANGE_SM = 0.05;
   private static final double CHANGE_MEMORY = 0.02;
 
-  private final RealUse use;
-  private final SimulatedGpus places;
+  private final SimulatedUse use;
+  private final GpuNumbering gpus;
   private final SimulatedNodes nodes;
   private final DoubleSupplier clockS;
   private final double[] smMean;
@@ -23,51 +23,52 @@ final class Readings {
   private final double[] memorySent;
 
   /**
-   * @param clockS that of what really happens; asked on any thread
+   * @param clockS the clock of the real use; read on any thread
    */
-  Readings(RealUse use, SimulatedGpus places, SimulatedNodes nodes, DoubleSupplier clockS) {
+  Readings(SimulatedUse use, GpuNumbering gpus, SimulatedNodes nodes, DoubleSupplier clockS) {
     this.clockS = clockS;
     this.use = use;
-    this.places = places;
+    this.gpus = gpus;
     this.nodes = nodes;
-    this.smMean = new double[places.count()];
-    this.smSent = new double[places.count()];
-    this.memorySent = new double[places.count()];
-    // What the nodes said at first was of nobody's pods.
+    this.smMean = new double[gpus.count()];
+    this.smSent = new double[gpus.count()];
+    this.memorySent = new double[gpus.count()];
+    // The loads that nodes reported at first were not caused by these pods, so report all GPUs
+    // anew.
     Arrays.fill(smSent, Double.POSITIVE_INFINITY);
   }
 
-  /** All GPUs once more. */
+  /** Reads all GPUs once. */
   void read(double passedS) {
-    var news = new LinkedHashSet<String>();
+    var changedNodes = new LinkedHashSet<String>();
     for (int gpu = 0; gpu < smMean.length; gpu++) {
       smMean[gpu] = TimeScale.mean(smMean[gpu], use.sm(gpu), passedS);
       load(gpu);
       if (differs(gpu)) {
-        news.add(places.node(gpu));
+        changedNodes.add(gpus.node(gpu));
       }
     }
     for (int gpu = 0; gpu < smMean.length; gpu++) {
-      if (news.contains(places.node(gpu))) {
+      if (changedNodes.contains(gpus.node(gpu))) {
         smSent[gpu] = smMean[gpu];
         memorySent[gpu] = use.memory(gpu);
       }
     }
-    news.forEach(nodes::report);
+    changedNodes.forEach(nodes::report);
   }
 
-  /** Whatever report comes next brings it. */
+  /** Sets the load that the node's next report has. */
   private void load(int gpu) {
     double memory = use.memory(gpu);
     nodes.load(
-        places.node(gpu),
-        places.uuid(gpu),
+        gpus.node(gpu),
+        gpus.uuid(gpu),
         load(gpu, memory),
-        uses(gpu),
-        () -> use.told(gpu, memory, clockS.getAsDouble()));
+        podUses(gpu),
+        () -> use.reported(gpu, memory, clockS.getAsDouble()));
   }
 
-  /** Enough for a node plugin to report it at once. */
+  /** Returns whether a change is large enough for a node plugin to report it at once. */
   private boolean differs(int gpu) {
     return Math.abs(smMean[gpu] - smSent[gpu]) >= CHANGE_SM
         || Math.abs(use.memory(gpu) - memorySent[gpu]) >= CHANGE_MEMORY;
@@ -78,21 +79,21 @@ final class Readings {
         .setSampledAtMs(System.currentTimeMillis())
         .setSmUtilizationPercent((int) Math.round(use.sm(gpu) * 100))
         .setSmUtilizationMeanPercent((float) (smMean[gpu] * 100))
-        .setMemoryUsedBytes(Math.round(memory * SimulatedGpus.MEMORY_BYTES))
-        .setProcesses(use.uses(gpu).size())
+        .setMemoryUsedBytes(Math.round(memory * GpuNumbering.MEMORY_BYTES))
+        .setProcesses(use.pods(gpu).size())
         .build();
   }
 
-  private List<PodUse> uses(int gpu) {
+  private List<PodUse> podUses(int gpu) {
     double demand = Math.max(1, use.demand(gpu));
-    return use.uses(gpu).stream()
+    return use.pods(gpu).stream()
         .map(
             u ->
                 PodUse.newBuilder()
-                    .setNamespace(Population.NAMESPACE)
-                    .setPod(SimulatedGpus.podName(u.pod()))
+                    .setNamespace(ClusterObjects.NAMESPACE)
+                    .setPod(GpuNumbering.podName(u.pod()))
                     .setContainer("main")
-                    .setMemoryUsedBytes((long) (u.memory() * SimulatedGpus.MEMORY_BYTES))
+                    .setMemoryUsedBytes((long) (u.memory() * GpuNumbering.MEMORY_BYTES))
                     .setSmUtilizationPercent((float) (u.pod().sm() / demand * 100))
                     .build())
         .toList();

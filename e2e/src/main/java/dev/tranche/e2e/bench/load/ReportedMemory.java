@@ -9,12 +9,15 @@ import java.util.List;
  * The readings of one GPU's memory that the extender got. Written on one thread, read on another.
  */
 final class ReportedMemory {
-  /** What was told before is nobody's last word any more. */
+  /**
+   * How long a reading is kept after another has replaced it; nobody can still have it as the
+   * latest.
+   */
   private static final double REMEMBERED_S = 60;
 
   /**
-   * @param memory in use of what is usable, 0 to 1
-   * @param sentS when first
+   * @param memory the used part of the usable memory, 0 to 1
+   * @param sentS when it was first sent
    */
   record Reading(double memory, double sentS) {}
 
@@ -40,7 +43,7 @@ final class ReportedMemory {
     readings.addFirst(first);
   }
 
-  /** Each may have been the last word for somebody who looked once between these times. */
+  /** Returns the readings that may have been the latest at some time between these two. */
   synchronized List<Reading> lastBetween(double fromS, double untilS) {
     var last = new ArrayList<Reading>();
     for (Reading reading : readings) {

@@ -1,13 +1,13 @@
 package dev.tranche.e2e.bench.load;
 
 /**
- * Time is pressed together {@value #FACTOR} times: pods live for seconds instead of minutes, and
- * what the parts wait for is shortened alike.
+ * Time runs {@value #FACTOR} times faster: pods live for seconds instead of minutes, and the waits
+ * of all components are shortened alike.
  */
 final class TimeScale {
   static final int FACTOR = 40;
 
-  /** Of the mean of SM utilization, 10 s in a node plugin. */
+  /** The half-life of the mean SM utilization, which is 10 s in a node plugin. */
   static final double HALF_LIFE_S = 10.0 / FACTOR;
 
   /** What the extender is told: {@code --measured-after-ms}, 30 s by default. */
@@ -20,12 +20,12 @@ final class TimeScale {
   static final double READ_EVERY_S = 0.25;
 
   /**
-   * A reading sent this long before a node is told of a pod was there when that was decided. One
-   * that was sent later may have been.
+   * A reading that was sent this long before a node gets an assignment was known to the decision. A
+   * later one may have been.
    */
   static final double KNOWN_AFTER_S = 0.05;
 
-  /** Pods that wait for longer keep no others from arriving. */
+  /** Pods that wait longer than this do not delay the arrival of others. */
   static final double WAITS_S = 1;
 
   private TimeScale() {}

@@ -6,37 +6,37 @@ import java.util.PriorityQueue;
 import java.util.Random;
 
 /**
- * Pods that ask for one thing and use another. As long as none has to wait, their arrivals keep the
- * share of allocated replicas at one level. Every scheduler gets the same arrivals.
+ * Pods whose use differs from their request. As long as none has to wait, their arrivals keep the
+ * number of allocated replicas at one level. Every scheduler gets the same arrivals.
  *
  * @param levelReplicas that level
- * @param fullS when it is reached, if nobody has to wait
+ * @param fullS when it is reached, if no pod has to wait
  */
 public record Workload(List<Pod> pods, int levelReplicas, double fullS) {
-  /** Of its replicas the cluster has so many in use. */
+  /** The part of the cluster's replicas that is allocated. */
   private static final double ALLOCATED = 0.7;
 
   private static final int[] SHARES = {1, 2, 3, 5};
   private static final double[] SHARES_ODDS = {0.3, 0.3, 0.2, 0.2};
 
-  /** Real use in terms of the share that was asked for. */
-  static final double[] USES = {0.1, 1, 2, 5};
+  /** Real use as a multiple of the requested share. */
+  static final double[] USE_FACTORS = {0.1, 1, 2, 5};
 
-  static final double[] USES_ODDS = {0.5, 0.3, 0.15, 0.05};
+  static final double[] USE_FACTOR_ODDS = {0.5, 0.3, 0.15, 0.05};
 
-  /** Lives end at random, within so many means. */
+  /** The bounds of a random life, as multiples of the mean. */
   private static final double LIFE_MIN = 0.1;
 
   private static final double LIFE_MAX = 5;
 
-  /** The cluster fills within a mean life or so. */
+  /** Sets the arrivals so that the cluster fills within a mean life or so. */
   private static final double FILL = 0.6;
 
   /**
-   * @param replicas asked for
-   * @param sm really used, of one GPU: 0 to 1
+   * @param replicas the requested replicas
+   * @param sm the part of one GPU that is really used, 0 to 1
    * @param memory likewise
-   * @param lifeS from the moment it is bound
+   * @param lifeS how long it lives after it is bound
    */
   public record Pod(
       int number, int replicas, double sm, double memory, double arrivesS, double lifeS) {}
@@ -62,8 +62,8 @@ public record Workload(List<Pod> pods, int levelReplicas, double fullS) {
     int allocated = 0;
     for (int i = 0; i < count; i++) {
       int share = SHARES[draw(random, SHARES_ODDS)];
-      int use = draw(random, USES_ODDS);
-      int memoryUse = alike ? use : draw(random, USES_ODDS);
+      int use = draw(random, USE_FACTOR_ODDS);
+      int memoryUse = alike ? use : draw(random, USE_FACTOR_ODDS);
       double life = lifeS * Math.clamp(-Math.log(1 - random.nextDouble()), LIFE_MIN, LIFE_MAX);
       nowS += gapS;
       while (!ends.isEmpty() && (ends.element()[0] <= nowS || allocated + share > level)) {
@@ -74,13 +74,13 @@ public record Workload(List<Pod> pods, int levelReplicas, double fullS) {
       }
       allocated += share;
       ends.add(new double[] {nowS + life, share});
-      double ask = (double) share / replicasPerGpu;
+      double requested = (double) share / replicasPerGpu;
       pods.add(
           new Pod(
               i,
               share,
-              Math.min(1, ask * USES[use]),
-              Math.min(1, ask * USES[memoryUse]),
+              Math.min(1, requested * USE_FACTORS[use]),
+              Math.min(1, requested * USE_FACTORS[memoryUse]),
               nowS,
               life));
     }

@@ -55,13 +55,16 @@ final class PodOutcomes implements AutoCloseable {
     }
   }
 
-  /** An error of the scheduler's or the extender's is no verdict: it is tried again. */
+  /**
+   * Returns whether a pod was found unschedulable. An error of the scheduler or the extender does
+   * not count, since it is retried.
+   */
   private static boolean unschedulable(Pod pod) {
     return pod.getStatus().getConditions().stream()
         .anyMatch(c -> "PodScheduled".equals(c.getType()) && "Unschedulable".equals(c.getReason()));
   }
 
-  /** Offers a pod once; whether it was bound. If not, it is gone again. */
+  /** Creates a pod, and returns whether it was bound. If it was not, it is deleted again. */
   boolean offer(String name, String json) {
     var verdict = new CompletableFuture<Boolean>();
     awaited.put(name, verdict);

@@ -1,7 +1,7 @@
 package dev.tranche.e2e.bench.packing;
 
 import dev.tranche.e2e.bench.plane.ControlPlane;
-import dev.tranche.e2e.bench.plane.ExtenderPart;
+import dev.tranche.e2e.bench.plane.ExtenderProcess;
 import dev.tranche.e2e.bench.plane.SimulatedNodes;
 import dev.tranche.e2e.install.Artifacts;
 import dev.tranche.e2e.install.Await;
@@ -23,19 +23,19 @@ public final class RealReplay {
     try (var plane = new ControlPlane(artifacts.kubernetes(), folder)) {
       objects.createNodes(plane.client());
       Path log = folder.resolve("extender.log");
-      try (var extender = new ExtenderPart(artifacts.root(), plane, log, "--policy=packed")) {
+      try (var extender = new ExtenderProcess(artifacts.root(), plane, log, "--policy=packed")) {
         Await.until("the extender to be ready", WAIT_S, extender::ready);
         try (var streams =
             new SimulatedNodes(
                 plane.client(), extender.streamPort(), objects.gpus(), (node, assigned) -> {})) {
           int nodes = trace.nodes().size();
-          Await.until("every node to be heard", WAIT_S, () -> extender.hears(nodes));
+          Await.until("every node to be heard", WAIT_S, () -> extender.hasStreams(nodes));
           plane.startScheduler(
               "percentageOfNodesToScore: 100\n"
                   + extender.schedulerExtender()
                   + extender.schedulerPacker());
           Replay replay = replay(plane, objects, seed);
-          if (!extender.hears(nodes)) {
+          if (!extender.hasStreams(nodes)) {
             throw new IllegalStateException(
                 "some nodes were not heard any more: the figures are of fewer; see " + log);
           }

@@ -4,11 +4,12 @@ import java.util.List;
 import java.util.function.BiPredicate;
 
 /**
- * How full the GPUs got, in percent of all by what pods asked for.
+ * How full the GPUs got: the percentage of all GPUs that the placed pods request.
  *
- * @param alloc100 when as much had been asked for as there is
+ * @param alloc100 when the requests so far equalled the cluster's GPUs
  * @param alloc130 in the end
- * @param bigPodsPlaced of the pods with several GPUs that came before 90 % was asked for
+ * @param bigPodsPlaced the percentage placed, of the pods with several GPUs that came before 90 %
+ *     was requested
  */
 public record Replay(double alloc100, double alloc130, double bigPodsPlaced) {
   private static final double EARLY = 0.9;
@@ -17,7 +18,7 @@ public record Replay(double alloc100, double alloc130, double bigPodsPlaced) {
   /**
    * Offers each pod once, in order.
    *
-   * @param offer told a pod's number too; whether it was placed
+   * @param offer takes a pod's number and the pod, and returns whether it was placed
    */
   static Replay of(
       List<Trace.Pod> arrivals, long totalMilli, BiPredicate<Integer, Trace.Pod> offer) {

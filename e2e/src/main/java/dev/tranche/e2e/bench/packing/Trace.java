@@ -20,7 +20,7 @@ public record Trace(String name, List<Node> nodes, List<Pod> pods) {
   private static final String SUFFIX = ".csv";
   private static final String NODES = "openb_node_list_gpu_node.csv";
 
-  /** So much more is asked for in the end than there is. */
+  /** The pods request this many times the cluster's GPUs in the end. */
   private static final double ARRIVE_IN_ALL = 1.3;
 
   public record Node(String name, long cpuMilli, long memoryMib, int gpus, String model) {}
@@ -88,8 +88,8 @@ public record Trace(String name, List<Node> nodes, List<Pod> pods) {
   }
 
   /**
-   * The pods in an order of this seed, and then some of them again, until the next would ask for
-   * more than 1.3 times the cluster's GPUs.
+   * Returns the pods in a random order of this seed, and then some of them again, until the next
+   * would exceed 1.3 times the cluster's GPUs.
    */
   public List<Pod> arrivals(long seed) {
     var random = new Random(seed);

@@ -5,7 +5,7 @@ import dev.tranche.api.node.Gpu;
 import dev.tranche.api.node.GpuLoad;
 import dev.tranche.api.node.Health;
 import dev.tranche.api.node.SharingStrategy;
-import dev.tranche.e2e.bench.plane.Population;
+import dev.tranche.e2e.bench.plane.ClusterObjects;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -23,7 +23,7 @@ public record TraceObjects(Trace trace, int replicas) {
 
   public void createNodes(KubernetesClient client) {
     List<Trace.Node> nodes = trace.nodes();
-    Population.create(client, "/api/v1/nodes", nodes.size(), i -> node(nodes.get(i)));
+    ClusterObjects.create(client, "/api/v1/nodes", nodes.size(), i -> node(nodes.get(i)));
   }
 
   private String node(Trace.Node node) {

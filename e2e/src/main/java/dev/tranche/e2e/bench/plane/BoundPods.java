@@ -24,13 +24,13 @@ public final class BoundPods implements AutoCloseable {
   }
 
   /**
-   * @param told each pod once, when it is bound
+   * @param onBound is called with each pod once, when it is bound
    */
-  public BoundPods(KubernetesClient client, String label, Consumer<Pod> told) {
+  public BoundPods(KubernetesClient client, String label, Consumer<Pod> onBound) {
     watch =
         client
             .pods()
-            .inNamespace(Population.NAMESPACE)
+            .inNamespace(ClusterObjects.NAMESPACE)
             .withLabel(label)
             .watch(
                 new Watcher<Pod>() {
@@ -40,7 +40,7 @@ public final class BoundPods implements AutoCloseable {
                     if (action != Action.DELETED && node != null) {
                       String uid = pod.getMetadata().getUid();
                       if (bound.putIfAbsent(uid, new Bound(uid, node, System.nanoTime())) == null) {
-                        told.accept(pod);
+                        onBound.accept(pod);
                       }
                     }
                   }

@@ -2,7 +2,6 @@ package dev.tranche.e2e.bench.plane;
 
 import java.io.IOException;
 import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
@@ -12,11 +11,11 @@ import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
-/** One process beside us, with its log in a file; it does not outlive this one. */
+/** A child process with its log in a file; it does not outlive this process. */
 public final class ChildProcess implements AutoCloseable {
   private static final long STOP_SECONDS = 10;
 
-  /** Of the kernel's accounts, on every Linux that we run on. */
+  /** Clock ticks per second in the kernel's figures, on every Linux that we run on. */
   private static final long TICKS_PER_S = 100;
 
   private final Process process;
@@ -43,9 +42,9 @@ public final class ChildProcess implements AutoCloseable {
   }
 
   /**
-   * @throws IllegalStateException with its last words, if it has ended
+   * @throws IllegalStateException with the last lines of its log, if it has ended
    */
-  public void mustLive() {
+  public void requireAlive() {
     if (!process.isAlive()) {
       throw new IllegalStateException(
           "%s ended with %d: %s".formatted(log, process.exitValue(), tail()));
@@ -65,30 +64,34 @@ public final class ChildProcess implements AutoCloseable {
     return process.info().startInstant().orElseThrow();
   }
 
-  /** Of all its threads since it began. */
+  /** Returns the CPU time of all its threads since it began. */
   public Duration cpu() {
     return process.info().totalCpuDuration().orElse(Duration.ZERO);
   }
 
-  /** The same by what the threads are called, without their numbers; those that live now. */
+  /** Returns the CPU time of the threads that live now, by thread name without number. */
   public Map<String, Duration> cpuByThreads() throws IOException {
     var all = new TreeMap<String, Duration>();
     try (Stream<Path> tasks = Files.list(Path.of("/proc", Long.toString(process.pid()), "task"))) {
       for (Path task : tasks.toList()) {
-        String stat = Files.readString(task.resolve("stat"));
-        int named = stat.lastIndexOf(')');
-        String name = stat.substring(stat.indexOf('(') + 1, named).replaceAll("[-# ]*\\d+$", "");
-        String[] rest = stat.substring(named + 2).split(" ");
+        String stat;
+        try {
+          stat = Files.readString(task.resolve("stat"));
+        } catch (IOException ended) {
+          // The thread has ended meanwhile, before its file was opened or before it was read.
+          continue;
+        }
+        int nameEnd = stat.lastIndexOf(')');
+        String name = stat.substring(stat.indexOf('(') + 1, nameEnd).replaceAll("[-# ]*\\d+$", "");
+        String[] rest = stat.substring(nameEnd + 2).split(" ");
         long ticks = Long.parseLong(rest[11]) + Long.parseLong(rest[12]);
         all.merge(name, Duration.ofMillis(ticks * 1_000 / TICKS_PER_S), Duration::plus);
       }
-    } catch (NoSuchFileException ended) {
-      // A thread that has ended meanwhile.
     }
     return all;
   }
 
-  /** What it occupies now, in MiB. */
+  /** Returns its resident memory now, in MiB. */
   public double residentMib() throws IOException {
     return Files.readAllLines(Path.of("/proc", Long.toString(process.pid()), "status")).stream()
             .filter(line -> line.startsWith("VmRSS:"))

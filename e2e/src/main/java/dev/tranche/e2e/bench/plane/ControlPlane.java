@@ -24,7 +24,7 @@ import org.jspecify.annotations.Nullable;
 public final class ControlPlane implements AutoCloseable {
   private static final int READY_LIMIT_S = 60;
   private static final String TOKEN = "benchmark";
-  private static final Set<Integer> givenPorts = ConcurrentHashMap.newKeySet();
+  private static final Set<Integer> usedPorts = ConcurrentHashMap.newKeySet();
 
   private final Path folder;
   private final Path binaries;
@@ -45,7 +45,7 @@ public final class ControlPlane implements AutoCloseable {
     parts.add(startApiServer(etcdPort));
     client = new KubernetesClientBuilder().withConfig(config()).build();
     Await.until(
-        "kube-apiserver to be ready", READY_LIMIT_S, this::answers, () -> "logs are in " + folder);
+        "kube-apiserver to be ready", READY_LIMIT_S, this::isReady, () -> "logs are in " + folder);
   }
 
   private ChildProcess startEtcd(int port) throws IOException {
@@ -85,11 +85,11 @@ public final class ControlPlane implements AutoCloseable {
             "--enable-priority-and-fairness=false",
             "--max-requests-inflight=0",
             "--max-mutating-requests-inflight=0",
-            // Nobody makes default ServiceAccounts, nor takes the taint of a new node away.
+            // No controller creates default ServiceAccounts, or removes the taint of a new node.
             "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition"));
   }
 
-  /** {@code kube} becomes the program whose name it is called by. */
+  /** Returns a link to {@code kube}, which runs as the program by whose name it is called. */
   private String program(String name) throws IOException {
     Path link = folder.resolve(name);
     if (!Files.exists(link)) {
@@ -133,7 +133,7 @@ public final class ControlPlane implements AutoCloseable {
     }
   }
 
-  /** For programs beside us. */
+  /** Writes a kubeconfig for other processes. */
   public Path kubeconfig() throws IOException {
     return Files.writeString(
         folder.resolve("kubeconfig"),
@@ -169,13 +169,16 @@ public final class ControlPlane implements AutoCloseable {
     return TOKEN;
   }
 
-  /** The API server's own, which names this machine: {@code apiserver.crt} and {@code .key}. */
+  /**
+   * Returns the folder of the API server's own certificate, which names this machine: {@code
+   * apiserver.crt} and {@code .key}.
+   */
   public Path certificates() {
     return folder.resolve("certificates");
   }
 
-  private boolean answers() {
-    parts.forEach(ChildProcess::mustLive);
+  private boolean isReady() {
+    parts.forEach(ChildProcess::requireAlive);
     try {
       return "ok".equals(client.raw("/readyz"))
           && client.namespaces().withName("default").get() != null;
@@ -184,7 +187,10 @@ public final class ControlPlane implements AutoCloseable {
     }
   }
 
-  /** Never the same one twice: the kernel may, as soon as the first asker has let go of it. */
+  /**
+   * Returns a free port, never the same one twice. The kernel may give a port again as soon as it
+   * is closed.
+   */
   public static int freePort() {
     int port;
     do {
@@ -193,7 +199,7 @@ public final class ControlPlane implements AutoCloseable {
       } catch (IOException e) {
         throw new java.io.UncheckedIOException(e);
       }
-    } while (!givenPorts.add(port));
+    } while (!usedPorts.add(port));
     return port;
   }
 

@@ -11,8 +11,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Our image's folder, copied out of it: its Java runtime, jars, options and caches of loaded
- * classes. A process is measured as it is shipped, yet beside us.
+ * Our image's folder, copied to this machine: its Java runtime, jars, options and class caches. A
+ * process thus runs as shipped, but outside a container.
  */
 public final class ImageFiles {
   private static final String FOLDER = "/opt/tranche";
@@ -23,7 +23,7 @@ public final class ImageFiles {
     this.folder = folder;
   }
 
-  /** Copied once for each image. */
+  /** Returns the files of our image, which are copied once for each image. */
   public static ImageFiles of(Artifacts artifacts) throws IOException {
     String name = artifacts.image().replaceAll("[^A-Za-z0-9.]", "-");
     Path folder = artifacts.root().resolve("target/bench-image").resolve(name);
@@ -40,7 +40,7 @@ public final class ImageFiles {
     return new ImageFiles(folder.toAbsolutePath());
   }
 
-  /** The command that the image runs for a part; its jars may lie elsewhere than they were. */
+  /** Returns the command that the image runs for a part, with the paths of the copied folder. */
   public List<String> command(String part) throws IOException {
     var command = new ArrayList<String>();
     command.add(folder.resolve("runtime/bin/java").toString());
@@ -52,9 +52,9 @@ public final class ImageFiles {
   }
 
   /**
-   * What the image sets for its programs, but for where they are.
+   * Returns the environment variables that the image sets, without {@code PATH}.
    *
-   * @param root of the repository
+   * @param root the root of the repository
    */
   public static Map<String, String> environment(Path root) throws IOException {
     var environment = new HashMap<String, String>();

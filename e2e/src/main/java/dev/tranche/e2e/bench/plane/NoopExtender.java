@@ -11,8 +11,8 @@ import io.vertx.core.json.JsonObject;
 import java.nio.charset.StandardCharsets;
 
 /**
- * An extender that decides nothing, with the same verbs as ours: it says yes to every node, scores
- * all alike, and binds where it is told to. What an extender costs before it does anything.
+ * An extender that decides nothing, with the same verbs as ours. It accepts every node, scores all
+ * alike, and binds to the given node. It shows what an extender costs before it does anything.
  */
 public final class NoopExtender {
   private static final String NAMES = "\"NodeNames\":[";
@@ -72,22 +72,22 @@ public final class NoopExtender {
     return "[{\"Host\":" + names.replace(",", ",\"Score\":0},{\"Host\":") + ",\"Score\":0}]";
   }
 
-  /** Node names hold neither commas nor brackets. */
+  /** Cuts out the list of node names, which contain neither commas nor brackets. */
   private static String names(Buffer body) {
     String text = body.toString(StandardCharsets.ISO_8859_1);
     int from = text.lastIndexOf(NAMES) + NAMES.length();
     return text.substring(from, text.indexOf(']', from));
   }
 
-  private void bind(HttpServerRequest request, JsonObject ask) {
+  private void bind(HttpServerRequest request, JsonObject args) {
     String path =
         "%s/api/v1/namespaces/%s/pods/%s/binding"
-            .formatted(apiUrl, ask.getString("PodNamespace"), ask.getString("PodName"));
+            .formatted(apiUrl, args.getString("PodNamespace"), args.getString("PodName"));
     String binding =
         """
         {"apiVersion":"v1","kind":"Binding","metadata":{"name":"%s","uid":"%s"},"target":{"apiVersion":"v1","kind":"Node","name":"%s"}}
         """
-            .formatted(ask.getString("PodName"), ask.getString("PodUID"), ask.getString("Node"));
+            .formatted(args.getString("PodName"), args.getString("PodUID"), args.getString("Node"));
     api.request(
             new io.vertx.core.http.RequestOptions().setMethod(HttpMethod.POST).setAbsoluteURI(path))
         .compose(

@@ -8,7 +8,7 @@ import java.security.KeyPairGenerator;
 import java.security.NoSuchAlgorithmException;
 import java.util.Base64;
 
-/** What an API server signs its tokens with. */
+/** The key with which an API server signs its tokens. */
 final class ServiceAccountKey {
   private ServiceAccountKey() {}
 

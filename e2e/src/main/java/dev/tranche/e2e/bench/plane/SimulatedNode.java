@@ -28,9 +28,9 @@ import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What an extender sees of a node: its reports over the real stream. What it is assigned it takes
- * at once, as a kubelet would that is steered to it, and holds until it is told that the pod has
- * ended. Confined to one event loop.
+ * A node as an extender sees it, which reports over the real stream. It takes assigned replicas at
+ * once, as a kubelet that follows the assignment does, and holds them until the pod has ended.
+ * Confined to one event loop.
  */
 public final class SimulatedNode {
   private static final ServiceMethod<NodeDirective, NodeReport> CONNECT =
@@ -45,7 +45,7 @@ public final class SimulatedNode {
   private final Map<String, BitSet> taken = new LinkedHashMap<>();
   private final Map<String, List<Holding>> holdings = new LinkedHashMap<>();
 
-  /** Who wants to know when a GPU's load is reported, by uuid. */
+  /** Callbacks for each report of a GPU's load, by uuid. */
   private final Map<String, Runnable> sent = new LinkedHashMap<>();
 
   private final BiConsumer<String, Assignment> assigned;
@@ -55,7 +55,7 @@ public final class SimulatedNode {
   private final BriefReports brief = new BriefReports();
 
   /**
-   * @param assigned told the node's name and each new assignment
+   * @param assigned is called with the node's name and each new assignment
    */
   SimulatedNode(String name, List<Gpu> gpus, BiConsumer<String, Assignment> assigned) {
     this.name = name;
@@ -70,17 +70,17 @@ public final class SimulatedNode {
             opened -> {
               call = opened;
               opened.headers().set("authorization", "Bearer " + token);
-              opened.response().onSuccess(response -> response.handler(this::directed));
+              opened.response().onSuccess(response -> response.handler(this::onDirective));
               report();
               return null;
             });
   }
 
-  private void directed(NodeDirective directive) {
+  private void onDirective(NodeDirective directive) {
     directive.getAssignList().forEach(this::take);
     directive.getRetractPodUidsList().forEach(this::release);
     applied = directive.getSequence();
-    brief.directed(directive);
+    brief.onDirective(directive);
     report();
   }
 
@@ -91,7 +91,7 @@ public final class SimulatedNode {
     }
   }
 
-  /** The kubelet lists the pod from now on. */
+  /** Takes replicas for a pod, which the kubelet lists from now on. */
   void hold(Assignment assignment) {
     var held = new ArrayList<Holding>();
     for (ContainerAssignment container : assignment.getContainersList()) {
@@ -132,18 +132,18 @@ public final class SimulatedNode {
     }
   }
 
-  /** The pod has ended: what it held is free. */
-  void ended(String uid) {
+  /** Ends a pod, frees what it held, and reports that. */
+  void endPod(String uid) {
     release(uid);
     report();
   }
 
-  /** Measured from now on. */
+  /** Sets the load that is measured from now on. */
   void load(String uuid, GpuLoad load) {
     gpus.computeIfPresent(uuid, (key, gpu) -> gpu.toBuilder().setLoad(load).build());
   }
 
-  /** Likewise, and by whom. */
+  /** Sets the load, the pods that cause it, and a callback for each report of it. */
   void load(String uuid, GpuLoad load, List<PodUse> uses, Runnable whenSent) {
     gpus.computeIfPresent(
         uuid,
@@ -151,7 +151,7 @@ public final class SimulatedNode {
     sent.put(uuid, whenSent);
   }
 
-  /** Every report brings a reading of its own, as a plugin's does. */
+  /** Gives the reading a new time, since every report of a plugin has a new reading. */
   private static Gpu sampled(Gpu gpu, long nowMs) {
     return gpu.hasLoad()
         ? gpu.toBuilder().setLoad(gpu.getLoad().toBuilder().setSampledAtMs(nowMs)).build()

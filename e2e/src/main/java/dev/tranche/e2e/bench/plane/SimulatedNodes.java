@@ -24,11 +24,14 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.BiConsumer;
 
 /**
- * Node plugins by the thousand, each on a connection of its own with a token that the API server
+ * Simulates thousands of node plugins. Each has its own connection, and a token that the API server
  * has bound to its node. Each reports every five seconds, spread evenly.
  */
 public final class SimulatedNodes implements AutoCloseable {
-  /** Whose tokens these are: {@code --node-plugin-service-account} of the extender. */
+  /**
+   * The namespace of {@link #SERVICE_ACCOUNT}: the extender's {@code
+   * --node-plugin-service-account}.
+   */
   public static final String NAMESPACE = "tranche";
 
   public static final String SERVICE_ACCOUNT = "tranche-node-plugin";
@@ -38,7 +41,7 @@ public final class SimulatedNodes implements AutoCloseable {
   private static final long TICK_MS = 10;
   private static final int OPENED_AT_ONCE = 32;
   private static final int ATTEMPTS_MAX = 5;
-  private static final long AGAIN_MS = 1_000;
+  private static final long RETRY_MS = 1_000;
 
   private final Vertx vertx = Vertx.vertx(new VertxOptions().setEventLoopPoolSize(1));
   private final Context loop = vertx.getOrCreateContext();
@@ -49,10 +52,10 @@ public final class SimulatedNodes implements AutoCloseable {
   private long reported;
 
   /**
-   * Opens all streams, and returns when every extender has let every node in.
+   * Opens all streams, and returns when the extender has accepted every node.
    *
-   * @param gpus by node
-   * @param assigned told the node's name and each new assignment, on our event loop
+   * @param gpus the GPUs of each node
+   * @param assigned is called with the node's name and each new assignment, on our event loop
    */
   public SimulatedNodes(
       KubernetesClient client,
@@ -60,7 +63,7 @@ public final class SimulatedNodes implements AutoCloseable {
       Map<String, List<Gpu>> gpus,
       BiConsumer<String, Assignment> assigned) {
     Map<String, String> tokens = tokens(client, gpus.keySet());
-    // An extender closes streams that are silent, and opening thousands takes a while.
+    // Reports begin first: an extender closes idle streams, and opening thousands takes a while.
     loop.runOnContext(start -> vertx.setPeriodic(TICK_MS, tick -> heartbeat()));
     var opening = new ArrayList<Future<Void>>();
     for (var entry : gpus.entrySet()) {
@@ -89,7 +92,7 @@ public final class SimulatedNodes implements AutoCloseable {
     return opened.future();
   }
 
-  /** As a plugin does when a busy extender keeps it waiting. */
+  /** Retries a failed connection, as a plugin does when an extender is busy. */
   private Future<Void> connect(
       SimulatedNode node, GrpcClient connection, int port, String token, int attempt) {
     return node.connect(connection, SocketAddress.inetSocketAddress(port, "localhost"), token)
@@ -98,11 +101,11 @@ public final class SimulatedNodes implements AutoCloseable {
                 attempt == ATTEMPTS_MAX
                     ? Future.failedFuture(failed)
                     : vertx
-                        .timer(AGAIN_MS, TimeUnit.MILLISECONDS)
+                        .timer(RETRY_MS, TimeUnit.MILLISECONDS)
                         .compose(due -> connect(node, connection, port, token, attempt + 1)));
   }
 
-  /** The certificate is of the control plane's own making. */
+  /** Accepts any certificate, because the control plane makes its own. */
   private static HttpClientOptions options() {
     return new HttpClientOptions()
         .setSsl(true)
@@ -112,7 +115,7 @@ public final class SimulatedNodes implements AutoCloseable {
         .setProtocolVersion(HttpVersion.HTTP_2);
   }
 
-  /** As the kubelet gets one for the plugin's pod. */
+  /** Requests a token for each node, as the kubelet does for the plugin's pod. */
   private static Map<String, String> tokens(KubernetesClient client, Iterable<String> nodes) {
     var tokens = new ConcurrentHashMap<String, String>();
     try (var workers = Executors.newFixedThreadPool(8)) {
@@ -151,28 +154,29 @@ public final class SimulatedNodes implements AutoCloseable {
     }
   }
 
-  /** Told at the node's next report. */
+  /** Sets the load that the node's next report has. */
   public void load(String node, String uuid, GpuLoad load) {
     on(node, of -> of.load(uuid, load));
   }
 
   /**
-   * The same with the use of each container.
+   * Sets the load of a GPU and the use of each container.
    *
-   * @param sent told on our event loop whenever a report with it has been written to the stream
+   * @param sent is called on our event loop whenever a report with it has been written to the
+   *     stream
    */
   public void load(String node, String uuid, GpuLoad load, List<PodUse> uses, Runnable sent) {
     on(node, of -> of.load(uuid, load, uses, sent));
   }
 
-  /** The kubelet has admitted a pod, whoever assigned it. */
+  /** Makes the kubelet admit a pod, whoever assigned it. */
   public void hold(String node, Assignment assignment) {
     on(node, of -> of.hold(assignment));
   }
 
-  /** The pod has ended, and the kubelet says so. */
-  public void ended(String node, String podUid) {
-    on(node, of -> of.ended(podUid));
+  /** Ends a pod, which the kubelet then no longer lists. */
+  public void endPod(String node, String podUid) {
+    on(node, of -> of.endPod(podUid));
   }
 
   public void report(String node) {

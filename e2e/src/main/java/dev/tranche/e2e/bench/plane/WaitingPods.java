@@ -7,18 +7,18 @@ import java.util.function.IntFunction;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
-/** Pods that no node of a {@link Population} has GPUs for, as the webhook leaves them. */
+/** Pods that fit no node of {@link ClusterObjects}, as they are after admission by the webhook. */
 public enum WaitingPods {
-  /** One replica of a GPU that there is not. */
+  /** A pod that requests one replica of a GPU that does not exist. */
   SHORT,
   /**
-   * The worst that admission lets through: lists as long as they may be, of other names in each
-   * pod, that are compared with every GPU; and shares of which no search on an empty node can tell
+   * The worst pod that admission allows. Its lists are as long as allowed, differ in each pod, and
+   * are compared with every GPU. Its shares are such that no search on an empty node can decide
    * within its bounds whether they fit.
    */
   WORST;
 
-  /** The label of them all. */
+  /** The label of all these pods. */
   public static final String LABEL = "bench-waiting";
 
   /** The webhook's {@code PlacementAnnotations.LIST_ENTRIES_MAX}, and the length of an entry. */
@@ -26,14 +26,15 @@ public enum WaitingPods {
 
   private static final int ENTRY_CHARS = 64;
 
-  /** Of 80 replicas of eight GPUs. */
+  /** The pod's shares in replicas; a node has 80 replicas on eight GPUs. */
   private static final List<Integer> SHARES =
       List.of(5, 4, 4, 4, 4, 5, 4, 3, 4, 4, 4, 5, 4, 5, 5, 4, 5, 3);
 
-  /** That many of them. */
+  /** Creates {@code count} pods of this kind. */
   public void create(KubernetesClient client, int count) {
     IntFunction<String> pod = this == SHORT ? WaitingPods::withShortList : WaitingPods::withAll;
-    Population.create(client, "/api/v1/namespaces/" + Population.NAMESPACE + "/pods", count, pod);
+    ClusterObjects.create(
+        client, "/api/v1/namespaces/" + ClusterObjects.NAMESPACE + "/pods", count, pod);
   }
 
   private static String withShortList(int number) {

@@ -1,6 +1,6 @@
 package dev.tranche.e2e.bench.races;
 
-import dev.tranche.e2e.bench.races.RacingPods.Seen;
+import dev.tranche.e2e.bench.races.RacingPods.WatchedPod;
 import dev.tranche.e2e.install.Tranche;
 import io.fabric8.kubernetes.api.model.Event;
 import io.fabric8.kubernetes.api.model.Pod;
@@ -9,7 +9,7 @@ import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
-/** Gathers what a person needs who wants to explain why a pod failed. */
+/** Gathers what a person needs to explain why a pod failed. */
 final class FailedPods {
   private static final int LINES_BEFORE = 12;
 
@@ -21,7 +21,7 @@ final class FailedPods {
     this.namespace = namespace;
   }
 
-  String explain(Seen pod, String wrongGpu) {
+  String explain(WatchedPod pod, String wrongGpu) {
     var status = pod.last().getStatus();
     String node = pod.last().getSpec().getNodeName();
     return Stream.of(
@@ -46,7 +46,7 @@ final class FailedPods {
         .collect(Collectors.joining("\n", "  " + title + ":\n", ""));
   }
 
-  private Stream<String> events(Seen pod) {
+  private Stream<String> events(WatchedPod pod) {
     return tranche.client().v1().events().inNamespace(namespace).list().getItems().stream()
         .filter(event -> pod.uid().equals(event.getInvolvedObject().getUid()))
         .map(FailedPods::text);
@@ -60,8 +60,11 @@ final class FailedPods {
     return at + " " + event.getReason() + ": " + event.getMessage();
   }
 
-  /** Those that name the pod, and of the plugin those before them, which are of its neighbours. */
-  private Stream<String> lines(String part, String node, Seen pod) {
+  /**
+   * Returns the log lines that name the pod. Of the node plugin, it adds the lines before them,
+   * which concern its neighbours.
+   */
+  private Stream<String> lines(String part, String node, WatchedPod pod) {
     return tranche.parts(part).stream()
         .filter(of -> node.isEmpty() || node.equals(of.getSpec().getNodeName()))
         .flatMap(of -> around(log(of), pod, node.isEmpty() ? 0 : LINES_BEFORE).stream());
@@ -80,7 +83,7 @@ final class FailedPods {
         .toList();
   }
 
-  private static List<String> around(List<String> log, Seen pod, int before) {
+  private static List<String> around(List<String> log, WatchedPod pod, int before) {
     var wanted = new boolean[log.size()];
     String name = "/" + pod.name();
     for (int i = 0; i < log.size(); i++) {

@@ -1,7 +1,7 @@
 package dev.tranche.e2e.bench.races;
 
 import dev.tranche.api.Names;
-import dev.tranche.e2e.bench.races.RacingPods.Seen;
+import dev.tranche.e2e.bench.races.RacingPods.WatchedPod;
 import dev.tranche.e2e.install.PodSpecs;
 import io.fabric8.kubernetes.api.model.Pod;
 import io.fabric8.kubernetes.client.KubernetesClient;
@@ -18,8 +18,9 @@ import java.util.concurrent.Executors;
 import java.util.function.Predicate;
 
 /**
- * Pods that ask for more than the cluster has, all at once, and go again while others are admitted:
- * in order or by force, before or after they run, some with a successor of the same name.
+ * Creates pods at once that request more than the cluster has, and deletes them while others are
+ * admitted. They are deleted gracefully or by force, before or after they run, some with a
+ * successor of the same name.
  */
 final class Race {
   /** When a pod is deleted. */
@@ -47,7 +48,7 @@ final class Race {
     this.pods = pods;
   }
 
-  /** Where a container saw other GPUs than its pod's annotation says, by uid. */
+  /** Returns the pods whose container saw other GPUs than the pod's annotation names, by uid. */
   Map<String, String> wrongGpu() {
     return Map.copyOf(wrongGpu);
   }
@@ -57,7 +58,7 @@ final class Race {
     return List.copyOf(errors);
   }
 
-  /** Returns when so many pods and their successors have had their fate. */
+  /** Runs {@code count} pods and their successors, and returns when all have met their fate. */
   void run(String prefix, int count) {
     try (var threads = Executors.newVirtualThreadPerTaskExecutor()) {
       for (int i = 0; i < count; i++) {
@@ -81,7 +82,8 @@ final class Race {
   }
 
   /**
-   * @param byForce so that a successor of its name can follow at once
+   * @param byForce whether it must be deleted by force, so that a successor of its name can follow
+   *     at once
    */
   private void pod(String name, Random random, boolean byForce) throws InterruptedException {
     Fate fate = fate(random.nextInt(10));
@@ -96,14 +98,14 @@ final class Race {
   private void meet(Fate fate, String uid, Random random) throws InterruptedException {
     switch (fate) {
       case RUNS -> {
-        await(uid, Seen::bound, BOUND_WITHIN_MS);
-        if (await(uid, seen -> seen.ran() || seen.refused(), RUNNING_WITHIN_MS)) {
+        await(uid, WatchedPod::bound, BOUND_WITHIN_MS);
+        if (await(uid, watched -> watched.ran() || watched.refused(), RUNNING_WITHIN_MS)) {
           compareGpus(uid);
         }
         Thread.sleep(random.nextInt(1_500));
       }
       case DELETED_WHEN_BOUND -> {
-        await(uid, Seen::bound, BOUND_WITHIN_MS);
+        await(uid, WatchedPod::bound, BOUND_WITHIN_MS);
         Thread.sleep(random.nextInt(40));
       }
       case DELETED_BLINDLY -> Thread.sleep(random.nextInt(1_000));
@@ -130,7 +132,7 @@ final class Race {
     return created.getMetadata().getUid();
   }
 
-  private boolean await(String uid, Predicate<Seen> holds, int limitMs)
+  private boolean await(String uid, Predicate<WatchedPod> holds, int limitMs)
       throws InterruptedException {
     long deadline = System.nanoTime() + limitMs * 1_000_000L;
     while (System.nanoTime() < deadline) {
@@ -143,13 +145,13 @@ final class Race {
   }
 
   private void compareGpus(String uid) {
-    Seen seen = pods.get(uid).orElseThrow();
-    if (!seen.ran()) {
+    WatchedPod watched = pods.get(uid).orElseThrow();
+    if (!watched.ran()) {
       return;
     }
-    String log = client.pods().inNamespace(namespace).withName(seen.name()).getLog();
+    String log = client.pods().inNamespace(namespace).withName(watched.name()).getLog();
     Set<String> assigned =
-        gpus(seen.last().getMetadata().getAnnotations().getOrDefault(Names.GPU, ""));
+        gpus(watched.last().getMetadata().getAnnotations().getOrDefault(Names.GPU, ""));
     log.lines()
         .filter(line -> line.startsWith("gpus="))
         .map(line -> gpus(line.substring("gpus=".length())))
@@ -162,8 +164,8 @@ final class Race {
   }
 
   private void delete(String uid, boolean byForce) {
-    Seen seen = pods.get(uid).orElseThrow();
-    var pod = client.pods().inNamespace(namespace).withName(seen.name());
+    WatchedPod watched = pods.get(uid).orElseThrow();
+    var pod = client.pods().inNamespace(namespace).withName(watched.name());
     if (byForce) {
       pod.withGracePeriod(0).delete();
     } else {

@@ -1,6 +1,6 @@
 package dev.tranche.e2e.bench.races;
 
-import dev.tranche.e2e.bench.races.RacingPods.Seen;
+import dev.tranche.e2e.bench.races.RacingPods.WatchedPod;
 import dev.tranche.e2e.gpu.Model;
 import dev.tranche.e2e.install.Artifacts;
 import dev.tranche.e2e.install.Tranche;
@@ -15,8 +15,8 @@ import java.util.TreeMap;
 import java.util.stream.Collectors;
 
 /**
- * Races of pods on a real cluster of three nodes until so many were bound, and whether a kubelet
- * refused any of them.
+ * Runs races of pods on a real cluster of three nodes until enough were bound, and checks whether a
+ * kubelet refused any of them.
  */
 public final class RacesBench {
   private static final String NAMESPACE = "default";
@@ -26,10 +26,11 @@ public final class RacesBench {
   private RacesBench() {}
 
   /**
-   * What the races came to.
+   * The result of the races.
    *
-   * @param explanations of each pod that was refused, or saw another GPU than assigned
-   * @param untilRunningMs from creation
+   * @param untilRunningMs the times from creation until a pod runs
+   * @param explanations one for each pod that was refused or saw another GPU than assigned, then
+   *     failed requests and metrics
    */
   public record Outcome(
       int created,
@@ -75,37 +76,40 @@ public final class RacesBench {
   }
 
   private static int bound(RacingPods pods) {
-    return (int) pods.all().stream().filter(Seen::bound).count();
+    return (int) pods.all().stream().filter(WatchedPod::bound).count();
   }
 
   private static Outcome outcome(Tranche tranche, RacingPods pods, Race race) {
-    List<Seen> all = pods.all();
+    List<WatchedPod> all = pods.all();
     Set<String> refused = refused(tranche);
-    all.stream().filter(Seen::refused).map(Seen::uid).forEach(refused::add);
+    all.stream().filter(WatchedPod::refused).map(WatchedPod::uid).forEach(refused::add);
     var failure = new FailedPods(tranche, NAMESPACE);
     var explanations = new ArrayList<String>();
     Map<String, String> wrong = new TreeMap<>(race.wrongGpu());
     all.stream()
         .filter(pod -> refused.contains(pod.uid()) || wrong.containsKey(pod.uid()))
-        .sorted(Comparator.comparingLong(Seen::createdNanos))
+        .sorted(Comparator.comparingLong(WatchedPod::createdNanos))
         .forEach(pod -> explanations.add(failure.explain(pod, wrong.getOrDefault(pod.uid(), ""))));
     explanations.addAll(race.errors());
     explanations.add(preferences(tranche));
     return new Outcome(
         all.size(),
         bound(pods),
-        (int) all.stream().filter(Seen::ran).count(),
+        (int) all.stream().filter(WatchedPod::ran).count(),
         refused.size(),
         wrong.size(),
         race.errors().size(),
         all.stream()
-            .filter(Seen::ran)
+            .filter(WatchedPod::ran)
             .map(pod -> (pod.runningNanos() - pod.createdNanos()) / 1e6)
             .toList(),
         explanations);
   }
 
-  /** By the kubelets' events: who is deleted at once has no status that says it. */
+  /**
+   * Returns the uids of refused pods, by the kubelets' events: the status of a pod that is deleted
+   * at once does not say it.
+   */
   private static Set<String> refused(Tranche tranche) {
     return tranche.client().v1().events().inNamespace(NAMESPACE).list().getItems().stream()
         .filter(event -> "kubelet".equals(event.getSource().getComponent()))
@@ -114,7 +118,10 @@ public final class RacesBench {
         .collect(Collectors.toCollection(HashSet::new));
   }
 
-  /** By what the plugins found out whose allocation it was, and how often a List was late. */
+  /**
+   * Returns the plugins' metrics of how they identified the pod of an allocation, and of late
+   * Lists.
+   */
   private static String preferences(Tranche tranche) {
     return tranche.parts("node-plugin").stream()
         .flatMap(pod -> tranche.metrics(pod).lines())

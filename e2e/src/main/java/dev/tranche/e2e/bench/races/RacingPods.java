@@ -9,14 +9,14 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 
-/** What a watch has shown of each pod that was created here, by uid: names come again. */
+/** What a watch has shown of each pod that was created here, by uid, since names are used again. */
 final class RacingPods implements Watcher<Pod> {
   /**
-   * A pod of the race. Times are of the monotonic clock, in nanoseconds; 0: not yet.
+   * A pod of the race. Times are of the monotonic clock, in nanoseconds, or 0 if not reached yet.
    *
-   * @param last as the watch showed it last
+   * @param last the pod as the watch showed it last
    */
-  record Seen(Pod last, long createdNanos, long runningNanos, boolean gone) {
+  record WatchedPod(Pod last, long createdNanos, long runningNanos, boolean gone) {
     String name() {
       return last.getMetadata().getName();
     }
@@ -33,14 +33,17 @@ final class RacingPods implements Watcher<Pod> {
       return runningNanos != 0;
     }
 
-    /** The kubelet gives a reason; a pod that is deleted before it runs fails without one. */
+    /**
+     * Returns whether the kubelet refused the pod, with a reason. A pod that is deleted before it
+     * runs fails without one.
+     */
     boolean refused() {
       var status = last.getStatus();
       return bound() && !ran() && "Failed".equals(status.getPhase()) && status.getReason() != null;
     }
   }
 
-  private final Map<String, Seen> byUid = new ConcurrentHashMap<>();
+  private final Map<String, WatchedPod> byUid = new ConcurrentHashMap<>();
 
   /** Follows a namespace until the client is closed. */
   static RacingPods watch(KubernetesClient client, String namespace) {
@@ -52,8 +55,9 @@ final class RacingPods implements Watcher<Pod> {
   void created(Pod pod, long nanos) {
     byUid.merge(
         pod.getMetadata().getUid(),
-        new Seen(pod, nanos, 0, false),
-        (seen, first) -> new Seen(seen.last(), nanos, seen.runningNanos(), seen.gone()));
+        new WatchedPod(pod, nanos, 0, false),
+        (watched, first) ->
+            new WatchedPod(watched.last(), nanos, watched.runningNanos(), watched.gone()));
   }
 
   @Override
@@ -65,11 +69,11 @@ final class RacingPods implements Watcher<Pod> {
     boolean runs = "Running".equals(pod.getStatus().getPhase());
     byUid.compute(
         pod.getMetadata().getUid(),
-        (uid, seen) ->
-            new Seen(
+        (uid, watched) ->
+            new WatchedPod(
                 pod,
-                seen == null ? nanos : seen.createdNanos(),
-                seen != null && seen.ran() ? seen.runningNanos() : runs ? nanos : 0,
+                watched == null ? nanos : watched.createdNanos(),
+                watched != null && watched.ran() ? watched.runningNanos() : runs ? nanos : 0,
                 action == Action.DELETED));
   }
 
@@ -78,11 +82,11 @@ final class RacingPods implements Watcher<Pod> {
     throw new IllegalStateException("the watch of the racing pods ended", cause);
   }
 
-  Optional<Seen> get(String uid) {
+  Optional<WatchedPod> get(String uid) {
     return Optional.ofNullable(byUid.get(uid));
   }
 
-  List<Seen> all() {
+  List<WatchedPod> all() {
     return List.copyOf(byUid.values());
   }
 }

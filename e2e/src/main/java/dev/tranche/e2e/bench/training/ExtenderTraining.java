@@ -1,6 +1,6 @@
 package dev.tranche.e2e.bench.training;
 
-import dev.tranche.e2e.bench.plane.Population;
+import dev.tranche.e2e.bench.plane.ClusterObjects;
 import dev.tranche.e2e.bench.plane.SimulatedNodes;
 import dev.tranche.e2e.install.Await;
 import dev.tranche.e2e.install.HttpGet;
@@ -30,9 +30,10 @@ import java.util.concurrent.CompletableFuture;
 import java.util.stream.IntStream;
 
 /**
- * Surrounds the extender in the training run of its image. It plays an API server with nodes and
- * pods, the streams of their plugins, and the calls of a kube-scheduler. The image's cache then has
- * all the classes that this needs. Runs beside the extender, whose ports are the usual ones.
+ * Exercises the extender in the training run of its image. It simulates an API server with nodes
+ * and pods, the streams of their plugins, and the calls of a kube-scheduler. The image's class
+ * cache then has all classes that this needs. Runs beside the extender, which uses its default
+ * ports.
  */
 public final class ExtenderTraining {
   /** {@code KUBERNETES_MASTER} of the extender is {@code https://127.0.0.1:6443}. */
@@ -43,9 +44,12 @@ public final class ExtenderTraining {
   private static final URI PAGES = URI.create("http://127.0.0.1:9090/");
   private static final int NODES = 200;
   private static final int PODS_MAX = 500;
-  private static final Duration LONG = Duration.ofSeconds(45);
+  private static final Duration TIME_LIMIT = Duration.ofSeconds(45);
 
-  /** Pods that are there at a time: they go, so that others find room and all that ends is seen. */
+  /**
+   * The number of pods at a time. Older pods are deleted, so that others fit and the extender sees
+   * pods end.
+   */
   private static final int PODS_KEPT = 50;
 
   private static final HttpResponse.BodyHandler<String> TEXT = BodyHandlers.ofString();
@@ -54,7 +58,7 @@ public final class ExtenderTraining {
   private final Vertx vertx = Vertx.vertx(new VertxOptions().setEventLoopPoolSize(1));
   private final TrainingApi api;
   private final List<String> names =
-      IntStream.range(0, NODES).mapToObj(Population::nodeName).toList();
+      IntStream.range(0, NODES).mapToObj(ClusterObjects::nodeName).toList();
 
   private ExtenderTraining(PemKeyCertOptions certificate, String account) {
     api = new TrainingApi(vertx, certificate, account, NODES);
@@ -80,16 +84,16 @@ public final class ExtenderTraining {
     try (var client = new KubernetesClientBuilder().withConfig(config).build();
         var streams =
             new SimulatedNodes(
-                client, STREAM_PORT, Population.gpus(NODES), (node, assignment) -> {})) {
+                client, STREAM_PORT, ClusterObjects.gpus(NODES), (node, assignment) -> {})) {
       pods(streams);
       get("metrics");
       get("inspect");
-      get("explain?pod=" + Population.NAMESPACE + "/training-0");
+      get("explain?pod=" + ClusterObjects.NAMESPACE + "/training-0");
     }
   }
 
   private void pods(SimulatedNodes streams) throws Exception {
-    long untilNanos = System.nanoTime() + LONG.toNanos();
+    long untilNanos = System.nanoTime() + TIME_LIMIT.toNanos();
     var placed = new ArrayDeque<Placed>();
     int i = 0;
     for (; i < PODS_MAX && System.nanoTime() < untilNanos; i++) {
@@ -102,19 +106,19 @@ public final class ExtenderTraining {
   }
 
   /**
-   * @param bound while others are filtered, as kube-scheduler does
+   * @param bound the bind call, which runs while other pods are filtered, as in kube-scheduler
    */
   private record Placed(String name, String node, CompletableFuture<?> bound) {}
 
   private void end(Placed pod, SimulatedNodes streams) {
     pod.bound().join();
-    show("DELETED", pod.name(), pod.node());
-    streams.ended(pod.node(), pod.name() + "-uid");
+    sendPodEvent("DELETED", pod.name(), pod.node());
+    streams.endPod(pod.node(), pod.name() + "-uid");
   }
 
-  /** As kube-scheduler asks of each pod; empty: it fits nowhere. */
+  /** Makes kube-scheduler's calls for a pod; returns empty if it fits nowhere. */
   private Optional<Placed> place(String name) throws Exception {
-    show("ADDED", name, "");
+    sendPodEvent("ADDED", name, "");
     var pod = pod(name);
     var filtered =
         new JsonObject(http.send(post("filter", args(pod, new JsonArray(names))), TEXT).body());
@@ -132,7 +136,7 @@ public final class ExtenderTraining {
     var bind =
         new JsonObject()
             .put("PodName", name)
-            .put("PodNamespace", Population.NAMESPACE)
+            .put("PodNamespace", ClusterObjects.NAMESPACE)
             .put("PodUID", name + "-uid")
             .put("Node", best);
     return Optional.of(new Placed(name, best, http.sendAsync(post("bind", bind), TEXT)));
@@ -151,11 +155,11 @@ public final class ExtenderTraining {
           "imagePullPolicy":"IfNotPresent"}],"schedulerName":"default-scheduler","priority":0},
         "status":{"phase":"Pending"}}
         """
-            .formatted(name, Population.NAMESPACE));
+            .formatted(name, ClusterObjects.NAMESPACE));
   }
 
-  private void show(String type, String name, String node) {
-    vertx.getOrCreateContext().runOnContext(go -> api.show(type, name, node));
+  private void sendPodEvent(String type, String name, String node) {
+    vertx.getOrCreateContext().runOnContext(go -> api.sendPodEvent(type, name, node));
   }
 
   private static HttpRequest post(String verb, JsonObject body) {

@@ -30,8 +30,8 @@ final class TrainingApi {
   private static final String PROTOBUF = "application/vnd.kubernetes.protobuf";
   private static final String GZIP = "gzip";
 
-  /** As of an API server. */
-  private static final int PACKED_BYTES_MIN = 128 << 10;
+  /** Above this size, an API server compresses responses. */
+  private static final int GZIP_BYTES_MIN = 128 << 10;
 
   private static final Pattern BINDING = Pattern.compile(".*/pods/([^/]+)/binding");
 
@@ -43,8 +43,9 @@ final class TrainingApi {
   private @Nullable ServerWebSocket pods;
 
   /**
-   * @param certificate ours, and the extender's that its Secret holds
-   * @param account {@code namespace:name}, whom tokens are of
+   * @param certificate the certificate of this server, which is also the one in the extender's
+   *     Secret
+   * @param account the ServiceAccount of all tokens, as {@code namespace:name}
    */
   TrainingApi(Vertx vertx, PemKeyCertOptions certificate, String account, int nodes) {
     this.vertx = vertx;
@@ -67,12 +68,12 @@ final class TrainingApi {
         .actualPort();
   }
 
-  /** A pod comes, is bound or goes; on the loop. */
-  void show(String type, String name, String node) {
+  /** Sends a watch event of a pod that is created, bound or deleted; on the event loop. */
+  void sendPodEvent(String type, String name, String node) {
     var watch = pods;
     if (watch != null) {
       long number = version.incrementAndGet();
-      ByteString event = TrainingObjects.change(type, name, name + "-uid", number, node);
+      ByteString event = TrainingObjects.podEvent(type, name, name + "-uid", number, node);
       watch.writeBinaryMessage(Buffer.buffer(event.toByteArray()));
     }
   }
@@ -80,14 +81,14 @@ final class TrainingApi {
   private void answer(HttpServerRequest request) {
     String path = String.valueOf(request.path());
     if (request.getHeader("Upgrade") != null) {
-      request.toWebSocket().onSuccess(socket -> watched(path, socket));
+      request.toWebSocket().onSuccess(socket -> onWatch(path, socket));
       return;
     }
     request.body().onSuccess(body -> answer(request, path, body));
   }
 
-  /** Watches that nothing happens in stay open. */
-  private void watched(String path, ServerWebSocket socket) {
+  /** Keeps the watch of pods; all other watches stay open without an event. */
+  private void onWatch(String path, ServerWebSocket socket) {
     if (path.endsWith("/pods")) {
       pods = socket;
     }
@@ -102,13 +103,13 @@ final class TrainingApi {
     } else if (path.contains("/secrets")) {
       json(request, 200, list("SecretList", secret()));
     } else if (path.endsWith("/tokenreviews")) {
-      json(request, 201, reviewed(body.toJsonObject()));
+      json(request, 201, review(body.toJsonObject()));
     } else if (path.endsWith("/token")) {
       json(request, 201, token(body.toJsonObject()));
     } else if (binding.matches()) {
       String node = body.toJsonObject().getJsonObject("target").getString("name");
       json(request, 201, object("Status", "v1").put("status", "Success"));
-      show("MODIFIED", binding.group(1), node);
+      sendPodEvent("MODIFIED", binding.group(1), node);
     } else if (path.contains("/api/v1/nodes/")) {
       var meta = new JsonObject().put("name", path.substring(path.lastIndexOf('/') + 1));
       json(request, 200, object("Node", "v1").put("metadata", meta));
@@ -126,24 +127,24 @@ final class TrainingApi {
   }
 
   /**
-   * An API server packs what is large, for those who can read it. Not by the HTTP server's own
-   * means: over HTTP/2, Vert.x 5.0 says of whole connections that they are packed, and is wrong
-   * once one response was not.
+   * Sends a response, with gzip if it is large and the client accepts that, as an API server does.
+   * It does not use the compression of Vert.x 5.0: over HTTP/2, that marks whole connections as
+   * compressed, which is wrong once one response is not.
    */
   private static void send(HttpServerRequest request, int status, String type, byte[] body) {
     var response = request.response().setStatusCode(status).putHeader("Content-Type", type);
     boolean readable = String.valueOf(request.getHeader("Accept-Encoding")).contains(GZIP);
-    if (readable && body.length > PACKED_BYTES_MIN) {
-      response.putHeader("Content-Encoding", GZIP).end(Buffer.buffer(packed(body)));
+    if (readable && body.length > GZIP_BYTES_MIN) {
+      response.putHeader("Content-Encoding", GZIP).end(Buffer.buffer(gzipped(body)));
     } else {
       response.end(Buffer.buffer(body));
     }
   }
 
-  private static byte[] packed(byte[] body) {
+  private static byte[] gzipped(byte[] body) {
     var bytes = new ByteArrayOutputStream();
-    try (var packing = new GZIPOutputStream(bytes)) {
-      packing.write(body);
+    try (var gzip = new GZIPOutputStream(bytes)) {
+      gzip.write(body);
     } catch (IOException impossible) {
       throw new UncheckedIOException("memory cannot fail", impossible);
     }
@@ -178,7 +179,7 @@ final class TrainingApi {
                 .put("tls.key", encoder.encodeToString(certificate.getKeyValue().getBytes())));
   }
 
-  private JsonObject reviewed(JsonObject review) {
+  private JsonObject review(JsonObject review) {
     JsonObject spec = review.getJsonObject("spec");
     var extra =
         new JsonObject()

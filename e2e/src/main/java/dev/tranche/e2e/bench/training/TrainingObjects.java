@@ -2,7 +2,7 @@ package dev.tranche.e2e.bench.training;
 
 import com.google.protobuf.ByteString;
 import dev.tranche.api.Names;
-import dev.tranche.e2e.bench.plane.Population;
+import dev.tranche.e2e.bench.plane.ClusterObjects;
 import java.util.Collections;
 import java.util.Map;
 import java.util.TreeMap;
@@ -16,7 +16,7 @@ final class TrainingObjects {
   private TrainingObjects() {}
 
   static ByteString nodes(int count) {
-    var list = new Wire().message(1, new Wire().text(2, "1"));
+    var list = new ProtobufWriter().message(1, new ProtobufWriter().text(2, "1"));
     for (int i = 0; i < count; i++) {
       list.message(2, node(i));
     }
@@ -24,48 +24,56 @@ final class TrainingObjects {
   }
 
   static ByteString foreignPods(int nodes) {
-    var list = new Wire().message(1, new Wire().text(2, "1"));
+    var list = new ProtobufWriter().message(1, new ProtobufWriter().text(2, "1"));
     for (int i = 0; i < nodes * FOREIGN_PER_NODE; i++) {
       String name = "foreign-" + i;
       list.message(
-          2, pod(name, name, 1, Population.nodeName(i % nodes), Map.of(), Map.of("cpu", "1")));
+          2, pod(name, name, 1, ClusterObjects.nodeName(i % nodes), Map.of(), Map.of("cpu", "1")));
     }
     return list.enveloped("PodList");
   }
 
-  private static Wire node(int i) {
+  private static ProtobufWriter node(int i) {
     var labels = new TreeMap<String, String>();
     for (int k = 0; k < 20; k++) {
       labels.put("example.com/label-" + k, "value-" + k);
     }
-    labels.put("kubernetes.io/hostname", Population.nodeName(i));
+    labels.put("kubernetes.io/hostname", ClusterObjects.nodeName(i));
     var allocatable = Map.of("cpu", "96", "memory", "1Ti", "pods", "250", "nvidia.com/gpu", "80");
-    var status = new Wire().quantities(1, allocatable).quantities(2, allocatable);
+    var status = new ProtobufWriter().quantities(1, allocatable).quantities(2, allocatable);
     for (int k = 0; k < 50; k++) {
       status.message(
-          8, new Wire().text(1, "registry.example.com/team-%d/image-%d:v1".formatted(k, k)));
+          8,
+          new ProtobufWriter().text(1, "registry.example.com/team-%d/image-%d:v1".formatted(k, k)));
     }
-    var meta = meta(Population.nodeName(i), "", "node-uid-" + i, 1).texts(11, labels);
-    return new Wire().message(1, meta).message(3, status);
+    var meta = meta(ClusterObjects.nodeName(i), "", "node-uid-" + i, 1).texts(11, labels);
+    return new ProtobufWriter().message(1, meta).message(3, status);
   }
 
-  private static Wire meta(String name, String namespace, String uid, long version) {
-    return new Wire().text(1, name).text(3, namespace).text(5, uid).text(6, Long.toString(version));
+  private static ProtobufWriter meta(String name, String namespace, String uid, long version) {
+    return new ProtobufWriter()
+        .text(1, name)
+        .text(3, namespace)
+        .text(5, uid)
+        .text(6, Long.toString(version));
   }
 
   /**
-   * An event of a watch: one of our pods.
+   * Returns a watch event of one of our pods.
    *
-   * @param node empty: it waits
+   * @param node the pod's node, or empty if it is pending
    */
-  static ByteString change(String type, String name, String uid, long version, String node) {
+  static ByteString podEvent(String type, String name, String uid, long version, String node) {
     Map<String, String> annotations =
         node.isEmpty() ? Collections.emptyMap() : Map.of(Names.GPU, "training");
     ByteString object = pod(name, uid, version, node, annotations, SHARE).enveloped("Pod");
-    return new Wire().text(1, type).message(2, new Wire().bytes(1, object)).done();
+    return new ProtobufWriter()
+        .text(1, type)
+        .message(2, new ProtobufWriter().bytes(1, object))
+        .done();
   }
 
-  private static Wire pod(
+  private static ProtobufWriter pod(
       String name,
       String uid,
       long version,
@@ -73,19 +81,19 @@ final class TrainingObjects {
       Map<String, String> annotations,
       Map<String, String> limits) {
     var container =
-        new Wire()
+        new ProtobufWriter()
             .text(1, "main")
             .text(2, "registry.example.com/training:1")
-            .message(8, new Wire().quantities(1, limits).quantities(2, limits));
-    var spec = new Wire().message(2, container);
+            .message(8, new ProtobufWriter().quantities(1, limits).quantities(2, limits));
+    var spec = new ProtobufWriter().message(2, container);
     if (!node.isEmpty()) {
       spec.text(10, node);
     }
     spec.text(19, "default-scheduler");
-    var meta = meta(name, Population.NAMESPACE, uid, version).texts(12, annotations);
-    return new Wire()
+    var meta = meta(name, ClusterObjects.NAMESPACE, uid, version).texts(12, annotations);
+    return new ProtobufWriter()
         .message(1, meta)
         .message(2, spec)
-        .message(3, new Wire().text(1, node.isEmpty() ? "Pending" : "Running"));
+        .message(3, new ProtobufWriter().text(1, node.isEmpty() ? "Pending" : "Running"));
   }
 }

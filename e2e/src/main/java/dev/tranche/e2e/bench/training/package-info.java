@@ -1,4 +1,4 @@
-/** What our processes meet in the training runs of their image. */
+/** The surroundings of our processes in the training runs of their image. */
 @NullMarked
 package dev.tranche.e2e.bench.training;
 

@@ -13,7 +13,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 
-/** The distribution's browser, without a window. */
+/** The Chromium of the Linux distribution, run headless. */
 public final class Chromium implements AutoCloseable {
   private final Playwright playwright;
   private final Browser browser;

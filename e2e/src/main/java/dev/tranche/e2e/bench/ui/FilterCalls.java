@@ -17,7 +17,7 @@ import java.util.stream.DoubleStream;
 
 /** Asks the verb {@code filter} as kube-scheduler does, one call after the other. */
 public final class FilterCalls {
-  /** A busy kube-scheduler's, by {@code ./bench scale}. */
+  /** The period of a busy kube-scheduler's calls, according to {@code ./bench scale}. */
   private static final long PERIOD_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
 
   private final HttpClient http =

@@ -12,10 +12,10 @@ import java.util.stream.Stream;
 
 /** The page in a browser tab of its own, and what the browser tells of it. */
 public final class PageWatch implements AutoCloseable {
-  /** What the browser does not report: an interaction took at most so long. */
+  /** An interaction that the browser does not report took at most this long. */
   public static final double UNREPORTED_MS = 16;
 
-  /** A user's, more or less; and the next one does not meet what the last one left. */
+  /** A pause like a user's, long enough that one interaction does not affect the next. */
   private static final int PAUSE_MS = 200;
 
   /** Runs before the page's own code. */
@@ -62,7 +62,7 @@ public final class PageWatch implements AutoCloseable {
     session = context.newCDPSession(page);
     session.send("Performance.enable");
     page.navigate("http://127.0.0.1:" + port);
-    // Playwright's own way to wait is a string that is evaluated, which the page forbids.
+    // Playwright's own wait evaluates a string, which the page forbids.
     page.evaluate(
         "async () => { while (!seen.firstMapMs) await new Promise((next) => setTimeout(next, 20)); }");
   }
@@ -72,7 +72,7 @@ public final class PageWatch implements AutoCloseable {
     return number("seen.firstMapMs");
   }
 
-  /** Of its files, as they are sent. */
+  /** Returns the size of the page's files, as they are sent. */
   public double gzippedBytes() {
     return number(
         """
@@ -86,7 +86,7 @@ public final class PageWatch implements AutoCloseable {
     page.waitForTimeout((double) length.toMillis());
   }
 
-  /** Of each update, from its text until it is painted. */
+  /** Returns the time of each update, from its text until it is painted. */
   public double[] updatesMs() {
     return numbers("seen.updatesMs");
   }
@@ -107,7 +107,7 @@ public final class PageWatch implements AutoCloseable {
         "Math.max(0, ...seen.longTasks.filter(([at]) => at <= seen.firstMapMs).map(([, ms]) => ms))");
   }
 
-  /** What lives of the page's objects, in MiB. */
+  /** Returns the size of the page's live objects, in MiB. */
   public double heapMib() {
     session.send("HeapProfiler.collectGarbage");
     return session.send("Runtime.getHeapUsage").get("usedSize").getAsDouble() / (1 << 20);
@@ -140,7 +140,7 @@ public final class PageWatch implements AutoCloseable {
             .formatted(UNREPORTED_MS));
   }
 
-  /** What took longest, with the event and its target. */
+  /** Returns the slowest interactions, with the event and its target. */
   public List<String> slowestInteractions(int count) {
     Object slowest =
         page.evaluate(

@@ -10,7 +10,7 @@ import java.util.List;
 import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
 
-/** Who reads the read API's stream as an open page does, and throws away what comes. */
+/** Readers of the read API's stream, which read as an open page does and discard the data. */
 public final class StreamReaders implements AutoCloseable {
   private static final String REQUEST =
       "GET /api/v1/stream HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n";
@@ -60,9 +60,9 @@ public final class StreamReaders implements AutoCloseable {
   }
 
   /**
-   * @throws IllegalStateException if one of them reads no more: what was measured is of fewer
+   * @throws IllegalStateException if a reader has stopped, so that fewer readers were measured
    */
-  public void mustLive() {
+  public void requireAlive() {
     if (failure != null) {
       throw new IllegalStateException("a reader of the stream failed: " + failure);
     }

@@ -15,8 +15,8 @@ import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.TimeUnit;
 
 /**
- * As much of an API server as a webhook needs that is alone: it has a GPU node and the webhook's
- * configuration, and remembers what is written.
+ * A fake API server with as much as a webhook alone needs. It has a GPU node and the webhook's
+ * configuration, and stores what is written.
  */
 public final class FakeApi implements AutoCloseable {
   private static final String CONFIGURATION =
@@ -55,7 +55,7 @@ public final class FakeApi implements AutoCloseable {
 
   private void answer(HttpServerRequest request) {
     if (request.getHeader("Upgrade") != null) {
-      // Nothing happens here, so nothing is told; the watch stays.
+      // Nothing changes here, so the watch stays open without an event.
       var _ = request.toWebSocket();
       return;
     }

@@ -16,7 +16,7 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.DoubleStream;
 
-/** As an API server asks: one HTTP/2 connection, on which several requests are under way. */
+/** Posts requests as an API server does: several at the same time on one HTTP/2 connection. */
 public final class H2Posts implements AutoCloseable {
   private static final long SLACK_S = 30;
 
@@ -38,10 +38,11 @@ public final class H2Posts implements AutoCloseable {
   }
 
   /**
-   * @param atOnce each is sent as soon as the one before it is answered
-   * @return how long each took
+   * @param atOnce the number of requests under way; each is sent as soon as the one before it is
+   *     answered
+   * @return how long each took, in milliseconds
    */
-  public double[] closed(String path, List<byte[]> bodies, int atOnce, int seconds)
+  public double[] closedLoop(String path, List<byte[]> bodies, int atOnce, int seconds)
       throws Exception {
     List<Buffer> requests = bodies.stream().map(Buffer::buffer).toList();
     var times = DoubleStream.builder();

@@ -15,7 +15,7 @@ import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLSocket;
 import javax.net.ssl.TrustManagerFactory;
 
-/** One connection that posts one request after another; as little work as a client can have. */
+/** Posts requests one after another on one connection, with as little client work as possible. */
 public final class TlsPost implements AutoCloseable {
   private final SSLSocket socket;
   private final InputStream in;

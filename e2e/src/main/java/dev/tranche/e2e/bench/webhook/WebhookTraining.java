@@ -18,9 +18,9 @@ import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLHandshakeException;
 
 /**
- * What a webhook meets in the training run of its image: an API server that it keeps its Secrets
- * in, reviews over HTTP/1.1 and HTTP/2, and a scrape. The image's cache then has all the classes
- * that this needs. Runs beside the webhook, whose ports are the usual ones.
+ * Exercises the webhook in the training run of its image, with an API server that keeps its
+ * Secrets, reviews over HTTP/1.1 and HTTP/2, and a scrape. The image's class cache then has all
+ * classes that this needs. Runs beside the webhook, which uses its default ports.
  */
 public final class WebhookTraining {
   /** {@code KUBERNETES_MASTER} of the webhook is {@code https://127.0.0.1:6443}. */
@@ -60,7 +60,7 @@ public final class WebhookTraining {
       Await.until("reviews over one connection", 150, () -> reviewed(tls));
     }
     try (var posts = new H2Posts(PORT)) {
-      posts.closed("/mutate/fraction", fractions(), 8, SECONDS);
+      posts.closedLoop("/mutate/fraction", fractions(), 8, SECONDS);
     }
   }
 
@@ -86,7 +86,10 @@ public final class WebhookTraining {
     }
   }
 
-  /** All are granted as asked, but one that is rounded up with a warning and one that is denied. */
+  /**
+   * Returns reviews that are all granted as requested, except one that is rounded up with a warning
+   * and one that is denied.
+   */
   private static List<byte[]> fractions() {
     return Stream.concat(
             ReviewBodies.fractions().stream(),
@@ -94,7 +97,7 @@ public final class WebhookTraining {
         .toList();
   }
 
-  /** The last reaches for all GPUs. */
+  /** The last one's pod asks for all GPUs by an environment variable. */
   private static List<byte[]> others() {
     return Stream.concat(
             ReviewBodies.others().stream(),

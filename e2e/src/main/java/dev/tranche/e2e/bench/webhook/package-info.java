@@ -1,4 +1,4 @@
-/** The webhook alone, asked as an API server asks: to be measured, and to train its image. */
+/** Calls the webhook alone, as an API server does, to measure it and to train its image. */
 @NullMarked
 package dev.tranche.e2e.bench.webhook;
 

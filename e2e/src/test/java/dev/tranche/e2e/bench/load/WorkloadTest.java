@@ -27,7 +27,7 @@ final class WorkloadTest {
   @Test
   void arrivals_keepTheClusterAtItsLevel() {
     assertThat(workload.fullS()).isBetween(5.0, 25.0);
-    RealUse placed = Oracle.run(workload, 200, 10);
+    SimulatedUse placed = Oracle.run(workload, 200, 10);
     assertThat(placed.allocatedRatio()).isCloseTo(0.7, within(0.01));
     assertThat(placed.lostRatio()).isLessThan(0.001);
   }

@@ -28,19 +28,19 @@ final class TrainingApiIT {
   /**
    * As a starting extender asks: the Secret's read is the client's own and takes nothing packed.
    */
-  private static final List<Question> QUESTIONS =
+  private static final List<Read> READS =
       List.of(
-          new Question("/api/v1/namespaces/training/secrets", false),
-          new Question("/api/v1/nodes", true),
-          new Question("/api/v1/pods", true),
-          new Question("/apis/policy/v1/poddisruptionbudgets", true));
+          new Read("/api/v1/namespaces/training/secrets", false),
+          new Read("/api/v1/nodes", true),
+          new Read("/api/v1/pods", true),
+          new Read("/apis/policy/v1/poddisruptionbudgets", true));
 
   @TempDir Path folder;
   private final Vertx vertx = Vertx.vertx();
   private HttpClient client;
   private int port;
 
-  private record Question(String path, boolean packed) {}
+  private record Read(String path, boolean packed) {}
 
   /**
    * A response, read to its end.
@@ -105,13 +105,13 @@ final class TrainingApiIT {
     List<Received> first = concurrently();
     List<Received> again = concurrently();
     assertThat(again).hasSameSizeAs(first);
-    for (int i = 0; i < QUESTIONS.size(); i++) {
+    for (int i = 0; i < READS.size(); i++) {
       for (Received received : List.of(first.get(i), again.get(i))) {
         assertThat(received.response().statusCode()).isEqualTo(200);
         assertThat(received.response().getHeader("Content-Length"))
-            .as(QUESTIONS.get(i).path())
+            .as(READS.get(i).path())
             .isEqualTo(Integer.toString(received.body().length()));
-        if (!QUESTIONS.get(i).packed()) {
+        if (!READS.get(i).packed()) {
           assertThat(received.encoding()).isEqualTo("null");
         }
       }
@@ -124,17 +124,17 @@ final class TrainingApiIT {
 
   /** All of them are under way before one is answered. */
   private List<Received> concurrently() throws Exception {
-    List<Future<Received>> all = QUESTIONS.stream().map(this::ask).toList();
+    List<Future<Received>> all = READS.stream().map(this::send).toList();
     Future.all(all).await(30, SECONDS);
     return all.stream().map(Future::result).toList();
   }
 
-  private Future<Received> ask(Question question) {
+  private Future<Received> send(Read read) {
     return client
-        .request(HttpMethod.GET, port, "127.0.0.1", question.path())
+        .request(HttpMethod.GET, port, "127.0.0.1", read.path())
         .compose(
             request -> {
-              if (question.packed()) {
+              if (read.packed()) {
                 request.putHeader("Accept-Encoding", "gzip");
               }
               return request.send();

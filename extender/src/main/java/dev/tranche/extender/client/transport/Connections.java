@@ -34,8 +34,9 @@ import javax.net.ssl.X509KeyManager;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What one client's calls share. The event loop is theirs alone. A slow DNS lookup of the API
- * server, or an interceptor after a refusal, delays other calls but no scheduling decision.
+ * The resources that one client's calls share. The event loop serves only these calls. A slow DNS
+ * lookup of the API server, or an interceptor after a refusal, delays other calls but no scheduling
+ * decision.
  */
 record Connections(
     Vertx vertx,
@@ -43,14 +44,17 @@ record Connections(
     HttpClientAgent http,
     WebSocketClient sockets,
     @Nullable String tlsServerName) {
-  /** With HTTP/2 one connection carries all calls, and without TLS one after the other. */
+  /**
+   * For HTTP/1.1, such as without TLS, where a connection carries one call at a time. With HTTP/2
+   * one connection carries all calls.
+   */
   private static final int HTTP1_CONNECTIONS = 16;
 
   private static final String BASIC = "Basic ";
   private static final int WAITING_MAX = 1_000;
   private static final int WATCHES_MAX = 16;
 
-  /** A page of a thousand nodes, packed, comes without a pause. */
+  /** A compressed page of a thousand nodes fits, so it arrives without a pause. */
   private static final int WINDOW_BYTES = 4 << 20;
 
   /** etcd takes objects of 1.5 MiB; as JSON they are a few times as large. */
@@ -91,10 +95,10 @@ record Connections(
   }
 
   /**
-   * Whose certificate is asked for and expected, where that is not the address's host: behind a
-   * tunnel, say. The request itself still names the host.
+   * Sets the server name that TLS requests and verifies, if it isn't the address's host; for
+   * instance behind a tunnel. The request itself still names the host.
    */
-  void name(RequestOptions options) {
+  void setTlsServerName(RequestOptions options) {
     if (tlsServerName != null && !tlsServerName.isEmpty()) {
       options
           .setServer(SocketAddress.inetSocketAddress(options.getPort(), options.getHost()))
@@ -148,10 +152,10 @@ record Connections(
   }
 
   /**
-   * Where a call was not answered in time and a ping is not either, the connection is dead, and the
-   * next call opens another. On the event loop.
+   * Closes the connection of a call that timed out if a ping isn't answered either. The next call
+   * opens another connection. Runs on the event loop.
    */
-  void failed(HttpClientRequest call, Throwable why) {
+  void closeIfDead(HttpClientRequest call, Throwable why) {
     HttpConnection connection = call.connection();
     if (why instanceof TimeoutException && call.version() == HttpVersion.HTTP_2) {
       connection

@@ -9,16 +9,16 @@ import java.nio.ByteBuffer;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicLong;
 
-/** A WebSocket: hands over one message, and the next when it is asked for. */
+/** A WebSocket that delivers one message, and the next one when it is requested. */
 final class Socket implements WebSocket {
   private final ClientWebSocket socket;
   private final Listener listener;
   private final AtomicLong queuedBytes = new AtomicLong();
 
-  /** The listener hears of one end; on the event loop. */
+  /** Whether the listener has been notified of the end; confined to the event loop. */
   private boolean ended;
 
-  /** We have ended it, and want to hear of nothing but the other side's end. */
+  /** We have closed the socket and drop messages until the other side closes it too. */
   private volatile boolean closing;
 
   Socket(ClientWebSocket socket, Listener listener) {
@@ -26,18 +26,21 @@ final class Socket implements WebSocket {
     this.listener = listener;
   }
 
-  /** On the event loop. */
+  /** Connects; runs on the event loop. */
   Future<?> connect(WebSocketConnectOptions options) {
     socket.binaryMessageHandler(
-        message -> handed(() -> listener.onMessage(this, ByteBuffer.wrap(message.getBytes()))));
-    socket.textMessageHandler(text -> handed(() -> listener.onMessage(this, text)));
+        message -> deliver(() -> listener.onMessage(this, ByteBuffer.wrap(message.getBytes()))));
+    socket.textMessageHandler(text -> deliver(() -> listener.onMessage(this, text)));
     socket.endHandler(v -> ended(this::closed));
     socket.exceptionHandler(failure -> ended(() -> failed(failure)));
     return socket.connect(options).onSuccess(v -> listener.onOpen(this));
   }
 
-  /** A message may be of several frames, so it is not frames that are asked for. */
-  private void handed(Runnable message) {
+  /**
+   * Delivers a message and pauses. A message may have several frames, so messages are requested,
+   * not frames.
+   */
+  private void deliver(Runnable message) {
     if (ended || closing) {
       return;
     }
@@ -61,7 +64,7 @@ final class Socket implements WebSocket {
     listener.onClose(this, socket.closeStatusCode(), reason);
   }
 
-  /** Also when a message was too large, which would be missing if we went on. */
+  /** Ends the socket. If a message was too large, it would be missing if we continued. */
   private void failed(Throwable failure) {
     socket.close();
     listener.onError(this, Transport.asIo(failure));
@@ -98,7 +101,7 @@ final class Socket implements WebSocket {
     }
     closing = true;
     socket.close((short) code, reason);
-    // Behind messages that nobody asked for, the other side's end would never be heard.
+    // Otherwise the other side's close would stay queued behind messages that nobody requests.
     socket.resume();
     return true;
   }

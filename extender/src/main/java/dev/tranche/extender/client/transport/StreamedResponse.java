@@ -14,7 +14,7 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeoutException;
 
-/** A response and its body, of which the next piece comes when it is asked for. */
+/** A response whose body is delivered piece by piece, as it is requested. */
 final class StreamedResponse implements HttpResponse<AsyncBody>, AsyncBody {
   private final HttpRequest request;
   private final HttpClientResponse response;
@@ -22,15 +22,15 @@ final class StreamedResponse implements HttpResponse<AsyncBody>, AsyncBody {
   private final Connections connections;
   private final long limitMs;
   private final CompletableFuture<Void> done = new CompletableFuture<>();
-  private volatile boolean asked;
+  private volatile boolean requested;
 
-  /** Since we looked last, from either side. */
-  private volatile boolean heard;
+  /** Whether a piece was requested or received since the last check. */
+  private volatile boolean activeSinceCheck;
 
   /**
-   * On the event loop.
+   * Must run on the event loop.
    *
-   * @param limitMs a piece that was asked for may take twice as long to come; 0: for ever
+   * @param limitMs a requested piece may take up to twice as long to arrive; 0: no limit
    */
   StreamedResponse(
       HttpRequest request,
@@ -44,34 +44,34 @@ final class StreamedResponse implements HttpResponse<AsyncBody>, AsyncBody {
     this.connections = connections;
     this.limitMs = limitMs;
     response.pause();
-    response.handler(this::hand);
+    response.handler(this::deliver);
     response.endHandler(v -> done.complete(null));
     response.exceptionHandler(failure -> done.completeExceptionally(Transport.asIo(failure)));
     if (limitMs > 0) {
-      long timer = connections.vertx().setPeriodic(limitMs, id -> look());
+      long timer = connections.vertx().setPeriodic(limitMs, id -> checkTimeout());
       var _ = done.whenComplete((end, failure) -> connections.vertx().cancelTimer(timer));
     }
   }
 
-  private void look() {
-    if (asked && !heard) {
+  private void checkTimeout() {
+    if (requested && !activeSinceCheck) {
       var silent = new TimeoutException("nothing more was read for " + limitMs + " ms");
       fail(silent);
-      connections.failed(response.request(), silent);
+      connections.closeIfDead(response.request(), silent);
     }
-    heard = false;
+    activeSinceCheck = false;
   }
 
-  private void hand(Buffer piece) {
-    asked = false;
-    heard = true;
+  private void deliver(Buffer piece) {
+    requested = false;
+    activeSinceCheck = true;
     if (done.isDone()) {
       return;
     }
     try {
       consumer.consume(List.of(ByteBuffer.wrap(piece.getBytes())), this);
     } catch (Throwable refused) {
-      // Errors too: the one who waits must hear of it.
+      // Errors too: the waiting caller must be notified.
       fail(refused);
     }
   }
@@ -83,8 +83,8 @@ final class StreamedResponse implements HttpResponse<AsyncBody>, AsyncBody {
 
   @Override
   public void consume() {
-    asked = true;
-    heard = true;
+    requested = true;
+    activeSinceCheck = true;
     response.fetch(1);
   }
 

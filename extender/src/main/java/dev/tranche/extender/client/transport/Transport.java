@@ -53,7 +53,7 @@ final class Transport extends StandardHttpClient<Transport, VertxTransport, Tran
             .setHeaders(headers(request))
             .setConnectTimeout(limitMs);
     HostAndPort authority = Connections.authority(options);
-    connections.name(options);
+    connections.setTlsServerName(options);
     @Nullable Buffer body = body(request.body());
     long untilMs = nowMs() + limitMs;
     return onLoop(
@@ -68,14 +68,17 @@ final class Transport extends StandardHttpClient<Transport, VertxTransport, Tran
                         open.idleTimeout(Math.max(1, untilMs - nowMs()));
                       }
                       return (body == null ? open.send() : open.send(body))
-                          .onFailure(failure -> connections.failed(open, failure));
+                          .onFailure(failure -> connections.closeIfDead(open, failure));
                     })
                 .map(
                     response ->
                         new StreamedResponse(request, response, consumer, connections, limitMs)));
   }
 
-  /** Its own, or else the client's; 0: none, as for what may be silent for long. */
+  /**
+   * Returns the request's own timeout, or else the client's. 0 means none, as for streams that may
+   * be quiet for long.
+   */
   private long limitMs(StandardHttpRequest request) {
     if (request.getTimeout() != null || request.isForStreaming()) {
       return millis(request.getTimeout());
@@ -123,7 +126,7 @@ final class Transport extends StandardHttpClient<Transport, VertxTransport, Tran
       options.addSubProtocol(socket.getSubprotocol());
     }
     options.putHeader(HttpHeaders.HOST, Connections.authority(options).toString());
-    connections.name(options);
+    connections.setTlsServerName(options);
     long timeoutMs = millis(request.getTimeout());
     if (timeoutMs > 0) {
       options.setTimeout(timeoutMs);
@@ -148,21 +151,26 @@ final class Transport extends StandardHttpClient<Transport, VertxTransport, Tran
         : Future.failedFuture(failure);
   }
 
-  /** All of a call is done on one thread; what fails is an IOException, so that it is retried. */
+  /**
+   * Runs a whole call on the event loop. Every failure becomes an IOException, so that it is
+   * retried.
+   */
   private <T> CompletableFuture<T> onLoop(Supplier<Future<T>> call) {
     var result = new CompletableFuture<T>();
     connections
         .loop()
         .runOnContext(
             v ->
-                begun(call)
+                started(call)
                     .onComplete(
                         result::complete, failure -> result.completeExceptionally(asIo(failure))));
     return result;
   }
 
-  /** A client that is closed meanwhile throws; the one who waits must hear of errors, too. */
-  private static <T> Future<T> begun(Supplier<Future<T>> call) {
+  /**
+   * Starts a call. A client that was closed meanwhile throws; the future must fail on errors, too.
+   */
+  private static <T> Future<T> started(Supplier<Future<T>> call) {
     try {
       return call.get();
     } catch (Throwable closed) {

@@ -3,9 +3,9 @@ package dev.tranche.extender.client.transport;
 import io.fabric8.kubernetes.client.http.HttpClient;
 
 /**
- * Lets the Kubernetes client use Vert.x's HTTP client. TLS and frames stay on one thread, where the
- * JDK's client hands each message from thread to thread. The one that the Kubernetes client's
- * makers offer needs a Vert.x for which there is no vertx-grpc.
+ * Lets the Kubernetes client use Vert.x's HTTP client. TLS and frames are handled on one thread,
+ * whereas the JDK's client passes each message between threads. The Vert.x transport of the
+ * Kubernetes client's own project needs a version of Vert.x for which there is no vertx-grpc.
  */
 public final class VertxTransport implements HttpClient.Factory {
   @Override

@@ -1,4 +1,4 @@
-/** The Kubernetes client over Vert.x. */
+/** The Kubernetes client's HTTP transport, on Vert.x. */
 @NullMarked
 package dev.tranche.extender.client.transport;
 

@@ -20,29 +20,32 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Who may read, by a bearer token: the API server says whose it is and whether they may, and both
- * are remembered for a short time. Tokens that are refused are limited by address; one that was
- * allowed of late is not.
+ * Decides who may read, by bearer token. The API server says whose token it is and whether that
+ * user may read; its verdict is remembered for a short time. Refused tokens are limited by address;
+ * a token that was allowed recently is exempt.
  */
 public final class Access {
   /**
-   * What the right is named after. Not {@code /api/v1}, where we serve: every account may get
-   * {@code /api/*} of the API server, by the ClusterRole {@code system:discovery}.
+   * Prefix of the paths in the ClusterRole. It is not {@code /api/v1}, where we serve: by the
+   * ClusterRole {@code system:discovery} every account may get {@code /api/*} of the API server.
    */
   static final String RIGHT = "/tranche";
 
-  /** A token or a right may be taken away. */
+  /** How long an allowed token is remembered; a token or a right may be revoked. */
   public static final Duration ALLOWED_FOR = Duration.ofSeconds(30);
 
-  /** A right that was just given counts soon. */
+  /** How long a refused token is remembered; short, so that a new right takes effect soon. */
   static final Duration REFUSED_FOR = Duration.ofSeconds(10);
 
-  /** An open page's token is reviewed all the time, whatever others behind its address send. */
-  private static final Duration KNOWN_FOR = ALLOWED_FOR.multipliedBy(10);
+  /**
+   * How long an allowed token stays exempt from the limit. An open page's token can thus always be
+   * reviewed, whatever others behind its address send.
+   */
+  private static final Duration EXEMPT_FOR = ALLOWED_FOR.multipliedBy(10);
 
   static final int REMEMBERED_MAX = 4_096;
 
-  /** Refused tokens of one address at once; then one a second. */
+  /** Refused tokens of one address that are reviewed in a burst; then one a second. */
   static final int REFUSED_BURST = 32;
 
   private static final String BEARER = "Bearer ";
@@ -53,13 +56,13 @@ public final class Access {
   private final Ticker ticker;
   private final ReviewLimiter limiter = new ReviewLimiter(REFUSED_BURST);
 
-  /** By the token's digest, so that no token lies in memory, and the path. */
+  /** Keyed by the token's digest, so that no token stays in memory, and by verb and path. */
   private final AsyncCache<String, Verdict> verdicts;
 
-  /** Those that the API server allowed when it was last asked. */
+  /** The keys that the API server allowed at their last review. */
   private final Cache<String, Verdict> allowed;
 
-  /** What the API server says of a token and a path. */
+  /** The API server's verdict on a token and a path. */
   sealed interface Verdict {
     record Allowed() implements Verdict {}
 
@@ -75,7 +78,7 @@ public final class Access {
   }
 
   /**
-   * @param clusterRole that gives the right
+   * @param clusterRole ClusterRole that grants access; error messages name it
    */
   public Access(Reviews reviews, String clusterRole, Ticker ticker) {
     this.reviews = reviews;
@@ -96,7 +99,7 @@ public final class Access {
             .maximumSize(REMEMBERED_MAX)
             .ticker(ticker)
             .executor(Runnable::run)
-            .expireAfterWrite(KNOWN_FOR)
+            .expireAfterWrite(EXEMPT_FOR)
             .build();
   }
 
@@ -105,16 +108,17 @@ public final class Access {
   }
 
   /**
-   * Why a request is refused; empty where it may pass. Never fails; may complete on any thread.
+   * Returns why a request is refused; empty if it may pass. The future never fails and may complete
+   * on any thread.
    *
-   * @param authorization the header
-   * @param verb a method of HTTP in lower case
-   * @param path that is asked for, without what is looked for in it
+   * @param authorization value of the header {@code Authorization}
+   * @param verb HTTP method in lower case
+   * @param path of the right, without the prefix {@code /tranche}; {@code /api/v1/pods} for any pod
    */
   public Future<Optional<Problem>> refusal(
       @Nullable String authorization, String verb, String path, String address) {
     if (authorization == null || !authorization.startsWith(BEARER)) {
-      return said(
+      return refusedWith(
           Problem.unauthorized(
               "send the header Authorization: Bearer <token>, a ServiceAccount's by kubectl create"
                   + " token; or use kubectl port-forward to the local port, which needs none"));
@@ -125,7 +129,7 @@ public final class Access {
     if (known == null) {
       boolean limited = allowed.getIfPresent(key) == null;
       if (limited && !tryAcquire(address)) {
-        return said(
+        return refusedWith(
             Problem.tooMany(
                 "too many tokens from this address were refused; another is reviewed in a second"));
       }
@@ -141,17 +145,17 @@ public final class Access {
                       .toCompletableFuture());
     }
     return Future.fromCompletionStage(known)
-        .map(verdict -> judged(verdict, verb, path))
+        .map(verdict -> problemOf(verdict, verb, path))
         .recover(
             failure -> {
               LOG.warn("a token could not be reviewed: {}", failure.toString());
-              return said(
+              return refusedWith(
                   Problem.unavailable(
                       "the API server could not be asked about the token; ask again in a second"));
             });
   }
 
-  private static Future<Optional<Problem>> said(Problem problem) {
+  private static Future<Optional<Problem>> refusedWith(Problem problem) {
     return Future.succeededFuture(Optional.of(problem));
   }
 
@@ -167,14 +171,17 @@ public final class Access {
     }
   }
 
-  /** What was taken of the limit. No answer says nothing of the token. */
+  /**
+   * Gives the permit back unless the token was refused. A failed review says nothing about the
+   * token.
+   */
   private synchronized void giveBack(AsyncResult<Verdict> answer, boolean limited, String address) {
     if (limited && (answer.failed() || answer.result() instanceof Verdict.Allowed)) {
       limiter.accepted(address);
     }
   }
 
-  private Optional<Problem> judged(Verdict verdict, String verb, String path) {
+  private Optional<Problem> problemOf(Verdict verdict, String verb, String path) {
     return switch (verdict) {
       case Verdict.Allowed() -> Optional.empty();
       case Verdict.Unknown() ->

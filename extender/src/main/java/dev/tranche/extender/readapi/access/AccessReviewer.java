@@ -9,7 +9,7 @@ import io.fabric8.kubernetes.api.model.authorization.v1.SubjectAccessReviewBuild
 import io.fabric8.kubernetes.client.KubernetesClient;
 import io.vertx.core.Future;
 
-/** Asks the API server whose a token is, and whether they may get a path. */
+/** Asks the API server whose token it is, and whether that user may use a verb on a path. */
 public final class AccessReviewer implements Access.Reviews, AutoCloseable {
   private static final int AT_ONCE_MAX = 4;
   private static final int WAITING_MAX = 64;
@@ -18,7 +18,7 @@ public final class AccessReviewer implements Access.Reviews, AutoCloseable {
   private final Workers workers;
 
   /**
-   * @param client with a request timeout
+   * @param client must have a request timeout
    */
   public AccessReviewer(KubernetesClient client, ExtenderMetrics metrics) {
     this.client = client;

@@ -1,4 +1,4 @@
-/** Who may read: tokens and rights, as the API server reviews them. */
+/** Access to the read API: the API server reviews tokens and rights. */
 @NullMarked
 package dev.tranche.extender.readapi.access;
 

@@ -10,13 +10,13 @@ import java.util.Optional;
 import java.util.TreeMap;
 
 /**
- * Where the next page of a list begins: after a row's key, whichever replica is asked. The client
- * takes it for opaque.
+ * The position where the next page of a list begins, after a row's key. It is valid at every
+ * replica, and opaque to the client.
  *
  * @param key of the last row that was shown
  */
 public record Continue(Instant issued, String filters, String key) {
-  /** Beyond it rows have come and gone, and a list put together from pages says little. */
+  /** After this time rows have come and gone, and a list joined from pages would say little. */
   static final Duration AGE_MAX = Duration.ofMinutes(5);
 
   static final int CHARS_MAX = 2_048;
@@ -29,7 +29,7 @@ public record Continue(Instant issued, String filters, String key) {
     return new Continue(now, hash(filters), key);
   }
 
-  /** It continues a list with the same filters only. */
+  /** Returns whether the filters are those of the list that it continues. */
   boolean fits(Map<String, String> others) {
     return filters.equals(hash(others));
   }
@@ -46,7 +46,7 @@ public record Continue(Instant issued, String filters, String key) {
         .encodeToString(text.getBytes(StandardCharsets.UTF_8));
   }
 
-  /** Empty if it is none of ours. */
+  /** Decodes a position; empty if it is not one that we encoded. */
   static Optional<Continue> decode(String encoded) {
     if (encoded.length() > CHARS_MAX) {
       return Optional.empty();

@@ -16,9 +16,9 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Of what the history is asked for.
+ * The GPUs and the time that a history request is about.
  *
- * @param uuid null: of all GPUs of the node
+ * @param uuid null for all GPUs of the node
  * @param ago how far back
  */
 public record HistoryQuery(String node, @Nullable String uuid, Duration ago) {
@@ -88,7 +88,7 @@ public record HistoryQuery(String node, @Nullable String uuid, Duration ago) {
     return digits == null ? 0 : Long.parseLong(digits);
   }
 
-  /** What is older than all that is kept asks for all of it. */
+  /** Parses a time and returns how long ago it was, at most the length of the history. */
   private static Optional<Duration> until(String time, Instant now) {
     try {
       Duration ago = Duration.between(OffsetDateTime.parse(time).toInstant(), now);

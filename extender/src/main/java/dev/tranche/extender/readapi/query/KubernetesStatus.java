@@ -3,7 +3,7 @@ package dev.tranche.extender.readapi.query;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 
-/** A problem as the API server says it, which is what kubectl prints. */
+/** A problem as a Kubernetes {@code Status}, whose message kubectl prints. */
 public final class KubernetesStatus {
   private KubernetesStatus() {}
 
@@ -30,7 +30,7 @@ public final class KubernetesStatus {
     return causes.isEmpty() ? json : json.put("details", new JsonObject().put("causes", causes));
   }
 
-  /** As {@code metav1.StatusReason} names them. */
+  /** Returns the {@code metav1.StatusReason} of an HTTP status. */
   private static String reason(int status) {
     return switch (status) {
       case 400 -> "BadRequest";

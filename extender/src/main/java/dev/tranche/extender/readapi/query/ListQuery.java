@@ -13,10 +13,10 @@ import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Which rows of a list are asked for.
+ * The rows that a list request selects.
  *
  * @param filters by field
- * @param after key of the row before the first; empty: from the start
+ * @param after key of the row before the first; empty to begin at the start
  */
 public record ListQuery(Map<String, String> filters, int limit, String after) {
   static final int LIMIT_DEFAULT = 100;
@@ -29,14 +29,14 @@ public record ListQuery(Map<String, String> filters, int limit, String after) {
   /**
    * A field that rows are filtered by.
    *
-   * @param values that it may have; empty: any text
+   * @param values that it may have; empty for any text
    */
   public record Field(String name, Set<String> values) {
     public static Field text(String name) {
       return new Field(name, Set.of());
     }
 
-    private Optional<String> misfit(String value) {
+    private Optional<String> allowedIfInvalid(String value) {
       if (value.isEmpty() || value.length() > FILTER_CHARS_MAX) {
         return Optional.of("1 to %d characters".formatted(FILTER_CHARS_MAX));
       }
@@ -64,7 +64,7 @@ public record ListQuery(Map<String, String> filters, int limit, String after) {
       Optional<Invalid> invalid =
           seen.add(name)
               ? field
-                  .flatMap(f -> f.misfit(value))
+                  .flatMap(f -> f.allowedIfInvalid(value))
                   .map(allowed -> new Invalid(name, value, allowed))
               : Optional.of(new Invalid(name, value, "one value; the parameter is there twice"));
       if (invalid.isPresent()) {
@@ -123,9 +123,9 @@ public record ListQuery(Map<String, String> filters, int limit, String after) {
     return new Parsed.Refused(Problem.badRequest(invalid));
   }
 
-  /** Whether a row's field is as asked. */
+  /** Returns whether a row's field passes the filter on it, if there is one. */
   public boolean admits(String field, @Nullable String value) {
-    String asked = filters.get(field);
-    return asked == null || asked.equals(value);
+    String wanted = filters.get(field);
+    return wanted == null || wanted.equals(value);
   }
 }

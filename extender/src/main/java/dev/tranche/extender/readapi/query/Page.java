@@ -9,7 +9,7 @@ import java.util.function.Predicate;
 
 /** Cuts a list into pages, by rows and by size. */
 public final class Page {
-  /** A page is at most this long and one row longer. */
+  /** A page ends once it has reached this size, so it may be up to one row longer. */
   static final int BYTES_MAX = 1 << 20;
 
   private Page() {}

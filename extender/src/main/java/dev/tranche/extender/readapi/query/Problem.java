@@ -10,7 +10,7 @@ import java.util.Map;
  * Why a request is refused: a problem document of RFC 9457.
  *
  * @param detail what is wrong and what to do
- * @param errors the parameters that are wrong; empty where it is something else
+ * @param errors the parameters that are wrong; empty if something else is wrong
  * @param headers of the response
  */
 public record Problem(
@@ -22,8 +22,8 @@ public record Problem(
   /**
    * A parameter that is wrong.
    *
-   * @param value as it was sent
-   * @param allowed as the end of a sentence
+   * @param value as sent
+   * @param allowed what is allowed, as the end of a sentence
    */
   public record Invalid(String field, String value, String allowed) {
     public Invalid {
@@ -48,8 +48,8 @@ public record Problem(
     return new Problem(410, "Continue expired", invalid.sentence(), List.of(invalid), Map.of());
   }
 
-  /** Who asks may not, as the API server says; else it is not known. */
-  public boolean saysNo() {
+  /** Returns whether the API server denied access. With any other problem that is not known. */
+  public boolean isAccessDenied() {
     return status == 401 || status == 403;
   }
 

@@ -1,4 +1,4 @@
-/** What is asked, by parameters and page by page, and what is wrong with it. */
+/** The parameters and pages of the read API's requests, and the problems with them. */
 @NullMarked
 package dev.tranche.extender.readapi.query;
 

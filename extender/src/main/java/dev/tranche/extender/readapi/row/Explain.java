@@ -33,17 +33,17 @@ import java.util.function.Function;
 import java.util.stream.Collectors;
 
 /**
- * Answers why a pod is where it is, or why it waits, in the API's fields. The loop that decides
- * only says what it knows; thousands of nodes are judged and written elsewhere.
+ * Explains why a pod is where it is, or why it waits, in the API's fields. The extender's loop only
+ * provides what it knows; workers evaluate thousands of nodes and write the answer.
  */
 public final class Explain {
-  private static final String UNASKED =
+  private static final String NOTE_NOT_CALLED =
       "kube-scheduler has not asked this extender about the pod of late; ";
 
   private static final double PERCENT = 100;
 
-  /** The API server did not say what the pod says of nodes. */
-  private static final String ALL_NODES =
+  /** Used where the API server did not return the pod's node selectors and tolerations. */
+  private static final String NOTE_NO_FILTER =
       "these are all nodes by their GPUs now, also those that the pod's nodeSelector, affinity or"
           + " tolerations exclude";
 
@@ -57,69 +57,72 @@ public final class Explain {
     this.explanations = explanations;
   }
 
-  /** Adds to a decision what it was given on the loop; on any thread. */
+  /** Writes into a decision what was collected on the loop. May run on any thread. */
   @FunctionalInterface
-  private interface Part {
+  private interface DecisionWriter {
     void write(JsonObject decision);
   }
 
   /**
    * What is known of a pod.
    *
-   * @param judged all nodes are, so that those that the pod excludes should be left out
-   * @param page the answer; on any thread
+   * @param evaluatesNodes whether all nodes are evaluated, and those that the pod excludes should
+   *     be left out
+   * @param answer makes the answer; may run on any thread
    */
-  public record Known(boolean judged, Function<Optional<NodeFilter>, JsonObject> page) {
+  public record Plan(boolean evaluatesNodes, Function<Optional<NodeFilter>, JsonObject> answer) {
     /**
-     * What the page needs; the API server is asked only where nodes are judged.
+     * Returns the filter that the answer needs. The API server is asked only if nodes are
+     * evaluated.
      *
      * @param pod {@code namespace/name}
      */
     public Future<Optional<NodeFilter>> filter(
         String pod, Function<String, Future<Optional<NodeFilter>>> filters) {
-      return judged ? filters.apply(pod) : Future.succeededFuture(Optional.empty());
+      return evaluatesNodes ? filters.apply(pod) : Future.succeededFuture(Optional.empty());
     }
   }
 
   /**
-   * On the loop. Empty if nothing is known of the pod.
+   * Collects what is known of a pod; runs on the loop. Empty if nothing is known.
    *
    * @param key {@code namespace/name}
    */
-  public Optional<Known> of(String key) {
+  public Optional<Plan> of(String key) {
     Optional<Trace> trace = explanations.get(key);
     return ledger.pods().stream()
         .filter(p -> key.endsWith(p.name()) && p.key().equals(key))
         .findFirst()
         .or(() -> trace.map(Trace::pod))
-        .map(p -> known(p, trace.filter(t -> t.pod().uid().equals(p.uid()))));
+        .map(p -> plan(p, trace.filter(t -> t.pod().uid().equals(p.uid()))));
   }
 
-  private Known known(PodFacts pod, Optional<Trace> trace) {
+  private Plan plan(PodFacts pod, Optional<Trace> trace) {
     Optional<Hold> hold = ledger.hold(pod.uid());
     if (trace.isEmpty() && pod.node() == null && !pod.ended()) {
-      // kube-scheduler has asked another replica, or nobody: what this one would say now.
-      Judged judged = judged(pod);
-      return new Known(true, filter -> page(pod, hold, judged.leavingOut(filter)));
+      // kube-scheduler has called another replica, or none: show what this one would decide now.
+      NodesForPod nodes = nodesFor(pod);
+      return new Plan(true, filter -> answer(pod, hold, nodes.withoutExcluded(filter)));
     }
-    Part part = trace.map(this::decided).or(() -> hold.map(h -> placed(pod, h))).orElse(json -> {});
+    DecisionWriter writer =
+        trace.map(this::decided).or(() -> hold.map(h -> placed(pod, h))).orElse(json -> {});
     if (PodState.of(pod, hold.isPresent()) == PodState.WAITING) {
-      Judged judged = judged(pod);
-      return new Known(
+      NodesForPod nodes = nodesFor(pod);
+      return new Plan(
           true,
           filter ->
-              page(
+              answer(
                   pod,
                   hold,
                   decision -> {
-                    part.write(decision);
-                    filter.ifPresent(known -> judged.putSmallerShare(decision, known));
+                    writer.write(decision);
+                    filter.ifPresent(known -> nodes.putSmallerShare(decision, known));
                   }));
     }
-    return new Known(false, filter -> page(pod, hold, part));
+    return new Plan(false, filter -> answer(pod, hold, writer));
   }
 
-  private static JsonObject page(PodFacts pod, Optional<Hold> hold, Part part) {
+  private static JsonObject answer(PodFacts pod, Optional<Hold> hold, DecisionWriter writer) {
     var json =
         new JsonObject()
             .put("namespace", pod.namespace())
@@ -130,12 +133,12 @@ public final class Explain {
             .put("annotations", new JsonObject(Map.copyOf(pod.annotations())));
     hold.ifPresent(h -> json.put("node", h.node()));
     var decision = new JsonObject();
-    part.write(decision);
+    writer.write(decision);
     return decision.isEmpty() ? json : json.put("decision", decision);
   }
 
-  private Part decided(Trace trace) {
-    // A waiting pod asks about now, a bound one about then.
+  private DecisionWriter decided(Trace trace) {
+    // For a waiting pod show the nodes as they are now, for a bound one as they were then.
     List<NodeFit> refused =
         trace.chosen() != null
             ? trace.refused().nearest()
@@ -182,8 +185,8 @@ public final class Explain {
     return new JsonObject().put("message", message).put("nodes", nodes);
   }
 
-  /** Decided by another replica, or by nobody of ours: the GPUs, as they would be without it. */
-  private Part placed(PodFacts pod, Hold hold) {
+  /** Describes a pod that this replica did not place: the GPUs as they would be without the pod. */
+  private DecisionWriter placed(PodFacts pod, Hold hold) {
     NodeFit without = evaluator.evaluate(pod, hold.node());
     Policy policy = evaluator.policyOf(pod);
     return json -> {
@@ -205,27 +208,30 @@ public final class Explain {
     return hold.placement() == null ? "nobody yet" : "the pod's annotation or the node's echo";
   }
 
-  private Judged judged(PodFacts pod) {
-    return new Judged(pod, evaluator.policyOf(pod), evaluator.look(pod));
+  private NodesForPod nodesFor(PodFacts pod) {
+    return new NodesForPod(pod, evaluator.policyOf(pod), evaluator.snapshotsFor(pod));
   }
 
-  /** What a pod says of nodes we do not keep; the API server is asked for it. */
-  private record Judged(PodFacts pod, Policy policy, List<NodeSnapshot> looked) {
+  /**
+   * All nodes as they are for a pod now. The pod's node selectors and tolerations are not kept; the
+   * API server is asked for them.
+   */
+  private record NodesForPod(PodFacts pod, Policy policy, List<NodeSnapshot> snapshots) {
     /**
-     * @param filter empty: what the pod excludes is not known
+     * @param filter which nodes the pod excludes; empty if that is not known
      */
-    Part leavingOut(Optional<NodeFilter> filter) {
+    DecisionWriter withoutExcluded(Optional<NodeFilter> filter) {
       var counts = new EnumMap<Exclusion, Integer>(Exclusion.class);
       var left = new ArrayList<NodeSnapshot>();
-      for (NodeSnapshot node : looked) {
+      for (NodeSnapshot node : snapshots) {
         Optional<Exclusion> why = filter.flatMap(f -> f.excludes(node.node()));
         why.ifPresentOrElse(w -> counts.merge(w, 1, Integer::sum), () -> left.add(node));
       }
-      String note = UNASKED + (filter.isEmpty() ? ALL_NODES : leftOut(counts));
+      String note = NOTE_NOT_CALLED + (filter.isEmpty() ? NOTE_NO_FILTER : exclusionNote(counts));
       return json -> {
-        judge(json.put("note", note), pod, policy, left);
-        json.put("excludedCount", looked.size() - left.size());
-        // Without a filter a node that the pod excludes might be praised.
+        putEvaluations(json.put("note", note), pod, policy, left);
+        json.put("excludedCount", snapshots.size() - left.size());
+        // Without a filter, the suggested node might be one that the pod excludes.
         if (filter.isPresent() && json.getInteger("fittedCount") == 0) {
           putSmallerShare(json, left);
         }
@@ -234,14 +240,14 @@ public final class Explain {
 
     void putSmallerShare(JsonObject json, NodeFilter filter) {
       putSmallerShare(
-          json, looked.stream().filter(node -> filter.excludes(node.node()).isEmpty()).toList());
+          json, snapshots.stream().filter(node -> filter.excludes(node.node()).isEmpty()).toList());
     }
 
     private void putSmallerShare(JsonObject json, List<NodeSnapshot> nodes) {
       SmallerShare.of(pod, policy, nodes).ifPresent(share -> json.put("smallerShare", share));
     }
 
-    private static String leftOut(Map<Exclusion, Integer> counts) {
+    private static String exclusionNote(Map<Exclusion, Integer> counts) {
       int all = counts.values().stream().mapToInt(Integer::intValue).sum();
       if (all == 0) {
         return "these are all nodes by their GPUs now";
@@ -255,14 +261,14 @@ public final class Explain {
     }
   }
 
-  private static void judge(
-      JsonObject json, PodFacts pod, Policy policy, List<NodeSnapshot> looked) {
+  private static void putEvaluations(
+      JsonObject json, PodFacts pod, Policy policy, List<NodeSnapshot> snapshots) {
     var requestsByReplicas = new HashMap<Integer, GpuRequest>();
     var fitted = new JsonArray();
     var refused = new ArrayList<NodeFit>();
-    for (NodeSnapshot node : looked) {
-      GpuRequest ask = requestsByReplicas.computeIfAbsent(node.replicas(), pod::ask);
-      NodeFit now = ClusterSnapshot.evaluate(node.node(), ask, node.seen(), policy);
+    for (NodeSnapshot node : snapshots) {
+      GpuRequest ask = requestsByReplicas.computeIfAbsent(node.replicas(), pod::gpuRequest);
+      NodeFit now = ClusterSnapshot.evaluate(node.node(), ask, node.nodeGpus(), policy);
       if (now.placement().isEmpty()) {
         refused.add(now);
       } else if (fitted.size() < Explanations.NODES_MAX) {
@@ -271,7 +277,7 @@ public final class Explain {
     }
     json.put("policy", policy.toString())
         .put("fitted", fitted)
-        .put("fittedCount", looked.size() - refused.size());
+        .put("fittedCount", snapshots.size() - refused.size());
     var refusals = Refusals.of(refused);
     refused(json, refusals.nearest(), refusals);
   }
@@ -290,7 +296,7 @@ public final class Explain {
   static JsonObject node(NodeFit evaluation) {
     var json = new JsonObject().put("node", evaluation.node());
     evaluation.outcome().refusal().ifPresent(reason -> json.put("message", reason.sentence()));
-    return json.put("largestShareReplicas", FitErrorText.largestHole(evaluation))
+    return json.put("largestShareReplicas", FitErrorText.largestFreeOnOneGpu(evaluation))
         .put("gpus", gpus(evaluation, evaluation.gpus()));
   }
 

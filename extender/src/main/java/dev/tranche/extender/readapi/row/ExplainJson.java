@@ -7,14 +7,14 @@ import io.vertx.core.json.JsonObject;
 import java.util.List;
 import java.util.Optional;
 
-/** A pod with why it is where it is, and what kube-scheduler says of it. */
+/** A pod, why it is where it is, and kube-scheduler's message about it. */
 public final class ExplainJson {
   private ExplainJson() {}
 
   /**
    * @param explained as {@link Explain} writes it
-   * @param row the pod as lists show it; empty where the newest picture does not have it yet
-   * @param schedulerMessage kube-scheduler's own, of a waiting pod
+   * @param row the pod as lists show it; empty if the newest snapshot does not have it yet
+   * @param schedulerMessage kube-scheduler's own message about a waiting pod
    */
   public static JsonObject of(
       JsonObject explained, Optional<JsonObject> row, Optional<String> schedulerMessage) {

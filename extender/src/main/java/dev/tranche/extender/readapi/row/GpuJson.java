@@ -23,7 +23,7 @@ public final class GpuJson {
           new Field("health", Health.NAMES),
           Field.text("namespace"));
 
-  /** Of one GPU; the others are counted. */
+  /** Holders that are shown of one GPU; the others are only counted. */
   static final int HOLDERS_MAX = 100;
 
   private GpuJson() {}
@@ -40,22 +40,22 @@ public final class GpuJson {
   }
 
   public static JsonObject of(GpuRow row) {
-    return readAt(row, read(row));
+    return json(row, readingTime(row));
   }
 
   /** When the last reading was taken; null without one. */
-  public static @Nullable Instant read(GpuRow row) {
+  public static @Nullable Instant readingTime(GpuRow row) {
     return row.gpu().ageMs() < 0 ? null : row.node().at().minusMillis(row.gpu().ageMs());
   }
 
   /**
-   * @param read when the last reading was taken
+   * @param readingTime when the last reading was taken
    */
-  public static JsonObject readAt(GpuRow row, @Nullable Instant read) {
+  public static JsonObject json(GpuRow row, @Nullable Instant readingTime) {
     Inspection.Gpu gpu = row.gpu();
     GpuView view = gpu.view();
     var json =
-        names(row)
+        identity(row)
             .put("model", Printable.name(view.model()))
             .put("resource", view.resource())
             .put("replicas", view.replicas())
@@ -66,11 +66,11 @@ public final class GpuJson {
     if (!view.unfitBecause().isEmpty()) {
       json.put("healthReason", Printable.message(view.unfitBecause()));
     }
-    return putUse(json, row, read);
+    return putUsage(json, row, readingTime);
   }
 
-  /** What tells a GPU from all others. */
-  public static JsonObject names(GpuRow row) {
+  /** Returns the fields that identify a GPU. */
+  public static JsonObject identity(GpuRow row) {
     GpuView view = row.gpu().view();
     return new JsonObject()
         .put("node", row.node().name())
@@ -78,8 +78,8 @@ public final class GpuJson {
         .put("uuid", view.uuid());
   }
 
-  /** Whether rows of one GPU differ in what {@link #putUse} puts at most. */
-  public static boolean sameButUse(GpuRow one, GpuRow two) {
+  /** Returns whether two rows of one GPU differ at most in what {@link #putUsage} writes. */
+  public static boolean sameExceptUsage(GpuRow one, GpuRow two) {
     GpuView view = one.gpu().view();
     GpuView other = two.gpu().view();
     return view.replicas() == other.replicas()
@@ -92,14 +92,14 @@ public final class GpuJson {
   }
 
   /**
-   * What changes with each reading.
+   * Writes the fields that change with each reading.
    *
-   * @param read when the last one was taken
+   * @param readingTime when the last reading was taken; null without one
    */
-  public static JsonObject putUse(JsonObject json, GpuRow row, @Nullable Instant read) {
+  public static JsonObject putUsage(JsonObject json, GpuRow row, @Nullable Instant readingTime) {
     Inspection.Gpu gpu = row.gpu();
-    if (read != null) {
-      json.put("measured", measured(gpu, read));
+    if (readingTime != null) {
+      json.put("measured", measured(gpu, readingTime));
     }
     json.put("effective", effective(gpu.view()));
     var holders = new JsonArray();
@@ -107,7 +107,7 @@ public final class GpuJson {
     return json.put("holders", holders).put("holderCount", gpu.holds().size());
   }
 
-  /** What is not free: held by pods, or perhaps held by pods whose GPU is unknown. */
+  /** Returns what is not free: held by pods, or possibly held by pods whose GPU is unknown. */
   private static JsonObject granted(GpuView view) {
     int replicas = view.replicas() - view.freeReplicas();
     return new JsonObject()
@@ -115,12 +115,12 @@ public final class GpuJson {
         .put("memory", Quantities.bytes(view.grantedBytes(replicas)));
   }
 
-  /** Of a reading past its age the memory alone counts. */
-  private static JsonObject measured(Inspection.Gpu gpu, Instant read) {
+  /** Returns the last reading. If it is too old, its memory is shown but not its SM load. */
+  private static JsonObject measured(Inspection.Gpu gpu, Instant readingTime) {
     boolean fresh = gpu.view().measured();
     var json =
         new JsonObject()
-            .put("time", read.toString())
+            .put("time", readingTime.toString())
             .put("fresh", fresh)
             .put("memory", Quantities.bytes(gpu.memoryUsedBytes()));
     if (fresh) {
@@ -129,7 +129,7 @@ public final class GpuJson {
     return json;
   }
 
-  /** What pods are placed by. */
+  /** Returns the effective use, which pods are placed by. */
   private static JsonObject effective(GpuView view) {
     var json = new JsonObject().put("memoryFree", Quantities.bytes(view.memoryFreeBytes()));
     return view.measured() ? json.put("sm", Quantities.gpus(view.smLoad())) : json;
@@ -143,7 +143,7 @@ public final class GpuJson {
             .put("uid", hold.uid())
             .put("replicas", replicas(gpu, hold))
             .put("replicasPerGpu", replicasPerGpu(gpu, hold))
-            .put("stage", HoldStages.shown(hold));
+            .put("stage", HoldStages.name(hold));
     gpu.reading()
         .ifPresent(
             reading -> {
@@ -163,7 +163,7 @@ public final class GpuJson {
     return hold.held().getOrDefault(gpu.view().uuid(), 0);
   }
 
-  /** Of another size where the share is of an earlier config. */
+  /** Returns R of the hold's share, which may be that of an earlier config. */
   public static int replicasPerGpu(Inspection.Gpu gpu, Hold hold) {
     return hold.replicasPerGpu() > 0
         ? hold.replicasPerGpu()

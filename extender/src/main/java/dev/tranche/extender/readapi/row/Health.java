@@ -16,10 +16,10 @@ public enum Health {
   static final Set<String> NAMES =
       Stream.of(values()).map(Health::toString).collect(Collectors.toUnmodifiableSet());
 
-  private final String shown;
+  private final String text;
 
-  Health(String shown) {
-    this.shown = shown;
+  Health(String text) {
+    this.text = text;
   }
 
   static Health of(Inspection.Node node, Inspection.Gpu gpu) {
@@ -33,6 +33,6 @@ public enum Health {
 
   @Override
   public String toString() {
-    return shown;
+    return text;
   }
 }

@@ -11,20 +11,20 @@ import java.util.stream.DoubleStream;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
-/** The last hours of GPUs, as columns. */
+/** The history of GPUs, as columns. */
 public final class HistoryJson {
   private static final double THOUSANDTHS = 1_000;
 
   private HistoryJson() {}
 
   /**
-   * @param nowMs of the clock that the history goes by
-   * @param mean with the mean of all GPUs
+   * @param nowMs now, on the history's monotonic clock
+   * @param mean whether to add the mean of all GPUs
    */
   public static JsonObject of(String node, Found found, boolean mean, Instant now, long nowMs) {
     var times = new JsonArray();
     for (long timeMs : found.timesMs()) {
-      // To the second, as the two clocks are not read at once.
+      // Rounded to the second, as the two clocks are not read at the same moment.
       long wallMs = now.toEpochMilli() - nowMs + timeMs;
       times.add(Instant.ofEpochSecond(Math.round(wallMs / 1_000.0)).toString());
     }
@@ -50,7 +50,9 @@ public final class HistoryJson {
         .put("granted", shares(gpu.granted()));
   }
 
-  /** Of the GPUs that are known at each time; the highest load is that of any. */
+  /**
+   * Returns the mean of the GPUs that are known at each time. The highest load is that of any GPU.
+   */
   private static JsonObject mean(Found found) {
     int points = found.timesMs().size();
     return new JsonObject()

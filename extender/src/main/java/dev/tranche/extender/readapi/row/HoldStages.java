@@ -2,11 +2,11 @@ package dev.tranche.extender.readapi.row;
 
 import dev.tranche.extender.ledger.Hold;
 
-/** How far a hold is, as the API names it. */
+/** The stages of a hold, as the API names them. */
 public final class HoldStages {
   private HoldStages() {}
 
-  static String shown(Hold hold) {
+  static String name(Hold hold) {
     if (hold.confirmed()) {
       return "Confirmed";
     }

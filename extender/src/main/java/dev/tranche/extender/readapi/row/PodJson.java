@@ -48,7 +48,7 @@ public final class PodJson {
     PodFacts pod = row.pod();
     PodState state = row.state();
     var json =
-        names(row)
+        identity(row)
             .put("uid", pod.uid())
             .put("resource", pod.resource())
             .put("state", state.toString());
@@ -60,16 +60,19 @@ public final class PodJson {
     if (why != null) {
       json.put("waiting", why.json());
     }
-    return putUse(json, row);
+    return putUsage(json, row);
   }
 
-  /** By which readers know a pod. */
-  public static JsonObject names(PodRow row) {
+  /** Returns the fields by which readers identify a pod. */
+  public static JsonObject identity(PodRow row) {
     return new JsonObject().put("namespace", row.pod().namespace()).put("name", row.pod().name());
   }
 
-  /** Whether rows of one pod differ in what {@link #putUse} puts at most, but for why it waits. */
-  public static boolean sameButUse(PodRow one, PodRow two) {
+  /**
+   * Returns whether two rows of one pod differ at most in what {@link #putUsage} writes. Why the
+   * pod waits is not compared.
+   */
+  public static boolean sameExceptUsage(PodRow one, PodRow two) {
     return one.pod().equals(two.pod())
         && one.hold().equals(two.hold())
         && one.gpus().size() == two.gpus().size()
@@ -90,8 +93,8 @@ public final class PodJson {
     return true;
   }
 
-  /** What changes with each reading. */
-  public static JsonObject putUse(JsonObject json, PodRow row) {
+  /** Writes the fields that change with each reading. */
+  public static JsonObject putUsage(JsonObject json, PodRow row) {
     row.hold()
         .ifPresent(
             hold -> {
@@ -118,8 +121,8 @@ public final class PodJson {
               .put("replicas", replicas)
               .put("replicasPerGpu", of));
     }
-    json.put("stage", HoldStages.shown(hold)).put("gpus", array);
-    // While its GPUs are unknown, so is what they are worth.
+    json.put("stage", HoldStages.name(hold)).put("gpus", array);
+    // While the pod's GPUs are unknown, so is the size of its grant.
     if (hold.placement() != null) {
       json.put(
           "granted",
@@ -129,7 +132,7 @@ public final class PodJson {
     }
   }
 
-  /** What is measured of one pod; nothing is said where the node cannot tell pods apart. */
+  /** The measured use of one pod. Nothing is written if the node cannot tell pods apart. */
   private static final class Used {
     private final String pod;
     private @Nullable Double sm;

@@ -5,7 +5,7 @@ import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** Where a pod is on its way, as the API names it. */
+/** The state of a pod, as the API names it. */
 public enum PodState {
   WAITING("Waiting"),
   SCHEDULING("Scheduling"),
@@ -15,10 +15,10 @@ public enum PodState {
   static final Set<String> NAMES =
       Stream.of(values()).map(PodState::toString).collect(Collectors.toUnmodifiableSet());
 
-  private final String shown;
+  private final String text;
 
-  PodState(String shown) {
-    this.shown = shown;
+  PodState(String text) {
+    this.text = text;
   }
 
   static PodState of(PodFacts pod, boolean held) {
@@ -33,6 +33,6 @@ public enum PodState {
 
   @Override
   public String toString() {
-    return shown;
+    return text;
   }
 }

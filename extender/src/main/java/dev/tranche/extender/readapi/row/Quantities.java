@@ -8,7 +8,7 @@ public final class Quantities {
 
   private Quantities() {}
 
-  /** Exact: {@code 10Gi}, and {@code 10737418241} where no suffix is. */
+  /** Writes bytes exactly: {@code 10Gi}, or {@code 10737418241} where no suffix is exact. */
   static String bytes(long bytes) {
     long amount = bytes;
     int suffix = 0;
@@ -19,7 +19,7 @@ public final class Quantities {
     return amount + SUFFIXES[suffix];
   }
 
-  /** GPUs, or parts of one, to the thousandth: {@code 2}, {@code 300m}. */
+  /** Writes GPUs, or parts of one, to the thousandth: {@code 2}, {@code 300m}. */
   static String gpus(double gpus) {
     long milli = Math.round(gpus * MILLI);
     return milli % MILLI == 0 ? Long.toString(milli / MILLI) : milli + "m";

@@ -12,7 +12,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
-/** The largest share that a waiting pod could have now, if it asked for less. Of one thread. */
+/**
+ * The largest share with which a waiting pod would fit now, if it asked for less. Not thread-safe.
+ */
 final class SmallerShare {
   private final GpuRequest ask;
   private final Policy policy;
@@ -29,8 +31,8 @@ final class SmallerShare {
   }
 
   /**
-   * Empty of a pod that fits as it is, or with no smaller share. Also of one whose containers ask
-   * for different shares, or for plain replicas.
+   * Empty if the pod fits as it is, or with no smaller share. Also empty if it asks for plain
+   * replicas, for shares of different sizes, or in several containers.
    *
    * @param nodes that the pod does not exclude
    */
@@ -38,7 +40,7 @@ final class SmallerShare {
     if (pod.stampedReplicas().isEmpty()) {
       return Optional.empty();
     }
-    GpuRequest ask = pod.ask(pod.stampedReplicas().getAsInt());
+    GpuRequest ask = pod.gpuRequest(pod.stampedReplicas().getAsInt());
     if (ask.shareReplicas() < 2) {
       return Optional.empty();
     }
@@ -46,16 +48,16 @@ final class SmallerShare {
     if (nodes.stream().anyMatch(node -> search.fits(ask, node))) {
       return Optional.empty();
     }
-    nodes.forEach(search::look);
+    nodes.forEach(search::searchNode);
     return search.best == 0 ? Optional.empty() : Optional.of(search.json());
   }
 
-  /** A smaller share fits wherever a larger one does. */
-  private void look(NodeSnapshot node) {
+  /** Searches a node by bisection, as a smaller share fits wherever a larger one does. */
+  private void searchNode(NodeSnapshot node) {
     int low = best;
     int high = ask.shareReplicas() - 1;
     while (low < high) {
-      // Few nodes are better than the best so far: that is asked first.
+      // Few nodes are better than the best so far, so that is checked first.
       int middle = low == best ? low + 1 : (low + high + 1) / 2;
       if (fits(smaller.computeIfAbsent(middle, ask::withShares), node)) {
         low = middle;
@@ -69,8 +71,8 @@ final class SmallerShare {
     }
   }
 
-  private boolean fits(GpuRequest asked, NodeSnapshot node) {
-    return ClusterSnapshot.outcome(asked, node.seen(), policy) instanceof Outcome.Fits;
+  private boolean fits(GpuRequest request, NodeSnapshot node) {
+    return ClusterSnapshot.outcome(request, node.nodeGpus(), policy) instanceof Outcome.Fits;
   }
 
   private JsonObject json() {

@@ -12,9 +12,9 @@ import java.util.Map;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/** One inspection in the order and by the names that lists are asked for. Made on a worker. */
+/** One {@link Inspection} as sorted rows of GPUs and pods, for lists. Made on a worker. */
 public final class Snapshot {
-  /** Sorts before all that a name may hold. */
+  /** Sorts before every character of a name. */
   private static final String SEPARATOR = "\n";
 
   private static final Snapshot NONE =
@@ -27,7 +27,7 @@ public final class Snapshot {
   /** By node. */
   private final Map<Inspection.Node, NodeRows> nodes;
 
-  /** A GPU where it is. */
+  /** A GPU and its node. */
   public record GpuRow(String key, Inspection.Node node, Inspection.Gpu gpu) {}
 
   /**
@@ -41,7 +41,7 @@ public final class Snapshot {
     }
 
     @SuppressWarnings("ReferenceEquality")
-    private boolean isOf(PodFacts podNow, @Nullable Held heldNow) {
+    private boolean isUnchanged(PodFacts podNow, @Nullable Held heldNow) {
       return pod == podNow
           && (heldNow == null
               ? hold.isEmpty()
@@ -53,7 +53,7 @@ public final class Snapshot {
   private record Held(Hold hold, List<GpuRow> gpus) {}
 
   /**
-   * Of one node, and the same for as long as the node is.
+   * The rows of one node; the same object for as long as its {@link Inspection.Node} is.
    *
    * @param held by the pod's uid
    */
@@ -95,7 +95,7 @@ public final class Snapshot {
   }
 
   /**
-   * @param before whose rows are taken where they are the same
+   * @param before an earlier snapshot, whose rows are reused if they are the same
    */
   public static Snapshot of(Inspection inspection, Snapshot before) {
     var nodes = new IdentityHashMap<Inspection.Node, NodeRows>(inspection.nodes().size());
@@ -112,7 +112,10 @@ public final class Snapshot {
     return new Snapshot(inspection, gpus, pods(inspection.pods(), held, before.pods), nodes);
   }
 
-  /** In the order of those before: a sort of all, each second, would cost more than all else. */
+  /**
+   * Keeps the order of the earlier rows. To sort all pods each second would cost more than all
+   * else.
+   */
   private static List<PodRow> pods(
       List<PodFacts> facts, Map<String, Held> held, List<PodRow> before) {
     var left = HashMap.<String, PodFacts>newHashMap(facts.size());
@@ -122,7 +125,7 @@ public final class Snapshot {
       PodFacts pod = left.remove(row.pod().uid());
       if (pod != null) {
         Held its = held.get(pod.uid());
-        pods.add(row.isOf(pod, its) ? row : row(pod, its));
+        pods.add(row.isUnchanged(pod, its) ? row : row(pod, its));
       }
     }
     if (!left.isEmpty()) {

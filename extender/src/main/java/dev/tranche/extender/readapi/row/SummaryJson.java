@@ -14,9 +14,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** What there is, what of it is healthy, granted and in use; and who waits. */
+/** The GPUs in total, healthy, granted and in use, with their memory; and the pods that wait. */
 public final class SummaryJson {
-  /** Those with most GPUs; the others are counted. */
+  /** Models that are shown, those with most GPUs; the others are only counted. */
   static final int MODELS_MAX = 100;
 
   private final WaitingReasons reasons;
@@ -25,7 +25,7 @@ public final class SummaryJson {
     this.reasons = reasons;
   }
 
-  /** Of one cluster, model or node. */
+  /** The sums of one cluster, model or node. */
   private static final class Sums {
     private final String name;
     private int total;
@@ -95,7 +95,7 @@ public final class SummaryJson {
         .mergeIn(nodes(new ArrayList<>(nodes.values()), query, now));
   }
 
-  /** Of the cluster and its models alone, and without the time. */
+  /** Returns the summary without its nodes and without the time. */
   public JsonObject withoutNodes(Snapshot snapshot) {
     var cluster = new Sums("");
     var models = new TreeMap<String, Sums>();

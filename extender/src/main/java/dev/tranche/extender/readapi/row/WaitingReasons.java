@@ -14,7 +14,7 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/** Why pods wait, as the last filter call found. On any thread. */
+/** Why pods wait, as the last filter call found. Safe on any thread. */
 public final class WaitingReasons {
   static final Why NOT_ASKED =
       new Why(
@@ -31,7 +31,7 @@ public final class WaitingReasons {
   /**
    * @param reason in one word
    * @param refusedNodes how many nodes were refused
-   * @param decided null: nothing was decided
+   * @param decided time of the decision; null if there is none
    */
   public record Why(String reason, String message, int refusedNodes, @Nullable Instant decided) {
     JsonObject json() {
@@ -50,7 +50,7 @@ public final class WaitingReasons {
         .orElse(NOT_ASKED);
   }
 
-  /** The reason of the node that came nearest to fitting. */
+  /** Returns the reason of the node that came nearest to fitting. */
   private static Why of(Trace trace) {
     var refused = trace.refused();
     Optional<Reason> reason =
@@ -68,7 +68,7 @@ public final class WaitingReasons {
                     NOT_BOUND_YET.reason(), NOT_BOUND_YET.message(), refused.count(), trace.at()));
   }
 
-  /** {@code TOO_FEW_GPUS} is {@code TooFewGpus}. */
+  /** Turns {@code TOO_FEW_GPUS} into {@code TooFewGpus}. */
   static String name(Reason reason) {
     return Stream.of(reason.name().split("_"))
         .map(word -> word.charAt(0) + word.substring(1).toLowerCase(Locale.ROOT))

@@ -16,13 +16,13 @@ import java.util.Map;
 
 /** Where a pod would go, as the API shows it. */
 public final class WhatIfJson {
-  /** Of each kind; the others are counted. */
+  /** Fitting nodes that are shown; the others are only counted. */
   private static final int NODES_MAX = 8;
 
   private WhatIfJson() {}
 
   /**
-   * @param count how many were asked for; empty: it was not said
+   * @param count number of pods that was asked for; empty if the request has none
    */
   public static JsonObject of(PodFacts pod, WhatIf.Answer found, List<Integer> count, Instant now) {
     var json =
@@ -52,7 +52,7 @@ public final class WhatIfJson {
         .forEach((why, nodes) -> excluded.add(Explain.reason("by " + why.words(), nodes)));
     json.put("excludedByReason", excluded)
         .put("excludedCount", found.excluded().values().stream().mapToInt(Integer::intValue).sum());
-    count.forEach(asked -> json.put("count", counted(asked, found)));
+    count.forEach(requested -> json.put("count", counted(requested, found)));
     return json;
   }
 
@@ -72,7 +72,7 @@ public final class WhatIfJson {
     json.put("node", place.fit().node()).put("score", place.score()).put("gpus", gpus);
   }
 
-  /** By the node that came nearest to fitting. */
+  /** Returns the reason of the node that came nearest to fitting. */
   private static JsonObject waiting(WhatIf.Answer found) {
     if (found.undecided().isPresent()) {
       return why("NotDecided", found.undecided().get());
@@ -88,13 +88,13 @@ public final class WhatIfJson {
     return new JsonObject().put("reason", reason).put("message", message);
   }
 
-  private static JsonObject counted(int asked, WhatIf.Answer found) {
+  private static JsonObject counted(int requested, WhatIf.Answer found) {
     Map<String, Integer> byNode = new LinkedHashMap<>();
     found.places().forEach(place -> byNode.merge(place.fit().node(), 1, Integer::sum));
     var nodes = new JsonArray();
     byNode.forEach((node, pods) -> nodes.add(new JsonObject().put("node", node).put("pods", pods)));
     return new JsonObject()
-        .put("asked", asked)
+        .put("asked", requested)
         .put("fit", found.places().size())
         .put("complete", !found.late())
         .put("nodes", nodes);

@@ -1,4 +1,4 @@
-/** The read API's rows: what it tells of GPUs, pods, the cluster and a decision, as JSON. */
+/** The read API's rows: GPUs, pods, the cluster and a decision, as JSON. */
 @NullMarked
 package dev.tranche.extender.readapi.row;
 

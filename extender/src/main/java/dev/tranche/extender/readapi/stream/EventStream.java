@@ -26,24 +26,24 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Server-sent events: one picture of all rows, then what changes, once a second. A change is worked
- * out and written once for all readers, on a worker; the loop that decides only says what it knows.
- * While nobody reads, nothing is done.
+ * Sends server-sent events: one snapshot of all rows, then the changes, once a second. A worker
+ * computes and writes each change once for all readers; the extender's loop only provides what it
+ * knows. Without readers nothing is done.
  */
 public final class EventStream {
   public static final int READERS_MAX = 64;
   static final long PERIOD_MS = 1_000;
 
-  /** A picture is about 1 MiB for 1,000 GPUs. */
-  static final int PICTURE_BYTES_MAX = 64 << 20;
+  /** Maximum size of a snapshot event, which is about 1 MiB for 1,000 GPUs. */
+  static final int SNAPSHOT_BYTES_MAX = 64 << 20;
 
-  /** What waits for all readers together. */
+  /** Maximum of the bytes that wait to be sent, of all readers together. */
   static final long WAITING_BYTES_MAX = 256L << 20;
 
   private static final Logger LOG = LoggerFactory.getLogger(EventStream.class);
 
   private final Vertx vertx;
-  private final Supplier<Future<Inspection>> pictures;
+  private final Supplier<Future<Inspection>> snapshots;
   private final Function<Inspection, Snapshot> rows;
   private final LongSupplier clockMs;
   private final RowChanges changes;
@@ -54,21 +54,21 @@ public final class EventStream {
   private final Counter events;
   private long id;
   private long timer = -1;
-  private Optional<Buffer> whole = Optional.empty();
+  private Optional<Buffer> snapshotEvent = Optional.empty();
 
   /**
-   * @param pictures one a second at most
-   * @param rows of a picture, worked out on a worker
+   * @param snapshots takes a snapshot, at most one a second
+   * @param rows makes a snapshot's rows, on a worker
    */
   public EventStream(
       Vertx vertx,
-      Supplier<Future<Inspection>> pictures,
+      Supplier<Future<Inspection>> snapshots,
       Function<Inspection, Snapshot> rows,
       WaitingReasons reasons,
       LongSupplier clockMs,
       ExtenderMetrics metrics) {
     this.vertx = vertx;
-    this.pictures = pictures;
+    this.snapshots = snapshots;
     this.rows = rows;
     this.clockMs = clockMs;
     this.changes = new RowChanges(new PodJson(reasons), new SummaryJson(reasons));
@@ -94,7 +94,10 @@ public final class EventStream {
     return readers.stream().mapToLong(StreamReader::waitingBytes).sum();
   }
 
-  /** Why nobody can join, if nobody can; else the reader gets a picture and what comes after. */
+  /**
+   * Adds a reader, which gets a snapshot and the changes after it. The result says why it cannot
+   * join; it is empty if it can.
+   */
   public Future<Optional<Problem>> join(StreamReader reader) {
     if (!places.tryAcquire()) {
       return Future.succeededFuture(
@@ -103,10 +106,11 @@ public final class EventStream {
                   "%d readers read the stream; try again later".formatted(READERS_MAX))));
     }
     Future<Optional<Problem>> joined =
-        pictures
+        snapshots
             .get()
             .compose(
-                picture -> vertx.executeBlocking(() -> joined(reader, rows.apply(picture)), false));
+                inspection ->
+                    vertx.executeBlocking(() -> add(reader, rows.apply(inspection)), false));
     return joined.onComplete(
         result -> {
           if (result.failed() || result.result().isPresent()) {
@@ -115,17 +119,17 @@ public final class EventStream {
         });
   }
 
-  private synchronized Optional<Problem> joined(StreamReader reader, Snapshot picture) {
+  private synchronized Optional<Problem> add(StreamReader reader, Snapshot snapshot) {
     if (readers.isEmpty()) {
-      changes.next(picture);
-      whole = Optional.empty();
+      changes.next(snapshot);
+      snapshotEvent = Optional.empty();
     }
-    Buffer event = whole();
-    if (event.length() > PICTURE_BYTES_MAX) {
+    Buffer event = snapshotEvent();
+    if (event.length() > SNAPSHOT_BYTES_MAX) {
       return Optional.of(
           Problem.unavailable(
               "the cluster has more than the %d MiB that the stream begins with; page the lists instead"
-                  .formatted(PICTURE_BYTES_MAX >> 20)));
+                  .formatted(SNAPSHOT_BYTES_MAX >> 20)));
     }
     if (waitingBytes() + event.length() > WAITING_BYTES_MAX) {
       return Optional.of(
@@ -134,15 +138,15 @@ public final class EventStream {
                   .formatted(WAITING_BYTES_MAX >> 20)));
     }
     readers.add(reader);
-    reader.begin(event, clockMs.getAsLong(), () -> left(reader));
+    reader.begin(event, clockMs.getAsLong(), () -> remove(reader));
     if (timer < 0) {
       timer = vertx.setPeriodic(PERIOD_MS, due -> tick());
     }
     return Optional.empty();
   }
 
-  /** On any thread; once for each reader. */
-  private void left(StreamReader reader) {
+  /** Removes a reader, on any thread; a second call does nothing. */
+  private void remove(StreamReader reader) {
     if (readers.remove(reader)) {
       places.release();
     }
@@ -152,64 +156,64 @@ public final class EventStream {
     if (!busy.compareAndSet(false, true)) {
       return;
     }
-    pictures
+    snapshots
         .get()
-        .transform(picture -> vertx.executeBlocking(() -> ticked(picture), false))
+        .transform(inspection -> vertx.executeBlocking(() -> sendAndCheck(inspection), false))
         .onFailure(failure -> LOG.error("the stream's readers were told nothing", failure))
-        .onComplete(over -> busy.set(false));
+        .onComplete(done -> busy.set(false));
   }
 
-  /** Readers are looked after even where no picture can be taken. */
-  private boolean ticked(AsyncResult<Inspection> picture) {
-    if (picture.succeeded()) {
-      told(picture.result());
+  /** Sends what has changed, then checks the readers, even if no snapshot could be taken. */
+  private boolean sendAndCheck(AsyncResult<Inspection> inspection) {
+    if (inspection.succeeded()) {
+      sendChanges(inspection.result());
     } else {
-      LOG.warn("the stream's readers are told nothing new: {}", picture.cause().toString());
+      LOG.warn("the stream's readers are told nothing new: {}", inspection.cause().toString());
     }
     long nowMs = clockMs.getAsLong();
-    readers.forEach(reader -> checked(reader, nowMs));
+    readers.forEach(reader -> check(reader, nowMs));
     return true;
   }
 
-  private void checked(StreamReader reader, long nowMs) {
+  private void check(StreamReader reader, long nowMs) {
     if (reader.isTooSlow(nowMs)) {
       dropped.increment();
       reader.drop();
     } else {
-      reader.checked(nowMs);
+      reader.keepAliveAndReview(nowMs);
     }
   }
 
-  private synchronized void told(Inspection picture) {
+  private synchronized void sendChanges(Inspection inspection) {
     if (readers.isEmpty()) {
       vertx.cancelTimer(timer);
       timer = -1;
-      whole = Optional.empty();
+      snapshotEvent = Optional.empty();
       changes.forget();
       return;
     }
-    switch (changes.next(rows.apply(picture))) {
+    switch (changes.next(rows.apply(inspection))) {
       case Change.None() -> {}
-      case Change.Whole() -> {
-        whole = Optional.empty();
-        tell(whole());
+      case Change.Reset() -> {
+        snapshotEvent = Optional.empty();
+        sendToAll(snapshotEvent());
       }
       case Change.Some(Buffer json) -> {
-        whole = Optional.empty();
-        tell(event("change", json));
+        snapshotEvent = Optional.empty();
+        sendToAll(event("change", json));
       }
     }
   }
 
-  private void tell(Buffer event) {
+  private void sendToAll(Buffer event) {
     long nowMs = clockMs.getAsLong();
     List.copyOf(readers).forEach(reader -> reader.send(event, nowMs));
   }
 
-  /** The same for all who join before the next change. */
-  private Buffer whole() {
-    Buffer known = whole.orElseGet(() -> event("snapshot", changes.whole()));
-    whole = Optional.of(known);
+  /** Returns the snapshot event, the same for all readers that join before the next change. */
+  private Buffer snapshotEvent() {
+    Buffer known = snapshotEvent.orElseGet(() -> event("snapshot", changes.snapshotJson()));
+    snapshotEvent = Optional.of(known);
     return known;
   }
 

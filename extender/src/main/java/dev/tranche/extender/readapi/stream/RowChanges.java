@@ -25,13 +25,13 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * What the stream's readers know, and what has changed since. Rows are compared before they are
- * written, so that a calm cluster costs little. Of one thread at a time.
+ * written, so that an idle cluster costs little. Used by one thread at a time.
  */
 public final class RowChanges {
   private final PodJson podJson;
   private final SummaryJson summaryJson;
-  private Map<String, SeenGpu> gpus = Map.of();
-  private Map<String, SeenPod> pods = Map.of();
+  private Map<String, SentGpu> gpus = Map.of();
+  private Map<String, SentPod> pods = Map.of();
   private JsonObject summary = new JsonObject();
   private String time = "";
 
@@ -43,85 +43,85 @@ public final class RowChanges {
   sealed interface Change {
     record None() implements Change {}
 
-    /** Readers forget what they know. */
-    record Whole() implements Change {}
+    /** All rows are sent anew, and readers discard what they know. */
+    record Reset() implements Change {}
 
     record Some(Buffer json) implements Change {}
   }
 
-  /** A row as readers know it. */
-  private interface Seen<S> {
-    /** Whether nothing can be other. */
-    boolean isOf(S other);
+  /** A row as it was last sent to the readers. */
+  private interface SentRow<S> {
+    /** Returns whether nothing can differ. */
+    boolean isUnchangedFrom(S other);
 
-    /** Whether what is measured alone can be other, as it is of most rows. */
-    boolean sameButUse(S other);
+    /** Returns whether only the measured fields can differ, as in most rows. */
+    boolean sameExceptUsage(S other);
 
-    /** By which readers know the row. */
-    JsonObject names();
+    /** Returns the fields by which readers identify the row. */
+    JsonObject identity();
 
-    /** What is measured. */
-    JsonObject use();
+    /** Returns the measured fields. */
+    JsonObject usage();
 
     JsonObject json();
   }
 
   /**
-   * @param read when its reading was taken, as it was first told: the clocks of two pictures differ
-   *     by a millisecond
+   * @param readingTime when its reading was taken, as first sent: the clocks of two snapshots may
+   *     differ by a millisecond
    */
-  private record SeenGpu(GpuRow row, @Nullable Instant read) implements Seen<SeenGpu> {
+  private record SentGpu(GpuRow row, @Nullable Instant readingTime) implements SentRow<SentGpu> {
     String uuid() {
       return row.gpu().view().uuid();
     }
 
     @Override
     @SuppressWarnings("ReferenceEquality")
-    public boolean isOf(SeenGpu other) {
+    public boolean isUnchangedFrom(SentGpu other) {
       return row == other.row;
     }
 
     @Override
-    public boolean sameButUse(SeenGpu other) {
-      return GpuJson.sameButUse(row, other.row);
+    public boolean sameExceptUsage(SentGpu other) {
+      return GpuJson.sameExceptUsage(row, other.row);
     }
 
     @Override
-    public JsonObject names() {
-      return GpuJson.names(row);
+    public JsonObject identity() {
+      return GpuJson.identity(row);
     }
 
     @Override
-    public JsonObject use() {
-      return GpuJson.putUse(new JsonObject(), row, read);
+    public JsonObject usage() {
+      return GpuJson.putUsage(new JsonObject(), row, readingTime);
     }
 
     @Override
     public JsonObject json() {
-      return GpuJson.readAt(row, read);
+      return GpuJson.json(row, readingTime);
     }
   }
 
-  private record SeenPod(PodRow row, @Nullable Why why) implements Seen<SeenPod> {
+  private record SentPod(PodRow row, @Nullable Why why) implements SentRow<SentPod> {
     @Override
     @SuppressWarnings("ReferenceEquality")
-    public boolean isOf(SeenPod other) {
+    public boolean isUnchangedFrom(SentPod other) {
       return row == other.row && Objects.equals(why, other.why);
     }
 
     @Override
-    public boolean sameButUse(SeenPod other) {
-      return Objects.equals(why, other.why) && PodJson.sameButUse(row, other.row);
+    public boolean sameExceptUsage(SentPod other) {
+      return Objects.equals(why, other.why) && PodJson.sameExceptUsage(row, other.row);
     }
 
     @Override
-    public JsonObject names() {
-      return PodJson.names(row);
+    public JsonObject identity() {
+      return PodJson.identity(row);
     }
 
     @Override
-    public JsonObject use() {
-      return PodJson.putUse(new JsonObject(), row);
+    public JsonObject usage() {
+      return PodJson.putUsage(new JsonObject(), row);
     }
 
     @Override
@@ -130,7 +130,7 @@ public final class RowChanges {
     }
   }
 
-  /** Until the next picture nobody knows anything. */
+  /** Forgets all that readers know, until the next snapshot. */
   void forget() {
     gpus = Map.of();
     pods = Map.of();
@@ -138,17 +138,17 @@ public final class RowChanges {
     time = "";
   }
 
-  Change next(Snapshot picture) {
-    Map<String, SeenGpu> gpusBefore = gpus;
-    Map<String, SeenPod> podsBefore = pods;
+  Change next(Snapshot snapshot) {
+    Map<String, SentGpu> gpusBefore = gpus;
+    Map<String, SentPod> podsBefore = pods;
     JsonObject summaryBefore = summary;
-    gpus = seenGpus(picture, gpusBefore);
-    pods = seenPods(picture);
-    summary = summaryJson.withoutNodes(picture);
-    time = picture.inspection.at().toString();
+    gpus = sentGpus(snapshot, gpusBefore);
+    pods = sentPods(snapshot);
+    summary = summaryJson.withoutNodes(snapshot);
+    time = snapshot.inspection.at().toString();
     List<String> gpusRemoved = removed(gpusBefore, gpus);
-    if (isElsewhere(gpusRemoved, gpusBefore)) {
-      return new Change.Whole();
+    if (sharesUuid(gpusRemoved, gpusBefore)) {
+      return new Change.Reset();
     }
     var fields = new ArrayList<Buffer>();
     array("gpus", changed(gpusBefore, gpus)).ifPresent(fields::add);
@@ -163,15 +163,18 @@ public final class RowChanges {
     return fields.isEmpty() ? new Change.None() : new Change.Some(object(fields));
   }
 
-  /** All that readers know by now. */
-  Buffer whole() {
+  /** Returns all that readers know by now. */
+  Buffer snapshotJson() {
     Buffer json = Buffer.buffer("{\"time\":\"").appendString(time).appendString("\",\"gpus\":");
-    rows(json, gpus.values().stream().map(SeenGpu::json));
-    rows(json.appendString(",\"pods\":"), pods.values().stream().map(SeenPod::json));
+    rows(json, gpus.values().stream().map(SentGpu::json));
+    rows(json.appendString(",\"pods\":"), pods.values().stream().map(SentPod::json));
     return json.appendString(",\"summary\":").appendBuffer(summary.toBuffer()).appendString("}");
   }
 
-  /** One by one: as one object a large cluster's would take hundreds of megabytes. */
+  /**
+   * Writes rows one by one: as one object those of a large cluster would take hundreds of
+   * megabytes.
+   */
   private static void rows(Buffer json, Stream<JsonObject> rows) {
     int start = json.length();
     rows.forEach(
@@ -179,53 +182,54 @@ public final class RowChanges {
     json.appendString(json.length() == start ? "[]" : "]");
   }
 
-  private static Map<String, SeenGpu> seenGpus(Snapshot picture, Map<String, SeenGpu> before) {
-    var seen = LinkedHashMap.<String, SeenGpu>newLinkedHashMap(picture.gpus.size());
-    for (GpuRow row : picture.gpus) {
-      seen.put(row.key(), seen(row, before.get(row.key())));
+  private static Map<String, SentGpu> sentGpus(Snapshot snapshot, Map<String, SentGpu> before) {
+    var sent = LinkedHashMap.<String, SentGpu>newLinkedHashMap(snapshot.gpus.size());
+    for (GpuRow row : snapshot.gpus) {
+      sent.put(row.key(), sentGpu(row, before.get(row.key())));
     }
-    return seen;
+    return sent;
   }
 
   @SuppressWarnings("ReferenceEquality")
-  private static SeenGpu seen(GpuRow row, @Nullable SeenGpu known) {
+  private static SentGpu sentGpu(GpuRow row, @Nullable SentGpu known) {
     if (known == null || !known.row().gpu().reading().equals(row.gpu().reading())) {
-      return new SeenGpu(row, GpuJson.read(row));
+      return new SentGpu(row, GpuJson.readingTime(row));
     }
-    return known.row() == row ? known : new SeenGpu(row, known.read());
+    return known.row() == row ? known : new SentGpu(row, known.readingTime());
   }
 
-  /** Of two pods of one name the one that has not ended. */
-  private Map<String, SeenPod> seenPods(Snapshot picture) {
-    var seen = LinkedHashMap.<String, SeenPod>newLinkedHashMap(picture.pods.size());
-    for (PodRow row : picture.pods) {
-      var now = new SeenPod(row, podJson.why(row));
-      seen.merge(
+  /** Returns the pods by name; of two with the same name, the one that has not ended. */
+  private Map<String, SentPod> sentPods(Snapshot snapshot) {
+    var sent = LinkedHashMap.<String, SentPod>newLinkedHashMap(snapshot.pods.size());
+    for (PodRow row : snapshot.pods) {
+      var now = new SentPod(row, podJson.why(row));
+      sent.merge(
           row.pod().key(), now, (one, two) -> two.row().state() == PodState.ENDED ? one : two);
     }
-    return seen;
+    return sent;
   }
 
-  private static <S extends Seen<S>> JsonArray changed(Map<String, S> before, Map<String, S> now) {
+  private static <S extends SentRow<S>> JsonArray changed(
+      Map<String, S> before, Map<String, S> now) {
     var changed = new JsonArray();
     now.forEach(
         (key, row) -> {
           S then = before.get(key);
           if (then == null) {
             changed.add(row.json());
-          } else if (!row.isOf(then)) {
+          } else if (!row.isUnchangedFrom(then)) {
             difference(then, row).ifPresent(changed::add);
           }
         });
     return changed;
   }
 
-  private static <S extends Seen<S>> Optional<JsonObject> difference(S then, S now) {
+  private static <S extends SentRow<S>> Optional<JsonObject> difference(S then, S now) {
     JsonObject fields =
-        now.sameButUse(then)
-            ? difference(then.use(), now.use())
+        now.sameExceptUsage(then)
+            ? difference(then.usage(), now.usage())
             : difference(then.json(), now.json());
-    return fields.isEmpty() ? Optional.empty() : Optional.of(now.names().mergeIn(fields));
+    return fields.isEmpty() ? Optional.empty() : Optional.of(now.identity().mergeIn(fields));
   }
 
   private static JsonObject difference(JsonObject then, JsonObject now) {
@@ -246,12 +250,15 @@ public final class RowChanges {
     return before.keySet().stream().filter(key -> !now.containsKey(key)).toList();
   }
 
-  private static String uuid(Map<String, SeenGpu> gpus, String key) {
+  private static String uuid(Map<String, SentGpu> gpus, String key) {
     return Objects.requireNonNull(gpus.get(key)).uuid();
   }
 
-  /** Whether another row has the uuid of a removed one, which then does not tell them apart. */
-  private boolean isElsewhere(List<String> removed, Map<String, SeenGpu> before) {
+  /**
+   * Returns whether a removed row shares its uuid with another row, so that the uuid does not
+   * identify it.
+   */
+  private boolean sharesUuid(List<String> removed, Map<String, SentGpu> before) {
     if (removed.isEmpty()) {
       return false;
     }

@@ -13,23 +13,26 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One who reads the stream. The buffers that wait are shared by all readers; a connection is given
- * the next piece when it has taken those before. From any thread; time is a parameter.
+ * One reader of the stream. All readers share the buffers that wait to be sent; a connection gets
+ * the next piece when its write queue has space. Thread-safe; time is a parameter.
  */
 public final class StreamReader {
-  /** Nothing was taken for so long. */
+  /** A reader that takes nothing for this long is dropped. */
   public static final long TAKES_NOTHING_MS_MAX = 10_000;
 
-  /** Besides the picture that it begins with. */
+  /** Bytes that may wait for a reader, besides the snapshot that it begins with. */
   static final long BEHIND_BYTES_MAX = 8 << 20;
 
-  /** The page takes 12 s of silence for a lost connection, and proxies see that it is used. */
+  /**
+   * After this time without an event a comment is sent. The web page takes 12 s without data for a
+   * lost connection, and proxies see that the connection is in use.
+   */
   public static final long ALIVE_MS = 5_000;
 
-  /** As long as a token that was allowed is remembered. */
+  /** Time between two reviews of access: as long as an allowed token is remembered. */
   public static final long REVIEW_MS = Access.ALLOWED_FOR.toMillis();
 
-  /** The API server may be away for a while. */
+  /** Failed reviews in a row that end the stream; the API server may be unavailable for a while. */
   private static final int UNREVIEWED_MAX = 3;
 
   private static final int PIECE_BYTES = 64 * 1024;
@@ -37,11 +40,11 @@ public final class StreamReader {
 
   private final Context context;
   private final HttpServerResponse response;
-  private final Runnable seen;
+  private final Runnable onDataTaken;
   private final Supplier<Future<Optional<Problem>>> review;
   private final Queue<Buffer> pieces = new ArrayDeque<>();
-  private Runnable left = () -> {};
-  private boolean over;
+  private Runnable onFinished = () -> {};
+  private boolean finished;
   private boolean sending;
   private long waitingBytes;
   private long waitingBytesMax;
@@ -56,48 +59,48 @@ public final class StreamReader {
 
   /**
    * @param context of the connection
-   * @param seen is told whenever the connection has taken something
-   * @param review whether the reader may still read
+   * @param onDataTaken run whenever the connection has taken data
+   * @param review says why the reader may no longer read; empty if it may
    */
   public StreamReader(
       Context context,
       HttpServerResponse response,
-      Runnable seen,
+      Runnable onDataTaken,
       Supplier<Future<Optional<Problem>>> review) {
     this.context = context;
     this.response = response;
-    this.seen = seen;
+    this.onDataTaken = onDataTaken;
     this.review = review;
   }
 
   /**
-   * @param whenOver run once
+   * @param onFinished run once
    */
-  synchronized void begin(Buffer first, long nowMs, Runnable whenOver) {
-    left = whenOver;
+  synchronized void begin(Buffer first, long nowMs, Runnable onFinished) {
+    this.onFinished = onFinished;
     waitingBytesMax = first.length() + BEHIND_BYTES_MAX;
     reviewedMs = nowMs;
     context.runOnContext(
         here -> {
           if (response.ended() || response.closed()) {
-            over();
+            finish();
             return;
           }
-          response.closeHandler(closed -> over());
-          response.exceptionHandler(failure -> over());
+          response.closeHandler(closed -> finish());
+          response.exceptionHandler(failure -> finish());
           response
               .setChunked(true)
               .putHeader("Content-Type", "text/event-stream")
               .putHeader("Cache-Control", "no-store")
               .putHeader("X-Content-Type-Options", "nosniff")
-              // Proxies would keep events until there are many.
+              // Without it, proxies would buffer events until there are many.
               .putHeader("X-Accel-Buffering", "no");
         });
     send(first, nowMs);
   }
 
   synchronized void send(Buffer event, long nowMs) {
-    if (over) {
+    if (finished) {
       return;
     }
     if (waitingBytes == 0) {
@@ -114,7 +117,7 @@ public final class StreamReader {
     }
   }
 
-  /** On the connection's context. */
+  /** Writes pieces until the connection takes no more. Runs on the connection's context. */
   private void pump() {
     while (!response.writeQueueFull()) {
       Buffer piece = next();
@@ -124,13 +127,13 @@ public final class StreamReader {
       response
           .write(piece)
           .onSuccess(written -> taken(piece.length()))
-          .onFailure(failure -> over());
+          .onFailure(failure -> finish());
     }
     response.drainHandler(drained -> pump());
   }
 
   private synchronized @Nullable Buffer next() {
-    Buffer piece = over ? null : pieces.poll();
+    Buffer piece = finished ? null : pieces.poll();
     sending = piece != null;
     return piece;
   }
@@ -138,7 +141,7 @@ public final class StreamReader {
   private synchronized void taken(int bytes) {
     waitingBytes -= bytes;
     tookSome = true;
-    seen.run();
+    onDataTaken.run();
   }
 
   synchronized long waitingBytes() {
@@ -153,11 +156,13 @@ public final class StreamReader {
     return waitingBytes > waitingBytesMax || nowMs - stuckSinceMs > TAKES_NOTHING_MS_MAX;
   }
 
-  /** Says that the stream is alive, and asks whether it may be read still, each when it is due. */
-  void checked(long nowMs) {
+  /**
+   * Sends a keep-alive comment, and reviews whether the reader may still read, each when it is due.
+   */
+  void keepAliveAndReview(long nowMs) {
     boolean due;
     synchronized (this) {
-      if (over) {
+      if (finished) {
         return;
       }
       if (nowMs - sentMs >= ALIVE_MS) {
@@ -175,31 +180,31 @@ public final class StreamReader {
 
   private void reviewed(Optional<Problem> refusal) {
     synchronized (this) {
-      boolean said = refusal.isEmpty() || refusal.get().saysNo();
-      unreviewed = said ? 0 : unreviewed + 1;
-      if (refusal.isEmpty() || (!said && unreviewed < UNREVIEWED_MAX)) {
+      boolean decided = refusal.isEmpty() || refusal.get().isAccessDenied();
+      unreviewed = decided ? 0 : unreviewed + 1;
+      if (refusal.isEmpty() || (!decided && unreviewed < UNREVIEWED_MAX)) {
         return;
       }
     }
     drop();
   }
 
-  /** The reader begins anew, with a picture, where it may. */
+  /** Closes the stream. The reader may connect again, and then begins with a new snapshot. */
   void drop() {
     context.runOnContext(here -> response.reset());
-    over();
+    finish();
   }
 
-  private void over() {
+  private void finish() {
     Runnable then;
     synchronized (this) {
-      if (over) {
+      if (finished) {
         return;
       }
-      over = true;
+      finished = true;
       pieces.clear();
       waitingBytes = 0;
-      then = left;
+      then = onFinished;
     }
     then.run();
   }

@@ -1,4 +1,4 @@
-/** The stream of what changes, and who reads it. */
+/** The stream of changes, and its readers. */
 @NullMarked
 package dev.tranche.extender.readapi.stream;
 

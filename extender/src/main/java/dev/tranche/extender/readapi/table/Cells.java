@@ -10,7 +10,7 @@ import java.util.Locale;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
-/** The API's values as people read them. */
+/** Formats the API's values for people. */
 final class Cells {
   private static final double MILLI = 1_000;
   private static final double PERCENT = 100;
@@ -18,7 +18,7 @@ final class Cells {
 
   private Cells() {}
 
-  /** A field within objects; null where one is missing. */
+  /** Returns a field of nested objects; null if one of them is missing. */
   static @Nullable Object at(JsonObject json, String... path) {
     JsonObject within = json;
     for (int i = 0; i < path.length - 1; i++) {
@@ -30,7 +30,7 @@ final class Cells {
     return within.getValue(path[path.length - 1]);
   }
 
-  /** Empty where it is missing. */
+  /** Returns a field as text; empty if it is missing. */
   static String text(JsonObject json, String... path) {
     Object value = at(json, path);
     return value == null ? "" : value.toString();
@@ -43,7 +43,7 @@ final class Cells {
         : IntStream.range(0, array.size()).mapToObj(array::getJsonObject).toList();
   }
 
-  /** {@code 300m} is {@code 0.3}. */
+  /** Parses a quantity: {@code 300m} is {@code 0.3}. */
   static double amount(String quantity) {
     return Quantity.number(quantity).orElseThrow().doubleValue();
   }
@@ -53,13 +53,13 @@ final class Cells {
     return value == null ? TextTable.UNKNOWN : gpus(amount(value.toString()));
   }
 
-  /** With one decimal at least where it is no whole number. */
+  /** Rounds to thousandths; whole numbers have no decimals. */
   static String gpus(double gpus) {
     double rounded = Math.round(gpus * MILLI) / MILLI;
     return rounded == Math.rint(rounded) ? Long.toString((long) rounded) : Double.toString(rounded);
   }
 
-  /** {@code 250m} is {@code 25%}. */
+  /** Formats a quantity as a percentage: {@code 250m} is {@code 25%}. */
   static String percent(JsonObject json, String... path) {
     Object value = at(json, path);
     return value == null ? TextTable.UNKNOWN : percent(amount(value.toString()));
@@ -80,7 +80,7 @@ final class Cells {
         : String.format(Locale.ROOT, "%.1fGi", bytes(value.toString()) / GIB);
   }
 
-  /** As kubectl writes ages: two units at most, and fewer the older it is. */
+  /** Formats an age as kubectl does, with at most two units. */
   static String age(@Nullable Object time, Instant now) {
     if (time == null) {
       return TextTable.UNKNOWN;

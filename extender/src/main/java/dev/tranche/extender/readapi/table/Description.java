@@ -9,8 +9,8 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One pod in the style of {@code kubectl describe}: where it is and why, or why it waits; or where
- * it would be.
+ * Describes one pod in the style of {@code kubectl describe}: where it is and why, why it waits, or
+ * where it would go.
  */
 final class Description {
   private static final int LABEL_CHARS = 14;
@@ -46,13 +46,13 @@ final class Description {
 
   static String ofWhatIf(JsonObject answer, boolean wide, Instant now) {
     var description = new Description(wide, now);
-    description.foretold(answer);
+    description.whatIfHead(answer);
     description.nodes(answer);
     return description.text.toString();
   }
 
-  /** Scripts read the first line. */
-  private void foretold(JsonObject answer) {
+  /** Writes the answer to a what-if request. Scripts read its first line. */
+  private void whatIfHead(JsonObject answer) {
     boolean fits = answer.getBoolean("fits");
     JsonObject count = answer.getJsonObject("count");
     line("Fits", count == null ? fits ? "yes" : "no" : counted(count));
@@ -200,7 +200,7 @@ final class Description {
     }
   }
 
-  /** Nothing where there is nothing to say. */
+  /** Writes a labelled line, or nothing if the value is empty. */
   private void line(String label, String value) {
     if (!value.isEmpty()) {
       String shown = label.isEmpty() ? "" : label + ":";

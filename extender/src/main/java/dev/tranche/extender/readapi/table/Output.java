@@ -5,7 +5,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 
-/** How an answer is written. */
+/** The formats of an answer. */
 public enum Output {
   JSON("application/json"),
   YAML("application/yaml"),
@@ -20,7 +20,7 @@ public enum Output {
     this.mediaType = mediaType;
   }
 
-  /** By the name that {@code kubectl -o} takes. */
+  /** Finds a format by the name that {@code kubectl -o} takes. */
   public static Optional<Output> of(String name) {
     return Arrays.stream(values()).filter(each -> each.toString().equals(name)).findFirst();
   }

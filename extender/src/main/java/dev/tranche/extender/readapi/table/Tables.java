@@ -17,9 +17,9 @@ import java.util.function.BiFunction;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 
-/** Lists as tables: a column is a header and what a row has under it. */
+/** Writes lists as tables. A column is a header and a function that returns a row's cell. */
 final class Tables {
-  /** Of the pods that hold a GPU; the others are counted. */
+  /** Holders that are shown of one GPU; the others are only counted. */
   private static final int HOLDERS_MAX = 5;
 
   private static final List<Column> NODES =
@@ -75,8 +75,8 @@ final class Tables {
   private Tables() {}
 
   /**
-   * @param wide only with {@code -o wide}
-   * @param cell of a row, at the time of the answer
+   * @param wide whether the column is shown only with {@code -o wide}
+   * @param cell returns a row's cell, given the time of the answer
    */
   private record Column(String name, boolean wide, BiFunction<JsonObject, Instant, String> cell) {
     static Column of(String name, Function<JsonObject, String> cell) {
@@ -111,7 +111,10 @@ final class Tables {
     return table.text() + more(answer.getJsonObject("metadata"));
   }
 
-  /** No row begins so: the first column is a name of Kubernetes. */
+  /**
+   * Returns the line after the last row. No row begins with {@code #}, as the first column is a
+   * Kubernetes name.
+   */
   private static String more(JsonObject metadata) {
     String position = metadata.getString("continue");
     return position == null
@@ -128,7 +131,7 @@ final class Tables {
     return node.getJsonObject("used").getInteger("measuredGpus") > 0;
   }
 
-  /** Of the GPUs that are measured. */
+  /** Returns the mean SM load of the measured GPUs. */
   private static String load(JsonObject node) {
     return measured(node)
         ? percent(
@@ -155,7 +158,7 @@ final class Tables {
         .collect(Collectors.joining(","));
   }
 
-  /** A pod that waits holds nothing, which is known. */
+  /** Returns a blank, not {@code <unknown>}, for a waiting pod: it is known to hold nothing. */
   private static String granted(JsonObject pod, String what) {
     if (at(pod, "granted", what) == null && at(pod, "stage") == null) {
       return "";

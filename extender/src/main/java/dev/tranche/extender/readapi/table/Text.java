@@ -3,7 +3,7 @@ package dev.tranche.extender.readapi.table;
 import io.vertx.core.json.JsonObject;
 import java.time.Instant;
 
-/** What an answer is of, and so which columns it has. */
+/** The kinds of answers that can be shown as text. */
 public enum Text {
   NODES,
   GPUS,

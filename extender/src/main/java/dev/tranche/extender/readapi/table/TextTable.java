@@ -19,7 +19,7 @@ final class TextTable {
     rows.add(header);
   }
 
-  /** Text of others cannot end a line or move the cursor. */
+  /** Adds a row. Cells are escaped, so that foreign text cannot end a line or move the cursor. */
   void add(List<String> cells) {
     if (cells.size() != columns) {
       throw new IllegalArgumentException(cells + " has not " + columns + " cells");
@@ -31,7 +31,7 @@ final class TextTable {
     return text.isEmpty() ? NONE : Printable.message(text);
   }
 
-  /** Without blanks at the end of a line. */
+  /** Returns the table, without blanks at the end of a line. */
   String text() {
     int[] widths = new int[columns];
     for (List<String> row : rows) {

@@ -9,7 +9,9 @@ import java.util.Set;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
-/** JSON in the block style of YAML. Texts that might be read as something else are in quotes. */
+/**
+ * Writes JSON in the block style of YAML. Strings that YAML might read as another type are quoted.
+ */
 final class Yaml {
   private static final Pattern PLAIN = Pattern.compile("[A-Za-z/][A-Za-z0-9._/-]*");
   private static final Set<String> OF_OTHER_TYPES =
@@ -56,7 +58,7 @@ final class Yaml {
     }
   }
 
-  /** What is not plain is written as JSON, which is YAML too. */
+  /** Writes all but plain strings as JSON, which is valid YAML. */
   private static String scalar(@Nullable Object value) {
     return value instanceof String text
             && PLAIN.matcher(text).matches()
@@ -65,7 +67,10 @@ final class Yaml {
         : escaped(Json.encode(value));
   }
 
-  /** JSON leaves in what moves a terminal's cursor or turns the direction of writing. */
+  /**
+   * Escapes characters that JSON does not: those that move a terminal's cursor or change the
+   * direction of text.
+   */
   private static String escaped(String json) {
     var escaped = new StringBuilder(json.length());
     for (int i = 0; i < json.length(); i++) {

@@ -45,7 +45,7 @@ public record FreeCapacity(String model, long cpuMilli, long memoryMib, int[] gp
   }
 
   /** How many pods of a shape with GPUs fit side by side, were there no others. */
-  int holds(Shape shape) {
+  int fittingPods(Shape shape) {
     long byHost = Math.min(times(cpuMilli, shape.cpuMilli()), times(memoryMib, shape.memoryMib()));
     if (!shape.large()) {
       return (int) Math.min(byHost, shares(shape, Integer.MAX_VALUE));

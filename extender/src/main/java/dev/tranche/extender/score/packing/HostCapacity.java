@@ -10,11 +10,11 @@ import org.jspecify.annotations.Nullable;
  * ends. As large as the cluster: one entry per node and per pod on a node.
  */
 public final class HostCapacity {
-  private record Standing(String node, HostRequest request) {}
+  private record PodOnNode(String node, HostRequest request) {}
 
   private final Map<String, HostRequest> nodes = new HashMap<>();
   private final Map<String, HostRequest> taken = new HashMap<>();
-  private final Map<String, Standing> pods = new HashMap<>();
+  private final Map<String, PodOnNode> pods = new HashMap<>();
 
   public synchronized void node(String name, HostRequest allocatable) {
     nodes.put(name, allocatable);
@@ -29,8 +29,8 @@ public final class HostCapacity {
    */
   public synchronized void pod(
       String uid, @Nullable String node, boolean ended, HostRequest request) {
-    Standing before = pods.get(uid);
-    Standing now = node == null || ended ? null : new Standing(node, request);
+    PodOnNode before = pods.get(uid);
+    PodOnNode now = node == null || ended ? null : new PodOnNode(node, request);
     // A pod is never unbound: news that say so are late.
     if ((now == null && !ended) || (now != null && now.equals(before))) {
       return;
@@ -43,7 +43,7 @@ public final class HostCapacity {
   }
 
   public synchronized void podGone(String uid) {
-    Standing before = pods.remove(uid);
+    PodOnNode before = pods.remove(uid);
     if (before != null) {
       HostRequest left =
           taken.getOrDefault(before.node(), HostRequest.NONE).minus(before.request());

@@ -44,7 +44,7 @@ final class LargePodReserve {
   private List<Shape> guarded = List.of();
 
   /** By what is guarded: pods that needed as much. */
-  private int[] seen = {};
+  private int[] podCounts = {};
 
   private boolean[] unseen = {};
 
@@ -74,7 +74,7 @@ final class LargePodReserve {
     double freeMilli = 0;
     for (FreeCapacity room : rooms) {
       freeMilli += room.freeMilli();
-      int[] holds = holds(room);
+      int[] holds = fittingPods(room);
       for (int i = 0; i < held.length; i++) {
         held[i] += holds[i];
       }
@@ -82,7 +82,7 @@ final class LargePodReserve {
     double toCome = freeMilli / shapes.meanMilli();
     prices = new double[held.length];
     for (int i = 0; i < prices.length; i++) {
-      double price = PRICE * chance(held[i], seen[i], toCome) + (unseen[i] ? UNSEEN_PRICE : 0);
+      double price = PRICE * chance(held[i], podCounts[i], toCome) + (unseen[i] ? UNSEEN_PRICE : 0);
       prices[i] = price * guarded.get(i).totalMilli();
     }
   }
@@ -94,8 +94,8 @@ final class LargePodReserve {
 
   /** What it costs the large pods that one room becomes another, by the last prices. */
   double cost(FreeCapacity before, FreeCapacity after) {
-    int[] had = holds(before);
-    int[] has = holds(after);
+    int[] had = fittingPods(before);
+    int[] has = fittingPods(after);
     double cost = 0;
     for (int i = 0; i < prices.length; i++) {
       if (has[i] < had[i]) {
@@ -133,20 +133,20 @@ final class LargePodReserve {
     guarded = List.copyOf(all.subList(0, Math.min(all.size(), GUARDED_MAX)));
     known.clear();
     int largest = shapes.large().stream().mapToInt(Shape::count).max().orElse(0);
-    seen = new int[guarded.size()];
+    podCounts = new int[guarded.size()];
     unseen = new boolean[guarded.size()];
-    for (int i = 0; i < seen.length; i++) {
-      seen[i] = shapes.covering(guarded.get(i));
+    for (int i = 0; i < podCounts.length; i++) {
+      podCounts[i] = shapes.covering(guarded.get(i));
       unseen[i] = largest < guarded.get(i).count();
     }
   }
 
   /** That more pods come than there are rooms. */
-  private double chance(long rooms, int seenPods, double toCome) {
-    return atLeast(rooms, seenPods + PRIOR_PODS, toCome / (toCome + shapes.total() + PRIOR_OF));
+  private double chance(long rooms, int podCount, double toCome) {
+    return atLeast(rooms, podCount + PRIOR_PODS, toCome / (toCome + shapes.total() + PRIOR_OF));
   }
 
-  private int[] holds(FreeCapacity room) {
+  private int[] fittingPods(FreeCapacity room) {
     if (known.size() >= ROOMS_MAX) {
       known.clear();
     }
@@ -154,7 +154,7 @@ final class LargePodReserve {
         room,
         r ->
             guarded.stream()
-                .mapToInt(s -> s.models().admits(r.model()) ? r.holds(s) : 0)
+                .mapToInt(s -> s.models().admits(r.model()) ? r.fittingPods(s) : 0)
                 .toArray());
   }
 

@@ -96,9 +96,9 @@ final class Stranding {
     double measures = 0;
     for (int i = 0; i < weights.length; i++) {
       Shape shape = shapes[i];
-      int holds = admits[i] ? room.holds(shape) : 0;
-      double repeated = free - (double) holds * shape.totalMilli();
-      measures += weights[i] * ((holds == 0 ? free : tooSmall(room, shape)) + repeated);
+      int fitting = admits[i] ? room.fittingPods(shape) : 0;
+      double repeated = free - (double) fitting * shape.totalMilli();
+      measures += weights[i] * ((fitting == 0 ? free : tooSmall(room, shape)) + repeated);
     }
     double left = 0;
     for (int[] fill : fills) {

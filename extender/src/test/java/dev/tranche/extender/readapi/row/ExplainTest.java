@@ -166,7 +166,7 @@ final class ExplainTest {
   }
 
   private JsonObject page(Optional<NodeFilter> filter) {
-    return world.explain().of("ns/p").orElseThrow().page().apply(filter);
+    return world.explain().of("ns/p").orElseThrow().answer().apply(filter);
   }
 
   @Test

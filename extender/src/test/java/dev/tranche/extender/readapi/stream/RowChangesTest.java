@@ -25,7 +25,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Who reads a picture and then what changes knows what another picture would say. */
+/** Who reads a snapshot and then what changes knows what another snapshot would say. */
 final class RowChangesTest {
   private final FakeWorld world = new FakeWorld(Policy.LOAD);
   private final WaitingReasons reasons = new WaitingReasons(world.explanations);
@@ -41,7 +41,7 @@ final class RowChangesTest {
     next();
   }
 
-  /** Of rows that are taken over from the picture before, as the stream has them. */
+  /** Of rows that are taken over from the snapshot before, as the stream has them. */
   private Change next() {
     last = Snapshot.of(world.inspection(), last);
     return changes.next(last);
@@ -55,7 +55,7 @@ final class RowChangesTest {
 
   @Test
   void picture_isWhatTheListsSay_andIsDescribed() {
-    JsonObject whole = changes.whole().toJsonObject();
+    JsonObject whole = changes.snapshotJson().toJsonObject();
     OpenApi.assertIs("StreamSnapshot", whole.encode());
     assertThat(whole.getJsonArray("gpus")).hasSize(3);
     assertThat(whole.getJsonArray("pods")).hasSize(1);
@@ -110,25 +110,25 @@ final class RowChangesTest {
     world.report("b", new Gpu("b0", 0.9, 10 * FakeWorld.GIB), new Gpu("a1", 0, 0));
     next();
     world.report("a", new Gpu("a0", 0.25, FakeWorld.GIB));
-    assertThat(next()).isInstanceOf(Change.Whole.class);
+    assertThat(next()).isInstanceOf(Change.Reset.class);
   }
 
   @ParameterizedTest
   @ValueSource(longs = {1, 2, 3, 4, 5, 6, 7, 8})
   void whoFollowsTheChanges_knowsWhatAPictureSays(long seed) {
     var random = new Random(seed);
-    var follower = new Follower(changes.whole().toJsonObject());
+    var follower = new Follower(changes.snapshotJson().toJsonObject());
     for (int step = 0; step < 60; step++) {
       disturb(random);
       switch (next()) {
         case Change.None() -> {}
-        case Change.Whole() -> follower.whole(changes.whole().toJsonObject());
+        case Change.Reset() -> follower.whole(changes.snapshotJson().toJsonObject());
         case Change.Some(var json) -> {
           OpenApi.assertIs("StreamChange", json.toString());
           follower.apply(json.toJsonObject());
         }
       }
-      JsonObject whole = changes.whole().toJsonObject();
+      JsonObject whole = changes.snapshotJson().toJsonObject();
       whole.remove("time");
       assertThat(withoutTimes(world.inspection()))
           .as("step %d", step)
@@ -159,7 +159,7 @@ final class RowChangesTest {
   private static Inspection.Gpu withoutAge(Inspection.Gpu gpu) {
     return new Inspection.Gpu(
         gpu.view(),
-        gpu.strayReplicas(),
+        gpu.unattributedReplicas(),
         gpu.smMean(),
         gpu.memoryUsedBytes(),
         0,

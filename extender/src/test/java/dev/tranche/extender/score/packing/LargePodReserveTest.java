@@ -30,8 +30,8 @@ final class LargePodReserveTest {
 
   @Test
   void cost_isThatOfTheLastRooms() {
-    see(shape(1_000, 1), 3_000);
-    see(shape(8_000, 8), 40);
+    count(shape(1_000, 1), 3_000);
+    count(shape(8_000, 8), 40);
     // About five more of the large ones would come.
     assertThat(costOfOneOf(3)).isPositive();
     assertThat(costOfOneOf(60)).isZero();
@@ -41,7 +41,7 @@ final class LargePodReserveTest {
     return new Shape(cpuMilli, 1_024, count, Shape.WHOLE_MILLI, AllowList.ANY);
   }
 
-  private void see(Shape shape, int times) {
+  private void count(Shape shape, int times) {
     for (int i = 0; i < times; i++) {
       shapes.count(shape + "-" + i, shape);
       guard.counted(shape);

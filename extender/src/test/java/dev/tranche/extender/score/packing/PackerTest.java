@@ -124,9 +124,9 @@ final class PackerTest {
 
   @Test
   void holds_countsAPodsSharesOnDifferentGpus() {
-    assertThat(room(64_000, 500, 1_000, 1_000).holds(shape(1_000, 2, 500))).isEqualTo(2);
-    assertThat(room(64_000, 100, 1_000).holds(shape(1_000, 2, 500))).isZero();
-    assertThat(room(1_500, 1_000, 1_000).holds(shape(1_000, 1, 500))).isEqualTo(1);
+    assertThat(room(64_000, 500, 1_000, 1_000).fittingPods(shape(1_000, 2, 500))).isEqualTo(2);
+    assertThat(room(64_000, 100, 1_000).fittingPods(shape(1_000, 2, 500))).isZero();
+    assertThat(room(1_500, 1_000, 1_000).fittingPods(shape(1_000, 1, 500))).isEqualTo(1);
   }
 
   @Test

@@ -68,14 +68,14 @@ final class PackingSimulationTest {
     var random = new Random(seed);
     List<FreeCapacity> rooms = cluster();
     long total = rooms.stream().mapToLong(FreeCapacity::freeMilli).sum();
-    long asked = 0;
+    long requestedMilli = 0;
     long placed = 0;
     int large = 0;
     int largePlaced = 0;
-    while (asked < ARRIVE_IN_ALL * total) {
+    while (requestedMilli < ARRIVE_IN_ALL * total) {
       Shape shape = next(random);
-      boolean earlyLarge = shape.large() && asked < 0.9 * total;
-      asked += shape.totalMilli();
+      boolean earlyLarge = shape.large() && requestedMilli < 0.9 * total;
+      requestedMilli += shape.totalMilli();
       boolean fits = place(rooms, shape, choose);
       placed += fits ? shape.totalMilli() : 0;
       large += earlyLarge ? 1 : 0;
@@ -87,7 +87,7 @@ final class PackingSimulationTest {
   private static boolean place(List<FreeCapacity> rooms, Shape shape, Choose choose) {
     var fitting = new ArrayList<Integer>();
     for (int i = 0; i < rooms.size(); i++) {
-      if (rooms.get(i).holds(shape) > 0) {
+      if (rooms.get(i).fittingPods(shape) > 0) {
         fitting.add(i);
       }
     }

@@ -1,8 +1,8 @@
 package dev.tranche.e2e.bench;
 
 import dev.tranche.e2e.bench.plane.BoundPods;
+import dev.tranche.e2e.bench.plane.ClusterObjects;
 import dev.tranche.e2e.bench.plane.ControlPlane;
-import dev.tranche.e2e.bench.plane.Population;
 import dev.tranche.e2e.bench.plane.WaitingPods;
 import dev.tranche.e2e.install.Await;
 import java.io.IOException;
@@ -18,11 +18,11 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What pods that wait cost their neighbours: how many of these are bound a second, and how soon
- * each, with nobody waiting, with pods that wait for a GPU that there is not, and with the worst
- * that admission lets through; in turns.
+ * Measures what pending pods cost their neighbours: how many of those are bound per second, and how
+ * soon each is. It takes turns between no pending pods, pods that wait for a GPU that does not
+ * exist, and the worst pods that admission allows.
  */
-final class NeighbourCost {
+final class PendingPodsCost {
   private static final int WAITING = 1_000;
   private static final int TURNS = 3;
   private static final int PACED = 100;
@@ -32,23 +32,23 @@ final class NeighbourCost {
   private final ControlPlane plane;
   private final String configuration;
   private final int pods;
-  private final Consumer<Map<String, String>> ended;
+  private final Consumer<Map<String, String>> onDeleted;
   private final Map<String, List<Double>> values = new HashMap<>();
   private int runs;
 
   /**
-   * @param configuration of the kube-scheduler
-   * @param ended told of pods that are deleted: node by uid
+   * @param configuration the configuration of the kube-scheduler
+   * @param onDeleted is called with pods that were deleted, as a map from uid to node
    */
-  NeighbourCost(
-      ControlPlane plane, String configuration, int pods, Consumer<Map<String, String>> ended) {
+  PendingPodsCost(
+      ControlPlane plane, String configuration, int pods, Consumer<Map<String, String>> onDeleted) {
     this.plane = plane;
     this.configuration = configuration;
     this.pods = pods;
-    this.ended = ended;
+    this.onDeleted = onDeleted;
   }
 
-  /** The median of all turns, by name. */
+  /** Returns the median of all turns, by figure. */
   Map<String, Double> measure() throws IOException {
     for (int turn = 0; turn < TURNS; turn++) {
       measure("alone", null);
@@ -77,7 +77,7 @@ final class NeighbourCost {
       add(name + ".bound_p99_ms", Figure.quantile(0.99, waitsMs));
     } finally {
       plane.stopScheduler();
-      Population.deletePods(plane.client(), WaitingPods.LABEL);
+      ClusterObjects.deletePods(plane.client(), WaitingPods.LABEL);
     }
   }
 
@@ -86,12 +86,14 @@ final class NeighbourCost {
     values.computeIfAbsent(name, key -> new ArrayList<>()).add(value);
   }
 
-  /** kube-scheduler says so in a condition. */
+  /**
+   * Returns whether kube-scheduler has refused all waiting pods, which it reports as a condition.
+   */
   private boolean allRefused() {
     return plane
         .client()
         .pods()
-        .inNamespace(Population.NAMESPACE)
+        .inNamespace(ClusterObjects.NAMESPACE)
         .withLabel(WaitingPods.LABEL)
         .list()
         .getItems()
@@ -100,15 +102,15 @@ final class NeighbourCost {
   }
 
   private double rate() {
-    try (var bound = new BoundPods(plane.client(), Population.LABEL)) {
-      Population.createPods(plane.client(), "neighbours-" + ++runs, pods);
+    try (var bound = new BoundPods(plane.client(), ClusterObjects.LABEL)) {
+      ClusterObjects.createPods(plane.client(), "neighbours-" + ++runs, pods);
       double rate = bound.await(pods, LIMIT);
-      gone(bound);
+      deletePods(bound);
       return rate;
     }
   }
 
-  /** From creation to binding, of pods that come one after the other. */
+  /** Measures the time from creation to binding, of pods that are created one after the other. */
   private double[] waitsMs() {
     var boundNanos = new ConcurrentHashMap<String, Long>();
     var createdNanos = new long[PACED];
@@ -116,16 +118,16 @@ final class NeighbourCost {
     try (var bound =
         new BoundPods(
             plane.client(),
-            Population.LABEL,
+            ClusterObjects.LABEL,
             pod -> boundNanos.put(pod.getMetadata().getName(), System.nanoTime()))) {
       for (int i = 0; i < PACED; i++) {
         createdNanos[i] = System.nanoTime();
-        Population.createPods(plane.client(), run + "-" + i, 1);
+        ClusterObjects.createPods(plane.client(), run + "-" + i, 1);
         LockSupport.parkNanos(createdNanos[i] + PACE.toNanos() - System.nanoTime());
       }
       bound.await(PACED, LIMIT);
       Await.until("each to be told", 60, () -> boundNanos.size() == PACED);
-      gone(bound);
+      deletePods(bound);
     }
     var waitsMs = new double[PACED];
     for (int i = 0; i < PACED; i++) {
@@ -135,8 +137,8 @@ final class NeighbourCost {
     return waitsMs;
   }
 
-  private void gone(BoundPods bound) {
-    Population.deletePods(plane.client(), Population.LABEL);
-    ended.accept(bound.nodes());
+  private void deletePods(BoundPods bound) {
+    ClusterObjects.deletePods(plane.client(), ClusterObjects.LABEL);
+    onDeleted.accept(bound.nodes());
   }
 }

@@ -9,8 +9,8 @@ import dev.tranche.webhook.request.GpuRequests;
 import java.util.ArrayList;
 import java.util.List;
 
-/** What comes of a pod's asks on the nodes that it can land on. */
-sealed interface GrantCalculator {
+/** The outcome of a pod's GPU requests on the nodes that it can land on. */
+sealed interface GrantResult {
   /**
    * @param granularity of the nodes that it is to land on
    * @param pinnedMib the memory that nodes must be labelled with; empty: any
@@ -20,35 +20,36 @@ sealed interface GrantCalculator {
       ReplicaGranularity granularity,
       List<String> pinnedMib,
       List<String> warnings)
-      implements GrantCalculator {
-    /** Keeps the pod on nodes where its replicas mean what they were computed to mean. */
-    void require(Affinity affinity) {
+      implements GrantResult {
+    /** Keeps the pod on nodes where its replicas have the computed size. */
+    void require(NodeAffinityPatch affinity) {
       if (granularity.pinned()) {
         String replicas = String.valueOf(granularity.replicasPerGpu());
         affinity.require(Names.LABEL_REPLICAS, "In", List.of(replicas));
       }
-      // Always: replicas of a GPU with another memory would be another amount.
+      // Required even if all nodes agree: on a GPU with other memory, the replicas would be another
+      // amount.
       if (!pinnedMib.isEmpty()) {
         affinity.require(Names.LABEL_MEMORY, "In", pinnedMib);
       }
     }
   }
 
-  /** The pod is denied, in these sentences. */
-  record Refused(List<Problem> reasons) implements GrantCalculator {}
+  /** The pod is denied for these reasons. */
+  record Refused(List<Problem> reasons) implements GrantResult {}
 
   /**
    * @param requests at least one
    * @param nodes all that are labelled
    */
-  static GrantCalculator of(
+  static GrantResult of(
       PodView pod, GpuRequests requests, List<GpuNode> nodes, MutationRules rules) {
     CandidateNodes candidates = CandidateNodes.of(pod, requests, nodes, rules);
     ReplicaGranularity granularity =
         ReplicaGranularity.of(candidates, rules.defaultReplicasPerGpu());
     var warnings = new ArrayList<String>();
     granularity.warning().ifPresent(warnings::add);
-    if (candidates.able().isEmpty() && !nodes.isEmpty()) {
+    if (candidates.sufficient().isEmpty() && !nodes.isEmpty()) {
       warnings.add(Warning.NO_NODE.of());
     }
     if (requests.memoryBytesMax().isEmpty()) {
@@ -58,17 +59,25 @@ sealed interface GrantCalculator {
       case GpuMemory.Refused(Problem reason) -> new Refused(List.of(reason));
       case GpuMemory.Known(long usableBytes, var pinnedMib, var warning) -> {
         warning.ifPresent(warnings::add);
-        yield of(pod, requests, granularity.on(pinnedMib), usableBytes, pinnedMib, warnings, rules);
+        yield of(
+            pod,
+            requests,
+            granularity.restrictedTo(pinnedMib),
+            usableBytes,
+            pinnedMib,
+            warnings,
+            rules);
       }
     };
   }
 
-  /** Once: of our own result the request is already in replicas. */
-  private static boolean multiplied(Grant grant, String resource) {
-    return grant.wholeGpus() > 0 && grant.ask().container().requested(resource) != grant.replicas();
+  /** Whether a plain request still counts GPUs. In our own result, it already counts replicas. */
+  private static boolean stillCountsGpus(Grant grant, String resource) {
+    return grant.wholeGpus() > 0
+        && grant.request().container().requested(resource) != grant.replicas();
   }
 
-  private static GrantCalculator of(
+  private static GrantResult of(
       PodView pod,
       GpuRequests requests,
       ReplicaGranularity granularity,
@@ -78,17 +87,17 @@ sealed interface GrantCalculator {
       MutationRules rules) {
     List<Grant> grants = Grant.of(requests, granularity.replicasPerGpu(), usableBytes);
     List<Problem> denials =
-        PodRules.of(pod, requests, grants, granularity, rules.resources().getFirst());
+        PodRules.check(pod, requests, grants, granularity, rules.resources().getFirst());
     if (!denials.isEmpty()) {
       return new Refused(denials);
     }
     String resource = rules.resources().getFirst();
     grants.stream()
-        .filter(g -> g.roundedUp() || multiplied(g, resource))
+        .filter(g -> g.roundedUp() || stillCountsGpus(g, resource))
         .map(Grant::warning)
         .forEach(warnings::add);
-    requests.asks().stream()
-        .map(GpuRequests.Ask::container)
+    requests.requests().stream()
+        .map(GpuRequests.Request::container)
         .filter(c -> !c.spec().path("resources").path("claims").isEmpty())
         .map(c -> Warning.CLAIMS.of(c.name()))
         .forEach(warnings::add);

@@ -21,7 +21,7 @@ import java.util.stream.IntStream;
 /**
  * Nodes and pods that look like those of a real cluster, as the objects that the API server has.
  */
-public final class Population {
+public final class ClusterObjects {
   /** The namespace of all pods. */
   public static final String NAMESPACE = "default";
 
@@ -36,7 +36,7 @@ public final class Population {
   private static final long MEMORY_MIB = 40L << 10;
   private static final long RESERVED_MIB = 600;
 
-  private Population() {}
+  private ClusterObjects() {}
 
   public static String nodeName(int i) {
     return "node-%05d".formatted(i);
@@ -44,10 +44,10 @@ public final class Population {
 
   /** Eight GPUs of ten replicas each. */
   public static void createNodes(KubernetesClient client, int count) {
-    create(client, "/api/v1/nodes", count, Population::node);
+    create(client, "/api/v1/nodes", count, ClusterObjects::node);
   }
 
-  /** Pods of others that stand on the nodes already. */
+  /** Creates pods without GPUs that are already bound to the nodes. */
   public static void createForeignPods(KubernetesClient client, int count, int nodes) {
     create(
         client,
@@ -120,7 +120,7 @@ public final class Population {
             gpuLabels("", "="));
   }
 
-  /** As an earlier run of the extender has left them. */
+  /** Returns the labels that an earlier run of the extender has left. */
   private static String gpuLabels(String quote, String between) {
     var labels = new TreeMap<String, String>();
     labels.put("nvidia.com/gpu.count", Integer.toString(GPUS));
@@ -145,7 +145,7 @@ public final class Population {
         .formatted(name, label, Math.floorMod(name.hashCode(), 50), spec, resource, resource);
   }
 
-  /** The load of a GPU of {@link #gpus}, by its uuid. */
+  /** Returns the load of a GPU of {@link #gpus} by its uuid, in percent. */
   public static int smPercent(String uuid) {
     UUID id = UUID.fromString(uuid.substring("GPU-".length()));
     return smPercent(id.getMostSignificantBits(), id.getLeastSignificantBits());
@@ -155,7 +155,7 @@ public final class Population {
     return (int) ((node * 31 + gpu * 17) % 60);
   }
 
-  /** What the plugins of these nodes report, each GPU with another load. */
+  /** Returns what the plugins of these nodes report, with loads that differ between GPUs. */
   public static Map<String, List<Gpu>> gpus(int nodes) {
     var all = new LinkedHashMap<String, List<Gpu>>();
     for (int i = 0; i < nodes; i++) {

@@ -10,12 +10,12 @@ import org.jspecify.annotations.Nullable;
 /**
  * A line of the first table of BENCHMARKS.md.
  *
- * @param benchmark whose results answer it
+ * @param benchmark the benchmark whose results answer the question
  * @param peer the best of the others
- * @param floor who does nothing
- * @param ceiling what nobody can pass, or an oracle
+ * @param floor a system that does nothing
+ * @param ceiling a bound that nobody can pass, or an oracle
  */
-record Question(
+record SummaryRow(
     String question,
     String benchmark,
     String unit,
@@ -25,12 +25,12 @@ record Question(
     Results.@Nullable Cell floor,
     Results.@Nullable Cell ceiling) {
 
-  static List<Question> all(Path root) throws IOException {
+  static List<SummaryRow> all(Path root) throws IOException {
     Path file = Results.folder(root).resolve("questions.json");
     return new ObjectMapper().readValue(file.toFile(), new TypeReference<>() {});
   }
 
-  String row(Results results) {
+  String markdown(Results results) {
     String measured = results.shown(ours, decimals);
     return "| %s | %s | %s | %s | %s | `%s` |%n"
         .formatted(

@@ -7,7 +7,7 @@ import dev.tranche.api.node.Gpu;
 import dev.tranche.api.node.GpuLoad;
 import dev.tranche.api.node.GpuShare;
 import dev.tranche.api.node.PodUse;
-import dev.tranche.e2e.bench.plane.Population;
+import dev.tranche.e2e.bench.plane.ClusterObjects;
 import dev.tranche.e2e.bench.plane.SimulatedNodes;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import java.util.ArrayList;
@@ -20,15 +20,17 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 
 /**
- * Pods on the GPUs of a {@link Population}, of which a third has none, a third one and a third two,
- * and what they use, which never stays the same.
+ * Pods on the GPUs of {@link ClusterObjects}, and their use, which never stays the same. A third of
+ * the GPUs has no pod, a third one, and a third two.
  */
-public final class BusyGpus implements AutoCloseable {
+public final class BusyPods implements AutoCloseable {
   private static final int NAMESPACES = 8;
   private static final int PODS_MAX = 3;
   private static final String RESOURCE = "nvidia.com/gpu";
 
-  /** Nodes report as often: each report then says something new. */
+  /**
+   * How many seconds each GPU's load lasts. Nodes report as often, so each report has new values.
+   */
   private static final int TURNS = 5;
 
   private static final long POD_BYTES = 6L << 30;
@@ -37,7 +39,7 @@ public final class BusyGpus implements AutoCloseable {
   /** Two fit on a GPU. */
   private static final int POD_PERCENT_MAX = 50;
 
-  /** What it uses changes, all else does not. */
+  /** A pod. Its use changes, and nothing else does. */
   private static final class Pod {
     private final String namespace;
     private final String name;
@@ -60,9 +62,9 @@ public final class BusyGpus implements AutoCloseable {
   private int turn;
 
   /**
-   * @param nodes of the Population
+   * @param nodes of {@link ClusterObjects#gpus}
    */
-  public BusyGpus(Map<String, List<Gpu>> nodes) {
+  public BusyPods(Map<String, List<Gpu>> nodes) {
     nodes.forEach((node, its) -> its.forEach(gpu -> gpus.add(busy(node, gpu.getUuid()))));
   }
 
@@ -79,7 +81,7 @@ public final class BusyGpus implements AutoCloseable {
 
   /** The pods, bound to their nodes. */
   public void createPods(KubernetesClient client) {
-    Population.create(
+    ClusterObjects.create(
         client,
         "/api/v1/namespaces",
         NAMESPACES,
@@ -96,7 +98,7 @@ public final class BusyGpus implements AutoCloseable {
                         each -> json(each.getKey(), each.getValue()), Collectors.toList())));
     pods.forEach(
         (namespace, its) ->
-            Population.create(
+            ClusterObjects.create(
                 client, "/api/v1/namespaces/" + namespace + "/pods", its.size(), its::get));
   }
 
@@ -117,7 +119,7 @@ public final class BusyGpus implements AutoCloseable {
             RESOURCE);
   }
 
-  /** The kubelets have admitted the pods, and from now on all loads change every five seconds. */
+  /** Makes the kubelets admit the pods, and from now on changes all loads every five seconds. */
   public void start(SimulatedNodes nodes) {
     for (BusyGpu gpu : gpus) {
       gpu.pods().forEach(pod -> nodes.hold(gpu.node(), assignment(pod, gpu.uuid())));
@@ -149,8 +151,8 @@ public final class BusyGpus implements AutoCloseable {
     List<PodUse> uses = gpu.pods().stream().map(this::use).toList();
     double smPercent = uses.stream().mapToDouble(PodUse::getSmUtilizationPercent).sum();
     long bytes = uses.stream().mapToLong(PodUse::getMemoryUsedBytes).sum();
-    // Something is measured where no pod is, too.
-    GpuLoad load = Population.load(uses.isEmpty() ? random.nextInt(3) : smPercent, bytes);
+    // GPUs without a pod have a small load, too.
+    GpuLoad load = ClusterObjects.load(uses.isEmpty() ? random.nextInt(3) : smPercent, bytes);
     nodes.load(gpu.node(), gpu.uuid(), load, uses, () -> {});
   }
 

@@ -12,14 +12,14 @@ import java.util.List;
 import java.util.OptionalLong;
 import org.junit.jupiter.api.Test;
 
-final class InboxTest {
+final class LatestReportTest {
   private final ArrayDeque<Runnable> loop = new ArrayDeque<>();
   private final List<NodeState> states = new ArrayList<>();
   private final List<OptionalLong> ages = new ArrayList<>();
   private long nowMs;
   private final List<String> told = new ArrayList<>();
-  private final Inbox inbox =
-      new Inbox(
+  private final LatestReport latestReport =
+      new LatestReport(
           "a",
           () -> nowMs,
           (report, readings) -> {
@@ -60,9 +60,9 @@ final class InboxTest {
 
   @Test
   void briefReport_repeatsTheStateOfTheWholeOne() {
-    inbox.put(whole("GPU-0", 1));
+    latestReport.put(whole("GPU-0", 1));
     deliver();
-    inbox.put(brief(2));
+    latestReport.put(brief(2));
     deliver();
     assertThat(told).containsExactly("GPU-0 uses 1", "whole", "GPU-0 uses 2", "again");
     assertThat(states.get(1)).isSameAs(states.get(0));
@@ -71,12 +71,12 @@ final class InboxTest {
   /** Also while they wait for the loop; one that does not say is not taken to be new. */
   @Test
   void listsAge_isOfTheNewestReport_andGrowsWhileItWaits() {
-    inbox.put(whole("GPU-0", 1));
+    latestReport.put(whole("GPU-0", 1));
     deliver();
-    inbox.put(whole("GPU-0", 1).toBuilder().setHoldingsAgeMs(300).build());
+    latestReport.put(whole("GPU-0", 1).toBuilder().setHoldingsAgeMs(300).build());
     nowMs += 7;
     deliver();
-    inbox.put(brief(2).toBuilder().setHoldingsAgeMs(2_300).build());
+    latestReport.put(brief(2).toBuilder().setHoldingsAgeMs(2_300).build());
     deliver();
     assertThat(ages)
         .containsExactly(OptionalLong.empty(), OptionalLong.of(307), OptionalLong.of(2_300));
@@ -84,21 +84,21 @@ final class InboxTest {
 
   @Test
   void briefReport_doesNotTakeThePlaceOfTheWholeOneThatItGoesBy() {
-    inbox.put(whole("GPU-0", 1));
+    latestReport.put(whole("GPU-0", 1));
     deliver();
     told.clear();
-    inbox.put(whole("GPU-1", 2));
-    inbox.put(brief(3));
-    inbox.put(brief(4));
+    latestReport.put(whole("GPU-1", 2));
+    latestReport.put(brief(3));
+    latestReport.put(brief(4));
     deliver();
     assertThat(told).containsExactly("GPU-1 uses 2", "whole", "GPU-1 uses 4", "again");
   }
 
   @Test
   void wholeReport_takesThePlaceOfAllBeforeIt() {
-    inbox.put(whole("GPU-0", 1));
-    inbox.put(brief(2));
-    inbox.put(whole("GPU-1", 3));
+    latestReport.put(whole("GPU-0", 1));
+    latestReport.put(brief(2));
+    latestReport.put(whole("GPU-1", 3));
     deliver();
     assertThat(told).containsExactly("GPU-1 uses 3", "whole");
   }

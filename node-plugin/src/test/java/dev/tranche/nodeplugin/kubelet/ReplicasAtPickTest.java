@@ -14,7 +14,7 @@ import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
-class PickedReplicasTest {
+class ReplicasAtPickTest {
   private static final Replicas TEN = replicas(10);
   private static final Replicas FOUR = replicas(4);
 
@@ -23,7 +23,7 @@ class PickedReplicasTest {
     return new Replicas(
         Configs.of(),
         "nvidia.com/gpu",
-        List.of(new GpuStatus(info, Health.good(), null)),
+        List.of(new GpuStatus(info, new Health.Healthy(), null)),
         Map.of(
             "GPU-0", new GpuSharing("nvidia.com/gpu", count, SharingStrategy.TIME_SLICING, false)),
         List.of());
@@ -31,28 +31,28 @@ class PickedReplicasTest {
 
   @Test
   void pickOfTheConfigBefore_isGoodForAMoment() {
-    PickedReplicas picks = new PickedReplicas(TEN);
-    picks.replicas(FOUR, 1_000);
-    long lastMs = 1_000 + PickedReplicas.REPLACED_MS - 1;
-    assertThat(picks.from(List.of("GPU-0::9"), lastMs)).isSameAs(TEN);
-    assertThat(picks.from(List.of("GPU-0::9"), lastMs + 1)).isSameAs(FOUR);
+    ReplicasAtPick picks = new ReplicasAtPick(TEN);
+    picks.update(FOUR, 1_000);
+    long lastMs = 1_000 + ReplicasAtPick.REPLACED_MS - 1;
+    assertThat(picks.of(List.of("GPU-0::9"), lastMs)).isSameAs(TEN);
+    assertThat(picks.of(List.of("GPU-0::9"), lastMs + 1)).isSameAs(FOUR);
   }
 
   @Test
   void pickThatTheConfigOfNowMakes_isItsOwn() {
-    PickedReplicas picks = new PickedReplicas(TEN);
-    picks.replicas(FOUR, 0);
-    assertThat(picks.from(List.of("GPU-0::3"), 0)).isSameAs(FOUR);
-    assertThat(picks.from(List.of("GPU-7::0"), 0)).isSameAs(FOUR);
+    ReplicasAtPick picks = new ReplicasAtPick(TEN);
+    picks.update(FOUR, 0);
+    assertThat(picks.of(List.of("GPU-0::3"), 0)).isSameAs(FOUR);
+    assertThat(picks.of(List.of("GPU-7::0"), 0)).isSameAs(FOUR);
   }
 
   @Test
   void otherHealth_replacesNothing() {
-    PickedReplicas picks = new PickedReplicas(TEN);
-    picks.replicas(FOUR, 0);
+    ReplicasAtPick picks = new ReplicasAtPick(TEN);
+    picks.update(FOUR, 0);
     Replicas again = replicas(4);
-    picks.replicas(again, 1);
-    assertThat(picks.from(List.of("GPU-0::9"), 2)).isSameAs(TEN);
-    assertThat(picks.from(List.of("GPU-0::0"), 2)).isSameAs(again);
+    picks.update(again, 1);
+    assertThat(picks.of(List.of("GPU-0::9"), 2)).isSameAs(TEN);
+    assertThat(picks.of(List.of("GPU-0::0"), 2)).isSameAs(again);
   }
 }

@@ -7,8 +7,8 @@ import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.util.Map;
 
-/** A protobuf message, written field by field: of the API's own we have no generated classes. */
-final class Wire {
+/** A protobuf message, written field by field, since we have no generated classes for the API. */
+final class ProtobufWriter {
   private static final byte[] MAGIC = "k8s\0".getBytes(StandardCharsets.US_ASCII);
   private final ByteString.Output bytes = ByteString.newOutput();
   private final CodedOutputStream out = CodedOutputStream.newInstance(bytes);
@@ -18,7 +18,7 @@ final class Wire {
     void run() throws IOException;
   }
 
-  private Wire writing(Write write) {
+  private ProtobufWriter writing(Write write) {
     try {
       write.run();
       return this;
@@ -27,28 +27,30 @@ final class Wire {
     }
   }
 
-  Wire text(int field, String text) {
+  ProtobufWriter text(int field, String text) {
     return writing(() -> out.writeString(field, text));
   }
 
-  Wire message(int field, Wire message) {
+  ProtobufWriter message(int field, ProtobufWriter message) {
     return bytes(field, message.done());
   }
 
-  Wire bytes(int field, ByteString value) {
+  ProtobufWriter bytes(int field, ByteString value) {
     return writing(() -> out.writeBytes(field, value));
   }
 
-  Wire texts(int field, Map<String, String> map) {
-    map.forEach((key, value) -> message(field, new Wire().text(1, key).text(2, value)));
+  ProtobufWriter texts(int field, Map<String, String> map) {
+    map.forEach((key, value) -> message(field, new ProtobufWriter().text(1, key).text(2, value)));
     return this;
   }
 
   /** A map of quantities, each a message with one string. */
-  Wire quantities(int field, Map<String, String> map) {
+  ProtobufWriter quantities(int field, Map<String, String> map) {
     map.forEach(
         (key, value) ->
-            message(field, new Wire().text(1, key).message(2, new Wire().text(1, value))));
+            message(
+                field,
+                new ProtobufWriter().text(1, key).message(2, new ProtobufWriter().text(1, value))));
     return this;
   }
 
@@ -57,9 +59,10 @@ final class Wire {
     return bytes.toByteString();
   }
 
-  /** In the envelope that the API server puts around an object. */
+  /** Returns the message in the envelope that the API server puts around an object. */
   ByteString enveloped(String kind) {
-    var type = new Wire().text(1, "v1").text(2, kind);
-    return ByteString.copyFrom(MAGIC).concat(new Wire().message(1, type).message(2, this).done());
+    var type = new ProtobufWriter().text(1, "v1").text(2, kind);
+    return ByteString.copyFrom(MAGIC)
+        .concat(new ProtobufWriter().message(1, type).message(2, this).done());
   }
 }

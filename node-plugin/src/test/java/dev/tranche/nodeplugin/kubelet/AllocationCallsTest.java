@@ -19,13 +19,13 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 /** The kubelet's two questions and whose they are. */
-class AdmissionsTest {
+class AllocationCallsTest {
   private static final String RESOURCE = "nvidia.com/gpu";
   private static final List<String> ALL =
       IntStream.range(0, 30).mapToObj(i -> "G" + i / 10 + "::" + i % 10).toList();
 
   private final Assignments assignments = new Assignments();
-  private final Admissions admissions = new Admissions(assignments, RESOURCE);
+  private final AllocationCalls allocationCalls = new AllocationCalls(assignments, RESOURCE);
   private final ListPodResourcesResponse.Builder list = ListPodResourcesResponse.newBuilder();
   private long nowMs;
 
@@ -72,24 +72,24 @@ class AdmissionsTest {
     }
   }
 
-  private Admissions.Preferred ask(int size) {
-    return ask(size, Optional.of(new PodList(list.build())));
+  private AllocationCalls.Preferred prefer(int size) {
+    return prefer(size, Optional.of(new PodList(list.build())));
   }
 
-  private Admissions.Preferred ask(int size, Optional<PodList> answer) {
-    return ask(size, ALL, answer);
+  private AllocationCalls.Preferred prefer(int size, Optional<PodList> answer) {
+    return prefer(size, ALL, answer);
   }
 
-  private Admissions.Preferred ask(int size, List<String> free, Optional<PodList> answer) {
+  private AllocationCalls.Preferred prefer(int size, List<String> free, Optional<PodList> answer) {
     var request =
         ContainerPreferredAllocationRequest.newBuilder()
             .addAllAvailableDeviceIDs(free)
             .setAllocationSize(size)
             .build();
-    return admissions.prefer(request, answer, Optional.empty(), nowMs);
+    return allocationCalls.prefer(request, answer, Optional.empty(), nowMs);
   }
 
-  private static void assertOn(String uuid, Admissions.Preferred preferred) {
+  private static void assertOn(String uuid, AllocationCalls.Preferred preferred) {
     assertThat(preferred.answer().ids()).allMatch(id -> id.startsWith(uuid + "::"));
   }
 
@@ -98,14 +98,14 @@ class AdmissionsTest {
   void podsThatWereTakenForEachOther_areBothWhole() {
     assign("first", container("main", "G0", 6));
     assign("second", container("main", "G1", 6));
-    assertOn("G0", ask(6, Optional.empty()));
-    admissions.granted(6, nowMs);
+    assertOn("G0", prefer(6, Optional.empty()));
+    allocationCalls.granted(6, nowMs);
     lists("second", "main");
     holds("second", "main", ALL.subList(0, 6));
     lists("first", "main");
     var left = new ArrayList<>(ALL.subList(6, 20));
     left.addAll(ALL.subList(20, 25));
-    assertOn("G1", ask(6, left, Optional.of(new PodList(list.build()))));
+    assertOn("G1", prefer(6, left, Optional.of(new PodList(list.build()))));
   }
 
   /** The API server has forgotten it; the kubelet has not heard of that yet. */
@@ -115,30 +115,30 @@ class AdmissionsTest {
     assign("waiting", container("main", "G1", 6));
     assignments.retract("uid-gone", nowMs);
     lists("gone", "main");
-    assertOn("G0", ask(6));
-    admissions.granted(6, nowMs);
+    assertOn("G0", prefer(6));
+    allocationCalls.granted(6, nowMs);
     holds("gone", "main", ALL.subList(0, 6));
     lists("waiting", "main");
-    assertOn("G1", ask(6));
+    assertOn("G1", prefer(6));
   }
 
   @Test
   void podThatIsGone_betweenItsContainers_isExpectedYet() {
     assign("gone", container("one", "G0", 4), container("two", "G1", 6));
     lists("gone", "one", "two");
-    assertOn("G0", ask(4));
-    admissions.granted(4, nowMs);
+    assertOn("G0", prefer(4));
+    allocationCalls.granted(4, nowMs);
     assignments.retract("uid-gone", nowMs);
     holds("gone", "one", ALL.subList(0, 4));
-    assertOn("G1", ask(6));
+    assertOn("G1", prefer(6));
   }
 
   @Test
   void assignmentThatIsSentAgain_betweenItsContainers_reservesTheSecond() {
     assign("both", container("one", "G0", 4), container("two", "G1", 6));
     lists("both", "one", "two");
-    ask(4);
-    admissions.granted(4, nowMs);
+    prefer(4);
+    allocationCalls.granted(4, nowMs);
     assignments.retract("uid-both", nowMs);
     assign("both", container("one", "G0", 4), container("two", "G1", 6));
     assertThat(assignments.reserved(RESOURCE, "", "", Optional.empty())).isEqualTo(Map.of("G1", 6));
@@ -149,7 +149,7 @@ class AdmissionsTest {
     assign("gone", container("main", "G0", 6));
     assignments.retract("uid-gone", nowMs);
     assign("waiting", container("main", "G0", 10));
-    assertThat(ask(6, Optional.empty()).answer().ids()).noneMatch(id -> id.startsWith("G0::"));
+    assertThat(prefer(6, Optional.empty()).answer().ids()).noneMatch(id -> id.startsWith("G0::"));
   }
 
   @Test
@@ -157,7 +157,7 @@ class AdmissionsTest {
     assign("gone", container("main", "G0", 3));
     assignments.retract("uid-gone", nowMs);
     assign("waiting", container("main", "G1", 3));
-    assertOn("G1", ask(3, Optional.empty()));
+    assertOn("G1", prefer(3, Optional.empty()));
   }
 
   @Test
@@ -165,10 +165,10 @@ class AdmissionsTest {
     assign("gone", container("main", "G0", 6));
     assignments.retract("uid-gone", nowMs);
     lists("gone", "main");
-    assertThat(ask(6).found()).isPresent();
+    assertThat(prefer(6).found()).isPresent();
     nowMs += Assignments.RETRACTED_MS;
     assignments.expire(nowMs);
-    assertThat(ask(6).found()).isEmpty();
+    assertThat(prefer(6).found()).isEmpty();
   }
 
   /** Deleted by force and created again while the kubelet is behind. */
@@ -178,14 +178,14 @@ class AdmissionsTest {
     assignments.retract("uid-db-0", nowMs);
     assignAs("uid-next", "db-0", container("main", "G1", 6));
     lists("db-0", "main");
-    assertOn("G0", ask(3));
-    admissions.granted(3, nowMs);
+    assertOn("G0", prefer(3));
+    allocationCalls.granted(3, nowMs);
     holds("db-0", "main", ALL.subList(0, 3));
     assertThat(assignments.confirm(new PodList(list.build()))).isFalse();
     list.clear();
     lists("db-0", "main");
-    assertOn("G1", ask(6));
-    admissions.granted(6, nowMs);
+    assertOn("G1", prefer(6));
+    allocationCalls.granted(6, nowMs);
     holds("db-0", "main", ALL.subList(10, 16));
     assertThat(assignments.confirm(new PodList(list.build()))).isTrue();
   }
@@ -197,14 +197,14 @@ class AdmissionsTest {
     assignments.retract("uid-db-0", nowMs);
     assignAs("uid-next", "db-0", container("main", "G1", 3));
     lists("db-0", "main");
-    ask(3);
-    admissions.granted(3, nowMs);
+    prefer(3);
+    allocationCalls.granted(3, nowMs);
     holds("db-0", "main", ALL.subList(10, 13));
     assertThat(assignments.confirm(new PodList(list.build()))).isFalse();
     list.clear();
     lists("db-0", "main");
-    assertOn("G1", ask(3));
-    admissions.granted(3, nowMs);
+    assertOn("G1", prefer(3));
+    allocationCalls.granted(3, nowMs);
     holds("db-0", "main", ALL.subList(10, 13));
     nowMs += Assignments.RETRACTED_MS;
     assignments.expire(nowMs);
@@ -216,7 +216,7 @@ class AdmissionsTest {
     assign("first", container("main", "G0", 3));
     assign("second", container("main", "G1", 3));
     lists("second", "main");
-    assertOn("G1", ask(3));
+    assertOn("G1", prefer(3));
   }
 
   @Test
@@ -226,16 +226,16 @@ class AdmissionsTest {
     lists("done", "main");
     holds("done", "main", List.of("G0::0", "G0::1", "G0::2"));
     lists("next", "main");
-    assertOn("G2", ask(3));
+    assertOn("G2", prefer(3));
   }
 
   @Test
   void containers_areAnsweredInTheirOrder() {
     assign("pod", container("sidecar", "G0", 2), container("main", "G1", 2));
     lists("pod", "sidecar", "main");
-    assertOn("G0", ask(2));
-    admissions.granted(2, nowMs);
-    assertOn("G1", ask(2));
+    assertOn("G0", prefer(2));
+    allocationCalls.granted(2, nowMs);
+    assertOn("G1", prefer(2));
   }
 
   @Test
@@ -245,7 +245,7 @@ class AdmissionsTest {
     assignments.listed(new PodList(list.build()));
     assign("fresh", container("main", "G1", 3));
     lists("fresh", "main");
-    assertOn("G1", ask(3));
+    assertOn("G1", prefer(3));
   }
 
   @Test
@@ -253,28 +253,28 @@ class AdmissionsTest {
     assign("refused", container("main", "G0", 3));
     assign("other", container("main", "G1", 3));
     lists("refused", "main");
-    ask(3);
-    admissions.refused(3, nowMs);
+    prefer(3);
+    allocationCalls.refused(3, nowMs);
     lists("other", "main");
-    assertOn("G1", ask(3));
+    assertOn("G1", prefer(3));
   }
 
   @Test
   void initContainer_goesToTheGpuOfItsPod() {
     assign("pod", container("main", "G2", 4));
     lists("pod", "main");
-    Admissions.Preferred preferred = ask(6);
+    AllocationCalls.Preferred preferred = prefer(6);
     assertOn("G2", preferred);
     assertThat(preferred.answer().outcome()).isEqualTo(PreferredAllocation.Outcome.ASSIGNED);
-    admissions.granted(6, nowMs);
-    assertOn("G2", ask(4));
+    allocationCalls.granted(6, nowMs);
+    assertOn("G2", prefer(4));
   }
 
   @Test
   void podWithoutAssignment_leavesPromisedReplicasAlone() {
     assign("waiting", container("main", "G0", 9));
     lists("stranger", "main");
-    Admissions.Preferred preferred = ask(5);
+    AllocationCalls.Preferred preferred = prefer(5);
     assertThat(preferred.found()).isEmpty();
     assertThat(preferred.answer().ids()).noneMatch(id -> id.startsWith("G0::"));
   }
@@ -284,7 +284,7 @@ class AdmissionsTest {
     assign("small", container("main", "G0", 1));
     assign("old", container("main", "G1", 3));
     assign("young", container("main", "G2", 3));
-    Admissions.Preferred preferred = ask(3, Optional.empty());
+    AllocationCalls.Preferred preferred = prefer(3, Optional.empty());
     assertOn("G1", preferred);
     assertThat(preferred.found().orElseThrow().how()).isEqualTo(AdmittingPod.How.SIZE_AND_AGE);
   }
@@ -325,9 +325,9 @@ class AdmissionsTest {
   void allocate_longAfterTheQuestion_isNobodys() {
     assign("pod", container("main", "G0", 2));
     lists("pod", "main");
-    ask(2);
-    assertThat(admissions.assigned(2, nowMs)).hasSize(1);
-    assertThat(admissions.assigned(2, nowMs + Admissions.TOGETHER_MS + 1)).isEmpty();
+    prefer(2);
+    assertThat(allocationCalls.assigned(2, nowMs)).hasSize(1);
+    assertThat(allocationCalls.assigned(2, nowMs + AllocationCalls.CALL_GAP_MAX_MS + 1)).isEmpty();
   }
 
   @Test
@@ -349,8 +349,8 @@ class AdmissionsTest {
     assignments.listed(new PodList(list.build()));
     assign("pod", container("main", "G0", 1));
     assertThat(assignments.confirm(new PodList(list.build()))).isFalse();
-    assertOn("G0", ask(1));
-    admissions.granted(1, nowMs);
+    assertOn("G0", prefer(1));
+    allocationCalls.granted(1, nowMs);
     assertThat(assignments.confirm(new PodList(list.build()))).isTrue();
   }
 
@@ -377,7 +377,7 @@ class AdmissionsTest {
     lists("next", "main");
     assign("done", container("main", "G0", 3));
     assignments.listed(new PodList(list.build()));
-    assertOn("G2", ask(3));
+    assertOn("G2", prefer(3));
     assertThat(assignments.confirm(new PodList(list.build()))).isTrue();
     assertThat(assignments.size()).isOne();
   }
@@ -389,8 +389,8 @@ class AdmissionsTest {
       list.clear();
       assignAs(uid, "db-0", container("main", "G0", 6));
       lists("db-0", "main");
-      ask(6);
-      admissions.granted(6, nowMs);
+      prefer(6);
+      allocationCalls.granted(6, nowMs);
       holds("db-0", "main", ALL.subList(0, 6));
       assignments.confirm(new PodList(list.build()));
     }
@@ -409,7 +409,7 @@ class AdmissionsTest {
     assign("next", container("main", "G2", 3));
     assignments.listed(new PodList(list.build()));
     assign("held", container("main", "G0", 3));
-    assertOn("G2", ask(3));
+    assertOn("G2", prefer(3));
   }
 
   @Test
@@ -429,13 +429,14 @@ class AdmissionsTest {
 
   @Test
   void sizeThatIsOutstanding_mayBeAssigned_evenWithoutAPreferenceBefore() {
-    assertThat(admissions.mayBeAssigned(3, nowMs)).isFalse();
+    assertThat(allocationCalls.mayBeAssigned(3, nowMs)).isFalse();
     assign("a", container("main", "G1", 3));
-    assertThat(admissions.mayBeAssigned(3, nowMs)).isTrue();
-    assertThat(admissions.mayBeAssigned(2, nowMs)).isFalse();
-    assertThat(new Admissions(assignments, "nvidia.com/other").mayBeAssigned(3, nowMs)).isFalse();
+    assertThat(allocationCalls.mayBeAssigned(3, nowMs)).isTrue();
+    assertThat(allocationCalls.mayBeAssigned(2, nowMs)).isFalse();
+    assertThat(new AllocationCalls(assignments, "nvidia.com/other").mayBeAssigned(3, nowMs))
+        .isFalse();
     assignments.refused("uid-a");
-    assertThat(admissions.mayBeAssigned(3, nowMs)).isFalse();
+    assertThat(allocationCalls.mayBeAssigned(3, nowMs)).isFalse();
   }
 
   @Test
@@ -445,8 +446,8 @@ class AdmissionsTest {
     assignments.listed(new PodList(list.build()));
     assign("db-0", container("main", "G1", 2));
     assertThat(assignments.confirm(new PodList(list.build()))).isFalse();
-    assertOn("G1", ask(2));
-    admissions.granted(2, nowMs);
+    assertOn("G1", prefer(2));
+    allocationCalls.granted(2, nowMs);
     list.clear();
     lists("db-0", "main");
     holds("db-0", "main", List.of("G1::0", "G1::1"));
@@ -480,8 +481,8 @@ class AdmissionsTest {
     assignments.receive(plain, of -> of.toBuilder().setReplicasPerGpu(2).build(), 1);
     assertThat(replicasPerGpu()).isEqualTo(4);
     // The extender decided before the config was changed; an older one does not say so.
-    var said = plain.toBuilder().setReplicasPerGpu(10).build();
-    assignments.receive(said, of -> of, 2);
+    var resent = plain.toBuilder().setReplicasPerGpu(10).build();
+    assignments.receive(resent, of -> of, 2);
     assertThat(replicasPerGpu()).isEqualTo(10);
     assignments.receive(plain, of -> of.toBuilder().setReplicasPerGpu(2).build(), 3);
     assertThat(replicasPerGpu()).isEqualTo(10);

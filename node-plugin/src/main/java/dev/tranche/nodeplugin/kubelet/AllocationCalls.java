@@ -11,13 +11,13 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Ties the kubelet's two questions for a container together: GetPreferredAllocation finds out whose
- * it is, the Allocate that follows is then for the same. The kubelet admits one pod at a time, so
- * one place to remember is enough. Confined to one thread.
+ * Links the kubelet's two calls for a container. GetPreferredAllocation finds out which container
+ * it is; the Allocate that follows is for the same one. The kubelet admits one pod at a time, so
+ * only the last answer is kept. Confined to one thread.
  */
-final class Admissions {
-  /** Between the answer to the first question and the second; beyond it they are unrelated. */
-  static final long TOGETHER_MS = 2_000;
+final class AllocationCalls {
+  /** The longest time between the first answer and the second call; after it they are unrelated. */
+  static final long CALL_GAP_MAX_MS = 2_000;
 
   /** An answered GetPreferredAllocation. */
   record Preferred(PreferredAllocation.Answer answer, Optional<Found> found) {}
@@ -28,33 +28,34 @@ final class Admissions {
   private final String resource;
   private @Nullable Pending pending;
 
-  Admissions(Assignments assignments, String resource) {
+  AllocationCalls(Assignments assignments, String resource) {
     this.assignments = assignments;
     this.resource = resource;
   }
 
   /**
-   * Answers the first question.
+   * Answers GetPreferredAllocation.
    *
    * @param list empty if the kubelet did not answer in time
-   * @param whole how near the GPUs are to each other, if they are whole ones
+   * @param linkScores between the GPUs, if the devices are whole GPUs
    */
   Preferred prefer(
       ContainerPreferredAllocationRequest request,
       Optional<PodList> list,
-      Optional<GpuLinkScores> whole,
+      Optional<GpuLinkScores> linkScores,
       long nowMs) {
     list.ifPresent(assignments::listed);
     int size = request.getAllocationSize();
     Optional<Found> likeliest = likeliest(list, size);
-    // Who is gone may never come, and its place be promised again. Only a name of its own is sure.
+    // The kubelet may never ask for a deleted pod, and its replicas may be assigned again. Only a
+    // name that no later pod has identifies it.
     Optional<Found> found =
         likeliest.filter(f -> assignments.isRetracted(f.podUid())).isPresent()
-                && (list.isEmpty() || assignments.isSucceeded(likeliest.get().podUid()))
-                && !hasPlace(request, likeliest.get(), list)
+                && (list.isEmpty() || assignments.hasSuccessor(likeliest.get().podUid()))
+                && !hasFreeShares(request, likeliest.get(), list)
             ? find(assignments.outstanding(), list, size)
                 .filter(f -> !f.container().isEmpty())
-                .map(Found::asNamesake)
+                .map(Found::asNameAmbiguous)
             : likeliest;
     pending = found.map(f -> new Pending(f, size, nowMs)).orElse(null);
     PreferredAllocation.Answer answer =
@@ -64,12 +65,13 @@ final class Admissions {
             size,
             found.map(Found::shares).orElse(List.of()),
             reserved(found, list),
-            whole);
+            linkScores);
     return new Preferred(answer, found);
   }
 
   /**
-   * Without a List whose assignment was retracted is the last to be thought of: it may never come.
+   * Finds the likeliest container. Without a List, retracted assignments come last, since the
+   * kubelet may never ask for them.
    */
   private Optional<Found> likeliest(Optional<PodList> list, int size) {
     Optional<Found> outstanding =
@@ -91,8 +93,8 @@ final class Admissions {
         list);
   }
 
-  /** Whether its shares are free, and promised to nobody else. */
-  private boolean hasPlace(
+  /** Returns whether its shares are free and not reserved for another container. */
+  private boolean hasFreeShares(
       ContainerPreferredAllocationRequest request, Found found, Optional<PodList> list) {
     Map<String, Integer> reserved = reserved(Optional.of(found), list);
     return found.shares().stream()
@@ -104,44 +106,45 @@ final class Admissions {
                         .count());
   }
 
-  /** The shares that the container of this Allocate was assigned; empty if none are known. */
+  /** Returns the shares that the container of this Allocate was assigned; empty if unknown. */
   List<GpuShare> assigned(int size, long nowMs) {
-    return whose(size, nowMs).map(Found::shares).orElse(List.of());
+    return foundFor(size, nowMs).map(Found::shares).orElse(List.of());
   }
 
-  /** R that these shares are counted in; 0: not known. */
+  /** Returns the R that these shares are counted in; 0 if unknown. */
   int replicasPerGpu(int size, long nowMs) {
-    return whose(size, nowMs).map(Found::replicasPerGpu).orElse(0);
+    return foundFor(size, nowMs).map(Found::replicasPerGpu).orElse(0);
   }
 
   /**
-   * Whether this Allocate may be for a container with an assignment. The kubelet does not ask for a
-   * preference where an init container has left enough replicas, so what is outstanding counts too.
+   * Returns whether this Allocate may be for a container with an assignment. Outstanding
+   * assignments of this size count too, since the kubelet skips GetPreferredAllocation if an init
+   * container has left enough replicas.
    */
   boolean mayBeAssigned(int size, long nowMs) {
-    return whose(size, nowMs).isPresent()
+    return foundFor(size, nowMs).isPresent()
         || assignments.outstanding().stream()
             .filter(pod -> !pod.refused() && pod.assignment().getResource().equals(resource))
             .flatMap(pod -> pod.assignment().getContainersList().stream())
             .anyMatch(container -> PendingAssignment.size(container) == size);
   }
 
-  private Optional<Found> whose(int size, long nowMs) {
+  private Optional<Found> foundFor(int size, long nowMs) {
     return Optional.ofNullable(pending)
-        .filter(p -> p.size() == size && nowMs - p.sinceMs() <= TOGETHER_MS)
+        .filter(p -> p.size() == size && nowMs - p.sinceMs() <= CALL_GAP_MAX_MS)
         .map(Pending::found);
   }
 
   /** The Allocate was granted. */
   void granted(int size, long nowMs) {
-    whose(size, nowMs)
-        .ifPresent(f -> assignments.answered(f.podUid(), f.container(), f.orNamesake()));
+    foundFor(size, nowMs)
+        .ifPresent(f -> assignments.answered(f.podUid(), f.container(), f.nameAmbiguous()));
     pending = null;
   }
 
   /** The Allocate was refused: the kubelet fails the pod for good. */
   void refused(int size, long nowMs) {
-    whose(size, nowMs).ifPresent(f -> assignments.refused(f.podUid()));
+    foundFor(size, nowMs).ifPresent(f -> assignments.refused(f.podUid()));
     pending = null;
   }
 }

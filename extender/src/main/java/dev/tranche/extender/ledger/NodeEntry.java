@@ -13,13 +13,16 @@ import java.util.OptionalLong;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
-/** One node's page of the Ledger. */
-final class NodeInfo {
-  /** The kubelet may still list a pod for so long after we have learnt of its end. */
+/** The Ledger's entry for one node. */
+final class NodeEntry {
+  /** How long the kubelet may still list a pod after we have learnt of its end. */
   static final long KUBELET_LATE_MS = 5_000;
 
-  /** Where two replicas do not agree, the one that is behind learns better within that. */
-  private static final long REMIND_EVERY_MS = 5_000;
+  /**
+   * Minimum time between two sends of an assignment. Extender replicas that disagree about it agree
+   * again within this time.
+   */
+  private static final long RESEND_EVERY_MS = 5_000;
 
   final String name;
 
@@ -31,47 +34,50 @@ final class NodeInfo {
 
   /**
    * @param atMs when we learnt of it
-   * @param listedUntilMs until then the kubelet may still list it
+   * @param listedUntilMs until when the kubelet may still list the pod
    */
   record Ended(long atMs, long listedUntilMs) {}
 
   /**
-   * Pods whose binding another replica has begun, by the node's echo, with the time when it was
-   * first heard. For as long as they have a tentative hold.
+   * Pods whose binding another extender replica has begun, with the time of the node's first echo.
+   * An entry is removed with the pod's hold.
    */
   final Map<String, Long> echoed = new HashMap<>();
 
-  /** Pods that the API server was asked about, by uid: before then it is not asked again. */
+  /** By pod uid: the earliest time at which the API server may be asked about the pod again. */
   final Map<String, Long> checks = new HashMap<>();
 
-  /** More assignments of pods that nobody knows are not believed: no kubelet waits for as many. */
+  /**
+   * Limit of echoed assignments of unknown pods; more are ignored, since no kubelet waits for as
+   * many.
+   */
   private static final int ECHOED_MAX = 1_024;
 
-  /** What the last report has of assignments, by pod uid. */
+  /** The assignments in the last report, by pod uid. */
   private Map<String, Assignment> echoes = Map.of();
 
-  /** Of holds whose assignment was sent again, by uid: before then it is not once more. */
-  final Map<String, Long> reminded = new HashMap<>();
+  /** By pod uid: the earliest time at which the pod's assignment may be sent again. */
+  final Map<String, Long> resendFromMs = new HashMap<>();
 
   @Nullable NodeFacts facts;
   @Nullable NodeState state;
 
-  /** When the kubelet made the list that the holdings of {@link #state} are of, at the latest. */
+  /** The latest time at which the kubelet can have made the list of {@link #state}'s holdings. */
   private long listedAtMs = Long.MIN_VALUE / 2;
 
-  /** As they came: of an ended pod {@link #state} has them no more. */
+  /** The holdings as reported; those of ended pods are removed from {@link #state} only. */
   private @Nullable Map<String, Map<String, Map<String, Integer>>> listed;
 
   boolean live;
 
-  /** Another number after each change. */
+  /** Changes with each change of the node. */
   long version;
 
   private final ChangedNodes changes;
-  private Map<String, NodeView.Gpu> room = Map.of();
-  private long roomVersion = -1;
+  private Map<String, NodeView.Gpu> placeableGpus = Map.of();
+  private long placeableGpusVersion = -1;
 
-  NodeInfo(String name, ChangedNodes changes) {
+  NodeEntry(String name, ChangedNodes changes) {
     this.name = name;
     this.changes = changes;
     this.version = changes.of(name);
@@ -89,55 +95,59 @@ final class NodeInfo {
   }
 
   /**
-   * Whether a report repeats the last one, as every brief one does, and all that it tells of is
-   * settled. Of thousands of nodes that report every five seconds, nearly all are like that.
+   * Returns whether a report repeats the last one, as every brief report does, and all its pods are
+   * confirmed. Thousands of nodes report every five seconds, and nearly all reports are like that.
    */
-  @SuppressWarnings("ReferenceEquality") // What says the same is the same, see ReportReader.
-  boolean hearsNothingNew(NodeState said, OptionalLong listAgeMs, long nowMs) {
-    boolean nothing =
+  @SuppressWarnings("ReferenceEquality") // Equal states are the same object, see ReportReader.
+  boolean repeatsLastReport(NodeState reported, OptionalLong listAgeMs, long nowMs) {
+    boolean repeats =
         live
-            && state == said
-            && said.holdingsKnown()
+            && state == reported
+            && reported.holdingsKnown()
             && ended.isEmpty()
             && holds.values().stream().allMatch(Hold::confirmed)
-            && said.echoes().stream().allMatch(echo -> holds.containsKey(echo.uid()));
-    if (nothing) {
-      listed(said, listAgeMs, nowMs);
+            && reported.echoes().stream().allMatch(echo -> holds.containsKey(echo.uid()));
+    if (repeats) {
+      recordList(reported, listAgeMs, nowMs);
     }
-    return nothing;
+    return repeats;
   }
 
   /**
-   * A node repeats its last list while its kubelet does not answer. One that does not say how old
-   * the list is has made it at the latest when we first heard it.
+   * Records a list and its age. A node repeats its last list while its kubelet does not answer. A
+   * list without an age is at most as recent as its first receipt.
    */
-  private void listed(NodeState said, OptionalLong ageMs, long nowMs) {
-    if (!said.holdingsKnown()) {
+  private void recordList(NodeState reported, OptionalLong ageMs, long nowMs) {
+    if (!reported.holdingsKnown()) {
       return;
     }
-    boolean another = listed == null || !listed.equals(said.holdings());
+    boolean another = listed == null || !listed.equals(reported.holdings());
     if (ageMs.isPresent()) {
       listedAtMs = nowMs - ageMs.getAsLong();
     } else if (another) {
       listedAtMs = nowMs;
     }
-    listed = said.holdings();
-  }
-
-  /** Whether the kubelet's list is new enough to tell of the pod, and not of an earlier one. */
-  boolean tellsOf(Hold hold) {
-    return listedAtMs >= hold.listedFromMs() && !listsAnEarlierPod(hold.key());
+    listed = reported.holdings();
   }
 
   /**
-   * @return whether it is the first since its stream was opened
+   * Returns whether the kubelet's list is recent enough to show this pod, and not an earlier one.
    */
-  boolean hear(NodeState said, OptionalLong listAgeMs, long nowMs) {
+  boolean listCovers(Hold hold) {
+    return listedAtMs >= hold.listsCountFromMs() && !listsAnEarlierPod(hold.key());
+  }
+
+  /**
+   * Applies a report.
+   *
+   * @return whether it is the first since the stream was opened
+   */
+  boolean applyReport(NodeState reported, OptionalLong listAgeMs, long nowMs) {
     boolean opened = !live;
     live = true;
-    state = said.orHoldingsOf(state);
-    echoes = byUid(said.echoes());
-    listed(said, listAgeMs, nowMs);
+    state = reported.orHoldingsOf(state);
+    echoes = byUid(reported.echoes());
+    recordList(reported, listAgeMs, nowMs);
     return opened;
   }
 
@@ -147,21 +157,21 @@ final class NodeInfo {
     return byUid;
   }
 
-  boolean believesMoreEchoes() {
+  boolean acceptsMoreEchoes() {
     return echoed.size() < ECHOED_MAX;
   }
 
-  /** Whether the node is to be told of an assignment again; now and then at most. */
-  boolean remind(Hold hold, long nowMs) {
-    boolean due = nowMs >= reminded.getOrDefault(hold.uid(), nowMs);
+  /** Returns whether the assignment must be sent to the node again; rate limited for each pod. */
+  boolean shouldResend(Hold hold, long nowMs) {
+    boolean due = nowMs >= resendFromMs.getOrDefault(hold.uid(), nowMs);
     if (!due || !live || !lacks(hold)) {
       return false;
     }
-    reminded.put(hold.uid(), nowMs + REMIND_EVERY_MS);
+    resendFromMs.put(hold.uid(), nowMs + RESEND_EVERY_MS);
     return true;
   }
 
-  /** Whether it neither keeps the assignment nor has carried it out. */
+  /** Returns whether the node neither keeps the assignment nor has carried it out. */
   private boolean lacks(Hold hold) {
     return hold.exact() && !hold.confirmed() && !keeps(hold) && !carriedOut(hold);
   }
@@ -173,23 +183,23 @@ final class NodeInfo {
   }
 
   private boolean carriedOut(Hold hold) {
-    return state != null && state.holdings().containsKey(hold.key()) && tellsOf(hold);
+    return state != null && state.holdings().containsKey(hold.key()) && listCovers(hold);
   }
 
-  /** The most replicas that a GPU of a resource has; 1 while nothing is known. */
+  /** Returns the largest R of the resource's GPUs; 1 while nothing is known. */
   int replicasPerGpu(String resource) {
     return state == null
         ? 1
         : state.gpus().stream()
-            .filter(g -> PodFacts.takesFrom(resource, g.resource()))
+            .filter(g -> PodFacts.countsAgainst(resource, g.resource()))
             .mapToInt(GpuFacts::replicas)
             .max()
             .orElse(1);
   }
 
   /**
-   * The R that a pod's shares are counted in on these GPUs. The GPUs of one resource may differ,
-   * and the node's config may change before the pod is admitted. 0: not known.
+   * Returns the R that a pod's shares are counted in on these GPUs; 0 if not known. The GPUs of one
+   * resource may differ in R, and the node's config may change before the pod is admitted.
    */
   int replicasPerGpu(PodFacts pod, Placement placement) {
     return pod.stampedReplicas()
@@ -209,31 +219,34 @@ final class NodeInfo {
     return state == null ? List.of() : state.gpus();
   }
 
-  /** The same of a pod that was placed before, by its stamp or the node's echo. */
-  int toldReplicasPerGpu(PodFacts pod) {
+  /** Returns the same for a pod that is placed already, from its annotation or the node's echo. */
+  int assignedReplicasPerGpu(PodFacts pod) {
     return pod.stampedReplicas()
         .orElseGet(() -> echo(pod.uid()).map(Assignment::replicasPerGpu).orElse(0));
   }
 
-  /** Whether what the node lists under this key may still be an earlier pod of the same name. */
+  /** Returns whether the node may still list an earlier pod of the same name under this key. */
   private boolean listsAnEarlierPod(String key) {
     Ended earlier = ended.get(key);
     return earlier != null && listedAtMs - earlier.atMs() < KUBELET_LATE_MS;
   }
 
-  /** Where the pod's annotation puts it, or else the node's echo. */
-  Optional<PlacementReader.Found> said(PodFacts pod) {
+  /** Returns the placement by the pod's annotation, or else by the node's echo. */
+  Optional<PlacementReader.Found> claimedPlacement(PodFacts pod) {
     Optional<PlacementReader.Found> annotated = annotated(pod);
     if (annotated.filter(PlacementReader.Found::exact).isPresent()) {
       return annotated;
     }
-    // An annotation tells of a split share only which GPUs it is on; the echo also how it is split.
+    // For a split share, the annotation names only the GPUs; the echo also tells how it is split.
     Optional<PlacementReader.Found> echoed =
         echoed(pod).filter(e -> annotated.isEmpty() || e.onTheGpusOf(annotated.get()));
     return echoed.or(() -> annotated);
   }
 
-  /** A plain request cannot be cut into shares before its node has said its R. */
+  /**
+   * Reads the pod's annotation. A plain request cannot be divided into shares before its node has
+   * reported R.
+   */
   private Optional<PlacementReader.Found> annotated(PodFacts pod) {
     return state == null && pod.stampedReplicas().isEmpty()
         ? Optional.empty()
@@ -262,13 +275,13 @@ final class NodeInfo {
   }
 
   /**
-   * @param more that count, too
+   * @param more additional holds that count
    */
   NodeView view(Predicate<Hold> counted, List<Hold> more, long youngSinceMs) {
     if (state == null) {
       return new NodeView(name, availability(), List.of());
     }
-    Map<String, Stray> stray = stray();
+    Map<String, UnknownUse> unknown = unknownUse();
     var gpus = new ArrayList<NodeView.Gpu>(state.gpus().size());
     List<Hold> all = new ArrayList<>(holds.size() + more.size());
     for (Hold hold : holds.values()) {
@@ -278,25 +291,26 @@ final class NodeInfo {
     }
     all.addAll(more);
     for (GpuFacts gpu : state.gpus()) {
-      gpus.add(gpu(state, gpu, all, stray.getOrDefault(gpu.uuid(), Stray.NONE), youngSinceMs));
+      UnknownUse use = unknown.getOrDefault(gpu.uuid(), UnknownUse.NONE);
+      gpus.add(gpu(state, gpu, all, use, youngSinceMs));
     }
     return new NodeView(name, availability(), gpus);
   }
 
   private NodeView.Gpu gpu(
-      NodeState state, GpuFacts gpu, List<Hold> counted, Stray stray, long youngSinceMs) {
+      NodeState state, GpuFacts gpu, List<Hold> counted, UnknownUse unknownUse, long youngSinceMs) {
     int held = 0;
-    int lost = 0;
-    int clients = stray.clients();
+    int unplaced = 0;
+    int clients = unknownUse.clients();
     List<NodeView.Young> young = List.of();
     for (Hold hold : counted) {
       Integer here = hold.held().get(gpu.uuid());
-      if (hold.placement() == null && PodFacts.takesFrom(hold.resource(), gpu.resource())) {
-        lost += hold.replicas();
-        // Each of its containers has one replica at least.
+      if (hold.placement() == null && PodFacts.countsAgainst(hold.resource(), gpu.resource())) {
+        unplaced += hold.replicas();
+        // An upper bound: each of its containers has at least one replica.
         clients += hold.replicas();
       } else if (here != null && hold.placement() != null) {
-        // Unconfirmed: the list may still be of an earlier pod of that name.
+        // If the hold is not confirmed, the list may be of an earlier pod of that name.
         int retired = hold.confirmed() ? state.retired(hold.key(), gpu.uuid()) : 0;
         held += Math.max(0, here - retired);
         clients += clients(hold.placement(), gpu.uuid(), here);
@@ -308,32 +322,34 @@ final class NodeInfo {
     }
     boolean byPeople = facts != null && facts.cordoned().contains(gpu.uuid());
     boolean cordoned = byPeople || !gpu.cordonReason().isEmpty();
-    return new NodeView.Gpu(gpu, cordoned, held, stray.replicas() + lost, clients, young);
+    return new NodeView.Gpu(gpu, cordoned, held, unknownUse.replicas() + unplaced, clients, young);
   }
 
-  /** Where nobody knows which container is on the GPU, each of the replicas may be another's. */
+  /**
+   * Counts the containers on a GPU. If they are not known, each replica may be another container's.
+   */
   private static int clients(Placement placement, String uuid, int replicas) {
     return placement.containers().isEmpty() ? replicas : Math.max(1, placement.clients(uuid));
   }
 
-  /** What pods have of a GPU that only the kubelet knows. */
-  private record Stray(int replicas, int clients) {
-    static final Stray NONE = new Stray(0, 0);
+  /** Replicas and clients of a GPU that belong to pods that only the kubelet knows. */
+  private record UnknownUse(int replicas, int clients) {
+    static final UnknownUse NONE = new UnknownUse(0, 0);
 
-    Stray with(Stray other) {
-      return new Stray(replicas + other.replicas, clients + other.clients);
+    UnknownUse with(UnknownUse other) {
+      return new UnknownUse(replicas + other.replicas, clients + other.clients);
     }
   }
 
-  /** What the kubelet says is held by pods that we have not seen yet, per uuid. */
-  private Map<String, Stray> stray() {
+  /** Sums up what the kubelet lists for pods that no informer has shown yet, per uuid. */
+  private Map<String, UnknownUse> unknownUse() {
     if (state == null || state.holdings().isEmpty()) {
       return Map.of();
     }
     NodeState now = state;
     var known = new HashSet<String>();
     holds.values().forEach(h -> known.add(h.key()));
-    var stray = new HashMap<String, Stray>();
+    var byUuid = new HashMap<String, UnknownUse>();
     now.holdings()
         .forEach(
             (key, containers) -> {
@@ -343,34 +359,36 @@ final class NodeInfo {
                     .forEach(
                         devices ->
                             devices.forEach(
-                                (uuid, n) -> stray.merge(uuid, new Stray(n, 1), Stray::with)));
+                                (uuid, n) ->
+                                    byUuid.merge(uuid, new UnknownUse(n, 1), UnknownUse::with)));
                 now.retired()
                     .getOrDefault(key, Map.of())
-                    .forEach((uuid, n) -> stray.merge(uuid, new Stray(-n, 0), Stray::with));
+                    .forEach(
+                        (uuid, n) -> byUuid.merge(uuid, new UnknownUse(-n, 0), UnknownUse::with));
               }
             });
-    return stray;
+    return byUuid;
   }
 
-  /** What a new pod could get, per uuid; of an unchanged page the same map. */
-  Map<String, NodeView.Gpu> room() {
-    if (roomVersion != version) {
-      room = roomNow();
-      roomVersion = version;
+  /** Returns the GPUs that can take new pods, by uuid; the same map while the node is unchanged. */
+  Map<String, NodeView.Gpu> placeableGpus() {
+    if (placeableGpusVersion != version) {
+      placeableGpus = computePlaceableGpus();
+      placeableGpusVersion = version;
     }
-    return room;
+    return placeableGpus;
   }
 
-  private Map<String, NodeView.Gpu> roomNow() {
+  private Map<String, NodeView.Gpu> computePlaceableGpus() {
     if (availability() != Availability.AVAILABLE) {
       return Map.of();
     }
-    var room = new HashMap<String, NodeView.Gpu>();
+    var placeable = new HashMap<String, NodeView.Gpu>();
     for (NodeView.Gpu gpu : view(h -> true, Long.MAX_VALUE).gpus()) {
       if (gpu.facts().healthy() && !gpu.cordoned()) {
-        room.put(gpu.facts().uuid(), gpu);
+        placeable.put(gpu.facts().uuid(), gpu);
       }
     }
-    return room;
+    return placeable;
   }
 }

@@ -7,9 +7,9 @@ import dev.tranche.e2e.bench.load.Workload.Pod;
 import org.assertj.core.data.Offset;
 import org.junit.jupiter.api.Test;
 
-final class RealUseTest {
+final class SimulatedUseTest {
   private static final Offset<Double> EXACT = within(1e-9);
-  private final RealUse use = new RealUse(2, 10, 10);
+  private final SimulatedUse use = new SimulatedUse(2, 10, 10);
 
   @Test
   void lost_isWhatIsWantedBeyondAGpu_ofAllThatIsWanted() {
@@ -37,42 +37,45 @@ final class RealUseTest {
   @Test
   void collision_isForetellable_whenTheReadingByThenHadNoRoomForTheShare() {
     use.start(pod(1, 0.1, 0.9), 0, 0, 0);
-    use.told(0, 0.9, 1);
+    use.reported(0, 0.9, 1);
     use.start(pod(2, 0.1, 0.3), 0, 0.4, 0.5);
     assertThat(use.collisions()).isEqualTo(1);
-    assertThat(use.foretold()).isEmpty();
+    assertThat(use.foretellableCollisions()).isEmpty();
     use.start(pod(3, 0.1, 0.3), 0, 1.4, 1.5);
     assertThat(use.collisions()).isEqualTo(2);
-    assertThat(use.foretold()).singleElement().extracting(f -> f.pod().number()).isEqualTo(3);
-    assertThat(use.foretoldS()).isCloseTo(0.5, EXACT);
+    assertThat(use.foretellableCollisions())
+        .singleElement()
+        .extracting(f -> f.pod().number())
+        .isEqualTo(3);
+    assertThat(use.longestForetellableS()).isCloseTo(0.5, EXACT);
     assertThat(use.memory(0)).isCloseTo(1, EXACT);
   }
 
   @Test
   void collision_isForetellable_onlyIfEachReadingThatMayHaveBeenTheLastSaidSo() {
     use.start(pod(1, 0.1, 0.6), 0, 0, 0);
-    use.told(0, 0.9, 1);
-    use.told(0, 0.6, 2);
+    use.reported(0, 0.9, 1);
+    use.reported(0, 0.6, 2);
     use.start(pod(2, 0.1, 0.5), 0, 1.9, 2.1);
     assertThat(use.collisions()).isEqualTo(1);
-    assertThat(use.foretold()).isEmpty();
-    use.told(0, 1, 3);
+    assertThat(use.foretellableCollisions()).isEmpty();
+    use.reported(0, 1, 3);
     use.start(pod(3, 0.1, 0.3), 0, 2.9, 3.1);
-    assertThat(use.foretold()).isEmpty();
-    use.told(0, 0.8, 4);
+    assertThat(use.foretellableCollisions()).isEmpty();
+    use.reported(0, 0.8, 4);
     use.start(pod(4, 0.1, 0.3), 0, 3.9, 4.1);
-    assertThat(use.foretold()).hasSize(1);
+    assertThat(use.foretellableCollisions()).hasSize(1);
   }
 
   @Test
-  void reading_countsFromWhenItWasFirstTold_howeverLongAgo() {
+  void reading_countsFromWhenItWasFirstReported_howeverLongAgo() {
     use.start(pod(1, 0.1, 0.9), 0, 0, 0);
-    use.told(0, 0.5, 1);
+    use.reported(0, 0.5, 1);
     for (int second = 2; second < 60; second++) {
-      use.told(0, 0.9, second);
+      use.reported(0, 0.9, second);
     }
     use.start(pod(2, 0.1, 0.3), 0, 60, 60);
-    assertThat(use.foretoldS()).isCloseTo(58, EXACT);
+    assertThat(use.longestForetellableS()).isCloseTo(58, EXACT);
   }
 
   private static Pod pod(int number, double sm, double memory) {

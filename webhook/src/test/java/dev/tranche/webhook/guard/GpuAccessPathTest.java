@@ -18,7 +18,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** The places and annotations that the guard knows, and the page that shows them. */
-class GpuAccessTest {
+class GpuAccessPathTest {
 
   private final Guard guard =
       new Guard(
@@ -57,8 +57,8 @@ class GpuAccessTest {
     String review = "{\"uid\":\"u\",\"annotations\":{\"%s\":\"all\"}}".formatted(key);
     assertThat(
             configured
-                .undecided(review.getBytes(java.nio.charset.StandardCharsets.UTF_8))
-                .reaches(GuardMode.VOID))
+                .onFailure(review.getBytes(java.nio.charset.StandardCharsets.UTF_8))
+                .isSuspect(GuardMode.VOID))
         .isTrue();
   }
 
@@ -99,8 +99,8 @@ class GpuAccessTest {
   /** Each place is judged as the table says: itself, and what holds it. */
   @Test
   void everyPlaceOfTheTable_isFound() {
-    for (GpuAccess access : GpuAccess.ALL) {
-      if (access.kind() == GpuAccess.Kind.ANNOTATION) {
+    for (GpuAccessPath access : GpuAccessPath.ALL) {
+      if (access.kind() == GpuAccessPath.Kind.ANNOTATION) {
         String key = access.place().replace("*", "x");
         String annotated = "{'metadata':{'annotations':{'%s':''}},'spec':{}}".formatted(key);
         assertThat(found(json(annotated), GuardMode.DENY))
@@ -119,12 +119,14 @@ class GpuAccessTest {
   @Test
   void page_hasTheTable() throws IOException {
     String rows =
-        GpuAccess.ALL.stream()
+        GpuAccessPath.ALL.stream()
             .map(
                 a ->
                     "| `%s` | `%s` | %s |"
                         .formatted(
-                            a.kind() == GpuAccess.Kind.PATH_PREFIX ? a.place() + "*" : a.place(),
+                            a.kind() == GpuAccessPath.Kind.PATH_PREFIX
+                                ? a.place() + "*"
+                                : a.place(),
                             a.finding(),
                             a.reason()))
             .collect(java.util.stream.Collectors.joining("\n"));

@@ -7,17 +7,17 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.tranche.webhook.pod.JsonPatch;
 import java.util.Collection;
 
-/** What a pod requires of its node, while more is added. */
-final class Affinity {
+/** The required node affinity of a pod, to which requirements are added. */
+final class NodeAffinityPatch {
   private final JsonNode before;
   private final ObjectNode affinity;
 
   /**
-   * @param came as the patch finds it
-   * @param podSpec the same, but for what is not required any more
+   * @param originalSpec the pod's spec as it arrived, to which the patch applies
+   * @param podSpec the same spec without the requirements that no longer hold
    */
-  Affinity(JsonNode came, JsonNode podSpec) {
-    before = came.path("affinity");
+  NodeAffinityPatch(JsonNode originalSpec, JsonNode podSpec) {
+    before = originalSpec.path("affinity");
     affinity =
         podSpec.path("affinity") instanceof ObjectNode object
             ? object.deepCopy()
@@ -25,7 +25,8 @@ final class Affinity {
   }
 
   /**
-   * Terms are alternatives, so each one is narrowed; an empty one admits nothing, and stays so.
+   * Adds a requirement to each term, since terms are alternatives. An empty term matches no node,
+   * and stays empty.
    *
    * @param operator {@code In} or {@code NotIn}
    */
@@ -46,7 +47,7 @@ final class Affinity {
     }
   }
 
-  /** Nothing where all that is required was required before. */
+  /** Adds the affinity to the patch if it has changed. */
   void write(JsonPatch patch) {
     boolean nothing = affinity.isEmpty() && before.isEmpty();
     if (!nothing && !affinity.equals(before)) {

@@ -15,27 +15,27 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
 /**
- * Places of a node and annotations of a pod that lead to GPUs, or to those who hand GPUs out. This
- * is the one list: the guard judges by it, and docs/guard.md shows it.
+ * A path of a node or an annotation of a pod that leads to GPUs, or to components that hand out
+ * GPUs. {@link #ALL} is the only list of them: the guard uses it, and docs/guard.md shows it.
  *
  * @param place a path; or the key of an annotation, in which {@code *} stands for any text
- * @param reason what whoever has it can do, a clause
+ * @param reason a clause: what access to it allows
  */
-record GpuAccess(Kind kind, String place, Finding finding, String reason) {
+record GpuAccessPath(Kind kind, String place, Finding finding, String reason) {
   enum Kind {
     /** A folder or file: the place itself, all in it, and the folders that hold it. */
     PATH,
-    /** All paths that begin so. */
+    /** All paths that begin with the place, and the folders that contain them. */
     PATH_PREFIX,
     /** The place itself and the folders that hold it, but not what is in it. */
     FOLDER,
     ANNOTATION
   }
 
-  /** Of CDI, where the plugin's configuration names no other. */
+  /** CDI's own annotation prefix. The plugin's configuration can name another. */
   static final String CDI_PREFIX = "cdi.k8s.io/";
 
-  /** In the kubelet's folder, wherever that lies. */
+  /** Folders below the kubelet's root, wherever that is. */
   static final List<String> KUBELET_FOLDERS =
       List.of("device-plugins", "pod-resources", "plugins_registry");
 
@@ -46,7 +46,7 @@ record GpuAccess(Kind kind, String place, Finding finding, String reason) {
   private static final String PLUGS_IN =
       "an NRI plugin adds devices and variables to any container";
 
-  static final List<GpuAccess> ALL =
+  static final List<GpuAccessPath> ALL =
       List.of(
           prefix("/dev/nvidia", HOST_DEVICES, "the GPUs' device files"),
           path("/dev/char", HOST_DEVICES, "the same by their numbers"),
@@ -55,7 +55,7 @@ record GpuAccess(Kind kind, String place, Finding finding, String reason) {
           path("/dev/dxg", HOST_DEVICES, "the GPUs under WSL"),
           path("/run/nvidia/driver/dev", HOST_DEVICES, "device files of a driver in a container"),
           path("/run/nvidia/mps", MPS_CONTROL, "the MPS daemons: their clients run on the GPU"),
-          new GpuAccess(
+          new GpuAccessPath(
               Kind.FOLDER,
               "/proc",
               HOST_PROCESSES,
@@ -80,7 +80,7 @@ record GpuAccess(Kind kind, String place, Finding finding, String reason) {
           path("/etc/nvidia-container-runtime", RUNTIME_CONFIG, CONFIGURES),
           path("/etc/cdi", CDI_SPECS, "whoever writes there says what a CDI device is"),
           path("/run/cdi", CDI_SPECS, "the same"),
-          new GpuAccess(
+          new GpuAccessPath(
               Kind.ANNOTATION,
               CDI_PREFIX + "*",
               CDI_ANNOTATION,
@@ -95,19 +95,19 @@ record GpuAccess(Kind kind, String place, Finding finding, String reason) {
           annotation("mounts.noderesource.dev/*", "the same, for one container"),
           annotation("io.kubernetes.cri-o.Devices", "CRI-O adds the device files that it names"));
 
-  private static GpuAccess path(String place, Finding finding, String reason) {
-    return new GpuAccess(Kind.PATH, place, finding, reason);
+  private static GpuAccessPath path(String place, Finding finding, String reason) {
+    return new GpuAccessPath(Kind.PATH, place, finding, reason);
   }
 
-  private static GpuAccess prefix(String place, Finding finding, String reason) {
-    return new GpuAccess(Kind.PATH_PREFIX, place, finding, reason);
+  private static GpuAccessPath prefix(String place, Finding finding, String reason) {
+    return new GpuAccessPath(Kind.PATH_PREFIX, place, finding, reason);
   }
 
-  private static GpuAccess annotation(String key, String reason) {
-    return new GpuAccess(Kind.ANNOTATION, key, DEVICE_ANNOTATION, reason);
+  private static GpuAccessPath annotation(String key, String reason) {
+    return new GpuAccessPath(Kind.ANNOTATION, key, DEVICE_ANNOTATION, reason);
   }
 
-  /** The keys of the annotations of {@link Finding#DEVICE_ANNOTATION}. */
+  /** Returns a pattern of the annotation keys of {@link Finding#DEVICE_ANNOTATION}. */
   static Pattern deviceAnnotations() {
     return Pattern.compile(
         ALL.stream()
@@ -117,8 +117,8 @@ record GpuAccess(Kind kind, String place, Finding finding, String reason) {
         Pattern.DOTALL);
   }
 
-  /** What a review has in it that names such an annotation. */
-  static List<String> annotationWords() {
+  /** Returns texts, one of which is in any review that contains such an annotation. */
+  static List<String> annotationTexts() {
     return ALL.stream()
         .filter(access -> access.kind == Kind.ANNOTATION)
         .map(access -> access.place.replace("*", ""))
@@ -126,17 +126,20 @@ record GpuAccess(Kind kind, String place, Finding finding, String reason) {
         .toList();
   }
 
-  /** Whether a path leads there, {@link HostPaths#plain} and without a link. */
-  boolean leadsFrom(String path) {
+  /**
+   * Whether a path leads to the place. The path is normalized by {@link HostPaths#normalize} and
+   * contains no link.
+   */
+  boolean isReachableFrom(String path) {
     return switch (kind) {
-      case PATH -> HostPaths.at(path, place) || holds(path);
-      case PATH_PREFIX -> path.startsWith(place) || holds(path);
-      case FOLDER -> path.equals(place) || holds(path);
+      case PATH -> HostPaths.isAtOrBelow(path, place) || isBelow(path);
+      case PATH_PREFIX -> path.startsWith(place) || isBelow(path);
+      case FOLDER -> path.equals(place) || isBelow(path);
       case ANNOTATION -> false;
     };
   }
 
-  private boolean holds(String path) {
+  private boolean isBelow(String path) {
     return path.equals("/")
         || (place.length() > path.length()
             && place.startsWith(path)

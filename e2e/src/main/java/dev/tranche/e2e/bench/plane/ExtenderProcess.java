@@ -17,7 +17,7 @@ import java.util.List;
 import java.util.Map;
 
 /** Our extender as a process beside a {@link ControlPlane}, run as its image runs it. */
-public final class ExtenderPart implements AutoCloseable {
+public final class ExtenderProcess implements AutoCloseable {
   /** The chart's memory limit: the heap is a part of it. */
   private static final String CONTAINER_LIMIT = "-XX:MaxRAM=512m";
 
@@ -25,13 +25,14 @@ public final class ExtenderPart implements AutoCloseable {
   private final int verbsPort = ControlPlane.freePort();
   private final int streamPort = ControlPlane.freePort();
   private final int metricsPort = ControlPlane.freePort();
-  private final ChildProcess part;
+  private final ChildProcess process;
 
   /**
-   * @param root of the repository, whose image has been built
-   * @param flags of the extender, beside those that every one here needs
+   * @param root the root of the repository, whose image has been built
+   * @param flags more flags of the extender
    */
-  public ExtenderPart(Path root, ControlPlane plane, Path log, String... flags) throws IOException {
+  public ExtenderProcess(Path root, ControlPlane plane, Path log, String... flags)
+      throws IOException {
     prepare(plane);
     var command = new ArrayList<String>(ImageFiles.of(Artifacts.of(root)).command("extender"));
     command.add(1, CONTAINER_LIMIT);
@@ -49,10 +50,13 @@ public final class ExtenderPart implements AutoCloseable {
     command.addAll(List.of(flags));
     Map<String, String> environment = ImageFiles.environment(root);
     environment.putAll(access(plane));
-    part = ChildProcess.start(log, command, environment);
+    process = ChildProcess.start(log, command, environment);
   }
 
-  /** As few words as a pod's service account says; to read a file of YAML takes a while. */
+  /**
+   * Configures access by environment variables, as brief as a pod's service account; parsing a
+   * kubeconfig would take a while.
+   */
   private static Map<String, String> access(ControlPlane plane) {
     return Map.of(
         "KUBERNETES_MASTER", plane.url(),
@@ -61,7 +65,7 @@ public final class ExtenderPart implements AutoCloseable {
         "KUBERNETES_AUTH_TRYKUBECONFIG", "false");
   }
 
-  /** What the chart and the webhook would have made. */
+  /** Creates what the chart and the webhook would have created. */
   private static void prepare(ControlPlane plane) throws IOException {
     var client = plane.client();
     var in = SimulatedNodes.NAMESPACE;
@@ -100,16 +104,16 @@ public final class ExtenderPart implements AutoCloseable {
     return streamPort;
   }
 
-  public ChildProcess part() {
-    return part;
+  public ChildProcess process() {
+    return process;
   }
 
-  /** Where kube-scheduler asks. */
+  /** Returns the URL of the verbs for kube-scheduler. */
   public URI verbs() {
     return URI.create("http://127.0.0.1:" + verbsPort + "/");
   }
 
-  /** For {@link ControlPlane#startScheduler}, as our chart configures it. */
+  /** Returns the configuration for {@link ControlPlane#startScheduler}, as in our chart. */
   public String schedulerExtender() {
     return schedulerExtender(verbsPort);
   }
@@ -131,7 +135,10 @@ public final class ExtenderPart implements AutoCloseable {
         .formatted(port);
   }
 
-  /** One more entry of the list: where pods without GPUs go, for policy {@code packed}. */
+  /**
+   * Returns one more entry of the list, which scores nodes for pods without GPUs under policy
+   * {@code packed}.
+   */
   public String schedulerPacker() {
     return """
       - urlPrefix: http://127.0.0.1:%d
@@ -146,7 +153,7 @@ public final class ExtenderPart implements AutoCloseable {
 
   /** Whether its readiness probe would succeed. */
   public boolean ready() {
-    part.mustLive();
+    process.requireAlive();
     try {
       return get("/readyz").statusCode() == 200;
     } catch (IOException notYet) {
@@ -154,8 +161,8 @@ public final class ExtenderPart implements AutoCloseable {
     }
   }
 
-  /** Whether so many nodes report to it. */
-  public boolean hears(int nodes) {
+  /** Returns whether exactly {@code nodes} nodes report to it. */
+  public boolean hasStreams(int nodes) {
     try {
       return metrics().lines().anyMatch(("tranche_extender_streams " + nodes + ".0")::equals);
     } catch (IOException notYet) {
@@ -174,6 +181,6 @@ public final class ExtenderPart implements AutoCloseable {
 
   @Override
   public void close() {
-    part.close();
+    process.close();
   }
 }

@@ -21,7 +21,7 @@ import java.util.TreeMap;
  * Pods of one node that run while everything around them is changed, and what they hold: none may
  * notice.
  */
-final class Unharmed {
+final class UndisturbedPods {
   private static final String NAMESPACE = "default";
 
   private final Walkthrough reader;
@@ -32,12 +32,12 @@ final class Unharmed {
   /**
    * @param podResources the folder that the node has at its kubelet's pod-resources
    */
-  Unharmed(Walkthrough reader, Path podResources) {
+  UndisturbedPods(Walkthrough reader, Path podResources) {
     this.reader = reader;
     this.kubelet = podResources.resolve("kubelet.sock");
   }
 
-  /** For {@link #Unharmed}: not long, since a socket's path may not be. */
+  /** For {@link #UndisturbedPods}: not long, since a socket's path may not be. */
   static Path podResources(String name) {
     try {
       return Files.createDirectories(Walkthrough.ROOT.resolve("target").resolve(name));
@@ -55,7 +55,7 @@ final class Unharmed {
         120,
         () -> get(name).getStatus().getPhase().equals("Running"),
         () -> cluster().kubectl("describe", "pod", name).out());
-    watch(name);
+    track(name);
     return get(name);
   }
 
@@ -67,10 +67,10 @@ final class Unharmed {
     return reader.client().pods().inNamespace(NAMESPACE).withName(name).require();
   }
 
-  private void watch(String name) {
+  private void track(String name) {
     pods.put(name, get(name));
-    held.put(name, holds(name));
-    assertThat(holds(name)).as("what %s holds", name).isNotEmpty();
+    held.put(name, heldReplicas(name));
+    assertThat(heldReplicas(name)).as("what %s holds", name).isNotEmpty();
   }
 
   void delete(String name) {
@@ -78,7 +78,7 @@ final class Unharmed {
   }
 
   /** Replica ids of a pod's only container. */
-  List<String> holds(String name) {
+  List<String> heldReplicas(String name) {
     return KubeletTruth.of(kubelet).devices(NAMESPACE, name).values().stream()
         .flatMap(List::stream)
         .sorted()
@@ -103,7 +103,7 @@ final class Unharmed {
           assertThat(now.getStatus().getPhase()).as(name).isEqualTo("Running");
           assertThat(now.getStatus().getContainerStatuses().getFirst())
               .isEqualTo(before.getStatus().getContainerStatuses().getFirst());
-          assertThat(holds(name)).as(name).isEqualTo(held.get(name));
+          assertThat(heldReplicas(name)).as(name).isEqualTo(held.get(name));
         });
   }
 

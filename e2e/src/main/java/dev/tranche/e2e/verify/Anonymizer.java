@@ -5,25 +5,25 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.regex.Pattern;
 
-/** Takes out of a text what tells whose machine it was: uuids, its name, its user's folder. */
-final class Anonymous {
+/** Removes from a text what identifies the machine: uuids, its name, its user's folder. */
+final class Anonymizer {
   // The first four digits tell two GPUs of a machine apart.
   private static final Pattern UUID =
       Pattern.compile("((?:GPU|MIG)-(?:GPU-)?[0-9a-fA-F]{4})[-0-9a-fA-F]{12,}(?:/\\d+/\\d+)?");
-  // Under sudo the user's own folder is another's than the one in the paths.
+  // Under sudo, the user's home folder is not the one in the paths.
   private static final Pattern HOME = Pattern.compile("/home/[^/\\s:;,'\"()]+");
   private static final int NAME_CHARS_MIN = 3;
 
   private final String host;
   private final String home;
 
-  Anonymous(String host, String home) {
+  Anonymizer(String host, String home) {
     this.host = host;
     this.home = home;
   }
 
-  static Anonymous here() {
-    return new Anonymous(hostName(), System.getProperty("user.home", ""));
+  static Anonymizer forThisMachine() {
+    return new Anonymizer(hostName(), System.getProperty("user.home", ""));
   }
 
   private static String hostName() {
@@ -34,13 +34,13 @@ final class Anonymous {
     }
   }
 
-  String text(String text) {
+  String anonymize(String text) {
     String shorter = UUID.matcher(text).replaceAll("$1…");
     String homeless = home.length() < NAME_CHARS_MIN ? shorter : shorter.replace(home, "~");
     return withoutHost(HOME.matcher(homeless).replaceAll("/home/USER"));
   }
 
-  /** Whether the machine calls itself by its short name or not, its domain goes with it. */
+  /** Replaces the host's name, short or fully qualified, and its domain. */
   private String withoutHost(String text) {
     int dot = host.indexOf('.');
     String name = dot < 0 ? host : host.substring(0, dot);

@@ -2,31 +2,31 @@ package dev.tranche.e2e.bench.load;
 
 import dev.tranche.api.Names;
 import dev.tranche.api.node.Gpu;
-import dev.tranche.e2e.bench.plane.Population;
+import dev.tranche.e2e.bench.plane.ClusterObjects;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/** Which GPU of which node has which number; pods and their names. */
-final class SimulatedGpus {
+/** Numbers the GPUs of the nodes, and describes the pods and their names. */
+final class GpuNumbering {
   static final int NODES = 25;
   static final int REPLICAS = 10;
 
   private static final long MIB = 1L << 20;
 
-  /** Usable, of a {@link Population}'s GPU. */
+  /** The usable memory of a GPU of {@link ClusterObjects}. */
   static final long MEMORY_BYTES = 40 * 1024 * MIB - 600 * MIB;
 
   private static final String PREFIX = "load-";
 
   private record Place(String node, String uuid) {}
 
-  private final Map<String, List<Gpu>> gpus = Population.gpus(NODES);
+  private final Map<String, List<Gpu>> gpus = ClusterObjects.gpus(NODES);
   private final List<Place> places = new ArrayList<>();
   private final Map<String, Integer> byUuid = new HashMap<>();
 
-  SimulatedGpus() {
+  GpuNumbering() {
     gpus.forEach(
         (node, all) ->
             all.forEach(
@@ -36,7 +36,7 @@ final class SimulatedGpus {
                 }));
   }
 
-  /** What the nodes report at first. */
+  /** Returns what the nodes report at first. */
   Map<String, List<Gpu>> gpus() {
     return gpus;
   }
@@ -65,8 +65,10 @@ final class SimulatedGpus {
     return gpu;
   }
 
-  /** Of a node, the GPU with the least allocated: better than a kubelet by itself would choose. */
-  int leastAllocated(String node, RealUse use) {
+  /**
+   * Returns a node's GPU with the least allocated; a kubelet by itself would choose a worse one.
+   */
+  int leastAllocated(String node, SimulatedUse use) {
     int best = -1;
     for (int gpu = 0; gpu < places.size(); gpu++) {
       if (node(gpu).equals(node) && (best < 0 || use.replicas(gpu) < use.replicas(best))) {
@@ -84,7 +86,7 @@ final class SimulatedGpus {
     return Integer.parseInt(name.substring(PREFIX.length()));
   }
 
-  /** As the webhook leaves it. */
+  /** Returns the pod as it is after admission by the webhook. */
   static String json(Workload.Pod pod) {
     String resource = "\"%s\":\"%d\"".formatted(Names.RESOURCE, pod.replicas());
     return """
@@ -95,7 +97,7 @@ final class SimulatedGpus {
     """
         .formatted(
             podName(pod),
-            Population.LABEL,
+            ClusterObjects.LABEL,
             Names.GPU_FRACTION,
             pod.replicas(),
             Names.REPLICAS_PER_GPU,

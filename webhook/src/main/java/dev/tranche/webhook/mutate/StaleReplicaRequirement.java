@@ -9,29 +9,30 @@ import dev.tranche.webhook.pod.PodView;
 import java.util.List;
 
 /**
- * What we required of a pod's node when it was first created: the number of replicas per GPU of
- * then. A pod that is restored or copied after that number has gone from the cluster would wait for
- * ever. The requirement is therefore left out, and the pod is sized and placed as a new one.
+ * Removes a requirement that Tranche added when the pod was first created: the number of replicas
+ * per GPU at that time. If no node of the cluster has that number any more, a restored or copied
+ * pod would stay pending for ever. Without the requirement, the pod is sized and placed like a new
+ * one.
  */
-final class FormerPin {
+final class StaleReplicaRequirement {
   private static final String REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution";
 
-  private FormerPin() {}
+  private StaleReplicaRequirement() {}
 
   /**
-   * @param nodes all that are labelled
-   * @param defaultReplicas what nodes to come will have, so that a requirement of it is no former
-   *     one
+   * @param nodes all labelled nodes
+   * @param defaultReplicas the replicas per GPU of future nodes; a requirement of this number is
+   *     kept
    * @return the same pod, or a copy without the requirement
    */
-  static PodView without(PodView pod, List<GpuNode> nodes, int defaultReplicas) {
+  static PodView removeFrom(PodView pod, List<GpuNode> nodes, int defaultReplicas) {
     String former = pod.annotations().get(Names.REPLICAS_PER_GPU);
     JsonNode terms = terms(pod.pod());
     if (former == null
         || former.equals(Integer.toString(defaultReplicas))
         || nodes.isEmpty()
-        || !pinned(terms, former)
-        || offered(nodes, former)) {
+        || !isRequired(terms, former)
+        || isOffered(nodes, former)) {
       return pod;
     }
     JsonNode copy = pod.pod().deepCopy();
@@ -47,18 +48,18 @@ final class FormerPin {
         .path("nodeSelectorTerms");
   }
 
-  private static boolean offered(List<GpuNode> nodes, String replicas) {
+  private static boolean isOffered(List<GpuNode> nodes, String replicas) {
     return nodes.stream().anyMatch(n -> replicas.equals(n.labels().get(Names.LABEL_REPLICAS)));
   }
 
-  private static boolean pinned(JsonNode terms, String replicas) {
+  private static boolean isRequired(JsonNode terms, String replicas) {
     return terms
         .valueStream()
         .flatMap(term -> term.path("matchExpressions").valueStream())
-        .anyMatch(expression -> ours(expression, replicas));
+        .anyMatch(expression -> isOurRequirement(expression, replicas));
   }
 
-  private static boolean ours(JsonNode expression, String replicas) {
+  private static boolean isOurRequirement(JsonNode expression, String replicas) {
     JsonNode values = expression.path("values");
     return expression.path("key").asText("").equals(Names.LABEL_REPLICAS)
         && expression.path("operator").asText("").equals("In")
@@ -71,13 +72,14 @@ final class FormerPin {
     for (JsonNode term : nodeAffinity.path(REQUIRED).path("nodeSelectorTerms")) {
       if (term.path("matchExpressions") instanceof ArrayNode expressions) {
         int before = expressions.size();
-        expressions.removeIf(expression -> ours(expression, replicas));
+        expressions.removeIf(expression -> isOurRequirement(expression, replicas));
         boolean emptied = expressions.isEmpty() && before > 0;
         anyNode |= emptied && term.path("matchFields").isEmpty();
       }
     }
     if (anyNode) {
-      // Terms are alternatives, and to Kubernetes an empty one is no node at all.
+      // Terms are alternatives, and the emptied one should admit any node. But to Kubernetes, an
+      // empty term matches no node, so nothing is required any more.
       nodeAffinity.remove(REQUIRED);
     }
   }

@@ -12,21 +12,24 @@ import java.util.function.BiConsumer;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
-/** The reports of one stream on their way to the Ledger; a newer one takes an older one's place. */
-final class Inbox {
+/**
+ * Holds the latest report of one stream until it is delivered to the Ledger. A newer report
+ * replaces an older one.
+ */
+final class LatestReport {
   private final String node;
   private final LongSupplier clockMs;
   private final BiConsumer<Event.Reported, Map<String, LoadReading>> ledger;
   private final ReportListener others;
   private final Executor loop;
-  private final AtomicReference<@Nullable Waiting> latest = new AtomicReference<>();
+  private final AtomicReference<@Nullable Undelivered> latest = new AtomicReference<>();
   private @Nullable NodeState before;
 
   /**
-   * @param ledger told of each report, and of its readings by uuid
-   * @param loop on which all but {@link #put} happens
+   * @param ledger receives each report, and its readings by uuid
+   * @param loop runs everything except {@link #put}
    */
-  Inbox(
+  LatestReport(
       String node,
       LongSupplier clockMs,
       BiConsumer<Event.Reported, Map<String, LoadReading>> ledger,
@@ -40,9 +43,9 @@ final class Inbox {
   }
 
   /**
-   * @param brief of that whole one, or of one that the Ledger has heard
+   * @param brief refers to {@code whole}, or to a whole report that has been delivered
    */
-  private record Waiting(@Nullable Received whole, @Nullable Received brief) {}
+  private record Undelivered(@Nullable Received whole, @Nullable Received brief) {}
 
   private record Received(NodeReport report, long atMs) {
     OptionalLong listAgeMs(long nowMs) {
@@ -52,25 +55,25 @@ final class Inbox {
 
   void put(NodeReport report) {
     var received = new Received(report, clockMs.getAsLong());
-    if (latest.getAndUpdate(waiting -> with(waiting, received)) == null) {
+    if (latest.getAndUpdate(undelivered -> with(undelivered, received)) == null) {
       loop.execute(this::deliver);
     }
   }
 
-  private static Waiting with(@Nullable Waiting waiting, Received received) {
+  private static Undelivered with(@Nullable Undelivered undelivered, Received received) {
     return received.report().getReadingsCount() == 0
-        ? new Waiting(received, null)
-        : new Waiting(waiting == null ? null : waiting.whole(), received);
+        ? new Undelivered(received, null)
+        : new Undelivered(undelivered == null ? null : undelivered.whole(), received);
   }
 
   private void deliver() {
-    Waiting waiting = latest.getAndSet(null);
-    if (waiting == null) {
+    Undelivered undelivered = latest.getAndSet(null);
+    if (undelivered == null) {
       return;
     }
     long nowMs = clockMs.getAsLong();
-    Received whole = waiting.whole();
-    Received brief = waiting.brief();
+    Received whole = undelivered.whole();
+    Received brief = undelivered.brief();
     if (whole != null) {
       var reading = ReportReader.read(node, whole.report(), nowMs, before);
       before = reading.report().state();
