@@ -53,14 +53,9 @@ final class ReviewReader {
 
   private static final JsonNodeFactory NODES = JsonNodeFactory.instance;
 
-  /** Large fields that neither the mutation nor the guard reads. */
+  /** Large fields that are kept for neither the mutation nor the guard. */
   private static final Set<String> BULK_OF_SPEC =
-      Set.of(
-          "tolerations",
-          "topologySpreadConstraints",
-          "imagePullSecrets",
-          "hostAliases",
-          "readinessGates");
+      Set.of("topologySpreadConstraints", "imagePullSecrets", "hostAliases", "readinessGates");
 
   private static final Set<String> BULK_OF_CONTAINERS =
       Set.of(
@@ -72,6 +67,9 @@ final class ReviewReader {
           "startupProbe",
           "lifecycle",
           "ports");
+
+  /** Fields of a spec that the guard does not read. */
+  private static final Set<String> MUTATION_ONLY = Set.of("affinity", "tolerations");
 
   /** Fields of a container that the mutation does not read. */
   private static final Set<String> GUARD_ONLY =
@@ -93,7 +91,8 @@ final class ReviewReader {
         case METADATA -> field.equals("managedFields") || (this == GUARD && field.equals("labels"));
         case LABELS -> !field.equals(HamiAnnotations.OPT_OUT);
         case SPEC ->
-            BULK_OF_SPEC.contains(field) || field.equals(this == MUTATION ? "volumes" : "affinity");
+            BULK_OF_SPEC.contains(field)
+                || (this == MUTATION ? field.equals("volumes") : MUTATION_ONLY.contains(field));
         case CONTAINER ->
             BULK_OF_CONTAINERS.contains(field) || (this == MUTATION && GUARD_ONLY.contains(field));
         case VOLUME -> !field.equals("name") && !field.equals("hostPath");

@@ -97,6 +97,16 @@ class ReviewReaderTest {
         .isEqualTo(Reviews.json("{\"metadata\":{}}"));
   }
 
+  /** They decide which nodes' replicas per GPU and memory count. */
+  @Test
+  void tolerations_areKeptForTheMutation() {
+    String pod = "{'spec':{'tolerations':[{'key':'team','operator':'Exists'}],'nodeName':'a'}}";
+    assertThat(read(review(pod.replace('\'', '"')), Purpose.MUTATION).object())
+        .isEqualTo(Reviews.json(pod.replace('\'', '"')));
+    assertThat(read(review(pod.replace('\'', '"')), Purpose.GUARD).object())
+        .isEqualTo(Reviews.json("{\"spec\":{\"nodeName\":\"a\"}}"));
+  }
+
   /** Names of fields that are skipped in their place are a user's words elsewhere. */
   @ParameterizedTest
   @EnumSource(Purpose.class)
