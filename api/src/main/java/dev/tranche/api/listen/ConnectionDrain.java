@@ -17,7 +17,7 @@ import java.util.function.BooleanSupplier;
  * routes only new connections there. Confined to the server's event loop.
  */
 public final class ConnectionDrain {
-  /** As long as a peer waits for an answer. */
+  /** As long as a client waits for a response. */
   private static final long ANSWERED_S_MAX = 10;
 
   private final Vertx vertx;
@@ -36,11 +36,6 @@ public final class ConnectionDrain {
 
     OpenConnection(HttpConnection connection) {
       this.connection = connection;
-    }
-
-    void responseSent() {
-      pendingResponses--;
-      closeIfAnswered();
     }
 
     /** Does not close while a response is outstanding: HTTP/2 would take the request back. */
@@ -99,9 +94,14 @@ public final class ConnectionDrain {
         request.response().putHeader("Connection", "close");
       }
     }
-    // The last bytes are not written yet.
-    request
-        .response()
-        .bodyEndHandler(ended -> vertx.runOnContext(next -> connection.responseSent()));
+    request.response().bodyEndHandler(ended -> responseEnded(connection));
+  }
+
+  private void responseEnded(OpenConnection connection) {
+    connection.pendingResponses--;
+    if (connection.closing) {
+      // The last bytes are not written yet.
+      vertx.runOnContext(next -> connection.closeIfAnswered());
+    }
   }
 }
