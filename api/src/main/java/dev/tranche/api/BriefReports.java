@@ -14,8 +14,9 @@ import dev.tranche.api.node.NodeReport;
  */
 public final class BriefReports {
   /**
-   * Maximum time between whole reports: every third report without other changes is whole. What an
-   * extender could not do with one, such as writing an Event, it retries with the next.
+   * Once the last whole report is this old, the next one is whole: every third without other
+   * changes. What an extender could not do with one, such as writing an Event, it retries with the
+   * next.
    */
   public static final long WHOLE_EVERY_MS = 14_000;
 

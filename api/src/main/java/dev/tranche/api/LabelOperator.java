@@ -34,7 +34,7 @@ public final class LabelOperator {
     };
   }
 
-  /** 0, which satisfies neither Gt nor Lt, where either side is no number. */
+  /** Compares numbers. Returns 0, which satisfies neither Gt nor Lt, if either side is none. */
   private static int compare(@Nullable String value, long bound) {
     long number = value == null ? NO_NUMBER : number(value);
     return number == NO_NUMBER || bound == NO_NUMBER ? 0 : Long.compare(number, bound);

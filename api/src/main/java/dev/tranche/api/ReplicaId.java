@@ -4,7 +4,7 @@ package dev.tranche.api;
  * The id of one replica as the kubelet sees it: {@code <uuid>::<k>}, k from 0, or the bare uuid of
  * a GPU that is not shared. dcgm-exporter and others parse this form.
  *
- * @param uuid of the GPU, as NVML says it
+ * @param uuid of the GPU, as NVML reports it
  * @param ordinal k, or {@link #UNSHARED}
  */
 public record ReplicaId(String uuid, int ordinal) {

@@ -67,7 +67,7 @@ final class CertifiedPorts implements AutoCloseable {
     secret.start();
   }
 
-  /** Returns a sentence until the ports are open. */
+  /** Returns why the ports are not open yet; empty once they are. */
   Optional<String> missing() {
     return stream == null
         ? Optional.of(

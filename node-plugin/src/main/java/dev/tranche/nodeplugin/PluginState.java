@@ -140,7 +140,7 @@ final class PluginState {
 
   /**
    * Returns the MPS control daemons that the config needs. A daemon need not serve a lost GPU. If
-   * all its GPUs are lost, it is still needed.
+   * all GPUs are lost, all daemons are still needed.
    */
   MpsPlan mpsPlan(boolean standAlone) {
     if (gpus == null || plan == null) {

@@ -141,8 +141,8 @@ final class Webhook {
   }
 
   /**
-   * Returns a handler for the path of each entry of the configuration; a namespace's label chooses
-   * the guard's mode. All paths exist, whatever the chart's values are, since the configuration
+   * Returns a handler for each path of the MutatingWebhookConfiguration; a namespace's label
+   * chooses the guard's mode. All paths exist, whatever the chart's values are, since that object
    * changes before we do. A webhook that is about to be replaced thus serves the new values, too.
    */
   private Map<String, ReviewHandler> entries(WebhookMetrics metrics) {

@@ -42,7 +42,7 @@ record WebhookConfig(
   private static final Pattern DURATION = Pattern.compile("\\d{1,6}[smhd]");
   private static final int NAME_CHARS_MAX = 40;
 
-  /** The kubelet takes at most so many devices of a resource in one message. */
+  /** The kubelet accepts at most this many devices of a resource in one message. */
   private static final int REPLICAS_MAX = 10_000;
 
   /** The result of reading the flags. */

@@ -62,7 +62,7 @@ public final class ConnectionLimiter {
   }
 
   /**
-   * Counts a connection, and closes another for it where too many are open.
+   * Counts a connection, and closes another for it if too many are open.
    *
    * @return what to run once it is closed; null if it may not be opened
    */

@@ -38,7 +38,7 @@ final class Report {
     return files;
   }
 
-  /** Writes the generated files, and returns those that have changed. */
+  /** Writes the generated files that have changed, and returns them. */
   static List<Path> write(Path root) throws IOException {
     var changed = new ArrayList<Path>();
     for (var file : render(root).entrySet()) {

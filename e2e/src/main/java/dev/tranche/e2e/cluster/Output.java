@@ -1,6 +1,6 @@
 package dev.tranche.e2e.cluster;
 
-/** What a command on a node said, and how it ended. */
+/** What a command on a node printed, and how it ended. */
 public record Output(int exitCode, String out, String err) {
 
   /** Returns its standard output; throws a {@link ClusterException} if it failed. */

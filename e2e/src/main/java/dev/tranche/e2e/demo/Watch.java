@@ -70,8 +70,8 @@ final class Watch {
   }
 
   /**
-   * @param gpus what {@code /api/v1/gpus} says
-   * @param summary what {@code /api/v1/summary} says
+   * @param gpus the answer of {@code /api/v1/gpus}
+   * @param summary the answer of {@code /api/v1/summary}
    */
   static String table(JsonNode gpus, JsonNode summary) {
     var rows = new ArrayList<List<String>>();

@@ -133,7 +133,7 @@ public final class NodeGpus {
     write();
   }
 
-  /** Cuts a GPU so that it has one MIG device, of this profile. */
+  /** Turns MIG on for a GPU, with one MIG device of this profile. */
   public void mig(int index, String profile, int memoryMib) {
     gpus.get(index).put("mig", "1");
     migDevices.put(
@@ -143,7 +143,7 @@ public final class NodeGpus {
     write();
   }
 
-  /** Turns all GPUs into whole ones again. */
+  /** Turns MIG off on all GPUs. */
   public void removeMig() {
     gpus.forEach(gpu -> gpu.remove("mig"));
     migDevices.clear();
@@ -154,7 +154,7 @@ public final class NodeGpus {
     return uuid(index).replaceFirst("GPU-", "MIG-");
   }
 
-  /** Returns the number of GPUs that are not split. */
+  /** Returns the number of GPUs with MIG off. */
   public int nonMigCount() {
     return gpus.size() - migDevices.size();
   }

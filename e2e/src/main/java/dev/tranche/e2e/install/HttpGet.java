@@ -21,7 +21,7 @@ public final class HttpGet {
     }
   }
 
-  /** The page; empty where nobody answers. */
+  /** Returns the page; empty if no process answers. */
   public static String orEmpty(HttpClient http, URI page) {
     try {
       return of(http, page).body();

@@ -37,7 +37,7 @@ public final class ApiClient {
   }
 
   /**
-   * Returns the URI for a call that the client has no method for.
+   * Returns the URI for a request that does not use the client's own methods.
    *
    * @param path from the server's root, with its query
    */

@@ -50,7 +50,7 @@ public final class Cleanup {
   /**
    * Cleans up.
    *
-   * @param checksMax how often it looks, a second apart, whether the writers have ended
+   * @param checksMax how often it checks, a second apart, whether the writers have ended
    * @return nodes that were cleaned
    * @throws IllegalStateException if a webhook or extender still runs
    */

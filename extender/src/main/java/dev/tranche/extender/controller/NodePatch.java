@@ -9,7 +9,7 @@ final class NodePatch {
 
   /**
    * @param version that the Node must still have; otherwise the API server refuses the patch
-   * @param labels to set; an empty value stands for removal
+   * @param labels to set; an empty value removes the label
    * @param annotations likewise
    */
   static String of(String version, Map<String, String> labels, Map<String, String> annotations) {

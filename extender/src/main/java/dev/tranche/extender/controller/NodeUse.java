@@ -24,7 +24,7 @@ public record NodeUse(int grantedTenths, int gpus, int smPercent, long usedGib, 
   /** A change of the load below this is not worth a write. */
   private static final int SM_POINTS = 10;
 
-  /** Likewise for memory: one part in so many of the total. */
+  /** Likewise for memory: the total divided by this. */
   private static final int MEMORY_PARTS = 20;
 
   private static final int NOT_MEASURED = -1;
@@ -44,7 +44,7 @@ public record NodeUse(int grantedTenths, int gpus, int smPercent, long usedGib, 
    */
   record Written(NodeUse use, Instant at) {}
 
-  /** Empty of a node without GPUs. */
+  /** Empty for a node without GPUs. */
   public static Optional<NodeUse> of(List<GpuView> gpus, LoadCache loads, String node) {
     if (gpus.isEmpty()) {
       return Optional.empty();

@@ -112,7 +112,7 @@ public final class VerbsEndpointSlice implements AutoCloseable {
     }
   }
 
-  /** Returns a sentence while the leader can't be reached through the Service. */
+  /** Returns why the Service can't reach the leader; empty if it can. */
   public Optional<String> missing() {
     return missing;
   }

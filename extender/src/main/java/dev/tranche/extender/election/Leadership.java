@@ -89,7 +89,7 @@ public final class Leadership implements AutoCloseable {
     thread.start();
   }
 
-  /** Returns a sentence while another replica leads or may lead; may be called on any thread. */
+  /** Returns why another replica leads or may lead; empty while we lead. Safe on any thread. */
   public Optional<String> missing() {
     if (!leading) {
       return Optional.of("Lease %s/%s is held by %s, not by us".formatted(namespace, name, leader));
@@ -110,7 +110,7 @@ public final class Leadership implements AutoCloseable {
     return term;
   }
 
-  /** Returns a sentence until some extender, this one or another, has led. */
+  /** Returns that nobody leads; empty once some extender, this one or another, has led. */
   public Optional<String> leaderless() {
     return leader.equals(NOBODY)
         ? Optional.of("Lease " + namespace + "/" + name + " is held by " + NOBODY)

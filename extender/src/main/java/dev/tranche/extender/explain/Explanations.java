@@ -74,7 +74,7 @@ public final class Explanations {
         pod.key(), new Trace(pod, policy, Instant.now(), kept, fitting.size(), refusals, null));
   }
 
-  /** Reports that no node fits the pod now. */
+  /** Reports to the pod's owner that it fits on no node now. */
   public void rejected(PodFacts pod, List<NodeFit> refused) {
     owners.accept(pod, FitErrorText.event(refused));
   }

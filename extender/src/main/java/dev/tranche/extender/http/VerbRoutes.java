@@ -139,7 +139,7 @@ public final class VerbRoutes {
   }
 
   /**
-   * Closes the connection without an answer. Otherwise the rest of the body would still arrive and
+   * Resets the request without an answer. Otherwise the rest of the body would still arrive and
    * take the bytes that others need.
    */
   private void resetSlowRequest(

@@ -18,8 +18,8 @@ import org.jspecify.annotations.Nullable;
  * @param sinceMs when this stage began
  * @param listsCountFromMs kubelet lists older than this are ignored, since they may show an earlier
  *     pod of the same name
- * @param expiresAtMs when a hold whose binding nothing has confirmed is dropped or checked;
- *     otherwise {@code NEVER}
+ * @param expiresAtMs when the hold is dropped, or checked if it may be bound; {@code NEVER} if it
+ *     does not expire
  */
 public record Hold(
     String uid,

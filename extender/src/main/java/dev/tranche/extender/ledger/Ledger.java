@@ -175,7 +175,7 @@ public final class Ledger {
     }
   }
 
-  /** Follows kube-scheduler's choice among the offered nodes, or that it nominates none. */
+  /** Applies kube-scheduler's nomination of an offered node, of another one, or of none. */
   private void applyNomination(Transition step, @Nullable PodFacts before, PodFacts pod) {
     Nominations.Plan plan = nominations.get(pod.uid()).orElse(null);
     String node = pod.preemption().nominatedNode();
@@ -286,8 +286,8 @@ public final class Ledger {
   }
 
   /**
-   * Returns when the hold began. A pod that already ran when we first saw it is in its GPU's mean
-   * load.
+   * Returns when the hold began. A pod that already ran when we first saw it is already in its
+   * GPU's mean load.
    */
   private long since(Transition step, PodFacts pod, @Nullable Hold hold) {
     if (hold != null && hold.stage() == Stage.BOUND) {

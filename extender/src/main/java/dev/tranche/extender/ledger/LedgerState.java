@@ -30,7 +30,7 @@ final class LedgerState {
     return entry == null ? Optional.empty() : Optional.ofNullable(entry.holds.get(uid));
   }
 
-  /** Creates a tentative hold; its R is what is known of the node now. */
+  /** Creates a tentative hold; its R is the pod's own, or else that of the placement's GPUs. */
   Hold tentative(PodFacts pod, NodeEntry entry, Placement placement, long nowMs) {
     int replicasPerGpu = entry.replicasPerGpu(pod, placement);
     return Hold.tentative(

@@ -219,7 +219,7 @@ final class NodeEntry {
     return state == null ? List.of() : state.gpus();
   }
 
-  /** Returns the same for a pod that is placed already, from its annotation or the node's echo. */
+  /** Returns the R of a placed pod, by its annotation or else the node's echo; 0 if not known. */
   int assignedReplicasPerGpu(PodFacts pod) {
     return pod.stampedReplicas()
         .orElseGet(() -> echo(pod.uid()).map(Assignment::replicasPerGpu).orElse(0));

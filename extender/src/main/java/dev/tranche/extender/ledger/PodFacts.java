@@ -82,7 +82,7 @@ public record PodFacts(
         uid, namespace, name, boundTo, ended, running, resource, requests, annotations, preemption);
   }
 
-  /** Returns whether a pod that requests one resource counts against GPUs that serve another. */
+  /** Returns whether a pod that requests a resource counts against GPUs of the served one. */
   static boolean countsAgainst(String requested, String served) {
     return requested.equals(served)
         || (requested.contains(SEVERAL) && List.of(requested.split(SEVERAL, -1)).contains(served));

@@ -24,8 +24,8 @@ public record Timing(
   public static final Timing DEFAULT = new Timing(30_000, 60_000, 15_000, 600_000, 60_000, 30_000);
 
   /**
-   * {@link #idleAfterMs} in {@code youngMs}: images are pulled and models are read before a pod
-   * begins its work.
+   * {@link #idleAfterMs} as a multiple of {@code youngMs}: images are pulled and models are read
+   * before a pod begins its work.
    */
   private static final int IDLE_AFTER_TIMES_YOUNG = 10;
 
@@ -39,9 +39,7 @@ public record Timing(
     return youngMs / HALF_LIVES_YOUNG;
   }
 
-  /**
-   * Returns how long a pod must have done nothing on its GPU to count as a pod that does nothing.
-   */
+  /** Returns how long a pod must have done nothing on its GPU to count as idle. */
   public long idleAfterMs() {
     return IDLE_AFTER_TIMES_YOUNG * youngMs;
   }

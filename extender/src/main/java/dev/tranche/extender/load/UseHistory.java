@@ -33,7 +33,7 @@ public final class UseHistory {
     }
   }
 
-  /** Returns the same object until the odds have changed by more than a little. */
+  /** Returns the odds: the same object until they have changed by more than a little. */
   public UsageDistribution odds() {
     return published;
   }

@@ -10,7 +10,7 @@ import java.util.stream.Stream;
 /**
  * The GPUs that a pod gets.
  *
- * @param containers those that are {@link #assignableContainers}, in the order of the pod's demand
+ * @param containers the {@link #assignableContainers}, in the order of the pod's demand
  * @param held replicas per uuid that are held for as long as the pod lives. This is not the sum of
  *     the containers' shares if init containers pass theirs on.
  */

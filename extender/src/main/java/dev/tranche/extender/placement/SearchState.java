@@ -48,7 +48,7 @@ final class SearchState {
     return replicas[a] == replicas[b] && clients[a] == clients[b];
   }
 
-  /** Returns one of 64 numbers, the same for GPUs that are {@link #equalCapacity}. */
+  /** Returns one of 64 numbers, the same for GPUs of {@link #equalCapacity}. */
   int hash(int gpu) {
     return (replicas[gpu] * 31 + clients[gpu]) & 63;
   }

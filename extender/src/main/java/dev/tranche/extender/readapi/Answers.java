@@ -43,7 +43,7 @@ import org.jspecify.annotations.Nullable;
  * second for all lists; workers do the rest.
  */
 final class Answers {
-  /** For a pod that waits or has no decision here, the loop looks at every node. */
+  /** A limit, since the loop may look at every node for a pod that is not bound. */
   static final int EXPLANATIONS_PER_SECOND_MAX = 10;
 
   private static final Pattern NAME = Pattern.compile("[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?");

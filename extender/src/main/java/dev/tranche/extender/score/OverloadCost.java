@@ -14,10 +14,7 @@ import java.util.List;
  * pods use a whole GPU.
  */
 final class OverloadCost {
-  /**
-   * The value of an empty GPU's headroom for new pods, as a fraction of one GPU's certainly lost
-   * work.
-   */
+  /** The value of an empty GPU's headroom for new pods, in units of one GPU's work. */
   private static final double ROOM_PRICE = 0.05;
 
   /** Loads that differ by less than this count as equal; such differences are noise. */

@@ -38,7 +38,7 @@ public final class PackedPolicy {
 
   /** What pods request beside GPUs, by uid; set by filter, and again later by the informers. */
   private final Cache<String, HostRequest> requests =
-      // As in Explanations.
+      // The cleanup costs less than waking another thread for it.
       Caffeine.newBuilder().maximumSize(50_000).executor(Runnable::run).build();
 
   /** A node's free capacity, and the inputs that it was computed from. */

@@ -97,7 +97,7 @@ public final class ReadinessGate {
   }
 
   /**
-   * Returns a check, for any thread, of why what is decided now must no longer be carried out.
+   * Returns a check for any thread: it says why a decision made now must no longer be carried out.
    *
    * @param withinMs how long the decision may wait at most
    */

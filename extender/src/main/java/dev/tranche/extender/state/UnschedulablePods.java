@@ -90,7 +90,7 @@ public final class UnschedulablePods {
           .sum();
     }
 
-    /** Returns the pod without its other fields, which may be long. */
+    /** Returns the pod without its other annotations and its labels, which may be long. */
     PodFacts kept(PodFacts pod) {
       return new PodFacts(
           pod.uid(),

@@ -10,7 +10,7 @@ import java.util.Map;
  * is a parameter.
  */
 public final class ReviewLimiter {
-  /** As many as nodes may share one address, since all of them may connect at once. */
+  /** As many as the nodes that may share one address, since all may connect at once. */
   static final int BURST = StreamServer.PER_ADDRESS_MAX;
 
   static final long REFILL_MS = 1_000;

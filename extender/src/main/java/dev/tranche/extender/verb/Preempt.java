@@ -154,7 +154,7 @@ public final class Preempt {
 
   /**
    * Returns the candidates on the GPUs that are already held for the pod. kube-scheduler may ask
-   * again before it sees the first victims terminate, and may propose other nodes of equal rank.
+   * again before it sees the first victims terminate, and may propose other victims of equal rank.
    * While these GPUs can be freed, no pod on another GPU is evicted too.
    */
   private static List<Candidate> candidatesOnHeldGpus(Hold hold, List<Candidate> candidates) {

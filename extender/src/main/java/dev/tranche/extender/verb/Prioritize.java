@@ -127,7 +127,7 @@ public final class Prioritize {
 
   /**
    * Scores nodes for a pod that requests no GPU, so that it avoids the CPU and memory that GPU pods
-   * will need. All nodes score alike unless the default policy is {@code packed}, or if the pod has
+   * will need. All nodes score alike if the default policy is not {@code packed}, or if the pod has
    * preferences of its own.
    */
   public Map<String, Integer> withoutGpu(

@@ -12,7 +12,7 @@ import java.util.stream.Collectors;
  * A Node with a startup taint, as last watched.
  *
  * @param keys of all its taints, in the Node's order
- * @param offered resources with an allocatable quantity above zero
+ * @param offered extended resources with an allocatable quantity above zero
  */
 public record TaintedNode(List<String> keys, Set<String> offered) {
   public static final Set<String> KEYS =

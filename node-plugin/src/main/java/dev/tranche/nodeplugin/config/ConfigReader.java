@@ -7,7 +7,8 @@ import java.util.Set;
 import java.util.stream.Collectors;
 
 /**
- * Converts the settings over a file to typed values and checks them. All errors go to the findings.
+ * Converts settings and a config file to typed values and checks them. All errors go to the
+ * findings.
  */
 final class ConfigReader {
   private static final String TEGRA =

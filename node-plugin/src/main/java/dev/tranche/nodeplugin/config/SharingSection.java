@@ -111,8 +111,7 @@ final class SharingSection {
   private int replicas(Section entry, String name) {
     int least = strategy == SharingStrategy.MPS ? 2 : 1;
     Object given = entry.get("replicas");
-    // A whole number that is not an Integer is a Long or a BigInteger, which is far above the
-    // limit.
+    // A whole number that is not an Integer is a Long or a BigInteger, far outside the limits.
     boolean wholeNumber =
         given instanceof Integer || given instanceof Long || given instanceof BigInteger;
     boolean withinLimit = given instanceof Integer number && number <= ReplicaLimit.PER_NODE;

@@ -49,7 +49,7 @@ final class GpuSampler {
     failedSamples.keySet().retainAll(present);
   }
 
-  /** Every GPU has been sampled. */
+  /** Called when every GPU has been sampled. */
   void sampled() {
     usage.sampled();
   }

@@ -74,7 +74,7 @@ public final class GpuWatch {
     find(session);
   }
 
-  /** Records the driver. Another driver has initialized the GPUs, so earlier faults are over. */
+  /** Records the driver. A new one has initialized the GPUs, so earlier faults are over. */
   private void recordDriver(String version) {
     if (!driver.isEmpty() && !driver.equals(version)) {
       gpus.replaceAll(gpu -> gpu.asLost("driver " + version + " has not read it yet"));

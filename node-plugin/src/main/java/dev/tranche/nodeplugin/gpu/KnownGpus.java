@@ -22,7 +22,7 @@ final class KnownGpus {
   private final Map<String, GpuStatus> gpus = new LinkedHashMap<>();
   // Index in this session, by uuid.
   private final Map<String, Integer> present = new LinkedHashMap<>();
-  // GPUs whose MIG devices were listed in this session.
+  // GPUs whose MIG devices the current listing has.
   private final Set<String> migDevicesListed = new HashSet<>();
 
   List<GpuStatus> all() {

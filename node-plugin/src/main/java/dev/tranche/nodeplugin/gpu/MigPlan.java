@@ -15,7 +15,7 @@ public sealed interface MigPlan {
   /**
    * The strategy fits.
    *
-   * @param devices GPUs with MIG off, and MIG devices, in NVML's order
+   * @param devices whole GPUs and MIG devices, in NVML's order
    * @param warnings problems that the strategy finds with these GPUs
    */
   record Devices(List<GpuInfo> devices, List<String> warnings) implements MigPlan {

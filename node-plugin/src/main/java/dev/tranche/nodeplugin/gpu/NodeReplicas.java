@@ -149,7 +149,7 @@ public record NodeReplicas(
     return byResource.stream().mapToInt(Replicas::healthyCount).sum();
   }
 
-  /** Returns whether a held device with this GPU uuid is on one of these GPUs. */
+  /** Returns whether one of these GPUs or MIG devices has this uuid. */
   public boolean hasGpu(String uuid) {
     return sharing.containsKey(uuid);
   }

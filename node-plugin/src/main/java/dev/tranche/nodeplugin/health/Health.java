@@ -63,7 +63,7 @@ public sealed interface Health {
     return this instanceof Lost ? this : new Lost(reason);
   }
 
-  /** Returns the health after a probe that failed although the GPU is not gone; a fault stays. */
+  /** Returns the health after a failed probe that does not show a lost GPU; a fault stays. */
   default Health afterFailedProbe(String reason) {
     return this instanceof Healthy ? new Lost(reason) : this;
   }

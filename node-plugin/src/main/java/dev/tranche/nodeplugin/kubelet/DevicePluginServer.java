@@ -218,7 +218,7 @@ final class DevicePluginServer extends DevicePluginService {
     try {
       return allocate(request, startNs);
     } catch (RuntimeException bug) {
-      // Without an answer the kubelet would wait for ever: it has no deadline.
+      // Without an answer the kubelet would wait forever: it has no deadline.
       LOG.error("cannot answer Allocate", bug);
       return answered(startNs, "failed", failed("tranche could not decide: " + bug));
     }

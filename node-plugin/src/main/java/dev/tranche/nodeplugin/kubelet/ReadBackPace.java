@@ -1,8 +1,8 @@
 package dev.tranche.nodeplugin.kubelet;
 
 /**
- * Decides at which periodic beats to read back: at all, or at one in five while nobody holds
- * replicas. Only an Allocate can change that, and a read follows each Allocate at once. Confined to
+ * Decides at which periodic beats to read back: at each, or at one in five while nobody holds
+ * replicas. Only an Allocate can change that, and a read follows each Allocate soon. Confined to
  * one thread.
  */
 final class ReadBackPace {

@@ -8,8 +8,8 @@ import java.nio.file.Path;
 /** Sets SELinux's label of a folder that pods use. */
 final class SecurityLabel {
   private static final Path SELINUX = Path.of("/sys/fs/selinux/enforce");
-  // NVIDIA's plugin sets the same label, which any container may read and write. New files in the
-  // folder inherit it.
+  // NVIDIA's plugin sets the same label: any container may read and write such files. New files in
+  // the folder inherit it.
   private static final String OF_CONTAINERS = "system_u:object_r:container_file_t:s0\0";
 
   private SecurityLabel() {}

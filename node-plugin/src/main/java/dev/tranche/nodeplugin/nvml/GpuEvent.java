@@ -3,8 +3,8 @@ package dev.tranche.nodeplugin.nvml;
 /**
  * An error that the driver reported.
  *
- * @param index the GPU's; {@link #ANY} if NVML does not tell, so that it concerns all GPUs
- * @param code NVIDIA's XID number, or {@link #DOUBLE_BIT_ECC}'s for an event of that type
+ * @param index the GPU's; {@link #ANY} if NVML does not tell, which then concerns all GPUs
+ * @param code NVIDIA's XID number; {@link #DOUBLE_BIT_ECC} for an event of that type
  * @param gpuInstance of a MIG device; {@link #ANY} for the whole GPU
  * @param computeInstance likewise
  */
@@ -19,7 +19,7 @@ public record GpuEvent(int index, long code, int gpuInstance, int computeInstanc
     this(index, code, ANY, ANY);
   }
 
-  /** Whether it hits this part of its GPU. */
+  /** Returns whether it hits this GPU or MIG device. */
   public boolean hits(int gpu, int instance, int compute) {
     boolean anyInstance = gpuInstance == ANY || computeInstance == ANY || instance == ANY;
     return (index == ANY || index == gpu)

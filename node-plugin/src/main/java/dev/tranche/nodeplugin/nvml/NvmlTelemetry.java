@@ -25,7 +25,7 @@ final class NvmlTelemetry {
   // 535.86 add usedGpuCcProtectedMemory, under the same version of the function.
   private static final int PROCESS_BYTES = 24;
   private static final int PROCESS_535_BYTES = 32;
-  // A byte that NVML does not write: in neither a plausible count of bytes nor an unavailable one.
+  // Fills the list before a call: neither a plausible count nor an unavailable one consists of it.
   private static final byte UNTOUCHED = (byte) 0xA5;
   private static final int PROCESS_MEMORY_OFFSET = 8;
   // nvmlProcessUtilizationSample_t: pid, timeStamp, smUtil, memUtil, encUtil, decUtil

@@ -32,8 +32,8 @@ public record Grants(Map<String, Map<String, Double>> shares) {
 
   /**
    * Returns 0 to 1; 0 for a container of a pod that holds no part of this GPU. A container without
-   * an entry may use what its pod has. Such is an init container, which the kubelet does not list
-   * though it holds what the pod's containers get later.
+   * an entry may use what its pod has: the kubelet does not list an init container, though it holds
+   * what the pod's containers get later.
    */
   public double share(String uuid, ContainerUse use) {
     Map<String, Double> here = shares.getOrDefault(uuid, Map.of());

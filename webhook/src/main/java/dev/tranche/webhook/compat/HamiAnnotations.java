@@ -226,8 +226,8 @@ public final class HamiAnnotations {
   }
 
   /**
-   * Returns the nodes' products that contain a text. HAMi accepts a part of a name, such as A100;
-   * we need whole names.
+   * Returns the nodes' products that contain a text, or the text if none does. HAMi accepts a part
+   * of a name, such as A100; we need whole names.
    */
   private Stream<String> products(String part) {
     String wanted = AllowList.normalize(part);

@@ -26,7 +26,7 @@ import org.slf4j.LoggerFactory;
  * since the pod does not exist yet at its creation. A pod without a controller is referred to by
  * name. Each finding is reported once in ten minutes, and at most ten Events are written per
  * second. Events for objects that the API server does not have, or while the queue is full, are
- * dropped and counted. Findings of controllers that {@link ObjectLookup} does not know are only
+ * dropped and counted. Findings on objects that {@link ObjectLookup} does not support are only
  * logged.
  */
 public final class GuardEvents implements AutoCloseable {

@@ -43,7 +43,7 @@ class ObjectLookup {
   private final KubernetesClient client;
   private final InstantSource clock;
 
-  /** When each was there last, oldest first. */
+  /** When each object was last found, oldest first. */
   private final Map<String, Instant> lastFound =
       new LinkedHashMap<>() {
         @Override
@@ -57,7 +57,7 @@ class ObjectLookup {
     this.clock = clock;
   }
 
-  /** Whether the kind is in the list and the name is valid. */
+  /** Whether {@link #PATHS} has the kind, and the namespace and the name are valid. */
   boolean supports(ObjectReference object) {
     return path(object).isPresent();
   }

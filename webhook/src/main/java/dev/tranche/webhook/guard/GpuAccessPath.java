@@ -117,7 +117,7 @@ record GpuAccessPath(Kind kind, String place, Finding finding, String reason) {
         Pattern.DOTALL);
   }
 
-  /** Returns texts, one of which is in any review that contains such an annotation. */
+  /** Returns texts. Each review with an annotation of {@link #ALL} contains one of them. */
   static List<String> annotationTexts() {
     return ALL.stream()
         .filter(access -> access.kind == Kind.ANNOTATION)

@@ -8,11 +8,11 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
- * Decides about a pod on which the guard failed by a defect of its own. The API server admits a pod
- * if its guard answers with an error, so anyone who found the defect could bypass the guard. Yet a
- * defect must not stop every pod of the cluster. A pod is therefore denied only if its review
- * contains texts of what the guard would have changed or denied. The API server escapes none of
- * these texts. All other pods are admitted unchanged. They lack the void, too, which otherwise
+ * Decides about a pod on which the guard failed by a defect of its own. By default, the API server
+ * admits a pod if its guard answers with an error, so anyone who found the defect could bypass the
+ * guard. Yet a defect must not stop every pod of the cluster. A pod is therefore denied only if its
+ * review contains texts of what the guard would have changed or denied. The API server escapes none
+ * of these texts. All other pods are admitted unchanged. They lack the void, too, which otherwise
  * keeps CUDA images from all GPUs of their node.
  */
 public final class GuardFailure {

@@ -9,7 +9,7 @@ public enum GuardMode {
   AUDIT,
   /** Removes what a patch can remove, and reports the rest. */
   VOID,
-  /** Denies pods with findings. In all others, containers without a GPU get the void as well. */
+  /** Denies pods with findings. In all others, containers that request no GPU get the void. */
   DENY;
 
   public static Optional<GuardMode> parse(String text) {

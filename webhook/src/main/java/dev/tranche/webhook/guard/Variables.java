@@ -18,7 +18,7 @@ final class Variables {
   private static final String NAME = "NVIDIA_VISIBLE_DEVICES";
   private static final String VOID = "void";
 
-  /** The device plugin makes these of a share, on nodes that share by MPS. */
+  /** The device plugin derives these from a share, on nodes that share by MPS. */
   private static final List<String> MPS_LIMITS =
       List.of("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT");
 

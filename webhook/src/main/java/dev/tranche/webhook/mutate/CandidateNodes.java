@@ -16,8 +16,8 @@ import java.util.Set;
 /**
  * The nodes that a pod can land on.
  *
- * @param admitted labelled nodes that the pod's nodeSelector, required node affinity and list of
- *     models admit
+ * @param admitted labelled nodes that the pod's nodeName, nodeSelector, required node affinity and
+ *     list of models admit
  * @param sufficient the admitted nodes with enough GPUs that are large enough; if there are none,
  *     all admitted nodes, which the denial then describes
  * @param schedulable the sufficient nodes that offer the resource and accept the pod now: it

@@ -10,7 +10,7 @@ import java.util.stream.Collectors;
  * The part of the configuration that decides about pods.
  *
  * @param resources the extended resources that we advertise; fractions become replicas of the first
- * @param defaultReplicasPerGpu R if no labelled node admits the pod
+ * @param defaultReplicasPerGpu R if the pod can land on no labelled node
  * @param schedulerName the scheduler of pods that request one of the resources; empty leaves theirs
  *     unchanged
  * @param runtimeClass the RuntimeClass of such pods if it exists; empty leaves theirs unchanged
@@ -63,7 +63,7 @@ public record MutationRules(
   /**
    * @param reserveBytes the driver's part of a GPU's memory, for nodes whose labels state only the
    *     total
-   * @param defaultBytes a GPU's total memory if no node that admits the pod states it; 0 if
+   * @param defaultBytes a GPU's total memory if no node that the pod can land on states it; 0 if
    *     unknown, so that requests by memory are denied
    */
   public record Memory(long reserveBytes, long defaultBytes) {

@@ -121,10 +121,7 @@ public final class PodMutator {
         && !schedulerName.equals(rules.schedulerName());
   }
 
-  /**
-   * Leaves the pod alone, but removes the webhook's result annotations, which other components
-   * trust.
-   */
+  /** Leaves the pod alone, but removes Tranche's result annotations, which other parts trust. */
   private static Mutation leaveToOtherScheduler(PodView pod) {
     var patch = new JsonPatch();
     ResultAnnotations.NONE.write(pod, patch);

@@ -12,7 +12,7 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * The webhook's result annotations on the pod. Values that the user wrote there are overwritten or
+ * Tranche's result annotations on the pod. Values that the user wrote there are overwritten or
  * removed, since the extender trusts these annotations.
  */
 record ResultAnnotations(Map<String, String> values) {

@@ -9,7 +9,7 @@ import java.util.regex.Pattern;
 
 /**
  * A node that is labelled with its replicas per GPU. Its labels are read once, since every pod that
- * asks for a share looks at every node.
+ * requests a share is checked against every node.
  */
 public final class GpuNode {
   private static final String LABEL_COUNT = "nvidia.com/gpu.count";

@@ -17,8 +17,8 @@ import java.util.Optional;
  */
 public record GpuContainer(Container container, Optional<String> warning) {
   /**
-   * The container that kubectl logs and kubectl exec use by default. Istio and Linkerd write this
-   * annotation when they inject.
+   * Names the container that kubectl logs and kubectl exec use by default. Istio and Linkerd write
+   * this annotation when they inject.
    */
   static final String DEFAULT_CONTAINER = "kubectl.kubernetes.io/default-container";
 
@@ -61,8 +61,8 @@ public record GpuContainer(Container container, Optional<String> warning) {
   }
 
   /**
-   * Returns the one container that has replicas, if a Tranche without this annotation has admitted
-   * the pod before.
+   * Returns the one container that has replicas, if a Tranche that did not write {@code
+   * gpu-container} has admitted the pod before.
    */
   private static Optional<Container> granted(PodView pod, List<Container> apps, String resource) {
     if (!pod.annotations().containsKey(Names.REPLICAS_PER_GPU)) {

@@ -51,7 +51,7 @@ public final class PlacementAnnotations {
     checkList(annotations, Names.GPU_UUID, UUID, "GPU-6e2f…,!GPU-91ab…", problems);
   }
 
-  /** A sentence for each annotation that looks misspelt. */
+  /** Adds a warning for each annotation that looks misspelt. */
   public static void warnOfUnknown(Map<String, String> annotations, List<String> warnings) {
     annotations.keySet().stream()
         .filter(k -> k.startsWith(PREFIX) && !KNOWN.contains(k) && !GpuRequests.requestsShare(k))

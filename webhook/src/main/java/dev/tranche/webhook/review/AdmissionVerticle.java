@@ -101,8 +101,8 @@ public final class AdmissionVerticle extends VerticleBase {
                     .setMaxConcurrentStreams(STREAMS_MAX)
                     .setInitialWindowSize(STREAM_BYTES))
             .setHttp2ConnectionWindowSize(CONNECTION_BYTES)
-            // No client opens a WebSocket here, yet each part of a body would pass through these
-            // handlers.
+            // No client opens a WebSocket here, yet each part of a body would pass through the
+            // compression handlers.
             .setPerMessageWebSocketCompressionSupported(false)
             .setPerFrameWebSocketCompressionSupported(false);
     vertx.setPeriodic(SWEEP_MS, ignored -> sweep());

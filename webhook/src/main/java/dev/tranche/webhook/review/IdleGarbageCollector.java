@@ -23,7 +23,7 @@ final class IdleGarbageCollector {
     this.collection = collection;
   }
 
-  /** A review has come. */
+  /** Records that a review has arrived. */
   void recordReview(long nowMs) {
     lastMs = nowMs;
     reviews++;

@@ -152,7 +152,7 @@ public final class ReviewBodyReader {
     Reading(HttpServerRequest request, long startMs, Consumer<byte[]> onBody) {
       this.request = request;
       address = String.valueOf(request.connection().remoteAddress().hostAddress());
-      // Of one too large, the uid is all that is needed.
+      // Of a body that is too large, only the uid is needed.
       announcedBytes = announcedBytes(request);
       bytesMax = announcedBytes > BODY_BYTES_MAX ? FIRST_BYTES_MAX : BODY_BYTES_MAX;
       this.startMs = startMs;

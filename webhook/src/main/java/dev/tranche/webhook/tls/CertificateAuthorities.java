@@ -23,7 +23,7 @@ record CertificateAuthorities(
   private static final Duration OVERLAP_MAX = Duration.ofHours(1);
 
   /**
-   * @param published when all bundles contained it; empty until they have been written
+   * @param published since when all bundles contain it; empty until they have been written
    */
   record Successor(TlsKeyPair pair, Optional<Instant> published) {}
 

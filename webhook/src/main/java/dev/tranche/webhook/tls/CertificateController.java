@@ -40,8 +40,8 @@ public final class CertificateController implements AutoCloseable {
    * How certificates are made.
    *
    * @param certManager whether cert-manager makes them; the rest is then its task
-   * @param schedulerClient whether to make one that the cluster's own kube-scheduler presents to
-   *     the extender
+   * @param schedulerClient whether to also make the certificate that the cluster's own
+   *     kube-scheduler presents to the extender
    */
   public record CertificateOptions(
       boolean certManager, Duration authorityLife, Duration servingLife, boolean schedulerClient) {}

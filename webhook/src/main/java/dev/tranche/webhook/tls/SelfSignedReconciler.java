@@ -93,7 +93,7 @@ final class SelfSignedReconciler {
               .formatted(names.namespace(), names.authoritySecret(), emptyingCommand()));
     }
     if (before.isPresent() && !Renewal.keyMatches(before.get().signing())) {
-      // What it signed would verify nowhere, and would be made anew in every round.
+      // What it signed would verify nowhere, and would be made anew each time.
       throw new IllegalStateException(
           "Secret %s/%s: ca.key is not the key of the certificate in ca.crt, so nothing can be signed; restore the two together, or empty the Secret with %s, and new ones are made"
               .formatted(names.namespace(), names.authoritySecret(), emptyingCommand()));

@@ -9,10 +9,7 @@ import java.util.List;
  * The readings of one GPU's memory that the extender got. Written on one thread, read on another.
  */
 final class ReportedMemory {
-  /**
-   * How long a reading is kept after another has replaced it; nobody can still have it as the
-   * latest.
-   */
+  /** How long a replaced reading is kept; after that, no extender has it as the latest. */
   private static final double REMEMBERED_S = 60;
 
   /**

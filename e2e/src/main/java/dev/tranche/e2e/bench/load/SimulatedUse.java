@@ -170,8 +170,8 @@ public final class SimulatedUse {
   }
 
   /**
-   * Returns those pods among them whose share was not free by any reading that may have been the
-   * latest.
+   * Returns the pods that lacked memory, and whose share was not free by any reading that may have
+   * been the latest.
    */
   public List<ForetellableCollision> foretellableCollisions() {
     return List.copyOf(foretellableCollisions);

@@ -10,12 +10,12 @@ final class TimeScale {
   /** The half-life of the mean SM utilization, which is 10 s in a node plugin. */
   static final double HALF_LIFE_S = 10.0 / FACTOR;
 
-  /** What the extender is told: {@code --measured-after-ms}, 30 s by default. */
+  /** The extender's {@code --measured-after-ms}, 30 s by default. */
   static final long MEASURED_AFTER_MS = 30_000 / FACTOR;
 
   /**
-   * Between two readings; a node plugin reads every second, which would be too often here. So it
-   * knows less than it would.
+   * Between two readings; a node plugin reads every second, which would be too often here. So the
+   * extender knows less than it would.
    */
   static final double READ_EVERY_S = 0.25;
 

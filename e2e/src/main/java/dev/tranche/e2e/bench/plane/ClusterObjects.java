@@ -42,7 +42,7 @@ public final class ClusterObjects {
     return "node-%05d".formatted(i);
   }
 
-  /** Eight GPUs of ten replicas each. */
+  /** Creates nodes with eight GPUs of ten replicas each. */
   public static void createNodes(KubernetesClient client, int count) {
     create(client, "/api/v1/nodes", count, ClusterObjects::node);
   }
@@ -56,7 +56,7 @@ public final class ClusterObjects {
         i -> pod("foreign-" + i, "app", "\"nodeName\":\"" + nodeName(i % nodes) + "\",", ""));
   }
 
-  /** Pods that wait for a scheduler, each for one replica. */
+  /** Creates pods that wait for a scheduler, each for one replica. */
   public static void createPods(KubernetesClient client, String run, int count) {
     create(
         client,
@@ -72,7 +72,7 @@ public final class ClusterObjects {
     Await.until("the pods to be gone", 300, () -> pods.list().getItems().isEmpty());
   }
 
-  /** Creates so many objects, some at a time. */
+  /** Creates {@code count} objects, some at a time. */
   public static void create(
       KubernetesClient client, String path, int count, IntFunction<String> json) {
     try (var workers = Executors.newFixedThreadPool(AT_ONCE)) {

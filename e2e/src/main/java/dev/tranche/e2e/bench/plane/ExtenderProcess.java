@@ -54,7 +54,7 @@ public final class ExtenderProcess implements AutoCloseable {
   }
 
   /**
-   * Configures access by environment variables, as brief as a pod's service account; parsing a
+   * Returns the API server's address and credentials as environment variables, since parsing a
    * kubeconfig would take a while.
    */
   private static Map<String, String> access(ControlPlane plane) {

@@ -79,7 +79,7 @@ public final class BusyPods implements AutoCloseable {
     return new BusyGpu(node, uuid, pods);
   }
 
-  /** The pods, bound to their nodes. */
+  /** Creates the pods, bound to their nodes. */
   public void createPods(KubernetesClient client) {
     ClusterObjects.create(
         client,

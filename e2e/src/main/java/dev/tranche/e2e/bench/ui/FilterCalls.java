@@ -40,7 +40,7 @@ public final class FilterCalls {
   }
 
   /**
-   * A hundred calls a second for so long.
+   * Makes a hundred calls a second for this long.
    *
    * @return how long each answer took, in milliseconds
    */

@@ -10,7 +10,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.stream.Stream;
 
-/** The page in a browser tab of its own, and what the browser tells of it. */
+/** The page in a browser tab of its own, and the browser's measurements of it. */
 public final class PageWatch implements AutoCloseable {
   /** An interaction that the browser does not report took at most this long. */
   public static final double UNREPORTED_MS = 16;

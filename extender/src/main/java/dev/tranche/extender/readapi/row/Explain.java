@@ -64,7 +64,7 @@ public final class Explain {
   }
 
   /**
-   * What is known of a pod.
+   * How to make the answer about a pod, with what the loop knows of it.
    *
    * @param evaluatesNodes whether all nodes are evaluated, and those that the pod excludes should
    *     be left out

@@ -112,8 +112,8 @@ final class Tables {
   }
 
   /**
-   * Returns the line after the last row. No row begins with {@code #}, as the first column is a
-   * Kubernetes name.
+   * Returns the line after the last row if there are more. No row begins with {@code #}, as the
+   * first column is a Kubernetes name.
    */
   private static String more(JsonObject metadata) {
     String position = metadata.getString("continue");
@@ -158,7 +158,7 @@ final class Tables {
         .collect(Collectors.joining(","));
   }
 
-  /** Returns a blank, not {@code <unknown>}, for a waiting pod: it is known to hold nothing. */
+  /** Returns no text, not {@code <unknown>}, for a waiting pod: it is known to hold nothing. */
   private static String granted(JsonObject pod, String what) {
     if (at(pod, "granted", what) == null && at(pod, "stage") == null) {
       return "";

@@ -3,10 +3,10 @@ package dev.tranche.extender.score.packing;
 import java.util.Arrays;
 
 /**
- * What is left of a node, without its name: nodes with equal rooms are worth the same.
+ * What is free on a node, without its name: nodes with equal capacity are worth the same.
  *
  * @param model of its GPUs
- * @param gpuMilli free thousandths of each GPU, ascending; not to be changed
+ * @param gpuMilli free thousandths of each GPU, ascending; must not be changed
  */
 @SuppressWarnings("ArrayRecordComponent") // Compared below; a list would box what is read most.
 public record FreeCapacity(String model, long cpuMilli, long memoryMib, int[] gpuMilli) {
@@ -23,14 +23,15 @@ public record FreeCapacity(String model, long cpuMilli, long memoryMib, int[] gp
     return free;
   }
 
-  /** Whether nobody has a share of its GPUs. */
+  /** Returns whether the node has GPUs and no pod has a share of them. */
   boolean unused() {
     return gpuMilli.length > 0 && gpuMilli[0] == Shape.WHOLE_MILLI;
   }
 
   /**
-   * What the shares of a pod would leave of the last of the fullest GPUs that have room for them:
-   * the less, the tighter it fits. A pod without GPUs leaves nothing where there are none.
+   * Returns what stays free on the last GPU if a pod takes the fullest GPUs that fit: the less, the
+   * tighter. It is -1 if neither pod nor node has GPUs, and the largest number if the pod does not
+   * fit.
    */
   int leftover(Shape shape) {
     if (gpuMilli.length == 0 && shape.count() == 0) {
@@ -44,7 +45,7 @@ public record FreeCapacity(String model, long cpuMilli, long memoryMib, int[] gp
     return last < gpuMilli.length ? gpuMilli[last] - shape.milli() : Integer.MAX_VALUE;
   }
 
-  /** How many pods of a shape with GPUs fit side by side, were there no others. */
+  /** Returns how many pods of a shape with GPUs fit together, if there are no others. */
   int fittingPods(Shape shape) {
     long byHost = Math.min(times(cpuMilli, shape.cpuMilli()), times(memoryMib, shape.memoryMib()));
     if (!shape.large()) {
@@ -57,7 +58,7 @@ public record FreeCapacity(String model, long cpuMilli, long memoryMib, int[] gp
     return pods;
   }
 
-  /** Shares that the GPUs have room for, so many of one GPU at most: a pod's are apart. */
+  /** Returns how many shares fit, at most {@code perGpuMax} per GPU: a pod's are kept apart. */
   private int shares(Shape shape, int perGpuMax) {
     int shares = 0;
     for (int free : gpuMilli) {
@@ -71,8 +72,8 @@ public record FreeCapacity(String model, long cpuMilli, long memoryMib, int[] gp
   }
 
   /**
-   * The room that is left once a pod of the shape is on the fullest GPUs that have at least {@code
-   * leastMilli} free. There must be enough of them.
+   * Returns the capacity that is left with a pod of the shape on the fullest GPUs that have at
+   * least {@code leastMilli} free. There must be enough of them.
    */
   FreeCapacity after(Shape shape, int leastMilli) {
     int[] left = gpuMilli.clone();

@@ -5,9 +5,9 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * CPU and memory that nodes have left by the requests of their pods, others' pods included. Told by
- * informers' threads, asked by the loop. A pod is counted from when it is seen on a node until it
- * ends. As large as the cluster: one entry per node and per pod on a node.
+ * CPU and memory that nodes have left after the requests of all their pods. Informers' threads
+ * write it, and the loop reads it. A pod counts from when it is seen on a node until it ends. It is
+ * as large as the cluster: one entry per node and per pod on a node.
  */
 public final class HostCapacity {
   private record PodOnNode(String node, HostRequest request) {}
@@ -25,13 +25,13 @@ public final class HostCapacity {
   }
 
   /**
-   * @param node null: bound to none
+   * @param node null if the pod is not bound
    */
   public synchronized void pod(
       String uid, @Nullable String node, boolean ended, HostRequest request) {
     PodOnNode before = pods.get(uid);
     PodOnNode now = node == null || ended ? null : new PodOnNode(node, request);
-    // A pod is never unbound: news that say so are late.
+    // A pod is never unbound: updates that say so are late.
     if ((now == null && !ended) || (now != null && now.equals(before))) {
       return;
     }
@@ -59,7 +59,7 @@ public final class HostCapacity {
     return nodes.containsKey(node);
   }
 
-  /** Nothing for a node that is not known. */
+  /** Returns what the node has left; an unknown node has nothing. */
   public synchronized HostRequest free(String name) {
     return nodes
         .getOrDefault(name, HostRequest.NONE)

@@ -13,8 +13,8 @@ public record HostRequest(long cpuMilli, long memoryMib) {
   private static final BigDecimal MAX = BigDecimal.valueOf(1L << 50);
 
   /**
-   * Reads {@code cpu} and {@code memory} of a list of Kubernetes quantities. What cannot be read
-   * counts as nothing: it only makes a node look roomier to the score, never to the fit.
+   * Reads {@code cpu} and {@code memory} from Kubernetes quantities. An unreadable one counts as 0:
+   * it only makes a node look emptier to the score, never to the fit.
    */
   public static HostRequest of(Map<String, String> quantities) {
     BigDecimal cpu = number(quantities.getOrDefault("cpu", "0")).movePointRight(3);

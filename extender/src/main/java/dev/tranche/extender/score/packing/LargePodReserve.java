@@ -9,31 +9,31 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Keeps the last rooms for pods of many GPUs: they are rare, so that what fills best starves them.
- * Each room that could take one has a price: the GPUs of such a pod times the chance that more of
- * them come than there are rooms. Besides the shapes seen, almost the whole of each kind of node
- * counts as one that may come.
+ * Keeps the last rooms for pods of several GPUs, which are rare: tight packing alone would starve
+ * them. A room that could take one has a price. It is the GPUs of such a pod, times the chance that
+ * at least as many of them come as there are rooms. Besides the shapes seen, almost the whole of
+ * each kind of node counts as one that may come.
  */
 final class LargePodReserve {
   private static final int KINDS_MAX = 32;
   private static final int GUARDED_MAX = 64;
 
-  /** Some 10 MB. */
+  /** Limit of cached rooms; some 10 MB. */
   private static final int ROOMS_MAX = 30_000;
 
-  /** A pod that asks for a whole node leaves some of it to the system's own pods. */
+  /** The part of a node that a whole-node pod requests; the rest is for the system's own pods. */
   private static final double ALMOST = 0.95;
 
-  /** Above what packing gains or loses by one choice. */
+  /** More than packing gains or loses by one choice. */
   private static final double PRICE = 10;
 
   /**
-   * As long as no pod of so many GPUs was seen, the only reason to keep a node free is that such a
-   * pod would need it whole. Others go elsewhere where that costs little.
+   * While no pod of so many GPUs was seen, the only reason to keep a node free is that one might
+   * need it whole. Other pods avoid it if that costs little.
    */
   private static final double UNSEEN_PRICE = 0.02;
 
-  /** Before anything is seen: one such pod in a thousand, give or take a lot. */
+  /** The assumption before anything is seen: one such pod in a thousand, very uncertain. */
   private static final double PRIOR_PODS = 0.5;
 
   private static final double PRIOR_OF = 500;
@@ -43,7 +43,7 @@ final class LargePodReserve {
   private final Map<FreeCapacity, int[]> known = new HashMap<>();
   private List<Shape> guarded = List.of();
 
-  /** By what is guarded: pods that needed as much. */
+  /** By guarded shape: the number of pods that needed at least as much. */
   private int[] podCounts = {};
 
   private boolean[] unseen = {};
@@ -55,7 +55,7 @@ final class LargePodReserve {
     this.shapes = shapes;
   }
 
-  /** A pod was counted. */
+  /** Records that a pod was counted. */
   void counted(Shape shape) {
     relist |= shape.large();
   }
@@ -87,12 +87,12 @@ final class LargePodReserve {
     }
   }
 
-  /** Whether there is any price now. */
+  /** Returns whether there is any price now. */
   boolean prices() {
     return Arrays.stream(prices).anyMatch(price -> price > 0);
   }
 
-  /** What it costs the large pods that one room becomes another, by the last prices. */
+  /** Returns the cost to large pods if one room becomes another, by the last prices. */
   double cost(FreeCapacity before, FreeCapacity after) {
     int[] had = fittingPods(before);
     int[] has = fittingPods(after);
@@ -141,7 +141,7 @@ final class LargePodReserve {
     }
   }
 
-  /** That more pods come than there are rooms. */
+  /** Returns the chance that at least as many pods come as there are rooms. */
   private double chance(long rooms, int podCount, double toCome) {
     return atLeast(rooms, podCount + PRIOR_PODS, toCome / (toCome + shapes.total() + PRIOR_OF));
   }
@@ -159,10 +159,11 @@ final class LargePodReserve {
   }
 
   /**
-   * The chance of at least so many: negative binomial, as of a rate that is itself only estimated.
+   * Returns the chance of at least this number. It is negative binomial, since the rate itself is
+   * only estimated.
    *
    * @param strength how many were seen, with the prior
-   * @param part of the pods that is yet to come, of all with the prior
+   * @param part the pods that are yet to come, as a part of all with the prior
    */
   static double atLeast(long number, double strength, double part) {
     double mean = strength * part / (1 - part);

@@ -11,13 +11,14 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * Chooses the room, and the GPU in it, that loses least by taking a pod: least {@link Stranding},
- * and what {@link LargePodReserve} asks for. It learns by the pods that it is told of.
+ * Chooses the room, which is one node's {@link FreeCapacity}, that loses least by taking a pod, and
+ * the GPUs in it. The loss is the added {@link Stranding} plus the price of {@link
+ * LargePodReserve}. It learns from the pods that it counts.
  */
 public final class Packer {
   /**
-   * Counted before anything is seen, or else the first pods, those without GPUs above all, would go
-   * anywhere. A few, so that what is seen soon counts for more.
+   * Pods that are counted at the start. Otherwise the first pods, those without GPUs above all,
+   * would go anywhere. They are few, so that real pods soon count for more.
    */
   private static final List<Shape> USUAL =
       List.of(
@@ -26,18 +27,18 @@ public final class Packer {
 
   private static final int USUAL_PODS = 8;
 
-  /** Learnt anew when the pods counted have grown by this: often at first, ever more seldom. */
+  /** The growth in counted pods after which it learns anew: often at first, then more seldom. */
   private static final double GROWTH = 1.25;
 
   private static final int LEAST_GROWTH = 16;
 
-  /** Costs nearer than this are the same. */
+  /** Costs that differ by less than this count as equal. */
   private static final double SAME_MILLI = 1e-6;
 
-  /** Of a shape in a room; some 20 MB. */
+  /** Limit of cached rooms, counted for each shape; some 20 MB. */
   private static final int KNOWN_MAX = 100_000;
 
-  /** So many rooms are valued anew for one choice: others wait for its answer. */
+  /** The most rooms that are evaluated anew for one choice, since others wait for its answer. */
   static final int FRESH_MAX = 64;
 
   private final Shapes shapes = new Shapes();
@@ -53,7 +54,7 @@ public final class Packer {
 
   /**
    * @param index of the room
-   * @param leastMilli the GPUs are the fullest ones with at least so much free
+   * @param leastMilli the GPUs are the fullest ones with at least this much free
    */
   public record Choice(int index, int leastMilli) {}
 
@@ -65,7 +66,7 @@ public final class Packer {
     }
   }
 
-  /** Counts a pod; twice is once. */
+  /** Counts a pod, but only once. */
   public void learn(String uid, Shape shape) {
     if (!shapes.count(uid, shape)) {
       return;
@@ -87,25 +88,25 @@ public final class Packer {
     knownRooms = 0;
   }
 
-  /** Different shapes that are told apart now. */
+  /** Returns the number of different shapes. */
   public int shapes() {
     return shapes.size();
   }
 
-  /** Empty if no room takes the pod; the first of equals. */
+  /** Returns the room that loses least, the first among equals; empty if none takes the pod. */
   public Optional<Choice> choose(Shape shape, List<FreeCapacity> rooms) {
     return best(shape, rooms, 0).stream().findFirst();
   }
 
-  /** Indexes of all rooms that lose least by taking a pod without GPU. */
+  /** Returns the indexes of all rooms that lose least by taking a pod without GPUs. */
   public List<Integer> cheapest(Shape shape, List<FreeCapacity> rooms) {
     return best(shape, rooms, SAME_MILLI).stream().map(Choice::index).toList();
   }
 
   /**
-   * Those that lose least, in the order of the rooms.
+   * Returns the choices that lose least, in the order of the rooms.
    *
-   * @param same costs nearer than this are the same; 0: of equals the first is kept
+   * @param same costs that differ by less than this count as equal; 0: only the first is kept
    */
   private List<Choice> best(Shape shape, List<FreeCapacity> rooms, double same) {
     guard.price(rooms);
@@ -115,7 +116,7 @@ public final class Packer {
     for (int i = 0; i < rooms.size(); i++) {
       FreeCapacity room = rooms.get(i);
       for (Option option : options.getOrDefault(room, List.of())) {
-        // The price is looked for only where it could decide.
+        // The price is computed only where it could decide.
         boolean close = option.stranded() < least + same;
         double cost = close ? cost(room, shape, option) : Double.POSITIVE_INFINITY;
         if (cost < least - same) {
@@ -135,7 +136,7 @@ public final class Packer {
     return option.stranded() + price;
   }
 
-  /** Of each room that is known for the shape by now. */
+  /** Returns the options of each room that has been evaluated for the shape by now. */
   private Map<FreeCapacity, List<Option>> options(Shape shape, List<FreeCapacity> rooms) {
     if (knownRooms >= KNOWN_MAX) {
       forget();
@@ -154,7 +155,7 @@ public final class Packer {
     return options;
   }
 
-  /** Best fit is a good guess where there is no time to value all. */
+  /** Returns the rooms that fit most tightly: a good guess if there is no time to evaluate all. */
   private static List<FreeCapacity> tightest(Shape shape, Set<FreeCapacity> rooms) {
     if (rooms.size() <= FRESH_MAX) {
       return List.copyOf(rooms);
@@ -167,7 +168,7 @@ public final class Packer {
         .toList();
   }
 
-  /** One for each different amount that is free on a GPU, as long as enough GPUs have it. */
+  /** Returns an option for each different amount that is free on a GPU, if enough GPUs have it. */
   private List<Option> compute(FreeCapacity room, Shape shape) {
     if (shape.count() == 0) {
       return List.of(option(room, shape, 0));

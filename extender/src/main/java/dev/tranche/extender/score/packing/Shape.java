@@ -3,10 +3,10 @@ package dev.tranche.extender.score.packing;
 import dev.tranche.api.AllowList;
 
 /**
- * What one pod takes of a node: pods of equal shape are the same to us.
+ * What one pod takes of a node; pods of equal shape are treated alike.
  *
- * @param count of different GPUs; 0: a pod without
- * @param milli thousandths of each
+ * @param count number of different GPUs; 0 for a pod without any
+ * @param milli thousandths of each GPU
  * @param models that it may run on
  */
 public record Shape(long cpuMilli, long memoryMib, int count, int milli, AllowList models) {
@@ -21,7 +21,7 @@ public record Shape(long cpuMilli, long memoryMib, int count, int milli, AllowLi
     }
   }
 
-  /** Of a pod that asks for no GPU. */
+  /** Returns the shape of a pod that requests no GPU. */
   public static Shape withoutGpu(long cpuMilli, long memoryMib) {
     return new Shape(cpuMilli, memoryMib, 0, 0, AllowList.ANY);
   }
@@ -30,12 +30,12 @@ public record Shape(long cpuMilli, long memoryMib, int count, int milli, AllowLi
     return count * milli;
   }
 
-  /** Whether it cannot lie on one GPU. */
+  /** Returns whether the pod needs several GPUs. */
   boolean large() {
     return count > 1;
   }
 
-  /** Whatever takes this pod would take the other as well, models aside. */
+  /** Returns whether all that can take this pod can take the other as well, models aside. */
   boolean covers(Shape other) {
     return count >= other.count
         && milli >= other.milli

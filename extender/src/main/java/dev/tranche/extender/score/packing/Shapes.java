@@ -9,20 +9,20 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * How often each shape was seen: what is to come will be like it. Pods without GPUs are left out.
+ * How often each shape was seen; later pods are likely to be alike. Pods without GPUs are left out.
  */
 final class Shapes {
-  /** More different ones at once are not told apart by their frequency anyway. */
+  /** Limit of shapes; the frequencies of more would hardly differ anyway. */
   static final int SHAPES_MAX = 512;
 
-  /** When so many pods were counted all counts are halved, so that habits may change. */
+  /** Once this many pods are counted, all counts are halved, so that the mix of pods may change. */
   static final int PODS_MAX = 20_000;
 
   private final Map<Shape, Integer> counts = new LinkedHashMap<>();
   private final Set<String> counted = new LinkedHashSet<>();
   private int total;
 
-  /** Counts a pod once, however often it comes; whether it was new. */
+  /** Counts a pod once, however often it comes; returns whether it was new. */
   boolean count(String uid, Shape shape) {
     if (shape.count() == 0 || !counted.add(uid)) {
       return false;
@@ -65,7 +65,7 @@ final class Shapes {
     return List.copyOf(counts.keySet());
   }
 
-  /** In the order of {@link #all}; in sum 1. */
+  /** Returns the frequencies in the order of {@link #all}; they add up to 1. */
   double[] weights() {
     return counts.values().stream().mapToDouble(count -> (double) count / total).toArray();
   }
@@ -78,12 +78,12 @@ final class Shapes {
     return total == 0 ? Shape.WHOLE_MILLI : sum / total;
   }
 
-  /** Large ones. */
+  /** Returns the large shapes. */
   List<Shape> large() {
     return counts.keySet().stream().filter(Shape::large).toList();
   }
 
-  /** Pods that need at least what this shape needs. */
+  /** Returns the number of pods that need at least what this shape needs. */
   int covering(Shape shape) {
     return counts.entrySet().stream()
         .filter(entry -> entry.getKey().covers(shape))

@@ -10,28 +10,28 @@ import java.util.Random;
 
 /**
  * Estimates how much of a node's free GPU capacity later pods cannot use. The estimate is the mean
- * of what stays free after a few random fills. Half of what the next pod could not use is added
- * (the measure of "Beware of Fragmentation", USENIX ATC 2023), and half of what a run of one shape
- * would leave. The fills see how shapes go together, the other two are without noise. To come are
- * the shapes seen and, always, {@link #EXPECTED}.
+ * of what stays free after a few random fills, plus half of two measures. One is what the next pod
+ * could not use ("Beware of Fragmentation", USENIX ATC 2023); the other is what a run of one shape
+ * would leave. The fills show how shapes combine, and the measures have no noise. Later pods are
+ * expected to have the shapes seen and, always, {@link #EXPECTED}.
  */
 final class Stranding {
   private static final int FILLS = 16;
   private static final int PODS_PER_FILL = 60;
   private static final double MEASURES_WEIGHT = 0.5;
 
-  /** Some 20 MB; beyond it all are computed anew. */
+  /** Limit of cached rooms, some 20 MB; beyond it all are computed anew. */
   static final int ROOMS_MAX = 100_000;
 
   /**
-   * May come whatever was seen: where small pods come first, nothing else speaks for whole GPUs and
-   * for CPU beside them. The smallest machines with a GPU have room for it. With 3 to 6 CPUs traces
-   * changed in such ways are packed alike; with 2 or 8 worse.
+   * A pod that may always come: if small pods come first, nothing else keeps whole GPUs free, with
+   * CPU beside them. The smallest machines with a GPU can take it. Traces changed in this way are
+   * packed equally well with 3 to 6 CPUs, and worse with 2 or 8.
    */
   private static final Shape EXPECTED =
       new Shape(3_000, 12_288, 1, Shape.WHOLE_MILLI, AllowList.ANY);
 
-  /** Of all pods to come; 1 while nothing was seen. */
+  /** The part of {@link #EXPECTED} in all later pods; 1 while nothing was seen. */
   private static final double EXPECTED_WEIGHT = 0.3;
 
   private final Shape[] shapes;
@@ -45,8 +45,8 @@ final class Stranding {
   private final int leastMilli;
 
   /**
-   * @param seen the shapes
-   * @param frequencies of them, in sum 1
+   * @param seen the shapes seen
+   * @param frequencies of these shapes; they add up to 1
    */
   Stranding(List<Shape> seen, double[] frequencies) {
     var all = new ArrayList<>(seen);
@@ -76,7 +76,7 @@ final class Stranding {
     return weights.length - 1;
   }
 
-  /** In thousandths of a GPU. */
+  /** Returns the estimate, in thousandths of a GPU. */
   double of(FreeCapacity room) {
     Double before = known.get(room);
     if (before != null) {
@@ -143,7 +143,7 @@ final class Stranding {
     return free;
   }
 
-  /** On the fullest GPU that has room; several are whole as a rule, so any do. */
+  /** Takes the fullest GPU that fits; several are mostly whole ones, so any that fit. */
   private static boolean take(int[] gpus, Shape shape) {
     return shape.large() ? takeSeveral(gpus, shape) : takeOne(gpus, shape);
   }

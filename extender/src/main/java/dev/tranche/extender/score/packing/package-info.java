@@ -1,4 +1,4 @@
-/** Which node, and which of its GPUs, loses least by taking a pod. Pure. */
+/** Chooses the node and the GPUs that lose least by taking a pod; pure. */
 @NullMarked
 package dev.tranche.extender.score.packing;
 
