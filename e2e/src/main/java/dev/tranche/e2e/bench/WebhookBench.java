@@ -80,7 +80,7 @@ final class WebhookBench {
   private List<Figure> measure(Proc process) throws Exception {
     List<byte[]> fractions = requests(FRACTION, ReviewBodies.fractions());
     List<byte[]> others = requests(GUARD, ReviewBodies.others());
-    warm(fractions, others);
+    warm(() -> closedLoop(8, fractions), () -> closedLoop(8, others));
     var figures = new ArrayList<Figure>();
     for (int connections : List.of(1, 8)) {
       double cpuBefore = process.cpuSeconds();
@@ -116,11 +116,11 @@ final class WebhookBench {
    */
   private List<Figure> http2(Proc process) throws Exception {
     try (var posts = new H2Posts(port)) {
-      for (int round = 0; round < STEADY_ROUNDS; round++) {
-        posts.closedLoop(FRACTION, ReviewBodies.fractions(), 8, seconds);
-      }
+      Callable<double[]> load =
+          () -> posts.closedLoop(FRACTION, ReviewBodies.fractions(), 8, seconds);
+      warm(load);
       double cpuBefore = process.cpuSeconds();
-      double[] ms = posts.closedLoop(FRACTION, ReviewBodies.fractions(), 8, seconds);
+      double[] ms = load.call();
       double cpuUs = (process.cpuSeconds() - cpuBefore) * 1e6 / ms.length;
       return List.of(
           new Figure("webhook.http2.requests_per_second.8", ms.length / (double) seconds, "1/s"),
@@ -130,21 +130,17 @@ final class WebhookBench {
     }
   }
 
-  /**
-   * Sends requests until no rate has grown for some rounds: the JVM has then finished compiling.
-   */
-  private void warm(List<byte[]> fractions, List<byte[]> others) throws Exception {
-    double fractionsMost = 0;
-    double othersMost = 0;
+  /** Runs the loads until no rate has grown for some rounds: the JVM has then finished compiling. */
+  @SafeVarargs
+  private static void warm(Callable<double[]>... loads) throws Exception {
+    var most = new double[loads.length];
     for (int round = 0, steady = 0; steady < STEADY_ROUNDS && round < WARM_ROUNDS_MAX; round++) {
-      double fractionsRate = closedLoop(8, fractions).length;
-      double othersRate = closedLoop(8, others).length;
-      boolean grown =
-          fractionsRate > fractionsMost * (1 + STEADY_GAIN_MAX)
-              || othersRate > othersMost * (1 + STEADY_GAIN_MAX);
-      steady = grown ? 0 : steady + 1;
-      fractionsMost = Math.max(fractionsMost, fractionsRate);
-      othersMost = Math.max(othersMost, othersRate);
+      steady++;
+      for (int i = 0; i < loads.length; i++) {
+        int answers = loads[i].call().length;
+        steady = answers > most[i] * (1 + STEADY_GAIN_MAX) ? 0 : steady;
+        most[i] = Math.max(most[i], answers);
+      }
     }
   }
 
