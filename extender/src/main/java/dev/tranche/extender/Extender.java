@@ -344,7 +344,7 @@ public final class Extender implements AutoCloseable {
             api,
             loop,
             metrics);
-    metrics.gauge("tranche.extender.binds.in.flight", "Binds under way.", bind::inFlight);
+    metrics.gauge("tranche.extender.binds.in.flight", "Binds in progress.", bind::inFlight);
     var filter =
         new Filter(
             readiness,
@@ -377,7 +377,7 @@ public final class Extender implements AutoCloseable {
             RequestLimiter.READ_WITHIN_MS);
     metrics.gauge(
         "tranche.extender.verbs.in.flight",
-        "Requests of kube-scheduler that wait or are being decided; bounded.",
+        "Requests of kube-scheduler that are queued or in progress; bounded.",
         verbRoutes::calls);
     return verbRoutes;
   }

@@ -27,7 +27,7 @@ final class StateGauges {
         streams::keptBytes);
     metrics.gauge(
         "tranche.extender.load.pods",
-        "Pods that are remembered with the load readings of GPUs; bounded for each node.",
+        "Pods stored with the load readings of GPUs; bounded for each node.",
         loads::pods);
     metrics.gauge(
         "tranche.pending.fragmented.pods",
@@ -35,27 +35,27 @@ final class StateGauges {
         waiting::fragmented);
     metrics.gauge(
         "tranche.extender.nominations",
-        "Pods that others are evicted for and whose GPU is held meanwhile.",
+        "Preempting pods whose GPU is held while their victims are evicted.",
         ledger::nominations);
     metrics.gauge(
         "tranche.extender.nominees",
-        "Pods that kube-scheduler has nominated, whoever chose their victims; bounded.",
+        "Pods that kube-scheduler has nominated, whether or not the extender chose their victims; bounded.",
         nominees::size);
     metrics.gauge(
         "tranche.extender.packing.shapes",
-        "Different shapes of pods that policy packed tells apart.",
+        "Different pod shapes that policy packed distinguishes.",
         packing::shapes);
     metrics.gauge(
         "tranche.extender.packing.pods",
-        "Pods whose CPU and memory on their nodes policy packed knows.",
+        "Pods whose CPU and memory on their nodes are known to policy packed.",
         packing::pods);
     metrics.gauge(
         "tranche.extender.waiting.pods",
-        "Rejected pods that are woken when a GPU has room.",
+        "Rejected pods that are retried when a GPU has room.",
         waiting::size);
     metrics.gauge(
         "tranche.extender.waiting.untried.nodes",
-        "Nodes whose room has grown and that rejected pods are still to be tried on.",
+        "Nodes with newly freed room on which rejected pods have not been tried yet.",
         waiting::untriedNodes);
   }
 }

@@ -123,11 +123,11 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
   private void gauges() {
     metrics.gauge(
         "tranche.node.replicas.advertised",
-        "Replicas told to the kubelet.",
+        "Replicas advertised to the kubelet.",
         () -> count(r -> r.count(Stage.OFFERED) + r.count(Stage.WITHHELD)));
     metrics.gauge(
         "tranche.node.replicas.healthy",
-        "Replicas told to the kubelet as healthy.",
+        "Replicas advertised to the kubelet as healthy.",
         () -> count(NodeReplicas::healthyCount));
     metrics.gauge(
         "tranche.node.replicas.retired",
@@ -139,7 +139,7 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
         () -> count(r -> r.count(Stage.WITHHELD)));
     metrics.gauge(
         "tranche.node.config.errors",
-        "1 while the config that was asked for cannot be used, else 0.",
+        "1 while the requested config cannot be used, else 0.",
         () -> state.configStatus().getError().isEmpty() ? 0 : 1);
     metrics.gauge(
         "tranche.node.assignments.outstanding",
@@ -151,11 +151,11 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
         () -> state.mps().reason().isEmpty() ? 0 : 1);
     metrics.gauge(
         "tranche.node.gpus.unwatched",
-        "GPUs whose errors (XIDs) NVML does not tell, so that only their loss is seen.",
+        "GPUs whose errors (XIDs) NVML does not report, so that only their loss is detected.",
         () -> unwatched.size());
     metrics.gauge(
         "tranche.node.registered",
-        "1 while the kubelet knows us, else 0.",
+        "1 while the plugin is registered with the kubelet, else 0.",
         () -> kubelet.registered() ? 1 : 0);
   }
 
@@ -261,7 +261,7 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
       case SharingPlan.DoesNotFit misfit -> refused(requestedConfig, misfit.reason());
       case SharingPlan.Fits fits -> {
         fits.warnings().forEach(w -> LOG.warn("config {}: {}", requestedConfig, w));
-        LOG.info("config {} makes of the GPUs: {}", requestedConfig, fits.summary());
+        LOG.info("config {} results in: {}", requestedConfig, fits.summary());
         if (!newestUnreadable) {
           usedListener.run();
           state.configError("");
@@ -287,7 +287,7 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
         "%s is refused, %s: %s"
             .formatted(
                 describe(name),
-                state.configKnown() ? "the one before stays in use" : "so no GPU is advertised",
+                state.configKnown() ? "the previous one stays in use" : "so no GPU is advertised",
                 reason),
         true);
   }
@@ -424,7 +424,9 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
       if (assignments.receive(assignment, state::withReplicasPerGpu, nowMs)
           instanceof Assignments.Receipt.Refused refused) {
         LOG.warn("{}", refused.reason());
-        metrics.count("tranche.node.assignments.refused", "Assignments that were not taken.");
+        metrics.count(
+            "tranche.node.assignments.refused",
+            "Assignments of an extender that the plugin refused.");
       }
     }
     if (directive.getAssignCount() + directive.getRetractPodUidsCount() > 0) {

@@ -149,7 +149,7 @@ final class NodeProcess implements NvmlThread.Listener {
         .metrics()
         .gauge(
             "tranche.node.nvml.silence.seconds",
-            "Time since NVML last answered; 0 while no driver is there to be asked.",
+            "Time since NVML last answered; 0 while no driver is loaded.",
             () -> watchdog.silentMs() / 1_000.0);
     plugin
         .metrics()
@@ -196,7 +196,7 @@ final class NodeProcess implements NvmlThread.Listener {
       hangLogged = false;
     } else if (!hangLogged) {
       hangLogged = true;
-      LOG.error("{}; only a new process can go on", String.join("; ", silence));
+      LOG.error("{}; the process has to restart", String.join("; ", silence));
       if (!startedOnce && failOnInitError) {
         ended.complete(1);
       }

@@ -51,7 +51,7 @@ final class PluginState {
     this.hardware = hardware;
   }
 
-  /** Uses a config from now on, unless it does not fit these GPUs; then the one before stays. */
+  /** Uses a config from now on, unless it does not fit these GPUs; then the previous one stays. */
   Optional<SharingPlan> config(Outcome.Usable now) {
     wanted = now;
     if (gpus == null) {

@@ -194,7 +194,7 @@ class MpsIT {
     daemon();
     ready();
     assertThat(mps.commandCount("set_default_device_pinned_mem_limit GPU-0 1536M")).isEqualTo(1);
-    assertThat(logged("daemon.log")).contains("the one before stays in use");
+    assertThat(logged("daemon.log")).contains("the previous one stays in use");
   }
 
   @Test

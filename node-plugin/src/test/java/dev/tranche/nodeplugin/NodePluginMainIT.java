@@ -113,7 +113,7 @@ class NodePluginMainIT {
     eventually(next::logged, () -> next.logged().contains("ConfigRefused"));
     eventually(next::logged, () -> kubelet.registrations() == 2 && kubelet.healthy() == 8);
     assertThat(next.logged())
-        .contains("the one before stays in use")
+        .contains("the previous one stays in use")
         .contains("12000 replicas together");
 
     Files.writeString(config, replicas(5));

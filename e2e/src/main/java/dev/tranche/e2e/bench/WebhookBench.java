@@ -130,7 +130,9 @@ final class WebhookBench {
     }
   }
 
-  /** Runs the loads until no rate has grown for some rounds: the JVM has then finished compiling. */
+  /**
+   * Runs the loads until no rate has grown for some rounds: the JVM has then finished compiling.
+   */
   @SafeVarargs
   private static void warm(Callable<double[]>... loads) throws Exception {
     var most = new double[loads.length];

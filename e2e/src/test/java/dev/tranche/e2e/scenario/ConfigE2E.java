@@ -261,7 +261,7 @@ class ConfigE2E {
         240,
         () ->
             events("ConfigRefused")
-                .filter(e -> e.getMessage().contains("the one before stays in use"))
+                .filter(e -> e.getMessage().contains("the previous one stays in use"))
                 .anyMatch(e -> e.getMessage().contains(text)),
         () -> node.kubectl("get", "events") + config());
   }

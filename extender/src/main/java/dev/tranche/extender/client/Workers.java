@@ -40,7 +40,7 @@ public final class Workers implements AutoCloseable {
             name);
     metrics.gauge(
         "tranche.extender.api.queue.size",
-        "Calls to the API server that wait for a worker.",
+        "Queued calls to the API server.",
         "queue",
         name,
         () -> pool.getQueue().size());

@@ -50,10 +50,10 @@ public final class OutdatedShares {
             writer,
             metrics,
             "tranche.extender.outdated.share.events",
-            "Events for pending pods sized for another number of replicas than any node has.");
+            "Events for pending pods that were sized for a number of replicas that no node has.");
     metrics.gauge(
         "tranche.extender.outdated.share.pods",
-        "Pending pods sized for another number of replicas than any node has; 10,000 at most.",
+        "Pending pods that were sized for a number of replicas that no node has; 10,000 at most.",
         events::pods);
   }
 

@@ -59,14 +59,14 @@ public final class StartupTaints {
     this.failed = lifts(metrics, "failed");
     metrics.gauge(
         "tranche.extender.startup.tainted.nodes",
-        "Nodes with our startup taint, whose plugin does not serve yet.",
+        "Nodes with Tranche's startup taint, whose plugin does not serve yet.",
         tainted::size);
   }
 
   private static Counter lifts(ExtenderMetrics metrics, String outcome) {
     return metrics.counter(
         "tranche.extender.startup.taint.lifts",
-        "Attempts to take the startup taint from a node whose plugin serves.",
+        "Attempts to remove the startup taint from a node whose plugin serves.",
         "outcome",
         outcome);
   }

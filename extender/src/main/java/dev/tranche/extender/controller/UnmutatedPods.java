@@ -43,10 +43,10 @@ public final class UnmutatedPods {
             writer,
             metrics,
             "tranche.extender.unshared.events",
-            "Events for pods created past the webhook: dropped where too many are known.");
+            "Events for pods created past the webhook: dropped if there are too many.");
     metrics.gauge(
         "tranche.extender.unshared.pods",
-        "Pods that ask for a share of a GPU and were created past the webhook; 10,000 at most.",
+        "Pods that request a share of a GPU and were created past the webhook; 10,000 at most.",
         events::pods);
   }
 

@@ -121,7 +121,7 @@ public final class VerbsEndpointSlice implements AutoCloseable {
     Optional<String> before = missing;
     missing = leading ? tryReconcile() : Optional.empty();
     if (missing.isPresent() && !missing.equals(before)) {
-      LOG.error("kube-scheduler cannot ask: {}", missing.get());
+      LOG.error("kube-scheduler cannot call the extender: {}", missing.get());
     }
   }
 

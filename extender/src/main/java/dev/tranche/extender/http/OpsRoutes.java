@@ -70,7 +70,7 @@ public final class OpsRoutes {
     this.inspections = inspections;
     this.shed =
         Counter.builder("tranche.extender.pages.shed")
-            .description("Scrapes refused because others are being written.")
+            .description("Scrapes refused because others are being answered.")
             .register(registry);
   }
 

@@ -67,28 +67,31 @@ public final class ExtenderMetrics {
     neutralPrioritizes =
         counter(
             "tranche.extender.prioritize.neutral",
-            "Prioritize calls answered with equal scores, since nothing could be decided.");
+            "Prioritize calls answered with equal scores, because no decision was possible.");
     bindsWithoutRoom =
         counter(
             "tranche.extender.bind.without.room",
-            "Binds refused because the room had gone since filter.");
+            "Binds refused because the replicas were no longer free since filter.");
     ackTimeouts =
         counter(
             "tranche.extender.bind.ack.timeouts",
-            "Binds given up because the node did not acknowledge the assignment.");
+            "Binds that failed because the node did not acknowledge the assignment.");
     drifts =
         counter(
-            "tranche.extender.drift", "Pods that the kubelet gave other GPUs than were assigned.");
+            "tranche.extender.drift",
+            "Pods to which the kubelet allocated other GPUs than assigned.");
     expiredHolds =
         counter("tranche.extender.holds.expired", "Tentative holds that were never bound.");
     wakeUps =
-        counter("tranche.extender.wake.ups", "Nodes patched so that rejected pods are tried.");
+        counter(
+            "tranche.extender.wake.ups",
+            "Node patches that make kube-scheduler retry rejected pods.");
     preemptKept = preemptNodes("kept");
     preemptDropped = preemptNodes("dropped");
     waitingEvicted =
         counter(
             "tranche.extender.waiting.evicted",
-            "Rejected pods forgotten because too many wait; they wake by other events only.");
+            "Rejected pods forgotten because too many wait; only other events wake them.");
   }
 
   /** Creates all meters at the start, so that the first event of a kind is an increase. */
@@ -132,7 +135,8 @@ public final class ExtenderMetrics {
         .register(registry);
     FunctionCounter.builder(
             "tranche.extender.connections.refused", connections, ConnectionLimiter::refused)
-        .description("Connections closed for others, or because no first request came in time.")
+        .description(
+            "Connections refused, closed in favour of others, or closed because no first request came in time.")
         .tag("port", port)
         .register(registry);
   }
@@ -166,13 +170,13 @@ public final class ExtenderMetrics {
     if (clientEndS.getAndSet(certificate.getNotAfter().toInstant().getEpochSecond()) == 0) {
       gauge(
           "tranche.extender.client.certificate.start.timestamp.seconds",
-          "From when the certificate that kube-scheduler showed last is valid, in Unix time.",
+          "Start of the validity of the certificate that kube-scheduler last presented, in Unix time.",
           "certificate",
           "kube-scheduler",
           clientStartS::get);
       gauge(
           "tranche.extender.client.certificate.expiry.timestamp.seconds",
-          "When the certificate that kube-scheduler showed last ends, in Unix time.",
+          "When the certificate that kube-scheduler last presented expires, in Unix time.",
           "certificate",
           "kube-scheduler",
           clientEndS::get);

@@ -61,8 +61,7 @@ public final class GpuCollector implements MultiCollector {
             gauge(
                 now,
                 "tranche_extender_gpu_sm_load_ratio",
-                "Effective SM load that pods are placed by: the measured mean, plus what is too"
-                    + " young to be measured.",
+                "Effective SM load for placement: the measured mean, plus shares that are too recent to be measured.",
                 g -> g.view().smLoad()))
         .metricSnapshot(
             gauge(
@@ -80,7 +79,7 @@ public final class GpuCollector implements MultiCollector {
             gauge(
                 gpusWithMeasured,
                 "tranche_extender_gpu_measured",
-                "1 if the load is fresh enough to place by, else 0: allocation only.",
+                "1 if the load is recent enough for placement, else 0: placement then uses only grants.",
                 g -> g.view().measured() ? 1 : 0))
         .metricSnapshot(holds(shown.inspection()))
         .build();

@@ -291,7 +291,7 @@ final class Endpoint implements Handler<HttpServerRequest> {
   }
 
   private void failed(HttpServerRequest request, Throwable bug) {
-    LOG.error("a request could not be judged", bug);
+    LOG.error("cannot check a request", bug);
     request.resume();
     refuse(request, Problem.failed());
   }

@@ -123,11 +123,11 @@ public final class ReadApi implements AutoCloseable {
     this.local = new Port(vertx, transport, "api-local", local, LOCAL, localEndpoint, metrics);
     metrics.gauge(
         "tranche.extender.read.api.in.flight",
-        "Requests of the read API that are being answered; bounded.",
+        "Requests of the read API in progress; bounded.",
         () -> remoteEndpoint.inFlight() + localEndpoint.inFlight());
     metrics.gauge(
         "tranche.extender.read.api.verdicts",
-        "Tokens' rights to the read API that are remembered; bounded.",
+        "Cached rights of tokens to the read API; bounded.",
         access::remembered);
   }
 

@@ -18,7 +18,7 @@ final class ReadApiMetrics {
     this.timedOut =
         metrics.counter(
             "tranche.extender.read.api.cut",
-            "Answers of the read API that were not made and read within 10 s.");
+            "Answers of the read API that were not produced and read within 10 s.");
     answers(200);
   }
 

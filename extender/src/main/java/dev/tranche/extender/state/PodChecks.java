@@ -97,7 +97,7 @@ public final class PodChecks {
   private Counter counter(String outcome) {
     return metrics.counter(
         "tranche.extender.pod.checks",
-        "Pods that the API server was asked about because no watch had shown their binding.",
+        "Pods checked with the API server because no watch had shown their binding.",
         "outcome",
         outcome);
   }

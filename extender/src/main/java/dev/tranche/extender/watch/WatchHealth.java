@@ -30,18 +30,18 @@ final class WatchHealth {
     failures =
         metrics.counter(
             "tranche.extender.watch.failures",
-            "Lists and watches of the API server that failed or fell silent and are begun anew.",
+            "Lists and watches of the API server that failed or fell silent and are restarted.",
             "kind",
             kind);
     undecodable =
         metrics.counter(
             "tranche.extender.watch.unread",
-            "Objects of the API server that were passed over because they could not be read.",
+            "Objects of the API server that were skipped because they could not be read.",
             "kind",
             kind);
     metrics.gauge(
         "tranche.extender.watch.age.seconds",
-        "Time since the API server last said something about this kind; a minute or so is usual.",
+        "Time since the API server last sent something about this kind; a minute or so is normal.",
         "kind",
         kind,
         () -> ageMs() / 1_000.0);

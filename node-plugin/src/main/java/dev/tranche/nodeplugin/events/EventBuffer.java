@@ -67,7 +67,7 @@ public final class EventBuffer {
     }
     log(event);
     metrics.count(
-        "tranche.node.events", "Events for people, of the node and its pods.", "reason", reason);
+        "tranche.node.events", "Kubernetes events for the node and its pods.", "reason", reason);
     changed.run();
   }
 

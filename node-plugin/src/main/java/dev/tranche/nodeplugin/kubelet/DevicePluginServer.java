@@ -127,7 +127,8 @@ final class DevicePluginServer extends DevicePluginService {
 
   private Future<PodList> listAgain() {
     metrics.count(
-        "tranche.node.lists.repeated", "PodResources Lists that were late and asked for again.");
+        "tranche.node.lists.repeated",
+        "Calls of the kubelet's PodResources List that were late and repeated.");
     return list(SECOND_LIST_LIMIT_MS);
   }
 
@@ -195,7 +196,7 @@ final class DevicePluginServer extends DevicePluginService {
 
   private static final String PREFERRED = "tranche.node.preferred.allocations";
   private static final String PREFERRED_HELP =
-      "Answers to the kubelet's GetPreferredAllocation, by what they were based on.";
+      "Answers to the kubelet's GetPreferredAllocation, by the basis of the answer.";
 
   private void count(AllocationCalls.Preferred preferred) {
     String pod = preferred.found().map(f -> label(f.how())).orElse("unknown");

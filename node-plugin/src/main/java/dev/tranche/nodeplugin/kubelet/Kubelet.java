@@ -85,7 +85,7 @@ public final class Kubelet {
     this.readBack = new ReadBack(vertx, podResources, this::read, this::registered);
     metrics.gauge(
         "tranche.node.read.back.age.seconds",
-        "Time since the kubelet last told who holds which replica.",
+        "Time since the kubelet last reported which pods hold which replicas.",
         () -> readBack.ageSeconds(System.nanoTime() / 1_000_000));
   }
 

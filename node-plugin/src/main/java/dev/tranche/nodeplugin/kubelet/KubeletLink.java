@@ -101,7 +101,8 @@ final class KubeletLink {
 
   private void countEndedStream() {
     metrics.count(
-        "tranche.node.list.streams.ended", "ListAndWatch calls ended because of too many.");
+        "tranche.node.list.streams.ended",
+        "ListAndWatch calls closed because there were too many.");
   }
 
   private void streamClosed() {

@@ -46,7 +46,7 @@ public final class ContainerCollector implements MultiCollector {
         gauge(
             now,
             "tranche_container_gpu_memory_granted_bytes",
-            "GPU memory that the container's replicas stand for.",
+            "GPU memory granted by the container's replicas.",
             Row::grantedBytes),
         gauge(
             now,

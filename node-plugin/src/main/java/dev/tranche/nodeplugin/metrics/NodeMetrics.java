@@ -62,7 +62,7 @@ public final class NodeMetrics {
         s -> s.info().memoryTotalBytes() == 0 ? Double.NaN : s.info().memoryTotalBytes());
     gpuGauge(
         "tranche.gpu.memory.reserved.bytes",
-        "Memory that the driver keeps.",
+        "Memory reserved by the driver.",
         gpu,
         s -> s.info().memoryReservedBytes());
     gpuGauge(
@@ -106,7 +106,7 @@ public final class NodeMetrics {
         s -> sensor(s, GpuReading::powerMilliwatts) / 1000);
     gpuGauge(
         "tranche.gpu.throttle.reasons",
-        "Why the clocks are below what was asked for, NVML's bits; 0: they are not.",
+        "NVML's bits for why the clocks are below the requested ones; 0: they are not.",
         gpu,
         s -> sensor(s, GpuReading::throttling));
     gpuGauge(
@@ -160,7 +160,8 @@ public final class NodeMetrics {
         .register(registry);
     FunctionCounter.builder(
             "tranche.node.connections.refused", connections, ConnectionLimiter::refused)
-        .description("Connections closed for others, or because no first request came in time.")
+        .description(
+            "Connections refused, closed in favour of others, or closed because no first request came in time.")
         .tag("port", port)
         .register(registry);
   }

@@ -155,7 +155,7 @@ final class MpsControl {
   private void complain(String reason) {
     if (!complaint.equals(reason)) {
       complaint = reason;
-      LOG.warn("{}; the MPS control daemons that serve go on", reason);
+      LOG.warn("{}; the running MPS control daemons continue", reason);
     }
   }
 
@@ -191,7 +191,7 @@ final class MpsControl {
     last = now;
     if (changed && now instanceof Outcome.Refused refused) {
       configError = "config %s is refused: %s".formatted(refused.name(), refused.reason());
-      LOG.error("{}; the one before stays in use", configError);
+      LOG.error("{}; the previous one stays in use", configError);
       return config == null && useKeptConfig();
     } else if (changed && now instanceof Outcome.Usable usable) {
       LOG.info("config {}: {}", usable.name(), usable.config().sharing());
@@ -229,7 +229,7 @@ final class MpsControl {
       }
       case SharingPlan.DoesNotFit misfit -> {
         configError = "the config is refused: " + misfit.reason();
-        LOG.error("{}; the one before stays in use", configError);
+        LOG.error("{}; the previous one stays in use", configError);
         yield before.needed() ? before : keptPlan().orElse(before);
       }
     };

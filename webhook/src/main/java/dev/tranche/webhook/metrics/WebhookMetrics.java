@@ -55,7 +55,7 @@ public final class WebhookMetrics {
     registerAll();
     duration =
         Timer.builder("tranche_webhook_admission_duration")
-            .description("From a review's body read to its answer written")
+            .description("Time from reading a review's body to writing its answer")
             .serviceLevelObjectives(
                 DoubleStream.of(0.1, 0.25, 0.5, 1, 2.5, 5, 10, 50, 250, 1_000, 10_000)
                     .mapToObj(ms -> Duration.ofNanos((long) (ms * 1e6)))
@@ -64,7 +64,7 @@ public final class WebhookMetrics {
     tlsFailures =
         counter(
             "tranche_webhook_tls_failures",
-            "Rounds of keeping certificates that failed and are tried again");
+            "Failed attempts to maintain the certificates; they are retried");
     warnings =
         counter(
             "tranche_webhook_warnings",
@@ -72,11 +72,11 @@ public final class WebhookMetrics {
     guardExempt =
         counter(
             "tranche_webhook_guard_exempt",
-            "Pods that the guard left alone for the sake of their ServiceAccount");
+            "Pods that the guard skipped because of their ServiceAccount");
     guardEventsDropped =
         counter(
             "tranche_webhook_guard_events_dropped",
-            "Events of the guard that were not written: too many, or refused");
+            "Events of the guard that were not written: too many, refused, or about an object that does not exist");
   }
 
   /** Registers all series at the start, so that the first event of a kind shows as an increase. */
@@ -125,7 +125,7 @@ public final class WebhookMetrics {
   private Counter admissions(ReviewKind review, Outcome outcome, String reason) {
     return counter(
         "tranche_webhook_admissions",
-        "Reviews answered, by what became of the pod",
+        "Answered reviews, by the result for the pod",
         "review",
         review.toString(),
         "outcome",
@@ -137,7 +137,7 @@ public final class WebhookMetrics {
   private Counter guardFindings(Finding finding, FindingOutcome.Outcome outcome) {
     return counter(
         "tranche_webhook_guard_findings",
-        "Ways found in pods to GPUs that they were not given",
+        "Findings in pods: ways to reach GPUs that they were not granted",
         "finding",
         finding.toString(),
         "outcome",
@@ -173,7 +173,8 @@ public final class WebhookMetrics {
         .register(registry);
     FunctionCounter.builder(
             "tranche_webhook_connections_refused", connections, ConnectionLimiter::refused)
-        .description("Connections closed for others, or because no first request came in time")
+        .description(
+            "Connections refused, closed in favour of others, or closed because no first request came in time")
         .tag("port", port)
         .register(registry);
   }
@@ -215,14 +216,14 @@ public final class WebhookMetrics {
   /** Watches how many labelled nodes are known. */
   public <T> void nodes(T source, ToDoubleFunction<T> count) {
     Gauge.builder("tranche_webhook_nodes", source, count)
-        .description("Nodes seen that are labelled with their replicas per GPU")
+        .description("Nodes that have a label with their replicas per GPU")
         .register(registry);
   }
 
   /** Watches the bytes of reviews that are being read. */
   public <T> void inFlight(T source, ToDoubleFunction<T> bytes) {
     Gauge.builder("tranche_webhook_in_flight", source, bytes)
-        .description("Bodies of reviews being read; bounded")
+        .description("Memory used by review bodies that are being read; bounded")
         .baseUnit("bytes")
         .register(registry);
   }
@@ -235,12 +236,12 @@ public final class WebhookMetrics {
   public void certificate(String name, Supplier<Optional<X509Certificate>> certificate) {
     certificate(
         "tranche_webhook_certificate_expiry_timestamp",
-        "When the certificate in use ends, in Unix time",
+        "When the current certificate expires, in Unix time",
         name,
         () -> certificate.get().map(c -> c.getNotAfter().toInstant()));
     certificate(
         "tranche_webhook_certificate_start_timestamp",
-        "From when the certificate in use is valid, in Unix time",
+        "Start of the current certificate's validity, in Unix time",
         name,
         () -> certificate.get().map(c -> c.getNotBefore().toInstant()));
   }

@@ -57,7 +57,8 @@ public final class GuardHandler implements ReviewHandler {
     boolean denied = !review.uid().isEmpty() && review.isSuspect(mode);
     metrics.count(ReviewKind.GUARD, Outcome.FAILED);
     metrics.guardFailed(denied);
-    LOG.error("the guard failed on review {}, {}", review.uid(), denied ? "denied" : "let in", bug);
+    LOG.error(
+        "the guard failed on review {}, {}", review.uid(), denied ? "denied" : "admitted", bug);
     return review.uid().isEmpty()
         ? new Answer.BadRequest("the guard failed on it, and it has no request.uid")
         : new Answer.Review(

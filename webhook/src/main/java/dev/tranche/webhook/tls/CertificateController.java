@@ -106,7 +106,7 @@ public final class CertificateController implements AutoCloseable {
         if (closed) {
           return;
         }
-        String reason = "certificates are not kept or not served: " + e;
+        String reason = "cannot renew or serve the certificates: " + e;
         logOnce(reason, e);
         onFailure.accept(reason);
         pause = pause.multipliedBy(2).compareTo(interval) > 0 ? interval : pause.multipliedBy(2);

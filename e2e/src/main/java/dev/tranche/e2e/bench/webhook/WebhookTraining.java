@@ -79,7 +79,7 @@ public final class WebhookTraining {
       }
       return true;
     } catch (EOFException | SocketException | SSLHandshakeException closed) {
-      System.err.println("the webhook is asked anew: " + closed.getMessage());
+      System.err.println("sending the reviews again: " + closed.getMessage());
       return false;
     } catch (IOException refused) {
       throw new UncheckedIOException(refused);

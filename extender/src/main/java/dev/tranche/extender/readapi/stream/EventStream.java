@@ -75,18 +75,18 @@ public final class EventStream {
     this.dropped =
         metrics.counter(
             "tranche.extender.read.api.stream.dropped",
-            "Readers of the read API's stream that took too little of it and were dropped.");
+            "Readers of the read API's stream that were disconnected because they read too slowly.");
     this.events =
         metrics.counter(
             "tranche.extender.read.api.stream.events",
-            "Events of the read API's stream, each made once for all who read.");
+            "Events of the read API's stream, each counted once for all readers.");
     metrics.gauge(
         "tranche.extender.read.api.stream.readers",
-        "Who reads the read API's stream; bounded.",
+        "Readers of the read API's stream; bounded.",
         () -> READERS_MAX - places.availablePermits());
     metrics.gauge(
         "tranche.extender.read.api.stream.waiting.bytes",
-        "What waits until readers of the read API's stream take it; bounded.",
+        "Data buffered for readers of the read API's stream; bounded.",
         this::waitingBytes);
   }
 
@@ -159,7 +159,7 @@ public final class EventStream {
     snapshots
         .get()
         .transform(inspection -> vertx.executeBlocking(() -> sendAndCheck(inspection), false))
-        .onFailure(failure -> LOG.error("the stream's readers were told nothing", failure))
+        .onFailure(failure -> LOG.error("cannot send updates to the stream's readers", failure))
         .onComplete(done -> busy.set(false));
   }
 
@@ -168,7 +168,7 @@ public final class EventStream {
     if (inspection.succeeded()) {
       sendChanges(inspection.result());
     } else {
-      LOG.warn("the stream's readers are told nothing new: {}", inspection.cause().toString());
+      LOG.warn("the stream's readers get no updates: {}", inspection.cause().toString());
     }
     long nowMs = clockMs.getAsLong();
     readers.forEach(reader -> check(reader, nowMs));
