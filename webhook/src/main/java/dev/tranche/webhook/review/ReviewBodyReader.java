@@ -221,7 +221,6 @@ public final class ReviewBodyReader {
     void end() {
       if (!closed) {
         byte[] read = bytes == body.length ? body : Arrays.copyOf(body, bytes);
-        latest = EMPTY;
         // The budget is released after the review, since the body stays in memory until then.
         body = read.length == body.length ? body : shrink(read);
         try {
