@@ -70,24 +70,33 @@ public final class Prioritize {
 
   private Map<String, Integer> scored(PodFacts pod, List<String> names) {
     Policy policy = evaluator.policyOf(pod);
-    var evaluations = new ArrayList<NodeFit>();
-    var scores = new LinkedHashMap<String, Integer>();
+    var fitting = new ArrayList<NodeFit>();
     NodeEvaluator.ForPod now = evaluator.forPod(pod);
-    for (String name : names) {
-      if (now.late()) {
+    for (int i = 0; i < names.size(); i++) {
+      if (i % NodeEvaluator.NODES_BETWEEN_CLOCK_CHECKS == 0 && now.late()) {
         return equal(names);
       }
-      scores.put(name, 0);
-      NodeFit evaluation = now.of(name);
+      NodeFit evaluation = now.of(names.get(i));
       if (evaluation.fits()) {
-        evaluations.add(evaluation);
+        fitting.add(evaluation);
       }
     }
-    int[] values = policy == Policy.PACKED ? packed(pod, evaluations) : headroom(pod, evaluations);
-    for (int i = 0; i < values.length; i++) {
-      scores.put(evaluations.get(i).node(), values[i]);
+    int[] values = policy == Policy.PACKED ? packed(pod, fitting) : headroom(pod, fitting);
+    explanations.prioritized(pod, policy, fitting, values);
+    return inOrder(names, fitting, values);
+  }
+
+  /**
+   * @param fitting in the order of the names, with a value each; all other names score 0
+   */
+  private static Map<String, Integer> inOrder(
+      List<String> names, List<NodeFit> fitting, int[] values) {
+    Map<String, Integer> scores = LinkedHashMap.newLinkedHashMap(names.size());
+    int next = 0;
+    for (String name : names) {
+      boolean fits = next < values.length && fitting.get(next).node().equals(name);
+      scores.put(name, fits ? values[next++] : 0);
     }
-    explanations.prioritized(pod, policy, evaluations, values);
     return scores;
   }
 
