@@ -22,9 +22,11 @@ import java.util.Locale;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** The web page of a real extender, whose nodes report as the demo's do. */
+@Tag("slow")
 final class LivePageIT {
   private static final long GIB = 1L << 30;
 

@@ -20,9 +20,11 @@ import java.util.List;
 import java.util.zip.GZIPInputStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** What those get who reach our ports and are no node. */
+@Tag("slow")
 final class StrangersIT {
   private static final long GIB = 1L << 30;
 

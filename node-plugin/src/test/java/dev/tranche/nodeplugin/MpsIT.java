@@ -15,10 +15,12 @@ import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The control daemons' process, alone and beside the plugin's, as the image starts them. */
+@Tag("slow")
 @SuppressWarnings("NullAway.Init")
 class MpsIT {
   private static final int PROHIBITED = 2;

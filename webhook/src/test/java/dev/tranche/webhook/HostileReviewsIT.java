@@ -10,10 +10,12 @@ import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.random.RandomGeneratorFactory;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** No body ends the webhook: the oracle is the memory of a JVM with the options of the image. */
+@Tag("slow")
 class HostileReviewsIT {
   private static final int MIXED = 200;
 

@@ -20,10 +20,12 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** Two replicas whose authority lives for seconds, asked all the time: none may fail. */
+@Tag("slow")
 @Timeout(180)
 class RotationIT {
   /** Seconds; a longer run by -Dtranche.rotation.life=60. */

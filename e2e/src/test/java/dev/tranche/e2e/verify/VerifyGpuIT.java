@@ -11,10 +11,12 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.IntStream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The command as a process, over the simulated NVML in good and in bad moods. */
+@Tag("slow")
 class VerifyGpuIT {
   private static final String UUID = "GPU-1a2b3c4d-0000-1111-2222-333344445555";
   private static final String GPU =

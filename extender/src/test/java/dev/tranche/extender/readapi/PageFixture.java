@@ -22,8 +22,10 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 
 /** A page in a real browser, on an API that says what a test wants. */
+@Tag("slow")
 abstract class PageFixture {
   static final String HOSTILE = "<script>alert(1)</script>";
   private static Chromium chromium;
