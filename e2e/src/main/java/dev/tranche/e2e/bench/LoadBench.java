@@ -6,6 +6,7 @@ import dev.tranche.e2e.bench.load.SimulatedUse;
 import dev.tranche.e2e.bench.load.Workload;
 import dev.tranche.e2e.install.Artifacts;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 
 /**
@@ -42,7 +43,9 @@ final class LoadBench {
         add(contestant.toString(), result.use());
         add(contestant + ".foretold_ms", result.use().longestForetellableS() * 1e3, "ms");
         explain(contestant, result.use());
-        add(contestant + ".wait_ms", result.waitMeanS() * 1e3, "ms");
+        double[] waits = result.waitsMs().stream().mapToDouble(ms -> ms).toArray();
+        add(contestant + ".wait_ms", Arrays.stream(waits).average().orElse(0), "ms");
+        add(contestant + ".wait_p99_ms", Figure.quantile(0.99, waits), "ms");
         add(contestant + ".unplaced", result.unplaced(), "pods");
         double lost = result.use().lostRatio();
         if (contestant == Contestant.OURS) {

@@ -9,6 +9,7 @@ import dev.tranche.e2e.install.Await;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
@@ -51,10 +52,10 @@ public final class LoadContest implements AutoCloseable {
   /**
    * The result of one contestant.
    *
-   * @param waitMeanS the mean time from a pod's creation to its binding
+   * @param waitsMs from the creation to the binding, of each pod that was bound
    * @param unplaced the number of pods that were never bound
    */
-  public record Result(SimulatedUse use, double waitMeanS, int unplaced) {}
+  public record Result(SimulatedUse use, List<Double> waitsMs, int unplaced) {}
 
   /** The workload that the contestants are given. */
   public static Workload workload(long seed, int pods, double lifeS, boolean alike) {

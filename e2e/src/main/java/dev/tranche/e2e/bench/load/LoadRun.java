@@ -52,8 +52,10 @@ final class LoadRun {
   private final Map<String, Long> assignedNanos;
   private final long startNanos = System.nanoTime();
   private final Map<Integer, Workload.Pod> waiting = new HashMap<>();
-  private double waitedS;
-  private int placed;
+
+  /** From the creation to the binding, of each pod that was bound. */
+  private final List<Double> waitsMs = new ArrayList<>();
+
   private int boundReplicas;
   private boolean full;
   private double lastArrivalS = Double.MAX_VALUE;
@@ -86,7 +88,7 @@ final class LoadRun {
       running.forEach(l -> nodes.endPod(l.binding.node(), l.binding.uid()));
     }
     return new LoadContest.Result(
-        use, waitedS / Math.max(1, placed), workload.pods().size() - placed);
+        use, List.copyOf(waitsMs), workload.pods().size() - waitsMs.size());
   }
 
   private double nowS() {
@@ -110,7 +112,7 @@ final class LoadRun {
     double readS = -TimeScale.READ_EVERY_S;
     int next = 0;
     int all = workload.pods().size();
-    while (placed < all && nowS() < lastArrivalS + GRACE_S) {
+    while (waitsMs.size() < all && nowS() < lastArrivalS + GRACE_S) {
       while (next < all && due(workload.pods().get(next))) {
         create(workload.pods().get(next++), api);
         lastArrivalS = next == all ? nowS() : lastArrivalS;
@@ -179,10 +181,10 @@ final class LoadRun {
     double assignedS = assignedS(binding);
     use.start(binding.pod(), gpu, assignedS - TimeScale.KNOWN_AFTER_S, assignedS);
     running.add(new RunningPod(binding, gpu, binding.atS() + binding.pod().lifeS()));
-    waitedS += binding.atS() - createdS.getOrDefault(binding.pod().number(), binding.atS());
+    double createdAtS = createdS.getOrDefault(binding.pod().number(), binding.atS());
+    waitsMs.add((binding.atS() - createdAtS) * 1e3);
     waiting.remove(binding.pod().number());
     boundReplicas += binding.pod().replicas();
-    placed++;
     if (!full && boundReplicas >= FULL * workload.levelReplicas()) {
       full = true;
       use.startCounting();

@@ -9,7 +9,7 @@ final class Oracle {
   private final int replicasPerGpu;
 
   /** The value of an empty GPU for later pods, in GPUs' worth of work. */
-  private static final double ROOM_PRICE = 0.1;
+  private static final double CAPACITY_PRICE = 0.1;
 
   private final Choice choice;
 
@@ -89,16 +89,18 @@ final class Oracle {
     double sm = use.demand(gpu);
     double free = 1 - (double) use.replicas(gpu) / replicasPerGpu;
     double requested = (double) pod.replicas() / replicasPerGpu;
-    double cost = ROOM_PRICE * room(sm, free);
+    double cost = CAPACITY_PRICE * capacityValue(sm, free);
     for (int i = 0; i < Workload.USE_FACTORS.length; i++) {
       double then = sm + Math.min(1, requested * Workload.USE_FACTORS[i]);
       double lost = Math.max(0, then - 1) - Math.max(0, sm - 1);
-      cost += Workload.USE_FACTOR_ODDS[i] * (lost - ROOM_PRICE * room(then, free - requested));
+      cost +=
+          Workload.USE_FACTOR_ODDS[i]
+              * (lost - CAPACITY_PRICE * capacityValue(then, free - requested));
     }
     return cost;
   }
 
-  private static double room(double sm, double free) {
+  private static double capacityValue(double sm, double free) {
     double headroom = Math.max(0, 1 - sm);
     return headroom * headroom * free;
   }
