@@ -206,7 +206,7 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
     state.gpus(gpus).ifPresent(this::applyPlan);
     metrics.gpus(gpus);
     publish();
-    if (reports.shouldReport(gpus) || cordons) {
+    if (reports.markReportedIfChanged(gpus) || cordons) {
       sendReport();
     }
   }

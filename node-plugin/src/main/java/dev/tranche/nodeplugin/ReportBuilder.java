@@ -137,7 +137,7 @@ final class ReportBuilder {
    * Returns whether these GPUs differ enough from those last reported. If so, they count as
    * reported.
    */
-  boolean shouldReport(List<GpuStatus> gpus) {
+  boolean markReportedIfChanged(List<GpuStatus> gpus) {
     boolean same =
         gpus.size() == reported.size()
             && IntStream.range(0, gpus.size())

@@ -56,7 +56,7 @@ final class SampleEvents {
         "Changes of a GPU's health.",
         "to",
         change.now().metricLabel());
-    if (repeatedFaults.shouldReport(change, System.nanoTime() / 1_000_000)) {
+    if (repeatedFaults.markReportedIfDue(change, System.nanoTime() / 1_000_000)) {
       events.node(change.reason(), change.message(), !change.now().healthy());
     }
   }

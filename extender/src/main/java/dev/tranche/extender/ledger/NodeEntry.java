@@ -161,8 +161,11 @@ final class NodeEntry {
     return echoed.size() < ECHOED_MAX;
   }
 
-  /** Returns whether the assignment must be sent to the node again; rate limited for each pod. */
-  boolean shouldResend(Hold hold, long nowMs) {
+  /**
+   * Returns whether the assignment must be sent to the node again. If so, it counts as sent: the
+   * rate is limited for each pod.
+   */
+  boolean markResentIfDue(Hold hold, long nowMs) {
     boolean due = nowMs >= resendFromMs.getOrDefault(hold.uid(), nowMs);
     if (!due || !live || !lacks(hold)) {
       return false;

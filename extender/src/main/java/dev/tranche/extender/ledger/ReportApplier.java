@@ -54,7 +54,7 @@ final class ReportApplier {
   void resendIfDue(Transition step, NodeEntry entry, Hold hold) {
     PodFacts pod = ledgerState.pods.get(hold.uid());
     boolean waits = pod == null || (!pod.running() && pod.listed());
-    if (waits && hold.stage() != Stage.TENTATIVE && entry.shouldResend(hold, step.nowMs())) {
+    if (waits && hold.stage() != Stage.TENTATIVE && entry.markResentIfDue(hold, step.nowMs())) {
       step.emit(new Decision.Assign(entry.name, hold.assignment()));
     }
   }

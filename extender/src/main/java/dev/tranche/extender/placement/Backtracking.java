@@ -27,7 +27,7 @@ final class Backtracking {
   record Attempt(int @Nullable [] gpus, boolean gaveUp, int steps) {}
 
   private final Shares shares;
-  private final SearchState room;
+  private final SearchState state;
   private final int[][] orders;
 
   /** The position of each share's GPU in the share's order. */
@@ -50,13 +50,13 @@ final class Backtracking {
    *     shares have the same order
    * @param stepsMax the limit of steps; one step looks at one GPU
    */
-  Backtracking(Shares shares, SearchState room, int[][] orders, int stepsMax) {
+  Backtracking(Shares shares, SearchState state, int[][] orders, int stepsMax) {
     this.shares = shares;
-    this.room = room;
+    this.state = state;
     this.orders = orders;
     this.positions = new int[shares.count()];
     this.usedBy = new boolean[shares.mixed.length][];
-    this.mixedUses = new int[room.size()];
+    this.mixedUses = new int[state.size()];
     this.stepsMax = stepsMax;
     this.stepsLeft = stepsMax;
   }
@@ -89,10 +89,10 @@ final class Backtracking {
       if (--stepsLeft < 0) {
         return false;
       }
-      if (!room.fits(gpu, replicas, 1) || used(share, gpu)) {
+      if (!state.fits(gpu, replicas, 1) || used(share, gpu)) {
         continue;
       }
-      long bit = 1L << room.hash(gpu);
+      long bit = 1L << state.hash(gpu);
       if ((tried & bit) != 0 && triedEqual(order, from, at)) {
         continue;
       }
@@ -115,13 +115,13 @@ final class Backtracking {
     int smallest = shares.replicas[shares.count() - 1];
     int places = 0;
     long usable = 0;
-    for (int gpu = 0; gpu < room.size(); gpu++) {
-      int here = room.freeReplicas(gpu);
+    for (int gpu = 0; gpu < state.size(); gpu++) {
+      int here = state.freeReplicas(gpu);
       places +=
-          here < share ? 0 : Math.min(room.fitting(gpu, share), shares.sameSizeContainers[first]);
+          here < share ? 0 : Math.min(state.fitting(gpu, share), shares.sameSizeContainers[first]);
       usable += here < smallest ? 0 : here;
     }
-    stepsLeft -= room.size();
+    stepsLeft -= state.size();
     return places >= shares.sameSize[first] && usable >= shares.total[first];
   }
 
@@ -134,7 +134,7 @@ final class Backtracking {
     for (int earlier = from; earlier < at; earlier++) {
       stepsLeft--;
       int other = order[earlier];
-      if (room.equalCapacity(gpu, other) && mixedUses[gpu] == 0 && mixedUses[other] == 0) {
+      if (state.equalCapacity(gpu, other) && mixedUses[gpu] == 0 && mixedUses[other] == 0) {
         return true;
       }
     }
@@ -152,14 +152,14 @@ final class Backtracking {
 
   private void put(int share, int gpu, boolean taken) {
     if (taken) {
-      room.take(gpu, shares.replicas[share]);
+      state.take(gpu, shares.replicas[share]);
     } else {
-      room.giveBack(gpu, shares.replicas[share]);
+      state.giveBack(gpu, shares.replicas[share]);
     }
     int container = shares.containers[share];
     if (shares.mixed[container]) {
       if (usedBy[container] == null) {
-        usedBy[container] = new boolean[room.size()];
+        usedBy[container] = new boolean[state.size()];
       }
       usedBy[container][gpu] = taken;
       mixedUses[gpu] += taken ? 1 : -1;

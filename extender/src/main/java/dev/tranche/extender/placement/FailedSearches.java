@@ -41,14 +41,14 @@ final class FailedSearches {
    *     array
    */
   @SuppressWarnings("ReferenceEquality")
-  static IntBuffer key(SearchState room, int[][] orders, int stepsMax) {
-    int gpus = room.size();
+  static IntBuffer key(SearchState state, int[][] orders, int stepsMax) {
+    int gpus = state.size();
     IntBuffer key = IntBuffer.allocate(2 + gpus * (2 + Search.ORDERS_MAX));
     key.put(orders.length).put(stepsMax);
     int[] places = new int[gpus];
     for (int place = 0; place < gpus; place++) {
       places[orders[0][place]] = place;
-      room.describe(orders[0][place], key);
+      state.describe(orders[0][place], key);
     }
     for (int share = 1; share < orders.length; share++) {
       if (orders[share] != orders[share - 1]) {

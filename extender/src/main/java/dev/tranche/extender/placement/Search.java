@@ -59,36 +59,36 @@ final class Search {
    * @param order the policy's order; null if any placement will do
    */
   Result run(@Nullable GpuOrder order) {
-    SearchState room = room();
-    if (room.total() < plan.peakReplicas) {
+    SearchState state = state();
+    if (state.total() < plan.peakReplicas) {
       return NONE;
     }
     if (plan.onOneGpu) {
-      return onOneGpu(room, order);
+      return onOneGpu(state, order);
     }
     if (plan.tooManyShares) {
       return GAVE_UP;
     }
     if (plan.all.count() == 1) {
-      int gpu = best(room, plan.peakReplicas, 1, order);
+      int gpu = best(state, plan.peakReplicas, 1, order);
       if (gpu >= 0) {
         return new Result.Found(placed(plan.all, new int[] {gpu}, List.of()));
       }
-      return plan.allSplittable ? split(room, plan.unsplittable, new int[0]) : NONE;
+      return plan.allSplittable ? split(state, plan.unsplittable, new int[0]) : NONE;
     }
-    return onSeveralGpus(room, order);
+    return onSeveralGpus(state, order);
   }
 
-  private SearchState room() {
+  private SearchState state() {
     steps.take(gpus.size());
     return new SearchState(gpus, memory, clients);
   }
 
   /** Places all containers on one GPU that has enough free replicas for the peak. */
-  private Result onOneGpu(SearchState room, @Nullable GpuOrder order) {
+  private Result onOneGpu(SearchState state, @Nullable GpuOrder order) {
     int peak = plan.peakReplicas;
     if (plan.singleShares) {
-      int gpu = best(room, peak, plan.demand.containers().size(), order);
+      int gpu = best(state, peak, plan.demand.containers().size(), order);
       if (gpu >= 0) {
         return new Result.Found(dividePeak(List.of(new Placement.Share(uuid(gpu), peak))));
       }
@@ -97,7 +97,7 @@ final class Search {
     // no GPU could ever hold it whole.
     boolean plain = peak > plan.demand.replicasPerGpu() && plan.allSplittable;
     return plain
-        ? fill(room, peak).<Result>map(shares -> new Result.Found(dividePeak(shares))).orElse(NONE)
+        ? fill(state, peak).<Result>map(shares -> new Result.Found(dividePeak(shares))).orElse(NONE)
         : NONE;
   }
 
@@ -139,8 +139,8 @@ final class Search {
   }
 
   /** Places each share where the policy prefers, or else where it fits, or else splits it. */
-  private Result onSeveralGpus(SearchState room, @Nullable GpuOrder order) {
-    Attempt whole = assign(plan.all, room, order);
+  private Result onSeveralGpus(SearchState state, @Nullable GpuOrder order) {
+    Attempt whole = assign(plan.all, state, order);
     if (whole.gpus() != null) {
       return new Result.Found(placed(plan.all, whole.gpus(), List.of()));
     }
@@ -150,34 +150,34 @@ final class Search {
     Attempt unsplittable =
         plan.unsplittable.count() == 0
             ? new Attempt(new int[0], false, 0)
-            : assign(plan.unsplittable, room, order);
+            : assign(plan.unsplittable, state, order);
     if (unsplittable.gpus() == null) {
       return unsplittable.gaveUp() ? GAVE_UP : NONE;
     }
-    return split(room, plan.unsplittable, unsplittable.gpus());
+    return split(state, plan.unsplittable, unsplittable.gpus());
   }
 
   /**
    * Searches in the policy's order. If that takes too many steps, tries the fullest GPUs first,
    * which is rarely long.
    */
-  private Attempt assign(Shares shares, SearchState room, @Nullable GpuOrder order) {
+  private Attempt assign(Shares shares, SearchState state, @Nullable GpuOrder order) {
     if (order != null) {
-      Attempt attempt = assign(shares, room, orders(shares, order));
+      Attempt attempt = assign(shares, state, orders(shares, order));
       if (!attempt.gaveUp()) {
         return attempt;
       }
     }
-    int[] fullestFirst = sorted(Comparator.comparingInt(room::freeReplicas));
-    return assign(shares, room, Backtracking.same(fullestFirst, shares.count()));
+    int[] fullestFirst = sorted(Comparator.comparingInt(state::freeReplicas));
+    return assign(shares, state, Backtracking.same(fullestFirst, shares.count()));
   }
 
-  private Attempt assign(Shares shares, SearchState room, int[][] orders) {
-    IntBuffer key = FailedSearches.key(room, orders, steps.left());
+  private Attempt assign(Shares shares, SearchState state, int[][] orders) {
+    IntBuffer key = FailedSearches.key(state, orders, steps.left());
     Attempt attempt =
         plan.failed
             .find(key)
-            .orElseGet(() -> new Backtracking(shares, room, orders, steps.left()).run());
+            .orElseGet(() -> new Backtracking(shares, state, orders, steps.left()).run());
     steps.take(attempt.steps());
     if (attempt.gpus() == null) {
       plan.failed.add(key, attempt);
@@ -211,19 +211,19 @@ final class Search {
   }
 
   /** Splits the shares that may lie on several GPUs, after the others are placed. */
-  private Result split(SearchState room, Shares unsplittable, int[] unsplittableGpus) {
+  private Result split(SearchState state, Shares unsplittable, int[] unsplittableGpus) {
     var filled = new ArrayList<List<Placement.Share>>();
     for (Demand.Container container : plan.demand.containers()) {
       if (!container.mayUseSeveralGpus()) {
         filled.add(List.of());
         continue;
       }
-      Optional<List<Placement.Share>> shares = fill(room, container.replicas());
+      Optional<List<Placement.Share>> shares = fill(state, container.replicas());
       if (shares.isEmpty()) {
         // There are enough replicas. If client slots are limited, another earlier choice might have
         // left enough of them.
         boolean first = unsplittable.count() == 0 && filled.isEmpty();
-        return first || !room.limited() ? NONE : GAVE_UP;
+        return first || !state.limited() ? NONE : GAVE_UP;
       }
       filled.add(shares.get());
     }
@@ -252,17 +252,17 @@ final class Search {
   }
 
   /** Takes replicas from the emptiest GPUs first, which uses the fewest GPUs. */
-  private Optional<List<Placement.Share>> fill(SearchState room, int replicas) {
+  private Optional<List<Placement.Share>> fill(SearchState state, int replicas) {
     var shares = new ArrayList<Placement.Share>(1);
     int left = replicas;
     while (left > 0) {
-      steps.take(room.size());
-      int gpu = room.emptiest();
-      int take = Math.min(left, room.freeReplicas(gpu));
+      steps.take(state.size());
+      int gpu = state.emptiest();
+      int take = Math.min(left, state.freeReplicas(gpu));
       if (take == 0) {
         return Optional.empty();
       }
-      room.take(gpu, take);
+      state.take(gpu, take);
       shares.add(new Placement.Share(uuid(gpu), take));
       left -= take;
     }
@@ -272,11 +272,11 @@ final class Search {
   /**
    * Returns the best GPU that fits, or -1. It does not sort, and most pods need no more than this.
    */
-  private int best(SearchState room, int replicas, int clients, @Nullable GpuOrder order) {
+  private int best(SearchState state, int replicas, int clients, @Nullable GpuOrder order) {
     Comparator<GpuView> better = order == null ? (_, _) -> 0 : order.forShare(replicas);
     int best = -1;
-    for (int gpu = 0; gpu < room.size(); gpu++) {
-      boolean fits = room.fits(gpu, replicas, clients);
+    for (int gpu = 0; gpu < state.size(); gpu++) {
+      boolean fits = state.fits(gpu, replicas, clients);
       if (fits && (best < 0 || better.compare(gpus.get(gpu), gpus.get(best)) < 0)) {
         best = gpu;
       }

@@ -15,7 +15,7 @@ import java.util.List;
  */
 final class OverloadCost {
   /** The value of an empty GPU's headroom for new pods, in units of one GPU's work. */
-  private static final double ROOM_PRICE = 0.05;
+  private static final double CAPACITY_PRICE = 0.05;
 
   /** Loads that differ by less than this count as equal; such differences are noise. */
   private static final double LOAD_STEP = 0.025;
@@ -44,19 +44,19 @@ final class OverloadCost {
   }
 
   private static double cost(double load, double free, double requested, UsageDistribution odds) {
-    double cost = ROOM_PRICE * room(load, free);
+    double cost = CAPACITY_PRICE * capacityValue(load, free);
     List<UsageDistribution.Part> parts = odds.parts();
     for (int i = 0; i < parts.size(); i++) {
       UsageDistribution.Part part = parts.get(i);
       double expected = load + Math.min(1, requested * part.times());
       double lost = Math.max(0, expected - 1) - Math.max(0, load - 1);
-      cost += part.odds() * (lost - ROOM_PRICE * room(expected, free - requested));
+      cost += part.odds() * (lost - CAPACITY_PRICE * capacityValue(expected, free - requested));
     }
     return cost;
   }
 
   /** Returns the value of a GPU for new pods; 1 when it is empty. */
-  private static double room(double load, double free) {
+  private static double capacityValue(double load, double free) {
     double headroom = Math.max(0, 1 - load);
     return headroom * headroom * headroom * Math.max(0, free);
   }

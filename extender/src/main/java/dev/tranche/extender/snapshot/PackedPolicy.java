@@ -34,7 +34,7 @@ public final class PackedPolicy {
   private final HostCapacity hosts = new HostCapacity();
 
   private final Packer packer = new Packer();
-  private final Map<String, CachedCapacity> rooms = new HashMap<>();
+  private final Map<String, CachedCapacity> capacities = new HashMap<>();
 
   /** What pods request beside GPUs, by uid; set by filter, and again later by the informers. */
   private final Cache<String, HostRequest> requests =
@@ -42,7 +42,7 @@ public final class PackedPolicy {
       Caffeine.newBuilder().maximumSize(50_000).executor(Runnable::run).build();
 
   /** A node's free capacity, and the inputs that it was computed from. */
-  private record CachedCapacity(List<GpuView> gpus, HostRequest free, FreeCapacity room) {}
+  private record CachedCapacity(List<GpuView> gpus, HostRequest free, FreeCapacity capacity) {}
 
   /**
    * @param evaluation of the node that is to take the pod
@@ -86,8 +86,8 @@ public final class PackedPolicy {
   }
 
   /** Returns the number of nodes whose free capacity is cached. */
-  int rooms() {
-    return rooms.size();
+  int cachedCapacities() {
+    return capacities.size();
   }
 
   /** Counts a bind at once, since the informer shows it later. */
@@ -103,7 +103,7 @@ public final class PackedPolicy {
   }
 
   public void forget(String node) {
-    rooms.remove(node);
+    capacities.remove(node);
   }
 
   /** Counts the pod once, as one of those that may come again. */
@@ -132,7 +132,8 @@ public final class PackedPolicy {
   }
 
   private Optional<Winner> best(Shape shape, List<NodeFit> fitting) {
-    List<FreeCapacity> candidates = fitting.stream().map(e -> room(e.node(), e.gpus())).toList();
+    List<FreeCapacity> candidates =
+        fitting.stream().map(e -> capacity(e.node(), e.gpus())).toList();
     return packer
         .choose(shape, candidates)
         .flatMap(choice -> winner(fitting.get(choice.index()), choice.leastMilli()))
@@ -146,7 +147,7 @@ public final class PackedPolicy {
   public List<String> chooseWithoutGpu(
       HostRequest request, List<String> names, Function<String, List<GpuView>> gpus) {
     List<FreeCapacity> candidates =
-        names.stream().map(name -> room(name, gpus.apply(name))).toList();
+        names.stream().map(name -> capacity(name, gpus.apply(name))).toList();
     Shape shape = Shape.withoutGpu(request.cpuMilli(), request.memoryMib());
     return packer.cheapest(shape, candidates).stream().map(names::get).toList();
   }
@@ -186,20 +187,20 @@ public final class PackedPolicy {
    * Returns the node's free capacity; computed again only if something about the node has changed.
    */
   @SuppressWarnings("ReferenceEquality") // An unchanged node has the same list of GPUs.
-  private FreeCapacity room(String node, List<GpuView> gpus) {
+  private FreeCapacity capacity(String node, List<GpuView> gpus) {
     HostRequest free = hosts.free(node);
-    @Nullable CachedCapacity before = rooms.get(node);
+    @Nullable CachedCapacity before = capacities.get(node);
     if (before != null && before.gpus() == gpus && before.free().equals(free)) {
-      return before.room();
+      return before.capacity();
     }
     String model = gpus.isEmpty() ? "" : gpus.getFirst().model();
     int[] milli = gpus.stream().mapToInt(PackedPolicy::freeMilli).toArray();
-    var room = new FreeCapacity(model, free.cpuMilli(), free.memoryMib(), milli);
+    var capacity = new FreeCapacity(model, free.cpuMilli(), free.memoryMib(), milli);
     // kube-scheduler may name a node that is just gone: nothing would remove its entry.
     if (hosts.knows(node)) {
-      rooms.put(node, new CachedCapacity(gpus, free, room));
+      capacities.put(node, new CachedCapacity(gpus, free, capacity));
     }
-    return room;
+    return capacity;
   }
 
   private static int freeMilli(GpuView gpu) {

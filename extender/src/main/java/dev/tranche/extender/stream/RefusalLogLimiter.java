@@ -10,8 +10,8 @@ final class RefusalLogLimiter {
 
   private final Map<String, Long> loggedMs = new HashMap<>();
 
-  /** Whether to log a refusal of this address: once in ten seconds. */
-  boolean shouldLog(String address, long nowMs) {
+  /** Returns whether to log a refusal of this address, which is allowed once in ten seconds. */
+  boolean tryAcquire(String address, long nowMs) {
     if (loggedMs.size() >= LOGGED_MAX) {
       loggedMs.values().removeIf(last -> nowMs - last >= LOG_EVERY_MS);
     }

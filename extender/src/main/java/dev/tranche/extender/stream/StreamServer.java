@@ -221,7 +221,7 @@ public final class StreamServer extends VerticleBase {
   private void refuse(GrpcServerRequest<NodeReport, NodeDirective> request, String why) {
     refused.increment();
     String address = request.connection().remoteAddress().hostAddress();
-    if (refusalLog.shouldLog(address, clockMs.getAsLong())) {
+    if (refusalLog.tryAcquire(address, clockMs.getAsLong())) {
       LOG.warn("refused a node's stream from {}: {}", address, why);
     }
     Streams.end(request.response(), GrpcStatus.UNAUTHENTICATED, why);
@@ -252,7 +252,7 @@ public final class StreamServer extends VerticleBase {
     boolean brief = report.getReadingsCount() > 0;
     if (!brief && !report.getNode().equals(stream.node)) {
       refused.increment();
-      if (refusalLog.shouldLog(stream.node, clockMs.getAsLong())) {
+      if (refusalLog.tryAcquire(stream.node, clockMs.getAsLong())) {
         LOG.warn(
             "refused a report of node {} that names node \"{}\"", stream.node, report.getNode());
       }
@@ -301,7 +301,7 @@ public final class StreamServer extends VerticleBase {
 
   private void end(NodeStream stream, Counter cause, GrpcStatus status, String why) {
     cause.increment();
-    if (refusalLog.shouldLog(stream.node, clockMs.getAsLong())) {
+    if (refusalLog.tryAcquire(stream.node, clockMs.getAsLong())) {
       LOG.warn("ended the stream of node {}: {}", stream.node, why);
     }
     close(stream, status, why);

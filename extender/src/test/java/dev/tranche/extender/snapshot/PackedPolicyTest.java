@@ -21,13 +21,13 @@ final class PackedPolicyTest {
   void aRoomIsKept_asLongAsItsNodeIsThere() {
     packing.nodeSeen("a", FOUR);
     choose("a");
-    assertThat(packing.rooms()).isOne();
+    assertThat(packing.cachedCapacities()).isOne();
     packing.nodeGone("a");
     packing.forget("a");
-    assertThat(packing.rooms()).isZero();
+    assertThat(packing.cachedCapacities()).isZero();
     // kube-scheduler had not heard of it yet.
     choose("a");
-    assertThat(packing.rooms()).isZero();
+    assertThat(packing.cachedCapacities()).isZero();
   }
 
   /** Its end was seen by no watch: its CPU and memory would be taken for ever. */

@@ -9,18 +9,18 @@ final class RefusalLogLimiterTest {
 
   @Test
   void aRefusal_isLoggedOnceInTenSeconds_perAddress() {
-    assertThat(callers.shouldLog("a", 0)).isTrue();
-    assertThat(callers.shouldLog("a", 9_999)).isFalse();
-    assertThat(callers.shouldLog("b", 9_999)).isTrue();
-    assertThat(callers.shouldLog("a", 10_000)).isTrue();
+    assertThat(callers.tryAcquire("a", 0)).isTrue();
+    assertThat(callers.tryAcquire("a", 9_999)).isFalse();
+    assertThat(callers.tryAcquire("b", 9_999)).isTrue();
+    assertThat(callers.tryAcquire("a", 10_000)).isTrue();
   }
 
   @Test
   void addresses_areForgottenRatherThanHeapedUp() {
     for (int i = 0; i < 1_024; i++) {
-      assertThat(callers.shouldLog("flood-" + i, 0)).isTrue();
+      assertThat(callers.tryAcquire("flood-" + i, 0)).isTrue();
     }
-    assertThat(callers.shouldLog("one more", 1)).isFalse();
-    assertThat(callers.shouldLog("one more", 10_000)).isTrue();
+    assertThat(callers.tryAcquire("one more", 1)).isFalse();
+    assertThat(callers.tryAcquire("one more", 10_000)).isTrue();
   }
 }

@@ -147,12 +147,13 @@ public final class GpuWatch {
   }
 
   /**
-   * Returns whether to restart NVML, which may show a returned GPU only then. While any GPU works,
-   * restarts become ever rarer. They stop if NVML is known not to start again.
+   * Looks for missing GPUs again, and returns whether to restart NVML, which may show a returned
+   * GPU only then. While any GPU works, restarts become ever rarer. They stop if NVML is known not
+   * to start again.
    *
    * @throws NvmlException if NVML itself is gone
    */
-  public boolean reopenDue() {
+  public boolean recheckMissingGpus() {
     if (!missing()) {
       reopenWaitMs = options.reopenMs();
       return false;

@@ -137,7 +137,7 @@ public final class NvmlThread implements AutoCloseable {
     while (!Thread.currentThread().isInterrupted()) {
       gpus.sample();
       listener.sampled(gpus.gpus());
-      if (gpus.reopenDue()) {
+      if (gpus.recheckMissingGpus()) {
         return true;
       }
       nextNs = Math.max(nextNs + intervalMs * 1_000_000L, System.nanoTime());

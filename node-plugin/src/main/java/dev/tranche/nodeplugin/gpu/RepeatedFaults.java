@@ -15,11 +15,11 @@ public final class RepeatedFaults {
   private final Map<String, Long> reportedAtMs = new HashMap<>();
 
   /**
-   * Returns whether to report this change as an event.
+   * Returns whether to report this change as an event. If so, it counts as reported.
    *
    * @param nowMs of a monotonic clock
    */
-  public boolean shouldReport(HealthChange change, long nowMs) {
+  public boolean markReportedIfDue(HealthChange change, long nowMs) {
     if (!change.reason().equals(FAULT)) {
       reportedAtMs.remove(change.uuid());
       return true;

@@ -246,7 +246,7 @@ class GpuWatchTest {
     int reopened = 0;
     for (int i = 0; i < 60; i++) {
       nowMs += REOPEN_MS;
-      if (watch.reopenDue()) {
+      if (watch.recheckMissingGpus()) {
         reopened++;
         watch.open(nvml);
         watch.sample();
@@ -265,12 +265,12 @@ class GpuWatchTest {
     nvml.obstacle = Optional.of("/dev/nvidiactl cannot be opened any more");
     for (int i = 0; i < 60; i++) {
       nowMs += REOPEN_MS;
-      assertThat(watch.reopenDue()).isFalse();
+      assertThat(watch.recheckMissingGpus()).isFalse();
     }
     assertThat(health(watch, "GPU-b").healthy()).isTrue();
     nvml.uuids.set(0, "GPU-a");
     nowMs += REOPEN_MS;
-    assertThat(watch.reopenDue()).isFalse();
+    assertThat(watch.recheckMissingGpus()).isFalse();
     assertThat(health(watch, "GPU-a").healthy()).isTrue();
   }
 
@@ -282,7 +282,7 @@ class GpuWatchTest {
     watch.sample();
     for (int i = 0; i < 10; i++) {
       nowMs += REOPEN_MS;
-      assertThat(watch.reopenDue()).isTrue();
+      assertThat(watch.recheckMissingGpus()).isTrue();
       watch.open(nvml);
       watch.sample();
     }
@@ -313,15 +313,15 @@ class GpuWatchTest {
     watch.sample();
     assertThat(health(watch, "GPU-a")).isInstanceOf(Health.Lost.class);
     assertThat(health(watch, "GPU-b").healthy()).isTrue();
-    assertThat(watch.reopenDue()).isFalse();
+    assertThat(watch.recheckMissingGpus()).isFalse();
     nowMs += REOPEN_MS;
-    assertThat(watch.reopenDue()).isTrue();
+    assertThat(watch.recheckMissingGpus()).isTrue();
     nvml.uuids.set(0, "GPU-a");
     watch.open(nvml);
     watch.sample();
     assertThat(watch.gpus()).allMatch(gpu -> gpu.health().healthy());
     nowMs += REOPEN_MS;
-    assertThat(watch.reopenDue()).isFalse();
+    assertThat(watch.recheckMissingGpus()).isFalse();
   }
 
   @Test
@@ -362,7 +362,7 @@ class GpuWatchTest {
         .singleElement()
         .matches(gpu -> gpu.info().uuid().equals("GPU-b") && gpu.health().healthy());
     nowMs += REOPEN_MS;
-    assertThat(watch.reopenDue()).isTrue();
+    assertThat(watch.recheckMissingGpus()).isTrue();
     nvml.uuids.set(0, "GPU-a");
     watch.open(nvml);
     assertThat(watch.gpus()).hasSize(2);
@@ -433,7 +433,7 @@ class GpuWatchTest {
     nvml.uuids = new ArrayList<>();
     GpuWatch watch = watch("");
     nowMs += REOPEN_MS;
-    assertThat(watch.reopenDue()).isTrue();
+    assertThat(watch.recheckMissingGpus()).isTrue();
     nvml.uuids = new ArrayList<>(List.of("GPU-a"));
     watch.open(nvml);
     assertThat(watch.gpus()).hasSize(1);

@@ -16,16 +16,16 @@ class RepeatedFaultsTest {
   void stormOfErrors_isReportedOnceAMinute_forEachGpu() {
     int reports = 0;
     for (int second = 0; second < 120; second++) {
-      reports += faults.shouldReport(change("GPU-a", "GpuUnhealthy"), second * 1_000L) ? 1 : 0;
+      reports += faults.markReportedIfDue(change("GPU-a", "GpuUnhealthy"), second * 1_000L) ? 1 : 0;
     }
     assertThat(reports).isEqualTo(2);
-    assertThat(faults.shouldReport(change("GPU-b", "GpuUnhealthy"), 1_000)).isTrue();
+    assertThat(faults.markReportedIfDue(change("GPU-b", "GpuUnhealthy"), 1_000)).isTrue();
   }
 
   @Test
   void faultAfterItsEnd_isReportedAgain() {
-    assertThat(faults.shouldReport(change("GPU-a", "GpuUnhealthy"), 0)).isTrue();
-    assertThat(faults.shouldReport(change("GPU-a", "GpuHealthy"), 1)).isTrue();
-    assertThat(faults.shouldReport(change("GPU-a", "GpuUnhealthy"), 2)).isTrue();
+    assertThat(faults.markReportedIfDue(change("GPU-a", "GpuUnhealthy"), 0)).isTrue();
+    assertThat(faults.markReportedIfDue(change("GPU-a", "GpuHealthy"), 1)).isTrue();
+    assertThat(faults.markReportedIfDue(change("GPU-a", "GpuUnhealthy"), 2)).isTrue();
   }
 }

@@ -267,8 +267,8 @@ public final class Explain {
     var fitted = new JsonArray();
     var refused = new ArrayList<NodeFit>();
     for (NodeSnapshot node : snapshots) {
-      GpuRequest ask = requestsByReplicas.computeIfAbsent(node.replicas(), pod::gpuRequest);
-      NodeFit now = ClusterSnapshot.evaluate(node.node(), ask, node.nodeGpus(), policy);
+      GpuRequest request = requestsByReplicas.computeIfAbsent(node.replicas(), pod::gpuRequest);
+      NodeFit now = ClusterSnapshot.evaluate(node.node(), request, node.nodeGpus(), policy);
       if (now.placement().isEmpty()) {
         refused.add(now);
       } else if (fitted.size() < Explanations.NODES_MAX) {

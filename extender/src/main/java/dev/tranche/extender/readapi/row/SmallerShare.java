@@ -16,7 +16,7 @@ import java.util.Optional;
  * The largest share with which a waiting pod would fit now, if it asked for less. Not thread-safe.
  */
 final class SmallerShare {
-  private final GpuRequest ask;
+  private final GpuRequest request;
   private final Policy policy;
   private final Map<Integer, GpuRequest> smaller = new HashMap<>();
 
@@ -25,8 +25,8 @@ final class SmallerShare {
 
   private String bestNode = "";
 
-  private SmallerShare(GpuRequest ask, Policy policy) {
-    this.ask = ask;
+  private SmallerShare(GpuRequest request, Policy policy) {
+    this.request = request;
     this.policy = policy;
   }
 
@@ -40,12 +40,12 @@ final class SmallerShare {
     if (pod.stampedReplicas().isEmpty()) {
       return Optional.empty();
     }
-    GpuRequest ask = pod.gpuRequest(pod.stampedReplicas().getAsInt());
-    if (ask.shareReplicas() < 2) {
+    GpuRequest request = pod.gpuRequest(pod.stampedReplicas().getAsInt());
+    if (request.shareReplicas() < 2) {
       return Optional.empty();
     }
-    var search = new SmallerShare(ask, policy);
-    if (nodes.stream().anyMatch(node -> search.fits(ask, node))) {
+    var search = new SmallerShare(request, policy);
+    if (nodes.stream().anyMatch(node -> search.fits(request, node))) {
       return Optional.empty();
     }
     nodes.forEach(search::searchNode);
@@ -55,11 +55,11 @@ final class SmallerShare {
   /** Searches a node by bisection, as a smaller share fits wherever a larger one does. */
   private void searchNode(NodeSnapshot node) {
     int low = best;
-    int high = ask.shareReplicas() - 1;
+    int high = request.shareReplicas() - 1;
     while (low < high) {
       // Few nodes are better than the best so far, so that is checked first.
       int middle = low == best ? low + 1 : (low + high + 1) / 2;
-      if (fits(smaller.computeIfAbsent(middle, ask::withShares), node)) {
+      if (fits(smaller.computeIfAbsent(middle, request::withShares), node)) {
         low = middle;
       } else {
         high = middle - 1;
@@ -78,7 +78,7 @@ final class SmallerShare {
   private JsonObject json() {
     return new JsonObject()
         .put("replicas", best)
-        .put("replicasPerGpu", ask.demand().replicasPerGpu())
+        .put("replicasPerGpu", request.demand().replicasPerGpu())
         .put("node", bestNode);
   }
 }

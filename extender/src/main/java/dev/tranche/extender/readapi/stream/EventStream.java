@@ -176,7 +176,7 @@ public final class EventStream {
   }
 
   private void check(StreamReader reader, long nowMs) {
-    if (reader.isTooSlow(nowMs)) {
+    if (reader.checkTooSlow(nowMs)) {
       dropped.increment();
       reader.drop();
     } else {

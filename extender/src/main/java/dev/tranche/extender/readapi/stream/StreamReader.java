@@ -148,7 +148,8 @@ public final class StreamReader {
     return waitingBytes;
   }
 
-  synchronized boolean isTooSlow(long nowMs) {
+  /** Returns whether to close the connection, since too much waits or for too long. */
+  synchronized boolean checkTooSlow(long nowMs) {
     if (tookSome || waitingBytes == 0) {
       stuckSinceMs = nowMs;
       tookSome = false;

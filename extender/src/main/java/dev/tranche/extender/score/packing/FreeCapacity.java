@@ -90,11 +90,11 @@ public record FreeCapacity(String model, long cpuMilli, long memoryMib, int[] gp
 
   @Override
   public boolean equals(Object other) {
-    return other instanceof FreeCapacity room
-        && cpuMilli == room.cpuMilli
-        && memoryMib == room.memoryMib
-        && model.equals(room.model)
-        && Arrays.equals(gpuMilli, room.gpuMilli);
+    return other instanceof FreeCapacity capacity
+        && cpuMilli == capacity.cpuMilli
+        && memoryMib == capacity.memoryMib
+        && model.equals(capacity.model)
+        && Arrays.equals(gpuMilli, capacity.gpuMilli);
   }
 
   @Override

@@ -9,17 +9,17 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Keeps the last rooms for pods of several GPUs, which are rare: tight packing alone would starve
- * them. A room that could take one has a price. It is the GPUs of such a pod, times the chance that
- * at least as many of them come as there are rooms. Besides the shapes seen, almost the whole of
+ * Keeps the last nodes for pods of several GPUs, which are rare: tight packing alone would starve
+ * them. A node that could take one has a price. It is the GPUs of such a pod, times the chance that
+ * at least as many of them come as there are nodes. Besides the shapes seen, almost the whole of
  * each kind of node counts as one that may come.
  */
 final class LargePodReserve {
   private static final int KINDS_MAX = 32;
   private static final int GUARDED_MAX = 64;
 
-  /** Limit of cached rooms; some 10 MB. */
-  private static final int ROOMS_MAX = 30_000;
+  /** Limit of cached nodes; some 10 MB. */
+  private static final int CAPACITIES_MAX = 30_000;
 
   /** The part of a node that a whole-node pod requests; the rest is for the system's own pods. */
   private static final double ALMOST = 0.95;
@@ -60,11 +60,11 @@ final class LargePodReserve {
     relist |= shape.large();
   }
 
-  /** Sets the prices for a choice among these rooms. */
-  void price(List<FreeCapacity> rooms) {
-    for (FreeCapacity room : rooms) {
-      if (room.unused() && !known.containsKey(room)) {
-        learn(room);
+  /** Sets the prices for a choice among these nodes. */
+  void price(List<FreeCapacity> capacities) {
+    for (FreeCapacity capacity : capacities) {
+      if (capacity.unused() && !known.containsKey(capacity)) {
+        learn(capacity);
       }
     }
     if (relist) {
@@ -72,9 +72,9 @@ final class LargePodReserve {
     }
     long[] held = new long[guarded.size()];
     double freeMilli = 0;
-    for (FreeCapacity room : rooms) {
-      freeMilli += room.freeMilli();
-      int[] holds = fittingPods(room);
+    for (FreeCapacity capacity : capacities) {
+      freeMilli += capacity.freeMilli();
+      int[] holds = fittingPods(capacity);
       for (int i = 0; i < held.length; i++) {
         held[i] += holds[i];
       }
@@ -92,7 +92,7 @@ final class LargePodReserve {
     return Arrays.stream(prices).anyMatch(price -> price > 0);
   }
 
-  /** Returns the cost to large pods if one room becomes another, by the last prices. */
+  /** Returns the cost to large pods if a node's capacity changes, by the last prices. */
   double cost(FreeCapacity before, FreeCapacity after) {
     int[] had = fittingPods(before);
     int[] has = fittingPods(after);
@@ -105,19 +105,19 @@ final class LargePodReserve {
     return cost;
   }
 
-  private void learn(FreeCapacity room) {
-    int count = room.gpuMilli().length;
+  private void learn(FreeCapacity capacity) {
+    int count = capacity.gpuMilli().length;
     if (count < 2) {
       return;
     }
     var whole =
         new Shape(
-            (long) (room.cpuMilli() * ALMOST),
-            (long) (room.memoryMib() * ALMOST),
+            (long) (capacity.cpuMilli() * ALMOST),
+            (long) (capacity.memoryMib() * ALMOST),
             count,
             Shape.WHOLE_MILLI,
             AllowList.ANY);
-    String kind = room.model() + "/" + count;
+    String kind = capacity.model() + "/" + count;
     Shape before = kinds.get(kind);
     if ((before == null && kinds.size() < KINDS_MAX)
         || (before != null && !before.covers(whole) && whole.covers(before))) {
@@ -141,17 +141,17 @@ final class LargePodReserve {
     }
   }
 
-  /** Returns the chance that at least as many pods come as there are rooms. */
-  private double chance(long rooms, int podCount, double toCome) {
-    return atLeast(rooms, podCount + PRIOR_PODS, toCome / (toCome + shapes.total() + PRIOR_OF));
+  /** Returns the chance that at least as many pods come as there are places. */
+  private double chance(long places, int podCount, double toCome) {
+    return atLeast(places, podCount + PRIOR_PODS, toCome / (toCome + shapes.total() + PRIOR_OF));
   }
 
-  private int[] fittingPods(FreeCapacity room) {
-    if (known.size() >= ROOMS_MAX) {
+  private int[] fittingPods(FreeCapacity capacity) {
+    if (known.size() >= CAPACITIES_MAX) {
       known.clear();
     }
     return known.computeIfAbsent(
-        room,
+        capacity,
         r ->
             guarded.stream()
                 .mapToInt(s -> s.models().admits(r.model()) ? r.fittingPods(s) : 0)

@@ -11,9 +11,9 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * Chooses the room, which is one node's {@link FreeCapacity}, that loses least by taking a pod, and
- * the GPUs in it. The loss is the added {@link Stranding} plus the price of {@link
- * LargePodReserve}. It learns from the pods that it counts.
+ * Chooses the node, by its {@link FreeCapacity}, that loses least by taking a pod, and the GPUs in
+ * it. The loss is the added {@link Stranding} plus the price of {@link LargePodReserve}. It learns
+ * from the pods that it counts.
  */
 public final class Packer {
   /**
@@ -35,10 +35,10 @@ public final class Packer {
   /** Costs that differ by less than this count as equal. */
   private static final double SAME_MILLI = 1e-6;
 
-  /** Limit of cached rooms, counted for each shape; some 20 MB. */
+  /** Limit of cached nodes, counted for each shape; some 20 MB. */
   private static final int KNOWN_MAX = 100_000;
 
-  /** The most rooms that are evaluated anew for one choice, since others wait for its answer. */
+  /** The most nodes that are evaluated anew for one choice, since others wait for its answer. */
   static final int FRESH_MAX = 64;
 
   private final Shapes shapes = new Shapes();
@@ -48,12 +48,12 @@ public final class Packer {
   private int learnAt;
 
   private final Map<Shape, Map<FreeCapacity, List<Option>>> known = new HashMap<>();
-  private int knownRooms;
+  private int knownCount;
 
   private record Option(int leastMilli, double stranded) {}
 
   /**
-   * @param index of the room
+   * @param index of the node
    * @param leastMilli the GPUs are the fullest ones with at least this much free
    */
   public record Choice(int index, int leastMilli) {}
@@ -85,7 +85,7 @@ public final class Packer {
 
   private void forget() {
     known.clear();
-    knownRooms = 0;
+    knownCount = 0;
   }
 
   /** Returns the number of different shapes. */
@@ -93,32 +93,32 @@ public final class Packer {
     return shapes.size();
   }
 
-  /** Returns the room that loses least, the first among equals; empty if none takes the pod. */
-  public Optional<Choice> choose(Shape shape, List<FreeCapacity> rooms) {
-    return best(shape, rooms, 0).stream().findFirst();
+  /** Returns the node that loses least, the first among equals; empty if none takes the pod. */
+  public Optional<Choice> choose(Shape shape, List<FreeCapacity> capacities) {
+    return best(shape, capacities, 0).stream().findFirst();
   }
 
-  /** Returns the indexes of all rooms that lose least by taking a pod without GPUs. */
-  public List<Integer> cheapest(Shape shape, List<FreeCapacity> rooms) {
-    return best(shape, rooms, SAME_MILLI).stream().map(Choice::index).toList();
+  /** Returns the indexes of all nodes that lose least by taking a pod without GPUs. */
+  public List<Integer> cheapest(Shape shape, List<FreeCapacity> capacities) {
+    return best(shape, capacities, SAME_MILLI).stream().map(Choice::index).toList();
   }
 
   /**
-   * Returns the choices that lose least, in the order of the rooms.
+   * Returns the choices that lose least, in the order of the nodes.
    *
    * @param same costs that differ by less than this count as equal; 0: only the first is kept
    */
-  private List<Choice> best(Shape shape, List<FreeCapacity> rooms, double same) {
-    guard.price(rooms);
-    Map<FreeCapacity, List<Option>> options = options(shape, rooms);
+  private List<Choice> best(Shape shape, List<FreeCapacity> capacities, double same) {
+    guard.price(capacities);
+    Map<FreeCapacity, List<Option>> options = options(shape, capacities);
     var best = new ArrayList<Choice>();
     double least = Double.POSITIVE_INFINITY;
-    for (int i = 0; i < rooms.size(); i++) {
-      FreeCapacity room = rooms.get(i);
-      for (Option option : options.getOrDefault(room, List.of())) {
+    for (int i = 0; i < capacities.size(); i++) {
+      FreeCapacity capacity = capacities.get(i);
+      for (Option option : options.getOrDefault(capacity, List.of())) {
         // The price is computed only where it could decide.
         boolean close = option.stranded() < least + same;
-        double cost = close ? cost(room, shape, option) : Double.POSITIVE_INFINITY;
+        double cost = close ? cost(capacity, shape, option) : Double.POSITIVE_INFINITY;
         if (cost < least - same) {
           best.clear();
           least = cost;
@@ -131,59 +131,61 @@ public final class Packer {
     return best;
   }
 
-  private double cost(FreeCapacity room, Shape shape, Option option) {
-    double price = guard.prices() ? guard.cost(room, room.after(shape, option.leastMilli())) : 0;
+  private double cost(FreeCapacity capacity, Shape shape, Option option) {
+    double price =
+        guard.prices() ? guard.cost(capacity, capacity.after(shape, option.leastMilli())) : 0;
     return option.stranded() + price;
   }
 
-  /** Returns the options of each room that has been evaluated for the shape by now. */
-  private Map<FreeCapacity, List<Option>> options(Shape shape, List<FreeCapacity> rooms) {
-    if (knownRooms >= KNOWN_MAX) {
+  /** Returns the options of each node that has been evaluated for the shape by now. */
+  private Map<FreeCapacity, List<Option>> options(Shape shape, List<FreeCapacity> capacities) {
+    if (knownCount >= KNOWN_MAX) {
       forget();
     }
     Map<FreeCapacity, List<Option>> options = known.computeIfAbsent(shape, s -> new HashMap<>());
     var fresh = new LinkedHashSet<FreeCapacity>();
-    for (FreeCapacity room : rooms) {
-      if (!options.containsKey(room)) {
-        fresh.add(room);
+    for (FreeCapacity capacity : capacities) {
+      if (!options.containsKey(capacity)) {
+        fresh.add(capacity);
       }
     }
-    for (FreeCapacity room : tightest(shape, fresh)) {
-      options.put(room, compute(room, shape));
-      knownRooms++;
+    for (FreeCapacity capacity : tightest(shape, fresh)) {
+      options.put(capacity, compute(capacity, shape));
+      knownCount++;
     }
     return options;
   }
 
-  /** Returns the rooms that fit most tightly: a good guess if there is no time to evaluate all. */
-  private static List<FreeCapacity> tightest(Shape shape, Set<FreeCapacity> rooms) {
-    if (rooms.size() <= FRESH_MAX) {
-      return List.copyOf(rooms);
+  /** Returns the nodes that fit most tightly: a good guess if there is no time to evaluate all. */
+  private static List<FreeCapacity> tightest(Shape shape, Set<FreeCapacity> capacities) {
+    if (capacities.size() <= FRESH_MAX) {
+      return List.copyOf(capacities);
     }
-    return rooms.stream()
+    return capacities.stream()
         .sorted(
-            Comparator.comparingInt((FreeCapacity room) -> room.leftover(shape))
+            Comparator.comparingInt((FreeCapacity capacity) -> capacity.leftover(shape))
                 .thenComparingInt(FreeCapacity::freeMilli))
         .limit(FRESH_MAX)
         .toList();
   }
 
   /** Returns an option for each different amount that is free on a GPU, if enough GPUs have it. */
-  private List<Option> compute(FreeCapacity room, Shape shape) {
+  private List<Option> compute(FreeCapacity capacity, Shape shape) {
     if (shape.count() == 0) {
-      return List.of(option(room, shape, 0));
+      return List.of(option(capacity, shape, 0));
     }
     var found = new ArrayList<Option>();
-    int[] gpus = room.gpuMilli();
+    int[] gpus = capacity.gpuMilli();
     for (int i = 0; i + shape.count() <= gpus.length; i++) {
       if (gpus[i] >= shape.milli() && (i == 0 || gpus[i] != gpus[i - 1])) {
-        found.add(option(room, shape, gpus[i]));
+        found.add(option(capacity, shape, gpus[i]));
       }
     }
     return List.copyOf(found);
   }
 
-  private Option option(FreeCapacity room, Shape shape, int leastMilli) {
-    return new Option(leastMilli, stranding.of(room.after(shape, leastMilli)) - stranding.of(room));
+  private Option option(FreeCapacity capacity, Shape shape, int leastMilli) {
+    return new Option(
+        leastMilli, stranding.of(capacity.after(shape, leastMilli)) - stranding.of(capacity));
   }
 }

@@ -20,8 +20,8 @@ final class Stranding {
   private static final int PODS_PER_FILL = 60;
   private static final double MEASURES_WEIGHT = 0.5;
 
-  /** Limit of cached rooms, some 20 MB; beyond it all are computed anew. */
-  static final int ROOMS_MAX = 100_000;
+  /** Limit of cached nodes, some 20 MB; beyond it all are computed anew. */
+  static final int CAPACITIES_MAX = 100_000;
 
   /**
    * A pod that may always come: if small pods come first, nothing else keeps whole GPUs free, with
@@ -58,7 +58,7 @@ final class Stranding {
     }
     weights[frequencies.length] = seen.isEmpty() ? 1 : EXPECTED_WEIGHT;
     leastMilli = all.stream().mapToInt(Shape::totalMilli).min().orElse(0);
-    // The same seed each time: rooms must be compared by the same fills.
+    // The same seed each time: nodes must be compared by the same fills.
     var random = new Random(1);
     for (int[] fill : fills) {
       Arrays.setAll(fill, i -> at(random.nextDouble()));
@@ -77,32 +77,32 @@ final class Stranding {
   }
 
   /** Returns the estimate, in thousandths of a GPU. */
-  double of(FreeCapacity room) {
-    Double before = known.get(room);
+  double of(FreeCapacity capacity) {
+    Double before = known.get(capacity);
     if (before != null) {
       return before;
     }
-    if (known.size() >= ROOMS_MAX) {
+    if (known.size() >= CAPACITIES_MAX) {
       known.clear();
     }
-    double stranded = compute(room);
-    known.put(room, stranded);
+    double stranded = compute(capacity);
+    known.put(capacity, stranded);
     return stranded;
   }
 
-  private double compute(FreeCapacity room) {
-    int free = room.freeMilli();
-    boolean[] admits = admitted.computeIfAbsent(room.model(), this::admitted);
+  private double compute(FreeCapacity capacity) {
+    int free = capacity.freeMilli();
+    boolean[] admits = admitted.computeIfAbsent(capacity.model(), this::admitted);
     double measures = 0;
     for (int i = 0; i < weights.length; i++) {
       Shape shape = shapes[i];
-      int fitting = admits[i] ? room.fittingPods(shape) : 0;
+      int fitting = admits[i] ? capacity.fittingPods(shape) : 0;
       double repeated = free - (double) fitting * shape.totalMilli();
-      measures += weights[i] * ((fitting == 0 ? free : tooSmall(room, shape)) + repeated);
+      measures += weights[i] * ((fitting == 0 ? free : tooSmall(capacity, shape)) + repeated);
     }
     double left = 0;
     for (int[] fill : fills) {
-      left += filled(room, fill, admits);
+      left += filled(capacity, fill, admits);
     }
     return left / FILLS + MEASURES_WEIGHT * measures;
   }
@@ -115,19 +115,19 @@ final class Stranding {
     return admits;
   }
 
-  private static int tooSmall(FreeCapacity room, Shape shape) {
+  private static int tooSmall(FreeCapacity capacity, Shape shape) {
     int small = 0;
-    for (int gpu : room.gpuMilli()) {
+    for (int gpu : capacity.gpuMilli()) {
       small += gpu < shape.milli() ? gpu : 0;
     }
     return small;
   }
 
-  private int filled(FreeCapacity room, int[] fill, boolean[] admits) {
-    int[] gpus = room.gpuMilli().clone();
-    long cpuMilli = room.cpuMilli();
-    long memoryMib = room.memoryMib();
-    int free = room.freeMilli();
+  private int filled(FreeCapacity capacity, int[] fill, boolean[] admits) {
+    int[] gpus = capacity.gpuMilli().clone();
+    long cpuMilli = capacity.cpuMilli();
+    long memoryMib = capacity.memoryMib();
+    int free = capacity.freeMilli();
     for (int i = 0; i < fill.length && free >= leastMilli; i++) {
       Shape shape = shapes[fill[i]];
       if (shape.cpuMilli() <= cpuMilli

@@ -48,11 +48,11 @@ final class LargePodReserveTest {
     }
   }
 
-  private double costOfOneOf(int rooms) {
+  private double costOfOneOf(int capacities) {
     int[] gpus = new int[8];
     Arrays.fill(gpus, Shape.WHOLE_MILLI);
-    var room = new FreeCapacity("Tesla T4", 128_000, 1 << 20, gpus);
-    guard.price(Collections.nCopies(rooms, room));
-    return guard.cost(room, room.after(shape(1_000, 1), Shape.WHOLE_MILLI));
+    var capacity = new FreeCapacity("Tesla T4", 128_000, 1 << 20, gpus);
+    guard.price(Collections.nCopies(capacities, capacity));
+    return guard.cost(capacity, capacity.after(shape(1_000, 1), Shape.WHOLE_MILLI));
   }
 }

@@ -37,9 +37,9 @@ final class PackingSimulationTest {
     Filled packed =
         fill(
             seed,
-            (shape, rooms) -> {
+            (shape, capacities) -> {
               packer.learn("pod-" + pods.incrementAndGet(), shape);
-              return packer.choose(shape, rooms);
+              return packer.choose(shape, capacities);
             });
     Filled bestFit = fill(seed, PackingSimulationTest::bestFit);
     assertThat(packed.ratio()).isGreaterThan(bestFit.ratio() + 0.01);
@@ -47,14 +47,14 @@ final class PackingSimulationTest {
   }
 
   private static List<FreeCapacity> cluster() {
-    var rooms = new ArrayList<FreeCapacity>();
+    var capacities = new ArrayList<FreeCapacity>();
     for (int i = 0; i < 80; i++) {
       int gpus = i % 4 == 0 ? 2 : 8;
       int[] free = new int[gpus];
       Arrays.fill(free, Shape.WHOLE_MILLI);
-      rooms.add(new FreeCapacity(gpus == 2 ? "T4" : "A10", 96_000, 400_000, free));
+      capacities.add(new FreeCapacity(gpus == 2 ? "T4" : "A10", 96_000, 400_000, free));
     }
-    return rooms;
+    return capacities;
   }
 
   private static Shape next(Random random) {
@@ -66,8 +66,8 @@ final class PackingSimulationTest {
 
   private static Filled fill(long seed, Choose choose) {
     var random = new Random(seed);
-    List<FreeCapacity> rooms = cluster();
-    long total = rooms.stream().mapToLong(FreeCapacity::freeMilli).sum();
+    List<FreeCapacity> capacities = cluster();
+    long total = capacities.stream().mapToLong(FreeCapacity::freeMilli).sum();
     long requestedMilli = 0;
     long placed = 0;
     int large = 0;
@@ -76,7 +76,7 @@ final class PackingSimulationTest {
       Shape shape = next(random);
       boolean earlyLarge = shape.large() && requestedMilli < 0.9 * total;
       requestedMilli += shape.totalMilli();
-      boolean fits = place(rooms, shape, choose);
+      boolean fits = place(capacities, shape, choose);
       placed += fits ? shape.totalMilli() : 0;
       large += earlyLarge ? 1 : 0;
       largePlaced += earlyLarge && fits ? 1 : 0;
@@ -84,28 +84,28 @@ final class PackingSimulationTest {
     return new Filled((double) placed / total, (double) largePlaced / large);
   }
 
-  private static boolean place(List<FreeCapacity> rooms, Shape shape, Choose choose) {
+  private static boolean place(List<FreeCapacity> capacities, Shape shape, Choose choose) {
     var fitting = new ArrayList<Integer>();
-    for (int i = 0; i < rooms.size(); i++) {
-      if (rooms.get(i).fittingPods(shape) > 0) {
+    for (int i = 0; i < capacities.size(); i++) {
+      if (capacities.get(i).fittingPods(shape) > 0) {
         fitting.add(i);
       }
     }
-    List<FreeCapacity> candidates = fitting.stream().map(rooms::get).toList();
+    List<FreeCapacity> candidates = fitting.stream().map(capacities::get).toList();
     Optional<Packer.Choice> choice = choose.apply(shape, candidates);
     choice.ifPresent(
         c ->
-            rooms.set(
+            capacities.set(
                 fitting.get(c.index()), candidates.get(c.index()).after(shape, c.leastMilli())));
     return choice.isPresent();
   }
 
-  private static Optional<Packer.Choice> bestFit(Shape shape, List<FreeCapacity> rooms) {
+  private static Optional<Packer.Choice> bestFit(Shape shape, List<FreeCapacity> capacities) {
     Packer.@Nullable Choice best = null;
     int least = Integer.MAX_VALUE;
-    for (int i = 0; i < rooms.size(); i++) {
-      for (int gpu : rooms.get(i).gpuMilli()) {
-        int left = 100 * (gpu - shape.milli()) + rooms.get(i).freeMilli() / Shape.WHOLE_MILLI;
+    for (int i = 0; i < capacities.size(); i++) {
+      for (int gpu : capacities.get(i).gpuMilli()) {
+        int left = 100 * (gpu - shape.milli()) + capacities.get(i).freeMilli() / Shape.WHOLE_MILLI;
         if (gpu >= shape.milli() && left < least && !(shape.large() && gpu < Shape.WHOLE_MILLI)) {
           least = left;
           best = new Packer.Choice(i, gpu);

@@ -10,23 +10,23 @@ import org.junit.jupiter.api.Test;
 final class StrandingTest {
   private static final Shape SMALL = new Shape(10, 16, 1, 100, AllowList.ANY);
 
-  private static FreeCapacity room(long cpuMilli, int... gpuMilli) {
+  private static FreeCapacity capacity(long cpuMilli, int... gpuMilli) {
     return new FreeCapacity("Tesla T4", cpuMilli, 1 << 20, gpuMilli);
   }
 
   @Test
   void of_afterSmallPodsOnly_missesWhatAWholeGpuWouldNeed() {
     var stranding = new Stranding(List.of(SMALL), new double[] {1});
-    assertThat(stranding.of(room(4_000, 1_000))).isZero();
+    assertThat(stranding.of(capacity(4_000, 1_000))).isZero();
     // Small ones can use all of these: three of ten pods to come cannot.
-    assertThat(stranding.of(room(1_000, 1_000))).isCloseTo(300, within(1e-6));
-    assertThat(stranding.of(room(4_000, 500, 500))).isCloseTo(300, within(1e-6));
+    assertThat(stranding.of(capacity(1_000, 1_000))).isCloseTo(300, within(1e-6));
+    assertThat(stranding.of(capacity(4_000, 500, 500))).isCloseTo(300, within(1e-6));
   }
 
   @Test
   void of_beforeAnythingWasSeen_isByWholeGpus() {
     var stranding = new Stranding(List.of(), new double[0]);
-    assertThat(stranding.of(room(8_000, 1_000, 1_000))).isZero();
-    assertThat(stranding.of(room(4_000, 1_000, 1_000))).isPositive();
+    assertThat(stranding.of(capacity(8_000, 1_000, 1_000))).isZero();
+    assertThat(stranding.of(capacity(4_000, 1_000, 1_000))).isPositive();
   }
 }
