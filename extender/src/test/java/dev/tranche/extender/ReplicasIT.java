@@ -30,6 +30,7 @@ import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Two replicas; the one that is asked dies with binds under way, and the other goes on. */
@@ -125,6 +126,7 @@ final class ReplicasIT {
   }
 
   @Test
+  @Tag("slow")
   void theOneThatIsAskedDies_nothingIsDoubleBookedAndNothingLost() throws Exception {
     for (int i = 0; i < PODS; i++) {
       cluster.pod("pod-" + i, REPLICAS);

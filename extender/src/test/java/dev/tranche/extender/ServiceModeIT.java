@@ -17,9 +17,11 @@ import java.util.List;
 import java.util.concurrent.Callable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Replicas behind a Service for a kube-scheduler of the cluster's own: one of them is asked. */
+@Tag("slow")
 final class ServiceModeIT {
   private static final Duration PATIENCE = Duration.ofSeconds(30);
 

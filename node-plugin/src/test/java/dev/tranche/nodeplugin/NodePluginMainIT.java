@@ -13,6 +13,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -69,6 +70,7 @@ class NodePluginMainIT {
   }
 
   @Test
+  @Tag("slow")
   void nodeWithoutDriver_isReadyAndUnregistered_untilTheDriverAppears() throws Exception {
     FakeNvml nvml = FakeNvml.compiled();
     Path root = Files.createDirectory(folder.resolve("root"));
@@ -95,6 +97,7 @@ class NodePluginMainIT {
   }
 
   @Test
+  @Tag("slow")
   void restartWithAConfigThatDoesNotFit_goesOnWithTheOneBefore() throws Exception {
     FakeNvml nvml = FakeNvml.compiled();
     nvml.state(gpu(0, ""), gpu(1, ""));

@@ -19,6 +19,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -27,6 +28,7 @@ class ReportStreamsIT {
   @TempDir Path folder;
 
   @Test
+  @Tag("slow")
   void nodeWithoutNews_reportsAgainAndAgain() throws Exception {
     TestCertificate certificate = TestCertificate.forName(PluginRig.SERVICE, folder);
     var extender = new FakeExtender("127.0.0.1", certificate);

@@ -35,11 +35,13 @@ import java.util.Optional;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLSocket;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** A pod that opens connections and leaves them idle costs the webhook nothing, and nobody else. */
 @Timeout(120)
+@Tag("slow")
 class CrowdedPortsIT {
   private static final int ATTEMPTS = 1_000;
   private static final int PER_ADDRESS_MAX = 16;

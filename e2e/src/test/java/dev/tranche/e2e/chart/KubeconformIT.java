@@ -8,6 +8,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -16,6 +17,7 @@ import org.junit.jupiter.params.provider.FieldSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** What the chart renders, held against the schemas of the API and of others' resources. */
+@Tag("slow")
 class KubeconformIT {
   private static final String KARPENTER =
       "--set autoscaling.karpenter.enabled=true,autoscaling.karpenter.nodeClass.clusterName=mine"

@@ -19,6 +19,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 class UnmutatedPodsTest {
@@ -155,6 +156,7 @@ class UnmutatedPodsTest {
   }
 
   @Test
+  @Tag("slow")
   void whoDoesNotDecide_keepsNothingOfPodsThatAreGone() {
     deciding = false;
     for (int i = 0; i < 2 * PodEventQueue.KNOWN_MAX; i++) {

@@ -13,6 +13,7 @@ import java.time.ZoneOffset;
 import java.util.concurrent.Callable;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 @EnableKubernetesMockClient(crud = true)
@@ -69,6 +70,7 @@ final class LeadershipIT {
   }
 
   @Test
+  @Tag("slow")
   void leaseOfALeaderWhoseClockIsBehind_isNotTakenOver() throws Exception {
     renewedByAnother(Instant.now().minusSeconds(3_600));
     try (var leadership = leadership("extender-1", () -> {})) {

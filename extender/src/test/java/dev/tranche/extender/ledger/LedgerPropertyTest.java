@@ -1,5 +1,6 @@
 package dev.tranche.extender.ledger;
 
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -7,6 +8,7 @@ import org.junit.jupiter.api.Test;
  * ended and deleted; events come late and twice, streams break, plugins restart, leaders die and
  * clocks jump. A failure names its seed.
  */
+@Tag("slow")
 final class LedgerPropertyTest {
   private static final int RUNS = Integer.getInteger("ledger.runs", 200);
   private static final int STEPS = 150;

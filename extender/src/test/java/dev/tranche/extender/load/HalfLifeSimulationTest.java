@@ -8,6 +8,7 @@ import dev.tranche.extender.load.HalfLifeSimulation.Use;
 import java.util.Arrays;
 import java.util.Locale;
 import java.util.stream.LongStream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -18,6 +19,7 @@ import org.junit.jupiter.params.provider.EnumSource;
  * -Dtranche.half-lives=0:0,10:20 -Dtranche.seeds=8} prints the loss by half-lives, in seconds, of
  * the GPU's mean and the pod's.
  */
+@Tag("slow")
 final class HalfLifeSimulationTest {
   private static final HalfLives LAST_READING = new HalfLives(0, 0);
   private static final HalfLives OURS = new HalfLives(10, Timing.DEFAULT.halfLifeMs() / 1e3);

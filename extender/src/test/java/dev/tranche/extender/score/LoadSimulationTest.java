@@ -14,6 +14,7 @@ import java.util.PriorityQueue;
 import java.util.Random;
 import java.util.Set;
 import java.util.stream.IntStream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -23,6 +24,7 @@ import org.junit.jupiter.api.Test;
  * after it, and the odds are learnt from those that are. The benchmark {@code load} does the same
  * through a kube-scheduler. Seeded: it has the same outcome every time.
  */
+@Tag("slow")
 final class LoadSimulationTest {
   private static final int GPUS = 200;
   private static final int REPLICAS = 10;

@@ -2,10 +2,12 @@ package dev.tranche.nodeplugin.kubelet;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** In no order of events is a pod refused that was bound, or its share split. */
+@Tag("slow")
 class AdmissionRacesTest {
   private static final int RACES = Integer.getInteger("tranche.races", 50);
   private static final int STEPS = 2_000;

@@ -12,6 +12,7 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -23,6 +24,7 @@ class CertificateControllerIT {
   /** A taken port fails the future with a checked exception, which await throws as it is. */
   @ParameterizedTest
   @ValueSource(booleans = {true, false})
+  @Tag("slow")
   void controller_goesOnAfterWhateverIsThrown(boolean checked) throws Exception {
     BlockingQueue<String> seen = new LinkedBlockingQueue<>();
     var reconciliations = new AtomicInteger();

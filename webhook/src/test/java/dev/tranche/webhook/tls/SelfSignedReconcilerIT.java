@@ -17,6 +17,7 @@ import java.util.List;
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -226,6 +227,7 @@ class SelfSignedReconcilerIT {
   }
 
   @Test
+  @Tag("slow")
   void replicasThatRace_agree() throws Exception {
     for (int race = 0; race < 20; race++) {
       client.secrets().inNamespace("tranche-system").delete();

@@ -37,6 +37,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** The Kubernetes client's calls against a server that asks for a client's certificate. */
@@ -229,6 +230,7 @@ final class TransportIT {
   }
 
   @Test
+  @Tag("slow")
   void onlyDeadConnections_areGivenUp() throws Exception {
     assertThatThrownBy(() -> impatient("/never").get(30, TimeUnit.SECONDS))
         .hasCauseInstanceOf(IOException.class);
