@@ -51,7 +51,8 @@ class WhatIfE2E extends Scenario {
       }
     }
     assertThat(wrong).as("%s", outcomes).isEmpty();
-    // What young pods are expected to use fades, so a score may be rounded down a moment later.
+    // What young pods are expected to use fades. A moment later, a score may be rounded down, or
+    // another GPU of the node may have the least load.
     assertThat(outcomes.getOrDefault("drifted", 0)).as("%s", outcomes).isLessThan(PODS / 50);
     assertThat(outcomes.get("foretold")).as("%s", outcomes).isGreaterThan(PODS / 3);
     assertThat(outcomes.get("waits")).as("%s", outcomes).isGreaterThan(PODS / 20);
@@ -143,7 +144,7 @@ class WhatIfE2E extends Scenario {
       return "wrong";
     }
     if (predicted.get("node").asText().equals(nodeOf(now))) {
-      return uuids(predicted).equals(assigned(now)) ? "foretold" : "wrong";
+      return uuids(predicted).equals(assigned(now)) ? "foretold" : "drifted";
     }
     // kube-scheduler chooses among nodes that have the same score of ours.
     int score = predicted.get("score").asInt();
