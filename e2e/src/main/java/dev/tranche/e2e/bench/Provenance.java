@@ -26,20 +26,18 @@ final class Provenance {
     return git.status() == 0 ? git.output().strip() : "unknown";
   }
 
+  /** Counts all cores: a bench may have pinned this process to some of them. */
   private static String machine() throws IOException {
-    return Runtime.getRuntime().availableProcessors() + " × " + model();
+    String architecture = System.getProperty("os.arch").replace("amd64", "x86-64");
+    return "%d cores (%s)".formatted(cores(), architecture);
   }
 
-  private static String model() throws IOException {
-    if (Files.isReadable(CPU_INFO)) {
-      try (Stream<String> lines = Files.lines(CPU_INFO)) {
-        return lines
-            .filter(line -> line.startsWith("model name"))
-            .map(line -> line.substring(line.indexOf(':') + 1).strip())
-            .findFirst()
-            .orElse(System.getProperty("os.arch"));
-      }
+  private static long cores() throws IOException {
+    if (!Files.isReadable(CPU_INFO)) {
+      return Runtime.getRuntime().availableProcessors();
     }
-    return System.getProperty("os.arch");
+    try (Stream<String> lines = Files.lines(CPU_INFO)) {
+      return lines.filter(line -> line.startsWith("processor")).count();
+    }
   }
 }
