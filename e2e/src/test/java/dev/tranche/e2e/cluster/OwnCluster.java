@@ -13,4 +13,7 @@ import org.junit.jupiter.api.parallel.ResourceLock;
 @Retention(RetentionPolicy.RUNTIME)
 @Target(ElementType.TYPE)
 @ResourceLock("a cluster of a test's own")
-public @interface OwnCluster {}
+public @interface OwnCluster {
+  /** Lock of the scenarios, which share one cluster and therefore run one after the other. */
+  String SCENARIOS = "the scenarios' cluster";
+}

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.tranche.api.Names;
 import dev.tranche.api.ReplicaId;
 import dev.tranche.e2e.cluster.Cluster;
+import dev.tranche.e2e.cluster.OwnCluster;
 import dev.tranche.e2e.gpu.Model;
 import dev.tranche.e2e.install.Artifacts;
 import dev.tranche.e2e.install.Await;
@@ -35,15 +36,12 @@ import org.junit.jupiter.api.parallel.ResourceLock;
  * replicas per GPU, everything idle and empty when a test begins.
  */
 @TestInstance(TestInstance.Lifecycle.PER_METHOD)
-@ResourceLock(Scenario.CLUSTER)
+@ResourceLock(OwnCluster.SCENARIOS)
 abstract class Scenario {
   static final String ALPHA = "alpha";
   static final String BETA = "beta";
   static final String GAMMA = "gamma";
   static final int RUNNING_SECONDS = 60;
-
-  /** With two clusters, classes that have one of their own run beside those that share this one. */
-  static final String CLUSTER = "the scenarios' cluster";
 
   private static final String MODE = "extender.mode";
 

@@ -1,12 +1,13 @@
 package dev.tranche.e2e.scenario;
 
+import dev.tranche.e2e.cluster.OwnCluster;
 import dev.tranche.e2e.scenario.Scenario.InServiceMode;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.parallel.ResourceLock;
 
 /** How pods are placed, with the cluster's own kube-scheduler. */
-@ResourceLock(Scenario.CLUSTER)
+@ResourceLock(OwnCluster.SCENARIOS)
 @Order(300)
 class ServiceModeE2E {
   @Nested

@@ -18,12 +18,14 @@ import java.util.Objects;
 import java.util.Optional;
 import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.ResourceLock;
 
 /**
  * cert-manager's own controllers make the certificates: they are served, renewed while pods are
- * admitted, and signed by another authority.
+ * admitted, and signed by another authority. Runs after the scenarios, beside the last class with
+ * clusters of its own.
  */
-@OwnCluster
+@ResourceLock(OwnCluster.SCENARIOS)
 @Order(1_160)
 class CertManagerE2E {
   private static final String NODE = "one";
