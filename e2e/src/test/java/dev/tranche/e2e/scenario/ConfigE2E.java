@@ -253,6 +253,26 @@ class ConfigE2E {
                         .getMetadata()
                         .getLabels()
                         .get(Names.LABEL_REPLICAS)));
+    awaitSizing(replicas);
+  }
+
+  /** The webhook hears of a label later than we do. */
+  private static void awaitSizing(int replicas) {
+    Pod probe = PodSpecs.fraction("probe", "0.1").build();
+    Await.until(
+        "the webhook to size shares for %d replicas".formatted(replicas),
+        60,
+        () ->
+            node.client()
+                .pods()
+                .inNamespace(OneNode.NAMESPACE)
+                .resource(probe)
+                .dryRun()
+                .create()
+                .getMetadata()
+                .getAnnotations()
+                .get(Names.REPLICAS_PER_GPU)
+                .equals(Integer.toString(replicas)));
   }
 
   private static void awaitRefusal(String text) {

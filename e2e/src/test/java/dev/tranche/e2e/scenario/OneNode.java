@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Assertions;
 /** A cluster of one node, for scenarios that need the chart or the GPUs to be others. */
 final class OneNode implements AutoCloseable {
   static final String NODE = "only";
-  private static final String NAMESPACE = "default";
+  static final String NAMESPACE = "default";
   private static final Path ROOT = Path.of("..").toAbsolutePath().normalize();
 
   private final Tranche tranche;
