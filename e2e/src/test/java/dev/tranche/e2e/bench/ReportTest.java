@@ -93,5 +93,7 @@ class ReportTest {
     assertThat(run.commit()).matches("[0-9a-f]{7,40}\\+?|unknown");
     assertThat(run.date()).matches("\\d{4}-\\d\\d-\\d\\d");
     assertThat(run.machine()).matches("\\d+ cores \\([a-z0-9_-]+\\)");
+    assertThat(Integer.parseInt(run.machine().split(" ", 2)[0]))
+        .isGreaterThanOrEqualTo(Runtime.getRuntime().availableProcessors());
   }
 }
