@@ -91,18 +91,20 @@ final class ServiceModeIT {
         .formatted(Serialization.asJson(cluster.pod("trainer")));
   }
 
-  private String overTls(int port, String body) throws Exception {
+  private String overTls(int port, String body) {
     var trusting =
         vertx.createHttpClient(
             new HttpClientOptions().setSsl(true).setTrustAll(true).setVerifyHost(false));
-    return trusting
-        .request(HttpMethod.POST, port, "127.0.0.1", "/filter")
-        .compose(request -> request.send(body))
-        .compose(HttpClientResponse::body)
-        .map(Object::toString)
-        .toCompletionStage()
-        .toCompletableFuture()
-        .get();
+    try {
+      return trusting
+          .request(HttpMethod.POST, port, "127.0.0.1", "/filter")
+          .compose(request -> request.send(body))
+          .compose(HttpClientResponse::body)
+          .await()
+          .toString();
+    } finally {
+      trusting.close().await();
+    }
   }
 
   private static void until(Callable<Boolean> condition) throws Exception {

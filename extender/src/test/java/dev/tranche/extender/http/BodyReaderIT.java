@@ -6,6 +6,7 @@ import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpServer;
+import io.vertx.core.net.NetClient;
 import io.vertx.core.net.NetSocket;
 import io.vertx.ext.web.Router;
 import java.util.concurrent.TimeUnit;
@@ -17,6 +18,8 @@ import org.junit.jupiter.api.Test;
 final class BodyReaderIT {
   private static final int LARGE_BYTES = 150_000;
   private final Vertx vertx = Vertx.vertx();
+  // A client that is garbage collected closes its connections.
+  private final NetClient client = vertx.createNetClient();
   private HttpServer server;
 
   @BeforeEach
@@ -102,7 +105,7 @@ final class BodyReaderIT {
     private Promise<String> answered = Promise.promise();
 
     Caller() {
-      socket = vertx.createNetClient().connect(server.actualPort(), "127.0.0.1").await();
+      socket = client.connect(server.actualPort(), "127.0.0.1").await();
       socket.handler(this::hear);
     }
 

@@ -73,6 +73,8 @@ final class HandOverIT {
     assertThat(third.from()).isEqualTo(first.from());
     assertThat(third.body()).contains("another leads");
     third.ended().await(WITHIN_S, TimeUnit.SECONDS);
+    // Until here, since a client that is garbage collected ends its connections itself.
+    http.close().await();
   }
 
   /**

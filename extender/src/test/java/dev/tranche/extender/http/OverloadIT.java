@@ -7,6 +7,7 @@ import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpServer;
 import io.vertx.core.json.JsonObject;
+import io.vertx.core.net.NetClient;
 import io.vertx.core.net.NetSocket;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -27,6 +28,8 @@ final class OverloadIT {
   private static final Duration PATIENCE = Duration.ofSeconds(20);
 
   private final Vertx vertx = Vertx.vertx();
+  // A client that is garbage collected closes its connections.
+  private final NetClient client = vertx.createNetClient();
   private final SimpleMeterRegistry registry = new SimpleMeterRegistry();
   private final HttpClient http = HttpClient.newHttpClient();
   private HttpServer server;
@@ -68,7 +71,7 @@ final class OverloadIT {
     var slow = new ArrayList<NetSocket>();
     int many = RequestLimiter.BYTES_MAX / RequestLimiter.BODY_BYTES_MAX;
     for (int i = 0; i < many; i++) {
-      NetSocket socket = vertx.createNetClient().connect(server.actualPort(), "127.0.0.1").await();
+      NetSocket socket = client.connect(server.actualPort(), "127.0.0.1").await();
       socket
           .write(
               "POST /filter HTTP/1.1\r\nHost: x\r\nContent-Length: "
@@ -94,7 +97,7 @@ final class OverloadIT {
     server.close().await();
     serve(1);
     var closed = new CompletableFuture<Void>();
-    NetSocket socket = vertx.createNetClient().connect(server.actualPort(), "127.0.0.1").await();
+    NetSocket socket = client.connect(server.actualPort(), "127.0.0.1").await();
     socket.closeHandler(closed::complete);
     socket.write("POST /filter HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{").await();
     closed.get();
@@ -147,7 +150,7 @@ final class OverloadIT {
   /** What a filter is answered whose last header and body these are, as far as one piece tells. */
   private String answered(String rest) throws Exception {
     var answer = new CompletableFuture<String>();
-    NetSocket socket = vertx.createNetClient().connect(server.actualPort(), "127.0.0.1").await();
+    NetSocket socket = client.connect(server.actualPort(), "127.0.0.1").await();
     socket.handler(piece -> answer.complete(piece.toString()));
     var _ = socket.write("POST /filter HTTP/1.1\r\nHost: x\r\n" + rest);
     return answer.get(20, TimeUnit.SECONDS);
