@@ -9,6 +9,7 @@ import dev.tranche.e2e.gpu.Model;
 import dev.tranche.e2e.gpu.NodeGpus;
 import dev.tranche.e2e.install.Await;
 import dev.tranche.e2e.install.PodSpecs;
+import dev.tranche.e2e.install.Sizing;
 import dev.tranche.e2e.install.Tranche;
 import io.fabric8.kubernetes.api.model.Event;
 import io.fabric8.kubernetes.api.model.Pod;
@@ -253,26 +254,7 @@ class ConfigE2E {
                         .getMetadata()
                         .getLabels()
                         .get(Names.LABEL_REPLICAS)));
-    awaitSizing(replicas);
-  }
-
-  /** The webhook hears of a label later than we do. */
-  private static void awaitSizing(int replicas) {
-    Pod probe = PodSpecs.fraction("probe", "0.1").build();
-    Await.until(
-        "the webhook to size shares for %d replicas".formatted(replicas),
-        60,
-        () ->
-            node.client()
-                .pods()
-                .inNamespace(OneNode.NAMESPACE)
-                .resource(probe)
-                .dryRun()
-                .create()
-                .getMetadata()
-                .getAnnotations()
-                .get(Names.REPLICAS_PER_GPU)
-                .equals(Integer.toString(replicas)));
+    Sizing.await(node.client(), OneNode.NAMESPACE, replicas);
   }
 
   private static void awaitRefusal(String text) {

@@ -2,7 +2,6 @@ package dev.tranche.e2e.walkthrough;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.tranche.api.Names;
 import dev.tranche.e2e.cluster.Output;
 import dev.tranche.e2e.cluster.OwnCluster;
 import dev.tranche.e2e.install.Artifacts;
@@ -62,14 +61,14 @@ class UpgradeE2E {
       // A change of the pod makes the kubelet look at its ConfigMap at once.
       reader.typeOwn(
           "kubectl -n tranche annotate pods -l app.kubernetes.io/component=node-plugin touched=now");
-      reader.awaitLabel(NODE, Names.LABEL_REPLICAS, "5");
+      reader.awaitReplicas(NODE, 5);
       pods.run(PodSpecs.fraction("of-five", "0.4"));
       assertThat(pods.heldReplicas("of-five")).hasSize(2);
       pods.check();
 
       reader.terminal().set("REVISION", "1");
       reader.type("Roll back");
-      reader.awaitLabel(NODE, Names.LABEL_REPLICAS, "10");
+      reader.awaitReplicas(NODE, 10);
       pods.run(PodSpecs.fraction("of-ten-again", "0.2"));
       assertThat(pods.heldReplicas("of-ten-again")).hasSize(2);
       pods.awaitCounted("tranche", NODE);

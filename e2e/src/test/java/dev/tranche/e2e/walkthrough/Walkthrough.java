@@ -11,6 +11,7 @@ import dev.tranche.e2e.gpu.Model;
 import dev.tranche.e2e.gpu.NodeGpus;
 import dev.tranche.e2e.install.Artifacts;
 import dev.tranche.e2e.install.Await;
+import dev.tranche.e2e.install.Sizing;
 import dev.tranche.e2e.scenario.Inspection;
 import io.fabric8.kubernetes.api.model.Pod;
 import io.fabric8.kubernetes.api.model.Quantity;
@@ -200,6 +201,12 @@ final class Walkthrough implements AutoCloseable {
         120,
         () -> value.equals(labels(node).get(label)),
         () -> labels(node).toString());
+  }
+
+  /** Both the node's label and the webhook say so. */
+  void awaitReplicas(String node, int replicas) {
+    awaitLabel(node, Names.LABEL_REPLICAS, Integer.toString(replicas));
+    Sizing.await(client(), "default", replicas);
   }
 
   Map<String, String> labels(String node) {
