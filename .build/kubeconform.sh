@@ -7,7 +7,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=SCRIPTDIR/cache.sh
 . "$here/cache.sh"
 kubeconform=github.com/yannh/kubeconform/cmd/kubeconform@v0.7.0
-kubernetes=k8s.io/kubernetes@${KUBERNETES_VERSION:-v1.34.4}
+kubernetes=k8s.io/kubernetes@$("$here/kubernetes-version.sh")
 karpenter=sigs.k8s.io/karpenter@v1.8.0
 # The newest releases of the AWS provider are in no proxy; this one has the same v1 EC2NodeClass.
 karpenter_aws=github.com/aws/karpenter-provider-aws@v1.6.3

@@ -10,7 +10,8 @@
 set -euo pipefail
 shopt -s inherit_errexit
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-export KUBERNETES_VERSION=${KUBERNETES_VERSION:-v1.34.4}
+KUBERNETES_VERSION=$("$here/../../.build/kubernetes-version.sh")
+export KUBERNETES_VERSION
 # shellcheck source=SCRIPTDIR/../../.build/cache.sh
 . "$here/../../.build/cache.sh"
 steps=$here/build

@@ -49,8 +49,20 @@ func daemon(name string) *cobra.Command {
 	case "kube-scheduler":
 		return scheduler.NewSchedulerCommand()
 	case "kubelet":
-		return kubelet.NewKubeletCommand(context.Background())
+		return kubeletCommand(kubelet.NewKubeletCommand)
 	default:
 		return nil
+	}
+}
+
+// kubeletCommand calls the kubelet's constructor, which takes a context from some version on.
+func kubeletCommand(constructor any) *cobra.Command {
+	switch newCommand := constructor.(type) {
+	case func() *cobra.Command:
+		return newCommand()
+	case func(context.Context) *cobra.Command:
+		return newCommand(context.Background())
+	default:
+		panic(fmt.Sprintf("the kubelet's constructor is a %T here", constructor))
 	}
 }

@@ -7,6 +7,7 @@ import java.io.IOException;
 import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** The commands at the top of the repository say what they do, before they build anything. */
@@ -32,6 +33,19 @@ class HelpIT {
     assertThat(refusal.status()).isEqualTo(2);
     assertThat(refusal.output().lines()).hasSize(1);
     assertThat(refusal.output()).contains("--help shows what there is");
+  }
+
+  @Test
+  void unknownKubernetesVersion_isRefusedWithThoseThatAreKnown() throws Exception {
+    Shell.Result refusal = run("check --quick -Dkubernetes=1.29");
+    assertThat(refusal.status()).isEqualTo(2);
+    assertThat(refusal.output()).contains("Kubernetes 1.29 is not known", "v1.30.14", "v1.37.2");
+  }
+
+  @ParameterizedTest
+  @CsvSource({"1.30, v1.30.14", "v1.37, v1.37.2", "1.38.0-alpha.1, v1.38.0-alpha.1", "'', v1.34.4"})
+  void kubernetesVersion_isThatOfItsMinorVersion(String wanted, String version) throws Exception {
+    assertThat(run(".build/kubernetes-version.sh " + wanted).output().strip()).isEqualTo(version);
   }
 
   @Test

@@ -1,6 +1,7 @@
 package dev.tranche.e2e.chart;
 
 import com.marcnuri.helm.Helm;
+import dev.tranche.e2e.cluster.KubernetesVersion;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -18,11 +19,6 @@ import java.util.Map;
 public record Rendering(String file, String purpose, String namespace, Map<String, Object> values) {
   private static final String NAMESPACE = "tranche";
   private static final String KUBE_SYSTEM = "kube-system";
-
-  /**
-   * The version of the kube-scheduler image in plain YAML; Helm takes the cluster's own version.
-   */
-  private static final String KUBERNETES_VERSION = "v1.34.4";
 
   public static final Iterable<Rendering> ALL =
       List.of(
@@ -69,7 +65,8 @@ public record Rendering(String file, String purpose, String namespace, Map<Strin
             .template()
             .withName("tranche")
             .withNamespace(namespace)
-            .withKubeVersion(KUBERNETES_VERSION);
+            // Of the kube-scheduler image; without this, Helm takes the cluster's own version.
+            .withKubeVersion(KubernetesVersion.DEFAULT);
     values.forEach(template::set);
     return "# %s\n# Rendered from charts/tranche; ./check compares, and `./check --render` writes it anew.\n"
             .formatted(purpose)

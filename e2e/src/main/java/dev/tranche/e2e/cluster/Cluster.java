@@ -260,8 +260,6 @@ public final class Cluster implements AutoCloseable {
 
   /** Builds a cluster. The defaults are one node, a random name, and removal by {@link #close}. */
   public static final class Builder {
-    private static final String KUBERNETES_VERSION = "v1.34.4";
-
     private final List<Node> nodes = new ArrayList<>();
     final List<Path> imageTars = new ArrayList<>();
     final List<String> serverArgs = new ArrayList<>();
@@ -319,7 +317,7 @@ public final class Cluster implements AutoCloseable {
       if (nodes.isEmpty()) {
         nodes.add(Node.of("server"));
       }
-      var distribution = Distribution.choose(KUBERNETES_VERSION);
+      var distribution = Distribution.choose(KubernetesVersion.ofClusters());
       Engine.remove(name);
       var network = Engine.createNetwork(name);
       var token = UUID.randomUUID().toString();

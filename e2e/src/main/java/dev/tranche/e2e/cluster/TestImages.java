@@ -15,9 +15,9 @@ public final class TestImages {
     return tar("busybox", Map.of());
   }
 
-  /** {@code registry.k8s.io/kube-scheduler} of that version. */
-  public static Path kubeScheduler(String kubernetesVersion) {
-    return tar("scheduler", Map.of("KUBERNETES_VERSION", kubernetesVersion));
+  /** {@code registry.k8s.io/kube-scheduler} of the clusters' version. */
+  public static Path kubeScheduler() {
+    return tar("scheduler", Map.of("KUBERNETES_VERSION", KubernetesVersion.ofClusters()));
   }
 
   private static Path tar(String part, Map<String, String> environment) {

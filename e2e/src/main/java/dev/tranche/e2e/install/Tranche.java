@@ -27,7 +27,6 @@ public final class Tranche implements AutoCloseable {
   public static final int REPLICAS_PER_GPU = 10;
   private static final int METRICS_PORT = 30090;
   private static final int READY_S = 180;
-  private static final String KUBERNETES_VERSION = "v1.34.4";
   private static final String MODE = "extender.mode";
   private static final String SERVICE = "service";
 
@@ -87,7 +86,7 @@ public final class Tranche implements AutoCloseable {
     builder
         .name(plan.name())
         .imageTar(TestImages.busybox())
-        .imageTar(TestImages.kubeScheduler(KUBERNETES_VERSION))
+        .imageTar(TestImages.kubeScheduler())
         .imageTar(artifacts.imageTar())
         .nodePort(METRICS_PORT);
     var existing =

@@ -1,6 +1,7 @@
 package dev.tranche.e2e.chart;
 
 import com.marcnuri.helm.Helm;
+import dev.tranche.e2e.cluster.KubernetesVersion;
 import dev.tranche.e2e.install.Shell;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -31,7 +32,7 @@ final class Chart {
         .template()
         .withName("tranche")
         .withNamespace("tranche")
-        .withKubeVersion("v1.34.4")
+        .withKubeVersion(KubernetesVersion.DEFAULT)
         .withValuesFile(file)
         .call();
   }
@@ -41,7 +42,9 @@ final class Chart {
     return Shell.output(
         "\"$("
             + Path.of("../.build/helm.sh").toAbsolutePath()
-            + ")\" template tranche ../charts/tranche -n tranche --kube-version v1.34.4 "
+            + ")\" template tranche ../charts/tranche -n tranche --kube-version "
+            + KubernetesVersion.DEFAULT
+            + " "
             + arguments);
   }
 

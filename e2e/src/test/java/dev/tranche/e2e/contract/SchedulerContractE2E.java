@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.tranche.api.Names;
 import dev.tranche.e2e.cluster.Cluster;
+import dev.tranche.e2e.cluster.KubernetesVersion;
 import dev.tranche.e2e.cluster.Node;
 import dev.tranche.e2e.cluster.OwnCluster;
 import dev.tranche.e2e.cluster.TestImages;
@@ -35,7 +36,6 @@ import org.junit.jupiter.api.Test;
 @OwnCluster
 @Order(1_060)
 class SchedulerContractE2E {
-  private static final String KUBERNETES_VERSION = "v1.34.4";
   private static final String NAMESPACE = "default";
   private static final int SIMULATED_NODES = 150;
   private static final int PLACED_SECONDS = 30;
@@ -50,7 +50,7 @@ class SchedulerContractE2E {
             .node(Node.of("one"))
             .node(Node.of("two"))
             .imageTar(TestImages.busybox())
-            .imageTar(TestImages.kubeScheduler(KUBERNETES_VERSION))
+            .imageTar(TestImages.kubeScheduler())
             .start();
     extender = new RecordingExtender();
     for (int i = 0; i < SIMULATED_NODES; i++) {
@@ -179,7 +179,7 @@ class SchedulerContractE2E {
         resource("/contract/scheduler.yaml")
             .replace("NAMESPACE", NAMESPACE)
             .replace("NAME", name)
-            .replace("IMAGE", "registry.k8s.io/kube-scheduler:" + KUBERNETES_VERSION)
+            .replace("IMAGE", "registry.k8s.io/kube-scheduler:" + KubernetesVersion.ofClusters())
             .replace("PERCENTAGE", percentage)
             .replace("IGNORABLE", Boolean.toString(ignorable))
             .replace("URL", "http://" + gateway + ":" + extender.port());

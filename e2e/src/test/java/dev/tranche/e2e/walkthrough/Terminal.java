@@ -1,5 +1,6 @@
 package dev.tranche.e2e.walkthrough;
 
+import dev.tranche.e2e.cluster.KubernetesVersion;
 import dev.tranche.e2e.cluster.Node;
 import dev.tranche.e2e.cluster.Output;
 import dev.tranche.e2e.install.Artifacts;
@@ -58,6 +59,9 @@ record Terminal(Path folder, Map<String, String> variables) {
         String text =
             Files.readString(file)
                 .replace("tranche/tranche:0.1.0", artifacts.image())
+                .replace(
+                    "kube-scheduler:" + KubernetesVersion.DEFAULT,
+                    "kube-scheduler:" + KubernetesVersion.ofClusters())
                 .replace("newTag: 0.1.0", "newTag: " + artifacts.image().replaceFirst(".*:", ""))
                 .replace(
                     "NVIDIA_DRIVER_ROOT, value: \"/\"",

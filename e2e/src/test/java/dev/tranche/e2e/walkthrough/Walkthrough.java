@@ -69,7 +69,7 @@ final class Walkthrough implements AutoCloseable {
             .withQuickKubelets()
             .name(name)
             .imageTar(TestImages.busybox())
-            .imageTar(TestImages.kubeScheduler("v1.34.4"))
+            .imageTar(TestImages.kubeScheduler())
             .imageTar(artifacts.imageTar());
     nodes.forEach(
         (node, models) -> {

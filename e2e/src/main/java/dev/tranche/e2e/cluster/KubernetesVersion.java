@@ -1,0 +1,32 @@
+package dev.tranche.e2e.cluster;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.util.Objects;
+
+/** The Kubernetes versions of tests, full ones such as {@code v1.34.4}. */
+public final class KubernetesVersion {
+  /** The version of the tests, and of the images in plain YAML. */
+  public static final String DEFAULT = readDefault();
+
+  private KubernetesVersion() {}
+
+  /** Returns the version of test clusters: {@code $KUBERNETES_VERSION}, or else the default. */
+  public static String ofClusters() {
+    return Objects.requireNonNullElse(System.getenv("KUBERNETES_VERSION"), DEFAULT);
+  }
+
+  private static String readDefault() {
+    try (var lines = Files.lines(Scripts.root().resolve("e2e/stand-in/kubernetes-versions"))) {
+      return lines
+          .map(line -> line.split(" ", 2))
+          .filter(words -> words.length == 2 && words[1].equals("default"))
+          .map(words -> words[0])
+          .findFirst()
+          .orElseThrow();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+}
