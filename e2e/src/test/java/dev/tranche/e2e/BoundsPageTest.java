@@ -33,12 +33,14 @@ class BoundsPageTest {
 
   private static final List<Bound> BOUNDS =
       List.of(
-          new Bound("replicas on a node", PLUGIN + "ReplicaLimit", "PER_NODE"),
+          new Bound("replicas on a node", API + "RequestBounds", "REPLICAS_MAX"),
           new Bound("ListAndWatch calls of one", PLUGIN + "DeviceStreams", "OPEN_MAX"),
           new Bound("a pick of the config just", PLUGIN + "ReplicasAtPick", "REPLACED_MS"),
           new Bound("a config file of the node", PLUGIN + "ConfigSource", "SIZE_MAX_BYTES"),
           new Bound("a file that the node plugin", PLUGIN + "AtomicFile", "BYTES_MAX"),
-          new Bound("GPUs in one request", WEBHOOK + "GpuRequests", "COUNT_MAX"),
+          new Bound("GPUs in one request", API + "RequestBounds", "GPUS_MAX"),
+          new Bound("replicas in one pod", API + "RequestBounds", "REPLICAS_MAX"),
+          new Bound("replicas in one pod", API + "RequestBounds", "CONTAINERS_MAX"),
           new Bound("what waiting pods ask for", EXTENDER + "UnschedulablePods", "CHARS_MAX"),
           new Bound("waiting pods that are woken", EXTENDER + "UnschedulablePods", "PODS_MAX"),
           new Bound("requests of kube-scheduler at", EXTENDER + "RequestLimiter", "CALLS_MAX"),
@@ -64,7 +66,7 @@ class BoundsPageTest {
           new Bound("nodes that `kubectl tranche explain`", EXTENDER + "Explanations", "NODES_MAX"),
           new Bound("nominated pods that a new", EXTENDER + "NominatedPods", "PODS_MAX"),
           new Bound("what a node may report", EXTENDER + "ReportBounds", "GPUS_MAX"),
-          new Bound("what a node may report", EXTENDER + "ReportBounds", "REPLICAS_MAX"),
+          new Bound("what a node may report", API + "RequestBounds", "REPLICAS_MAX"),
           new Bound("what a node may report", EXTENDER + "ReportBounds", "ASSIGNMENTS_MAX"),
           new Bound("what a node may report", EXTENDER + "ReportBounds", "EVENTS_MAX"),
           new Bound("how fast a node may", EXTENDER + "ReportRate", "MESSAGES_PER_S"),
