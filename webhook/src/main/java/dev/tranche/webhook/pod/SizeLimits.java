@@ -16,10 +16,10 @@ import java.util.Optional;
 public final class SizeLimits {
   private static final int ANNOTATIONS_CHARS_MAX = 256 << 10;
   private static final int CONTAINER_CHARS_MAX = 63;
-  private static final int CONTAINERS_MAX = 1_000;
-  private static final int EXPRESSIONS_MAX = 256;
-  private static final int VALUES_MAX = 8_192;
-  private static final int RESOURCES_MAX = 64;
+  private static final int CONTAINERS_MAX = RequestBounds.POD_CONTAINERS_MAX;
+  private static final int EXPRESSIONS_MAX = RequestBounds.EXPRESSIONS_MAX;
+  private static final int VALUES_MAX = RequestBounds.VALUES_MAX;
+  private static final int RESOURCES_MAX = RequestBounds.RESOURCES_MAX;
 
   private SizeLimits() {}
 
