@@ -91,7 +91,7 @@ class BoundsPageTest {
           new Bound("fields and list entries", API + "RequestBounds", "TEXT_BYTES_MAX"),
           new Bound("what chooses nodes in a pod", API + "RequestBounds", "EXPRESSIONS_MAX"),
           new Bound("what chooses nodes in a pod", API + "RequestBounds", "VALUES_MAX"),
-          new Bound("resources in one container", WEBHOOK + "SizeLimits", "RESOURCES_MAX"),
+          new Bound("resources in one container", API + "RequestBounds", "RESOURCES_MAX"),
           new Bound("entries of `gpu-model`", WEBHOOK + "PlacementAnnotations", "LIST_ENTRIES_MAX"),
           new Bound("sentences in one denial", WEBHOOK + "Denial", "PER_POD_MAX"),
           new Bound("text of others in logs", API + "Printable", "VALUE_CHARS_MAX"),
