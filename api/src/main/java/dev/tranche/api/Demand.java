@@ -1,10 +1,12 @@
 package dev.tranche.api;
 
 import java.util.ArrayList;
-import java.util.Collections;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A pod's request for GPUs of one node: for each requesting container, the replicas on each of its
@@ -33,18 +35,43 @@ public record Demand(String resource, int replicasPerGpu, List<Container> contai
   public record Request(String container, Kind kind, int replicas) {}
 
   /**
+   * Equal shares, each on a GPU of its own. A request is a number that anybody may write, so the
+   * shares are counted and never listed.
+   */
+  public record Shares(int count, int replicas) {}
+
+  /**
    * @param shares replicas per GPU, largest first; each of a container's shares is on a different
    *     GPU
    * @param mayUseSeveralGpus whether it was requested as plain {@code nvidia.com/gpu: N}: if no GPU
    *     has enough free replicas for the whole share, it may be on several
    */
-  public record Container(String name, Kind kind, List<Integer> shares, boolean mayUseSeveralGpus) {
+  public record Container(String name, Kind kind, List<Shares> shares, boolean mayUseSeveralGpus) {
     public Container {
       shares = List.copyOf(shares);
     }
 
+    /** Returns the number of shares. */
+    public int gpus() {
+      int gpus = 0;
+      for (Shares equal : shares) {
+        gpus += equal.count();
+      }
+      return gpus;
+    }
+
     public int replicas() {
-      return shares.stream().mapToInt(Integer::intValue).sum();
+      int replicas = 0;
+      for (Shares equal : shares) {
+        replicas += equal.count() * equal.replicas();
+      }
+      return replicas;
+    }
+
+    /** Returns the replicas of each share. There may be as many as the pod requests replicas. */
+    public IntStream eachShare() {
+      return shares.stream()
+          .flatMapToInt(equal -> IntStream.generate(equal::replicas).limit(equal.count()));
     }
   }
 
@@ -60,16 +87,20 @@ public record Demand(String resource, int replicasPerGpu, List<Container> contai
       int replicasPerGpu,
       List<Request> requests,
       Map<String, String> annotations) {
+    Map<String, Integer> wholeGpus = wholeGpus(annotations);
+    String target = unnamedTarget(requests, annotations);
+    int count = count(annotations);
     var containers = new ArrayList<Container>();
     for (Request request : requests) {
       if (request.replicas() > 0) {
-        boolean whole = wholeGpus(request.container(), annotations) > 0;
-        boolean annotated = whole || annotated(request.container(), requests, annotations);
-        List<Integer> shares =
+        String name = request.container();
+        boolean whole = wholeGpus.getOrDefault(name, 0) > 0;
+        boolean annotated = whole || name.equals(target) || namesContainer(name, annotations);
+        List<Shares> shares =
             annotated && !whole
-                ? shares(request.replicas(), count(annotations), replicasPerGpu)
+                ? shares(request.replicas(), count, replicasPerGpu)
                 : chunks(request.replicas(), replicasPerGpu);
-        containers.add(new Container(request.container(), request.kind(), shares, !annotated));
+        containers.add(new Container(name, request.kind(), shares, !annotated));
       }
     }
     return new Demand(resource, replicasPerGpu, containers);
@@ -89,33 +120,37 @@ public record Demand(String resource, int replicasPerGpu, List<Container> contai
   }
 
   /**
-   * Returns the whole GPUs that a container requested by number, from the webhook's annotation; 0
-   * if it requested none.
+   * Returns the whole GPUs that containers requested by number, from the webhook's annotation; 0 if
+   * the number is malformed.
    */
-  public static int wholeGpus(String container, Map<String, String> annotations) {
+  public static Map<String, Integer> wholeGpus(Map<String, String> annotations) {
     String annotation = annotations.get(Names.GPUS_REQUESTED);
     if (annotation == null) {
-      return 0;
+      return Map.of();
     }
+    var gpus = new HashMap<String, Integer>();
     for (String entry : annotation.split(",", -1)) {
       int equals = entry.indexOf('=');
-      if (equals > 0 && entry.substring(0, equals).equals(container)) {
+      if (equals > 0) {
         String number = entry.substring(equals + 1);
-        return number.matches("[1-9]\\d{0,3}") ? Integer.parseInt(number) : 0;
+        boolean valid = number.matches("[1-9]\\d{0,3}");
+        gpus.putIfAbsent(entry.substring(0, equals), valid ? Integer.parseInt(number) : 0);
       }
     }
-    return 0;
+    return gpus;
   }
 
-  private static boolean annotated(
-      String container, List<Request> requests, Map<String, String> annotations) {
-    if (annotations.containsKey(Names.GPU_FRACTION_OF + container)
-        || annotations.containsKey(Names.GPU_MEMORY_OF + container)) {
-      return true;
-    }
+  private static boolean namesContainer(String container, Map<String, String> annotations) {
+    return annotations.containsKey(Names.GPU_FRACTION_OF + container)
+        || annotations.containsKey(Names.GPU_MEMORY_OF + container);
+  }
+
+  /** Returns the container of a share that names none; null if there is no such share. */
+  private static @Nullable String unnamedTarget(
+      List<Request> requests, Map<String, String> annotations) {
     boolean unnamed =
         annotations.containsKey(Names.GPU_FRACTION) || annotations.containsKey(Names.GPU_MEMORY);
-    return unnamed && fractionTarget(requests, annotations).filter(container::equals).isPresent();
+    return unnamed ? fractionTarget(requests, annotations).orElse(null) : null;
   }
 
   private static int count(Map<String, String> annotations) {
@@ -123,18 +158,20 @@ public record Demand(String resource, int replicasPerGpu, List<Container> contai
     return count != null && count.matches("[1-9]\\d{0,3}") ? Integer.parseInt(count) : 1;
   }
 
-  private static List<Integer> shares(int replicas, int count, int replicasPerGpu) {
+  private static List<Shares> shares(int replicas, int count, int replicasPerGpu) {
     boolean even = replicas % count == 0 && replicas / count <= replicasPerGpu;
-    return even ? Collections.nCopies(count, replicas / count) : chunks(replicas, replicasPerGpu);
+    return even
+        ? List.of(new Shares(count, replicas / count))
+        : chunks(replicas, replicasPerGpu);
   }
 
-  private static List<Integer> chunks(int replicas, int replicasPerGpu) {
-    var chunks =
-        new ArrayList<Integer>(Collections.nCopies(replicas / replicasPerGpu, replicasPerGpu));
-    if (replicas % replicasPerGpu > 0) {
-      chunks.add(replicas % replicasPerGpu);
+  private static List<Shares> chunks(int replicas, int replicasPerGpu) {
+    var full = new Shares(replicas / replicasPerGpu, replicasPerGpu);
+    var rest = new Shares(1, replicas % replicasPerGpu);
+    if (rest.replicas() == 0) {
+      return List.of(full);
     }
-    return chunks;
+    return full.count() == 0 ? List.of(rest) : List.of(full, rest);
   }
 
   public boolean isEmpty() {
@@ -152,16 +189,38 @@ public record Demand(String resource, int replicasPerGpu, List<Container> contai
 
   /** The most replicas that are held at one moment, counted as kube-scheduler and kubelet do. */
   public int peakReplicas() {
-    int sidecars = 0;
-    int peak = 0;
-    int apps = 0;
+    var peak = new Peak();
     for (Container container : containers) {
-      switch (container.kind()) {
-        case INIT -> peak = Math.max(peak, sidecars + container.replicas());
-        case SIDECAR -> sidecars += container.replicas();
-        case APP -> apps += container.replicas();
+      peak.add(container.kind(), container.replicas());
+    }
+    return (int) Math.min(Integer.MAX_VALUE, peak.replicas());
+  }
+
+  /** Returns {@link #peakReplicas} of a pod whose shares are not needed. */
+  public static long peakReplicas(List<Request> requests) {
+    var peak = new Peak();
+    for (Request request : requests) {
+      peak.add(request.kind(), request.replicas());
+    }
+    return peak.replicas();
+  }
+
+  /** Adds up what a pod's containers hold, in the order of their admission. */
+  private static final class Peak {
+    private long sidecars;
+    private long inits;
+    private long apps;
+
+    void add(Kind kind, int replicas) {
+      switch (kind) {
+        case INIT -> inits = Math.max(inits, sidecars + replicas);
+        case SIDECAR -> sidecars += replicas;
+        case APP -> apps += replicas;
       }
     }
-    return Math.max(peak, sidecars + apps);
+
+    long replicas() {
+      return Math.max(inits, sidecars + apps);
+    }
   }
 }

@@ -12,8 +12,7 @@ import java.util.regex.Pattern;
  * @param denominator of the reduced fraction, at least 1
  */
 public record Fraction(long numerator, long denominator) {
-  /** More GPUs than any node has. */
-  public static final int WHOLE_MAX = 1024;
+  private static final int WHOLE_MAX = RequestBounds.GPUS_MAX;
 
   private static final int TEXT_CHARS_MAX = 32;
 

@@ -12,27 +12,27 @@ class DemandTest {
   @Test
   void plainRequest_upToR_isOneShareThatMayBeSplit() {
     Demand demand = demand(Map.of(), app("main", 3));
-    assertThat(demand.containers().getFirst().shares()).containsExactly(3);
+    assertThat(demand.containers().getFirst().eachShare()).containsExactly(3);
     assertThat(demand.containers().getFirst().mayUseSeveralGpus()).isTrue();
   }
 
   @Test
   void plainRequest_aboveR_takesWholeGpusFirst() {
-    assertThat(demand(Map.of(), app("main", 15)).containers().getFirst().shares())
+    assertThat(demand(Map.of(), app("main", 15)).containers().getFirst().eachShare())
         .containsExactly(10, 5);
   }
 
   @Test
   void fraction_isOneShareThatStaysWhole() {
     Demand demand = demand(Map.of(Names.GPU_FRACTION, "0.3"), app("main", 3));
-    assertThat(demand.containers().getFirst().shares()).containsExactly(3);
+    assertThat(demand.containers().getFirst().eachShare()).containsExactly(3);
     assertThat(demand.containers().getFirst().mayUseSeveralGpus()).isFalse();
   }
 
   @Test
   void count_isThatShareOnEachGpu() {
     var annotations = Map.of(Names.GPU_FRACTION, "0.5", Names.GPU_COUNT, "2");
-    assertThat(demand(annotations, app("main", 10)).containers().getFirst().shares())
+    assertThat(demand(annotations, app("main", 10)).containers().getFirst().eachShare())
         .containsExactly(5, 5);
   }
 
@@ -42,7 +42,7 @@ class DemandTest {
             demand(Map.of(Names.GPU_FRACTION, "2"), app("main", 20))
                 .containers()
                 .getFirst()
-                .shares())
+                .eachShare())
         .containsExactly(10, 10);
   }
 
@@ -76,7 +76,7 @@ class DemandTest {
             "4");
     Demand demand = demand(annotations, app("a", 20), app("b", 10), app("c", 4), app("d", 1));
     assertThat(demand.containers())
-        .extracting(Demand.Container::shares)
+        .extracting(c -> c.eachShare().boxed().toList())
         .containsExactly(List.of(10, 10), List.of(10), List.of(1, 1, 1, 1), List.of(1));
     assertThat(demand.containers())
         .extracting(Demand.Container::mayUseSeveralGpus)

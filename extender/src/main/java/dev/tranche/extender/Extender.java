@@ -36,6 +36,7 @@ import dev.tranche.extender.snapshot.NodeEvaluator;
 import dev.tranche.extender.snapshot.NodeFitCache;
 import dev.tranche.extender.snapshot.PackedPolicy;
 import dev.tranche.extender.state.Loop;
+import dev.tranche.extender.state.LoopLag;
 import dev.tranche.extender.state.NominatedPods;
 import dev.tranche.extender.state.NominationPlanner;
 import dev.tranche.extender.state.PodChecks;
@@ -314,8 +315,19 @@ public final class Extender implements AutoCloseable {
     informers = watched;
     watched.start();
     ports.start();
+    loop().run(this::measureLag);
     vertx.setPeriodic(EVERY_SECOND_MS, id -> loop().run(this::everySecond));
     vertx.setPeriodic(EVERY_TEN_SECONDS_MS, id -> loop().run(controllers::everyTenSeconds));
+  }
+
+  /** On the loop: its timer fires there, after the work that is before it. */
+  private void measureLag() {
+    var lag = new LoopLag(System.nanoTime());
+    vertx.setPeriodic(LoopLag.BEAT_MS, id -> lag.beat(System.nanoTime()));
+    metrics.gauge(
+        "tranche.extender.loop.lag.seconds",
+        "How late the loop that decides came to what was due, at most, in the last minute or two.",
+        lag::seconds);
   }
 
   private void everySecond() {

@@ -2,6 +2,7 @@ package dev.tranche.webhook;
 
 import dev.tranche.api.HostPort;
 import dev.tranche.api.Quantity;
+import dev.tranche.api.RequestBounds;
 import dev.tranche.webhook.compat.SharingSystem;
 import dev.tranche.webhook.guard.GuardRules;
 import dev.tranche.webhook.mutate.MutationRules;
@@ -43,7 +44,7 @@ record WebhookConfig(
   private static final int NAME_CHARS_MAX = 40;
 
   /** The kubelet accepts at most this many devices of a resource in one message. */
-  private static final int REPLICAS_MAX = 10_000;
+  private static final int REPLICAS_MAX = RequestBounds.REPLICAS_MAX;
 
   /** The result of reading the flags. */
   sealed interface Read {

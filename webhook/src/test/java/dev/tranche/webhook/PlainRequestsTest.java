@@ -125,7 +125,7 @@ public class PlainRequestsTest {
             new Demand.Request("main", Demand.Kind.APP, 10),
             new Demand.Request("side", Demand.Kind.APP, 10));
     assertThat(Demand.of(GPU, 10, requests, annotations).containers())
-        .extracting(Demand.Container::shares)
+        .extracting(c -> c.eachShare().boxed().toList())
         .containsExactly(List.of(10), List.of(5, 5));
     assertThat(whole.mutate(after, EMPTY)).isInstanceOf(Mutation.Unchanged.class);
   }

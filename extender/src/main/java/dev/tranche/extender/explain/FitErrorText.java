@@ -1,5 +1,6 @@
 package dev.tranche.extender.explain;
 
+import dev.tranche.api.Demand;
 import dev.tranche.extender.placement.GpuView;
 import dev.tranche.extender.placement.Placer;
 import dev.tranche.extender.placement.Reason;
@@ -14,6 +15,9 @@ public final class FitErrorText {
   private static final int EVENT_CHARS_MAX = 1_000;
 
   private static final int EVENT_NODES_MAX = 3;
+
+  /** Shares whose sizes are listed. */
+  private static final int SHARES_MAX = 16;
 
   private FitErrorText() {}
 
@@ -74,9 +78,17 @@ public final class FitErrorText {
     if (demand.onOneGpu()) {
       return Integer.toString(demand.peakReplicas());
     }
-    var shares = demand.containers().stream().flatMap(c -> c.shares().stream()).toList();
-    int largest = shares.stream().mapToInt(Integer::intValue).max().orElse(0);
-    return shares.size() == 1 ? Integer.toString(largest) : shares + " in all";
+    List<Integer> shares =
+        demand.containers().stream()
+            .flatMapToInt(Demand.Container::eachShare)
+            .limit(SHARES_MAX + 1)
+            .boxed()
+            .toList();
+    if (shares.size() > SHARES_MAX) {
+      long count = demand.containers().stream().mapToLong(Demand.Container::gpus).sum();
+      return "%d shares, %d replicas in all".formatted(count, demand.peakReplicas());
+    }
+    return shares.size() == 1 ? shares.getFirst().toString() : shares + " in all";
   }
 
   static String node(NodeFit evaluation) {

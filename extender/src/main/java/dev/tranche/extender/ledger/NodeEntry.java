@@ -24,6 +24,9 @@ final class NodeEntry {
    */
   private static final long RESEND_EVERY_MS = 5_000;
 
+  /** More replicas than a GPU has; twice as many still fit into an int. */
+  private static final int UNPLACED_MAX = 1 << 30;
+
   final String name;
 
   /** By pod uid. */
@@ -309,9 +312,10 @@ final class NodeEntry {
     for (Hold hold : counted) {
       Integer here = hold.held().get(gpu.uuid());
       if (hold.placement() == null && PodFacts.countsAgainst(hold.resource(), gpu.resource())) {
-        unplaced += hold.replicas();
+        // Bounded: the sum of many large pods must not overflow and count as nothing.
+        unplaced = Math.min(UNPLACED_MAX, unplaced + hold.replicas());
         // An upper bound: each of its containers has at least one replica.
-        clients += hold.replicas();
+        clients = Math.min(UNPLACED_MAX, clients + hold.replicas());
       } else if (here != null && hold.placement() != null) {
         // If the hold is not confirmed, the list may be of an earlier pod of that name.
         int retired = hold.confirmed() ? state.retired(hold.key(), gpu.uuid()) : 0;

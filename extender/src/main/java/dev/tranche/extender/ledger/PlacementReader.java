@@ -2,6 +2,7 @@ package dev.tranche.extender.ledger;
 
 import dev.tranche.api.Demand;
 import dev.tranche.api.Names;
+import dev.tranche.api.RequestBounds;
 import dev.tranche.extender.placement.Placement;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -24,15 +25,21 @@ final class PlacementReader {
 
   private PlacementReader() {}
 
-  /** Reads {@code tranche.dev/gpu}: one uuid for all shares, or one per share. */
+  /**
+   * Reads {@code tranche.dev/gpu}: one uuid for all shares, or one per share. Empty if it has more
+   * than any node has GPUs; the pod then counts against each GPU of its node.
+   */
   static Optional<Found> byAnnotation(PodFacts pod, int nodeReplicas) {
     @Nullable String value = pod.annotations().get(Names.GPU);
     if (value == null || value.isBlank()) {
       return Optional.empty();
     }
     List<String> uuids = List.of(value.strip().split("\\s*,\\s*", -1));
+    if (uuids.size() > RequestBounds.GPUS_MAX) {
+      return Optional.empty();
+    }
     Demand demand = pod.demand(nodeReplicas);
-    int shares = demand.containers().stream().mapToInt(c -> c.shares().size()).sum();
+    long shares = demand.containers().stream().mapToLong(Demand.Container::gpus).sum();
     if (uuids.size() == 1) {
       return Optional.of(new Found(onOne(demand, uuids.getFirst()), true));
     }
@@ -65,8 +72,10 @@ final class PlacementReader {
     int at = 0;
     for (Demand.Container c : demand.containers()) {
       var shares = new ArrayList<Placement.Share>();
-      for (int replicas : c.shares()) {
-        shares.add(new Placement.Share(uuids.get(at++), replicas));
+      for (Demand.Shares equal : c.shares()) {
+        for (int i = 0; i < equal.count(); i++) {
+          shares.add(new Placement.Share(uuids.get(at++), equal.replicas()));
+        }
       }
       containers.add(new Placement.Container(c.name(), shares));
     }

@@ -3,6 +3,8 @@ package dev.tranche.extender.ledger;
 import dev.tranche.api.Demand;
 import dev.tranche.api.Demand.Kind;
 import dev.tranche.api.Names;
+import dev.tranche.api.Quantity;
+import dev.tranche.api.RequestBounds;
 import dev.tranche.extender.score.packing.HostRequest;
 import java.time.Instant;
 import java.time.format.DateTimeParseException;
@@ -11,18 +13,16 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** A builder that collects the fields of a Pod in any order; {@link #facts} returns the result. */
 public final class PodDraft {
-  private static final String OURS = "tranche.dev/";
-  private static final int REPLICAS_MAX = 1_000_000;
+  /** A request above the bound counts as this many replicas, which no node has. */
+  private static final int ABOVE_BOUND = RequestBounds.REPLICAS_MAX + 1;
 
-  /** The API server writes whole thousands as {@code 2k}. */
-  private static final Pattern QUANTITY = Pattern.compile("(\\d{1,7})(k?)");
+  /** Nearly all quantities of a GPU resource; the rest is parsed at length. */
+  private static final Pattern DIGITS = Pattern.compile("\\d{1,4}");
 
   private record ContainerDraft(
       String name, Kind kind, Map<String, String> limits, Map<String, String> requests) {}
@@ -79,7 +79,7 @@ public final class PodDraft {
   }
 
   public PodDraft annotation(String key, String value) {
-    if (key.startsWith(OURS)) {
+    if (KeptAnnotations.reads(key)) {
       annotations.put(key, value);
     }
     return this;
@@ -205,7 +205,8 @@ public final class PodDraft {
 
   /**
    * Returns the pod's facts; empty if it requests none of the resources. A pod that requests
-   * several is never placed. If another scheduler has bound it, it counts against the GPUs of each.
+   * several, or more than {@link RequestBounds} allows, is never placed. If another scheduler has
+   * bound it, it counts against all GPUs of its node that serve the resources.
    */
   public Optional<PodFacts> facts(List<String> resources) {
     var requested = new ArrayList<String>(resources.size());
@@ -231,10 +232,13 @@ public final class PodDraft {
   }
 
   private PodFacts factsOf(List<String> requested) {
-    List<Demand.Request> requests =
-        Stream.concat(inits.stream(), apps.stream())
-            .map(c -> new Demand.Request(c.name(), c.kind(), replicas(c, requested)))
-            .toList();
+    List<Demand.Request> requests = requests(requested);
+    Optional<Map<String, String>> kept =
+        withinBounds(requests) ? KeptAnnotations.of(annotations, requests) : Optional.empty();
+    if (kept.isEmpty()) {
+      // It fits nowhere, and if it is on a node, it counts against each GPU there.
+      requests = List.of(new Demand.Request("", Kind.APP, ABOVE_BOUND));
+    }
     boolean running = phase.equals("Running");
     String resource = String.join(PodFacts.SEVERAL, requested);
     return new PodFacts(
@@ -246,8 +250,39 @@ public final class PodDraft {
         running,
         resource,
         requests,
-        annotations,
+        kept.orElse(Map.of()),
         preemption());
+  }
+
+  /**
+   * Returns the requests of the containers that request GPUs, and of the first app container, which
+   * a share without a name applies to.
+   */
+  private List<Demand.Request> requests(List<String> requested) {
+    var requests = new ArrayList<Demand.Request>();
+    inits.forEach(c -> addIfRequested(c, replicas(c, requested), requests));
+    for (int i = 0; i < apps.size(); i++) {
+      int replicas = replicas(apps.get(i), requested);
+      if (i == 0) {
+        requests.add(new Demand.Request(apps.getFirst().name(), Kind.APP, replicas));
+      } else {
+        addIfRequested(apps.get(i), replicas, requests);
+      }
+    }
+    return requests;
+  }
+
+  private static void addIfRequested(
+      ContainerDraft container, int replicas, List<Demand.Request> requests) {
+    if (replicas > 0) {
+      requests.add(new Demand.Request(container.name(), container.kind(), replicas));
+    }
+  }
+
+  private static boolean withinBounds(List<Demand.Request> requests) {
+    long asking = requests.stream().filter(r -> r.replicas() > 0).count();
+    return asking <= RequestBounds.CONTAINERS_MAX
+        && Demand.peakReplicas(requests) <= RequestBounds.REPLICAS_MAX;
   }
 
   private PreemptionInfo preemption() {
@@ -265,8 +300,11 @@ public final class PodDraft {
   }
 
   private static int replicas(ContainerDraft container, List<String> resources) {
-    long sum = resources.stream().mapToLong(r -> replicas(container, r)).sum();
-    return (int) Math.min(REPLICAS_MAX, sum);
+    long sum = 0;
+    for (String resource : resources) {
+      sum += replicas(container, resource);
+    }
+    return (int) Math.min(ABOVE_BOUND, sum);
   }
 
   private static int replicas(ContainerDraft container, String resource) {
@@ -274,13 +312,10 @@ public final class PodDraft {
     if (limit == null) {
       return 0;
     }
-    Matcher matcher = QUANTITY.matcher(limit);
-    if (!matcher.matches()) {
-      // More than any node has: a quantity that cannot be read must not count as 0.
-      return REPLICAS_MAX;
+    if (DIGITS.matcher(limit).matches()) {
+      return Integer.parseInt(limit);
     }
-    int number = Integer.parseInt(matcher.group(1));
-    int factor = matcher.group(2).isEmpty() ? 1 : 1_000;
-    return (int) Math.min(REPLICAS_MAX, (long) number * factor);
+    // A quantity that cannot be read must not count as 0.
+    return (int) Math.min(ABOVE_BOUND, Quantity.parse(limit).orElse(ABOVE_BOUND));
   }
 }

@@ -3,6 +3,7 @@ package dev.tranche.extender.ledger;
 import dev.tranche.api.AllowList;
 import dev.tranche.api.Demand;
 import dev.tranche.api.Names;
+import dev.tranche.api.RequestBounds;
 import dev.tranche.extender.placement.GpuRequest;
 import java.util.List;
 import java.util.Map;
@@ -19,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  * @param resource that it requests; for a pod that requests several, all their names joined, which
  *     no GPU serves
  * @param requests in the order of admission
- * @param annotations only those that begin with {@code tranche.dev/}
+ * @param annotations only those that Tranche reads; see {@link KeptAnnotations}
  */
 public record PodFacts(
     String uid,
@@ -34,8 +35,6 @@ public record PodFacts(
     PreemptionInfo preemption) {
   /** Separates the names of several resources. */
   static final String SEVERAL = " and ";
-
-  private static final int REPLICAS_MAX = 10_000;
 
   public PodFacts {
     requests = List.copyOf(requests);
@@ -101,7 +100,7 @@ public record PodFacts(
     if (stamp == null || !stamp.matches("[1-9]\\d{0,4}")) {
       return OptionalInt.empty();
     }
-    return OptionalInt.of(Math.min(REPLICAS_MAX, Integer.parseInt(stamp)));
+    return OptionalInt.of(Math.min(RequestBounds.REPLICAS_MAX, Integer.parseInt(stamp)));
   }
 
   /**

@@ -2,7 +2,6 @@ package dev.tranche.extender.placement;
 
 import dev.tranche.api.AllowList;
 import dev.tranche.api.Demand;
-import java.util.Collections;
 import java.util.List;
 import java.util.OptionalInt;
 
@@ -31,15 +30,16 @@ public record GpuRequest(
       return 0;
     }
     Demand.Container only = demand.containers().getFirst();
-    int share = only.shares().getFirst();
-    return only.mayUseSeveralGpus() || share != only.shares().getLast() ? 0 : share;
+    return only.mayUseSeveralGpus() || only.shares().size() > 1
+        ? 0
+        : only.shares().getFirst().replicas();
   }
 
   /** Returns the request with shares of another size; {@link #shareReplicas} must not be 0. */
   public GpuRequest withShares(int replicas) {
     Demand.Container only = demand.containers().getFirst();
-    List<Integer> shares = Collections.nCopies(only.shares().size(), replicas);
-    var container = new Demand.Container(only.name(), only.kind(), shares, false);
+    var shares = new Demand.Shares(only.gpus(), replicas);
+    var container = new Demand.Container(only.name(), only.kind(), List.of(shares), false);
     var resized = new Demand(demand.resource(), demand.replicasPerGpu(), List.of(container));
     return new GpuRequest(resized, stampedReplicas, models, uuids);
   }

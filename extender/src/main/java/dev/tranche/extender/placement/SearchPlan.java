@@ -49,13 +49,12 @@ final class SearchPlan {
     boolean any = false;
     boolean every = true;
     for (Demand.Container container : demand.containers()) {
-      count += container.shares().size();
-      single &= container.shares().size() == 1;
+      int gpus = container.gpus();
+      count += gpus;
+      single &= gpus == 1;
       any |= container.mayUseSeveralGpus();
       every &= container.mayUseSeveralGpus();
-      for (int share : container.shares()) {
-        largest = Math.max(largest, share);
-      }
+      largest = Math.max(largest, container.shares().getFirst().replicas());
     }
     singleShares = single;
     anySplittable = any;

@@ -6,7 +6,6 @@ import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 
 /**
  * The shares of a pod in the order in which a search places them: the largest first, and those of
@@ -69,10 +68,9 @@ final class Shares {
     sameSizeContainers = new int[count];
     for (int i = count - 1; i >= 0; i--) {
       Item item = items.get(i);
-      List<Integer> shares = item.of().shares();
       replicas[i] = item.replicas();
       containers[i] = item.container();
-      mixed[item.container()] = !Objects.equals(shares.getFirst(), shares.getLast());
+      mixed[item.container()] = item.of().shares().size() > 1;
       total[i] = total[i + 1] + replicas[i];
       boolean last = i + 1 == count || replicas[i + 1] != replicas[i];
       boolean own = !last && containers[i + 1] == containers[i];
@@ -84,11 +82,11 @@ final class Shares {
 
   private void setBounds(List<Item> items) {
     // The first share of the last container that has the same shares.
-    Map<List<Integer>, Integer> firsts = new HashMap<>();
+    Map<List<Demand.Shares>, Integer> firsts = new HashMap<>();
     for (int i = 0; i < items.size(); i++) {
       boolean own = i > 0 && containers[i] == containers[i - 1] && replicas[i] == replicas[i - 1];
-      List<Integer> shares = items.get(i).of().shares();
-      boolean first = replicas[i] == shares.getFirst() && !own;
+      List<Demand.Shares> shares = items.get(i).of().shares();
+      boolean first = replicas[i] == shares.getFirst().replicas() && !own;
       Integer equal = first ? firsts.put(shares, i) : null;
       onOtherGpu[i] = own;
       notBefore[i] = own ? i - 1 : equal == null ? UNBOUND : equal;
@@ -109,16 +107,15 @@ final class Shares {
     for (int i = 0; i < demand.containers().size(); i++) {
       Demand.Container container = demand.containers().get(i);
       if (splittable || !container.mayUseSeveralGpus()) {
-        for (int replicas : container.shares()) {
-          items.add(new Item(i, container, replicas));
-        }
+        int index = i;
+        container.eachShare().forEach(r -> items.add(new Item(index, container, r)));
       }
     }
     // The sort is stable, so containers with equal requests stay together.
     items.sort(
         Comparator.comparingInt(Item::replicas)
             .reversed()
-            .thenComparingInt(item -> -item.of().shares().size()));
+            .thenComparingInt(item -> -item.of().gpus()));
     return new Shares(items, demand.containers().size());
   }
 

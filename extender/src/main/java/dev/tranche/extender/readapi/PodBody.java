@@ -1,5 +1,9 @@
 package dev.tranche.extender.readapi;
 
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.tranche.api.Names;
 import dev.tranche.extender.ledger.PodDraft;
 import dev.tranche.extender.ledger.PodFacts;
@@ -7,11 +11,9 @@ import dev.tranche.extender.readapi.query.Problem;
 import dev.tranche.extender.score.packing.HostRequest;
 import dev.tranche.extender.selection.PodSelection;
 import dev.tranche.extender.watch.PodFields;
-import io.fabric8.kubernetes.api.model.ObjectMeta;
 import io.fabric8.kubernetes.api.model.Pod;
-import io.fabric8.kubernetes.client.utils.Serialization;
 import io.vertx.core.buffer.Buffer;
-import java.io.ByteArrayInputStream;
+import java.io.IOException;
 import java.util.List;
 import java.util.Optional;
 import java.util.UUID;
@@ -41,37 +43,48 @@ final class PodBody {
   }
 
   Parsed parse(Buffer body) {
-    Pod pod;
+    JsonNode pod;
     try {
-      pod = Serialization.unmarshal(new ByteArrayInputStream(body.getBytes()), Pod.class);
-    } catch (RuntimeException malformed) {
+      pod = PostedPod.read(body.getBytes());
+    } catch (PostedPod.TooLargeException large) {
+      return refused("body", String.valueOf(large.getMessage()), ALLOWED);
+    } catch (IOException malformed) {
       return refused("body", "", ALLOWED);
     }
-    if (pod == null || !"Pod".equals(pod.getKind())) {
-      return refused("kind", pod == null ? "" : String.valueOf(pod.getKind()), "Pod; " + ALLOWED);
+    String kind = pod.path("kind").asText("");
+    if (!kind.equals("Pod")) {
+      return refused("kind", kind, "Pod; " + ALLOWED);
     }
-    if (pod.getSpec() == null
-        || pod.getSpec().getContainers() == null
-        || pod.getSpec().getContainers().isEmpty()) {
+    JsonNode spec = pod.path("spec");
+    if (spec.path("containers").isEmpty()) {
       return refused("spec.containers", "", "one container at least; " + ALLOWED);
     }
-    setMissingMetadata(pod);
+    Optional<String> large = PodSize.tooLarge(spec);
+    if (large.isPresent()) {
+      return refused("spec", large.get(), ALLOWED);
+    }
     try {
       return read(pod);
-    } catch (RuntimeException unread) {
+    } catch (JsonProcessingException | RuntimeException unread) {
       // The API server checks quantities and names; a body from another source may have invalid
       // ones.
       return refused("spec", String.valueOf(unread.getMessage()), ALLOWED);
     }
   }
 
-  private Parsed read(Pod pod) {
-    PodFields fields = PodFields.of(pod);
+  private Parsed read(JsonNode pod) throws JsonProcessingException {
+    PodFields fields = PodFields.JSON.treeToValue(pod, PodFields.class);
     PodDraft draft = fields.draft();
+    JsonNode metadata = pod.path("metadata");
+    // A pod created with generateName has no name yet.
+    draft.identity(
+        metadata.path("namespace").asText("default"),
+        metadata.path("name").asText("what-if"),
+        metadata.path("uid").asText(UUID.randomUUID().toString()));
     Optional<PodFacts> facts = draft.facts(resources);
     if (facts.isEmpty()) {
-      String fraction = pod.getMetadata().getAnnotations().get(Names.GPU_FRACTION);
-      return fraction == null
+      String fraction = metadata.path("annotations").path(Names.GPU_FRACTION).asText("");
+      return fraction.isEmpty()
           ? refused(
               "spec.containers[].resources",
               "",
@@ -82,24 +95,20 @@ final class PodBody {
               "a share that the webhook has turned into a request; send " + ALLOWED);
     }
     return new Parsed.Valid(
-        facts.get(), fields.hasNodePreferences(), draft.host(), PodSelection.of(pod));
+        facts.get(), fields.hasNodePreferences(), draft.host(), PodSelection.of(selects(pod)));
   }
 
-  /** Fills in missing metadata: a pod created with {@code generateName} has no name yet. */
-  private static void setMissingMetadata(Pod pod) {
-    if (pod.getMetadata() == null) {
-      pod.setMetadata(new ObjectMeta());
+  /** Returns a pod that has only the fields that restrict its nodes. */
+  private static Pod selects(JsonNode pod) throws JsonProcessingException {
+    ObjectNode spec = JsonNodeFactory.instance.objectNode();
+    for (String field : List.of("nodeName", "nodeSelector", "affinity", "tolerations")) {
+      JsonNode value = pod.path("spec").path(field);
+      if (!value.isMissingNode()) {
+        spec.set(field, value);
+      }
     }
-    ObjectMeta meta = pod.getMetadata();
-    if (meta.getNamespace() == null) {
-      meta.setNamespace("default");
-    }
-    if (meta.getName() == null) {
-      meta.setName("what-if");
-    }
-    if (meta.getUid() == null) {
-      meta.setUid(UUID.randomUUID().toString());
-    }
+    return PodFields.JSON.treeToValue(
+        JsonNodeFactory.instance.objectNode().set("spec", spec), Pod.class);
   }
 
   private static Parsed refused(String field, String value, String allowed) {

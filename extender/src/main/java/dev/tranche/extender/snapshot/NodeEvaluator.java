@@ -8,8 +8,8 @@ import dev.tranche.extender.placement.GpuView;
 import dev.tranche.extender.score.Policy;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
-import java.util.function.BooleanSupplier;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.function.Predicate;
@@ -90,12 +90,6 @@ public final class NodeEvaluator {
     return new ForPod(pod);
   }
 
-  /** Returns a check of whether a decision that begins now has taken too long. */
-  public BooleanSupplier lateFromNow() {
-    long untilMs = clockMs.getAsLong() + DECIDE_WITHIN_MS;
-    return () -> clockMs.getAsLong() > untilMs;
-  }
-
   /** Evaluates many nodes at one moment for one pod; valid until the next event is applied. */
   public final class ForPod {
     private final PodFacts pod;
@@ -135,16 +129,25 @@ public final class NodeEvaluator {
     String own = ownNode(pod);
     var snapshots = new ArrayList<NodeSnapshot>();
     for (String name : ledger.nodes()) {
-      ClusterSnapshot.NodeGpus nodeGpus =
-          countsDifferently(name, own)
-              ? snapshot.nodeGpus(name, holdFilter(pod), nowMs)
-              : evaluations.nodeGpus(name, nowMs);
-      if (!nodeGpus.gpus().isEmpty()) {
-        int replicas = ledger.replicasPerGpu(name, pod.resource());
-        snapshots.add(new NodeSnapshot(name, replicas, nodeGpus));
-      }
+      snapshotFor(pod, name, own, nowMs).ifPresent(snapshots::add);
     }
     return snapshots;
+  }
+
+  /** Returns one of {@link #snapshotsFor}; empty if the node has no GPUs, or is gone. */
+  public Optional<NodeSnapshot> snapshotFor(PodFacts pod, String node) {
+    return snapshotFor(pod, node, ownNode(pod), clockMs.getAsLong());
+  }
+
+  private Optional<NodeSnapshot> snapshotFor(PodFacts pod, String node, String own, long nowMs) {
+    ClusterSnapshot.NodeGpus nodeGpus =
+        countsDifferently(node, own)
+            ? snapshot.nodeGpus(node, holdFilter(pod), nowMs)
+            : evaluations.nodeGpus(node, nowMs);
+    return nodeGpus.gpus().isEmpty()
+        ? Optional.empty()
+        : Optional.of(
+            new NodeSnapshot(node, ledger.replicasPerGpu(node, pod.resource()), nodeGpus));
   }
 
   /**

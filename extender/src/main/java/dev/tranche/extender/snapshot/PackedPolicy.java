@@ -174,13 +174,18 @@ public final class PackedPolicy {
 
   private static Shape shape(HostRequest host, GpuRequest request) {
     Demand demand = request.demand();
-    List<Integer> shares =
-        demand.onOneGpu()
-            ? List.of(Math.min(demand.peakReplicas(), demand.replicasPerGpu()))
-            : demand.containers().stream().flatMap(c -> c.shares().stream()).toList();
-    int largest = shares.stream().mapToInt(Integer::intValue).max().orElse(1);
+    int gpus = 1;
+    int largest = Math.min(demand.peakReplicas(), demand.replicasPerGpu());
+    if (!demand.onOneGpu()) {
+      gpus = demand.containers().stream().mapToInt(Demand.Container::gpus).sum();
+      largest =
+          demand.containers().stream()
+              .mapToInt(c -> c.shares().getFirst().replicas())
+              .max()
+              .orElse(1);
+    }
     int milli = Math.clamp((long) largest * WHOLE_MILLI / demand.replicasPerGpu(), 1, WHOLE_MILLI);
-    return new Shape(host.cpuMilli(), host.memoryMib(), shares.size(), milli, request.models());
+    return new Shape(host.cpuMilli(), host.memoryMib(), gpus, milli, request.models());
   }
 
   /**

@@ -1,6 +1,7 @@
 package dev.tranche.extender.stream;
 
 import com.google.protobuf.ByteString;
+import dev.tranche.api.RequestBounds;
 import dev.tranche.api.node.Assignment;
 import dev.tranche.api.node.Gpu;
 import dev.tranche.api.node.NodeReport;
@@ -21,7 +22,7 @@ final class ReportBounds {
   /**
    * Limits the replicas of all GPUs, and the held ones, each by its id; a node advertises no more.
    */
-  static final int REPLICAS_MAX = 10_000;
+  static final int REPLICAS_MAX = RequestBounds.REPLICAS_MAX;
 
   /** Assignments that the node keeps; a plugin refuses more. */
   static final int ASSIGNMENTS_MAX = 4_096;

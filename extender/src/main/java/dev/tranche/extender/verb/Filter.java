@@ -210,11 +210,17 @@ public final class Filter {
     return new Offer(policy, offeredMax, rotation);
   }
 
-  /** Returns why filter would decide nothing on a pod that no node fits; changes nothing. */
-  Optional<String> undecided(PodFacts pod, List<NodeFit> everywhere) {
-    return undecidedIfTransient(pod, everywhere, evaluator.lateFromNow())
-            instanceof Answer.Undecided(var why)
-        ? Optional.of(why)
+  /** Returns what filter would wait for before it refuses a pod on these nodes. */
+  Optional<String> awaiting(List<NodeFit> refused) {
+    return readiness
+        .awaitingFirstReports()
+        .filter(why -> refused.stream().anyMatch(NodeFit::notReported));
+  }
+
+  /** Returns why filter would decide nothing because of this node; changes nothing. */
+  Optional<String> undecided(PodFacts pod, NodeFit refused) {
+    return couldChange(refused) && fitsIgnoringTemporaryHolds(pod, refused.node())
+        ? Optional.of(RESERVED)
         : Optional.empty();
   }
 
@@ -224,16 +230,17 @@ public final class Filter {
    */
   private @Nullable Answer undecidedIfTransient(
       PodFacts pod, List<NodeFit> refused, BooleanSupplier late) {
-    Optional<String> awaiting = readiness.awaitingFirstReports();
-    if (awaiting.isPresent() && refused.stream().anyMatch(NodeFit::notReported)) {
+    Optional<String> awaiting = awaiting(refused);
+    if (awaiting.isPresent()) {
       return new Answer.Undecided(awaiting.get());
     }
     for (NodeFit evaluation : refused) {
       if (late.getAsBoolean()) {
         return new Answer.Undecided(NodeEvaluator.LATE);
       }
-      if (couldChange(evaluation) && fitsIgnoringTemporaryHolds(pod, evaluation.node())) {
-        return new Answer.Undecided(RESERVED);
+      Optional<String> undecided = undecided(pod, evaluation);
+      if (undecided.isPresent()) {
+        return new Answer.Undecided(undecided.get());
       }
     }
     return null;

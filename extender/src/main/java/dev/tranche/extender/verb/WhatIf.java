@@ -22,6 +22,8 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.IntPredicate;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 
@@ -36,6 +38,12 @@ public final class WhatIf {
 
   /** The time limit; after it, the answer contains the pods placed so far. */
   public static final long PLACE_WITHIN_MS = 5_000;
+
+  /**
+   * The time limit of one turn on the loop, which takes one node at least. Decisions on other pods
+   * wait for as long.
+   */
+  static final long TURN_MS = 5;
 
   private final Ledger ledger;
   private final NodeEvaluator evaluator;
@@ -122,7 +130,7 @@ public final class WhatIf {
       this.question = question;
       this.pod = question.pod();
       this.loop = loop;
-      for (NodeSnapshot node : loop.call(() -> evaluator.snapshotsFor(pod))) {
+      for (NodeSnapshot node : snapshots()) {
         question
             .nodes()
             .excludes(node.node())
@@ -131,6 +139,42 @@ public final class WhatIf {
       policy = evaluator.policyOf(pod, false);
       nodes.forEach(node -> fits.add(fit(node)));
       offer = loop.call(() -> filter.offer(policy));
+    }
+
+    private List<NodeSnapshot> snapshots() {
+      List<String> names = loop.call(() -> List.copyOf(ledger.nodes()));
+      var snapshots = new ArrayList<NodeSnapshot>(names.size());
+      inTurns(
+          names.size(),
+          i -> {
+            evaluator.snapshotFor(pod, names.get(i)).ifPresent(snapshots::add);
+            return true;
+          });
+      return snapshots;
+    }
+
+    /**
+     * Does the work of each index on the loop, in several turns, so that nobody waits for the whole.
+     *
+     * @param work returns false to end
+     */
+    private void inTurns(int count, IntPredicate work) {
+      int next = 0;
+      while (next < count) {
+        int from = next;
+        next = loop.call(() -> turn(from, count, work));
+      }
+    }
+
+    private int turn(int from, int count, IntPredicate work) {
+      long endMs = clockMs.getAsLong() + TURN_MS;
+      int at = from;
+      while (at < count && (at == from || clockMs.getAsLong() < endMs)) {
+        if (!work.test(at++)) {
+          return count;
+        }
+      }
+      return at;
     }
 
     private NodeFit fit(NodeSnapshot node) {
@@ -158,9 +202,8 @@ public final class WhatIf {
           late = clockMs.getAsLong() > untilMs;
         }
       }
-      List<NodeFit> last = refused;
       Optional<String> undecided =
-          places.isEmpty() ? loop.call(() -> filter.undecided(pod, last)) : Optional.empty();
+          places.isEmpty() ? undecided(refused) : Optional.empty();
       return new Answer(first, places, fitting, refused, excluded, undecided, late);
     }
 
@@ -178,6 +221,25 @@ public final class WhatIf {
           fits.set(i, fit(nodes.get(i)));
         }
       }
+    }
+
+    /** Returns why filter would decide nothing on a pod that no node fits. */
+    private Optional<String> undecided(List<NodeFit> everywhere) {
+      Optional<String> awaiting = loop.call(() -> filter.awaiting(everywhere));
+      if (awaiting.isPresent()) {
+        return awaiting;
+      }
+      var found = new AtomicReference<Optional<String>>(Optional.empty());
+      inTurns(
+          everywhere.size(),
+          i -> {
+            found.set(
+                clockMs.getAsLong() > untilMs
+                    ? Optional.of(NodeEvaluator.LATE)
+                    : filter.undecided(pod, everywhere.get(i)));
+            return found.get().isEmpty();
+          });
+      return found.get();
     }
 
     private List<NodeFit> fitting() {

@@ -34,7 +34,7 @@ final class PlacerTest {
 
   @Test
   void count_takesDifferentGpus() {
-    var two = new Container("main", Kind.APP, List.of(5, 5), false);
+    var two = Containers.of("main", Kind.APP, List.of(5, 5), false);
     assertThat(place(request(two), gpu("a", 10), gpu("b", 4)))
         .isEqualTo(refused(Reason.TOO_FEW_GPUS));
     var placed = (Outcome.Fits) place(request(two), gpu("a", 10), gpu("b", 5));
@@ -43,8 +43,8 @@ final class PlacerTest {
 
   @Test
   void containers_aFirstChoiceThatBlocks_isTakenBack() {
-    var small = new Container("small", Kind.APP, List.of(4), false);
-    var large = new Container("large", Kind.APP, List.of(10), false);
+    var small = Containers.of("small", Kind.APP, List.of(4), false);
+    var large = Containers.of("large", Kind.APP, List.of(10), false);
     // The least loaded GPU is the only one with room for the large share.
     GpuView idle = view("idle", 10, 10, 10 * GIB, 0.0);
     GpuView busy = view("busy", 10, 5, 10 * GIB, 0.9);
@@ -54,7 +54,7 @@ final class PlacerTest {
 
   @Test
   void plain_noGpuWithRoom_isSplit() {
-    var plain = new Container("main", Kind.APP, List.of(3), true);
+    var plain = Containers.of("main", Kind.APP, List.of(3), true);
     var placed = (Outcome.Fits) place(plainRequest(plain), gpu("a", 2), gpu("b", 2));
     assertThat(placed.placement().held()).hasSize(2);
     assertThat(placed.placement().held().values()).contains(2, 1);
@@ -62,7 +62,7 @@ final class PlacerTest {
 
   @Test
   void initContainer_holdsThePeakOnOneGpu() {
-    var init = new Container("init", Kind.INIT, List.of(6), false);
+    var init = Containers.of("init", Kind.INIT, List.of(6), false);
     var placed = (Outcome.Fits) place(request(init, app(3)), gpu("a", 5), gpu("b", 6));
     assertThat(placed.placement().held()).containsExactlyEntriesOf(java.util.Map.of("b", 6));
     assertThat(placed.placement().annotation()).isEqualTo("b");
@@ -73,17 +73,17 @@ final class PlacerTest {
 
   @Test
   void initContainer_plainPeakThatOneGpuCouldHold_isNotSplit() {
-    var init = new Container("init", Kind.INIT, List.of(4), true);
-    var main = new Container("main", Kind.APP, List.of(2), true);
+    var init = Containers.of("init", Kind.INIT, List.of(4), true);
+    var main = Containers.of("main", Kind.APP, List.of(2), true);
     assertThat(place(plainRequest(init, main), gpu("a", 3), gpu("b", 3)))
         .isEqualTo(refused(Reason.FRAGMENTED));
   }
 
   @Test
   void initContainer_plainPeakAboveOneGpu_isHeldOnSeveral() {
-    var init = new Container("init", Kind.INIT, List.of(10, 2), true);
-    var main = new Container("main", Kind.APP, List.of(6), true);
-    var second = new Container("second", Kind.APP, List.of(6), true);
+    var init = Containers.of("init", Kind.INIT, List.of(10, 2), true);
+    var main = Containers.of("main", Kind.APP, List.of(6), true);
+    var second = Containers.of("second", Kind.APP, List.of(6), true);
     var placed = (Outcome.Fits) place(plainRequest(init, main, second), gpu("a", 3), gpu("b", 10));
     assertThat(placed.placement().held()).containsEntry("a", 2).containsEntry("b", 10);
     assertThat(placed.placement().containers())
@@ -233,7 +233,7 @@ final class PlacerTest {
   }
 
   private static Container app(int replicas) {
-    return new Container("main", Kind.APP, List.of(replicas), false);
+    return Containers.of("main", Kind.APP, List.of(replicas), false);
   }
 
   private static GpuRequest request(Container... containers) {

@@ -240,7 +240,7 @@ final class SearchTest {
       boolean plain = random.nextInt(6) == 0;
       all.add(
           plain
-              ? new Container("c" + i, Kind.APP, List.of(share), true)
+              ? Containers.of("c" + i, Kind.APP, List.of(share), true)
               : container("c" + i, Collections.nCopies(count, share)));
     }
     return all;
@@ -256,7 +256,7 @@ final class SearchTest {
       assertThat(got.stream().map(Placement.Share::uuid)).doesNotHaveDuplicates();
       if (!requested.mayUseSeveralGpus()) {
         assertThat(got.stream().map(Placement.Share::replicas).toList())
-            .isEqualTo(requested.shares());
+            .isEqualTo(requested.eachShare().boxed().toList());
       }
     }
     for (GpuView gpu : gpus) {
@@ -293,7 +293,7 @@ final class SearchTest {
             case 1 -> Collections.nCopies(gpuCount, share);
             default -> List.of(share);
           };
-      containers.add(new Container((plain ? "p" : "c") + i, Kind.APP, shares, plain));
+      containers.add(Containers.of((plain ? "p" : "c") + i, Kind.APP, shares, plain));
     }
     return containers;
   }
@@ -303,7 +303,7 @@ final class SearchTest {
   }
 
   private static Container container(String name, List<Integer> shares) {
-    return new Container(name, Kind.APP, shares, false);
+    return Containers.of(name, Kind.APP, shares, false);
   }
 
   private static Demand demand(int replicas, List<Container> containers) {
@@ -352,8 +352,8 @@ final class SearchTest {
       this.demand = demand;
       this.gpus = gpus;
       for (int i = 0; i < demand.containers().size(); i++) {
-        for (int share : demand.containers().get(i).shares()) {
-          items.add(new int[] {i, share, demand.containers().get(i).shares().size()});
+        for (int share : demand.containers().get(i).eachShare().toArray()) {
+          items.add(new int[] {i, share, demand.containers().get(i).gpus()});
         }
       }
       if (largestFirst) {

@@ -2,6 +2,7 @@ package dev.tranche.extender.readapi;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.sun.management.ThreadMXBean;
 import dev.tranche.api.Names;
 import dev.tranche.extender.readapi.Answers.Answer;
 import dev.tranche.extender.score.Policy;
@@ -11,14 +12,20 @@ import dev.tranche.extender.verb.WhatIf;
 import io.vertx.core.MultiMap;
 import io.vertx.core.Vertx;
 import io.vertx.core.buffer.Buffer;
+import java.lang.management.ManagementFactory;
+import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
 
 @Timeout(60)
 final class WhatIfAnswersTest {
@@ -85,6 +92,61 @@ final class WhatIfAnswersTest {
           throw new CompletionException(new TimeoutException());
         };
     refused(ask(busy, "1", SPEC, "load"), 503, "ask again");
+  }
+
+  private static Buffer pod(String container, int count) {
+    String list = String.join(",", Collections.nCopies(count, container));
+    return Buffer.buffer("{\"kind\":\"Pod\",\"spec\":{\"containers\":[%s]}}".formatted(list));
+  }
+
+  private static String asks(String replicas) {
+    return "{\"name\":\"c\",\"resources\":{\"limits\":{\"nvidia.com/gpu\":\"%s\"}}}".formatted(replicas);
+  }
+
+  private static Stream<Arguments> hostileBodies() {
+    String aliases =
+        """
+        kind: Pod
+        a: &a [x,x,x,x,x,x,x,x,x]
+        b: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]
+        c: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]
+        d: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c]
+        spec: {containers: [*d,*d,*d,*d,*d,*d,*d,*d,*d]}
+        """;
+    return Stream.of(
+        Arguments.of("aliases of YAML", Buffer.buffer(aliases)),
+        Arguments.of("YAML", Buffer.buffer("kind: Pod\nspec:\n  containers: [{name: c}]\n")),
+        Arguments.of("2 MiB of {}", pod("{}", 699_000)),
+        Arguments.of("1,001 containers", pod(asks("1"), 1_001)),
+        Arguments.of("deep", Buffer.buffer("{\"spec\":".repeat(100_000))),
+        Arguments.of("two pods", pod(asks("1"), 1).appendBuffer(pod(asks("1"), 1))),
+        Arguments.of("a long number", pod(asks("1").replace("\"1\"", "9".repeat(100_000)), 1)),
+        Arguments.of("nothing", Buffer.buffer()));
+  }
+
+  @ParameterizedTest(name = "{0}")
+  @MethodSource("hostileBodies")
+  void aBodyThatNoPodHas_isRefusedAndCostsLittle(String name, Buffer body) {
+    long before = allocatedBytes();
+    assertThat(new PodBody(List.of(Names.RESOURCE)).parse(body))
+        .isInstanceOf(PodBody.Parsed.Refused.class);
+    assertThat(allocatedBytes() - before - body.length()).isLessThan(12 << 20);
+  }
+
+  /** 6.8 KB of JSON, a million replicas in each of its containers. */
+  @Test
+  void aMillionReplicas_fitNowhereAndCostLittle() {
+    long before = allocatedBytes();
+    PodBody.Parsed parsed = new PodBody(List.of(Names.RESOURCE)).parse(pod(asks("1M"), 100));
+    assertThat(parsed)
+        .isInstanceOfSatisfying(
+            PodBody.Parsed.Valid.class,
+            valid -> assertThat(valid.pod().demand(1).peakReplicas()).isEqualTo(10_001));
+    assertThat(allocatedBytes() - before).isLessThan(4 << 20);
+  }
+
+  private static long allocatedBytes() {
+    return ((ThreadMXBean) ManagementFactory.getThreadMXBean()).getCurrentThreadAllocatedBytes();
   }
 
   @Test

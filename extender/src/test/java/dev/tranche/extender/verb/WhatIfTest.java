@@ -6,6 +6,7 @@ import dev.tranche.extender.explain.Inspection;
 import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.ledger.Hold;
 import dev.tranche.extender.ledger.PodFacts;
+import dev.tranche.extender.placement.Placement;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.score.packing.HostRequest;
 import dev.tranche.extender.selection.Exclusion;
@@ -78,6 +79,45 @@ final class WhatIfTest {
       }
     }
     return world.ledger.hold(pod.uid());
+  }
+
+  /** Each look at the clock takes a millisecond here, and every node needs at least one. */
+  @Test
+  void aQuestion_takesTheLoopForAFewMillisecondsAtATime() {
+    for (int i = 0; i < 200; i++) {
+      world.report("n" + i, new Gpu("n" + i + "-0", 0, 0));
+      PodFacts other = FakeWorld.pod("other" + i, 10);
+      var share = new Placement.Share("n" + i + "-0", 10);
+      var main = new Placement.Container("main", List.of(share));
+      world.state.apply(new Event.Reserve(other, "n" + i, Placement.of(List.of(main))));
+      world.state.apply(
+          new Event.PodSeen(bound(other, world.ledger.hold(other.uid()).orElseThrow())));
+    }
+    var turns = new ArrayList<Long>();
+    var measured =
+        new WhatIf.OnLoop() {
+          @Override
+          public <T> T call(Supplier<T> question) {
+            long beganMs = world.nowMs;
+            T answer = question.get();
+            turns.add(world.nowMs - beganMs);
+            return answer;
+          }
+        };
+    world.stepMs = 1;
+    var whatIf =
+        new WhatIf(world.ledger, world.evaluator, world.packing, filter, () -> world.nowMs());
+    WhatIf.Answer answer =
+        whatIf.answer(
+            new WhatIf.Question(
+                FakeWorld.pod("p", 3),
+                true,
+                HostRequest.NONE,
+                node -> Optional.empty(),
+                1),
+            measured);
+    assertThat(answer.places()).isEmpty();
+    assertThat(turns).hasSizeGreaterThan(40).allMatch(ms -> ms <= 20);
   }
 
   @ParameterizedTest

@@ -39,7 +39,9 @@ public final class PodMutator {
    */
   public Mutation mutate(JsonNode pod, MutationRules.Cluster cluster) {
     var original = new PodView(pod);
-    Optional<Problem> tooLarge = SizeLimits.tooLarge(original);
+    Optional<Problem> tooLarge =
+        SizeLimits.tooLarge(original)
+            .or(() -> SizeLimits.aboveAnyNode(original, rules.resources()));
     if (tooLarge.isPresent()) {
       return denied(List.of(tooLarge.get()));
     }
@@ -54,7 +56,7 @@ public final class PodMutator {
     var problems = new ArrayList<>(translation.problems());
     GpuRequests requests = GpuRequests.read(view, resource(), problems);
     if (countsGpus(view, cluster)) {
-      requests = requests.withPlain(view, resource());
+      requests = requests.withPlain(view, resource(), problems);
     }
     PlacementAnnotations.check(view.annotations(), problems);
     if (!problems.isEmpty()) {

@@ -7,6 +7,7 @@ import dev.tranche.api.Demand;
 import dev.tranche.api.Names;
 import dev.tranche.api.Printable;
 import dev.tranche.api.Quantity;
+import dev.tranche.api.RequestBounds;
 import dev.tranche.webhook.nodes.GpuNode;
 import dev.tranche.webhook.pod.Denial;
 import dev.tranche.webhook.pod.PodView;
@@ -23,8 +24,6 @@ import java.util.stream.Stream;
 final class PodRules {
   /** Resources that are a second way to a GPU: HAMi's, NVIDIA's plain one and those of MIG. */
   private static final Pattern GPU_RESOURCE = Pattern.compile("nvidia\\.com/(gpu|mig-).*");
-
-  private static final int PLAIN_REPLICAS_MAX = 1_000_000;
 
   private PodRules() {}
 
@@ -140,12 +139,19 @@ final class PodRules {
       boolean requestsShares,
       List<Problem> denials) {
     int replicas = granularity.replicasPerGpu();
-    boolean several = demand.containers().stream().anyMatch(c -> c.shares().size() > 1);
+    boolean several = demand.containers().stream().anyMatch(c -> c.gpus() > 1);
     if (demand.onOneGpu() && (several || demand.peakReplicas() > replicas)) {
       denials.add(
           Denial.INIT_ABOVE_ONE_GPU.of(
               replicas,
               several ? "several GPUs" : demand.peakReplicas() + " replicas at one moment"));
+      return;
+    }
+    if (demand.peakReplicas() > RequestBounds.REPLICAS_MAX) {
+      denials.add(
+          Denial.ABOVE_ANY_NODE.of(
+              "%d replicas of 1/%d GPU".formatted(demand.peakReplicas(), replicas),
+              String.valueOf(RequestBounds.REPLICAS_MAX)));
       return;
     }
     if (!requestsShares) {
@@ -154,7 +160,7 @@ final class PodRules {
       return;
     }
     int gpusMax = granularity.gpusMax().orElse(Integer.MAX_VALUE);
-    int shares = demand.containers().stream().mapToInt(c -> c.shares().size()).max().orElse(0);
+    int shares = demand.containers().stream().mapToInt(Demand.Container::gpus).max().orElse(0);
     if (shares > gpusMax || demand.peakReplicas() > (long) gpusMax * replicas) {
       int wanted = Math.max(shares, Math.ceilDiv(demand.peakReplicas(), replicas));
       denials.add(Denial.TOO_MANY_GPUS.of(wanted, gpusMax));
@@ -175,7 +181,9 @@ final class PodRules {
                         c.name(),
                         c.kind(),
                         granted.getOrDefault(
-                            c, (int) Math.min(c.requested(resource), PLAIN_REPLICAS_MAX))))
+                            c,
+                            (int)
+                                Math.min(c.requested(resource), RequestBounds.REPLICAS_MAX + 1))))
             .toList();
     return Demand.of(
         resource, replicasPerGpu, containers, requests.withContainer(pod.annotations()));

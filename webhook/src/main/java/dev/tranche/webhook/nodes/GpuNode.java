@@ -1,6 +1,7 @@
 package dev.tranche.webhook.nodes;
 
 import dev.tranche.api.Names;
+import dev.tranche.api.RequestBounds;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
@@ -21,7 +22,7 @@ public final class GpuNode {
   private static final long MIB = 1L << 20;
 
   /** The node plugin's maximum. With more replicas, those of a share could exceed an int. */
-  private static final int REPLICAS_MAX = 10_000;
+  private static final int REPLICAS_MAX = RequestBounds.REPLICAS_MAX;
 
   private final String name;
   private final Map<String, String> labels;

@@ -58,6 +58,7 @@ public enum Denial {
   OTHERS_VALUE_UNKNOWN("%s: \"%s\" is no value of %s's word; allowed are %s."),
   OTHERS_MIG(
       "%s: \"mig\" (%s's word) wants a MIG device, and Tranche cuts none for a share; request one that a node has, for example limits: {nvidia.com/mig-1g.5gb: 1}, or remove the annotation."),
+  ABOVE_ANY_NODE("this pod requests %s, and no node has more than %s; request less."),
   TOO_LARGE("this pod has %s, which is too large; allowed are at most %s."),
   MORE("There are more problems; these are the first.");
 

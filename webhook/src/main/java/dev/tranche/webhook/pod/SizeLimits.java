@@ -1,8 +1,11 @@
 package dev.tranche.webhook.pod;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import dev.tranche.api.Demand;
 import dev.tranche.api.Printable;
+import dev.tranche.api.RequestBounds;
 import dev.tranche.webhook.pod.PodView.Container;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
@@ -13,10 +16,10 @@ import java.util.Optional;
 public final class SizeLimits {
   private static final int ANNOTATIONS_CHARS_MAX = 256 << 10;
   private static final int CONTAINER_CHARS_MAX = 63;
-  private static final int CONTAINERS_MAX = 1_000;
-  private static final int EXPRESSIONS_MAX = 256;
-  private static final int VALUES_MAX = 8_192;
-  private static final int RESOURCES_MAX = 64;
+  private static final int CONTAINERS_MAX = RequestBounds.POD_CONTAINERS_MAX;
+  private static final int EXPRESSIONS_MAX = RequestBounds.EXPRESSIONS_MAX;
+  private static final int VALUES_MAX = RequestBounds.VALUES_MAX;
+  private static final int RESOURCES_MAX = RequestBounds.RESOURCES_MAX;
 
   private SizeLimits() {}
 
@@ -51,6 +54,35 @@ public final class SizeLimits {
       return refuse(chars + " bytes of annotations", ANNOTATIONS_CHARS_MAX + " bytes");
     }
     return tooMany(pod.spec());
+  }
+
+  /**
+   * Finds pods that request more replicas than any node has, or from too many containers.
+   *
+   * @param resources whose replicas are counted
+   */
+  public static Optional<Problem> aboveAnyNode(PodView pod, List<String> resources) {
+    for (String resource : resources) {
+      List<Demand.Request> requests = new ArrayList<>();
+      for (Container container : pod.containers()) {
+        int replicas = (int) Math.min(container.requested(resource), RequestBounds.REPLICAS_MAX + 1);
+        if (replicas > 0) {
+          requests.add(new Demand.Request(container.name(), container.kind(), replicas));
+        }
+      }
+      if (requests.size() > RequestBounds.CONTAINERS_MAX) {
+        return refuse(
+            requests.size() + " containers that request GPUs",
+            String.valueOf(RequestBounds.CONTAINERS_MAX));
+      }
+      if (Demand.peakReplicas(requests) > RequestBounds.REPLICAS_MAX) {
+        return Optional.of(
+            Denial.ABOVE_ANY_NODE.of(
+                "more than %d of %s".formatted(RequestBounds.REPLICAS_MAX, resource),
+                String.valueOf(RequestBounds.REPLICAS_MAX)));
+      }
+    }
+    return Optional.empty();
   }
 
   /**

@@ -5,6 +5,7 @@ import dev.tranche.api.Fraction;
 import dev.tranche.api.Names;
 import dev.tranche.api.Printable;
 import dev.tranche.api.Quantity;
+import dev.tranche.api.RequestBounds;
 import dev.tranche.webhook.pod.Denial;
 import dev.tranche.webhook.pod.PodView;
 import dev.tranche.webhook.pod.PodView.Container;
@@ -25,7 +26,7 @@ import java.util.stream.Collectors;
  * @param chosen the container of a share that names none
  */
 public record GpuRequests(List<Request> requests, int count, Optional<GpuContainer> chosen) {
-  private static final int COUNT_MAX = 1024;
+  private static final int COUNT_MAX = RequestBounds.GPUS_MAX;
   private static final int QUANTITY_CHARS_MAX = 32;
   private static final long MEMORY_BYTES_MIN = 1L << 20;
   private static final int CONTAINERS_NAMED_MAX = 10;
@@ -99,16 +100,27 @@ public record GpuRequests(List<Request> requests, int count, Optional<GpuContain
     return new GpuRequests(requests, count, chosen);
   }
 
-  /** Returns these requests, and those of containers that request whole GPUs by number. */
-  public GpuRequests withPlain(PodView pod, String resource) {
+  /**
+   * Returns these requests, and those of containers that request whole GPUs by number.
+   *
+   * @param problems receives a sentence for each number that no node has
+   */
+  public GpuRequests withPlain(PodView pod, String resource, List<Problem> problems) {
     var all = new ArrayList<>(requests);
+    Map<String, Integer> before = Demand.wholeGpus(pod.annotations());
     for (Container container : pod.containers()) {
       boolean hasRequest = requests.stream().anyMatch(a -> a.container().equals(container));
       long requested = container.requested(resource);
       if (!hasRequest && requested > 0) {
-        int gpus = gpus(pod, container, requested);
-        if (gpus > 0) {
-          all.add(new Request(container, new Wanted.Gpus(gpus), resource, String.valueOf(gpus)));
+        long gpus = gpus(pod, before.getOrDefault(container.name(), 0), requested);
+        if (gpus > COUNT_MAX) {
+          problems.add(
+              Denial.ABOVE_ANY_NODE.of(
+                  "%d GPUs in container \"%s\"".formatted(gpus, Printable.value(container.name())),
+                  COUNT_MAX + " GPUs"));
+        } else {
+          var wanted = new Wanted.Gpus((int) gpus);
+          all.add(new Request(container, wanted, resource, String.valueOf(gpus)));
         }
       }
     }
@@ -117,17 +129,18 @@ public record GpuRequests(List<Request> requests, int count, Optional<GpuContain
 
   /**
    * Returns the number requested, or the original number if Tranche has already converted it to
-   * replicas. Returns 0 if no node has that many.
+   * replicas.
+   *
+   * @param before the number that Tranche has converted; 0 if none
    */
-  private static int gpus(PodView pod, Container container, long requested) {
-    int before = Demand.wholeGpus(container.name(), pod.annotations());
+  private static long gpus(PodView pod, int before, long requested) {
     String replicasPerGpu = pod.annotations().getOrDefault(Names.REPLICAS_PER_GPU, "");
     if (before > 0
         && replicasPerGpu.matches("[1-9]\\d{0,4}")
         && (long) before * Integer.parseInt(replicasPerGpu) == requested) {
       return before;
     }
-    return requested > COUNT_MAX ? 0 : (int) requested;
+    return requested;
   }
 
   /** Returns a pod's annotations as they will be written, with the chosen container. */

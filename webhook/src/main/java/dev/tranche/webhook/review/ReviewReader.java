@@ -7,6 +7,7 @@ import com.fasterxml.jackson.databind.node.MissingNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.fasterxml.jackson.databind.node.TextNode;
 import dev.tranche.api.Printable;
+import dev.tranche.api.RequestBounds;
 import dev.tranche.webhook.compat.HamiAnnotations;
 import dev.tranche.webhook.pod.Denial;
 import dev.tranche.webhook.review.JsonScanner.UnreadableException;
@@ -18,21 +19,13 @@ import java.util.Set;
  * bulky fields, which make up most of a large review.
  */
 final class ReviewReader {
-  /**
-   * The API server sends less deeply nested objects. Deeper nesting would only use up the stack.
-   */
-  private static final int DEPTH_MAX = 64;
+  /** Deeper nesting would only use up the stack. */
+  private static final int DEPTH_MAX = RequestBounds.DEPTH_MAX;
 
-  /**
-   * A tree node costs up to 130 bytes of memory, even if it is as short in the body as {@code
-   * {"a":{}}}. The largest real pods have a tenth of this many nodes.
-   */
-  static final int NODES_MAX = 20_000;
+  /** The largest real pods have a tenth of this many nodes. */
+  static final int NODES_MAX = RequestBounds.FIELDS_MAX;
 
-  /**
-   * Total of all names and values that are kept: four times what Kubernetes allows for annotations.
-   */
-  static final int TEXT_BYTES_MAX = 1 << 20;
+  static final int TEXT_BYTES_MAX = RequestBounds.TEXT_BYTES_MAX;
 
   /** Total size of all annotations, counted as Kubernetes does. */
   private static final int ANNOTATIONS_BYTES_MAX = 256 << 10;

@@ -9,6 +9,7 @@ import static dev.tranche.webhook.Reviews.warnings;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.tranche.webhook.Reviews;
 import dev.tranche.webhook.nodes.GpuNode;
@@ -49,6 +50,34 @@ class PodMutatorTest {
         .put("runtimeClassName", "nvidia");
     assertThat(after).isEqualTo(expected);
     assertThat(before).isEqualTo(pod("deployment"));
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "default-scheduler | 55 | 1M | more than 10000 of nvidia.com/gpu",
+        "other-scheduler | 55 | 1M | more than 10000 of nvidia.com/gpu",
+        "default-scheduler | 2 | 5001 | more than 10000 of nvidia.com/gpu",
+        "default-scheduler | 1 | 9223372036854775807 | more than 10000 of nvidia.com/gpu",
+        "default-scheduler | 513 | 1 | 513 containers that request GPUs",
+        "default-scheduler | 1 | 1025 | 1025 GPUs in container",
+        "default-scheduler | 1 | 1001 | 10010 replicas of 1/10 GPU"
+      })
+  void aNumberThatNoNodeHas_isDenied(
+      String scheduler, int containers, String requested, String said) {
+    ObjectNode pod = annotated();
+    ObjectNode spec = (ObjectNode) pod.path("spec");
+    spec.put("schedulerName", scheduler).put("nodeName", "");
+    ArrayNode list = spec.putArray("containers");
+    for (int i = 0; i < containers; i++) {
+      ObjectNode container = list.addObject().put("name", "c" + i);
+      container.putObject("resources").putObject("limits").put(GPU, requested);
+    }
+    var gpus = new PodMutator(RULES.with(MutationRules.PlainRequests.GPUS));
+    assertThat(gpus.mutate(pod, EMPTY))
+        .isInstanceOfSatisfying(
+            Mutation.Denied.class, denied -> assertThat(denied.message()).contains(said));
   }
 
   @Test
@@ -166,9 +195,9 @@ class PodMutatorTest {
   @ParameterizedTest
   @ValueSource(strings = {"0", "-1", "ten", "10001", "999999999", "99999999999999999999"})
   void replicasPerGpu_thatNoNodeCanHave_areNotBelieved(String label) {
-    ObjectNode asking = annotated("gpu-fraction", "1024");
+    ObjectNode asking = annotated("gpu-fraction", "1000");
     var node = new GpuNode("a", Map.of("nvidia.com/gpu.replicas", label));
-    assertThat(replicas(apply(mutator.mutate(asking, cluster(node)), asking))).isEqualTo("10240");
+    assertThat(replicas(apply(mutator.mutate(asking, cluster(node)), asking))).isEqualTo("10000");
   }
 
   @Test

@@ -1,0 +1,42 @@
+package dev.tranche.api;
+
+/**
+ * The size of a pod that is read, and the most that it may request, which is more than any node has.
+ * Admission denies more. A pod that requests more and is on a node all the same counts as taking the
+ * whole node.
+ */
+public final class RequestBounds {
+  public static final int GPUS_MAX = 1_024;
+
+  /** The replicas of a node: more ids do not fit into the 4 MiB of a gRPC message. */
+  public static final int REPLICAS_MAX = 10_000;
+
+  /** The containers of a pod that request GPUs. */
+  public static final int CONTAINERS_MAX = 512;
+
+  /** The containers of a pod. */
+  public static final int POD_CONTAINERS_MAX = 1_000;
+
+  /** The resources in the limits, or the requests, of one container. */
+  public static final int RESOURCES_MAX = 64;
+
+  /** The labels, terms and expressions that choose a pod's nodes. */
+  public static final int EXPRESSIONS_MAX = 256;
+
+  /** The values of those expressions. */
+  public static final int VALUES_MAX = 8_192;
+
+  /**
+   * The fields and list entries of a pod that are read. A tree node costs up to 130 bytes of memory,
+   * even if it is as short in the body as {@code {"a":{}}}.
+   */
+  public static final int FIELDS_MAX = 20_000;
+
+  /** All names and values that are read: four times what Kubernetes allows for annotations. */
+  public static final int TEXT_BYTES_MAX = 1 << 20;
+
+  /** Objects within each other: more than the API server sends. */
+  public static final int DEPTH_MAX = 64;
+
+  private RequestBounds() {}
+}

@@ -1,0 +1,80 @@
+package dev.tranche.extender.ledger;
+
+import dev.tranche.api.Demand;
+import dev.tranche.api.Names;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The annotations of a pod that Tranche reads. All others are dropped: a tenant may write 256 KiB of
+ * them on each pod.
+ */
+final class KeptAnnotations {
+  /** A value that lists containers or GPUs. */
+  private static final int LIST_CHARS_MAX = 64 << 10;
+
+  /** The list of models or uuids that admission allows. */
+  private static final int NAMES_CHARS_MAX = 4_224;
+
+  private static final int VALUE_CHARS_MAX = 256;
+
+  /** The most characters of each value. */
+  private static final Map<String, Integer> CHARS_MAX =
+      Map.of(
+          Names.GPU, LIST_CHARS_MAX,
+          Names.GPUS_REQUESTED, LIST_CHARS_MAX,
+          Names.GRANTED_FRACTION, LIST_CHARS_MAX,
+          Names.GPU_MODEL, NAMES_CHARS_MAX,
+          Names.GPU_UUID, NAMES_CHARS_MAX,
+          Names.GPU_CONTAINER, VALUE_CHARS_MAX,
+          Names.GPU_COUNT, VALUE_CHARS_MAX,
+          Names.GPU_FRACTION, VALUE_CHARS_MAX,
+          Names.GPU_MEMORY, VALUE_CHARS_MAX,
+          Names.GPU_PLACEMENT, VALUE_CHARS_MAX);
+
+  private static final List<String> OF_CONTAINER =
+      List.of(Names.GPU_FRACTION_OF, Names.GPU_MEMORY_OF);
+
+  private KeptAnnotations() {}
+
+  /** Returns whether Tranche reads an annotation of that key. */
+  static boolean reads(String key) {
+    return key.equals(Names.REPLICAS_PER_GPU)
+        || CHARS_MAX.containsKey(key)
+        || OF_CONTAINER.stream().anyMatch(key::startsWith);
+  }
+
+  /**
+   * Returns the annotations to keep; empty if a value is longer than any that admission allows.
+   *
+   * @param requests of the containers that are kept
+   */
+  static Optional<Map<String, String>> of(Map<String, String> all, List<Demand.Request> requests) {
+    if (all.isEmpty()) {
+      return Optional.of(Map.of());
+    }
+    var kept = new HashMap<String, String>();
+    boolean fits = keep(Names.REPLICAS_PER_GPU, VALUE_CHARS_MAX, all, kept);
+    for (Map.Entry<String, Integer> known : CHARS_MAX.entrySet()) {
+      fits &= keep(known.getKey(), known.getValue(), all, kept);
+    }
+    for (Demand.Request request : requests) {
+      for (String prefix : OF_CONTAINER) {
+        fits &= keep(prefix + request.container(), VALUE_CHARS_MAX, all, kept);
+      }
+    }
+    return fits ? Optional.of(kept) : Optional.empty();
+  }
+
+  private static boolean keep(
+      String key, int charsMax, Map<String, String> all, Map<String, String> kept) {
+    @Nullable String value = all.get(key);
+    if (value != null) {
+      kept.put(key, value);
+    }
+    return value == null || value.length() <= charsMax;
+  }
+}
