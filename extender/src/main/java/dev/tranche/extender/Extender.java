@@ -136,7 +136,8 @@ public final class Extender implements AutoCloseable {
     var timing = Timing.DEFAULT.withYoungMs(config.measuredAfterMs());
 
     // The connections: node streams and the API server.
-    this.streams = new NodeStreams(config.assignmentAckTimeoutMs());
+    this.streams =
+        new NodeStreams(config.assignmentAckTimeoutMs(), sent -> loop().completeOnLoop(sent));
     this.api =
         new ApiWriter(
             ApiClient.withoutRetries(client, API_TIMEOUT_MS), config.resources(), metrics);
@@ -460,9 +461,18 @@ public final class Extender implements AutoCloseable {
   }
 
   private Optional<String> missing() {
-    return config.leaderElect()
-        ? ports.missing().or(leadership::leaderless).or(verbsSlice::missing)
-        : ports.missing();
+    Optional<String> missing =
+        config.leaderElect()
+            ? ports.missing().or(leadership::leaderless).or(verbsSlice::missing)
+            : ports.missing();
+    return missing.or(this::unacknowledged);
+  }
+
+  private Optional<String> unacknowledged() {
+    return ledger.mostDoNotAcknowledge()
+        ? Optional.of(
+            "most nodes do not acknowledge assignments in time, so the cause is probably here or in the network; see this extender's CPU and log")
+        : Optional.empty();
   }
 
   private StreamServer streamServer(PemKeyCertOptions certificate) {

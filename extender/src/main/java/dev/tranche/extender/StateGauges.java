@@ -34,6 +34,10 @@ final class StateGauges {
         "Pending pods with enough free replicas on a node but not on any single GPU.",
         waiting::fragmented);
     metrics.gauge(
+        "tranche.extender.ack.backoff.nodes",
+        "Nodes that get no pods for a while because they do not acknowledge assignments.",
+        ledger::backedOffNodes);
+    metrics.gauge(
         "tranche.extender.nominations",
         "Preempting pods whose GPU is held while their victims are evicted.",
         ledger::nominations);

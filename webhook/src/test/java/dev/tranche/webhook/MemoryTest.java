@@ -20,6 +20,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.random.RandomGeneratorFactory;
 import org.junit.jupiter.api.Test;
 
@@ -84,6 +85,50 @@ class MemoryTest {
     assertThat(expressions(after)).singleElement().asString().contains("[\"81920\"]");
     assertThat(warnings(mutation))
         .anySatisfy(w -> assertThat(w).contains("15360, 81920 MiB").contains("those of 81920"));
+  }
+
+  /** One node's label would otherwise keep all pods on that node. */
+  @Test
+  void tie_isDecidedByTheWorkload_soThatNoModelWinsAllPods() {
+    var chosen = new TreeMap<String, Integer>();
+    for (int i = 0; i < 200; i++) {
+      ObjectNode asking = annotated("gpu-memory", "4Gi");
+      ((ObjectNode) asking.path("metadata")).put("generateName", "web-" + i + "-");
+      JsonNode once = apply(mutator.mutate(asking, cluster(T4, A100)), asking);
+      assertThat(apply(mutator.mutate(asking, cluster(A100, T4)), asking)).isEqualTo(once);
+      assertThat(mutator.mutate(once, cluster(T4, A100))).isInstanceOf(Mutation.Unchanged.class);
+      chosen.merge(replicas(once), 1, Integer::sum);
+    }
+    assertThat(chosen)
+        .hasSize(2)
+        .allSatisfy((replicas, pods) -> assertThat(pods).isBetween(50, 150));
+  }
+
+  @Test
+  void nodeThatSaysItsGpusHaveLittleUsableMemory_isLeftOut_andMakesNoShareLarger() {
+    GpuNode honest = usable("a", 15109);
+    Mutation mutation = mutate("4Gi", honest, usable("b", 15109), usable("liar", 4200));
+    JsonNode after = apply(mutation, annotated("gpu-memory", "4Gi"));
+    assertThat(replicas(after)).isEqualTo("3");
+    assertThat(expressions(after))
+        .containsExactlyInAnyOrder(
+            "{\"key\":\"nvidia.com/gpu.memory\",\"operator\":\"In\",\"values\":[\"15360\"]}",
+            "{\"key\":\"tranche.dev/gpu-memory-usable-mib\",\"operator\":\"NotIn\",\"values\":[\"4200\"]}");
+    assertThat(warnings(mutation)).noneMatch(w -> w.contains("is not the same share"));
+    // Nor does such a node have pods denied that fit on the others.
+    JsonNode most =
+        apply(
+            mutate("14Gi", honest, usable("b", 15109), usable("liar", 1)),
+            annotated("gpu-memory", "14Gi"));
+    assertThat(replicas(most)).isEqualTo("10");
+    // Nor is more usable than there is.
+    assertThat(denial(mutate("16Gi", honest, usable("liar", 1 << 20)))).contains("gives 15360Mi");
+  }
+
+  private static GpuNode usable(String name, int usableMib) {
+    var labels = new HashMap<>(T4.labels());
+    labels.put("tranche.dev/gpu-memory-usable-mib", "" + usableMib);
+    return new GpuNode(name, labels);
   }
 
   @Test

@@ -133,7 +133,7 @@ class SentencesTest {
           denied(
               Denial.POD_RESOURCES,
               Pod.of(HALF).with("'resources':{'limits':{'nvidia.com/gpu':'1'}}")),
-          denied(Denial.HOST_PID_WITH_MPS, Pod.of(HALF).with("'hostPID':true").on(T4, MPS)),
+          denied(Denial.HOST_PID_WITH_MPS, Pod.of(HALF).with("'hostPID':true").on(MPS)),
           denied(Denial.WINDOWS, Pod.of(HALF).with("'os':{'name':'windows'}")),
           denied(
               Denial.INIT_ABOVE_ONE_GPU,
@@ -174,6 +174,7 @@ class SentencesTest {
               Warning.MEMORIES_DISAGREE,
               Pod.of("{'gpu-memory':'4Gi'}")
                   .on(T4, node("a", Map.of("nvidia.com/gpu.memory", "81920")))),
+          warned(Warning.HOST_PID_OFF_MPS, Pod.of(HALF).with("'hostPID':true").on(T4, MPS)),
           warned(Warning.NO_NODE, Pod.of(HALF).with("'nodeSelector':{'zone':'none'}")),
           warned(Warning.NO_NODE, Pod.of("{'gpu-fraction':'1','gpu-model':'H100'}")),
           warned(Warning.NO_EFFECT, Pod.of("{'gpu-model':'Tesla T4'}")),

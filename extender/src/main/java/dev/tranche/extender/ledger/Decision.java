@@ -25,6 +25,9 @@ public sealed interface Decision {
    */
   record CheckPod(String node, String uid, String key) implements Decision {}
 
+  /** The node is offered no pods for so long, since it does not acknowledge assignments. */
+  record BackedOff(String node, long forMs) implements Decision {}
+
   /** A tentative hold was never bound. */
   record Expired(String node, String key) implements Decision {}
 }

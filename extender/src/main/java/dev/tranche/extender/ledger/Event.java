@@ -60,6 +60,12 @@ public sealed interface Event {
   record PodChecked(String uid, String key, @Nullable PodFacts pod, long requestedAtMs)
       implements Event {}
 
+  /** The node has acknowledged an assignment. */
+  record Acknowledged(String node) implements Event {}
+
+  /** The node has not acknowledged an assignment in time, or its stream was lost meanwhile. */
+  record Unacknowledged(String node, long sentAtMs) implements Event {}
+
   /** The informers have listed all pods and nodes: what is not known now does not exist. */
   record Synced() implements Event {}
 

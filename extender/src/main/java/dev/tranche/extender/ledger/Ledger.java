@@ -60,6 +60,7 @@ public final class Ledger {
   private final TerminatingPods terminatingPods;
   private final LedgerState ledgerState;
   private final ReportApplier reports;
+  private final Acknowledgements acknowledgements;
 
   /** The nodes whose {@link #view} may have changed; for a single reader. */
   public final ChangedNodes changes = new ChangedNodes();
@@ -69,6 +70,7 @@ public final class Ledger {
     this.terminatingPods = new TerminatingPods(timing.terminatingMs());
     this.ledgerState = new LedgerState(timing, changes);
     this.reports = new ReportApplier(timing, ledgerState);
+    this.acknowledgements = new Acknowledgements(ledgerState);
   }
 
   public List<Decision> apply(Event event, long nowMs) {
@@ -91,6 +93,9 @@ public final class Ledger {
       case Event.BindFailed(String uid) -> bindFailed(step, uid);
       case Event.BindUnknown(String uid) -> bindUnknown(step, uid);
       case Event.PodChecked checked -> podChecked(step, checked);
+      case Event.Acknowledged(String node) -> acknowledgements.acknowledged(step, node);
+      case Event.Unacknowledged(String node, long sentAtMs) ->
+          acknowledgements.failed(step, node, sentAtMs);
       case Event.Synced() -> reports.synced();
       case Event.Tick() -> tick(step);
     }
@@ -417,6 +422,7 @@ public final class Ledger {
 
   private void tick(Transition step) {
     ledgerState.forgetGone(step.nowMs());
+    acknowledgements.tick(step);
     for (NodeEntry entry : List.copyOf(ledgerState.nodes.values())) {
       if (!entry.ended.isEmpty()
           && entry.ended.values().removeIf(ended -> ended.listedUntilMs() <= step.nowMs())) {
@@ -525,6 +531,16 @@ public final class Ledger {
   /** Returns the terminating pods. */
   public TerminatingPods terminatingPods() {
     return terminatingPods;
+  }
+
+  /** Returns the number of nodes in backoff, which do not acknowledge assignments. */
+  public int backedOffNodes() {
+    return acknowledgements.backedOff();
+  }
+
+  /** Returns whether most nodes do not acknowledge assignments; may be called on any thread. */
+  public boolean mostDoNotAcknowledge() {
+    return acknowledgements.mostFail();
   }
 
   /** Returns whether every node that should report has done so. */

@@ -73,6 +73,11 @@ final class NodeEntry {
 
   boolean live;
 
+  final AckBackoff acks = new AckBackoff();
+
+  /** Whether it is offered no pods, since it does not acknowledge assignments. */
+  boolean backedOff;
+
   /** Changes with each change of the node. */
   long version;
 
@@ -94,7 +99,10 @@ final class NodeEntry {
     if (state == null || !live) {
       return Availability.SILENT;
     }
-    return state.serving() ? Availability.AVAILABLE : Availability.NOT_SERVING;
+    if (!state.serving()) {
+      return Availability.NOT_SERVING;
+    }
+    return backedOff ? Availability.NOT_ACKNOWLEDGING : Availability.AVAILABLE;
   }
 
   /**

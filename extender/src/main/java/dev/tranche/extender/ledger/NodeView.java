@@ -14,7 +14,9 @@ public record NodeView(String name, Availability availability, List<Gpu> gpus) {
     /** No live stream, or no report on it yet. */
     SILENT,
     /** Draining, or not registered with the kubelet. */
-    NOT_SERVING
+    NOT_SERVING,
+    /** In backoff, since it does not acknowledge assignments. */
+    NOT_ACKNOWLEDGING
   }
 
   /**

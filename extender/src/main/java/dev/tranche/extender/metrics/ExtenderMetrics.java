@@ -30,6 +30,7 @@ public final class ExtenderMetrics {
   public final Counter neutralPrioritizes;
   public final Counter bindsWithoutRoom;
   public final Counter ackTimeouts;
+  public final Counter ackBackoffs;
   public final Counter drifts;
   public final Counter expiredHolds;
   public final Counter wakeUps;
@@ -76,6 +77,10 @@ public final class ExtenderMetrics {
         counter(
             "tranche.extender.bind.ack.timeouts",
             "Binds that failed because the node did not acknowledge the assignment.");
+    ackBackoffs =
+        counter(
+            "tranche.extender.ack.backoffs",
+            "Times that a node was left out for a while because it did not acknowledge an assignment.");
     drifts =
         counter(
             "tranche.extender.drift",

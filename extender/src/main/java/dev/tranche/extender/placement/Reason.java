@@ -1,13 +1,17 @@
 package dev.tranche.extender.placement;
 
 /**
- * The reasons to refuse a node: twelve fixed sentences without figures. kube-scheduler writes the
+ * The reasons to refuse a node: thirteen fixed sentences without figures. kube-scheduler writes the
  * distinct ones into the pod's condition, and a text that changes would wake the pod forever. The
  * figures are in the event and the explanation.
  */
 public enum Reason {
   NO_REPORT("the node's GPU plugin sends no reports", false),
   NOT_SERVING("the node's GPU plugin is draining or not registered with the kubelet", false),
+  // Never told to kube-scheduler, which would evict pods of other nodes: see Filter.
+  NOT_ACKNOWLEDGING(
+      "the node's GPU plugin does not acknowledge assignments, so it gets no pods for a while",
+      true),
   NO_GPU("the node has no GPU of the resource that the pod asks for", true),
   OTHER_REPLICAS(
       "the node splits GPUs into a different number of replicas than the pod was sized for", true),

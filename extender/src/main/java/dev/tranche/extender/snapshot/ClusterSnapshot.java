@@ -112,6 +112,10 @@ public final class ClusterSnapshot {
     return switch (nodeGpus.availability()) {
       case SILENT -> new Outcome.DoesNotFit(Reason.NO_REPORT);
       case NOT_SERVING -> new Outcome.DoesNotFit(Reason.NOT_SERVING);
+      case NOT_ACKNOWLEDGING ->
+          Placer.place(request, nodeGpus.gpus(), policy.order()) instanceof Outcome.DoesNotFit lacks
+              ? lacks
+              : new Outcome.DoesNotFit(Reason.NOT_ACKNOWLEDGING);
       case AVAILABLE -> Placer.place(request, nodeGpus.gpus(), policy.order());
     };
   }

@@ -34,7 +34,16 @@ public record NodeFit(
     int idleGpus) {
   /** Returns whether the node sends no reports. */
   public boolean notReported() {
-    return outcome.refusal().filter(reason -> reason == Reason.NO_REPORT).isPresent();
+    return refusedFor(Reason.NO_REPORT);
+  }
+
+  /** Returns whether the pod would fit if the node acknowledged assignments. */
+  public boolean notAcknowledging() {
+    return refusedFor(Reason.NOT_ACKNOWLEDGING);
+  }
+
+  private boolean refusedFor(Reason reason) {
+    return outcome.refusal().filter(r -> r == reason).isPresent();
   }
 
   public Optional<Placement> placement() {

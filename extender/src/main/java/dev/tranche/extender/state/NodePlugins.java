@@ -7,7 +7,7 @@ import io.vertx.core.Future;
 public interface NodePlugins {
   /**
    * Sends an assignment. Completes when the node has applied it; fails without a live stream or
-   * after a timeout.
+   * after a timeout. It completes on the loop.
    */
   Future<Void> assign(String node, Assignment assignment);
 

@@ -1,5 +1,6 @@
 package dev.tranche.extender.state;
 
+import dev.tranche.extender.ledger.Assignment;
 import dev.tranche.extender.ledger.Decision;
 import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.ledger.GpuFacts;
@@ -121,8 +122,7 @@ public final class StateWriter {
     var acks = new ArrayList<Future<Void>>(1);
     for (Decision decision : ledger.apply(event, clockMs.getAsLong())) {
       switch (decision) {
-        case Decision.Assign(String node, var assignment) ->
-            acks.add(nodes.assign(node, assignment));
+        case Decision.Assign(String node, var assignment) -> acks.add(assign(node, assignment));
         case Decision.Retract(String node, String uid) -> nodes.retract(node, uid);
         case Decision.CapacityGrew(String node) -> waiting.changed(node);
         case Decision.Drifted(String node, String key, var assigned, var actual) -> {
@@ -135,6 +135,13 @@ public final class StateWriter {
               actual);
         }
         case Decision.CheckPod check -> podChecks.check(check, clockMs.getAsLong(), this::apply);
+        case Decision.BackedOff(String node, long forMs) -> {
+          metrics.ackBackoffs.increment();
+          LOG.warn(
+              "node {} does not acknowledge assignments; it gets no pods for {} s",
+              node,
+              forMs / 1_000);
+        }
         case Decision.Expired(String node, String key) -> {
           metrics.expiredHolds.increment();
           LOG.debug("the hold of pod {} on node {} was never bound", key, node);
@@ -142,6 +149,14 @@ public final class StateWriter {
       }
     }
     return acks.isEmpty() ? Future.succeededFuture() : Future.all(acks).mapEmpty();
+  }
+
+  private Future<Void> assign(String node, Assignment assignment) {
+    long sentAtMs = clockMs.getAsLong();
+    return nodes
+        .assign(node, assignment)
+        .onSuccess(acknowledged -> apply(new Event.Acknowledged(node)))
+        .onFailure(late -> apply(new Event.Unacknowledged(node, sentAtMs)));
   }
 
   private static void logFailure(Future<Void> acks) {

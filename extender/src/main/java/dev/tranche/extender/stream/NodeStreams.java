@@ -8,6 +8,7 @@ import io.vertx.grpc.common.GrpcStatus;
 import java.util.Collection;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
+import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -22,9 +23,14 @@ public final class NodeStreams implements NodePlugins {
   private final ConcurrentMap<String, NodeStream> byNode = new ConcurrentHashMap<>();
   private final ConcurrentMap<String, String> configs = new ConcurrentHashMap<>();
   private final long ackWithinMs;
+  private final UnaryOperator<Future<Void>> completeOnLoop;
 
-  public NodeStreams(long ackWithinMs) {
+  /**
+   * @param completeOnLoop makes a future complete on the loop that owns the Ledger
+   */
+  public NodeStreams(long ackWithinMs, UnaryOperator<Future<Void>> completeOnLoop) {
     this.ackWithinMs = ackWithinMs;
+    this.completeOnLoop = completeOnLoop;
   }
 
   void opened(NodeStream stream) {
@@ -73,9 +79,11 @@ public final class NodeStreams implements NodePlugins {
   @Override
   public Future<Void> assign(String node, Assignment assignment) {
     NodeStream stream = byNode.get(node);
-    return stream == null
-        ? Future.failedFuture("it has no open stream")
-        : stream.send(withConfigName(node, Directives.assign(assignment)), ackWithinMs);
+    Future<Void> acknowledged =
+        stream == null
+            ? Future.failedFuture("it has no open stream")
+            : stream.send(withConfigName(node, Directives.assign(assignment)), ackWithinMs);
+    return completeOnLoop.apply(acknowledged);
   }
 
   @Override

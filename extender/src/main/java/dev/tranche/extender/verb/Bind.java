@@ -148,6 +148,11 @@ public final class Bind {
       return error(misnamed(key, pod));
     }
     NodeFit now = evaluator.evaluate(pod, node);
+    if (now.notAcknowledging()) {
+      return error(
+          "node %s does not acknowledge assignments and gets no pods for a while; pod %s is tried again"
+              .formatted(node, key));
+    }
     Optional<Placement> placement = decide(pod, now);
     if (placement.isEmpty()) {
       return refusedForSpace(pod, now);

@@ -29,6 +29,9 @@ public final class Filter {
   private static final String RESERVED =
       "the room is held for other pods that are being scheduled; this is tried again";
 
+  private static final String UNACKNOWLEDGED =
+      "only nodes that do not acknowledge assignments have room; this is tried again";
+
   private final ReadinessGate readiness;
   private final Ledger ledger;
   private final NodeEvaluator evaluator;
@@ -225,14 +228,18 @@ public final class Filter {
   }
 
   /**
-   * Returns an answer if the pod may fit soon: a node's first report is awaited, or the holds in
-   * the way may go. Null if each node refuses the pod for a lasting reason.
+   * Returns an answer if the pod may fit soon: a node's first report is awaited, the holds in the
+   * way may go, or a node with room is in backoff. Such an error makes kube-scheduler retry; a
+   * refusal would make it evict pods. Null if each node refuses the pod for a lasting reason.
    */
   private @Nullable Answer undecidedIfTransient(
       PodFacts pod, List<NodeFit> refused, BooleanSupplier late) {
     Optional<String> awaiting = awaiting(refused);
     if (awaiting.isPresent()) {
       return new Answer.Undecided(awaiting.get());
+    }
+    if (refused.stream().anyMatch(NodeFit::notAcknowledging)) {
+      return new Answer.Undecided(UNACKNOWLEDGED);
     }
     for (NodeFit evaluation : refused) {
       if (late.getAsBoolean()) {
@@ -258,10 +265,13 @@ public final class Filter {
     };
   }
 
+  /** Leaves out nodes in backoff: what is wrong with them is nothing that an eviction resolves. */
   private static Map<String, Reason> reasons(List<NodeFit> refused) {
     var reasons = new LinkedHashMap<String, Reason>();
     for (NodeFit evaluation : refused) {
-      evaluation.outcome().refusal().ifPresent(r -> reasons.put(evaluation.node(), r));
+      if (!evaluation.notAcknowledging()) {
+        evaluation.outcome().refusal().ifPresent(r -> reasons.put(evaluation.node(), r));
+      }
     }
     return reasons;
   }

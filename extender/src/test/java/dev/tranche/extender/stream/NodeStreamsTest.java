@@ -11,7 +11,7 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 
 final class NodeStreamsTest {
-  private final NodeStreams streams = new NodeStreams(300);
+  private final NodeStreams streams = new NodeStreams(300, sent -> sent);
 
   @Test
   void config_isLeftOutUntilTheLabelsHaveBeenRead() {

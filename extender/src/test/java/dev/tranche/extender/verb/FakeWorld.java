@@ -40,10 +40,12 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.Set;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -71,6 +73,9 @@ public final class FakeWorld implements NodePlugins, ApiServer {
 
   /** What becomes of an assignment that is sent. */
   public Future<Void> acknowledged = Future.succeededFuture();
+
+  /** The nodes that acknowledge nothing. */
+  public final Set<String> deaf = new HashSet<>();
 
   /** What the API server's call ends with instead of its outcome. */
   @Nullable Throwable failure;
@@ -256,7 +261,7 @@ public final class FakeWorld implements NodePlugins, ApiServer {
       throw unassignable;
     }
     assigned.add(assignment);
-    return acknowledged;
+    return deaf.contains(node) ? Future.failedFuture("no answer within 2000 ms") : acknowledged;
   }
 
   @Override

@@ -1,5 +1,6 @@
 package dev.tranche.webhook.mutate;
 
+import static java.util.stream.Collectors.partitioningBy;
 import static java.util.stream.Collectors.toSet;
 
 import dev.tranche.api.Names;
@@ -8,9 +9,12 @@ import dev.tranche.webhook.nodes.NodeSelection;
 import dev.tranche.webhook.nodes.ProductList;
 import dev.tranche.webhook.nodes.Taints;
 import dev.tranche.webhook.pod.PodView;
+import dev.tranche.webhook.pod.Warning;
 import dev.tranche.webhook.request.GpuRequests;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 
 /**
@@ -23,8 +27,14 @@ import java.util.Set;
  * @param schedulable the sufficient nodes that offer the resource and accept the pod now: it
  *     tolerates their taints, and they are not cordoned. If there are none, those that offer it;
  *     otherwise all.
+ * @param keptOff nodes that share GPUs by MPS and would be admitted if the pod had no hostPID. What
+ *     such a node says affects that node alone
  */
-record CandidateNodes(List<GpuNode> admitted, List<GpuNode> sufficient, List<GpuNode> schedulable) {
+record CandidateNodes(
+    List<GpuNode> admitted,
+    List<GpuNode> sufficient,
+    List<GpuNode> schedulable,
+    List<GpuNode> keptOff) {
   /** More models than a cluster has. */
   private static final int PRODUCTS_MAX = 32;
 
@@ -33,13 +43,15 @@ record CandidateNodes(List<GpuNode> admitted, List<GpuNode> sufficient, List<Gpu
     var selection = new NodeSelection(pod.spec());
     var products = new ProductList(pod.annotations().get(Names.GPU_MODEL));
     String nodeName = pod.text("nodeName");
-    List<GpuNode> admitted =
+    boolean hostPid = hostPid(pod);
+    Map<Boolean, List<GpuNode>> byMps =
         nodes.stream()
             .filter(n -> n.replicasPerGpu().isPresent())
             .filter(n -> nodeName.isEmpty() || n.name().equals(nodeName))
             .filter(products::admits)
             .filter(selection::admits)
-            .toList();
+            .collect(partitioningBy(n -> hostPid && n.sharesByMps()));
+    List<GpuNode> admitted = byMps.getOrDefault(false, List.of());
     long wantedBytes = requests.memoryBytesMax().orElse(0);
     int wantedGpus = requests.gpusMax();
     List<GpuNode> sufficient =
@@ -51,7 +63,29 @@ record CandidateNodes(List<GpuNode> admitted, List<GpuNode> sufficient, List<Gpu
                         || n.usableBytes(rules.memory().reserveBytes()).orElse(0) >= wantedBytes)
             .toList();
     List<GpuNode> fit = sufficient.isEmpty() ? admitted : sufficient;
-    return new CandidateNodes(admitted, fit, schedulable(pod, fit, rules.resources().getFirst()));
+    return new CandidateNodes(
+        admitted,
+        fit,
+        schedulable(pod, fit, rules.resources().getFirst()),
+        byMps.getOrDefault(true, List.of()));
+  }
+
+  private static boolean hostPid(PodView pod) {
+    return pod.spec().path("hostPID").asBoolean(false);
+  }
+
+  Optional<String> keptOffWarning() {
+    return keptOff.isEmpty() ? Optional.empty() : Optional.of(Warning.HOST_PID_OFF_MPS.of());
+  }
+
+  /**
+   * Keeps a pod with hostPID off nodes that share GPUs by MPS, also off those that only do so after
+   * its admission.
+   */
+  static void requireNoMps(PodView pod, NodeAffinityPatch affinity) {
+    if (hostPid(pod)) {
+      affinity.require(Names.LABEL_SHARING, "NotIn", List.of("mps"));
+    }
   }
 
   /** Skips a step that would leave no node, since an autoscaler may add a node that passes it. */

@@ -7,37 +7,55 @@ import dev.tranche.api.Names;
 import dev.tranche.api.Printable;
 import dev.tranche.webhook.nodes.GpuNode;
 import dev.tranche.webhook.pod.Denial;
+import dev.tranche.webhook.pod.PodView;
 import dev.tranche.webhook.pod.Problem;
 import dev.tranche.webhook.pod.Warning;
 import dev.tranche.webhook.request.GpuRequests;
 import dev.tranche.webhook.request.GpuRequests.Request;
 import dev.tranche.webhook.request.GpuRequests.Wanted;
 import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
-import java.util.TreeMap;
 
 /** The usable memory of a GPU, of which a request by memory becomes a share. */
 sealed interface GpuMemory {
   /**
    * @param usableBytes usable memory of one GPU
-   * @param pinnedMib the labelled memory totals on which the shares come out like this; the pod
-   *     must be kept on nodes with one of them. Empty if no node states its memory and the default
-   *     is used.
+   * @param pin the nodes on which the shares come out like this, and where the pod must be kept. It
+   *     allows every node if none states its memory and the default is used.
    * @param warning present if other nodes would have served as well
    */
-  record Known(long usableBytes, List<String> pinnedMib, Optional<String> warning)
-      implements GpuMemory {}
+  record Known(long usableBytes, MemoryPin pin, Optional<String> warning) implements GpuMemory {}
 
   /** The pod is denied. */
   record Refused(Problem reason) implements GpuMemory {}
 
-  /** The nodes with the same memory total. The smallest usable memory among them counts. */
-  record Model(int totalMib, long usableBytes, int nodes) {
-    Model combinedWith(Model other) {
-      return new Model(totalMib, Math.min(usableBytes, other.usableBytes), nodes + other.nodes);
+  /** The most labels of usable memory that a pod's affinity excludes. */
+  int EXCLUDED_MAX = 32;
+
+  /**
+   * The nodes with the same memory.
+   *
+   * @param usableLabel empty if usable memory is computed from the total
+   */
+  record Model(int totalMib, long usableBytes, String usableLabel, int nodes) {
+    static Model of(GpuNode node, long reserveBytes) {
+      return new Model(
+          node.memoryMib().orElseThrow(),
+          node.usableBytes(reserveBytes).orElse(0),
+          node.labels().getOrDefault(Names.LABEL_MEMORY_USABLE, ""),
+          1);
+    }
+
+    private List<Object> key() {
+      return List.of(totalMib, usableBytes, usableLabel);
+    }
+
+    private Model and(Model other) {
+      return new Model(totalMib, usableBytes, usableLabel, nodes + other.nodes);
     }
   }
 
@@ -46,7 +64,10 @@ sealed interface GpuMemory {
    * @param granularity of the nodes that the pod can land on
    */
   static GpuMemory of(
-      GpuRequests requests, ReplicaGranularity granularity, MutationRules.Memory rules) {
+      PodView pod,
+      GpuRequests requests,
+      ReplicaGranularity granularity,
+      MutationRules.Memory rules) {
     List<Request> byMemory =
         requests.requests().stream().filter(a -> a.wanted() instanceof Wanted.Memory).toList();
     Request largest = byMemory.getFirst();
@@ -69,16 +90,20 @@ sealed interface GpuMemory {
           Denial.MEMORY_TOO_MUCH.of(Printable.value(largest.text()), usableMax >> 20));
     }
     return models.isEmpty()
-        ? new Known(usableMax, List.of(), Optional.empty())
-        : choose(models, byMemory, bytes(largest), granularity.replicasPerGpu());
+        ? new Known(usableMax, MemoryPin.NONE, Optional.empty())
+        : choose(pod, models, byMemory, bytes(largest), granularity.replicasPerGpu());
   }
 
   /**
    * Chooses among the models that are large enough those with the replica counts that most nodes
-   * agree on. On a tie, chooses the smaller models.
+   * agree on. What other nodes say affects only those nodes.
    */
   private static GpuMemory choose(
-      List<Model> models, List<Request> byMemory, long largestBytes, int replicasPerGpu) {
+      PodView pod,
+      List<Model> models,
+      List<Request> byMemory,
+      long largestBytes,
+      int replicasPerGpu) {
     var bySolution = new LinkedHashMap<List<Integer>, List<Model>>();
     models.stream()
         .filter(m -> m.usableBytes() >= largestBytes)
@@ -89,22 +114,37 @@ sealed interface GpuMemory {
                         replicas(byMemory, m.usableBytes(), replicasPerGpu),
                         solution -> new ArrayList<>())
                     .add(m));
-    List<Model> chosen =
-        bySolution.values().stream().reduce((a, b) -> nodes(b) > nodes(a) ? b : a).orElseThrow();
+    var nodes = new LinkedHashMap<List<Integer>, Integer>();
+    bySolution.forEach((solution, same) -> nodes.put(solution, nodes(same)));
+    List<Model> chosen = bySolution.getOrDefault(Majority.of(nodes, pod), List.of());
+    String all = totals(bySolution.values().stream().flatMap(List::stream).toList());
     Optional<String> warning =
-        bySolution.size() == 1
+        all.equals(totals(chosen))
             ? Optional.empty()
             : Optional.of(
                 Warning.MEMORIES_DISAGREE.of(
-                    totals(bySolution.values().stream().flatMap(List::stream).toList()),
+                    all,
                     byMemory.stream()
                         .map(a -> Printable.value(a.text()))
                         .distinct()
                         .collect(joining(", ")),
                     totals(chosen)));
     long usable = chosen.stream().mapToLong(Model::usableBytes).min().orElseThrow();
-    List<String> pinned = chosen.stream().map(m -> String.valueOf(m.totalMib())).toList();
-    return new Known(usable, pinned, warning);
+    return new Known(usable, pin(models, chosen), warning);
+  }
+
+  private static MemoryPin pin(List<Model> models, List<Model> chosen) {
+    List<Integer> totals = chosen.stream().map(Model::totalMib).distinct().toList();
+    List<String> kept = chosen.stream().map(Model::usableLabel).toList();
+    List<String> except =
+        models.stream()
+            .filter(m -> totals.contains(m.totalMib()) && !chosen.contains(m))
+            .map(Model::usableLabel)
+            .filter(label -> !label.isEmpty() && !kept.contains(label))
+            .distinct()
+            .limit(EXCLUDED_MAX)
+            .toList();
+    return new MemoryPin(totals.stream().map(String::valueOf).toList(), except);
   }
 
   private static List<Integer> replicas(
@@ -115,19 +155,23 @@ sealed interface GpuMemory {
   }
 
   /**
-   * Returns the models by ascending total. Nodes that do not state their memory are left out, since
-   * it may be too small.
+   * Returns the models by ascending memory. Nodes that do not state their memory are left out,
+   * since it may be too small.
    */
   private static List<Model> models(List<GpuNode> nodes, MutationRules.Memory rules) {
-    Map<Integer, Model> models = new TreeMap<>();
+    var models = new HashMap<List<Object>, Model>();
     for (GpuNode node : nodes) {
       if (node.memoryMib().isPresent()) {
-        int total = node.memoryMib().getAsInt();
-        long usable = node.usableBytes(rules.reserveBytes()).orElse(0);
-        models.merge(total, new Model(total, usable, 1), Model::combinedWith);
+        var model = Model.of(node, rules.reserveBytes());
+        models.merge(model.key(), model, Model::and);
       }
     }
-    return List.copyOf(models.values());
+    return models.values().stream()
+        .sorted(
+            Comparator.comparingInt(Model::totalMib)
+                .thenComparingLong(Model::usableBytes)
+                .thenComparing(Model::usableLabel))
+        .toList();
   }
 
   private static int nodes(List<Model> models) {
@@ -137,6 +181,7 @@ sealed interface GpuMemory {
   private static String totals(List<Model> models) {
     return models.stream()
         .map(Model::totalMib)
+        .distinct()
         .sorted()
         .limit(8)
         .map(String::valueOf)

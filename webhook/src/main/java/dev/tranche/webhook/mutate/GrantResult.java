@@ -8,18 +8,16 @@ import dev.tranche.webhook.pod.Warning;
 import dev.tranche.webhook.request.GpuRequests;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 
 /** The outcome of a pod's GPU requests on the nodes that it can land on. */
 sealed interface GrantResult {
   /**
    * @param granularity of the nodes that it is to land on
-   * @param pinnedMib the memory that nodes must be labelled with; empty: any
+   * @param memory the nodes on which a request by memory is the granted share
    */
   record Granted(
-      List<Grant> grants,
-      ReplicaGranularity granularity,
-      List<String> pinnedMib,
-      List<String> warnings)
+      List<Grant> grants, ReplicaGranularity granularity, MemoryPin memory, List<String> warnings)
       implements GrantResult {
     /** Keeps the pod on nodes where its replicas have the computed size. */
     void require(NodeAffinityPatch affinity) {
@@ -27,11 +25,7 @@ sealed interface GrantResult {
         String replicas = String.valueOf(granularity.replicasPerGpu());
         affinity.require(Names.LABEL_REPLICAS, "In", List.of(replicas));
       }
-      // Required even if all nodes agree: on a GPU with other memory, the replicas would be another
-      // amount.
-      if (!pinnedMib.isEmpty()) {
-        affinity.require(Names.LABEL_MEMORY, "In", pinnedMib);
-      }
+      memory.require(affinity);
     }
   }
 
@@ -45,28 +39,26 @@ sealed interface GrantResult {
   static GrantResult of(
       PodView pod, GpuRequests requests, List<GpuNode> nodes, MutationRules rules) {
     CandidateNodes candidates = CandidateNodes.of(pod, requests, nodes, rules);
+    Optional<Problem> hostPid = PodRules.hostPidOnMps(candidates);
+    if (hostPid.isPresent()) {
+      return new Refused(List.of(hostPid.get()));
+    }
     ReplicaGranularity granularity =
-        ReplicaGranularity.of(candidates, rules.defaultReplicasPerGpu());
+        ReplicaGranularity.of(pod, candidates, rules.defaultReplicasPerGpu());
     var warnings = new ArrayList<String>();
+    candidates.keptOffWarning().ifPresent(warnings::add);
     granularity.warning().ifPresent(warnings::add);
     if (candidates.sufficient().isEmpty() && !nodes.isEmpty()) {
       warnings.add(Warning.NO_NODE.of());
     }
     if (requests.memoryBytesMax().isEmpty()) {
-      return of(pod, requests, granularity, 0, List.of(), warnings, rules);
+      return of(pod, requests, granularity, 0, MemoryPin.NONE, warnings, rules);
     }
-    return switch (GpuMemory.of(requests, granularity, rules.memory())) {
+    return switch (GpuMemory.of(pod, requests, granularity, rules.memory())) {
       case GpuMemory.Refused(Problem reason) -> new Refused(List.of(reason));
-      case GpuMemory.Known(long usableBytes, var pinnedMib, var warning) -> {
+      case GpuMemory.Known(long usableBytes, var pin, var warning) -> {
         warning.ifPresent(warnings::add);
-        yield of(
-            pod,
-            requests,
-            granularity.restrictedTo(pinnedMib),
-            usableBytes,
-            pinnedMib,
-            warnings,
-            rules);
+        yield of(pod, requests, granularity.restrictedTo(pin), usableBytes, pin, warnings, rules);
       }
     };
   }
@@ -82,7 +74,7 @@ sealed interface GrantResult {
       GpuRequests requests,
       ReplicaGranularity granularity,
       long usableBytes,
-      List<String> pinnedMib,
+      MemoryPin memory,
       List<String> warnings,
       MutationRules rules) {
     List<Grant> grants = Grant.of(requests, granularity.replicasPerGpu(), usableBytes);
@@ -101,6 +93,6 @@ sealed interface GrantResult {
         .filter(c -> !c.spec().path("resources").path("claims").isEmpty())
         .map(c -> Warning.CLAIMS.of(c.name()))
         .forEach(warnings::add);
-    return new Granted(grants, granularity, pinnedMib, warnings);
+    return new Granted(grants, granularity, memory, warnings);
   }
 }

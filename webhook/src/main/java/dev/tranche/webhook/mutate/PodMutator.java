@@ -88,10 +88,11 @@ public final class PodMutator {
       }
     } else if (requestsOurResource(view)) {
       CandidateNodes candidates = CandidateNodes.of(view, requests, cluster.nodes(), rules);
-      List<Problem> denials = PodRules.checkPlain(view, candidates.schedulable());
-      if (!denials.isEmpty()) {
-        return denied(denials);
+      Optional<Problem> hostPid = PodRules.hostPidOnMps(candidates);
+      if (hostPid.isPresent()) {
+        return denied(List.of(hostPid.get()));
       }
+      candidates.keptOffWarning().ifPresent(warnings::add);
       writePodFields(original, view, cluster, affinity -> {}, patch);
     } else {
       PlacementAnnotations.warnOfNoEffect(view.annotations(), warnings);
@@ -166,6 +167,7 @@ public final class PodMutator {
       JsonPatch patch) {
     var affinity = new NodeAffinityPatch(original.spec(), pod.spec());
     CandidateNodes.requireModel(pod, cluster.nodes(), affinity);
+    CandidateNodes.requireNoMps(pod, affinity);
     required.accept(affinity);
     affinity.write(patch);
     String scheduler = rules.schedulerName();

@@ -8,7 +8,6 @@ import dev.tranche.api.Names;
 import dev.tranche.api.Printable;
 import dev.tranche.api.Quantity;
 import dev.tranche.api.RequestBounds;
-import dev.tranche.webhook.nodes.GpuNode;
 import dev.tranche.webhook.pod.Denial;
 import dev.tranche.webhook.pod.PodView;
 import dev.tranche.webhook.pod.PodView.Container;
@@ -17,6 +16,7 @@ import dev.tranche.webhook.request.GpuRequests;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
@@ -52,21 +52,16 @@ final class PodRules {
     if (shares) {
       checkPod(pod, resource, denials);
     }
-    checkHostPid(pod, granularity.reachable(), denials);
     Demand demand = demand(pod, requests, grants, granularity.replicasPerGpu(), resource);
     checkSize(demand, granularity, shares, denials);
     return denials;
   }
 
-  /**
-   * Checks a pod that requests replicas by number.
-   *
-   * @param nodes the nodes that it can land on
-   */
-  static List<Problem> checkPlain(PodView pod, List<GpuNode> nodes) {
-    var denials = new ArrayList<Problem>();
-    checkHostPid(pod, nodes, denials);
-    return denials;
+  /** Denies a pod with hostPID that could only land on nodes that share GPUs by MPS. */
+  static Optional<Problem> hostPidOnMps(CandidateNodes candidates) {
+    return candidates.admitted().isEmpty()
+        ? candidates.keptOff().stream().findFirst().map(n -> Denial.HOST_PID_WITH_MPS.of(n.name()))
+        : Optional.empty();
   }
 
   /**
@@ -119,16 +114,6 @@ final class PodRules {
     }
     if (pod.spec().path("os").path("name").asText("").equals("windows")) {
       denials.add(Denial.WINDOWS.of());
-    }
-  }
-
-  private static void checkHostPid(PodView pod, List<GpuNode> nodes, List<Problem> denials) {
-    if (pod.spec().path("hostPID").asBoolean(false)) {
-      nodes.stream()
-          .filter(GpuNode::sharesByMps)
-          .findFirst()
-          .map(n -> Denial.HOST_PID_WITH_MPS.of(n.name()))
-          .ifPresent(denials::add);
     }
   }
 

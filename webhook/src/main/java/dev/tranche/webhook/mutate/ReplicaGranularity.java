@@ -1,18 +1,17 @@
 package dev.tranche.webhook.mutate;
 
-import static java.util.stream.Collectors.counting;
 import static java.util.stream.Collectors.groupingBy;
 import static java.util.stream.Collectors.joining;
+import static java.util.stream.Collectors.summingInt;
 
-import dev.tranche.api.Names;
 import dev.tranche.webhook.nodes.GpuNode;
+import dev.tranche.webhook.pod.PodView;
 import dev.tranche.webhook.pod.Warning;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.TreeMap;
-import java.util.function.Predicate;
 
 /**
  * The number of replicas per GPU on the nodes that a pod can land on.
@@ -29,12 +28,15 @@ record ReplicaGranularity(
     Optional<String> warning,
     List<GpuNode> nodes,
     List<GpuNode> reachable) {
+  /** One node alone, against more of another number, does not decide about all pods. */
+  private static final int QUORUM_NODES = 2;
+
   /** Where the pod can land nowhere, the default decides. */
-  static ReplicaGranularity of(CandidateNodes candidates, int defaultReplicasPerGpu) {
-    Map<Integer, Long> nodesByReplicas =
+  static ReplicaGranularity of(PodView pod, CandidateNodes candidates, int defaultReplicasPerGpu) {
+    Map<Integer, Integer> nodesByReplicas =
         candidates.schedulable().stream()
-            .collect(groupingBy(ReplicaGranularity::replicas, TreeMap::new, counting()));
-    int replicas = choose(nodesByReplicas, defaultReplicasPerGpu);
+            .collect(groupingBy(ReplicaGranularity::replicas, TreeMap::new, summingInt(n -> 1)));
+    int replicas = choose(pod, nodesByReplicas, defaultReplicasPerGpu);
     String counts = nodesByReplicas.keySet().stream().map(String::valueOf).collect(joining(", "));
     return new ReplicaGranularity(
         replicas,
@@ -50,35 +52,27 @@ record ReplicaGranularity(
     return labelled.replicasPerGpu().orElseThrow();
   }
 
-  /**
-   * Restricts the nodes to those labelled with one of these memory totals; an empty list allows
-   * all.
-   */
-  ReplicaGranularity restrictedTo(List<String> memoryMib) {
-    Predicate<GpuNode> labelled =
-        n -> memoryMib.contains(n.labels().getOrDefault(Names.LABEL_MEMORY, ""));
-    return memoryMib.isEmpty()
-        ? this
-        : new ReplicaGranularity(
-            replicasPerGpu,
-            pinned,
-            warning,
-            nodes.stream().filter(labelled).toList(),
-            reachable.stream().filter(labelled).toList());
+  /** Restricts the nodes to those with that memory. */
+  ReplicaGranularity restrictedTo(MemoryPin memory) {
+    return new ReplicaGranularity(
+        replicasPerGpu,
+        pinned,
+        warning,
+        nodes.stream().filter(memory::admits).toList(),
+        reachable.stream().filter(memory::admits).toList());
   }
 
   /**
-   * Returns the default, unless there are nodes but none has it. In that case, returns the number
-   * that most nodes have; on a tie, the smaller one.
+   * Returns the default if two nodes have it, or as many as have any other number, or if there are
+   * no nodes. Otherwise, returns the number that most nodes have.
    */
-  private static int choose(Map<Integer, Long> nodesByReplicas, int defaultReplicasPerGpu) {
-    if (nodesByReplicas.isEmpty() || nodesByReplicas.containsKey(defaultReplicasPerGpu)) {
-      return defaultReplicasPerGpu;
-    }
-    return nodesByReplicas.entrySet().stream()
-        .reduce((a, b) -> b.getValue() > a.getValue() ? b : a)
-        .map(Map.Entry::getKey)
-        .orElse(defaultReplicasPerGpu);
+  private static int choose(
+      PodView pod, Map<Integer, Integer> nodesByReplicas, int defaultReplicasPerGpu) {
+    int most = nodesByReplicas.values().stream().mapToInt(Integer::intValue).max().orElse(0);
+    int having = nodesByReplicas.getOrDefault(defaultReplicasPerGpu, 0);
+    return having >= Math.min(most, QUORUM_NODES)
+        ? defaultReplicasPerGpu
+        : Majority.of(nodesByReplicas, pod);
   }
 
   /**

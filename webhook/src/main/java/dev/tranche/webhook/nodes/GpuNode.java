@@ -125,7 +125,8 @@ public final class GpuNode {
    */
   public OptionalLong usableBytes(long reserveBytes) {
     if (usableMib.isPresent()) {
-      return OptionalLong.of(usableMib.getAsInt() * MIB);
+      int mib = Math.min(usableMib.getAsInt(), memoryMib.orElse(Integer.MAX_VALUE));
+      return OptionalLong.of(mib * MIB);
     }
     return memoryMib.isPresent()
         ? OptionalLong.of(Math.max(0, memoryMib.getAsInt() * MIB - reserveBytes))

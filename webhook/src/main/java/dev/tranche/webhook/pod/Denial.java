@@ -44,7 +44,7 @@ public enum Denial {
   POD_RESOURCES(
       "spec.resources requests %s for the pod as a whole, and GPUs are given to containers; remove it there, and ask with tranche.dev/gpu-fraction."),
   HOST_PID_WITH_MPS(
-      "spec.hostPID is true, and on nodes that share GPUs by MPS, as node %s does, this pod would reach the MPS server and all its other clients; remove hostPID, or keep the pod off with nodeSelector: {nvidia.com/gpu.sharing-strategy: time-slicing}."),
+      "spec.hostPID is true, and all nodes that this pod can land on share GPUs by MPS, as node %s does; there it would reach the MPS server and all its other clients. Remove hostPID, or let it land on other nodes."),
   WINDOWS("spec.os.name is \"windows\", and Tranche shares the GPUs of Linux nodes only."),
   INIT_ABOVE_ONE_GPU(
       "an init container asks for GPU, so all containers of this pod share one GPU of %d replicas, but they need %s; ask for at most 1 in all, or leave the init container without a GPU."),

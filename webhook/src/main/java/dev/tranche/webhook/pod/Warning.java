@@ -13,6 +13,8 @@ public enum Warning {
       "nodes that this pod can land on cut a GPU into %s replicas; it is kept on those with %d. Narrow its nodeSelector to choose"),
   MEMORIES_DISAGREE(
       "nodes that this pod can land on have GPUs of %s MiB, on which %s is not the same share; it is kept on those of %s MiB. Narrow its nodeSelector to choose"),
+  HOST_PID_OFF_MPS(
+      "spec.hostPID is true, so this pod is kept off nodes that share GPUs by MPS, where it would reach the MPS server and all its other clients"),
   NO_NODE(
       "no GPU node of this cluster satisfies this pod's nodeSelector, required node affinity and tranche.dev/gpu-model; it waits until one does"),
   NO_EFFECT("%s has no effect: this pod asks for no GPU. Ask for a share, for example %s: \"0.3\""),

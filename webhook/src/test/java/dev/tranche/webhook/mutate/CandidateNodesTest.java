@@ -97,19 +97,49 @@ class CandidateNodesTest {
         .contains("15360");
   }
 
-  /** The taint may go while the pod waits. */
+  /** What one node says of itself keeps a pod off that node, and not off the others. */
   @Test
-  void hostPid_isRefused_alsoWhereTheMpsNodeIsTainted() {
+  void hostPid_isKeptOffMpsNodes_andRefusedWhereThereIsNoOtherNode() {
     var mps =
         new GpuNode(
             "m",
             Map.of("nvidia.com/gpu.replicas", "4", "nvidia.com/gpu.sharing-strategy", "mps"),
             SOME,
-            TEAM);
+            Taints.NONE);
     ObjectNode pod = annotated("gpu-fraction", "0.5");
     ((ObjectNode) pod.path("spec")).put("hostPID", true);
-    var cluster = cluster(mps, node("t4", "4", "15360", SOME, Taints.NONE));
-    assertThat(denial(mutator.mutate(pod, cluster))).contains("hostPID", "node m");
+    var cluster = cluster(mps, node("t4", "10", "15360", SOME, Taints.NONE));
+    Mutation mutation = mutator.mutate(pod, cluster);
+    JsonNode after = apply(mutation, pod);
+    // The MPS node's number of replicas does not count either.
+    assertThat(annotation(after, "replicas-per-gpu")).isEqualTo("10");
+    assertThat(expressions(after))
+        .containsExactly(
+            "{\"key\":\"nvidia.com/gpu.sharing-strategy\",\"operator\":\"NotIn\",\"values\":[\"mps\"]}");
+    assertThat(warnings(mutation))
+        .anyMatch(w -> w.contains("kept off nodes that share GPUs by MPS"));
+    assertThat(mutator.mutate(after, cluster)).isInstanceOf(Mutation.Unchanged.class);
+    assertThat(denial(mutator.mutate(pod, cluster(mps)))).contains("hostPID", "node m");
+    // It may share by MPS only after the pod's admission.
+    JsonNode before = apply(mutator.mutate(pod, cluster()), pod);
+    assertThat(expressions(before)).singleElement().asString().contains("sharing-strategy");
+  }
+
+  /** Else all new pods would be kept on the one node that says so. */
+  @Test
+  void defaultReplicas_ofOneNodeAmongMany_doNotDecideAboutAll() {
+    var four = node("a", "4", "15360", SOME, Taints.NONE);
+    var alsoFour = node("b", "4", "15360", SOME, Taints.NONE);
+    var ten = node("c", "10", "15360", SOME, Taints.NONE);
+    assertThat(replicas(four, alsoFour, ten)).isEqualTo("4");
+    assertThat(replicas(four, ten)).isEqualTo("10");
+    assertThat(replicas(four, alsoFour, ten, node("d", "10", "15360", SOME, Taints.NONE)))
+        .isEqualTo("10");
+  }
+
+  private String replicas(GpuNode... nodes) {
+    ObjectNode pod = annotated("gpu-fraction", "0.5");
+    return annotation(apply(mutator.mutate(pod, cluster(nodes)), pod), "replicas-per-gpu");
   }
 
   private static MutationRules.Cluster cluster(GpuNode... nodes) {

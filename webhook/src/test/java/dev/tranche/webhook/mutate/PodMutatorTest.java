@@ -237,12 +237,14 @@ class PodMutatorTest {
             Reviews.json(
                 """
                 {"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[
-                  {"matchFields":[{"key":"metadata.name","operator":"In","values":["a","b"]}]},
+                  {"matchFields":[{"key":"metadata.name","operator":"In","values":["a","b","d"]}]},
                   {}]}}}
                 """));
     JsonNode terms =
         apply(
-                mutator.mutate(asking, cluster(node("a", 3, 1), node("b", 4, 1), node("c", 4, 1))),
+                mutator.mutate(
+                    asking,
+                    cluster(node("a", 3, 1), node("b", 4, 1), node("c", 4, 1), node("d", 3, 1))),
                 asking)
             .at(
                 "/spec/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms");
@@ -364,6 +366,7 @@ class PodMutatorTest {
             "m", Map.of("nvidia.com/gpu.replicas", "10", "nvidia.com/gpu.sharing-strategy", "mps"));
     assertThat(denial(plain, cluster(mps))).contains("hostPID", "node m");
     assertThat(denial(plain, cluster(node("a", 10, 1)))).isEqualTo("not denied");
+    assertThat(denial(plain, cluster(mps, node("a", 10, 1)))).isEqualTo("not denied");
   }
 
   @Test

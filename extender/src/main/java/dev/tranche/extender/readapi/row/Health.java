@@ -26,7 +26,7 @@ public enum Health {
     return switch (node.availability()) {
       case SILENT -> SILENT;
       case NOT_SERVING -> DRAINING;
-      case AVAILABLE ->
+      case AVAILABLE, NOT_ACKNOWLEDGING ->
           gpu.view().healthy() ? gpu.view().cordoned() ? CORDONED : HEALTHY : UNHEALTHY;
     };
   }

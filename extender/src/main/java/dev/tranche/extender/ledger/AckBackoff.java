@@ -1,0 +1,53 @@
+package dev.tranche.extender.ledger;
+
+import dev.tranche.api.Backoff;
+
+/**
+ * The backoff of one node that does not acknowledge assignments. It lasts 10 s and doubles with
+ * each failure after it, up to 5 min. The first acknowledgement ends it.
+ */
+final class AckBackoff {
+  static final long MS_MIN = 10_000;
+  static final long MS_MAX = 300_000;
+
+  private final Backoff delay = new Backoff(MS_MIN, MS_MAX);
+  private boolean failing;
+  private long untilMs;
+
+  /** Returns whether the node's last assignment was not acknowledged. */
+  boolean failing() {
+    return failing;
+  }
+
+  boolean active(long nowMs) {
+    return failing && nowMs < untilMs;
+  }
+
+  void acknowledged() {
+    failing = false;
+    delay.reset();
+  }
+
+  /**
+   * Records a failure. Assignments that were sent before the last backoff ended say nothing new:
+   * many may have been in flight together.
+   *
+   * @return how long the node is left alone from now on; 0 if the failure says nothing new
+   */
+  long failed(long sentAtMs, long nowMs) {
+    if (failing && sentAtMs < untilMs) {
+      return 0;
+    }
+    failing = true;
+    long ms = delay.next();
+    untilMs = nowMs + ms;
+    return ms;
+  }
+
+  /** Forgets failures that are long past, so that rare ones of many nodes do not add up. */
+  void forgetIfOld(long nowMs) {
+    if (failing && nowMs - untilMs >= MS_MAX) {
+      acknowledged();
+    }
+  }
+}
