@@ -638,6 +638,22 @@ static int next_event(struct event_set *set, struct event_data *data)
     return 0;
 }
 
+/* A GPU that has fallen off the bus, or gives no handle for the same reason. */
+static int is_lost(int gpu)
+{
+    const struct answer *answer = answer_of("nvmlDeviceGetHandleByIndex_v2", gpu);
+    return gpu >= state.gpus || state.gpu[gpu].lost || (answer != NULL && answer->code == GPU_IS_LOST);
+}
+
+/* As in a driver, one lost GPU ends the waits of its whole set, once the events from before are delivered. */
+static int has_lost_gpu(const struct event_set *set)
+{
+    for (int gpu = 0; gpu < GPUS_MAX; gpu++)
+        if (set->watched[gpu] != 0 && is_lost(gpu))
+            return 1;
+    return 0;
+}
+
 NVML int nvmlEventSetWait_v2(struct event_set *set, struct event_data *data, unsigned timeout_ms)
 {
     unsigned waited_ms = 0;
@@ -646,9 +662,12 @@ NVML int nvmlEventSetWait_v2(struct event_set *set, struct event_data *data, uns
         if (result != SUCCESS)
             return leave(result);
         int found = next_event(set, data);
+        int lost = !found && has_lost_gpu(set);
         leave(SUCCESS);
         if (found)
             return SUCCESS;
+        if (lost)
+            return GPU_IS_LOST;
         if (waited_ms >= timeout_ms)
             return TIMEOUT;
         unsigned step_ms = timeout_ms - waited_ms < WAIT_STEP_MS ? timeout_ms - waited_ms : WAIT_STEP_MS;

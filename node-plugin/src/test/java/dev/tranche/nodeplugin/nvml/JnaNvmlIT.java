@@ -330,6 +330,33 @@ class JnaNvmlIT {
   }
 
   @Test
+  void lostGpu_endsTheWaitOfItsSet_untilTheOthersAreWatchedAnew() throws Exception {
+    fake.state(gpu(0, ""), gpu(1, ""));
+    try (Nvml nvml = JnaNvml.open(fake.root())) {
+      nvml.watch(0);
+      nvml.watch(1);
+      fake.state(gpu(0, ""), gpu(1, "lost=1"));
+      assertThatThrownBy(() -> nvml.awaitEvent(60_000))
+          .isInstanceOfSatisfying(NvmlException.class, e -> assertThat(e.lost()).isTrue());
+      nvml.unwatchAll();
+      assertThat(nvml.watch(0)).isTrue();
+      assertThat(nvml.awaitEvent(0)).isEmpty();
+      fake.state(gpu(0, ""), gpu(1, "lost=1"), "xid gpu=0 code=94 seq=1");
+      assertThat(nvml.awaitEvent(0)).contains(new GpuEvent(0, 94));
+    }
+  }
+
+  @Test
+  void eventSetThatCannotBeMade_isAFailure_notADriverWithoutErrors() throws Exception {
+    fake.state(gpu(0, ""), answer("nvmlEventSetCreate", UNKNOWN_ERROR));
+    try (Nvml nvml = JnaNvml.open(fake.root())) {
+      assertThatThrownBy(() -> nvml.watch(0)).hasMessageContaining("set of events");
+      fake.state(gpu(0, ""));
+      assertThat(nvml.watch(0)).isTrue();
+    }
+  }
+
+  @Test
   void xid_isNotLost_whenCountingFails() throws Exception {
     fake.state(gpu(0, ""), gpu(1, ""));
     try (Nvml nvml = JnaNvml.open(fake.root())) {
