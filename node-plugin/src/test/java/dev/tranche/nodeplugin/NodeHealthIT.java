@@ -183,7 +183,9 @@ class NodeHealthIT extends WithPlugin {
     assertThat(scrape()).contains("tranche_node_gpus_unwatched 0.0");
     nvml.state(gpu(0, ""), gpu(1, "lost=1"), "xid gpu=1 code=79 seq=1", "xid gpu=0 code=48 seq=2");
     eventually("the other's error is seen", () -> kubelet.healthy() == 0);
-    assertThat(first.last().getGpus(0).getHealthReason()).contains("XID 48");
+    eventually(
+        "the other's error is told",
+        () -> first.last().getGpus(0).getHealthReason().contains("XID 48"));
   }
 
   @Test
@@ -197,6 +199,20 @@ class NodeHealthIT extends WithPlugin {
     nvml.state(gpu(0, ""), gpu(1, ""));
     rig.advertised();
     assertThat(scrape()).contains("tranche_node_problems{reason=\"GpuNotIdentified\"} 0.0");
+  }
+
+  @Test
+  void migGpuWithoutPrivileges_isTold_withTheCure() throws Exception {
+    rig.advertised();
+    rig.stopPlugin();
+    nvml.state(
+        "driver privileges=none",
+        gpu(0, ""),
+        "gpu index=1 uuid=GPU-1 model=A100 memory_mib=40960 mig=1");
+    rig.startPlugin();
+    eventually("it is told", () -> reasons().contains("GpuNotIdentified"));
+    assertThat(first.last().getEventsList())
+        .anySatisfy(e -> assertThat(e.getMessage()).contains("NVML code 4", "SYS_ADMIN"));
   }
 
   private String scrape() {
