@@ -309,9 +309,36 @@ NVML int nvmlDeviceGetPciInfo_v3(device_t device, struct pci_info *pci)
     return leave(result);
 }
 
+enum { CAP_SYS_ADMIN = 21 };
+
+static int has_sys_admin(void)
+{
+    char line[256];
+    unsigned long long effective = 0;
+    FILE *status = fopen("/proc/self/status", "re");
+    while (status != NULL && fgets(line, sizeof line, status) != NULL)
+        if (sscanf(line, "CapEff: %llx", &effective) == 1)
+            break;
+    if (status != NULL)
+        fclose(status);
+    return effective >> CAP_SYS_ADMIN & 1;
+}
+
+static int privileged(void)
+{
+    return state.privileges == EVERYBODY || (state.privileges == SYS_ADMIN_ONLY && has_sys_admin());
+}
+
+/* What sums up the MIG devices of a GPU is for privileged callers; each device tells its own. */
+static int enter_sum(const char *function, device_t device)
+{
+    int result = enter_as(function, device);
+    return result == SUCCESS && !is_mig(device) && device->mig > 0 && !privileged() ? NO_PERMISSION : result;
+}
+
 NVML int nvmlDeviceGetMemoryInfo(device_t device, struct memory *memory)
 {
-    int result = enter(device);
+    int result = enter_sum(__func__, device);
     if (result != SUCCESS)
         return leave(result);
     /* The first version counts the driver's reserve as used. */
@@ -323,7 +350,7 @@ NVML int nvmlDeviceGetMemoryInfo(device_t device, struct memory *memory)
 
 NVML int nvmlDeviceGetMemoryInfo_v2(device_t device, struct memory_v2 *memory)
 {
-    int result = enter(device);
+    int result = enter_sum(__func__, device);
     if (result != SUCCESS)
         return leave(result);
     if (memory->version != (sizeof *memory | 2u << 24))
@@ -368,7 +395,7 @@ static int process_is_on(const struct process *process, device_t device)
 
 static int running(const char *function, device_t device, unsigned *count, void *infos, int list)
 {
-    int result = enter_as(function, device);
+    int result = enter_sum(function, device);
     if (result != SUCCESS)
         return leave(result);
     unsigned room = *count, found = 0;
@@ -628,6 +655,9 @@ static int next_event(struct event_set *set, struct event_data *data)
         unsigned long long type = xid->code == 0 ? EVENT_DOUBLE_BIT_ECC : EVENT_XID;
         if (xid->gpu >= state.gpus || !(set->watched[xid->gpu] & type) || delivered(set, happening(xid)))
             continue;
+        /* Events of single instances are for privileged callers. */
+        if (xid->gpu_instance != ~0u && !privileged())
+            continue;
         if (set->deliveries == XIDS_MAX)
             return 0;
         set->delivered[set->deliveries++] = happening(xid);
@@ -635,6 +665,22 @@ static int next_event(struct event_set *set, struct event_data *data)
         *data = event;
         return 1;
     }
+    return 0;
+}
+
+/* A GPU that has fallen off the bus, or gives no handle for the same reason. */
+static int is_lost(int gpu)
+{
+    const struct answer *answer = answer_of("nvmlDeviceGetHandleByIndex_v2", gpu);
+    return gpu >= state.gpus || state.gpu[gpu].lost || (answer != NULL && answer->code == GPU_IS_LOST);
+}
+
+/* As in a driver, one lost GPU ends the waits of its whole set, once the events from before are delivered. */
+static int has_lost_gpu(const struct event_set *set)
+{
+    for (int gpu = 0; gpu < GPUS_MAX; gpu++)
+        if (set->watched[gpu] != 0 && is_lost(gpu))
+            return 1;
     return 0;
 }
 
@@ -646,9 +692,12 @@ NVML int nvmlEventSetWait_v2(struct event_set *set, struct event_data *data, uns
         if (result != SUCCESS)
             return leave(result);
         int found = next_event(set, data);
+        int lost = !found && has_lost_gpu(set);
         leave(SUCCESS);
         if (found)
             return SUCCESS;
+        if (lost)
+            return GPU_IS_LOST;
         if (waited_ms >= timeout_ms)
             return TIMEOUT;
         unsigned step_ms = timeout_ms - waited_ms < WAIT_STEP_MS ? timeout_ms - waited_ms : WAIT_STEP_MS;

@@ -266,6 +266,8 @@ static int driver_line(struct state *state, char *line)
             snprintf(state->driver, sizeof state->driver, "%s", value);
         else if (strcmp(key, "process_bytes") == 0)
             state->process_bytes = strcmp(value, "32") == 0 ? 32 : 24;
+        else if (strcmp(key, "privileges") == 0)
+            state->privileges = strcmp(value, "caller") == 0 ? SYS_ADMIN_ONLY : NOBODY;
     return more;
 }
 

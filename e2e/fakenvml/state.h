@@ -80,6 +80,8 @@ struct state {
     char driver[TEXT_MAX];
     /* Size of the structs that report running processes. */
     unsigned process_bytes;
+    /* Who gets what the driver keeps from unprivileged callers. */
+    enum { EVERYBODY, SYS_ADMIN_ONLY, NOBODY } privileges;
     int answers;
     struct answer answer[ANSWERS_MAX];
     struct gpu gpu[GPUS_MAX];

@@ -199,6 +199,14 @@ groups:
           runbook_url: {{ include "tranche.runbook" (dict "root" $ "alert" "TrancheGpuUnhealthy") }}
           summary: {{ print "GPU {{ $labels.gpu }} ({{ $labels.UUID }}) of node {{ $labels.node }} takes no new pods." | quote }}
           description: The node's events name the error. It comes back by itself, unless the error needs a reset.
+      - alert: TrancheNodeProblem
+        expr: max by (namespace, node, pod, reason) (tranche_node_problems{namespace="{{ $ns }}"}) > 0
+        for: 5m
+        labels: {severity: warning}
+        annotations:
+          runbook_url: {{ include "tranche.runbook" (dict "root" $ "alert" "TrancheNodeProblem") }}
+          summary: {{ print "Node {{ $labels.node }} has a problem that lasts: {{ $labels.reason }}." | quote }}
+          description: The node's event of this reason has the sentence. The GPUs that it does not name work.
       - alert: TrancheConfigRefused
         expr: tranche_node_config_errors{namespace="{{ $ns }}"} > 0
         for: 5m

@@ -140,6 +140,9 @@ default: |
 {{- end -}}
 {{- range $key, $value := .Values.nodePlugin.env -}}{{- $_ := set $env $key (toString $value) -}}{{- end -}}
 {{- range .Values.env -}}{{- $_ := set $env .name (toString .value) -}}{{- end -}}
+{{- if and (not (hasKey $env "NVIDIA_MIG_MONITOR_DEVICES")) (include "tranche.mig" (dict "root" . "env" $env)) -}}
+{{- $_ := set $env "NVIDIA_MIG_MONITOR_DEVICES" "all" -}}
+{{- end -}}
 {{- toYaml $env -}}
 {{- end -}}
 

@@ -11,6 +11,7 @@ import dev.tranche.nodeplugin.gpu.GpuStatus;
 import dev.tranche.nodeplugin.gpu.Hardware;
 import dev.tranche.nodeplugin.gpu.HeldFile;
 import dev.tranche.nodeplugin.gpu.NodeReplicas;
+import dev.tranche.nodeplugin.gpu.NvmlThread.WatchState;
 import dev.tranche.nodeplugin.gpu.Replica.Stage;
 import dev.tranche.nodeplugin.gpu.Replicas;
 import dev.tranche.nodeplugin.gpu.SharingPlan;
@@ -66,6 +67,7 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
   private final MpsKeeper mps;
   private final boolean standAlone;
   private final SampleEvents sampleEvents;
+  private final ProblemEvents problems = new ProblemEvents(events, metrics);
   private Consumer<String> labelListener = name -> {};
   private Runnable usedListener = () -> {};
   private Consumer<String> unusableListener = reason -> {};
@@ -73,8 +75,8 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
   private String requestedConfig = "";
   // The newest config cannot even be read, so another one is in use.
   private boolean newestUnreadable;
-  // GPUs whose errors NVML does not report.
-  private List<String> unwatched = List.of();
+  // What the NVML thread has said last.
+  private WatchState watch = WatchState.NONE;
   // A refusal was reported, so its end must be reported too.
   private boolean refusalReported;
 
@@ -151,8 +153,8 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
         () -> state.mps().reason().isEmpty() ? 0 : 1);
     metrics.gauge(
         "tranche.node.gpus.unwatched",
-        "GPUs whose errors (XIDs) NVML does not report, so that only their loss is detected.",
-        () -> unwatched.size());
+        "GPUs whose errors (XIDs) are not seen, so that only their loss is detected.",
+        () -> watch.unwatched().size());
     metrics.gauge(
         "tranche.node.registered",
         "1 while the plugin is registered with the kubelet, else 0.",
@@ -191,6 +193,7 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
     expire();
     mps.check();
     kubelet.check();
+    problems.report(System.nanoTime() / 1_000_000);
   }
 
   private void expire() {
@@ -216,17 +219,19 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
     state.driverVersion(version);
   }
 
-  /** NVML does not report the errors of these GPUs. */
-  void unwatched(List<String> uuids) {
-    if (!uuids.isEmpty() && !uuids.equals(unwatched)) {
+  /** What is wrong with the watch over the GPUs, apart from their health. */
+  void observed(WatchState now) {
+    List<String> silent = now.withoutErrorReports();
+    if (!silent.isEmpty() && !silent.equals(watch.withoutErrorReports())) {
       events.node(
           "GpuHealthUnwatched",
           "NVML tells no errors (XIDs) of %s: it is advertised without health checks, only its loss"
-                  .formatted(String.join(", ", uuids))
+                  .formatted(String.join(", ", silent))
               + " is seen",
           true);
     }
-    unwatched = uuids;
+    watch = now;
+    problems.update(now.problems());
   }
 
   /** NVML does not start; it will be tried again. */

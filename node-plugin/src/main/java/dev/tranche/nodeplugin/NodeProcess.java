@@ -277,8 +277,8 @@ final class NodeProcess implements NvmlThread.Listener {
   }
 
   @Override
-  public void unwatched(List<String> uuids) {
-    loop.runOnContext(v -> plugin.unwatched(uuids));
+  public void observed(NvmlThread.WatchState state) {
+    loop.runOnContext(v -> plugin.observed(state));
   }
 
   @Override

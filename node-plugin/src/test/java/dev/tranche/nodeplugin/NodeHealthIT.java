@@ -158,6 +158,67 @@ class NodeHealthIT extends WithPlugin {
     eventually("its return is told", () -> reasons().contains("GpuReturned"));
   }
 
+  @Test
+  void waitForErrorsThatFails_isToldWhileItLasts_andTheGpusStay() throws Exception {
+    rig.advertised();
+    rig.connected();
+    nvml.state(gpu(0, ""), gpu(1, ""), "answer function=nvmlEventSetWait_v2 code=999");
+    eventually("it is told", () -> reasons().contains("GpuErrorsUnwatched"));
+    assertThat(scrape())
+        .contains("tranche_node_gpus_unwatched 2.0")
+        .contains("tranche_node_problems{reason=\"GpuErrorsUnwatched\"} 2.0");
+    assertThat(kubelet.healthy()).isEqualTo(20);
+    nvml.state(gpu(0, ""), gpu(1, ""));
+    eventually("all are watched", () -> scrape().contains("tranche_node_gpus_unwatched 0.0"));
+    nvml.state(gpu(0, ""), gpu(1, ""), "xid gpu=1 code=48 seq=1");
+    eventually("an error is seen again", () -> reasons().contains("GpuUnhealthy"));
+  }
+
+  @Test
+  void lostGpu_blindsNobody() throws Exception {
+    rig.advertised();
+    rig.connected();
+    nvml.state(gpu(0, ""), gpu(1, "lost=1"), "xid gpu=1 code=79 seq=1");
+    eventually("one is lost", () -> kubelet.healthy() == 10);
+    assertThat(scrape()).contains("tranche_node_gpus_unwatched 0.0");
+    nvml.state(gpu(0, ""), gpu(1, "lost=1"), "xid gpu=1 code=79 seq=1", "xid gpu=0 code=48 seq=2");
+    eventually("the other's error is seen", () -> kubelet.healthy() == 0);
+    eventually(
+        "the other's error is told",
+        () -> first.last().getGpus(0).getHealthReason().contains("XID 48"));
+  }
+
+  @Test
+  void gpuThatIsDeadAtTheStart_isCounted_andTold() throws Exception {
+    rig.advertised();
+    rig.stopPlugin();
+    nvml.state(gpu(0, ""), gpu(1, "lost=1"));
+    rig.startPlugin();
+    eventually("it is told", () -> reasons().contains("GpuNotIdentified"));
+    assertThat(scrape()).contains("tranche_node_problems{reason=\"GpuNotIdentified\"} 1.0");
+    nvml.state(gpu(0, ""), gpu(1, ""));
+    rig.advertised();
+    assertThat(scrape()).contains("tranche_node_problems{reason=\"GpuNotIdentified\"} 0.0");
+  }
+
+  @Test
+  void migGpuWithoutPrivileges_isTold_withTheCure() throws Exception {
+    rig.advertised();
+    rig.stopPlugin();
+    nvml.state(
+        "driver privileges=none",
+        gpu(0, ""),
+        "gpu index=1 uuid=GPU-1 model=A100 memory_mib=40960 mig=1");
+    rig.startPlugin();
+    eventually("it is told", () -> reasons().contains("GpuNotIdentified"));
+    assertThat(first.last().getEventsList())
+        .anySatisfy(e -> assertThat(e.getMessage()).contains("NVML code 4", "SYS_ADMIN"));
+  }
+
+  private String scrape() {
+    return rig.plugin.metrics().scrape();
+  }
+
   private List<String> reasons() {
     return first.last().getEventsList().stream().map(e -> e.getReason()).toList();
   }

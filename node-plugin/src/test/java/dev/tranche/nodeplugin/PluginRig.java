@@ -200,6 +200,11 @@ final class PluginRig {
     public void sampled(List<GpuStatus> gpus) {
       loop.runOnContext(v -> plugin.sampled(gpus));
     }
+
+    @Override
+    public void observed(NvmlThread.WatchState state) {
+      loop.runOnContext(v -> plugin.observed(state));
+    }
   }
 
   void stopPlugin() throws Exception {

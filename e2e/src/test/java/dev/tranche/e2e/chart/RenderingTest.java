@@ -7,8 +7,12 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.InstanceOfAssertFactories.STRING;
 
 import com.marcnuri.helm.Helm;
+import io.fabric8.kubernetes.api.model.SecurityContext;
+import io.fabric8.kubernetes.api.model.apps.DaemonSet;
+import io.fabric8.kubernetes.client.utils.Serialization;
 import java.nio.file.Path;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -65,6 +69,65 @@ class RenderingTest {
   void configThatThePluginWouldRefuse_isRefusedInASentence(String config, String sentence) {
     assertThatThrownBy(() -> render(Map.of("config.map.mine", config)))
         .hasMessageContaining(sentence.replace("\"\"", "\""));
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "migStrategy|none|none",
+        "migStrategy|single|SYS_ADMIN",
+        "migStrategy|mixed|SYS_ADMIN",
+        "deviceListStrategy|volume-mounts|SYS_ADMIN",
+        "deviceListStrategy|cdi-cri|none",
+        "compatWithCPUManager|true|privileged",
+        "compatWithCPUManager|false|none",
+        "config.name|theirs|SYS_ADMIN",
+        "config.map.ours|{version: v1, flags: {migStrategy: mixed}}|SYS_ADMIN",
+        "config.map.ours|{version: v1, flags: {migStrategy: none}}|none",
+        "config.map.ours|{version: v1, flags: {failOnInitError: false}}|none",
+        "config.map.ours|{version: v1, flags: {plugin: {deviceListStrategy: [envvar, volume-mounts]}}}|SYS_ADMIN",
+        "nodePlugin.env.MIG_STRATEGY|single|SYS_ADMIN",
+      })
+  void nodePlugin_hasThePrivilegesOfItsStrategies(String key, String value, String expected) {
+    SecurityContext context = pluginSecurity(Map.of(key, value));
+    assertThat(context.getRunAsUser()).isZero();
+    assertThat(context.getReadOnlyRootFilesystem()).isTrue();
+    boolean privileged = Boolean.TRUE.equals(context.getPrivileged());
+    assertThat(privileged).isEqualTo(expected.equals("privileged"));
+    if (!privileged) {
+      assertThat(context.getCapabilities().getDrop()).containsExactly("ALL");
+      assertThat(context.getCapabilities().getAdd())
+          .isEqualTo(expected.equals("none") ? List.of() : List.of("SYS_ADMIN"));
+    }
+  }
+
+  @Test
+  void migMonitor_isOnWithMigAlone_andAValueTakesPrecedenceOverConfigs() {
+    String monitor = "{name: NVIDIA_MIG_MONITOR_DEVICES, value: \"all\"}";
+    assertThat(render(Map.of("migStrategy", "mixed"))).contains(monitor);
+    assertThat(render(Map.of("deviceListStrategy", "volume-mounts"))).doesNotContain(monitor);
+    Map<String, Object> theirs = new HashMap<>();
+    theirs.put("config.name", "theirs");
+    theirs.put("migStrategy", "none");
+    theirs.put("deviceListStrategy", "envvar");
+    assertThat(render(theirs)).doesNotContain(monitor);
+    assertThat(pluginSecurity(theirs).getCapabilities().getAdd()).isEmpty();
+  }
+
+  private static SecurityContext pluginSecurity(Map<String, Object> values) {
+    return Serialization.unmarshal(
+            documents(render(values))
+                .filter(it -> it.contains("kind: DaemonSet") && it.contains("name: node-plugin"))
+                .findFirst()
+                .orElseThrow(),
+            DaemonSet.class)
+        .getSpec()
+        .getTemplate()
+        .getSpec()
+        .getContainers()
+        .getFirst()
+        .getSecurityContext();
   }
 
   @Test

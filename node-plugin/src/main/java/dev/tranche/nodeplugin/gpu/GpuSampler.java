@@ -15,15 +15,13 @@ import dev.tranche.nodeplugin.usage.UsageReader;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.function.LongSupplier;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /** Samples one GPU after the other. Confined to the thread that calls NVML. */
 final class GpuSampler {
-  private static final Logger LOG = LoggerFactory.getLogger(GpuSampler.class);
-
   /**
    * Failed samples in a row after which the last reading is dropped; a single one may fail by
    * chance.
@@ -36,6 +34,8 @@ final class GpuSampler {
   private final Map<String, Long> eccErrors = new HashMap<>();
   // By uuid: failed samples in a row.
   private final Map<String, Integer> failedSamples = new HashMap<>();
+  // By uuid: why the load of a GPU that answers cannot be read.
+  private final Map<String, String> unreadable = new TreeMap<>();
 
   GpuSampler(HealthOptions options, UsageReader usage, LongSupplier clockMs) {
     this.options = options;
@@ -47,6 +47,21 @@ final class GpuSampler {
   void retain(Set<String> known, Set<String> present) {
     eccErrors.keySet().retainAll(known);
     failedSamples.keySet().retainAll(present);
+    unreadable.keySet().retainAll(present);
+  }
+
+  /** Returns the GPUs that answer, but not with their load. */
+  Optional<NodeProblem> problem() {
+    return unreadable.isEmpty()
+        ? Optional.empty()
+        : Optional.of(
+            new NodeProblem(
+                NodeProblem.Reason.GPU_LOAD_UNREADABLE,
+                unreadable.size(),
+                "the load of %s cannot be read, so pods are placed there by grants alone: %s"
+                    .formatted(
+                        String.join(", ", unreadable.keySet()),
+                        unreadable.values().iterator().next())));
   }
 
   /** Called when every GPU has been sampled. */
@@ -64,6 +79,7 @@ final class GpuSampler {
     try {
       GpuReading reading = read(session, gpu.info(), index);
       failedSamples.remove(gpu.info().uuid());
+      unreadable.remove(gpu.info().uuid());
       Load load = Load.next(gpu.load(), reading, nowMs);
       Health health = gpu.health().afterAnswer(nowMs, options.quietMs());
       return new GpuStatus(
@@ -99,6 +115,7 @@ final class GpuSampler {
     }
     String why = String.valueOf(e.getMessage());
     if (e.lost()) {
+      unreadable.remove(gpu.info().uuid());
       return gpu.asLost(why);
     }
     if (e.unsupported()) {
@@ -110,8 +127,10 @@ final class GpuSampler {
       return gpu;
     }
     boolean answers = answers(session, gpu.info(), index);
-    if (failed == FAILED_SAMPLES_MAX && answers) {
-      LOG.warn("cannot read the load of {}: {}", gpu.info().uuid(), why);
+    if (answers) {
+      unreadable.put(gpu.info().uuid(), why);
+    } else {
+      unreadable.remove(gpu.info().uuid());
     }
     Health health = answers ? gpu.health() : gpu.health().afterFailedProbe(why);
     return new GpuStatus(gpu.info(), health, null);

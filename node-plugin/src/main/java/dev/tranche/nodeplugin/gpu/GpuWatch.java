@@ -1,5 +1,6 @@
 package dev.tranche.nodeplugin.gpu;
 
+import dev.tranche.nodeplugin.gpu.NodeProblem.Reason;
 import dev.tranche.nodeplugin.health.HealthOptions;
 import dev.tranche.nodeplugin.nvml.GpuEvent;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
@@ -10,10 +11,10 @@ import dev.tranche.nodeplugin.usage.UsageReader;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
-import java.util.TreeSet;
+import java.util.TreeMap;
 import java.util.function.LongSupplier;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -34,8 +35,10 @@ public final class GpuWatch {
   private final KnownGpus gpus = new KnownGpus();
   private final GpuSampler sampler;
   private final GpuErrors errors;
-  // GPUs of this session that report no errors.
-  private final Set<String> unwatched = new TreeSet<>();
+  private final ErrorWatch errorWatch = new ErrorWatch(gpus);
+  private final UsageReader usage;
+  // By index: why a GPU did not tell its identity at the last listing.
+  private final Map<Integer, String> unidentified = new TreeMap<>();
   private @Nullable Nvml nvml;
   private String driver = "";
   private int count;
@@ -43,8 +46,6 @@ public final class GpuWatch {
   private long reopenedAtMs;
   private long reopenWaitMs;
   private long migCheckedAtMs;
-  private boolean watched;
-  private boolean complained;
   private String lastComplaint = "";
   private String lastObstacle = "";
 
@@ -55,6 +56,7 @@ public final class GpuWatch {
   public GpuWatch(HealthOptions options, UsageReader usage, LongSupplier clockMs) {
     this.options = options;
     this.clockMs = clockMs;
+    this.usage = usage;
     this.sampler = new GpuSampler(options, usage, clockMs);
     this.errors = new GpuErrors(options, clockMs, gpus);
   }
@@ -69,7 +71,6 @@ public final class GpuWatch {
     checkedAtMs = clockMs.getAsLong();
     reopenedAtMs = checkedAtMs;
     reopenWaitMs = Math.max(reopenWaitMs, options.reopenMs());
-    watched = false;
     recordDriver(session.driverVersion());
     find(session);
   }
@@ -84,7 +85,8 @@ public final class GpuWatch {
 
   private void find(Nvml session) {
     gpus.startListing();
-    unwatched.clear();
+    errorWatch.startListing();
+    unidentified.clear();
     migCheckedAtMs = clockMs.getAsLong();
     count = session.count();
     for (int index = 0; index < count; index++) {
@@ -98,7 +100,7 @@ public final class GpuWatch {
     try {
       GpuInfo info = session.info(index);
       gpus.add(info, index);
-      watch(session, info);
+      errorWatch.add(session, info, index);
       session.migDevices(info).forEach(device -> gpus.add(device, index));
       gpus.migDevicesListed(info);
     } catch (NvmlException e) {
@@ -113,28 +115,57 @@ public final class GpuWatch {
 
   private void complain(int index, NvmlException e) {
     String sentence = "GPU " + index + " is left out until it answers: " + e.getMessage();
+    unidentified.put(index, "GPU " + index + ": " + e.getMessage());
     if (!sentence.equals(lastComplaint)) {
       lastComplaint = sentence;
       LOG.warn("{}", sentence);
     }
   }
 
-  private void watch(Nvml session, GpuInfo gpu) {
-    try {
-      boolean reportsErrors = session.watch(gpu.index());
-      watched |= reportsErrors;
-      if (!reportsErrors) {
-        unwatched.add(gpu.uuid());
-      }
-    } catch (NvmlException e) {
-      unwatched.add(gpu.uuid());
-      LOG.warn("{} will not be watched for errors: {}", gpu.uuid(), e.getMessage());
-    }
+  /** Returns the GPUs whose errors are not seen now, in alphabetical order. */
+  public List<String> unwatched() {
+    return errorWatch.unwatched();
   }
 
-  /** Returns the GPUs of this session whose errors NVML does not report, in alphabetical order. */
-  public List<String> unwatched() {
-    return List.copyOf(unwatched);
+  /** Returns the GPUs whose errors this driver never reports, in alphabetical order. */
+  public List<String> withoutErrorReports() {
+    return errorWatch.unsupported();
+  }
+
+  /** Returns what lasts and should be known to people; at most one for each reason. */
+  public List<NodeProblem> problems() {
+    return Stream.of(
+            unidentifiedGpus(),
+            errorWatch.problem(),
+            sampler.problem(),
+            blockedRestart(),
+            usage.problem().map(why -> new NodeProblem(Reason.POD_NAMES_UNREADABLE, 1, why)))
+        .flatMap(Optional::stream)
+        .toList();
+  }
+
+  // Those that are known and lost are unhealthy GPUs, and shown as such.
+  private Optional<NodeProblem> unidentifiedGpus() {
+    int missing = count - gpus.gpuCount();
+    return missing <= 0 || nvml == null
+        ? Optional.empty()
+        : Optional.of(
+            new NodeProblem(
+                Reason.GPU_NOT_IDENTIFIED,
+                missing,
+                "NVML counts %d GPUs, of which %d have never told who they are and are not advertised: %s"
+                    .formatted(count, missing, String.join("; ", unidentified.values()))));
+  }
+
+  private Optional<NodeProblem> blockedRestart() {
+    return lastObstacle.isEmpty() || !restartWanted()
+        ? Optional.empty()
+        : Optional.of(
+            new NodeProblem(
+                Reason.NVML_RESTART_BLOCKED,
+                1,
+                "NVML should be restarted, which may bring a GPU back, but would not start again: %s; restart the node plugin's pod"
+                    .formatted(lastObstacle)));
   }
 
   public List<GpuStatus> gpus() {
@@ -148,17 +179,27 @@ public final class GpuWatch {
 
   /**
    * Looks for missing GPUs again, and returns whether to restart NVML, which may show a returned
-   * GPU only then. While any GPU works, restarts become ever rarer. They stop if NVML is known not
-   * to start again.
+   * GPU, or the errors of all, only then. While any GPU works, restarts become ever rarer. They
+   * stop if NVML is known not to start again.
    *
    * @throws NvmlException if NVML itself is gone
    */
-  public boolean recheckMissingGpus() {
-    if (!missing()) {
+  public boolean restartNeeded() {
+    if (!restartWanted()) {
       reopenWaitMs = options.reopenMs();
       return false;
     }
     long nowMs = clockMs.getAsLong();
+    return missing()
+        ? recheckMissingGpus(nowMs)
+        : nowMs - checkedAtMs >= options.reopenMs() && reopenMayHelp(nowMs);
+  }
+
+  private boolean restartWanted() {
+    return missing() || errorWatch.restartNeeded();
+  }
+
+  private boolean recheckMissingGpus(long nowMs) {
     if (nowMs - checkedAtMs < options.reopenMs()) {
       return false;
     }
@@ -168,7 +209,7 @@ public final class GpuWatch {
     }
     find(session());
     sample();
-    return missing() && reopenMayHelp(nowMs);
+    return restartWanted() && reopenMayHelp(nowMs);
   }
 
   private boolean reopenMayHelp(long nowMs) {
@@ -177,12 +218,8 @@ public final class GpuWatch {
     }
     reopenedAtMs = nowMs;
     reopenWaitMs = Math.min(REOPEN_MAX_MS, reopenWaitMs * 2);
-    String found = session().restartObstacle().orElse("");
-    if (!found.isEmpty() && !found.equals(lastObstacle)) {
-      LOG.warn("not restarting NVML for the missing GPU: {}", found);
-    }
-    lastObstacle = found;
-    return found.isEmpty();
+    lastObstacle = session().restartObstacle().orElse("");
+    return lastObstacle.isEmpty();
   }
 
   private boolean missing() {
@@ -217,6 +254,7 @@ public final class GpuWatch {
                 gpus.put(sampler.sample(session, known, index));
               }
             });
+    errorWatch.retry(session);
     sampler.sampled();
   }
 
@@ -261,25 +299,36 @@ public final class GpuWatch {
   /**
    * Waits for an error until the time is over.
    *
-   * @return whether a GPU's health changed by it
+   * @return whether a GPU's health may have changed by it
+   * @throws NvmlException if NVML itself is gone
    */
   public boolean awaitError(int timeoutMs) throws InterruptedException {
-    if (!watched) {
+    if (!errorWatch.anyWatched()) {
       Thread.sleep(timeoutMs);
       return false;
     }
     try {
       Optional<GpuEvent> event = session().awaitEvent(timeoutMs);
-      complained = false;
+      errorWatch.worked();
       return event.isPresent() && errors.apply(event.get(), session());
     } catch (NvmlException e) {
-      // Lost GPUs are still seen by sampling; a wait that fails must not become a busy loop.
-      if (!complained) {
-        LOG.warn("cannot wait for GPU errors: {}", e.getMessage());
-        complained = true;
+      if (e.driverGone()) {
+        throw e;
       }
-      Thread.sleep(timeoutMs);
-      return false;
+      return failedWait(e, timeoutMs);
     }
+  }
+
+  /** Samples at once, since a lost GPU ends a wait. Later failures must not become a busy loop. */
+  private boolean failedWait(NvmlException e, int timeoutMs) throws InterruptedException {
+    boolean first = errorWatch.failed(e);
+    if (first) {
+      sample();
+    }
+    errorWatch.rebuild(session());
+    if (!first) {
+      Thread.sleep(timeoutMs);
+    }
+    return first;
   }
 }

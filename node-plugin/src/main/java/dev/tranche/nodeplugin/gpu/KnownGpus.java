@@ -50,6 +50,11 @@ final class KnownGpus {
     return gpus.values().stream().anyMatch(gpu -> gpu.health() instanceof Health.Lost);
   }
 
+  /** Returns how many GPUs are known, also lost ones; MIG devices do not count. */
+  int gpuCount() {
+    return (int) gpus.values().stream().filter(gpu -> !isMigDevice(gpu)).count();
+  }
+
   Set<String> uuids() {
     return Set.copyOf(gpus.keySet());
   }

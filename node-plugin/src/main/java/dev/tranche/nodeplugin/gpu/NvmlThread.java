@@ -25,6 +25,7 @@ public final class NvmlThread implements AutoCloseable {
   // Confined to this thread.
   private String driver = "";
   private String complaint = "";
+  private WatchState observed = WatchState.NONE;
 
   /** Called on the NVML thread. */
   public interface Listener {
@@ -39,8 +40,8 @@ public final class NvmlThread implements AutoCloseable {
     /** The links between the GPUs were measured; once for each start, before the first sample. */
     default void linksMeasured(GpuLinkScores linkScores) {}
 
-    /** Names the GPUs whose errors NVML does not report; once for each start. */
-    default void unwatched(List<String> uuids) {}
+    /** Tells what is wrong beside the health of single GPUs; called at each change. */
+    default void observed(WatchState state) {}
 
     void sampled(List<GpuStatus> gpus);
 
@@ -51,6 +52,23 @@ public final class NvmlThread implements AutoCloseable {
 
     /** A bug has ended this thread, and is logged: nothing is sampled any more. */
     default void crashed() {}
+  }
+
+  /**
+   * What is wrong with the watch over the GPUs.
+   *
+   * @param unwatched GPUs whose errors are not seen now, for whatever reason
+   * @param withoutErrorReports those of them whose errors this driver never reports
+   */
+  public record WatchState(
+      List<String> unwatched, List<String> withoutErrorReports, List<NodeProblem> problems) {
+    public static final WatchState NONE = new WatchState(List.of(), List.of(), List.of());
+
+    public WatchState {
+      unwatched = List.copyOf(unwatched);
+      withoutErrorReports = List.copyOf(withoutErrorReports);
+      problems = List.copyOf(problems);
+    }
   }
 
   public NvmlThread(Supplier<Nvml> open, GpuWatch gpus, int intervalMs, Listener listener) {
@@ -82,7 +100,6 @@ public final class NvmlThread implements AutoCloseable {
         gpus.open(nvml);
         reportStart(nvml.driverVersion());
         listener.linksMeasured(gpus.measureLinks());
-        listener.unwatched(gpus.unwatched());
         again = watch();
       } catch (NvmlException e) {
         again = gone(e) && pause();
@@ -136,21 +153,35 @@ public final class NvmlThread implements AutoCloseable {
     long nextNs = System.nanoTime();
     while (!Thread.currentThread().isInterrupted()) {
       gpus.sample();
-      listener.sampled(gpus.gpus());
-      if (gpus.recheckMissingGpus()) {
+      reportSample();
+      if (gpus.restartNeeded()) {
         return true;
       }
+      reportWatchState();
       nextNs = Math.max(nextNs + intervalMs * 1_000_000L, System.nanoTime());
       awaitErrorsUntil(nextNs);
     }
     return false;
   }
 
+  private void reportSample() {
+    listener.sampled(gpus.gpus());
+    reportWatchState();
+  }
+
+  private void reportWatchState() {
+    WatchState now = new WatchState(gpus.unwatched(), gpus.withoutErrorReports(), gpus.problems());
+    if (!now.equals(observed)) {
+      observed = now;
+      listener.observed(now);
+    }
+  }
+
   private void awaitErrorsUntil(long untilNs) throws InterruptedException {
     long leftMs = (untilNs - System.nanoTime()) / 1_000_000;
     while (leftMs > 0 && !Thread.currentThread().isInterrupted()) {
       if (gpus.awaitError((int) leftMs)) {
-        listener.sampled(gpus.gpus());
+        reportSample();
       }
       leftMs = (untilNs - System.nanoTime()) / 1_000_000;
     }

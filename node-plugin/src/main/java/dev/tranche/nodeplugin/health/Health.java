@@ -23,6 +23,11 @@ public sealed interface Health {
     return this instanceof Healthy;
   }
 
+  /** Returns whether the GPU answered when it was last read. */
+  default boolean answers() {
+    return !(this instanceof Lost);
+  }
+
   /** Empty when healthy; else a sentence. */
   default String reason() {
     return switch (this) {

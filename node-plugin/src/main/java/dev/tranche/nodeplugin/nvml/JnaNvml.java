@@ -46,8 +46,8 @@ public final class JnaNvml implements AdminNvml {
   private final NvmlFunctions functions;
   // Index by handle in this session. A GPU that is gone no longer gives its handle.
   private final Map<Long, Integer> watched = new HashMap<>();
-  // 0 if NVML creates none.
-  private final long eventSet;
+  // 0 until a GPU is watched.
+  private long eventSet;
   private final NvmlMig mig;
   private final NvmlLinks links;
   private final NativeLibrary library;
@@ -56,7 +56,6 @@ public final class JnaNvml implements AdminNvml {
   private JnaNvml(NumaNodes numaNodes, NvmlFunctions functions, NativeLibrary library) {
     this.numaNodes = numaNodes;
     this.functions = functions;
-    this.eventSet = createEventSet();
     this.mig = new NvmlMig(functions);
     this.links = new NvmlLinks(functions);
     this.library = library;
@@ -83,12 +82,6 @@ public final class JnaNvml implements AdminNvml {
       library.close();
       throw e;
     }
-  }
-
-  // Without an event set the GPUs are usable all the same; only their errors are not reported.
-  private long createEventSet() {
-    int result = functions.call("nvmlEventSetCreate", scratch);
-    return result == NvmlCode.SUCCESS ? scratch.getLong(0) : 0;
   }
 
   private void check(int result, String what) {
@@ -336,10 +329,35 @@ public final class JnaNvml implements AdminNvml {
   }
 
   @Override
+  public void unwatchAll() {
+    watched.clear();
+    if (eventSet != 0) {
+      functions.call("nvmlEventSetFree", eventSet);
+      eventSet = 0;
+    }
+  }
+
+  // Without an event set the GPUs are usable all the same; only their errors are not reported.
+  private boolean eventSetOpen() {
+    if (eventSet == 0) {
+      int result = functions.call("nvmlEventSetCreate", scratch);
+      if (NvmlCode.unsupported(result)) {
+        return false;
+      }
+      check(result, "NVML makes no set of events");
+      eventSet = scratch.getLong(0);
+    }
+    return true;
+  }
+
+  @Override
   public boolean watch(int index) {
+    if (!eventSetOpen()) {
+      return false;
+    }
     long device = handle(index);
     int result = functions.call("nvmlDeviceGetSupportedEventTypes", device, scratch);
-    if (eventSet == 0 || NvmlCode.unsupported(result)) {
+    if (NvmlCode.unsupported(result)) {
       return false;
     }
     check(result, "GPU " + index + " does not say which events it has");
@@ -411,9 +429,7 @@ public final class JnaNvml implements AdminNvml {
 
   @Override
   public void close() {
-    if (eventSet != 0) {
-      functions.call("nvmlEventSetFree", eventSet);
-    }
+    unwatchAll();
     functions.call("nvmlShutdown");
     library.close();
   }

@@ -42,6 +42,12 @@ public interface Nvml extends AutoCloseable {
   List<GpuProcess> processes(int index);
 
   /**
+   * Ends all subscriptions to errors. One lost GPU may end the waits for the errors of all, so that
+   * the others must be subscribed to anew.
+   */
+  default void unwatchAll() {}
+
+  /**
    * Subscribes to the errors of a GPU: XIDs, and uncorrectable errors of its memory.
    *
    * @return false if this GPU reports none

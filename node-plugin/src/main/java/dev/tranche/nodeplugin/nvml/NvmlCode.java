@@ -4,6 +4,7 @@ package dev.tranche.nodeplugin.nvml;
 final class NvmlCode {
   static final int SUCCESS = 0;
   static final int NOT_SUPPORTED = 3;
+  static final int NO_PERMISSION = 4;
   static final int NOT_FOUND = 6;
   static final int INSUFFICIENT_SIZE = 7;
   static final int TIMEOUT = 10;
@@ -44,6 +45,10 @@ final class NvmlCode {
               + CURE;
       case LIB_RM_VERSION_MISMATCH ->
           "; the library and the kernel module differ: reboot the node or reload the module";
+      case NO_PERMISSION ->
+          "; the driver answers this to privileged callers only, where MIG is on: give the container"
+              + " the capability SYS_ADMIN and NVIDIA_MIG_MONITOR_DEVICES=all, as the chart does for"
+              + " migStrategy single and mixed, or turn MIG off (nvidia-smi -mig 0)";
       case GPU_IS_LOST, RESET_REQUIRED ->
           "; check dmesg for the GPU's XID and reset it (nvidia-smi -r) or reboot the node";
       default -> "";

@@ -11,8 +11,6 @@ import java.util.function.LongSupplier;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Names of this node's pods and containers, from the names of the kubelet's log folders: {@code
@@ -20,7 +18,6 @@ import org.slf4j.LoggerFactory;
  * Reads no log. If a name is missing, lists the folders again, at a bounded rate.
  */
 final class PodNames {
-  private static final Logger LOG = LoggerFactory.getLogger(PodNames.class);
   private static final long RELIST_INTERVAL_MS = 5_000;
 
   /** A node runs a few hundred pods; logs of ended ones are kept beside theirs. */
@@ -35,7 +32,8 @@ final class PodNames {
   private Map<String, Pod> pods = Map.of();
   private Map<String, String> containers = Map.of();
   private long readAtMs = Long.MIN_VALUE / 2;
-  private boolean complained;
+  // Empty while they can be read.
+  private String complaint = "";
 
   record Pod(String namespace, String name) {}
 
@@ -70,13 +68,15 @@ final class PodNames {
     try {
       pods = readPods();
       containers = readContainers();
-      complained = false;
+      complaint = "";
     } catch (IOException e) {
-      if (!complained) {
-        LOG.warn("usage per pod is unknown, since pod names cannot be read: {}", e.toString());
-        complained = true;
-      }
+      complaint = "use per pod is unknown, since pod names cannot be read: " + e;
     }
+  }
+
+  /** Returns why pod names cannot be read; empty if they can. */
+  Optional<String> problem() {
+    return complaint.isEmpty() ? Optional.empty() : Optional.of(complaint);
   }
 
   private Map<String, Pod> readPods() throws IOException {

@@ -44,6 +44,11 @@ public final class UsageReader {
     this.clockMs = clockMs;
   }
 
+  /** Returns why the pods of processes cannot be found; empty if they can. */
+  public Optional<String> problem() {
+    return names.problem();
+  }
+
   /** Returns the use of one GPU by container; in sum no more than the reading of the same GPU. */
   public List<ContainerUse> of(List<GpuProcess> processes, GpuReading reading) {
     if (processes.isEmpty()) {

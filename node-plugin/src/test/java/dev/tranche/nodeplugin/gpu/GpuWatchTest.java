@@ -19,9 +19,11 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
@@ -45,6 +47,10 @@ class GpuWatchTest {
     private long eccErrors;
     private boolean gone;
     private boolean reportsErrors = true;
+    private int waitCode;
+    private int watchCode;
+    private int waits;
+    private final Set<String> watched = new HashSet<>();
     // Says who it is, but not its load.
     private String unreadable = "";
     private Optional<String> obstacle = Optional.empty();
@@ -124,7 +130,16 @@ class GpuWatchTest {
     }
 
     @Override
+    public void unwatchAll() {
+      watched.clear();
+    }
+
+    @Override
     public boolean watch(int index) {
+      if (watchCode != 0) {
+        throw new NvmlException(watchCode, "cannot be watched");
+      }
+      watched.add(uuid(index));
       return reportsErrors;
     }
 
@@ -135,6 +150,14 @@ class GpuWatchTest {
 
     @Override
     public Optional<GpuEvent> awaitEvent(int timeoutMs) {
+      waits++;
+      if (waitCode != 0) {
+        throw new NvmlException(waitCode, "waiting failed");
+      }
+      if (events.isEmpty()
+          && uuids.stream().anyMatch(uuid -> watched.contains(uuid.substring(1)))) {
+        throw new NvmlException(LOST, "GPU is lost");
+      }
       return Optional.ofNullable(events.poll());
     }
 
@@ -246,7 +269,7 @@ class GpuWatchTest {
     int reopened = 0;
     for (int i = 0; i < 60; i++) {
       nowMs += REOPEN_MS;
-      if (watch.recheckMissingGpus()) {
+      if (watch.restartNeeded()) {
         reopened++;
         watch.open(nvml);
         watch.sample();
@@ -265,12 +288,12 @@ class GpuWatchTest {
     nvml.obstacle = Optional.of("/dev/nvidiactl cannot be opened any more");
     for (int i = 0; i < 60; i++) {
       nowMs += REOPEN_MS;
-      assertThat(watch.recheckMissingGpus()).isFalse();
+      assertThat(watch.restartNeeded()).isFalse();
     }
     assertThat(health(watch, "GPU-b").healthy()).isTrue();
     nvml.uuids.set(0, "GPU-a");
     nowMs += REOPEN_MS;
-    assertThat(watch.recheckMissingGpus()).isFalse();
+    assertThat(watch.restartNeeded()).isFalse();
     assertThat(health(watch, "GPU-a").healthy()).isTrue();
   }
 
@@ -282,7 +305,7 @@ class GpuWatchTest {
     watch.sample();
     for (int i = 0; i < 10; i++) {
       nowMs += REOPEN_MS;
-      assertThat(watch.recheckMissingGpus()).isTrue();
+      assertThat(watch.restartNeeded()).isTrue();
       watch.open(nvml);
       watch.sample();
     }
@@ -294,6 +317,118 @@ class GpuWatchTest {
     GpuWatch watch = watch("");
     assertThat(watch.unwatched()).containsExactly("GPU-a", "GPU-b");
     assertThat(watch.gpus()).allMatch(gpu -> gpu.health().healthy());
+  }
+
+  @Test
+  void lostGpu_thatEndsTheWaitOfAll_isSeenAtOnce_andTheOthersAreWatchedWithoutIt()
+      throws Exception {
+    GpuWatch watch = watch("");
+    nvml.uuids.set(0, "-GPU-a");
+    assertThat(watch.awaitError(0)).isTrue();
+    assertThat(health(watch, "GPU-a")).isInstanceOf(Health.Lost.class);
+    nvml.events.add(new GpuEvent(1, 94));
+    assertThat(watch.awaitError(0)).isTrue();
+    assertThat(health(watch, "GPU-b").reason()).contains("XID 94");
+    assertThat(watch.unwatched()).isEmpty();
+    nvml.uuids.set(0, "GPU-a");
+    watch.sample();
+    assertThat(nvml.watched).containsExactlyInAnyOrder("GPU-a", "GPU-b");
+  }
+
+  @Test
+  void waitThatFailsForGood_leavesAllGpusUnwatched_untilItWorks_andRestartsNvmlEverMoreSeldom()
+      throws Exception {
+    GpuWatch watch = watch("");
+    nvml.waitCode = UNKNOWN_ERROR;
+    int restarts = 0;
+    for (int second = 0; second < 1_800; second++) {
+      nowMs += 1_000;
+      watch.sample();
+      if (watch.restartNeeded()) {
+        restarts++;
+        watch.open(nvml);
+        watch.sample();
+      }
+      watch.awaitError(0);
+    }
+    assertThat(restarts).isEqualTo(6);
+    assertThat(nvml.waits).isLessThanOrEqualTo(1_801);
+    assertThat(watch.unwatched()).containsExactly("GPU-a", "GPU-b");
+    assertThat(watch.withoutErrorReports()).isEmpty();
+    assertThat(watch.problems())
+        .singleElement()
+        .returns(NodeProblem.Reason.GPU_ERRORS_UNWATCHED, NodeProblem::reason)
+        .returns(2, NodeProblem::count)
+        .satisfies(it -> assertThat(it.sentence()).contains("GPU-a, GPU-b", "waiting failed"));
+    assertThat(watch.gpus()).allMatch(gpu -> gpu.health().healthy());
+    nvml.waitCode = 0;
+    watch.awaitError(0);
+    assertThat(watch.unwatched()).isEmpty();
+    assertThat(watch.problems()).isEmpty();
+  }
+
+  @Test
+  void waitThatFailsOnce_isTriedAgainAtOnce_andIsNoProblem() throws Exception {
+    GpuWatch watch = watch("");
+    nvml.waitCode = UNKNOWN_ERROR;
+    watch.awaitError(0);
+    assertThat(watch.unwatched()).isEmpty();
+    nvml.waitCode = 0;
+    nvml.events.add(new GpuEvent(1, 94));
+    assertThat(watch.awaitError(60_000)).isTrue();
+  }
+
+  @Test
+  void gpuThatCannotBeWatched_isUnwatched_andTriedAgain() {
+    nvml.watchCode = UNKNOWN_ERROR;
+    GpuWatch watch = watch("");
+    assertThat(watch.unwatched()).containsExactly("GPU-a", "GPU-b");
+    nvml.watchCode = 0;
+    watch.sample();
+    assertThat(watch.unwatched()).isEmpty();
+    assertThat(nvml.watched).containsExactlyInAnyOrder("GPU-a", "GPU-b");
+  }
+
+  @Test
+  void gpuThatHasNeverToldWhoItIs_isAProblem_untilItDoes_andAKnownLostOneIsNot() {
+    nvml.uuids.set(0, "?GPU-a");
+    GpuWatch watch = watch("");
+    assertThat(watch.problems())
+        .singleElement()
+        .returns(NodeProblem.Reason.GPU_NOT_IDENTIFIED, NodeProblem::reason)
+        .returns(1, NodeProblem::count)
+        .satisfies(it -> assertThat(it.sentence()).contains("2 GPUs", "GPU 0: Unknown Error"));
+    nvml.uuids.set(0, "GPU-a");
+    nowMs += REOPEN_MS;
+    watch.restartNeeded();
+    watch.open(nvml);
+    assertThat(watch.problems()).isEmpty();
+    nvml.uuids.set(0, "-GPU-a");
+    watch.open(nvml);
+    watch.sample();
+    assertThat(watch.problems()).isEmpty();
+  }
+
+  @Test
+  void loadThatCannotBeRead_andARestartThatIsBlocked_areProblems() {
+    GpuWatch watch = watch("");
+    nvml.unreadable = "GPU-b";
+    nvml.uuids.set(0, "-GPU-a");
+    nvml.obstacle = Optional.of("/dev/nvidiactl cannot be opened any more");
+    for (int i = 0; i < GpuSampler.FAILED_SAMPLES_MAX; i++) {
+      watch.sample();
+    }
+    nowMs += REOPEN_MS;
+    assertThat(watch.restartNeeded()).isFalse();
+    assertThat(watch.problems())
+        .extracting(NodeProblem::reason)
+        .containsExactly(
+            NodeProblem.Reason.GPU_LOAD_UNREADABLE, NodeProblem.Reason.NVML_RESTART_BLOCKED);
+    nvml.unreadable = "";
+    nvml.uuids.set(0, "GPU-a");
+    nowMs += REOPEN_MS;
+    assertThat(watch.restartNeeded()).isFalse();
+    assertThat(watch.problems()).isEmpty();
   }
 
   @Test
@@ -313,15 +448,15 @@ class GpuWatchTest {
     watch.sample();
     assertThat(health(watch, "GPU-a")).isInstanceOf(Health.Lost.class);
     assertThat(health(watch, "GPU-b").healthy()).isTrue();
-    assertThat(watch.recheckMissingGpus()).isFalse();
+    assertThat(watch.restartNeeded()).isFalse();
     nowMs += REOPEN_MS;
-    assertThat(watch.recheckMissingGpus()).isTrue();
+    assertThat(watch.restartNeeded()).isTrue();
     nvml.uuids.set(0, "GPU-a");
     watch.open(nvml);
     watch.sample();
     assertThat(watch.gpus()).allMatch(gpu -> gpu.health().healthy());
     nowMs += REOPEN_MS;
-    assertThat(watch.recheckMissingGpus()).isFalse();
+    assertThat(watch.restartNeeded()).isFalse();
   }
 
   @Test
@@ -362,7 +497,7 @@ class GpuWatchTest {
         .singleElement()
         .matches(gpu -> gpu.info().uuid().equals("GPU-b") && gpu.health().healthy());
     nowMs += REOPEN_MS;
-    assertThat(watch.recheckMissingGpus()).isTrue();
+    assertThat(watch.restartNeeded()).isTrue();
     nvml.uuids.set(0, "GPU-a");
     watch.open(nvml);
     assertThat(watch.gpus()).hasSize(2);
@@ -433,7 +568,7 @@ class GpuWatchTest {
     nvml.uuids = new ArrayList<>();
     GpuWatch watch = watch("");
     nowMs += REOPEN_MS;
-    assertThat(watch.recheckMissingGpus()).isTrue();
+    assertThat(watch.restartNeeded()).isTrue();
     nvml.uuids = new ArrayList<>(List.of("GPU-a"));
     watch.open(nvml);
     assertThat(watch.gpus()).hasSize(1);

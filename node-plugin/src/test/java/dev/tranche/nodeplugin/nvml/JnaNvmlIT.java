@@ -114,6 +114,49 @@ class JnaNvmlIT {
     }
   }
 
+  private static final String MIG_GPU = "gpu index=0 uuid=GPU-0 memory_mib=40960 mig=1";
+  private static final String MIG_DEVICE =
+      "mig gpu=0 index=0 uuid=MIG-0 profile=1g.5gb gi=1 ci=0 memory_mib=4864";
+
+  @Test
+  void migWithoutPrivileges_isSaidWithAdvice_andEventsOfInstancesStayAway() throws Exception {
+    fake.state("driver privileges=none", MIG_GPU, MIG_DEVICE);
+    try (Nvml nvml = JnaNvml.open(fake.root())) {
+      assertThatThrownBy(() -> nvml.info(0))
+          .hasMessageContaining("NVML code 4")
+          .hasMessageContaining("SYS_ADMIN")
+          .hasMessageContaining("NVIDIA_MIG_MONITOR_DEVICES");
+      assertThat(nvml.readMig(0, 0).memoryUsedBytes()).isZero();
+      assertThat(nvml.watch(0)).isTrue();
+      fake.state(
+          "driver privileges=none",
+          MIG_GPU,
+          MIG_DEVICE,
+          "xid gpu=0 code=94 seq=1 gi=1 ci=0",
+          "xid gpu=0 code=48 seq=2");
+      assertThat(nvml.awaitEvent(0)).contains(new GpuEvent(0, 48));
+      assertThat(nvml.awaitEvent(0)).isEmpty();
+    }
+  }
+
+  @Test
+  void migWithPrivileges_answersByTheCapabilitiesOfTheCaller() throws Exception {
+    fake.state("driver privileges=caller", MIG_GPU, MIG_DEVICE);
+    String effective =
+        Files.readAllLines(Path.of("/proc/self/status")).stream()
+            .filter(line -> line.startsWith("CapEff:"))
+            .findFirst()
+            .orElseThrow();
+    boolean sysAdmin = (Long.parseUnsignedLong(effective.substring(7).strip(), 16) >> 21 & 1) == 1;
+    try (Nvml nvml = JnaNvml.open(fake.root())) {
+      if (sysAdmin) {
+        assertThat(nvml.info(0).memoryTotalBytes()).isEqualTo(40960L << 20);
+      } else {
+        assertThatThrownBy(() -> nvml.info(0)).hasMessageContaining("NVML code 4");
+      }
+    }
+  }
+
   @Test
   void eccEvent_isThatOfItsXid_andAMigDeviceIsNamed() throws Exception {
     fake.state(gpu(0, ""));
@@ -326,6 +369,33 @@ class JnaNvmlIT {
       }
       fake.state(gpu(0, ""), gpu(1, "lost=1"), gpu(2, ""), "xid gpu=1 code=79 seq=1");
       assertThat(nvml.awaitEvent(0)).contains(new GpuEvent(1, 79));
+    }
+  }
+
+  @Test
+  void lostGpu_endsTheWaitOfItsSet_untilTheOthersAreWatchedAnew() throws Exception {
+    fake.state(gpu(0, ""), gpu(1, ""));
+    try (Nvml nvml = JnaNvml.open(fake.root())) {
+      nvml.watch(0);
+      nvml.watch(1);
+      fake.state(gpu(0, ""), gpu(1, "lost=1"));
+      assertThatThrownBy(() -> nvml.awaitEvent(60_000))
+          .isInstanceOfSatisfying(NvmlException.class, e -> assertThat(e.lost()).isTrue());
+      nvml.unwatchAll();
+      assertThat(nvml.watch(0)).isTrue();
+      assertThat(nvml.awaitEvent(0)).isEmpty();
+      fake.state(gpu(0, ""), gpu(1, "lost=1"), "xid gpu=0 code=94 seq=1");
+      assertThat(nvml.awaitEvent(0)).contains(new GpuEvent(0, 94));
+    }
+  }
+
+  @Test
+  void eventSetThatCannotBeMade_isAFailure_notADriverWithoutErrors() throws Exception {
+    fake.state(gpu(0, ""), answer("nvmlEventSetCreate", UNKNOWN_ERROR));
+    try (Nvml nvml = JnaNvml.open(fake.root())) {
+      assertThatThrownBy(() -> nvml.watch(0)).hasMessageContaining("set of events");
+      fake.state(gpu(0, ""));
+      assertThat(nvml.watch(0)).isTrue();
     }
   }
 

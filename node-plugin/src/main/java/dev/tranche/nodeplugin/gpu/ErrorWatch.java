@@ -1,0 +1,158 @@
+package dev.tranche.nodeplugin.gpu;
+
+import dev.tranche.nodeplugin.nvml.GpuInfo;
+import dev.tranche.nodeplugin.nvml.Nvml;
+import dev.tranche.nodeplugin.nvml.NvmlException;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Keeps the GPUs subscribed to NVML's errors. A wait that fails may have lost one GPU, which ends
+ * the waits for all others too, so that they are subscribed anew without it. Confined to the thread
+ * that calls NVML.
+ */
+final class ErrorWatch {
+  private static final Logger LOG = LoggerFactory.getLogger(ErrorWatch.class);
+
+  /** Failures in a row after which only a restart of NVML may help. */
+  static final int FAILURES_MAX = 3;
+
+  private final KnownGpus gpus;
+  private final Set<String> watched = new TreeSet<>();
+  // GPUs whose errors this driver never reports.
+  private final Set<String> unsupported = new TreeSet<>();
+  // GPUs that could not be subscribed to; tried again at each sample.
+  private final Set<String> leftOut = new TreeSet<>();
+  // In a row; they outlive a session, so that a restart which does not help is seen.
+  private int failures;
+  private String why = "";
+
+  ErrorWatch(KnownGpus gpus) {
+    this.gpus = gpus;
+  }
+
+  /** Begins a new listing of the GPUs. */
+  void startListing() {
+    watched.clear();
+    unsupported.clear();
+    leftOut.clear();
+  }
+
+  void add(Nvml session, GpuInfo gpu, int index) {
+    String uuid = gpu.uuid();
+    try {
+      boolean reportsErrors = session.watch(index);
+      leftOut.remove(uuid);
+      (reportsErrors ? watched : unsupported).add(uuid);
+    } catch (NvmlException e) {
+      if (e.driverGone()) {
+        throw e;
+      }
+      leaveOut(uuid, String.valueOf(e.getMessage()));
+    }
+  }
+
+  private void leaveOut(String uuid, String reason) {
+    if (leftOut.add(uuid) && !reason.equals(why)) {
+      LOG.warn("{} is not watched for errors until it answers: {}", uuid, reason);
+    }
+    why = reason;
+  }
+
+  /** Subscribes anew to all GPUs that answer. */
+  void rebuild(Nvml session) {
+    session.unwatchAll();
+    watched.clear();
+    List<GpuStatus> present = gpus.presentGpus().toList();
+    present.forEach(gpu -> subscribe(session, gpu));
+  }
+
+  private void subscribe(Nvml session, GpuStatus gpu) {
+    int index = gpus.index(gpu.info());
+    if (unsupported.contains(gpu.info().uuid())) {
+      return;
+    }
+    if (GpuSampler.answers(session, gpu.info(), index)) {
+      add(session, gpu.info(), index);
+    } else {
+      leaveOut(gpu.info().uuid(), "it does not answer");
+    }
+  }
+
+  /** Tries again to subscribe to the GPUs that were left out. */
+  void retry(Nvml session) {
+    if (leftOut.isEmpty()) {
+      return;
+    }
+    gpus.presentGpus()
+        .filter(gpu -> leftOut.contains(gpu.info().uuid()))
+        .toList()
+        .forEach(gpu -> subscribe(session, gpu));
+    if (watched.isEmpty() && !unwatchedThoughPresent().isEmpty()) {
+      failures++;
+    }
+  }
+
+  boolean anyWatched() {
+    return !watched.isEmpty();
+  }
+
+  void worked() {
+    failures = 0;
+  }
+
+  /** Records a failed wait and returns whether it is the first in a row. */
+  boolean failed(NvmlException e) {
+    failures++;
+    why = String.valueOf(e.getMessage());
+    if (failures == 1) {
+      LOG.warn("waiting for GPU errors failed, so the GPUs are subscribed to anew: {}", why);
+    }
+    return failures == 1;
+  }
+
+  boolean restartNeeded() {
+    return failures >= FAILURES_MAX;
+  }
+
+  // A new subscription has not helped.
+  private boolean failing() {
+    return failures > 1;
+  }
+
+  /** Returns the GPUs whose errors are not seen now, in alphabetical order. */
+  List<String> unwatched() {
+    Set<String> all = new TreeSet<>(unsupported);
+    all.addAll(unwatchedThoughPresent());
+    return List.copyOf(all);
+  }
+
+  /** Returns the GPUs whose errors this driver never reports, in alphabetical order. */
+  List<String> unsupported() {
+    return List.copyOf(unsupported);
+  }
+
+  private List<String> unwatchedThoughPresent() {
+    return gpus.presentGpus()
+        .filter(gpu -> gpu.health().answers())
+        .map(gpu -> gpu.info().uuid())
+        .filter(uuid -> failing() ? !unsupported.contains(uuid) : leftOut.contains(uuid))
+        .toList();
+  }
+
+  Optional<NodeProblem> problem() {
+    List<String> blind = unwatchedThoughPresent();
+    return blind.isEmpty()
+        ? Optional.empty()
+        : Optional.of(
+            new NodeProblem(
+                NodeProblem.Reason.GPU_ERRORS_UNWATCHED,
+                blind.size(),
+                "errors (XIDs) of %s are not seen, only its loss is: %s; it is tried again, also with restarts of NVML"
+                    .formatted(String.join(", ", blind), why)));
+  }
+}

@@ -1,0 +1,34 @@
+package dev.tranche.nodeplugin.gpu;
+
+/**
+ * A state of the node that lasts and that a person should know of, although GPUs may still work.
+ *
+ * @param count of the GPUs or parts that have it, at least 1
+ * @param sentence for people
+ */
+public record NodeProblem(Reason reason, int count, String sentence) {
+  /** What is wrong; the names are also the reasons of events and a metric's label. */
+  public enum Reason {
+    /** NVML counts GPUs that have never told who they are. */
+    GPU_NOT_IDENTIFIED("GpuNotIdentified"),
+    /** NVML reports errors of GPUs, but waiting for them fails. */
+    GPU_ERRORS_UNWATCHED("GpuErrorsUnwatched"),
+    /** GPUs answer, but not with their load. */
+    GPU_LOAD_UNREADABLE("GpuLoadUnreadable"),
+    /** A restart of NVML would be needed, but would fail. */
+    NVML_RESTART_BLOCKED("NvmlRestartBlocked"),
+    /** The pods of the GPUs' processes cannot be found. */
+    POD_NAMES_UNREADABLE("PodNamesUnreadable");
+
+    private final String text;
+
+    Reason(String text) {
+      this.text = text;
+    }
+
+    /** In CamelCase. */
+    public String text() {
+      return text;
+    }
+  }
+}
