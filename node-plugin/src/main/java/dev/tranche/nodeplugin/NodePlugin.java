@@ -97,7 +97,7 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
             options.stateDir().resolve(HeldFile.NAME),
             metrics,
             () -> HeldFile.content(state.held().all()));
-    this.kubelet = new Kubelet(vertx, options, assignments, hardware, metrics, this);
+    this.kubelet = new Kubelet(vertx, options, assignments, state.held(), hardware, metrics, this);
     this.cdi = new CdiKeeper(vertx, options.cdiRoot(), hardware, events, metrics, this::publish);
     this.streams =
         options

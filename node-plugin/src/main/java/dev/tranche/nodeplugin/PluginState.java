@@ -38,6 +38,8 @@ final class PluginState {
   private String driverAwaited = "";
   private String driverVersion = "";
   private List<Holding> holdings = List.of();
+  private List<Holding> byReplicas = List.of();
+  private List<Object> byReplicasInputs = List.of();
   private boolean holdingsKnown;
   private boolean draining;
   private MpsAvailability mps = new MpsAvailability.NotNeeded();
@@ -275,6 +277,16 @@ final class PluginState {
 
   List<Holding> holdings() {
     return holdings;
+  }
+
+  /** Returns the holdings with the replicas per GPU that they were granted in. */
+  List<Holding> holdingsByReplicas() {
+    List<Object> inputs = List.of(holdings, held.all(), plan == null ? Map.of() : plan.byUuid());
+    if (!inputs.equals(byReplicasInputs)) {
+      byReplicasInputs = inputs;
+      byReplicas = held.byReplicas(holdings, plan == null ? Map.of() : plan.byUuid());
+    }
+    return byReplicas;
   }
 
   boolean holdingsKnown() {

@@ -51,7 +51,7 @@ final class ReportBuilder {
             .setPluginVersion(version)
             .setDraining(state.draining())
             .setRegistered(registered)
-            .addAllHoldings(state.holdings())
+            .addAllHoldings(state.holdingsByReplicas())
             .setHoldingsKnown(state.holdingsKnown())
             .setConfig(state.configStatus())
             .setDriverVersion(state.driverVersion());

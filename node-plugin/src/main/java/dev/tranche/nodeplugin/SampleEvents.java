@@ -12,7 +12,6 @@ import dev.tranche.nodeplugin.usage.ContainerUse;
 import dev.tranche.nodeplugin.usage.Grants;
 import dev.tranche.nodeplugin.usage.Overuse;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
@@ -83,14 +82,8 @@ final class SampleEvents {
     List<Object> inputs = List.of(state.holdings(), state.held().all());
     if (!inputs.equals(grantsInputs)) {
       grantsInputs = inputs;
-      grants = Grants.of(state.holdings(), shares(state));
+      grants = Grants.of(state.holdings(), state.held().all());
     }
-  }
-
-  private static Map<String, Double> shares(PluginState state) {
-    Map<String, Double> shares = new HashMap<>();
-    state.held().all().forEach(held -> shares.put(held.id(), held.share()));
-    return shares;
   }
 
   private boolean judgeOveruse(GpuStatus gpu, GpuSharing how) {

@@ -53,8 +53,8 @@ public record Inspection(
   /**
    * @param smMean mean SM load of the last reading; the node plugin sets its half-life
    * @param ageMs age of the last reading when the node was read; -1 without one
-   * @param formerReplicas R that a pod's share was sized for, by the pod's uid, if it is not the
-   *     GPU's current R
+   * @param formerReplicas R that a pod's replicas were granted in, by the pod's uid, if it is not
+   *     the GPU's current R
    * @param reading the last reading, for the use of single pods
    */
   public record Gpu(

@@ -1,9 +1,9 @@
 package dev.tranche.extender.explain;
 
+import dev.tranche.extender.ledger.GpuFacts;
 import dev.tranche.extender.ledger.Hold;
 import dev.tranche.extender.ledger.Ledger;
 import dev.tranche.extender.ledger.NodeView;
-import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.load.LoadCache;
 import dev.tranche.extender.load.LoadReading;
 import dev.tranche.extender.placement.GpuView;
@@ -137,7 +137,7 @@ public final class Inspector {
               reading.map(LoadReading::memoryUsedBytes).orElse(0L),
               reading.map(r -> r.ageMs(nowMs)).orElse(-1L),
               here,
-              formerReplicas(here, views.get(i).replicas()),
+              formerReplicas(here, view.gpus().get(i).facts()),
               reading));
     }
     return new Inspection.Node(
@@ -148,14 +148,13 @@ public final class Inspector {
         at);
   }
 
-  private Map<String, Integer> formerReplicas(List<Hold> holds, int replicas) {
+  private Map<String, Integer> formerReplicas(List<Hold> holds, GpuFacts gpu) {
     var former = new HashMap<String, Integer>();
     for (Hold hold : holds) {
-      ledger
-          .pod(hold.uid())
-          .map(PodFacts::stampedReplicas)
-          .filter(stamp -> stamp.orElse(replicas) != replicas)
-          .ifPresent(stamp -> former.put(hold.uid(), stamp.getAsInt()));
+      int countedIn = ledger.countedIn(hold, gpu);
+      if (countedIn != gpu.replicas()) {
+        former.put(hold.uid(), countedIn);
+      }
     }
     return former;
   }

@@ -487,6 +487,12 @@ public final class Ledger {
     return entry == null ? 1 : entry.replicasPerGpu(resource);
   }
 
+  /** Returns the R that a hold's replicas on a GPU of its node are counted in. */
+  public int countedIn(Hold hold, GpuFacts gpu) {
+    NodeEntry entry = ledgerState.nodes.get(hold.node());
+    return entry == null ? gpu.replicas() : entry.countedIn(hold, gpu);
+  }
+
   /**
    * Returns the node as it is, or as it would be without some holds.
    *

@@ -1,5 +1,6 @@
 package dev.tranche.extender.ledger;
 
+import dev.tranche.api.GpuPart;
 import dev.tranche.extender.ledger.NodeView.Availability;
 import dev.tranche.extender.placement.Placement;
 import java.util.ArrayList;
@@ -10,7 +11,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.Set;
 import java.util.function.Predicate;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** The Ledger's entry for one node. */
@@ -295,7 +298,7 @@ final class NodeEntry {
     if (state == null) {
       return new NodeView(name, availability(), List.of());
     }
-    Map<String, UnknownUse> unknown = unknownUse();
+    Map<String, List<Listed>> unknown = unknownUse();
     var gpus = new ArrayList<NodeView.Gpu>(state.gpus().size());
     List<Hold> all = new ArrayList<>(holds.size() + more.size());
     for (Hold hold : holds.values()) {
@@ -305,39 +308,101 @@ final class NodeEntry {
     }
     all.addAll(more);
     for (GpuFacts gpu : state.gpus()) {
-      UnknownUse use = unknown.getOrDefault(gpu.uuid(), UnknownUse.NONE);
-      gpus.add(gpu(state, gpu, all, use, youngSinceMs));
+      gpus.add(gpu(gpu, all, unknown.getOrDefault(gpu.uuid(), List.of()), youngSinceMs));
     }
     return new NodeView(name, availability(), gpus);
   }
 
   private NodeView.Gpu gpu(
-      NodeState state, GpuFacts gpu, List<Hold> counted, UnknownUse unknownUse, long youngSinceMs) {
-    int held = 0;
+      GpuFacts gpu, List<Hold> counted, List<Listed> unknown, long youngSinceMs) {
+    var use = new UseOfGpu(gpu.replicas());
     int unplaced = 0;
-    int clients = unknownUse.clients();
+    int clients = unknown.size();
     List<NodeView.Young> young = List.of();
+    for (Listed listed : unknown) {
+      use.addUnknown(listed.replicas(), listed.grant());
+    }
     for (Hold hold : counted) {
       Integer here = hold.held().get(gpu.uuid());
       if (hold.placement() == null && PodFacts.countsAgainst(hold.resource(), gpu.resource())) {
         // Bounded: the sum of many large pods must not overflow and count as nothing.
-        unplaced = Math.min(UNPLACED_MAX, unplaced + hold.replicas());
+        int parts = GpuPart.of(hold.replicas(), countedIn(hold, gpu)).replicas(gpu.replicas());
+        unplaced = Math.min(UNPLACED_MAX, unplaced + parts);
         // An upper bound: each of its containers has at least one replica.
         clients = Math.min(UNPLACED_MAX, clients + hold.replicas());
       } else if (here != null && hold.placement() != null) {
-        // If the hold is not confirmed, the list may be of an earlier pod of that name.
-        int retired = hold.confirmed() ? state.retired(hold.key(), gpu.uuid()) : 0;
-        held += Math.max(0, here - retired);
+        int countedIn = countedIn(hold, gpu);
+        use.add(here, countedIn, isOf(hold, gpu), listed(hold));
         clients += clients(hold.placement(), gpu.uuid(), here);
         if (hold.sinceMs() >= youngSinceMs) {
           young = young.isEmpty() ? new ArrayList<>(2) : young;
-          young.add(new NodeView.Young(hold.key(), here, hold.sinceMs()));
+          young.add(new NodeView.Young(hold.key(), (double) here / countedIn, hold.sinceMs()));
         }
       }
     }
     boolean byPeople = facts != null && facts.cordoned().contains(gpu.uuid());
     boolean cordoned = byPeople || !gpu.cordonReason().isEmpty();
-    return new NodeView.Gpu(gpu, cordoned, held, unknownUse.replicas() + unplaced, clients, young);
+    return new NodeView.Gpu(
+        gpu,
+        cordoned,
+        use.held(),
+        use.earlier(),
+        use.withheld(withheldForOthers(gpu)),
+        use.unknown() + unplaced,
+        clients,
+        young);
+  }
+
+  /**
+   * Returns the R that a hold's replicas on a GPU are counted in. What the node has granted counts
+   * more than what the pod was sized for.
+   */
+  int countedIn(Hold hold, GpuFacts gpu) {
+    // If the hold is not confirmed, the list may be of an earlier pod of that name.
+    int granted =
+        hold.confirmed() && state != null ? state.grant(hold.key(), gpu.uuid()).of() : 0;
+    int known = granted > 0 ? granted : hold.replicasPerGpu();
+    return known > 0 ? known : gpu.replicas();
+  }
+
+  /** Returns the R that all of a pod's replicas were granted in; 0 if not known, or several. */
+  int grantedOf(Hold hold) {
+    Set<Integer> counts =
+        state == null
+            ? Set.of()
+            : state.grants().getOrDefault(hold.key(), Map.of()).values().stream()
+                .map(NodeState.Grant::of)
+                .collect(Collectors.toSet());
+    return counts.size() == 1 ? counts.iterator().next() : 0;
+  }
+
+  private static boolean isOf(Hold hold, GpuFacts gpu) {
+    return PodFacts.countsAgainst(hold.resource(), gpu.resource());
+  }
+
+  private boolean listed(Hold hold) {
+    return hold.confirmed() && state != null && state.holdings().containsKey(hold.key());
+  }
+
+  /**
+   * Returns the replicas that the node withholds for more than the holds that are known here. A pod
+   * that has ended here may still be on the node.
+   */
+  private int withheldForOthers(GpuFacts gpu) {
+    if (gpu.withheldReplicas() == 0) {
+      return 0;
+    }
+    var known = new UseOfGpu(gpu.replicas());
+    for (Hold hold : holds.values()) {
+      Integer here = hold.held().get(gpu.uuid());
+      if (here != null && listed(hold)) {
+        known.add(here, countedIn(hold, gpu), isOf(hold, gpu), true);
+      }
+    }
+    for (Listed listed : unknownUse().getOrDefault(gpu.uuid(), List.of())) {
+      known.addUnknown(listed.replicas(), listed.grant());
+    }
+    return Math.max(0, gpu.withheldReplicas() - known.withheld(0));
   }
 
   /**
@@ -347,39 +412,31 @@ final class NodeEntry {
     return placement.containers().isEmpty() ? replicas : Math.max(1, placement.clients(uuid));
   }
 
-  /** Replicas and clients of a GPU that belong to pods that only the kubelet knows. */
-  private record UnknownUse(int replicas, int clients) {
-    static final UnknownUse NONE = new UnknownUse(0, 0);
+  /**
+   * What one container of a pod that only the kubelet knows holds of a GPU.
+   */
+  private record Listed(int replicas, NodeState.Grant grant) {}
 
-    UnknownUse with(UnknownUse other) {
-      return new UnknownUse(replicas + other.replicas, clients + other.clients);
-    }
-  }
-
-  /** Sums up what the kubelet lists for pods that no informer has shown yet, per uuid. */
-  private Map<String, UnknownUse> unknownUse() {
+  /** Returns what the kubelet lists for pods that no informer has shown yet, per uuid. */
+  private Map<String, List<Listed>> unknownUse() {
     if (state == null || state.holdings().isEmpty()) {
       return Map.of();
     }
     NodeState now = state;
     var known = new HashSet<String>();
     holds.values().forEach(h -> known.add(h.key()));
-    var byUuid = new HashMap<String, UnknownUse>();
+    var byUuid = new HashMap<String, List<Listed>>();
     now.holdings()
         .forEach(
             (key, containers) -> {
               if (!known.contains(key) && !ended.containsKey(key)) {
-                containers
-                    .values()
-                    .forEach(
-                        devices ->
-                            devices.forEach(
-                                (uuid, n) ->
-                                    byUuid.merge(uuid, new UnknownUse(n, 1), UnknownUse::with)));
-                now.retired()
-                    .getOrDefault(key, Map.of())
-                    .forEach(
-                        (uuid, n) -> byUuid.merge(uuid, new UnknownUse(-n, 0), UnknownUse::with));
+                for (Map<String, Integer> devices : containers.values()) {
+                  devices.forEach(
+                      (uuid, n) ->
+                          byUuid
+                              .computeIfAbsent(uuid, u -> new ArrayList<>())
+                              .add(new Listed(n, now.grant(key, uuid))));
+                }
               }
             });
     return byUuid;

@@ -11,8 +11,8 @@ import org.jspecify.annotations.Nullable;
  * @param serving registered with the kubelet and not draining
  * @param holdings replicas by {@code namespace/pod}, container and uuid, as the kubelet lists them
  * @param holdingsKnown if false, an empty {@code holdings} means nothing
- * @param retired replicas of {@code holdings} that the node's current config no longer makes, by
- *     pod and uuid
+ * @param grants what a pod's replicas were granted as, by pod and uuid; empty for a node that does
+ *     not tell
  * @param echoes assignments that the node keeps, whoever sent them
  */
 public record NodeState(
@@ -20,30 +20,42 @@ public record NodeState(
     List<GpuFacts> gpus,
     Map<String, Map<String, Map<String, Integer>>> holdings,
     boolean holdingsKnown,
-    Map<String, Map<String, Integer>> retired,
+    Map<String, Map<String, Grant>> grants,
     List<Assignment> echoes) {
+  /**
+   * What replicas were granted as.
+   *
+   * @param of the R that they are counted in; 0 if not known
+   * @param earlier whether an earlier config of the node granted them, as another part of the GPU
+   *     or under another resource
+   */
+  public record Grant(int of, boolean earlier) {
+    static final Grant UNKNOWN = new Grant(0, false);
+
+    /** Returns the grant that is the larger part of the GPU. */
+    public Grant orLarger(Grant other) {
+      return other.of < of ? other : this;
+    }
+  }
+
   public NodeState {
     gpus = List.copyOf(gpus);
     holdings = Map.copyOf(holdings);
-    retired = Map.copyOf(retired);
+    grants = Map.copyOf(grants);
     echoes = List.copyOf(echoes);
   }
 
-  /** Returns how many replicas of an earlier config a pod holds on a GPU. */
-  int retired(String key, String uuid) {
-    return retired.getOrDefault(key, Map.of()).getOrDefault(uuid, 0);
+  /** Returns what a pod's replicas on a GPU were granted as. */
+  Grant grant(String key, String uuid) {
+    return grants.getOrDefault(key, Map.of()).getOrDefault(uuid, Grant.UNKNOWN);
   }
 
-  /**
-   * Keeps the earlier holdings while the kubelet cannot be asked. Retired replicas are kept only if
-   * the GPUs are unchanged. Otherwise all holdings count, so that no replica is given out twice.
-   */
+  /** Keeps the earlier holdings while the kubelet cannot be asked. */
   NodeState orHoldingsOf(@Nullable NodeState before) {
-    if (holdingsKnown || before == null) {
-      return this;
-    }
-    var kept = gpus.equals(before.gpus) ? before.retired : Map.<String, Map<String, Integer>>of();
-    return new NodeState(serving, gpus, before.holdings, before.holdingsKnown, kept, echoes);
+    return holdingsKnown || before == null
+        ? this
+        : new NodeState(
+            serving, gpus, before.holdings, before.holdingsKnown, before.grants, echoes);
   }
 
   /** Returns the state without the holdings of a pod that has ended. */
@@ -53,6 +65,6 @@ public record NodeState(
     }
     var others = new HashMap<>(holdings);
     others.remove(key);
-    return new NodeState(serving, gpus, others, holdingsKnown, retired, echoes);
+    return new NodeState(serving, gpus, others, holdingsKnown, grants, echoes);
   }
 }

@@ -1,5 +1,6 @@
 package dev.tranche.extender.ledger;
 
+import dev.tranche.api.GpuPart;
 import dev.tranche.extender.placement.GpuView;
 import java.util.List;
 
@@ -20,8 +21,10 @@ public record NodeView(String name, Availability availability, List<Gpu> gpus) {
   }
 
   /**
-   * @param heldReplicas held by pods whose GPU is known. Replicas of an earlier config are not
-   *     included; their part of the GPU is withheld
+   * @param heldReplicas held by pods whose GPU is known, in replicas of the GPU's present R
+   * @param earlier held as replicas of another R, exact
+   * @param withheldReplicas replicas that no pod can get because of {@code earlier}, or because the
+   *     node still withholds them
    * @param unattributedReplicas that may be held here by pods whose GPU is not known, or by pods
    *     that only the kubelet knows
    * @param heldClients containers that are on it, or may be
@@ -31,13 +34,35 @@ public record NodeView(String name, Availability availability, List<Gpu> gpus) {
       GpuFacts facts,
       boolean cordoned,
       int heldReplicas,
+      GpuPart earlier,
+      int withheldReplicas,
       int unattributedReplicas,
       int heldClients,
       List<Young> young) {
     /** Returns the replicas that are certainly free. */
     public int freeReplicas() {
-      int given = facts.withheldReplicas() + heldReplicas + unattributedReplicas;
+      int given = withheldReplicas + heldReplicas + unattributedReplicas;
       return Math.max(0, facts.replicas() - given);
+    }
+
+    /** Returns the part that is granted, at most the whole; not rounded up to replicas. */
+    public double grantedShare() {
+      return Math.min(1, granted().value());
+    }
+
+    /** Returns the memory that is granted, at most all of it. */
+    public long grantedBytes() {
+      long usable = facts.memoryUsableBytes();
+      return earlier.isNone()
+          ? usable / facts.replicas() * (facts.replicas() - freeReplicas())
+          : Math.min(usable, granted().of(usable));
+    }
+
+    private GpuPart granted() {
+      int replicas = facts.replicas();
+      int others = Math.max(0, withheldReplicas - earlier.replicas(replicas));
+      return earlier.plus(
+          GpuPart.of(heldReplicas + unattributedReplicas + others, replicas));
     }
 
     /** Returns the free MPS client slots; {@link GpuView#UNLIMITED} without a limit. */
@@ -50,7 +75,8 @@ public record NodeView(String name, Availability availability, List<Gpu> gpus) {
 
   /**
    * @param pod {@code namespace/name}
+   * @param share its part of the GPU
    * @param sinceMs when the hold began
    */
-  public record Young(String pod, int replicas, long sinceMs) {}
+  public record Young(String pod, double share, long sinceMs) {}
 }

@@ -164,7 +164,8 @@ final class ReportApplier {
     if (read == null || awaited || !entry.listCovers(hold)) {
       return hold;
     }
-    int replicas = entry.replicasPerGpu(hold.resource());
+    int granted = entry.grantedOf(hold);
+    int replicas = granted > 0 ? granted : entry.replicasPerGpu(hold.resource());
     Optional<Placement> actual =
         PlacementReader.byReadBack(pod, read, hold.held().keySet(), replicas);
     if (actual.isEmpty()) {
@@ -177,10 +178,14 @@ final class ReportApplier {
       List<String> now = List.copyOf(place.held().keySet());
       step.emit(new Decision.Drifted(entry.name, hold.key(), assigned, now));
     }
-    if (hold.confirmed() && hold.held().equals(place.held())) {
+    // The R of the GPUs that were assigned may not be that of others.
+    int assumed = moved ? pod.stampedReplicas().orElse(0) : hold.replicasPerGpu();
+    int countedIn = granted > 0 ? granted : assumed;
+    boolean same = hold.held().equals(place.held()) && hold.replicasPerGpu() == countedIn;
+    if (hold.confirmed() && same) {
       return hold;
     }
-    Hold confirmed = hold.placed(place, false, true);
+    Hold confirmed = hold.placed(place, false, true, countedIn);
     ledgerState.put(entry, confirmed);
     return confirmed;
   }

@@ -58,8 +58,14 @@ final class Transition {
       return false;
     }
     return before == null
+        || recut(before.facts(), now.facts())
         || now.freeReplicas() > before.freeReplicas()
         || now.freeClients() > before.freeClients()
         || now.unattributedReplicas() < before.unattributedReplicas();
+  }
+
+  /** Fewer replicas of another R may be just what a pod was sized for. */
+  private static boolean recut(GpuFacts before, GpuFacts now) {
+    return before.replicas() != now.replicas() || !before.resource().equals(now.resource());
   }
 }

@@ -172,8 +172,7 @@ public final class ClusterSnapshot {
     var facts = gpu.facts();
     @Nullable LoadReading reading = loads.get(node, facts.uuid()).orElse(null);
     boolean measured = reading != null && !loads.stale(reading, nowMs);
-    int taken = facts.replicas() - gpu.freeReplicas();
-    long granted = facts.memoryUsableBytes() / facts.replicas() * taken;
+    long granted = gpu.grantedBytes();
     // A stale reading still counts: memory in use must not look free because no newer reading has
     // come.
     UngrantedMemory ungranted =
@@ -198,7 +197,7 @@ public final class ClusterSnapshot {
                 - ungranted.podsBytes()
                 - ungranted.unattributedBytes()),
         reading == null
-            ? (double) taken / facts.replicas()
+            ? gpu.grantedShare()
             : reading.smMean() + unmeasured(node, gpu, reading),
         measured,
         guard == MemoryGuard.ENFORCE,
@@ -227,8 +226,7 @@ public final class ClusterSnapshot {
       double used = uses.getOrDefault(young.pod(), 0.0);
       if (pending > 0) {
         measuredUse -= used;
-        double requested = (double) young.replicas() / gpu.facts().replicas();
-        newcomers.add(new LoadForecast.Newcomer(requested, used, pending));
+        newcomers.add(new LoadForecast.Newcomer(young.share(), used, pending));
       }
     }
     return LoadForecast.of(Math.max(0, measuredUse), newcomers, history.odds());
@@ -282,7 +280,8 @@ public final class ClusterSnapshot {
       if (share > 0 && mean != null && now.smByPod().containsKey(hold.key())) {
         long knownMs = knownAtMs(node, gpu, hold);
         if (knownMs <= now.sampledAtMs() && knownMs > last.sampledAtMs()) {
-          history.add(mean, (double) share / gpu.replicas(), 1.0 / hold.held().size());
+          double part = (double) share / ledger.countedIn(hold, gpu);
+          history.add(mean, part, 1.0 / hold.held().size());
         }
       }
     }
@@ -324,7 +323,8 @@ public final class ClusterSnapshot {
     long attributed = 0;
     for (Hold hold : ledger.holds(node)) {
       int share = hold.held().getOrDefault(gpu.uuid(), 0);
-      long grant = gpu.memoryUsableBytes() / gpu.replicas() * share;
+      long grant =
+          share == 0 ? 0 : gpu.memoryUsableBytes() / ledger.countedIn(hold, gpu) * share;
       long used = share == 0 ? 0 : uses.getOrDefault(hold.key(), 0L);
       if (filter.gone().contains(hold.uid())) {
         attributed += uses.isEmpty() ? grant : used;
@@ -349,9 +349,9 @@ public final class ClusterSnapshot {
     }
     double share = 0;
     for (NodeView.Young young : gpu.young()) {
-      share += young.replicas() * pending(node, gpu, young, reading);
+      share += young.share() * pending(node, gpu, young, reading);
     }
-    return share / gpu.facts().replicas();
+    return share;
   }
 
   /**

@@ -57,7 +57,7 @@ public final class ReportReader {
             gpus(report.getGpusList(), before == null ? List.of() : before.gpus()),
             holdings(report.getHoldingsList()),
             report.getHoldingsKnown(),
-            RetiredReplicas.of(report),
+            grants(report),
             report.getAssignmentsList().stream().map(ReportReader::assignment).toList());
     return new Reading(
         new Event.Reported(node, kept(state, before), listAgeMs(report, 0)), readings);
@@ -209,6 +209,35 @@ public final class ReportReader {
       holding.getDeviceIdsList().forEach(id -> uuids.merge(ReplicaId.uuidOf(id), 1, Integer::sum));
     }
     return byPod;
+  }
+
+  /** A pod that has replicas of several R on a GPU counts as if all were the largest ones. */
+  private static Map<String, Map<String, NodeState.Grant>> grants(NodeReport report) {
+    var gpus = new HashMap<String, Gpu>();
+    report.getGpusList().forEach(gpu -> gpus.putIfAbsent(gpu.getUuid(), gpu));
+    var byPod = new HashMap<String, Map<String, NodeState.Grant>>();
+    for (Holding holding : report.getHoldingsList()) {
+      if (holding.getReplicasPerGpu() != 0) {
+        var uuids =
+            byPod.computeIfAbsent(
+                holding.getNamespace() + "/" + holding.getPod(), key -> new HashMap<>());
+        for (String id : holding.getDeviceIdsList()) {
+          String uuid = ReplicaId.uuidOf(id);
+          var grant = grant(holding, gpus.get(uuid));
+          uuids.merge(uuid, grant, NodeState.Grant::orLarger);
+        }
+      }
+    }
+    return byPod;
+  }
+
+  private static NodeState.Grant grant(Holding holding, @Nullable Gpu gpu) {
+    int of = count(holding.getReplicasPerGpu());
+    boolean current =
+        gpu != null
+            && of == Math.max(1, gpu.getReplicas())
+            && holding.getResource().equals(gpu.getResource());
+    return new NodeState.Grant(of, !current);
   }
 
   private static Assignment assignment(dev.tranche.api.node.Assignment reportedAssignment) {

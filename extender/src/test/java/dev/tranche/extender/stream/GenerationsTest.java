@@ -42,12 +42,16 @@ class GenerationsTest {
                 .setHealth(Health.HEALTH_HEALTHY));
   }
 
-  private static Holding holds(String pod, int first, int count) {
+  /**
+   * @param of R that the replicas were granted in
+   */
+  private static Holding holds(String pod, int first, int count, int of) {
     return Holding.newBuilder()
         .setNamespace("ns")
         .setPod(pod)
         .setContainer("main")
         .setResource(Names.RESOURCE)
+        .setReplicasPerGpu(of)
         .addAllDeviceIds(
             IntStream.range(first, first + count).mapToObj(k -> UUID + "::" + k).toList())
         .build();
@@ -78,36 +82,102 @@ class GenerationsTest {
 
   @Test
   void coarserConfig_countsWhatIsRetiredAsTheNodeSays_andOnce() {
-    tell(report(10, 0).addHoldings(holds("old", 7, 3)));
+    tell(report(10, 0).addHoldings(holds("old", 7, 3, 10)));
     bound("old", 3, 10);
     assertThat(free()).isEqualTo(7);
-    tell(report(4, 2).addHoldings(holds("old", 7, 3)));
+    tell(report(4, 2).addHoldings(holds("old", 7, 3, 10)));
     assertThat(free()).isEqualTo(2);
-    tell(report(4, 2).addHoldings(holds("old", 7, 3)).addHoldings(holds("new", 0, 1)));
+    tell(report(4, 2).addHoldings(holds("old", 7, 3, 10)).addHoldings(holds("new", 0, 1, 4)));
     assertThat(free()).as("one of now, of a pod not seen yet").isEqualTo(1);
     bound("new", 1, 4);
     assertThat(free()).isEqualTo(1);
   }
 
   @Test
-  void coarserConfig_withIdsThatItMakesToo_countsEachOfThem() {
-    tell(report(4, 0).addHoldings(holds("old", 0, 3)));
+  void coarserConfig_withIdsThatItMakesToo_isAnotherPartOfTheGpu() {
+    tell(report(4, 2).addHoldings(holds("old", 0, 3, 10)));
     bound("old", 3, 10);
-    assertThat(free()).as("no other id is left for anybody").isEqualTo(1);
+    assertThat(free()).isEqualTo(2);
+  }
+
+  /** Of ten replicas seven are held when three are made of the GPU, and one pod ends. */
+  @Test
+  void idsOfBothConfigs_areNotFreeAsLargerParts_whenTheirPodEnds() {
+    tell(report(10, 0).addHoldings(holds("a", 0, 3, 10)).addHoldings(holds("b", 3, 4, 10)));
+    bound("a", 3, 10);
+    bound("b", 4, 10);
+    tell(report(3, 3).addHoldings(holds("a", 0, 3, 10)).addHoldings(holds("b", 3, 4, 10)));
+    assertThat(free()).isZero();
+    ledger.apply(new Event.PodGone("a", "ns/a"), 0);
+    assertThat(free()).isZero();
+    tell(report(3, 2).addHoldings(holds("b", 3, 4, 10)));
+    assertThat(free()).isEqualTo(1);
+  }
+
+  /** The node does not know yet that a pod comes that was sized before the change. */
+  @Test
+  void podOnItsWay_countsAsThePartThatItWasSizedFor() {
+    tell(report(10, 0));
+    bind(pod("late", "late", null, 5, 10));
+    tell(report(2, 0));
+    assertThat(free()).isEqualTo(1);
+    tell(report(100, 0));
+    assertThat(free()).isEqualTo(50);
   }
 
   @Test
-  void finerConfig_offersNoneOfWhatACoarseReplicaTakes() {
-    tell(report(10, 2).addHoldings(holds("old", 0, 1)));
-    bound("old", 1, 4);
+  void victimsOfAnEarlierConfig_makeRoom() {
+    tell(report(3, 3).addHoldings(holds("a", 0, 3, 10)).addHoldings(holds("b", 3, 4, 10)));
+    bound("a", 3, 10);
+    bound("b", 4, 10);
+    assertThat(freeWithout("b")).isEqualTo(2);
+    assertThat(freeWithout("a")).isEqualTo(1);
+    ledger.apply(new Event.PodGone("a", "ns/a"), 0);
+    // The node still withholds what the ended pod had.
+    assertThat(freeWithout("b")).isEqualTo(2);
+  }
+
+  private int freeWithout(String uid) {
+    var view = ledger.view(NODE, hold -> !hold.uid().equals(uid), 0);
+    return view.gpus().getFirst().freeReplicas();
+  }
+
+  /** A plain pod carries no R, so only the node knows it. */
+  @Test
+  void plainPod_countsAsWhatTheNodeGrantedIt() {
+    tell(report(10, 0).addHoldings(holds("plain", 0, 3, 10)));
+    var request = new Demand.Request("main", Demand.Kind.APP, 3);
+    var plain =
+        new PodFacts(
+            "plain",
+            "ns",
+            "plain",
+            NODE,
+            false,
+            true,
+            Names.RESOURCE,
+            List.of(request),
+            Map.of(Names.GPU, UUID));
+    ledger.apply(new Event.PodSeen(plain), 0);
+    tell(report(3, 1).addHoldings(holds("plain", 0, 3, 10)));
+    assertThat(free()).isEqualTo(2);
+  }
+
+  @Test
+  void renamedResource_countsOnce() {
+    tell(report(10, 3).addHoldings(renamed(holds("old", 0, 3, 10))));
     assertThat(free()).isEqualTo(7);
+  }
+
+  private static Holding renamed(Holding holding) {
+    return holding.toBuilder().setResource("nvidia.com/gpu.old").build();
   }
 
   @Test
   void podThatHasEnded_freesNothing_beforeTheNodeCanGiveItAgain() {
-    tell(report(10, 0).addHoldings(holds("old", 7, 3)));
+    tell(report(10, 0).addHoldings(holds("old", 7, 3, 10)));
     bound("old", 3, 10);
-    tell(report(4, 2).addHoldings(holds("old", 7, 3)));
+    tell(report(4, 2).addHoldings(holds("old", 7, 3, 10)));
     ledger.apply(new Event.PodGone("old", "ns/old"), 0);
     assertThat(free()).isEqualTo(2);
     bind(pod("new", "new", null, 2, 4));
@@ -119,26 +189,26 @@ class GenerationsTest {
   /** A StatefulSet's pod, made anew while the kubelet still lists the one before. */
   @Test
   void podOfTheNameOfAnEarlierOne_isCountedWhole() {
-    tell(report(10, 0).addHoldings(holds("web-0", 7, 3)));
+    tell(report(10, 0).addHoldings(holds("web-0", 7, 3, 10)));
     bound("web-0", 3, 10);
-    tell(report(4, 2).addHoldings(holds("web-0", 7, 3)));
+    tell(report(4, 2).addHoldings(holds("web-0", 7, 3, 10)));
     assertThat(free()).isEqualTo(2);
     ledger.apply(new Event.PodGone("web-0", "ns/web-0"), 0);
     bind(pod("next", "web-0", null, 2, 4));
-    tell(report(4, 2).addHoldings(holds("web-0", 7, 3)));
+    tell(report(4, 2).addHoldings(holds("web-0", 7, 3, 10)));
     assertThat(free()).isZero();
   }
 
   @Test
   void coarserConfig_whileTheKubeletCannotBeAsked_givesNothingTwice() {
-    tell(report(10, 2).addHoldings(holds("old", 10, 2)));
+    tell(report(10, 2).addHoldings(holds("old", 10, 2, 20)));
     bound("old", 2, 20);
-    tell(report(10, 2).addHoldings(holds("old", 10, 2)));
+    tell(report(10, 2).addHoldings(holds("old", 10, 2, 20)));
     assertThat(free()).isEqualTo(8);
     tell(report(10, 2).setHoldingsKnown(false));
     assertThat(free()).as("the same GPUs: still retired").isEqualTo(8);
     tell(report(4, 0).setHoldingsKnown(false));
-    assertThat(free()).as("of other GPUs it is not known").isEqualTo(2);
+    assertThat(free()).as("a tenth takes a quarter").isEqualTo(3);
   }
 
   private void bind(PodFacts pod) {
@@ -151,7 +221,7 @@ class GenerationsTest {
   void otherResource_isAnEarlierConfigsToo() {
     tell(
         report(10, 10)
-            .addHoldings(holds("old", 0, 1).toBuilder().setResource("nvidia.com/gpu.old")));
+            .addHoldings(renamed(holds("old", 0, 1, 1))));
     assertThat(free()).isZero();
   }
 }

@@ -1,5 +1,6 @@
 package dev.tranche.nodeplugin.gpu;
 
+import dev.tranche.api.GpuPart;
 import dev.tranche.api.ReplicaId;
 
 /**
@@ -20,8 +21,15 @@ public record HeldReplica(String resource, String id, int replicasPerGpu) {
     return ReplicaId.uuidOf(id);
   }
 
-  /** Returns its part of the GPU, 0 to 1. */
-  public double share() {
-    return 1.0 / replicasPerGpu;
+  /** Returns whether the sharing grants such a replica. */
+  boolean grantedUnder(GpuSharing how) {
+    return resource.equals(how.resource())
+        && replicasPerGpu == how.replicas()
+        && id.equals(uuid()) != how.shared();
+  }
+
+  /** Returns its part of the GPU. */
+  public GpuPart part() {
+    return GpuPart.of(1, replicasPerGpu);
   }
 }

@@ -1,12 +1,18 @@
 package dev.tranche.nodeplugin.gpu;
 
+import dev.tranche.api.GpuPart;
 import dev.tranche.api.ReplicaId;
 import dev.tranche.api.node.Holding;
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
 
 /**
  * Remembers for every held replica how many replicas its GPU had when it was allocated. The id does
@@ -27,6 +33,7 @@ public final class HeldReplicas {
   private Map<Key, Long> missingSinceMs = Map.of();
   // The holder of each replica; unknown for what an earlier run has kept.
   private Map<Key, String> holders = Map.of();
+  private boolean allocatedSinceList;
 
   /** Restores what an earlier run has kept. */
   public void restore(Collection<HeldReplica> kept) {
@@ -44,7 +51,7 @@ public final class HeldReplicas {
    *     the API server shows none, and its List frees nothing
    * @param sharing by uuid
    * @param nowMs of a monotonic clock
-   * @return whether the held replicas changed
+   * @return whether the held replicas changed since the last List, be it by an Allocate
    */
   public boolean update(
       List<Holding> holdings, boolean complete, Map<String, GpuSharing> sharing, long nowMs) {
@@ -69,7 +76,9 @@ public final class HeldReplicas {
           }
         });
     holders = nowHeldBy;
-    return replace(now);
+    boolean changed = replace(now) || allocatedSinceList;
+    allocatedSinceList = false;
+    return changed;
   }
 
   private boolean replace(Map<Key, HeldReplica> now) {
@@ -114,7 +123,35 @@ public final class HeldReplicas {
     }
     holders = nowHeldBy;
     missingSinceMs = missing;
-    return replace(now);
+    boolean changed = replace(now);
+    allocatedSinceList |= changed;
+    return changed;
+  }
+
+  /**
+   * Returns a GPU of which more than the whole would be held with these replicas. An id that is
+   * picked again no longer counts for its earlier holder. Equal replicas never exceed their GPU, so
+   * this is about replicas of different configs.
+   *
+   * @param sharing by uuid, under which the replicas are to be granted
+   */
+  public Optional<String> overfull(
+      String resource, Collection<String> ids, Map<String, GpuSharing> sharing) {
+    Map<Key, HeldReplica> with = new HashMap<>(byKey);
+    Set<String> picked = new TreeSet<>();
+    for (String id : ids) {
+      Key key = new Key(resource, id);
+      with.put(key, newlyHeld(key, sharing));
+      picked.add(ReplicaId.uuidOf(id));
+    }
+    return picked.stream().filter(uuid -> part(uuid, with.values()).exceedsOneGpu()).findFirst();
+  }
+
+  private static GpuPart part(String uuid, Collection<HeldReplica> held) {
+    return held.stream()
+        .filter(replica -> replica.uuid().equals(uuid))
+        .map(HeldReplica::part)
+        .reduce(GpuPart.NONE, GpuPart::plus);
   }
 
   // The id of a whole GPU shows that it is whole. For a shared one, the number of replicas is known
@@ -124,6 +161,30 @@ public final class HeldReplicas {
     GpuSharing how = sharing.get(uuid);
     boolean wholeGpu = key.id().equals(uuid);
     return new HeldReplica(key.resource(), key.id(), wholeGpu || how == null ? 1 : how.replicas());
+  }
+
+  /**
+   * Returns the holdings with the R of their devices: a container has one entry for each R. R is
+   * that of the current sharing for devices that are not recorded yet.
+   *
+   * @param sharing by uuid
+   */
+  public List<Holding> byReplicas(List<Holding> holdings, Map<String, GpuSharing> sharing) {
+    List<Holding> all = new ArrayList<>(holdings.size());
+    for (Holding holding : holdings) {
+      Map<Integer, Holding.Builder> byReplicas = new TreeMap<>();
+      for (String id : holding.getDeviceIdsList()) {
+        Key key = new Key(holding.getResource(), id);
+        HeldReplica replica = byKey.get(key);
+        int replicas = (replica == null ? newlyHeld(key, sharing) : replica).replicasPerGpu();
+        byReplicas
+            .computeIfAbsent(
+                replicas, r -> holding.toBuilder().clearDeviceIds().setReplicasPerGpu(r))
+            .addDeviceIds(id);
+      }
+      byReplicas.values().forEach(part -> all.add(part.build()));
+    }
+    return List.copyOf(all);
   }
 
   public Collection<HeldReplica> all() {

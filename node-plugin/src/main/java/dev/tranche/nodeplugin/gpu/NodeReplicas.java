@@ -1,5 +1,6 @@
 package dev.tranche.nodeplugin.gpu;
 
+import dev.tranche.api.GpuPart;
 import dev.tranche.nodeplugin.config.Config;
 import dev.tranche.nodeplugin.gpu.Replica.Stage;
 import java.util.ArrayList;
@@ -29,10 +30,6 @@ public record NodeReplicas(
     List<GpuStatus> gpus,
     Map<String, GpuSharing> sharing,
     List<Replicas> byResource) {
-  // The rounding error of a sum of fractions such as 1/3 is less than this, and every share is
-  // larger.
-  private static final double ROUNDING = 1e-9;
-
   public NodeReplicas {
     gpus = List.copyOf(gpus);
     sharing = Map.copyOf(sharing);
@@ -89,14 +86,26 @@ public record NodeReplicas(
     return of;
   }
 
+  /**
+   * Creates the R replicas of the current config. Ids that are held as replicas of an earlier
+   * config are skipped. Otherwise the kubelet would give such an id, once it is free, as another
+   * part of the GPU; and while it is in use, nobody would get the room beside it.
+   */
   private static List<Replica> currentReplicas(
       GpuStatus gpu, GpuSharing how, List<HeldReplica> held) {
     Set<String> own = new HashSet<>();
-    held.stream().filter(h -> h.resource().equals(how.resource())).forEach(h -> own.add(h.id()));
-    double used = held.stream().mapToDouble(HeldReplica::share).sum();
-    int freeReplicas = (int) Math.floor((1 - used) * how.replicas() + ROUNDING);
+    Set<String> taken = new HashSet<>();
+    GpuPart earlier = GpuPart.NONE;
+    for (HeldReplica replica : held) {
+      boolean current = replica.grantedUnder(how);
+      earlier = current ? earlier : earlier.plus(replica.part());
+      if (replica.resource().equals(how.resource())) {
+        (current ? own : taken).add(replica.id());
+      }
+    }
+    int freeReplicas = how.replicas() - earlier.replicas(how.replicas()) - own.size();
     List<Replica> replicas = new ArrayList<>();
-    for (String id : ReplicaIds.of(gpu.info().uuid(), how)) {
+    for (String id : ReplicaIds.of(gpu.info().uuid(), how, own, taken)) {
       boolean offered = own.contains(id) || freeReplicas-- > 0;
       replicas.add(new Replica(id, gpu, how.shared(), offered ? Stage.OFFERED : Stage.WITHHELD));
     }
@@ -106,8 +115,7 @@ public record NodeReplicas(
   private static List<Replica> retired(
       GpuStatus gpu, GpuSharing how, String resource, List<HeldReplica> held) {
     return held.stream()
-        .filter(h -> h.resource().equals(resource))
-        .filter(h -> !resource.equals(how.resource()) || !ReplicaIds.matches(how, h.id()))
+        .filter(h -> h.resource().equals(resource) && !h.grantedUnder(how))
         .map(HeldReplica::id)
         .sorted()
         .map(id -> new Replica(id, gpu, !id.equals(gpu.info().uuid()), Stage.RETIRED))

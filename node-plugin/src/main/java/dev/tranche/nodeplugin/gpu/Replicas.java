@@ -6,6 +6,7 @@ import dev.tranche.nodeplugin.gpu.Replica.Stage;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.function.UnaryOperator;
 
 /**
@@ -46,7 +47,25 @@ public record Replicas(
 
   private boolean hasReplica(String id) {
     GpuSharing how = sharing.get(ReplicaId.uuidOf(id));
-    return how != null && ReplicaIds.matches(how, id);
+    Optional<Stage> stage =
+        all.stream().filter(replica -> replica.id().equals(id)).findFirst().map(Replica::stage);
+    return how != null
+        && stage.map(at -> at != Stage.RETIRED).orElseGet(() -> ReplicaIds.matches(how, id));
+  }
+
+  /** Returns those of the ids that are replicas of this config. */
+  public List<String> current(List<String> ids) {
+    Set<String> current = Set.copyOf(currentIds());
+    return ids.stream().filter(current::contains).toList();
+  }
+
+  /** Returns whether two lists have the same replicas, whatever their health. */
+  public boolean sameReplicas(Replicas other) {
+    return sharing.equals(other.sharing) && currentIds().equals(other.currentIds());
+  }
+
+  private List<String> currentIds() {
+    return all.stream().filter(r -> r.stage() != Stage.RETIRED).map(Replica::id).toList();
   }
 
   /** Returns whether a container may have at most one shared replica. */

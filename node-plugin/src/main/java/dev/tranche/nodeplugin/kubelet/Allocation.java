@@ -5,6 +5,7 @@ import dev.tranche.api.kubelet.ContainerAllocateResponse;
 import dev.tranche.api.node.GpuShare;
 import dev.tranche.nodeplugin.gpu.GpuSharing;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
+import dev.tranche.nodeplugin.gpu.HeldReplicas;
 import dev.tranche.nodeplugin.gpu.HostNodes;
 import dev.tranche.nodeplugin.gpu.Replicas;
 import dev.tranche.nodeplugin.mps.MpsClient;
@@ -37,20 +38,23 @@ public final class Allocation {
   private static final int ID_SHOWN_MAX = 100;
 
   private final Replicas replicas;
+  private final HeldReplicas held;
   private final AllocateAnswer answer;
 
   /**
    * @param nodes device nodes of this host other than those of its GPUs
+   * @param held what containers hold now
    */
-  public Allocation(Replicas replicas, HostNodes nodes) {
-    this(replicas, nodes, () -> UUID.randomUUID().toString());
+  public Allocation(Replicas replicas, HostNodes nodes, HeldReplicas held) {
+    this(replicas, nodes, held, () -> UUID.randomUUID().toString());
   }
 
   /**
    * @param answerId creates the part of an annotation's key that is unique to each answer
    */
-  Allocation(Replicas replicas, HostNodes nodes, Supplier<String> answerId) {
+  Allocation(Replicas replicas, HostNodes nodes, HeldReplicas held, Supplier<String> answerId) {
     this.replicas = replicas;
+    this.held = held;
     this.answer = new AllocateAnswer(replicas.config().allocate(), nodes, answerId);
   }
 
@@ -78,8 +82,11 @@ public final class Allocation {
     }
     Optional<String> other =
         replicasPerGpu == 0 ? Optional.empty() : gpuOfOtherReplicas(ids, replicasPerGpu);
-    return other
-        .<Verdict>map(uuid -> refused("other_replicas", otherReplicas(ids, replicasPerGpu, uuid)))
+    if (other.isPresent()) {
+      return refused("other_replicas", otherReplicas(ids, replicasPerGpu, other.get()));
+    }
+    return held.overfull(replicas.resource(), ids, replicas.sharing())
+        .<Verdict>map(uuid -> refused("no_room", noRoom(ids, uuid)))
         .orElseGet(() -> new Verdict.Granted(response(ids)));
   }
 
@@ -104,6 +111,11 @@ public final class Allocation {
   private String otherReplicas(Collection<String> ids, int replicasPerGpu, String uuid) {
     return "the share is %d of %d replicas per GPU, and %s has %d by now; delete the pod, and its owner creates it again, sized anew"
         .formatted(ids.size(), replicasPerGpu, uuid, replicasOf(uuid));
+  }
+
+  private String noRoom(Collection<String> ids, String uuid) {
+    return "%d of %d replicas of %s do not fit beside what running containers hold of it since before the config changed; delete the pod, and its owner creates it again"
+        .formatted(byGpu(ids).getOrDefault(uuid, 0), replicasOf(uuid), uuid);
   }
 
   // An assigned request is one share of a GPU, which the webhook turned into replicas. The option

@@ -15,6 +15,7 @@ import dev.tranche.api.kubelet.PreferredAllocationRequest;
 import dev.tranche.api.kubelet.PreferredAllocationResponse;
 import dev.tranche.nodeplugin.gpu.GpuLinkScores;
 import dev.tranche.nodeplugin.gpu.Hardware;
+import dev.tranche.nodeplugin.gpu.HeldReplicas;
 import dev.tranche.nodeplugin.gpu.Replica;
 import dev.tranche.nodeplugin.gpu.Replicas;
 import dev.tranche.nodeplugin.metrics.NodeMetrics;
@@ -49,6 +50,7 @@ final class DevicePluginServer extends DevicePluginService {
   private final Supplier<Hardware> hardware;
   private final boolean standalone;
   private final NodeMetrics metrics;
+  private final HeldReplicas held;
   private final BiConsumer<Replicas, List<String>> allocated;
   private final ReplicasAtPick replicasAtPick;
   private Replicas replicas;
@@ -60,6 +62,7 @@ final class DevicePluginServer extends DevicePluginService {
       Supplier<Hardware> hardware,
       boolean standalone,
       NodeMetrics metrics,
+      HeldReplicas held,
       BiConsumer<Replicas, List<String>> allocated,
       Replicas replicas) {
     this.podResources = podResources;
@@ -68,6 +71,7 @@ final class DevicePluginServer extends DevicePluginService {
     this.hardware = hardware;
     this.standalone = standalone;
     this.metrics = metrics;
+    this.held = held;
     this.allocated = allocated;
     this.replicas = replicas;
     this.replicasAtPick = new ReplicasAtPick(replicas);
@@ -167,10 +171,7 @@ final class DevicePluginServer extends DevicePluginService {
     if (replicas.count(Replica.Stage.RETIRED) == 0) {
       return container;
     }
-    List<String> ids =
-        container.getAvailableDeviceIDsList().stream()
-            .filter(id -> replicas.gpuOf(id).isPresent())
-            .toList();
+    List<String> ids = replicas.current(container.getAvailableDeviceIDsList());
     return container.toBuilder().clearAvailableDeviceIDs().addAllAvailableDeviceIDs(ids).build();
   }
 
@@ -244,7 +245,7 @@ final class DevicePluginServer extends DevicePluginService {
     List<String> ids = container.getDevicesIdsList();
     Replicas pickedFrom = replicasAtPick.of(ids, nowMs);
     var verdict =
-        new Allocation(pickedFrom, hardware.get().nodes())
+        new Allocation(pickedFrom, hardware.get().nodes(), held)
             .decide(
                 ids,
                 allocationCalls.assigned(ids.size(), nowMs),

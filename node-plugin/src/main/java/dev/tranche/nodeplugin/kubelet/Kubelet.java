@@ -5,6 +5,7 @@ import dev.tranche.api.node.Holding;
 import dev.tranche.api.podresources.ContainerDevices;
 import dev.tranche.nodeplugin.config.Options;
 import dev.tranche.nodeplugin.gpu.Hardware;
+import dev.tranche.nodeplugin.gpu.HeldReplicas;
 import dev.tranche.nodeplugin.gpu.NodeReplicas;
 import dev.tranche.nodeplugin.gpu.Replicas;
 import dev.tranche.nodeplugin.metrics.NodeMetrics;
@@ -29,6 +30,7 @@ public final class Kubelet {
   private final Vertx vertx;
   private final Options options;
   private final Assignments assignments;
+  private final HeldReplicas held;
   private final Supplier<Hardware> hardware;
   private final NodeMetrics metrics;
   private final Listener listener;
@@ -66,18 +68,21 @@ public final class Kubelet {
   }
 
   /**
+   * @param held what containers hold; only read
    * @param hardware read at each call, since the driver may have been replaced meanwhile
    */
   public Kubelet(
       Vertx vertx,
       Options options,
       Assignments assignments,
+      HeldReplicas held,
       Supplier<Hardware> hardware,
       NodeMetrics metrics,
       Listener listener) {
     this.vertx = vertx;
     this.options = options;
     this.assignments = assignments;
+    this.held = held;
     this.hardware = hardware;
     this.metrics = metrics;
     this.listener = listener;
@@ -145,6 +150,7 @@ public final class Kubelet {
             hardware,
             options.extender().isEmpty(),
             metrics,
+            held,
             listener::allocated,
             replicas);
     return new KubeletLink(vertx, options.kubeletSocket(), server, replicas, metrics, listener);

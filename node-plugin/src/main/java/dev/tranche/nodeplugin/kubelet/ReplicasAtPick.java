@@ -1,12 +1,15 @@
 package dev.tranche.nodeplugin.kubelet;
 
 import dev.tranche.nodeplugin.gpu.Replicas;
+import java.util.ArrayDeque;
 import java.util.Collection;
+import java.util.Deque;
+import java.util.stream.Stream;
 
 /**
- * Determines whether the kubelet has picked from the current replicas or from those of the previous
- * config. It may pick before it has received the new device list. Refusing such a pick would end
- * the pod. Confined to one thread.
+ * Determines whether the kubelet has picked from the current replicas or from earlier ones. It may
+ * pick before it has received the new device list. Refusing such a pick would end the pod. Confined
+ * to one thread.
  */
 final class ReplicasAtPick {
   /**
@@ -15,26 +18,34 @@ final class ReplicasAtPick {
    */
   static final int REPLACED_MS = 5_000;
 
+  /** The lists that are remembered; the newest ones if there were more. */
+  static final int EARLIER_MAX = 8;
+
+  private record Earlier(Replicas replicas, long replacedAtMs) {}
+
+  private final Deque<Earlier> earlier = new ArrayDeque<>();
   private Replicas current;
-  private Replicas previous;
-  private long replacedAtMs;
 
   ReplicasAtPick(Replicas first) {
     this.current = first;
-    this.previous = first;
   }
 
   void update(Replicas next, long nowMs) {
-    if (!next.sharing().equals(current.sharing())) {
-      previous = current;
-      replacedAtMs = nowMs;
+    if (!next.sameReplicas(current)) {
+      earlier.addFirst(new Earlier(current, nowMs));
+      if (earlier.size() > EARLIER_MAX) {
+        earlier.removeLast();
+      }
     }
     current = next;
   }
 
   Replicas of(Collection<String> ids, long nowMs) {
-    boolean justReplaced = nowMs - replacedAtMs < REPLACED_MS;
-    return justReplaced && !hasAll(current, ids) && hasAll(previous, ids) ? previous : current;
+    earlier.removeIf(list -> nowMs - list.replacedAtMs() >= REPLACED_MS);
+    return Stream.concat(Stream.of(current), earlier.stream().map(Earlier::replicas))
+        .filter(list -> hasAll(list, ids))
+        .findFirst()
+        .orElse(current);
   }
 
   private static boolean hasAll(Replicas replicas, Collection<String> ids) {

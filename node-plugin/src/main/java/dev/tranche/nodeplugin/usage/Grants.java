@@ -2,6 +2,8 @@ package dev.tranche.nodeplugin.usage;
 
 import dev.tranche.api.ReplicaId;
 import dev.tranche.api.node.Holding;
+import dev.tranche.nodeplugin.gpu.HeldReplica;
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -15,16 +17,23 @@ import java.util.TreeSet;
  */
 public record Grants(Map<String, Map<String, Double>> shares) {
   /**
-   * @param shareOf by replica id: the part of its GPU that a replica is
+   * @param held every held replica; the same id may be held of two resources
    */
-  public static Grants of(List<Holding> holdings, Map<String, Double> shareOf) {
+  public static Grants of(List<Holding> holdings, Collection<HeldReplica> held) {
+    Map<String, Map<String, Double>> shareOf = new HashMap<>();
+    for (HeldReplica replica : held) {
+      shareOf
+          .computeIfAbsent(replica.resource(), resource -> new HashMap<>())
+          .put(replica.id(), replica.part().value());
+    }
     Map<String, Map<String, Double>> shares = new HashMap<>();
     for (Holding holding : holdings) {
       String key = holding.getNamespace() + "/" + holding.getPod() + "/" + holding.getContainer();
+      Map<String, Double> ofResource = shareOf.getOrDefault(holding.getResource(), Map.of());
       for (String id : holding.getDeviceIdsList()) {
         shares
             .computeIfAbsent(ReplicaId.uuidOf(id), uuid -> new HashMap<>())
-            .merge(key, shareOf.getOrDefault(id, 0.0), Double::sum);
+            .merge(key, ofResource.getOrDefault(id, 0.0), Double::sum);
       }
     }
     return new Grants(shares);

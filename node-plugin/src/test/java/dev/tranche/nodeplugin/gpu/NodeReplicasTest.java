@@ -9,11 +9,12 @@ import dev.tranche.nodeplugin.config.Configs;
 import dev.tranche.nodeplugin.config.SharingStrategy;
 import dev.tranche.nodeplugin.gpu.Replica.Stage;
 import dev.tranche.nodeplugin.health.Health;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.Set;
 import java.util.stream.IntStream;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 class NodeReplicasTest {
@@ -80,8 +81,14 @@ class NodeReplicasTest {
   void withheld_ofFinerReplicas_isTheRestOfACoarserOne() {
     hold(sharing(GPU, 4), "GPU-0::0");
     NodeReplicas ten = make(sharing(GPU, 10), sharing(GPU, 10));
-    assertThat(ten.withheld("GPU-0")).isEqualTo(2);
-    assertThat(ids(ten, Stage.RETIRED)).isEmpty();
+    assertThat(ten.withheld("GPU-0")).isEqualTo(3);
+    // It is an id of both configs, but not the same part of the GPU.
+    assertThat(ids(ten, Stage.RETIRED)).containsExactly("GPU-0::0");
+    assertThat(ids(ten, Stage.OFFERED))
+        .hasSize(7 + 10)
+        .doesNotContain("GPU-0::0")
+        .contains("GPU-0::7");
+    assertThat(ten.healthyCount()).isEqualTo(1 + 7 + 10);
   }
 
   @Test
@@ -119,10 +126,10 @@ class NodeReplicasTest {
     hold(sharing(GPU, 10), "GPU-0::1", "GPU-0::5", "GPU-0::6", "GPU-0::7", "GPU-0::9");
     NodeReplicas replicas = make(four);
     assertThat(ids(replicas, Stage.RETIRED))
-        .containsExactly("GPU-0::5", "GPU-0::6", "GPU-0::7", "GPU-0::9");
-    // Half of the GPU is held, so two quarters are left beside the id in use.
-    assertThat(ids(replicas, Stage.OFFERED)).containsExactly("GPU-0::0", "GPU-0::1", "GPU-0::2");
-    assertThat(ids(replicas, Stage.WITHHELD)).containsExactly("GPU-0::3");
+        .containsExactly("GPU-0::1", "GPU-0::5", "GPU-0::6", "GPU-0::7", "GPU-0::9");
+    // Half of the GPU is held, so two quarters are left.
+    assertThat(ids(replicas, Stage.OFFERED)).containsExactly("GPU-0::0", "GPU-0::2");
+    assertThat(ids(replicas, Stage.WITHHELD)).containsExactly("GPU-0::3", "GPU-0::4");
     // Five requested, two free: what kube-scheduler subtracts must be in the sum.
     assertThat(replicas.healthyCount()).isEqualTo(5 + 2);
     assertThat(replicas.byResource().getFirst().gpuOf("GPU-0::9")).isEmpty();
@@ -144,36 +151,68 @@ class NodeReplicasTest {
       held = new HeldReplicas();
       GpuSharing before = sharing(GPU, sizes[random.nextInt(sizes.length)]);
       String[] ids =
-          ReplicaIds.of("GPU-0", before).stream()
+          ReplicaIds.of("GPU-0", before, Set.of(), Set.of()).stream()
               .filter(id -> random.nextBoolean())
               .toArray(String[]::new);
       hold(before, ids);
       GpuSharing now = sharing(GPU, sizes[random.nextInt(sizes.length)]);
       int free =
-          (int) Math.floor((1 - ids.length / (double) before.replicas()) * now.replicas() + 1e-9);
+          Math.floorDiv((before.replicas() - ids.length) * now.replicas(), before.replicas());
       int allocatable = make(now, now).healthyCount();
       assertThat(allocatable - ids.length)
           .as("%d of %d held, now %d", ids.length, before.replicas(), now.replicas())
-          .isEqualTo(now.replicas() + Math.min(free, now.replicas() - commonHeld(now, ids)));
+          .isEqualTo(now.replicas() + free);
     }
   }
 
-  private static int commonHeld(GpuSharing now, String[] ids) {
-    return (int) Stream.of(ids).filter(id -> ReplicaIds.matches(now, id)).count();
+  @Test
+  void idsOfBothConfigs_areNotOfferedUntilTheirContainersEnd() {
+    GpuSharing ten = sharing(GPU, 10);
+    GpuSharing three = sharing(GPU, 3);
+    String[] ids = ReplicaIds.of("GPU-0", ten, Set.of(), Set.of()).toArray(String[]::new);
+    hold(ten, Arrays.copyOf(ids, 7));
+    NodeReplicas replicas = make(three);
+    assertThat(replicas.withheld("GPU-0")).isEqualTo(3);
+    // What the kubelet frees at once must not be given as a third, while four tenths run.
+    assertThat(replicas.byResource().getFirst().gpuOf("GPU-0::0")).isEmpty();
+    hold(three, Arrays.copyOfRange(ids, 3, 7));
+    assertThat(make(three).withheld("GPU-0")).isEqualTo(2);
+    assertThat(ids(make(three), Stage.OFFERED)).containsExactly("GPU-0::0");
+  }
+
+  @Test
+  void replicaHeldBeyondTheLowestIds_staysOffered() {
+    GpuSharing three = sharing(GPU, 3);
+    held.restore(
+        List.of(new HeldReplica(GPU, "GPU-0::0", 10), new HeldReplica(GPU, "GPU-0::4", 3)));
+    NodeReplicas replicas = make(three);
+    assertThat(ids(replicas, Stage.OFFERED)).containsExactly("GPU-0::1", "GPU-0::4");
+    assertThat(replicas.byResource().getFirst().gpuOf("GPU-0::4")).isPresent();
+    assertThat(ids(replicas, Stage.WITHHELD)).containsExactly("GPU-0::2");
+  }
+
+  @Test
+  void moreThanTheWholeGpu_isNotGranted() {
+    held.restore(
+        List.of(new HeldReplica(GPU, "GPU-0::7", 10), new HeldReplica(SHARED, "GPU-0::0", 2)));
+    Map<String, GpuSharing> five = byUuid(sharing(GPU, 5));
+    assertThat(held.overfull(GPU, List.of("GPU-0::0", "GPU-0::1"), five)).isEmpty();
+    assertThat(held.overfull(GPU, List.of("GPU-0::0", "GPU-0::1", "GPU-0::2"), five))
+        .hasValue("GPU-0");
+    // What is picked again is free of its earlier holder.
+    assertThat(held.overfull(GPU, List.of("GPU-0::0", "GPU-0::7"), five)).isEmpty();
   }
 
   @Test
   void moreReplicas_areOfferedOnlyWhereTheGpuHasRoom() {
     GpuSharing ten = sharing(GPU, 10);
     hold(sharing(GPU, 3), "GPU-0::0", "GPU-0::1", "GPU-0::2");
-    assertThat(ids(make(ten), Stage.OFFERED)).containsExactly("GPU-0::0", "GPU-0::1", "GPU-0::2");
+    assertThat(ids(make(ten), Stage.OFFERED)).isEmpty();
     hold(ten, "GPU-0::0", "GPU-0::1");
     // A third is free: three tenths.
-    assertThat(ids(make(ten), Stage.OFFERED))
-        .containsExactly("GPU-0::0", "GPU-0::1", "GPU-0::2", "GPU-0::3", "GPU-0::4");
+    assertThat(ids(make(ten), Stage.OFFERED)).containsExactly("GPU-0::2", "GPU-0::3", "GPU-0::4");
     hold(ten, "GPU-0::0", "GPU-0::1", "GPU-0::3");
-    assertThat(ids(make(ten), Stage.OFFERED))
-        .containsExactly("GPU-0::0", "GPU-0::1", "GPU-0::2", "GPU-0::3", "GPU-0::4");
+    assertThat(ids(make(ten), Stage.OFFERED)).containsExactly("GPU-0::2", "GPU-0::3", "GPU-0::4");
   }
 
   @Test
@@ -231,7 +270,7 @@ class NodeReplicasTest {
     held.update(List.of(), true, four, nowMs);
     assertThat(held.update(List.of(before.toBuilder().setPod("after").build()), true, four, nowMs))
         .isTrue();
-    assertThat(make(sharing(GPU, 10)).withheld("GPU-0")).isEqualTo(2);
+    assertThat(make(sharing(GPU, 10)).withheld("GPU-0")).isEqualTo(3);
   }
 
   @Test
@@ -244,7 +283,7 @@ class NodeReplicasTest {
     }
     // Nor does that time count afterwards.
     assertThat(held.update(List.of(), true, ten, nowMs)).isFalse();
-    assertThat(make(sharing(GPU, 10)).withheld("GPU-0")).isEqualTo(6);
+    assertThat(make(sharing(GPU, 10)).withheld("GPU-0")).isEqualTo(10);
     nowMs += HeldReplicas.FREE_AFTER_MS;
     assertThat(held.update(List.of(), true, ten, nowMs)).isTrue();
     assertThat(make(sharing(GPU, 10)).withheld("GPU-0")).isZero();
@@ -256,15 +295,17 @@ class NodeReplicasTest {
     hold(sharing(GPU, 10), statefulSets);
     Map<String, GpuSharing> four = byUuid(sharing(GPU, 4));
     assertThat(held.allocated(GPU, List.of("GPU-0::2"), four)).isTrue();
+    // What an Allocate has changed is published with the next List.
+    assertThat(held.update(List.of(statefulSets), true, four, nowMs)).isTrue();
     assertThat(held.update(List.of(statefulSets), true, four, nowMs)).isFalse();
-    assertThat(make(sharing(GPU, 10)).withheld("GPU-0")).isEqualTo(2);
+    assertThat(make(sharing(GPU, 10)).withheld("GPU-0")).isEqualTo(3);
   }
 
   @Test
   void restored_countsAsWhatItWasGivenFor() {
     held.restore(List.of(new HeldReplica(GPU, "GPU-0::0", 2)));
     assertThat(hold(sharing(GPU, 4), "GPU-0::0")).isFalse();
-    assertThat(ids(make(sharing(GPU, 4)), Stage.OFFERED)).hasSize(3);
+    assertThat(ids(make(sharing(GPU, 4)), Stage.OFFERED)).hasSize(2);
   }
 
   @Test

@@ -9,6 +9,7 @@ import dev.tranche.nodeplugin.config.Configs;
 import dev.tranche.nodeplugin.config.SharingStrategy;
 import dev.tranche.nodeplugin.gpu.GpuSharing;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
+import dev.tranche.nodeplugin.gpu.HeldReplicas;
 import dev.tranche.nodeplugin.gpu.HostNodes;
 import dev.tranche.nodeplugin.gpu.Replicas;
 import dev.tranche.nodeplugin.health.Health;
@@ -45,7 +46,9 @@ class AllocationTest {
     Map<String, GpuSharing> by =
         all.stream().collect(Collectors.toMap(g -> g.info().uuid(), g -> sharing));
     return new Allocation(
-        new Replicas(config, sharing.resource(), all, by, List.of()), HostNodes.NONE);
+        new Replicas(config, sharing.resource(), all, by, List.of()),
+        HostNodes.NONE,
+        new HeldReplicas());
   }
 
   private static Replicas replicas(GpuSharing sharing, boolean specs, boolean byIndex) {
@@ -62,7 +65,7 @@ class AllocationTest {
 
   private static Allocation.Verdict decide(
       GpuSharing sharing, List<String> ids, GpuShare... assigned) {
-    return new Allocation(replicas(sharing, false, false), HostNodes.NONE)
+    return new Allocation(replicas(sharing, false, false), HostNodes.NONE, new HeldReplicas())
         .decide(ids, List.of(assigned), 0, assigned.length > 0);
   }
 
@@ -93,7 +96,7 @@ class AllocationTest {
   @Test
   void indexes_areToldWhereAskedFor() {
     var verdict =
-        new Allocation(replicas(TEN, false, true), HostNodes.NONE)
+        new Allocation(replicas(TEN, false, true), HostNodes.NONE, new HeldReplicas())
             .decide(List.of("GPU-1::0"), List.of(), 0, false);
     assertThat(envs(verdict)).containsEntry("NVIDIA_VISIBLE_DEVICES", "1");
   }
@@ -104,7 +107,8 @@ class AllocationTest {
         new Allocation(
             replicas(TEN, true, false),
             new HostNodes(
-                List.of("/dev/nvidiactl"), List.of(), List.of(), List.of(), List.of(), true));
+                List.of("/dev/nvidiactl"), List.of(), List.of(), List.of(), List.of(), true),
+            new HeldReplicas());
     var verdict = allocation.decide(List.of("GPU-1::0"), List.of(), 0, false);
     assertThat(verdict)
         .isInstanceOfSatisfying(
@@ -174,7 +178,8 @@ class AllocationTest {
 
   @Test
   void shareOfOtherReplicas_isRefused_sinceItWouldBeAnotherPartOfTheGpu() {
-    var allocation = new Allocation(replicas(TEN, false, false), HostNodes.NONE);
+    var allocation =
+        new Allocation(replicas(TEN, false, false), HostNodes.NONE, new HeldReplicas());
     List<String> ids = List.of("GPU-1::0", "GPU-1::1", "GPU-1::2");
     List<GpuShare> assigned = List.of(share("GPU-1", 3));
     assertThat(refusal(allocation.decide(ids, assigned, 4, true)))

@@ -1,0 +1,72 @@
+package dev.tranche.api;
+
+import java.math.BigInteger;
+
+/**
+ * A part of one GPU, exact. Counts of replicas add up only if their GPUs are split into equal
+ * numbers of replicas: three of ten and one of three are no four of anything. Parts always add up.
+ *
+ * @param numerator of the reduced fraction, at least 0; a sum of parts may exceed one GPU
+ * @param denominator of the reduced fraction, at least 1
+ */
+public record GpuPart(BigInteger numerator, BigInteger denominator) {
+  public static final GpuPart NONE = new GpuPart(BigInteger.ZERO, BigInteger.ONE);
+
+  public GpuPart {
+    if (numerator.signum() < 0 || denominator.signum() < 1) {
+      throw new IllegalArgumentException(numerator + "/" + denominator + " is no part of a GPU");
+    }
+    BigInteger divisor = numerator.gcd(denominator);
+    numerator = numerator.divide(divisor);
+    denominator = denominator.divide(divisor);
+  }
+
+  /**
+   * @param replicasPerGpu R that the replicas are counted in, at least 1
+   */
+  public static GpuPart of(int replicas, int replicasPerGpu) {
+    return new GpuPart(BigInteger.valueOf(replicas), BigInteger.valueOf(replicasPerGpu));
+  }
+
+  public GpuPart plus(GpuPart other) {
+    if (numerator.signum() == 0) {
+      return other;
+    }
+    return new GpuPart(
+        numerator.multiply(other.denominator).add(other.numerator.multiply(denominator)),
+        denominator.multiply(other.denominator));
+  }
+
+  /** Returns how many replicas cover this part: ⌈part·R⌉. */
+  public int replicas(int replicasPerGpu) {
+    BigInteger[] whole =
+        numerator.multiply(BigInteger.valueOf(replicasPerGpu)).divideAndRemainder(denominator);
+    return whole[0].add(BigInteger.valueOf(whole[1].signum())).intValueExact();
+  }
+
+  public boolean isNone() {
+    return numerator.signum() == 0;
+  }
+
+  /** Returns whether this is more than one whole GPU. */
+  public boolean exceedsOneGpu() {
+    return numerator.compareTo(denominator) > 0;
+  }
+
+  /** Returns this part of an amount, rounded down. */
+  public long of(long wholeGpu) {
+    return BigInteger.valueOf(wholeGpu).multiply(numerator).divide(denominator).longValueExact();
+  }
+
+  /** Returns 0 for none, 1 for one whole GPU. */
+  public double value() {
+    return numerator.doubleValue() / denominator.doubleValue();
+  }
+
+  @Override
+  public String toString() {
+    return denominator.equals(BigInteger.ONE)
+        ? numerator.toString()
+        : numerator + "/" + denominator;
+  }
+}
