@@ -7,6 +7,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.InstanceOfAssertFactories.STRING;
 
 import com.marcnuri.helm.Helm;
+import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.Map;
@@ -317,6 +319,19 @@ class RenderingTest {
   /** But for the object of that kind, which is not the chart's. */
   private static String withoutNamespace(String rendered) {
     return rendered.substring(rendered.indexOf("\n---\n", rendered.indexOf("kind: Namespace\n")));
+  }
+
+  /** kube-scheduler 1.30 answers 404 to /livez and /readyz, and was killed again and again. */
+  @Test
+  void kubeSchedulersProbes_haveAPathThatAllVersionsAnswer() throws IOException {
+    assertThat(render(Map.of()))
+        .containsPattern(
+            "livenessProbe:\\s+httpGet: \\{path: /healthz, port: scheduler, scheme: HTTPS}")
+        .containsPattern(
+            "readinessProbe:\\s+httpGet: \\{path: /healthz, port: scheduler, scheme: HTTPS}")
+        .doesNotContain("/livez", "/readyz, port: scheduler");
+    Path contract = Path.of("src/test/resources/contract/scheduler.yaml");
+    assertThat(Files.readString(contract)).contains("path: /healthz").doesNotContain("readyz");
   }
 
   @Test
