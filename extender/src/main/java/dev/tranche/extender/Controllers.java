@@ -14,6 +14,7 @@ import dev.tranche.extender.ledger.Ledger;
 import dev.tranche.extender.ledger.NodeFacts;
 import dev.tranche.extender.ledger.NodeView;
 import dev.tranche.extender.ledger.PodFacts;
+import dev.tranche.extender.limit.NodeRate;
 import dev.tranche.extender.load.LoadCache;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.snapshot.NodeFitCache;
@@ -45,6 +46,7 @@ final class Controllers implements ReportListener {
   private final LoadCache loads;
   private final NodeFitCache fits;
   private final LongSupplier clockMs;
+  private final ExtenderMetrics metrics;
   private final NodeEventWriter nodeEvents;
   private final NodeLabels nodeLabels;
   private final StartupTaints startupTaints;
@@ -73,14 +75,26 @@ final class Controllers implements ReportListener {
     this.loads = loads;
     this.fits = fits;
     this.clockMs = clockMs;
-    this.nodeEvents = new NodeEventWriter(this::writeEvent, deciding, this::uidOfPod);
-    this.nodeLabels = new NodeLabels(this::mergePatch, deciding, this::advertises, clockMs);
-    this.startupTaints = new StartupTaints(this::jsonPatch, deciding, clockMs, metrics);
+    this.metrics = metrics;
+    this.nodeEvents =
+        new NodeEventWriter(
+            this::writeEvent, deciding, this::uidOfPod, rate("events", NodeEventWriter.RATE));
+    this.nodeLabels =
+        new NodeLabels(
+            this::mergePatch, deciding, this::advertises, clockMs, rate("labels", NodeLabels.RATE));
+    this.startupTaints =
+        new StartupTaints(
+            this::jsonPatch, deciding, clockMs, rate("taints", StartupTaints.RATE), metrics);
     this.nodeUses = nodeUses(config.nodeUseAnnotation(), deciding, metrics);
     this.unmutatedPods =
         new UnmutatedPods(config.schedulerName(), this::writeEvent, deciding, metrics);
     this.outdatedShares = new OutdatedShares(this::writeEvent, deciding, metrics);
-    this.unknownCordons = new UnknownCordons(this::writeEvent, deciding);
+    this.unknownCordons =
+        new UnknownCordons(this::writeEvent, deciding, rate("cordon-events", UnknownCordons.RATE));
+  }
+
+  private NodeRate rate(String writer, NodeRate.Limits limits) {
+    return new NodeRate(writer, limits, clockMs, metrics);
   }
 
   private NodeUseWriter nodeUses(
