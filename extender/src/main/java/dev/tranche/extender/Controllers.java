@@ -2,6 +2,7 @@ package dev.tranche.extender;
 
 import dev.tranche.api.node.NodeReport;
 import dev.tranche.extender.controller.ApiWriter;
+import dev.tranche.extender.controller.DuplicateAllocations;
 import dev.tranche.extender.controller.NodeEventWriter;
 import dev.tranche.extender.controller.NodeLabels;
 import dev.tranche.extender.controller.NodeUse;
@@ -54,6 +55,7 @@ final class Controllers implements ReportListener {
   private final UnmutatedPods unmutatedPods;
   private final OutdatedShares outdatedShares;
   private final UnknownCordons unknownCordons;
+  private final DuplicateAllocations duplicates;
 
   /**
    * @param loop available once the verbs' verticle is deployed
@@ -91,6 +93,17 @@ final class Controllers implements ReportListener {
     this.outdatedShares = new OutdatedShares(this::writeEvent, deciding, metrics);
     this.unknownCordons =
         new UnknownCordons(this::writeEvent, deciding, rate("cordon-events", UnknownCordons.RATE));
+    this.duplicates = duplicates(deciding);
+  }
+
+  private DuplicateAllocations duplicates(BooleanSupplier deciding) {
+    return new DuplicateAllocations(
+        this::writeEvent,
+        deciding,
+        this::uidOfPod,
+        rate("duplicates", DuplicateAllocations.RATE),
+        clockMs,
+        metrics);
   }
 
   private NodeRate rate(String writer, NodeRate.Limits limits) {
@@ -118,6 +131,7 @@ final class Controllers implements ReportListener {
     nodeEvents.reported(node, whole);
     nodeLabels.reported(node, whole);
     startupTaints.reported(node, whole);
+    duplicates.reported(node, whole);
   }
 
   @Override
@@ -135,6 +149,7 @@ final class Controllers implements ReportListener {
   void nodeGone(String name) {
     nodeLabels.gone(name);
     startupTaints.gone(name);
+    duplicates.nodeGone(name);
     nodeUses.gone(name);
   }
 
@@ -151,6 +166,7 @@ final class Controllers implements ReportListener {
   void everySecond() {
     unmutatedPods.tick();
     outdatedShares.tick();
+    duplicates.tick();
     nodeUses.tick();
   }
 
