@@ -140,6 +140,13 @@ groups:
           runbook_url: {{ include "tranche.runbook" (dict "root" $ "alert" "TrancheDrift") }}
           summary: The kubelet gave a pod another GPU than the one assigned.
           description: The pod has its share, but not where load and room asked for it. The extender's log names pod and GPUs.
+      - alert: TrancheGpuAllocatedTwice
+        expr: max by (namespace) (tranche_extender_duplicate_allocation_pods{namespace="{{ $ns }}"}) > 0
+        labels: {severity: critical}
+        annotations:
+          runbook_url: {{ include "tranche.runbook" (dict "root" $ "alert" "TrancheGpuAllocatedTwice") }}
+          summary: The kubelet gave the same replica of a GPU to two pods.
+          description: The event GpuAllocatedTwice on both pods names the replica. Delete one of the two pods.
       - alert: TranchePodsWaitForAHole
         expr: max(tranche_pending_fragmented_pods{namespace="{{ $ns }}"}) > 0
         for: 30m

@@ -69,6 +69,11 @@ class BoundsPageTest {
           new Bound("what a node may report", API + "RequestBounds", "REPLICAS_MAX"),
           new Bound("what a node may report", EXTENDER + "ReportBounds", "ASSIGNMENTS_MAX"),
           new Bound("what a node may report", EXTENDER + "ReportBounds", "EVENTS_MAX"),
+          new Bound("time without pods for a node", EXTENDER + "AckBackoff", "FIRST_MS"),
+          new Bound("time without pods for a node", EXTENDER + "AckBackoff", "LONGEST_MS"),
+          new Bound("work that a node's reports", EXTENDER + "ReportWork", "UNITS_PER_S"),
+          new Bound("work that a node's reports", EXTENDER + "ReportWork", "UNITS_BURST"),
+          new Bound("events that a node reports", EXTENDER + "NodeEventWriter", "EVENTS_MAX"),
           new Bound("how fast a node may", EXTENDER + "ReportRate", "MESSAGES_PER_S"),
           new Bound("how fast a node may", EXTENDER + "ReportRate", "MESSAGES_BURST"),
           new Bound("how fast a node may", EXTENDER + "ReportRate", "BYTES_BURST"),
@@ -145,6 +150,12 @@ class BoundsPageTest {
           "connections of the read API",
           "memory of the history of GPUs",
           "memory that one review",
+          "patches of a node's labels",
+          "attempts to remove a node's startup",
+          "events about a node's annotation",
+          "wake-ups of pending pods by one",
+          "events `GpuAllocatedTwice`",
+          "lookups of pods because",
           "events of a GPU that stays");
 
   @Test

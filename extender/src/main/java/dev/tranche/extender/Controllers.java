@@ -2,6 +2,7 @@ package dev.tranche.extender;
 
 import dev.tranche.api.node.NodeReport;
 import dev.tranche.extender.controller.ApiWriter;
+import dev.tranche.extender.controller.DuplicateAllocations;
 import dev.tranche.extender.controller.NodeEventWriter;
 import dev.tranche.extender.controller.NodeLabels;
 import dev.tranche.extender.controller.NodeUse;
@@ -14,6 +15,7 @@ import dev.tranche.extender.ledger.Ledger;
 import dev.tranche.extender.ledger.NodeFacts;
 import dev.tranche.extender.ledger.NodeView;
 import dev.tranche.extender.ledger.PodFacts;
+import dev.tranche.extender.limit.NodeRate;
 import dev.tranche.extender.load.LoadCache;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.snapshot.NodeFitCache;
@@ -45,6 +47,7 @@ final class Controllers implements ReportListener {
   private final LoadCache loads;
   private final NodeFitCache fits;
   private final LongSupplier clockMs;
+  private final ExtenderMetrics metrics;
   private final NodeEventWriter nodeEvents;
   private final NodeLabels nodeLabels;
   private final StartupTaints startupTaints;
@@ -52,6 +55,7 @@ final class Controllers implements ReportListener {
   private final UnmutatedPods unmutatedPods;
   private final OutdatedShares outdatedShares;
   private final UnknownCordons unknownCordons;
+  private final DuplicateAllocations duplicates;
 
   /**
    * @param loop available once the verbs' verticle is deployed
@@ -73,14 +77,37 @@ final class Controllers implements ReportListener {
     this.loads = loads;
     this.fits = fits;
     this.clockMs = clockMs;
-    this.nodeEvents = new NodeEventWriter(this::writeEvent, deciding, this::uidOfPod);
-    this.nodeLabels = new NodeLabels(this::mergePatch, deciding, this::advertises, clockMs);
-    this.startupTaints = new StartupTaints(this::jsonPatch, deciding, clockMs, metrics);
+    this.metrics = metrics;
+    this.nodeEvents =
+        new NodeEventWriter(
+            this::writeEvent, deciding, this::uidOfPod, rate("events", NodeEventWriter.RATE));
+    this.nodeLabels =
+        new NodeLabels(
+            this::mergePatch, deciding, this::advertises, clockMs, rate("labels", NodeLabels.RATE));
+    this.startupTaints =
+        new StartupTaints(
+            this::jsonPatch, deciding, clockMs, rate("taints", StartupTaints.RATE), metrics);
     this.nodeUses = nodeUses(config.nodeUseAnnotation(), deciding, metrics);
     this.unmutatedPods =
         new UnmutatedPods(config.schedulerName(), this::writeEvent, deciding, metrics);
     this.outdatedShares = new OutdatedShares(this::writeEvent, deciding, metrics);
-    this.unknownCordons = new UnknownCordons(this::writeEvent, deciding);
+    this.unknownCordons =
+        new UnknownCordons(this::writeEvent, deciding, rate("cordon-events", UnknownCordons.RATE));
+    this.duplicates = duplicates(deciding);
+  }
+
+  private DuplicateAllocations duplicates(BooleanSupplier deciding) {
+    return new DuplicateAllocations(
+        this::writeEvent,
+        deciding,
+        this::uidOfPod,
+        rate("duplicates", DuplicateAllocations.RATE),
+        clockMs,
+        metrics);
+  }
+
+  private NodeRate rate(String writer, NodeRate.Limits limits) {
+    return new NodeRate(writer, limits, clockMs, metrics);
   }
 
   private NodeUseWriter nodeUses(
@@ -104,6 +131,7 @@ final class Controllers implements ReportListener {
     nodeEvents.reported(node, whole);
     nodeLabels.reported(node, whole);
     startupTaints.reported(node, whole);
+    duplicates.reported(node, whole);
   }
 
   @Override
@@ -121,6 +149,7 @@ final class Controllers implements ReportListener {
   void nodeGone(String name) {
     nodeLabels.gone(name);
     startupTaints.gone(name);
+    duplicates.nodeGone(name);
     nodeUses.gone(name);
   }
 
@@ -137,6 +166,7 @@ final class Controllers implements ReportListener {
   void everySecond() {
     unmutatedPods.tick();
     outdatedShares.tick();
+    duplicates.tick();
     nodeUses.tick();
   }
 

@@ -22,6 +22,7 @@ import dev.tranche.extender.http.VerbServer;
 import dev.tranche.extender.ledger.Ledger;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.ledger.Timing;
+import dev.tranche.extender.limit.NodeRate;
 import dev.tranche.extender.load.LoadCache;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.metrics.GpuCollector;
@@ -166,14 +167,13 @@ public final class Extender implements AutoCloseable {
             packing,
             waiting,
             nominees,
-            new PodChecks(this::readPod, metrics),
+            podChecks(),
             streams,
             metrics,
             Extender::nowMs);
     this.nominations =
         new NominationPlanner(nominees, ledger, loads, evaluator, budgets, state, Extender::nowMs);
-    this.podWaker =
-        new PodWaker(readiness, ledger, evaluator, waiting, api::wake, metrics, Extender::nowMs);
+    this.podWaker = podWaker();
 
     // The writers of labels, annotations, taints and events.
     this.controllers = controllers();
@@ -195,6 +195,17 @@ public final class Extender implements AutoCloseable {
             config, client, vertx, verbs, this::streamServer, readApi::setCertificate, metrics);
     this.verbsSlice = verbsSlice();
     this.leadership = leadership();
+  }
+
+  private PodChecks podChecks() {
+    var rate = new NodeRate("pod-checks", PodChecks.RATE, Extender::nowMs, metrics);
+    return new PodChecks(this::readPod, rate, metrics);
+  }
+
+  private PodWaker podWaker() {
+    var rate = new NodeRate("wake-ups", PodWaker.RATE, Extender::nowMs, metrics);
+    return new PodWaker(
+        readiness, ledger, evaluator, waiting, api::wake, rate, metrics, Extender::nowMs);
   }
 
   private static long nowMs() {

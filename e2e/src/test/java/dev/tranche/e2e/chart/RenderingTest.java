@@ -10,6 +10,8 @@ import com.marcnuri.helm.Helm;
 import io.fabric8.kubernetes.api.model.SecurityContext;
 import io.fabric8.kubernetes.api.model.apps.DaemonSet;
 import io.fabric8.kubernetes.client.utils.Serialization;
+import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.List;
@@ -380,6 +382,19 @@ class RenderingTest {
   /** But for the object of that kind, which is not the chart's. */
   private static String withoutNamespace(String rendered) {
     return rendered.substring(rendered.indexOf("\n---\n", rendered.indexOf("kind: Namespace\n")));
+  }
+
+  /** kube-scheduler 1.30 answers 404 to /livez and /readyz, and was killed again and again. */
+  @Test
+  void kubeSchedulersProbes_haveAPathThatAllVersionsAnswer() throws IOException {
+    assertThat(render(Map.of()))
+        .containsPattern(
+            "livenessProbe:\\s+httpGet: \\{path: /healthz, port: scheduler, scheme: HTTPS}")
+        .containsPattern(
+            "readinessProbe:\\s+httpGet: \\{path: /healthz, port: scheduler, scheme: HTTPS}")
+        .doesNotContain("/livez", "/readyz, port: scheduler");
+    Path contract = Path.of("src/test/resources/contract/scheduler.yaml");
+    assertThat(Files.readString(contract)).contains("path: /healthz").doesNotContain("readyz");
   }
 
   @Test

@@ -5,6 +5,7 @@ import com.github.benmanes.caffeine.cache.Caffeine;
 import dev.tranche.api.Printable;
 import dev.tranche.api.node.NodeEvent;
 import dev.tranche.api.node.NodeReport;
+import dev.tranche.extender.limit.NodeRate;
 import io.fabric8.kubernetes.api.model.Event;
 import io.fabric8.kubernetes.api.model.ObjectReference;
 import io.fabric8.kubernetes.client.KubernetesClientException;
@@ -37,6 +38,9 @@ public final class NodeEventWriter {
   static final int MESSAGE_CHARS_MAX = 1_000;
   static final int REASON_CHARS_MAX = 64;
 
+  /** A node that keeps its events sends all of them at once; after that they are rare. */
+  public static final NodeRate.Limits RATE = new NodeRate.Limits(EVENTS_MAX, 10_000, 256, 20);
+
   private static final int WRITTEN_MAX = 50_000;
   private static final int TOO_MANY = 429;
   private static final Logger LOG = LoggerFactory.getLogger(NodeEventWriter.class);
@@ -44,6 +48,7 @@ public final class NodeEventWriter {
   private final Function<Event, Future<?>> writer;
   private final BooleanSupplier deciding;
   private final Pods pods;
+  private final NodeRate rate;
   private final Cache<UUID, Boolean> written =
       Caffeine.newBuilder()
           .maximumSize(WRITTEN_MAX)
@@ -59,11 +64,14 @@ public final class NodeEventWriter {
   /**
    * @param deciding whether this extender may decide at all, as a leader does
    * @param pods restricts a node's events to its own pods, whatever it reports
+   * @param rate of events by node
    */
-  public NodeEventWriter(Function<Event, Future<?>> writer, BooleanSupplier deciding, Pods pods) {
+  public NodeEventWriter(
+      Function<Event, Future<?>> writer, BooleanSupplier deciding, Pods pods, NodeRate rate) {
     this.writer = writer;
     this.deciding = deciding;
     this.pods = pods;
+    this.rate = rate;
   }
 
   public void reported(String node, NodeReport report) {
@@ -90,12 +98,20 @@ public final class NodeEventWriter {
             : pods.uid(node, namespace + "/" + event.getPod())
                 .map(uid -> Events.pod(namespace, event.getPod(), uid));
     object.ifPresentOrElse(
-        o ->
-            writer
-                .apply(event(o, node, id, event))
-                .onFailure(failure -> unwritten(node, id, failure)),
+        o -> write(o, node, id, event),
         // The informer may lag behind the node; the next whole report repeats the event.
         () -> written.invalidate(id));
+  }
+
+  private void write(ObjectReference object, String node, UUID id, NodeEvent event) {
+    if (rate.tryAcquire(node)) {
+      writer
+          .apply(event(object, node, id, event))
+          .onFailure(failure -> unwritten(node, id, failure));
+    } else {
+      // The node's next whole report repeats it, as long as the node keeps it.
+      written.invalidate(id);
+    }
   }
 
   /**

@@ -2,6 +2,7 @@ package dev.tranche.extender.controller;
 
 import dev.tranche.api.Names;
 import dev.tranche.api.node.NodeReport;
+import dev.tranche.extender.limit.NodeRate;
 import dev.tranche.extender.watch.GpuLabels;
 import io.vertx.core.Future;
 import java.util.HashMap;
@@ -27,12 +28,16 @@ public final class NodeLabels {
   /** A node reports every 5 s at least. Labels from an older report are not enforced. */
   static final long FRESH_MS = 15_000;
 
+  /** A node's labels change with its config or its GPUs; all nodes need them at once only once. */
+  public static final NodeRate.Limits RATE = new NodeRate.Limits(5, 60_000, 256, 50);
+
   private static final Logger LOG = LoggerFactory.getLogger(NodeLabels.class);
 
   private final NodePatcher patcher;
   private final BooleanSupplier deciding;
   private final Predicate<String> advertises;
   private final LongSupplier clockMs;
+  private final NodeRate rate;
   private final Map<String, LastWatched> nodes = new HashMap<>();
   private final Map<String, LastReport> lastReports = new HashMap<>();
   private final Set<String> underWay = new HashSet<>();
@@ -57,16 +62,20 @@ public final class NodeLabels {
    * @param deciding whether this extender may decide at all, as a leader does
    * @param advertises whether the kubelet still offers one of our resources on that node. If so,
    *     only our stream is missing, and another replica may have it.
+   * @param rate of patches by node. One that is put off is tried at the next tick, with the labels
+   *     that are right then
    */
   public NodeLabels(
       NodePatcher patcher,
       BooleanSupplier deciding,
       Predicate<String> advertises,
-      LongSupplier clockMs) {
+      LongSupplier clockMs,
+      NodeRate rate) {
     this.patcher = patcher;
     this.deciding = deciding;
     this.advertises = advertises;
     this.clockMs = clockMs;
+    this.rate = rate;
   }
 
   public void seen(
@@ -132,6 +141,7 @@ public final class NodeLabels {
       return;
     }
     GpuLabels.change(watched.labels(), watched.labelsAnnotation(), wanted)
+        .filter(change -> rate.tryAcquire(node))
         .ifPresent(change -> write(node, watched, change));
   }
 

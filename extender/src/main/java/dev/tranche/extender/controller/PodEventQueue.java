@@ -81,6 +81,10 @@ final class PodEventQueue {
     waiting.keySet().retainAll(uids);
   }
 
+  synchronized boolean knows(String uid) {
+    return known.contains(uid);
+  }
+
   synchronized int pods() {
     return known.size();
   }

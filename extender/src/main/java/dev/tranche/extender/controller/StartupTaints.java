@@ -3,6 +3,7 @@ package dev.tranche.extender.controller;
 import dev.tranche.api.node.Gpu;
 import dev.tranche.api.node.Health;
 import dev.tranche.api.node.NodeReport;
+import dev.tranche.extender.limit.NodeRate;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.watch.TaintedNode;
 import io.micrometer.core.instrument.Counter;
@@ -30,11 +31,15 @@ import org.slf4j.LoggerFactory;
  * the second of two equal ones is refused. Confined to the Ledger's loop.
  */
 public final class StartupTaints {
+  /** One patch is enough, unless others change the taints at the same time. */
+  public static final NodeRate.Limits RATE = new NodeRate.Limits(5, 10_000, 256, 50);
+
   private static final Logger LOG = LoggerFactory.getLogger(StartupTaints.class);
 
   private final NodePatcher patcher;
   private final BooleanSupplier deciding;
   private final LongSupplier clockMs;
+  private final NodeRate rate;
   private final Map<String, TaintedNode> tainted = new HashMap<>();
   private final Map<String, Serving> serving = new HashMap<>();
   private final Set<String> underWay = new HashSet<>();
@@ -46,12 +51,15 @@ public final class StartupTaints {
 
   /**
    * @param deciding whether this extender may decide at all, as a leader does
+   * @param rate of patches by node
    */
   public StartupTaints(
       NodePatcher patcher,
       BooleanSupplier deciding,
       LongSupplier clockMs,
+      NodeRate rate,
       ExtenderMetrics metrics) {
+    this.rate = rate;
     this.patcher = patcher;
     this.deciding = deciding;
     this.clockMs = clockMs;
@@ -134,7 +142,7 @@ public final class StartupTaints {
     boolean fresh = clockMs.getAsLong() - known.atMs() <= NodeLabels.FRESH_MS;
     // The kubelet's allocatable lags some seconds behind the registration; until then, pods still
     // wait.
-    if (fresh && now.offered().containsAll(known.resources())) {
+    if (fresh && now.offered().containsAll(known.resources()) && rate.tryAcquire(node)) {
       lift(node, now);
     }
   }

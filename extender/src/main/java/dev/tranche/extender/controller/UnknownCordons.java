@@ -2,6 +2,7 @@ package dev.tranche.extender.controller;
 
 import dev.tranche.api.Names;
 import dev.tranche.api.Printable;
+import dev.tranche.extender.limit.NodeRate;
 import io.fabric8.kubernetes.api.model.Event;
 import io.fabric8.kubernetes.client.KubernetesClientException;
 import io.vertx.core.Future;
@@ -29,6 +30,10 @@ public final class UnknownCordons {
   /** The most events per check. */
   static final int EVENTS_PER_CHECK_MAX = 10;
 
+  /** A node may change its own annotation. */
+  public static final NodeRate.Limits RATE =
+      new NodeRate.Limits(5, 600_000, EVENTS_PER_CHECK_MAX, 1);
+
   /** The most uuids that one event lists. */
   private static final int UUIDS_PER_EVENT_MAX = 5;
 
@@ -36,6 +41,7 @@ public final class UnknownCordons {
 
   private final Function<Event, Future<?>> writer;
   private final BooleanSupplier deciding;
+  private final NodeRate rate;
 
   /** By node, as of the last check. */
   private Map<String, LastCheck> lastChecks = new HashMap<>();
@@ -54,8 +60,11 @@ public final class UnknownCordons {
 
   /**
    * @param deciding whether this extender may decide at all, as a leader does
+   * @param rate of events by node
    */
-  public UnknownCordons(Function<Event, Future<?>> writer, BooleanSupplier deciding) {
+  public UnknownCordons(
+      Function<Event, Future<?>> writer, BooleanSupplier deciding, NodeRate rate) {
+    this.rate = rate;
     this.writer = writer;
     this.deciding = deciding;
   }
@@ -80,7 +89,7 @@ public final class UnknownCordons {
       LastCheck before = lastChecks.getOrDefault(node.node(), UNCHECKED);
       boolean same = before.unknown().equals(unknown);
       boolean reported = same && before.reported();
-      if (same && !reported && due.size() < EVENTS_PER_CHECK_MAX) {
+      if (same && !reported && due.size() < EVENTS_PER_CHECK_MAX && rate.tryAcquire(node.node())) {
         due.add(() -> writeEvent(node, unknown));
         reported = true;
       }

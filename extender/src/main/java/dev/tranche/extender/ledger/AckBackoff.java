@@ -7,10 +7,10 @@ import dev.tranche.api.Backoff;
  * each failure after it, up to 5 min. The first acknowledgement ends it.
  */
 final class AckBackoff {
-  static final long MS_MIN = 10_000;
-  static final long MS_MAX = 300_000;
+  static final long FIRST_MS = 10_000;
+  static final long LONGEST_MS = 300_000;
 
-  private final Backoff delay = new Backoff(MS_MIN, MS_MAX);
+  private final Backoff delay = new Backoff(FIRST_MS, LONGEST_MS);
   private boolean failing;
   private long untilMs;
 
@@ -46,7 +46,7 @@ final class AckBackoff {
 
   /** Forgets failures that are long past, so that rare ones of many nodes do not add up. */
   void forgetIfOld(long nowMs) {
-    if (failing && nowMs - untilMs >= MS_MAX) {
+    if (failing && nowMs - untilMs >= LONGEST_MS) {
       acknowledged();
     }
   }

@@ -3,6 +3,7 @@ package dev.tranche.extender.state;
 import dev.tranche.extender.ledger.Decision;
 import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.ledger.PodFacts;
+import dev.tranche.extender.limit.NodeRate;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import io.micrometer.core.instrument.Counter;
 import io.vertx.core.Future;
@@ -29,7 +30,11 @@ public final class PodChecks {
    */
   static final int WAITING_MAX = 1_024;
 
+  /** A node can make the Ledger ask by what it says of assignments. */
+  public static final NodeRate.Limits RATE = new NodeRate.Limits(128, 200, 2 * WAITING_MAX, 100);
+
   private final ExtenderMetrics metrics;
+  private final NodeRate rate;
   private final Function<String, Future<Optional<PodFacts>>> pods;
   private int inFlight;
 
@@ -40,8 +45,11 @@ public final class PodChecks {
 
   /**
    * @param pods by {@code namespace/name}; completes on the loop
+   * @param rate of requests by node
    */
-  public PodChecks(Function<String, Future<Optional<PodFacts>>> pods, ExtenderMetrics metrics) {
+  public PodChecks(
+      Function<String, Future<Optional<PodFacts>>> pods, NodeRate rate, ExtenderMetrics metrics) {
+    this.rate = rate;
     this.pods = pods;
     this.metrics = metrics;
     List.of("gone", "pending", "bound", "failed", "dropped").forEach(this::counter);
@@ -49,12 +57,16 @@ public final class PodChecks {
 
   void check(Decision.CheckPod check, long nowMs, Consumer<Event> answer) {
     var request = new Request(check, nowMs, answer);
-    if (inFlight < IN_FLIGHT_MAX) {
-      send(request);
-    } else if (waiting.size() < WAITING_MAX || waiting.containsKey(check.uid())) {
-      waiting.putIfAbsent(check.uid(), request);
-    } else {
+    if (waiting.containsKey(check.uid())) {
+      return;
+    }
+    boolean room = inFlight < IN_FLIGHT_MAX || waiting.size() < WAITING_MAX;
+    if (!room || !rate.tryAcquire(check.node())) {
       count("dropped");
+    } else if (inFlight < IN_FLIGHT_MAX) {
+      send(request);
+    } else {
+      waiting.put(check.uid(), request);
     }
   }
 

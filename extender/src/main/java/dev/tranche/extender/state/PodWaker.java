@@ -2,6 +2,7 @@ package dev.tranche.extender.state;
 
 import dev.tranche.extender.ledger.Ledger;
 import dev.tranche.extender.ledger.NodeFacts;
+import dev.tranche.extender.limit.NodeRate;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.snapshot.NodeEvaluator;
 import io.vertx.core.Future;
@@ -16,11 +17,17 @@ import org.jspecify.annotations.Nullable;
  * loop.
  */
 public final class PodWaker {
+  /**
+   * A node whose memory comes and goes would otherwise have all pending pods retried each second.
+   */
+  public static final NodeRate.Limits RATE = new NodeRate.Limits(10, 10_000, 10, 1);
+
   private final ReadinessGate readiness;
   private final Ledger ledger;
   private final NodeEvaluator evaluator;
   private final UnschedulablePods waiting;
   private final Function<String, Future<?>> patch;
+  private final NodeRate rate;
   private final ExtenderMetrics metrics;
   private final LongSupplier clockMs;
   private boolean firstWakeDue = true;
@@ -29,6 +36,7 @@ public final class PodWaker {
 
   /**
    * @param patch changes the node of that name, so that kube-scheduler retries rejected pods
+   * @param rate of patches by node
    */
   public PodWaker(
       ReadinessGate readiness,
@@ -36,6 +44,7 @@ public final class PodWaker {
       NodeEvaluator evaluator,
       UnschedulablePods waiting,
       Function<String, Future<?>> patch,
+      NodeRate rate,
       ExtenderMetrics metrics,
       LongSupplier clockMs) {
     this.readiness = readiness;
@@ -43,6 +52,7 @@ public final class PodWaker {
     this.evaluator = evaluator;
     this.waiting = waiting;
     this.patch = patch;
+    this.rate = rate;
     this.metrics = metrics;
     this.clockMs = clockMs;
   }
@@ -55,7 +65,7 @@ public final class PodWaker {
       firstWakeDue = true;
       firstWake = null;
     }
-    waiting.wake(evaluator::policyOf, clockMs, this::wake);
+    waiting.wake(evaluator::policyOf, clockMs, rate::available, this::wakeFitting);
   }
 
   /** Wakes all rejected pods; tried again a second later if it fails. */
@@ -76,6 +86,11 @@ public final class PodWaker {
     return ledger.nodes().stream()
         .filter(node -> ledger.node(node).filter(NodeFacts::advertises).isPresent())
         .findFirst();
+  }
+
+  private Future<?> wakeFitting(String node) {
+    rate.tryAcquire(node);
+    return wake(node);
   }
 
   private Future<?> wake(String node) {

@@ -24,6 +24,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
+import java.util.function.Predicate;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -217,15 +218,18 @@ public final class UnschedulablePods {
   /**
    * Patches a node that a rejected pod would fit on now: at most one a second, one at a time. The
    * pods wait until the patch is done, so that a patch that failed is repeated.
+   *
+   * @param mayPatch false for nodes that have been patched too often lately; they stay changed
    */
   void wake(
       Function<PodFacts, Policy> policyOf,
       LongSupplier clockMs,
+      Predicate<String> mayPatch,
       Function<String, Future<?>> patch) {
     fragmented = pods.values().stream().filter(Rejected::fragmented).count();
     long nowMs = clockMs.getAsLong();
     if (patchDone() && nowMs - lastMs >= BETWEEN_MS) {
-      tryChangedNodes(policyOf, clockMs, nowMs, patch);
+      tryChangedNodes(policyOf, clockMs, nowMs, mayPatch, patch);
     }
     untried = changed.size();
   }
@@ -234,10 +238,14 @@ public final class UnschedulablePods {
       Function<PodFacts, Policy> policyOf,
       LongSupplier clockMs,
       long nowMs,
+      Predicate<String> mayPatch,
       Function<String, Future<?>> patch) {
     boolean late = false;
-    while (!late && (round != null || !changed.isEmpty())) {
-      Round now = round == null ? next() : round;
+    while (!late) {
+      Round now = round == null ? next(mayPatch) : round;
+      if (now == null) {
+        return;
+      }
       var wakes = new ArrayList<Rejected>();
       while (!late && now.kinds().hasNext()) {
         fitting(now.kinds().next(), now.node(), policyOf, nowMs, wakes);
@@ -253,11 +261,16 @@ public final class UnschedulablePods {
     }
   }
 
-  private Round next() {
-    Iterator<String> oldest = changed.iterator();
-    String node = oldest.next();
-    oldest.remove();
-    return new Round(node, List.copyOf(kinds.values()).iterator());
+  /** Returns the node that changed first among those that may be patched; null if there is none. */
+  private @Nullable Round next(Predicate<String> mayPatch) {
+    for (Iterator<String> oldest = changed.iterator(); oldest.hasNext(); ) {
+      String node = oldest.next();
+      if (mayPatch.test(node)) {
+        oldest.remove();
+        return new Round(node, List.copyOf(kinds.values()).iterator());
+      }
+    }
+    return null;
   }
 
   /** Adds the pods that the node refused and that fit there now. */

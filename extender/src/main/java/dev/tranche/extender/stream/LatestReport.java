@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Holds the latest report of one stream until it is delivered to the Ledger. A newer report
- * replaces an older one.
+ * replaces an older one, also while a node that has caused too much work waits.
  */
 final class LatestReport {
   private final String node;
@@ -22,24 +22,36 @@ final class LatestReport {
   private final BiConsumer<Event.Reported, Map<String, LoadReading>> ledger;
   private final ReportListener others;
   private final Executor loop;
+  private final ReportWork work;
+  private final Timer timer;
   private final AtomicReference<@Nullable Undelivered> latest = new AtomicReference<>();
   private @Nullable NodeState before;
 
   /**
    * @param ledger receives each report, and its readings by uuid
    * @param loop runs everything except {@link #put}
+   * @param work of this node, on whichever stream
+   * @param timer runs a task later, on the stream's loop, unless the stream has closed meanwhile
    */
   LatestReport(
       String node,
       LongSupplier clockMs,
       BiConsumer<Event.Reported, Map<String, LoadReading>> ledger,
       ReportListener others,
-      Executor loop) {
+      Executor loop,
+      ReportWork work,
+      Timer timer) {
     this.node = node;
     this.clockMs = clockMs;
     this.ledger = ledger;
     this.others = others;
     this.loop = loop;
+    this.work = work;
+    this.timer = timer;
+  }
+
+  interface Timer {
+    void after(long ms, Runnable task);
   }
 
   /**
@@ -55,7 +67,13 @@ final class LatestReport {
 
   void put(NodeReport report) {
     var received = new Received(report, clockMs.getAsLong());
-    if (latest.getAndUpdate(undelivered -> with(undelivered, received)) == null) {
+    if (latest.getAndUpdate(undelivered -> with(undelivered, received)) != null) {
+      return;
+    }
+    long delayMs = work.delayMs(received.atMs());
+    if (delayMs > 0) {
+      timer.after(delayMs, () -> loop.execute(this::deliver));
+    } else {
       loop.execute(this::deliver);
     }
   }
@@ -75,6 +93,7 @@ final class LatestReport {
     Received whole = undelivered.whole();
     Received brief = undelivered.brief();
     if (whole != null) {
+      work.take(whole.report(), nowMs);
       var reading = ReportReader.read(node, whole.report(), nowMs, before);
       before = reading.report().state();
       var report = new Event.Reported(node, before, whole.listAgeMs(nowMs));
@@ -82,6 +101,7 @@ final class LatestReport {
       others.reported(node, whole.report());
     }
     if (brief != null && before != null) {
+      work.take(brief.report(), nowMs);
       var readings = ReportReader.brief(brief.report(), nowMs, before);
       ledger.accept(new Event.Reported(node, before, brief.listAgeMs(nowMs)), readings);
       others.reportedAgain(node);

@@ -46,6 +46,10 @@ public final class NodeStreams implements NodePlugins {
     return byNode.remove(stream.node, stream);
   }
 
+  boolean has(String node) {
+    return byNode.containsKey(node);
+  }
+
   Collection<NodeStream> open() {
     return byNode.values();
   }

@@ -95,9 +95,13 @@ public final class StreamServer extends VerticleBase {
   private final Counter oversized;
   private final Counter invalid;
   private final Counter tooFast;
+  private final Counter delayed;
 
   /** By node, for nodes that have reported fast recently. */
   private final Map<String, ReportRate> rates = new HashMap<>();
+
+  /** By node, for nodes whose reports have caused work recently. */
+  private final Map<String, ReportWork> works = new HashMap<>();
 
   private final RefusalLogLimiter refusalLog = new RefusalLogLimiter();
   private final ReviewLimiter reviews = new ReviewLimiter();
@@ -137,6 +141,10 @@ public final class StreamServer extends VerticleBase {
     this.silent = metrics.counter("tranche.extender.streams.ended", help, "cause", "silent");
     this.oversized = metrics.counter("tranche.extender.streams.ended", help, "cause", "oversized");
     this.tooFast = metrics.counter("tranche.extender.streams.ended", help, "cause", "hasty");
+    this.delayed =
+        metrics.counter(
+            "tranche.extender.reports.delayed",
+            "Reports that were applied later, because their node's reports caused too much work.");
     this.invalid = metrics.counter("tranche.extender.streams.ended", help, "cause", "invalid");
   }
 
@@ -229,7 +237,18 @@ public final class StreamServer extends VerticleBase {
 
   private void open(GrpcServerRequest<NodeReport, NodeDirective> request, String node) {
     var stream = new NodeStream(node, vertx, request.response(), clockMs.getAsLong());
-    var latestReport = new LatestReport(node, clockMs, state::reported, others, ledger);
+    var latestReport =
+        new LatestReport(
+            node,
+            clockMs,
+            state::reported,
+            others,
+            ledger,
+            works.computeIfAbsent(node, first -> new ReportWork(clockMs.getAsLong())),
+            (ms, task) -> {
+              delayed.increment();
+              vertx.setTimer(ms, due -> runUnlessClosed(stream, task));
+            });
     SocketAddress remote = request.connection().remoteAddress();
     request.handler(
         report -> {
@@ -281,6 +300,13 @@ public final class StreamServer extends VerticleBase {
     latestReport.put(report);
   }
 
+  /** A report that is applied after the stream's loss would make its node look alive. */
+  private static void runUnlessClosed(NodeStream stream, Runnable task) {
+    if (!stream.closed()) {
+      task.run();
+    }
+  }
+
   private ReportRate rate(String node) {
     return rates.computeIfAbsent(node, first -> new ReportRate(clockMs.getAsLong()));
   }
@@ -319,6 +345,7 @@ public final class StreamServer extends VerticleBase {
   private void sweep() {
     long nowMs = clockMs.getAsLong();
     rates.values().removeIf(rate -> rate.isRefilled(nowMs));
+    works.entrySet().removeIf(e -> !streams.has(e.getKey()) && e.getValue().isRefilled(nowMs));
     long deadlineMs = nowMs - SILENCE_MS;
     for (NodeStream stream : List.copyOf(streams.open())) {
       if (stream.silentSince(deadlineMs)) {

@@ -4,8 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.api.node.NodeEvent;
 import dev.tranche.api.node.NodeReport;
+import dev.tranche.extender.limit.NodeRate;
+import dev.tranche.extender.metrics.ExtenderMetrics;
 import io.fabric8.kubernetes.api.model.Event;
 import io.fabric8.kubernetes.client.KubernetesClientException;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.vertx.core.Future;
 import java.util.ArrayList;
 import java.util.List;
@@ -16,6 +19,7 @@ class NodeEventWriterTest {
   private final List<Event> created = new ArrayList<>();
   private Future<?> answer = Future.succeededFuture();
   private boolean podShown = true;
+  private long nowMs;
   private final NodeEventWriter events =
       new NodeEventWriter(
           event -> {
@@ -24,7 +28,16 @@ class NodeEventWriterTest {
           },
           () -> true,
           (node, key) ->
-              podShown && key.equals("ns/train") ? Optional.of("uid-1") : Optional.empty());
+              podShown && key.equals("ns/train") ? Optional.of("uid-1") : Optional.empty(),
+          rate());
+
+  private NodeRate rate() {
+    return new NodeRate(
+        "events",
+        NodeEventWriter.RATE,
+        () -> nowMs,
+        new ExtenderMetrics(new SimpleMeterRegistry()));
+  }
 
   private static NodeReport report(long atMs, String pod) {
     var event =
@@ -54,7 +67,8 @@ class NodeEventWriterTest {
               return Future.succeededFuture();
             },
             () -> true,
-            (node, key) -> Optional.empty())
+            (node, key) -> Optional.empty(),
+            rate())
         .reported("node-1", report(10_000_000, ""));
     assertThat(elsewhere.getFirst().getMetadata().getName())
         .isEqualTo(event.getMetadata().getName());
@@ -97,6 +111,43 @@ class NodeEventWriterTest {
     assertThat(created).hasSize(NodeEventWriter.EVENTS_MAX);
     assertThat(created.getFirst().getMessage()).startsWith("10m").hasSize(1_000);
     assertThat(created.getFirst().getReason()).hasSize(64);
+  }
+
+  /** Each event has another id, as from a node that wants to fill etcd. */
+  @Test
+  void floodOfOneNode_isWrittenAtItsRate_andDelaysNoOtherNode() {
+    int sent = 0;
+    for (int second = 0; second < 600; second++) {
+      nowMs = second * 1_000L;
+      for (int report = 0; report < 4; report++) {
+        events.reported("flood", floodOf(sent, 64));
+        sent += 64;
+      }
+    }
+    assertThat(created).hasSize(64 + 59);
+    events.reported("node-1", report(10_000_000, ""));
+    assertThat(created.getLast().getInvolvedObject().getName()).isEqualTo("node-1");
+  }
+
+  /** What was put off is written while the node repeats it. */
+  @Test
+  void eventThatWasPutOff_isWrittenWithALaterReport() {
+    events.reported("node-1", floodOf(0, 64));
+    events.reported("node-1", floodOf(100, 1));
+    assertThat(created).hasSize(64);
+    nowMs += 10_000;
+    events.reported("node-1", floodOf(100, 1));
+    events.reported("node-1", floodOf(100, 1));
+    assertThat(created).hasSize(65);
+  }
+
+  private static NodeReport floodOf(int firstId, int count) {
+    var flood = NodeReport.newBuilder().setPluginInstance("run-1").setSentAtMs(10_000_000);
+    for (int id = firstId; id < firstId + count; id++) {
+      flood.addEvents(
+          NodeEvent.newBuilder().setId(id).setAtMs(10_000_000).setReason("R").setMessage("m"));
+    }
+    return flood.build();
   }
 
   @Test

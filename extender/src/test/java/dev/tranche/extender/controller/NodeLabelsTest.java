@@ -5,7 +5,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.tranche.api.node.Gpu;
 import dev.tranche.api.node.NodeReport;
 import dev.tranche.api.node.SharingStrategy;
+import dev.tranche.extender.limit.NodeRate;
+import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.watch.GpuLabels;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.vertx.core.Future;
 import io.vertx.core.json.JsonObject;
 import java.util.ArrayList;
@@ -28,7 +31,12 @@ class NodeLabelsTest {
           },
           () -> deciding,
           node -> advertises,
-          () -> nowMs);
+          () -> nowMs,
+          new NodeRate(
+              "labels",
+              NodeLabels.RATE,
+              () -> nowMs,
+              new ExtenderMetrics(new SimpleMeterRegistry())));
   private Map<String, String> onNode = new HashMap<>();
   private String written = "";
 
@@ -93,6 +101,28 @@ class NodeLabelsTest {
     labels.reported(NODE, report(gpu("Tesla T4", 10), gpu("Tesla T4", 10)));
     labels.tick();
     assertThat(patches).hasSize(1);
+  }
+
+  @Test
+  void labelsThatFlip_arePatchedAtARate_andTheLatestIsWritten() {
+    watched();
+    for (int second = 0; second < 300; second++) {
+      nowMs = second * 1_000L;
+      int before = patches.size();
+      labels.reported(NODE, report(gpu("Tesla T4", second % 2 == 0 ? 10 : 4)));
+      if (second % 10 == 0) {
+        labels.tick();
+      }
+      if (patches.size() > before) {
+        patched();
+      }
+    }
+    // A burst of five, and one a minute.
+    assertThat(patches).hasSize(5 + 4);
+    nowMs += 60_000;
+    labels.reported(NODE, report(gpu("Tesla T4", 7)));
+    patched();
+    assertThat(onNode).containsEntry("nvidia.com/gpu.replicas", "7");
   }
 
   @Test

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.tranche.api.Names;
 import dev.tranche.api.node.Health;
 import dev.tranche.api.node.NodeReport;
+import dev.tranche.extender.limit.NodeRate;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.stream.FakeNode;
 import dev.tranche.extender.watch.NodeReader;
@@ -37,6 +38,7 @@ class StartupTaintsTest {
           },
           () -> deciding,
           () -> nowMs,
+          new NodeRate("taints", StartupTaints.RATE, () -> nowMs, new ExtenderMetrics(registry)),
           new ExtenderMetrics(registry));
 
   /** The kubelet offers ten replicas. */

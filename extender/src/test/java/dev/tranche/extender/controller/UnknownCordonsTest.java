@@ -3,7 +3,10 @@ package dev.tranche.extender.controller;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.extender.controller.UnknownCordons.Cordons;
+import dev.tranche.extender.limit.NodeRate;
+import dev.tranche.extender.metrics.ExtenderMetrics;
 import io.fabric8.kubernetes.api.model.Event;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.vertx.core.Future;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -19,13 +22,19 @@ final class UnknownCordonsTest {
   private final List<Event> created = new ArrayList<>();
   private boolean deciding = true;
   private boolean refused;
+  private long nowMs;
   private final UnknownCordons cordons =
       new UnknownCordons(
           event -> {
             created.add(event);
             return refused ? Future.failedFuture("away") : Future.succeededFuture();
           },
-          () -> deciding);
+          () -> deciding,
+          new NodeRate(
+              "cordon-events",
+              UnknownCordons.RATE,
+              () -> nowMs,
+              new ExtenderMetrics(new SimpleMeterRegistry())));
 
   private void look(String... uuids) {
     cordons.check(List.of(new Cordons("a", Set.of(uuids), GPUS)));
@@ -52,6 +61,17 @@ final class UnknownCordonsTest {
     look("GPU-4");
     assertThat(created).hasSize(2);
     assertThat(created.get(1).getMetadata().getName()).isNotEqualTo(event.getMetadata().getName());
+  }
+
+  /** A node may change its own annotation all the time. */
+  @Test
+  void uuidsThatChangeAllTheTime_areToldAtARate() {
+    for (int check = 0; check < 360; check++) {
+      nowMs = check * 10_000L;
+      look("GPU-of-" + check / 2);
+    }
+    // A burst of five, and one in ten minutes.
+    assertThat(created).hasSizeBetween(9, 11);
   }
 
   @Test
@@ -95,12 +115,17 @@ final class UnknownCordonsTest {
   void manyNodesAtOnce_areToldInTurns() {
     List<Cordons> nodes =
         IntStream.range(0, 25).mapToObj(i -> new Cordons("n" + i, Set.of("GPU-9"), GPUS)).toList();
-    cordons.check(nodes);
-    cordons.check(nodes);
+    checkTenSecondsLater(nodes);
+    checkTenSecondsLater(nodes);
     assertThat(created).hasSize(UnknownCordons.EVENTS_PER_CHECK_MAX);
-    cordons.check(nodes);
-    cordons.check(nodes);
-    cordons.check(nodes);
+    checkTenSecondsLater(nodes);
+    checkTenSecondsLater(nodes);
+    checkTenSecondsLater(nodes);
     assertThat(created).hasSize(25);
+  }
+
+  private void checkTenSecondsLater(List<Cordons> nodes) {
+    nowMs += 10_000;
+    cordons.check(nodes);
   }
 }

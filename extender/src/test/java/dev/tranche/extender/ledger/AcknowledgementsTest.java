@@ -94,7 +94,7 @@ final class AcknowledgementsTest extends LedgerRig {
   void failuresLongPast_areForgotten() {
     for (String node : List.of(NODE, "node-b", "node-c", "node-d")) {
       assertThat(fail(node, nowMs)).containsExactly(new Decision.BackedOff(node, 10_000));
-      nowMs += 10_000 + AckBackoff.MS_MAX;
+      nowMs += 10_000 + AckBackoff.LONGEST_MS;
       tick();
     }
     assertThat(ledger.mostDoNotAcknowledge()).isFalse();

@@ -46,6 +46,21 @@ final class LedgerTest extends LedgerRig {
     assertThat(free("gpu-0")).isEqualTo(10);
   }
 
+  /** kubernetes/kubernetes#137534: both pods use that part of the GPU. */
+  @Test
+  void replicaThatTheKubeletGaveToTwoPods_isTakenByBoth() {
+    var same = Map.of("main", Map.of("gpu-0", 3));
+    report(NODE, Map.of());
+    apply(new Event.PodSeen(pod("p", NODE, "gpu-0")));
+    apply(new Event.PodSeen(pod("q", NODE, "gpu-1")));
+    nowMs += 10_000;
+    report(NODE, Map.of("ns/p", same, "ns/q", same));
+    assertThat(free("gpu-0")).isEqualTo(4);
+    // Also if no informer has shown the second one yet.
+    report(NODE, Map.of("ns/p", same, "ns/q", same, "ns/r", same));
+    assertThat(free("gpu-0")).isEqualTo(1);
+  }
+
   @Test
   void bind_failed_retracts() {
     report(NODE, Map.of());

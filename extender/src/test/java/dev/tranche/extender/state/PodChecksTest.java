@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.tranche.extender.ledger.Decision;
 import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.ledger.PodFacts;
+import dev.tranche.extender.limit.NodeRate;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.verb.FakeWorld;
@@ -19,6 +20,7 @@ final class PodChecksTest {
   private final SimpleMeterRegistry registry = new SimpleMeterRegistry();
   private final List<Promise<Optional<PodFacts>>> reads = new ArrayList<>();
   private final List<Event> answers = new ArrayList<>();
+  private long nowMs;
   private final PodChecks checks =
       new PodChecks(
           key -> {
@@ -26,10 +28,15 @@ final class PodChecksTest {
             reads.add(read);
             return read.future();
           },
+          new NodeRate("pod-checks", PodChecks.RATE, () -> nowMs, new ExtenderMetrics(registry)),
           new ExtenderMetrics(registry));
 
   private void check(String uid) {
-    checks.check(new Decision.CheckPod("a", uid, "ns/" + uid), 7, answers::add);
+    check("node-of-" + uid, uid);
+  }
+
+  private void check(String node, String uid) {
+    checks.check(new Decision.CheckPod(node, uid, "ns/" + uid), 7, answers::add);
   }
 
   private double count(String outcome) {
@@ -77,6 +84,26 @@ final class PodChecksTest {
     check("q");
     reads.getLast().complete(Optional.empty());
     assertThat(answers).containsExactly(new Event.PodChecked("q", "ns/q", null, 7));
+  }
+
+  /** It may say that it keeps assignments of pods that nobody knows. */
+  @Test
+  void podsThatOneNodeNames_areReadAtARate() {
+    int answered = 0;
+    for (int second = 0; second < 60; second++) {
+      nowMs = second * 1_000L;
+      for (int i = 0; i < 100; i++) {
+        check("liar", "p" + second + "-" + i);
+      }
+      for (; answered < reads.size(); answered++) {
+        // The next one is sent then.
+        reads.get(answered).complete(Optional.empty());
+      }
+    }
+    assertThat(reads).hasSizeBetween(128 + 59 * 5 - 1, 128 + 60 * 5);
+    int before = reads.size();
+    check("q");
+    assertThat(reads).hasSize(before + 1);
   }
 
   /** From the Ledger's question to the room that is kept. */

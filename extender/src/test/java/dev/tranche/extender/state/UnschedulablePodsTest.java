@@ -82,6 +82,35 @@ final class UnschedulablePodsTest {
     assertThat(world.waiting.size()).isEqualTo(4);
   }
 
+  /** Each wake-up is a write, and has kube-scheduler retry all pending pods. */
+  @Test
+  void nodeWhoseMemoryComesAndGoes_wakesPodsAtARate_andDelaysNoOtherNode() {
+    for (int second = 0; second < 300; second++) {
+      reject("n0");
+      ease("n0");
+      world.nowMs += 1_000;
+      world.tick();
+    }
+    // A burst of ten, and one in ten seconds.
+    assertThat(world.woken).hasSizeBetween(35, 45).containsOnly("n0");
+    reject("n0");
+    reject("n1");
+    ease("n0");
+    ease("n1");
+    world.nowMs += 1_000;
+    world.tick();
+    assertThat(world.woken).contains("n1");
+  }
+
+  private void reject(String node) {
+    world.report(node, new Gpu(node + "0", 0, 10 * GIB));
+    filter.filter(FakeWorld.pod("p-" + node, 3), List.of(node), false);
+  }
+
+  private void ease(String node) {
+    world.report(node, new Gpu(node + "0", 0, 0));
+  }
+
   /** Admission bounds them; what came past it must not fill the heap. */
   @Test
   void podsThatSayALot_areKeptAsFarAsItDecides() {
@@ -105,7 +134,7 @@ final class UnschedulablePodsTest {
   }
 
   private void wake() {
-    world.waiting.wake(this::policy, world::nowMs, this::patch);
+    world.waiting.wake(this::policy, world::nowMs, node -> true, this::patch);
   }
 
   private Policy policy(PodFacts pod) {

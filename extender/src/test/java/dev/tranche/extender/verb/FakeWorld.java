@@ -12,6 +12,7 @@ import dev.tranche.extender.ledger.Ledger;
 import dev.tranche.extender.ledger.NodeState;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.ledger.Timing;
+import dev.tranche.extender.limit.NodeRate;
 import dev.tranche.extender.load.LoadCache;
 import dev.tranche.extender.load.LoadReading;
 import dev.tranche.extender.load.Readings;
@@ -140,14 +141,25 @@ public final class FakeWorld implements NodePlugins, ApiServer {
             packing,
             waiting,
             nominees,
-            new PodChecks(this::pod, metrics),
+            new PodChecks(
+                this::pod,
+                new NodeRate("pod-checks", PodChecks.RATE, this::nowMs, metrics),
+                metrics),
             this,
             metrics,
             this::nowMs);
     nominations =
         new NominationPlanner(nominees, ledger, loads, evaluator, budgets, state, this::nowMs);
     podWaker =
-        new PodWaker(readiness, ledger, evaluator, waiting, this::wake, metrics, this::nowMs);
+        new PodWaker(
+            readiness,
+            ledger,
+            evaluator,
+            waiting,
+            this::wake,
+            new NodeRate("wake-ups", PodWaker.RATE, this::nowMs, metrics),
+            metrics,
+            this::nowMs);
   }
 
   /** One that has read neither pods nor nodes. */

@@ -41,6 +41,14 @@ final class PodListTest {
         .containsExactly("z", "y", "main", "main");
   }
 
+  /** kubernetes/kubernetes#137534: the extender finds it in the report, which must say both. */
+  @Test
+  void replicaThatTheKubeletGaveToTwoPods_isReportedForBoth() {
+    assertThat(holdings(pod("ns", "a", "main"), pod("ns", "b", "main")))
+        .extracting(held -> held.getPod() + " " + held.getDeviceIdsList())
+        .containsExactly("a [GPU-0::main]", "b [GPU-0::main]");
+  }
+
   private static boolean complete(PodResources... pods) {
     return new PodList(
             ListPodResourcesResponse.newBuilder().addAllPodResources(List.of(pods)).build())

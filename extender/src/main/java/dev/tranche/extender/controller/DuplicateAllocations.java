@@ -1,0 +1,154 @@
+package dev.tranche.extender.controller;
+
+import dev.tranche.api.Printable;
+import dev.tranche.api.node.Holding;
+import dev.tranche.api.node.NodeReport;
+import dev.tranche.extender.limit.NodeRate;
+import dev.tranche.extender.metrics.ExtenderMetrics;
+import io.fabric8.kubernetes.api.model.Event;
+import io.vertx.core.Future;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.function.BooleanSupplier;
+import java.util.function.Function;
+import java.util.function.LongSupplier;
+
+/**
+ * Finds pods to which the kubelet has allocated the same replica, a defect of some kubelets
+ * (kubernetes/kubernetes#137534), and writes an event for each of them. Pods that have ended do not
+ * count, since a kubelet may still list them. Confined to the Ledger's loop.
+ */
+public final class DuplicateAllocations {
+  static final String REASON = "GpuAllocatedTwice";
+
+  /** The node's list and the watch of pods may disagree for some seconds. */
+  static final long AFTER_MS = 10_000;
+
+  /** A pod is reported once, whatever its node says later. */
+  public static final NodeRate.Limits RATE = new NodeRate.Limits(32, 10_000, 256, 10);
+
+  private final NodeEventWriter.Pods pods;
+  private final BooleanSupplier deciding;
+  private final NodeRate rate;
+  private final LongSupplier clockMs;
+  private final PodEventQueue events;
+
+  /** By node, for nodes with such pods. */
+  private final Map<String, Map<String, Suspect>> suspects = new HashMap<>();
+
+  /**
+   * A pod that shares a replica with another one.
+   *
+   * @param key {@code namespace/name}
+   */
+  private record Suspect(String key, String otherKey, String deviceId, long sinceMs) {}
+
+  /**
+   * @param deciding whether this extender may decide at all, as a leader does
+   * @param pods those that hold GPUs, by node
+   * @param rate of events by node
+   */
+  public DuplicateAllocations(
+      Function<Event, Future<?>> writer,
+      BooleanSupplier deciding,
+      NodeEventWriter.Pods pods,
+      NodeRate rate,
+      LongSupplier clockMs,
+      ExtenderMetrics metrics) {
+    this.pods = pods;
+    this.deciding = deciding;
+    this.rate = rate;
+    this.clockMs = clockMs;
+    this.events =
+        new PodEventQueue(
+            REASON,
+            writer,
+            metrics,
+            "tranche.extender.duplicate.allocation.events",
+            "Events for pods that the kubelet gave a GPU replica of another pod.");
+    metrics.gauge(
+        "tranche.extender.duplicate.allocation.pods",
+        "Pods that the kubelet gave a GPU replica of another pod; 0 on a correct kubelet.",
+        events::pods);
+  }
+
+  public void reported(String node, NodeReport report) {
+    if (!deciding.getAsBoolean() || !report.getHoldingsKnown()) {
+      return;
+    }
+    Map<String, Suspect> before = suspects.getOrDefault(node, Map.of());
+    Map<String, Suspect> now = find(node, report, before);
+    before.keySet().stream().filter(uid -> !now.containsKey(uid)).forEach(events::remove);
+    if (now.isEmpty()) {
+      suspects.remove(node);
+    } else {
+      suspects.put(node, now);
+    }
+    now.forEach((uid, suspect) -> add(node, uid, suspect));
+  }
+
+  private void add(String node, String uid, Suspect suspect) {
+    boolean due = clockMs.getAsLong() - suspect.sinceMs() >= AFTER_MS;
+    if (due && !events.knows(uid) && rate.tryAcquire(node)) {
+      events.add(suspect.key(), uid, message(node, suspect));
+    }
+  }
+
+  /** Returns the pods that share a replica, by uid. */
+  private Map<String, Suspect> find(String node, NodeReport report, Map<String, Suspect> before) {
+    var holders = new HashMap<String, String>();
+    var found = new HashMap<String, Suspect>();
+    for (Holding holding : report.getHoldingsList()) {
+      String key = holding.getNamespace() + "/" + holding.getPod();
+      for (String id : holding.getDeviceIdsList()) {
+        String other = holders.putIfAbsent(holding.getResource() + "/" + id, key);
+        if (other != null && !other.equals(key)) {
+          pair(node, key, other, id, before, found);
+        }
+      }
+    }
+    return found;
+  }
+
+  /** Adds both pods, if both hold GPUs there. */
+  private void pair(
+      String node,
+      String key,
+      String other,
+      String id,
+      Map<String, Suspect> before,
+      Map<String, Suspect> found) {
+    var uid = pods.uid(node, key);
+    var otherUid = pods.uid(node, other);
+    if (uid.isPresent() && otherUid.isPresent()) {
+      found.putIfAbsent(uid.get(), suspect(uid.get(), key, other, id, before));
+      found.putIfAbsent(otherUid.get(), suspect(otherUid.get(), other, key, id, before));
+    }
+  }
+
+  private Suspect suspect(
+      String uid, String key, String other, String id, Map<String, Suspect> before) {
+    Suspect known = before.get(uid);
+    return new Suspect(key, other, id, known == null ? clockMs.getAsLong() : known.sinceMs());
+  }
+
+  public void nodeGone(String node) {
+    Map<String, Suspect> gone = suspects.remove(node);
+    if (gone != null) {
+      gone.keySet().forEach(events::remove);
+    }
+  }
+
+  /** Once a second. */
+  public void tick() {
+    if (deciding.getAsBoolean()) {
+      events.tick();
+    }
+  }
+
+  private static String message(String node, Suspect suspect) {
+    return "the kubelet of node %s gave replica %s to this pod and to pod %s: both use that part of the GPU, and it counts twice. Delete one of the two pods; see kubernetes/kubernetes#137534."
+        .formatted(
+            node, Printable.value(suspect.deviceId()), Printable.of(suspect.otherKey(), 520));
+  }
+}

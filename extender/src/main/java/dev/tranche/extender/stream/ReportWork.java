@@ -1,0 +1,62 @@
+package dev.tranche.extender.stream;
+
+import dev.tranche.api.node.Assignment;
+import dev.tranche.api.node.Gpu;
+import dev.tranche.api.node.NodeReport;
+import dev.tranche.extender.limit.TokenBucket;
+
+/**
+ * Limits the work that a node's reports cause on the loop that decides. A report costs one unit for
+ * each thing that it names. A node that has used up its units waits until they are refilled, and
+ * then the latest of its reports is applied. Thread-safe: reports are received on another loop.
+ */
+final class ReportWork {
+  /** Far above what a node needs: one of 16 GPUs and 160 pods names 500 things a second. */
+  static final int UNITS_PER_S = 5_000;
+
+  /** Two reports of a node with 10,000 held replicas. */
+  static final int UNITS_BURST = 20_000;
+
+  private final TokenBucket units;
+
+  ReportWork(long nowMs) {
+    this(UNITS_BURST, UNITS_PER_S, nowMs);
+  }
+
+  ReportWork(int burst, int perS, long nowMs) {
+    units = new TokenBucket(burst, perS, nowMs);
+  }
+
+  synchronized void take(NodeReport report, long nowMs) {
+    units.take(units(report), nowMs);
+  }
+
+  /** Returns how long the next report must wait. */
+  synchronized long delayMs(long nowMs) {
+    return units.debtMs(nowMs);
+  }
+
+  synchronized boolean isRefilled(long nowMs) {
+    return units.full(nowMs);
+  }
+
+  static int units(NodeReport report) {
+    int units = 1 + report.getEventsCount();
+    for (Gpu gpu : report.getGpusList()) {
+      units += 1 + gpu.getPodUsesCount();
+    }
+    for (var reading : report.getReadingsList()) {
+      units += 1 + reading.getPodUsesCount();
+    }
+    for (var holding : report.getHoldingsList()) {
+      units += 1 + holding.getDeviceIdsCount();
+    }
+    for (Assignment assignment : report.getAssignmentsList()) {
+      units += 1 + assignment.getContainersCount();
+      for (var container : assignment.getContainersList()) {
+        units += container.getSharesCount();
+      }
+    }
+    return units;
+  }
+}
