@@ -41,9 +41,14 @@ sealed interface GrantResult {
   /**
    * @param requests at least one
    * @param nodes all that are labelled
+   * @param numbersCountGpus whether a number of the resource counts GPUs in this pod
    */
   static GrantResult of(
-      PodView pod, GpuRequests requests, List<GpuNode> nodes, MutationRules rules) {
+      PodView pod,
+      GpuRequests requests,
+      List<GpuNode> nodes,
+      MutationRules rules,
+      boolean numbersCountGpus) {
     CandidateNodes candidates = CandidateNodes.of(pod, requests, nodes, rules);
     ReplicaGranularity granularity =
         ReplicaGranularity.of(candidates, rules.defaultReplicasPerGpu());
@@ -53,7 +58,7 @@ sealed interface GrantResult {
       warnings.add(Warning.NO_NODE.of());
     }
     if (requests.memoryBytesMax().isEmpty()) {
-      return of(pod, requests, granularity, 0, List.of(), warnings, rules);
+      return of(pod, requests, granularity, 0, List.of(), warnings, rules, numbersCountGpus);
     }
     return switch (GpuMemory.of(requests, granularity, rules.memory())) {
       case GpuMemory.Refused(Problem reason) -> new Refused(List.of(reason));
@@ -66,7 +71,8 @@ sealed interface GrantResult {
             usableBytes,
             pinnedMib,
             warnings,
-            rules);
+            rules,
+            numbersCountGpus);
       }
     };
   }
@@ -84,10 +90,12 @@ sealed interface GrantResult {
       long usableBytes,
       List<String> pinnedMib,
       List<String> warnings,
-      MutationRules rules) {
+      MutationRules rules,
+      boolean numbersCountGpus) {
     List<Grant> grants = Grant.of(requests, granularity.replicasPerGpu(), usableBytes);
     List<Problem> denials =
-        PodRules.check(pod, requests, grants, granularity, rules.resources().getFirst());
+        PodRules.check(
+            pod, requests, grants, granularity, rules.resources().getFirst(), numbersCountGpus);
     if (!denials.isEmpty()) {
       return new Refused(denials);
     }

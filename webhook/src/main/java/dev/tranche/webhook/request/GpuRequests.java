@@ -25,6 +25,9 @@ import java.util.stream.Collectors;
  * @param chosen the container of a share that names none
  */
 public record GpuRequests(List<Request> requests, int count, Optional<GpuContainer> chosen) {
+  /** None at all. */
+  public static final GpuRequests NONE = new GpuRequests(List.of(), 1, Optional.empty());
+
   private static final int COUNT_MAX = 1024;
   private static final int QUANTITY_CHARS_MAX = 32;
   private static final long MEMORY_BYTES_MIN = 1L << 20;
@@ -60,18 +63,17 @@ public record GpuRequests(List<Request> requests, int count, Optional<GpuContain
 
   /** The most GPUs that one container wants. */
   public int gpusMax() {
-    return requests.stream()
-        .mapToInt(
-            a ->
-                switch (a.wanted()) {
-                  case Wanted.Gpus(int gpus) -> gpus;
-                  case Wanted.Share(Fraction f) when f.whole() ->
-                      Math.max(count, (int) f.numerator());
-                  case Wanted.Share share -> count;
-                  case Wanted.Memory memory -> count;
-                })
-        .max()
-        .orElse(0);
+    return requests.stream().mapToInt(this::gpus).max().orElse(0);
+  }
+
+  /** The number of different GPUs that a request wants. */
+  public int gpus(Request request) {
+    return switch (request.wanted()) {
+      case Wanted.Gpus(int gpus) -> gpus;
+      case Wanted.Share(Fraction f) when f.whole() -> Math.max(count, (int) f.numerator());
+      case Wanted.Share share -> count;
+      case Wanted.Memory memory -> count;
+    };
   }
 
   /**
@@ -106,8 +108,11 @@ public record GpuRequests(List<Request> requests, int count, Optional<GpuContain
       boolean hasRequest = requests.stream().anyMatch(a -> a.container().equals(container));
       long requested = container.requested(resource);
       if (!hasRequest && requested > 0) {
-        int gpus = gpus(pod, container, requested);
-        if (gpus > 0) {
+        Optional<Request> copied = copied(pod, container, resource);
+        int gpus = gpus(pod, container, requested, resource);
+        if (copied.isPresent()) {
+          all.add(copied.get());
+        } else if (gpus > 0) {
           all.add(new Request(container, new Wanted.Gpus(gpus), resource, String.valueOf(gpus)));
         }
       }
@@ -116,18 +121,48 @@ public record GpuRequests(List<Request> requests, int count, Optional<GpuContain
   }
 
   /**
-   * Returns the number requested, or the original number if Tranche has already converted it to
-   * replicas. Returns 0 if no node has that many.
+   * Returns the request of a container whose replicas another webhook has copied from a share of an
+   * earlier pass, as an injector of checks does. The number then counts replicas, not GPUs.
    */
-  private static int gpus(PodView pod, Container container, long requested) {
+  private Optional<Request> copied(PodView pod, Container copy, String resource) {
+    if (!pod.annotations().containsKey(Names.REPLICAS_PER_GPU)
+        || Demand.wholeGpus(copy.name(), pod.annotations()) > 0) {
+      return Optional.empty();
+    }
+    long replicas = copy.requested(resource);
+    return requests.stream()
+        .filter(request -> request.container().requested(resource) == replicas)
+        .findFirst()
+        .map(from -> new Request(copy, from.wanted(), from.key(), from.text()));
+  }
+
+  /**
+   * Returns the number requested, or the original number if Tranche has already converted it to
+   * replicas, here or in the container that this one was copied from. Returns 0 if no node has that
+   * many.
+   */
+  private static int gpus(PodView pod, Container container, long requested, String resource) {
+    return originalGpus(pod, container, requested)
+        .or(
+            () ->
+                Demand.wholeGpus(container.name(), pod.annotations()) > 0
+                    ? Optional.empty()
+                    : pod.containers().stream()
+                        .filter(other -> other.requested(resource) == requested)
+                        .flatMap(other -> originalGpus(pod, other, requested).stream())
+                        .findFirst())
+        .orElse(requested > COUNT_MAX ? 0 : (int) requested);
+  }
+
+  /** Returns the GPUs that these replicas of the container were; empty if they are no replicas. */
+  private static Optional<Integer> originalGpus(PodView pod, Container container, long requested) {
     int before = Demand.wholeGpus(container.name(), pod.annotations());
     String replicasPerGpu = pod.annotations().getOrDefault(Names.REPLICAS_PER_GPU, "");
-    if (before > 0
-        && replicasPerGpu.matches("[1-9]\\d{0,4}")
-        && (long) before * Integer.parseInt(replicasPerGpu) == requested) {
-      return before;
-    }
-    return requested > COUNT_MAX ? 0 : (int) requested;
+    return before > 0
+            && replicasPerGpu.matches("[1-9]\\d{0,4}")
+            && (long) before * Integer.parseInt(replicasPerGpu) == requested
+        ? Optional.of(before)
+        : Optional.empty();
   }
 
   /** Returns a pod's annotations as they will be written, with the chosen container. */
