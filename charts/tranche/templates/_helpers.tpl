@@ -109,6 +109,7 @@ default: |
   "TRANCHE_STATE_DIR" "/var/lib/tranche"
   "LOG_LEVEL" (.Values.logLevel | default "info")
   "LOG_FORMAT" (.Values.logFormat | default "text")
+  "TRANCHE_PLAIN_REQUESTS" (and .Values.webhook.enabled (eq "gpus" (include "tranche.plainRequests" .)) | ternary "gpus" "replicas")
   "TRANCHE_SAMPLE_INTERVAL" .Values.nodePlugin.sampleInterval
   "TRANCHE_HEALTH_QUIET_PERIOD" .Values.nodePlugin.healthQuietPeriod -}}
 {{- if .Values.nodePlugin.usagePerPod -}}

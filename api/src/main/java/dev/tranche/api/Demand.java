@@ -16,7 +16,8 @@ import org.jspecify.annotations.Nullable;
  * @param resource the extended resource, {@code nvidia.com/gpu}
  * @param replicasPerGpu R, by which the shares were computed
  * @param containers the containers that request GPUs, in the order of the kubelet's admission: init
- *     containers and sidecars as the spec lists them, then app containers
+ *     containers and sidecars as the spec lists them, then app containers; without ordinary init
+ *     containers that only pass several whole GPUs on
  */
 public record Demand(String resource, int replicasPerGpu, List<Container> containers) {
   public Demand {
@@ -103,7 +104,31 @@ public record Demand(String resource, int replicasPerGpu, List<Container> contai
         containers.add(new Container(name, request.kind(), shares, !annotated));
       }
     }
-    return new Demand(resource, replicasPerGpu, containers);
+    return new Demand(resource, replicasPerGpu, withoutPassedOn(containers, replicasPerGpu));
+  }
+
+  /**
+   * Leaves out ordinary init containers on several whole GPUs, if each passes exactly these on to
+   * the next and the last one to a container that stays. The kubelet then gives all of them what it
+   * gives the first, so only the container that stays counts.
+   */
+  private static List<Container> withoutPassedOn(List<Container> containers, int replicasPerGpu) {
+    int inits = 0;
+    while (inits < containers.size() && containers.get(inits).kind() == Kind.INIT) {
+      inits++;
+    }
+    List<Container> staying = containers.subList(inits, containers.size());
+    if (inits == 0
+        || staying.isEmpty()
+        || staying.stream().anyMatch(container -> container.kind() == Kind.INIT)) {
+      return containers;
+    }
+    List<Integer> shares = staying.getFirst().shares();
+    boolean severalWhole =
+        shares.size() > 1 && shares.stream().allMatch(share -> share == replicasPerGpu);
+    boolean passedOn =
+        containers.subList(0, inits).stream().allMatch(init -> init.shares().equals(shares));
+    return severalWhole && passedOn ? staying : containers;
   }
 
   /**

@@ -102,6 +102,41 @@ class DemandTest {
   }
 
   @Test
+  void initContainersThatPassSeveralWholeGpusOn_countWithTheContainerThatKeepsThem() {
+    Demand demand =
+        demand(
+            Map.of(),
+            new Request("check", Kind.INIT, 20),
+            new Request("warm", Kind.INIT, 20),
+            app("main", 20),
+            app("side", 3));
+    assertThat(demand.onOneGpu()).isFalse();
+    assertThat(demand.peakReplicas()).isEqualTo(23);
+    assertThat(demand.containers())
+        .extracting(Demand.Container::name)
+        .containsExactly("main", "side");
+  }
+
+  /** The kubelet picks what an app container takes over, so that it may be parts of two GPUs. */
+  @Test
+  void initContainersOfOtherSizes_keepThePodOnOneGpu() {
+    for (List<Request> requests :
+        List.of(
+            List.of(new Request("check", Kind.INIT, 20), app("main", 10)),
+            List.of(new Request("check", Kind.INIT, 10), app("main", 20)),
+            List.of(new Request("check", Kind.INIT, 10), app("main", 10)),
+            List.of(new Request("check", Kind.INIT, 15), app("main", 15)),
+            List.of(new Request("check", Kind.INIT, 20), app("side", 3), app("main", 20)),
+            List.of(
+                new Request("check", Kind.INIT, 20),
+                new Request("proxy", Kind.SIDECAR, 20),
+                new Request("late", Kind.INIT, 20),
+                app("main", 20)))) {
+      assertThat(demand(Map.of(), requests.toArray(Request[]::new)).onOneGpu()).isTrue();
+    }
+  }
+
+  @Test
   void peak_withoutInit_isTheSum() {
     Demand demand = demand(Map.of(), new Request("proxy", Kind.SIDECAR, 2), app("main", 3));
     assertThat(demand.peakReplicas()).isEqualTo(5);

@@ -5,9 +5,9 @@ import dev.tranche.nodeplugin.cdi.CdiSpecs;
 import dev.tranche.nodeplugin.cdi.DriverFiles;
 import dev.tranche.nodeplugin.config.AllocateOptions;
 import dev.tranche.nodeplugin.config.DeviceListStrategy;
-import dev.tranche.nodeplugin.events.EventBuffer;
 import dev.tranche.nodeplugin.gpu.Hardware;
 import dev.tranche.nodeplugin.gpu.HostNodes;
+import dev.tranche.nodeplugin.gpu.NodeProblem;
 import dev.tranche.nodeplugin.metrics.NodeMetrics;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import io.vertx.core.Vertx;
@@ -48,28 +48,26 @@ final class CdiKeeper {
   private final Vertx vertx;
   private final Path folder;
   private final Supplier<Hardware> hardware;
-  private final EventBuffer events;
   private final NodeMetrics metrics;
   private final Runnable onWritten;
   private @Nullable SpecInputs written;
   private boolean writing;
   private String complaint = "";
+  private boolean driverUnusable;
 
   /**
    * @param folder of the node's CDI specs
-   * @param onWritten called once they are written
+   * @param onWritten called once they are written, and when the reason changes why they are not
    */
   CdiKeeper(
       Vertx vertx,
       Path folder,
       Supplier<Hardware> hardware,
-      EventBuffer events,
       NodeMetrics metrics,
       Runnable onWritten) {
     this.vertx = vertx;
     this.folder = folder;
     this.hardware = hardware;
-    this.events = events;
     this.metrics = metrics;
     this.onWritten = onWritten;
   }
@@ -78,7 +76,8 @@ final class CdiKeeper {
    * Returns the uuids of those GPUs whose specs are written; the specs of the others are being
    * written. A later call retries a failed write. Writes run one at a time.
    *
-   * @return empty while there are no specs by these options and this driver
+   * @return empty while there are no specs by these options and this driver; no uuid if the driver
+   *     lacks what containers need
    */
   Optional<Set<String>> gpusWithSpecs(AllocateOptions options, List<GpuInfo> gpus) {
     if (options.deviceListStrategies().stream().noneMatch(DeviceListStrategy::cdi)) {
@@ -93,7 +92,8 @@ final class CdiKeeper {
     return Optional.ofNullable(written)
         .filter(specs -> specs.options().equals(options))
         .filter(specs -> specs.driverVersion().equals(now.driverVersion()))
-        .map(specs -> specs.coveredUuids(gpus));
+        .map(specs -> specs.coveredUuids(gpus))
+        .or(() -> driverUnusable ? Optional.of(Set.of()) : Optional.empty());
   }
 
   private void write(SpecInputs inputs) {
@@ -105,12 +105,17 @@ final class CdiKeeper {
               writing = false;
               written = inputs;
               complaint = "";
+              driverUnusable = false;
               LOG.info("{} CDI specs are in {}", count, folder);
               onWritten.run();
             },
             failure -> {
               writing = false;
-              failed(failure.toString());
+              driverUnusable = failure instanceof DriverUnusable;
+              failed(
+                  failure instanceof DriverUnusable unusable
+                      ? unusable.reason
+                      : notWritten(failure));
             });
   }
 
@@ -118,6 +123,12 @@ final class CdiKeeper {
     AllocateOptions options = inputs.options();
     String version = inputs.driverVersion();
     DriverFiles files = DriverFiles.find(Path.of(options.driverRootInContainer()), version);
+    files
+        .unusable(Path.of(options.driverRootInContainer()), version)
+        .ifPresent(
+            why -> {
+              throw new DriverUnusable(why);
+            });
     var specs = new CdiSpecs(options, inputs.nodes(), files, version).of(inputs.gpus());
     try {
       for (CdiSpec spec : specs) {
@@ -129,15 +140,40 @@ final class CdiKeeper {
     return specs.size();
   }
 
+  private String notWritten(Throwable failure) {
+    return "%s cannot be written: %s; mount the host's folder there, writable"
+        .formatted(folder, failure);
+  }
+
   private void failed(String reason) {
     metrics.count("tranche.node.cdi.failures", "Attempts to write CDI specs that failed.");
-    if (!complaint.equals(reason)) {
-      complaint = reason;
-      events.node(
-          "CdiSpecsNotWritten",
-          "CDI specs cannot be written to %s, so that no GPU is given out whose spec is missing: %s; mount the host's folder there, writable"
-              .formatted(folder, reason),
-          true);
+    boolean changed = !complaint.equals(reason);
+    complaint = reason;
+    if (changed) {
+      onWritten.run();
+    }
+  }
+
+  /** Returns why there are no CDI specs of the GPUs as they are; empty if there are. */
+  Optional<NodeProblem> problem() {
+    return complaint.isEmpty()
+        ? Optional.empty()
+        : Optional.of(
+            new NodeProblem(
+                NodeProblem.Reason.CDI_SPECS_NOT_WRITTEN,
+                1,
+                "no GPU is given out whose CDI spec is missing: " + complaint));
+  }
+
+  /** The driver's files are there, but not what containers need. */
+  private static final class DriverUnusable extends RuntimeException {
+    private static final long serialVersionUID = 1L;
+
+    private final String reason;
+
+    DriverUnusable(String reason) {
+      super(reason);
+      this.reason = reason;
     }
   }
 }

@@ -35,7 +35,8 @@ final class MpsKeeper {
       return;
     }
     vertx
-        .executeBlocking(() -> file.read(System.currentTimeMillis()), true)
+        .executeBlocking(
+            () -> file.read(System.nanoTime() / 1_000_000, System.currentTimeMillis()), true)
         .onSuccess(
             status -> {
               last = status;

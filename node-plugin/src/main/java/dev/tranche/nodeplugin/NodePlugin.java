@@ -40,6 +40,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import java.util.function.ToIntFunction;
+import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -98,7 +99,7 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
             metrics,
             () -> HeldFile.content(state.held().all()));
     this.kubelet = new Kubelet(vertx, options, assignments, state.held(), hardware, metrics, this);
-    this.cdi = new CdiKeeper(vertx, options.cdiRoot(), hardware, events, metrics, this::publish);
+    this.cdi = new CdiKeeper(vertx, options.cdiRoot(), hardware, metrics, this::publish);
     this.streams =
         options
             .extender()
@@ -193,6 +194,7 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
     expire();
     mps.check();
     kubelet.check();
+    problems.update(Stream.concat(watch.problems().stream(), cdi.problem().stream()).toList());
     problems.report(System.nanoTime() / 1_000_000);
   }
 
@@ -231,7 +233,6 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
           true);
     }
     watch = now;
-    problems.update(now.problems());
   }
 
   /** NVML does not start; it will be tried again. */
@@ -271,10 +272,10 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
           usedListener.run();
           state.configError("");
         }
-        boolean changed =
-            !fits.summary().equals(advertisedSummary) || (refusalReported && !newestUnreadable);
+        boolean recovered = refusalReported && !newestUnreadable;
+        boolean changed = !advertisedSummary.isEmpty() && !fits.summary().equals(advertisedSummary);
         refusalReported &= newestUnreadable;
-        if (changed && !advertisedSummary.isEmpty()) {
+        if (changed || recovered) {
           events.node(
               "ConfigUsed", describe(requestedConfig) + " is in use: " + fits.summary(), false);
         }

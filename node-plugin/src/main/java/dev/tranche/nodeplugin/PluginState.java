@@ -6,6 +6,7 @@ import dev.tranche.api.node.Holding;
 import dev.tranche.nodeplugin.config.Config;
 import dev.tranche.nodeplugin.config.ConfigSource.Outcome;
 import dev.tranche.nodeplugin.config.SharingStrategy;
+import dev.tranche.nodeplugin.gpu.ConfigIndexes;
 import dev.tranche.nodeplugin.gpu.GpuSharing;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
 import dev.tranche.nodeplugin.gpu.Hardware;
@@ -27,6 +28,7 @@ import org.jspecify.annotations.Nullable;
 final class PluginState {
   private final Supplier<Hardware> hardware;
   private final HeldReplicas held = new HeldReplicas();
+  private final ConfigIndexes indexes = new ConfigIndexes();
   // The config of an earlier run, which is the first one that this run was given.
   private Outcome.@Nullable Usable earlierRunConfig;
   // The latest config; it may not fit the current GPUs and fit later ones.
@@ -77,7 +79,7 @@ final class PluginState {
               : null;
       config = plan == null ? null : earlierRunConfig;
     } else if (config != null
-        && SharingPlan.of(config.config(), infos(of)) instanceof SharingPlan.Fits old) {
+        && SharingPlan.of(config.config(), indexes.apply(of)) instanceof SharingPlan.Fits old) {
       plan = old;
     }
     return planned;
@@ -90,7 +92,7 @@ final class PluginState {
         .nodes()
         .missing(by.allocate())
         .<SharingPlan>map(SharingPlan.DoesNotFit::new)
-        .orElseGet(() -> SharingPlan.of(by, infos(of)));
+        .orElseGet(() -> SharingPlan.of(by, indexes.apply(of)));
   }
 
   private static List<GpuInfo> infos(List<GpuStatus> gpus) {

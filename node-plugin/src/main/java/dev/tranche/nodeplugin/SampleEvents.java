@@ -12,8 +12,11 @@ import dev.tranche.nodeplugin.usage.ContainerUse;
 import dev.tranche.nodeplugin.usage.Grants;
 import dev.tranche.nodeplugin.usage.Overuse;
 import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 
 /**
  * Reports the changes in each sample: to people as events, to Prometheus as series. Confined to the
@@ -25,6 +28,8 @@ final class SampleEvents {
   private final Overuse overuse;
   private final ContainerCollector containers;
   private final RepeatedFaults repeatedFaults = new RepeatedFaults();
+  // GPUs that were read at least once.
+  private final Set<String> readBefore = new HashSet<>();
   private Grants grants = new Grants(Map.of());
   private List<Object> grantsInputs = List.of();
 
@@ -43,10 +48,26 @@ final class SampleEvents {
    */
   boolean sampled(PluginState state, List<GpuStatus> gpus) {
     HealthChange.between(state.gpus(), gpus).forEach(this::reportHealth);
+    gpus.forEach(this::reportEarlierErrors);
     List<ContainerCollector.Row> rows = new ArrayList<>();
     boolean changed = updateContainers(state, gpus, rows);
     containers.update(rows);
     return changed;
+  }
+
+  // Errors from before the start are no fault: what they hit has ended, or it would not run.
+  private void reportEarlierErrors(GpuStatus gpu) {
+    if (gpu.load() == null || !readBefore.add(gpu.info().uuid())) {
+      return;
+    }
+    long errors = gpu.load().now().eccUncorrected();
+    if (errors > 0) {
+      events.node(
+          "GpuMemoryErrors",
+          "GPU %d (%s, %s) had %d uncorrectable memory errors between the driver's start and the plugin's; it takes pods, and new errors make it unhealthy: see nvidia-smi -q -d ECC,ROW_REMAPPER"
+              .formatted(gpu.info().index(), gpu.info().uuid(), gpu.info().model(), errors),
+          true);
+    }
   }
 
   private void reportHealth(HealthChange change) {

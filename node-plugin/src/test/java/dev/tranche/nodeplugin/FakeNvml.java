@@ -90,6 +90,16 @@ public final class FakeNvml {
     return folder.resolve("gpus.state.compute_mode." + index);
   }
 
+  /** Puts the file of CUDA's library there, and no other version's. */
+  public void libcuda(String version) throws IOException {
+    try (var files = Files.newDirectoryStream(folder, "libcuda.so.*")) {
+      for (Path file : files) {
+        Files.delete(file);
+      }
+    }
+    Files.createFile(folder.resolve("libcuda.so." + version));
+  }
+
   public static String gpu(int index, String more) {
     return "gpu index=%d uuid=GPU-%d model=\"Tesla T4\" memory_mib=15360 reserved_mib=450 %s"
         .formatted(index, index, more);

@@ -180,12 +180,12 @@ class NodeHealthIT extends WithPlugin {
     rig.connected();
     nvml.state(gpu(0, ""), gpu(1, "lost=1"), "xid gpu=1 code=79 seq=1");
     eventually("one is lost", () -> kubelet.healthy() == 10);
-    assertThat(scrape()).contains("tranche_node_gpus_unwatched 0.0");
     nvml.state(gpu(0, ""), gpu(1, "lost=1"), "xid gpu=1 code=79 seq=1", "xid gpu=0 code=48 seq=2");
     eventually("the other's error is seen", () -> kubelet.healthy() == 0);
     eventually(
         "the other's error is told",
         () -> first.last().getGpus(0).getHealthReason().contains("XID 48"));
+    assertThat(scrape()).contains("tranche_node_gpus_unwatched 0.0");
   }
 
   @Test
@@ -198,7 +198,9 @@ class NodeHealthIT extends WithPlugin {
     assertThat(scrape()).contains("tranche_node_problems{reason=\"GpuNotIdentified\"} 1.0");
     nvml.state(gpu(0, ""), gpu(1, ""));
     rig.advertised();
-    assertThat(scrape()).contains("tranche_node_problems{reason=\"GpuNotIdentified\"} 0.0");
+    eventually(
+        "it is over",
+        () -> scrape().contains("tranche_node_problems{reason=\"GpuNotIdentified\"} 0.0"));
   }
 
   @Test

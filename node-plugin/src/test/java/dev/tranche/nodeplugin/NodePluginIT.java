@@ -332,6 +332,29 @@ class NodePluginIT extends WithPlugin {
     eventually("taken back", () -> reasons().equals(List.of("ConfigRefused", "ConfigUsed")));
   }
 
+  @Test
+  void firstConfig_thatIsRefusedAndMended_isAnEventAgain() throws Exception {
+    rig.advertised();
+    rig.stopPlugin();
+    write("ten", "sharing: {timeSlicing: {resources: [{name: gpu, replicas: 6000}]}}");
+    rig.startPlugin();
+    eventually("refused", () -> reasons().contains("ConfigRefused"));
+    write("ten", "sharing: {timeSlicing: {resources: [{name: gpu, replicas: 10}]}}");
+    eventually("in use", () -> reasons().equals(List.of("ConfigRefused", "ConfigUsed")));
+    rig.advertised();
+  }
+
+  @Test
+  void memoryErrorsFromBeforeTheStart_areTold_andTheGpuIsUsed() throws Exception {
+    rig.advertised();
+    rig.stopPlugin();
+    nvml.state(gpu(0, "ecc_uncorrected=2"), gpu(1, "ecc_uncorrected=0"));
+    rig.startPlugin();
+    eventually("told", () -> reasons().equals(List.of("GpuMemoryErrors")));
+    assertThat(first.last().getEvents(0).getMessage()).contains("GPU-0", "2 uncorrectable");
+    rig.advertised();
+  }
+
   private List<String> reasons() {
     return first.last().getEventsList().stream().map(event -> event.getReason()).toList();
   }

@@ -162,6 +162,7 @@ class NodePluginMainIT {
     nvml.state(
         "gpu index=0 uuid=GPU-0 model=A100 memory_mib=40536 mig=1",
         "mig gpu=0 index=4 uuid=MIG-4 profile=1g.5gb gi=11 ci=0 memory_mib=4864");
+    nvml.libcuda("580.82.07");
     FakeKubelet kubelet = kubelet();
     Path cdi = folder.resolve("cdi");
     PluginProcess process =
@@ -213,6 +214,7 @@ class NodePluginMainIT {
   void unwritableCdiFolder_advertisesNothing_andSaysSo() throws Exception {
     FakeNvml nvml = FakeNvml.compiled();
     nvml.state(gpu(0, ""));
+    nvml.libcuda("580.82.07");
     FakeKubelet kubelet = kubelet();
     Path cdi = Files.createFile(folder.resolve("cdi"));
     PluginProcess process =
@@ -220,10 +222,30 @@ class NodePluginMainIT {
             "--driver-root-ctr-path=" + nvml.root(),
             "--device-list-strategy=cdi-annotations",
             "--cdi-root=" + cdi);
-    eventually(
-        process::logged, () -> process.logged().contains("CDI specs cannot be written to " + cdi));
+    eventually(process::logged, () -> process.logged().contains(cdi + " cannot be written"));
     assertThat(kubelet.registrations()).isZero();
     Files.delete(cdi);
+    eventually(process::logged, () -> kubelet.healthy() == 1);
+  }
+
+  @Test
+  void driverWithoutLibcuda_offersNoGpuByCdi_andSaysSo_untilItIsThere() throws Exception {
+    FakeNvml nvml = FakeNvml.compiled();
+    nvml.state("driver version=570.1.2", gpu(0, ""));
+    nvml.libcuda("580.82.07");
+    FakeKubelet kubelet = kubelet();
+    Path cdi = folder.resolve("cdi");
+    PluginProcess process =
+        start(
+            "--driver-root-ctr-path=" + nvml.root(),
+            "--device-list-strategy=cdi-cri",
+            "--cdi-root=" + cdi);
+    eventually(
+        process::logged,
+        () -> process.logged().contains("libcuda.so.570.1.2, the library of the loaded kernel"));
+    assertThat(kubelet.healthy()).isZero();
+    assertThat(cdi.resolve("k8s.device-plugin.nvidia.com-gpu.json")).doesNotExist();
+    nvml.libcuda("570.1.2");
     eventually(process::logged, () -> kubelet.healthy() == 1);
   }
 

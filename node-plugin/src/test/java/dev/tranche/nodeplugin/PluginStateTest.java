@@ -56,6 +56,28 @@ class PluginStateTest {
   }
 
   @Test
+  void deviceOfAConfig_isOneGpu_alsoWhenALostOnesIndexIsAnothers() {
+    ConfigErrors findings = new ConfigErrors();
+    String yaml =
+        "sharing: {timeSlicing: {resources: [{name: gpu, replicas: 10, devices: ['0']}]}}";
+    Config config =
+        Config.of(
+            Settings.read(List.of("--nvidia-compatible=extended"), Map.of(), findings),
+            ConfigFile.parse(yaml, findings),
+            findings);
+    state.config(new Outcome.Usable("one", config, Set.of(), yaml));
+    List<GpuStatus> both = gpus(2);
+    state.gpus(both);
+    assertThat(healthy()).isEqualTo(11);
+    GpuStatus lost = new GpuStatus(both.getFirst().info(), new Health.Lost("it is gone"), null);
+    GpuStatus moved = new GpuStatus(both.getLast().info().withIndex(0), new Health.Healthy(), null);
+    state.gpus(List.of(lost, moved));
+    assertThat(healthy()).isEqualTo(1);
+    assertThat(state.replicas().orElseThrow().sharing())
+        .hasEntrySatisfying("GPU-1", how -> assertThat(how.shared()).isFalse());
+  }
+
+  @Test
   void configBeforeTheGpus_isUsedOnceTheyAreKnown() {
     assertThat(state.config(replicas(4))).isEmpty();
     assertThat(state.configKnown()).isTrue();

@@ -15,6 +15,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
@@ -80,6 +81,7 @@ record WebhookConfig(
                 ? 0
                 : memory("--default-gpu-memory", flags.defaultGpuMemory, errors));
     Set<SharingSystem> dialects = dialects(flags.compat, errors);
+    Set<String> replicaSchedulers = schedulers(flags.replicaSchedulers, errors);
     Duration authority = duration("--authority-life", flags.authorityLife, 60, errors);
     Duration certificate = duration("--certificate-life", flags.certificateLife, 30, errors);
     Duration drain = duration("--drain-delay", flags.drainDelay, 0, errors);
@@ -118,7 +120,8 @@ record WebhookConfig(
                 flags.runtimeClass,
                 memory,
                 dialects,
-                MutationRules.PlainRequests.REPLICAS),
+                MutationRules.PlainRequests.REPLICAS,
+                replicaSchedulers),
             new CertificateController.CertificateOptions(
                 certManager, authority, certificate, flags.schedulerClientCertificate),
             drain,
@@ -131,6 +134,15 @@ record WebhookConfig(
           "%s is \"%s\"; allowed are lower-case letters, digits and inner dashes, for example %s"
               .formatted(flag, value, example));
     }
+  }
+
+  private static Set<String> schedulers(String value, List<String> errors) {
+    var names = new TreeSet<String>();
+    for (String name : value.isEmpty() ? new String[0] : value.split(",", -1)) {
+      label("--replica-schedulers", name.strip(), "kai-scheduler", errors);
+      names.add(name.strip());
+    }
+    return names;
   }
 
   private static HostPort address(String flag, String value, List<String> errors) {

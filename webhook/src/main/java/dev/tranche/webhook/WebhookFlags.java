@@ -77,6 +77,13 @@ final class WebhookFlags {
   String schedulerName = "";
 
   @Option(
+      names = "--replica-schedulers",
+      defaultValue = "${env:TRANCHE_REPLICA_SCHEDULERS:-}",
+      description =
+          "Other schedulers, comma-separated, whose pods' plain numbers always count replicas.")
+  String replicaSchedulers = "";
+
+  @Option(
       names = "--runtime-class",
       defaultValue = "${env:TRANCHE_RUNTIME_CLASS:-nvidia}",
       description =

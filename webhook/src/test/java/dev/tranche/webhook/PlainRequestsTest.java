@@ -80,6 +80,67 @@ public class PlainRequestsTest {
     assertThat(annotation(after, "gpus-requested")).isEqualTo("added=1,main=2");
   }
 
+  /** Spark, KubeRay and vLLM's production stack write the number of GPUs themselves. */
+  @Test
+  void numberBesideAShare_thatCountsItsGpus_isTheShare_whereNumbersCountGpus() {
+    ObjectNode one = sharing(1, "gpu-fraction", "0.2");
+    JsonNode after = apply(whole.mutate(one, EMPTY), one);
+    assertThat(replicas(after)).isEqualTo("2");
+    assertThat(after.path("metadata").path("annotations").has("tranche.dev/gpus-requested"))
+        .isFalse();
+    assertThat(whole.mutate(after, EMPTY)).isInstanceOf(Mutation.Unchanged.class);
+    ObjectNode two = sharing(2, "gpu-fraction", "0.2", "gpu-count", "2");
+    assertThat(replicas(apply(whole.mutate(two, EMPTY), two))).isEqualTo("4");
+    assertThat(denial(whole.mutate(sharing(3, "gpu-fraction", "0.2"), EMPTY))).contains("0.2");
+    var mutator = new PodMutator(rules(PlainRequests.REPLICAS));
+    assertThat(denial(mutator.mutate(one, EMPTY))).contains("remove the request");
+  }
+
+  private static ObjectNode sharing(int number, String... annotations) {
+    ObjectNode pod = annotated(annotations);
+    pod.set("spec", asking(number).path("spec"));
+    return pod;
+  }
+
+  /** An injector of checks copies the request of the first container into an init container. */
+  @Test
+  void replicasThatAnInjectorHasCopied_areReplicas() {
+    for (ObjectNode pod : List.of(annotated("gpu-fraction", "0.3"), asking(1))) {
+      JsonNode once = apply(whole.mutate(pod, EMPTY), pod);
+      String replicas = replicas(once);
+      ((ObjectNode) once.path("spec"))
+          .putArray("initContainers")
+          .addObject()
+          .put("name", "preflight")
+          .set("resources", once.at("/spec/containers/0/resources").deepCopy());
+      JsonNode after = apply(whole.mutate(once, EMPTY), once);
+      assertThat(replicas(after)).isEqualTo(replicas);
+      assertThat(after.at("/spec/initContainers/0/resources/limits").path(GPU).asText())
+          .isEqualTo(replicas);
+      assertThat(whole.mutate(after, EMPTY)).isInstanceOf(Mutation.Unchanged.class);
+    }
+  }
+
+  @Test
+  void initContainerOnTheSameWholeGpus_isOrdinary_andOneOnOthersIsNot() {
+    ObjectNode pod = asking(2);
+    ObjectNode limits =
+        ((ObjectNode) pod.path("spec"))
+            .putArray("initContainers")
+            .addObject()
+            .put("name", "preflight")
+            .putObject("resources")
+            .putObject("limits");
+    limits.put(GPU, "2");
+    JsonNode after = apply(whole.mutate(pod, EMPTY), pod);
+    assertThat(replicas(after)).isEqualTo("20");
+    assertThat(after.at("/spec/initContainers/0/resources/limits").path(GPU).asText())
+        .isEqualTo("20");
+    assertThat(whole.mutate(after, EMPTY)).isInstanceOf(Mutation.Unchanged.class);
+    limits.put(GPU, "1");
+    assertThat(denial(whole.mutate(pod, EMPTY))).contains("init container");
+  }
+
   @Test
   void restoredPod_isCutAnew_afterRHasChanged() {
     JsonNode restored = apply(whole.mutate(asking(2), EMPTY), asking(2));
@@ -146,7 +207,53 @@ public class PlainRequestsTest {
     var cluster = cluster(node("a", 10), node("b", 4));
     assertThat(replicas(apply(whole.mutate(asking, cluster), asking))).isEqualTo("4");
     ((ObjectNode) asking.path("spec")).put("nodeName", "unknown");
-    assertThat(replicas(apply(whole.mutate(asking, cluster), asking))).isEqualTo("1");
+    assertThat(whole.mutate(asking, cluster)).isEqualTo(new Mutation.Unchanged(List.of()));
+  }
+
+  @Test
+  void podOnANodeThatIsNotOurs_isLeftAloneEntirely() {
+    for (PlainRequests plain : PlainRequests.values()) {
+      ObjectNode asking = asking(1);
+      ((ObjectNode) asking.path("spec")).put("nodeName", "unknown");
+      assertThat(new PodMutator(rules(plain)).mutate(asking, cluster(node("a", 10))))
+          .isEqualTo(new Mutation.Unchanged(List.of()));
+    }
+  }
+
+  /** JupyterHub's user scheduler packs users' pods, for example. */
+  @Test
+  void numberOfAnotherSchedulersPod_countsGpusToo_andTheSchedulerStays() {
+    ObjectNode asking = asking(1);
+    ((ObjectNode) asking.path("spec")).put("schedulerName", "hub-user-scheduler");
+    Mutation mutation = whole.mutate(asking, EMPTY);
+    JsonNode after = apply(mutation, asking);
+    assertThat(replicas(after)).isEqualTo("10");
+    assertThat(annotation(after, "gpus-requested")).isEqualTo("main=1");
+    assertThat(after.at("/spec/schedulerName").asText()).isEqualTo("hub-user-scheduler");
+    assertThat(after.path("spec").has("runtimeClassName")).isFalse();
+    assertThat(warnings(mutation)).singleElement().asString().contains("1 whole GPUs");
+    assertThat(whole.mutate(after, EMPTY)).isEqualTo(new Mutation.Unchanged(List.of()));
+  }
+
+  @Test
+  void numberOfASchedulerThatCountsReplicas_isLeftAlone() {
+    MutationRules rules = rules(PlainRequests.GPUS);
+    var mutator =
+        new PodMutator(
+            new MutationRules(
+                rules.resources(),
+                10,
+                rules.schedulerName(),
+                "nvidia",
+                rules.memory(),
+                rules.dialects(),
+                PlainRequests.GPUS,
+                Set.of("hub-user-scheduler")));
+    ObjectNode asking = asking(1);
+    ((ObjectNode) asking.path("spec")).put("schedulerName", "hub-user-scheduler");
+    assertThat(mutator.mutate(asking, EMPTY)).isEqualTo(new Mutation.Unchanged(List.of()));
+    ((ObjectNode) asking.path("spec")).put("schedulerName", "another");
+    assertThat(replicas(apply(mutator.mutate(asking, EMPTY), asking))).isEqualTo("10");
   }
 
   @Test

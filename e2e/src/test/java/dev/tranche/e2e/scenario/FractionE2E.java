@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.tranche.api.Names;
 import dev.tranche.e2e.install.Await;
 import dev.tranche.e2e.install.PodSpecs;
+import io.fabric8.kubernetes.api.model.ContainerBuilder;
 import io.fabric8.kubernetes.api.model.Pod;
 import io.fabric8.kubernetes.client.KubernetesClientException;
 import java.util.Map;
@@ -54,6 +55,24 @@ class FractionE2E extends Scenario {
     assertThat(heldGpus(pod)).hasSize(2).isEqualTo(assigned(pod));
     assertThat(visibleDevices(pod, "main").split(","))
         .containsExactlyInAnyOrderElementsOf(assigned(pod));
+  }
+
+  /** The kubelet gives a container what the init container before it had, and asks nobody. */
+  @Test
+  void initContainerOnTwoWholeGpus_passesThemOn() {
+    create(
+        PodSpecs.plain("checked", 20)
+            .editSpec()
+            .addToInitContainers(
+                new ContainerBuilder(PodSpecs.container("check", 20)).withCommand("true").build())
+            .endSpec());
+    Pod pod = running("checked");
+    assertThat(held(pod).get("main")).hasSize(20);
+    assertThat(heldGpus(pod)).hasSize(2).isEqualTo(assigned(pod));
+    assertThat(visibleDevices(pod, "main").split(","))
+        .containsExactlyInAnyOrderElementsOf(assigned(pod));
+    create(PodSpecs.fraction("beside", "0.1"));
+    assertThat(assigned(running("beside"))).doesNotContainAnyElementsOf(assigned(pod));
   }
 
   @Test

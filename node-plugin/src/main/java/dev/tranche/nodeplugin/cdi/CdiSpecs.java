@@ -163,7 +163,7 @@ public final class CdiSpecs {
     return path.substring(0, path.lastIndexOf('/'));
   }
 
-  private static boolean isCuda(String library) {
+  static boolean isCuda(String library) {
     return library.contains("/libcuda.so.");
   }
 }

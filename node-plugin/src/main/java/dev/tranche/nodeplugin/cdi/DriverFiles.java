@@ -1,13 +1,14 @@
 package dev.tranche.nodeplugin.cdi;
 
 import dev.tranche.nodeplugin.gpu.HostNodes;
-import dev.tranche.nodeplugin.nvml.NvmlLibrary;
+import dev.tranche.nodeplugin.nvml.DriverFolders;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 
 /**
@@ -99,7 +100,7 @@ public record DriverFiles(
   private static List<String> libraries(Path root, String version) {
     Set<Path> seen = new HashSet<>();
     List<String> found = new ArrayList<>();
-    for (String fromRoot : NvmlLibrary.FOLDERS) {
+    for (String fromRoot : DriverFolders.find(root)) {
       String folder = "/" + fromRoot;
       List<String> here = new ArrayList<>(HostNodes.matching(root, folder, "*.so." + version));
       here.addAll(HostNodes.matching(root, folder, UNVERSIONED));
@@ -110,12 +111,34 @@ public record DriverFiles(
   }
 
   private static Path real(Path root, String path) {
-    Path file = at(root, path);
+    Path file = DriverFolders.resolve(root, at(root, path));
     try {
       return file.toRealPath();
     } catch (IOException gone) {
       return file;
     }
+  }
+
+  /**
+   * Returns why containers could not use a GPU with these files; empty if they can. Without
+   * libcuda, a container would start and find no GPU. Blocks.
+   */
+  public Optional<String> unusable(Path root, String version) {
+    if (libraries.stream().anyMatch(CdiSpecs::isCuda)) {
+      return Optional.empty();
+    }
+    String name = "libcuda.so." + version;
+    List<String> folders = DriverFolders.find(root);
+    List<String> others =
+        folders.stream()
+            .flatMap(folder -> HostNodes.matching(root, "/" + folder, "libcuda.so.*.*").stream())
+            .toList();
+    return Optional.of(
+        others.isEmpty()
+            ? "%s is neither in %s of %s nor known to its ld.so.cache; set nvidiaDriverRoot to where the driver is installed, or use another deviceListStrategy"
+                .formatted(name, String.join(", ", folders), root)
+            : "%s, the library of the loaded kernel module, is not there, but %s is: reload the module or reboot the node"
+                .formatted(name, others.getFirst()));
   }
 
   private static List<String> firstExisting(Path root, List<String> folders, List<String> names) {

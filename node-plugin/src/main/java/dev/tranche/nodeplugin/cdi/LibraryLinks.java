@@ -1,6 +1,7 @@
 package dev.tranche.nodeplugin.cdi;
 
 import dev.tranche.nodeplugin.cdi.DriverFiles.Link;
+import dev.tranche.nodeplugin.nvml.DriverFolders;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -68,7 +69,10 @@ final class LibraryLinks {
   private static boolean linksTo(Path root, String link, String library) {
     Path path = DriverFiles.at(root, link);
     try {
-      return Files.isSymbolicLink(path) && Files.isSameFile(path, DriverFiles.at(root, library));
+      return Files.isSymbolicLink(path)
+          && Files.isSameFile(
+              DriverFolders.resolve(root, path),
+              DriverFolders.resolve(root, DriverFiles.at(root, library)));
     } catch (IOException leadsNowhere) {
       return false;
     }

@@ -12,6 +12,7 @@ public record Config(
     MigStrategy migStrategy,
     SharedAllocationPolicy sharedAllocationPolicy,
     String mpsRoot,
+    PlainRequests plainRequests,
     AllocateOptions allocate,
     ResourceNames resources,
     Sharing sharing) {

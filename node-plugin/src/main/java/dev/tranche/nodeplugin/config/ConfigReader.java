@@ -35,6 +35,7 @@ final class ConfigReader {
             enumValue(Setting.MIG_STRATEGY, MigStrategy.class),
             enumValue(Setting.SHARED_DEVICES_ALLOCATION_POLICY, SharedAllocationPolicy.class),
             settings.text(Setting.MPS_ROOT),
+            enumValue(Setting.PLAIN_REQUESTS, PlainRequests.class),
             allocate(),
             file.resources(),
             file.sharing());

@@ -94,6 +94,10 @@ public enum Setting {
       Prefix.TRANCHE,
       "strict",
       "strict or extended: rename, devices and resources of a config are ignored or used"),
+  PLAIN_REQUESTS(
+      Prefix.TRANCHE,
+      "replicas",
+      "replicas or gpus: with gpus, a request for the replicas of whole GPUs must not lie on more"),
   POD_RESOURCES_SOCKET(
       Prefix.TRANCHE,
       "/var/lib/kubelet/pod-resources/kubelet.sock",

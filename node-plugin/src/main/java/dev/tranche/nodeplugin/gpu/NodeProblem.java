@@ -17,6 +17,8 @@ public record NodeProblem(Reason reason, int count, String sentence) {
     GPU_LOAD_UNREADABLE("GpuLoadUnreadable"),
     /** A restart of NVML would be needed, but would fail. */
     NVML_RESTART_BLOCKED("NvmlRestartBlocked"),
+    /** Containers are to get GPUs by CDI specs, which cannot be written. */
+    CDI_SPECS_NOT_WRITTEN("CdiSpecsNotWritten"),
     /** The pods of the GPUs' processes cannot be found. */
     POD_NAMES_UNREADABLE("PodNamesUnreadable");
 

@@ -3,6 +3,7 @@ package dev.tranche.nodeplugin.kubelet;
 import dev.tranche.api.ReplicaId;
 import dev.tranche.api.kubelet.ContainerAllocateResponse;
 import dev.tranche.api.node.GpuShare;
+import dev.tranche.nodeplugin.config.PlainRequests;
 import dev.tranche.nodeplugin.gpu.GpuSharing;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
 import dev.tranche.nodeplugin.gpu.HeldReplicas;
@@ -77,6 +78,9 @@ public final class Allocation {
       return refused(
           "too_many", "maximum request size for shared resources is 1; found " + ids.size());
     }
+    if (!mayBeAssigned && scattered(ids)) {
+      return refused("split", scatteredMessage(ids));
+    }
     if (!assigned.isEmpty() && split(ids, assigned)) {
       return refused("split", splitMessage(ids, assigned));
     }
@@ -126,6 +130,28 @@ public final class Allocation {
         && ids.stream().anyMatch(id -> !id.equals(ReplicaId.uuidOf(id)));
   }
 
+  /**
+   * Returns whether these are the replicas of whole GPUs, but of more than so many GPUs. Another
+   * scheduler counts replicas alone, so parts of several GPUs may be all that its node has free.
+   */
+  private boolean scattered(Collection<String> ids) {
+    if (replicas.config().plainRequests() != PlainRequests.GPUS) {
+      return false;
+    }
+    Map<String, Integer> picked = byGpu(ids);
+    List<Integer> sizes = picked.keySet().stream().map(this::replicasOf).distinct().toList();
+    if (sizes.size() != 1 || sizes.getFirst() < 2) {
+      return false;
+    }
+    int perGpu = sizes.getFirst();
+    return ids.size() % perGpu == 0 && picked.size() > ids.size() / perGpu;
+  }
+
+  private static String scatteredMessage(Collection<String> ids) {
+    return "the pod requests whole GPUs, and the kubelet picked %s; no such GPU is free on this node; delete the pod, and let Tranche's scheduler place it (spec.schedulerName)"
+        .formatted(picked(ids));
+  }
+
   private Verdict refused(String outcome, String reason) {
     return new Verdict.Refused(
         outcome,
@@ -148,16 +174,18 @@ public final class Allocation {
   }
 
   private static String splitMessage(Collection<String> ids, List<GpuShare> assigned) {
-    String picked =
-        byGpu(ids).entrySet().stream()
-            .map(e -> e.getValue() + " of " + e.getKey())
-            .collect(Collectors.joining(" and "));
     String wanted =
         assigned.stream()
             .map(s -> s.getReplicas() + " of " + s.getUuid())
             .collect(Collectors.joining(" and "));
     return "the share would be split: the kubelet picked %s, assigned was %s; a share lies on one GPU; delete the pod, and its owner creates it again"
-        .formatted(picked, wanted);
+        .formatted(picked(ids), wanted);
+  }
+
+  private static String picked(Collection<String> ids) {
+    return byGpu(ids).entrySet().stream()
+        .map(e -> e.getValue() + " of " + e.getKey())
+        .collect(Collectors.joining(" and "));
   }
 
   private ContainerAllocateResponse response(Collection<String> ids) {

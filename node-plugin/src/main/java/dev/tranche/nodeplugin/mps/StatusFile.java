@@ -3,6 +3,8 @@ package dev.tranche.nodeplugin.mps;
 import dev.tranche.nodeplugin.file.AtomicFile;
 import java.io.IOException;
 import java.nio.file.Files;
+import java.nio.file.attribute.BasicFileAttributes;
+import java.util.concurrent.TimeUnit;
 
 /** The file in which the daemon pod reports its status to the plugin pod of the node. Blocks. */
 public final class StatusFile {
@@ -10,6 +12,9 @@ public final class StatusFile {
   public static final int AGE_MAX_MS = 10_000;
 
   private final AtomicFile file;
+  // Of the file that was read last.
+  private String seen = "";
+  private long seenAtMs;
 
   public StatusFile(MpsRoot root) {
     this.file = new AtomicFile(root.status());
@@ -24,14 +29,22 @@ public final class StatusFile {
   }
 
   /**
-   * Returns the last status, if it was written recently.
+   * Returns the last status, if it was written recently. The wall clock may jump, so it judges only
+   * the first file that is seen; a later one is as old as the time since it appeared.
    *
-   * @param nowMs milliseconds since 1970
+   * @param clockMs of a monotonic clock
+   * @param wallMs milliseconds since 1970
    */
-  public MpsStatus read(long nowMs) {
+  public synchronized MpsStatus read(long clockMs, long wallMs) {
     try {
-      long ageMs = nowMs - Files.getLastModifiedTime(file.path()).toMillis();
-      return Math.abs(ageMs) > AGE_MAX_MS
+      BasicFileAttributes now = Files.readAttributes(file.path(), BasicFileAttributes.class);
+      String version = now.fileKey() + "@" + now.lastModifiedTime().to(TimeUnit.NANOSECONDS);
+      if (!version.equals(seen)) {
+        boolean recent = Math.abs(wallMs - now.lastModifiedTime().toMillis()) <= AGE_MAX_MS;
+        seenAtMs = seen.isEmpty() && !recent ? clockMs - AGE_MAX_MS - 1 : clockMs;
+        seen = version;
+      }
+      return clockMs - seenAtMs > AGE_MAX_MS
           ? new MpsStatus.None()
           : file.readText().map(MpsStatus::parse).orElseGet(MpsStatus.None::new);
     } catch (IOException unreadable) {

@@ -43,6 +43,21 @@ public record GpuInfo(
         device);
   }
 
+  /** The same device under another index. */
+  public GpuInfo withIndex(int other) {
+    return new GpuInfo(
+        other,
+        uuid,
+        model,
+        minor,
+        pciBusId,
+        memoryTotalBytes,
+        memoryReservedBytes,
+        numaNode,
+        computeMajor,
+        mig);
+  }
+
   /** What makes this a MIG device; empty for a GPU. */
   public Optional<Mig.Device> migDevice() {
     return mig instanceof Mig.Device device ? Optional.of(device) : Optional.empty();

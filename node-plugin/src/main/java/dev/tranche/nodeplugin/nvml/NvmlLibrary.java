@@ -6,17 +6,7 @@ import java.nio.file.Path;
 import java.util.List;
 
 /** Finds the driver's NVML: where the loader looks, else under the mounted driver root. */
-public final class NvmlLibrary {
-  /** Folders of the driver's libraries, relative to the driver's root. */
-  public static final List<String> FOLDERS =
-      List.of(
-          "usr/lib64",
-          "usr/lib/x86_64-linux-gnu",
-          "usr/lib/aarch64-linux-gnu",
-          "lib64",
-          "lib/x86_64-linux-gnu",
-          "lib/aarch64-linux-gnu");
-
+final class NvmlLibrary {
   private static final String NAME = "libnvidia-ml.so.1";
 
   private NvmlLibrary() {}
@@ -30,8 +20,9 @@ public final class NvmlLibrary {
   }
 
   private static NativeLibrary loadUnder(Path driverRoot, UnsatisfiedLinkError byName) {
-    for (String folder : FOLDERS) {
-      Path file = driverRoot.resolve(folder).resolve(NAME);
+    List<String> folders = DriverFolders.find(driverRoot);
+    for (String folder : folders) {
+      Path file = DriverFolders.resolve(driverRoot, driverRoot.resolve(folder).resolve(NAME));
       if (Files.exists(file)) {
         return open(file);
       }
@@ -42,7 +33,7 @@ public final class NvmlLibrary {
             .formatted(
                 NAME,
                 String.valueOf(byName.getMessage()).lines().findFirst().orElse(""),
-                String.join(", ", FOLDERS),
+                String.join(", ", folders),
                 driverRoot,
                 NvmlCode.advice(NvmlCode.LIBRARY_NOT_FOUND)));
   }

@@ -1,11 +1,13 @@
 package dev.tranche.nodeplugin.cdi;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.nodeplugin.cdi.CdiSpec.Edits;
 import dev.tranche.nodeplugin.cdi.CdiSpec.Node;
 import dev.tranche.nodeplugin.cdi.DriverFiles.Link;
 import dev.tranche.nodeplugin.gpu.HostNodes;
+import dev.tranche.nodeplugin.nvml.DriverFolders;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -72,6 +74,74 @@ class CdiFolderIT {
                 List.of("/usr/share/nvidia/nvoptix.bin"),
                 List.of("/run/udev", "/etc/cufile.json")));
     assertThat(DriverFiles.find(root.resolve("absent"), "580.1")).isEqualTo(DriverFiles.NONE);
+  }
+
+  @Test
+  void driverFiles_areFound_whereDistributionsPutThem() throws IOException {
+    for (String folder :
+        List.of(
+            "/usr/lib/x86_64-linux-gnu/nvidia/current",
+            "/usr/lib",
+            "/usr/local/glibc/usr/lib",
+            "/usr/lib64")) {
+      Path driver = Files.createTempDirectory(root, "driver");
+      Path file = driver.resolve(folder.substring(1)).resolve("libcuda.so.580.1");
+      Files.createDirectories(file.getParent());
+      Files.createFile(file);
+      DriverFiles files = DriverFiles.find(driver, "580.1");
+      assertThat(files.libraries()).containsExactly(folder + "/libcuda.so.580.1");
+      assertThat(files.unusable(driver, "580.1")).isEmpty();
+    }
+  }
+
+  @Test
+  void missingCuda_isSaid_andFilesOfAnotherVersionAreNamed() throws IOException {
+    touch("/usr/lib64/libnvidia-ml.so.580.1");
+    assertThat(DriverFiles.find(root, "580.1").unusable(root, "580.1").orElseThrow())
+        .contains("libcuda.so.580.1", "usr/lib64", "nvidiaDriverRoot");
+    touch("/usr/lib64/libcuda.so.590.2.1");
+    assertThat(DriverFiles.find(root, "580.1").unusable(root, "580.1").orElseThrow())
+        .contains("/usr/lib64/libcuda.so.590.2.1", "reboot");
+  }
+
+  @Test
+  void linkThroughAlternatives_leadsFromTheDriversRoot() throws IOException {
+    String folder = "/usr/lib/x86_64-linux-gnu/";
+    touch(folder + "nvidia/current/libcuda.so.580.1", "/etc/alternatives/keep");
+    link("/etc/alternatives/libcuda", folder + "nvidia/current/libcuda.so.1");
+    link(folder + "nvidia/current/libcuda.so.1", "libcuda.so.580.1");
+    link(folder + "libcuda.so.580.1", "/etc/alternatives/libcuda");
+    assertThat(DriverFiles.find(root, "580.1").libraries())
+        .containsExactly(folder + "libcuda.so.580.1");
+    assertThat(
+            DriverFolders.resolve(root, root.resolve((folder + "libcuda.so.580.1").substring(1))))
+        .isEqualTo(root.resolve((folder + "nvidia/current/libcuda.so.580.1").substring(1)));
+  }
+
+  @Test
+  void folderThatOnlyTheLoadersCacheKnows_isFound() throws Exception {
+    touch("/opt/driver/lib/libcuda.so.580.1", "/etc/keep");
+    Path folder = root.resolve("opt/driver/lib");
+    sharedLibrary(folder.resolve("libcuda.so.580.1"));
+    Files.writeString(root.resolve("etc/ld.so.conf"), "/opt/driver/lib\n");
+    Process ldconfig =
+        new ProcessBuilder("ldconfig", "-r", root.toString()).redirectErrorStream(true).start();
+    String said = new String(ldconfig.getInputStream().readAllBytes(), UTF_8);
+    assertThat(ldconfig.waitFor()).as(said).isZero();
+    assertThat(root.resolve("etc/ld.so.cache")).exists();
+    assertThat(DriverFiles.find(root, "580.1").libraries())
+        .containsExactly("/opt/driver/lib/libcuda.so.580.1");
+  }
+
+  private static void sharedLibrary(Path file) throws Exception {
+    Process cc =
+        new ProcessBuilder(
+                "cc", "-shared", "-Wl,-soname,libcuda.so.1", "-x", "c", "-o", file.toString(), "-")
+            .redirectErrorStream(true)
+            .start();
+    cc.getOutputStream().close();
+    String said = new String(cc.getInputStream().readAllBytes(), UTF_8);
+    assertThat(cc.waitFor()).as(said).isZero();
   }
 
   private void link(String path, String target) throws IOException {

@@ -245,6 +245,7 @@ class ConfigTest {
                 MigStrategy.MIXED,
                 SharedAllocationPolicy.PACKED,
                 "/run/nvidia/mps",
+                PlainRequests.REPLICAS,
                 new AllocateOptions(
                     Set.of(DeviceListStrategy.ENVVAR, DeviceListStrategy.CDI_CRI),
                     DeviceIdStrategy.INDEX,

@@ -19,6 +19,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 class AllocationTest {
@@ -91,6 +92,35 @@ class AllocationTest {
   void replicasOfTwoGpus_nameEachOnceInTheKubeletsOrder() {
     assertThat(envs(decide(TEN, List.of("GPU-1::0", "GPU-0::3", "GPU-1::7"))))
         .containsEntry("NVIDIA_VISIBLE_DEVICES", "GPU-1,GPU-0");
+  }
+
+  private static String plain(String counts, int first, int second, boolean mayBeAssigned) {
+    List<String> ids =
+        Stream.concat(
+                IntStream.range(0, first).mapToObj(i -> "GPU-0::" + i),
+                IntStream.range(0, second).mapToObj(i -> "GPU-1::" + i))
+            .toList();
+    Replicas replicas =
+        new Replicas(
+            Configs.of("--plain-requests=" + counts),
+            TEN.resource(),
+            List.of(gpu(0), gpu(1)),
+            Map.of("GPU-0", TEN, "GPU-1", TEN),
+            List.of());
+    return refusal(
+        new Allocation(replicas, HostNodes.NONE).decide(ids, List.of(), 0, mayBeAssigned));
+  }
+
+  /** Another scheduler counts replicas alone: nine and one are ten to it. */
+  @Test
+  void replicasOfWholeGpus_onMoreGpus_areRefused_whereNumbersCountGpus() {
+    assertThat(plain("gpus", 9, 1, false))
+        .contains("whole GPUs", "9 of GPU-0 and 1 of GPU-1", "schedulerName");
+    assertThat(plain("gpus", 10, 0, false)).startsWith("granted");
+    assertThat(plain("gpus", 10, 10, false)).startsWith("granted");
+    assertThat(plain("gpus", 2, 1, false)).startsWith("granted");
+    assertThat(plain("gpus", 9, 1, true)).startsWith("granted");
+    assertThat(plain("replicas", 9, 1, false)).startsWith("granted");
   }
 
   @Test

@@ -35,9 +35,14 @@ sealed interface GrantResult {
   /**
    * @param requests at least one
    * @param nodes all that are labelled
+   * @param numbersCountGpus whether a number of the resource counts GPUs in this pod
    */
   static GrantResult of(
-      PodView pod, GpuRequests requests, List<GpuNode> nodes, MutationRules rules) {
+      PodView pod,
+      GpuRequests requests,
+      List<GpuNode> nodes,
+      MutationRules rules,
+      boolean numbersCountGpus) {
     CandidateNodes candidates = CandidateNodes.of(pod, requests, nodes, rules);
     Optional<Problem> hostPid = PodRules.hostPidOnMps(candidates);
     if (hostPid.isPresent()) {
@@ -52,13 +57,22 @@ sealed interface GrantResult {
       warnings.add(Warning.NO_NODE.of());
     }
     if (requests.memoryBytesMax().isEmpty()) {
-      return of(pod, requests, granularity, 0, MemoryPin.NONE, warnings, rules);
+      return of(
+          pod, requests, granularity, 0, MemoryPin.NONE, warnings, rules, numbersCountGpus);
     }
     return switch (GpuMemory.of(pod, requests, granularity, rules.memory())) {
       case GpuMemory.Refused(Problem reason) -> new Refused(List.of(reason));
       case GpuMemory.Known(long usableBytes, var pin, var warning) -> {
         warning.ifPresent(warnings::add);
-        yield of(pod, requests, granularity.restrictedTo(pin), usableBytes, pin, warnings, rules);
+        yield of(
+            pod,
+            requests,
+            granularity.restrictedTo(pin),
+            usableBytes,
+            pin,
+            warnings,
+            rules,
+            numbersCountGpus);
       }
     };
   }
@@ -76,10 +90,12 @@ sealed interface GrantResult {
       long usableBytes,
       MemoryPin memory,
       List<String> warnings,
-      MutationRules rules) {
+      MutationRules rules,
+      boolean numbersCountGpus) {
     List<Grant> grants = Grant.of(requests, granularity.replicasPerGpu(), usableBytes);
     List<Problem> denials =
-        PodRules.check(pod, requests, grants, granularity, rules.resources().getFirst());
+        PodRules.check(
+            pod, requests, grants, granularity, rules.resources().getFirst(), numbersCountGpus);
     if (!denials.isEmpty()) {
       return new Refused(denials);
     }

@@ -17,6 +17,7 @@ import java.util.stream.Collectors;
  * @param memory GPU memory to assume where nodes do not state it
  * @param dialects the other systems whose annotations and resources are translated
  * @param plainRequests what a number of the first resource counts in a pod that requests it
+ * @param replicaSchedulers other schedulers whose pods' numbers count replicas in any case
  */
 public record MutationRules(
     List<String> resources,
@@ -25,11 +26,33 @@ public record MutationRules(
     String runtimeClass,
     Memory memory,
     Set<SharingSystem> dialects,
-    PlainRequests plainRequests) {
+    PlainRequests plainRequests,
+    Set<String> replicaSchedulers) {
   public MutationRules {
+    replicaSchedulers = Set.copyOf(replicaSchedulers);
     if (resources.isEmpty() || defaultReplicasPerGpu < 1) {
       throw new IllegalArgumentException("a resource and at least 1 replica per GPU are needed");
     }
+  }
+
+  /** Rules that make no exception for a scheduler. */
+  public MutationRules(
+      List<String> resources,
+      int defaultReplicasPerGpu,
+      String schedulerName,
+      String runtimeClass,
+      Memory memory,
+      Set<SharingSystem> dialects,
+      PlainRequests plainRequests) {
+    this(
+        resources,
+        defaultReplicasPerGpu,
+        schedulerName,
+        runtimeClass,
+        memory,
+        dialects,
+        plainRequests,
+        Set.of());
   }
 
   /** What {@code nvidia.com/gpu: N} means without an annotation. */
@@ -43,7 +66,14 @@ public record MutationRules(
   /** Returns the same rules with another meaning of plain requests. */
   public MutationRules with(PlainRequests plain) {
     return new MutationRules(
-        resources, defaultReplicasPerGpu, schedulerName, runtimeClass, memory, dialects, plain);
+        resources,
+        defaultReplicasPerGpu,
+        schedulerName,
+        runtimeClass,
+        memory,
+        dialects,
+        plain,
+        replicaSchedulers);
   }
 
   /** Returns the same rules without the translation of one system. */
@@ -57,7 +87,8 @@ public record MutationRules(
         runtimeClass,
         memory,
         others,
-        plainRequests);
+        plainRequests,
+        replicaSchedulers);
   }
 
   /**

@@ -46,7 +46,11 @@ public final class PodMutator {
       return denied(List.of(tooLarge.get()));
     }
     if (isOtherScheduler(original.text("schedulerName"))) {
-      return leaveToOtherScheduler(original);
+      return leaveToOtherScheduler(original, cluster);
+    }
+    if (isOnOtherNode(original, cluster)
+        && GpuRequests.firstKey(original.annotations()).isEmpty()) {
+      return leaveAlone(original, List.of());
     }
     Translation translation =
         Translation.of(original, rules.dialects(), rules.resources().getFirst(), cluster.nodes());
@@ -55,7 +59,8 @@ public final class PodMutator {
             translation.view(), cluster.nodes(), rules.defaultReplicasPerGpu());
     var problems = new ArrayList<>(translation.problems());
     GpuRequests requests = GpuRequests.read(view, resource(), problems);
-    if (countsGpus(view, cluster)) {
+    boolean countsGpus = countsGpus(view, cluster);
+    if (countsGpus) {
       requests = requests.withPlain(view, resource(), problems);
     }
     PlacementAnnotations.check(view.annotations(), problems);
@@ -67,7 +72,7 @@ public final class PodMutator {
     translation.write(patch);
     ResultAnnotations resultAnnotations = ResultAnnotations.NONE;
     if (!requests.isEmpty()) {
-      switch (GrantResult.of(view, requests, cluster.nodes(), rules)) {
+      switch (GrantResult.of(view, requests, cluster.nodes(), rules, countsGpus)) {
         case GrantResult.Refused(var reasons) -> {
           return denied(reasons);
         }
@@ -124,11 +129,46 @@ public final class PodMutator {
         && !schedulerName.equals(rules.schedulerName());
   }
 
+  /**
+   * Leaves the pod to its scheduler. Only a number of whole GPUs is written as replicas, so that it
+   * means the same whoever places the pod.
+   */
+  private Mutation leaveToOtherScheduler(PodView pod, MutationRules.Cluster cluster) {
+    boolean shares = GpuRequests.firstKey(pod.annotations()).isPresent();
+    if (shares
+        || rules.replicaSchedulers().contains(pod.text("schedulerName"))
+        || !countsGpus(pod, cluster)) {
+      return leaveAlone(pod, otherSchedulerWarnings(pod));
+    }
+    var problems = new ArrayList<Problem>();
+    GpuRequests requests = GpuRequests.NONE.withPlain(pod, resource(), problems);
+    if (!problems.isEmpty()) {
+      return denied(problems);
+    }
+    if (requests.isEmpty()) {
+      return leaveAlone(pod, List.of());
+    }
+    return switch (GrantResult.of(pod, requests, cluster.nodes(), rules, true)) {
+      case GrantResult.Refused(var reasons) -> denied(reasons);
+      case GrantResult.Granted granted -> {
+        var patch = new JsonPatch();
+        granted.grants().forEach(grant -> ResourceWriter.write(grant, resource(), patch));
+        var affinity = new NodeAffinityPatch(pod.spec(), pod.spec());
+        granted.require(affinity);
+        affinity.write(patch);
+        ResultAnnotations.of(granted.grants(), granted.granularity().replicasPerGpu())
+            .write(pod, patch);
+        yield patch.isEmpty()
+            ? new Unchanged(granted.warnings())
+            : new Patched(patch, granted.warnings());
+      }
+    };
+  }
+
   /** Leaves the pod alone, but removes Tranche's result annotations, which other parts trust. */
-  private static Mutation leaveToOtherScheduler(PodView pod) {
+  private static Mutation leaveAlone(PodView pod, List<String> warnings) {
     var patch = new JsonPatch();
     ResultAnnotations.NONE.write(pod, patch);
-    List<String> warnings = otherSchedulerWarnings(pod);
     return patch.isEmpty() ? new Unchanged(warnings) : new Patched(patch, warnings);
   }
 
@@ -139,18 +179,23 @@ public final class PodMutator {
         .orElse(List.of());
   }
 
-  /**
-   * Whether a plain number of the resource counts GPUs. If spec.nodeName names a node that is not
-   * known to be ours, that node's plugin decides what it counts.
-   */
+  /** Whether a plain number of the resource counts GPUs. */
   private boolean countsGpus(PodView pod, MutationRules.Cluster cluster) {
-    String node = pod.text("nodeName");
-    boolean known =
-        node.isEmpty()
-            || cluster.nodes().stream()
-                .anyMatch(n -> n.name().equals(node) && n.replicasPerGpu().isPresent());
     boolean windows = pod.spec().path("os").path("name").asText("").equals("windows");
-    return rules.plainRequests() == MutationRules.PlainRequests.GPUS && known && !windows;
+    return rules.plainRequests() == MutationRules.PlainRequests.GPUS
+        && !isOnOtherNode(pod, cluster)
+        && !windows;
+  }
+
+  /**
+   * Whether spec.nodeName names a node that is not known to be ours. That node's plugin decides
+   * what a number counts, and it may not have our RuntimeClass.
+   */
+  private static boolean isOnOtherNode(PodView pod, MutationRules.Cluster cluster) {
+    String node = pod.text("nodeName");
+    return !node.isEmpty()
+        && cluster.nodes().stream()
+            .noneMatch(n -> n.name().equals(node) && n.replicasPerGpu().isPresent());
   }
 
   private boolean requestsOurResource(PodView pod) {

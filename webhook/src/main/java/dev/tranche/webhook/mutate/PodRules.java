@@ -32,7 +32,8 @@ final class PodRules {
       GpuRequests requests,
       List<Grant> grants,
       ReplicaGranularity granularity,
-      String resource) {
+      String resource,
+      boolean numbersCountGpus) {
     var denials = new ArrayList<Problem>();
     boolean admittedBefore = pod.annotations().containsKey(Names.REPLICAS_PER_GPU);
     for (Grant grant : grants) {
@@ -43,7 +44,9 @@ final class PodRules {
         // Handled as by NVIDIA's plugin, privileged or not.
         continue;
       }
-      checkRequest(grant, resource, admittedBefore, denials);
+      // Spark, KubeRay and others write the number of GPUs beside the share.
+      int gpus = numbersCountGpus ? requests.gpus(grant.request()) : 0;
+      checkRequest(grant, resource, gpus, admittedBefore, denials);
       if (grant.request().container().privileged()) {
         denials.add(Denial.PRIVILEGED.of(grant.request().container().name()));
       }
@@ -65,12 +68,13 @@ final class PodRules {
   }
 
   /**
+   * @param gpus the number that may be requested beside the share; 0: none
    * @param admittedBefore whether Tranche wrote the request: the pod was restored or copied, or a
    *     webhook after ours has changed it. If R has changed since then, the request is written
    *     again.
    */
   private static void checkRequest(
-      Grant grant, String resource, boolean admittedBefore, List<Problem> denials) {
+      Grant grant, String resource, int gpus, boolean admittedBefore, List<Problem> denials) {
     Container container = grant.request().container();
     JsonNode resources = container.spec().path("resources");
     long requested = container.requested(resource);
@@ -78,7 +82,10 @@ final class PodRules {
     long request = count(resources.path("requests").path(resource), requested);
     if (request != limit) {
       denials.add(Denial.REQUEST_AND_LIMIT.of(container.name(), resource, request, limit));
-    } else if (requested > 0 && requested != grant.replicas() && !admittedBefore) {
+    } else if (requested > 0
+        && requested != grant.replicas()
+        && requested != gpus
+        && !admittedBefore) {
       denials.add(
           Denial.OWN_REQUEST.of(
               container.name(),

@@ -26,6 +26,9 @@ import java.util.stream.Collectors;
  * @param chosen the container of a share that names none
  */
 public record GpuRequests(List<Request> requests, int count, Optional<GpuContainer> chosen) {
+  /** None at all. */
+  public static final GpuRequests NONE = new GpuRequests(List.of(), 1, Optional.empty());
+
   private static final int COUNT_MAX = RequestBounds.GPUS_MAX;
   private static final int QUANTITY_CHARS_MAX = 32;
   private static final long MEMORY_BYTES_MIN = 1L << 20;
@@ -61,18 +64,17 @@ public record GpuRequests(List<Request> requests, int count, Optional<GpuContain
 
   /** The most GPUs that one container wants. */
   public int gpusMax() {
-    return requests.stream()
-        .mapToInt(
-            a ->
-                switch (a.wanted()) {
-                  case Wanted.Gpus(int gpus) -> gpus;
-                  case Wanted.Share(Fraction f) when f.whole() ->
-                      Math.max(count, (int) f.numerator());
-                  case Wanted.Share share -> count;
-                  case Wanted.Memory memory -> count;
-                })
-        .max()
-        .orElse(0);
+    return requests.stream().mapToInt(this::gpus).max().orElse(0);
+  }
+
+  /** The number of different GPUs that a request wants. */
+  public int gpus(Request request) {
+    return switch (request.wanted()) {
+      case Wanted.Gpus(int gpus) -> gpus;
+      case Wanted.Share(Fraction f) when f.whole() -> Math.max(count, (int) f.numerator());
+      case Wanted.Share share -> count;
+      case Wanted.Memory memory -> count;
+    };
   }
 
   /**
@@ -112,8 +114,11 @@ public record GpuRequests(List<Request> requests, int count, Optional<GpuContain
       boolean hasRequest = requests.stream().anyMatch(a -> a.container().equals(container));
       long requested = container.requested(resource);
       if (!hasRequest && requested > 0) {
-        long gpus = gpus(pod, before.getOrDefault(container.name(), 0), requested);
-        if (gpus > COUNT_MAX) {
+        Optional<Request> copied = copied(pod, container, before, resource);
+        long gpus = gpus(pod, container, before, resource);
+        if (copied.isPresent()) {
+          all.add(copied.get());
+        } else if (gpus > COUNT_MAX) {
           problems.add(
               Denial.ABOVE_ANY_NODE.of(
                   "%d GPUs in container \"%s\"".formatted(gpus, Printable.value(container.name())),
@@ -128,19 +133,46 @@ public record GpuRequests(List<Request> requests, int count, Optional<GpuContain
   }
 
   /**
-   * Returns the number requested, or the original number if Tranche has already converted it to
-   * replicas.
+   * Returns the request of a container whose replicas another webhook has copied from a share of an
+   * earlier pass, as an injector of checks does. The number then counts replicas, not GPUs.
    *
-   * @param before the number that Tranche has converted; 0 if none
+   * @param before the whole GPUs that Tranche has converted to replicas, by container
    */
-  private static long gpus(PodView pod, int before, long requested) {
-    String replicasPerGpu = pod.annotations().getOrDefault(Names.REPLICAS_PER_GPU, "");
-    if (before > 0
-        && replicasPerGpu.matches("[1-9]\\d{0,4}")
-        && (long) before * Integer.parseInt(replicasPerGpu) == requested) {
-      return before;
+  private Optional<Request> copied(
+      PodView pod, Container copy, Map<String, Integer> before, String resource) {
+    if (!pod.annotations().containsKey(Names.REPLICAS_PER_GPU)
+        || before.getOrDefault(copy.name(), 0) > 0) {
+      return Optional.empty();
     }
-    return requested;
+    long replicas = copy.requested(resource);
+    return requests.stream()
+        .filter(request -> request.container().requested(resource) == replicas)
+        .findFirst()
+        .map(from -> new Request(copy, from.wanted(), from.key(), from.text()));
+  }
+
+  /**
+   * Returns the number requested, or the original number if Tranche has already converted it to
+   * replicas, here or in the container that this one was copied from.
+   */
+  private static long gpus(
+      PodView pod, Container container, Map<String, Integer> before, String resource) {
+    long requested = container.requested(resource);
+    String replicasPerGpu = pod.annotations().getOrDefault(Names.REPLICAS_PER_GPU, "");
+    if (before.isEmpty() || !replicasPerGpu.matches("[1-9]\\d{0,4}")) {
+      return requested;
+    }
+    int replicas = Integer.parseInt(replicasPerGpu);
+    if (before.getOrDefault(container.name(), 0) > 0) {
+      long gpus = before.get(container.name());
+      return gpus * replicas == requested ? gpus : requested;
+    }
+    return pod.containers().stream()
+        .filter(other -> other.requested(resource) == requested)
+        .map(other -> (long) before.getOrDefault(other.name(), 0))
+        .filter(gpus -> gpus > 0 && gpus * replicas == requested)
+        .findFirst()
+        .orElse(requested);
   }
 
   /** Returns a pod's annotations as they will be written, with the chosen container. */
