@@ -141,6 +141,8 @@ class BoundsPageTest {
           "connections of the read API",
           "memory of the history of GPUs",
           "memory that one review",
+          "lists that the API server checks",
+          "annotations of a pod under",
           "events of a GPU that stays");
 
   @Test
