@@ -50,6 +50,11 @@ k.startsWith('tranche.dev/gpu') || k in ['tranche.dev/replicas-per-gpu', 'tranch
 system:serviceaccount:{{ include "tranche.namespace" . }}:{{ include "tranche.name" . }}-extender
 {{- end -}}
 
+{{/* The webhook's ServiceAccount as a user name of the API server. */}}
+{{- define "tranche.webhookAccount" -}}
+system:serviceaccount:{{ include "tranche.namespace" . }}:{{ include "tranche.name" . }}-webhook
+{{- end -}}
+
 {{/* Other systems whose annotations and resources the webhook accepts, comma-separated. */}}
 {{- define "tranche.dialects" -}}
 {{- $on := list -}}
@@ -78,4 +83,116 @@ system:serviceaccount:{{ include "tranche.namespace" . }}:{{ include "tranche.na
 {{- with get $plugin "cdiAnnotationPrefix" -}}{{- $prefixes = append $prefixes . -}}{{- end -}}
 {{- end -}}
 {{- without ($prefixes | uniq) "cdi.k8s.io/" | join "," -}}
+{{- end -}}
+
+{{/* CEL: whether a pod has an annotation or a resource that sends it to the webhook. A LimitRange may write 0 into every container. */}}
+{{- define "tranche.asksForGpu" -}}
+(has(object.metadata.annotations) && object.metadata.annotations.exists(k, k.startsWith('tranche.dev/'){{ if .root.Values.webhook.compat.kai }} || k in {{ include "tranche.askedAnnotations" .root }} || {{ include "tranche.kaiMemory" .root }}{{ end }}))
+|| object.spec.containers.exists(c, has(c.resources) && (
+(has(c.resources.limits) && {{ .resources }}.exists(r, r in c.resources.limits && c.resources.limits[r] != '0'))
+|| (has(c.resources.requests) && {{ .resources }}.exists(r, r in c.resources.requests && c.resources.requests[r] != '0'))))
+|| (has(object.spec.initContainers) && object.spec.initContainers.exists(c, has(c.resources) && (
+(has(c.resources.limits) && {{ .resources }}.exists(r, r in c.resources.limits && c.resources.limits[r] != '0'))
+|| (has(c.resources.requests) && {{ .resources }}.exists(r, r in c.resources.requests && c.resources.requests[r] != '0')))))
+{{- end -}}
+
+{{/* The table of the guard's rules. */}}
+{{- define "tranche.guardTable" -}}
+{{- .Files.Get "guard.yaml" -}}
+{{- end -}}
+
+{{/* CEL: whether the annotation k is a device. */}}
+{{- define "tranche.deviceAnnotation" -}}
+{{- $keys := (include "tranche.guardTable" . | fromYaml).annotations -}}
+{{- range without (include "tranche.cdiAnnotationPrefixes" . | splitList ",") "" -}}{{- $keys = append $keys (printf "%s*" .) -}}{{- end -}}
+{{- $terms := list -}}
+{{- range $key := $keys | uniq -}}
+{{- $text := $key | trimAll "*" | squote -}}
+{{- if and (hasPrefix "*" $key) (hasSuffix "*" $key) -}}{{- $terms = append $terms (printf "k.contains(%s)" $text) -}}
+{{- else if hasPrefix "*" $key -}}{{- $terms = append $terms (printf "k.endsWith(%s)" $text) -}}
+{{- else if hasSuffix "*" $key -}}{{- $terms = append $terms (printf "k.startsWith(%s)" $text) -}}
+{{- else -}}{{- $terms = append $terms (printf "k == %s" $text) -}}
+{{- end -}}
+{{- end -}}
+{{- join " || " $terms -}}
+{{- end -}}
+
+{{/* CEL: whether the container c requests a GPU. The policies' variables say of which resources. */}}
+{{- define "tranche.requestsGpu" -}}
+has(c.resources) && has(c.resources.limits) && c.resources.limits.exists(r, (r in variables.gpuResources || (variables.anyNode && r.startsWith('nvidia.com/mig-'))) && c.resources.limits[r] != '0')
+{{- end -}}
+
+{{/* Conditions of every policy of the guard. A Binding has no spec. */}}
+{{- define "tranche.guardedPods" -}}
+- name: is-not-for-windows
+  expression: >-
+    !has(dyn(object).spec) || !has(dyn(object).spec.os) || dyn(object).spec.os.name != 'windows'
+{{- with .Values.guard.exemptServiceAccounts }}
+- name: is-not-exempt
+  expression: >-
+    !has(dyn(object).spec) || !(request.namespace + ':'
+    + (has(dyn(object).spec.serviceAccountName) && dyn(object).spec.serviceAccountName != '' ? dyn(object).spec.serviceAccountName : 'default') in {{ toJson . }})
+{{- end }}
+{{- end -}}
+
+{{/* The namespaces of guard.exemptNamespaces that exist, as a JSON list: otherwise whoever creates one of that name would be exempt. Where Helm does not ask the
+cluster, the names that the user gives count, and of the chart's own only kube-system. An upgrade with --reuse-values may lack the value. */}}
+{{- define "tranche.exemptNamespaces" -}}
+{{- $given := .Values.guard.exemptNamespaces | default list -}}
+{{- $own := list "kube-system" "gpu-operator" "nvidia-gpu-operator" "dcgm-exporter" -}}
+{{- $counted := list -}}
+{{- if and (ne (toString .Values.guard.checkExemptNamespaces) "false") (lookup "v1" "Namespace" "" "kube-system") -}}
+{{- range $given -}}{{- if lookup "v1" "Namespace" "" . -}}{{- $counted = append $counted . -}}{{- end -}}{{- end -}}
+{{- else if eq (toJson $given) (toJson $own) -}}
+{{- $counted = list "kube-system" -}}
+{{- else -}}
+{{- $counted = $given -}}
+{{- end -}}
+{{- toJson $counted -}}
+{{- end -}}
+
+{{/* A binding's namespaces: those whose mode is among the given ones. A policy fails closed, so it spares what the cluster and Tranche need to start. */}}
+{{- define "tranche.guardedNamespaces" -}}
+{{- $root := .root -}}
+{{- $modes := .modes -}}
+{{- $kept := concat (list (include "tranche.namespace" $root) "kube-system") (include "tranche.exemptNamespaces" $root | fromJsonArray) -}}
+namespaceSelector:
+  matchExpressions:
+    - {key: kubernetes.io/metadata.name, operator: NotIn, values: {{ $kept | uniq | toJson }}}
+    {{- if has $root.Values.guard.mode $modes }}
+    {{- $others := list "exempt" -}}
+    {{- range $mode := list "audit" "void" "deny" -}}{{- if not (has $mode $modes) -}}{{- $others = append $others $mode -}}{{- end -}}{{- end }}
+    - {key: tranche.dev/guard, operator: NotIn, values: {{ toJson $others }}}
+    {{- else }}
+    - {key: tranche.dev/guard, operator: In, values: {{ toJson $modes }}}
+    {{- end }}
+{{- end -}}
+
+{{/* Variables of the guard's policies that say what can reach a GPU. */}}
+{{- define "tranche.guardVariables" -}}
+{{- $managed := include "tranche.resources" . | fromJsonArray -}}
+{{- $nvidia := (include "tranche.guardTable" . | fromYaml).lists.nvidiaResources -}}
+# A pod that names its node skips the scheduler: the kubelet runs it even if the node lacks what it requests.
+- name: anyNode
+  expression: "!has(object.spec.nodeName) || object.spec.nodeName == ''"
+- name: gpuResources
+  expression: >-
+    variables.anyNode ? {{ concat $managed $nvidia | uniq | toJson }} : {{ toJson $managed }}
+- name: nvidiaRuntime
+  expression: {{ if .Values.guard.assumeDefaultRuntime }}"true"{{ else }}has(object.spec.runtimeClassName) && object.spec.runtimeClassName != ''{{ end }}
+{{- end -}}
+
+{{/* The paths of guard.allowedHostPaths, as a CEL list. Below a path that a pod may mount, another pod can put a link in the place of a folder. */}}
+{{- define "tranche.allowedHostPaths" -}}
+{{- $paths := .Values.guard.allowedHostPaths | default list -}}
+{{- range $path := $paths -}}
+{{- range $other := $paths -}}
+{{- if hasPrefix (printf "%s/" (trimSuffix "/" $path)) $other -}}
+{{- if ne $path $other -}}
+{{- fail (printf "guard.allowedHostPaths has %s and, below it, %s: whoever mounts the first could replace the second by a link. Keep one of them." $path $other) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- toJson $paths -}}
 {{- end -}}

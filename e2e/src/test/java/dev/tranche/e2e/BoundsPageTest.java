@@ -156,6 +156,8 @@ class BoundsPageTest {
           "wake-ups of pending pods by one",
           "events `GpuAllocatedTwice`",
           "lookups of pods because",
+          "lists that the API server checks",
+          "annotations of a pod under",
           "events of a GPU that stays");
 
   @Test

@@ -48,6 +48,8 @@ class AdmissionRulesTest {
   void barePod_isNoneOfOurBusiness_andBringsNoExpressionToFail(String pod) {
     assertThat(matches(fraction(CHART).getMatchConditions(), json(pod))).isFalse();
     policies()
+        // GuardPolicyTest has those with variables.
+        .filter(p -> p.getVariables().isEmpty())
         .forEach(
             p -> {
               Stream.concat(
@@ -207,7 +209,11 @@ class AdmissionRulesTest {
         .forEach(
             v ->
                 assertThat(page)
-                    .contains(v.getMessage().substring(0, v.getMessage().indexOf(':') + 1)));
+                    .contains(
+                        v.getMessage()
+                            .substring(0, v.getMessage().indexOf(':') + 1)
+                            // A messageExpression names it.
+                            .replaceFirst("^an? (container|volume|annotation) ", "")));
   }
 
   @ParameterizedTest

@@ -8,8 +8,13 @@ import dev.cel.parser.CelStandardMacro;
 import dev.cel.runtime.CelEvaluationException;
 import dev.cel.runtime.CelRuntime;
 import dev.cel.runtime.CelRuntimeFactory;
+import io.fabric8.kubernetes.api.model.admissionregistration.v1.MatchCondition;
+import io.fabric8.kubernetes.api.model.admissionregistration.v1.ValidatingAdmissionPolicySpec;
+import io.fabric8.kubernetes.api.model.admissionregistration.v1.Variable;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /** Evaluates expressions of admission rules, with objects as the API server hands them over. */
 final class Cel {
@@ -20,6 +25,7 @@ final class Cel {
           .addVar("oldObject", SimpleType.DYN)
           .addVar("request", SimpleType.DYN)
           .addVar("namespaceObject", SimpleType.DYN)
+          .addVar("variables", SimpleType.DYN)
           .build();
   private static final CelRuntime RUNTIME = CelRuntimeFactory.plannerRuntimeBuilder().build();
 
@@ -30,16 +36,55 @@ final class Cel {
    */
   static boolean holds(
       String expression, Map<String, ?> object, Map<String, ?> oldObject, String username) {
-    var variables = new HashMap<String, Object>();
+    var variables = new HashMap<String, @Nullable Object>();
     variables.put("object", object);
     variables.put("oldObject", oldObject);
-    variables.put("request", Map.of("userInfo", Map.of("username", username)));
+    variables.put(
+        "request", Map.of("userInfo", Map.of("username", username), "operation", "UPDATE"));
     variables.put("namespaceObject", Map.of("metadata", Map.of("name", "default")));
+    return (Boolean) evaluate(expression, variables);
+  }
+
+  /**
+   * Returns the messages with which a policy refuses a request.
+   *
+   * @param request what the API server says of it; the user's name may be missing
+   */
+  static List<String> refusals(
+      ValidatingAdmissionPolicySpec policy,
+      Map<String, ?> request,
+      Map<String, ?> object,
+      @Nullable Map<String, ?> oldObject) {
+    var bindings = new HashMap<String, @Nullable Object>();
+    bindings.put("object", object);
+    bindings.put("oldObject", oldObject);
+    bindings.put("request", request);
+    for (MatchCondition condition : policy.getMatchConditions()) {
+      if (!(Boolean) evaluate(condition.getExpression(), bindings)) {
+        return List.of();
+      }
+    }
+    var variables = new HashMap<String, Object>();
+    bindings.put("variables", variables);
+    for (Variable variable : policy.getVariables()) {
+      variables.put(variable.getName(), evaluate(variable.getExpression(), bindings));
+    }
+    return policy.getValidations().stream()
+        .filter(validation -> !(Boolean) evaluate(validation.getExpression(), bindings))
+        .map(
+            validation ->
+                validation.getMessageExpression() == null
+                    ? validation.getMessage()
+                    : (String) evaluate(validation.getMessageExpression(), bindings))
+        .toList();
+  }
+
+  private static Object evaluate(String expression, Map<String, @Nullable Object> bindings) {
     try {
       var program = RUNTIME.createProgram(COMPILER.compile(expression).getAst());
-      return (Boolean) program.eval(variables);
+      return program.eval(bindings);
     } catch (CelValidationException | CelEvaluationException e) {
-      throw new AssertionError(expression + "\non " + object, e);
+      throw new AssertionError(expression + "\non " + bindings.get("object"), e);
     }
   }
 }

@@ -34,6 +34,7 @@ final class Chart {
         .withNamespace("tranche")
         .withKubeVersion(KubernetesVersion.DEFAULT)
         .withValuesFile(file)
+        .set("guard.checkExemptNamespaces", false)
         .call();
   }
 

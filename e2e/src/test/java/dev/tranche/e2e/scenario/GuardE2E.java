@@ -91,6 +91,119 @@ class GuardE2E extends Scenario {
     awaitGuardEvent("app");
   }
 
+  /** The runtime reads annotations again when it makes a sandbox anew. */
+  @Test
+  void deviceAnnotation_cannotBeAddedToARunningPod() {
+    create(PodSpecs.pod("late").editSpec().withShareProcessNamespace(true).endSpec());
+    running("late");
+    assertThatThrownBy(() -> annotate("late")).hasMessageContaining("cannot be added or changed");
+    String before = sandbox(get("late"));
+    killSandbox(get("late"));
+    Await.until(
+        "a new sandbox",
+        RUNNING_SECONDS,
+        () -> !sandbox(get("late")).equals(before) && isReady(get("late")));
+
+    label("exempt");
+    Await.until("the label to count", 60, this::annotatesLate);
+    killSandbox(get("late"));
+    Await.until(
+        "the runtime to look for the device",
+        RUNNING_SECONDS,
+        () -> events("late").stream().anyMatch(e -> e.getMessage().contains("CDI")),
+        () -> tranche().cluster().kubectl("-n", namespace, "describe", "pod", "late").out());
+  }
+
+  private void annotate(String name) {
+    tranche()
+        .client()
+        .pods()
+        .inNamespace(namespace)
+        .withName(name)
+        .edit(
+            pod ->
+                pod.edit()
+                    .editMetadata()
+                    .addToAnnotations("cdi.k8s.io/late", "example.com/none=all")
+                    .endMetadata()
+                    .build());
+  }
+
+  private boolean annotatesLate() {
+    try {
+      annotate("late");
+      return true;
+    } catch (KubernetesClientException refused) {
+      return false;
+    }
+  }
+
+  private static boolean isReady(Pod pod) {
+    return pod.getStatus().getConditions().stream()
+        .anyMatch(c -> c.getType().equals("Ready") && c.getStatus().equals("True"));
+  }
+
+  /** Returns the ids of the pod's sandboxes that run. */
+  private static String sandbox(Pod pod) {
+    String filter =
+        "labels.\"io.kubernetes.pod.uid\"==%s,labels.\"io.cri-containerd.kind\"==sandbox"
+            .formatted(pod.getMetadata().getUid());
+    return tranche()
+        .cluster()
+        .exec(nodeOf(pod), "k3s", "ctr", "-n", "k8s.io", "containers", "ls", "-q", filter)
+        .orFail("listing sandboxes")
+        .strip();
+  }
+
+  private static void killSandbox(Pod pod) {
+    for (String id : sandbox(pod).lines().toList()) {
+      // An old one is dead already.
+      tranche()
+          .cluster()
+          .exec(nodeOf(pod), "k3s", "ctr", "-n", "k8s.io", "tasks", "kill", "-s", "SIGKILL", id);
+    }
+  }
+
+  @Test
+  void denyingNamespace_refusesWhatReachesTheNode_andWhatTheWebhookDidNotChange() {
+    label("deny");
+    Await.until("the label to count", 60, this::refuses);
+    Pod host =
+        PodSpecs.pod("host")
+            .editSpec()
+            .addNewVolume()
+            .withName("h")
+            .withNewHostPath()
+            .withPath("/srv")
+            .endHostPath()
+            .endVolume()
+            .endSpec()
+            .build();
+    assertThatThrownBy(() -> create(host)).hasMessageContaining("volume \"h\" is a hostPath");
+    create(PodSpecs.pod("plain"));
+    assertThat(visibleDevices(running("plain"), "main")).isEqualTo("void");
+  }
+
+  /** Otherwise whoever creates a namespace of that name would be exempt. */
+  @Test
+  void namespacesThatDoNotExist_areNotExempt() {
+    var guard =
+        tranche()
+            .client()
+            .admissionRegistration()
+            .v1()
+            .mutatingWebhookConfigurations()
+            .withName("tranche")
+            .get()
+            .getWebhooks()
+            .stream()
+            .filter(webhook -> webhook.getName().equals("guard.tranche.dev"))
+            .findFirst()
+            .orElseThrow();
+    assertThat(guard.getNamespaceSelector().getMatchExpressions().getFirst().getValues())
+        .containsExactlyInAnyOrder("tranche", "kube-system");
+  }
+
   private static Pod leak(String name) {
     return PodSpecs.pod(name)
         .editSpec()

@@ -10,7 +10,8 @@ import java.util.ArrayList;
  * variable.
  */
 final class DeviceListMounts {
-  private static final String FOLDER = "/run/nvidia-container-devices";
+  static final String FOLDER_NAME = "nvidia-container-devices";
+  private static final String FOLDER = "/run/" + FOLDER_NAME;
 
   private DeviceListMounts() {}
 

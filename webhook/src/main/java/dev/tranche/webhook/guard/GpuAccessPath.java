@@ -32,8 +32,11 @@ record GpuAccessPath(Kind kind, String place, Finding finding, String reason) {
     ANNOTATION
   }
 
-  /** CDI's own annotation prefix. The plugin's configuration can name another. */
-  static final String CDI_PREFIX = "cdi.k8s.io/";
+  /**
+   * CDI's own annotation prefix, and the one that the GPU Operator configures NVIDIA's runtime for.
+   * The plugin's configuration can name another.
+   */
+  static final List<String> CDI_PREFIXES = List.of("cdi.k8s.io/", "nvidia.cdi.k8s.io/");
 
   /** Folders below the kubelet's root, wherever that is. */
   static final List<String> KUBELET_FOLDERS =
@@ -82,9 +85,14 @@ record GpuAccessPath(Kind kind, String place, Finding finding, String reason) {
           path("/run/cdi", CDI_SPECS, "the same"),
           new GpuAccessPath(
               Kind.ANNOTATION,
-              CDI_PREFIX + "*",
+              CDI_PREFIXES.getFirst() + "*",
               CDI_ANNOTATION,
               "the runtime adds the CDI devices that it names"),
+          new GpuAccessPath(
+              Kind.ANNOTATION,
+              CDI_PREFIXES.getLast() + "*",
+              CDI_ANNOTATION,
+              "NVIDIA's runtime does so, as the GPU Operator configures it"),
           annotation("*devices.nri.io", "NRI's device injector adds the devices that it names"),
           annotation("*devices.nri.io/*", "the same, for one container"),
           annotation("mounts.nri.io", "it mounts paths of the node"),
@@ -93,7 +101,9 @@ record GpuAccessPath(Kind kind, String place, Finding finding, String reason) {
           annotation("*devices.noderesource.dev/*", "the same, for one container"),
           annotation("mounts.noderesource.dev", "it mounts paths of the node"),
           annotation("mounts.noderesource.dev/*", "the same, for one container"),
-          annotation("io.kubernetes.cri-o.Devices", "CRI-O adds the device files that it names"));
+          annotation("io.kubernetes.cri-o.Devices", "CRI-O adds the device files that it names"),
+          annotation("devices.crio.io", "the same by its newer name"),
+          annotation("devices.crio.io/*", "the same, for one container"));
 
   private static GpuAccessPath path(String place, Finding finding, String reason) {
     return new GpuAccessPath(Kind.PATH, place, finding, reason);

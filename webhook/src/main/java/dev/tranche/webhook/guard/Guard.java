@@ -19,8 +19,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Guard {
   /** The resource of NVIDIA's own plugin, without and with its renaming of shared GPUs. */
-  private static final Set<String> NVIDIA_RESOURCES =
-      Set.of("nvidia.com/gpu", "nvidia.com/gpu.shared");
+  static final List<String> NVIDIA_RESOURCES = List.of("nvidia.com/gpu", "nvidia.com/gpu.shared");
 
   /**
    * Capabilities that open the files of other processes, and those that include such a capability.

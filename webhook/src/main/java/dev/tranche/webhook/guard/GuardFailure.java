@@ -20,11 +20,12 @@ public final class GuardFailure {
 
   /** Texts of what mode {@code void} removes and mode {@code deny} denies. */
   private static final List<String> REMOVED =
-      List.of(
-          "NVIDIA_VISIBLE_DEVICES",
-          "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE",
-          "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT",
-          "nvidia-container-devices");
+      Stream.of(
+              List.of(Variables.NAME, DeviceListMounts.FOLDER_NAME),
+              Variables.DEVICES,
+              Variables.MPS_LIMITS)
+          .flatMap(List::stream)
+          .toList();
 
   /** Texts of what is only reported, except in mode {@code deny}. */
   private static final List<String> REPORTED =

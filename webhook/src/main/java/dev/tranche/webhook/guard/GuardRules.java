@@ -14,7 +14,7 @@ import java.util.stream.Stream;
  * @param resources extended resources that give containers GPUs, besides those of NVIDIA's plugin
  * @param kubeletRoot the kubelet's root folder, which contains its sockets
  * @param cdiAnnotationPrefixes prefixes of annotations that request CDI devices from a runtime;
- *     CDI's own is always among them
+ *     those of {@link GpuAccessPath} are always among them
  */
 public record GuardRules(
     GuardMode mode,
@@ -25,7 +25,7 @@ public record GuardRules(
     List<String> cdiAnnotationPrefixes) {
   public GuardRules {
     cdiAnnotationPrefixes =
-        Stream.concat(Stream.of(GpuAccessPath.CDI_PREFIX), cdiAnnotationPrefixes.stream())
+        Stream.concat(GpuAccessPath.CDI_PREFIXES.stream(), cdiAnnotationPrefixes.stream())
             .distinct()
             .toList();
   }
@@ -70,7 +70,7 @@ public record GuardRules(
     for (String prefix : prefixes) {
       if (!prefix.matches("[a-z0-9][-a-z0-9.]{0,252}/[-A-Za-z0-9_.]{0,62}")) {
         errors.add(
-            "--cdi-annotation-prefixes names \"%s\"; expected the beginning of an annotation's key with its domain, for example nvidia.cdi.k8s.io/"
+            "--cdi-annotation-prefixes names \"%s\"; expected the beginning of an annotation's key with its domain, for example example.cdi.k8s.io/"
                 .formatted(prefix));
       }
     }

@@ -7,6 +7,7 @@ import dev.tranche.webhook.pod.PodView.Container;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
@@ -15,21 +16,32 @@ import java.util.stream.Stream;
  * others, and env overrides envFrom.
  */
 final class Variables {
-  private static final String NAME = "NVIDIA_VISIBLE_DEVICES";
+  static final String NAME = "NVIDIA_VISIBLE_DEVICES";
   private static final String VOID = "void";
 
+  /**
+   * The nvidia runtime reads these, too: memory of GPUs on other nodes, the switches between GPUs,
+   * and the division of GPUs into MIG devices.
+   */
+  static final List<String> DEVICES =
+      List.of(
+          "NVIDIA_IMEX_CHANNELS",
+          "NVIDIA_NVSWITCH",
+          "NVIDIA_MIG_CONFIG_DEVICES",
+          "NVIDIA_MIG_MONITOR_DEVICES");
+
   /** The device plugin derives these from a share, on nodes that share by MPS. */
-  private static final List<String> MPS_LIMITS =
+  static final List<String> MPS_LIMITS =
       List.of("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT");
 
   /** Values that open no GPU. */
-  private static final Set<String> HARMLESS = Set.of("", VOID, "none");
+  static final Set<String> HARMLESS = Set.of("", VOID, "none");
 
   private Variables() {}
 
   /**
    * @param mayUseNvidiaRuntime whether the nvidia runtime may run the container: nobody else reads
-   *     {@link #NAME}, whereas the limits of MPS are read by CUDA itself
+   *     {@link #NAME} and {@link #DEVICES}, whereas the limits of MPS are read by CUDA itself
    */
   static void scan(
       Container container, boolean requestsGpus, boolean mayUseNvidiaRuntime, GuardScan scan) {
@@ -46,7 +58,7 @@ final class Variables {
         continue;
       }
       indexes.add(index);
-      if (!name.equals(NAME)) {
+      if (MPS_LIMITS.contains(name)) {
         remove |=
             scan.recordRemovable(
                 Finding.MPS_LIMIT,
@@ -55,7 +67,8 @@ final class Variables {
                 name);
         continue;
       }
-      count++;
+      boolean selects = name.equals(NAME);
+      count += selects ? 1 : 0;
       String value = variable.path("value").asText("");
       if (variable.path("valueFrom").isObject()) {
         remove |=
@@ -63,13 +76,13 @@ final class Variables {
                 Finding.ENV_VALUE_FROM,
                 "container \"%s\" sets %s from elsewhere",
                 container.name(),
-                NAME);
+                name);
       } else if (HARMLESS.contains(value)) {
-        hasOurVoid = value.equals(VOID);
+        hasOurVoid |= selects && value.equals(VOID);
       } else {
         remove |=
             scan.recordRemovable(
-                Finding.ENV, "container \"%s\" sets %s to \"%s\"", container.name(), NAME, value);
+                Finding.ENV, "container \"%s\" sets %s to \"%s\"", container.name(), name, value);
       }
     }
     List<String> settable = settableByEnvFrom(container, watched);
@@ -94,15 +107,20 @@ final class Variables {
   /** Returns the variables to check. Without a GPU, the limits have no effect. */
   private static List<String> watched(boolean requestsGpus, boolean mayUseNvidiaRuntime) {
     return Stream.concat(
-            mayUseNvidiaRuntime ? Stream.of(NAME) : Stream.of(),
+            mayUseNvidiaRuntime
+                ? Stream.concat(Stream.of(NAME), DEVICES.stream())
+                : Stream.<String>of(),
             requestsGpus ? MPS_LIMITS.stream() : Stream.of())
         .toList();
   }
 
+  /** Names {@link #DEVICES} only if none of the better known variables may be set. */
   private static String envFromTemplate(List<String> names) {
-    return "container \"%s\" takes variables by envFrom, and "
-        + String.join(" or ", names)
-        + " may be one";
+    return names.stream()
+        .filter(name -> !names.contains(NAME) || !DEVICES.contains(name))
+        .collect(
+            Collectors.joining(
+                " or ", "container \"%s\" takes variables by envFrom, and ", " may be one"));
   }
 
   /** Returns the variables that a key of an envFrom source, with its prefix, can set. */

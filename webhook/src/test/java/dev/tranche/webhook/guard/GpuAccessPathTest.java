@@ -8,10 +8,16 @@ import static dev.tranche.webhook.guard.Pods.pod;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import io.fabric8.kubernetes.client.utils.Serialization;
 import io.fabric8.zjsonpatch.JsonPatch;
 import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -29,11 +35,14 @@ class GpuAccessPathTest {
   @CsvSource({
     "cdi.k8s.io/x,cdi_annotation",
     "nvidia.cdi.k8s.io/x,cdi_annotation",
+    "a.example/x,cdi_annotation",
     "devices.nri.io/container.main,device_annotation",
     "cdi-devices.nri.io,device_annotation",
     "mounts.nri.io/container.main,device_annotation",
     "devices.noderesource.dev/pod,device_annotation",
-    "io.kubernetes.cri-o.Devices,device_annotation"
+    "io.kubernetes.cri-o.Devices,device_annotation",
+    "devices.crio.io,device_annotation",
+    "devices.crio.io/main,device_annotation"
   })
   void annotationsThatAreDevices_areTakenAway(String key, String finding) {
     var configured =
@@ -44,7 +53,7 @@ class GpuAccessPathTest {
                 Set.of(),
                 List.of(),
                 "/var/lib/kubelet",
-                List.of("nvidia.cdi.k8s.io/")),
+                List.of("a.example/")),
             node -> Set.of());
     JsonNode pod =
         json(
@@ -130,8 +139,33 @@ class GpuAccessPathTest {
                             a.finding(),
                             a.reason()))
             .collect(java.util.stream.Collectors.joining("\n"));
-    assertThat(java.nio.file.Files.readString(java.nio.file.Path.of("../docs/guard.md")))
-        .contains(rows);
+    assertThat(Files.readString(Path.of("../docs/guard.md"))).contains(rows);
+  }
+
+  /** The API server's policies are made from the chart's table. */
+  @Test
+  @SuppressWarnings("unchecked")
+  void chart_hasTheSameLists() throws IOException {
+    var table =
+        (Map<String, Object>)
+            Serialization.unmarshal(
+                Files.readString(Path.of("../charts/tranche/guard.yaml")), Map.class);
+    var lists = (Map<String, List<String>>) Objects.requireNonNull(table.get("lists"));
+    assertThat(table)
+        .containsEntry(
+            "annotations",
+            GpuAccessPath.ALL.stream()
+                .filter(access -> access.kind() == GpuAccessPath.Kind.ANNOTATION)
+                .map(GpuAccessPath::place)
+                .toList());
+    assertThat(lists)
+        .containsEntry(
+            "deviceVariables",
+            Stream.concat(Stream.of(Variables.NAME), Variables.DEVICES.stream()).toList())
+        .containsEntry("harmlessValues", Variables.HARMLESS.stream().sorted().toList())
+        .containsEntry("limitVariables", Variables.MPS_LIMITS)
+        .containsEntry("nvidiaResources", Guard.NVIDIA_RESOURCES);
+    assertThat(String.valueOf(table.get("rules"))).contains(DeviceListMounts.FOLDER_NAME);
   }
 
   private List<String> found(JsonNode pod, GuardMode mode) {

@@ -128,6 +128,29 @@ class GuardTest {
     assertThat(found(with, GuardMode.DENY)).containsExactly(finding + "=denied");
   }
 
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "NVIDIA_IMEX_CHANNELS",
+        "NVIDIA_NVSWITCH",
+        "NVIDIA_MIG_CONFIG_DEVICES",
+        "NVIDIA_MIG_MONITOR_DEVICES"
+      })
+  void otherVariablesThatOpenDevices_areTakenAway(String name) {
+    String env = "'env':[{'name':'A','value':'1'},{'name':'" + name + "','value':'all'}]";
+    JsonNode with = container(env + "," + ONE_GPU);
+    assertThat(found(with, GuardMode.VOID)).containsExactly("env=voided");
+    assertThat(after(with).at("/spec/containers/0/env"))
+        .isEqualTo(json("[{'name':'A','value':'1'}]"));
+    assertThat(found(with, GuardMode.DENY)).containsExactly("env=denied");
+    JsonNode without = container(env);
+    assertThat(after(without).at("/spec/containers/0/env"))
+        .isEqualTo(json("[{'name':'A','value':'1'}," + VOID + "]"));
+    JsonNode harmless = container("'env':[{'name':'" + name + "','value':''}]");
+    assertThat(found(harmless, GuardMode.DENY)).isEmpty();
+    assertThat(after(harmless).at("/spec/containers/0/env/1")).isEqualTo(json(VOID));
+  }
+
   @Test
   void limitsOfMps_thatAPodSetsItself_areTakenAway_whereItHasAGpu() {
     String env =

@@ -38,11 +38,20 @@ public final class ControlPlane implements AutoCloseable {
    * @param folder empty, for data and logs
    */
   public ControlPlane(Path binaries, Path folder) throws IOException {
+    this(binaries, folder, List.of());
+  }
+
+  /**
+   * The same with more flags of kube-apiserver.
+   *
+   * @param flags each with its value
+   */
+  public ControlPlane(Path binaries, Path folder, List<String> flags) throws IOException {
     this.binaries = binaries;
     this.folder = Files.createDirectories(folder);
     int etcdPort = freePort();
     parts.add(startEtcd(etcdPort));
-    parts.add(startApiServer(etcdPort));
+    parts.add(startApiServer(etcdPort, flags));
     client = new KubernetesClientBuilder().withConfig(config()).build();
     Await.until(
         "kube-apiserver to be ready", READY_LIMIT_S, this::isReady, () -> "logs are in " + folder);
@@ -65,28 +74,31 @@ public final class ControlPlane implements AutoCloseable {
             "--unsafe-no-fsync"));
   }
 
-  private ChildProcess startApiServer(int etcdPort) throws IOException {
+  private ChildProcess startApiServer(int etcdPort, List<String> flags) throws IOException {
     Path key = ServiceAccountKey.write(folder.resolve("service-account.key"));
     Path tokens = Files.writeString(folder.resolve("tokens"), TOKEN + ",bench,1,system:masters\n");
-    return ChildProcess.start(
-        folder.resolve("kube-apiserver.log"),
-        List.of(
-            program("kube-apiserver"),
-            "--etcd-servers=http://127.0.0.1:" + etcdPort,
-            "--bind-address=127.0.0.1",
-            "--secure-port=" + apiPort,
-            "--cert-dir=" + folder.resolve("certificates"),
-            "--service-cluster-ip-range=10.96.0.0/16",
-            "--service-account-issuer=https://kubernetes.default.svc",
-            "--service-account-signing-key-file=" + key,
-            "--service-account-key-file=" + key,
-            "--token-auth-file=" + tokens,
-            "--authorization-mode=RBAC",
-            "--enable-priority-and-fairness=false",
-            "--max-requests-inflight=0",
-            "--max-mutating-requests-inflight=0",
-            // No controller creates default ServiceAccounts, or removes the taint of a new node.
-            "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition"));
+    var command =
+        new ArrayList<>(
+            List.of(
+                program("kube-apiserver"),
+                "--etcd-servers=http://127.0.0.1:" + etcdPort,
+                "--bind-address=127.0.0.1",
+                "--secure-port=" + apiPort,
+                "--cert-dir=" + folder.resolve("certificates"),
+                "--service-cluster-ip-range=10.96.0.0/16",
+                "--service-account-issuer=https://kubernetes.default.svc",
+                "--service-account-signing-key-file=" + key,
+                "--service-account-key-file=" + key,
+                "--token-auth-file=" + tokens,
+                "--authorization-mode=RBAC",
+                "--enable-priority-and-fairness=false",
+                "--max-requests-inflight=0",
+                "--max-mutating-requests-inflight=0",
+                // No controller creates default ServiceAccounts, or removes the taint of a new
+                // node.
+                "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition"));
+    command.addAll(flags);
+    return ChildProcess.start(folder.resolve("kube-apiserver.log"), command);
   }
 
   /** Returns a link to {@code kube}, which runs as the program by whose name it is called. */

@@ -1,0 +1,344 @@
+package dev.tranche.e2e.chart;
+
+import static dev.tranche.e2e.chart.PolicyPlane.DENY;
+import static dev.tranche.e2e.chart.PolicyPlane.EXEMPT;
+import static dev.tranche.e2e.chart.PolicyPlane.VOID;
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatCode;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.tranche.e2e.bench.plane.ControlPlane;
+import dev.tranche.e2e.cluster.OwnCluster;
+import dev.tranche.e2e.install.Await;
+import dev.tranche.e2e.install.PodSpecs;
+import io.fabric8.kubernetes.api.model.BindingBuilder;
+import io.fabric8.kubernetes.api.model.Container;
+import io.fabric8.kubernetes.api.model.ContainerBuilder;
+import io.fabric8.kubernetes.api.model.EnvVar;
+import io.fabric8.kubernetes.api.model.EnvVarBuilder;
+import io.fabric8.kubernetes.api.model.PodBuilder;
+import io.fabric8.kubernetes.client.ConfigBuilder;
+import io.fabric8.kubernetes.client.KubernetesClient;
+import io.fabric8.kubernetes.client.KubernetesClientBuilder;
+import io.fabric8.kubernetes.client.dsl.base.PatchContext;
+import io.fabric8.kubernetes.client.dsl.base.PatchType;
+import io.fabric8.kubernetes.client.utils.Serialization;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Base64;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Order;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * The chart's admission policies in a real API server, without a webhook: what they refuse, and
+ * what the largest pod costs.
+ */
+@OwnCluster
+@Order(1_005)
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+class GuardPolicyE2E {
+  private static final String VARIABLE = "NVIDIA_VISIBLE_DEVICES";
+  private static final String POLICY = "ValidatingAdmissionPolicy 'tranche-guard'";
+
+  private PolicyPlane plane;
+  private KubernetesClient client;
+
+  @BeforeAll
+  void start(@TempDir Path folder) throws IOException {
+    plane = new PolicyPlane(folder, "");
+    client = plane.client();
+    Await.until(
+        "the policies to be in force", 60, () -> !refusal(DENY, PodSpecs.pod("p")).isEmpty());
+    Await.until(
+        "the policies to be in force",
+        60,
+        () -> !refusal(VOID, PodSpecs.annotated("p", Map.of("cdi.k8s.io/x", "y"))).isEmpty());
+  }
+
+  @AfterAll
+  void stop() {
+    plane.close();
+  }
+
+  @Test
+  void podThatTheWebhookDidNotChange_isRefusedUnderDeny_only() {
+    assertThat(refusal(DENY, PodSpecs.pod("p")))
+        .contains(POLICY, "container \"main\" has neither a GPU nor NVIDIA_VISIBLE_DEVICES=void");
+    assertThat(refusal(DENY, voided("p"))).isEmpty();
+    assertThat(refusal(VOID, PodSpecs.pod("p"))).isEmpty();
+    assertThat(refusal(EXEMPT, hostPath())).isEmpty();
+    assertThat(refusal("kube-system", hostPath())).isEmpty();
+  }
+
+  @Test
+  void whatReachesTheNode_isRefused() {
+    assertThat(refusal(DENY, hostPath())).contains("volume \"h\" is a hostPath");
+    assertThat(
+            refusal(DENY, voided("p").editSpec().withHostNetwork(true).withHostPID(true).endSpec()))
+        .contains("shares a namespace with its node");
+    assertThat(
+            refusal(
+                DENY,
+                voided("p")
+                    .editSpec()
+                    .editFirstContainer()
+                    .withNewSecurityContext()
+                    .withNewCapabilities()
+                    .addToAdd("SYS_ADMIN")
+                    .endCapabilities()
+                    .endSecurityContext()
+                    .endContainer()
+                    .endSpec()))
+        .contains("container \"main\" adds a capability");
+  }
+
+  private static PodBuilder hostPath() {
+    return voided("p")
+        .editSpec()
+        .addNewVolume()
+        .withName("h")
+        .withNewHostPath()
+        .withPath("/var/log/pods")
+        .endHostPath()
+        .endVolume()
+        .endSpec();
+  }
+
+  /** As much as docs/limits.md allows: 20,000 fields, and 1,000 entries of a list. */
+  @Test
+  void largestPod_isEvaluated_andALargerOneIsRefused() {
+    assertThat(refusal(DENY, pod(annotations(1_000), containers(1_000, variables(6))))).isEmpty();
+    assertThat(refusal(DENY, pod(Map.of(), containers(6, variables(1_000))))).isEmpty();
+    assertThat(refusal(DENY, pod(Map.of(), containers(1_001, variables(1)))))
+        .contains(POLICY, "larger than the guard checks");
+    assertThat(refusal(DENY, pod(Map.of(), containers(1, variables(1_001)))))
+        .contains(POLICY, "larger than the guard checks");
+    for (String namespace : List.of(DENY, VOID)) {
+      assertThat(refusal(namespace, pod(annotations(1_001), containers(1, variables(1)))))
+          .contains("more annotations than the guard checks");
+    }
+  }
+
+  /** An error must not admit a pod. */
+  @Test
+  void podThatCostsTooMuch_isRefused() {
+    assertThat(refusal(DENY, pod(Map.of(), containers(100, variables(1_000)))))
+        .contains(POLICY, "cost limit exceeded");
+  }
+
+  /** Their keys have four characters each. */
+  private static Map<String, String> annotations(int count) {
+    return IntStream.range(0, count)
+        .mapToObj(i -> Integer.toString(36 * 36 * 36 + i, 36))
+        .collect(Collectors.toMap(key -> key, key -> ""));
+  }
+
+  @Test
+  void annotationThatIsADevice_isRefusedAtTheCreation_andLater() {
+    var devices = Map.of("devices.nri.io/container.main", "- path: /dev/nvidia0");
+    for (String namespace : List.of(DENY, VOID)) {
+      assertThat(
+              refusal(namespace, voided("p").editMetadata().withAnnotations(devices).endMetadata()))
+          .contains("annotation devices.nri.io/container.main asks a container runtime");
+      client.pods().inNamespace(namespace).resource(voided("late").build()).create();
+      assertThatThrownBy(() -> annotate(namespace, "late", "cdi.k8s.io/x", "nvidia.com/gpu=all"))
+          .hasMessageContaining("annotation cdi.k8s.io/x asks a container runtime");
+      assertThatThrownBy(
+              () ->
+                  client
+                      .pods()
+                      .inNamespace(namespace)
+                      .withName("late")
+                      .subresource("status")
+                      .patch(
+                          PatchContext.of(PatchType.JSON_MERGE),
+                          "{\"metadata\":{\"annotations\":{\"devices.crio.io\":\"/dev/nvidia0\"}}}"))
+          .hasMessageContaining("annotation devices.crio.io asks a container runtime");
+      assertThatThrownBy(
+              () ->
+                  client
+                      .bindings()
+                      .inNamespace(namespace)
+                      .resource(
+                          new BindingBuilder()
+                              .withNewMetadata()
+                              .withName("late")
+                              .withAnnotations(devices)
+                              .endMetadata()
+                              .withNewTarget()
+                              .withKind("Node")
+                              .withName("n")
+                              .endTarget()
+                              .build())
+                      .create())
+          .hasMessageContaining("annotation devices.nri.io/container.main asks");
+      annotate(namespace, "late", "example.com/mine", "1");
+    }
+  }
+
+  /** A pod of before the policy goes on being updated, and may drop the annotation. */
+  @Test
+  void podOfBefore_isUpdatedAsAlways() {
+    var old = Map.of("cdi.k8s.io/x", "nvidia.com/gpu=0");
+    client.pods().inNamespace(EXEMPT).resource(PodSpecs.annotated("old", old).build()).create();
+    label("deny");
+    Await.until("the label to count", 60, () -> !refusal(EXEMPT, PodSpecs.pod("p")).isEmpty());
+    try {
+      annotate(EXEMPT, "old", "example.com/mine", "1");
+      assertThatThrownBy(() -> annotate(EXEMPT, "old", "cdi.k8s.io/x", "nvidia.com/gpu=all"))
+          .hasMessageContaining("cannot be added or changed");
+      client
+          .pods()
+          .inNamespace(EXEMPT)
+          .withName("old")
+          .edit(
+              pod ->
+                  pod.edit()
+                      .editMetadata()
+                      .removeFromAnnotations("cdi.k8s.io/x")
+                      .endMetadata()
+                      .build());
+    } finally {
+      label("exempt");
+    }
+    Await.until("the label to count", 60, () -> refusal(EXEMPT, PodSpecs.pod("p")).isEmpty());
+  }
+
+  private void label(String mode) {
+    client
+        .namespaces()
+        .withName(EXEMPT)
+        .edit(
+            n ->
+                n.edit()
+                    .editMetadata()
+                    .addToLabels("tranche.dev/guard", mode)
+                    .endMetadata()
+                    .build());
+  }
+
+  @Test
+  void debugContainer_isJudged() {
+    client.pods().inNamespace(DENY).resource(voided("debugged").build()).create();
+    assertThatThrownBy(() -> debug("{\"name\":\"d\",\"image\":\"i\"}"))
+        .hasMessageContaining("container \"d\" has neither a GPU");
+    debug(
+        "{\"name\":\"e\",\"image\":\"i\",\"env\":[{\"name\":\"%s\",\"value\":\"void\"}]}"
+            .formatted(VARIABLE));
+  }
+
+  private void debug(String container) {
+    client
+        .pods()
+        .inNamespace(DENY)
+        .withName("debugged")
+        .subresource("ephemeralcontainers")
+        .patch(
+            PatchContext.of(PatchType.STRATEGIC_MERGE),
+            "{\"spec\":{\"ephemeralContainers\":[%s]}}".formatted(container));
+  }
+
+  @Test
+  void webhooksAccount_writesItsCaBundle_andNothingElse() throws IOException {
+    var config =
+        new ConfigBuilder()
+            .withMasterUrl(plane.plane().url())
+            .withOauthToken(ControlPlane.token())
+            .withTrustCerts(true)
+            .withImpersonateUsername("system:serviceaccount:tranche:tranche-webhook")
+            .build();
+    try (var account = new KubernetesClientBuilder().withConfig(config).build()) {
+      String path = "/webhooks/0/clientConfig/caBundle";
+      String bundle = Files.readString(plane.plane().certificates().resolve("apiserver.crt"));
+      assertThatCode(
+              () ->
+                  patch(
+                      account,
+                      path,
+                      Serialization.asJson(
+                          Base64.getEncoder().encodeToString(bundle.getBytes(UTF_8)))))
+          .doesNotThrowAnyException();
+      String all =
+          "[{\"apiGroups\":[\"*\"],\"apiVersions\":[\"*\"],\"resources\":[\"*/*\"],\"operations\":[\"*\"]}]";
+      for (String[] change :
+          new String[][] {
+            {"/webhooks/0/rules", all},
+            {"/webhooks/0/clientConfig", "{\"url\":\"https://example.com\"}"},
+            {"/webhooks/0/matchConditions", "[]"},
+            {"/webhooks/0/namespaceSelector", "{}"},
+            {"/webhooks/0/failurePolicy", "\"Ignore\""},
+            {"/webhooks", "[]"},
+            {"/metadata/labels", "{}"}
+          }) {
+        assertThatThrownBy(() -> patch(account, change[0], change[1]))
+            .as(change[0])
+            .hasMessageContaining("may change nothing but caBundle");
+      }
+    }
+  }
+
+  private static void patch(KubernetesClient account, String path, String value) {
+    account
+        .admissionRegistration()
+        .v1()
+        .mutatingWebhookConfigurations()
+        .withName("tranche")
+        .patch(
+            PatchContext.of(PatchType.JSON),
+            "[{\"op\":\"add\",\"path\":\"%s\",\"value\":%s}]".formatted(path, value));
+  }
+
+  private void annotate(String namespace, String name, String key, String value) {
+    client
+        .pods()
+        .inNamespace(namespace)
+        .withName(name)
+        .edit(pod -> pod.edit().editMetadata().addToAnnotations(key, value).endMetadata().build());
+  }
+
+  private static PodBuilder voided(String name) {
+    return PodSpecs.pod(name)
+        .editSpec()
+        .editFirstContainer()
+        .withEnv(env())
+        .endContainer()
+        .endSpec();
+  }
+
+  private static EnvVar env() {
+    return new EnvVarBuilder().withName(VARIABLE).withValue("void").build();
+  }
+
+  private static List<EnvVar> variables(int count) {
+    return Stream.concat(
+            IntStream.range(1, count).mapToObj(i -> new EnvVarBuilder().withName("V" + i).build()),
+            Stream.of(env()))
+        .toList();
+  }
+
+  private static List<Container> containers(int count, List<EnvVar> variables) {
+    return IntStream.range(0, count)
+        .mapToObj(
+            i -> new ContainerBuilder().withName("c" + i).withImage("i").withEnv(variables).build())
+        .toList();
+  }
+
+  private static PodBuilder pod(Map<String, String> annotations, List<Container> containers) {
+    return PodSpecs.annotated("p", annotations).editSpec().withContainers(containers).endSpec();
+  }
+
+  private String refusal(String namespace, PodBuilder pod) {
+    return plane.refusal(namespace, pod);
+  }
+}

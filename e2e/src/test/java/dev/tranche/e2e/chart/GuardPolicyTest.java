@@ -1,0 +1,373 @@
+package dev.tranche.e2e.chart;
+
+import static dev.tranche.e2e.chart.Chart.documents;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.fabric8.kubernetes.api.model.LabelSelectorRequirement;
+import io.fabric8.kubernetes.api.model.admissionregistration.v1.MutatingWebhook;
+import io.fabric8.kubernetes.api.model.admissionregistration.v1.ValidatingAdmissionPolicy;
+import io.fabric8.kubernetes.api.model.admissionregistration.v1.ValidatingAdmissionPolicyBinding;
+import io.fabric8.kubernetes.api.model.admissionregistration.v1.ValidatingAdmissionPolicySpec;
+import io.fabric8.kubernetes.client.utils.Serialization;
+import java.io.IOException;
+import java.lang.reflect.Field;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.TreeSet;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** The guard's rules that the API server evaluates, and what the webhook's account may change. */
+class GuardPolicyTest {
+  private static final String VOID = "'env':[{'name':'NVIDIA_VISIBLE_DEVICES','value':'void'}]";
+  private static final String GPU = "'resources':{'limits':{'nvidia.com/gpu':'3'}}";
+  private static final Map<String, Object> CREATE = request("CREATE");
+  private static final Map<String, Object> UPDATE = request("UPDATE");
+  private static final String CHART = Chart.render(Map.of());
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        VOID,
+        GPU,
+        "'resources':{'limits':{'nvidia.com/mig-1g.5gb':'1'}}",
+        "'env':[{'name':'NVIDIA_VISIBLE_DEVICES'}]",
+        "'env':[{'name':'NVIDIA_VISIBLE_DEVICES','value':'none'}]",
+        VOID + ",'envFrom':[{'configMapRef':{'name':'c'}}]",
+        GPU + ",'envFrom':[{'prefix':'APP_','configMapRef':{'name':'c'}}]",
+        GPU + ",'ports':[{'containerPort':80}],'volumeMounts':[{'name':'v','mountPath':'/data'}]",
+        GPU + ",'securityContext':{'privileged':false,'capabilities':{'drop':['ALL']}}",
+        GPU + ",'securityContext':{'capabilities':{'add':['NET_BIND_SERVICE','CHOWN']}}",
+      })
+  void containerThatReachesForNothing_isAdmitted(String container) {
+    assertThat(refusals(pod(container, ""))).isEmpty();
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      quoteCharacter = '`',
+      value = {
+        "'name':'x'|has neither a GPU nor",
+        "'resources':{'limits':{'cpu':'1','nvidia.com/gpu':'0'}}|has neither a GPU nor",
+        "'env':[{'name':'NVIDIA_VISIBLE_DEVICES','value':'all'}]|sets a variable that opens devices",
+        GPU
+            + ",'env':[{'name':'NVIDIA_VISIBLE_DEVICES','valueFrom':{'fieldRef':{}}}]|sets a variable",
+        GPU + ",'env':[{'name':'NVIDIA_IMEX_CHANNELS','value':'0'}]|sets a variable",
+        GPU + ",'env':[{'name':'NVIDIA_NVSWITCH','value':'enabled'}]|sets a variable",
+        GPU + ",'env':[{'name':'NVIDIA_MIG_CONFIG_DEVICES','value':'all'}]|sets a variable",
+        GPU + ",'env':[{'name':'CUDA_MPS_PINNED_DEVICE_MEM_LIMIT'}]|sets a limit of MPS",
+        GPU + ",'envFrom':[{'configMapRef':{'name':'c'}}]|takes variables by envFrom",
+        GPU + ",'envFrom':[{'prefix':'NVIDIA_','configMapRef':{'name':'c'}}]|takes variables",
+        GPU + ",'volumeMounts':[{'mountPath':'/run/./nvidia-container-devices/all'}]|has a mount",
+        GPU + ",'ports':[{'containerPort':80,'hostPort':80}]|has a hostPort",
+        GPU + ",'securityContext':{'privileged':true}|is privileged",
+        GPU + ",'securityContext':{'capabilities':{'add':['CHOWN','SYS_ADMIN']}}|adds a capability",
+        GPU + ",'securityContext':{'capabilities':{'add':['CAP_CHOWN']}}|adds a capability",
+        GPU + ",'securityContext':{'capabilities':{'add':['BPF']}}|adds a capability",
+      })
+  void containerThatReachesFurther_isRefusedByName(String container, String because) {
+    assertThat(refusals(pod(container, ""))).singleElement().asString().contains(because);
+    String unnamed = container.equals("'name':'x'") ? "'image':'i'" : container;
+    assertThat(
+            refusals(
+                pod(
+                    VOID,
+                    ",'initContainers':[{'name':'first',"
+                        + VOID
+                        + "},{'name':'second',"
+                        + unnamed
+                        + "}]")))
+        .singleElement()
+        .asString()
+        .startsWith("container \"second\" ")
+        .contains(because);
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      quoteCharacter = '`',
+      value = {
+        "'hostNetwork':true|this pod shares a namespace with its node",
+        "'hostPID':true|this pod shares a namespace with its node",
+        "'hostIPC':true|this pod shares a namespace with its node",
+        "'volumes':[{'name':'e','emptyDir':{}},{'name':'h','hostPath':{'path':'/srv'}}]|volume \"h\" is a hostPath",
+        "'volumes':[{'name':'h','hostPath':{'path':'/etc/localtime/x'}}]|volume \"h\" is a hostPath",
+      })
+  void podThatReachesTheNode_isRefused(String field, String because) {
+    assertThat(refusals(pod(VOID, "," + field))).singleElement().asString().startsWith(because);
+  }
+
+  @Test
+  void listedHostPath_isAdmitted_butNothingBelowIt() {
+    var policy = policy(values("guard.allowedHostPaths[0]", "/etc/localtime"), "tranche-guard");
+    String mounting = ",'volumes':[{'name':'h','hostPath':{'path':'%s'}}]";
+    assertThat(Cel.refusals(policy, CREATE, pod(VOID, mounting.formatted("/etc/localtime")), null))
+        .isEmpty();
+    assertThat(
+            Cel.refusals(policy, CREATE, pod(VOID, mounting.formatted("/etc/localtime/x")), null))
+        .hasSize(1);
+  }
+
+  @Test
+  void listedHostPaths_doNotContainEachOther() {
+    var nested = values("guard.allowedHostPaths[0]", "/srv");
+    nested.put("guard.allowedHostPaths[1]", "/srv/data");
+    assertThatThrownBy(() -> Chart.render(nested))
+        .hasMessageContaining("guard.allowedHostPaths has /srv and, below it, /srv/data");
+  }
+
+  /** The kubelet runs such a pod even if its node lacks the resource. */
+  @Test
+  void podThatNamesItsNode_countsByTheResourcesThatTheWebhookJudges() {
+    String mig = "'resources':{'limits':{'nvidia.com/mig-1g.5gb':'1'}}";
+    assertThat(refusals(pod(mig, ",'nodeName':'n'"))).hasSize(1);
+    assertThat(refusals(pod(GPU, ",'nodeName':'n'"))).isEmpty();
+  }
+
+  @Test
+  void withoutNvidiaAsTheDefaultRuntime_onlyPodsWithARuntimeClassNeedTheVoid() {
+    var policy = policy(values("guard.assumeDefaultRuntime", false), "tranche-guard");
+    assertThat(Cel.refusals(policy, CREATE, pod("'name':'x'", ""), null)).isEmpty();
+    var classed = pod("'name':'x'", ",'runtimeClassName':'nvidia'");
+    assertThat(Cel.refusals(policy, CREATE, classed, null)).hasSize(1);
+  }
+
+  @Test
+  void exemptPods_areLeftAlone() {
+    assertThat(refusals(pod("'name':'x'", ",'os':{'name':'windows'}"))).isEmpty();
+    var policy = policy(values("guard.exemptServiceAccounts[0]", "team:monitor"), "tranche-guard");
+    var monitor = pod("'name':'x'", ",'serviceAccountName':'monitor'");
+    assertThat(Cel.refusals(policy, CREATE, monitor, null)).isEmpty();
+    assertThat(Cel.refusals(policy, CREATE, pod("'name':'x'", ""), null)).hasSize(1);
+  }
+
+  @Test
+  void debugContainer_isJudged_butWhatRunsIsNot() {
+    String before = ",'hostNetwork':true,'ephemeralContainers':[{'name':'old'}]";
+    String good = before.replace("}]", "},{'name':'new'," + VOID + "}]");
+    String bad = before.replace("}]", "},{'name':'new'}]");
+    var policy = policy(Map.of(), "tranche-guard");
+    var old = pod("'name':'x'", before);
+    assertThat(Cel.refusals(policy, UPDATE, pod("'name':'x'", good), old)).isEmpty();
+    assertThat(Cel.refusals(policy, UPDATE, pod("'name':'x'", bad), old))
+        .singleElement()
+        .asString()
+        .startsWith("container \"new\" has neither");
+  }
+
+  @Test
+  void podOfTooManyContainers_isRefused() {
+    String more = ",'initContainers':[%s]";
+    String container = "{'name':'i'," + VOID + "}";
+    String most = String.join(",", Collections.nCopies(999, container));
+    assertThat(refusals(pod(VOID, more.formatted(most)))).isEmpty();
+    assertThat(refusals(pod(VOID, more.formatted(most + "," + container))))
+        .singleElement()
+        .asString()
+        .startsWith("this pod is larger than the guard checks: at most 1,000 containers");
+    String variable = "{'name':'A','value':'1'}";
+    String many = String.join(",", Collections.nCopies(1_000, variable));
+    assertThat(refusals(pod("'env':[" + many + "," + variable + "]", "")))
+        .singleElement()
+        .asString()
+        .startsWith("this pod is larger than the guard checks");
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "cdi.k8s.io/x,true",
+    "nvidia.cdi.k8s.io/container.main,true",
+    "a.example/x,true",
+    "devices.nri.io/container.main,true",
+    "cdi-devices.nri.io,true",
+    "mounts.nri.io,true",
+    "devices.noderesource.dev/pod,true",
+    "io.kubernetes.cri-o.Devices,true",
+    "devices.crio.io/main,true",
+    "io.kubernetes.cri-o.Device,false",
+    "nri.io/a,false",
+    "example.com/devices,false"
+  })
+  void annotationThatIsADevice_cannotBeAddedOrChanged(String key, boolean device) {
+    var policy = policy(values("guard.cdiAnnotationPrefixes[0]", "a.example/"), ANNOTATIONS);
+    var bare = json("{'metadata':{},'spec':{}}");
+    var with = annotated(key, "1");
+    var changed = annotated(key, "2");
+    int refused = device ? 1 : 0;
+    assertThat(Cel.refusals(policy, CREATE, with, null)).hasSize(refused);
+    assertThat(Cel.refusals(policy, UPDATE, with, bare)).hasSize(refused);
+    assertThat(Cel.refusals(policy, UPDATE, changed, with)).hasSize(refused);
+    assertThat(Cel.refusals(policy, UPDATE, with, with)).isEmpty();
+    assertThat(Cel.refusals(policy, UPDATE, bare, with)).isEmpty();
+    var binding = json("{'metadata':{'annotations':{'%s':'1'}},'target':{}}".formatted(key));
+    assertThat(Cel.refusals(policy, CREATE, binding, null)).hasSize(refused);
+  }
+
+  private static final String ANNOTATIONS = "tranche-guard-annotations";
+
+  @Test
+  void policies_applyWhereTheGuardDoes() {
+    assertThat(namespaces(Map.of(), "tranche-guard")).endsWith("tranche.dev/guard In [deny]");
+    assertThat(namespaces(Map.of("guard.mode", "deny"), "tranche-guard"))
+        .endsWith("tranche.dev/guard NotIn [exempt, audit, void]");
+    assertThat(namespaces(Map.of(), ANNOTATIONS)).endsWith("NotIn [exempt, audit]");
+    assertThat(namespaces(Map.of("guard.mode", "audit"), ANNOTATIONS))
+        .endsWith("tranche.dev/guard In [void, deny]");
+    assertThat(namespaces(values("guard.exemptNamespaces[0]", "mine"), "tranche-guard"))
+        .startsWith("kubernetes.io/metadata.name NotIn [tranche, kube-system, mine]");
+    assertThat(Chart.render(Map.of("guard.enabled", false))).doesNotContain("tranche-guard");
+  }
+
+  @Test
+  void page_hasEveryRule() throws IOException {
+    String page = Files.readString(Path.of("../docs/guard.md"));
+    for (Map<String, Object> rule : rules()) {
+      assertThat(page).contains("| `%s` | %s |".formatted(rule.get("name"), rule.get("reason")));
+    }
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      quoteCharacter = '`',
+      value = {
+        "'caBundle':'Bg=='|'caBundle':'Bw=='|true",
+        "'service':{'name':'s'}|'service':{'name':'t'}|false",
+        "'service':{'name':'s'}|'url':'https://example.com'|false",
+      })
+  void webhooksAccount_changesItsCaBundleOnly(String before, String after, boolean allowed) {
+    assertThat(
+            ownRefusals(
+                configuration("'clientConfig':{" + after + "}"),
+                configuration("'clientConfig':{" + before + "}"),
+                "UPDATE"))
+        .hasSize(allowed ? 0 : 1);
+  }
+
+  /** A field that a later release adds fails here until it is in the policy. */
+  @Test
+  void webhooksAccount_changesNoOtherField() {
+    var fields = new TreeSet<String>();
+    Arrays.stream(MutatingWebhook.class.getDeclaredFields())
+        .map(Field::getName)
+        .filter(name -> !name.equals("additionalProperties") && !name.equals("clientConfig"))
+        .forEach(fields::add);
+    assertThat(fields).contains("rules", "namespaceSelector");
+    for (String field : fields) {
+      String plain = configuration("'clientConfig':{}");
+      String changed =
+          field.equals("name")
+              ? plain.replace("'w'", "'v'")
+              : configuration("'clientConfig':{},'%s':['a']".formatted(field));
+      assertThat(ownRefusals(changed, plain, "UPDATE")).as(field).hasSize(1);
+      assertThat(ownRefusals(plain, changed, "UPDATE")).as(field).hasSize(1);
+    }
+    for (String field : List.of("labels", "annotations", "ownerReferences", "finalizers")) {
+      String plain = configuration("'clientConfig':{}");
+      String changed = plain.replace("'name':'c'", "'name':'c','%s':['a']".formatted(field));
+      assertThat(ownRefusals(changed, plain, "UPDATE")).as(field).hasSize(1);
+    }
+    String one = configuration("'clientConfig':{}");
+    assertThat(ownRefusals(one, one, "CREATE")).hasSize(1);
+    assertThat(ownRefusals(one, one.replace("'webhooks'", "'none'"), "UPDATE")).hasSize(1);
+  }
+
+  @Test
+  void othersChangeTheConfigurationAsBefore() {
+    var policy = policy(Map.of(), "tranche-own-configuration");
+    var request = new HashMap<>(UPDATE);
+    request.put("userInfo", Map.of("username", "admin"));
+    assertThat(
+            Cel.refusals(
+                policy,
+                request,
+                json(configuration("'clientConfig':{'url':'https://example.com'}")),
+                json(configuration("'clientConfig':{}"))))
+        .isEmpty();
+  }
+
+  private static List<String> ownRefusals(String after, String before, String operation) {
+    var request = request(operation);
+    request.put("userInfo", Map.of("username", "system:serviceaccount:tranche:tranche-webhook"));
+    return Cel.refusals(
+        policy(Map.of(), "tranche-own-configuration"), request, json(after), json(before));
+  }
+
+  private static String configuration(String webhook) {
+    return "{'metadata':{'name':'c'},'webhooks':[{'name':'w',%s}]}".formatted(webhook);
+  }
+
+  private static List<String> refusals(Map<String, ?> pod) {
+    return Cel.refusals(policy(Map.of(), "tranche-guard"), CREATE, pod, null);
+  }
+
+  private static String namespaces(Map<String, Object> values, String binding) {
+    return objects(values, ValidatingAdmissionPolicyBinding.class, binding)
+        .getSpec()
+        .getMatchResources()
+        .getNamespaceSelector()
+        .getMatchExpressions()
+        .stream()
+        .map(GuardPolicyTest::shown)
+        .reduce((a, b) -> a + "; " + b)
+        .orElseThrow();
+  }
+
+  private static String shown(LabelSelectorRequirement expression) {
+    return "%s %s %s"
+        .formatted(expression.getKey(), expression.getOperator(), expression.getValues());
+  }
+
+  private static Map<String, Object> request(String operation) {
+    return new HashMap<>(Map.of("operation", operation, "namespace", "team"));
+  }
+
+  private static Map<String, Object> values(String key, Object value) {
+    return new HashMap<>(Map.of(key, value));
+  }
+
+  private static ValidatingAdmissionPolicySpec policy(Map<String, Object> values, String name) {
+    return objects(values, ValidatingAdmissionPolicy.class, name).getSpec();
+  }
+
+  private static <T> T objects(Map<String, Object> values, Class<T> type, String name) {
+    return documents(values.isEmpty() ? CHART : Chart.render(values))
+        .filter(document -> document.contains("\nkind: " + type.getSimpleName() + "\n"))
+        .filter(document -> document.contains("\n  name: " + name + "\n"))
+        .map(document -> type.cast(Serialization.unmarshal(document)))
+        .findFirst()
+        .orElseThrow();
+  }
+
+  private static Map<String, ?> annotated(String key, String value) {
+    return json("{'metadata':{'annotations':{'%s':'%s'}},'spec':{}}".formatted(key, value));
+  }
+
+  private static Map<String, ?> pod(String container, String fields) {
+    String named = container.contains("'name':'x'") ? container : "'name':'x'," + container;
+    return json("{'metadata':{},'spec':{'containers':[{%s}]%s}}".formatted(named, fields));
+  }
+
+  @SuppressWarnings("unchecked")
+  private static List<Map<String, Object>> rules() throws IOException {
+    var table =
+        Serialization.unmarshal(Files.readString(Chart.FOLDER.resolve("guard.yaml")), Map.class);
+    return (List<Map<String, Object>>) Objects.requireNonNull(table.get("rules"));
+  }
+
+  @SuppressWarnings("unchecked")
+  private static Map<String, ?> json(String text) {
+    return Serialization.unmarshal(text.replace('\'', '"'), Map.class);
+  }
+}
