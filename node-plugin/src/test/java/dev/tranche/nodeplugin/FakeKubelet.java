@@ -45,8 +45,9 @@ import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * What the kubelet does with a device plugin, over real sockets: Registration with the dial back,
- * ListAndWatch, PodResources, and the admission of pods one at a time with its book-keeping. Fields
- * without a value are set by start.
+ * ListAndWatch, PodResources, and the admission of pods one at a time with its book-keeping. As the
+ * kubelet since 1.37, it refuses a socket that it still knows, and forgets its client with that.
+ * Fields without a value are set by start.
  */
 @SuppressWarnings("NullAway.Init")
 public final class FakeKubelet implements AutoCloseable {
@@ -55,7 +56,11 @@ public final class FakeKubelet implements AutoCloseable {
   private final Vertx vertx = Vertx.vertx();
   private final Path folder;
   private final AtomicInteger registrations = new AtomicInteger();
+  // By resource: the socket that takes the calls.
   private final Map<String, String> endpoints = new ConcurrentHashMap<>();
+  // Sockets with a client whose end is noticed, and those that the device manager still knows.
+  private final Set<String> clients = ConcurrentHashMap.newKeySet();
+  private final Set<String> known = ConcurrentHashMap.newKeySet();
   private final Map<String, List<Device>> devices = new ConcurrentSkipListMap<>();
   private final Map<String, GrpcClientRequest<Empty, ListAndWatchResponse>> watches =
       new ConcurrentHashMap<>();
@@ -64,6 +69,7 @@ public final class FakeKubelet implements AutoCloseable {
   private final List<HttpServer> servers = new ArrayList<>();
   private GrpcClient client;
   private volatile boolean podResourcesBroken;
+  private volatile boolean answersLost;
 
   /** A device plugin's refusal, as the kubelet would write it into the pod's status. */
   public static final class Refused extends Exception {
@@ -106,6 +112,8 @@ public final class FakeKubelet implements AutoCloseable {
     }
     servers.clear();
     devices.clear();
+    clients.clear();
+    known.clear();
   }
 
   @Override
@@ -119,7 +127,7 @@ public final class FakeKubelet implements AutoCloseable {
   }
 
   private SocketAddress plugin(String resource) {
-    return at(endpoints.getOrDefault(resource, "none.sock"));
+    return at(endpoint(resource));
   }
 
   public Path kubeletSocket() {
@@ -133,43 +141,80 @@ public final class FakeKubelet implements AutoCloseable {
   private final class Registrations extends RegistrationService {
     @Override
     public Future<Empty> register(RegisterRequest request) {
-      String resource = request.getResourceName();
-      endpoints.put(resource, request.getEndpoint());
-      return DevicePluginGrpcClient.create(client, plugin(resource))
-          .getDevicePluginOptions(Empty.getDefaultInstance())
-          .onSuccess(options -> registered(resource))
-          .map(Empty.getDefaultInstance());
+      Future<Empty> answer = connect(request.getResourceName(), request.getEndpoint());
+      return answersLost ? answer.compose(v -> Future.failedFuture("the answer was lost")) : answer;
     }
   }
 
-  private void registered(String resource) {
+  private Future<Empty> connect(String resource, String endpoint) {
+    clients.add(endpoint);
+    return DevicePluginGrpcClient.create(client, at(endpoint))
+        .getDevicePluginOptions(Empty.getDefaultInstance())
+        .compose(
+            options ->
+                known.add(endpoint)
+                    ? Future.succeededFuture(Empty.getDefaultInstance())
+                    : Future.failedFuture("device plugin already connected: " + endpoint))
+        .onFailure(refused -> clients.remove(endpoint))
+        .onSuccess(v -> registered(resource, endpoint));
+  }
+
+  /** Takes one more registration of the socket that serves a resource, and returns its failure. */
+  public Optional<String> registerAgain(String resource) throws Exception {
+    return await(
+        connect(resource, endpoint(resource))
+            .map(Optional.<String>empty())
+            .otherwise(refused -> Optional.ofNullable(refused.getMessage())));
+  }
+
+  /** Returns the name of the socket that serves a resource. */
+  public String endpoint(String resource) {
+    return endpoints.getOrDefault(resource, "none.sock");
+  }
+
+  /** Accepts registrations, but lets their answers get lost. */
+  public void loseAnswers(boolean lost) {
+    answersLost = lost;
+  }
+
+  private void registered(String resource, String endpoint) {
+    endpoints.put(resource, endpoint);
     registrations.incrementAndGet();
     client
-        .request(plugin(resource), DevicePluginGrpcClient.ListAndWatch)
+        .request(at(endpoint), DevicePluginGrpcClient.ListAndWatch)
         .onSuccess(
             request -> {
               watches.put(resource, request);
-              request.response().onSuccess(r -> follow(resource, request, r));
+              request.response().onSuccess(r -> follow(resource, endpoint, request, r));
               request.end(Empty.getDefaultInstance());
             });
   }
 
   private void follow(
       String resource,
+      String endpoint,
       GrpcClientRequest<Empty, ListAndWatchResponse> request,
       GrpcClientResponse<Empty, ListAndWatchResponse> response) {
     response.handler(list -> devices.put(resource, list.getDevicesList()));
-    response.endHandler(
-        v -> {
-          if (request.equals(watches.get(resource))) {
-            devices.remove(resource);
-          }
-        });
+    response.endHandler(v -> disconnected(resource, endpoint, request));
+    response.exceptionHandler(failure -> disconnected(resource, endpoint, request));
+  }
+
+  private void disconnected(
+      String resource, String endpoint, GrpcClientRequest<Empty, ListAndWatchResponse> request) {
+    if (clients.remove(endpoint)) {
+      known.remove(endpoint);
+      if (request.equals(watches.get(resource))) {
+        devices.remove(resource);
+      }
+    }
   }
 
   /** Drops the streams, as the kubelet does when it mixes up two plugins of one resource. */
   public void dropWatch() {
     watches.values().forEach(GrpcClientRequest::cancel);
+    known.removeAll(clients);
+    clients.clear();
     devices.clear();
   }
 

@@ -27,6 +27,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** What goes wrong on a node, and how it ends. */
 class NodeHealthIT extends WithPlugin {
@@ -55,12 +57,17 @@ class NodeHealthIT extends WithPlugin {
     assertThat(kubelet.admit("after", Map.of("main", 1))).hasSize(1);
   }
 
-  @Test
-  void anotherPluginOfTheResource_isWaitedFor_andTakenOverFrom() throws Exception {
+  @ParameterizedTest
+  @CsvSource({
+    "nvidia-gpu.sock,nvidia-device-plugin-daemonset",
+    "tranche-gpu-0123abcd.sock,another process of Tranche's node plugin"
+  })
+  void anotherPluginOfTheResource_isWaitedFor_andTakenOverFrom(String name, String told)
+      throws Exception {
     rig.advertised();
     rig.connected();
     rig.stopPlugin();
-    Path socket = folder.resolve("dp/nvidia-gpu.sock");
+    Path socket = folder.resolve("dp").resolve(name);
     HttpServer other = otherPlugin(socket);
     int before = kubelet.registrations();
     rig.startPlugin();
@@ -71,8 +78,7 @@ class NodeHealthIT extends WithPlugin {
                 .anyMatch(e -> e.getReason().equals("ResourceOccupied")));
     assertThat(socket).exists();
     assertThat(kubelet.registrations()).isEqualTo(before);
-    assertThat(first.last().getEvents(0).getMessage())
-        .contains(socket.toString(), "nvidia-device-plugin-daemonset", "kubectl");
+    assertThat(first.last().getEvents(0).getMessage()).contains(socket.toString(), told);
     assertThat(rig.plugin.readiness(Optional.empty()).ready()).isFalse();
     FakeKubelet.await(other.close());
     rig.advertised();
@@ -80,19 +86,24 @@ class NodeHealthIT extends WithPlugin {
   }
 
   @Test
-  void anotherPluginThatTakesOurPlace_isLeftThere() throws Exception {
+  void nvidiasPluginThatStartsBesideUs_isLeftThere_andTakenOverFrom() throws Exception {
     rig.advertised();
-    Path socket = folder.resolve("dp/nvidia-gpu.sock");
-    Files.delete(socket);
-    HttpServer other = otherPlugin(socket);
+    rig.connected();
+    Path ours = folder.resolve("dp").resolve(kubelet.endpoint("nvidia.com/gpu"));
+    HttpServer other = otherPlugin(folder.resolve("dp/nvidia-gpu.sock"));
     eventually(
         "it is told",
         () ->
             first.last().getEventsList().stream()
                 .anyMatch(e -> e.getReason().equals("ResourceOccupied")));
-    assertThat(first.last().getRegistered()).isFalse();
+    eventually("the extender hears of it", () -> !first.last().getRegistered());
+    assertThat(folder.resolve("dp/nvidia-gpu.sock")).exists();
+    assertThat(kubelet.registrations()).isEqualTo(1);
     FakeKubelet.await(other.close());
+    eventually("it registers again", () -> kubelet.registrations() == 2);
     rig.advertised();
+    rig.connected();
+    assertThat(ours).doesNotExist();
   }
 
   private HttpServer otherPlugin(Path socket) throws Exception {
@@ -109,15 +120,38 @@ class NodeHealthIT extends WithPlugin {
   }
 
   @Test
-  void leftoverSocket_isReplaced() throws Exception {
+  void leftoverSockets_areNoObstacle_andOnlyOursAreDeleted() throws Exception {
     rig.stopPlugin();
-    Path socket = folder.resolve("dp/nvidia-gpu.sock");
+    Path dp = folder.resolve("dp");
+    Path ours = leftover(dp.resolve("tranche-gpu-0123abcd.sock"));
+    List<Path> others =
+        List.of(
+            leftover(dp.resolve("nvidia-gpu.sock")),
+            leftover(dp.resolve("tranche-gpu.shared-0123abcd.sock")),
+            leftover(dp.resolve("tranche-gpu-mine.sock")));
+    rig.startPlugin();
+    rig.advertised();
+    assertThat(ours).doesNotExist();
+    assertThat(others).allSatisfy(other -> assertThat(other).exists());
+  }
+
+  private static Path leftover(Path socket) throws IOException {
     try (var dead = ServerSocketChannel.open(StandardProtocolFamily.UNIX)) {
       dead.bind(UnixDomainSocketAddress.of(socket));
     }
     assertThat(socket).exists();
-    rig.startPlugin();
+    return socket;
+  }
+
+  @Test
+  void deletedSocket_isReplacedByAnotherOne() throws Exception {
     rig.advertised();
+    String before = kubelet.endpoint("nvidia.com/gpu");
+    Files.delete(folder.resolve("dp").resolve(before));
+    eventually("it registers again", () -> kubelet.registrations() == 2);
+    rig.advertised();
+    rig.connected();
+    assertThat(kubelet.endpoint("nvidia.com/gpu")).isNotEqualTo(before);
   }
 
   @Test
@@ -136,7 +170,7 @@ class NodeHealthIT extends WithPlugin {
     kubelet.admit("late", Map.of("main", 3));
     assertThat(kubelet.held("late", "main")).allMatch(id -> id.startsWith("GPU-1::"));
     stopped.get(10, TimeUnit.SECONDS);
-    assertThat(folder.resolve("dp/nvidia-gpu.sock")).doesNotExist();
+    assertThat(folder.resolve("dp").resolve(kubelet.endpoint("nvidia.com/gpu"))).doesNotExist();
   }
 
   @Test

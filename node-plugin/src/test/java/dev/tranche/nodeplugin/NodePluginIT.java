@@ -71,6 +71,38 @@ class NodePluginIT extends WithPlugin {
   }
 
   @Test
+  void lostAnswerOfTheKubelet_isNoFailure_whileTheStreamIsOpen() throws Exception {
+    rig.advertised();
+    rig.stopPlugin();
+    kubelet.loseAnswers(true);
+    rig.startPlugin();
+    rig.advertised();
+    rig.connected();
+    assertThat(rig.plugin.metrics().scrape()).contains("tranche_node_registered 1.0");
+    kubelet.loseAnswers(false);
+    rig.stopPlugin();
+    rig.startPlugin();
+    rig.advertised();
+    rig.connected();
+    assertThat(kubelet.registrations()).isEqualTo(3);
+  }
+
+  @Test
+  void socketThatTheKubeletKnowsForEver_doesNotKeepTheNextProcessOut() throws Exception {
+    rig.advertised();
+    String first = kubelet.endpoint("nvidia.com/gpu");
+    assertThat(kubelet.registerAgain("nvidia.com/gpu"))
+        .contains("device plugin already connected: " + first);
+    rig.stopPlugin();
+    rig.startPlugin();
+    eventually("the next process is registered", () -> kubelet.registrations() == 2);
+    rig.advertised();
+    rig.connected();
+    assertThat(kubelet.endpoint("nvidia.com/gpu")).isNotEqualTo(first);
+    assertThat(kubelet.admit("after", Map.of("main", 1))).hasSize(1);
+  }
+
+  @Test
   void load_isReportedToBothReplicas() throws Exception {
     rig.connected();
     assertThat(first.authorization()).isEqualTo("Bearer the-token");
@@ -171,7 +203,7 @@ class NodePluginIT extends WithPlugin {
     rig.stopPlugin();
     assertThat(first.last().getDraining()).isTrue();
     assertThat(rig.second.last().getDraining()).isTrue();
-    assertThat(folder.resolve("dp/nvidia-gpu.sock")).doesNotExist();
+    assertThat(folder.resolve("dp").resolve(kubelet.endpoint("nvidia.com/gpu"))).doesNotExist();
     rig.startPlugin();
     eventually("it has registered again", () -> kubelet.registrations() == 2);
     rig.advertised();
@@ -275,8 +307,9 @@ class NodePluginIT extends WithPlugin {
     eventually(
         "the other GPU is renamed", () -> kubelet.devices("nvidia.com/gpu.shared").size() == 10);
     assertThat(kubelet.registrations()).isEqualTo(2);
-    assertThat(folder.resolve("dp/nvidia-gpu.sock")).exists();
-    assertThat(folder.resolve("dp/nvidia-gpu.shared.sock")).exists();
+    Path shared = folder.resolve("dp").resolve(kubelet.endpoint("nvidia.com/gpu.shared"));
+    assertThat(shared).exists();
+    assertThat(folder.resolve("dp").resolve(kubelet.endpoint("nvidia.com/gpu"))).exists();
     eventually("GPU 0 waits for its pod", () -> unhealthy().equals(List.of("GPU-0")));
     kubelet.admit("nvidia.com/gpu.shared", "new", Map.of("main", 2));
     assertThat(kubelet.held("new", "main")).containsExactly("GPU-1::0", "GPU-1::1");
@@ -291,8 +324,7 @@ class NodePluginIT extends WithPlugin {
     kubelet.delete("new");
     eventually("its resource has gone", () -> kubelet.devices("nvidia.com/gpu.shared").isEmpty());
     rig.advertised();
-    eventually(
-        "so has its socket", () -> !Files.exists(folder.resolve("dp/nvidia-gpu.shared.sock")));
+    eventually("so has its socket", () -> !Files.exists(shared));
   }
 
   private List<String> ids(String resource) {

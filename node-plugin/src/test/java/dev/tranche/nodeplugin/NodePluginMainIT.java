@@ -9,6 +9,7 @@ import java.io.IOException;
 import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -66,7 +67,62 @@ class NodePluginMainIT {
         .contains("tranche_node_replicas_healthy 1.0")
         .contains("tranche_node_registrations_total{outcome=\"registered\"} 1.0");
     process.terminate(10);
-    assertThat(folder.resolve("nvidia-gpu.sock")).doesNotExist();
+    assertThat(folder.resolve(kubelet.endpoint("nvidia.com/gpu"))).doesNotExist();
+  }
+
+  @Test
+  void foldersThatMayNotBeEntered_areNotTakenForAbsent() throws Exception {
+    FakeNvml nvml = FakeNvml.compiled();
+    nvml.state(gpu(0, ""));
+    Path closed = closed();
+    PluginProcess kubelet =
+        startUnprivileged(
+            "--kubelet-socket=" + closed.resolve("kubelet.sock"),
+            "--driver-root-ctr-path=" + nvml.root());
+    String denied = "/kubelet.sock cannot be accessed by uid " + uid() + ": permission denied. Run";
+    eventually(kubelet::logged, kubelet::serves);
+    eventually(kubelet::logged, () -> kubelet.get("/readyz").body().contains(closed + denied));
+    kubelet.close();
+    PluginProcess driver =
+        startUnprivileged(
+            "--kubelet-socket=" + folder.resolve("kubelet.sock"),
+            "--driver-root-ctr-path=" + closed,
+            "--fail-on-init-error=false");
+    eventually(driver::logged, driver::serves);
+    eventually(
+        driver::logged,
+        () -> readyBecause(driver, "waits for a driver: " + closed + "/usr/lib64/libnvidia-ml.so"));
+    assertThat(driver.get("/readyz").body()).contains("cannot be accessed by uid " + uid());
+  }
+
+  /** Root enters a folder of somebody else only by a capability, which the chart drops. */
+  private PluginProcess startUnprivileged(String... flags) throws IOException {
+    List<String> by =
+        uid() == 0
+            ? List.of("setpriv", "--bounding-set=-dac_override,-dac_read_search")
+            : List.of();
+    List<String> args =
+        new ArrayList<>(
+            List.of(
+                "--pod-resources-socket=" + folder.resolve("pod-resources.sock"),
+                "--state-dir=" + folder.resolve("state")));
+    args.addAll(List.of(flags));
+    var process = PluginProcess.start(by, folder.resolve("log"), args);
+    started.add(process);
+    return process;
+  }
+
+  private Path closed() throws IOException {
+    Path closed = Files.createDirectory(folder.resolve("closed"));
+    Files.setPosixFilePermissions(closed, PosixFilePermissions.fromString("---------"));
+    if (uid() == 0) {
+      Files.setAttribute(closed, "unix:uid", 65532);
+    }
+    return closed;
+  }
+
+  private static int uid() throws IOException {
+    return (int) Files.getAttribute(Path.of("/proc/self"), "unix:uid");
   }
 
   @Test
@@ -84,7 +140,7 @@ class NodePluginMainIT {
     eventually(
         process::logged, () -> readyBecause(process, "waits for a driver: NVML cannot start"));
     assertThat(kubelet.registrations()).isZero();
-    assertThat(folder.resolve("nvidia-gpu.sock")).doesNotExist();
+    assertThat(folder).isDirectoryNotContaining("glob:**/tranche-*.sock");
     Files.writeString(library.resolve("gpus.state"), gpu(0, "") + "\n");
     eventually(process::logged, () -> kubelet.healthy() == 1);
     eventually(process::logged, () -> readyBecause(process, "ok"));
@@ -153,7 +209,7 @@ class NodePluginMainIT {
                 .getContainerResponses(0)
                 .getEnvsMap())
         .containsExactly(Map.entry("NVIDIA_VISIBLE_DEVICES", "MIG-1"));
-    assertThat(folder.resolve("nvidia-mig-1g.5gb.sock")).exists();
+    assertThat(folder.resolve(kubelet.endpoint("nvidia.com/mig-1g.5gb"))).exists();
   }
 
   @Test

@@ -29,18 +29,23 @@ final class PluginProcess implements AutoCloseable {
   }
 
   static PluginProcess start(Path log, List<String> args) throws IOException {
-    List<String> command =
-        new ArrayList<>(
-            List.of(
-                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "--enable-native-access=ALL-UNNAMED",
-                "-XX:+UseSerialGC",
-                "-Xmx32m",
-                "-Xss256k",
-                "-XX:TieredStopAtLevel=1",
-                "-cp",
-                System.getProperty("java.class.path"),
-                NodePluginMain.class.getName()));
+    return start(List.of(), log, args);
+  }
+
+  /** Starts it as the last argument of another command. */
+  static PluginProcess start(List<String> by, Path log, List<String> args) throws IOException {
+    List<String> command = new ArrayList<>(by);
+    command.addAll(
+        List.of(
+            Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+            "--enable-native-access=ALL-UNNAMED",
+            "-XX:+UseSerialGC",
+            "-Xmx32m",
+            "-Xss256k",
+            "-XX:TieredStopAtLevel=1",
+            "-cp",
+            System.getProperty("java.class.path"),
+            NodePluginMain.class.getName()));
     command.addAll(args);
     command.add("--metrics-address=127.0.0.1:0");
     Process process =

@@ -122,7 +122,7 @@ class VerifyGpuIT {
     Result result = verifyFake();
     assertThat(result.status()).as(result.output()).isZero();
     assertThat(result.of("nvmlDeviceGetMemoryInfo_v2")).isEqualTo("ok: GPU 0 15360 MiB");
-    assertThat(result.of("Register")).startsWith("ok: nvidia.com/gpu as nvidia-gpu.sock");
+    assertThat(result.of("Register")).startsWith("ok: nvidia.com/gpu as tranche-gpu-");
     assertThat(result.of("ListAndWatch")).startsWith("ok: 2 replicas of 1 GPUs");
     assertThat(result.of("Allocate, envvar")).isEqualTo("ok: GPU-1a2b…");
     assertThat(result.of("Allocate, volume-mounts")).startsWith("ok: /var/run/nvidia-container");

@@ -1,9 +1,9 @@
 package dev.tranche.nodeplugin.cdi;
 
+import dev.tranche.nodeplugin.file.FileAccess;
 import dev.tranche.nodeplugin.gpu.HostNodes;
 import dev.tranche.nodeplugin.nvml.DriverFolders;
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -90,7 +90,7 @@ public record DriverFiles(
             .flatMap(folder -> HostNodes.matching(root, folder + version, "gsp*.bin").stream())
             .toList(),
         firstExisting(root, DATA_FOLDERS, DATA),
-        GDS.stream().filter(path -> Files.exists(at(root, path))).toList());
+        GDS.stream().filter(path -> FileAccess.exists(at(root, path))).toList());
   }
 
   /**
@@ -146,7 +146,7 @@ public record DriverFiles(
     for (String name : names) {
       folders.stream()
           .map(folder -> folder + "/" + name)
-          .filter(path -> Files.exists(at(root, path)))
+          .filter(path -> FileAccess.exists(at(root, path)))
           .findFirst()
           .ifPresent(found::add);
     }

@@ -1,6 +1,7 @@
 package dev.tranche.nodeplugin.gpu;
 
 import dev.tranche.nodeplugin.config.AllocateOptions;
+import dev.tranche.nodeplugin.file.FileAccess;
 import java.io.IOException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
@@ -54,7 +55,8 @@ public record HostNodes(
    * @param driver where the driver's root is mounted in this container
    */
   public static HostNodes find(Path own, Path driver) {
-    boolean driverHasDev = Files.isDirectory(driver.resolve("dev"));
+    boolean driverHasDev =
+        FileAccess.exists(driver.resolve("dev")) && Files.isDirectory(driver.resolve("dev"));
     Path dev = driverHasDev ? driver : own;
     boolean imex = exists(dev, imexNode(IMEX_CHANNEL)) || exists(own, imexNode(IMEX_CHANNEL));
     List<String> mofed = new ArrayList<>(matching(dev, "/dev/infiniband", "uverbs*"));
@@ -69,7 +71,7 @@ public record HostNodes(
   }
 
   private static boolean exists(Path root, String node) {
-    return Files.exists(root.resolve(node.substring(1)));
+    return FileAccess.exists(root.resolve(node.substring(1)));
   }
 
   /**
@@ -84,6 +86,7 @@ public record HostNodes(
     try (DirectoryStream<Path> entries = Files.newDirectoryStream(at, glob)) {
       entries.forEach(entry -> found.add(folder + "/" + entry.getFileName()));
     } catch (IOException absent) {
+      FileAccess.logDenied(at.resolve(glob));
       return List.of();
     }
     return found.stream().sorted().toList();

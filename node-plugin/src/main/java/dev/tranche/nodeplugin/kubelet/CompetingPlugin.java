@@ -23,16 +23,28 @@ final class CompetingPlugin {
   static final class OccupiedException extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
-    OccupiedException(String resource, Path socket) {
-      super(
-          ("%s is served by another device plugin, which answers at %s: probably NVIDIA's, DaemonSet"
-                  + " nvidia-device-plugin-daemonset. Switch it off with \"kubectl -n <namespace>"
-                  + " delete daemonset nvidia-device-plugin-daemonset\", or under the GPU Operator"
-                  + " with \"kubectl patch clusterpolicies.nvidia.com/cluster-policy --type merge -p"
-                  + " '{\"spec\":{\"devicePlugin\":{\"enabled\":false}}}'\"; this plugin"
-                  + " takes over as soon as it is gone")
-              .formatted(resource, socket));
+    private OccupiedException(String sentence) {
+      super(sentence);
     }
+  }
+
+  static OccupiedException nvidias(String resource, Path socket) {
+    return new OccupiedException(
+        ("%s is served by another device plugin, which answers at %s: probably NVIDIA's, DaemonSet"
+                + " nvidia-device-plugin-daemonset. Switch it off with \"kubectl -n <namespace>"
+                + " delete daemonset nvidia-device-plugin-daemonset\", or under the GPU Operator"
+                + " with \"kubectl patch clusterpolicies.nvidia.com/cluster-policy --type merge -p"
+                + " '{\"spec\":{\"devicePlugin\":{\"enabled\":false}}}'\"; this plugin"
+                + " takes over as soon as it is gone")
+            .formatted(resource, socket));
+  }
+
+  static OccupiedException tranches(String resource, Path socket) {
+    return new OccupiedException(
+        ("%s is served by another process of Tranche's node plugin, which answers at %s. If it is"
+                + " not stopping, delete its pod or its Helm release; this plugin takes over as"
+                + " soon as it is gone")
+            .formatted(resource, socket));
   }
 
   /**

@@ -2,6 +2,7 @@ package dev.tranche.nodeplugin.kubelet;
 
 import dev.tranche.api.Backoff;
 import dev.tranche.api.kubelet.DevicePluginGrpcService;
+import dev.tranche.nodeplugin.file.FileAccess;
 import dev.tranche.nodeplugin.gpu.Replicas;
 import dev.tranche.nodeplugin.kubelet.CompetingPlugin.OccupiedException;
 import dev.tranche.nodeplugin.metrics.NodeMetrics;
@@ -11,7 +12,14 @@ import io.vertx.core.http.HttpServer;
 import io.vertx.core.net.SocketAddress;
 import io.vertx.grpc.server.GrpcServer;
 import io.vertx.grpc.server.GrpcServerOptions;
+import java.io.IOException;
 import java.nio.file.Path;
+import java.util.Collection;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -33,7 +41,7 @@ final class KubeletLink {
 
   private final Vertx vertx;
   private final Path kubeletSocket;
-  private final SocketFile socket;
+  private final PluginSockets sockets;
   private final String resource;
   private final DevicePluginServer server;
   private final DeviceStreams streams;
@@ -41,12 +49,17 @@ final class KubeletLink {
   private final NodeMetrics metrics;
   private final Kubelet.Listener listener;
 
+  // Set while a server listens on it.
+  private volatile @Nullable SocketFile socket;
+  // The sockets of others when ours was made: none of them answered.
+  private Set<String> silent = Set.of();
   private @Nullable HttpServer httpServer;
   private Future<Void> opening = Future.succeededFuture();
   private String kubeletIdentity = "";
   private boolean registered;
   private long registeredAtMs;
   private long notBeforeMs;
+  private long probeAtMs;
   private final Backoff backoff = new Backoff(BACKOFF_MIN_MS, BACKOFF_MAX_MS);
   private String complaint = "";
   private boolean started;
@@ -63,22 +76,17 @@ final class KubeletLink {
     this.vertx = vertx;
     this.kubeletSocket = kubeletSocket;
     this.resource = replicas.resource();
-    this.socket = new SocketFile(kubeletSocket.resolveSibling(socketName(resource)));
+    this.sockets = new PluginSockets(kubeletSocket.toAbsolutePath().resolveSibling(""), resource);
     this.server = server;
     this.streams =
         new DeviceStreams(
             DeviceList.of(replicas),
-            listener::registrationChanged,
+            this::streamOpened,
             this::streamClosed,
             this::countEndedStream);
     this.registration = new Registration(vertx, kubeletSocket);
     this.metrics = metrics;
     this.listener = listener;
-  }
-
-  /** Returns NVIDIA's name for the socket, such as nvidia-gpu.sock for nvidia.com/gpu. */
-  static String socketName(String resource) {
-    return "nvidia-" + resource.substring(resource.indexOf('/') + 1) + ".sock";
   }
 
   void start() {
@@ -105,6 +113,14 @@ final class KubeletLink {
         "ListAndWatch calls closed because there were too many.");
   }
 
+  // Each registration has a socket of its own. The kubelet follows it only after it has accepted
+  // the registration, even if its answer was lost.
+  private void streamOpened() {
+    registered = true;
+    complaint = "";
+    listener.registrationChanged();
+  }
+
   private void streamClosed() {
     if (!stopped) {
       LOG.info("the kubelet closed its stream for {}", resource);
@@ -119,10 +135,17 @@ final class KubeletLink {
    *
    * @param kubelet identity of the kubelet's socket, which changes when it restarts; empty if there
    *     is none
-   * @param socket identity of the socket at our socket's path; empty if there is none
+   * @param serving whether our socket is there
+   * @param denied why the kubelet's socket cannot be looked at; empty if it can
+   * @param others the sockets of others for this resource, with their identities
    * @param removed whether the folder itself was deleted
    */
-  private record FolderState(String kubelet, String socket, boolean removed) {}
+  private record FolderState(
+      String kubelet,
+      Optional<String> denied,
+      boolean serving,
+      Map<Path, String> others,
+      boolean removed) {}
 
   /** Checks the folder and restores what is missing there. */
   void check() {
@@ -142,10 +165,17 @@ final class KubeletLink {
             });
   }
 
-  private FolderState readFolder() {
+  private FolderState readFolder() throws IOException {
     String kubelet = SocketFile.identity(kubeletSocket);
     boolean removed = kubelet.isEmpty() && SocketFile.removed(folder());
-    return new FolderState(kubelet, socket.identity(), removed);
+    Optional<String> denied =
+        kubelet.isEmpty() ? FileAccess.denied(kubeletSocket) : Optional.empty();
+    if (denied.isPresent()) {
+      return new FolderState("", denied, false, Map.of(), false);
+    }
+    SocketFile ours = socket;
+    return new FolderState(
+        kubelet, denied, ours != null && ours.isThere(), sockets.others(ours), removed);
   }
 
   private Path folder() {
@@ -157,23 +187,49 @@ final class KubeletLink {
       listener.folderRemoved(folder());
       return Future.succeededFuture();
     }
+    if (state.denied().isPresent()) {
+      denied(state.denied().get());
+      return Future.succeededFuture();
+    }
     if (!state.kubelet().isEmpty() && !state.kubelet().equals(kubeletIdentity)) {
       kubeletIdentity = state.kubelet();
       registered = false;
       backoff.reset();
       notBeforeMs = 0;
     }
-    boolean serving = httpServer != null && socket.isOurs(state.socket());
+    boolean healthy = state.serving() && registrationHealthy();
+    Collection<Path> suspects = healthy ? newcomers(state) : state.others().keySet();
     if (stopped
         || state.kubelet().isEmpty()
-        || (serving && registrationHealthy())
-        || now() < notBeforeMs) {
+        || now() < notBeforeMs
+        || (healthy && (suspects.isEmpty() || now() < probeAtMs))) {
       return Future.succeededFuture();
     }
-    return (serving ? Future.<Void>succeededFuture() : failIfOccupied(state).compose(v -> open()))
-        .compose(v -> stopped ? Future.failedFuture("stopped") : Future.succeededFuture())
-        .compose(v -> registration.register(resource, socket.path().getFileName().toString()))
-        .onSuccess(v -> succeeded());
+    probeAtMs = now() + OCCUPIED_MS;
+    return failIfOccupied(suspects).compose(v -> healthy ? Future.succeededFuture() : register());
+  }
+
+  // A plugin that starts beside us does not touch our socket: only its own socket is seen.
+  private List<Path> newcomers(FolderState state) {
+    return state.others().entrySet().stream()
+        .filter(other -> !silent.contains(other.getValue()))
+        .map(Map.Entry::getKey)
+        .toList();
+  }
+
+  private Future<Void> register() {
+    return open()
+        .compose(at -> stopped ? Future.failedFuture("stopped") : register(at))
+        .onSuccess(at -> succeeded(at.path()))
+        .mapEmpty();
+  }
+
+  private Future<SocketFile> register(SocketFile at) {
+    return registration
+        .register(resource, at.path().getFileName().toString())
+        .recover(
+            lost -> streams.anyOpen() ? Future.succeededFuture() : Future.<Void>failedFuture(lost))
+        .map(at);
   }
 
   private boolean registrationHealthy() {
@@ -184,36 +240,75 @@ final class KubeletLink {
     return registered && (streams.anyOpen() || !settled);
   }
 
-  private Future<Void> failIfOccupied(FolderState state) {
-    if (state.socket().isEmpty()) {
-      return Future.succeededFuture();
+  private Future<Void> failIfOccupied(Collection<Path> suspects) {
+    Future<Void> checked = Future.succeededFuture();
+    for (Path suspect : suspects) {
+      checked = checked.compose(v -> failIfAnswering(suspect));
     }
-    return CompetingPlugin.answers(vertx, socket.path())
+    return checked;
+  }
+
+  private Future<Void> failIfAnswering(Path suspect) {
+    return CompetingPlugin.answers(vertx, suspect)
         .compose(
-            alive ->
-                alive
-                    ? Future.failedFuture(new OccupiedException(resource, socket.path()))
-                    : Future.succeededFuture());
+            alive -> {
+              if (!alive) {
+                return vertx.executeBlocking(() -> sockets.clean(suspect), false).mapEmpty();
+              }
+              return Future.failedFuture(
+                  sockets.isTranches(suspect)
+                      ? CompetingPlugin.tranches(resource, suspect)
+                      : CompetingPlugin.nvidias(resource, suspect));
+            });
   }
 
   // A stop in the meantime waits for this future, so that it finds the server to close.
-  private Future<Void> open() {
-    if (!stopped) {
-      opening = listen();
+  private Future<SocketFile> open() {
+    if (stopped) {
+      return Future.failedFuture("stopped");
     }
-    return opening;
+    SocketFile next = sockets.next();
+    Future<Void> listening = close().compose(v -> listen(next));
+    opening = listening;
+    return listening.map(next);
   }
 
-  private Future<Void> listen() {
-    HttpServer old = httpServer;
-    Future<Void> closed = old == null ? Future.succeededFuture() : old.close();
-    return closed
+  private Future<Void> listen(SocketFile next) {
+    return vertx
+        .createHttpServer()
+        .requestHandler(grpc())
+        .listen(address(next.path()))
+        .onSuccess(
+            now -> {
+              httpServer = now;
+              socket = next;
+            })
+        .compose(v -> vertx.executeBlocking(() -> markOurs(next), false))
+        .onSuccess(present -> silent = present)
+        .mapEmpty();
+  }
+
+  private Set<String> markOurs(SocketFile next) throws IOException {
+    next.markOurs();
+    return new HashSet<>(sockets.others(next).values());
+  }
+
+  /** Ends the streams, closes the server and deletes its socket. */
+  private Future<Void> close() {
+    HttpServer server = httpServer;
+    SocketFile at = socket;
+    streams.end();
+    if (server == null || at == null) {
+      return Future.succeededFuture();
+    }
+    httpServer = null;
+    socket = null;
+    return server
+        .close()
         .otherwiseEmpty()
-        .compose(v -> vertx.executeBlocking(socket::clearDraft, false))
-        .compose(
-            v -> vertx.createHttpServer().requestHandler(grpc()).listen(address(socket.draft())))
-        .onSuccess(now -> httpServer = now)
-        .compose(v -> vertx.executeBlocking(socket::publish, false));
+        .compose(v -> vertx.executeBlocking(at::delete, false))
+        .otherwiseEmpty()
+        .mapEmpty();
   }
 
   private static SocketAddress address(Path at) {
@@ -226,8 +321,8 @@ final class KubeletLink {
     return grpc.callHandler(DevicePluginGrpcService.ListAndWatch, streams::opened);
   }
 
-  private void succeeded() {
-    LOG.info("registered {} with the kubelet", resource);
+  private void succeeded(Path at) {
+    LOG.info("registered {} with the kubelet at {}", resource, at);
     count("registered");
     registered = true;
     registeredAtMs = now();
@@ -244,6 +339,15 @@ final class KubeletLink {
     LOG.warn("{} is not registered with the kubelet: {}", resource, cause.toString());
     count("failed");
     retryLater();
+  }
+
+  private void denied(String sentence) {
+    if (!sentence.equals(complaint)) {
+      complaint = sentence;
+      LOG.error("{} cannot be registered with the kubelet: {}", resource, sentence);
+      count("denied");
+      listener.registrationChanged();
+    }
   }
 
   private void occupied(String sentence) {
@@ -280,10 +384,6 @@ final class KubeletLink {
   Future<Void> stop() {
     stopped = true;
     streams.end();
-    return opening
-        .otherwiseEmpty()
-        .compose(v -> httpServer == null ? Future.<Void>succeededFuture() : httpServer.close())
-        .otherwiseEmpty()
-        .compose(v -> vertx.executeBlocking(socket::delete, false));
+    return opening.otherwiseEmpty().compose(v -> close());
   }
 }

@@ -3,52 +3,30 @@ package dev.tranche.nodeplugin.kubelet;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.BasicFileAttributes;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Our socket in the kubelet's folder. It can be distinguished from a socket that another plugin
- * puts in its place.
+ * Our socket in the kubelet's folder. It can be distinguished from another file that is put in its
+ * place.
  */
 final class SocketFile {
   private final Path path;
-  private final Path draft;
   private volatile String ownIdentity = "";
 
   SocketFile(Path path) {
     this.path = path;
-    this.draft = path.resolveSibling("." + path.getFileName() + ".new");
   }
 
   Path path() {
     return path;
   }
 
-  /**
-   * Returns the path to listen on before {@link #publish}. A server that closes deletes the file
-   * that it has listened on, and that must not be another plugin's.
-   */
-  Path draft() {
-    return draft;
-  }
-
-  /** Deletes an earlier draft. */
-  boolean clearDraft() throws IOException {
-    return Files.deleteIfExists(draft);
-  }
-
-  /** Moves the draft to the socket's path. */
-  @Nullable Void publish() throws IOException {
-    Files.move(draft, path, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
-    ownIdentity = identity();
+  /** Must be called when the socket is listened on. */
+  @Nullable Void markOurs() {
+    ownIdentity = identity(path);
     return null;
-  }
-
-  /** Returns the identity of the socket that is there now. */
-  String identity() {
-    return identity(path);
   }
 
   /** Returns a string that is different for each new socket at a path; empty if there is none. */
@@ -63,12 +41,13 @@ final class SocketFile {
     }
   }
 
-  boolean isOurs(String identity) {
-    return !identity.isEmpty() && identity.equals(ownIdentity);
+  /** Returns whether the socket that we listen on is still at its path. */
+  boolean isThere() {
+    return !ownIdentity.isEmpty() && ownIdentity.equals(identity(path));
   }
 
   @Nullable Void delete() throws IOException {
-    if (isOurs(identity())) {
+    if (isThere()) {
       Files.deleteIfExists(path);
     }
     return null;

@@ -1,8 +1,8 @@
 package dev.tranche.nodeplugin.mps;
 
 import com.sun.jna.LastErrorException;
+import dev.tranche.nodeplugin.file.FileAccess;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
 import java.nio.file.Path;
 
 /** Sets SELinux's label of a folder that pods use. */
@@ -16,7 +16,7 @@ final class SecurityLabel {
 
   /** Does nothing where SELinux is off. */
   static void letContainersUse(Path folder) throws MpsException {
-    if (!Files.exists(SELINUX)) {
+    if (!FileAccess.exists(SELINUX)) {
       return;
     }
     byte[] label = OF_CONTAINERS.getBytes(StandardCharsets.UTF_8);

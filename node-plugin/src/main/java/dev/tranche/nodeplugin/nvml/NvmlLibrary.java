@@ -1,6 +1,7 @@
 package dev.tranche.nodeplugin.nvml;
 
 import com.sun.jna.NativeLibrary;
+import dev.tranche.nodeplugin.file.FileAccess;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -26,6 +27,11 @@ final class NvmlLibrary {
       if (Files.exists(file)) {
         return open(file);
       }
+      FileAccess.denied(file)
+          .ifPresent(
+              sentence -> {
+                throw new NvmlException(NvmlCode.LIBRARY_NOT_FOUND, sentence);
+              });
     }
     throw new NvmlException(
         NvmlCode.LIBRARY_NOT_FOUND,

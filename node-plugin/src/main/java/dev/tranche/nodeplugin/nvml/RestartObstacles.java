@@ -1,5 +1,6 @@
 package dev.tranche.nodeplugin.nvml;
 
+import dev.tranche.nodeplugin.file.FileAccess;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
@@ -27,7 +28,7 @@ final class RestartObstacles {
 
   // Happens after systemctl daemon-reload, which takes devices from containers that have them open.
   private static Optional<String> closed(Path node) {
-    if (!Files.exists(node)) {
+    if (!FileAccess.exists(node)) {
       return Optional.empty();
     }
     try (FileChannel open =

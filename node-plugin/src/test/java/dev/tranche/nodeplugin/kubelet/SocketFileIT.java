@@ -12,13 +12,14 @@ class SocketFileIT {
 
   @Test
   void anothersFile_isNotOurs_andIsNotDeleted() throws Exception {
-    var socket = new SocketFile(folder.resolve("nvidia-gpu.sock"));
-    Files.createFile(socket.draft());
-    socket.publish();
-    assertThat(socket.isOurs(socket.identity())).isTrue();
+    var socket = new SocketFile(folder.resolve("tranche-gpu-0123abcd.sock"));
+    Files.createFile(socket.path());
+    assertThat(socket.isThere()).isFalse();
+    socket.markOurs();
+    assertThat(socket.isThere()).isTrue();
     Files.move(socket.path(), folder.resolve("aside"));
     Files.createFile(socket.path());
-    assertThat(socket.isOurs(socket.identity())).isFalse();
+    assertThat(socket.isThere()).isFalse();
     socket.delete();
     assertThat(socket.path()).exists();
   }

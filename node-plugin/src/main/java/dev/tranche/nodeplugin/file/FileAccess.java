@@ -1,0 +1,74 @@
+package dev.tranche.nodeplugin.file;
+
+import java.io.IOException;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.BasicFileAttributes;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Stream;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Distinguishes a file that is absent from one that this process may not access. {@link
+ * Files#exists} takes both for absent.
+ */
+public final class FileAccess {
+  private static final Logger LOG = LoggerFactory.getLogger(FileAccess.class);
+  private static final Path STATUS = Path.of("/proc/self/status");
+  private static final int LOGGED_MAX = 64;
+
+  private static final Set<Path> logged = ConcurrentHashMap.newKeySet();
+
+  private FileAccess() {}
+
+  /** Returns whether there is such a file. Logs each path once to which access is denied. */
+  public static boolean exists(Path path) {
+    boolean exists = Files.exists(path);
+    if (!exists) {
+      logDenied(path);
+    }
+    return exists;
+  }
+
+  /** Logs it, once for each path, if access to the path is denied. */
+  public static void logDenied(Path path) {
+    denied(path)
+        .filter(sentence -> logged.size() < LOGGED_MAX && logged.add(path))
+        .ifPresent(LOG::error);
+  }
+
+  /** Returns a sentence that says so, and what to do, if access to the path is denied. */
+  public static Optional<String> denied(Path path) {
+    try {
+      Files.readAttributes(path, BasicFileAttributes.class);
+      return Optional.empty();
+    } catch (AccessDeniedException denied) {
+      return Optional.of(sentence(path));
+    } catch (IOException absent) {
+      return Optional.empty();
+    }
+  }
+
+  private static String sentence(Path path) {
+    return ("%s cannot be accessed by uid %s: permission denied. Run the plugin as root"
+            + " (securityContext.runAsUser: 0). If it is root, the node's SELinux or AppArmor"
+            + " policy denies the access, see docs/selinux.md")
+        .formatted(path, uid());
+  }
+
+  private static String uid() {
+    try (Stream<String> lines = Files.lines(STATUS)) {
+      return lines
+          .filter(line -> line.startsWith("Uid:"))
+          .map(line -> line.split("\\s+")[2])
+          .findFirst()
+          .orElse("?");
+    } catch (IOException unknown) {
+      return "?";
+    }
+  }
+}

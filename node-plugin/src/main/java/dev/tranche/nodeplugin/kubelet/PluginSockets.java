@@ -1,0 +1,75 @@
+package dev.tranche.nodeplugin.kubelet;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.NotDirectoryException;
+import java.nio.file.Path;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.UUID;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The sockets of one resource in the kubelet's folder: ours, those of other processes of Tranche,
+ * and NVIDIA's. Each registration gets a socket of its own: since 1.37 the kubelet refuses a path
+ * that it still knows, and it may know a path for ever.
+ */
+final class PluginSockets {
+  /** A process leaves at most one socket behind, and the next one deletes it. */
+  static final int OTHERS_MAX = 64;
+
+  private static final int ID_CHARS = 8;
+
+  private final Path folder;
+  private final String prefix;
+  private final String nvidias;
+  private final Pattern tranches;
+
+  PluginSockets(Path folder, String resource) {
+    this.folder = folder;
+    String name = resource.substring(resource.indexOf('/') + 1);
+    this.prefix = "tranche-" + name + "-";
+    this.nvidias = "nvidia-" + name + ".sock";
+    this.tranches = Pattern.compile(Pattern.quote(prefix) + "[0-9a-f]{" + ID_CHARS + "}\\.sock");
+  }
+
+  /** Returns a socket with a name that no process has used, such as tranche-gpu-1f0c9a3e.sock. */
+  SocketFile next() {
+    String id = UUID.randomUUID().toString().substring(0, ID_CHARS);
+    return new SocketFile(folder.resolve(prefix + id + ".sock"));
+  }
+
+  /**
+   * Returns the sockets of other plugins and processes, with the identity of each, which changes
+   * when it is replaced.
+   */
+  Map<Path, String> others(@Nullable SocketFile ours) throws IOException {
+    Map<Path, String> others = new LinkedHashMap<>();
+    try (var files = Files.newDirectoryStream(folder, this::belongsToResource)) {
+      for (Path file : files) {
+        if ((ours == null || !file.equals(ours.path())) && others.size() < OTHERS_MAX) {
+          others.put(file, SocketFile.identity(file));
+        }
+      }
+    } catch (NoSuchFileException | NotDirectoryException noFolder) {
+      return Map.of();
+    }
+    return others;
+  }
+
+  private boolean belongsToResource(Path file) {
+    return file.getFileName().toString().equals(nvidias) || isTranches(file);
+  }
+
+  /** Returns whether this is the name of a socket of Tranche's node plugin. */
+  boolean isTranches(Path file) {
+    return tranches.matcher(file.getFileName().toString()).matches();
+  }
+
+  /** Deletes what an earlier process of Tranche has left behind. Other plugins' files stay. */
+  boolean clean(Path leftover) throws IOException {
+    return isTranches(leftover) && Files.deleteIfExists(leftover);
+  }
+}
