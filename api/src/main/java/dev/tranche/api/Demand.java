@@ -123,9 +123,10 @@ public record Demand(String resource, int replicasPerGpu, List<Container> contai
         || staying.stream().anyMatch(container -> container.kind() == Kind.INIT)) {
       return containers;
     }
-    List<Integer> shares = staying.getFirst().shares();
+    List<Shares> shares = staying.getFirst().shares();
     boolean severalWhole =
-        shares.size() > 1 && shares.stream().allMatch(share -> share == replicasPerGpu);
+        staying.getFirst().gpus() > 1
+            && shares.stream().allMatch(equal -> equal.replicas() == replicasPerGpu);
     boolean passedOn =
         containers.subList(0, inits).stream().allMatch(init -> init.shares().equals(shares));
     return severalWhole && passedOn ? staying : containers;

@@ -49,7 +49,7 @@ final class HandOverIT {
         new VerbServer(
             SocketAddress.inetSocketAddress(0, "127.0.0.1"),
             transport,
-            new ConnectionLimiter(VerbServer.LIMITS),
+            new ConnectionLimiter(VerbServer.limits(true)),
             verbs.world().readiness,
             () -> {},
             loop -> verbs.routes(loop, RequestLimiter.READ_WITHIN_MS));

@@ -1,5 +1,6 @@
 package dev.tranche.nodeplugin.kubelet;
 
+import dev.tranche.api.listen.GrpcEncoding;
 import dev.tranche.api.Backoff;
 import dev.tranche.api.kubelet.DevicePluginGrpcService;
 import dev.tranche.nodeplugin.file.FileAccess;
@@ -276,7 +277,7 @@ final class KubeletLink {
   private Future<Void> listen(SocketFile next) {
     return vertx
         .createHttpServer()
-        .requestHandler(grpc())
+        .requestHandler(GrpcEncoding.refusingPacked(grpc()))
         .listen(address(next.path()))
         .onSuccess(
             now -> {
