@@ -39,6 +39,19 @@ class OveruseTest {
   }
 
   @Test
+  void sameIdOfTwoResources_isTwoGrants() {
+    var old = holding("old", "GPU-a::0").toBuilder().setResource("gpu").build();
+    var renamed = holding("new", "GPU-a::0").toBuilder().setResource("gpu.shared").build();
+    var grants =
+        Grants.of(
+            List.of(old, renamed),
+            List.of(
+                new HeldReplica("gpu", "GPU-a::0", 2), new HeldReplica("gpu.shared", "GPU-a::0", 10)));
+    assertThat(grants.share(GPU, use("old", 0))).isEqualTo(0.5);
+    assertThat(grants.share(GPU, use("new", 0))).isEqualTo(0.1);
+  }
+
+  @Test
   void episode_isReportedOnce_withItsNeighbours_andEndsOnce() {
     assertThat(judge(use("greedy", 211))).isEmpty();
     assertThat(judge(use("greedy", 211))).isEmpty();
