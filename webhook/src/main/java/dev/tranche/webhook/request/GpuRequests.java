@@ -163,14 +163,14 @@ public record GpuRequests(List<Request> requests, int count, Optional<GpuContain
       return requested;
     }
     int replicas = Integer.parseInt(replicasPerGpu);
-    if (before.getOrDefault(container.name(), 0) > 0) {
-      long gpus = before.get(container.name());
+    long gpus = before.getOrDefault(container.name(), 0);
+    if (gpus > 0) {
       return gpus * replicas == requested ? gpus : requested;
     }
     return pod.containers().stream()
         .filter(other -> other.requested(resource) == requested)
         .map(other -> (long) before.getOrDefault(other.name(), 0))
-        .filter(gpus -> gpus > 0 && gpus * replicas == requested)
+        .filter(copied -> copied > 0 && copied * replicas == requested)
         .findFirst()
         .orElse(requested);
   }
