@@ -11,6 +11,7 @@ import dev.tranche.extender.controller.OutdatedShares;
 import dev.tranche.extender.controller.StartupTaints;
 import dev.tranche.extender.controller.UnknownCordons;
 import dev.tranche.extender.controller.UnmutatedPods;
+import dev.tranche.extender.ledger.Hold;
 import dev.tranche.extender.ledger.Ledger;
 import dev.tranche.extender.ledger.NodeFacts;
 import dev.tranche.extender.ledger.NodeView;
@@ -29,6 +30,7 @@ import io.vertx.core.Future;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.BooleanSupplier;
@@ -100,7 +102,7 @@ final class Controllers implements ReportListener {
     return new DuplicateAllocations(
         this::writeEvent,
         deciding,
-        this::uidOfPod,
+        this::podsWithGpus,
         rate("duplicates", DuplicateAllocations.RATE),
         clockMs,
         metrics);
@@ -215,6 +217,13 @@ final class Controllers implements ReportListener {
    */
   private boolean advertises(String node) {
     return ledger.node(node).map(NodeFacts::advertises).orElse(true);
+  }
+
+  /** Returns the uids of pods that hold GPUs on a node, by {@code namespace/name}. */
+  private Map<String, String> podsWithGpus(String node) {
+    return ledger.holds(node).stream()
+        .filter(hold -> hold.stage() == Hold.Stage.BOUND)
+        .collect(Collectors.toMap(Hold::key, Hold::uid, (one, other) -> one));
   }
 
   private Optional<String> uidOfPod(String node, String key) {

@@ -27,7 +27,7 @@ public final class DuplicateAllocations {
   /** A pod is reported once, whatever its node says later. */
   public static final NodeRate.Limits RATE = new NodeRate.Limits(32, 10_000, 256, 10);
 
-  private final NodeEventWriter.Pods pods;
+  private final Function<String, Map<String, String>> pods;
   private final BooleanSupplier deciding;
   private final NodeRate rate;
   private final LongSupplier clockMs;
@@ -45,13 +45,13 @@ public final class DuplicateAllocations {
 
   /**
    * @param deciding whether this extender may decide at all, as a leader does
-   * @param pods those that hold GPUs, by node
+   * @param pods the uids of those that hold GPUs on a node, by {@code namespace/name}
    * @param rate of events by node
    */
   public DuplicateAllocations(
       Function<Event, Future<?>> writer,
       BooleanSupplier deciding,
-      NodeEventWriter.Pods pods,
+      Function<String, Map<String, String>> pods,
       NodeRate rate,
       LongSupplier clockMs,
       ExtenderMetrics metrics) {
@@ -77,7 +77,7 @@ public final class DuplicateAllocations {
       return;
     }
     Map<String, Suspect> before = suspects.getOrDefault(node, Map.of());
-    Map<String, Suspect> now = find(node, report, before);
+    Map<String, Suspect> now = find(pods.apply(node), report, before);
     before.keySet().stream().filter(uid -> !now.containsKey(uid)).forEach(events::remove);
     if (now.isEmpty()) {
       suspects.remove(node);
@@ -95,35 +95,26 @@ public final class DuplicateAllocations {
   }
 
   /** Returns the pods that share a replica, by uid. */
-  private Map<String, Suspect> find(String node, NodeReport report, Map<String, Suspect> before) {
+  private Map<String, Suspect> find(
+      Map<String, String> uids, NodeReport report, Map<String, Suspect> before) {
     var holders = new HashMap<String, String>();
     var found = new HashMap<String, Suspect>();
     for (Holding holding : report.getHoldingsList()) {
       String key = holding.getNamespace() + "/" + holding.getPod();
+      String uid = uids.get(key);
+      if (uid == null) {
+        continue;
+      }
       for (String id : holding.getDeviceIdsList()) {
         String other = holders.putIfAbsent(holding.getResource() + "/" + id, key);
-        if (other != null && !other.equals(key)) {
-          pair(node, key, other, id, before, found);
+        String otherUid = other == null ? null : uids.get(other);
+        if (other != null && otherUid != null && !other.equals(key)) {
+          found.putIfAbsent(uid, suspect(uid, key, other, id, before));
+          found.putIfAbsent(otherUid, suspect(otherUid, other, key, id, before));
         }
       }
     }
     return found;
-  }
-
-  /** Adds both pods, if both hold GPUs there. */
-  private void pair(
-      String node,
-      String key,
-      String other,
-      String id,
-      Map<String, Suspect> before,
-      Map<String, Suspect> found) {
-    var uid = pods.uid(node, key);
-    var otherUid = pods.uid(node, other);
-    if (uid.isPresent() && otherUid.isPresent()) {
-      found.putIfAbsent(uid.get(), suspect(uid.get(), key, other, id, before));
-      found.putIfAbsent(otherUid.get(), suspect(otherUid.get(), other, key, id, before));
-    }
   }
 
   private Suspect suspect(

@@ -1,5 +1,7 @@
 package dev.tranche.extender.snapshot;
 
+import com.github.benmanes.caffeine.cache.Cache;
+import com.github.benmanes.caffeine.cache.Caffeine;
 import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.ledger.GpuFacts;
 import dev.tranche.extender.ledger.Hold;
@@ -32,11 +34,22 @@ import org.jspecify.annotations.Nullable;
 
 /** Combines the Ledger and the measured load into what the verbs decide on. */
 public final class ClusterSnapshot {
+  /** Many times the pods that the history remembers. */
+  private static final int LEARNED_FROM_MAX = 20_000;
+
   private final Ledger ledger;
   private final LoadCache loads;
   private final Timing timing;
   private final MemoryGuard guard;
   private final UseHistory history = new UseHistory();
+
+  /**
+   * Pods on their GPUs that the history has learnt from. A node says itself how old its readings
+   * are, so it could have one pod learnt from again and again, and decide what all pods are
+   * expected to use.
+   */
+  private final Cache<String, Boolean> learnedFrom =
+      Caffeine.newBuilder().maximumSize(LEARNED_FROM_MAX).executor(Runnable::run).build();
 
   /** The last pod's request per R; its name lists can be long, so they are parsed once. */
   private final Map<Integer, GpuRequest> lastRequests = new HashMap<>();
@@ -279,7 +292,9 @@ public final class ClusterSnapshot {
       Double mean = last.smByPod().get(hold.key());
       if (share > 0 && mean != null && now.smByPod().containsKey(hold.key())) {
         long knownMs = knownAtMs(node, gpu, hold);
-        if (knownMs <= now.sampledAtMs() && knownMs > last.sampledAtMs()) {
+        if (knownMs <= now.sampledAtMs()
+            && knownMs > last.sampledAtMs()
+            && learnedFrom.asMap().putIfAbsent(hold.uid() + "/" + gpu.uuid(), true) == null) {
           double part = (double) share / ledger.countedIn(hold, gpu);
           history.add(mean, part, 1.0 / hold.held().size());
         }

@@ -4,34 +4,48 @@ import dev.tranche.api.node.NodeReport;
 import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.ledger.NodeState;
 import dev.tranche.extender.load.LoadReading;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
 import java.util.concurrent.Executor;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.BiConsumer;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Holds the latest report of one stream until it is delivered to the Ledger. A newer report
- * replaces an older one, also while a node that has caused too much work waits.
+ * replaces an older one while the last delivery is under way, or while a node that has caused too
+ * much work waits. Reports are converted on the stream's own loop.
  */
 final class LatestReport {
+  private static final Logger LOG = LoggerFactory.getLogger(LatestReport.class);
+
   private final String node;
   private final LongSupplier clockMs;
   private final BiConsumer<Event.Reported, Map<String, LoadReading>> ledger;
   private final ReportListener others;
   private final Executor loop;
+  private final Executor own;
   private final ReportWork work;
   private final Timer timer;
   private final AtomicReference<@Nullable Undelivered> latest = new AtomicReference<>();
+
+  /** Whether a delivery is scheduled or under way: reports never queue up behind a slow loop. */
+  private final AtomicBoolean busy = new AtomicBoolean();
+
   private @Nullable NodeState before;
 
   /**
    * @param ledger receives each report, and its readings by uuid
-   * @param loop runs everything except {@link #put}
+   * @param loop runs deliveries
+   * @param own runs a task on the stream's loop, unless the stream has closed meanwhile
    * @param work of this node, on whichever stream
-   * @param timer runs a task later, on the stream's loop, unless the stream has closed meanwhile
+   * @param timer runs a task later, as {@code own} does
    */
   LatestReport(
       String node,
@@ -39,6 +53,7 @@ final class LatestReport {
       BiConsumer<Event.Reported, Map<String, LoadReading>> ledger,
       ReportListener others,
       Executor loop,
+      Executor own,
       ReportWork work,
       Timer timer) {
     this.node = node;
@@ -46,6 +61,7 @@ final class LatestReport {
     this.ledger = ledger;
     this.others = others;
     this.loop = loop;
+    this.own = own;
     this.work = work;
     this.timer = timer;
   }
@@ -59,7 +75,17 @@ final class LatestReport {
    */
   private record Undelivered(@Nullable Received whole, @Nullable Received brief) {}
 
+  /**
+   * @param state of the whole report that it is, or refers to
+   * @param readings by uuid
+   */
+  private record Delivery(Received received, NodeState state, Map<String, LoadReading> readings) {}
+
   private record Received(NodeReport report, long atMs) {
+    boolean isWhole() {
+      return report.getReadingsCount() == 0;
+    }
+
     OptionalLong listAgeMs(long nowMs) {
       return ReportReader.listAgeMs(report, nowMs - atMs);
     }
@@ -67,43 +93,75 @@ final class LatestReport {
 
   void put(NodeReport report) {
     var received = new Received(report, clockMs.getAsLong());
-    if (latest.getAndUpdate(undelivered -> with(undelivered, received)) != null) {
-      return;
+    latest.updateAndGet(undelivered -> with(undelivered, received));
+    if (busy.compareAndSet(false, true)) {
+      schedule();
     }
-    long delayMs = work.delayMs(received.atMs());
+  }
+
+  private void schedule() {
+    long delayMs = work.delayMs(clockMs.getAsLong());
     if (delayMs > 0) {
-      timer.after(delayMs, () -> loop.execute(this::deliver));
+      timer.after(delayMs, this::handOver);
     } else {
-      loop.execute(this::deliver);
+      handOver();
     }
   }
 
   private static Undelivered with(@Nullable Undelivered undelivered, Received received) {
-    return received.report().getReadingsCount() == 0
+    return received.isWhole()
         ? new Undelivered(received, null)
         : new Undelivered(undelivered == null ? null : undelivered.whole(), received);
   }
 
-  private void deliver() {
-    Undelivered undelivered = latest.getAndSet(null);
-    if (undelivered == null) {
-      return;
+  private void handOver() {
+    try {
+      List<Delivery> deliveries = read(latest.getAndSet(null));
+      loop.execute(() -> deliver(deliveries));
+    } catch (RuntimeException bug) {
+      LOG.error("cannot read a report of node {}", node, bug);
+      busy.set(false);
     }
+  }
+
+  /** Converts the reports here, since that takes longer than to apply them. */
+  private List<Delivery> read(@Nullable Undelivered undelivered) {
+    var deliveries = new ArrayList<Delivery>(2);
+    Received whole = undelivered == null ? null : undelivered.whole();
+    Received brief = undelivered == null ? null : undelivered.brief();
     long nowMs = clockMs.getAsLong();
-    Received whole = undelivered.whole();
-    Received brief = undelivered.brief();
     if (whole != null) {
       work.take(whole.report(), nowMs);
       var reading = ReportReader.read(node, whole.report(), nowMs, before);
       before = reading.report().state();
-      var report = new Event.Reported(node, before, whole.listAgeMs(nowMs));
-      ledger.accept(report, reading.readings());
-      others.reported(node, whole.report());
+      deliveries.add(new Delivery(whole, before, reading.readings()));
     }
     if (brief != null && before != null) {
       work.take(brief.report(), nowMs);
       var readings = ReportReader.brief(brief.report(), nowMs, before);
-      ledger.accept(new Event.Reported(node, before, brief.listAgeMs(nowMs)), readings);
+      deliveries.add(new Delivery(brief, before, readings));
+    }
+    return deliveries;
+  }
+
+  private void deliver(List<Delivery> deliveries) {
+    try {
+      deliveries.forEach(this::deliver);
+    } finally {
+      busy.set(false);
+      if (latest.get() != null && busy.compareAndSet(false, true)) {
+        own.execute(this::schedule);
+      }
+    }
+  }
+
+  private void deliver(Delivery delivery) {
+    Received received = delivery.received();
+    OptionalLong listAgeMs = received.listAgeMs(clockMs.getAsLong());
+    ledger.accept(new Event.Reported(node, delivery.state(), listAgeMs), delivery.readings());
+    if (received.isWhole()) {
+      others.reported(node, received.report());
+    } else {
       others.reportedAgain(node);
     }
   }

@@ -6,9 +6,10 @@ import dev.tranche.api.node.NodeReport;
 import dev.tranche.extender.limit.TokenBucket;
 
 /**
- * Limits the work that a node's reports cause on the loop that decides. A report costs one unit for
- * each thing that it names. A node that has used up its units waits until they are refilled, and
- * then the latest of its reports is applied. Thread-safe: reports are received on another loop.
+ * Limits the work that a node's reports cause, first to convert them and then on the loop that
+ * decides. A report costs one unit for each thing that it names, about a microsecond. A node that
+ * has used up its units waits until they are refilled, and then the latest of its reports is
+ * applied. Confined to the streams' loop.
  */
 final class ReportWork {
   /** Far above what a node needs: one of 16 GPUs and 160 pods names 500 things a second. */
@@ -27,16 +28,16 @@ final class ReportWork {
     units = new TokenBucket(burst, perS, nowMs);
   }
 
-  synchronized void take(NodeReport report, long nowMs) {
+  void take(NodeReport report, long nowMs) {
     units.take(units(report), nowMs);
   }
 
   /** Returns how long the next report must wait. */
-  synchronized long delayMs(long nowMs) {
+  long delayMs(long nowMs) {
     return units.debtMs(nowMs);
   }
 
-  synchronized boolean isRefilled(long nowMs) {
+  boolean isRefilled(long nowMs) {
     return units.full(nowMs);
   }
 

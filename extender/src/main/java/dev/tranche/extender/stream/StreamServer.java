@@ -252,6 +252,7 @@ public final class StreamServer extends VerticleBase {
             state::reported,
             others,
             ledger,
+            task -> context.runOnContext(ignored -> runUnlessClosed(stream, task)),
             works.computeIfAbsent(node, first -> new ReportWork(clockMs.getAsLong())),
             (ms, task) -> {
               delayed.increment();

@@ -16,7 +16,6 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
 final class DuplicateAllocationsTest {
@@ -36,7 +35,7 @@ final class DuplicateAllocationsTest {
             return Future.succeededFuture();
           },
           () -> true,
-          (node, key) -> Optional.ofNullable(pods.get(key)),
+          node -> pods,
           new NodeRate("duplicates", DuplicateAllocations.RATE, () -> nowMs, metrics),
           () -> nowMs,
           metrics);

@@ -223,6 +223,25 @@ final class NewcomersTest {
     assertThat(exactly()).isGreaterThan(0.8);
   }
 
+  /** Readings may be as old as their node says. */
+  @Test
+  void podOfANodeWhoseReadingsGoBackInTime_isLearntFromOnce() {
+    bound("pod");
+    read(1, Map.of("ns/pod", 0.3));
+    read(YOUNG_MS, Map.of("ns/pod", 0.3));
+    UsageDistribution once = gpu().loadForecast().odds();
+    for (int i = 0; i < 200; i++) {
+      readAt(world.nowMs - 2 * YOUNG_MS);
+      readAt(world.nowMs);
+    }
+    assertThat(gpu().loadForecast().odds()).isEqualTo(once);
+  }
+
+  private void readAt(long sampledAtMs) {
+    var reading = Readings.of(0, 0.3, 1, sampledAtMs, Map.of(), Map.of("ns/pod", 0.3));
+    world.report("a", Map.of("a0", reading), new Gpu("a0", 0, 0));
+  }
+
   @Test
   void podThatBeginsLate_isLearntFromByItsWork() {
     for (int i = 0; i < 200; i++) {

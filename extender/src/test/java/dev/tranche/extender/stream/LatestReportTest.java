@@ -43,6 +43,7 @@ final class LatestReportTest {
             }
           },
           loop::add,
+          Runnable::run,
           new ReportWork(0),
           (ms, task) -> {
             delaysMs.add(ms);
@@ -132,12 +133,15 @@ final class LatestReportTest {
     return whole(uuid, 1).toBuilder().addHoldings(held).build();
   }
 
+  /** The first is on its way; of those that come meanwhile, only the last counts. */
   @Test
-  void wholeReport_takesThePlaceOfAllBeforeIt() {
+  void wholeReport_takesThePlaceOfAllThatWait() {
     latestReport.put(whole("GPU-0", 1));
     latestReport.put(brief(2));
-    latestReport.put(whole("GPU-1", 3));
+    latestReport.put(whole("GPU-1", 2));
+    latestReport.put(whole("GPU-2", 3));
+    assertThat(loop).hasSize(1);
     deliver();
-    assertThat(told).containsExactly("GPU-1 uses 3", "whole");
+    assertThat(told).containsExactly("GPU-0 uses 1", "whole", "GPU-2 uses 3", "whole");
   }
 }

@@ -51,6 +51,19 @@ final class ExplainTest {
   }
 
   @Test
+  void nodeInBackoff_isNamedWithItsReason() {
+    world.report("a", new Gpu("a0", 0, 0));
+    world.report("b", new Gpu("b0", 0.5, 0));
+    PodFacts pod = FakeWorld.pod("p", 3);
+    world.state.apply(new Event.PodSeen(pod));
+    world.state.apply(new Event.Unacknowledged("a", world.nowMs));
+    world.filter().filter(pod, List.of("a", "b"), false);
+    assertThat(explained().getJsonArray("refusedByReason"))
+        .containsExactly(
+            new JsonObject().put("message", Reason.NOT_ACKNOWLEDGING.sentence()).put("nodes", 1));
+  }
+
+  @Test
   void rejectedPod_isExplainedGpuByGpu() {
     world.report("a", new Gpu("a0", 0.2, 10 * FakeWorld.GIB));
     world.filter().filter(FakeWorld.pod("p", 3), List.of("a"), false);
