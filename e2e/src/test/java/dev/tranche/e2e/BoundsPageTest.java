@@ -38,6 +38,8 @@ class BoundsPageTest {
           new Bound("a pick of the config just", PLUGIN + "ReplicasAtPick", "REPLACED_MS"),
           new Bound("a config file of the node", PLUGIN + "ConfigSource", "SIZE_MAX_BYTES"),
           new Bound("a file that the node plugin", PLUGIN + "AtomicFile", "BYTES_MAX"),
+          new Bound("a cache of the dynamic linker", PLUGIN + "LdCache", "BYTES_MAX"),
+          new Bound("failed waits for GPU errors", PLUGIN + "ErrorWatch", "FAILURES_MAX"),
           new Bound("GPUs in one request", WEBHOOK + "GpuRequests", "COUNT_MAX"),
           new Bound("what waiting pods ask for", EXTENDER + "UnschedulablePods", "CHARS_MAX"),
           new Bound("waiting pods that are woken", EXTENDER + "UnschedulablePods", "PODS_MAX"),
@@ -141,6 +143,7 @@ class BoundsPageTest {
           "connections of the read API",
           "memory of the history of GPUs",
           "memory that one review",
+          "events of one lasting problem",
           "events of a GPU that stays");
 
   @Test
