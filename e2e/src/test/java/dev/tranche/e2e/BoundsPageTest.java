@@ -41,6 +41,8 @@ class BoundsPageTest {
           new Bound("GPUs in one request", API + "RequestBounds", "GPUS_MAX"),
           new Bound("replicas in one pod", API + "RequestBounds", "REPLICAS_MAX"),
           new Bound("replicas in one pod", API + "RequestBounds", "CONTAINERS_MAX"),
+          new Bound("a cache of the dynamic linker", PLUGIN + "LdCache", "BYTES_MAX"),
+          new Bound("failed waits for GPU errors", PLUGIN + "ErrorWatch", "FAILURES_MAX"),
           new Bound("what waiting pods ask for", EXTENDER + "UnschedulablePods", "CHARS_MAX"),
           new Bound("waiting pods that are woken", EXTENDER + "UnschedulablePods", "PODS_MAX"),
           new Bound("requests of kube-scheduler at", EXTENDER + "RequestLimiter", "CALLS_MAX"),
@@ -175,6 +177,7 @@ class BoundsPageTest {
           "lookups of pods because",
           "lists that the API server checks",
           "annotations of a pod under",
+          "events of one lasting problem",
           "events of a GPU that stays");
 
   @Test
