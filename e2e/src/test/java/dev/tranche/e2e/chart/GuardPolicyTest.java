@@ -233,7 +233,13 @@ class GuardPolicyTest {
   void page_hasEveryRule() throws IOException {
     String page = Files.readString(Path.of("../docs/guard.md"));
     for (Map<String, Object> rule : rules()) {
-      assertThat(page).contains("| `%s` | %s |".formatted(rule.get("name"), rule.get("reason")));
+      String subject =
+          rule.containsKey("pod") ? "pod" : rule.containsKey("volume") ? "volume" : "container";
+      String refuses = String.valueOf(rule.get("refuses")).split("\\. ", 2)[0];
+      assertThat(page)
+          .contains(
+              "| `%s` | a %s %s | %s |"
+                  .formatted(rule.get("name"), subject, refuses, rule.get("reason")));
     }
   }
 

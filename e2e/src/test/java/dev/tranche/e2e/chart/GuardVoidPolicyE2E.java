@@ -149,6 +149,44 @@ class GuardVoidPolicyE2E {
         .allMatch(container -> values(container).equals(List.of("void")));
   }
 
+  /** As a sidecar injector does, after our policy. */
+  @Test
+  void containerThatIsInjectedLater_getsTheVoid() {
+    plane.apply(
+        """
+        apiVersion: admissionregistration.k8s.io/v1
+        kind: MutatingAdmissionPolicy
+        metadata: {name: z-injector}
+        spec:
+          failurePolicy: Fail
+          reinvocationPolicy: Never
+          matchConstraints:
+            resourceRules: [{apiGroups: [""], apiVersions: [v1], resources: [pods], operations: [CREATE]}]
+          matchConditions:
+            - {name: asks-for-it, expression: "has(object.metadata.labels) && 'inject' in object.metadata.labels"}
+          mutations:
+            - patchType: JSONPatch
+              jsonPatch:
+                expression: >-
+                  [JSONPatch{op: 'add', path: '/spec/containers/-', value: {'name': 'sidecar', 'image': 'i'}}]
+        """);
+    plane.apply(
+        """
+        apiVersion: admissionregistration.k8s.io/v1
+        kind: MutatingAdmissionPolicyBinding
+        metadata: {name: z-injector}
+        spec: {policyName: z-injector}
+        """);
+    PodBuilder pod = PodSpecs.pod("p").editMetadata().addToLabels("inject", "1").endMetadata();
+    Await.until(
+        "the injector to be in force",
+        60,
+        () -> plane.dryRun(EXEMPT, pod).getSpec().getContainers().size() == 2);
+    assertThat(plane.dryRun(VOID, pod).getSpec().getContainers())
+        .extracting(GuardVoidPolicyE2E::values)
+        .containsExactly(List.of("void"), List.of("void"));
+  }
+
   private static PodBuilder requesting(String resource) {
     return PodSpecs.pod("p")
         .editSpec()

@@ -48,10 +48,13 @@ final class PolicyPlane implements AutoCloseable {
                     || document.contains("\nkind: MutatingAdmission")
                     || document.contains("\nkind: ClusterRole")
                     || document.contains("\nkind: MutatingWebhookConfiguration\n"))
-        .map(this::inServedVersion)
-        .map(document -> (HasMetadata) Serialization.unmarshal(document))
-        .map(PolicyPlane::withoutGuardWebhook)
-        .forEach(object -> client().resource(object).create());
+        .forEach(this::apply);
+  }
+
+  /** Creates an object, in the version that the API server serves. */
+  void apply(String yaml) {
+    HasMetadata object = Serialization.unmarshal(inServedVersion("\n" + yaml));
+    client().resource(withoutGuardWebhook(object)).create();
   }
 
   private void createNamespace(String name, String mode) {
