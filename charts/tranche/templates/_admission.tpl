@@ -73,6 +73,11 @@ system:serviceaccount:{{ include "tranche.namespace" . }}:{{ include "tranche.na
 {{- $names | uniq | toJson -}}
 {{- end -}}
 
+{{/* CEL: whether the pod is no mirror of a static pod. A changed mirror changes nothing, and the kubelet runs no container of a pod that claims to be one. */}}
+{{- define "tranche.notMirror" -}}
+!has(object.metadata.annotations) || !('kubernetes.io/config.mirror' in object.metadata.annotations)
+{{- end -}}
+
 {{/* Prefixes of annotations that runtimes read as CDI devices, besides cdi.k8s.io/, comma-separated: the given ones, and those that the plugin writes. */}}
 {{- define "tranche.cdiAnnotationPrefixes" -}}
 {{- $prefixes := (.Values.guard.cdiAnnotationPrefixes | default list) -}}

@@ -1,6 +1,5 @@
 {{/*
-Refuses what the node plugin would refuse on every node after the upgrade, with the reason. The plugin refuses everything that is refused here. It may refuse
-more, since it also knows the flags.
+Refuses what the node plugin would refuse on every node after the upgrade, with the reason. The rules are the plugin's; a test holds both against each other.
 */}}
 {{- define "tranche.validateConfig" -}}
 {{- range $key, $text := .Values.config.map -}}
@@ -14,22 +13,86 @@ more, since it also knows the flags.
 {{- if and (not (kindIs "invalid" $version)) (ne (toString $version) "v1") -}}
 {{- fail (printf "%s: version must be v1, not %v." $in $version) -}}
 {{- end -}}
+{{- include "tranche.validateFlags" (dict "in" $in "flags" ($config.flags | default dict) "imex" ($config.imex | default dict)) -}}
 {{- $sharing := $config.sharing | default dict -}}
 {{- include "tranche.knownKeys" (dict "at" (printf "%s: sharing" $in) "map" $sharing "keys" (list "timeSlicing" "mps")) -}}
+{{- if and $sharing.mps (eq "mixed" (toString ($.Values.migStrategy | default ($config.flags | default dict).migStrategy))) -}}
+{{- fail (printf "%s: migStrategy mixed does not go with sharing.mps; set it to none or single." $in) -}}
+{{- end -}}
 {{- range $strategy, $least := dict "timeSlicing" 1 "mps" 2 -}}
 {{- $section := index $sharing $strategy -}}
 {{- if not (kindIs "invalid" $section) -}}
-{{- include "tranche.validateSharing" (dict "at" (printf "%s: sharing.%s" $in $strategy) "section" $section "least" $least) -}}
+{{- include "tranche.validateSharing" (dict "at" (printf "%s: sharing.%s" $in $strategy) "section" $section "least" $least "resources" ($config.resources | default dict)) -}}
 {{- end -}}
 {{- end -}}
 {{- $resources := $config.resources | default dict -}}
 {{- include "tranche.knownKeys" (dict "at" (printf "%s: resources" $in) "map" $resources "keys" (list "gpus" "mig")) -}}
+{{- range $key := list "gpus" "mig" -}}
+{{- range $i, $rule := get $resources $key | default list -}}
+{{- $at := printf "%s: resources.%s[%d]" $in $key $i -}}
+{{- include "tranche.knownKeys" (dict "at" $at "map" $rule "keys" (list "pattern" "name")) -}}
+{{- if kindIs "invalid" $rule.pattern -}}
+{{- fail (printf "%s lacks its pattern, such as \"Tesla T4\" or \"*\"." $at) -}}
+{{- end -}}
+{{- include "tranche.validateName" (dict "at" $at "name" $rule.name) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "tranche.validateFlags" -}}
+{{- $at := printf "%s: flags" .in -}}
+{{- include "tranche.knownKeys" (dict "at" $at "map" .flags "keys" (list "migStrategy" "failOnInitError" "mpsRoot" "nvidiaDriverRoot" "nvidiaDevRoot" "gdrcopyEnabled" "gdsEnabled" "mofedEnabled" "deviceDiscoveryStrategy" "useNodeFeatureAPI" "plugin" "gfd")) -}}
+{{- $plugin := .flags.plugin | default dict -}}
+{{- include "tranche.knownKeys" (dict "at" (printf "%s.plugin" $at) "map" $plugin "keys" (list "passDeviceSpecs" "deviceListStrategy" "deviceIDStrategy" "cdiAnnotationPrefix" "nvidiaCTKPath" "containerDriverRoot" "sharedDevicesAllocationPolicy")) -}}
+{{- include "tranche.knownKeys" (dict "at" (printf "%s.gfd" $at) "map" (.flags.gfd | default dict) "keys" (list "oneshot" "noTimestamp" "sleepInterval" "outputFile" "machineTypeFile")) -}}
+{{- include "tranche.knownKeys" (dict "at" (printf "%s: imex" .in) "map" .imex "keys" (list "channelIDs" "required")) -}}
+{{- $words := dict "migStrategy" (list "none" "single" "mixed") "deviceDiscoveryStrategy" (list "auto" "nvml") -}}
+{{- include "tranche.allowedWords" (dict "at" $at "map" .flags "words" $words) -}}
+{{- $words := dict "deviceListStrategy" (list "envvar" "volume-mounts" "cdi-annotations" "cdi-cri") "deviceIDStrategy" (list "uuid" "index") "sharedDevicesAllocationPolicy" (list "distributed" "packed") -}}
+{{- include "tranche.allowedWords" (dict "at" (printf "%s.plugin" $at) "map" $plugin "words" $words) -}}
+{{- if and (kindIs "slice" $plugin.deviceListStrategy) (not $plugin.deviceListStrategy) -}}
+{{- fail (printf "%s.plugin.deviceListStrategy is empty; it is one or more of envvar, volume-mounts, cdi-annotations, cdi-cri." $at) -}}
+{{- end -}}
+{{- range $key := list "failOnInitError" "gdrcopyEnabled" "gdsEnabled" "mofedEnabled" -}}
+{{- include "tranche.allowedWords" (dict "at" $at "map" $.flags "words" (dict $key (include "tranche.booleans" . | fromJsonArray))) -}}
+{{- end -}}
+{{- include "tranche.allowedWords" (dict "at" (printf "%s.plugin" $at) "map" $plugin "words" (dict "passDeviceSpecs" (include "tranche.booleans" . | fromJsonArray))) -}}
+{{- include "tranche.allowedWords" (dict "at" (printf "%s: imex" .in) "map" .imex "words" (dict "required" (include "tranche.booleans" . | fromJsonArray) "channelIDs" (list "0"))) -}}
+{{- end -}}
+
+{{/* How NVIDIA's flags spell true and false. */}}
+{{- define "tranche.booleans" -}}
+{{- list "true" "false" "1" "0" "t" "f" "T" "F" "TRUE" "FALSE" "True" "False" | toJson -}}
+{{- end -}}
+
+{{/* Refuses a value, or one of a list, that is none of the words for its key. */}}
+{{- define "tranche.allowedWords" -}}
+{{- range $key, $words := .words -}}
+{{- $given := get $.map $key -}}
+{{- if not (or (kindIs "invalid" $given) (not (hasKey $.map $key))) -}}
+{{- range $word := kindIs "slice" $given | ternary $given (splitList "," (kindIs "slice" $given | ternary "" (toString $given))) -}}
+{{- if not (has (toString $word) $words) -}}
+{{- fail (printf "%s.%s has %q; allowed are %s." $.at $key (toString $word) (join ", " $words)) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
 {{- end -}}
 {{- end -}}
 
 {{- define "tranche.validateSharing" -}}
 {{- $least := .least -}}
 {{- include "tranche.knownKeys" (dict "at" .at "map" .section "keys" (list "renameByDefault" "failRequestsGreaterThanOne" "resources")) -}}
+{{- $root := . -}}
+{{- range $key := list "renameByDefault" "failRequestsGreaterThanOne" -}}
+{{- if not (or (kindIs "bool" (get $root.section $key)) (eq "" (toString (get $root.section $key | default "")))) -}}
+{{- fail (printf "%s.%s is true or false, not %s." $root.at $key (toJson (get $root.section $key))) -}}
+{{- end -}}
+{{- end -}}
+{{- $shareable := list "nvidia.com/gpu" -}}
+{{- range $rule := concat (.resources.gpus | default list) (.resources.mig | default list) -}}
+{{- if kindIs "map" $rule -}}{{- $shareable = append $shareable (include "tranche.resourceName" (toString $rule.name)) -}}{{- end -}}
+{{- end -}}
 {{- $resources := .section.resources -}}
 {{- if not (and (kindIs "slice" $resources) $resources) -}}
 {{- fail (printf "%s.resources is empty or no list; name at least one resource to share, such as [{name: nvidia.com/gpu, replicas: 10}]." .at) -}}
@@ -41,6 +104,14 @@ more, since it also knows the flags.
 {{- if not $entry.name -}}
 {{- fail (printf "%s lacks its name, such as nvidia.com/gpu." $at) -}}
 {{- end -}}
+{{- $name := include "tranche.resourceName" (toString $entry.name) -}}
+{{- if not (or (has $name $shareable) (hasPrefix "nvidia.com/mig-" $name)) -}}
+{{- fail (printf "%s.name is %s; only %s and nvidia.com/mig-* can be shared." $at $entry.name (join ", " $shareable)) -}}
+{{- end -}}
+{{- range $given := list $entry.name ($entry.rename | default "gpu") -}}
+{{- include "tranche.validateName" (dict "at" $at "name" $given) -}}
+{{- end -}}
+{{- include "tranche.validateDevices" (dict "at" $at "entry" $entry) -}}
 {{- $replicas := $entry.replicas -}}
 {{- $number := or (kindIs "float64" $replicas) (kindIs "int64" $replicas) (kindIs "int" $replicas) -}}
 {{- $fits := false -}}
@@ -48,6 +119,29 @@ more, since it also knows the flags.
 {{- if not $fits -}}
 {{- fail (printf "%s.replicas must be a whole number from %v to 10000, not %s." $at $least (toJson $replicas)) -}}
 {{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "tranche.validateName" -}}
+{{- $full := include "tranche.resourceName" (toString .name) -}}
+{{- if or (kindIs "invalid" .name) (gt (len $full) 63) (not (regexMatch "^nvidia[.]com/[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$" $full)) -}}
+{{- fail (printf "%s: %s is no resource name; it is nvidia.com/ and lower case letters, digits, dots and dashes, at most 63 characters." .at (toJson .name)) -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "tranche.validateDevices" -}}
+{{- $devices := .entry.devices -}}
+{{- $listed := kindIs "slice" $devices -}}
+{{- $taken := or $listed (kindIs "invalid" $devices) (eq "all" (toString $devices)) -}}
+{{- if $listed -}}
+{{- range $device := $devices -}}
+{{- if not (regexMatch "^([0-9]{1,4}(:[0-9]{1,4})?|(GPU|MIG)-[-0-9a-zA-Z/]+)$" (toString $device)) -}}{{- $taken = false -}}{{- end -}}
+{{- end -}}
+{{- else if or (kindIs "float64" $devices) (kindIs "int64" $devices) (kindIs "int" $devices) -}}
+{{- $taken = and (gt (float64 $devices) 0.0) (eq (floor $devices) (float64 $devices)) -}}
+{{- end -}}
+{{- if not $taken -}}
+{{- fail (printf "%s.devices is \"all\", a count above 0, or a list of indexes (0), MIG indexes (\"0:1\") and uuids, not %s." .at (toJson $devices)) -}}
 {{- end -}}
 {{- end -}}
 

@@ -134,7 +134,8 @@ default: |
   "GDRCOPY_ENABLED" .Values.gdrcopyEnabled
   "GDS_ENABLED" .Values.gdsEnabled
   "MOFED_ENABLED" .Values.mofedEnabled
-  "NVIDIA_CDI_HOOK_PATH" .Values.cdi.nvidiaHookPath -}}
+  "NVIDIA_CDI_HOOK_PATH" .Values.cdi.nvidiaHookPath
+  "CDI_FEATURE_FLAGS" .Values.cdi.featureFlags -}}
 {{- range $key, $value := $given -}}
 {{- if kindIs "slice" $value -}}{{- $value = join "," $value -}}{{- end -}}
 {{- if and (not (kindIs "invalid" $value)) (ne (toString $value) "") -}}{{- $_ := set $env $key (toString $value) -}}{{- end -}}
@@ -158,6 +159,7 @@ default: |
 {{- $config := fromYaml .text -}}
 {{- if ne (.root.Values.config.nvidiaCompatible | default "strict") "extended" -}}
 {{- $_ := unset $config "resources" -}}
+{{- if ($config.sharing | default dict).mps -}}{{- $_ := unset $config.sharing "timeSlicing" -}}{{- end -}}
 {{- range $strategy := list "timeSlicing" "mps" -}}
 {{- $section := get ($config.sharing | default dict) $strategy | default dict -}}
 {{- $most := dict -}}
@@ -400,6 +402,9 @@ readinessProbe:
 
 {{/* Refuses values of NVIDIA's charts that Tranche does not support, and says what to do instead. */}}
 {{- define "tranche.validateForeign" -}}
+{{- if hasSuffix "k8s-device-plugin" .Values.image.repository -}}
+{{- fail (printf "image.repository is %q, which is NVIDIA's image and has no Tranche in it: leave image.repository and image.tag out of values that come from NVIDIA's chart, or give Tranche's image." .Values.image.repository) -}}
+{{- end -}}
 {{- if kindIs "slice" .Values.resources -}}
 {{- fail "resources is a list. The names of extended resources are given in advertisedResources; resources are the node plugin's requests and limits, as in NVIDIA's chart." -}}
 {{- end -}}

@@ -35,6 +35,8 @@ class BoundsPageTest {
       List.of(
           new Bound("replicas on a node", API + "RequestBounds", "REPLICAS_MAX"),
           new Bound("ListAndWatch calls of one", PLUGIN + "DeviceStreams", "OPEN_MAX"),
+          new Bound("sockets of one resource in", PLUGIN + "PluginSockets", "OTHERS_MAX"),
+          new Bound("paths to which the node plugin", PLUGIN + "FileAccess", "LOGGED_MAX"),
           new Bound("a pick of the config just", PLUGIN + "ReplicasAtPick", "REPLACED_MS"),
           new Bound("a config file of the node", PLUGIN + "ConfigSource", "SIZE_MAX_BYTES"),
           new Bound("a file that the node plugin", PLUGIN + "AtomicFile", "BYTES_MAX"),

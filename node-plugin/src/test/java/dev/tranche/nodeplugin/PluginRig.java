@@ -171,7 +171,7 @@ final class PluginRig {
         new NvmlThread(
             () -> JnaNvml.open(nvml.root()),
             new GpuWatch(
-                new HealthOptions(XidPolicy.parse("", ""), 300, 200),
+                new HealthOptions(XidPolicy.parse("", "", word -> {}), 300, 200),
                 new UsageReader(folder.resolve("proc"), folder.resolve("log"), PluginRig::clockMs),
                 PluginRig::clockMs),
             options.sampleIntervalMs(),

@@ -87,6 +87,28 @@ class AdmissionRulesTest {
         .isEqualTo(allowed);
   }
 
+  /** The kubelet runs a static pod by its file; what is done to its mirror changes nothing. */
+  @ParameterizedTest
+  @ValueSource(strings = {"{}", "{'resources':{'limits':{'nvidia.com/gpu':'1'}}}"})
+  void mirrorOfAStaticPod_isLeftAlone(String container) {
+    String mirror =
+        pod(
+            "{'kubernetes.io/config.mirror':'0123','tranche.dev/gpu-fraction':'0.1'}",
+            container,
+            ",'nodeName':'node-1'");
+    String pod = mirror.replace("kubernetes.io/config.mirror", "kubernetes.io/config.hash");
+    assertThat(webhooks(CHART)).hasSizeGreaterThan(1);
+    for (MutatingWebhook webhook : webhooks(CHART)) {
+      assertThat(matches(webhook.getMatchConditions(), json(mirror)))
+          .as(webhook.getName())
+          .isFalse();
+      assertThat(matches(webhook.getMatchConditions(), json(pod))).as(webhook.getName()).isTrue();
+    }
+    assertThat(allowed(policy("tranche-fixed-annotations"), mirror, mirror, "a")).isTrue();
+    assertThat(allowed(policy("tranche-share-without-request"), mirror, "{}", "a")).isTrue();
+    assertThat(allowed(policy("tranche-share-without-request"), pod, "{}", "a")).isFalse();
+  }
+
   @ParameterizedTest
   @CsvSource({"kai-scheduler, true", "default-scheduler, false", "tranche-scheduler, false"})
   void share_isJudgedOnlyOnItsWayToOurScheduler(String scheduler, boolean allowed) {
@@ -298,10 +320,15 @@ class AdmissionRulesTest {
   }
 
   private static List<MutatingWebhook> fractions(List<HasMetadata> chart) {
+    return webhooks(chart).stream()
+        .filter(w -> w.getName().endsWith("fraction.tranche.dev"))
+        .toList();
+  }
+
+  private static List<MutatingWebhook> webhooks(List<HasMetadata> chart) {
     return chart.stream()
         .filter(MutatingWebhookConfiguration.class::isInstance)
         .flatMap(c -> ((MutatingWebhookConfiguration) c).getWebhooks().stream())
-        .filter(w -> w.getName().endsWith("fraction.tranche.dev"))
         .toList();
   }
 

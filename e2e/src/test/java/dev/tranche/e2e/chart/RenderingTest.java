@@ -143,6 +143,33 @@ class RenderingTest {
         .doesNotContain("hostPath: {path: \"/usr\"}");
   }
 
+  /** Kubernetes has the folder of device plugins as a constant, whatever --root-dir says. */
+  @Test
+  void kubeletRoot_movesPodResources_butNotTheFolderOfDevicePlugins() {
+    assertThat(render(Map.of("kubeletRoot", "/data/kubelet")))
+        .contains("hostPath: {path: /var/lib/kubelet/device-plugins, type: Directory}")
+        .contains("hostPath: {path: /data/kubelet/pod-resources, type: Directory}")
+        .contains("--kubelet-root=/data/kubelet\n")
+        .doesNotContain("/data/kubelet/device-plugins");
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "privileged, true, privileged: true, runAsUser: 0",
+    "runAsUser, 1000, runAsUser: 1000, runAsUser: 1000",
+  })
+  void securityContext_keepsRoot_unlessAnotherUserIsGiven(
+      String key, Object value, String given, String user) {
+    String plugin =
+        documents(render(Map.of("securityContext." + key, value)))
+            .filter(document -> document.contains("name: tranche-node-plugin\n"))
+            .filter(document -> document.contains("kind: DaemonSet"))
+            .findFirst()
+            .orElseThrow();
+    assertThat(plugin).contains("            " + given + "\n", "            " + user + "\n");
+    assertThat(plugin.split("runAsUser", -1)).hasSize(2);
+  }
+
   @Test
   void nodePlugin_asksForTheDeviceNodesOfCompute() {
     assertThat(render(Map.of()))

@@ -147,6 +147,27 @@ class ValuesSchemaTest {
         .contains("{name: FAIL_ON_INIT_ERROR, value: \"false\"}");
   }
 
+  /** The values as NVIDIA ships them, by the release in which they last changed. */
+  @ParameterizedTest
+  @ValueSource(strings = {"0.17.0.yaml", "0.18.0.yaml", "0.18.1.yaml", "0.19.0.yaml"})
+  void nvidiasReleasedValues_areTaken_exceptItsImage(String release, @TempDir Path folder)
+      throws IOException {
+    String values =
+        Files.readString(Path.of("src/test/resources/chart/nvidia-values").resolve(release));
+    assertThatThrownBy(() -> renderFile(folder, values))
+        .hasMessageContaining(
+            "image.repository is \"nvcr.io/nvidia/k8s-device-plugin\", which is NVIDIA's image")
+        .hasMessageContaining("leave image.repository and image.tag out");
+    String ours = values.replace("nvcr.io/nvidia/k8s-device-plugin", "tranche/tranche");
+    assertThat(renderFile(folder, ours)).contains("image: tranche/tranche:");
+  }
+
+  @Test
+  void cdiFeatureFlags_reachThePlugin(@TempDir Path folder) throws IOException {
+    assertThat(renderFile(folder, "cdi: {featureFlags: \"a,b\"}"))
+        .contains("{name: CDI_FEATURE_FLAGS, value: \"a,b\"}");
+  }
+
   @Test
   void labelsAndAnnotations_areStrings_andStandOnce(@TempDir Path folder) throws IOException {
     String rendered =

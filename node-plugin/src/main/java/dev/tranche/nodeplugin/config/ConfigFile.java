@@ -1,5 +1,6 @@
 package dev.tranche.nodeplugin.config;
 
+import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -9,6 +10,7 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.yaml.snakeyaml.LoaderOptions;
 import org.yaml.snakeyaml.Yaml;
+import org.yaml.snakeyaml.constructor.DuplicateKeyException;
 import org.yaml.snakeyaml.constructor.SafeConstructor;
 import org.yaml.snakeyaml.error.YAMLException;
 
@@ -53,11 +55,8 @@ public record ConfigFile(Map<String, String> values, ResourceNames resources, Sh
   }
 
   private static @Nullable Object load(String text, ConfigErrors findings) {
-    LoaderOptions limits = new LoaderOptions();
-    limits.setCodePointLimit(SIZE_MAX_CHARS);
-    limits.setAllowDuplicateKeys(false);
     try {
-      Object root = new Yaml(new SafeConstructor(limits)).load(text);
+      Object root = firstDocument(text, findings);
       if (nodes(root, 0, 0) > NODES_MAX) {
         findings.error(
             "the config has an alias within its own anchor, or aliases that make more than "
@@ -67,10 +66,47 @@ public record ConfigFile(Map<String, String> values, ResourceNames resources, Sh
       }
       return root;
     } catch (YAMLException e) {
-      findings.error(
-          "the config is not YAML: " + String.valueOf(e.getMessage()).replaceAll("\\s+", " "));
+      findings.error("the config is not YAML: " + oneLine(e));
       return null;
     }
+  }
+
+  // As NVIDIA's parser reads it. Of a key that stands twice in a map, the last value counts.
+  private static @Nullable Object firstDocument(String text, ConfigErrors findings) {
+    try {
+      return firstDocument(text, false, findings);
+    } catch (DuplicateKeyException twice) {
+      findings.warning(
+          "a key stands twice, and the last value counts, as for NVIDIA's plugin: "
+              + oneLine(twice));
+      return firstDocument(text, true, findings);
+    }
+  }
+
+  private static @Nullable Object firstDocument(
+      String text, boolean duplicateKeys, ConfigErrors findings) {
+    LoaderOptions limits = new LoaderOptions();
+    limits.setCodePointLimit(SIZE_MAX_CHARS);
+    limits.setAllowDuplicateKeys(duplicateKeys);
+    Iterator<Object> documents = new Yaml(new SafeConstructor(limits)).loadAll(text).iterator();
+    Object first = documents.hasNext() ? documents.next() : null;
+    if (hasMore(documents)) {
+      findings.warning(
+          "the config has a second YAML document, which is ignored, as by NVIDIA's plugin");
+    }
+    return first;
+  }
+
+  private static boolean hasMore(Iterator<Object> documents) {
+    try {
+      return documents.hasNext() && documents.next() != null;
+    } catch (YAMLException unreadable) {
+      return true;
+    }
+  }
+
+  private static String oneLine(YAMLException e) {
+    return String.valueOf(e.getMessage()).replaceAll("\\s+", " ");
   }
 
   /**

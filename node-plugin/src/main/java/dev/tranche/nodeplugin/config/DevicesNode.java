@@ -20,7 +20,8 @@ final class DevicesNode {
       case null -> new DeviceSelection.All();
       case String all when all.equals("all") -> new DeviceSelection.All();
       case Integer count when count > 0 -> new DeviceSelection.Count(count);
-      case List<?> list when !list.isEmpty() -> listed(at, list, findings);
+      // NVIDIA's parser takes an empty list; whether it counts is decided later.
+      case List<?> list -> listed(at, list, findings);
       default -> {
         findings.error(at + SHAPE + node);
         yield new DeviceSelection.All();
@@ -35,7 +36,7 @@ final class DevicesNode {
       if (!REF.matcher(ref).matches()) {
         findings.error(at + SHAPE + item);
       } else if (refs.contains(ref)) {
-        findings.error(at + " names " + ref + " twice");
+        findings.warning(at + " names " + ref + " twice; it counts once");
       } else {
         refs.add(ref);
       }

@@ -15,13 +15,37 @@ public enum NvidiaCompatible {
   /** Returns the file without the keys that do not count. */
   ConfigFile applyTo(ConfigFile file, ConfigErrors findings) {
     if (this == EXTENDED) {
+      file.sharing().resources().forEach(entry -> refuseEmptyDevices(entry, findings));
       return file;
     }
     if (!file.resources().equals(ResourceNames.DEFAULT)) {
       ignored("resources", findings);
     }
     return new ConfigFile(
-        file.values(), ResourceNames.DEFAULT, new Sharing(entries(file.sharing(), findings)));
+        file.values(),
+        ResourceNames.DEFAULT,
+        new Sharing(entries(oneStrategy(file.sharing(), findings), findings)));
+  }
+
+  private static void refuseEmptyDevices(SharedResource entry, ConfigErrors findings) {
+    if (entry.devices().equals(new DeviceSelection.Listed(List.of()))) {
+      findings.error(entry.at() + ".devices is an empty list; name a device, or leave it out");
+    }
+  }
+
+  // NVIDIA's plugin has one strategy for a node, and takes MPS.
+  private static Sharing oneStrategy(Sharing sharing, ConfigErrors findings) {
+    if (!sharing.uses(SharingStrategy.MPS)) {
+      return sharing;
+    }
+    List<SharedResource> mps =
+        sharing.resources().stream()
+            .filter(entry -> entry.strategy() == SharingStrategy.MPS)
+            .toList();
+    if (mps.size() < sharing.resources().size()) {
+      ignored("sharing.timeSlicing beside sharing.mps", findings);
+    }
+    return new Sharing(mps);
   }
 
   // Two entries of one name were made for different devices. NVIDIA's plugin makes replicas of all

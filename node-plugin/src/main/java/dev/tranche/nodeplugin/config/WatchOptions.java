@@ -29,13 +29,10 @@ public record WatchOptions(
   }
 
   private static XidPolicy xids(Settings settings, ConfigErrors findings) {
-    try {
-      return XidPolicy.parse(
-          settings.text(Setting.DISABLE_HEALTHCHECKS), settings.text(Setting.ENABLE_HEALTHCHECKS));
-    } catch (IllegalArgumentException e) {
-      findings.error(String.valueOf(e.getMessage()));
-      return XidPolicy.parse("", "");
-    }
+    return XidPolicy.parse(
+        settings.text(Setting.DISABLE_HEALTHCHECKS),
+        settings.text(Setting.ENABLE_HEALTHCHECKS),
+        findings::warning);
   }
 
   private static OveruseOptions overuse(Settings settings, ConfigErrors findings) {

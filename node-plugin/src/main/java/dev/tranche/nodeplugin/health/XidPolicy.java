@@ -3,6 +3,7 @@ package dev.tranche.nodeplugin.health;
 import java.util.HashSet;
 import java.util.Locale;
 import java.util.Set;
+import java.util.function.Consumer;
 
 /**
  * Which XIDs make a GPU unhealthy: all but those that applications cause, less what is disabled,
@@ -27,18 +28,20 @@ public record XidPolicy(boolean allIgnored, Set<Long> ignored, Set<Long> counted
   /**
    * Reads DP_DISABLE_HEALTHCHECKS and DP_ENABLE_HEALTHCHECKS.
    *
-   * @throws IllegalArgumentException if one of them is neither a word nor numbers
+   * @param ignoredWords gets a sentence for each word that is neither a number nor known. NVIDIA's
+   *     plugin ignores such words.
    */
-  public static XidPolicy parse(String disabled, String enabled) {
+  public static XidPolicy parse(String disabled, String enabled, Consumer<String> ignoredWords) {
     Set<Long> ignored = new HashSet<>(CAUSED_BY_APPLICATIONS);
     boolean allIgnored = isAll(disabled);
     if (!allIgnored) {
-      ignored.addAll(numbers("DP_DISABLE_HEALTHCHECKS", disabled));
+      ignored.addAll(numbers("DP_DISABLE_HEALTHCHECKS", disabled, ignoredWords));
     }
     if (isAll(enabled)) {
       return new XidPolicy(false, Set.of(), Set.of());
     }
-    return new XidPolicy(allIgnored, ignored, numbers("DP_ENABLE_HEALTHCHECKS", enabled));
+    return new XidPolicy(
+        allIgnored, ignored, numbers("DP_ENABLE_HEALTHCHECKS", enabled, ignoredWords));
   }
 
   private static boolean isAll(String text) {
@@ -46,15 +49,17 @@ public record XidPolicy(boolean allIgnored, Set<Long> ignored, Set<Long> counted
     return lower.contains("all") || lower.contains("xids");
   }
 
-  private static Set<Long> numbers(String variable, String text) {
+  private static Set<Long> numbers(String variable, String text, Consumer<String> ignoredWords) {
     Set<Long> numbers = new HashSet<>();
     for (String part : text.split(",", -1)) {
       if (part.isBlank()) {
         continue;
       }
       if (!part.strip().matches("\\d{1,9}")) {
-        throw new IllegalArgumentException(
-            variable + " is all, xids or comma-separated XIDs, not \"" + text + "\"");
+        ignoredWords.accept(
+            "%s has \"%s\", which is ignored; it is all, xids or comma-separated XIDs"
+                .formatted(variable, part.strip()));
+        continue;
       }
       numbers.add(Long.parseLong(part.strip()));
     }

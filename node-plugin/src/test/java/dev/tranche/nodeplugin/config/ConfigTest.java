@@ -174,6 +174,42 @@ class ConfigTest {
                     .startsWith("sharing.timeSlicing.resources[1].devices is ignored"));
   }
 
+  /** What NVIDIA's parser accepts means the same here. */
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "resources: [{name: gpu, replicas: 4}]}}\\n---\\n | 4 | ''",
+        "resources: [{name: gpu, replicas: 4}]}}\\n---\\nsharing: {} | 4 | a second YAML document",
+        "resources: [{name: gpu, replicas: 4}]}}\\n---\\n[ | 4 | a second YAML document",
+        "resources: [{name: gpu, replicas: 2, replicas: 4}]}} | 4 | the last value counts",
+        "resources: [{name: gpu, replicas: 4, devices: []}]}} | 4 | resources[0].devices is ignored",
+        "resources: [{name: gpu, replicas: 4, devices: [1, 1]}]}} | 4 | names 1 twice",
+        "resources: [{name: gpu, replicas: 4}]}, mps: {resources: [{name: gpu, replicas: 3}]}} | 3 | sharing.timeSlicing beside sharing.mps is ignored",
+      })
+  void config_meansWhatItMeansToNvidiasPlugin(String rest, int replicas, String warning) {
+    String yaml = "sharing: {timeSlicing: {" + rest.replace("\\n", "\n");
+    Config config = config(yaml, List.of("--mps-root=/mps"), Map.of());
+    assertThat(findings.errors()).isEmpty();
+    assertThat(config.sharing().resources())
+        .extracting(SharedResource::replicas, SharedResource::devices)
+        .containsExactly(tuple(replicas, new DeviceSelection.All()));
+    if (warning.isEmpty()) {
+      assertThat(findings.warnings()).isEmpty();
+    } else {
+      assertThat(findings.warnings()).anyMatch(w -> w.contains(warning));
+    }
+  }
+
+  @Test
+  void emptyDevices_areRefused_whereTheyCount() {
+    config(
+        "sharing: {timeSlicing: {resources: [{name: gpu, replicas: 4, devices: []}]}}",
+        EXTENDED,
+        Map.of());
+    assertThat(findings.errors()).anyMatch(e -> e.contains(".devices is an empty list"));
+  }
+
   @Test
   void renameByDefault_isNoExtension() {
     String yaml = SLICED.replace("    resources:", "    renameByDefault: true\n    resources:");
@@ -301,7 +337,6 @@ class ConfigTest {
         "sharing: {timeSlicing: {resources: [{name: gpu, replicas: 2, devices: some}]}} | not some",
         "sharing: {timeSlicing: {resources: [{name: gpu, replicas: 2, devices: 0}]}} | a count above 0",
         "sharing: {timeSlicing: {resources: [{name: gpu, replicas: 2, devices: [x]}]}} | not x",
-        "sharing: {timeSlicing: {resources: [{name: gpu, replicas: 2, devices: [1, 1]}]}} | 1 twice",
         "sharing: {timeSlicing: {resources: [{name: gpu, replicas: 2, renameByDefault: true}]}} | it belongs at sharing.timeSlicing.renameByDefault",
         "sharing: {renameByDefault: true} | it belongs at sharing.timeSlicing.renameByDefault",
         "flags: {failRequestsGreaterThanOne: true} | it belongs at sharing.timeSlicing.failRequestsGreaterThanOne",
@@ -334,7 +369,7 @@ class ConfigTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"version: [", "- a", "just text", "version: v1\nversion: v1"})
+  @ValueSource(strings = {"version: [", "- a", "just text"})
   void whatIsNoConfig_isOneError(String text) {
     assertThat(errors(text)).hasSize(1);
   }

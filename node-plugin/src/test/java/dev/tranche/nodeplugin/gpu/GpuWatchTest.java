@@ -168,7 +168,7 @@ class GpuWatchTest {
   private GpuWatch watch(String disabled) {
     var watch =
         new GpuWatch(
-            new HealthOptions(XidPolicy.parse(disabled, ""), QUIET_MS, REOPEN_MS),
+            new HealthOptions(XidPolicy.parse(disabled, "", word -> {}), QUIET_MS, REOPEN_MS),
             new UsageReader(Path.of("none"), Path.of("none"), () -> nowMs),
             () -> nowMs);
     watch.open(nvml);

@@ -1,8 +1,8 @@
 package dev.tranche.nodeplugin.health;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.util.ArrayList;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -24,12 +24,17 @@ class XidPolicyTest {
         "all|all|13|true",
       })
   void xid_makesUnhealthy(String disabled, String enabled, long xid, boolean unhealthy) {
-    assertThat(XidPolicy.parse(disabled, enabled).unhealthy(xid)).isEqualTo(unhealthy);
+    assertThat(XidPolicy.parse(disabled, enabled, word -> {}).unhealthy(xid)).isEqualTo(unhealthy);
   }
 
   @Test
-  void anythingElse_isAnError() {
-    assertThatThrownBy(() -> XidPolicy.parse("some", ""))
-        .hasMessageContaining("DP_DISABLE_HEALTHCHECKS");
+  void anythingElse_isIgnored_andNamed_asByNvidias() {
+    var sentences = new ArrayList<String>();
+    XidPolicy policy = XidPolicy.parse("some,79", "", sentences::add);
+    assertThat(policy.unhealthy(79)).isFalse();
+    assertThat(policy.unhealthy(48)).isTrue();
+    assertThat(sentences)
+        .containsExactly(
+            "DP_DISABLE_HEALTHCHECKS has \"some\", which is ignored; it is all, xids or comma-separated XIDs");
   }
 }
