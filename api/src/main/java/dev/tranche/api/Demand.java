@@ -186,9 +186,7 @@ public record Demand(String resource, int replicasPerGpu, List<Container> contai
 
   private static List<Shares> shares(int replicas, int count, int replicasPerGpu) {
     boolean even = replicas % count == 0 && replicas / count <= replicasPerGpu;
-    return even
-        ? List.of(new Shares(count, replicas / count))
-        : chunks(replicas, replicasPerGpu);
+    return even ? List.of(new Shares(count, replicas / count)) : chunks(replicas, replicasPerGpu);
   }
 
   private static List<Shares> chunks(int replicas, int replicasPerGpu) {

@@ -1,9 +1,9 @@
 package dev.tranche.api;
 
 /**
- * The size of a pod that is read, and the most that it may request, which is more than any node has.
- * Admission denies more. A pod that requests more and is on a node all the same counts as taking the
- * whole node.
+ * The size of a pod that is read, and the most that it may request, which is more than any node
+ * has. Admission denies more. A pod that requests more and is on a node all the same counts as
+ * taking the whole node.
  */
 public final class RequestBounds {
   public static final int GPUS_MAX = 1_024;
@@ -27,8 +27,8 @@ public final class RequestBounds {
   public static final int VALUES_MAX = 8_192;
 
   /**
-   * The fields and list entries of a pod that are read. A tree node costs up to 130 bytes of memory,
-   * even if it is as short in the body as {@code {"a":{}}}.
+   * The fields and list entries of a pod that are read. A tree node costs up to 130 bytes of
+   * memory, even if it is as short in the body as {@code {"a":{}}}.
    */
   public static final int FIELDS_MAX = 20_000;
 

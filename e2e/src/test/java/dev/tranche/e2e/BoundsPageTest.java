@@ -47,6 +47,12 @@ class BoundsPageTest {
           new Bound("failed waits for GPU errors", PLUGIN + "ErrorWatch", "FAILURES_MAX"),
           new Bound("what waiting pods ask for", EXTENDER + "UnschedulablePods", "CHARS_MAX"),
           new Bound("waiting pods that are woken", EXTENDER + "UnschedulablePods", "PODS_MAX"),
+          new Bound("pods kept that wait", EXTENDER + "KeptPods", "WAITING_MAX"),
+          new Bound("pods kept that wait", EXTENDER + "KeptPods", "WAITING_BYTES_MAX"),
+          new Bound("what is kept of a pod", EXTENDER + "PodLabels", "LABELS_MAX"),
+          new Bound("PodDisruptionBudgets that", EXTENDER + "BudgetStore", "PER_NAMESPACE_MAX"),
+          new Bound("PodDisruptionBudgets that", EXTENDER + "BudgetStore", "COUNT_MAX"),
+          new Bound("a bound pod whose GPU is", EXTENDER + "NodeEvaluator", "UNKNOWN_GPU_MS"),
           new Bound("requests of kube-scheduler at", EXTENDER + "RequestLimiter", "CALLS_MAX"),
           new Bound("requests of kube-scheduler at", EXTENDER + "RequestLimiter", "BYTES_MAX"),
           new Bound("a decision", EXTENDER + "NodeEvaluator", "DECIDE_WITHIN_MS"),
@@ -153,6 +159,7 @@ class BoundsPageTest {
   private static final Set<String> OTHERS =
       Set.of(
           "MPS clients of a GPU",
+          "labels and annotations of a pod",
           "one turn that tries waiting pods",
           "nodes offered to a pod",
           "age of a load reading",

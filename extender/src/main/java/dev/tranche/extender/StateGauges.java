@@ -3,6 +3,7 @@ package dev.tranche.extender;
 import dev.tranche.extender.ledger.Ledger;
 import dev.tranche.extender.load.LoadCache;
 import dev.tranche.extender.metrics.ExtenderMetrics;
+import dev.tranche.extender.preempt.BudgetStore;
 import dev.tranche.extender.snapshot.PackedPolicy;
 import dev.tranche.extender.state.NominatedPods;
 import dev.tranche.extender.state.UnschedulablePods;
@@ -19,7 +20,16 @@ final class StateGauges {
       LoadCache loads,
       PackedPolicy packing,
       UnschedulablePods waiting,
-      NominatedPods nominees) {
+      NominatedPods nominees,
+      BudgetStore budgets) {
+    metrics.gauge(
+        "tranche.extender.pods.dropped",
+        "Pods that were not kept since the start because too many wait or have ended; they are still placed.",
+        ledger::droppedPods);
+    metrics.gauge(
+        "tranche.extender.budgets.unread",
+        "PodDisruptionBudgets that are too many or too large to read; all pods of their namespaces count as protected.",
+        budgets::unread);
     metrics.gauge("tranche.extender.streams", "Open streams of nodes.", streams::size);
     metrics.gauge(
         "tranche.extender.reports.kept.bytes",

@@ -159,7 +159,8 @@ class SentencesTest {
                   "{'nvidia.com/container.main.gpu-compute.mode':'fair','kai:gpu-fraction':'1'}")),
           denied(Denial.OTHERS_MIG, Pod.of("{'nvidia.com/vgpu-mode':'mig','gpu-fraction':'1'}")),
           denied(
-              Denial.ABOVE_ANY_NODE, Pod.of("{}", "'resources':{'limits':{'nvidia.com/gpu':'1M'}}")),
+              Denial.ABOVE_ANY_NODE,
+              Pod.of("{}", "'resources':{'limits':{'nvidia.com/gpu':'1M'}}")),
           denied(Denial.MORE, Pod.of(many())),
           denied(Denial.TOO_LARGE, Pod.of("{'x':'" + "x".repeat(300_000) + "'}")));
 

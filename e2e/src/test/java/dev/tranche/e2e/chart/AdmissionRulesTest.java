@@ -16,6 +16,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -139,6 +140,32 @@ class AdmissionRulesTest {
     String now = pod(after, "{}", "");
     assertThat(allowed(policy, now, old, "someone")).isEqualTo(allowed);
     assertThat(allowed(policy, now, old, EXTENDER)).isTrue();
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "nvidia.com/gpu, 64, 0, 256, true",
+    "nvidia.com/gpu, 65, 0, 0, false",
+    "nvidia.com/gpu, 0, 0, 257, false",
+    "nvidia.com/gpu, 65, 65, 0, true",
+    "nvidia.com/gpu, 66, 65, 0, false",
+    "cpu, 7000, 0, 257, true",
+  })
+  void podThatRequestsGpus_isBoundedInLabelsAndAnnotations(
+      String resource, int labels, int before, int annotations, boolean allowed) {
+    String limits = "{'resources':{'limits':{'%s':'1'}}}".formatted(resource);
+    String pod = sized(labels, annotations, limits);
+    String old = before == 0 ? "{}" : sized(before, 0, limits);
+    assertThat(allowed(policy("tranche-pod-size"), pod, old, "someone")).isEqualTo(allowed);
+  }
+
+  private static String sized(int labels, int annotations, String container) {
+    return "{'metadata':{'labels':{%s},'annotations':{%s}},'spec':{'containers':[%s]}}"
+        .formatted(entries(labels), entries(annotations), container);
+  }
+
+  private static String entries(int count) {
+    return IntStream.range(0, count).mapToObj(i -> "'k" + i + "':'v'").collect(joining(","));
   }
 
   @Test

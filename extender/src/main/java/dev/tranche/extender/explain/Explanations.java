@@ -25,9 +25,14 @@ public final class Explanations {
   static final int NODES_OF_BOUND_MAX = 3;
 
   private static final int PODS_MAX = 2_000;
+
+  /** Most pods take less. One that takes more counts as several. */
+  private static final long POD_BYTES = 4 << 10;
+
   private final Cache<String, Trace> byKey =
       Caffeine.newBuilder()
-          .maximumSize(PODS_MAX)
+          .maximumWeight(PODS_MAX * POD_BYTES)
+          .weigher((String key, Trace trace) -> Math.max((int) POD_BYTES, trace.pod().bytes()))
           .expireAfterWrite(Duration.ofHours(2))
           // Cleaning up here costs less than waking another thread for it, three times per pod.
           .executor(Runnable::run)

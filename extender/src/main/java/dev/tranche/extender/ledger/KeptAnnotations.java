@@ -9,8 +9,8 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The annotations of a pod that Tranche reads. All others are dropped: a tenant may write 256 KiB of
- * them on each pod.
+ * The annotations of a pod that Tranche reads. All others are dropped: a tenant may write 256 KiB
+ * of them on each pod.
  */
 final class KeptAnnotations {
   /** A value that lists containers or GPUs. */

@@ -115,7 +115,7 @@ public final class Ledger {
     if (late) {
       return;
     }
-    ledgerState.pods.put(pod.uid(), pod);
+    keep(step, pod);
     if (pod.preemption().terminating()) {
       terminatingPods.add(pod.uid(), step.nowMs());
     }
@@ -126,6 +126,19 @@ public final class Ledger {
       recordBound(step, pod, ledgerState.entry(pod.node()), before);
     } else {
       applyNomination(step, before, pod);
+    }
+  }
+
+  private void keep(Transition step, PodFacts pod) {
+    List<PodFacts> dropped =
+        ledgerState.pods.put(
+            pod, uid -> ledgerState.holders.containsKey(uid) || nominations.has(uid));
+    for (PodFacts other : dropped) {
+      terminatingPods.remove(other.uid());
+      if (other.ended()) {
+        // An answer about the pod may be late, and must not make it run again.
+        ledgerState.tombstones.putIfAbsent(other.uid(), step.nowMs() + timing.tombstoneMs());
+      }
     }
   }
 
@@ -460,6 +473,11 @@ public final class Ledger {
 
   public Optional<PodFacts> pod(String uid) {
     return Optional.ofNullable(ledgerState.pods.get(uid));
+  }
+
+  /** Returns how many pods were not kept; read on any thread. */
+  public long droppedPods() {
+    return ledgerState.pods.dropped();
   }
 
   public Collection<PodFacts> pods() {

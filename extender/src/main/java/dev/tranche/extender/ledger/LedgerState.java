@@ -12,7 +12,7 @@ final class LedgerState {
   private final Timing timing;
   private final ChangedNodes changes;
   final Map<String, NodeEntry> nodes = new HashMap<>();
-  final Map<String, PodFacts> pods = new HashMap<>();
+  final KeptPods pods = new KeptPods();
 
   /** The node that has the pod's hold, by pod uid. */
   final Map<String, NodeEntry> holders = new HashMap<>();

@@ -36,7 +36,7 @@ public final class PodDraft {
   private String name = "";
   private String phase = "";
   private @Nullable String node;
-  private final Map<String, String> labels = new HashMap<>();
+  private final PodLabels.Builder labels = new PodLabels.Builder();
   private int priority;
   private long createdAtMs;
 
@@ -86,7 +86,7 @@ public final class PodDraft {
   }
 
   public PodDraft label(String key, String value) {
-    labels.put(key, value);
+    labels.add(key, value);
     return this;
   }
 
@@ -287,7 +287,12 @@ public final class PodDraft {
 
   private PreemptionInfo preemption() {
     long since = startedAtMs == 0 ? createdAtMs : startedAtMs;
-    return new PreemptionInfo(priority, labels, since, terminating, nominatedNode);
+    return new PreemptionInfo(priority, keptLabels(), since, terminating, nominatedNode);
+  }
+
+  /** Only a pod that is on a node can be evicted. */
+  private PodLabels keptLabels() {
+    return node == null || ended() ? PodLabels.NONE : labels.build();
   }
 
   /** Returns milliseconds since 1970; 0 if the text is not a valid time. */

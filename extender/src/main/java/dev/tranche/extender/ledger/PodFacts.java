@@ -36,6 +36,14 @@ public record PodFacts(
   /** Separates the names of several resources. */
   static final String SEVERAL = " and ";
 
+  /** The record with its strings, lists and entries in maps. */
+  private static final int OBJECT_BYTES = 700;
+
+  /** An entry of a list or map with its strings. */
+  private static final int ENTRY_BYTES = 160;
+
+  private static final int CHAR_BYTES_MAX = 2;
+
   public PodFacts {
     requests = List.copyOf(requests);
     annotations = Map.copyOf(annotations);
@@ -68,6 +76,19 @@ public record PodFacts(
   public PodFacts with(PreemptionInfo other) {
     return new PodFacts(
         uid, namespace, name, node, ended, running, resource, requests, annotations, other);
+  }
+
+  /** Returns about how much memory it takes. */
+  public int bytes() {
+    int bytes = OBJECT_BYTES + uid.length() + namespace.length() + name.length();
+    for (Demand.Request request : requests) {
+      bytes += ENTRY_BYTES + CHAR_BYTES_MAX * request.container().length();
+    }
+    for (Map.Entry<String, String> annotation : annotations.entrySet()) {
+      bytes += ENTRY_BYTES;
+      bytes += CHAR_BYTES_MAX * (annotation.getKey().length() + annotation.getValue().length());
+    }
+    return bytes;
   }
 
   /** {@code namespace/name}. */

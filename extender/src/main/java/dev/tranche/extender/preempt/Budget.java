@@ -1,9 +1,8 @@
 package dev.tranche.extender.preempt;
 
-import dev.tranche.api.LabelOperator;
 import dev.tranche.extender.ledger.PodFacts;
+import dev.tranche.extender.ledger.PodLabels;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 
 /**
@@ -20,6 +19,9 @@ public record Budget(
     List<Requirement> requirements,
     int allowed,
     Set<String> disrupted) {
+  /** What an entry of a list takes beside its text. */
+  private static final int ENTRY_CHARS = 48;
+
   public Budget {
     requirements = List.copyOf(requirements);
     disrupted = Set.copyOf(disrupted);
@@ -36,14 +38,45 @@ public record Budget(
       values = Set.copyOf(values);
     }
 
-    boolean met(Map<String, String> labels) {
-      return LabelOperator.matches(operator, values, LabelOperator.NO_NUMBER, labels.get(label));
+    boolean met(PodLabels labels) {
+      return switch (operator) {
+        case "In" -> hasOneOf(labels);
+        case "NotIn" -> !hasOneOf(labels);
+        case "Exists" -> labels.has(label);
+        case "DoesNotExist" -> !labels.has(label);
+        default -> false;
+      };
+    }
+
+    private boolean hasOneOf(PodLabels labels) {
+      return values.stream().anyMatch(value -> labels.has(label, value));
     }
   }
 
+  /** Returns a budget that covers every pod of the namespace and allows no disruption. */
+  public static Budget protectingAll(String namespace, String name) {
+    return new Budget(namespace, name, List.of(), 0, Set.of());
+  }
+
+  /** Returns about how much memory the budget takes, in characters. */
+  int chars() {
+    int chars = 0;
+    for (Requirement requirement : requirements) {
+      chars += ENTRY_CHARS + requirement.label().length() + requirement.operator().length();
+      for (String value : requirement.values()) {
+        chars += ENTRY_CHARS + value.length();
+      }
+    }
+    for (String pod : disrupted) {
+      chars += ENTRY_CHARS + pod.length();
+    }
+    return chars;
+  }
+
   boolean covers(PodFacts pod) {
+    PodLabels labels = pod.preemption().labels();
     return namespace.equals(pod.namespace())
         && !disrupted.contains(pod.name())
-        && requirements.stream().allMatch(r -> r.met(pod.preemption().labels()));
+        && (labels.tooMany() || requirements.stream().allMatch(r -> r.met(labels)));
   }
 }

@@ -2,18 +2,29 @@ package dev.tranche.extender.preempt;
 
 import dev.tranche.extender.ledger.PodFacts;
 import java.util.Collection;
-import java.util.HashMap;
 import java.util.HashSet;
+import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Function;
+import java.util.stream.Collectors;
 
 /** Determines which evictions violate a PodDisruptionBudget. */
 public final class Budgets {
-  private final List<Budget> budgets;
+  private final Function<String, Collection<Budget>> ofNamespace;
 
   public Budgets(Collection<Budget> budgets) {
-    this.budgets = List.copyOf(budgets);
+    Map<String, List<Budget>> byNamespace =
+        budgets.stream().collect(Collectors.groupingBy(Budget::namespace));
+    this.ofNamespace = namespace -> byNamespace.getOrDefault(namespace, List.of());
+  }
+
+  /**
+   * @param ofNamespace the budgets of a namespace; valid for one decision
+   */
+  Budgets(Function<String, Collection<Budget>> ofNamespace) {
+    this.ofNamespace = ofNamespace;
   }
 
   /**
@@ -21,13 +32,14 @@ public final class Budgets {
    * that is already terminating violates none.
    */
   public Set<String> violators(List<PodFacts> evicted) {
-    Map<Budget, Integer> left = new HashMap<>();
+    // By identity: a budget's selector may be long, and is the same object throughout a decision.
+    var left = new IdentityHashMap<Budget, Integer>();
     var violators = new HashSet<String>();
     for (PodFacts pod : evicted) {
       if (pod.preemption().terminating()) {
         continue;
       }
-      for (Budget budget : budgets) {
+      for (Budget budget : ofNamespace.apply(pod.namespace())) {
         if (budget.covers(pod) && left.merge(budget, -1, (a, b) -> a + b) < -budget.allowed()) {
           violators.add(pod.uid());
         }

@@ -27,6 +27,9 @@ public final class NodeEvaluator {
   /** Number of nodes evaluated between two looks at the clock: well within a millisecond. */
   public static final int NODES_BETWEEN_CLOCK_CHECKS = 16;
 
+  /** How long a bound pod's GPU may be unknown before the pod counts as one that stays. */
+  public static final long UNKNOWN_GPU_MS = 300_000;
+
   public static final String LATE = "the decision took too long; this is tried again";
 
   private final Ledger ledger;
@@ -186,9 +189,13 @@ public final class NodeEvaluator {
     return ledger.holds(node).stream()
         .anyMatch(
             hold ->
-                hold.stage() != Hold.Stage.BOUND
-                    || hold.placement() == null
-                    || ledger.terminatingPods().endsSoon(hold.uid(), nowMs));
+                isTemporary(hold, nowMs) || ledger.terminatingPods().endsSoon(hold.uid(), nowMs));
+  }
+
+  /** A GPU that is still not known after {@link #UNKNOWN_GPU_MS} may never be. */
+  private static boolean isTemporary(Hold hold, long nowMs) {
+    return hold.stage() != Hold.Stage.BOUND
+        || (hold.placement() == null && nowMs - hold.sinceMs() < UNKNOWN_GPU_MS);
   }
 
   /** Evaluates the node as if these pods had ended. */
@@ -203,10 +210,8 @@ public final class NodeEvaluator {
    */
   public NodeFit evaluateIgnoringTemporaryHolds(PodFacts pod, String node) {
     Set<String> endingSoon = ledger.terminatingPods().endingSoon(clockMs.getAsLong());
-    Predicate<Hold> lasting =
-        hold ->
-            (hold.stage() == Hold.Stage.BOUND && hold.placement() != null)
-                || ledger.nominated(hold.uid());
+    long nowMs = clockMs.getAsLong();
+    Predicate<Hold> lasting = hold -> !isTemporary(hold, nowMs) || ledger.nominated(hold.uid());
     var filter = new ClusterSnapshot.HoldFilter(counted(pod).and(lasting), endingSoon);
     return snapshot.evaluate(pod, node, policyOf(pod), filter, clockMs.getAsLong());
   }

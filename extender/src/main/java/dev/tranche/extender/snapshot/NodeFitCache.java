@@ -177,6 +177,15 @@ public final class NodeFitCache {
     pages.values().forEach(page -> page.drop(index));
   }
 
+  /**
+   * Returns a number that the node has until it is gone; another node may have it later. Negative
+   * for a node that the Ledger does not know.
+   */
+  public int index(String node) {
+    int index = slot(node).index;
+    return index == UNKNOWN ? -1 : index;
+  }
+
   private Slot slot(String node) {
     if (!ledger.changes.isEmpty()) {
       markChangedNodes();

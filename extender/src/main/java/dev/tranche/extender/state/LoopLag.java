@@ -1,8 +1,8 @@
 package dev.tranche.extender.state;
 
 /**
- * How late the loop comes to what is due: the longest turn of other work. Beats on the loop; read on
- * any thread.
+ * How late the loop comes to what is due: the longest turn of other work. Beats on the loop; read
+ * on any thread.
  */
 public final class LoopLag {
   public static final long BEAT_MS = 20;

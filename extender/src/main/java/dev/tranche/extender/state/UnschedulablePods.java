@@ -14,7 +14,7 @@ import dev.tranche.extender.snapshot.NodeFit;
 import dev.tranche.extender.snapshot.NodeFitCache;
 import io.vertx.core.Future;
 import java.util.ArrayList;
-import java.util.Collections;
+import java.util.BitSet;
 import java.util.HashMap;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
@@ -126,12 +126,15 @@ public final class UnschedulablePods {
   }
 
   /**
-   * @param nodes that refused it, sorted
+   * @param nodes that refused it, by their {@link NodeFitCache#index}: thousands of names for each
+   *     of a thousand pods would be 50 MiB
+   * @param unknownToo whether a node refused it that has no index, which may be any node that comes
    * @param fragmented whether one of them has enough free replicas, but not on enough single GPUs
    */
-  private record Rejected(PodFacts pod, Kind kind, List<String> nodes, boolean fragmented) {
-    boolean refusedBy(String node) {
-      return Collections.binarySearch(nodes, node) >= 0;
+  private record Rejected(
+      PodFacts pod, Kind kind, BitSet nodes, boolean unknownToo, boolean fragmented) {
+    boolean refusedBy(int index) {
+      return unknownToo || nodes.get(index);
     }
   }
 
@@ -145,16 +148,28 @@ public final class UnschedulablePods {
 
   void rejected(PodFacts pod, List<NodeFit> evaluations) {
     forget(pod.uid());
-    List<String> nodes = evaluations.stream().map(NodeFit::node).sorted().toList();
+    BitSet nodes = indexes(evaluations);
+    boolean unknownToo = nodes.cardinality() < evaluations.size();
     boolean fragmented = evaluations.stream().anyMatch(UnschedulablePods::fragmented);
     Kind kind = kinds.computeIfAbsent(Shape.of(pod), this::kind);
-    var rejected = new Rejected(kind.shape.kept(pod), kind, nodes, fragmented);
+    var rejected = new Rejected(kind.shape.kept(pod), kind, nodes, unknownToo, fragmented);
     kind.pods.put(pod.uid(), rejected);
     pods.put(pod.uid(), rejected);
     while (pods.size() > PODS_MAX || chars > CHARS_MAX) {
       forget(pods.keySet().iterator().next());
       metrics.waitingEvicted.increment();
     }
+  }
+
+  private BitSet indexes(List<NodeFit> refused) {
+    var indexes = new BitSet();
+    for (NodeFit evaluation : refused) {
+      int index = evaluations.index(evaluation.node());
+      if (index >= 0) {
+        indexes.set(index);
+      }
+    }
+    return indexes;
   }
 
   private Kind kind(Shape shape) {
@@ -281,8 +296,12 @@ public final class UnschedulablePods {
       long nowMs,
       List<Rejected> wakes) {
     Boolean kindFits = null;
+    int index = evaluations.index(node);
+    if (index < 0) {
+      return;
+    }
     for (Rejected rejected : kind.pods.values()) {
-      if (!rejected.refusedBy(node)) {
+      if (!rejected.refusedBy(index)) {
         continue;
       }
       PodFacts pod = rejected.pod();

@@ -11,9 +11,15 @@ import java.util.Optional;
  * accepted only for these.
  */
 public final class RecentlyFilteredPods {
+  private static final int PODS_MAX = 10_000;
+
+  /** Most pods take less. One that takes more counts as several. */
+  private static final long POD_BYTES = 1 << 10;
+
   private final Cache<String, PodFacts> byUid =
       Caffeine.newBuilder()
-          .maximumSize(10_000)
+          .maximumWeight(PODS_MAX * POD_BYTES)
+          .weigher((String uid, PodFacts pod) -> Math.max((int) POD_BYTES, pod.bytes()))
           .expireAfterWrite(Duration.ofMinutes(15))
           // The cleanup costs less than waking another thread for it.
           .executor(Runnable::run)

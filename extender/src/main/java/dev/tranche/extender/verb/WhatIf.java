@@ -154,7 +154,8 @@ public final class WhatIf {
     }
 
     /**
-     * Does the work of each index on the loop, in several turns, so that nobody waits for the whole.
+     * Does the work of each index on the loop, in several turns, so that nobody waits for the
+     * whole.
      *
      * @param work returns false to end
      */
@@ -202,8 +203,7 @@ public final class WhatIf {
           late = clockMs.getAsLong() > untilMs;
         }
       }
-      Optional<String> undecided =
-          places.isEmpty() ? undecided(refused) : Optional.empty();
+      Optional<String> undecided = places.isEmpty() ? undecided(refused) : Optional.empty();
       return new Answer(first, places, fitting, refused, excluded, undecided, late);
     }
 

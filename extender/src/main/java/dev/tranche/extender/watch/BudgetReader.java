@@ -15,6 +15,9 @@ import org.jspecify.annotations.Nullable;
 
 /** Reads the fields of a PodDisruptionBudget that preemption needs. */
 public final class BudgetReader {
+  /** The API says that no selector selects no pod; no label has an empty name. */
+  static final Requirement NO_POD = new Requirement("", "Exists", Set.of());
+
   private BudgetReader() {}
 
   public static ResourceKind<PodDisruptionBudget, WatchedBudget> kind() {
@@ -27,7 +30,7 @@ public final class BudgetReader {
                 budget.getMetadata().getUid(),
                 String.valueOf(budget.getMetadata().getResourceVersion()),
                 read(budget)),
-        null);
+        in -> new BudgetMessage().read(in).watched());
   }
 
   /** A budget without a status yet allows no disruption. */
@@ -47,8 +50,7 @@ public final class BudgetReader {
   private static List<Requirement> requirements(@Nullable LabelSelector selector) {
     var requirements = new ArrayList<Requirement>();
     if (selector == null) {
-      // The API says that no selector selects no pod; no label has an empty name.
-      requirements.add(new Requirement("", "Exists", Set.of()));
+      requirements.add(NO_POD);
       return requirements;
     }
     Optional.ofNullable(selector.getMatchLabels())

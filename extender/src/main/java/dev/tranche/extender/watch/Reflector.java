@@ -8,7 +8,6 @@ import io.fabric8.kubernetes.client.KubernetesClient;
 import io.fabric8.kubernetes.client.http.HttpResponse;
 import io.fabric8.kubernetes.client.http.WebSocket;
 import io.fabric8.kubernetes.client.http.WebSocketHandshakeException;
-import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.net.URI;
@@ -198,28 +197,29 @@ public final class Reflector<T extends WatchedObject> implements AutoCloseable {
             .header("Accept-Encoding", GZIP)
             .timeout(CALL_S_MAX, TimeUnit.SECONDS)
             .build();
-    CompletableFuture<HttpResponse<byte[]>> call = http.sendAsync(request, byte[].class);
-    HttpResponse<byte[]> answer;
+    CompletableFuture<HttpResponse<InputStream>> call = http.sendAsync(request, InputStream.class);
+    HttpResponse<InputStream> answer;
     try {
       answer = call.get(CALL_S_MAX, TimeUnit.SECONDS);
     } catch (InterruptedException | TimeoutException late) {
       call.cancel(true);
       throw late;
     }
-    if (!answer.isSuccessful()) {
-      throw new IOException("status " + answer.code() + " " + answer.message());
-    }
-    try (InputStream body = body(answer)) {
-      return codec.page(body, answer.header("Content-Type"));
+    try (InputStream sent = answer.body()) {
+      if (!answer.isSuccessful()) {
+        throw new IOException("status " + answer.code() + " " + answer.message());
+      }
+      return codec.page(body(answer, sent), answer.header("Content-Type"));
     }
   }
 
   /**
    * Returns the uncompressed body. Objects of one kind are similar and compress to a twentieth.
-   * Decrypting and passing on the rest would be a fifth of the work at startup.
+   * Decrypting and passing on the rest would be a fifth of the work at startup. The body is read as
+   * it comes: a page of large pods is larger than the heap.
    */
-  private static InputStream body(HttpResponse<byte[]> answer) throws IOException {
-    var sent = new ByteArrayInputStream(answer.body());
+  private static InputStream body(HttpResponse<InputStream> answer, InputStream sent)
+      throws IOException {
     return GZIP.equalsIgnoreCase(answer.header("Content-Encoding"))
         ? new GZIPInputStream(sent, UNPACKED_BYTES)
         : sent;

@@ -7,6 +7,7 @@ import dev.tranche.api.Demand;
 import dev.tranche.api.Names;
 import dev.tranche.extender.http.ExtenderV1.MalformedException;
 import dev.tranche.extender.ledger.PodFacts;
+import dev.tranche.extender.ledger.PodLabels;
 import dev.tranche.extender.ledger.PreemptionInfo;
 import dev.tranche.extender.score.packing.HostRequest;
 import dev.tranche.extender.verb.Preempt.VictimUids;
@@ -37,10 +38,7 @@ final class ExtenderReaderTest {
     assertThat(pod.uid()).isEqualTo(release.uid("filter"));
     assertThat(pod.stampedReplicas()).hasValue(10);
     assertThat(pod.annotations()).hasSize(2).containsEntry(Names.GPU_FRACTION, "0.3");
-    assertThat(pod.requests())
-        .containsExactly(
-            new Demand.Request("main", Demand.Kind.APP, 3),
-            new Demand.Request("logger", Demand.Kind.APP, 0));
+    assertThat(pod.requests()).containsExactly(new Demand.Request("main", Demand.Kind.APP, 3));
     assertThat(pod.node()).isNull();
   }
 
@@ -175,7 +173,7 @@ final class ExtenderReaderTest {
     PodFacts pod = args.pod().orElseThrow();
     assertThat(pod.uid()).isEqualTo(release.uid("preempt"));
     assertThat(pod.preemption().priority()).isEqualTo(1_000_000);
-    assertThat(pod.preemption().labels()).isEqualTo(Map.of("app", "urgent"));
+    assertThat(pod.preemption().labels()).isEqualTo(PodLabels.NONE);
     assertThat(pod.preemption().startedAtMs()).isPositive();
     Map<String, VictimUids> victims = Objects.requireNonNull(args.victims());
     assertThat(victims).containsOnlyKeys("node-a", "node-b", "node-c");
@@ -200,7 +198,7 @@ final class ExtenderReaderTest {
         .isEqualTo(
             new PreemptionInfo(
                 -1,
-                Map.of("app", "urgent"),
+                Map.of(),
                 Instant.parse("2026-11-21T08:00:00Z").toEpochMilli(),
                 true,
                 "node-b"));

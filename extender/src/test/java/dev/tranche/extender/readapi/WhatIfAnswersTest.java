@@ -100,7 +100,8 @@ final class WhatIfAnswersTest {
   }
 
   private static String asks(String replicas) {
-    return "{\"name\":\"c\",\"resources\":{\"limits\":{\"nvidia.com/gpu\":\"%s\"}}}".formatted(replicas);
+    return "{\"name\":\"c\",\"resources\":{\"limits\":{\"nvidia.com/gpu\":\"%s\"}}}"
+        .formatted(replicas);
   }
 
   private static Stream<Arguments> hostileBodies() {

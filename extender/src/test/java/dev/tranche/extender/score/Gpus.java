@@ -59,7 +59,9 @@ final class Gpus {
 
   /** One container with one share. */
   static GpuRequest request(int replicas) {
-    var main = new Demand.Container("main", Demand.Kind.APP, List.of(new Demand.Shares(1, replicas)), false);
+    var main =
+        new Demand.Container(
+            "main", Demand.Kind.APP, List.of(new Demand.Shares(1, replicas)), false);
     var demand = new Demand(Names.RESOURCE, 10, List.of(main));
     return new GpuRequest(demand, OptionalInt.of(10), AllowList.ANY, AllowList.ANY);
   }

@@ -41,6 +41,30 @@ final class UnschedulablePodsTest {
     assertThat(world.waiting.untriedNodes()).isZero();
   }
 
+  /** Thousands of names for each of them would be 50 MiB. */
+  @Test
+  void aThousandPodsThatThousandsOfNodesRefuse_keepNoNames() {
+    List<String> names = IntStream.range(0, 5_000).mapToObj(i -> "node-" + i).toList();
+    names.forEach(name -> world.report(name, new Gpu(name + "-0", 0, 0)));
+    filter.filter(FakeWorld.pod("first", 20), names, false);
+    long before = usedBytes();
+    for (int i = 0; i < UnschedulablePods.PODS_MAX; i++) {
+      filter.filter(FakeWorld.pod("p" + i, 20), names, false);
+    }
+    assertThat(world.waiting.size()).isEqualTo(UnschedulablePods.PODS_MAX);
+    assertThat(usedBytes() - before).isLessThan(8 << 20);
+  }
+
+  private static long usedBytes() {
+    var runtime = Runtime.getRuntime();
+    long least = Long.MAX_VALUE;
+    for (int i = 0; i < 4; i++) {
+      System.gc();
+      least = Math.min(least, runtime.totalMemory() - runtime.freeMemory());
+    }
+    return least;
+  }
+
   @Test
   void turn_withASlowClock_stillGoesOn() {
     rejectOnAllNodes(3, true);

@@ -329,6 +329,21 @@ final class VerbsTest {
     assertThat(IntStream.rangeClosed(10, 200).anyMatch(this::lateAfterTheNodes)).isTrue();
   }
 
+  /** Another scheduler's pod on a node that its kubelet never lists: its GPU is never known. */
+  @Test
+  void aStrangerWhoseGpuIsNeverKnown_isNotWaitedForForEver() {
+    world.report("a", new Gpu("a0", 0, 0));
+    var stranger = FakeWorld.pod("stranger", 10).on("a");
+    world.state.apply(new Event.PodSeen(stranger));
+    var pod = FakeWorld.pod("p", 3);
+    assertThat(filter.filter(pod, List.of("a"), false)).isInstanceOf(Filter.Answer.Undecided.class);
+    world.nowMs += NodeEvaluator.UNKNOWN_GPU_MS;
+    world.report("a", new Gpu("a0", 0, 0));
+    assertThat(filter.filter(pod, List.of("a"), false))
+        .isInstanceOfSatisfying(
+            Filter.Answer.Nodes.class, nodes -> assertThat(nodes.refused()).containsOnlyKeys("a"));
+  }
+
   /** Late, though it has looked at all nodes: the trace is written then. */
   private boolean lateAfterTheNodes(int stepMs) {
     var slow = new FakeWorld(Policy.LOAD);

@@ -110,11 +110,7 @@ final class WhatIfTest {
     WhatIf.Answer answer =
         whatIf.answer(
             new WhatIf.Question(
-                FakeWorld.pod("p", 3),
-                true,
-                HostRequest.NONE,
-                node -> Optional.empty(),
-                1),
+                FakeWorld.pod("p", 3), true, HostRequest.NONE, node -> Optional.empty(), 1),
             measured);
     assertThat(answer.places()).isEmpty();
     assertThat(turns).hasSizeGreaterThan(40).allMatch(ms -> ms <= 20);

@@ -53,9 +53,40 @@ final class ObjectDecoderTest {
     var facts = pod.facts().orElseThrow();
     assertThat(facts.running()).isTrue();
     assertThat(facts.annotations()).hasSize(2).containsEntry("tranche.dev/gpu-fraction", "0.3");
-    assertThat(facts.requests()).hasSize(4);
+    assertThat(facts.requests()).hasSize(2);
     assertThat(facts.preemption().priority()).isEqualTo(7);
     assertThat(facts.preemption().nominatedNode()).isEqualTo("node-z");
+  }
+
+  @Test
+  void budget_inProtobuf_isReadAsInJson() throws Exception {
+    var budgets = new ObjectDecoder<>(BudgetReader.kind(), json);
+    byte[] meta = joined(field(1, bytes("db")), field(3, bytes("ns")), field(5, bytes("u")));
+    byte[] label = joined(field(1, bytes("app")), field(2, bytes("db")));
+    byte[] expression =
+        joined(
+            field(1, bytes("tier")),
+            field(2, bytes("NotIn")),
+            field(3, bytes("a")),
+            field(3, bytes("b")));
+    byte[] selector = field(2, joined(field(1, label), field(2, expression)));
+    byte[] status = joined(field(2, field(1, bytes("gone"))), new byte[] {0x18, 2});
+    byte[] message =
+        joined(field(1, joined(meta, field(6, bytes("9")))), field(2, selector), field(3, status));
+    String text =
+        """
+        {"kind":"PodDisruptionBudgetList","apiVersion":"policy/v1","metadata":{"resourceVersion":"1"},"items":[{
+         "metadata":{"name":"db","namespace":"ns","uid":"u","resourceVersion":"9"},
+         "spec":{"selector":{"matchLabels":{"app":"db"},
+          "matchExpressions":[{"key":"tier","operator":"NotIn","values":["a","b"]}]}},
+         "status":{"disruptedPods":{"gone":"2026-11-21T08:00:00Z"},"disruptionsAllowed":2}}]}
+        """;
+    List<WatchedBudget> read = page(budgets, list(message), PROTOBUF).items();
+    assertThat(read).hasSize(1);
+    assertThat(read).isEqualTo(page(budgets, bytes(text), "application/json").items());
+    List<WatchedBudget> bare =
+        page(budgets, list(field(1, joined(meta, field(6, bytes("9"))))), PROTOBUF).items();
+    assertThat(bare.getFirst().budget().requirements()).containsExactly(BudgetReader.NO_POD);
   }
 
   @Test

@@ -174,8 +174,7 @@ final class PodRules {
                         c.kind(),
                         granted.getOrDefault(
                             c,
-                            (int)
-                                Math.min(c.requested(resource), RequestBounds.REPLICAS_MAX + 1))))
+                            (int) Math.min(c.requested(resource), RequestBounds.REPLICAS_MAX + 1))))
             .toList();
     return Demand.of(
         resource, replicasPerGpu, containers, requests.withContainer(pod.annotations()));

@@ -65,7 +65,8 @@ public final class SizeLimits {
     for (String resource : resources) {
       List<Demand.Request> requests = new ArrayList<>();
       for (Container container : pod.containers()) {
-        int replicas = (int) Math.min(container.requested(resource), RequestBounds.REPLICAS_MAX + 1);
+        int replicas =
+            (int) Math.min(container.requested(resource), RequestBounds.REPLICAS_MAX + 1);
         if (replicas > 0) {
           requests.add(new Demand.Request(container.name(), container.kind(), replicas));
         }

@@ -1,0 +1,143 @@
+package dev.tranche.extender.ledger;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.api.Names;
+import dev.tranche.extender.preempt.Budget;
+import dev.tranche.extender.preempt.Budget.Requirement;
+import dev.tranche.extender.preempt.BudgetStore;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+
+/** What tenants write on pods and budgets, and what is kept of it. */
+final class KeptPodsTest extends LedgerRig {
+  private static final int HOSTILE = 100_000;
+
+  /** Less than a quarter of the heap that the chart gives the extender. */
+  private static final long HEAP_BYTES_MAX = 48L << 20;
+
+  @Test
+  void beyondTheBound_theNewestOfTheLargestNamespaceIsDropped() {
+    seen("b", "first", null);
+    for (int i = 0; i < KeptPods.WAITING_MAX; i++) {
+      seen("a", "p" + i, null);
+    }
+    seen("b", "last", null);
+    assertThat(ledger.pods()).hasSize(KeptPods.WAITING_MAX);
+    assertThat(ledger.droppedPods()).isEqualTo(2);
+    assertThat(known("first") && known("last") && known("p0")).isTrue();
+    assertThat(known("p" + (KeptPods.WAITING_MAX - 1))).isFalse();
+    // What goes makes room for what comes.
+    apply(new Event.PodGone("p0", "a/p0"));
+    seen("a", "next", null);
+    assertThat(known("next")).isTrue();
+  }
+
+  @Test
+  void whatHoldsAGpu_isNeverDropped_andADroppedPodIsStillPlaced() {
+    report(NODE, Map.of());
+    PodFacts held = pod("held", null);
+    apply(new Event.PodSeen(held));
+    apply(new Event.Reserve(held, NODE, on("gpu-0", 3)));
+    apply(new Event.PodSeen(pod("bound", NODE, "gpu-1")));
+    for (int i = 0; i < KeptPods.WAITING_MAX + 10; i++) {
+      seen("ns", "p" + i, null);
+    }
+    assertThat(known("held") && known("bound")).isTrue();
+    PodFacts dropped = waiting("ns", "p" + KeptPods.WAITING_MAX);
+    assertThat(known(dropped.uid())).isFalse();
+    apply(new Event.BindStarted(dropped, NODE, on("gpu-0", 3)));
+    apply(new Event.BindDone(dropped.uid()));
+    apply(new Event.PodSeen(dropped.on(NODE)));
+    assertThat(known(dropped.uid())).isTrue();
+    assertThat(free("gpu-0")).isEqualTo(4);
+  }
+
+  @Test
+  void aDroppedPodThatHasEnded_isNotTakenForRunningByALateEvent() {
+    report(NODE, Map.of());
+    for (int i = 0; i <= KeptPods.WAITING_MAX; i++) {
+      apply(new Event.PodSeen(facts("p" + i, NODE, true, Map.of())));
+    }
+    String dropped = "p" + KeptPods.WAITING_MAX;
+    assertThat(known(dropped)).isFalse();
+    apply(new Event.PodSeen(pod(dropped, NODE, "gpu-0")));
+    assertThat(free("gpu-0")).isEqualTo(10);
+  }
+
+  /**
+   * 100,000 minimal pods, 800 with a note of 240 KB, 90 on a node with 7,000 labels each, and 100
+   * budgets of 7,000 keys.
+   */
+  @Test
+  void whatTenantsWrite_takesLittleOfTheHeap() {
+    var budgets = new BudgetStore();
+    report(NODE, Map.of());
+    long before = usedBytes();
+    for (int i = 0; i < HOSTILE; i++) {
+      seen("ns" + i % 7, "minimal-" + i, null);
+    }
+    for (int i = 0; i < 800; i++) {
+      String note = String.valueOf(i).repeat(80_000);
+      apply(
+          new Event.PodSeen(
+              draft("noted", "n" + i, null)
+                  .annotation("tranche.dev/note", note)
+                  .facts(List.of(Names.RESOURCE))
+                  .orElseThrow()));
+    }
+    for (int i = 0; i < 90; i++) {
+      PodDraft labelled = draft("labelled", "l" + i, NODE);
+      for (int label = 0; label < 7_000; label++) {
+        labelled.label("a-long-key-of-a-label.example/" + i + "-" + label, "value-" + label);
+      }
+      apply(new Event.PodSeen(labelled.facts(List.of(Names.RESOURCE)).orElseThrow()));
+    }
+    for (int i = 0; i < 100; i++) {
+      var keys = new ArrayList<Requirement>();
+      for (int key = 0; key < 7_000; key++) {
+        keys.add(new Requirement("a-long-key.example/" + i + "-" + key, "In", Set.of("v" + key)));
+      }
+      budgets.put(new Budget("ns" + i % 7, "b" + i, keys, 1, Set.of()));
+    }
+    long kept = usedBytes() - before;
+    assertThat(kept).isLessThan(HEAP_BYTES_MAX);
+    assertThat(ledger.pods()).hasSizeLessThanOrEqualTo(KeptPods.WAITING_MAX + 90);
+    assertThat(budgets.unread()).isEqualTo(100);
+  }
+
+  private static long usedBytes() {
+    var runtime = Runtime.getRuntime();
+    long least = Long.MAX_VALUE;
+    for (int i = 0; i < 4; i++) {
+      System.gc();
+      least = Math.min(least, runtime.totalMemory() - runtime.freeMemory());
+    }
+    return least;
+  }
+
+  private boolean known(String uid) {
+    return ledger.pod(uid).isPresent();
+  }
+
+  private void seen(String namespace, String name, @Nullable String node) {
+    apply(
+        new Event.PodSeen(
+            draft(namespace, name, node).facts(List.of(Names.RESOURCE)).orElseThrow()));
+  }
+
+  private static PodFacts waiting(String namespace, String name) {
+    return draft(namespace, name, null).facts(List.of(Names.RESOURCE)).orElseThrow();
+  }
+
+  private static PodDraft draft(String namespace, String name, @Nullable String node) {
+    return new PodDraft()
+        .identity(namespace, name, name)
+        .node(node)
+        .container("main", Map.of(Names.RESOURCE, "3"), Map.of());
+  }
+}

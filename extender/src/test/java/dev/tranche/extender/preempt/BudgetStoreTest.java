@@ -1,0 +1,103 @@
+package dev.tranche.extender.preempt;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.api.LabelOperator;
+import dev.tranche.api.Names;
+import dev.tranche.extender.ledger.PodFacts;
+import dev.tranche.extender.ledger.PodLabels;
+import dev.tranche.extender.ledger.PreemptionInfo;
+import dev.tranche.extender.preempt.Budget.Requirement;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+
+/** Budgets are their namespaces' own: they are bounded, and protect more when they are not read. */
+final class BudgetStoreTest {
+  private final BudgetStore store = new BudgetStore();
+
+  @Test
+  void whetherABudgetSelectsAPod_isThatOfItsLabels() {
+    var random = new Random(7);
+    List<String> operators = List.of("In", "NotIn", "Exists", "DoesNotExist", "Gt", "");
+    for (int i = 0; i < 2_000; i++) {
+      var labels = new HashMap<String, String>();
+      for (int label = random.nextInt(5); label > 0; label--) {
+        labels.put("k" + random.nextInt(6), "v" + random.nextInt(3));
+      }
+      String key = "k" + random.nextInt(6);
+      String operator = operators.get(random.nextInt(operators.size()));
+      Set<String> values = Set.of("v" + random.nextInt(3), "w");
+      assertThat(new Requirement(key, operator, values).met(PodLabels.of(labels)))
+          .as("%s %s %s of %s", key, operator, values, labels)
+          .isEqualTo(
+              LabelOperator.matches(operator, values, LabelOperator.NO_NUMBER, labels.get(key)));
+    }
+  }
+
+  @Test
+  void aPodWithTooManyLabels_countsAsSelectedByItsNamespacesBudgets() {
+    var labels = new HashMap<String, String>();
+    for (int i = 0; i <= PodLabels.LABELS_MAX; i++) {
+      labels.put("k" + i, "v");
+    }
+    store.put(budget("ns", "db", 0));
+    assertThat(violates(pod("ns", labels))).isTrue();
+    assertThat(violates(pod("ns", Map.of("app", "web")))).isFalse();
+    assertThat(violates(pod("other", labels))).isFalse();
+  }
+
+  @Test
+  void beyondTheBoundOfANamespace_itsPodsAreProtected_untilTheBudgetIsGone() {
+    for (int i = 0; i < BudgetStore.PER_NAMESPACE_MAX; i++) {
+      store.put(budget("ns", "b" + i, 1));
+    }
+    assertThat(violates(pod("ns", Map.of("app", "web")))).isFalse();
+    store.put(budget("ns", "one-more", 1));
+    store.put(budget("ns", "one-more", 1));
+    assertThat(store.unread()).isOne();
+    assertThat(violates(pod("ns", Map.of("app", "web")))).isTrue();
+    assertThat(violates(pod("other", Map.of("app", "web")))).isFalse();
+    store.gone("ns/one-more");
+    assertThat(store.unread()).isZero();
+    assertThat(violates(pod("ns", Map.of("app", "web")))).isFalse();
+  }
+
+  @Test
+  void aBudgetThatIsTooLarge_protectsAll_andASmallerOneInItsPlaceIsRead() {
+    var long7000 = Collections.nCopies(7_000, new Requirement("key", "In", Set.of("value")));
+    store.put(new Budget("ns", "db", long7000, 1, Set.of()));
+    assertThat(violates(pod("ns", Map.of("app", "web")))).isTrue();
+    store.put(budget("ns", "db", 1));
+    assertThat(violates(pod("ns", Map.of("app", "web")))).isFalse();
+  }
+
+  @Test
+  void moreBudgetsThanAreKeptByName_protectTheirNamespaces() {
+    for (int i = 0; i < BudgetStore.COUNT_MAX; i++) {
+      store.put(budget("ns" + i % 1_000, "b" + i, 1));
+    }
+    store.put(budget("late", "b", 1));
+    assertThat(violates(pod("late", Map.of("app", "web")))).isTrue();
+    assertThat(violates(pod("ns0", Map.of("app", "web")))).isFalse();
+  }
+
+  private boolean violates(PodFacts pod) {
+    return store.budgets().violators(List.of(pod)).contains(pod.uid());
+  }
+
+  private static Budget budget(String namespace, String name, int allowed) {
+    var selects = new Requirement("app", "In", Set.of("db"));
+    return new Budget(namespace, name, List.of(selects), allowed, Set.of());
+  }
+
+  private static PodFacts pod(String namespace, Map<String, String> labels) {
+    return new PodFacts(
+            "u", namespace, "p", "node", false, true, Names.RESOURCE, List.of(), Map.of())
+        .with(new PreemptionInfo(0, labels, 1, false, null));
+  }
+}
