@@ -4,6 +4,7 @@ import dev.tranche.api.HostPort;
 import dev.tranche.api.listen.ConnectionLimiter;
 import dev.tranche.api.listen.ConnectionLimits;
 import dev.tranche.api.listen.LimitedTransport;
+import dev.tranche.api.listen.ListeningPort;
 import dev.tranche.extender.client.ApiClient;
 import dev.tranche.extender.controller.ApiWriter;
 import dev.tranche.extender.controller.SchedulerMessages;
@@ -76,6 +77,7 @@ import org.slf4j.LoggerFactory;
 /** Creates the parts of the process and connects them. */
 public final class Extender implements AutoCloseable {
   /** kube-scheduler waits 10 s for a bind, by our chart, and a bind may also read the pod. */
+  private static final int OPS_IDLE_S_MAX = 90;
   private static final int API_TIMEOUT_MS = 4_000;
 
   private static final long STOP_S = 10;
@@ -91,7 +93,7 @@ public final class Extender implements AutoCloseable {
   private final ExtenderMetrics metrics = new ExtenderMetrics(registry);
   private final ConnectionLimiter opsConnections = new ConnectionLimiter(ConnectionLimits.METRICS);
   private final ConnectionLimiter streamConnections = new ConnectionLimiter(StreamServer.LIMITS);
-  private final ConnectionLimiter verbConnections = new ConnectionLimiter(VerbServer.LIMITS);
+  private final ConnectionLimiter verbConnections;
   private final NodeTraits.Table traits = new NodeTraits.Table();
   private final NodeStreams streams;
   private final ApiWriter api;
@@ -177,6 +179,7 @@ public final class Extender implements AutoCloseable {
     this.controllers = controllers();
 
     // The ports and leader election.
+    this.verbConnections = new ConnectionLimiter(VerbServer.limits(config.verbsTls()));
     this.verbs =
         new VerbServer(
             address(config.verbs()),
@@ -387,13 +390,8 @@ public final class Extender implements AutoCloseable {
         new OpsRoutes(
             readiness, inspections, loop(), registry, gpus, config.gpuMetrics(), this::missing);
     var router = routes.router(vertx);
-    return vertx
-        .createHttpServer(transport.limit(new HttpServerOptions(), "metrics", opsConnections))
-        .requestHandler(
-            request -> {
-              opsConnections.recordActivity(request.remoteAddress());
-              router.handle(request);
-            })
+    return new ListeningPort(vertx, transport, "metrics", opsConnections)
+        .http1(new HttpServerOptions().setIdleTimeout(OPS_IDLE_S_MAX), router)
         .listen(address(config.metrics()))
         .onSuccess(server -> ops = server);
   }

@@ -3,6 +3,7 @@ package dev.tranche.webhook;
 import dev.tranche.api.HostPort;
 import dev.tranche.api.listen.ConnectionLimiter;
 import dev.tranche.api.listen.LimitedTransport;
+import dev.tranche.api.listen.ListeningPort;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
@@ -13,6 +14,9 @@ import io.vertx.core.net.SocketAddress;
 
 /** Serves /metrics, /healthz and /readyz. */
 final class AdminServer {
+  /** Ends a connection whose peer does not take its answer. Prometheus asks more often than that. */
+  private static final int IDLE_S_MAX = 90;
+
   private static final String PROMETHEUS_TEXT = "text/plain; version=0.0.4; charset=utf-8";
 
   private final PrometheusMeterRegistry registry;
@@ -30,14 +34,12 @@ final class AdminServer {
    * @param transport the transport of this Vert.x instance
    */
   Future<HttpServer> listen(Vertx vertx, LimitedTransport transport, HostPort address) {
-    return vertx
-        .createHttpServer(transport.limit(new HttpServerOptions(), "metrics", connections))
-        .requestHandler(this::handle)
+    return new ListeningPort(vertx, transport, "metrics", connections)
+        .http1(new HttpServerOptions().setIdleTimeout(IDLE_S_MAX), this::handle)
         .listen(SocketAddress.inetSocketAddress(address.port(), address.host()));
   }
 
   private void handle(HttpServerRequest request) {
-    connections.recordActivity(request.remoteAddress());
     switch (request.path()) {
       case "/metrics" -> answer(request, 200, PROMETHEUS_TEXT, registry.scrape());
       // Any answer shows that the process is alive.

@@ -3,7 +3,6 @@ package dev.tranche.api.listen;
 import io.vertx.core.Handler;
 import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpConnection;
-import io.vertx.core.http.HttpServer;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.http.HttpVersion;
 import java.util.HashMap;
@@ -25,7 +24,7 @@ public final class ConnectionDrain {
 
   private final Map<HttpConnection, OpenConnection> connections = new HashMap<>();
 
-  private static final class OpenConnection {
+  static final class OpenConnection {
     private final HttpConnection connection;
 
     /** Requests that have no answer yet. */
@@ -55,17 +54,14 @@ public final class ConnectionDrain {
   }
 
   /**
-   * Installs the handlers of the server. A connection that is used while {@code draining} is true
-   * closes after its last response.
+   * Returns a handler that counts the requests. A connection that is used while {@code draining} is
+   * true closes after its last response.
    */
-  public HttpServer handle(HttpServer server, Handler<HttpServerRequest> requests) {
-    return server
-        .connectionHandler(this::track)
-        .requestHandler(
-            request -> {
-              countRequest(request);
-              requests.handle(request);
-            });
+  Handler<HttpServerRequest> counting(Handler<HttpServerRequest> requests) {
+    return request -> {
+      countRequest(request);
+      requests.handle(request);
+    };
   }
 
   /** Closes all connections, those without a request in flight at once. */
@@ -76,7 +72,7 @@ public final class ConnectionDrain {
     }
   }
 
-  private OpenConnection track(HttpConnection connection) {
+  OpenConnection track(HttpConnection connection) {
     return connections.computeIfAbsent(
         connection,
         opened -> {

@@ -2,31 +2,63 @@ package dev.tranche.api.listen;
 
 import io.vertx.core.net.SocketAddress;
 import java.net.InetSocketAddress;
+import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Limits the open connections of one port, counted from the moment they are accepted. Thread-safe.
- * Time is a parameter.
+ * Limits the connections of one port, counted from the moment they are accepted. A connection that
+ * finds no place ends the least used one of its address, or waits until one can end. It is never
+ * refused before the waiting places are taken. Thread-safe. Time is a parameter.
  */
 public final class ConnectionLimiter {
+  /**
+   * An answered connection is safe from others for this long after its last request, but for those
+   * that have waited.
+   */
+  static final long REUSE_MS = 1_000;
+
+  /** Longer than clients wait for a TLS handshake, so that none is refused that still waits. */
+  static final long WAITING_MS = 30_000;
+
   private static final Comparator<Entry> LEAST_USED =
-      Comparator.<Entry, Boolean>comparing(entry -> entry.requested)
+      Comparator.<Entry, Boolean>comparing(entry -> entry.answering)
+          .thenComparing(entry -> entry.answered)
+          .thenComparing(entry -> entry.requested)
           .thenComparingLong(entry -> entry.lastMs);
 
   private final ConnectionLimits limits;
+
+  /** Those that are served, by peer. */
   private final Map<Peer, Entry> open = new HashMap<>();
 
-  /** Open connections of each address that is limited. */
+  /** Oldest first. */
+  private final Set<Entry> waiting = new LinkedHashSet<>();
+
+  /** Served connections of each address that is limited, without the admitted ones. */
   private final Map<String, Integer> byAddress = new HashMap<>();
 
+  private final Map<String, Integer> waitingByAddress = new HashMap<>();
+  private int admitted;
   private long refused;
 
-  /** Closes a connection. Thread-safe. */
+  /** Serves or closes a connection. Thread-safe. */
   interface Connection {
+    /**
+     * Passes the connection on to the event loop that serves it.
+     *
+     * @param onClosed to run once it is closed
+     */
+    void serve(Runnable onClosed);
+
     /** Closes as the protocol defines, which notifies the peer. */
     void close();
 
@@ -39,13 +71,37 @@ public final class ConnectionLimiter {
   private static final class Entry {
     private final Peer peer;
     private final Connection connection;
+    private final long acceptedMs;
+
+    /** When it was accepted or served, or its last request began. */
     private long lastMs;
+
     private boolean requested;
+
+    /** Whether a request has been answered. */
+    private boolean answered;
+
+    /** Whether a request has arrived as a whole and has no answer yet. */
+    private boolean answering;
+
+    private boolean admitted;
 
     Entry(Peer peer, Connection connection, long acceptedMs) {
       this.peer = peer;
       this.connection = connection;
+      this.acceptedMs = acceptedMs;
       lastMs = acceptedMs;
+    }
+
+    /**
+     * @param waitedMs how long the connection that needs a place has waited
+     */
+    boolean replaceable(long nowMs, long waitedMs, long safeMs) {
+      return !answering
+          && !admitted
+          && (answered
+              ? nowMs - lastMs >= REUSE_MS || waitedMs >= safeMs
+              : nowMs - lastMs >= safeMs);
     }
 
     void close() {
@@ -61,59 +117,125 @@ public final class ConnectionLimiter {
     this.limits = limits;
   }
 
-  /**
-   * Counts a connection, and closes another for it if too many are open.
-   *
-   * @return what to run once it is closed; null if it may not be opened
-   */
-  synchronized @Nullable Runnable accept(
-      InetSocketAddress remote, Connection connection, long nowMs) {
+  /** Serves an accepted connection, now or once there is a place, or closes it. */
+  synchronized void accept(InetSocketAddress remote, Connection connection, long nowMs) {
     var peer = new Peer(remote.getAddress().getHostAddress(), remote.getPort());
-    if (byAddress.getOrDefault(peer.address(), 0) >= limits.perAddressMax()) {
-      refused++;
-      return null;
-    }
-    if (open.size() >= limits.connectionsMax()) {
-      makeRoom();
-    }
     var entry = new Entry(peer, connection, nowMs);
-    Entry before = open.put(peer, entry);
+    int ofAddress = waitingByAddress.getOrDefault(peer.address(), 0);
+    // Those of its address that came first are served first.
+    if (ofAddress == 0 && makePlace(entry, nowMs)) {
+      serve(entry, nowMs);
+    } else if (waiting.size() < limits.waitingMax()
+        && ofAddress < limits.waitingPerAddressMax(peer.address())) {
+      waiting.add(entry);
+      waitingByAddress.merge(peer.address(), 1, Integer::sum);
+    } else {
+      refused++;
+      connection.abort();
+    }
+  }
+
+  private void serve(Entry entry, long nowMs) {
+    entry.lastMs = nowMs;
+    Entry before = open.put(entry.peer, entry);
     if (before != null) {
       // Its port is used again, so that its peer is gone.
-      releaseAddress(before);
+      release(before);
     }
-    if (limits.limited(peer.address())) {
-      byAddress.merge(peer.address(), 1, Integer::sum);
+    if (limits.limited(entry.peer.address())) {
+      byAddress.merge(entry.peer.address(), 1, Integer::sum);
     }
-    return () -> remove(entry);
+    entry.connection.serve(() -> remove(entry, nowMs()));
   }
 
-  /**
-   * Closes a connection of the address that has the most, so that a few cannot shut others out.
-   * Chooses one without a request if there is any, then the one that was idle longest.
-   */
-  private void makeRoom() {
+  private boolean makePlace(Entry newcomer, long nowMs) {
+    String address = newcomer.peer.address();
+    Predicate<Entry> replaceable =
+        entry -> entry.replaceable(nowMs, nowMs - newcomer.acceptedMs, limits.safeMs());
+    if (byAddress.getOrDefault(address, 0) >= limits.perAddressMax()) {
+      return endLeastUsed(replaceable.and(entry -> entry.peer.address().equals(address)));
+    }
+    if (open.size() - admitted < limits.connectionsMax()) {
+      return true;
+    }
+    // A few addresses cannot shut others out: one of the address that has most ends.
     int most = byAddress.values().stream().mapToInt(count -> count).max().orElse(0);
-    open.values().stream()
-        .filter(entry -> byAddress.getOrDefault(entry.peer.address(), 0) == most)
-        .min(LEAST_USED)
-        .ifPresent(
-            entry -> {
-              refused++;
-              remove(entry);
-              entry.close();
-            });
+    boolean ownIsMost = byAddress.getOrDefault(address, 0) >= most;
+    return endLeastUsed(
+        entry ->
+            !entry.admitted
+                && byAddress.getOrDefault(entry.peer.address(), 0) == most
+                && (!ownIsMost || replaceable.test(entry)));
   }
 
-  private synchronized void remove(Entry entry) {
+  private boolean endLeastUsed(Predicate<Entry> candidate) {
+    Optional<Entry> least = open.values().stream().filter(candidate).min(LEAST_USED);
+    least.ifPresent(
+        entry -> {
+          refused++;
+          forget(entry);
+          entry.close();
+        });
+    return least.isPresent();
+  }
+
+  private synchronized void remove(Entry entry, long nowMs) {
+    forget(entry);
+    serveWaiting(nowMs);
+  }
+
+  private void forget(Entry entry) {
     if (open.remove(entry.peer, entry)) {
-      releaseAddress(entry);
+      release(entry);
     }
   }
 
-  private void releaseAddress(Entry entry) {
-    byAddress.computeIfPresent(
-        entry.peer.address(), (address, count) -> count == 1 ? null : count - 1);
+  private void release(Entry entry) {
+    if (entry.admitted) {
+      admitted--;
+    } else {
+      decrement(byAddress, entry.peer.address());
+    }
+  }
+
+  private static void decrement(Map<String, Integer> counts, String address) {
+    counts.computeIfPresent(address, (same, count) -> count == 1 ? null : count - 1);
+  }
+
+  /** Serves those that wait and find a place by now, and aborts those that waited too long. */
+  private void serveWaiting(long nowMs) {
+    if (waiting.isEmpty()) {
+      return;
+    }
+    Set<String> full = new HashSet<>();
+    for (Entry entry : List.copyOf(waiting)) {
+      String address = entry.peer.address();
+      if (nowMs - entry.acceptedMs > WAITING_MS) {
+        leaveWaiting(entry);
+        refused++;
+        entry.connection.abort();
+      } else if (!full.contains(address)) {
+        if (makePlace(entry, nowMs)) {
+          leaveWaiting(entry);
+          serve(entry, nowMs);
+        } else {
+          full.add(address);
+        }
+      }
+    }
+  }
+
+  private void leaveWaiting(Entry entry) {
+    waiting.remove(entry);
+    decrement(waitingByAddress, entry.peer.address());
+  }
+
+  /** Aborts all connections that wait. */
+  synchronized void abortWaiting() {
+    for (Entry entry : List.copyOf(waiting)) {
+      leaveWaiting(entry);
+      entry.connection.abort();
+    }
   }
 
   /** Records that a request's head has arrived, or any other sign that the peer is active. */
@@ -129,25 +251,83 @@ public final class ConnectionLimiter {
     }
   }
 
-  /** Closes connections that have been idle for too long. */
-  synchronized void sweep(long nowMs) {
-    for (Entry entry : List.copyOf(open.values())) {
-      if (nowMs - entry.lastMs > (entry.requested ? limits.idleMs() : limits.firstRequestMs())) {
-        if (!entry.requested) {
-          refused++;
-        }
-        remove(entry);
-        entry.close();
-      }
+  /** Records that a request has arrived as a whole; its connection is not ended for others. */
+  synchronized void recordReceived(InetSocketAddress remote) {
+    Entry entry = entry(remote);
+    if (entry != null) {
+      entry.answering = true;
     }
   }
 
+  synchronized void recordAnswered(InetSocketAddress remote, long nowMs) {
+    Entry entry = entry(remote);
+    if (entry != null) {
+      entry.answering = false;
+      entry.answered = true;
+      entry.lastMs = nowMs;
+    }
+  }
+
+  private @Nullable Entry entry(InetSocketAddress remote) {
+    return open.get(new Peer(remote.getAddress().getHostAddress(), remote.getPort()));
+  }
+
+  /**
+   * Records that the peer has shown a credential. Its connection then takes no place of those
+   * without one, and ends for no other.
+   *
+   * @return false if too many are admitted already
+   */
+  public synchronized boolean admit(SocketAddress remote) {
+    Entry entry = open.get(new Peer(String.valueOf(remote.hostAddress()), remote.port()));
+    if (entry == null || entry.admitted) {
+      return entry != null;
+    }
+    if (admitted >= limits.admittedMax()) {
+      return false;
+    }
+    release(entry);
+    entry.admitted = true;
+    entry.requested = true;
+    admitted++;
+    serveWaiting(nowMs());
+    return true;
+  }
+
+  /** Closes connections that have been idle for too long, and serves those that wait. */
+  synchronized void sweep(long nowMs) {
+    for (Entry entry : new ArrayList<>(open.values())) {
+      long idleMs = nowMs - entry.lastMs;
+      if (!entry.answering
+          && idleMs > (entry.requested ? limits.idleMs() : limits.firstRequestMs())) {
+        if (!entry.requested) {
+          refused++;
+        }
+        forget(entry);
+        entry.close();
+      }
+    }
+    serveWaiting(nowMs);
+  }
+
+  /** Returns how many connections are served. */
   public synchronized int open() {
     return open.size();
   }
 
+  /** Returns how many connections wait until they are served. */
+  public synchronized int waiting() {
+    return waiting.size();
+  }
+
+  /** Counts a connection that is closed since its peer breaks a rule of the port. */
+  synchronized void countRefused() {
+    refused++;
+  }
+
   /**
-   * Returns how many connections were refused, or closed for others or for lack of a first request.
+   * Returns how many connections were refused, or closed for others, for lack of a first request,
+   * or for a request that no port of ours takes.
    */
   public synchronized long refused() {
     return refused;

@@ -23,6 +23,9 @@ import java.util.concurrent.TimeUnit;
 public final class LimitedTransport extends NioTransport {
   private static final long SWEEP_MS = 500;
 
+  /** While connections wait, so that one that becomes idle makes room soon. */
+  private static final long WAITING_SWEEP_MS = 50;
+
   private final Map<String, ConnectionLimiter> limiters = new ConcurrentHashMap<>();
 
   /** Creates a Vert.x instance whose servers can be limited by {@link #limit}. */
@@ -37,7 +40,7 @@ public final class LimitedTransport extends NioTransport {
    * @param port a name for the port that no other server of this transport has
    * @param options the options of a server whose address is given to {@code listen()}
    */
-  public HttpServerOptions limit(
+  HttpServerOptions limit(
       HttpServerOptions options, String port, ConnectionLimiter limiter) {
     limiters.put(port, limiter);
     // Vert.x copies the options before it passes them to us, and every copy contains the host. The
@@ -68,19 +71,22 @@ public final class LimitedTransport extends NioTransport {
     @Override
     public void channelRead(ChannelHandlerContext context, Object accepted) {
       var child = (Channel) accepted;
-      Runnable closed =
-          child.remoteAddress() instanceof InetSocketAddress remote
-              ? limiter.accept(remote, new Accepted(child), ConnectionLimiter.nowMs())
-              : null;
-      if (closed == null) {
+      if (child.remoteAddress() instanceof InetSocketAddress remote) {
+        limiter.accept(remote, new Accepted(child, context), ConnectionLimiter.nowMs());
+      } else {
+        // Its peer has left.
         child.unsafe().closeForcibly();
-        return;
       }
-      child.closeFuture().addListener(over -> closed.run());
-      context.fireChannelRead(child);
       if (!sweeping) {
         sweepLater(context.executor());
       }
+    }
+
+    /** The port is closed; nobody would serve those that wait. */
+    @Override
+    public void channelInactive(ChannelHandlerContext context) {
+      limiter.abortWaiting();
+      context.fireChannelInactive();
     }
 
     /**
@@ -89,27 +95,77 @@ public final class LimitedTransport extends NioTransport {
      */
     private void sweepLater(EventExecutor executor) {
       sweeping = true;
-      var _ = executor.schedule(() -> sweep(executor), SWEEP_MS, TimeUnit.MILLISECONDS);
+      long inMs = limiter.waiting() > 0 ? WAITING_SWEEP_MS : SWEEP_MS;
+      var _ = executor.schedule(() -> sweep(executor), inMs, TimeUnit.MILLISECONDS);
     }
 
     private void sweep(EventExecutor executor) {
       sweeping = false;
       limiter.sweep(ConnectionLimiter.nowMs());
-      if (limiter.open() > 0) {
+      if (limiter.open() + limiter.waiting() > 0) {
         sweepLater(executor);
       }
     }
   }
 
-  private record Accepted(Channel channel) implements ConnectionLimiter.Connection {
+  private static final class Accepted implements ConnectionLimiter.Connection {
+    /** A served connection has no event loop for a moment. */
+    private static final long REGISTERED_MS = 10;
+
+    private final Channel channel;
+    private final ChannelHandlerContext accepting;
+
+    /** Whether it was passed on. Confined to the accepting thread. */
+    private boolean served;
+
+    /**
+     * @param accepting the context of the accepting thread
+     */
+    Accepted(Channel channel, ChannelHandlerContext accepting) {
+      this.channel = channel;
+      this.accepting = accepting;
+    }
+
+    @Override
+    public void serve(Runnable onClosed) {
+      channel.closeFuture().addListener(over -> onClosed.run());
+      if (accepting.executor().inEventLoop()) {
+        passOn();
+      } else {
+        accepting.executor().execute(this::passOn);
+      }
+    }
+
+    private void passOn() {
+      served = true;
+      accepting.fireChannelRead(channel);
+    }
+
     @Override
     public void close() {
-      var _ = channel.close();
+      Runnable closing =
+          () -> {
+            var _ = channel.close();
+          };
+      accepting.executor().execute(() -> end(closing));
     }
 
     @Override
     public void abort() {
-      channel.eventLoop().execute(() -> channel.unsafe().close(channel.voidPromise()));
+      accepting.executor().execute(() -> end(() -> channel.unsafe().close(channel.voidPromise())));
+    }
+
+    private void end(Runnable closing) {
+      if (channel.isRegistered()) {
+        channel.eventLoop().execute(closing);
+      } else if (served && channel.isOpen()) {
+        var _ =
+            accepting
+                .executor()
+                .schedule(() -> end(closing), REGISTERED_MS, TimeUnit.MILLISECONDS);
+      } else {
+        channel.unsafe().closeForcibly();
+      }
     }
   }
 }

@@ -106,28 +106,7 @@ final class WebhookBench {
             "webhook.guard.requests_per_second.1", guarded.length / (double) seconds, "1/s"));
     Thread.sleep(IDLE_MS);
     figures.add(new Figure("webhook.pss_mb", process.pssMb(), "MB"));
-    figures.addAll(http2(process));
     return figures;
-  }
-
-  /**
-   * Measures one HTTP/2 connection, as an API server has. The first rounds warm up the code that
-   * only HTTP/2 uses.
-   */
-  private List<Figure> http2(Proc process) throws Exception {
-    try (var posts = new H2Posts(port)) {
-      Callable<double[]> load =
-          () -> posts.closedLoop(FRACTION, ReviewBodies.fractions(), 8, seconds);
-      warm(load);
-      double cpuBefore = process.cpuSeconds();
-      double[] ms = load.call();
-      double cpuUs = (process.cpuSeconds() - cpuBefore) * 1e6 / ms.length;
-      return List.of(
-          new Figure("webhook.http2.requests_per_second.8", ms.length / (double) seconds, "1/s"),
-          new Figure("webhook.http2.cpu_us_per_request.8", cpuUs, "us"),
-          new Figure("webhook.http2.p50_ms.8", Figure.quantile(0.5, ms), "ms"),
-          new Figure("webhook.http2.p99_ms.8", Figure.quantile(0.99, ms), "ms"));
-    }
   }
 
   /**

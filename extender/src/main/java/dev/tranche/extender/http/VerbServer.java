@@ -4,6 +4,7 @@ import dev.tranche.api.listen.ConnectionDrain;
 import dev.tranche.api.listen.ConnectionLimiter;
 import dev.tranche.api.listen.ConnectionLimits;
 import dev.tranche.api.listen.LimitedTransport;
+import dev.tranche.api.listen.ListeningPort;
 import dev.tranche.extender.state.Loop;
 import dev.tranche.extender.state.ReadinessGate;
 import io.vertx.core.Future;
@@ -30,7 +31,11 @@ public final class VerbServer extends VerticleBase {
   private static final int IDLE_S_MAX = 120;
 
   /** kube-scheduler keeps a connection for each binding that it waits for. */
-  public static final ConnectionLimits LIMITS = ConnectionLimits.of(2_048, 1_024).withoutLoopback();
+  private static final ConnectionLimits LOCAL = ConnectionLimits.of(2_048, 16).withoutLoopback();
+
+  /** TLS takes memory; the bindings beyond it wait for a connection. */
+  private static final ConnectionLimits REMOTE = ConnectionLimits.of(256, 128);
+
 
   private final SocketAddress address;
   private final LimitedTransport transport;
@@ -65,6 +70,13 @@ public final class VerbServer extends VerticleBase {
     return Future.succeededFuture();
   }
 
+  /**
+   * @param tls whether the port is open to others than our own pod
+   */
+  public static ConnectionLimits limits(boolean tls) {
+    return tls ? REMOTE : LOCAL;
+  }
+
   public Loop loop() {
     return new Loop(context);
   }
@@ -87,7 +99,7 @@ public final class VerbServer extends VerticleBase {
       @Nullable PemKeyCertOptions certificate, @Nullable ClientCertificates clients, Loop loop) {
     var options = new HttpServerOptions().setIdleTimeout(IDLE_S_MAX);
     if (certificate != null) {
-      options.setSsl(true).setUseAlpn(true).setKeyCertOptions(certificate);
+      options.setSsl(true).setKeyCertOptions(certificate);
     }
     Handler<HttpServerRequest> requests = routes.apply(loop).router(vertx);
     if (clients != null) {
@@ -97,23 +109,10 @@ public final class VerbServer extends VerticleBase {
     HttpServer opened =
         // A Service routes only new connections to the new leader. kube-scheduler would otherwise
         // keep its connection and go on asking the previous leader.
-        new ConnectionDrain(vertx, readiness::leadershipMissing)
-            .handle(
-                vertx.createHttpServer(transport.limit(options, "verbs", connections)),
-                counting(requests));
+        new ListeningPort(vertx, transport, "verbs", connections)
+            .http1(options, new ConnectionDrain(vertx, readiness::leadershipMissing), requests);
     server = opened;
     return opened.listen(address);
-  }
-
-  /**
-   * Reports each request to the connection limiter, so that its connection counts as used, whatever
-   * the answer is.
-   */
-  private Handler<HttpServerRequest> counting(Handler<HttpServerRequest> requests) {
-    return request -> {
-      connections.recordActivity(request.remoteAddress());
-      requests.handle(request);
-    };
   }
 
   public int port() {
@@ -129,7 +128,7 @@ public final class VerbServer extends VerticleBase {
     if (server == null) {
       return Future.succeededFuture(false);
     }
-    var options = new ServerSSLOptions().setUseAlpn(true).setKeyCertOptions(renewed);
+    var options = new ServerSSLOptions().setKeyCertOptions(renewed);
     if (clients != null) {
       options.setClientAuth(ClientAuth.REQUIRED).setTrustOptions(clients.authorities());
     }

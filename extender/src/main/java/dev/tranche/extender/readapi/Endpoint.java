@@ -1,15 +1,16 @@
 package dev.tranche.extender.readapi;
 
+import dev.tranche.api.Sha256;
 import dev.tranche.extender.readapi.Answers.Answer;
 import dev.tranche.extender.readapi.query.KubernetesStatus;
 import dev.tranche.extender.readapi.query.Problem;
 import dev.tranche.extender.readapi.stream.StreamReader;
 import dev.tranche.extender.readapi.table.Output;
 import dev.tranche.extender.state.Loop;
+import dev.tranche.extender.stream.BearerToken;
 import io.vertx.core.Future;
 import io.vertx.core.Handler;
 import io.vertx.core.MultiMap;
-import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpHeaders;
@@ -17,7 +18,6 @@ import io.vertx.core.http.HttpMethod;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.http.HttpServerResponse;
 import java.util.Optional;
-import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
@@ -31,8 +31,14 @@ final class Endpoint implements Handler<HttpServerRequest> {
   /** Enough for a web page, a dashboard and some people; each answer is small. */
   static final int AT_ONCE_MAX = 8;
 
+  /** Of one address, other than loopback: one cannot keep the others from reading. */
+  static final int PER_ADDRESS_MAX = 6;
+
   /** Maximum size of a posted Pod; by default etcd stores no object above 1.5 MiB. */
   static final int BODY_BYTES_MAX = 2 << 20;
+
+  /** Maximum of the posted bytes that are kept at once; four of the largest bodies. */
+  static final int BODIES_BYTES_MAX = 8 << 20;
 
   private static final String JSON = "application/json";
   private static final Logger LOG = LoggerFactory.getLogger(Endpoint.class);
@@ -44,7 +50,8 @@ final class Endpoint implements Handler<HttpServerRequest> {
   private final long answeredMsMax;
   private final ReadApiMetrics metrics;
   private final WebPage page = WebPage.load();
-  private final Semaphore free = new Semaphore(AT_ONCE_MAX);
+  private final AddressBudget answering = new AddressBudget(AT_ONCE_MAX, PER_ADDRESS_MAX);
+  private final AddressBudget bodyBytes = new AddressBudget(BODIES_BYTES_MAX, BODIES_BYTES_MAX / 2);
 
   /** Answers a request that the guard has admitted. */
   @FunctionalInterface
@@ -83,18 +90,11 @@ final class Endpoint implements Handler<HttpServerRequest> {
   }
 
   int inFlight() {
-    return AT_ONCE_MAX - free.availablePermits();
+    return (int) answering.used();
   }
 
   @Override
   public void handle(HttpServerRequest request) {
-    handle(request, () -> {});
-  }
-
-  /**
-   * @param onDataTaken run whenever a reader of the stream has taken data
-   */
-  void handle(HttpServerRequest request, Runnable onDataTaken) {
     if (page.tryAnswer(request)) {
       return;
     }
@@ -113,7 +113,7 @@ final class Endpoint implements Handler<HttpServerRequest> {
     } else if (request.method().equals(HttpMethod.POST) && !isJson(request)) {
       refuse(request, Problem.notJson(String.valueOf(request.getHeader(HttpHeaders.CONTENT_TYPE))));
     } else {
-      checkGuard(request, route.get(), onDataTaken);
+      checkGuard(request, route.get());
     }
   }
 
@@ -126,13 +126,13 @@ final class Endpoint implements Handler<HttpServerRequest> {
     return type == null || type.split(";", 2)[0].strip().equalsIgnoreCase("application/json");
   }
 
-  private void checkGuard(HttpServerRequest request, Route route, Runnable onDataTaken) {
+  private void checkGuard(HttpServerRequest request, Route route) {
     // The guard answers later; until then no handler reads the body.
     request.pause();
     long deadline = vertx.setTimer(answeredMsMax, late -> timeOut(request));
     onLoop(guard.refusal(request, route))
         .onSuccess(
-            refusal -> afterGuard(request, route, refusal.orElse(null), deadline, onDataTaken))
+            refusal -> afterGuard(request, route, refusal.orElse(null), deadline))
         .onFailure(
             bug -> {
               vertx.cancelTimer(deadline);
@@ -144,15 +144,14 @@ final class Endpoint implements Handler<HttpServerRequest> {
       HttpServerRequest request,
       Route route,
       @Nullable Problem refusal,
-      long deadline,
-      Runnable onDataTaken) {
+      long deadline) {
     HttpServerResponse response = request.response();
     if (refusal == null && !response.ended() && !response.closed()) {
       if (route.kind() == Route.Kind.STREAM) {
         request.resume();
-        serveStream(request, route, deadline, onDataTaken);
+        serveStream(request, route, deadline);
       } else {
-        answerWithPermit(request, route, deadline);
+        answerOnceRead(request, route, deadline);
       }
       return;
     }
@@ -168,48 +167,71 @@ final class Endpoint implements Handler<HttpServerRequest> {
     return new Loop(vertx.getOrCreateContext()).completeOnLoop(elsewhere);
   }
 
-  private void answerWithPermit(HttpServerRequest request, Route route, long deadline) {
-    if (!free.tryAcquire()) {
-      request.resume();
-      vertx.cancelTimer(deadline);
-      metrics.shed();
-      refuse(
-          request,
-          Problem.unavailable(
-              "%d requests are being answered; ask again in a second".formatted(AT_ONCE_MAX)));
-      return;
-    }
+  /** Only what has arrived as a whole takes a place: a body may be sent slowly, or never. */
+  private void answerOnceRead(HttpServerRequest request, Route route, long deadline) {
+    var body = new PostedBody(bodyBytes, address(request), BODY_BYTES_MAX);
     HttpServerResponse response = request.response();
-    // The permit is kept until the work is done and nothing is left to send.
-    body(request)
-        // A slowly sent body does not keep the permit after its request was cut off.
+    body.read(request)
         .timeout(answeredMsMax, TimeUnit.MILLISECONDS)
         .compose(
-            body ->
-                body.isPresent()
-                    ? answer(request, route, body.get())
-                    : Future.succeededFuture(new Answer.Refused(Problem.tooLarge(BODY_BYTES_MAX))))
-        .compose(
-            answer ->
+            read ->
                 response.ended() || response.closed()
                     ? Future.succeededFuture()
-                    : send(request, answer))
+                    : switch (read) {
+                      case PostedBody.Read.Whole(Buffer bytes) ->
+                          answerWithPlace(request, route, bytes);
+                      case PostedBody.Read.TooLarge() ->
+                          send(request, Problem.tooLarge(BODY_BYTES_MAX));
+                      case PostedBody.Read.NoRoom() -> shed(request, "too many bodies are read");
+                    })
         .onComplete(
             done -> {
-              free.release();
+              body.release();
               if (response.ended() || response.closed()) {
                 vertx.cancelTimer(deadline);
               }
             });
   }
 
+  private Future<Void> answerWithPlace(HttpServerRequest request, Route route, Buffer body) {
+    String address = address(request);
+    if (!answering.tryTake(address, 1)) {
+      return shed(request, "%d requests are being answered".formatted(answering.used()));
+    }
+    HttpServerResponse response = request.response();
+    // The place is kept until the work is done and nothing is left to send.
+    return answer(request, route, body)
+        .compose(
+            answer ->
+                response.ended() || response.closed()
+                    ? Future.<Void>succeededFuture()
+                    : send(request, answer))
+        .onComplete(done -> answering.release(address, 1));
+  }
+
+  private Future<Void> shed(HttpServerRequest request, String why) {
+    metrics.shed();
+    return send(request, Problem.unavailable(why + "; ask again in a second"));
+  }
+
+  private static String address(HttpServerRequest request) {
+    return String.valueOf(request.remoteAddress().hostAddress());
+  }
+
+  /** Returns whose reader it is: that of a token, or else of an address. */
+  private static String owner(HttpServerRequest request) {
+    return BearerToken.of(request.getHeader(HttpHeaders.AUTHORIZATION))
+        .map(Sha256::hex)
+        .orElseGet(() -> address(request));
+  }
+
   /** Serves a stream. Its readers stay connected, so they have their own limit. */
   private void serveStream(
-      HttpServerRequest request, Route route, long deadline, Runnable onDataTaken) {
+      HttpServerRequest request, Route route, long deadline) {
     HttpServerResponse response = request.response();
     var reader =
         new StreamReader(
-            vertx.getOrCreateContext(), response, onDataTaken, () -> guard.refusal(request, route));
+            vertx.getOrCreateContext(), response, owner(request), () -> guard.refusal(request, route));
     // Parameters are checked as for all routes.
     answer(request, route, Buffer.buffer())
         .compose(
@@ -237,24 +259,6 @@ final class Endpoint implements Handler<HttpServerRequest> {
       case Answer.Refused(Problem problem) -> send(request, problem);
       case Answer.Found(Buffer body) -> send(request.response(), 200, type(request), body);
     };
-  }
-
-  /** Reads the body. The result is empty if the body is too long; the rest is then discarded. */
-  private static Future<Optional<Buffer>> body(HttpServerRequest request) {
-    Promise<Optional<Buffer>> promise = Promise.promise();
-    Buffer read = Buffer.buffer();
-    request.handler(
-        piece -> {
-          if (read.length() + piece.length() > BODY_BYTES_MAX) {
-            promise.tryComplete(Optional.empty());
-          } else {
-            read.appendBuffer(piece);
-          }
-        });
-    request.endHandler(end -> promise.tryComplete(Optional.of(read)));
-    request.exceptionHandler(promise::tryFail);
-    request.resume();
-    return promise.future();
   }
 
   private Future<Answer> answer(HttpServerRequest request, Route route, Buffer body) {

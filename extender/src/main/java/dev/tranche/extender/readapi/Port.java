@@ -3,6 +3,7 @@ package dev.tranche.extender.readapi;
 import dev.tranche.api.listen.ConnectionLimiter;
 import dev.tranche.api.listen.ConnectionLimits;
 import dev.tranche.api.listen.LimitedTransport;
+import dev.tranche.api.listen.ListeningPort;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpServer;
@@ -63,14 +64,7 @@ final class Port {
       options.setKeyCertOptions(certificate);
     }
     HttpServer opening =
-        vertx
-            .createHttpServer(transport.limit(options, name, connections))
-            .requestHandler(
-                request -> {
-                  SocketAddress peer = request.remoteAddress();
-                  connections.recordActivity(peer);
-                  endpoint.handle(request, () -> connections.recordActivity(peer));
-                });
+        new ListeningPort(vertx, transport, name, connections).http1(options, endpoint);
     server = opening;
     opening
         .listen(to)
@@ -95,7 +89,7 @@ final class Port {
     if (first) {
       open(options);
     } else if (open != null) {
-      open.updateSSLOptions(new ServerSSLOptions().setUseAlpn(true).setKeyCertOptions(newest))
+      open.updateSSLOptions(new ServerSSLOptions().setKeyCertOptions(newest))
           .onFailure(failure -> LOG.error("the read API's certificate was not renewed", failure));
     }
   }

@@ -36,7 +36,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class ReadApi implements AutoCloseable {
   /** Web pages that read the stream may all connect through one ingress controller. */
-  private static final ConnectionLimits REMOTE = ConnectionLimits.of(128, 80);
+  private static final ConnectionLimits REMOTE = ConnectionLimits.of(96, 80);
 
   /** All connections come from one address. */
   private static final ConnectionLimits LOCAL = ConnectionLimits.of(96, 96);
@@ -183,12 +183,12 @@ public final class ReadApi implements AutoCloseable {
   /** Opens the loopback port, with retries, and starts the history. */
   public void start() {
     sampler.ifPresent(HistorySampler::start);
-    local.open(options().setHttp2ClearTextEnabled(false));
+    local.open(options());
   }
 
   /** Opens the remote port with the first certificate; the later ones renew it. */
   public void setCertificate(PemKeyCertOptions certificate) {
-    remote.setCertificate(options().setSsl(true).setUseAlpn(true), certificate);
+    remote.setCertificate(options().setSsl(true), certificate);
   }
 
   private static HttpServerOptions options() {

@@ -33,11 +33,15 @@ final class NodeStream {
 
   private boolean closed;
 
+  private final Runnable onClosed;
+
   NodeStream(
       String node,
       Vertx vertx,
       GrpcServerResponse<NodeReport, NodeDirective> response,
+      Runnable onClosed,
       long nowMs) {
+    this.onClosed = onClosed;
     this.node = node;
     this.vertx = vertx;
     this.context = vertx.getOrCreateContext();
@@ -133,6 +137,7 @@ final class NodeStream {
       unacknowledged.values().forEach(p -> p.tryFail("its stream has closed: " + why));
       unacknowledged.clear();
       Streams.end(response, status, why);
+      onClosed.run();
     }
   }
 

@@ -3,6 +3,7 @@ package dev.tranche.extender.stream;
 import dev.tranche.api.listen.ConnectionLimiter;
 import dev.tranche.api.listen.ConnectionLimits;
 import dev.tranche.api.listen.LimitedTransport;
+import dev.tranche.api.listen.ListeningPort;
 import dev.tranche.api.node.NodeDirective;
 import dev.tranche.api.node.NodeReport;
 import dev.tranche.api.node.NodeReportsGrpcService;
@@ -13,7 +14,7 @@ import dev.tranche.extender.state.StateWriter;
 import io.micrometer.core.instrument.Counter;
 import io.vertx.core.Future;
 import io.vertx.core.VerticleBase;
-import io.vertx.core.http.Http2Settings;
+import io.vertx.core.http.HttpConnection;
 import io.vertx.core.http.HttpServer;
 import io.vertx.core.http.HttpServerOptions;
 import io.vertx.core.net.PemKeyCertOptions;
@@ -27,6 +28,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -45,11 +47,17 @@ public final class StreamServer extends VerticleBase {
   /** How long reports are collected before they are handed over together. */
   private static final long BATCH_MS = 10;
 
-  /** Several nodes may share an address behind network address translation. */
-  static final int PER_ADDRESS_MAX = 256;
+  /** Without a token so far, from one address. Several nodes may share one behind translation. */
+  static final int PER_ADDRESS_MAX = 48;
 
-  /** Each node has one connection, and a second one while it reconnects. */
-  private static final int CONNECTIONS_MAX = 20_000;
+  /** Without a token so far. When all nodes of a cluster connect at once, the others wait. */
+  private static final int CONNECTIONS_MAX = 128;
+
+  /** Accepted connections that wait; the nodes beyond them try again after some seconds. */
+  private static final int WAITING_MAX = 4_096;
+
+  /** With a node's token. Each node has one connection, and a second one while it reconnects. */
+  private static final int ADMITTED_MAX = 20_000;
 
   /** Long, since all nodes of a cluster may do the TLS handshake at once. */
   private static final long FIRST_REQUEST_MS = 30_000;
@@ -58,10 +66,9 @@ public final class StreamServer extends VerticleBase {
 
   public static final ConnectionLimits LIMITS =
       new ConnectionLimits(CONNECTIONS_MAX, PER_ADDRESS_MAX, FIRST_REQUEST_MS, IDLE_MS)
-          .withoutLoopback();
-
-  /** A node has one stream, and briefly a second one. */
-  private static final long STREAMS_PER_CONNECTION_MAX = 4;
+          .withoutLoopback()
+          .withWaiting(WAITING_MAX)
+          .withAdmitted(ADMITTED_MAX);
 
   /**
    * For connections without a stream. A stream is never idle for so long, see {@link #SILENCE_MS}.
@@ -77,7 +84,9 @@ public final class StreamServer extends VerticleBase {
    */
   private static final long KEPT_BYTES_MAX = Runtime.getRuntime().maxMemory() / 16;
 
-  private static final String BEARER = "Bearer ";
+  /** As long as the end of a call may take to reach its peer. */
+  private static final long ENDED_S_MAX = 1;
+
   private static final Logger LOG = LoggerFactory.getLogger(StreamServer.class);
 
   private final SocketAddress address;
@@ -146,27 +155,10 @@ public final class StreamServer extends VerticleBase {
         GrpcServer.server(vertx, new GrpcServerOptions().setMaxMessageSize(MESSAGE_BYTES_MAX))
             .callHandler(NodeReportsGrpcService.Connect, this::connect);
     server =
-        vertx
-            .createHttpServer(
-                transport.limit(
-                    new HttpServerOptions()
-                        .setSsl(true)
-                        .setUseAlpn(true)
-                        .setIdleTimeout(IDLE_S_MAX)
-                        .setInitialSettings(
-                            new Http2Settings()
-                                .setMaxConcurrentStreams(STREAMS_PER_CONNECTION_MAX)
-                                // There is one call per connection, so no header is sent twice,
-                                // least of all the token.
-                                .setHeaderTableSize(0))
-                        .setKeyCertOptions(certificate),
-                    "stream",
-                    connections))
-            .requestHandler(
-                request -> {
-                  connections.recordActivity(request.remoteAddress());
-                  grpc.handle(request);
-                });
+        new ListeningPort(vertx, transport, "stream", connections)
+            .grpc(
+                new HttpServerOptions().setIdleTimeout(IDLE_S_MAX).setKeyCertOptions(certificate),
+                grpc);
     vertx.setPeriodic(SWEEP_MS, ignored -> sweep());
     return server.listen(address);
   }
@@ -190,8 +182,8 @@ public final class StreamServer extends VerticleBase {
     request.pause();
     request.errorHandler(error -> LOG.debug("a stream failed: {}", error));
     request.exceptionHandler(lost -> LOG.debug("a stream was lost: {}", lost.toString()));
-    String authorization = request.headers().get("authorization");
-    if (authorization == null || !authorization.startsWith(BEARER)) {
+    Optional<String> token = BearerToken.of(request.headers().get("authorization"));
+    if (token.isEmpty()) {
       refuse(request, "metadata authorization: Bearer <token> is missing");
       return;
     }
@@ -204,7 +196,7 @@ public final class StreamServer extends VerticleBase {
     // The stream lives as long as its node; the token should not stay in memory.
     request.headers().remove("authorization");
     var loop = new Loop(context);
-    loop.completeOnLoop(tokens.identify(authorization.substring(BEARER.length())))
+    loop.completeOnLoop(tokens.identify(token.get()))
         .onSuccess(
             identity -> {
               switch (identity) {
@@ -225,12 +217,28 @@ public final class StreamServer extends VerticleBase {
       LOG.warn("refused a node's stream from {}: {}", address, why);
     }
     Streams.end(request.response(), GrpcStatus.UNAUTHENTICATED, why);
+    closeSoon(request.connection());
+  }
+
+  /**
+   * Closes a connection whose call has ended. A node opens a new one, and a peer that does not end
+   * its side would keep the call's head here.
+   */
+  private void closeSoon(HttpConnection connection) {
+    connection.shutdown(ENDED_S_MAX, TimeUnit.SECONDS);
   }
 
   private void open(GrpcServerRequest<NodeReport, NodeDirective> request, String node) {
-    var stream = new NodeStream(node, vertx, request.response(), clockMs.getAsLong());
+    HttpConnection connection = request.connection();
+    if (!connections.admit(connection.remoteAddress())) {
+      refuse(request, "more than %d nodes are connected".formatted(ADMITTED_MAX));
+      return;
+    }
+    var stream =
+        new NodeStream(
+            node, vertx, request.response(), () -> closeSoon(connection), clockMs.getAsLong());
     var latestReport = new LatestReport(node, clockMs, state::reported, others, ledger);
-    SocketAddress remote = request.connection().remoteAddress();
+    SocketAddress remote = connection.remoteAddress();
     request.handler(
         report -> {
           connections.recordActivity(remote);

@@ -45,7 +45,7 @@ final class ClientCertificatesIT {
         new VerbServer(
             SocketAddress.inetSocketAddress(0, "127.0.0.1"),
             transport,
-            new ConnectionLimiter(VerbServer.LIMITS),
+            new ConnectionLimiter(VerbServer.limits(true)),
             verbs.world().readiness,
             () -> {},
             loop -> verbs.routes(loop, RequestLimiter.READ_WITHIN_MS));

@@ -90,6 +90,45 @@ final class EndpointIT {
     promises.forEach(promise -> promise.complete(FOUND));
   }
 
+  /** Eight of them shut out all readers of a port. */
+  @Test
+  void bodiesThatDoNotCome_takeNoPlace() throws Exception {
+    HttpServer server = serve(LONG_MS);
+    var sockets = new ArrayList<Socket>();
+    try {
+      for (int i = 0; i < 2 * Endpoint.AT_ONCE_MAX; i++) {
+        var socket = new Socket(InetAddress.getLoopbackAddress(), server.actualPort());
+        sockets.add(socket);
+        socket
+            .getOutputStream()
+            .write(
+                "POST /api/v1/what-if HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{"
+                    .getBytes(StandardCharsets.US_ASCII));
+      }
+      CompletableFuture<HttpResponse<String>> answer = get(server);
+      made.take().complete(FOUND);
+      assertThat(answer.get().statusCode()).isEqualTo(200);
+    } finally {
+      for (Socket socket : sockets) {
+        socket.close();
+      }
+    }
+  }
+
+  @Test
+  void oneAddress_leavesPlacesForOthers() {
+    var places = new AddressBudget(Endpoint.AT_ONCE_MAX, Endpoint.PER_ADDRESS_MAX);
+    for (int i = 0; i < Endpoint.PER_ADDRESS_MAX; i++) {
+      assertThat(places.tryTake("192.0.2.1", 1)).isTrue();
+    }
+    assertThat(places.tryTake("192.0.2.1", 1)).isFalse();
+    assertThat(places.tryTake("192.0.2.2", 1)).isTrue();
+    assertThat(places.tryTake("127.0.0.1", 1)).isTrue();
+    assertThat(places.tryTake("192.0.2.3", 1)).isFalse();
+    places.release("192.0.2.1", 1);
+    assertThat(places.tryTake("192.0.2.1", 1)).isTrue();
+  }
+
   @Test
   void bodyThatDrips_givesItsPlaceBackWhenItIsCut() throws Exception {
     HttpServer server = serve(100);

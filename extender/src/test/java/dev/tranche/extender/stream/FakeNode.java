@@ -30,7 +30,7 @@ import org.jspecify.annotations.Nullable;
 
 /** A node plugin as the extender sees it: reports, and acknowledges unless told to be deaf. */
 public final class FakeNode implements AutoCloseable {
-  private static final ServiceMethod<NodeDirective, NodeReport> CONNECT =
+  public static final ServiceMethod<NodeDirective, NodeReport> CONNECT =
       ServiceMethod.client(
           NodeReportsGrpcService.SERVICE_NAME,
           "Connect",

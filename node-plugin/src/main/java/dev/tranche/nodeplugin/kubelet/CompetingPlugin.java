@@ -8,7 +8,6 @@ import io.vertx.core.net.SocketAddress;
 import io.vertx.grpc.client.GrpcClient;
 import java.io.IOException;
 import java.nio.file.Path;
-import java.util.concurrent.TimeUnit;
 
 /** Another device plugin that serves our resource on this node. */
 final class CompetingPlugin {
@@ -41,10 +40,12 @@ final class CompetingPlugin {
    */
   static Future<Boolean> answers(Vertx vertx, Path socket) {
     GrpcClient client = GrpcClient.client(vertx);
-    return DevicePluginGrpcClient.create(
-            client, SocketAddress.domainSocketAddress(socket.toString()))
-        .getDevicePluginOptions(Empty.getDefaultInstance())
-        .timeout(LIMIT_MS, TimeUnit.MILLISECONDS)
+    return UnaryCall.send(
+            client,
+            SocketAddress.domainSocketAddress(socket.toString()),
+            DevicePluginGrpcClient.GetDevicePluginOptions,
+            Empty.getDefaultInstance(),
+            LIMIT_MS)
         .map(true)
         // A plugin that accepts the connection is alive, even if it answers with an error.
         .otherwise(failure -> !(failure instanceof IOException))

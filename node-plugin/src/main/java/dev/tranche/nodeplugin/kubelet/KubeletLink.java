@@ -1,5 +1,6 @@
 package dev.tranche.nodeplugin.kubelet;
 
+import dev.tranche.api.listen.GrpcEncoding;
 import dev.tranche.api.Backoff;
 import dev.tranche.api.kubelet.DevicePluginGrpcService;
 import dev.tranche.nodeplugin.gpu.Replicas;
@@ -211,7 +212,10 @@ final class KubeletLink {
         .otherwiseEmpty()
         .compose(v -> vertx.executeBlocking(socket::clearDraft, false))
         .compose(
-            v -> vertx.createHttpServer().requestHandler(grpc()).listen(address(socket.draft())))
+            v -> vertx
+                    .createHttpServer()
+                    .requestHandler(GrpcEncoding.refusingPacked(grpc()))
+                    .listen(address(socket.draft())))
         .onSuccess(now -> httpServer = now)
         .compose(v -> vertx.executeBlocking(socket::publish, false));
   }

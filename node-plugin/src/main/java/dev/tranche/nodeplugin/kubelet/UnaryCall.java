@@ -1,5 +1,6 @@
 package dev.tranche.nodeplugin.kubelet;
 
+import dev.tranche.api.listen.GrpcEncoding;
 import io.vertx.core.Future;
 import io.vertx.core.net.SocketAddress;
 import io.vertx.grpc.client.GrpcClient;
@@ -38,7 +39,17 @@ final class UnaryCall {
   }
 
   private static <Q, R> Future<R> answer(GrpcClientRequest<Q, R> request, Q message) {
-    return request.send(message).compose(UnaryCall::answer);
+    return request
+        .send(message)
+        .compose(
+            response ->
+                GrpcEncoding.problem(response)
+                    .<Future<R>>map(
+                        problem -> {
+                          request.cancel();
+                          return Future.failedFuture(problem);
+                        })
+                    .orElseGet(() -> answer(response)));
   }
 
   private static <Q, R> Future<R> answer(GrpcClientResponse<Q, R> response) {

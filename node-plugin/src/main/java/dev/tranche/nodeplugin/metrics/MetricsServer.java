@@ -4,6 +4,7 @@ import dev.tranche.api.HostPort;
 import dev.tranche.api.listen.ConnectionLimiter;
 import dev.tranche.api.listen.ConnectionLimits;
 import dev.tranche.api.listen.LimitedTransport;
+import dev.tranche.api.listen.ListeningPort;
 import dev.tranche.nodeplugin.health.Readiness;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
@@ -16,6 +17,9 @@ import java.util.function.Supplier;
 
 /** Plain HTTP: /metrics, /healthz, /readyz. */
 public final class MetricsServer {
+  /** Ends a connection whose peer does not take its answer. Prometheus asks more often than that. */
+  private static final int IDLE_S_MAX = 90;
+
   private static final String TEXT = "text/plain; version=0.0.4; charset=utf-8";
 
   private final NodeMetrics metrics;
@@ -47,14 +51,12 @@ public final class MetricsServer {
    * @param transport of this Vert.x
    */
   public Future<HttpServer> listen(Vertx vertx, LimitedTransport transport, HostPort at) {
-    return vertx
-        .createHttpServer(transport.limit(new HttpServerOptions(), "metrics", connections))
-        .requestHandler(this::handle)
+    return new ListeningPort(vertx, transport, "metrics", connections)
+        .http1(new HttpServerOptions().setIdleTimeout(IDLE_S_MAX), this::handle)
         .listen(SocketAddress.inetSocketAddress(at.port(), at.host()));
   }
 
   private void handle(HttpServerRequest request) {
-    connections.recordActivity(request.remoteAddress());
     switch (request.path()) {
       case "/metrics" -> answer(request, 200, metrics.scrape());
       case "/healthz" -> answer(request, liveness.get());

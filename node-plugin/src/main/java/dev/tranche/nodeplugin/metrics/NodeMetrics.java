@@ -158,10 +158,14 @@ public final class NodeMetrics {
         .description("Open connections of the port; bounded.")
         .tag("port", port)
         .register(registry);
+    Gauge.builder("tranche.node.connections.waiting", connections, ConnectionLimiter::waiting)
+        .description("Accepted connections that wait until one of their address ends; bounded.")
+        .tag("port", port)
+        .register(registry);
     FunctionCounter.builder(
             "tranche.node.connections.refused", connections, ConnectionLimiter::refused)
         .description(
-            "Connections refused, closed in favour of others, or closed because no first request came in time.")
+            "Connections refused, closed in favour of others, for lack of a first request, or for a request that the port does not take.")
         .tag("port", port)
         .register(registry);
   }

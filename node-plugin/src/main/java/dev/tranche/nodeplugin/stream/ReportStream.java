@@ -1,5 +1,6 @@
 package dev.tranche.nodeplugin.stream;
 
+import dev.tranche.api.listen.GrpcEncoding;
 import dev.tranche.api.Backoff;
 import dev.tranche.api.BriefReports;
 import dev.tranche.api.node.NodeDirective;
@@ -133,7 +134,15 @@ final class ReportStream {
     opened.exceptionHandler(failure -> ended(streamGeneration, message(failure)));
     opened
         .response()
-        .onSuccess(response -> answered(streamGeneration, response))
+        .onSuccess(
+            response ->
+                GrpcEncoding.problem(response)
+                    .ifPresentOrElse(
+                        problem -> {
+                          opened.cancel();
+                          ended(streamGeneration, problem);
+                        },
+                        () -> answered(streamGeneration, response)))
         .onFailure(failure -> ended(streamGeneration, message(failure)));
     send();
   }

@@ -7,10 +7,15 @@ import dev.tranche.api.kubelet.Empty;
 import dev.tranche.api.kubelet.RegisterRequest;
 import dev.tranche.api.kubelet.RegistrationGrpcService;
 import dev.tranche.api.kubelet.RegistrationService;
+import dev.tranche.api.listen.GrpcEncoding;
+import dev.tranche.api.podresources.ListPodResourcesRequest;
+import dev.tranche.api.podresources.ListPodResourcesResponse;
+import dev.tranche.api.podresources.PodResourcesListerGrpcClient;
 import dev.tranche.api.podresources.PodResourcesListerGrpcService;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.net.SocketAddress;
+import io.vertx.grpc.client.GrpcClient;
 import io.vertx.grpc.common.GrpcStatus;
 import io.vertx.grpc.server.GrpcServer;
 import io.vertx.grpc.server.StatusException;
@@ -63,6 +68,50 @@ class UnaryCallIT {
     Path socket = serve(GrpcServer.server(vertx).addService(RegistrationGrpcService.of(refusing)));
     assertThat(settled(new Registration(vertx, socket).register("nvidia.com/gpu", "a.sock")))
         .hasMessageContaining("requested API version is not supported");
+  }
+
+  @Test
+  void packedAnswer_isNotUnpacked() throws Exception {
+    Path socket =
+        serve(
+            GrpcServer.server(vertx)
+                .callHandler(
+                    PodResourcesListerGrpcService.List,
+                    request -> {
+                      var _ =
+                          request
+                              .response()
+                              .encoding("gzip")
+                              .end(ListPodResourcesResponse.getDefaultInstance());
+                    }));
+    assertThat(settled(new PodResourcesClient(vertx, socket).listNow(10_000)))
+        .hasMessageContaining("packs its messages");
+  }
+
+  /** As the socket for the kubelet is served. */
+  @Test
+  void packedCall_isRefused() throws Exception {
+    var asked = new AtomicInteger();
+    GrpcServer plugin =
+        GrpcServer.server(vertx)
+            .callHandler(
+                PodResourcesListerGrpcService.List, request -> asked.incrementAndGet());
+    Path socket = folder.resolve("plugin.sock");
+    settled(
+        vertx
+            .createHttpServer()
+            .requestHandler(GrpcEncoding.refusingPacked(plugin))
+            .listen(SocketAddress.domainSocketAddress(socket.toString())));
+    var request =
+        GrpcClient.client(vertx)
+            .request(
+                SocketAddress.domainSocketAddress(socket.toString()),
+                PodResourcesListerGrpcClient.List)
+            .await();
+    var response =
+        request.encoding("gzip").send(ListPodResourcesRequest.getDefaultInstance()).await();
+    assertThat(response.status()).isEqualTo(GrpcStatus.UNIMPLEMENTED);
+    assertThat(asked).hasValue(0);
   }
 
   @Test

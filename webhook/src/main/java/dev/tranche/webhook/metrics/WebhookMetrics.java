@@ -171,10 +171,14 @@ public final class WebhookMetrics {
         .description("Open connections of the port; bounded")
         .tag("port", port)
         .register(registry);
+    Gauge.builder("tranche_webhook_connections_waiting", connections, ConnectionLimiter::waiting)
+        .description("Accepted connections that wait until one of their address ends; bounded")
+        .tag("port", port)
+        .register(registry);
     FunctionCounter.builder(
             "tranche_webhook_connections_refused", connections, ConnectionLimiter::refused)
         .description(
-            "Connections refused, closed in favour of others, or closed because no first request came in time")
+            "Connections refused, closed in favour of others, for lack of a first request, or for a request that the port does not take")
         .tag("port", port)
         .register(registry);
   }

@@ -4,6 +4,7 @@ import dev.tranche.api.listen.ConnectionDrain;
 import dev.tranche.api.listen.ConnectionLimiter;
 import dev.tranche.api.listen.ConnectionLimits;
 import dev.tranche.api.listen.LimitedTransport;
+import dev.tranche.api.listen.ListeningPort;
 import dev.tranche.webhook.metrics.ReviewKind;
 import dev.tranche.webhook.metrics.WebhookMetrics;
 import dev.tranche.webhook.metrics.WebhookMetrics.Outcome;
@@ -11,7 +12,6 @@ import dev.tranche.webhook.tls.TlsKeyPair;
 import io.vertx.core.Future;
 import io.vertx.core.VerticleBase;
 import io.vertx.core.buffer.Buffer;
-import io.vertx.core.http.Http2Settings;
 import io.vertx.core.http.HttpMethod;
 import io.vertx.core.http.HttpServer;
 import io.vertx.core.http.HttpServerOptions;
@@ -33,12 +33,6 @@ public final class AdmissionVerticle extends VerticleBase {
   /** Maximum chunk size: what TLS delivers at once reaches the body handler in one piece. */
   private static final int CHUNK_BYTES_MAX = 64 << 10;
 
-  private static final long STREAMS_MAX = 100;
-
-  /** HTTP/2 windows of a stream and of a connection: what a peer may send before we read it. */
-  private static final int STREAM_BYTES = 256 << 10;
-
-  private static final int CONNECTION_BYTES = 1 << 20;
   private static final Logger LOG = LoggerFactory.getLogger(AdmissionVerticle.class);
 
   private final LimitedTransport transport;
@@ -77,12 +71,13 @@ public final class AdmissionVerticle extends VerticleBase {
   }
 
   /**
-   * Limits on what clients may use. An API server holds only a handful of connections.
+   * Limits on what clients may use. API servers send reviews over HTTP/1.1: one at a time on each
+   * connection. Further ones wait, and mostly take a connection that has become idle.
    *
    * @param bodyMsMax maximum time from a request's head to the end of its body
    */
   public record HttpLimits(long bodyMsMax, ConnectionLimits connections) {
-    public static final HttpLimits DEFAULT = new HttpLimits(8_000, ConnectionLimits.of(256, 64));
+    public static final HttpLimits DEFAULT = new HttpLimits(8_000, ConnectionLimits.of(128, 64));
   }
 
   @Override
@@ -90,28 +85,14 @@ public final class AdmissionVerticle extends VerticleBase {
     var options =
         new HttpServerOptions()
             .setSsl(true)
-            .setUseAlpn(true)
             .setKeyCertOptions(keyCert(pair))
             .setIdleTimeout(IDLE_S_MAX)
-            .setMaxChunkSize(CHUNK_BYTES_MAX)
-            // API servers use HTTP/2. With these windows, a typical review is sent without waiting
-            // for a window update.
-            .setInitialSettings(
-                new Http2Settings()
-                    .setMaxConcurrentStreams(STREAMS_MAX)
-                    .setInitialWindowSize(STREAM_BYTES))
-            .setHttp2ConnectionWindowSize(CONNECTION_BYTES)
-            // No client opens a WebSocket here, yet each part of a body would pass through the
-            // compression handlers.
-            .setPerMessageWebSocketCompressionSupported(false)
-            .setPerFrameWebSocketCompressionSupported(false);
+            .setMaxChunkSize(CHUNK_BYTES_MAX);
     vertx.setPeriodic(SWEEP_MS, ignored -> sweep());
     var connectionDrain = new ConnectionDrain(vertx, () -> draining);
     drain = connectionDrain;
-    return connectionDrain
-        .handle(
-            vertx.createHttpServer(transport.limit(options, "admission", connections)),
-            this::handle)
+    return new ListeningPort(vertx, transport, "admission", connections)
+        .http1(options, connectionDrain, this::handle)
         .listen(address)
         .onSuccess(listening -> server = listening);
   }
@@ -124,7 +105,7 @@ public final class AdmissionVerticle extends VerticleBase {
     }
     return listening
         .updateSSLOptions(
-            new ServerSSLOptions().setKeyCertOptions(keyCert(renewed)).setUseAlpn(true))
+            new ServerSSLOptions().setKeyCertOptions(keyCert(renewed)))
         .onSuccess(changed -> pair = renewed)
         .mapEmpty();
   }
@@ -170,7 +151,6 @@ public final class AdmissionVerticle extends VerticleBase {
 
   private void handle(HttpServerRequest request) {
     long nowMs = nowMs();
-    connections.recordActivity(request.remoteAddress());
     garbageCollector.recordReview(nowMs);
     ReviewHandler entry = entries.get(request.path());
     String type = request.getHeader("content-type");

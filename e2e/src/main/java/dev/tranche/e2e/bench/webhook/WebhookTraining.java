@@ -19,7 +19,7 @@ import javax.net.ssl.SSLHandshakeException;
 
 /**
  * Exercises the webhook in the training run of its image, with an API server that keeps its
- * Secrets, reviews over HTTP/1.1 and HTTP/2, and a scrape. The image's class cache then has all
+ * Secrets, reviews, and a scrape. The image's class cache then has all
  * classes that this needs. Runs beside the webhook, which uses its default ports.
  */
 public final class WebhookTraining {
@@ -29,7 +29,6 @@ public final class WebhookTraining {
   private static final int PORT = 8443;
   private static final URI PAGES = URI.create("http://127.0.0.1:9090/");
   private static final int CONNECTIONS = 3;
-  private static final int SECONDS = 2;
 
   private WebhookTraining() {}
 
@@ -58,9 +57,6 @@ public final class WebhookTraining {
     var tls = TlsPost.trusting(authority);
     for (int i = 0; i < CONNECTIONS; i++) {
       Await.until("reviews over one connection", 150, () -> reviewed(tls));
-    }
-    try (var posts = new H2Posts(PORT)) {
-      posts.closedLoop("/mutate/fraction", fractions(), 8, SECONDS);
     }
   }
 

@@ -8,6 +8,7 @@ import com.github.benmanes.caffeine.cache.Ticker;
 import dev.tranche.api.Printable;
 import dev.tranche.api.Sha256;
 import dev.tranche.extender.readapi.query.Problem;
+import dev.tranche.extender.stream.BearerToken;
 import dev.tranche.extender.stream.ReviewLimiter;
 import io.vertx.core.AsyncResult;
 import io.vertx.core.Future;
@@ -32,7 +33,7 @@ public final class Access {
   static final String RIGHT = "/tranche";
 
   /** How long an allowed token is remembered; a token or a right may be revoked. */
-  public static final Duration ALLOWED_FOR = Duration.ofSeconds(30);
+  public static final Duration ALLOWED_FOR = Duration.ofSeconds(10);
 
   /** How long a refused token is remembered; short, so that a new right takes effect soon. */
   static final Duration REFUSED_FOR = Duration.ofSeconds(10);
@@ -41,14 +42,13 @@ public final class Access {
    * How long an allowed token stays exempt from the limit. An open page's token can thus always be
    * reviewed, whatever others behind its address send.
    */
-  private static final Duration EXEMPT_FOR = ALLOWED_FOR.multipliedBy(10);
+  private static final Duration EXEMPT_FOR = Duration.ofMinutes(5);
 
   static final int REMEMBERED_MAX = 4_096;
 
   /** Refused tokens of one address that are reviewed in a burst; then one a second. */
   static final int REFUSED_BURST = 32;
 
-  private static final String BEARER = "Bearer ";
   private static final Logger LOG = LoggerFactory.getLogger(Access.class);
 
   private final Reviews reviews;
@@ -117,13 +117,14 @@ public final class Access {
    */
   public Future<Optional<Problem>> refusal(
       @Nullable String authorization, String verb, String path, String address) {
-    if (authorization == null || !authorization.startsWith(BEARER)) {
+    Optional<String> shown = BearerToken.of(authorization);
+    if (shown.isEmpty()) {
       return refusedWith(
           Problem.unauthorized(
               "send the header Authorization: Bearer <token>, a ServiceAccount's by kubectl create"
                   + " token; or use kubectl port-forward to the local port, which needs none"));
     }
-    String token = authorization.substring(BEARER.length());
+    String token = shown.get();
     String key = Sha256.hex(token) + verb + path;
     CompletableFuture<Verdict> known = verdicts.getIfPresent(key);
     if (known == null) {

@@ -13,11 +13,14 @@ import io.vertx.core.AsyncResult;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.buffer.Buffer;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.IdentityHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
@@ -32,13 +35,17 @@ import org.slf4j.LoggerFactory;
  */
 public final class EventStream {
   public static final int READERS_MAX = 64;
+
+  /** Of one token, or of one address without a token. */
+  public static final int READERS_PER_OWNER_MAX = 32;
+
   static final long PERIOD_MS = 1_000;
 
-  /** Maximum size of a snapshot event, which is about 1 MiB for 1,000 GPUs. */
-  static final int SNAPSHOT_BYTES_MAX = 64 << 20;
-
-  /** Maximum of the bytes that wait to be sent, of all readers together. */
-  static final long WAITING_BYTES_MAX = 256L << 20;
+  /**
+   * Maximum of the bytes that are kept for readers; each event counts once, since all readers share
+   * it. A snapshot is about 1 MiB for 1,000 GPUs.
+   */
+  private static final long WAITING_BYTES_MAX = Runtime.getRuntime().maxMemory() / 4;
 
   private static final Logger LOG = LoggerFactory.getLogger(EventStream.class);
 
@@ -47,7 +54,11 @@ public final class EventStream {
   private final Function<Inspection, Snapshot> rows;
   private final LongSupplier clockMs;
   private final RowChanges changes;
-  private final Semaphore places = new Semaphore(READERS_MAX);
+  private final long waitingBytesMax;
+
+  /** Places that are taken, by owner. */
+  private final Map<String, Integer> places = new HashMap<>();
+
   private final Set<StreamReader> readers = ConcurrentHashMap.newKeySet();
   private final AtomicBoolean busy = new AtomicBoolean();
   private final Counter dropped;
@@ -67,6 +78,21 @@ public final class EventStream {
       WaitingReasons reasons,
       LongSupplier clockMs,
       ExtenderMetrics metrics) {
+    this(vertx, snapshots, rows, reasons, clockMs, metrics, WAITING_BYTES_MAX);
+  }
+
+  /**
+   * @param waitingBytesMax maximum of the bytes that are kept for readers
+   */
+  public EventStream(
+      Vertx vertx,
+      Supplier<Future<Inspection>> snapshots,
+      Function<Inspection, Snapshot> rows,
+      WaitingReasons reasons,
+      LongSupplier clockMs,
+      ExtenderMetrics metrics,
+      long waitingBytesMax) {
+    this.waitingBytesMax = waitingBytesMax;
     this.vertx = vertx;
     this.snapshots = snapshots;
     this.rows = rows;
@@ -83,7 +109,7 @@ public final class EventStream {
     metrics.gauge(
         "tranche.extender.read.api.stream.readers",
         "Readers of the read API's stream; bounded.",
-        () -> READERS_MAX - places.availablePermits());
+        this::taken);
     metrics.gauge(
         "tranche.extender.read.api.stream.waiting.bytes",
         "Data buffered for readers of the read API's stream; bounded.",
@@ -91,7 +117,40 @@ public final class EventStream {
   }
 
   private long waitingBytes() {
-    return readers.stream().mapToLong(StreamReader::waitingBytes).sum();
+    Set<Buffer> events = Collections.newSetFromMap(new IdentityHashMap<>());
+    readers.forEach(reader -> reader.addWaiting(events));
+    return events.stream().mapToLong(Buffer::length).sum();
+  }
+
+  private int taken() {
+    synchronized (places) {
+      return places.values().stream().mapToInt(count -> count).sum();
+    }
+  }
+
+  /** Takes a place. The result says why there is none; it is empty if there is. */
+  private Optional<Problem> takePlace(String owner) {
+    synchronized (places) {
+      if (taken() >= READERS_MAX) {
+        return Optional.of(
+            Problem.unavailable(
+                "%d readers read the stream; try again later".formatted(READERS_MAX)));
+      }
+      if (places.getOrDefault(owner, 0) >= READERS_PER_OWNER_MAX) {
+        return Optional.of(
+            Problem.unavailable(
+                "%d readers with this token, or of this address, read the stream; close one of them"
+                    .formatted(READERS_PER_OWNER_MAX)));
+      }
+      places.merge(owner, 1, Integer::sum);
+      return Optional.empty();
+    }
+  }
+
+  private void releasePlace(String owner) {
+    synchronized (places) {
+      places.computeIfPresent(owner, (same, count) -> count == 1 ? null : count - 1);
+    }
   }
 
   /**
@@ -99,11 +158,9 @@ public final class EventStream {
    * join; it is empty if it can.
    */
   public Future<Optional<Problem>> join(StreamReader reader) {
-    if (!places.tryAcquire()) {
-      return Future.succeededFuture(
-          Optional.of(
-              Problem.unavailable(
-                  "%d readers read the stream; try again later".formatted(READERS_MAX))));
+    Optional<Problem> full = takePlace(reader.owner);
+    if (full.isPresent()) {
+      return Future.succeededFuture(full);
     }
     Future<Optional<Problem>> joined =
         snapshots
@@ -114,7 +171,7 @@ public final class EventStream {
     return joined.onComplete(
         result -> {
           if (result.failed() || result.result().isPresent()) {
-            places.release();
+            releasePlace(reader.owner);
           }
         });
   }
@@ -125,17 +182,17 @@ public final class EventStream {
       snapshotEvent = Optional.empty();
     }
     Buffer event = snapshotEvent();
-    if (event.length() > SNAPSHOT_BYTES_MAX) {
+    if (event.length() > waitingBytesMax) {
       return Optional.of(
           Problem.unavailable(
-              "the cluster has more than the %d MiB that the stream begins with; page the lists instead"
-                  .formatted(SNAPSHOT_BYTES_MAX >> 20)));
+              "the stream begins with %d bytes, and %d may be kept; page the lists instead, or give the extender more memory"
+                  .formatted(event.length(), waitingBytesMax)));
     }
-    if (waitingBytes() + event.length() > WAITING_BYTES_MAX) {
+    if (waitingBytes() + event.length() > waitingBytesMax) {
       return Optional.of(
           Problem.unavailable(
-              "%d MiB wait for the stream's readers; try again later"
-                  .formatted(WAITING_BYTES_MAX >> 20)));
+              "%d bytes may wait for the stream's readers, and no more fit; try again later"
+                  .formatted(waitingBytesMax)));
     }
     readers.add(reader);
     reader.begin(event, clockMs.getAsLong(), () -> remove(reader));
@@ -148,7 +205,7 @@ public final class EventStream {
   /** Removes a reader, on any thread; a second call does nothing. */
   private void remove(StreamReader reader) {
     if (readers.remove(reader)) {
-      places.release();
+      releasePlace(reader.owner);
     }
   }
 

@@ -1,6 +1,5 @@
 package dev.tranche.extender.readapi.stream;
 
-import dev.tranche.extender.readapi.access.Access;
 import dev.tranche.extender.readapi.query.Problem;
 import io.vertx.core.Context;
 import io.vertx.core.Future;
@@ -9,6 +8,7 @@ import io.vertx.core.http.HttpServerResponse;
 import java.util.ArrayDeque;
 import java.util.Optional;
 import java.util.Queue;
+import java.util.Set;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -29,20 +29,32 @@ public final class StreamReader {
    */
   public static final long ALIVE_MS = 5_000;
 
-  /** Time between two reviews of access: as long as an allowed token is remembered. */
-  public static final long REVIEW_MS = Access.ALLOWED_FOR.toMillis();
+  /**
+   * Time between two reviews of access. An allowed token is remembered too, so that a revoked one
+   * reads for the sum of both at most.
+   */
+  public static final long REVIEW_MS = 5_000;
 
   /** Failed reviews in a row that end the stream; the API server may be unavailable for a while. */
-  private static final int UNREVIEWED_MAX = 3;
+  public static final int UNREVIEWED_MAX = 12;
 
   private static final int PIECE_BYTES = 64 * 1024;
   private static final Buffer ALIVE = Buffer.buffer(": alive\n\n");
 
   private final Context context;
   private final HttpServerResponse response;
-  private final Runnable onDataTaken;
+
+  /** Whose reader it is: a token's or an address's. */
+  final String owner;
+
   private final Supplier<Future<Optional<Problem>>> review;
-  private final Queue<Buffer> pieces = new ArrayDeque<>();
+
+  /** Events that are not sent completely; all readers share their bytes. */
+  private final Queue<Buffer> events = new ArrayDeque<>();
+
+  /** Sent bytes of the first event. */
+  private int sentBytes;
+
   private Runnable onFinished = () -> {};
   private boolean finished;
   private boolean sending;
@@ -59,17 +71,17 @@ public final class StreamReader {
 
   /**
    * @param context of the connection
-   * @param onDataTaken run whenever the connection has taken data
+   * @param owner whose reader it is: a token's or an address's
    * @param review says why the reader may no longer read; empty if it may
    */
   public StreamReader(
       Context context,
       HttpServerResponse response,
-      Runnable onDataTaken,
+      String owner,
       Supplier<Future<Optional<Problem>>> review) {
     this.context = context;
     this.response = response;
-    this.onDataTaken = onDataTaken;
+    this.owner = owner;
     this.review = review;
   }
 
@@ -108,9 +120,7 @@ public final class StreamReader {
     }
     sentMs = nowMs;
     waitingBytes += event.length();
-    for (int at = 0; at < event.length(); at += PIECE_BYTES) {
-      pieces.add(event.slice(at, Math.min(event.length(), at + PIECE_BYTES)));
-    }
+    events.add(event);
     if (!sending) {
       sending = true;
       context.runOnContext(here -> pump());
@@ -133,19 +143,28 @@ public final class StreamReader {
   }
 
   private synchronized @Nullable Buffer next() {
-    Buffer piece = finished ? null : pieces.poll();
-    sending = piece != null;
+    Buffer event = finished ? null : events.peek();
+    sending = event != null;
+    if (event == null) {
+      return null;
+    }
+    int from = sentBytes;
+    sentBytes = Math.min(event.length(), from + PIECE_BYTES);
+    Buffer piece = event.slice(from, sentBytes);
+    if (sentBytes == event.length()) {
+      events.remove();
+      sentBytes = 0;
+    }
     return piece;
   }
 
   private synchronized void taken(int bytes) {
     waitingBytes -= bytes;
     tookSome = true;
-    onDataTaken.run();
   }
 
-  synchronized long waitingBytes() {
-    return waitingBytes;
+  synchronized void addWaiting(Set<Buffer> waiting) {
+    waiting.addAll(events);
   }
 
   /** Returns whether to close the connection, since too much waits or for too long. */
@@ -203,7 +222,7 @@ public final class StreamReader {
         return;
       }
       finished = true;
-      pieces.clear();
+      events.clear();
       waitingBytes = 0;
       then = onFinished;
     }
