@@ -140,8 +140,7 @@ public final class ExtenderMetrics {
     FunctionCounter.builder(
             "tranche.extender.connections.refused", connections, ConnectionLimiter::refused)
         .description(
-            "Connections refused, closed in favour of others, for lack of a first request, or for a"
-                + " request that the port does not take.")
+            "Connections refused, closed in favour of others, for lack of a first request, or for a request that the port does not take.")
         .tag("port", port)
         .register(registry);
   }
@@ -175,8 +174,7 @@ public final class ExtenderMetrics {
     if (clientEndS.getAndSet(certificate.getNotAfter().toInstant().getEpochSecond()) == 0) {
       gauge(
           "tranche.extender.client.certificate.start.timestamp.seconds",
-          "Start of the validity of the certificate that kube-scheduler last presented, in Unix"
-              + " time.",
+          "Start of the validity of the certificate that kube-scheduler last presented, in Unix time.",
           "certificate",
           "kube-scheduler",
           clientStartS::get);

@@ -101,8 +101,7 @@ public final class EventStream {
     this.dropped =
         metrics.counter(
             "tranche.extender.read.api.stream.dropped",
-            "Readers of the read API's stream that were disconnected because they read too"
-                + " slowly.");
+            "Readers of the read API's stream that were disconnected because they read too slowly.");
     this.events =
         metrics.counter(
             "tranche.extender.read.api.stream.events",
