@@ -1,8 +1,8 @@
 package dev.tranche.nodeplugin.kubelet;
 
-import dev.tranche.api.listen.GrpcEncoding;
 import dev.tranche.api.Backoff;
 import dev.tranche.api.kubelet.DevicePluginGrpcService;
+import dev.tranche.api.listen.GrpcEncoding;
 import dev.tranche.nodeplugin.gpu.Replicas;
 import dev.tranche.nodeplugin.kubelet.CompetingPlugin.OccupiedException;
 import dev.tranche.nodeplugin.metrics.NodeMetrics;
@@ -212,7 +212,8 @@ final class KubeletLink {
         .otherwiseEmpty()
         .compose(v -> vertx.executeBlocking(socket::clearDraft, false))
         .compose(
-            v -> vertx
+            v ->
+                vertx
                     .createHttpServer()
                     .requestHandler(GrpcEncoding.refusingPacked(grpc()))
                     .listen(address(socket.draft())))
