@@ -80,6 +80,7 @@ import org.slf4j.LoggerFactory;
 public final class Extender implements AutoCloseable {
   /** kube-scheduler waits 10 s for a bind, by our chart, and a bind may also read the pod. */
   private static final int OPS_IDLE_S_MAX = 90;
+
   private static final int API_TIMEOUT_MS = 4_000;
 
   private static final long STOP_S = 10;

@@ -34,7 +34,8 @@ final class FloodedExtender {
       System.gc();
       Runtime runtime = Runtime.getRuntime();
       System.out.println(
-          "heap %d %d".formatted(runtime.totalMemory() - runtime.freeMemory(), runtime.maxMemory()));
+          "heap %d %d"
+              .formatted(runtime.totalMemory() - runtime.freeMemory(), runtime.maxMemory()));
     }
   }
 }

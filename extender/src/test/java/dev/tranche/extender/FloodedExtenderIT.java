@@ -90,7 +90,9 @@ final class FloodedExtenderIT {
         openHeads(tls(connect(from, port(0)), "h2"), i % 2 == 0 ? 1 : 100);
       }
       for (int i = 0; i < 24; i++) {
-        send(tls(connect(from, port(1))), "GET /api/v1/gpus HTTP/1.1\r\nHost: x\r\n" + LARGEST_HEADERS);
+        send(
+            tls(connect(from, port(1))),
+            "GET /api/v1/gpus HTTP/1.1\r\nHost: x\r\n" + LARGEST_HEADERS);
         send(
             tls(connect(from, port(1))),
             "POST /api/v1/what-if HTTP/1.1\r\nHost: x\r\n"
@@ -149,7 +151,8 @@ final class FloodedExtenderIT {
   /** A head in HPACK, each header literally. */
   private static byte[] head() {
     var block = new ByteArrayOutputStream();
-    new TreeMap<>(Map.of(":method", "POST", ":scheme", "https", ":path", CONNECT, ":authority", "x"))
+    new TreeMap<>(
+            Map.of(":method", "POST", ":scheme", "https", ":path", CONNECT, ":authority", "x"))
         .forEach((name, value) -> header(block, name, value));
     header(block, "content-type", "application/grpc");
     header(block, "x", "y".repeat(7_000));

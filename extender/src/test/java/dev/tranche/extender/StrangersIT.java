@@ -137,8 +137,7 @@ final class StrangersIT {
       assertThat(metrics())
           // And the one that asks.
           .contains("tranche_extender_connections{port=\"metrics\"} 9.0")
-          .containsPattern(
-              "tranche_extender_connections_refused_total\\{port=\"metrics\"} [1-9]");
+          .containsPattern("tranche_extender_connections_refused_total\\{port=\"metrics\"} [1-9]");
       // The port for nodes answers others.
       refuseAStranger();
     } finally {

@@ -14,7 +14,9 @@ import io.vertx.core.net.SocketAddress;
 
 /** Serves /metrics, /healthz and /readyz. */
 final class AdminServer {
-  /** Ends a connection whose peer does not take its answer. Prometheus asks more often than that. */
+  /**
+   * Ends a connection whose peer does not take its answer. Prometheus asks more often than that.
+   */
   private static final int IDLE_S_MAX = 90;
 
   private static final String PROMETHEUS_TEXT = "text/plain; version=0.0.4; charset=utf-8";

@@ -31,7 +31,8 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(180)
 @Tag("slow")
 class FloodedPortsIT {
-  private static final ConnectionLimits REVIEWS = AdmissionVerticle.HttpLimits.DEFAULT.connections();
+  private static final ConnectionLimits REVIEWS =
+      AdmissionVerticle.HttpLimits.DEFAULT.connections();
 
   /** As many lines as a head may have, and as many bytes. */
   private static final String LARGEST_HEADERS = ("x: " + "y".repeat(120) + "\r\n").repeat(60);
@@ -192,7 +193,11 @@ class FloodedPortsIT {
     try (Socket socket = tls(connect(from, reviews))) {
       send(
           socket,
-          "POST /review HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}");
+          "POST /review HTTP/1.1\r\n"
+              + "host: x\r\n"
+              + "content-type: application/json\r\n"
+              + "content-length: 2\r\n\r\n"
+              + "{}");
       return firstLine(socket);
     }
   }

@@ -40,8 +40,7 @@ public final class LimitedTransport extends NioTransport {
    * @param port a name for the port that no other server of this transport has
    * @param options the options of a server whose address is given to {@code listen()}
    */
-  HttpServerOptions limit(
-      HttpServerOptions options, String port, ConnectionLimiter limiter) {
+  HttpServerOptions limit(HttpServerOptions options, String port, ConnectionLimiter limiter) {
     limiters.put(port, limiter);
     // Vert.x copies the options before it passes them to us, and every copy contains the host. The
     // host has no other use if the address is given to listen().
@@ -160,9 +159,7 @@ public final class LimitedTransport extends NioTransport {
         channel.eventLoop().execute(closing);
       } else if (served && channel.isOpen()) {
         var _ =
-            accepting
-                .executor()
-                .schedule(() -> end(closing), REGISTERED_MS, TimeUnit.MILLISECONDS);
+            accepting.executor().schedule(() -> end(closing), REGISTERED_MS, TimeUnit.MILLISECONDS);
       } else {
         channel.unsafe().closeForcibly();
       }

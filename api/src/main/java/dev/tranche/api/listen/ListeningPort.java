@@ -103,8 +103,8 @@ public final class ListeningPort {
   }
 
   /**
-   * Creates a server of gRPC: HTTP/2 alone, over TLS, without packed messages. The caller admits a connection whose peer has
-   * shown a credential, and closes it when its call has ended.
+   * Creates a server of gRPC: HTTP/2 alone, over TLS, without packed messages. The caller admits a
+   * connection whose peer has shown a credential, and closes it when its call has ended.
    *
    * @param options certificates and idle time; the bounds are set here
    */

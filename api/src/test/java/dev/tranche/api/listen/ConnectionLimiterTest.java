@@ -122,8 +122,7 @@ class ConnectionLimiterTest {
 
   @Test
   void aQuarterOfTheWaitingPlaces_isForOthers() {
-    limiter =
-        new ConnectionLimiter(limits(2, 1, 4, 0));
+    limiter = new ConnectionLimiter(limits(2, 1, 4, 0));
     for (int port = 1; port <= 5; port++) {
       accepted(ATTACKER, port, 0);
     }
@@ -137,8 +136,7 @@ class ConnectionLimiterTest {
 
   @Test
   void admitted_takeNoPlaceOfOthers_andEndForNone() {
-    limiter =
-        new ConnectionLimiter(limits(2, 2, 64, 2));
+    limiter = new ConnectionLimiter(limits(2, 2, 64, 2));
     for (int port = 1; port <= 2; port++) {
       accepted(OTHER, port, 0);
       assertThat(limiter.admit(address(OTHER, port))).isTrue();

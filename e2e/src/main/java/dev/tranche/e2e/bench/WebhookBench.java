@@ -3,7 +3,6 @@ package dev.tranche.e2e.bench;
 import dev.tranche.e2e.bench.plane.ControlPlane;
 import dev.tranche.e2e.bench.plane.ImageFiles;
 import dev.tranche.e2e.bench.webhook.FakeApi;
-import dev.tranche.e2e.bench.webhook.H2Posts;
 import dev.tranche.e2e.bench.webhook.ReviewBodies;
 import dev.tranche.e2e.bench.webhook.TlsPost;
 import dev.tranche.e2e.install.Artifacts;

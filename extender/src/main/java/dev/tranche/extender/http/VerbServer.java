@@ -36,7 +36,6 @@ public final class VerbServer extends VerticleBase {
   /** TLS takes memory; the bindings beyond it wait for a connection. */
   private static final ConnectionLimits REMOTE = ConnectionLimits.of(256, 128);
 
-
   private final SocketAddress address;
   private final LimitedTransport transport;
   private final ConnectionLimiter connections;

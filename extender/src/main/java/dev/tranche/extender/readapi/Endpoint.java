@@ -131,8 +131,7 @@ final class Endpoint implements Handler<HttpServerRequest> {
     request.pause();
     long deadline = vertx.setTimer(answeredMsMax, late -> timeOut(request));
     onLoop(guard.refusal(request, route))
-        .onSuccess(
-            refusal -> afterGuard(request, route, refusal.orElse(null), deadline))
+        .onSuccess(refusal -> afterGuard(request, route, refusal.orElse(null), deadline))
         .onFailure(
             bug -> {
               vertx.cancelTimer(deadline);
@@ -141,10 +140,7 @@ final class Endpoint implements Handler<HttpServerRequest> {
   }
 
   private void afterGuard(
-      HttpServerRequest request,
-      Route route,
-      @Nullable Problem refusal,
-      long deadline) {
+      HttpServerRequest request, Route route, @Nullable Problem refusal, long deadline) {
     HttpServerResponse response = request.response();
     if (refusal == null && !response.ended() && !response.closed()) {
       if (route.kind() == Route.Kind.STREAM) {
@@ -226,12 +222,14 @@ final class Endpoint implements Handler<HttpServerRequest> {
   }
 
   /** Serves a stream. Its readers stay connected, so they have their own limit. */
-  private void serveStream(
-      HttpServerRequest request, Route route, long deadline) {
+  private void serveStream(HttpServerRequest request, Route route, long deadline) {
     HttpServerResponse response = request.response();
     var reader =
         new StreamReader(
-            vertx.getOrCreateContext(), response, owner(request), () -> guard.refusal(request, route));
+            vertx.getOrCreateContext(),
+            response,
+            owner(request),
+            () -> guard.refusal(request, route));
     // Parameters are checked as for all routes.
     answer(request, route, Buffer.buffer())
         .compose(

@@ -60,13 +60,7 @@ final class EventStreamIT {
     var reasons = new WaitingReasons(world.explanations);
     var stream =
         new EventStream(
-            vertx,
-            this::inspection,
-            Snapshot::of,
-            reasons,
-            nowMs::get,
-            metrics,
-            WAITING_BYTES_MAX);
+            vertx, this::inspection, Snapshot::of, reasons, nowMs::get, metrics, WAITING_BYTES_MAX);
     var endpoint =
         new Endpoint(
             vertx,
@@ -76,12 +70,7 @@ final class EventStreamIT {
             stream::join,
             10_000,
             new ReadApiMetrics(metrics));
-    server =
-        vertx
-            .createHttpServer()
-            .requestHandler(endpoint)
-            .listen(0, "127.0.0.1")
-            .await();
+    server = vertx.createHttpServer().requestHandler(endpoint).listen(0, "127.0.0.1").await();
   }
 
   private Future<Inspection> inspection() {

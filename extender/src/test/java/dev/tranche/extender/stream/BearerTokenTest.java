@@ -11,7 +11,8 @@ final class BearerTokenTest {
   /** HTTP/2 keeps the space that HTTP/1.1 strips. */
   @ParameterizedTest
   @NullSource
-  @ValueSource(strings = {"", "Bearer", "Bearer ", "Bearer  ", "bearer a", "Bearer a b", "Bearer ä"})
+  @ValueSource(
+      strings = {"", "Bearer", "Bearer ", "Bearer  ", "bearer a", "Bearer a b", "Bearer ä"})
   void whatIsNoToken_isNotReviewed(String header) {
     assertThat(BearerToken.of(header)).isEmpty();
   }

@@ -1,8 +1,8 @@
 package dev.tranche.nodeplugin.kubelet;
 
-import dev.tranche.api.listen.GrpcEncoding;
 import dev.tranche.api.Backoff;
 import dev.tranche.api.kubelet.DevicePluginGrpcService;
+import dev.tranche.api.listen.GrpcEncoding;
 import dev.tranche.nodeplugin.file.FileAccess;
 import dev.tranche.nodeplugin.gpu.Replicas;
 import dev.tranche.nodeplugin.kubelet.CompetingPlugin.OccupiedException;

@@ -17,7 +17,9 @@ import java.util.function.Supplier;
 
 /** Plain HTTP: /metrics, /healthz, /readyz. */
 public final class MetricsServer {
-  /** Ends a connection whose peer does not take its answer. Prometheus asks more often than that. */
+  /**
+   * Ends a connection whose peer does not take its answer. Prometheus asks more often than that.
+   */
   private static final int IDLE_S_MAX = 90;
 
   private static final String TEXT = "text/plain; version=0.0.4; charset=utf-8";

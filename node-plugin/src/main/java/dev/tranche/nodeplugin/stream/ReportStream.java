@@ -1,8 +1,8 @@
 package dev.tranche.nodeplugin.stream;
 
-import dev.tranche.api.listen.GrpcEncoding;
 import dev.tranche.api.Backoff;
 import dev.tranche.api.BriefReports;
+import dev.tranche.api.listen.GrpcEncoding;
 import dev.tranche.api.node.NodeDirective;
 import dev.tranche.api.node.NodeReport;
 import dev.tranche.api.node.NodeReportsGrpcClient;

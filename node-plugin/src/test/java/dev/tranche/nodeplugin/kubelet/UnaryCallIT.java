@@ -94,8 +94,7 @@ class UnaryCallIT {
     var asked = new AtomicInteger();
     GrpcServer plugin =
         GrpcServer.server(vertx)
-            .callHandler(
-                PodResourcesListerGrpcService.List, request -> asked.incrementAndGet());
+            .callHandler(PodResourcesListerGrpcService.List, request -> asked.incrementAndGet());
     Path socket = folder.resolve("plugin.sock");
     settled(
         vertx

@@ -104,8 +104,7 @@ public final class AdmissionVerticle extends VerticleBase {
       return Future.succeededFuture();
     }
     return listening
-        .updateSSLOptions(
-            new ServerSSLOptions().setKeyCertOptions(keyCert(renewed)))
+        .updateSSLOptions(new ServerSSLOptions().setKeyCertOptions(keyCert(renewed)))
         .onSuccess(changed -> pair = renewed)
         .mapEmpty();
   }

@@ -11,7 +11,6 @@ import dev.tranche.webhook.review.AdmissionVerticle.HttpLimits;
 import dev.tranche.webhook.tls.Pairs;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.netty.handler.ssl.util.InsecureTrustManagerFactory;
-import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
 import io.vertx.core.VertxOptions;

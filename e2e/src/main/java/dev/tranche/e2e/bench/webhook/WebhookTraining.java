@@ -19,8 +19,8 @@ import javax.net.ssl.SSLHandshakeException;
 
 /**
  * Exercises the webhook in the training run of its image, with an API server that keeps its
- * Secrets, reviews, and a scrape. The image's class cache then has all
- * classes that this needs. Runs beside the webhook, which uses its default ports.
+ * Secrets, reviews, and a scrape. The image's class cache then has all classes that this needs.
+ * Runs beside the webhook, which uses its default ports.
  */
 public final class WebhookTraining {
   /** {@code KUBERNETES_MASTER} of the webhook is {@code https://127.0.0.1:6443}. */
