@@ -36,6 +36,7 @@ class BoundsPageTest {
           new Bound("replicas on a node", PLUGIN + "ReplicaLimit", "PER_NODE"),
           new Bound("ListAndWatch calls of one", PLUGIN + "DeviceStreams", "OPEN_MAX"),
           new Bound("a pick of the config just", PLUGIN + "ReplicasAtPick", "REPLACED_MS"),
+          new Bound("a pick of the config just", PLUGIN + "ReplicasAtPick", "EARLIER_MAX"),
           new Bound("a config file of the node", PLUGIN + "ConfigSource", "SIZE_MAX_BYTES"),
           new Bound("a file that the node plugin", PLUGIN + "AtomicFile", "BYTES_MAX"),
           new Bound("GPUs in one request", WEBHOOK + "GpuRequests", "COUNT_MAX"),
