@@ -38,6 +38,7 @@ class BoundsPageTest {
           new Bound("sockets of one resource in", PLUGIN + "PluginSockets", "OTHERS_MAX"),
           new Bound("paths to which the node plugin", PLUGIN + "FileAccess", "LOGGED_MAX"),
           new Bound("a pick of the config just", PLUGIN + "ReplicasAtPick", "REPLACED_MS"),
+          new Bound("a pick of the config just", PLUGIN + "ReplicasAtPick", "EARLIER_MAX"),
           new Bound("a config file of the node", PLUGIN + "ConfigSource", "SIZE_MAX_BYTES"),
           new Bound("a file that the node plugin", PLUGIN + "AtomicFile", "BYTES_MAX"),
           new Bound("GPUs in one request", API + "RequestBounds", "GPUS_MAX"),

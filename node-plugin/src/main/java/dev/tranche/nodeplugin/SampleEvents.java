@@ -4,6 +4,7 @@ import dev.tranche.nodeplugin.events.EventBuffer;
 import dev.tranche.nodeplugin.gpu.GpuSharing;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
 import dev.tranche.nodeplugin.gpu.HealthChange;
+import dev.tranche.nodeplugin.gpu.HeldReplica;
 import dev.tranche.nodeplugin.gpu.RepeatedFaults;
 import dev.tranche.nodeplugin.metrics.ContainerCollector;
 import dev.tranche.nodeplugin.metrics.NodeMetrics;
@@ -103,8 +104,18 @@ final class SampleEvents {
     List<Object> inputs = List.of(state.holdings(), state.held().all());
     if (!inputs.equals(grantsInputs)) {
       grantsInputs = inputs;
-      grants = Grants.of(state.holdings(), state.held().all());
+      grants = Grants.of(state.holdings(), shares(state));
     }
+  }
+
+  private static Map<String, Map<String, Double>> shares(PluginState state) {
+    Map<String, Map<String, Double>> shares = new HashMap<>();
+    for (HeldReplica held : state.held().all()) {
+      shares
+          .computeIfAbsent(held.resource(), resource -> new HashMap<>())
+          .put(held.id(), held.part().value());
+    }
+    return shares;
   }
 
   private boolean judgeOveruse(GpuStatus gpu, GpuSharing how) {

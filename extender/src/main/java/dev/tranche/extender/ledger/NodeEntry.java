@@ -359,8 +359,7 @@ final class NodeEntry {
    */
   int countedIn(Hold hold, GpuFacts gpu) {
     // If the hold is not confirmed, the list may be of an earlier pod of that name.
-    int granted =
-        hold.confirmed() && state != null ? state.grant(hold.key(), gpu.uuid()).of() : 0;
+    int granted = hold.confirmed() && state != null ? state.grant(hold.key(), gpu.uuid()).of() : 0;
     int known = granted > 0 ? granted : hold.replicasPerGpu();
     return known > 0 ? known : gpu.replicas();
   }
@@ -412,9 +411,7 @@ final class NodeEntry {
     return placement.containers().isEmpty() ? replicas : Math.max(1, placement.clients(uuid));
   }
 
-  /**
-   * What one container of a pod that only the kubelet knows holds of a GPU.
-   */
+  /** What one container of a pod that only the kubelet knows holds of a GPU. */
   private record Listed(int replicas, NodeState.Grant grant) {}
 
   /** Returns what the kubelet lists for pods that no informer has shown yet, per uuid. */

@@ -61,8 +61,7 @@ public record NodeView(String name, Availability availability, List<Gpu> gpus) {
     private GpuPart granted() {
       int replicas = facts.replicas();
       int others = Math.max(0, withheldReplicas - earlier.replicas(replicas));
-      return earlier.plus(
-          GpuPart.of(heldReplicas + unattributedReplicas + others, replicas));
+      return earlier.plus(GpuPart.of(heldReplicas + unattributedReplicas + others, replicas));
     }
 
     /** Returns the free MPS client slots; {@link GpuView#UNLIMITED} without a limit. */

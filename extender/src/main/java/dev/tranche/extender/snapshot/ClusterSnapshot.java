@@ -209,9 +209,7 @@ public final class ClusterSnapshot {
                 - granted
                 - ungranted.podsBytes()
                 - ungranted.unattributedBytes()),
-        reading == null
-            ? gpu.grantedShare()
-            : reading.smMean() + unmeasured(node, gpu, reading),
+        reading == null ? gpu.grantedShare() : reading.smMean() + unmeasured(node, gpu, reading),
         measured,
         guard == MemoryGuard.ENFORCE,
         facts.healthy() ? facts.cordonReason() : facts.healthReason(),
@@ -338,8 +336,7 @@ public final class ClusterSnapshot {
     long attributed = 0;
     for (Hold hold : ledger.holds(node)) {
       int share = hold.held().getOrDefault(gpu.uuid(), 0);
-      long grant =
-          share == 0 ? 0 : gpu.memoryUsableBytes() / ledger.countedIn(hold, gpu) * share;
+      long grant = share == 0 ? 0 : gpu.memoryUsableBytes() / ledger.countedIn(hold, gpu) * share;
       long used = share == 0 ? 0 : uses.getOrDefault(hold.key(), 0L);
       if (filter.gone().contains(hold.uid())) {
         attributed += uses.isEmpty() ? grant : used;

@@ -10,6 +10,7 @@ import dev.tranche.extender.placement.Placement;
 import dev.tranche.extender.placement.Placer;
 import dev.tranche.extender.score.Policy;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -29,6 +30,20 @@ final class Views {
       containers.put(container.name(), held);
     }
     return containers;
+  }
+
+  /** Of a node whose config never changes. */
+  static NodeState state(
+      boolean serving,
+      List<GpuFacts> gpus,
+      Map<String, Map<String, Map<String, Integer>>> listed,
+      boolean listKnown,
+      Collection<Assignment> kept) {
+    var byUuid = new HashMap<String, NodeState.Grant>();
+    gpus.forEach(gpu -> byUuid.put(gpu.uuid(), new NodeState.Grant(gpu.replicas(), false)));
+    var grants = new HashMap<String, Map<String, NodeState.Grant>>();
+    listed.keySet().forEach(key -> grants.put(key, byUuid));
+    return new NodeState(serving, gpus, listed, listKnown, grants, List.copyOf(kept));
   }
 
   /** What init containers had stays the pod's. */

@@ -198,20 +198,6 @@ final class World {
           .forEach(pod -> kept.remove(pod.facts.uid()));
     }
 
-    /** Its config never changes. */
-    private Map<String, Map<String, NodeState.Grant>> grants() {
-      var grants = new HashMap<String, Map<String, NodeState.Grant>>();
-      listed.forEach(
-          (key, containers) -> {
-            var byUuid = new HashMap<String, NodeState.Grant>();
-            for (GpuFacts gpu : gpus) {
-              byUuid.put(gpu.uuid(), new NodeState.Grant(gpu.replicas(), false));
-            }
-            grants.put(key, byUuid);
-          });
-      return grants;
-    }
-
     private @Nullable NodeState lastState;
 
     OptionalLong listAgeMs() {
@@ -222,8 +208,7 @@ final class World {
       if (answers && nowMs - listedAtMs > random.nextInt(LIST_AGE_MS)) {
         list();
       }
-      var now =
-          new NodeState(serving, gpus, listed, listKnown, grants(), List.copyOf(kept.values()));
+      var now = Views.state(serving, gpus, listed, listKnown, kept.values());
       // As ReportReader does: what says the same is the same.
       NodeState before = lastState;
       lastState = before != null && before.equals(now) ? before : now;

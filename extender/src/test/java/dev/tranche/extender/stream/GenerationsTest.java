@@ -219,9 +219,7 @@ class GenerationsTest {
 
   @Test
   void otherResource_isAnEarlierConfigsToo() {
-    tell(
-        report(10, 10)
-            .addHoldings(renamed(holds("old", 0, 1, 1))));
+    tell(report(10, 10).addHoldings(renamed(holds("old", 0, 1, 1))));
     assertThat(free()).isZero();
   }
 }

@@ -39,15 +39,7 @@ final class EarlierReplicasTest {
     }
     var request = new Demand.Request("main", Demand.Kind.APP, replicas);
     return new PodFacts(
-        name,
-        "ns",
-        name,
-        node,
-        false,
-        node != null,
-        Names.RESOURCE,
-        List.of(request),
-        annotations);
+        name, "ns", name, node, false, node != null, Names.RESOURCE, List.of(request), annotations);
   }
 
   /**

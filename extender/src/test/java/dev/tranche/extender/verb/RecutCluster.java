@@ -369,15 +369,7 @@ final class RecutCluster {
     var request = new Demand.Request("main", Demand.Kind.APP, count);
     var pod =
         new PodFacts(
-            "uid-" + name,
-            "ns",
-            name,
-            null,
-            false,
-            false,
-            resource,
-            List.of(request),
-            annotations);
+            "uid-" + name, "ns", name, null, false, false, resource, List.of(request), annotations);
     world.state.apply(new Event.PodSeen(pod));
     filter.filter(pod, List.of(node), false);
     Optional<String> refused = bind.bind(pod.key(), pod.uid(), node).await();

@@ -2,8 +2,6 @@ package dev.tranche.nodeplugin.usage;
 
 import dev.tranche.api.ReplicaId;
 import dev.tranche.api.node.Holding;
-import dev.tranche.nodeplugin.gpu.HeldReplica;
-import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -17,15 +15,10 @@ import java.util.TreeSet;
  */
 public record Grants(Map<String, Map<String, Double>> shares) {
   /**
-   * @param held every held replica; the same id may be held of two resources
+   * @param shareOf by resource and replica id, since an id may be held of two resources: the part
+   *     of its GPU that a replica is
    */
-  public static Grants of(List<Holding> holdings, Collection<HeldReplica> held) {
-    Map<String, Map<String, Double>> shareOf = new HashMap<>();
-    for (HeldReplica replica : held) {
-      shareOf
-          .computeIfAbsent(replica.resource(), resource -> new HashMap<>())
-          .put(replica.id(), replica.part().value());
-    }
+  public static Grants of(List<Holding> holdings, Map<String, Map<String, Double>> shareOf) {
     Map<String, Map<String, Double>> shares = new HashMap<>();
     for (Holding holding : holdings) {
       String key = holding.getNamespace() + "/" + holding.getPod() + "/" + holding.getContainer();

@@ -3,8 +3,8 @@ package dev.tranche.nodeplugin.usage;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.api.node.Holding;
-import dev.tranche.nodeplugin.gpu.HeldReplica;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 class OveruseTest {
@@ -13,13 +13,9 @@ class OveruseTest {
   private static final Grants GRANTS =
       Grants.of(
           List.of(holding("greedy", "GPU-a::0", "GPU-a::1"), holding("meek", "GPU-a::2")),
-          List.of(held("GPU-a::0"), held("GPU-a::1"), held("GPU-a::2")));
+          Map.of("", Map.of("GPU-a::0", 0.1, "GPU-a::1", 0.1, "GPU-a::2", 0.1)));
 
   private final Overuse overuse = new Overuse(new OveruseOptions(0.05, 3, true));
-
-  private static HeldReplica held(String id) {
-    return new HeldReplica("", id, 10);
-  }
 
   private static Holding holding(String pod, String... ids) {
     return Holding.newBuilder()
@@ -45,8 +41,7 @@ class OveruseTest {
     var grants =
         Grants.of(
             List.of(old, renamed),
-            List.of(
-                new HeldReplica("gpu", "GPU-a::0", 2), new HeldReplica("gpu.shared", "GPU-a::0", 10)));
+            Map.of("gpu", Map.of("GPU-a::0", 0.5), "gpu.shared", Map.of("GPU-a::0", 0.1)));
     assertThat(grants.share(GPU, use("old", 0))).isEqualTo(0.5);
     assertThat(grants.share(GPU, use("new", 0))).isEqualTo(0.1);
   }
