@@ -326,6 +326,7 @@ class GpuWatchTest {
     nvml.uuids.set(0, "-GPU-a");
     assertThat(watch.awaitError(0)).isTrue();
     assertThat(health(watch, "GPU-a")).isInstanceOf(Health.Lost.class);
+    assertThat(nvml.watched).containsExactly("GPU-b");
     nvml.events.add(new GpuEvent(1, 94));
     assertThat(watch.awaitError(0)).isTrue();
     assertThat(health(watch, "GPU-b").reason()).contains("XID 94");
