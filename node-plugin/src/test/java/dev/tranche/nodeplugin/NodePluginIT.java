@@ -276,9 +276,10 @@ class NodePluginIT extends WithPlugin {
     eventually("read back", () -> first.last().getHoldingsCount() == 1);
     rig.config("ten", 4);
     // Of GPU 0 a tenth is left, which is less than a quarter.
-    eventually("five are kept for their pod", () -> kubelet.devices().size() == 4 + 5 + 4);
+    eventually("nine are kept for their pod", () -> kubelet.devices().size() == 9 + 4 + 4);
     // Nine that the pod requests and GPU 1's four: kube-scheduler finds four free.
-    assertThat(unhealthy()).isEmpty();
+    assertThat(unhealthy()).hasSize(4).allMatch(id -> id.startsWith("GPU-0::"));
+    assertThat(kubelet.healthy()).isEqualTo(9 + 4);
     kubelet.admit("new", Map.of("main", 4));
     assertThat(kubelet.held("new", "main")).allMatch(id -> id.startsWith("GPU-1::"));
     kubelet.delete("new");
@@ -286,7 +287,7 @@ class NodePluginIT extends WithPlugin {
     assertThat(kubelet.registrations()).isEqualTo(1);
     rig.stopPlugin();
     rig.startPlugin();
-    eventually("the restart has forgotten nothing", () -> kubelet.devices().size() == 13);
+    eventually("the restart has forgotten nothing", () -> kubelet.devices().size() == 17);
     kubelet.delete("old");
     eventually("they are retired", () -> kubelet.devices().size() == 8 && kubelet.healthy() == 8);
   }
