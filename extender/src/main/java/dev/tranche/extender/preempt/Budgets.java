@@ -7,13 +7,14 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.stream.Collectors;
 
 /** Determines which evictions violate a PodDisruptionBudget. */
 public final class Budgets {
-  private final List<Budget> budgets;
+  private final Map<String, List<Budget>> byNamespace;
 
   public Budgets(Collection<Budget> budgets) {
-    this.budgets = List.copyOf(budgets);
+    this.byNamespace = budgets.stream().collect(Collectors.groupingBy(Budget::namespace));
   }
 
   /**
@@ -27,12 +28,19 @@ public final class Budgets {
       if (pod.preemption().terminating()) {
         continue;
       }
-      for (Budget budget : budgets) {
+      for (Budget budget : byNamespace.getOrDefault(pod.namespace(), List.of())) {
         if (budget.covers(pod) && left.merge(budget, -1, (a, b) -> a + b) < -budget.allowed()) {
           violators.add(pod.uid());
         }
       }
     }
     return violators;
+  }
+
+  /** Returns these victims with the number of violations if the least important goes first. */
+  public NodeVictims choice(List<PodFacts> victims) {
+    List<PodFacts> leastFirst =
+        victims.stream().sorted(NodeVictims.MOST_IMPORTANT_FIRST.reversed()).toList();
+    return new NodeVictims(victims, violators(leastFirst).size());
   }
 }
