@@ -234,9 +234,9 @@ final class ExtenderReaderTest {
         """
         {"Pod": {"metadata": {"name": "p", "namespace": "n", "uid": "u"}, "spec": {"containers": [
           {"name": "a", "resources": {"limits": {"nvidia.com/gpu": "1"}, "requests": {"nvidia.com/gpu": "1",
-            "cpu": "1500m", "memory": "2Ki", "ephemeral-storage": "1Gi"}}}], %s}}}
+            "cpu": "1500m", "memory": "2Ki", "ephemeral-storage": "1Gi"}}}], FIELD}}}
         """;
-    byte[] body = json.formatted(field).getBytes(StandardCharsets.UTF_8);
+    byte[] body = json.replace("FIELD", field).getBytes(StandardCharsets.UTF_8);
     assertThat(reader.preemption(Body.of(body)).pod().orElseThrow().preemption().needs())
         .isEqualTo(new NodeNeeds(1_500, 2_048, 1L << 30, constrained));
   }

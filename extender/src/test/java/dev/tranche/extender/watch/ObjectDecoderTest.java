@@ -165,7 +165,7 @@ final class ObjectDecoderTest {
     byte[] ofNodes = wide(18, field(1, field(1, none)));
     assertThat(constrained(joined(field(2, asks), ofNodes))).isFalse();
     for (int other : List.of(33, 39, 40)) {
-      assertThat(constrained(joined(field(2, asks), wide(other, none)))).as("" + other).isTrue();
+      assertThat(constrained(joined(field(2, asks), wide(other, none)))).as("field %d", other).isTrue();
     }
   }
 
@@ -177,11 +177,11 @@ final class ObjectDecoderTest {
 
   /** A field of a number that takes two bytes with its wire type, or one. */
   private static byte[] wide(int number, byte[] value) {
-    int tag = number << 3 | 2;
+    int tag = (number << 3) | 2;
     byte[] head =
         tag < 128
             ? new byte[] {(byte) tag, (byte) value.length}
-            : new byte[] {(byte) (tag & 127 | 128), (byte) (tag >> 7), (byte) value.length};
+            : new byte[] {(byte) ((tag & 127) | 128), (byte) (tag >> 7), (byte) value.length};
     return joined(head, value);
   }
 
