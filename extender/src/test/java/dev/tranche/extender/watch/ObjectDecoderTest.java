@@ -165,7 +165,9 @@ final class ObjectDecoderTest {
     byte[] ofNodes = wide(18, field(1, field(1, none)));
     assertThat(constrained(joined(field(2, asks), ofNodes))).isFalse();
     for (int other : List.of(33, 39, 40)) {
-      assertThat(constrained(joined(field(2, asks), wide(other, none)))).as("field %d", other).isTrue();
+      assertThat(constrained(joined(field(2, asks), wide(other, none))))
+          .as("field %d", other)
+          .isTrue();
     }
   }
 
