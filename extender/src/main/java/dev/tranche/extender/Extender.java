@@ -150,7 +150,9 @@ public final class Extender implements AutoCloseable {
         new SchedulerMessages(ApiClient.withoutRetries(client, API_TIMEOUT_MS), metrics);
 
     // The state, and its evaluation for a pod.
-    this.ledger = new Ledger(timing);
+    this.ledger =
+        new Ledger(
+            timing, since1970Ms -> since1970Ms - System.currentTimeMillis() + Extender.nowMs());
     this.loads = new LoadCache(config.loadStaleAfterMs(), timing.halfLifeMs(), timing.newcomerMs());
     var snapshot = new ClusterSnapshot(ledger, loads, timing, config.memoryGuard());
     this.evaluations = new NodeFitCache(ledger, loads, snapshot);
@@ -397,6 +399,7 @@ public final class Extender implements AutoCloseable {
                 ledger,
                 budgets,
                 evaluator,
+                packing,
                 nominations,
                 state,
                 metrics,

@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.function.LongUnaryOperator;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
@@ -56,7 +57,8 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Ledger {
   private final Timing timing;
-  private final Nominations nominations = new Nominations();
+  private final LongUnaryOperator toClock;
+  private final Nominations nominations;
   private final TerminatingPods terminatingPods;
   private final LedgerState ledgerState;
   private final ReportApplier reports;
@@ -65,9 +67,19 @@ public final class Ledger {
   /** The nodes whose {@link #view} may have changed; for a single reader. */
   public final ChangedNodes changes = new ChangedNodes();
 
+  /** A Ledger whose clock counts from 1970. */
   public Ledger(Timing timing) {
+    this(timing, since1970Ms -> since1970Ms);
+  }
+
+  /**
+   * @param toClock converts the API server's times to those of this Ledger's clock
+   */
+  public Ledger(Timing timing, LongUnaryOperator toClock) {
     this.timing = timing;
-    this.terminatingPods = new TerminatingPods(timing.terminatingMs());
+    this.toClock = toClock;
+    this.nominations = new Nominations(timing);
+    this.terminatingPods = new TerminatingPods(timing.terminatingMs(), timing.nominatedMs());
     this.ledgerState = new LedgerState(timing, changes);
     this.reports = new ReportApplier(timing, ledgerState);
     this.acknowledgements = new Acknowledgements(ledgerState);
@@ -117,7 +129,8 @@ public final class Ledger {
     }
     keep(step, pod);
     if (pod.preemption().terminating()) {
-      terminatingPods.add(pod.uid(), step.nowMs());
+      long graceUntilMs = toClock.applyAsLong(pod.preemption().deletionAtMs());
+      terminatingPods.add(pod.uid(), step.nowMs(), graceUntilMs);
     }
     if (pod.ended()) {
       end(step, pod.uid(), pod.key(), pod.node(), Hold.NEVER);
@@ -195,7 +208,7 @@ public final class Ledger {
 
   /** Applies kube-scheduler's nomination of an offered node, of another one, or of none. */
   private void applyNomination(Transition step, @Nullable PodFacts before, PodFacts pod) {
-    Nominations.Plan plan = nominations.get(pod.uid()).orElse(null);
+    Nominations.Plan plan = nominations.current(pod.uid(), step.nowMs()).orElse(null);
     String node = pod.preemption().nominatedNode();
     if (plan == null || ledgerState.boundOrBinding(pod.uid())) {
       return;
@@ -204,8 +217,10 @@ public final class Ledger {
     if (node != null && place != null) {
       Hold held = ledgerState.hold(pod.uid()).filter(h -> h.node().equals(node)).orElse(null);
       Hold kept = held != null ? held : reserved(step, pod, node, place);
-      ledgerState.put(ledgerState.entry(node), kept.until(step.nowMs() + timing.nominatedMs()));
-      nominations.put(pod.uid(), new Nominations.Plan(plan.places(), node));
+      long sinceMs = node.equals(plan.node()) ? plan.sinceMs() : step.nowMs();
+      var nominated = new Nominations.Plan(plan.places(), node, sinceMs);
+      ledgerState.put(ledgerState.entry(node), kept.until(nominations.endMs(nominated)));
+      nominations.put(pod.uid(), nominated);
     } else if (node != null) {
       nominations.remove(pod.uid());
       ledgerState.drop(step, pod.uid());
@@ -217,17 +232,9 @@ public final class Ledger {
           .ifPresent(
               held ->
                   ledgerState.put(
-                      ledgerState.entry(held.node()), held.until(boundedExpiry(step, held))));
+                      ledgerState.entry(held.node()),
+                      held.until(nominations.expiryMs(plan, step.nowMs()))));
     }
-  }
-
-  /**
-   * Returns the new expiry of a nominated pod's hold. It moves on while kube-scheduler retries the
-   * pod, but only up to a limit.
-   */
-  private long boundedExpiry(Transition step, Hold held) {
-    long last = held.sinceMs() + timing.nominatedMs();
-    return Math.min(last, step.nowMs() + timing.tentativeMs());
   }
 
   private void end(
@@ -347,8 +354,9 @@ public final class Ledger {
       return;
     }
     Hold hold = reserved(step, pod, node, placement);
-    if (nominations.get(pod.uid()).filter(plan -> plan.node().equals(node)).isPresent()) {
-      ledgerState.put(ledgerState.entry(node), hold.until(step.nowMs() + timing.nominatedMs()));
+    Nominations.Plan plan = nominations.current(pod.uid(), step.nowMs()).orElse(null);
+    if (plan != null && plan.node().equals(node)) {
+      ledgerState.put(ledgerState.entry(node), hold.until(nominations.endMs(plan)));
     } else {
       nominations.remove(pod.uid());
     }
@@ -369,8 +377,10 @@ public final class Ledger {
     if (entry == null || hold == null || ledgerState.boundOrBinding(uid)) {
       return;
     }
-    if (nominations.has(uid)) {
-      ledgerState.put(entry, hold.until(Math.max(hold.expiresAtMs(), boundedExpiry(step, hold))));
+    Nominations.Plan plan = nominations.current(uid, step.nowMs()).orElse(null);
+    if (plan != null) {
+      long expiryMs = nominations.expiryMs(plan, step.nowMs());
+      ledgerState.put(entry, hold.until(Math.max(hold.expiresAtMs(), expiryMs)));
       return;
     }
     // Another leader may have begun a bind and not ended it: the node would go on echoing it.
@@ -383,10 +393,17 @@ public final class Ledger {
     if (ledgerState.boundOrBinding(pod.uid()) || place == null) {
       return;
     }
-    reserved(step, pod, expected, place);
-    nominations
-        .put(pod.uid(), new Nominations.Plan(places, expected))
-        .ifPresent(evicted -> release(step, evicted));
+    long sinceMs =
+        nominations
+            .current(pod.uid(), step.nowMs())
+            .filter(plan -> plan.node().equals(expected))
+            .map(Nominations.Plan::sinceMs)
+            .orElse(step.nowMs());
+    var plan = new Nominations.Plan(places, expected, sinceMs);
+    Hold hold = reserved(step, pod, expected, place);
+    ledgerState.put(
+        ledgerState.entry(expected), hold.until(nominations.expiryMs(plan, step.nowMs())));
+    nominations.put(pod.uid(), plan).ifPresent(evicted -> release(step, evicted));
   }
 
   private void bindStarted(Transition step, PodFacts pod, String node, Placement placement) {
@@ -457,6 +474,11 @@ public final class Ledger {
       }
       if (hold.stage() != Stage.TENTATIVE || entry.echoed.containsKey(hold.uid())) {
         reports.check(step, entry, hold.uid(), hold.key());
+        return;
+      }
+      Nominations.Plan plan = nominations.current(hold.uid(), step.nowMs()).orElse(null);
+      if (plan != null && terminatingPods.haveGpusOf(hold, entry.holds.values(), step.nowMs())) {
+        ledgerState.put(entry, hold.until(nominations.expiryMs(plan, step.nowMs())));
         return;
       }
       nominations.remove(hold.uid());
@@ -546,6 +568,21 @@ public final class Ledger {
   /** Returns whether a GPU is held for the pod while other pods are evicted. */
   public boolean nominated(String uid) {
     return nominations.has(uid);
+  }
+
+  /**
+   * Returns the hold of a pod that others are evicted for, while some of those are still ending.
+   */
+  public Optional<Hold> awaitedHold(String uid, long nowMs) {
+    return hold(uid)
+        .filter(held -> nominations.has(uid) && held.stage() == Stage.TENTATIVE)
+        .filter(held -> terminatingPods.haveGpusOf(held, holds(held.node()), nowMs));
+  }
+
+  /** Returns whether a pod of the node has ended since this time, which is not long ago. */
+  public boolean endedSince(String node, long sinceMs) {
+    NodeEntry entry = ledgerState.nodes.get(node);
+    return entry != null && entry.ended.values().stream().anyMatch(e -> e.atMs() >= sinceMs);
   }
 
   public int nominations() {

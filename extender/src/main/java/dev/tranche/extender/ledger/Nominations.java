@@ -16,17 +16,42 @@ final class Nominations {
   /**
    * @param places the pod's placement by node
    * @param node the node that has the hold
+   * @param sinceMs when it was first planned that pods of this node are evicted
    */
-  record Plan(Map<String, Placement> places, String node) {
+  record Plan(Map<String, Placement> places, String node, long sinceMs) {
     Plan {
       places = Map.copyOf(places);
     }
   }
 
+  private final Timing timing;
   private final LinkedHashMap<String, Plan> plans = new LinkedHashMap<>();
 
-  Optional<Plan> get(String uid) {
-    return Optional.ofNullable(plans.get(uid));
+  Nominations(Timing timing) {
+    this.timing = timing;
+  }
+
+  /** Returns the pod's plan; its time is over after a limit, whatever events came since. */
+  Optional<Plan> current(String uid, long nowMs) {
+    Plan plan = plans.get(uid);
+    if (plan != null && endMs(plan) <= nowMs) {
+      plans.remove(uid);
+      return Optional.empty();
+    }
+    return Optional.ofNullable(plan);
+  }
+
+  /** Returns when the plan's time is over. */
+  long endMs(Plan plan) {
+    return plan.sinceMs() + timing.nominatedMs();
+  }
+
+  /**
+   * Returns when a hold expires whose pod is not nominated. That moves on while kube-scheduler
+   * retries the pod, but not beyond the plan's end.
+   */
+  long expiryMs(Plan plan, long nowMs) {
+    return Math.min(endMs(plan), nowMs + timing.tentativeMs());
   }
 
   /**

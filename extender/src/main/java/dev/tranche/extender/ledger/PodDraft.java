@@ -43,7 +43,11 @@ public final class PodDraft {
   /** 0 if the pod has not started. */
   private long startedAtMs;
 
+  /** When its grace period ends; 0 if it is not terminating. */
+  private long deletionAtMs;
+
   private boolean terminating;
+  private boolean constrained;
   private @Nullable String nominatedNode;
 
   public PodDraft identity(String podNamespace, String podName, String podUid) {
@@ -114,11 +118,23 @@ public final class PodDraft {
   }
 
   public PodDraft deletedAt(@Nullable String rfc3339) {
-    return terminating(rfc3339 != null && !rfc3339.isEmpty());
+    terminating = rfc3339 != null && !rfc3339.isEmpty();
+    deletionAtMs = rfc3339 == null ? 0 : millis(rfc3339);
+    return this;
   }
 
-  public PodDraft terminating(boolean value) {
-    terminating = value;
+  /**
+   * @param since1970 0 if it has not been deleted
+   */
+  public PodDraft deletedAtMs(long since1970) {
+    terminating = since1970 != 0;
+    deletionAtMs = since1970;
+    return this;
+  }
+
+  /** Records that the pod is constrained, in the sense of {@link NodeNeeds}. */
+  public PodDraft constrained() {
+    constrained = true;
     return this;
   }
 
@@ -251,7 +267,7 @@ public final class PodDraft {
         resource,
         requests,
         kept.orElse(Map.of()),
-        preemption());
+        preemption(requested));
   }
 
   /**
@@ -285,9 +301,28 @@ public final class PodDraft {
         && Demand.peakReplicas(requests) <= RequestBounds.REPLICAS_MAX;
   }
 
-  private PreemptionInfo preemption() {
+  private NodeNeeds needs(List<String> gpus) {
+    NodeNeeds sidecars = NodeNeeds.NONE;
+    NodeNeeds peak = NodeNeeds.NONE;
+    for (ContainerDraft init : inits) {
+      NodeNeeds own = NodeNeeds.of(init.requests(), gpus);
+      if (init.kind() == Kind.SIDECAR) {
+        sidecars = sidecars.plus(own);
+      } else {
+        peak = peak.max(sidecars.plus(own));
+      }
+    }
+    NodeNeeds sum = sidecars;
+    for (ContainerDraft app : apps) {
+      sum = sum.plus(NodeNeeds.of(app.requests(), gpus));
+    }
+    return sum.max(peak).plus(NodeNeeds.of(overhead, gpus)).orConstrained(constrained);
+  }
+
+  private PreemptionInfo preemption(List<String> gpus) {
     long since = startedAtMs == 0 ? createdAtMs : startedAtMs;
-    return new PreemptionInfo(priority, keptLabels(), since, terminating, nominatedNode);
+    return new PreemptionInfo(
+        priority, keptLabels(), since, terminating, nominatedNode, deletionAtMs, needs(gpus));
   }
 
   /** Only a pod that is on a node can be evicted. */

@@ -1,5 +1,7 @@
 package dev.tranche.extender.ledger;
 
+import java.util.Collection;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;
@@ -7,33 +9,62 @@ import java.util.stream.Collectors;
 
 /** Terminating pods by uid, with the time at which each was first seen terminating. */
 public final class TerminatingPods {
-  private final Map<String, Long> sinceMs = new HashMap<>();
+  private final Map<String, Terminating> pods = new HashMap<>();
   private final long endsWithinMs;
+  private final long graceMaxMs;
+
+  /**
+   * @param graceUntilMs when its grace period ends
+   */
+  private record Terminating(long sinceMs, long graceUntilMs) {}
 
   /**
    * @param endsWithinMs a pod that has been terminating for longer is not expected to end soon
+   * @param graceMaxMs a longer grace period is not waited for
    */
-  TerminatingPods(long endsWithinMs) {
+  TerminatingPods(long endsWithinMs, long graceMaxMs) {
     this.endsWithinMs = endsWithinMs;
+    this.graceMaxMs = graceMaxMs;
   }
 
-  void add(String uid, long nowMs) {
-    sinceMs.putIfAbsent(uid, nowMs);
+  void add(String uid, long nowMs, long graceUntilMs) {
+    Terminating known = pods.get(uid);
+    long sinceMs = known == null ? nowMs : known.sinceMs();
+    pods.put(uid, new Terminating(sinceMs, Math.min(graceUntilMs, sinceMs + graceMaxMs)));
   }
 
   void remove(String uid) {
-    sinceMs.remove(uid);
+    pods.remove(uid);
   }
 
-  /** Returns whether the pod is terminating and expected to end soon. */
+  /**
+   * Returns whether the pod is terminating and expected to end soon: others need not be told yet
+   * that its GPU is taken.
+   */
   public boolean endsSoon(String uid, long nowMs) {
-    Long since = sinceMs.get(uid);
-    return since != null && nowMs - since < endsWithinMs;
+    Terminating pod = pods.get(uid);
+    return pod != null && nowMs - pod.sinceMs() < endsWithinMs;
   }
 
-  /** Returns the uids of all such pods. */
+  /**
+   * Returns whether the pod is terminating and expected to end once its grace period is over: no
+   * other pod need be evicted in its place.
+   */
+  public boolean ends(String uid, long nowMs) {
+    Terminating pod = pods.get(uid);
+    return pod != null && nowMs - Math.max(pod.sinceMs(), pod.graceUntilMs()) < endsWithinMs;
+  }
+
+  /** Returns whether a pod that ends, of those with these holds, has a GPU of the hold. */
+  boolean haveGpusOf(Hold held, Collection<Hold> others, long nowMs) {
+    return others.stream()
+        .filter(other -> ends(other.uid(), nowMs))
+        .anyMatch(other -> !Collections.disjoint(other.held().keySet(), held.held().keySet()));
+  }
+
+  /** Returns the uids of all pods that are expected to end soon. */
   public Set<String> endingSoon(long nowMs) {
-    return sinceMs.keySet().stream()
+    return pods.keySet().stream()
         .filter(uid -> endsSoon(uid, nowMs))
         .collect(Collectors.toUnmodifiableSet());
   }

@@ -43,6 +43,7 @@ public final class ExtenderMetrics {
   private final Map<Reason, Counter> denied;
   private final Counter preemptKept;
   private final Counter preemptDropped;
+  private final Counter preemptWork;
   private final AtomicLong clientStartS = new AtomicLong();
   private final AtomicLong clientEndS = new AtomicLong();
 
@@ -93,6 +94,10 @@ public final class ExtenderMetrics {
             "Node patches that make kube-scheduler retry rejected pods.");
     preemptKept = preemptNodes("kept");
     preemptDropped = preemptNodes("dropped");
+    preemptWork =
+        counter(
+            "tranche.extender.preempt.work",
+            "Pairs of a GPU and a pod that the search for victims has looked at.");
     waitingEvicted =
         counter(
             "tranche.extender.waiting.evicted",
@@ -205,6 +210,11 @@ public final class ExtenderMetrics {
     String help =
         "Nodes that preemption was offered: kept with victims that free a GPU, or dropped.";
     return counter("tranche.extender.preempt.nodes", help, "outcome", outcome);
+  }
+
+  /** Counts pairs of a GPU and a pod that the search for victims has looked at. */
+  public void preemptWork(int pairs) {
+    preemptWork.increment(pairs);
   }
 
   public void preempted(int kept, int dropped) {

@@ -47,4 +47,11 @@ public final class Budgets {
     }
     return violators;
   }
+
+  /** Returns these victims with the number of violations if the least important goes first. */
+  public NodeVictims choice(List<PodFacts> victims) {
+    List<PodFacts> leastFirst =
+        victims.stream().sorted(NodeVictims.MOST_IMPORTANT_FIRST.reversed()).toList();
+    return new NodeVictims(victims, violators(leastFirst).size());
+  }
 }

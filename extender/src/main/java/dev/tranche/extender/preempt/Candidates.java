@@ -29,6 +29,6 @@ public final class Candidates {
   }
 
   private static boolean evictable(Ledger ledger, PodFacts pod, long nowMs) {
-    return !pod.preemption().terminating() || ledger.terminatingPods().endsSoon(pod.uid(), nowMs);
+    return !pod.preemption().terminating() || ledger.terminatingPods().ends(pod.uid(), nowMs);
   }
 }

@@ -2,8 +2,11 @@ package dev.tranche.extender.preempt;
 
 import dev.tranche.extender.ledger.PodFacts;
 import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Collections;
 import java.util.Comparator;
 import java.util.HashSet;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -11,7 +14,7 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
-import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Chooses which pods to evict from one node so that a pod gets its GPUs there. kube-scheduler's dry
@@ -20,14 +23,48 @@ import java.util.stream.Stream;
  */
 public final class Victims {
   private final Budgets budgets;
+  private final Bound bound;
   private final Predicate<Set<String>> fitsWithout;
 
   /**
-   * @param fitsWithout whether the pod fits when the pods of these uids are gone
+   * @param bound holds wherever {@code fitsWithout} does, and costs little
+   * @param fitsWithout whether the pod fits when the pods of these uids are gone. It fits without
+   *     more pods, too
    */
-  public Victims(Budgets budgets, Predicate<Set<String>> fitsWithout) {
+  public Victims(Budgets budgets, Bound bound, Predicate<Set<String>> fitsWithout) {
     this.budgets = budgets;
+    this.bound = bound;
     this.fitsWithout = fitsWithout;
+  }
+
+  /** A condition on the pods that go, which is checked again after each pod. */
+  public interface Bound {
+    /** No pod goes. */
+    void reset();
+
+    void goes(Candidate candidate);
+
+    void spared(Candidate candidate);
+
+    boolean mayFit();
+
+    /** A condition that always holds. */
+    Bound NONE =
+        new Bound() {
+          @Override
+          public void reset() {}
+
+          @Override
+          public void goes(Candidate candidate) {}
+
+          @Override
+          public void spared(Candidate candidate) {}
+
+          @Override
+          public boolean mayFit() {
+            return true;
+          }
+        };
   }
 
   /**
@@ -46,53 +83,142 @@ public final class Victims {
   }
 
   /**
+   * Pods among which victims are sought.
+   *
+   * @param pods the costliest first
+   * @param least the victims if only the bound counted. The real ones are hardly ever cheaper
+   */
+  private record Group(List<Candidate> pods, NodeVictims least) {}
+
+  /**
    * Returns the best choice among the victims on each single GPU and, for a pod that needs several
    * GPUs, the victims on any. Empty if no eviction helps; without victims if none is needed.
    *
-   * @param offered uids that the dry run chose. They also make the pod fit in other respects, so
-   *     they are taken unless others are better
+   * <p>The search is greedy: it spares one pod after the other, the costliest first. So it finds
+   * victims none of whom can be spared, but others may violate fewer budgets in sum.
+   *
+   * @param offered candidates that the dry run chose. Among choices that cost the same, they are
+   *     taken
    */
-  public Optional<NodeVictims> choose(List<Candidate> candidates, Set<String> offered) {
+  public Optional<NodeVictims> choose(List<Candidate> candidates, List<Candidate> offered) {
     if (fitsWithout.test(Set.of())) {
       return Optional.of(new NodeVictims(List.of(), 0));
     }
+    @Nullable NodeVictims best = null;
+    List<Group> groups = groups(candidates, offered);
+    while (!groups.isEmpty()) {
+      Group cheapest =
+          Collections.min(groups, Comparator.comparing(Group::least, NodeVictims.BETTER_FIRST));
+      if (best != null && NodeVictims.BETTER_FIRST.compare(best, cheapest.least()) <= 0) {
+        break;
+      }
+      groups.remove(cheapest);
+      NodeVictims found = find(cheapest).orElse(null);
+      if (found != null && (best == null || NodeVictims.BETTER_FIRST.compare(found, best) < 0)) {
+        best = found;
+      }
+    }
+    return Optional.ofNullable(best);
+  }
+
+  private List<Group> groups(List<Candidate> candidates, List<Candidate> offered) {
     var uuids = new TreeSet<String>();
     candidates.forEach(c -> uuids.addAll(c.held().keySet()));
-    Stream<Optional<NodeVictims>> perGpu =
-        uuids.stream()
-            .map(uuid -> candidates.stream().filter(c -> c.held().containsKey(uuid)).toList())
-            .map(this::fewest);
-    Stream<Optional<NodeVictims>> others = Stream.concat(perGpu, Stream.of(fewest(candidates)));
-    return Stream.concat(Stream.of(asOffered(candidates, offered)), others)
-        .flatMap(Optional::stream)
-        .reduce((a, b) -> NodeVictims.BETTER_FIRST.compare(a, b) <= 0 ? a : b);
+    var all = new LinkedHashSet<>(candidates);
+    all.addAll(offered);
+    List<Candidate> ordered = costliestFirst(all);
+    var proposed = new HashSet<>(uids(offered.stream().map(Candidate::pod).toList()));
+    var groups = new ArrayList<Group>();
+    addGroup(groups, ordered.stream().filter(c -> proposed.contains(c.pod().uid())).toList());
+    for (String uuid : uuids) {
+      addGroup(
+          groups,
+          ordered.stream()
+              .filter(c -> c.held().containsKey(uuid) || proposed.contains(c.pod().uid()))
+              .toList());
+    }
+    addGroup(groups, ordered);
+    return groups;
   }
 
-  private Optional<NodeVictims> asOffered(List<Candidate> candidates, Set<String> offered) {
-    List<PodFacts> pods =
-        candidates.stream().map(Candidate::pod).filter(p -> offered.contains(p.uid())).toList();
-    return fitsWithout.test(uids(pods)) ? Optional.of(choice(pods)) : Optional.empty();
+  private void addGroup(List<Group> groups, List<Candidate> pods) {
+    bound.reset();
+    pods.forEach(bound::goes);
+    if (!bound.mayFit()) {
+      return;
+    }
+    var gone = new ArrayList<PodFacts>();
+    for (Candidate pod : pods) {
+      bound.spared(pod);
+      if (!bound.mayFit()) {
+        bound.goes(pod);
+        gone.add(pod.pod());
+      }
+    }
+    groups.add(new Group(pods, budgets.choice(gone)));
   }
 
-  /** Starts with all candidates and spares each one that need not go, the most expensive first. */
-  private Optional<NodeVictims> fewest(List<Candidate> candidates) {
-    Set<String> gone = uids(candidates.stream().map(Candidate::pod).toList());
+  private Optional<NodeVictims> find(Group group) {
+    return fitsWithout.test(uids(group.least().victims()))
+        ? Optional.of(group.least())
+        : find(group.pods());
+  }
+
+  /** Starts with all pods and spares each one that need not go, the costliest first. */
+  private Optional<NodeVictims> find(List<Candidate> pods) {
+    Set<String> gone = uids(pods.stream().map(Candidate::pod).toList());
     if (!fitsWithout.test(gone)) {
       return Optional.empty();
     }
-    for (Candidate candidate : costliestFirst(candidates)) {
-      String uid = candidate.pod().uid();
-      gone.remove(uid);
-      if (!fitsWithout.test(gone)) {
-        gone.add(uid);
-      }
+    List<String> order = pods.stream().map(c -> c.pod().uid()).toList();
+    int next = 0;
+    while (next < order.size()) {
+      int spared = sparedFrom(order, next, gone);
+      order.subList(next, next + spared).forEach(gone::remove);
+      // The one after them must go.
+      next += spared + 1;
     }
     return Optional.of(
-        choice(
-            candidates.stream().map(Candidate::pod).filter(p -> gone.contains(p.uid())).toList()));
+        budgets.choice(
+            pods.stream().map(Candidate::pod).filter(p -> gone.contains(p.uid())).toList()));
   }
 
-  private List<Candidate> costliestFirst(List<Candidate> candidates) {
+  /**
+   * Returns how many pods in a row can be spared. It tries ever longer rows, then bisects: most
+   * pods of a node can be spared.
+   */
+  private int sparedFrom(List<String> order, int from, Set<String> gone) {
+    int left = order.size() - from;
+    int fit = 0;
+    int tooMany = left + 1;
+    for (int row = 1; row < tooMany; row = Math.min(2 * row, left)) {
+      if (!fitsWithout.test(without(gone, order.subList(from, from + row)))) {
+        tooMany = row;
+      } else {
+        fit = row;
+        if (row == left) {
+          return left;
+        }
+      }
+    }
+    while (fit + 1 < tooMany) {
+      int middle = (fit + tooMany) / 2;
+      if (fitsWithout.test(without(gone, order.subList(from, from + middle)))) {
+        fit = middle;
+      } else {
+        tooMany = middle;
+      }
+    }
+    return fit;
+  }
+
+  private static Set<String> without(Set<String> gone, List<String> spared) {
+    var fewer = new HashSet<>(gone);
+    spared.forEach(fewer::remove);
+    return fewer;
+  }
+
+  private List<Candidate> costliestFirst(Collection<Candidate> candidates) {
     // Among equals, the smaller pod is spared first, so that fewer are evicted, then the older one.
     Comparator<Candidate> byCost =
         Comparator.<Candidate, Boolean>comparing(c -> c.pod().preemption().terminating())
@@ -104,12 +230,6 @@ public final class Victims {
         budgets.violators(ordered.reversed().stream().map(Candidate::pod).toList());
     ordered.sort(Comparator.comparing(c -> !violators.contains(c.pod().uid())));
     return ordered;
-  }
-
-  private NodeVictims choice(List<PodFacts> pods) {
-    List<PodFacts> leastFirst =
-        pods.stream().sorted(NodeVictims.MOST_IMPORTANT_FIRST.reversed()).toList();
-    return new NodeVictims(pods, budgets.violators(leastFirst).size());
   }
 
   private static Set<String> uids(List<PodFacts> pods) {

@@ -75,6 +75,11 @@ public final class PackedPolicy {
     hosts.nodeGone(node);
   }
 
+  /** Returns the CPU and memory that the node has left; empty for an unknown node. */
+  public Optional<HostRequest> free(String node) {
+    return hosts.knows(node) ? Optional.of(hosts.free(node)) : Optional.empty();
+  }
+
   /** Returns the number of pods whose CPU and memory on their nodes are known. */
   public int pods() {
     return hosts.pods();

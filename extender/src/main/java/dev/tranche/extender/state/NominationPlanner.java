@@ -9,8 +9,10 @@ import dev.tranche.extender.load.LoadCache;
 import dev.tranche.extender.placement.Placement;
 import dev.tranche.extender.preempt.BudgetStore;
 import dev.tranche.extender.preempt.Candidates;
+import dev.tranche.extender.preempt.ReplicaBound;
 import dev.tranche.extender.preempt.Victims;
 import dev.tranche.extender.snapshot.NodeEvaluator;
+import dev.tranche.extender.snapshot.NodeFit;
 import dev.tranche.extender.state.NominatedPods.Nominee;
 import dev.tranche.extender.state.NominatedPods.Tried;
 import dev.tranche.extender.state.NominatedPods.Unplanned;
@@ -135,16 +137,18 @@ public final class NominationPlanner {
         Candidates.of(ledger, pod, node, clockMs.getAsLong()).stream()
             .filter(candidate -> !terminating.contains(candidate.pod().uid()))
             .toList();
+    NodeFit now = evaluator.evaluateWithout(pod, node, terminating);
     var victims =
         new Victims(
             budgets.budgets(),
+            new ReplicaBound(now.request(), now.gpus(), Victims.Bound.NONE),
             more ->
                 evaluator
                     .evaluateWithout(pod, node, both(terminating, more))
                     .placement()
                     .isPresent());
     return victims
-        .choose(candidates, Set.of())
+        .choose(candidates, List.of())
         .map(choice -> choice.victims().stream().map(PodFacts::uid).collect(Collectors.toSet()))
         .flatMap(more -> evaluator.evaluateWithout(pod, node, both(terminating, more)).placement());
   }

@@ -3,15 +3,22 @@ package dev.tranche.extender.verb;
 import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.ledger.Hold;
 import dev.tranche.extender.ledger.Ledger;
+import dev.tranche.extender.ledger.NodeNeeds;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.placement.Placement;
 import dev.tranche.extender.preempt.BudgetStore;
+import dev.tranche.extender.preempt.Budgets;
 import dev.tranche.extender.preempt.Candidates;
 import dev.tranche.extender.preempt.NodeVictims;
+import dev.tranche.extender.preempt.Proposal;
+import dev.tranche.extender.preempt.ReplicaBound;
 import dev.tranche.extender.preempt.Victims;
 import dev.tranche.extender.preempt.Victims.Candidate;
+import dev.tranche.extender.score.packing.HostRequest;
 import dev.tranche.extender.snapshot.NodeEvaluator;
+import dev.tranche.extender.snapshot.NodeFit;
+import dev.tranche.extender.snapshot.PackedPolicy;
 import dev.tranche.extender.state.NominationPlanner;
 import dev.tranche.extender.state.ReadinessGate;
 import dev.tranche.extender.state.StateWriter;
@@ -25,6 +32,8 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.LongSupplier;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Chooses which pods to evict for a pod, on the nodes that kube-scheduler's dry run proposes. The
@@ -38,12 +47,23 @@ public final class Preempt {
    */
   static final int NODES_MAX = 100;
 
-  private static final long DECIDE_MS_MAX = 1_000;
+  /**
+   * The most pairs of a hold and a GPU that one call evaluates before it begins with another node.
+   * A node of 8 GPUs and 80 pods costs 648 for each evaluation, and mostly has two.
+   */
+  static final long WORK_MAX = 200_000;
+
+  /** The time within which kube-scheduler has seen what this extender saw. */
+  private static final long SEEN_WITHIN_MS = 10_000;
+
+  private static final int MIB_SHIFT = 20;
+  private static final VictimUids NO_VICTIMS = new VictimUids(List.of(), 0);
 
   private final ReadinessGate readiness;
   private final Ledger ledger;
   private final BudgetStore budgets;
   private final NodeEvaluator evaluator;
+  private final PackedPolicy packing;
   private final NominationPlanner nominations;
   private final StateWriter state;
   private final ExtenderMetrics metrics;
@@ -54,6 +74,7 @@ public final class Preempt {
       Ledger ledger,
       BudgetStore budgets,
       NodeEvaluator evaluator,
+      PackedPolicy packing,
       NominationPlanner nominations,
       StateWriter state,
       ExtenderMetrics metrics,
@@ -62,6 +83,7 @@ public final class Preempt {
     this.ledger = ledger;
     this.budgets = budgets;
     this.evaluator = evaluator;
+    this.packing = packing;
     this.nominations = nominations;
     this.state = state;
     this.metrics = metrics;
@@ -88,6 +110,9 @@ public final class Preempt {
 
   private record NodePlan(VictimUids victims, NodeVictims choice, Placement place) {}
 
+  /**
+   * @param offered the victims of kube-scheduler's dry run, by node
+   */
   public Answer preempt(PodFacts pod, Map<String, VictimUids> offered) {
     Optional<String> notReady =
         readiness.notDeciding().or(readiness::awaitingFirstReports).or(budgets::whyNotReady);
@@ -96,10 +121,12 @@ public final class Preempt {
     }
     nominations.planAll();
     var plans = new LinkedHashMap<String, NodePlan>();
-    long untilMs = clockMs.getAsLong() + DECIDE_MS_MAX;
-    for (String node : leastHarmFirst(offered)) {
-      if (clockMs.getAsLong() <= untilMs) {
-        planNode(pod, node, offered.getOrDefault(node, new VictimUids(List.of(), 0)), plans);
+    var search = new Search(pod, budgets.budgets());
+    for (String node : leastHarmFirst(search, offered)) {
+      if (search.work < WORK_MAX) {
+        search
+            .plan(node, offered.getOrDefault(node, NO_VICTIMS))
+            .ifPresent(p -> plans.put(node, p));
       }
     }
     metrics.preempted(plans.size(), offered.size() - plans.size());
@@ -109,47 +136,146 @@ public final class Preempt {
     return new Answer.Nodes(victims);
   }
 
-  private static List<String> leastHarmFirst(Map<String, VictimUids> offered) {
+  /**
+   * Returns the nodes to look at. A node for which the dry run proposes no victims comes last: only
+   * the GPUs are in the way there, and perhaps no eviction helps. While victims on one node are
+   * still ending for the pod, no other node is looked at. An error clears the pod's nomination, so
+   * kube-scheduler may ask again.
+   */
+  private List<String> leastHarmFirst(Search search, Map<String, VictimUids> offered) {
+    Optional<String> awaited = search.awaitedNode();
     return offered.entrySet().stream()
+        .filter(e -> awaited.isEmpty() || awaited.get().equals(e.getKey()))
         .sorted(
-            Comparator.comparingLong((Map.Entry<String, VictimUids> e) -> e.getValue().violations())
+            Comparator.comparing((Map.Entry<String, VictimUids> e) -> e.getValue().uids().isEmpty())
+                .thenComparingLong(e -> e.getValue().violations())
                 .thenComparingInt(e -> e.getValue().uids().size()))
         .limit(NODES_MAX)
         .map(Map.Entry::getKey)
         .toList();
   }
 
-  private void planNode(
-      PodFacts pod, String node, VictimUids offered, Map<String, NodePlan> plans) {
-    List<Candidate> candidates = Candidates.of(ledger, pod, node, clockMs.getAsLong());
-    Set<String> dryRun = Set.copyOf(offered.uids());
-    var search =
-        new Victims(
-            budgets.budgets(),
-            gone -> evaluator.evaluateWithout(pod, node, gone).placement().isPresent());
-    Optional<Hold> held = heldOn(node, pod);
-    Optional<NodeVictims> choice =
-        held.flatMap(hold -> search.choose(candidatesOnHeldGpus(hold, candidates), dryRun))
-            .or(() -> search.choose(candidates, dryRun));
-    if (choice.isEmpty()) {
-      return;
+  private record Evaluated(String node, Set<String> gone, NodeFit fit) {}
+
+  /** The search for one pod's victims. */
+  private final class Search {
+    private final PodFacts pod;
+    private final Budgets budgets;
+    private final long nowMs = clockMs.getAsLong();
+
+    /** Pairs of a hold and a GPU that evaluations have looked at. */
+    private long work;
+
+    private @Nullable Evaluated last;
+
+    Search(PodFacts pod, Budgets budgets) {
+      this.pod = pod;
+      this.budgets = budgets;
     }
-    VictimUids victims = victims(choice.get(), candidates, offered, held.isPresent());
-    Optional<Placement> place =
-        evaluator.evaluateWithout(pod, node, new HashSet<>(victims.uids())).placement();
-    if (place.isPresent() && !victims.uids().isEmpty()) {
-      plans.put(node, new NodePlan(victims, choice.get(), place.get()));
+
+    /** Returns the node where pods are still ending for this pod, if it fits there without them. */
+    Optional<String> awaitedNode() {
+      return ledger
+          .awaitedHold(pod.uid(), nowMs)
+          .map(Hold::node)
+          .filter(node -> without(node, ending(node)).fits());
+    }
+
+    private Set<String> ending(String node) {
+      return ledger.holds(node).stream()
+          .map(Hold::uid)
+          .filter(uid -> ledger.terminatingPods().ends(uid, nowMs))
+          .collect(Collectors.toSet());
+    }
+
+    private NodeFit without(String node, Set<String> gone) {
+      if (last == null || !last.node().equals(node) || !last.gone().equals(gone)) {
+        last = new Evaluated(node, Set.copyOf(gone), evaluate(node, gone));
+      }
+      return last.fit();
+    }
+
+    private NodeFit evaluate(String node, Set<String> gone) {
+      NodeFit fit = evaluator.evaluateWithout(pod, node, gone);
+      int pairs = Math.max(1, fit.gpus().size()) * (1 + ledger.holds(node).size());
+      work += pairs;
+      metrics.preemptWork(pairs);
+      return fit;
+    }
+
+    /** Returns the victims on this node; empty if no eviction there helps. */
+    Optional<NodePlan> plan(String node, VictimUids offered) {
+      List<Candidate> candidates = Candidates.of(ledger, pod, node, nowMs);
+      Optional<Hold> held = heldOn(node);
+      boolean stale = held.filter(this::isStillUnseen).isPresent();
+      var proposal = new Proposal(pod, candidates, Set.copyOf(offered.uids()), left(node), stale);
+      NodeFit now = without(node, Set.of());
+      if (now.fits() && !stale) {
+        // A GPU is free as it is: the dry run evicts for something else.
+        return plan(node, offered, proposal.offered(), candidates);
+      }
+      var victims =
+          new Victims(
+              budgets,
+              new ReplicaBound(now.request(), now.gpus(), proposal),
+              gone -> proposal.sufficesWithout(gone) && without(node, gone).fits());
+      return held.map(hold -> candidatesOnHeldGpus(hold, candidates))
+          .flatMap(onHeld -> victims.choose(onHeld, proposal.kept()))
+          .or(() -> victims.choose(candidates, proposal.offered()))
+          .flatMap(choice -> plan(node, offered, choice, candidates));
+    }
+
+    private Optional<NodePlan> plan(
+        String node, VictimUids offered, List<Candidate> chosen, List<Candidate> candidates) {
+      List<PodFacts> pods = chosen.stream().map(Candidate::pod).toList();
+      return plan(node, offered, budgets.choice(pods), candidates);
+    }
+
+    private Optional<NodePlan> plan(
+        String node, VictimUids offered, NodeVictims choice, List<Candidate> candidates) {
+      VictimUids victims = merge(choice, candidates, offered);
+      return victims.uids().isEmpty()
+          ? Optional.empty()
+          : without(node, new HashSet<>(victims.uids()))
+              .placement()
+              .map(place -> new NodePlan(victims, choice, place));
+    }
+
+    /**
+     * Returns the pod's hold on the node, if it's nominated: victims were already chosen for it
+     * there.
+     */
+    private Optional<Hold> heldOn(String node) {
+      return ledger
+          .hold(pod.uid())
+          .filter(hold -> hold.node().equals(node) && ledger.nominated(pod.uid()));
+    }
+
+    /**
+     * Returns whether kube-scheduler may not have seen yet that the victims of this hold go, or are
+     * gone. It may propose others for the same GPU then.
+     */
+    private boolean isStillUnseen(Hold hold) {
+      long sinceMs = nowMs - SEEN_WITHIN_MS;
+      return hold.sinceMs() > sinceMs
+          || ledger.endedSince(hold.node(), sinceMs)
+          || ledger.awaitedHold(pod.uid(), nowMs).isPresent();
+    }
+
+    /** Returns what the node has left; nothing unless the requests of all pods are known. */
+    private NodeNeeds left(String node) {
+      return evaluator.packsByDefault()
+          ? packing
+              .free(node)
+              .map(free -> new NodeNeeds(free.cpuMilli(), roundedDown(free), 0, false))
+              .orElse(NodeNeeds.NONE)
+          : NodeNeeds.NONE;
     }
   }
 
-  /**
-   * Returns the pod's hold on the node, if it's nominated: victims were already chosen for it
-   * there.
-   */
-  private Optional<Hold> heldOn(String node, PodFacts pod) {
-    return ledger
-        .hold(pod.uid())
-        .filter(hold -> hold.node().equals(node) && ledger.nominated(pod.uid()));
+  /** The node's memory was rounded up to whole MiB. */
+  private static long roundedDown(HostRequest free) {
+    return (free.memoryMib() - 1) << MIB_SHIFT;
   }
 
   /**
@@ -166,17 +292,10 @@ public final class Preempt {
   /**
    * Merges our victims with those of the dry run. Pods that hold GPUs are taken as chosen here, the
    * most important first. Other pods are kept as proposed: what they free, such as CPU, is not
-   * judged here. If no pod that holds a GPU need go, the proposal is returned unchanged.
-   *
-   * @param freed a GPU of the node is held for the pod, since others were evicted for it.
-   *     kube-scheduler may learn later than we do that they are gone. Pods that it would evict in
-   *     addition for the same GPU are not evicted.
+   * judged here.
    */
-  private static VictimUids victims(
-      NodeVictims choice, List<Candidate> candidates, VictimUids offered, boolean freed) {
-    if (choice.victims().isEmpty() && !freed) {
-      return offered;
-    }
+  private static VictimUids merge(
+      NodeVictims choice, List<Candidate> candidates, VictimUids offered) {
     var ours = new HashSet<String>();
     candidates.forEach(c -> ours.add(c.pod().uid()));
     List<String> others = offered.uids().stream().filter(uid -> !ours.contains(uid)).toList();

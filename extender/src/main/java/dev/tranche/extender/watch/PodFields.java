@@ -2,6 +2,7 @@ package dev.tranche.extender.watch;
 
 import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.json.JsonMapper;
+import dev.tranche.extender.ledger.NodeNeeds;
 import dev.tranche.extender.ledger.PodDraft;
 import io.fabric8.kubernetes.api.model.Pod;
 import java.util.List;
@@ -30,13 +31,56 @@ public record PodFields(@Nullable Metadata metadata, @Nullable Spec spec, @Nulla
       @Nullable List<Container> initContainers,
       @Nullable Map<String, String> overhead,
       @Nullable Affinity affinity,
-      @Nullable List<Rule> topologySpreadConstraints) {}
+      @Nullable List<Rule> topologySpreadConstraints,
+      @Nullable List<Volume> volumes,
+      @Nullable List<Rule> resourceClaims,
+      @Nullable Rule resources) {
+    /** Whether the pod is constrained, in the sense of {@link NodeNeeds}. */
+    boolean constrained() {
+      return !list(topologySpreadConstraints).isEmpty()
+          || !list(resourceClaims).isEmpty()
+          || resources != null
+          || (affinity != null && affinity.requires())
+          || list(volumes).stream().anyMatch(volume -> !volume.onEveryNode())
+          || list(containers).stream().anyMatch(Container::hasHostPort)
+          || list(initContainers).stream().anyMatch(Container::hasHostPort);
+    }
+  }
+
+  /** The kinds of volumes that any number of pods can have on any node. */
+  record Volume(
+      @Nullable Rule hostPath,
+      @Nullable Rule emptyDir,
+      @Nullable Rule secret,
+      @Nullable Rule downwardAPI,
+      @Nullable Rule configMap,
+      @Nullable Rule projected,
+      @Nullable Rule image) {
+    boolean onEveryNode() {
+      return hostPath != null
+          || emptyDir != null
+          || secret != null
+          || downwardAPI != null
+          || configMap != null
+          || projected != null
+          || image != null;
+    }
+  }
+
+  record Port(int hostPort) {}
 
   record Status(
       @Nullable String phase, @Nullable String startTime, @Nullable String nominatedNodeName) {}
 
   record Container(
-      @Nullable String name, @Nullable String restartPolicy, @Nullable Resources resources) {
+      @Nullable String name,
+      @Nullable String restartPolicy,
+      @Nullable Resources resources,
+      @Nullable List<Port> ports) {
+    boolean hasHostPort() {
+      return list(ports).stream().anyMatch(port -> port.hostPort != 0);
+    }
+
     Map<String, String> limits() {
       return resources == null ? Map.of() : texts(resources.limits);
     }
@@ -49,18 +93,35 @@ public record PodFields(@Nullable Metadata metadata, @Nullable Spec spec, @Nulla
   record Resources(@Nullable Map<String, String> limits, @Nullable Map<String, String> requests) {}
 
   record Affinity(
-      @Nullable Rules nodeAffinity, @Nullable Rules podAffinity, @Nullable Rules podAntiAffinity) {
+      @Nullable NodeRules nodeAffinity,
+      @Nullable PodRules podAffinity,
+      @Nullable PodRules podAntiAffinity) {
     boolean prefers() {
-      return prefers(nodeAffinity) || prefers(podAffinity) || prefers(podAntiAffinity);
+      return prefers(podAffinity)
+          || prefers(podAntiAffinity)
+          || (nodeAffinity != null
+              && !list(nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution).isEmpty());
     }
 
-    private static boolean prefers(@Nullable Rules rules) {
+    private static boolean prefers(@Nullable PodRules rules) {
       return rules != null
           && !list(rules.preferredDuringSchedulingIgnoredDuringExecution).isEmpty();
     }
+
+    boolean requires() {
+      return requires(podAffinity) || requires(podAntiAffinity);
+    }
+
+    private static boolean requires(@Nullable PodRules rules) {
+      return rules != null && !list(rules.requiredDuringSchedulingIgnoredDuringExecution).isEmpty();
+    }
   }
 
-  record Rules(@Nullable List<Rule> preferredDuringSchedulingIgnoredDuringExecution) {}
+  record NodeRules(@Nullable List<Rule> preferredDuringSchedulingIgnoredDuringExecution) {}
+
+  record PodRules(
+      @Nullable List<Rule> preferredDuringSchedulingIgnoredDuringExecution,
+      @Nullable List<Rule> requiredDuringSchedulingIgnoredDuringExecution) {}
 
   /** Only the existence of a rule matters, not its content. */
   record Rule() {}
@@ -92,6 +153,9 @@ public record PodFields(@Nullable Metadata metadata, @Nullable Spec spec, @Nulla
       list(spec.initContainers)
           .forEach(
               c -> draft.initContainer(text(c.name), c.restartPolicy, c.limits(), c.requests()));
+      if (spec.constrained()) {
+        draft.constrained();
+      }
       list(spec.containers).forEach(c -> draft.container(text(c.name), c.limits(), c.requests()));
     }
     if (status != null) {

@@ -6,6 +6,7 @@ import java.io.IOException;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -16,6 +17,17 @@ import java.util.concurrent.TimeUnit;
  *     field numbers</a>
  */
 final class PodMessage {
+  private static final int REQUIRED = 1;
+  private static final int SPREAD = 33;
+  private static final int CLAIMS = 39;
+  private static final int POD_RESOURCES = 40;
+
+  /**
+   * Field numbers of the volumes that any number of pods can have on any node: hostPath, emptyDir,
+   * secret, downwardAPI, configMap, projected and image.
+   */
+  private static final Set<Integer> VOLUMES_OF_EVERY_NODE = Set.of(1, 2, 6, 16, 19, 26, 30);
+
   private final PodDraft draft = new PodDraft();
   private final Map<String, String> overhead = new HashMap<>();
   private String resourceVersion = "";
@@ -46,7 +58,7 @@ final class PodMessage {
       case 5 -> draft.uid(in.readString());
       case 6 -> resourceVersion = in.readString();
       case 8 -> draft.createdAtMs(timeMs(in));
-      case 9 -> draft.terminating(ProtobufFields.seconds(in) != 0);
+      case 9 -> draft.deletedAtMs(timeMs(in));
       case 11 -> ProtobufFields.entry(in, draft::label);
       case 12 -> ProtobufFields.entry(in, draft::annotation);
       default -> {
@@ -62,17 +74,57 @@ final class PodMessage {
 
   private boolean spec(CodedInputStream in, int number) throws IOException {
     switch (number) {
+      case 1 -> ProtobufFields.message(in, of -> of == 2 && volume(in));
       case 2 -> container(in, false);
       case 10 -> draft.node(in.readString());
+      case 18 -> ProtobufFields.message(in, of -> (of == 2 || of == 3) && podAffinity(in));
       case 19 -> scheduler = in.readString();
       case 20 -> container(in, true);
       case 25 -> draft.priority(in.readInt32());
       case 32 -> ProtobufFields.quantity(in, overhead);
+      case SPREAD, CLAIMS, POD_RESOURCES -> {
+        draft.constrained();
+        return false;
+      }
       default -> {
         return false;
       }
     }
     return true;
+  }
+
+  private boolean volume(CodedInputStream in) throws IOException {
+    return ProtobufFields.message(
+        in,
+        number -> {
+          if (!VOLUMES_OF_EVERY_NODE.contains(number)) {
+            draft.constrained();
+          }
+          return false;
+        });
+  }
+
+  /** Reads an affinity or anti-affinity to pods. */
+  private boolean podAffinity(CodedInputStream in) throws IOException {
+    return ProtobufFields.message(
+        in,
+        number -> {
+          if (number == REQUIRED) {
+            draft.constrained();
+          }
+          return false;
+        });
+  }
+
+  private boolean port(CodedInputStream in) throws IOException {
+    return ProtobufFields.message(
+        in,
+        number -> {
+          if (number == 2 && in.readInt32() != 0) {
+            draft.constrained();
+          }
+          return number == 2;
+        });
   }
 
   private void container(CodedInputStream in, boolean init) throws IOException {
@@ -84,6 +136,7 @@ final class PodMessage {
         number -> {
           switch (number) {
             case 1 -> own[0] = in.readString();
+            case 6 -> port(in);
             case 8 -> ProtobufFields.message(in, of -> resources(in, of, limits, requests));
             case 24 -> own[1] = in.readString();
             default -> {

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.tranche.api.Demand;
 import dev.tranche.api.Names;
 import dev.tranche.extender.http.ExtenderV1.MalformedException;
+import dev.tranche.extender.ledger.NodeNeeds;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.ledger.PodLabels;
 import dev.tranche.extender.ledger.PreemptionInfo;
@@ -19,6 +20,7 @@ import java.util.Map;
 import java.util.Objects;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -201,7 +203,40 @@ final class ExtenderReaderTest {
                 Map.of(),
                 Instant.parse("2026-11-21T08:00:00Z").toEpochMilli(),
                 true,
-                "node-b"));
+                "node-b",
+                Instant.parse("2026-11-21T09:00:00Z").toEpochMilli(),
+                NodeNeeds.NONE));
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = ';',
+      quoteCharacter = '`',
+      value = {
+        "false; \"tolerations\": []",
+        "false; \"volumes\": [{\"name\": \"t\", \"projected\": {}}, {\"name\": \"e\", \"emptyDir\": {}}]",
+        "true; \"volumes\": [{\"name\": \"d\", \"persistentVolumeClaim\": {\"claimName\": \"d\"}}]",
+        "true; \"resourceClaims\": [{\"name\": \"c\"}]",
+        "true; \"resources\": {\"requests\": {\"cpu\": \"1\"}}",
+        "true; \"topologySpreadConstraints\": [{\"maxSkew\": 1}]",
+        "true; \"affinity\": {\"podAntiAffinity\": {\"requiredDuringSchedulingIgnoredDuringExecution\": [{}]}}",
+        "true; \"affinity\": {\"podAffinity\": {\"requiredDuringSchedulingIgnoredDuringExecution\": [{}]}}",
+        "false; \"affinity\": {\"nodeAffinity\": {\"requiredDuringSchedulingIgnoredDuringExecution\": {}}}",
+        "false; \"affinity\": {\"podAffinity\": {\"preferredDuringSchedulingIgnoredDuringExecution\": [{}]}}",
+        "true; \"initContainers\": [{\"name\": \"i\", \"ports\": [{\"hostPort\": 80}]}]",
+        "false; \"initContainers\": [{\"name\": \"i\", \"ports\": [{\"containerPort\": 80}]}]",
+        "true; \"initContainers\": [{\"name\": \"i\", \"resources\": {\"requests\": {\"hugepages-2Mi\": \"2Mi\"}}}]",
+      })
+  void needs_sayWhetherMoreThanSumsCounts(boolean constrained, String field) throws Exception {
+    String json =
+        """
+        {"Pod": {"metadata": {"name": "p", "namespace": "n", "uid": "u"}, "spec": {"containers": [
+          {"name": "a", "resources": {"limits": {"nvidia.com/gpu": "1"}, "requests": {"nvidia.com/gpu": "1",
+            "cpu": "1500m", "memory": "2Ki", "ephemeral-storage": "1Gi"}}}], FIELD}}}
+        """;
+    byte[] body = json.replace("FIELD", field).getBytes(StandardCharsets.UTF_8);
+    assertThat(reader.preemption(Body.of(body)).pod().orElseThrow().preemption().needs())
+        .isEqualTo(new NodeNeeds(1_500, 2_048, 1L << 30, constrained));
   }
 
   @ParameterizedTest

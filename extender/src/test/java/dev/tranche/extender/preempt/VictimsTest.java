@@ -78,8 +78,8 @@ final class VictimsTest {
 
   @Test
   void nothingHelps_isEmpty() {
-    var victims = new Victims(NONE, gone -> false);
-    assertThat(victims.choose(List.of(candidate("a", 0, 10, "a", 1)), Set.of())).isEmpty();
+    var victims = new Victims(NONE, Victims.Bound.NONE, gone -> false);
+    assertThat(victims.choose(List.of(candidate("a", 0, 10, "a", 1)), List.of())).isEmpty();
   }
 
   @Test
@@ -107,7 +107,7 @@ final class VictimsTest {
         candidates.add(candidate("p" + i, random.nextInt(4), 1 + random.nextInt(4), gpu, i));
       }
       int needs = 1 + random.nextInt(8);
-      Optional<NodeVictims> chosen = victims(candidates, NONE, needs).choose(candidates, Set.of());
+      Optional<NodeVictims> chosen = victims(candidates, NONE, needs).choose(candidates, List.of());
       int least = leastHighestPriority(candidates, needs);
       assertThat(chosen.isPresent()).as("run %d", run).isEqualTo(least < Integer.MAX_VALUE);
       if (chosen.isPresent() && !chosen.get().victims().isEmpty()) {
@@ -143,11 +143,13 @@ final class VictimsTest {
 
   private static NodeVictims choose(
       List<Candidate> candidates, Budgets budgets, int needs, Set<String> offered) {
-    return victims(candidates, budgets, needs).choose(candidates, offered).orElseThrow();
+    List<Candidate> proposed =
+        candidates.stream().filter(c -> offered.contains(c.pod().uid())).toList();
+    return victims(candidates, budgets, needs).choose(candidates, proposed).orElseThrow();
   }
 
   private static Victims victims(List<Candidate> candidates, Budgets budgets, int needs) {
-    return new Victims(budgets, gone -> fits(candidates, needs, gone));
+    return new Victims(budgets, Victims.Bound.NONE, gone -> fits(candidates, needs, gone));
   }
 
   private static boolean fits(List<Candidate> candidates, int needs, Set<String> gone) {

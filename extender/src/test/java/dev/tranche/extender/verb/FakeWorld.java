@@ -206,7 +206,7 @@ public final class FakeWorld implements NodePlugins, ApiServer {
 
   public Preempt preempt() {
     return new Preempt(
-        readiness, ledger, budgets, evaluator, nominations, state, metrics, this::nowMs);
+        readiness, ledger, budgets, evaluator, packing, nominations, state, metrics, this::nowMs);
   }
 
   public Bind bind(RecentlyFilteredPods recentlyFiltered, Loop loop) {

@@ -3,15 +3,20 @@ package dev.tranche.extender.verb;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.extender.ledger.Event;
+import dev.tranche.extender.ledger.NodeNeeds;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.ledger.PreemptionInfo;
 import dev.tranche.extender.ledger.Timing;
 import dev.tranche.extender.score.Policy;
+import dev.tranche.extender.score.packing.HostRequest;
 import dev.tranche.extender.verb.FakeWorld.Gpu;
 import dev.tranche.extender.verb.Preempt.Answer;
 import dev.tranche.extender.verb.Preempt.VictimUids;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -124,6 +129,234 @@ final class PreemptTest {
     assertThat(victims(urgent(5), Map.of("a", offered("y", "cpu-hog"))))
         .containsExactly(Map.entry("a", offered("cpu-hog")));
     assertThat(heldOn()).isEqualTo("a");
+  }
+
+  /** Later it has seen it, and evicts for something that is not known here. */
+  @Test
+  void offer_isAnswered_onceKubeSchedulerHasSeenThatTheVictimsAreGone() {
+    bound("x", 10, "a", "a0", 0);
+    bound("y", 10, "a", "a1", 1);
+    victims(urgent(5), Map.of("a", offered("x")));
+    addPod(urgent(5).with(preemptionInfo(50, "a")));
+    world.state.apply(new Event.PodGone("x", "ns/x"));
+    assertThat(victims(urgent(5), Map.of("a", offered("y")))).isEmpty();
+    world.nowMs += 10_001;
+    world.tick();
+    assertThat(victims(urgent(5), Map.of("a", offered("y"))))
+        .containsExactly(Map.entry("a", offered("y")));
+  }
+
+  @Test
+  void offeredPod_withAHostPort_goes_andNoCheaperOneBesideIt() {
+    bound("port", 2, "a", "a0", needs(1, 0, true));
+    bound("innocent", 3, "a", "a0", needs(0, 0, false));
+    bound("y", 10, "a", "a1", 100);
+    bound("z", 5, "a", "a0", 100);
+    PodFacts urgent = urgent(2).with(needs(50, 0, true));
+    assertThat(victims(urgent, Map.of("a", offered("port"))))
+        .containsExactly(Map.entry("a", offered("port")));
+    // The same among equals.
+    bound("port", 2, "a", "a0", needs(0, 0, true));
+    assertThat(victims(urgent, Map.of("a", offered("port"))))
+        .containsExactly(Map.entry("a", offered("port")));
+  }
+
+  /** It frees too little on its own. */
+  @Test
+  void offeredPod_withAHostPort_goesWithOthers() {
+    bound("port", 1, "a", "a1", needs(1, 0, true));
+    bound("x", 5, "a", "a0", 0);
+    bound("y", 9, "a", "a1", 100);
+    bound("z", 5, "a", "a0", 100);
+    assertThat(victims(urgent(5).with(needs(50, 0, true)), Map.of("a", offered("port"))))
+        .containsExactly(Map.entry("a", offered("port", "x")));
+  }
+
+  @Test
+  void constrainedPreemptor_hasItsOfferAnswered() {
+    bound("bystander", 5, "a", "a0", 0);
+    bound("trainer", 5, "a", "a0", 1);
+    bound("y", 10, "a", "a1", 100);
+    assertThat(victims(urgent(5).with(needs(50, 0, true)), Map.of("a", offered("trainer"))))
+        .containsExactly(Map.entry("a", offered("trainer")));
+  }
+
+  @Test
+  void offeredPod_whoseCpuIsMissing_goes() {
+    bound("bystander", 6, "a", "a0", needs(0, 1, false));
+    bound("hog", 4, "a", "a0", needs(1, 1_200, false));
+    bound("y", 10, "a", "a1", 100);
+    assertThat(victims(urgent(4).with(needs(50, 1_200, false)), Map.of("a", offered("hog"))))
+        .containsExactly(Map.entry("a", offered("hog")));
+    PodFacts larger = FakeWorld.pod("larger", 5).with(needs(50, 1_200, false));
+    assertThat(victims(larger, Map.of("a", offered("hog", "bystander"))))
+        .containsExactly(Map.entry("a", offered("hog", "bystander")));
+  }
+
+  @Test
+  void offeredPod_isExchanged_ifTheOtherFreesAsMuchCpu_orTheNodeHasIt() {
+    bound("x", 10, "a", "a0", needs(0, 1_000, false));
+    bound("y", 10, "a", "a1", needs(1, 1_000, false));
+    assertThat(victims(urgent(5).with(needs(50, 2_000, false)), Map.of("a", offered("y"))))
+        .containsExactly(Map.entry("a", offered("x")));
+    var packed = new FakeWorld(Policy.PACKED);
+    packed.budgets.listed();
+    packed.report("a", new Gpu("a0", 0, 0), new Gpu("a1", 0, 0));
+    packed.packing.nodeSeen("a", new HostRequest(6_000, 1));
+    for (String uid : List.of("x", "y")) {
+      int cpu = uid.equals("x") ? 1_000 : 3_000;
+      packed.packing.podSeen(uid, "a", false, new HostRequest(cpu, 0));
+      String gpu = uid.equals("x") ? "a0" : "a1";
+      packed.state.apply(
+          new Event.PodSeen(
+              FakeWorld.pod(uid, 10, "tranche.dev/gpu=" + gpu)
+                  .with(needs(uid.equals("x") ? 0 : 1, cpu, false))
+                  .on("a")));
+    }
+    PodFacts urgent = urgent(5).with(needs(50, 2_500, false));
+    assertThat(packed.preempt().preempt(urgent, Map.of("a", offered("y"))))
+        .isEqualTo(new Answer.Nodes(Map.of("a", offered("x"))));
+  }
+
+  /** As Kubernetes 1.38 offers them, where only single GPUs are too full. */
+  @Test
+  void nodesWithoutProposedVictims_doNotCrowdOutOthers_andComeAfterThem() {
+    bound("x", 10, "a", "a0", 0);
+    bound("y", 10, "a", "a1", 0);
+    bound("z", 6, "b", "b0", 0);
+    bound("w", 6, "b", "b1", 0);
+    var offered = new LinkedHashMap<String, VictimUids>();
+    for (int i = 0; i < 2 * Preempt.NODES_MAX; i++) {
+      offered.put("empty" + i, offered());
+    }
+    offered.put("a", offered("x"));
+    assertThat(victims(urgent(5), offered)).containsExactly(Map.entry("a", offered("x")));
+    assertThat(
+            victims(FakeWorld.pod("q", 5).with(preemptionInfo(50, null)), Map.of("b", offered())))
+        .containsExactly(Map.entry("b", offered("z")));
+  }
+
+  @Test
+  void hold_endsAfterItsTenMinutes_whateverEventsCome() {
+    bound("x", 10, "a", "a0", 0);
+    bound("y", 10, "a", "a1", 100);
+    victims(urgent(5), Map.of("a", offered("x")));
+    PodFacts nominated = urgent(5).with(preemptionInfo(50, "a"));
+    long stepMs = Timing.DEFAULT.tentativeMs() / 3;
+    for (long passedMs = 0; passedMs < Timing.DEFAULT.nominatedMs(); passedMs += stepMs) {
+      assertThat(heldOn()).as("after %d ms", passedMs).isEqualTo("a");
+      addPod(nominated);
+      filter.filter(nominated, List.of("a"), false);
+      victims(nominated, Map.of("a", offered("x")));
+      world.nowMs += stepMs;
+      world.tick();
+    }
+    assertThat(heldOn()).isEmpty();
+    addPod(nominated);
+    assertThat(heldOn()).isEmpty();
+    assertThat(world.ledger.nominations()).isZero();
+  }
+
+  /** An error that filter answers clears the nomination. */
+  @Test
+  void whileTheFirstVictimsEnd_noPodOfAnotherNodeIsEvicted() {
+    bound("x", 10, "a", "a0", 0);
+    bound("y", 10, "a", "a1", 1);
+    bound("z", 10, "b", "b0", 0);
+    bound("w", 10, "b", "b1", 100);
+    victims(urgent(5), Map.of("a", offered("x")));
+    addPod(urgent(5).with(preemptionInfo(50, "a")));
+    long graceMs = 3 * Timing.DEFAULT.terminatingMs();
+    terminates("x", world.nowMs + graceMs);
+    addPod(urgent(5));
+    for (long passedMs = 0; passedMs < graceMs; passedMs += 20_000) {
+      assertThat(victims(urgent(5), Map.of("b", offered("z")))).isEmpty();
+      assertThat(victims(urgent(5), Map.of("a", offered("y"), "b", offered("z"))))
+          .containsExactly(Map.entry("a", offered("x")));
+      world.nowMs += 20_000;
+      world.tick();
+      assertThat(heldOn()).isEqualTo("a");
+    }
+    world.nowMs += Timing.DEFAULT.terminatingMs();
+    world.tick();
+    assertThat(victims(urgent(5), Map.of("b", offered("z")))).containsOnlyKeys("b");
+  }
+
+  /** Nobody asks for the pod meanwhile: kube-scheduler waits until the victims are gone. */
+  @Test
+  void hold_lastsWhileItsVictimsEnd() {
+    bound("x", 10, "a", "a0", 0);
+    bound("y", 10, "a", "a1", 100);
+    victims(urgent(5), Map.of("a", offered("x")));
+    addPod(urgent(5).with(preemptionInfo(50, "a")));
+    terminates("x", world.nowMs + 2 * Timing.DEFAULT.terminatingMs());
+    addPod(urgent(5));
+    for (int i = 0; i < 4; i++) {
+      world.nowMs += Timing.DEFAULT.tentativeMs();
+      world.tick();
+      assertThat(heldOn()).isEqualTo("a");
+    }
+    world.state.apply(new Event.PodGone("x", "ns/x"));
+    world.nowMs += Timing.DEFAULT.tentativeMs();
+    world.tick();
+    assertThat(heldOn()).isEmpty();
+  }
+
+  @Test
+  void podOfALongGracePeriod_isAVictim_untilItShouldHaveEnded() {
+    bound("x", 10, "a", "a0", 0);
+    bound("y", 10, "a", "a1", 0);
+    long graceMs = 4 * Timing.DEFAULT.terminatingMs();
+    terminates("x", world.nowMs + graceMs);
+    world.nowMs += graceMs;
+    assertThat(victims(urgent(5), Map.of("a", offered("y"))))
+        .containsExactly(Map.entry("a", offered("x")));
+    var other = FakeWorld.pod("other", 5).with(preemptionInfo(50, null));
+    world.nowMs += Timing.DEFAULT.terminatingMs();
+    assertThat(victims(other, Map.of("a", offered("y"))))
+        .containsExactly(Map.entry("a", offered("y")));
+  }
+
+  /** Half a second before: each of them was evaluated 180 times. */
+  @Test
+  void hundredNodesOfEightyPods_costLittleWork() {
+    var offered = new HashMap<String, VictimUids>();
+    for (int n = 0; n < Preempt.NODES_MAX; n++) {
+      offered.put("n" + n, new VictimUids(fill("n" + n, 8, 1), 0));
+    }
+    assertThat(victims(urgent(5), offered)).hasSize(Preempt.NODES_MAX);
+    assertThat(work()).isPositive().isLessThan(Preempt.WORK_MAX);
+  }
+
+  @Test
+  void work_isBounded_whateverTheNodesAre() {
+    var offered = new HashMap<String, VictimUids>();
+    int nodes = 30;
+    for (int n = 0; n < nodes; n++) {
+      offered.put("n" + n, new VictimUids(fill("n" + n, 32, 1), 0));
+    }
+    assertThat(victims(urgent(5), offered).size()).isBetween(1, nodes - 1);
+    int lastNode = 32 * 32 * 10 * 10;
+    assertThat(work()).isLessThan(Preempt.WORK_MAX + lastNode);
+  }
+
+  private long work() {
+    return (long) world.registry.counter("tranche.extender.preempt.work").count();
+  }
+
+  /** Fills a node with pods, and returns some whose replicas are scattered over its GPUs. */
+  private List<String> fill(String node, int gpus, int replicas) {
+    world.report(
+        node,
+        IntStream.range(0, gpus)
+            .mapToObj(gpu -> new Gpu(node + "-" + gpu, 0, 0))
+            .toArray(Gpu[]::new));
+    for (int gpu = 0; gpu < gpus; gpu++) {
+      for (int i = 0; i < 10 / replicas; i++) {
+        bound(node + "-" + gpu + "-" + i, replicas, node, node + "-" + gpu, i % 3);
+      }
+    }
+    return IntStream.range(0, 5).mapToObj(gpu -> node + "-" + gpu + "-0").toList();
   }
 
   /** It may have seen that neither of them goes yet, and offers whom it likes among equals. */
@@ -265,11 +498,32 @@ final class PreemptTest {
     return new PreemptionInfo(priority, Map.of(), 1, false, nominated);
   }
 
+  private static PreemptionInfo needs(int priority, long cpuMilli, boolean constrained) {
+    var needs = new NodeNeeds(cpuMilli, 0, 0, constrained);
+    return new PreemptionInfo(priority, Map.of(), 1, false, null, 0, needs);
+  }
+
   private void bound(String name, int replicas, String node, String gpu, int priority) {
+    bound(name, replicas, node, gpu, preemptionInfo(priority, null));
+  }
+
+  private void bound(
+      String name, int replicas, String node, String gpu, PreemptionInfo preemption) {
+    addPod(FakeWorld.pod(name, replicas, "tranche.dev/gpu=" + gpu).with(preemption).on(node));
+  }
+
+  private void terminates(String uid, long graceUntilMs) {
+    PodFacts pod = world.ledger.pod(uid).orElseThrow();
     addPod(
-        FakeWorld.pod(name, replicas, "tranche.dev/gpu=" + gpu)
-            .with(preemptionInfo(priority, null))
-            .on(node));
+        pod.with(
+            new PreemptionInfo(
+                pod.preemption().priority(),
+                Map.of(),
+                1,
+                true,
+                null,
+                graceUntilMs,
+                NodeNeeds.NONE)));
   }
 
   private void addPod(PodFacts pod) {

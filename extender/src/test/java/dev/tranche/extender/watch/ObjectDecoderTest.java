@@ -167,6 +167,57 @@ final class ObjectDecoderTest {
     }
   }
 
+  /** The same as {@code ExtenderReaderTest#needs_sayWhetherMoreThanSumsCounts} has in JSON. */
+  @Test
+  void needs_sayWhetherMoreThanSumsCounts() throws Exception {
+    byte[] quantity = field(2, field(1, bytes("1")));
+    byte[] limit = field(1, joined(field(1, bytes("nvidia.com/gpu")), quantity));
+    byte[] asks = field(8, limit);
+    byte[] hostPort = {0x10, 80};
+    byte[] containerPort = {0x18, 80};
+    byte[] none = {};
+    assertThat(constrained(field(2, asks))).isFalse();
+    assertThat(constrained(field(2, joined(asks, field(6, hostPort))))).isTrue();
+    assertThat(constrained(field(2, joined(asks, field(6, containerPort))))).isFalse();
+    for (int plain : List.of(1, 2, 6, 16, 19, 26, 30)) {
+      byte[] volume = field(1, field(2, wide(plain, none)));
+      assertThat(constrained(joined(volume, field(2, asks)))).as("volume %d", plain).isFalse();
+    }
+    for (int bound : List.of(3, 10, 28, 29)) {
+      byte[] volume = field(1, field(2, wide(bound, none)));
+      assertThat(constrained(joined(volume, field(2, asks)))).as("volume %d", bound).isTrue();
+    }
+    for (int kind : List.of(2, 3)) {
+      byte[] required = wide(18, field(kind, field(1, none)));
+      byte[] preferred = wide(18, field(kind, field(2, none)));
+      assertThat(constrained(joined(field(2, asks), required))).isTrue();
+      assertThat(constrained(joined(field(2, asks), preferred))).isFalse();
+    }
+    byte[] ofNodes = wide(18, field(1, field(1, none)));
+    assertThat(constrained(joined(field(2, asks), ofNodes))).isFalse();
+    for (int other : List.of(33, 39, 40)) {
+      assertThat(constrained(joined(field(2, asks), wide(other, none))))
+          .as("field %d", other)
+          .isTrue();
+    }
+  }
+
+  private boolean constrained(byte[] spec) throws IOException {
+    byte[] page = list(pod("p", spec));
+    WatchedPod pod = page(pods, page, PROTOBUF).items().getFirst();
+    return pod.facts().orElseThrow().preemption().needs().constrained();
+  }
+
+  /** A field of a number that takes two bytes with its wire type, or one. */
+  private static byte[] wide(int number, byte[] value) {
+    int tag = (number << 3) | 2;
+    byte[] head =
+        tag < 128
+            ? new byte[] {(byte) tag, (byte) value.length}
+            : new byte[] {(byte) ((tag & 127) | 128), (byte) (tag >> 7), (byte) value.length};
+    return joined(head, value);
+  }
+
   /** Of a wire type that there is not. */
   private static final byte[] BROKEN = {0x17};
 

@@ -13,6 +13,7 @@ import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.placement.GpuRequest;
 import dev.tranche.extender.placement.GpuView;
 import dev.tranche.extender.placement.Placement;
+import dev.tranche.extender.placement.Reason;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.selection.Exclusion;
 import dev.tranche.extender.selection.NodeFilter;
@@ -29,6 +30,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 
@@ -39,6 +41,15 @@ import java.util.stream.Collectors;
 public final class Explain {
   private static final String NOTE_NOT_CALLED =
       "kube-scheduler has not asked this extender about the pod of late; ";
+
+  /** kube-scheduler's dry run of a preemption counts a node's totals only. */
+  static final String NOTE_NO_PREEMPTION =
+      "no pod of lower priority is evicted for this pod where free replicas are scattered:"
+          + " kube-scheduler sees enough of them in sum and evicts nobody. Delete a pod of the GPU"
+          + " with the most free replicas, or ask for a smaller share";
+
+  private static final Set<String> SCATTERED =
+      Set.of(Reason.FRAGMENTED.sentence(), Reason.TOO_FEW_GPUS.sentence());
 
   private static final double PERCENT = 100;
 
@@ -99,10 +110,20 @@ public final class Explain {
 
   private Plan plan(PodFacts pod, Optional<Trace> trace) {
     Optional<Hold> hold = ledger.hold(pod.uid());
+    boolean outranks = outranksAPodOnANode(pod);
     if (trace.isEmpty() && pod.node() == null && !pod.ended()) {
       // kube-scheduler has called another replica, or none: show what this one would decide now.
       NodesForPod nodes = nodesFor(pod);
-      return new Plan(true, filter -> answer(pod, hold, nodes.withoutExcluded(filter)));
+      return new Plan(
+          true,
+          filter ->
+              answer(
+                  pod,
+                  hold,
+                  decision -> {
+                    nodes.withoutExcluded(filter).write(decision);
+                    noteThatPreemptionDoesNotHelp(decision, outranks);
+                  }));
     }
     DecisionWriter writer =
         trace.map(this::decided).or(() -> hold.map(h -> placed(pod, h))).orElse(json -> {});
@@ -117,9 +138,28 @@ public final class Explain {
                   decision -> {
                     writer.write(decision);
                     filter.ifPresent(known -> nodes.putSmallerShare(decision, known));
+                    noteThatPreemptionDoesNotHelp(decision, outranks);
                   }));
     }
     return new Plan(false, filter -> answer(pod, hold, writer));
+  }
+
+  private boolean outranksAPodOnANode(PodFacts pod) {
+    int own = pod.preemption().priority();
+    return pod.node() == null
+        && ledger.pods().stream()
+            .anyMatch(p -> p.node() != null && !p.ended() && p.preemption().priority() < own);
+  }
+
+  /** Says so where the pod fits no node, and some node refuses it only for its scattered room. */
+  private static void noteThatPreemptionDoesNotHelp(JsonObject decision, boolean outranks) {
+    boolean scattered =
+        decision.getJsonArray("refusedByReason", new JsonArray()).stream()
+            .anyMatch(reason -> SCATTERED.contains(((JsonObject) reason).getString("message")));
+    if (outranks && scattered && decision.getInteger("fittedCount", 0) == 0) {
+      String note = decision.getString("note", "");
+      decision.put("note", note.isEmpty() ? NOTE_NO_PREEMPTION : note + ". " + NOTE_NO_PREEMPTION);
+    }
   }
 
   private static JsonObject answer(PodFacts pod, Optional<Hold> hold, DecisionWriter writer) {

@@ -169,6 +169,30 @@ final class ExplainTest {
         .isEqualTo(new JsonObject().put("replicas", 3).put("replicasPerGpu", 10).put("node", "a"));
   }
 
+  /** kube-scheduler never asks for victims there: half of each GPU is free, and it adds them up. */
+  @Test
+  void podOfHighPriority_isToldThatPreemptionDoesNotHelp_whereRoomIsOnlyScattered() {
+    world.report("a", new Gpu("a0", 0.2, 0), new Gpu("a1", 0.2, 0));
+    see("x", 5, "a0", "a");
+    see("y", 5, "a1", "a");
+    var urgent = FakeWorld.pod("p", 9).with(new PreemptionInfo(5, Map.of(), 1, false, null));
+    world.state.apply(new Event.PodSeen(urgent));
+    assertThat(explained().getString("note"))
+        .contains("has not asked this extender")
+        .endsWith(Explain.NOTE_NO_PREEMPTION);
+    world.filter().filter(urgent, List.of("a"), false);
+    assertThat(explained().getString("note")).isEqualTo(Explain.NOTE_NO_PREEMPTION);
+    var equal = FakeWorld.pod("p", 9);
+    world.state.apply(new Event.PodSeen(equal));
+    assertThat(explained().getString("note")).as("of no higher priority").isNull();
+    // The sum is short as well: kube-scheduler asks.
+    see("z", 5, "a0", "a");
+    see("w", 3, "a1", "a");
+    world.state.apply(new Event.PodSeen(urgent));
+    world.filter().filter(urgent, List.of("a"), false);
+    assertThat(explained().getString("note")).isNull();
+  }
+
   private JsonObject explained() {
     return explained(Optional.empty());
   }
