@@ -193,11 +193,14 @@ class FloodedPortsIT {
     try (Socket socket = tls(connect(from, reviews))) {
       send(
           socket,
-          "POST /review HTTP/1.1\r\n"
-              + "host: x\r\n"
-              + "content-type: application/json\r\n"
-              + "content-length: 2\r\n\r\n"
-              + "{}");
+          String.join(
+              "\r\n",
+              "POST /review HTTP/1.1",
+              "host: x",
+              "content-type: application/json",
+              "content-length: 2",
+              "",
+              "{}"));
       return firstLine(socket);
     }
   }

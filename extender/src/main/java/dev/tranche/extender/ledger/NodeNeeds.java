@@ -23,6 +23,7 @@ public record NodeNeeds(long cpuMilli, long memoryBytes, long storageBytes, bool
   private static final String MEMORY = "memory";
   private static final String STORAGE = "ephemeral-storage";
   private static final Set<String> COUNTED = Set.of(CPU, MEMORY, STORAGE);
+
   /** More than a node has; sums of all containers of a pod still fit into a long. */
   private static final BigDecimal MAX = BigDecimal.valueOf(1L << 46);
 

@@ -31,12 +31,6 @@ public record PreemptionInfo(
       boolean terminating,
       @Nullable String nominatedNode) {
     this(
-        priority,
-        PodLabels.of(labels),
-        startedAtMs,
-        terminating,
-        nominatedNode,
-        0,
-        NodeNeeds.NONE);
+        priority, PodLabels.of(labels), startedAtMs, terminating, nominatedNode, 0, NodeNeeds.NONE);
   }
 }

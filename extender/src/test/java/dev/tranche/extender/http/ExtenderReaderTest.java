@@ -200,7 +200,7 @@ final class ExtenderReaderTest {
         .isEqualTo(
             new PreemptionInfo(
                 -1,
-                Map.of(),
+                PodLabels.NONE,
                 Instant.parse("2026-11-21T08:00:00Z").toEpochMilli(),
                 true,
                 "node-b",

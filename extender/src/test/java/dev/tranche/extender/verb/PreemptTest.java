@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.ledger.NodeNeeds;
 import dev.tranche.extender.ledger.PodFacts;
+import dev.tranche.extender.ledger.PodLabels;
 import dev.tranche.extender.ledger.PreemptionInfo;
 import dev.tranche.extender.ledger.Timing;
 import dev.tranche.extender.score.Policy;
@@ -500,7 +501,7 @@ final class PreemptTest {
 
   private static PreemptionInfo needs(int priority, long cpuMilli, boolean constrained) {
     var needs = new NodeNeeds(cpuMilli, 0, 0, constrained);
-    return new PreemptionInfo(priority, Map.of(), 1, false, null, 0, needs);
+    return new PreemptionInfo(priority, PodLabels.NONE, 1, false, null, 0, needs);
   }
 
   private void bound(String name, int replicas, String node, String gpu, int priority) {
@@ -518,7 +519,7 @@ final class PreemptTest {
         pod.with(
             new PreemptionInfo(
                 pod.preemption().priority(),
-                Map.of(),
+                PodLabels.NONE,
                 1,
                 true,
                 null,

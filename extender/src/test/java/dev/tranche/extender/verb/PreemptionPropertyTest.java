@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.ledger.NodeNeeds;
 import dev.tranche.extender.ledger.PodFacts;
+import dev.tranche.extender.ledger.PodLabels;
 import dev.tranche.extender.ledger.PreemptionInfo;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.score.packing.HostRequest;
@@ -58,7 +59,7 @@ final class PreemptionPropertyTest {
 
     PodFacts facts() {
       var needs = new NodeNeeds(cpu, memory * MIB, 0, constrained());
-      var info = new PreemptionInfo(priority, Map.of(), startedAtMs, false, null, 0, needs);
+      var info = new PreemptionInfo(priority, PodLabels.NONE, startedAtMs, false, null, 0, needs);
       return gpu < 0
           ? FakeWorld.pod(uid, replicas).with(info)
           : FakeWorld.pod(uid, replicas, "tranche.dev/gpu=" + gpuUuid(gpu)).with(info).on(NODE);

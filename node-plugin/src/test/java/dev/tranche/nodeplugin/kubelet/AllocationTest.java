@@ -108,7 +108,8 @@ class AllocationTest {
             Map.of("GPU-0", TEN, "GPU-1", TEN),
             List.of());
     return refusal(
-        new Allocation(replicas, HostNodes.NONE).decide(ids, List.of(), 0, mayBeAssigned));
+        new Allocation(replicas, HostNodes.NONE, new HeldReplicas())
+            .decide(ids, List.of(), 0, mayBeAssigned));
   }
 
   /** Another scheduler counts replicas alone: nine and one are ten to it. */

@@ -57,8 +57,7 @@ sealed interface GrantResult {
       warnings.add(Warning.NO_NODE.of());
     }
     if (requests.memoryBytesMax().isEmpty()) {
-      return of(
-          pod, requests, granularity, 0, MemoryPin.NONE, warnings, rules, numbersCountGpus);
+      return of(pod, requests, granularity, 0, MemoryPin.NONE, warnings, rules, numbersCountGpus);
     }
     return switch (GpuMemory.of(pod, requests, granularity, rules.memory())) {
       case GpuMemory.Refused(Problem reason) -> new Refused(List.of(reason));
