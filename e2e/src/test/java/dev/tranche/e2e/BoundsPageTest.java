@@ -63,6 +63,7 @@ class BoundsPageTest {
           new Bound("search for a pod's GPUs", EXTENDER + "FailedSearches", "MAX"),
           new Bound("binds at once", EXTENDER + "Bind", "IN_FLIGHT_MAX"),
           new Bound("nodes that preemption looks", EXTENDER + "Preempt", "NODES_MAX"),
+          new Bound("work of one preemption", EXTENDER + "Preempt", "WORK_MAX"),
           new Bound("shapes of pods that", EXTENDER + "Shapes", "SHAPES_MAX"),
           new Bound("shapes of pods that", EXTENDER + "Shapes", "PODS_MAX"),
           new Bound(
@@ -169,6 +170,7 @@ class BoundsPageTest {
           "age of a node's list",
           "a binding that no watch",
           "a nominated pod's hold",
+          "the grace period of a pod",
           "tokens of one address",
           "age of an extender's own Lease",
           "connections of the webhook's",
