@@ -297,6 +297,10 @@ final class RecutCluster {
       while (!toAdmit.isEmpty() && toAdmit.getFirst().atMs() <= nowMs) {
         admit(toAdmit.removeFirst().what());
       }
+      for (ModelNode node : nodes) {
+        world.retracted.forEach(node.kept::remove);
+      }
+      world.retracted.clear();
       if (nowMs % 1_000 == 0) {
         world.tick();
       }
@@ -494,7 +498,9 @@ final class RecutCluster {
             .findFirst()
             .orElseThrow();
     if (told != free) {
-      failures.add("%d of %s are free, told are %d: %s".formatted(free, gpu.uuid, told, here));
+      failures.add(
+          "%d of %s are free, told are %d: %s; held are %s"
+              .formatted(free, gpu.uuid, told, here, world.ledger.holds(node.name)));
     } else if (free > 0 && (gpu.clientsMax == 0 || here.size() < gpu.clientsMax)) {
       schedule(gpu.resource, free, gpu.replicas, node.name, gpu.uuid)
           .ifPresent(why -> failures.add(free + " of " + gpu.uuid + ": " + why + " " + here));
