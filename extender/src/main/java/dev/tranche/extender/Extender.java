@@ -482,7 +482,7 @@ public final class Extender implements AutoCloseable {
   }
 
   private Optional<String> unacknowledged() {
-    return ledger.mostDoNotAcknowledge()
+    return ledger.acknowledgements().mostFail()
         ? Optional.of(
             "most nodes do not acknowledge assignments in time, so the cause is probably here or in the network; see this extender's CPU and log")
         : Optional.empty();

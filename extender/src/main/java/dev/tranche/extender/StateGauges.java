@@ -46,7 +46,7 @@ final class StateGauges {
     metrics.gauge(
         "tranche.extender.ack.backoff.nodes",
         "Nodes that get no pods for a while because they do not acknowledge assignments.",
-        ledger::backedOffNodes);
+        ledger.acknowledgements()::backedOff);
     metrics.gauge(
         "tranche.extender.nominations",
         "Preempting pods whose GPU is held while their victims are evicted.",

@@ -9,7 +9,7 @@ import java.util.Set;
  * half of the nodes fail, the fault is probably ours, and none is left out. A node that is the only
  * one is never left out either, since there is no other to prefer.
  */
-final class Acknowledgements {
+public final class Acknowledgements {
   /** One node that fails proves nothing about the others. */
   private static final int FAILING_MIN = 2;
 
@@ -24,11 +24,13 @@ final class Acknowledgements {
     this.ledgerState = ledgerState;
   }
 
-  boolean mostFail() {
+  /** Returns whether most nodes do not acknowledge assignments; may be called on any thread. */
+  public boolean mostFail() {
     return mostFail;
   }
 
-  int backedOff() {
+  /** Returns the number of nodes in backoff; may be called on any thread. */
+  public int backedOff() {
     return backedOff;
   }
 

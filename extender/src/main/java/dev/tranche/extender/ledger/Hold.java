@@ -148,4 +148,30 @@ public record Hold(
     }
     return new Assignment(uid, key, resource, placement, replicasPerGpu);
   }
+
+  /**
+   * Returns the time from which a bound pod's lists count. The node's last list may have a pod that
+   * already ran when we first saw it.
+   *
+   * @param before the hold so far
+   */
+  static long listsCountFromMs(@Nullable Hold before, PodFacts pod, long nowMs) {
+    if (before != null && before.stage() == Stage.BOUND) {
+      return before.listsCountFromMs();
+    }
+    return nowMs - (before == null && pod.running() ? NodeEntry.KUBELET_LATE_MS : 0);
+  }
+
+  /**
+   * Returns when a bound pod's hold began. A pod that already ran when we first saw it is already in
+   * its GPU's mean load.
+   *
+   * @param before the hold so far
+   */
+  static long since(@Nullable Hold before, PodFacts pod, long nowMs, long newcomerMs) {
+    if (before != null && before.stage() == Stage.BOUND) {
+      return before.sinceMs();
+    }
+    return before == null && pod.running() ? nowMs - newcomerMs - 1 : nowMs;
+  }
 }

@@ -294,31 +294,9 @@ public final class Ledger {
         entry.assignedReplicasPerGpu(pod),
         Stage.BOUND,
         false,
-        since(step, pod, hold),
-        listsCountFromMs(step, pod, hold),
+        Hold.since(hold, pod, step.nowMs(), timing.newcomerMs()),
+        Hold.listsCountFromMs(hold, pod, step.nowMs()),
         Hold.NEVER);
-  }
-
-  /**
-   * Returns the time from which lists count. The node's last list may have a pod that already ran
-   * when we first saw it.
-   */
-  private static long listsCountFromMs(Transition step, PodFacts pod, @Nullable Hold hold) {
-    if (hold != null && hold.stage() == Stage.BOUND) {
-      return hold.listsCountFromMs();
-    }
-    return step.nowMs() - (hold == null && pod.running() ? NodeEntry.KUBELET_LATE_MS : 0);
-  }
-
-  /**
-   * Returns when the hold began. A pod that already ran when we first saw it is already in its
-   * GPU's mean load.
-   */
-  private long since(Transition step, PodFacts pod, @Nullable Hold hold) {
-    if (hold != null && hold.stage() == Stage.BOUND) {
-      return hold.sinceMs();
-    }
-    return hold == null && pod.running() ? step.nowMs() - timing.newcomerMs() - 1 : step.nowMs();
   }
 
   // --- nodes ---
@@ -594,14 +572,9 @@ public final class Ledger {
     return terminatingPods;
   }
 
-  /** Returns the number of nodes in backoff, which do not acknowledge assignments. */
-  public int backedOffNodes() {
-    return acknowledgements.backedOff();
-  }
-
-  /** Returns whether most nodes do not acknowledge assignments; may be called on any thread. */
-  public boolean mostDoNotAcknowledge() {
-    return acknowledgements.mostFail();
+  /** Returns which nodes acknowledge assignments. */
+  public Acknowledgements acknowledgements() {
+    return acknowledgements;
   }
 
   /** Returns whether every node that should report has done so. */

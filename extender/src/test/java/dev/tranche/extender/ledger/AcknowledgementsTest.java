@@ -31,10 +31,10 @@ final class AcknowledgementsTest extends LedgerRig {
       assertThat(availability(NODE)).isEqualTo(Availability.AVAILABLE);
     }
     fail(NODE, nowMs);
-    assertThat(ledger.backedOffNodes()).isOne();
+    assertThat(ledger.acknowledgements().backedOff()).isOne();
     assertThat(apply(new Event.Acknowledged(NODE)))
         .containsExactly(new Decision.CapacityGrew(NODE));
-    assertThat(ledger.backedOffNodes()).isZero();
+    assertThat(ledger.acknowledgements().backedOff()).isZero();
     assertThat(fail(NODE, nowMs)).containsExactly(new Decision.BackedOff(NODE, 10_000));
   }
 
@@ -66,16 +66,16 @@ final class AcknowledgementsTest extends LedgerRig {
   void mostNodes_areNotLeftOut_untilFewerThanHalfFail() {
     fail(NODE, nowMs);
     fail("node-b", nowMs);
-    assertThat(ledger.backedOffNodes()).isEqualTo(2);
-    assertThat(ledger.mostDoNotAcknowledge()).isFalse();
+    assertThat(ledger.acknowledgements().backedOff()).isEqualTo(2);
+    assertThat(ledger.acknowledgements().mostFail()).isFalse();
     assertThat(fail("node-c", nowMs))
         .containsExactlyInAnyOrder(
             new Decision.CapacityGrew(NODE), new Decision.CapacityGrew("node-b"));
-    assertThat(ledger.mostDoNotAcknowledge()).isTrue();
-    assertThat(ledger.backedOffNodes()).isZero();
+    assertThat(ledger.acknowledgements().mostFail()).isTrue();
+    assertThat(ledger.acknowledgements().backedOff()).isZero();
     apply(new Event.Acknowledged("node-b"));
     tick();
-    assertThat(ledger.mostDoNotAcknowledge()).isFalse();
+    assertThat(ledger.acknowledgements().mostFail()).isFalse();
     assertThat(availability(NODE)).isEqualTo(Availability.NOT_ACKNOWLEDGING);
     assertThat(availability("node-b")).isEqualTo(Availability.AVAILABLE);
   }
@@ -86,7 +86,7 @@ final class AcknowledgementsTest extends LedgerRig {
     IntStream.range('b', 'f').forEach(c -> apply(new Event.StreamLost("node-" + (char) c)));
     assertThat(fail(NODE, nowMs)).isEmpty();
     assertThat(availability(NODE)).isEqualTo(Availability.AVAILABLE);
-    assertThat(ledger.mostDoNotAcknowledge()).isFalse();
+    assertThat(ledger.acknowledgements().mostFail()).isFalse();
   }
 
   /** Rare failures of many nodes over days do not add up to a fault of ours. */
@@ -97,7 +97,7 @@ final class AcknowledgementsTest extends LedgerRig {
       nowMs += 10_000 + AckBackoff.LONGEST_MS;
       tick();
     }
-    assertThat(ledger.mostDoNotAcknowledge()).isFalse();
+    assertThat(ledger.acknowledgements().mostFail()).isFalse();
   }
 
   @Test

@@ -84,6 +84,7 @@ class NvmlHeaderIT {
           Map.entry("NvmlCode.LIBRARY_NOT_FOUND", "NVML_ERROR_LIBRARY_NOT_FOUND"),
           Map.entry("NvmlCode.FUNCTION_NOT_FOUND", "NVML_ERROR_FUNCTION_NOT_FOUND"),
           Map.entry("NvmlCode.GPU_IS_LOST", "NVML_ERROR_GPU_IS_LOST"),
+          Map.entry("NvmlCode.NO_PERMISSION", "NVML_ERROR_NO_PERMISSION"),
           Map.entry("NvmlCode.RESET_REQUIRED", "NVML_ERROR_RESET_REQUIRED"),
           Map.entry("NvmlCode.LIB_RM_VERSION_MISMATCH", "NVML_ERROR_LIB_RM_VERSION_MISMATCH"),
           Map.entry("NvmlCode.ARGUMENT_VERSION_MISMATCH", "NVML_ERROR_ARGUMENT_VERSION_MISMATCH"));
