@@ -8,6 +8,7 @@ import io.netty.channel.ChannelFutureListener;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelPromise;
 import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http.HttpHeaderValues;
 import io.netty.handler.codec.http.HttpRequest;
 import io.netty.handler.codec.http.HttpResponse;
 import io.netty.handler.codec.http.HttpResponseStatus;
@@ -20,8 +21,9 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Holds one connection to one request at a time, whose body has an announced length and is not
- * packed. Tells the limiter what the connection does. Confined to the connection's event loop.
+ * Holds one connection to one request at a time, whose body is not packed. The length of a body is
+ * announced, except where a port takes chunked ones: such a request is the last of its connection.
+ * Tells the limiter what the connection does. Confined to the connection's event loop.
  */
 final class Http1Guard extends ChannelDuplexHandler {
   /** How long the rest of a body may take once its request is answered. */
@@ -31,16 +33,22 @@ final class Http1Guard extends ChannelDuplexHandler {
 
   private final ConnectionLimiter connections;
   private final InetSocketAddress remote;
+  private final boolean takesChunked;
   private @Nullable ChannelHandlerContext context;
   private long bodyBytes;
   private long requests;
   private boolean receiving;
   private boolean unanswered;
+  private boolean chunked;
   private boolean closing;
 
-  Http1Guard(ConnectionLimiter connections, InetSocketAddress remote) {
+  /**
+   * @param takesChunked whether the length of a body may be unknown before its end
+   */
+  Http1Guard(ConnectionLimiter connections, InetSocketAddress remote, boolean takesChunked) {
     this.connections = connections;
     this.remote = remote;
+    this.takesChunked = takesChunked;
   }
 
   @Override
@@ -61,6 +69,9 @@ final class Http1Guard extends ChannelDuplexHandler {
   @Override
   public void channelRead(ChannelHandlerContext context, Object message) {
     if (closing) {
+      if (chunked && message instanceof LastHttpContent) {
+        var _ = context.close();
+      }
       ReferenceCountUtil.release(message);
       return;
     }
@@ -95,7 +106,8 @@ final class Http1Guard extends ChannelDuplexHandler {
       refuse(HttpResponseStatus.HTTP_VERSION_NOT_SUPPORTED, "this port speaks HTTP/1.1");
       return false;
     }
-    if (HttpUtil.isTransferEncodingChunked(head)) {
+    chunked = HttpUtil.isTransferEncodingChunked(head);
+    if (chunked && !takesChunked) {
       refuse(HttpResponseStatus.LENGTH_REQUIRED, "send a body with Content-Length, not chunked");
       return false;
     }
@@ -106,7 +118,8 @@ final class Http1Guard extends ChannelDuplexHandler {
           "send the body as it is, without Content-Encoding");
       return false;
     }
-    bodyBytes = HttpUtil.getContentLength(head, 0L);
+    // Nothing is read of what follows a chunked body, so it need not be told apart.
+    bodyBytes = chunked ? Long.MAX_VALUE : HttpUtil.getContentLength(head, 0L);
     requests++;
     receiving = true;
     unanswered = true;
@@ -115,14 +128,25 @@ final class Http1Guard extends ChannelDuplexHandler {
 
   @Override
   public void write(ChannelHandlerContext context, Object message, ChannelPromise promise) {
-    if (message instanceof LastHttpContent && !isInterim(message) && unanswered) {
+    if (chunked && message instanceof HttpResponse response && !isInterim(message)) {
+      response.headers().set(HttpHeaderNames.CONNECTION, HttpHeaderValues.CLOSE);
+    }
+    boolean answers = message instanceof LastHttpContent && !isInterim(message) && unanswered;
+    if (answers) {
       unanswered = false;
       connections.recordAnswered(remote, ConnectionLimiter.nowMs());
       if (receiving && bodyBytes > 0) {
         closeUnlessReceived(context);
       }
     }
-    var _ = context.write(message, promise);
+    ChannelPromise sent = promise.unvoid();
+    var _ = context.write(message, sent);
+    if (answers && chunked) {
+      closing = true;
+      if (!receiving) {
+        sent.addListener(ChannelFutureListener.CLOSE);
+      }
+    }
   }
 
   private static boolean isInterim(Object message) {

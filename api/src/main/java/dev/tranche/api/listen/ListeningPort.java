@@ -58,15 +58,32 @@ public final class ListeningPort {
    * @param options certificates and idle time; the bounds are set here
    */
   public HttpServer http1(HttpServerOptions options, Handler<HttpServerRequest> requests) {
-    return http1(options, null, requests);
+    return http1(options, null, false, requests);
+  }
+
+  /**
+   * Creates a server of HTTP/1.1 alone that also takes bodies of unknown length: an API server that
+   * proxies a request sends them. The caller bounds a body while it arrives.
+   *
+   * @param options certificates and idle time; the bounds are set here
+   */
+  public HttpServer http1WithChunkedBodies(
+      HttpServerOptions options, Handler<HttpServerRequest> requests) {
+    return http1(options, null, true, requests);
   }
 
   /**
    * @param drain closes the connections once clients should use another process
    */
   public HttpServer http1(
+      HttpServerOptions options, ConnectionDrain drain, Handler<HttpServerRequest> requests) {
+    return http1(options, drain, false, requests);
+  }
+
+  private HttpServer http1(
       HttpServerOptions options,
       @Nullable ConnectionDrain drain,
+      boolean takesChunked,
       Handler<HttpServerRequest> requests) {
     options
         .setUseAlpn(false)
@@ -81,7 +98,7 @@ public final class ListeningPort {
         .createHttpServer(transport.limit(options, name, connections))
         .connectionHandler(
             connection -> {
-              guard(connection);
+              guard(connection, takesChunked);
               if (drain != null) {
                 drain.track(connection);
               }
@@ -89,10 +106,10 @@ public final class ListeningPort {
         .requestHandler(drain == null ? requests : drain.counting(requests));
   }
 
-  private void guard(HttpConnection connection) {
+  private void guard(HttpConnection connection, boolean takesChunked) {
     Channel channel = ((ConnectionBase) connection).channel();
     if (channel.remoteAddress() instanceof InetSocketAddress remote) {
-      var guard = new Http1Guard(connections, remote);
+      var guard = new Http1Guard(connections, remote, takesChunked);
       ChannelPipeline pipeline = channel.pipeline();
       pipeline.addBefore("httpDecoder", "framing", new Http1Framing(guard));
       pipeline.addAfter("httpEncoder", "guard", guard);

@@ -163,8 +163,8 @@ public record Hold(
   }
 
   /**
-   * Returns when a bound pod's hold began. A pod that already ran when we first saw it is already in
-   * its GPU's mean load.
+   * Returns when a bound pod's hold began. A pod that already ran when we first saw it is already
+   * in its GPU's mean load.
    *
    * @param before the hold so far
    */

@@ -64,7 +64,8 @@ final class Port {
       options.setKeyCertOptions(certificate);
     }
     HttpServer opening =
-        new ListeningPort(vertx, transport, name, connections).http1(options, endpoint);
+        new ListeningPort(vertx, transport, name, connections)
+            .http1WithChunkedBodies(options, endpoint);
     server = opening;
     opening
         .listen(to)

@@ -142,7 +142,10 @@ class AdmissionVerticleIT {
 
   @Test
   void connectionsOfOneAddress_areCapped_andTheLeastUsedEndsForANewOne() throws Exception {
-    int port = serve(new HttpLimits(LONG_MS, limits(2, LONG_MS)));
+    // With a safe time, a slow machine would end the used one first, after a second without a
+    // request.
+    var limits = new ConnectionLimits(256, 2, LONG_MS, LONG_MS, true, 0, 64, 0);
+    int port = serve(new HttpLimits(LONG_MS, limits));
     SSLSocket used = connect(port);
     send(used, head(2) + "{}");
     assertThat(statusLine(used)).isEqualTo("HTTP/1.1 200 OK");
