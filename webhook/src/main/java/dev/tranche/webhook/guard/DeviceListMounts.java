@@ -32,6 +32,8 @@ final class DeviceListMounts {
       }
       index++;
     }
-    scan.removeAll(removed, container.path("volumeMounts"));
+    if (!removed.isEmpty()) {
+      scan.removeAll(removed, container.path("volumeMounts"));
+    }
   }
 }

@@ -34,6 +34,12 @@ final class Variables {
   static final List<String> MPS_LIMITS =
       List.of("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT");
 
+  // A pod may have thousands of containers: nothing is made for each of them.
+  private static final List<String> OF_RUNTIME =
+      Stream.concat(Stream.of(NAME), DEVICES.stream()).toList();
+  private static final List<String> ALL =
+      Stream.concat(OF_RUNTIME.stream(), MPS_LIMITS.stream()).toList();
+
   /** Values that open no GPU. */
   static final Set<String> HARMLESS = Set.of("", VOID, "none");
 
@@ -106,12 +112,10 @@ final class Variables {
 
   /** Returns the variables to check. Without a GPU, the limits have no effect. */
   private static List<String> watched(boolean requestsGpus, boolean mayUseNvidiaRuntime) {
-    return Stream.concat(
-            mayUseNvidiaRuntime
-                ? Stream.concat(Stream.of(NAME), DEVICES.stream())
-                : Stream.<String>of(),
-            requestsGpus ? MPS_LIMITS.stream() : Stream.of())
-        .toList();
+    if (mayUseNvidiaRuntime) {
+      return requestsGpus ? ALL : OF_RUNTIME;
+    }
+    return requestsGpus ? MPS_LIMITS : List.of();
   }
 
   /** Names {@link #DEVICES} only if none of the better known variables may be set. */
@@ -125,10 +129,14 @@ final class Variables {
 
   /** Returns the variables that a key of an envFrom source, with its prefix, can set. */
   private static List<String> settableByEnvFrom(Container container, List<String> watched) {
+    JsonNode sources = container.spec().path("envFrom");
+    if (sources.isEmpty()) {
+      return List.of();
+    }
     return watched.stream()
         .filter(
             name -> {
-              for (JsonNode source : container.spec().path("envFrom")) {
+              for (JsonNode source : sources) {
                 if (name.startsWith(source.path("prefix").asText(""))) {
                   return true;
                 }

@@ -8,9 +8,11 @@ import static dev.tranche.webhook.guard.Pods.pod;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import com.sun.management.ThreadMXBean;
 import dev.tranche.webhook.guard.FindingOutcome.Outcome;
 import dev.tranche.webhook.pod.PodView;
 import io.fabric8.zjsonpatch.JsonPatch;
+import java.lang.management.ManagementFactory;
 import java.util.List;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
@@ -52,6 +54,19 @@ class GuardTest {
     assertThat(after.at("/spec/containers/1").has("env")).isFalse();
     assertThat(found(pod, GuardMode.VOID)).isEmpty();
     assertThat(admitted(after, GuardMode.VOID).patch()).isEmpty();
+  }
+
+  /** Mode audit bounds no pod, so what each container costs is what a pod can cost. */
+  @Test
+  void containersThatSetNothing_costLittleMemory() {
+    int containers = 10_000;
+    JsonNode pod = pod("'containers':[" + "{},".repeat(containers - 1) + "{}]");
+    GuardedPod large = created(pod);
+    guard.judge(large, GuardMode.AUDIT);
+    var threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+    long before = threads.getCurrentThreadAllocatedBytes();
+    guard.judge(large, GuardMode.AUDIT);
+    assertThat((threads.getCurrentThreadAllocatedBytes() - before) / containers).isLessThan(500);
   }
 
   @ParameterizedTest
