@@ -183,7 +183,8 @@ class ConfigE2E {
 
     setConfig(replicas(5));
     awaitLabel(5);
-    node.awaitAllocatable(Names.RESOURCE, 10);
+    // Three tenths are held, which leaves three fifths of that GPU.
+    node.awaitAllocatable(Names.RESOURCE, 3 + 3 + 5);
   }
 
   @Test
