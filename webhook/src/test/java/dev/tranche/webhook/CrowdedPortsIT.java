@@ -228,11 +228,7 @@ class CrowdedPortsIT {
     try (Socket socket = tls(connect("127.0.0.1", port))) {
       return ask(
           socket,
-          "POST /review HTTP/1.1\r\n"
-              + "host: x\r\n"
-              + "content-type: application/json\r\n"
-              + "content-length: 2\r\n\r\n"
-              + "{}");
+          "POST /review HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}");
     }
   }
 

@@ -24,12 +24,12 @@ final class CompetingPlugin {
 
     OccupiedException(String resource, Path socket) {
       super(
-          ("%s is served by another device plugin, which answers at %s: probably NVIDIA's,"
-               + " DaemonSet nvidia-device-plugin-daemonset. Switch it off with \"kubectl -n"
-               + " <namespace> delete daemonset nvidia-device-plugin-daemonset\", or under the GPU"
-               + " Operator with \"kubectl patch clusterpolicies.nvidia.com/cluster-policy --type"
-               + " merge -p '{\"spec\":{\"devicePlugin\":{\"enabled\":false}}}'\"; this plugin"
-               + " takes over as soon as it is gone")
+          ("%s is served by another device plugin, which answers at %s: probably NVIDIA's, DaemonSet"
+                  + " nvidia-device-plugin-daemonset. Switch it off with \"kubectl -n <namespace>"
+                  + " delete daemonset nvidia-device-plugin-daemonset\", or under the GPU Operator"
+                  + " with \"kubectl patch clusterpolicies.nvidia.com/cluster-policy --type merge -p"
+                  + " '{\"spec\":{\"devicePlugin\":{\"enabled\":false}}}'\"; this plugin"
+                  + " takes over as soon as it is gone")
               .formatted(resource, socket));
     }
   }
