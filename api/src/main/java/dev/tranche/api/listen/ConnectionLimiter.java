@@ -55,9 +55,19 @@ public final class ConnectionLimiter {
     /**
      * Passes the connection on to the event loop that serves it.
      *
+     * @param safeMs how finely {@link #quietMs} is measured follows from it
      * @param onClosed to run once it is closed
      */
-    void serve(Runnable onClosed);
+    void serve(long safeMs, Runnable onClosed);
+
+    /**
+     * Returns for how long the peer has sent nothing although we were ready to read. Unlike the
+     * time of day, it does not grow while our own event loop is late.
+     */
+    long quietMs();
+
+    /** Its first request is answered, or its peer admitted: {@link #quietMs} is not asked again. */
+    void used();
 
     /** Closes as the protocol defines, which notifies the peer. */
     void close();
@@ -93,6 +103,14 @@ public final class ConnectionLimiter {
       lastMs = acceptedMs;
     }
 
+    boolean isAt(String address) {
+      return peer.address().equals(address);
+    }
+
+    boolean unused() {
+      return !answered && !answering && !admitted;
+    }
+
     /**
      * @param waitedMs how long the connection that needs a place has waited
      */
@@ -101,7 +119,7 @@ public final class ConnectionLimiter {
           && !admitted
           && (answered
               ? nowMs - lastMs >= REUSE_MS || waitedMs >= safeMs
-              : nowMs - lastMs >= safeMs);
+              : nowMs - lastMs >= safeMs && connection.quietMs() >= safeMs);
     }
 
     void close() {
@@ -145,27 +163,37 @@ public final class ConnectionLimiter {
     if (limits.limited(entry.peer.address())) {
       byAddress.merge(entry.peer.address(), 1, Integer::sum);
     }
-    entry.connection.serve(() -> remove(entry, nowMs()));
+    entry.connection.serve(limits.safeMs(), () -> remove(entry, nowMs()));
   }
 
   private boolean makePlace(Entry newcomer, long nowMs) {
     String address = newcomer.peer.address();
-    Predicate<Entry> replaceable =
-        entry -> entry.replaceable(nowMs, nowMs - newcomer.acceptedMs, limits.safeMs());
-    if (byAddress.getOrDefault(address, 0) >= limits.perAddressMax()) {
-      return endLeastUsed(replaceable.and(entry -> entry.peer.address().equals(address)));
+    int own = byAddress.getOrDefault(address, 0);
+    if (own >= limits.perAddressMax()) {
+      return endLeastUsed(replaceable(newcomer, nowMs).and(entry -> entry.isAt(address)));
     }
     if (open.size() - admitted < limits.connectionsMax()) {
       return true;
     }
-    // A few addresses cannot shut others out: one of the address that has most ends.
+    // A few addresses cannot shut others out: one of the address that has most ends. Addresses
+    // with about as many end nothing of each other that is in use.
     int most = byAddress.values().stream().mapToInt(count -> count).max().orElse(0);
-    boolean ownIsMost = byAddress.getOrDefault(address, 0) >= most;
-    return endLeastUsed(
-        entry ->
-            !entry.admitted
-                && byAddress.getOrDefault(entry.peer.address(), 0) == most
-                && (!ownIsMost || replaceable.test(entry)));
+    boolean fair = limits.limited(address) ? most <= own + 1 : most == 0;
+    Predicate<Entry> atMost =
+        entry -> !entry.admitted && byAddress.getOrDefault(entry.peer.address(), 0) == most;
+    return endLeastUsed(fair ? replaceable(newcomer, nowMs).and(atMost) : atMost);
+  }
+
+  /** Returns which connections may end for another one of their address. */
+  private Predicate<Entry> replaceable(Entry newcomer, long nowMs) {
+    String address = newcomer.peer.address();
+    // Fresh connections must not push out those that clients keep, so unused ones end first, even
+    // if that has to wait until they are not safe any more.
+    boolean onlyUnused =
+        open.values().stream().anyMatch(entry -> entry.isAt(address) && entry.unused());
+    long waitedMs = nowMs - newcomer.acceptedMs;
+    return entry ->
+        (entry.unused() || !onlyUnused) && entry.replaceable(nowMs, waitedMs, limits.safeMs());
   }
 
   private boolean endLeastUsed(Predicate<Entry> candidate) {
@@ -263,7 +291,10 @@ public final class ConnectionLimiter {
     Entry entry = entry(remote);
     if (entry != null) {
       entry.answering = false;
-      entry.answered = true;
+      if (!entry.answered) {
+        entry.answered = true;
+        entry.connection.used();
+      }
       entry.lastMs = nowMs;
     }
   }
@@ -289,6 +320,7 @@ public final class ConnectionLimiter {
     release(entry);
     entry.admitted = true;
     entry.requested = true;
+    entry.connection.used();
     admitted++;
     serveWaiting(nowMs());
     return true;

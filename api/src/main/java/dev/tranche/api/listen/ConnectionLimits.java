@@ -92,6 +92,19 @@ public record ConnectionLimits(
         max);
   }
 
+  /** Returns the same limits with another time for handshakes and credentials. */
+  public ConnectionLimits withSafeMs(long ms) {
+    return new ConnectionLimits(
+        connectionsMax,
+        perAddressMax,
+        firstRequestMs,
+        idleMs,
+        loopbackLimited,
+        ms,
+        waitingMax,
+        admittedMax);
+  }
+
   boolean limited(String address) {
     return loopbackLimited || !LOOPBACK.equals(address);
   }

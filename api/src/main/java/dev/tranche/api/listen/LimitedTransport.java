@@ -117,6 +117,8 @@ public final class LimitedTransport extends NioTransport {
     /** Whether it was passed on. Confined to the accepting thread. */
     private boolean served;
 
+    private final QuietClock clock = new QuietClock();
+
     /**
      * @param accepting the context of the accepting thread
      */
@@ -126,7 +128,9 @@ public final class LimitedTransport extends NioTransport {
     }
 
     @Override
-    public void serve(Runnable onClosed) {
+    public void serve(long safeMs, Runnable onClosed) {
+      clock.tickMs = Math.max(1, safeMs / QuietClock.TICKS);
+      channel.pipeline().addLast(clock);
       channel.closeFuture().addListener(over -> onClosed.run());
       if (accepting.executor().inEventLoop()) {
         passOn();
@@ -138,6 +142,16 @@ public final class LimitedTransport extends NioTransport {
     private void passOn() {
       served = true;
       accepting.fireChannelRead(channel);
+    }
+
+    @Override
+    public long quietMs() {
+      return clock.quietMs;
+    }
+
+    @Override
+    public void used() {
+      clock.stopped = true;
     }
 
     @Override

@@ -22,6 +22,11 @@ class ConnectionLimiterTest {
   /** What became of the connections, by address and port. */
   private final List<String> ended = new ArrayList<>();
 
+  private final List<String> used = new ArrayList<>();
+
+  /** For how long all peers have sent nothing. */
+  private long quietMs = Long.MAX_VALUE;
+
   /** What to run once a served connection is closed, by address and port. */
   private final Map<String, Runnable> served = new HashMap<>();
 
@@ -104,6 +109,38 @@ class ConnectionLimiterTest {
     return new ConnectionLimits(max, perAddress, 1_000, 10_000, true, SAFE_MS, waiting, admitted);
   }
 
+  /** A burst of handshakes keeps the event loop busy for longer than a peer may be silent. */
+  @Test
+  void handshakeThatGoesOn_isNotEnded_howeverLongItTakes() {
+    for (int port = 1; port <= 4; port++) {
+      accepted(ATTACKER, port, port);
+    }
+    quietMs = SAFE_MS - 1;
+    limiter.sweep(1 + SAFE_MS);
+    assertThat(ended).isEmpty();
+    quietMs = SAFE_MS;
+    limiter.sweep(1 + SAFE_MS);
+    assertThat(ended).containsExactly(ATTACKER + ":1 aborted");
+    answered(ATTACKER, 2, SAFE_MS);
+    answered(ATTACKER, 2, SAFE_MS);
+    assertThat(used).containsExactly(ATTACKER + ":2");
+  }
+
+  /** Else fresh connections without a request would push out those that clients keep. */
+  @Test
+  void usedConnection_isNotEnded_whileAnotherOneIsUnused() {
+    accepted(ATTACKER, 1, 0);
+    answered(ATTACKER, 1, 0);
+    long openedMs = 2 * ConnectionLimiter.REUSE_MS;
+    accepted(ATTACKER, 2, openedMs);
+    accepted(ATTACKER, 3, openedMs);
+    assertThat(accepted(ATTACKER, 4, openedMs + 1)).isFalse();
+    assertThat(ended).isEmpty();
+    limiter.sweep(openedMs + SAFE_MS);
+    assertThat(ended).containsExactly(ATTACKER + ":2 aborted");
+    assertThat(served).containsKey(ATTACKER + ":4");
+  }
+
   /** Else a peer that asks all the time on each of its connections would shut out others. */
   @Test
   void whoHasWaited_getsThePlaceOfAnIdleConnection_howeverBusyItIs() {
@@ -150,6 +187,19 @@ class ConnectionLimiterTest {
     close(OTHER, 1);
     assertThat(limiter.admit(address(ATTACKER, 3))).isTrue();
     assertThat(limiter.open()).isEqualTo(3);
+  }
+
+  /** All nodes connect at once after a restart; each would end the handshake of another. */
+  @Test
+  void fullPort_endsNobodysHandshake_forAnAddressWithAsMany() {
+    limiter = new ConnectionLimiter(limits(2, 2, 64, 0));
+    accepted("192.0.2.11", 1, 0);
+    accepted("192.0.2.12", 1, 0);
+    assertThat(accepted("192.0.2.13", 1, 1)).isFalse();
+    assertThat(ended).isEmpty();
+    limiter.sweep(SAFE_MS);
+    assertThat(ended).hasSize(1);
+    assertThat(served).containsKey("192.0.2.13:1");
   }
 
   @Test
@@ -241,8 +291,18 @@ class ConnectionLimiterTest {
         peer(address, port),
         new ConnectionLimiter.Connection() {
           @Override
-          public void serve(Runnable onClosed) {
+          public void serve(long safeMs, Runnable onClosed) {
             served.put(name, onClosed);
+          }
+
+          @Override
+          public long quietMs() {
+            return quietMs;
+          }
+
+          @Override
+          public void used() {
+            used.add(name);
           }
 
           @Override

@@ -62,12 +62,16 @@ public final class StreamServer extends VerticleBase {
   /** Long, since all nodes of a cluster may do the TLS handshake at once. */
   private static final long FIRST_REQUEST_MS = 30_000;
 
+  /** The API server may be slow to review the tokens of all nodes at once. */
+  private static final long SAFE_MS = 10_000;
+
   private static final long IDLE_MS = 120_000;
 
   public static final ConnectionLimits LIMITS =
       new ConnectionLimits(CONNECTIONS_MAX, PER_ADDRESS_MAX, FIRST_REQUEST_MS, IDLE_MS)
           .withoutLoopback()
           .withWaiting(WAITING_MAX)
+          .withSafeMs(SAFE_MS)
           .withAdmitted(ADMITTED_MAX);
 
   /**

@@ -165,8 +165,7 @@ public final class NodeMetrics {
     FunctionCounter.builder(
             "tranche.node.connections.refused", connections, ConnectionLimiter::refused)
         .description(
-            "Connections refused, closed in favour of others, for lack of a first request, or for a"
-                + " request that the port does not take.")
+            "Connections refused, closed in favour of others, for lack of a first request, or for a request that the port does not take.")
         .tag("port", port)
         .register(registry);
   }

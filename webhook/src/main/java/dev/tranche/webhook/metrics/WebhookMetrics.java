@@ -76,8 +76,7 @@ public final class WebhookMetrics {
     guardEventsDropped =
         counter(
             "tranche_webhook_guard_events_dropped",
-            "Events of the guard that were not written: too many, refused, or about an object that"
-                + " does not exist");
+            "Events of the guard that were not written: too many, refused, or about an object that does not exist");
   }
 
   /** Registers all series at the start, so that the first event of a kind shows as an increase. */
@@ -179,8 +178,7 @@ public final class WebhookMetrics {
     FunctionCounter.builder(
             "tranche_webhook_connections_refused", connections, ConnectionLimiter::refused)
         .description(
-            "Connections refused, closed in favour of others, for lack of a first request, or for a"
-                + " request that the port does not take")
+            "Connections refused, closed in favour of others, for lack of a first request, or for a request that the port does not take")
         .tag("port", port)
         .register(registry);
   }

@@ -72,12 +72,13 @@ public final class AdmissionVerticle extends VerticleBase {
 
   /**
    * Limits on what clients may use. API servers send reviews over HTTP/1.1: one at a time on each
-   * connection. Further ones wait, and mostly take a connection that has become idle.
+   * connection. Further ones wait, and mostly take a connection that has become idle. Bursts of
+   * three API servers do not fill the port, whether they share an address or not.
    *
    * @param bodyMsMax maximum time from a request's head to the end of its body
    */
   public record HttpLimits(long bodyMsMax, ConnectionLimits connections) {
-    public static final HttpLimits DEFAULT = new HttpLimits(8_000, ConnectionLimits.of(128, 64));
+    public static final HttpLimits DEFAULT = new HttpLimits(8_000, ConnectionLimits.of(128, 40));
   }
 
   @Override
