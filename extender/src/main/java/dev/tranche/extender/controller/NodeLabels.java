@@ -29,7 +29,7 @@ public final class NodeLabels {
   static final long FRESH_MS = 15_000;
 
   /** A node's labels change with its config or its GPUs; all nodes need them at once only once. */
-  public static final NodeRate.Limits RATE = new NodeRate.Limits(5, 60_000, 256, 50);
+  public static final NodeRate.Limits RATE = new NodeRate.Limits(10, 10_000, 256, 50);
 
   private static final Logger LOG = LoggerFactory.getLogger(NodeLabels.class);
 

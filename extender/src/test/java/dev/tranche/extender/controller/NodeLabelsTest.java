@@ -117,8 +117,8 @@ class NodeLabelsTest {
         patched();
       }
     }
-    // A burst of five, and one a minute.
-    assertThat(patches).hasSize(5 + 4);
+    // A burst of ten, and one each ten seconds.
+    assertThat(patches).hasSize(10 + 29);
     nowMs += 60_000;
     labels.reported(NODE, report(gpu("Tesla T4", 7)));
     patched();
