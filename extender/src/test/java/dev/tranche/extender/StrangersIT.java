@@ -209,6 +209,7 @@ final class StrangersIT {
     request.encoding("gzip").headers().set("authorization", "Bearer not-a-token");
     var _ = request.write(NodeReport.getDefaultInstance());
     assertThat(request.response().await().status()).isEqualTo(GrpcStatus.UNIMPLEMENTED);
+    client.close().await();
   }
 
   @Test

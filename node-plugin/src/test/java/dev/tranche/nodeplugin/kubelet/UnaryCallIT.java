@@ -101,8 +101,9 @@ class UnaryCallIT {
             .createHttpServer()
             .requestHandler(GrpcEncoding.refusingPacked(plugin))
             .listen(SocketAddress.domainSocketAddress(socket.toString())));
+    GrpcClient client = GrpcClient.client(vertx);
     var request =
-        GrpcClient.client(vertx)
+        client
             .request(
                 SocketAddress.domainSocketAddress(socket.toString()),
                 PodResourcesListerGrpcClient.List)
@@ -111,6 +112,7 @@ class UnaryCallIT {
         request.encoding("gzip").send(ListPodResourcesRequest.getDefaultInstance()).await();
     assertThat(response.status()).isEqualTo(GrpcStatus.UNIMPLEMENTED);
     assertThat(asked).hasValue(0);
+    client.close().await();
   }
 
   @Test

@@ -176,9 +176,12 @@ class AdmissionVerticleIT {
   @Test
   void http2_isNotSpoken() {
     int port = serve(new HttpLimits(LONG_MS, limits(64, LONG_MS)));
+    HttpClient client = http2();
     HttpClientRequest request =
-        http2().request(HttpMethod.POST, port, "127.0.0.1", "/review").await();
+        client.request(HttpMethod.POST, port, "127.0.0.1", "/review").await();
     assertThat(request.version()).isEqualTo(HttpVersion.HTTP_1_1);
+    // Until here, since a client that is garbage collected ends its connections itself.
+    client.close().await();
   }
 
   /** As API servers post them. */
