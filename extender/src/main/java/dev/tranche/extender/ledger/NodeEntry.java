@@ -347,7 +347,7 @@ final class NodeEntry {
         cordoned,
         use.held(),
         use.earlier(),
-        use.withheld(withheldForOthers(gpu)),
+        use.withheld(withheldForOthers(gpu, unknown)),
         use.unknown() + unplaced,
         clients,
         young);
@@ -387,7 +387,7 @@ final class NodeEntry {
    * Returns the replicas that the node withholds for more than the holds that are known here. A pod
    * that has ended here may still be on the node.
    */
-  private int withheldForOthers(GpuFacts gpu) {
+  private int withheldForOthers(GpuFacts gpu, List<Listed> unknown) {
     if (gpu.withheldReplicas() == 0) {
       return 0;
     }
@@ -398,7 +398,7 @@ final class NodeEntry {
         known.add(here, countedIn(hold, gpu), isOf(hold, gpu), true);
       }
     }
-    for (Listed listed : unknownUse().getOrDefault(gpu.uuid(), List.of())) {
+    for (Listed listed : unknown) {
       known.addUnknown(listed.replicas(), listed.grant());
     }
     return Math.max(0, gpu.withheldReplicas() - known.withheld(0));
