@@ -2,7 +2,7 @@
 import { useAnswer } from "./answer.ts";
 import { modelText } from "./gpu.ts";
 import { count } from "./quantity.ts";
-import type { Candidate, PodDetail, SmallerShare } from "./types.ts";
+import type { LargestShare, NodeFit, PodDetail } from "./types.ts";
 
 const AGAIN_MS = 5_000;
 
@@ -32,7 +32,7 @@ export function Decision({ of, nearest }: { of: string; nearest: number }) {
   );
 }
 
-function Smaller({ share: { replicas, replicasPerGpu, node } }: { share: SmallerShare }) {
+function Smaller({ share: { replicas, replicasPerGpu, node } }: { share: LargestShare }) {
   // Rounded down, since the webhook rounds up to whole replicas.
   const fraction = Math.floor((100 * replicas) / replicasPerGpu) / 100;
   return (
@@ -42,7 +42,7 @@ function Smaller({ share: { replicas, replicasPerGpu, node } }: { share: Smaller
   );
 }
 
-function Nodes({ title, nodes, of }: { title: string; nodes: readonly Candidate[]; of: number }) {
+function Nodes({ title, nodes, of }: { title: string; nodes: readonly NodeFit[]; of: number }) {
   if (of === 0) return null;
   return (
     <>

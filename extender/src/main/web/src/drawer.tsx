@@ -9,7 +9,8 @@ import { follow } from "./map.tsx";
 import { bytesOf, gpusOf, memory, percent } from "./quantity.ts";
 import { Since } from "./since.tsx";
 import { gpuByKey, gpuByUuid, gpus, podByKey } from "./store.ts";
-import { gpuKey, type Gpu, type Holder, type Pod } from "./types.ts";
+import { gpuKey } from "./key.ts";
+import type { Gpu, Holder, Pod } from "./types.ts";
 import { go, link, place } from "./url.ts";
 
 const NODES_MAX = 20;

@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import { useAnswer } from "./answer.ts";
 import { memory, percent } from "./quantity.ts";
-import type { Gpu, History, Track } from "./types.ts";
+import type { Gpu, History, HistoryGpu } from "./types.ts";
 
 const AGAIN_MS = 10_000;
 const HEIGHT_PX = 168;
@@ -32,7 +32,7 @@ export function LastHours({ gpu, bytes }: { gpu: Gpu; bytes: number }) {
 
 interface Shown {
   readonly history: History;
-  readonly track: Track;
+  readonly track: HistoryGpu;
   readonly bytes: number;
 }
 
@@ -83,7 +83,7 @@ function useDark(): boolean {
 }
 
 /** Values in percent, times in seconds; in the order of the series below. */
-function columns({ times }: History, { sm, smMax, memory, granted }: Track, bytes: number): uPlot.AlignedData {
+function columns({ times }: History, { sm, smMax, memory, granted }: HistoryGpu, bytes: number): uPlot.AlignedData {
   const parts = (column: Column, one: number) => column.map((value) => (value === null ? null : (value / one) * 100));
   return [times.map((time) => Date.parse(time) / 1_000), parts(granted, 1), parts(memory, bytes), parts(smMax, 1), parts(sm, 1)];
 }
@@ -132,7 +132,7 @@ const clock = (ms: number) => new Date(ms).toLocaleTimeString([], { hour: "2-dig
 const shareText = (share: number | null | undefined) => (share == null ? "–" : percent(share));
 
 /** The plot as text. */
-function summary({ times }: History, track: Track): string {
+function summary({ times }: History, track: HistoryGpu): string {
   const span = `${clock(Date.parse(times[0]!))} to ${clock(Date.parse(times.at(-1)!))}`;
   const granted = `granted ${percent(mean(track.granted))} on average`;
   const measured = known(track.sm);

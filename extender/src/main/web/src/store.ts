@@ -1,11 +1,12 @@
 /** The cluster as the stream reports it. Rows are replaced, never changed, so an identical row is not drawn again. */
 import { computed, signal } from "@preact/signals";
 import { filter } from "./url.ts";
-import { gpuKey, podKey, type Gpu, type Pod, type Summary } from "./types.ts";
+import { gpuKey, podKey } from "./key.ts";
+import type { Gpu, Pod, StreamSummary } from "./types.ts";
 
 export const gpus = signal<readonly Gpu[]>([]);
 export const pods = signal<readonly Pod[]>([]);
-export const summary = signal<Summary | undefined>(undefined);
+export const summary = signal<StreamSummary | undefined>(undefined);
 /** Time of the newest data, by the extender's clock. */
 export const time = signal("");
 
@@ -19,7 +20,7 @@ export interface Snapshot {
   readonly time: string;
   readonly gpus: readonly Gpu[];
   readonly pods: readonly Pod[];
-  readonly summary: Summary;
+  readonly summary: StreamSummary;
 }
 
 type Row = Readonly<Record<string, unknown>>;
@@ -32,7 +33,7 @@ export interface Change {
   readonly pods?: readonly (Row & { namespace: string; name: string })[];
   /** `namespace/name` */
   readonly podsRemoved?: readonly string[];
-  readonly summary?: Partial<Summary>;
+  readonly summary?: Partial<StreamSummary>;
 }
 
 export function start(snapshot: Snapshot): void {

@@ -4,7 +4,8 @@ import { factsOf, modelText, readingText, shareText } from "./gpu.ts";
 import { follow } from "./map.tsx";
 import { count, memory, percent } from "./quantity.ts";
 import { shownGpus } from "./store.ts";
-import { gpuKey, type Gpu } from "./types.ts";
+import { gpuKey } from "./key.ts";
+import type { Gpu } from "./types.ts";
 import { link } from "./url.ts";
 
 /** Nobody reads more rows; the filter finds the others. */

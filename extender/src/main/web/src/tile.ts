@@ -1,7 +1,8 @@
 /** What one cell of the map shows: a GPU, or a whole node if there are too many GPUs. */
 import { factsOf, modelText, readingText, shareText } from "./gpu.ts";
 import { percent } from "./quantity.ts";
-import { gpuKey, type Gpu } from "./types.ts";
+import { gpuKey } from "./key.ts";
+import type { Gpu } from "./types.ts";
 
 export interface Tile {
   readonly key: string;

@@ -5,7 +5,8 @@ import { follow } from "./map.tsx";
 import { count } from "./quantity.ts";
 import { shownPods } from "./store.ts";
 import { Since } from "./since.tsx";
-import { podKey, type Pod } from "./types.ts";
+import { podKey } from "./key.ts";
+import type { Pod } from "./types.ts";
 import { link, shownPlace } from "./url.ts";
 
 /** Nobody reads more rows; the filter finds the others. */

@@ -3,7 +3,8 @@ import { computed } from "@preact/signals";
 import { follow } from "./map.tsx";
 import { bytesOf, count, gpusOf, memory } from "./quantity.ts";
 import { shownPods } from "./store.ts";
-import { podKey, type Pod } from "./types.ts";
+import { podKey } from "./key.ts";
+import type { Pod } from "./types.ts";
 import { link } from "./url.ts";
 
 const PODS_MAX = 10;

@@ -5,16 +5,16 @@ import dev.tranche.extender.http.InspectionCache;
 import dev.tranche.extender.readapi.query.ListQuery;
 import dev.tranche.extender.readapi.query.ListQuery.Field;
 import dev.tranche.extender.readapi.query.ListQuery.Parsed;
-import dev.tranche.extender.readapi.query.Page;
 import dev.tranche.extender.readapi.query.Problem;
 import dev.tranche.extender.readapi.row.Explain;
-import dev.tranche.extender.readapi.row.ExplainJson;
-import dev.tranche.extender.readapi.row.GpuJson;
-import dev.tranche.extender.readapi.row.PodJson;
+import dev.tranche.extender.readapi.row.Gpu;
+import dev.tranche.extender.readapi.row.GpuList;
+import dev.tranche.extender.readapi.row.Pod;
+import dev.tranche.extender.readapi.row.PodDetail;
+import dev.tranche.extender.readapi.row.PodList;
 import dev.tranche.extender.readapi.row.PodState;
 import dev.tranche.extender.readapi.row.Snapshot;
-import dev.tranche.extender.readapi.row.Snapshot.PodRow;
-import dev.tranche.extender.readapi.row.SummaryJson;
+import dev.tranche.extender.readapi.row.Summary;
 import dev.tranche.extender.readapi.row.WaitingReasons;
 import dev.tranche.extender.selection.NodeFilter;
 import dev.tranche.extender.state.Loop;
@@ -22,7 +22,6 @@ import io.vertx.core.Future;
 import io.vertx.core.MultiMap;
 import io.vertx.core.Vertx;
 import io.vertx.core.buffer.Buffer;
-import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -58,14 +57,19 @@ final class Answers {
   private final WhatIfAnswers whatIfs;
   private final HistoryAnswers histories;
   private final LongSupplier clockMs;
-  private final PodJson pods;
-  private final SummaryJson summary;
+  private final WaitingReasons reasons;
   private final Buffer document = document();
   private final RateLimit explanations = new RateLimit(EXPLANATIONS_PER_SECOND_MAX);
   private SoftReference<@Nullable Snapshot> latest = new SoftReference<>(null);
 
+  /** Writes a record as a request asks for it. Runs on a worker. */
+  @FunctionalInterface
+  interface Format {
+    Buffer of(Record answer);
+  }
+
   sealed interface Answer {
-    record Found(Buffer json) implements Answer {}
+    record Found(Buffer body) implements Answer {}
 
     record Refused(Problem problem) implements Answer {}
   }
@@ -98,8 +102,7 @@ final class Answers {
     this.whatIfs = whatIfs;
     this.histories = histories;
     this.clockMs = clockMs;
-    this.pods = new PodJson(reasons);
-    this.summary = new SummaryJson(reasons);
+    this.reasons = reasons;
   }
 
   private static Buffer document() {
@@ -110,24 +113,33 @@ final class Answers {
     }
   }
 
-  Future<Answer> of(Route route, MultiMap parameters, Buffer body) {
+  Future<Answer> of(Route route, MultiMap parameters, Buffer body, Format format) {
     Instant now = Instant.now();
     return switch (route.kind()) {
       case SUMMARY ->
-          list(List.of(), parameters, (snapshot, query) -> summary.of(snapshot, query, now));
+          list(
+              List.of(),
+              parameters,
+              (snapshot, query) -> format.of(Summary.of(snapshot, reasons, query, now)));
       case GPUS ->
-          list(GpuJson.FIELDS, parameters, (snapshot, query) -> gpus(snapshot, query, now));
+          list(
+              Gpu.FIELDS,
+              parameters,
+              (snapshot, query) -> format.of(GpuList.of(snapshot, query, now)));
       case PODS ->
-          list(PodJson.FIELDS, parameters, (snapshot, query) -> pods(snapshot, query, now));
-      case POD -> pod(route.namespace(), route.name(), parameters);
+          list(
+              Pod.FIELDS,
+              parameters,
+              (snapshot, query) -> format.of(PodList.of(snapshot, reasons, query, now)));
+      case POD -> pod(route.namespace(), route.name(), parameters, format);
       // An empty answer lets the endpoint begin the stream, which never ends.
       case STREAM ->
           unknownParameter(parameters)
               .map(Future::succeededFuture)
               .orElseGet(
                   () -> whenReady(() -> Future.succeededFuture(new Answer.Found(Buffer.buffer()))));
-      case HISTORY -> whenReady(() -> histories.of(parameters));
-      case WHAT_IF -> whenReady(() -> whatIfs.of(parameters, body));
+      case HISTORY -> whenReady(() -> histories.of(parameters, format));
+      case WHAT_IF -> whenReady(() -> whatIfs.of(parameters, body, format));
       case OPENAPI ->
           Future.succeededFuture(
               unknownParameter(parameters).orElseGet(() -> new Answer.Found(document)));
@@ -135,48 +147,18 @@ final class Answers {
   }
 
   private Future<Answer> list(
-      List<Field> fields, MultiMap parameters, BiFunction<Snapshot, ListQuery, JsonObject> answer) {
+      List<Field> fields, MultiMap parameters, BiFunction<Snapshot, ListQuery, Buffer> answer) {
     return switch (ListQuery.parse(parameters, fields, Instant.now())) {
       case Parsed.Refused(Problem problem) -> refused(problem);
       case Parsed.Valid(ListQuery query) ->
           whenReady(
               () ->
                   onWorker(
-                      inspection ->
-                          new Answer.Found(answer.apply(snapshot(inspection), query).toBuffer())));
+                      inspection -> new Answer.Found(answer.apply(snapshot(inspection), query))));
     };
   }
 
-  private static JsonObject gpus(Snapshot snapshot, ListQuery query, Instant now) {
-    Instant at = snapshot.inspection.at();
-    return new JsonObject()
-        .put("time", at.toString())
-        .mergeIn(
-            Page.of(
-                "items",
-                snapshot.gpus,
-                Snapshot.GpuRow::key,
-                row -> GpuJson.admitted(row, query),
-                GpuJson::of,
-                query,
-                now));
-  }
-
-  private JsonObject pods(Snapshot snapshot, ListQuery query, Instant now) {
-    return new JsonObject()
-        .put("time", snapshot.inspection.at().toString())
-        .mergeIn(
-            Page.of(
-                "items",
-                snapshot.pods,
-                PodRow::key,
-                row -> PodJson.admitted(row, query),
-                pods::of,
-                query,
-                now));
-  }
-
-  private Future<Answer> pod(String namespace, String name, MultiMap parameters) {
+  private Future<Answer> pod(String namespace, String name, MultiMap parameters, Format format) {
     Optional<Answer> unknown = unknownParameter(parameters);
     if (unknown.isPresent()) {
       return Future.succeededFuture(unknown.get());
@@ -202,39 +184,44 @@ final class Answers {
                 .submit(() -> explain.of(key))
                 .compose(
                     plan ->
-                        plan.isEmpty() ? refused(unknownPod(key)) : explained(key, plan.get())));
+                        plan.isEmpty()
+                            ? refused(unknownPod(key))
+                            : explained(key, plan.get(), format)));
   }
 
-  private Future<Answer> explained(String key, Explain.Plan plan) {
-    return plan.filter(key, filters).compose(by -> explained(key, plan, by));
+  private Future<Answer> explained(String key, Explain.Plan plan, Format format) {
+    return plan.filter(key, filters).compose(by -> explained(key, plan, by, format));
   }
 
-  private Future<Answer> explained(String key, Explain.Plan plan, Optional<NodeFilter> filter) {
+  private Future<Answer> explained(
+      String key, Explain.Plan plan, Optional<NodeFilter> filter, Format format) {
     return onWorker(
             inspection -> {
-              JsonObject explained = plan.answer().apply(filter);
-              Optional<JsonObject> row =
+              PodDetail explained = plan.answer().apply(filter);
+              Optional<Pod> row =
                   snapshot(inspection).pods.stream()
-                      .filter(each -> each.pod().uid().equals(explained.getString("uid")))
+                      .filter(each -> each.pod().uid().equals(explained.uid()))
                       .findFirst()
-                      .map(pods::of);
+                      .map(reasons::pod);
               return new Explained(explained, row);
             })
         .compose(
             found ->
-                message(found.json(), key)
-                    .compose(message -> vertx.executeBlocking(() -> found.answer(message), false)));
+                message(found.detail(), key)
+                    .compose(
+                        message ->
+                            vertx.executeBlocking(() -> found.answer(message, format), false)));
   }
 
-  private record Explained(JsonObject json, Optional<JsonObject> row) {
-    Answer answer(Optional<String> schedulerMessage) {
-      return new Answer.Found(ExplainJson.of(json, row, schedulerMessage).toBuffer());
+  private record Explained(PodDetail detail, Optional<Pod> row) {
+    Answer answer(Optional<String> schedulerMessage, Format format) {
+      return new Answer.Found(format.of(detail.with(row, schedulerMessage)));
     }
   }
 
   /** Returns kube-scheduler's message: it may have excluded nodes before it called the extender. */
-  private Future<Optional<String>> message(JsonObject explained, String key) {
-    return PodState.WAITING.toString().equals(explained.getString("state"))
+  private Future<Optional<String>> message(PodDetail explained, String key) {
+    return explained.state() == PodState.WAITING
         ? schedulerMessages.apply(key)
         : Future.succeededFuture(Optional.empty());
   }

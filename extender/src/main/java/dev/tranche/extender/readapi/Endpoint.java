@@ -2,6 +2,7 @@ package dev.tranche.extender.readapi;
 
 import dev.tranche.api.Sha256;
 import dev.tranche.extender.readapi.Answers.Answer;
+import dev.tranche.extender.readapi.json.Json;
 import dev.tranche.extender.readapi.query.KubernetesStatus;
 import dev.tranche.extender.readapi.query.Problem;
 import dev.tranche.extender.readapi.stream.StreamReader;
@@ -305,8 +306,9 @@ final class Endpoint implements Handler<HttpServerRequest> {
   private Future<Void> send(HttpServerRequest request, Problem problem) {
     problem.headers().forEach(request.response()::putHeader);
     return Rendering.requestedOutput(request).isPresent()
-        ? send(request.response(), problem.status(), JSON, KubernetesStatus.of(problem).toBuffer())
-        : send(request.response(), problem.status(), Problem.TYPE, problem.json().toBuffer());
+        ? send(
+            request.response(), problem.status(), JSON, Json.buffer(KubernetesStatus.of(problem)))
+        : send(request.response(), problem.status(), Problem.TYPE, Json.buffer(problem.document()));
   }
 
   private static String type(HttpServerRequest request) {

@@ -2,10 +2,11 @@ package dev.tranche.extender.readapi;
 
 import dev.tranche.extender.history.GpuHistory;
 import dev.tranche.extender.readapi.Answers.Answer;
+import dev.tranche.extender.readapi.Answers.Format;
 import dev.tranche.extender.readapi.query.HistoryQuery;
 import dev.tranche.extender.readapi.query.HistoryQuery.Parsed;
 import dev.tranche.extender.readapi.query.Problem;
-import dev.tranche.extender.readapi.row.HistoryJson;
+import dev.tranche.extender.readapi.row.History;
 import io.vertx.core.Future;
 import io.vertx.core.MultiMap;
 import io.vertx.core.Vertx;
@@ -30,23 +31,23 @@ final class HistoryAnswers {
     this.clockMs = clockMs;
   }
 
-  Future<Answer> of(MultiMap parameters) {
+  Future<Answer> of(MultiMap parameters, Format format) {
     if (history.isEmpty()) {
       return refused(notFound("no history is kept: extender.api.historyMemory is 0"));
     }
     return switch (HistoryQuery.parse(parameters, Instant.now())) {
       case Parsed.Refused(Problem problem) -> refused(problem);
       case Parsed.Valid(HistoryQuery query) ->
-          vertx.executeBlocking(() -> answer(history.get(), query), false);
+          vertx.executeBlocking(() -> answer(history.get(), query, format), false);
     };
   }
 
-  private Answer answer(GpuHistory kept, HistoryQuery query) {
+  private Answer answer(GpuHistory kept, HistoryQuery query, Format format) {
     long nowMs = clockMs.getAsLong();
     Instant now = Instant.now().truncatedTo(ChronoUnit.MILLIS);
     return kept.find(query.node(), query.uuid(), query.ago().toMillis(), nowMs)
-        .map(found -> HistoryJson.of(query.node(), found, query.uuid() == null, now, nowMs))
-        .<Answer>map(json -> new Answer.Found(json.toBuffer()))
+        .map(found -> History.of(query.node(), found, query.uuid() == null, now, nowMs))
+        .<Answer>map(found -> new Answer.Found(format.of(found)))
         .orElseGet(() -> new Answer.Refused(unknown(query)));
   }
 

@@ -106,7 +106,7 @@ public final class ReadApi implements AutoCloseable {
             reasons,
             sources.clockMs(),
             metrics);
-    var rendering = new Rendering(vertx, answers::of);
+    var rendering = new Rendering(answers);
     Endpoint.Guard byToken =
         (request, route) ->
             access.refusal(

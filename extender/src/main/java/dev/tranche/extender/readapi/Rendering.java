@@ -1,15 +1,14 @@
 package dev.tranche.extender.readapi;
 
 import dev.tranche.extender.readapi.Answers.Answer;
+import dev.tranche.extender.readapi.json.Json;
 import dev.tranche.extender.readapi.query.Problem;
 import dev.tranche.extender.readapi.table.Output;
 import dev.tranche.extender.readapi.table.Text;
 import io.vertx.core.Future;
 import io.vertx.core.MultiMap;
-import io.vertx.core.Vertx;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpServerRequest;
-import io.vertx.core.json.JsonObject;
 import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
@@ -21,22 +20,16 @@ import java.util.Optional;
 final class Rendering {
   private static final String OUTPUT = "output";
 
-  private final Vertx vertx;
-  private final Endpoint.Answering answers;
+  private final Answers answers;
 
-  /**
-   * @param answers in JSON
-   */
-  Rendering(Vertx vertx, Endpoint.Answering answers) {
-    this.vertx = vertx;
+  Rendering(Answers answers) {
     this.answers = answers;
   }
 
   Future<Answer> of(Route route, MultiMap parameters, Buffer body) {
     List<String> requested = parameters.getAll(OUTPUT);
-    Optional<Text> text = text(route);
-    if (text.isEmpty() || requested.isEmpty()) {
-      return answers.of(route, parameters, body);
+    if (!renders(route) || requested.isEmpty()) {
+      return answers.of(route, parameters, body, Json::buffer);
     }
     Optional<Output> output =
         requested.size() == 1 ? Output.of(requested.getFirst()) : Optional.empty();
@@ -47,29 +40,14 @@ final class Rendering {
       return Future.succeededFuture(new Answer.Refused(Problem.badRequest(invalid)));
     }
     var others = MultiMap.caseInsensitiveMultiMap().addAll(parameters).remove(OUTPUT);
-    return answers
-        .of(route, others, body)
-        .compose(
-            answer ->
-                vertx.executeBlocking(() -> rendered(answer, text.get(), output.get()), false));
+    return answers.of(
+        route, others, body, answer -> Buffer.buffer(Text.of(answer, output.get(), Instant.now())));
   }
 
-  private static Optional<Text> text(Route route) {
+  private static boolean renders(Route route) {
     return switch (route.kind()) {
-      case SUMMARY -> Optional.of(Text.NODES);
-      case GPUS -> Optional.of(Text.GPUS);
-      case PODS -> Optional.of(Text.PODS);
-      case POD -> Optional.of(Text.POD);
-      case WHAT_IF -> Optional.of(Text.WHAT_IF);
-      default -> Optional.empty();
-    };
-  }
-
-  private static Answer rendered(Answer answer, Text text, Output output) {
-    return switch (answer) {
-      case Answer.Found(Buffer json) ->
-          new Answer.Found(Buffer.buffer(text.of(new JsonObject(json), output, Instant.now())));
-      case Answer.Refused refused -> refused;
+      case SUMMARY, GPUS, PODS, POD, WHAT_IF -> true;
+      case HISTORY, STREAM, OPENAPI -> false;
     };
   }
 
@@ -77,7 +55,7 @@ final class Rendering {
   static Optional<Output> requestedOutput(HttpServerRequest request) {
     try {
       boolean renders =
-          Route.of(String.valueOf(request.path())).flatMap(Rendering::text).isPresent();
+          Route.of(String.valueOf(request.path())).filter(Rendering::renders).isPresent();
       List<String> requested = request.params().getAll(OUTPUT);
       return renders && requested.size() == 1 ? Output.of(requested.getFirst()) : Optional.empty();
     } catch (IllegalArgumentException malformed) {

@@ -1,9 +1,10 @@
 package dev.tranche.extender.readapi;
 
 import dev.tranche.extender.readapi.Answers.Answer;
+import dev.tranche.extender.readapi.Answers.Format;
 import dev.tranche.extender.readapi.PodBody.Parsed;
 import dev.tranche.extender.readapi.query.Problem;
-import dev.tranche.extender.readapi.row.WhatIfJson;
+import dev.tranche.extender.readapi.row.WhatIfAnswer;
 import dev.tranche.extender.selection.NodeFilter;
 import dev.tranche.extender.selection.PodSelection;
 import dev.tranche.extender.state.Loop;
@@ -14,7 +15,6 @@ import io.vertx.core.Vertx;
 import io.vertx.core.buffer.Buffer;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
-import java.util.List;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -55,7 +55,7 @@ final class WhatIfAnswers {
     this.clockMs = clockMs;
   }
 
-  Future<Answer> of(MultiMap parameters, Buffer body) {
+  Future<Answer> of(MultiMap parameters, Buffer body, Format format) {
     for (var parameter : parameters) {
       if (!parameter.getKey().equals(COUNT) || parameters.getAll(COUNT).size() > 1) {
         return refused(
@@ -88,7 +88,8 @@ final class WhatIfAnswers {
             .compose(
                 posted ->
                     vertx.executeBlocking(
-                        () -> answer(posted, Integer.parseInt(count), sent != null), false));
+                        () -> answer(posted, Integer.parseInt(count), sent != null, format),
+                        false));
     return answered.onComplete(done -> free.release()).recover(WhatIfAnswers::unavailableOnTimeout);
   }
 
@@ -103,7 +104,7 @@ final class WhatIfAnswers {
         : Future.failedFuture(failure);
   }
 
-  private Answer answer(Buffer body, int count, boolean counts) {
+  private Answer answer(Buffer body, int count, boolean counts, Format format) {
     return switch (pods.parse(body)) {
       case Parsed.Refused(Problem problem) -> new Answer.Refused(problem);
       case Parsed.Valid pod when count > 1 && whatIf.get().isPacked(pod.pod()) ->
@@ -125,7 +126,7 @@ final class WhatIfAnswers {
         Instant now = Instant.now().truncatedTo(ChronoUnit.MILLIS);
         WhatIf.Answer found = whatIf.get().answer(question, new BlockingOnLoop(loop.get()));
         yield new Answer.Found(
-            WhatIfJson.of(pod.pod(), found, counts ? List.of(count) : List.of(), now).toBuffer());
+            format.of(WhatIfAnswer.of(pod.pod(), found, counts ? count : null, now)));
       }
     };
   }

@@ -6,17 +6,16 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.tranche.extender.history.GpuHistory;
 import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.load.LoadReading;
+import dev.tranche.extender.readapi.json.Json;
 import dev.tranche.extender.readapi.query.ListQuery;
-import dev.tranche.extender.readapi.row.ExplainJson;
-import dev.tranche.extender.readapi.row.GpuJson;
-import dev.tranche.extender.readapi.row.HistoryJson;
-import dev.tranche.extender.readapi.row.PodJson;
+import dev.tranche.extender.readapi.row.Gpu;
+import dev.tranche.extender.readapi.row.History;
+import dev.tranche.extender.readapi.row.PodDetail;
 import dev.tranche.extender.readapi.row.Snapshot;
-import dev.tranche.extender.readapi.row.SummaryJson;
+import dev.tranche.extender.readapi.row.Summary;
 import dev.tranche.extender.readapi.row.WaitingReasons;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.verb.FakeWorld;
-import dev.tranche.extender.verb.FakeWorld.Gpu;
 import io.vertx.core.json.JsonObject;
 import java.time.Instant;
 import java.util.List;
@@ -43,8 +42,9 @@ final class OpenApiTest {
             world.nowMs,
             Map.of("ns/held", 2 * FakeWorld.GIB),
             Map.of("ns/held", 0.2));
-    world.report("a", Map.of("a0", reading), new Gpu("a0", 0, 0), new Gpu("a1", 0, 0));
-    world.report("b", new Gpu("b0", 0.9, 10 * FakeWorld.GIB));
+    world.report(
+        "a", Map.of("a0", reading), new FakeWorld.Gpu("a0", 0, 0), new FakeWorld.Gpu("a1", 0, 0));
+    world.report("b", new FakeWorld.Gpu("b0", 0.9, 10 * FakeWorld.GIB));
     world.state.apply(new Event.PodSeen(FakeWorld.pod("held", 3, "tranche.dev/gpu=a0").on("a")));
     var waiting = FakeWorld.pod("waiting", 3);
     world.state.apply(new Event.PodSeen(waiting));
@@ -58,13 +58,16 @@ final class OpenApiTest {
     var only = FakeWorld.pod("only", 2);
     world.state.apply(new Event.PodSeen(only));
     world.filter().filter(only, List.of("a"), false);
-    JsonObject explained =
-        world.explain().of("ns/only").orElseThrow().answer().apply(Optional.empty());
-    JsonObject detail = ExplainJson.of(explained, Optional.empty(), Optional.empty());
+    JsonObject detail =
+        json(world.explain().of("ns/only").orElseThrow().answer().apply(Optional.empty()));
     OpenApi.assertIs("PodDetail", detail.encode());
     JsonObject fitted = detail.getJsonObject("decision").getJsonArray("fitted").getJsonObject(0);
     assertThat(fitted.getString("node")).isEqualTo("a");
     assertThat(fitted.containsKey("score")).isFalse();
+  }
+
+  private static JsonObject json(Record row) {
+    return Json.buffer(row).toJsonObject();
   }
 
   private Snapshot snapshot() {
@@ -76,9 +79,9 @@ final class OpenApiTest {
     Snapshot seen = snapshot();
     assertThat(seen.gpus).hasSize(3);
     for (var row : seen.gpus) {
-      OpenApi.assertIs("Gpu", GpuJson.of(row).encode());
+      OpenApi.assertIs("Gpu", json(Gpu.of(row)).encode());
     }
-    JsonObject gpu = GpuJson.of(seen.gpus.getFirst());
+    JsonObject gpu = json(Gpu.of(seen.gpus.getFirst()));
     assertThat(gpu.getJsonObject("granted"))
         .isEqualTo(new JsonObject().put("gpus", "300m").put("memory", "3Gi"));
     assertThat(gpu.getJsonObject("measured").getString("sm")).as("mean").isEqualTo("250m");
@@ -92,7 +95,7 @@ final class OpenApiTest {
   @Test
   void gpuWithoutAReading_saysNothingOfItsLoad() {
     Snapshot seen = snapshot();
-    JsonObject gpu = GpuJson.of(seen.gpus.get(1));
+    JsonObject gpu = json(Gpu.of(seen.gpus.get(1)));
     assertThat(gpu.getString("uuid")).isEqualTo("a1");
     assertThat(gpu.containsKey("measured")).isFalse();
     assertThat(gpu.getJsonObject("effective").containsKey("sm")).isFalse();
@@ -100,8 +103,7 @@ final class OpenApiTest {
 
   @Test
   void pods_areDescribed_andWaitForAReason() {
-    var json = new PodJson(reasons);
-    List<JsonObject> pods = snapshot().pods.stream().map(json::of).toList();
+    List<JsonObject> pods = snapshot().pods.stream().map(row -> json(reasons.pod(row))).toList();
     pods.forEach(pod -> OpenApi.assertIs("Pod", pod.encode()));
     assertThat(pods)
         .extracting(pod -> pod.getString("name") + " " + pod.getString("state"))
@@ -115,23 +117,23 @@ final class OpenApiTest {
   @Test
   void explanations_areDescribed_whateverBecameOfThePod() {
     for (String name : List.of("held", "waiting", "unasked")) {
-      JsonObject explained =
+      PodDetail explained =
           world.explain().of("ns/" + name).orElseThrow().answer().apply(Optional.empty());
       var row =
           snapshot().pods.stream()
               .filter(p -> p.pod().name().equals(name))
               .findFirst()
-              .map(new PodJson(reasons)::of);
+              .map(reasons::pod);
       var message = Optional.of("0/1 nodes are available: 1 Insufficient nvidia.com/gpu.");
-      OpenApi.assertIs("PodDetail", ExplainJson.of(explained, row, message).encode());
+      OpenApi.assertIs("PodDetail", json(explained.with(row, message)).encode());
       OpenApi.assertIs(
-          "PodDetail", ExplainJson.of(explained, Optional.empty(), Optional.empty()).encode());
+          "PodDetail", json(explained.with(Optional.empty(), Optional.empty())).encode());
     }
   }
 
   @Test
   void summary_isDescribed_andCountsWhatIsThere() {
-    JsonObject json = new SummaryJson(reasons).of(snapshot(), ALL, Instant.EPOCH);
+    JsonObject json = json(Summary.of(snapshot(), reasons, ALL, Instant.EPOCH));
     OpenApi.assertIs("Summary", json.encode());
     JsonObject cluster = json.getJsonObject("cluster");
     assertThat(cluster.getJsonObject("total"))
@@ -148,11 +150,14 @@ final class OpenApiTest {
   void history_isDescribed_withGapsWhereNothingWasMeasured() {
     var history = new GpuHistory(1 << 20);
     history.add(HistorySampler.samples(world.inspection()), 0);
-    world.report("a", new Gpu("a0", 0.5, FakeWorld.GIB), new Gpu("a1", 0.7, FakeWorld.GIB));
+    world.report(
+        "a",
+        new FakeWorld.Gpu("a0", 0.5, FakeWorld.GIB),
+        new FakeWorld.Gpu("a1", 0.7, FakeWorld.GIB));
     history.add(HistorySampler.samples(world.inspection()), 10_000);
     Instant now = Instant.parse("2026-11-23T20:00:00Z");
     var found = history.find("a", null, 60_000, 20_000).orElseThrow();
-    JsonObject node = HistoryJson.of("a", found, true, now, 20_000);
+    JsonObject node = json(History.of("a", found, true, now, 20_000));
     OpenApi.assertIs("History", node.encode());
     assertThat(node.getJsonArray("times").getList())
         .isEqualTo(List.of("2026-11-23T19:59:45Z", "2026-11-23T19:59:55Z"));
@@ -166,12 +171,12 @@ final class OpenApiTest {
     assertThat(mean.getJsonArray("granted").getList()).isEqualTo(List.of(0.15, 0.15));
 
     var one = history.find("a", "a0", 60_000, 20_000).orElseThrow();
-    JsonObject gpu = HistoryJson.of("a", one, false, now, 20_000);
+    JsonObject gpu = json(History.of("a", one, false, now, 20_000));
     OpenApi.assertIs("History", gpu.encode());
     assertThat(gpu.containsKey("mean")).isFalse();
     assertThat(gpu.getJsonArray("gpus")).hasSize(1);
     var nothing = history.find("a", "a0", 60_000, 600_000).orElseThrow();
-    OpenApi.assertIs("History", HistoryJson.of("a", nothing, true, now, 600_000).encode());
+    OpenApi.assertIs("History", json(History.of("a", nothing, true, now, 600_000)).encode());
   }
 
   @Test

@@ -4,17 +4,24 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.load.Readings;
+import dev.tranche.extender.readapi.json.Json;
 import dev.tranche.extender.readapi.query.ListQuery;
-import dev.tranche.extender.readapi.query.Page;
-import dev.tranche.extender.readapi.row.ExplainJson;
-import dev.tranche.extender.readapi.row.GpuJson;
-import dev.tranche.extender.readapi.row.PodJson;
+import dev.tranche.extender.readapi.row.GpuList;
+import dev.tranche.extender.readapi.row.GpuShare;
+import dev.tranche.extender.readapi.row.NodeCount;
+import dev.tranche.extender.readapi.row.PodDetail;
+import dev.tranche.extender.readapi.row.PodList;
 import dev.tranche.extender.readapi.row.Snapshot;
-import dev.tranche.extender.readapi.row.SummaryJson;
+import dev.tranche.extender.readapi.row.Summary;
+import dev.tranche.extender.readapi.row.Waiting;
 import dev.tranche.extender.readapi.row.WaitingReasons;
+import dev.tranche.extender.readapi.row.WhatIfAnswer;
+import dev.tranche.extender.readapi.row.WhatIfAnswer.Counted;
+import dev.tranche.extender.readapi.row.WhatIfAnswer.PodsOnNode;
 import dev.tranche.extender.readapi.table.Output;
 import dev.tranche.extender.readapi.table.Text;
 import dev.tranche.extender.score.Policy;
+import dev.tranche.extender.selection.NodeFilter;
 import dev.tranche.extender.verb.FakeWorld;
 import dev.tranche.extender.verb.FakeWorld.Gpu;
 import io.vertx.core.json.JsonObject;
@@ -22,6 +29,7 @@ import java.time.Instant;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -54,62 +62,40 @@ final class RenderingTest {
     return new ListQuery(Map.of(), limit, "");
   }
 
-  private JsonObject summary(int limit) {
-    return new SummaryJson(reasons).of(Snapshot.of(world.inspection()), rows(limit), NOW);
+  private Summary summary(int limit) {
+    return Summary.of(Snapshot.of(world.inspection()), reasons, rows(limit), NOW);
   }
 
-  private JsonObject gpus() {
-    Snapshot seen = Snapshot.of(world.inspection());
-    return list(seen)
-        .mergeIn(
-            Page.of(
-                "items",
-                seen.gpus,
-                Snapshot.GpuRow::key,
-                row -> true,
-                GpuJson::of,
-                rows(100),
-                NOW));
+  private GpuList gpus() {
+    return GpuList.of(Snapshot.of(world.inspection()), rows(100), NOW);
   }
 
-  private JsonObject pods() {
-    Snapshot seen = Snapshot.of(world.inspection());
-    return list(seen)
-        .mergeIn(
-            Page.of(
-                "items",
-                seen.pods,
-                Snapshot.PodRow::key,
-                row -> true,
-                new PodJson(reasons)::of,
-                rows(100),
-                NOW));
+  private PodList pods() {
+    return PodList.of(Snapshot.of(world.inspection()), reasons, rows(100), NOW);
   }
 
-  private static JsonObject list(Snapshot seen) {
-    return new JsonObject().put("time", seen.inspection.at().toString());
-  }
-
-  private JsonObject pod(String name) {
-    JsonObject explained =
-        world.explain().of("ns/" + name).orElseThrow().answer().apply(Optional.empty());
+  private PodDetail pod(String name) {
     var row =
         Snapshot.of(world.inspection()).pods.stream()
             .filter(p -> p.pod().name().equals(name))
             .findFirst()
-            .map(new PodJson(reasons)::of);
+            .map(reasons::pod);
     var message = Optional.of("0/1 nodes are available: 1 Insufficient nvidia.com/gpu.");
-    return ExplainJson.of(explained, row, "waiting".equals(name) ? message : Optional.empty());
+    return explained(name, Optional.empty())
+        .with(row, "waiting".equals(name) ? message : Optional.empty());
   }
 
-  /** As it arrives: of text, and so with maps for objects. */
-  private static String shown(Text text, JsonObject answer, Output output) {
-    return text.of(new JsonObject(answer.encode()), output, NOW);
+  private PodDetail explained(String name, Optional<NodeFilter> filter) {
+    return world.explain().of("ns/" + name).orElseThrow().answer().apply(filter);
+  }
+
+  private static String shown(Record answer, Output output) {
+    return Text.of(answer, output, NOW);
   }
 
   @Test
   void nodes_areATable() {
-    assertThat(shown(Text.NODES, summary(100), Output.TABLE))
+    assertThat(shown(summary(100), Output.TABLE))
         .isEqualTo(
             """
             NODE   GPUS   GRANTED   GRANTED%   SM%   MEMORY-USED   MEMORY
@@ -120,35 +106,35 @@ final class RenderingTest {
 
   @Test
   void tableOfAPage_endsWithTheWayToTheNext() {
-    String table = shown(Text.NODES, summary(1), Output.TABLE);
+    String table = shown(summary(1), Output.TABLE);
     assertThat(table.lines()).hasSize(3);
     assertThat(table.lines().skip(2)).first().asString().matches("# 1 more: continue=[\\w-]+=*");
   }
 
   @Test
   void gpus_areATable_andUnknownLoadIsNoZero() {
-    assertThat(shown(Text.GPUS, gpus(), Output.TABLE).lines().map(l -> l.replaceAll(" +", " ")))
+    assertThat(shown(gpus(), Output.TABLE).lines().map(l -> l.replaceAll(" +", " ")))
         .containsExactly(
             "NODE GPU MODEL GRANTED FREE SM% MEMORY-USED MEMORY HEALTH PODS",
             "a 0 Tesla T4 0.3 7/10 25% 3.0Gi 10.0Gi Healthy 1",
             "a 1 Tesla T4 0 10/10 <unknown> <unknown> 10.0Gi Healthy 0",
             "b 0 Tesla T4 0 10/10 90% 10.0Gi 10.0Gi Healthy 0");
-    assertThat(shown(Text.GPUS, gpus(), Output.WIDE)).contains("UUID", "a0", "ns/held", "READING");
+    assertThat(shown(gpus(), Output.WIDE)).contains("UUID", "a0", "ns/held", "READING");
   }
 
   @Test
   void pods_areATable_withTheReasonOfThoseThatWait() {
-    assertThat(shown(Text.PODS, pods(), Output.TABLE).lines().map(l -> l.replaceAll(" +", " ")))
+    assertThat(shown(pods(), Output.TABLE).lines().map(l -> l.replaceAll(" +", " ")))
         .containsExactly(
             "NAMESPACE NAME STATE NODE GPU GRANTED SM% MEMORY-USED WAITING",
             "ns held Bound a 0 0.3 20% 2.0Gi <none>",
             "ns waiting Waiting <none> <none> <none> <none> <none> Memory");
-    assertThat(shown(Text.PODS, pods(), Output.WIDE)).contains("STAGE", "BECAUSE");
+    assertThat(shown(pods(), Output.WIDE)).contains("STAGE", "BECAUSE");
   }
 
   @Test
   void boundPod_isDescribed() {
-    assertThat(shown(Text.POD, pod("held"), Output.TABLE))
+    assertThat(shown(pod("held"), Output.TABLE))
         .contains("Name:          held\n", "Node:          a\n")
         .contains("GPUs:          0 (a0): 3 of 10 replicas\n")
         .contains("Granted:       0.3 GPUs, 3.0Gi of memory\n");
@@ -156,62 +142,83 @@ final class RenderingTest {
 
   @Test
   void waitingPod_isDescribed_withEachGpuAndWhatToDo() {
-    assertThat(shown(Text.POD, pod("waiting"), Output.TABLE))
+    assertThat(shown(pod("waiting"), Output.TABLE))
         .contains("State:         Waiting\n", "Waits because: Memory: ")
         .contains("Does not fit:  1 nodes\n", "Nodes, nearest:\nNODE ")
         .contains("Scheduler:     0/1 nodes are available", "What to do:    ");
-    JsonObject waiting = pod("waiting");
-    waiting
-        .getJsonObject("decision")
-        .put(
-            "smallerShare",
-            new JsonObject("{\"replicas\":2,\"replicasPerGpu\":10,\"node\":\"a\"}"));
-    assertThat(shown(Text.POD, waiting, Output.TABLE))
-        .contains("Smaller share: 2 of 10 replicas would fit now, such as on a\n");
+  }
+
+  @Test
+  void waitingPod_isToldASmallerShare() {
+    world.state.apply(new Event.PodSeen(FakeWorld.pod("x", 1, "tranche.dev/gpu=a1").on("a")));
+    world.state.apply(new Event.PodSeen(FakeWorld.pod("big", 10)));
+    assertThat(shown(explained("big", Optional.of(node -> Optional.empty())), Output.TABLE))
+        .contains("Smaller share: 9 of 10 replicas would fit now, such as on a\n");
   }
 
   @Test
   void whatIf_beginsWithWhetherItFits() {
-    var fits =
-        new JsonObject(
-            """
-            {"namespace":"ns","name":"p","resource":"nvidia.com/gpu","policy":"load","fits":true,
-             "node":"a","score":7,"gpus":[{"uuid":"a0","index":0,"replicas":3,"replicasPerGpu":10}],
-             "fitted":[],"fittedCount":2,"refused":[],"refusedCount":1,
-             "refusedByReason":[{"message":"full","nodes":1}],
-             "excludedByReason":[{"message":"by its taints","nodes":4}],"excludedCount":4}
-            """);
-    assertThat(shown(Text.WHAT_IF, fits, Output.TABLE))
+    WhatIfAnswer fits = fits(null);
+    assertThat(shown(fits, Output.TABLE))
         .startsWith("Fits:          yes\n")
         .contains("Node:          a\n", "GPUs:          0 (a0): 3 of 10 replicas\n")
         .contains("               1 × full\n", "               4 × by its taints\n");
-    fits.put(
-        "count",
-        new JsonObject(
-            """
-            {"asked":20,"fit":6,"complete":false,"nodes":[{"node":"a","pods":6}]}
-            """));
-    assertThat(shown(Text.WHAT_IF, fits, Output.TABLE))
+    var counted = new Counted(20, 6, false, List.of(new PodsOnNode("a", 6)));
+    assertThat(shown(fits(counted), Output.TABLE))
         .startsWith("Fits:          6 of 20, and perhaps more: the time was up\n")
         .contains("               6 on a\n");
     var waits =
-        new JsonObject(
-            """
-            {"namespace":"ns","name":"p","resource":"nvidia.com/gpu","policy":"load","fits":false,
-             "waiting":{"reason":"Fragmented","message":"no GPU has room"},
-             "fitted":[],"fittedCount":0,"refused":[],"refusedCount":1,"refusedByReason":[],
-             "excludedByReason":[],"excludedCount":0}
-            """);
-    assertThat(shown(Text.WHAT_IF, waits, Output.WIDE))
+        new WhatIfAnswer(
+            NOW,
+            "ns",
+            "p",
+            "nvidia.com/gpu",
+            "load",
+            false,
+            new Waiting("Fragmented", "no GPU has room", null, null),
+            null,
+            null,
+            null,
+            List.of(),
+            0,
+            List.of(),
+            1,
+            List.of(),
+            List.of(),
+            0,
+            null);
+    assertThat(shown(waits, Output.WIDE))
         .startsWith("Fits:          no\n")
         .contains("Waits because: Fragmented: no GPU has room\n");
   }
 
+  private static WhatIfAnswer fits(@Nullable Counted count) {
+    return new WhatIfAnswer(
+        NOW,
+        "ns",
+        "p",
+        "nvidia.com/gpu",
+        "load",
+        true,
+        null,
+        "a",
+        7,
+        List.of(new GpuShare("a0", 0, 3, 10)),
+        List.of(),
+        2,
+        List.of(),
+        1,
+        List.of(new NodeCount("full", 1)),
+        List.of(new NodeCount("by its taints", 4)),
+        4,
+        count);
+  }
+
   @Test
   void yamlAndJson_haveTheApisFields() {
-    JsonObject gpus = gpus();
-    assertThat(shown(Text.GPUS, gpus, Output.YAML)).contains("\nitems:\n- node: a\n  index: 0\n");
-    assertThat(new JsonObject(shown(Text.GPUS, gpus, Output.JSON)))
-        .isEqualTo(new JsonObject(gpus.encode()));
+    GpuList gpus = gpus();
+    assertThat(shown(gpus, Output.YAML)).contains("\nitems:\n- node: a\n  index: 0\n");
+    assertThat(new JsonObject(shown(gpus, Output.JSON)))
+        .isEqualTo(Json.buffer(gpus).toJsonObject());
   }
 }

@@ -1,5 +1,6 @@
 package dev.tranche.extender.readapi;
 
+import dev.tranche.extender.readapi.json.Json;
 import dev.tranche.extender.readapi.query.Problem;
 import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpServer;
@@ -81,7 +82,7 @@ final class ScriptedApi implements AutoCloseable {
       var _ = response.setStatusCode(status).setChunked(true).write("{");
       unfinished.release();
     } else if (problem != null && !authorization.equals(request.getHeader("Authorization"))) {
-      response.setStatusCode(problem.status()).end(problem.json().toBuffer());
+      response.setStatusCode(problem.status()).end(Json.buffer(problem.document()));
     } else if ("/api/v1/stream".equals(request.path())) {
       response.setChunked(true).putHeader("Content-Type", "text/event-stream");
       write(response, "snapshot", snapshot);
@@ -97,7 +98,8 @@ final class ScriptedApi implements AutoCloseable {
   private static void answer(
       HttpServerResponse response, @Nullable JsonObject found, @Nullable Problem refused) {
     int status = found != null || refused == null ? 200 : refused.status();
-    JsonObject json = found != null || refused == null ? found : refused.json();
+    JsonObject json =
+        found != null || refused == null ? found : Json.buffer(refused.document()).toJsonObject();
     response.setStatusCode(status).putHeader("Content-Type", "application/json");
     var _ = response.end(Objects.requireNonNull(json).toBuffer());
   }

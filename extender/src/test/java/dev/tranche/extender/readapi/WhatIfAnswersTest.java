@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.sun.management.ThreadMXBean;
 import dev.tranche.api.Names;
 import dev.tranche.extender.readapi.Answers.Answer;
+import dev.tranche.extender.readapi.json.Json;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.state.Loop;
 import dev.tranche.extender.verb.FakeWorld;
@@ -55,7 +56,10 @@ final class WhatIfAnswersTest {
         "{\"kind\":\"Pod\",\"metadata\":{\"annotations\":%s},\"spec\":%s}"
             .formatted(annotations, spec);
     return answers
-        .of(MultiMap.caseInsensitiveMultiMap().add("count", count), Buffer.buffer(body))
+        .of(
+            MultiMap.caseInsensitiveMultiMap().add("count", count),
+            Buffer.buffer(body),
+            Json::buffer)
         .await();
   }
 

@@ -1,33 +1,45 @@
 package dev.tranche.extender.readapi.query;
 
-import io.vertx.core.json.JsonArray;
-import io.vertx.core.json.JsonObject;
+import com.fasterxml.jackson.annotation.JsonClassDescription;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /** A problem as a Kubernetes {@code Status}, whose message kubectl prints. */
-public final class KubernetesStatus {
-  private KubernetesStatus() {}
+@JsonClassDescription(
+    "An error as the API server of Kubernetes says it, where the parameter output is given.")
+public record KubernetesStatus(
+    String kind,
+    String apiVersion,
+    Map<String, String> metadata,
+    String status,
+    String message,
+    String reason,
+    int code,
+    @Nullable Details details) {
+  /** The parameters that are wrong. */
+  public record Details(List<Cause> causes) {}
 
-  public static JsonObject of(Problem problem) {
-    var causes = new JsonArray();
-    problem
-        .errors()
-        .forEach(
-            invalid ->
-                causes.add(
-                    new JsonObject()
-                        .put("reason", "FieldValueInvalid")
-                        .put("field", invalid.field())
-                        .put("message", "allowed: " + invalid.allowed())));
-    var json =
-        new JsonObject()
-            .put("kind", "Status")
-            .put("apiVersion", "v1")
-            .put("metadata", new JsonObject())
-            .put("status", "Failure")
-            .put("message", problem.detail())
-            .put("reason", reason(problem.status()))
-            .put("code", problem.status());
-    return causes.isEmpty() ? json : json.put("details", new JsonObject().put("causes", causes));
+  /** A parameter that is wrong. */
+  public record Cause(String reason, String field, String message) {}
+
+  public static KubernetesStatus of(Problem problem) {
+    List<Cause> causes =
+        problem.errors().stream()
+            .map(
+                invalid ->
+                    new Cause(
+                        "FieldValueInvalid", invalid.field(), "allowed: " + invalid.allowed()))
+            .toList();
+    return new KubernetesStatus(
+        "Status",
+        "v1",
+        Map.of(),
+        "Failure",
+        problem.detail(),
+        reason(problem.status()),
+        problem.status(),
+        causes.isEmpty() ? null : new Details(causes));
   }
 
   /** Returns the {@code metav1.StatusReason} of an HTTP status. */

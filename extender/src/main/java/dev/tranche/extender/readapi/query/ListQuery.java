@@ -19,8 +19,8 @@ import org.jspecify.annotations.Nullable;
  * @param after key of the row before the first; empty to begin at the start
  */
 public record ListQuery(Map<String, String> filters, int limit, String after) {
-  static final int LIMIT_DEFAULT = 100;
-  static final int LIMIT_MAX = 500;
+  public static final int LIMIT_DEFAULT = 100;
+  public static final int LIMIT_MAX = 500;
 
   private static final String LIMIT = "limit";
   private static final String CONTINUE = "continue";

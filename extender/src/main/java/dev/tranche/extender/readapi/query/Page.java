@@ -1,29 +1,25 @@
 package dev.tranche.extender.readapi.query;
 
-import io.vertx.core.json.JsonArray;
-import io.vertx.core.json.JsonObject;
+import dev.tranche.extender.readapi.json.Json;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Function;
 import java.util.function.Predicate;
 
-/** Cuts a list into pages, by rows and by size. */
-public final class Page {
+/** A page of a list, cut by rows and by size. */
+public record Page<R>(List<R> rows, Metadata metadata) {
   /** A page ends once it has reached this size, so it may be up to one row longer. */
   static final int BYTES_MAX = 1 << 20;
 
-  private Page() {}
-
   /**
    * @param sorted by {@code key}
-   * @param name of the answer's array
    */
-  public static <T> JsonObject of(
-      String name,
+  public static <T, R extends Record> Page<R> of(
       List<T> sorted,
       Function<T, String> key,
       Predicate<T> admitted,
-      Function<T, JsonObject> row,
+      Function<T, R> row,
       ListQuery query,
       Instant now) {
     List<T> rest =
@@ -31,21 +27,21 @@ public final class Page {
             .filter(each -> query.after().isEmpty() || key.apply(each).compareTo(query.after()) > 0)
             .filter(admitted)
             .toList();
-    var rows = new JsonArray();
+    var rows = new ArrayList<R>();
     int bytes = 0;
     for (T each : rest) {
       if (rows.size() == query.limit() || bytes >= BYTES_MAX) {
         break;
       }
-      JsonObject json = row.apply(each);
-      bytes += json.toBuffer().length();
-      rows.add(json);
+      R made = row.apply(each);
+      bytes += Json.bytes(made).length;
+      rows.add(made);
     }
-    var metadata = new JsonObject().put("remainingItemCount", rest.size() - rows.size());
-    if (rows.size() < rest.size()) {
-      String last = key.apply(rest.get(rows.size() - 1));
-      metadata.put("continue", Continue.after(last, query.filters(), now).encoded());
-    }
-    return new JsonObject().put("metadata", metadata).put(name, rows);
+    int left = rest.size() - rows.size();
+    String position =
+        left == 0
+            ? null
+            : Continue.after(key.apply(rest.get(rows.size() - 1)), query.filters(), now).encoded();
+    return new Page<>(rows, new Metadata(left, position));
   }
 }

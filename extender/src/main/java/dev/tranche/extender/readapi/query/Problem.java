@@ -1,10 +1,10 @@
 package dev.tranche.extender.readapi.query;
 
+import com.fasterxml.jackson.annotation.JsonClassDescription;
 import dev.tranche.api.Printable;
-import io.vertx.core.json.JsonArray;
-import io.vertx.core.json.JsonObject;
 import java.util.List;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Why a request is refused: a problem document of RFC 9457.
@@ -101,24 +101,13 @@ public record Problem(
     return of(500, "Internal error", "the extender failed; its log says how");
   }
 
-  public JsonObject json() {
-    var json =
-        new JsonObject()
-            .put("type", "about:blank")
-            .put("title", title)
-            .put("status", status)
-            .put("detail", detail);
-    if (!errors.isEmpty()) {
-      var array = new JsonArray();
-      errors.forEach(
-          e ->
-              array.add(
-                  new JsonObject()
-                      .put("field", e.field())
-                      .put("value", e.value())
-                      .put("allowed", e.allowed())));
-      json.put("errors", array);
-    }
-    return json;
+  /** What is sent. */
+  @JsonClassDescription("RFC 9457.")
+  public record ProblemDocument(
+      String type, String title, int status, String detail, @Nullable List<Invalid> errors) {}
+
+  public ProblemDocument document() {
+    return new ProblemDocument(
+        "about:blank", title, status, detail, errors.isEmpty() ? null : errors);
   }
 }

@@ -1,19 +1,18 @@
 package dev.tranche.extender.readapi.row;
 
-import dev.tranche.api.Printable;
 import dev.tranche.extender.explain.Explanations;
 import dev.tranche.extender.explain.Explanations.Chosen;
 import dev.tranche.extender.explain.Explanations.Scored;
 import dev.tranche.extender.explain.Explanations.Trace;
-import dev.tranche.extender.explain.FitErrorText;
 import dev.tranche.extender.explain.Refusals;
 import dev.tranche.extender.ledger.Hold;
 import dev.tranche.extender.ledger.Ledger;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.placement.GpuRequest;
 import dev.tranche.extender.placement.GpuView;
-import dev.tranche.extender.placement.Placement;
 import dev.tranche.extender.placement.Reason;
+import dev.tranche.extender.readapi.row.Decision.Fitting;
+import dev.tranche.extender.readapi.row.Decision.LargestShare;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.selection.Exclusion;
 import dev.tranche.extender.selection.NodeFilter;
@@ -22,8 +21,6 @@ import dev.tranche.extender.snapshot.NodeEvaluator;
 import dev.tranche.extender.snapshot.NodeFit;
 import dev.tranche.extender.snapshot.NodeSnapshot;
 import io.vertx.core.Future;
-import io.vertx.core.json.JsonArray;
-import io.vertx.core.json.JsonObject;
 import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.HashMap;
@@ -32,7 +29,9 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Function;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Explains why a pod is where it is, or why it waits, in the API's fields. The extender's loop only
@@ -51,8 +50,6 @@ public final class Explain {
   private static final Set<String> SCATTERED =
       Set.of(Reason.FRAGMENTED.sentence(), Reason.TOO_FEW_GPUS.sentence());
 
-  private static final double PERCENT = 100;
-
   /** Used where the API server did not return the pod's node selectors and tolerations. */
   private static final String NOTE_NO_FILTER =
       "these are all nodes by their GPUs now, also those that the pod's nodeSelector, affinity or"
@@ -68,12 +65,6 @@ public final class Explain {
     this.explanations = explanations;
   }
 
-  /** Writes into a decision what was collected on the loop. May run on any thread. */
-  @FunctionalInterface
-  private interface DecisionWriter {
-    void write(JsonObject decision);
-  }
-
   /**
    * How to make the answer about a pod, with what the loop knows of it.
    *
@@ -81,7 +72,7 @@ public final class Explain {
    *     be left out
    * @param answer makes the answer; may run on any thread
    */
-  public record Plan(boolean evaluatesNodes, Function<Optional<NodeFilter>, JsonObject> answer) {
+  public record Plan(boolean evaluatesNodes, Function<Optional<NodeFilter>, PodDetail> answer) {
     /**
      * Returns the filter that the answer needs. The API server is asked only if nodes are
      * evaluated.
@@ -117,31 +108,28 @@ public final class Explain {
       return new Plan(
           true,
           filter ->
-              answer(
+              PodDetail.of(
                   pod,
                   hold,
-                  decision -> {
-                    nodes.withoutExcluded(filter).write(decision);
-                    noteThatPreemptionDoesNotHelp(decision, outranks);
-                  }));
+                  noteThatPreemptionDoesNotHelp(nodes.withoutExcluded(filter), outranks)));
     }
-    DecisionWriter writer =
-        trace.map(this::decided).or(() -> hold.map(h -> placed(pod, h))).orElse(json -> {});
-    if (PodState.of(pod, hold.isPresent()) == PodState.WAITING) {
+    Optional<Supplier<Decision>> decided =
+        trace.map(this::decided).or(() -> hold.map(h -> placed(pod, h)));
+    if (decided.isPresent() && PodState.of(pod, hold.isPresent()) == PodState.WAITING) {
       NodesForPod nodes = nodesFor(pod);
       return new Plan(
           true,
-          filter ->
-              answer(
-                  pod,
-                  hold,
-                  decision -> {
-                    writer.write(decision);
-                    filter.ifPresent(known -> nodes.putSmallerShare(decision, known));
-                    noteThatPreemptionDoesNotHelp(decision, outranks);
-                  }));
+          filter -> {
+            Decision decision = decided.get().get();
+            Decision known =
+                filter
+                    .map(by -> decision.withSmallerShare(nodes.smallerShare(by)))
+                    .orElse(decision);
+            return PodDetail.of(pod, hold, noteThatPreemptionDoesNotHelp(known, outranks));
+          });
     }
-    return new Plan(false, filter -> answer(pod, hold, writer));
+    return new Plan(
+        false, filter -> PodDetail.of(pod, hold, decided.map(Supplier::get).orElse(null)));
   }
 
   private boolean outranksAPodOnANode(PodFacts pod) {
@@ -152,32 +140,15 @@ public final class Explain {
   }
 
   /** Says so where the pod fits no node, and some node refuses it only for its scattered room. */
-  private static void noteThatPreemptionDoesNotHelp(JsonObject decision, boolean outranks) {
+  private static Decision noteThatPreemptionDoesNotHelp(Decision decision, boolean outranks) {
     boolean scattered =
-        decision.getJsonArray("refusedByReason", new JsonArray()).stream()
-            .anyMatch(reason -> SCATTERED.contains(((JsonObject) reason).getString("message")));
-    if (outranks && scattered && decision.getInteger("fittedCount", 0) == 0) {
-      String note = decision.getString("note", "");
-      decision.put("note", note.isEmpty() ? NOTE_NO_PREEMPTION : note + ". " + NOTE_NO_PREEMPTION);
-    }
+        decision.refusedByReason().stream().anyMatch(each -> SCATTERED.contains(each.message()));
+    return outranks && scattered && decision.fittedCount() == 0
+        ? decision.withNote(NOTE_NO_PREEMPTION)
+        : decision;
   }
 
-  private static JsonObject answer(PodFacts pod, Optional<Hold> hold, DecisionWriter writer) {
-    var json =
-        new JsonObject()
-            .put("namespace", pod.namespace())
-            .put("name", pod.name())
-            .put("uid", pod.uid())
-            .put("resource", pod.resource())
-            .put("state", PodState.of(pod, hold.isPresent()).toString())
-            .put("annotations", new JsonObject(Map.copyOf(pod.annotations())));
-    hold.ifPresent(h -> json.put("node", h.node()));
-    var decision = new JsonObject();
-    writer.write(decision);
-    return decision.isEmpty() ? json : json.put("decision", decision);
-  }
-
-  private DecisionWriter decided(Trace trace) {
+  private Supplier<Decision> decided(Trace trace) {
     // For a waiting pod show the nodes as they are now, for a bound one as they were then.
     List<NodeFit> refused =
         trace.chosen() != null
@@ -185,60 +156,57 @@ public final class Explain {
             : trace.refused().nearest().stream()
                 .map(then -> evaluator.evaluate(trace.pod(), then.node()))
                 .toList();
-    return json -> {
-      json.put("policy", trace.policy().toString()).put("time", trace.at().toString());
-      fitted(json, trace);
-      refused(json, refused, trace.refused());
-    };
+    return () ->
+        Decision.of(
+            trace.policy().toString(),
+            trace.at(),
+            null,
+            fitting(trace),
+            refused,
+            trace.refused(),
+            null);
   }
 
-  private static void fitted(JsonObject json, Trace trace) {
+  private static Fitting fitting(Trace trace) {
     Chosen chosen = trace.chosen();
-    if (chosen != null) {
-      json.put("chosen", chosen(chosen));
-    }
-    var lost = new JsonArray();
+    String won = chosen == null ? "" : chosen.evaluation().node();
+    List<Candidate> lost =
+        trace.fitting().stream()
+            .filter(scored -> !scored.evaluation().node().equals(won))
+            .map(scored -> Candidate.of(scored.evaluation(), scored.score()))
+            .toList();
+    return new Fitting(chosen == null ? null : chosen(chosen, trace), lost, trace.fittingCount());
+  }
+
+  private static Candidate chosen(Chosen chosen, Trace trace) {
+    NodeFit node = chosen.evaluation();
+    Integer score = null;
     for (Scored scored : trace.fitting()) {
-      boolean won = chosen != null && scored.evaluation().node().equals(chosen.evaluation().node());
-      JsonObject node = won ? json.getJsonObject("chosen") : node(scored.evaluation());
-      if (scored.score() != null) {
-        node.put("score", scored.score());
-      }
-      if (!won) {
-        lost.add(node);
+      if (scored.evaluation().node().equals(node.node())) {
+        score = scored.score();
       }
     }
-    json.put("fitted", lost).put("fittedCount", trace.fittingCount());
+    return Candidate.chosen(node, chosen.at(), taken(node, chosen.placement().held()), score);
   }
 
-  static void refused(JsonObject json, List<NodeFit> shown, Refusals refusals) {
-    var nodes = new JsonArray();
-    shown.forEach(evaluation -> nodes.add(node(evaluation)));
-    var byReason = new JsonArray();
-    refusals.byReason().forEach((why, count) -> byReason.add(reason(why.sentence(), count)));
-    json.put("refused", nodes)
-        .put("refusedCount", refusals.count())
-        .put("refusedByReason", byReason);
-  }
-
-  static JsonObject reason(String message, int nodes) {
-    return new JsonObject().put("message", message).put("nodes", nodes);
+  private static List<GpuView> taken(NodeFit node, Map<String, Integer> held) {
+    return node.gpus().stream().filter(gpu -> held.containsKey(gpu.uuid())).toList();
   }
 
   /** Describes a pod that this replica did not place: the GPUs as they would be without the pod. */
-  private DecisionWriter placed(PodFacts pod, Hold hold) {
+  private Supplier<Decision> placed(PodFacts pod, Hold hold) {
     NodeFit without = evaluator.evaluate(pod, hold.node());
     Policy policy = evaluator.policyOf(pod);
-    return json -> {
-      List<GpuView> taken =
-          without.gpus().stream().filter(g -> hold.held().containsKey(g.uuid())).toList();
-      json.put("policy", policy.toString())
-          .put("note", "not decided here; which GPU it is on is known by " + source(hold))
-          .put("chosen", node(without).put("chosenGpus", gpus(without, taken)))
-          .put("fitted", new JsonArray())
-          .put("fittedCount", 0);
-      refused(json, List.of(), Refusals.NONE);
-    };
+    return () ->
+        Decision.of(
+            policy.toString(),
+            null,
+            "not decided here; which GPU it is on is known by " + source(hold),
+            new Fitting(
+                Candidate.chosen(without, null, taken(without, hold.held()), null), List.of(), 0),
+            List.of(),
+            Refusals.NONE,
+            null);
   }
 
   private static String source(Hold hold) {
@@ -260,7 +228,7 @@ public final class Explain {
     /**
      * @param filter which nodes the pod excludes; empty if that is not known
      */
-    DecisionWriter withoutExcluded(Optional<NodeFilter> filter) {
+    Decision withoutExcluded(Optional<NodeFilter> filter) {
       var counts = new EnumMap<Exclusion, Integer>(Exclusion.class);
       var left = new ArrayList<NodeSnapshot>();
       for (NodeSnapshot node : snapshots) {
@@ -268,23 +236,44 @@ public final class Explain {
         why.ifPresentOrElse(w -> counts.merge(w, 1, Integer::sum), () -> left.add(node));
       }
       String note = NOTE_NOT_CALLED + (filter.isEmpty() ? NOTE_NO_FILTER : exclusionNote(counts));
-      return json -> {
-        putEvaluations(json.put("note", note), pod, policy, left);
-        json.put("excludedCount", snapshots.size() - left.size());
-        // Without a filter, the suggested node might be one that the pod excludes.
-        if (filter.isPresent() && json.getInteger("fittedCount") == 0) {
-          putSmallerShare(json, left);
+      Decision decision = evaluated(note, left);
+      // Without a filter, the suggested node might be one that the pod excludes.
+      return filter.isPresent() && decision.fittedCount() == 0
+          ? decision.withSmallerShare(smallerShare(left))
+          : decision;
+    }
+
+    @Nullable LargestShare smallerShare(NodeFilter filter) {
+      return smallerShare(
+          snapshots.stream().filter(node -> filter.excludes(node.node()).isEmpty()).toList());
+    }
+
+    private @Nullable LargestShare smallerShare(List<NodeSnapshot> nodes) {
+      return SmallerShare.of(pod, policy, nodes).orElse(null);
+    }
+
+    private Decision evaluated(String note, List<NodeSnapshot> left) {
+      var requestsByReplicas = new HashMap<Integer, GpuRequest>();
+      var fitted = new ArrayList<Candidate>();
+      var refused = new ArrayList<NodeFit>();
+      for (NodeSnapshot node : left) {
+        GpuRequest request = requestsByReplicas.computeIfAbsent(node.replicas(), pod::gpuRequest);
+        NodeFit now = ClusterSnapshot.evaluate(node.node(), request, node.nodeGpus(), policy);
+        if (now.placement().isEmpty()) {
+          refused.add(now);
+        } else if (fitted.size() < Explanations.NODES_MAX) {
+          fitted.add(Candidate.of(now));
         }
-      };
-    }
-
-    void putSmallerShare(JsonObject json, NodeFilter filter) {
-      putSmallerShare(
-          json, snapshots.stream().filter(node -> filter.excludes(node.node()).isEmpty()).toList());
-    }
-
-    private void putSmallerShare(JsonObject json, List<NodeSnapshot> nodes) {
-      SmallerShare.of(pod, policy, nodes).ifPresent(share -> json.put("smallerShare", share));
+      }
+      var refusals = Refusals.of(refused);
+      return Decision.of(
+          policy.toString(),
+          null,
+          note,
+          new Fitting(null, fitted, left.size() - refused.size()),
+          refusals.nearest(),
+          refusals,
+          snapshots.size() - left.size());
     }
 
     private static String exclusionNote(Map<Exclusion, Integer> counts) {
@@ -299,65 +288,5 @@ public final class Explain {
       return "these are the nodes by their GPUs now. %d %s left out: %s"
           .formatted(all, all == 1 ? "node is" : "nodes are", reasons);
     }
-  }
-
-  private static void putEvaluations(
-      JsonObject json, PodFacts pod, Policy policy, List<NodeSnapshot> snapshots) {
-    var requestsByReplicas = new HashMap<Integer, GpuRequest>();
-    var fitted = new JsonArray();
-    var refused = new ArrayList<NodeFit>();
-    for (NodeSnapshot node : snapshots) {
-      GpuRequest request = requestsByReplicas.computeIfAbsent(node.replicas(), pod::gpuRequest);
-      NodeFit now = ClusterSnapshot.evaluate(node.node(), request, node.nodeGpus(), policy);
-      if (now.placement().isEmpty()) {
-        refused.add(now);
-      } else if (fitted.size() < Explanations.NODES_MAX) {
-        fitted.add(node(now));
-      }
-    }
-    json.put("policy", policy.toString())
-        .put("fitted", fitted)
-        .put("fittedCount", snapshots.size() - refused.size());
-    var refusals = Refusals.of(refused);
-    refused(json, refusals.nearest(), refusals);
-  }
-
-  private static JsonObject chosen(Chosen chosen) {
-    Placement placement = chosen.placement();
-    List<GpuView> taken =
-        chosen.evaluation().gpus().stream()
-            .filter(g -> placement.held().containsKey(g.uuid()))
-            .toList();
-    return node(chosen.evaluation())
-        .put("time", chosen.at().toString())
-        .put("chosenGpus", gpus(chosen.evaluation(), taken));
-  }
-
-  static JsonObject node(NodeFit evaluation) {
-    var json = new JsonObject().put("node", evaluation.node());
-    evaluation.outcome().refusal().ifPresent(reason -> json.put("message", reason.sentence()));
-    return json.put("largestShareReplicas", FitErrorText.largestFreeOnOneGpu(evaluation))
-        .put("gpus", gpus(evaluation, evaluation.gpus()));
-  }
-
-  private static JsonArray gpus(NodeFit evaluation, List<GpuView> gpus) {
-    var array = new JsonArray();
-    for (GpuView gpu : gpus) {
-      var effective = new JsonObject().put("memoryFree", Quantities.bytes(gpu.memoryFreeBytes()));
-      if (gpu.measured()) {
-        effective.put("sm", Quantities.gpus(Math.round(gpu.smLoad() * PERCENT) / PERCENT));
-      }
-      array.add(
-          new JsonObject()
-              .put("index", gpu.index())
-              .put("uuid", gpu.uuid())
-              .put("model", Printable.name(gpu.model()))
-              .put("replicas", gpu.replicas())
-              .put("freeReplicas", gpu.freeReplicas())
-              .put("memory", Quantities.bytes(gpu.memoryUsableBytes()))
-              .put("effective", effective)
-              .put("message", Printable.message(FitErrorText.gpu(evaluation, gpu))));
-    }
-    return array;
   }
 }

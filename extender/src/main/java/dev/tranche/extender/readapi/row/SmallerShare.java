@@ -3,10 +3,10 @@ package dev.tranche.extender.readapi.row;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.placement.GpuRequest;
 import dev.tranche.extender.placement.Outcome;
+import dev.tranche.extender.readapi.row.Decision.LargestShare;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.snapshot.ClusterSnapshot;
 import dev.tranche.extender.snapshot.NodeSnapshot;
-import io.vertx.core.json.JsonObject;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -36,7 +36,7 @@ final class SmallerShare {
    *
    * @param nodes that the pod does not exclude
    */
-  static Optional<JsonObject> of(PodFacts pod, Policy policy, List<NodeSnapshot> nodes) {
+  static Optional<LargestShare> of(PodFacts pod, Policy policy, List<NodeSnapshot> nodes) {
     if (pod.stampedReplicas().isEmpty()) {
       return Optional.empty();
     }
@@ -49,7 +49,9 @@ final class SmallerShare {
       return Optional.empty();
     }
     nodes.forEach(search::searchNode);
-    return search.best == 0 ? Optional.empty() : Optional.of(search.json());
+    return search.best == 0
+        ? Optional.empty()
+        : Optional.of(LargestShare.of(search.best, request, search.bestNode));
   }
 
   /** Searches a node by bisection, as a smaller share fits wherever a larger one does. */
@@ -73,12 +75,5 @@ final class SmallerShare {
 
   private boolean fits(GpuRequest request, NodeSnapshot node) {
     return ClusterSnapshot.outcome(request, node.nodeGpus(), policy) instanceof Outcome.Fits;
-  }
-
-  private JsonObject json() {
-    return new JsonObject()
-        .put("replicas", best)
-        .put("replicasPerGpu", request.demand().replicasPerGpu())
-        .put("node", bestNode);
   }
 }

@@ -4,9 +4,8 @@ import dev.tranche.extender.explain.Explanations;
 import dev.tranche.extender.explain.Explanations.Trace;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.placement.Reason;
+import dev.tranche.extender.readapi.row.Snapshot.PodRow;
 import dev.tranche.extender.snapshot.NodeFit;
-import io.vertx.core.json.JsonObject;
-import java.time.Instant;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.function.Function;
@@ -16,11 +15,10 @@ import org.jspecify.annotations.Nullable;
 
 /** Why pods wait, as the last filter call found. Safe on any thread. */
 public final class WaitingReasons {
-  static final Why NOT_ASKED =
-      new Why(
-          "NotAsked", "kube-scheduler has not asked this extender about the pod of late", 0, null);
-  static final Why NOT_BOUND_YET =
-      new Why("NotBoundYet", "some nodes fit; kube-scheduler has not bound the pod yet", 0, null);
+  static final Waiting NOT_ASKED =
+      new Waiting("NotAsked", "kube-scheduler has not asked this extender about the pod of late");
+  static final Waiting NOT_BOUND_YET =
+      new Waiting("NotBoundYet", "some nodes fit; kube-scheduler has not bound the pod yet");
 
   private final Function<String, Optional<Trace>> traces;
 
@@ -28,21 +26,17 @@ public final class WaitingReasons {
     this.traces = explanations::get;
   }
 
-  /**
-   * @param reason in one word
-   * @param refusedNodes how many nodes were refused
-   * @param decided time of the decision; null if there is none
-   */
-  public record Why(String reason, String message, int refusedNodes, @Nullable Instant decided) {
-    JsonObject json() {
-      var json = new JsonObject().put("reason", reason).put("message", message);
-      return decided == null
-          ? json
-          : json.put("refusedNodes", refusedNodes).put("time", decided.toString());
-    }
+  /** Returns the pod as lists show it. */
+  public Pod pod(PodRow row) {
+    return Pod.of(row, of(row));
   }
 
-  Why of(PodFacts pod) {
+  /** Why a pod waits; null where it does not. */
+  public @Nullable Waiting of(PodRow row) {
+    return row.state() == PodState.WAITING ? of(row.pod()) : null;
+  }
+
+  Waiting of(PodFacts pod) {
     return traces
         .apply(pod.key())
         .filter(trace -> trace.pod().uid().equals(pod.uid()))
@@ -51,21 +45,18 @@ public final class WaitingReasons {
   }
 
   /** Returns the reason of the node that came nearest to fitting. */
-  private static Why of(Trace trace) {
+  private static Waiting of(Trace trace) {
     var refused = trace.refused();
-    Optional<Reason> reason =
+    Waiting why =
         trace.fittingCount() > 0
-            ? Optional.empty()
+            ? NOT_BOUND_YET
             : refused.nearest().stream()
                 .findFirst()
                 .map(NodeFit::outcome)
-                .flatMap(outcome -> outcome.refusal());
-    return reason
-        .map(r -> new Why(name(r), r.sentence(), refused.count(), trace.at()))
-        .orElseGet(
-            () ->
-                new Why(
-                    NOT_BOUND_YET.reason(), NOT_BOUND_YET.message(), refused.count(), trace.at()));
+                .flatMap(outcome -> outcome.refusal())
+                .map(reason -> new Waiting(name(reason), reason.sentence()))
+                .orElse(NOT_BOUND_YET);
+    return new Waiting(why.reason(), why.message(), refused.count(), trace.at());
   }
 
   /** Turns {@code TOO_FEW_GPUS} into {@code TooFewGpus}. */

@@ -3,9 +3,7 @@ package dev.tranche.extender.readapi.stream;
 import dev.tranche.extender.explain.Inspection;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.readapi.query.Problem;
-import dev.tranche.extender.readapi.row.PodJson;
 import dev.tranche.extender.readapi.row.Snapshot;
-import dev.tranche.extender.readapi.row.SummaryJson;
 import dev.tranche.extender.readapi.row.WaitingReasons;
 import dev.tranche.extender.readapi.stream.RowChanges.Change;
 import io.micrometer.core.instrument.Counter;
@@ -97,7 +95,7 @@ public final class EventStream {
     this.snapshots = snapshots;
     this.rows = rows;
     this.clockMs = clockMs;
-    this.changes = new RowChanges(new PodJson(reasons), new SummaryJson(reasons));
+    this.changes = new RowChanges(reasons);
     this.dropped =
         metrics.counter(
             "tranche.extender.read.api.stream.dropped",

@@ -1,13 +1,10 @@
 package dev.tranche.extender.readapi.table;
 
-import dev.tranche.api.Quantity;
-import io.vertx.core.json.JsonArray;
-import io.vertx.core.json.JsonObject;
+import dev.tranche.extender.readapi.row.GpuQuantity;
+import dev.tranche.extender.readapi.row.MemoryQuantity;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.List;
 import java.util.Locale;
-import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /** Formats the API's values for people. */
@@ -18,39 +15,13 @@ final class Cells {
 
   private Cells() {}
 
-  /** Returns a field of nested objects; null if one of them is missing. */
-  static @Nullable Object at(JsonObject json, String... path) {
-    JsonObject within = json;
-    for (int i = 0; i < path.length - 1; i++) {
-      within = within.getJsonObject(path[i]);
-      if (within == null) {
-        return null;
-      }
-    }
-    return within.getValue(path[path.length - 1]);
-  }
-
-  /** Returns a field as text; empty if it is missing. */
-  static String text(JsonObject json, String... path) {
-    Object value = at(json, path);
+  /** Returns a value as text; empty if there is none. */
+  static String text(@Nullable Object value) {
     return value == null ? "" : value.toString();
   }
 
-  static List<JsonObject> objects(JsonObject json, String field) {
-    JsonArray array = json.getJsonArray(field);
-    return array == null
-        ? List.of()
-        : IntStream.range(0, array.size()).mapToObj(array::getJsonObject).toList();
-  }
-
-  /** Parses a quantity: {@code 300m} is {@code 0.3}. */
-  static double amount(String quantity) {
-    return Quantity.number(quantity).orElseThrow().doubleValue();
-  }
-
-  static String gpus(JsonObject json, String... path) {
-    Object value = at(json, path);
-    return value == null ? TextTable.UNKNOWN : gpus(amount(value.toString()));
+  static String gpus(@Nullable GpuQuantity gpus) {
+    return gpus == null ? TextTable.UNKNOWN : gpus(gpus.gpus());
   }
 
   /** Rounds to thousandths; whole numbers have no decimals. */
@@ -60,32 +31,26 @@ final class Cells {
   }
 
   /** Formats a quantity as a percentage: {@code 250m} is {@code 25%}. */
-  static String percent(JsonObject json, String... path) {
-    Object value = at(json, path);
-    return value == null ? TextTable.UNKNOWN : percent(amount(value.toString()));
+  static String percent(@Nullable GpuQuantity gpus) {
+    return gpus == null ? TextTable.UNKNOWN : percent(gpus.gpus());
   }
 
   static String percent(double share) {
     return Math.round(share * PERCENT) + "%";
   }
 
-  static long bytes(String quantity) {
-    return Quantity.parse(quantity).orElseThrow();
-  }
-
-  static String memory(JsonObject json, String... path) {
-    Object value = at(json, path);
-    return value == null
+  static String memory(@Nullable MemoryQuantity memory) {
+    return memory == null
         ? TextTable.UNKNOWN
-        : String.format(Locale.ROOT, "%.1fGi", bytes(value.toString()) / GIB);
+        : String.format(Locale.ROOT, "%.1fGi", memory.bytes() / GIB);
   }
 
   /** Formats an age as kubectl does, with at most two units. */
-  static String age(@Nullable Object time, Instant now) {
+  static String age(@Nullable Instant time, Instant now) {
     if (time == null) {
       return TextTable.UNKNOWN;
     }
-    var age = Duration.between(Instant.parse(time.toString()), now);
+    var age = Duration.between(time, now);
     if (age.isNegative()) {
       return "0s";
     }

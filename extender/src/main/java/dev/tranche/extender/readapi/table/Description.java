@@ -1,10 +1,22 @@
 package dev.tranche.extender.readapi.table;
 
+import static dev.tranche.extender.readapi.table.Cells.text;
+
 import dev.tranche.api.Printable;
-import io.vertx.core.json.JsonObject;
+import dev.tranche.extender.readapi.row.Candidate;
+import dev.tranche.extender.readapi.row.Candidate.CandidateGpu;
+import dev.tranche.extender.readapi.row.Decision;
+import dev.tranche.extender.readapi.row.Decision.LargestShare;
+import dev.tranche.extender.readapi.row.GpuQuantity;
+import dev.tranche.extender.readapi.row.GpuShare;
+import dev.tranche.extender.readapi.row.MemoryQuantity;
+import dev.tranche.extender.readapi.row.NodeCount;
+import dev.tranche.extender.readapi.row.PodDetail;
+import dev.tranche.extender.readapi.row.Waiting;
+import dev.tranche.extender.readapi.row.WhatIfAnswer;
+import dev.tranche.extender.readapi.row.WhatIfAnswer.Counted;
 import java.time.Instant;
 import java.util.List;
-import java.util.Map;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -27,155 +39,141 @@ final class Description {
     this.now = now;
   }
 
-  static String of(JsonObject pod, boolean wide, Instant now) {
+  static String of(PodDetail pod, boolean wide, Instant now) {
     var description = new Description(wide, now);
     description.head(pod);
-    JsonObject decision = pod.getJsonObject("decision");
-    if (decision != null) {
-      description.decision(decision);
+    if (pod.decision() != null) {
+      description.decision(pod.decision());
     }
-    JsonObject scheduler = pod.getJsonObject("kubeScheduler");
-    if (scheduler != null) {
-      description.line("Scheduler", Cells.text(scheduler, "message"));
-      scheduler
-          .getJsonArray("whatToDo")
-          .forEach(each -> description.line("What to do", each.toString()));
+    if (pod.kubeScheduler() != null) {
+      description.line("Scheduler", pod.kubeScheduler().message());
+      pod.kubeScheduler().whatToDo().forEach(each -> description.line("What to do", each));
     }
-    return description.text.toString();
-  }
-
-  static String ofWhatIf(JsonObject answer, boolean wide, Instant now) {
-    var description = new Description(wide, now);
-    description.whatIfHead(answer);
-    description.nodes(answer);
     return description.text.toString();
   }
 
   /** Writes the answer to a what-if request. Scripts read its first line. */
-  private void whatIfHead(JsonObject answer) {
-    boolean fits = answer.getBoolean("fits");
-    JsonObject count = answer.getJsonObject("count");
-    line("Fits", count == null ? fits ? "yes" : "no" : counted(count));
-    line("Namespace", Cells.text(answer, "namespace"));
-    line("Resource", Cells.text(answer, "resource"));
-    line("Policy", Cells.text(answer, "policy"));
-    line("Node", Cells.text(answer, "node"));
-    line("GPUs", gpus(answer));
-    waiting(answer);
+  static String of(WhatIfAnswer answer, boolean wide, Instant now) {
+    var description = new Description(wide, now);
+    description.head(answer);
+    description.nodes(answer.fittedCount(), answer.refusedCount(), answer.refusedByReason());
+    description.excluded(answer.excludedCount());
+    description.reasons(answer.excludedByReason());
+    description.gpus("fits", answer.fitted());
+    description.gpus("nearest", answer.refused());
+    return description.text.toString();
+  }
+
+  private void head(WhatIfAnswer answer) {
+    Counted count = answer.count();
+    line("Fits", count == null ? answer.fits() ? "yes" : "no" : counted(count));
+    line("Namespace", answer.namespace());
+    line("Resource", answer.resource());
+    line("Policy", answer.policy());
+    line("Node", text(answer.node()));
+    line("GPUs", gpus(answer.gpus()));
+    waiting(answer.waiting());
     if (count != null) {
-      for (JsonObject node : Cells.objects(count, "nodes")) {
-        line("", Cells.text(node, "pods") + " on " + Cells.text(node, "node"));
-      }
+      count.nodes().forEach(node -> line("", node.pods() + " on " + node.node()));
     }
   }
 
-  private static String counted(JsonObject count) {
-    return "%s of %s%s"
+  private static String counted(Counted count) {
+    return "%d of %d%s"
         .formatted(
-            Cells.text(count, "fit"),
-            Cells.text(count, "asked"),
-            count.getBoolean("complete") ? "" : ", and perhaps more: the time was up");
+            count.fit(),
+            count.asked(),
+            count.complete() ? "" : ", and perhaps more: the time was up");
   }
 
-  private void waiting(JsonObject pod) {
-    JsonObject waiting = pod.getJsonObject("waiting");
+  private void waiting(@Nullable Waiting waiting) {
     if (waiting != null) {
-      line("Waits because", waiting.getString("reason") + ": " + waiting.getString("message"));
+      line("Waits because", waiting.reason() + ": " + waiting.message());
     }
   }
 
-  private static String gpus(JsonObject pod) {
-    return Cells.objects(pod, "gpus").stream()
-        .map(
-            gpu ->
-                "%s (%s): %s of %s replicas"
-                    .formatted(
-                        Cells.text(gpu, "index"),
-                        Cells.text(gpu, "uuid"),
-                        Cells.text(gpu, "replicas"),
-                        Cells.text(gpu, "replicasPerGpu")))
-        .collect(Collectors.joining(", "));
+  private static String gpus(@Nullable List<GpuShare> gpus) {
+    return gpus == null
+        ? ""
+        : gpus.stream()
+            .map(
+                gpu ->
+                    "%d (%s): %d of %d replicas"
+                        .formatted(gpu.index(), gpu.uuid(), gpu.replicas(), gpu.replicasPerGpu()))
+            .collect(Collectors.joining(", "));
   }
 
-  private void head(JsonObject pod) {
-    line("Name", Cells.text(pod, "name"));
-    line("Namespace", Cells.text(pod, "namespace"));
-    String stage = Cells.text(pod, "stage");
-    line("State", Cells.text(pod, "state") + (stage.isEmpty() ? "" : " (" + stage + ")"));
-    line("Resource", Cells.text(pod, "resource"));
+  private void head(PodDetail pod) {
+    line("Name", pod.name());
+    line("Namespace", pod.namespace());
+    line("State", pod.state() + (pod.stage() == null ? "" : " (" + pod.stage() + ")"));
+    line("Resource", pod.resource());
     if (wide) {
-      line("UID", Cells.text(pod, "uid"));
+      line("UID", pod.uid());
     }
-    line("Node", Cells.text(pod, "node"));
-    line("GPUs", gpus(pod));
-    amount("Granted", pod.getJsonObject("granted"));
-    amount("Used", pod.getJsonObject("used"));
-    waiting(pod);
-    for (Map.Entry<String, Object> annotation : pod.getJsonObject("annotations")) {
-      line("Annotation", annotation.getKey() + "=" + annotation.getValue());
+    line("Node", text(pod.node()));
+    line("GPUs", gpus(pod.gpus()));
+    if (pod.granted() != null) {
+      amount("Granted", pod.granted().gpus(), pod.granted().memory());
     }
+    if (pod.used() != null) {
+      amount("Used", pod.used().gpus(), pod.used().memory());
+    }
+    waiting(pod.waiting());
+    pod.annotations().forEach((key, value) -> line("Annotation", key + "=" + value));
   }
 
-  private void amount(String label, @Nullable JsonObject amount) {
-    if (amount != null) {
-      line(
-          label,
-          "%s GPUs, %s of memory"
-              .formatted(Cells.gpus(amount, "gpus"), Cells.memory(amount, "memory")));
-    }
+  private void amount(String label, @Nullable GpuQuantity gpus, @Nullable MemoryQuantity memory) {
+    line(label, "%s GPUs, %s of memory".formatted(Cells.gpus(gpus), Cells.memory(memory)));
   }
 
-  private void decision(JsonObject decision) {
-    String time = Cells.text(decision, "time");
+  private void decision(Decision decision) {
+    Instant time = decision.time();
     line(
         "Decided",
         "by policy "
-            + decision.getString("policy")
-            + (time.isEmpty() ? "" : ", %s ago".formatted(Cells.age(time, now))));
-    line("Note", Cells.text(decision, "note"));
-    JsonObject smaller = decision.getJsonObject("smallerShare");
+            + decision.policy()
+            + (time == null ? "" : ", %s ago".formatted(Cells.age(time, now))));
+    line("Note", text(decision.note()));
+    LargestShare smaller = decision.smallerShare();
     if (smaller != null) {
       line(
           "Smaller share",
-          "%s of %s replicas would fit now, such as on %s"
-              .formatted(
-                  Cells.text(smaller, "replicas"),
-                  Cells.text(smaller, "replicasPerGpu"),
-                  Cells.text(smaller, "node")));
+          "%d of %d replicas would fit now, such as on %s"
+              .formatted(smaller.replicas(), smaller.replicasPerGpu(), smaller.node()));
     }
-    JsonObject chosen = decision.getJsonObject("chosen");
-    if (chosen != null) {
-      line("Chosen", Cells.text(chosen, "node"));
+    if (decision.chosen() != null) {
+      line("Chosen", decision.chosen().node());
     }
-    nodes(decision);
+    nodes(decision.fittedCount(), decision.refusedCount(), decision.refusedByReason());
+    excluded(decision.excludedCount());
+    gpus("fits", decision.fitted());
+    gpus("nearest", decision.refused());
   }
 
-  private void nodes(JsonObject decision) {
-    line("Fitting", Cells.text(decision, "fittedCount") + " nodes");
-    line("Does not fit", Cells.text(decision, "refusedCount") + " nodes");
-    reasons(decision, "refusedByReason");
-    String excluded = Cells.text(decision, "excludedCount");
-    if (!excluded.isEmpty()) {
-      line("Excluded", excluded + " nodes, by the pod's selectors and tolerations");
-    }
-    reasons(decision, "excludedByReason");
-    gpus("fits", Cells.objects(decision, "fitted"));
-    gpus("nearest", Cells.objects(decision, "refused"));
+  private void nodes(int fitted, int refused, List<NodeCount> refusedByReason) {
+    line("Fitting", fitted + " nodes");
+    line("Does not fit", refused + " nodes");
+    reasons(refusedByReason);
   }
 
-  private void reasons(JsonObject decision, String field) {
-    for (JsonObject reason : Cells.objects(decision, field)) {
-      line("", Cells.text(reason, "nodes") + " × " + Cells.text(reason, "message"));
+  private void excluded(@Nullable Integer nodes) {
+    if (nodes != null) {
+      line("Excluded", nodes + " nodes, by the pod's selectors and tolerations");
     }
   }
 
-  private void gpus(String verdict, List<JsonObject> nodes) {
+  private void reasons(List<NodeCount> reasons) {
+    reasons.forEach(reason -> line("", reason.nodes() + " × " + reason.message()));
+  }
+
+  private void gpus(String verdict, List<Candidate> nodes) {
     var table =
         new TextTable(List.of("NODE", "SCORE", "GPU", "FREE", "SM%", "MEMORY-FREE", "GPU SAYS"));
     int rows = 0;
     int left = 0;
-    for (JsonObject node : nodes) {
-      for (JsonObject gpu : Cells.objects(node, "gpus")) {
+    for (Candidate node : nodes) {
+      for (CandidateGpu gpu : node.gpus()) {
         if (rows == GPUS_MAX && !wide) {
           left++;
           continue;
@@ -183,13 +181,13 @@ final class Description {
         rows++;
         table.add(
             List.of(
-                Cells.text(node, "node"),
-                Cells.text(node, "score"),
-                Cells.text(gpu, "index"),
-                Cells.text(gpu, "freeReplicas") + "/" + Cells.text(gpu, "replicas"),
-                Cells.percent(gpu, "effective", "sm"),
-                Cells.memory(gpu, "effective", "memoryFree"),
-                Cells.text(gpu, "message")));
+                node.node(),
+                text(node.score()),
+                text(gpu.index()),
+                gpu.freeReplicas() + "/" + gpu.replicas(),
+                Cells.percent(gpu.effective().sm()),
+                Cells.memory(gpu.effective().memoryFree()),
+                gpu.message()));
       }
     }
     if (rows > 0) {

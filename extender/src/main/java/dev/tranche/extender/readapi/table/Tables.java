@@ -1,76 +1,85 @@
 package dev.tranche.extender.readapi.table;
 
 import static dev.tranche.extender.readapi.table.Cells.age;
-import static dev.tranche.extender.readapi.table.Cells.amount;
-import static dev.tranche.extender.readapi.table.Cells.at;
 import static dev.tranche.extender.readapi.table.Cells.gpus;
 import static dev.tranche.extender.readapi.table.Cells.memory;
-import static dev.tranche.extender.readapi.table.Cells.objects;
 import static dev.tranche.extender.readapi.table.Cells.percent;
 import static dev.tranche.extender.readapi.table.Cells.text;
 
-import io.vertx.core.json.JsonObject;
+import dev.tranche.extender.readapi.query.Metadata;
+import dev.tranche.extender.readapi.row.Gpu;
+import dev.tranche.extender.readapi.row.Gpu.Measured;
+import dev.tranche.extender.readapi.row.GpuList;
+import dev.tranche.extender.readapi.row.GpuShare;
+import dev.tranche.extender.readapi.row.Pod;
+import dev.tranche.extender.readapi.row.PodList;
+import dev.tranche.extender.readapi.row.Summary;
+import dev.tranche.extender.readapi.row.Summary.NodeSums;
+import dev.tranche.extender.readapi.row.Waiting;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.BiFunction;
 import java.util.function.Function;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 
 /** Writes lists as tables. A column is a header and a function that returns a row's cell. */
 final class Tables {
   /** Holders that are shown of one GPU; the others are only counted. */
   private static final int HOLDERS_MAX = 5;
 
-  private static final List<Column> NODES =
+  private static final List<Column<NodeSums>> NODES =
       List.of(
-          Column.of("NODE", node -> text(node, "node")),
-          Column.of("GPUS", node -> gpus(node, "total", "gpus")),
-          Column.wide("HEALTHY", node -> gpus(node, "healthy", "gpus")),
-          Column.of("GRANTED", node -> gpus(node, "granted", "gpus")),
-          Column.of("GRANTED%", node -> share(node, "granted")),
-          Column.wide("MEASURED", node -> text(node, "used", "measuredGpus")),
+          Column.of("NODE", NodeSums::node),
+          Column.of("GPUS", node -> gpus(node.total().gpus())),
+          Column.wide("HEALTHY", node -> gpus(node.healthy().gpus())),
+          Column.of("GRANTED", node -> gpus(node.granted().gpus())),
+          Column.of("GRANTED%", Tables::grantedShare),
+          Column.wide("MEASURED", node -> text(node.used().measuredGpus())),
           Column.of("SM%", Tables::load),
-          Column.wide("MEMORY-GRANTED", node -> memory(node, "granted", "memory")),
+          Column.wide("MEMORY-GRANTED", node -> memory(node.granted().memory())),
           Column.of(
               "MEMORY-USED",
-              node -> measured(node) ? memory(node, "used", "memory") : TextTable.UNKNOWN),
-          Column.of("MEMORY", node -> memory(node, "total", "memory")));
+              node -> measured(node) ? memory(node.used().memory()) : TextTable.UNKNOWN),
+          Column.of("MEMORY", node -> memory(node.total().memory())));
 
-  private static final List<Column> GPUS =
+  private static final List<Column<Gpu>> GPUS =
       List.of(
-          Column.of("NODE", gpu -> text(gpu, "node")),
-          Column.of("GPU", gpu -> text(gpu, "index")),
-          Column.of("MODEL", gpu -> text(gpu, "model")),
-          Column.of("GRANTED", gpu -> gpus(gpu, "granted", "gpus")),
-          Column.of("FREE", gpu -> text(gpu, "freeReplicas") + "/" + text(gpu, "replicas")),
-          Column.of("SM%", gpu -> percent(gpu, "measured", "sm")),
-          Column.wide("EFFECTIVE-SM%", gpu -> percent(gpu, "effective", "sm")),
-          Column.of("MEMORY-USED", gpu -> memory(gpu, "measured", "memory")),
-          Column.wide("MEMORY-FREE", gpu -> memory(gpu, "effective", "memoryFree")),
-          Column.of("MEMORY", gpu -> memory(gpu, "memory")),
-          Column.of("HEALTH", gpu -> text(gpu, "health")),
-          Column.of("PODS", gpu -> text(gpu, "holderCount")),
-          new Column("READING", true, (gpu, time) -> age(at(gpu, "measured", "time"), time)),
-          Column.wide("UUID", gpu -> text(gpu, "uuid")),
-          Column.wide("RESOURCE", gpu -> text(gpu, "resource")),
+          Column.of("NODE", Gpu::node),
+          Column.of("GPU", gpu -> text(gpu.index())),
+          Column.of("MODEL", Gpu::model),
+          Column.of("GRANTED", gpu -> gpus(gpu.granted().gpus())),
+          Column.of("FREE", gpu -> gpu.freeReplicas() + "/" + gpu.replicas()),
+          Column.of("SM%", gpu -> percent(measured(gpu, Measured::sm))),
+          Column.wide("EFFECTIVE-SM%", gpu -> percent(gpu.effective().sm())),
+          Column.of("MEMORY-USED", gpu -> memory(measured(gpu, Measured::memory))),
+          Column.wide("MEMORY-FREE", gpu -> memory(gpu.effective().memoryFree())),
+          Column.of("MEMORY", gpu -> memory(gpu.memory())),
+          Column.of("HEALTH", gpu -> text(gpu.health())),
+          Column.of("PODS", gpu -> text(gpu.holderCount())),
+          new Column<>("READING", true, (gpu, time) -> age(measured(gpu, Measured::time), time)),
+          Column.wide("UUID", Gpu::uuid),
+          Column.wide("RESOURCE", Gpu::resource),
           Column.wide("HOLDERS", Tables::holders));
 
-  private static final List<Column> PODS =
+  private static final List<Column<Pod>> PODS =
       List.of(
-          Column.of("NAMESPACE", pod -> text(pod, "namespace")),
-          Column.of("NAME", pod -> text(pod, "name")),
-          Column.of("STATE", pod -> text(pod, "state")),
-          Column.of("NODE", pod -> text(pod, "node")),
+          Column.of("NAMESPACE", Pod::namespace),
+          Column.of("NAME", Pod::name),
+          Column.of("STATE", pod -> text(pod.state())),
+          Column.of("NODE", pod -> text(pod.node())),
           Column.of("GPU", Tables::indices),
-          Column.of("GRANTED", pod -> granted(pod, "gpus")),
-          Column.of("SM%", pod -> used(pod, "gpus")),
-          Column.wide("MEMORY-GRANTED", pod -> granted(pod, "memory")),
-          Column.of("MEMORY-USED", pod -> used(pod, "memory")),
-          Column.wide("RESOURCE", pod -> text(pod, "resource")),
-          Column.wide("STAGE", pod -> text(pod, "stage")),
-          Column.of("WAITING", pod -> text(pod, "waiting", "reason")),
-          Column.wide("BECAUSE", pod -> text(pod, "waiting", "message")));
+          Column.of("GRANTED", pod -> known(pod, pod.granted(), granted -> gpus(granted.gpus()))),
+          Column.of("SM%", pod -> known(pod, pod.used(), used -> percent(used.gpus()))),
+          Column.wide(
+              "MEMORY-GRANTED",
+              pod -> known(pod, pod.granted(), granted -> memory(granted.memory()))),
+          Column.of("MEMORY-USED", pod -> known(pod, pod.used(), used -> memory(used.memory()))),
+          Column.wide("RESOURCE", Pod::resource),
+          Column.wide("STAGE", pod -> text(pod.stage())),
+          Column.of("WAITING", pod -> waiting(pod, Waiting::reason)),
+          Column.wide("BECAUSE", pod -> waiting(pod, Waiting::message)));
 
   private Tables() {}
 
@@ -78,98 +87,95 @@ final class Tables {
    * @param wide whether the column is shown only with {@code -o wide}
    * @param cell returns a row's cell, given the time of the answer
    */
-  private record Column(String name, boolean wide, BiFunction<JsonObject, Instant, String> cell) {
-    static Column of(String name, Function<JsonObject, String> cell) {
-      return new Column(name, false, (row, time) -> cell.apply(row));
+  private record Column<R>(String name, boolean wide, BiFunction<R, Instant, String> cell) {
+    static <R> Column<R> of(String name, Function<R, String> cell) {
+      return new Column<>(name, false, (row, time) -> cell.apply(row));
     }
 
-    static Column wide(String name, Function<JsonObject, String> cell) {
-      return new Column(name, true, (row, time) -> cell.apply(row));
+    static <R> Column<R> wide(String name, Function<R, String> cell) {
+      return new Column<>(name, true, (row, time) -> cell.apply(row));
     }
   }
 
-  static String nodes(JsonObject summary, boolean wide) {
-    return table(NODES, summary, "nodes", wide);
+  static String nodeTable(Summary summary, boolean wide) {
+    return table(NODES, summary.nodes(), summary.time(), summary.metadata(), wide);
   }
 
-  static String gpuList(JsonObject list, boolean wide) {
-    return table(GPUS, list, "items", wide);
+  static String gpuTable(GpuList list, boolean wide) {
+    return table(GPUS, list.items(), list.time(), list.metadata(), wide);
   }
 
-  static String podList(JsonObject list, boolean wide) {
-    return table(PODS, list, "items", wide);
+  static String podTable(PodList list, boolean wide) {
+    return table(PODS, list.items(), list.time(), list.metadata(), wide);
   }
 
-  private static String table(List<Column> all, JsonObject answer, String rows, boolean wide) {
-    List<Column> columns = all.stream().filter(column -> wide || !column.wide()).toList();
-    var time = Instant.parse(answer.getString("time"));
+  private static <R> String table(
+      List<Column<R>> all, List<R> rows, Instant time, Metadata metadata, boolean wide) {
+    List<Column<R>> columns = all.stream().filter(column -> wide || !column.wide()).toList();
     var table = new TextTable(columns.stream().map(Column::name).toList());
-    objects(answer, rows)
-        .forEach(
-            row ->
-                table.add(columns.stream().map(column -> column.cell().apply(row, time)).toList()));
-    return table.text() + more(answer.getJsonObject("metadata"));
+    rows.forEach(
+        row -> table.add(columns.stream().map(column -> column.cell().apply(row, time)).toList()));
+    return table.text() + more(metadata);
   }
 
   /**
    * Returns the line after the last row if there are more. No row begins with {@code #}, as the
    * first column is a Kubernetes name.
    */
-  private static String more(JsonObject metadata) {
-    String position = metadata.getString("continue");
-    return position == null
+  private static String more(Metadata metadata) {
+    return metadata.position() == null
         ? ""
-        : "# %d more: continue=%s\n".formatted(metadata.getInteger("remainingItemCount"), position);
+        : "# %d more: continue=%s\n".formatted(metadata.remainingItemCount(), metadata.position());
   }
 
-  private static String share(JsonObject node, String of) {
-    double total = amount(text(node, "total", "gpus"));
-    return total == 0 ? TextTable.UNKNOWN : percent(amount(text(node, of, "gpus")) / total);
+  private static String grantedShare(NodeSums node) {
+    double total = node.total().gpus().gpus();
+    return total == 0 ? TextTable.UNKNOWN : percent(node.granted().gpus().gpus() / total);
   }
 
-  private static boolean measured(JsonObject node) {
-    return node.getJsonObject("used").getInteger("measuredGpus") > 0;
+  private static boolean measured(NodeSums node) {
+    return node.used().measuredGpus() > 0;
+  }
+
+  private static <T> @Nullable T measured(Gpu gpu, Function<Measured, @Nullable T> field) {
+    return gpu.measured() == null ? null : field.apply(gpu.measured());
   }
 
   /** Returns the mean SM load of the measured GPUs. */
-  private static String load(JsonObject node) {
+  private static String load(NodeSums node) {
     return measured(node)
-        ? percent(
-            amount(text(node, "used", "gpus"))
-                / node.getJsonObject("used").getInteger("measuredGpus"))
+        ? percent(node.used().gpus().gpus() / node.used().measuredGpus())
         : TextTable.UNKNOWN;
   }
 
-  private static String holders(JsonObject gpu) {
+  private static String holders(Gpu gpu) {
     var names = new ArrayList<String>();
-    objects(gpu, "holders").stream()
+    gpu.holders().stream()
         .limit(HOLDERS_MAX)
-        .forEach(holder -> names.add(text(holder, "namespace") + "/" + text(holder, "name")));
-    int others = gpu.getInteger("holderCount") - names.size();
+        .forEach(holder -> names.add(holder.namespace() + "/" + holder.name()));
+    int others = gpu.holderCount() - names.size();
     if (others > 0) {
       names.add("+" + others);
     }
     return String.join(",", names);
   }
 
-  private static String indices(JsonObject pod) {
-    return objects(pod, "gpus").stream()
-        .map(gpu -> text(gpu, "index"))
-        .collect(Collectors.joining(","));
+  private static String indices(Pod pod) {
+    List<GpuShare> gpus = pod.gpus();
+    return gpus == null
+        ? ""
+        : gpus.stream().map(gpu -> text(gpu.index())).collect(Collectors.joining(","));
+  }
+
+  private static String waiting(Pod pod, Function<Waiting, String> field) {
+    return pod.waiting() == null ? "" : field.apply(pod.waiting());
   }
 
   /** Returns no text, not {@code <unknown>}, for a waiting pod: it is known to hold nothing. */
-  private static String granted(JsonObject pod, String what) {
-    if (at(pod, "granted", what) == null && at(pod, "stage") == null) {
-      return "";
+  private static <T> String known(Pod pod, @Nullable T amount, Function<T, String> cell) {
+    if (amount != null) {
+      return cell.apply(amount);
     }
-    return what.equals("gpus") ? gpus(pod, "granted", what) : memory(pod, "granted", what);
-  }
-
-  private static String used(JsonObject pod, String what) {
-    if (at(pod, "used", what) == null && at(pod, "stage") == null) {
-      return "";
-    }
-    return what.equals("gpus") ? percent(pod, "used", what) : memory(pod, "used", what);
+    return pod.stage() == null ? "" : TextTable.UNKNOWN;
   }
 }

@@ -1,35 +1,34 @@
 package dev.tranche.extender.readapi.table;
 
-import io.vertx.core.json.JsonObject;
+import dev.tranche.extender.readapi.json.Json;
+import dev.tranche.extender.readapi.row.GpuList;
+import dev.tranche.extender.readapi.row.PodDetail;
+import dev.tranche.extender.readapi.row.PodList;
+import dev.tranche.extender.readapi.row.Summary;
+import dev.tranche.extender.readapi.row.WhatIfAnswer;
 import java.time.Instant;
 
-/** The kinds of answers that can be shown as text. */
-public enum Text {
-  NODES,
-  GPUS,
-  PODS,
-  POD,
-  WHAT_IF;
+/** Answers as text. */
+public final class Text {
+  private Text() {}
 
-  /**
-   * @param answer in the API's fields
-   */
-  public String of(JsonObject answer, Output output, Instant now) {
+  public static String of(Record answer, Output output, Instant now) {
     return switch (output) {
-      case JSON -> answer.encodePrettily() + "\n";
-      case YAML -> Yaml.of(answer);
+      case JSON -> Json.pretty(answer) + "\n";
+      case YAML -> Yaml.of(Json.tree(answer));
       case TABLE -> table(answer, false, now);
       case WIDE -> table(answer, true, now);
     };
   }
 
-  private String table(JsonObject answer, boolean wide, Instant now) {
-    return switch (this) {
-      case NODES -> Tables.nodes(answer, wide);
-      case GPUS -> Tables.gpuList(answer, wide);
-      case PODS -> Tables.podList(answer, wide);
-      case POD -> Description.of(answer, wide, now);
-      case WHAT_IF -> Description.ofWhatIf(answer, wide, now);
+  private static String table(Record answer, boolean wide, Instant now) {
+    return switch (answer) {
+      case Summary summary -> Tables.nodeTable(summary, wide);
+      case GpuList gpus -> Tables.gpuTable(gpus, wide);
+      case PodList pods -> Tables.podTable(pods, wide);
+      case PodDetail pod -> Description.of(pod, wide, now);
+      case WhatIfAnswer whatIf -> Description.of(whatIf, wide, now);
+      default -> throw new IllegalArgumentException("no table shows a " + answer.getClass());
     };
   }
 }

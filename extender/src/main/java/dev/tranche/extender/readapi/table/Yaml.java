@@ -1,13 +1,13 @@
 package dev.tranche.extender.readapi.table;
 
-import io.vertx.core.json.Json;
-import io.vertx.core.json.JsonArray;
-import io.vertx.core.json.JsonObject;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import com.fasterxml.jackson.databind.node.TextNode;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.regex.Pattern;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Writes JSON in the block style of YAML. Strings that YAML might read as another type are quoted.
@@ -22,35 +22,35 @@ final class Yaml {
 
   private Yaml() {}
 
-  static String of(JsonObject json) {
+  static String of(JsonNode json) {
     var yaml = new Yaml();
     yaml.object(json, "");
     return yaml.text.toString();
   }
 
-  private void object(JsonObject json, String indent) {
+  private void object(JsonNode json, String indent) {
     String before = "";
-    for (Map.Entry<String, Object> field : json) {
-      text.append(before).append(scalar(field.getKey())).append(':');
+    for (Map.Entry<String, JsonNode> field : json.properties()) {
+      text.append(before).append(scalar(TextNode.valueOf(field.getKey()))).append(':');
       before = indent;
       switch (field.getValue()) {
-        case JsonObject object when !object.isEmpty() -> {
+        case ObjectNode object when !object.isEmpty() -> {
           text.append('\n').append(indent).append(INDENT);
           object(object, indent + INDENT);
         }
-        case JsonArray array when !array.isEmpty() -> {
+        case ArrayNode array when !array.isEmpty() -> {
           text.append('\n');
           array(array, indent);
         }
-        case null, default -> text.append(' ').append(scalar(field.getValue())).append('\n');
+        default -> text.append(' ').append(scalar(field.getValue())).append('\n');
       }
     }
   }
 
-  private void array(JsonArray array, String indent) {
-    for (Object item : array) {
+  private void array(ArrayNode array, String indent) {
+    for (JsonNode item : array) {
       text.append(indent).append("- ");
-      if (item instanceof JsonObject object && !object.isEmpty()) {
+      if (item instanceof ObjectNode object && !object.isEmpty()) {
         object(object, indent + INDENT);
       } else {
         text.append(scalar(item)).append('\n');
@@ -59,12 +59,12 @@ final class Yaml {
   }
 
   /** Writes all but plain strings as JSON, which is valid YAML. */
-  private static String scalar(@Nullable Object value) {
-    return value instanceof String text
-            && PLAIN.matcher(text).matches()
-            && !OF_OTHER_TYPES.contains(text.toLowerCase(Locale.ROOT))
-        ? text
-        : escaped(Json.encode(value));
+  private static String scalar(JsonNode value) {
+    return value.isTextual()
+            && PLAIN.matcher(value.textValue()).matches()
+            && !OF_OTHER_TYPES.contains(value.textValue().toLowerCase(Locale.ROOT))
+        ? value.textValue()
+        : escaped(value.toString());
   }
 
   /**

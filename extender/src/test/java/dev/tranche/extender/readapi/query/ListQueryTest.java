@@ -3,6 +3,7 @@ package dev.tranche.extender.readapi.query;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.extender.readapi.OpenApi;
+import dev.tranche.extender.readapi.json.Json;
 import dev.tranche.extender.readapi.query.ListQuery.Field;
 import dev.tranche.extender.readapi.query.ListQuery.Parsed;
 import io.vertx.core.MultiMap;
@@ -13,6 +14,7 @@ import java.util.ArrayList;
 import java.util.Base64;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
@@ -48,7 +50,7 @@ final class ListQueryTest {
   })
   void wrongParameter_isNamedWithItsValueAndWhatIsAllowed(
       String field, String value, String allowed) {
-    JsonObject problem = refused(field, value).json();
+    JsonObject problem = Json.buffer(refused(field, value).document()).toJsonObject();
     assertThat(problem.getInteger("status")).isEqualTo(400);
     JsonObject error = problem.getJsonArray("errors").getJsonObject(0);
     assertThat(error.getString("field")).isEqualTo(field);
@@ -104,9 +106,9 @@ final class ListQueryTest {
     for (int page = 0; page < 3; page++) {
       ListQuery query =
           page == 0 ? valid("limit", "10") : valid("limit", "10", "continue", position);
-      JsonObject json = page(rows, query);
-      json.getJsonArray("items").forEach(row -> seen.add(((JsonObject) row).getString("row")));
-      position = json.getJsonObject("metadata").getString("continue", "");
+      Page<Row> found = page(rows, query);
+      found.rows().forEach(row -> seen.add(row.row()));
+      position = Objects.requireNonNullElse(found.metadata().position(), "");
       // The row that the page ended with goes, and one before it comes.
       rows.remove(seen.getLast());
       rows.addFirst("000-");
@@ -118,21 +120,16 @@ final class ListQueryTest {
   @Test
   void page_endsWhenItIsLong() {
     var rows = List.of("a".repeat(Page.BYTES_MAX), "b", "c");
-    JsonObject json = page(rows, valid());
-    assertThat(json.getJsonArray("items")).hasSize(1);
-    assertThat(json.getJsonObject("metadata").getInteger("remainingItemCount")).isEqualTo(2);
-    assertThat(json.getJsonObject("metadata").containsKey("continue")).isTrue();
+    Page<Row> page = page(rows, valid());
+    assertThat(page.rows()).hasSize(1);
+    assertThat(page.metadata().remainingItemCount()).isEqualTo(2);
+    assertThat(page.metadata().position()).isNotNull();
   }
 
-  private static JsonObject page(List<String> rows, ListQuery query) {
-    return Page.of(
-        "items",
-        rows,
-        row -> row,
-        row -> true,
-        row -> new JsonObject().put("row", row),
-        query,
-        NOW);
+  private record Row(String row) {}
+
+  private static Page<Row> page(List<String> rows, ListQuery query) {
+    return Page.of(rows, row -> row, row -> true, Row::new, query, NOW);
   }
 
   private static ListQuery valid(String... parameters) {

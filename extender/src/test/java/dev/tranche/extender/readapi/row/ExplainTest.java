@@ -11,6 +11,7 @@ import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.ledger.PreemptionInfo;
 import dev.tranche.extender.placement.Placement;
 import dev.tranche.extender.placement.Reason;
+import dev.tranche.extender.readapi.json.Json;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.selection.Exclusion;
 import dev.tranche.extender.selection.NodeFilter;
@@ -203,7 +204,8 @@ final class ExplainTest {
   }
 
   private JsonObject page(Optional<NodeFilter> filter) {
-    return world.explain().of("ns/p").orElseThrow().answer().apply(filter);
+    return Json.buffer(world.explain().of("ns/p").orElseThrow().answer().apply(filter))
+        .toJsonObject();
   }
 
   @Test

@@ -20,7 +20,7 @@ final class QuantitiesTest {
     "1125899906842624, 1024Ti",
   })
   void bytes_areExact(long bytes, String quantity) {
-    assertThat(Quantities.bytes(bytes)).isEqualTo(quantity);
+    assertThat(new MemoryQuantity(bytes)).hasToString(quantity);
     assertThat(Quantity.getAmountInBytes(Quantity.parse(quantity)))
         .isEqualByComparingTo(BigDecimal.valueOf(bytes));
   }
@@ -28,6 +28,6 @@ final class QuantitiesTest {
   @ParameterizedTest
   @CsvSource({"0, 0", "2, 2", "0.3, 300m", "0.30000000000000004, 300m", "1.15, 1150m"})
   void gpus_areToTheThousandth(double gpus, String quantity) {
-    assertThat(Quantities.gpus(gpus)).isEqualTo(quantity);
+    assertThat(GpuQuantity.of(gpus)).hasToString(quantity);
   }
 }

@@ -6,9 +6,7 @@ import dev.tranche.extender.explain.Inspection;
 import dev.tranche.extender.explain.Inspector;
 import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.readapi.OpenApi;
-import dev.tranche.extender.readapi.row.PodJson;
 import dev.tranche.extender.readapi.row.Snapshot;
-import dev.tranche.extender.readapi.row.SummaryJson;
 import dev.tranche.extender.readapi.row.WaitingReasons;
 import dev.tranche.extender.readapi.stream.RowChanges.Change;
 import dev.tranche.extender.score.Policy;
@@ -29,7 +27,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 final class RowChangesTest {
   private final FakeWorld world = new FakeWorld(Policy.LOAD);
   private final WaitingReasons reasons = new WaitingReasons(world.explanations);
-  private final RowChanges changes = new RowChanges(new PodJson(reasons), new SummaryJson(reasons));
+  private final RowChanges changes = new RowChanges(reasons);
 
   private Snapshot last = Snapshot.of(world.inspection());
 

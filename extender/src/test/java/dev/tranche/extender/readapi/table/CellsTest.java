@@ -2,7 +2,8 @@ package dev.tranche.extender.readapi.table;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.vertx.core.json.JsonObject;
+import dev.tranche.extender.readapi.row.GpuQuantity;
+import dev.tranche.extender.readapi.row.MemoryQuantity;
 import java.time.Instant;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -28,27 +29,32 @@ final class CellsTest {
     "-5, 0s",
   })
   void ages_areWrittenAsKubectlDoes(long seconds, String written) {
-    assertThat(Cells.age(NOW.minusSeconds(seconds).toString(), NOW)).isEqualTo(written);
+    assertThat(Cells.age(NOW.minusSeconds(seconds), NOW)).isEqualTo(written);
   }
 
   @ParameterizedTest
-  @CsvSource({"300m, 0.3", "2, 2", "1150m, 1.15", "0, 0", "1000m, 1"})
-  void gpus_areNumbers(String quantity, String written) {
-    assertThat(Cells.gpus(new JsonObject().put("gpus", quantity), "gpus")).isEqualTo(written);
+  @CsvSource({"300, 0.3", "2000, 2", "1150, 1.15", "0, 0", "1000, 1"})
+  void gpus_areNumbers(long milli, String written) {
+    assertThat(Cells.gpus(new GpuQuantity(milli))).isEqualTo(written);
   }
 
   @ParameterizedTest
-  @CsvSource({"16128Mi, 15.8Gi", "5073430116, 4.7Gi", "0, 0.0Gi", "2Ti, 2048.0Gi", "1Ki, 0.0Gi"})
-  void memory_isInGib(String quantity, String written) {
-    assertThat(Cells.memory(new JsonObject().put("memory", quantity), "memory")).isEqualTo(written);
+  @CsvSource({
+    "16911433728, 15.8Gi",
+    "5073430116, 4.7Gi",
+    "0, 0.0Gi",
+    "2199023255552, 2048.0Gi",
+    "1024, 0.0Gi"
+  })
+  void memory_isInGib(long bytes, String written) {
+    assertThat(Cells.memory(new MemoryQuantity(bytes))).isEqualTo(written);
   }
 
   @Test
   void whatIsMissing_isUnknown_andNoHealthyZero() {
-    var empty = new JsonObject();
-    assertThat(Cells.percent(empty, "measured", "sm")).isEqualTo("<unknown>");
-    assertThat(Cells.memory(empty, "measured", "memory")).isEqualTo("<unknown>");
-    assertThat(Cells.gpus(empty, "granted", "gpus")).isEqualTo("<unknown>");
+    assertThat(Cells.percent((GpuQuantity) null)).isEqualTo("<unknown>");
+    assertThat(Cells.memory(null)).isEqualTo("<unknown>");
+    assertThat(Cells.gpus((GpuQuantity) null)).isEqualTo("<unknown>");
     assertThat(Cells.age(null, NOW)).isEqualTo("<unknown>");
   }
 }

@@ -2,6 +2,7 @@ package dev.tranche.extender.readapi.table;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import io.fabric8.kubernetes.client.utils.Serialization;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
@@ -29,20 +30,25 @@ final class YamlTest {
 
   @Test
   void yaml_isReadAsTheSameValues() {
-    Map<?, ?> read = Serialization.unmarshal(Yaml.of(ANSWER), Map.class);
+    Map<?, ?> read = Serialization.unmarshal(Yaml.of(tree(ANSWER)), Map.class);
     assertThat(new JsonObject(Serialization.asJson(read)))
         .isEqualTo(new JsonObject(ANSWER.encode()));
   }
 
   @Test
   void yaml_isInBlocks() {
-    assertThat(Yaml.of(ANSWER))
+    assertThat(Yaml.of(tree(ANSWER)))
         .contains("nested:\n  fresh: true\n  names:\n  - a\nitems:\n- node: a\n");
   }
 
   @Test
   void textOfOthers_cannotDriveATerminal() {
-    String yaml = Yaml.of(new JsonObject().put("model", "\u009b2J\u001b[2J\u202e\ncontinue: x"));
+    String yaml =
+        Yaml.of(tree(new JsonObject().put("model", "\u009b2J\u001b[2J\u202e\ncontinue: x")));
     assertThat(yaml).isEqualTo("model: \"\\u009b2J\\u001B[2J\\u202e\\ncontinue: x\"\n");
+  }
+
+  private static JsonNode tree(JsonObject json) {
+    return Serialization.unmarshal(json.encode(), JsonNode.class);
   }
 }

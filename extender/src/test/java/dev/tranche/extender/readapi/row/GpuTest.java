@@ -10,6 +10,7 @@ import dev.tranche.extender.load.UsageDistribution;
 import dev.tranche.extender.placement.GpuView;
 import dev.tranche.extender.placement.LoadForecast;
 import dev.tranche.extender.placement.Placement;
+import dev.tranche.extender.readapi.json.Json;
 import io.vertx.core.json.JsonObject;
 import java.time.Instant;
 import java.util.List;
@@ -18,7 +19,7 @@ import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
 /** One GPU's row. */
-final class GpuJsonTest {
+final class GpuTest {
   @Test
   void lastReadingMeanAndEffectiveLoad_standSideBySide() {
     JsonObject shown = shown(List.of(), Map.of());
@@ -69,6 +70,6 @@ final class GpuJsonTest {
             view, 0, 0.2, 3L << 30, 100, holds, formerReplicas, Optional.of(reading));
     var node =
         new Inspection.Node("a", Availability.AVAILABLE, List.of(gpu), List.of(), Instant.EPOCH);
-    return GpuJson.of(new Snapshot.GpuRow("a/GPU-a", node, gpu));
+    return Json.buffer(Gpu.of(new Snapshot.GpuRow("a/GPU-a", node, gpu))).toJsonObject();
   }
 }

@@ -1,0 +1,45 @@
+package dev.tranche.extender.readapi.json;
+
+import com.fasterxml.jackson.annotation.JsonInclude;
+import com.fasterxml.jackson.annotation.JsonInclude.Include;
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.SerializationFeature;
+import com.fasterxml.jackson.databind.json.JsonMapper;
+import com.fasterxml.jackson.databind.module.SimpleModule;
+import com.fasterxml.jackson.databind.ser.std.ToStringSerializer;
+import io.vertx.core.buffer.Buffer;
+import java.time.Instant;
+
+/** Writes records as JSON, in the order of their fields. A field that is null is left out. */
+public final class Json {
+  private static final JsonMapper MAPPER =
+      JsonMapper.builder()
+          .defaultPropertyInclusion(JsonInclude.Value.construct(Include.NON_NULL, Include.ALWAYS))
+          .enable(SerializationFeature.WRITE_ENUMS_USING_TO_STRING)
+          .addModule(new SimpleModule().addSerializer(Instant.class, ToStringSerializer.instance))
+          .build();
+
+  private Json() {}
+
+  public static byte[] bytes(Object value) {
+    try {
+      return MAPPER.writeValueAsBytes(value);
+    } catch (JsonProcessingException e) {
+      throw new IllegalStateException("cannot write a " + value.getClass(), e);
+    }
+  }
+
+  public static Buffer buffer(Object value) {
+    return Buffer.buffer(bytes(value));
+  }
+
+  /** Returns JSON with a line for each field. */
+  public static String pretty(Object value) {
+    return tree(value).toPrettyString();
+  }
+
+  public static JsonNode tree(Object value) {
+    return MAPPER.valueToTree(value);
+  }
+}

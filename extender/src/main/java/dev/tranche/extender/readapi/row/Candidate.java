@@ -1,0 +1,87 @@
+package dev.tranche.extender.readapi.row;
+
+import com.fasterxml.jackson.annotation.JsonPropertyDescription;
+import dev.tranche.api.Printable;
+import dev.tranche.extender.explain.FitErrorText;
+import dev.tranche.extender.placement.GpuView;
+import dev.tranche.extender.placement.Reason;
+import dev.tranche.extender.snapshot.NodeFit;
+import java.time.Instant;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A node that a pod fits on or not, with its GPUs.
+ *
+ * @param time when the node was chosen
+ */
+public record Candidate(
+    String node,
+    @JsonPropertyDescription("Why the node is refused.") @Nullable String message,
+    @JsonPropertyDescription("Replicas that the GPU with most room could take.")
+        int largestShareReplicas,
+    List<CandidateGpu> gpus,
+    @Nullable Instant time,
+    @Nullable List<CandidateGpu> chosenGpus,
+    @JsonPropertyDescription("As told to kube-scheduler, 0 to 10.") @Nullable Integer score) {
+  /**
+   * @param message what the GPU is able to take, or why it takes nothing
+   */
+  public record CandidateGpu(
+      int index,
+      String uuid,
+      String model,
+      int replicas,
+      int freeReplicas,
+      MemoryQuantity memory,
+      Effective effective,
+      String message) {
+    private static CandidateGpu of(NodeFit node, GpuView gpu) {
+      return new CandidateGpu(
+          gpu.index(),
+          gpu.uuid(),
+          Printable.name(gpu.model()),
+          gpu.replicas(),
+          gpu.freeReplicas(),
+          new MemoryQuantity(gpu.memoryUsableBytes()),
+          Effective.toThePercent(gpu),
+          Printable.message(FitErrorText.gpu(node, gpu)));
+    }
+  }
+
+  static Candidate of(NodeFit node) {
+    return of(node, null);
+  }
+
+  static Candidate of(NodeFit node, @Nullable Integer score) {
+    return new Candidate(
+        node.node(),
+        node.outcome().refusal().map(Reason::sentence).orElse(null),
+        FitErrorText.largestFreeOnOneGpu(node),
+        gpus(node, node.gpus()),
+        null,
+        null,
+        score);
+  }
+
+  /**
+   * @param time null if it is not known
+   * @param taken the GPUs that the pod got
+   */
+  static Candidate chosen(
+      NodeFit node, @Nullable Instant time, List<GpuView> taken, @Nullable Integer score) {
+    Candidate plain = of(node);
+    return new Candidate(
+        plain.node,
+        plain.message,
+        plain.largestShareReplicas,
+        plain.gpus,
+        time,
+        gpus(node, taken),
+        score);
+  }
+
+  private static List<CandidateGpu> gpus(NodeFit node, List<GpuView> gpus) {
+    return gpus.stream().map(gpu -> CandidateGpu.of(node, gpu)).toList();
+  }
+}

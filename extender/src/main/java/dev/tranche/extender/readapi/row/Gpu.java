@@ -1,0 +1,116 @@
+package dev.tranche.extender.readapi.row;
+
+import com.fasterxml.jackson.annotation.JsonClassDescription;
+import com.fasterxml.jackson.annotation.JsonPropertyDescription;
+import dev.tranche.api.Printable;
+import dev.tranche.extender.explain.Inspection;
+import dev.tranche.extender.placement.GpuView;
+import dev.tranche.extender.readapi.json.Limits;
+import dev.tranche.extender.readapi.query.ListQuery;
+import dev.tranche.extender.readapi.query.ListQuery.Field;
+import dev.tranche.extender.readapi.row.Snapshot.GpuRow;
+import java.time.Instant;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A GPU as the API shows it.
+ *
+ * @param granted what is not free: held by pods, or possibly held by pods whose GPU is unknown
+ */
+public record Gpu(
+    String node,
+    int index,
+    String uuid,
+    String model,
+    String resource,
+    @JsonPropertyDescription("How many replicas the GPU is split into.") int replicas,
+    int freeReplicas,
+    @JsonPropertyDescription("What pods can be granted: all memory but the driver's part.")
+        MemoryQuantity memory,
+    Amount granted,
+    Health health,
+    @Nullable String healthReason,
+    @Nullable Measured measured,
+    Effective effective,
+    @Limits(maxItems = Gpu.HOLDERS_MAX) List<Holder> holders,
+    int holderCount) {
+  public static final List<Field> FIELDS =
+      List.of(
+          Field.text("node"),
+          Field.text("model"),
+          Field.text("uuid"),
+          new Field("health", Health.NAMES),
+          Field.text("namespace"));
+
+  /** The fields by which readers identify a GPU. */
+  public static final List<String> IDENTITY = List.of("node", "index", "uuid");
+
+  /** Holders that are shown of one GPU; the others are only counted. */
+  static final int HOLDERS_MAX = 100;
+
+  /** The last reading. If it is too old, its memory is shown but not its SM load. */
+  @JsonClassDescription(
+      "The last reading. sm is its weighted mean with a half-life of 10 s, smLast the utilization of the last second alone. Both are absent where the reading is not fresh. The whole is absent without a reading.")
+  public record Measured(
+      Instant time,
+      boolean fresh,
+      MemoryQuantity memory,
+      @Nullable GpuQuantity sm,
+      @Nullable GpuQuantity smLast) {
+    static Measured of(Inspection.Gpu gpu, Instant readingTime) {
+      boolean fresh = gpu.view().measured();
+      return new Measured(
+          readingTime,
+          fresh,
+          new MemoryQuantity(gpu.memoryUsedBytes()),
+          fresh ? GpuQuantity.of(gpu.smMean()) : null,
+          fresh ? GpuQuantity.of(gpu.sm()) : null);
+    }
+  }
+
+  public static boolean admitted(GpuRow row, ListQuery query) {
+    GpuView view = row.gpu().view();
+    return query.admits("node", row.node().name())
+        && query.admits("model", view.model())
+        && query.admits("uuid", view.uuid())
+        && query.admits("health", Health.of(row.node(), row.gpu()).toString())
+        && (!query.filters().containsKey("namespace")
+            || row.gpu().holds().stream()
+                .anyMatch(hold -> query.admits("namespace", Holder.namespace(hold))));
+  }
+
+  public static Gpu of(GpuRow row) {
+    return of(row, readingTime(row));
+  }
+
+  /** When the last reading was taken; null without one. */
+  public static @Nullable Instant readingTime(GpuRow row) {
+    return row.gpu().ageMs() < 0 ? null : row.node().at().minusMillis(row.gpu().ageMs());
+  }
+
+  /**
+   * @param readingTime when the last reading was taken
+   */
+  public static Gpu of(GpuRow row, @Nullable Instant readingTime) {
+    Inspection.Gpu gpu = row.gpu();
+    GpuView view = gpu.view();
+    int granted = view.replicas() - view.freeReplicas();
+    return new Gpu(
+        row.node().name(),
+        view.index(),
+        view.uuid(),
+        Printable.name(view.model()),
+        view.resource(),
+        view.replicas(),
+        view.freeReplicas(),
+        new MemoryQuantity(view.memoryUsableBytes()),
+        Amount.of((double) granted / view.replicas(), view.grantedBytes(granted)),
+        Health.of(row.node(), gpu),
+        view.unfitBecause().isEmpty() ? null : Printable.message(view.unfitBecause()),
+        readingTime == null ? null : Measured.of(gpu, readingTime),
+        Effective.of(view),
+        gpu.holds().stream().limit(HOLDERS_MAX).map(hold -> Holder.of(gpu, hold)).toList(),
+        gpu.holds().size());
+  }
+}

@@ -1,0 +1,24 @@
+package dev.tranche.extender.readapi.row;
+
+import dev.tranche.extender.readapi.json.Limits;
+import dev.tranche.extender.readapi.query.ListQuery;
+import dev.tranche.extender.readapi.query.Metadata;
+import dev.tranche.extender.readapi.query.Page;
+import java.time.Instant;
+import java.util.List;
+
+/** A page of GPUs, by node and index. */
+public record GpuList(
+    Instant time, Metadata metadata, @Limits(maxItems = ListQuery.LIMIT_MAX) List<Gpu> items) {
+  public static GpuList of(Snapshot snapshot, ListQuery query, Instant now) {
+    Page<Gpu> page =
+        Page.of(
+            snapshot.gpus,
+            Snapshot.GpuRow::key,
+            row -> Gpu.admitted(row, query),
+            Gpu::of,
+            query,
+            now);
+    return new GpuList(snapshot.inspection.at(), page.metadata(), page.rows());
+  }
+}

@@ -1,0 +1,116 @@
+package dev.tranche.extender.readapi.row;
+
+import com.fasterxml.jackson.annotation.JsonClassDescription;
+import com.fasterxml.jackson.annotation.JsonPropertyDescription;
+import dev.tranche.extender.ledger.Hold;
+import dev.tranche.extender.ledger.PodFacts;
+import dev.tranche.extender.load.LoadReading;
+import dev.tranche.extender.readapi.query.ListQuery;
+import dev.tranche.extender.readapi.query.ListQuery.Field;
+import dev.tranche.extender.readapi.row.Snapshot.GpuRow;
+import dev.tranche.extender.readapi.row.Snapshot.PodRow;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A pod as lists show it.
+ *
+ * @param granted null also while the pod's GPUs are unknown: so is the size of its grant
+ */
+public record Pod(
+    String namespace,
+    String name,
+    String uid,
+    @JsonPropertyDescription("The extended resource that the pod asks for.") String resource,
+    PodState state,
+    @Nullable String node,
+    @Nullable Stage stage,
+    @Nullable List<GpuShare> gpus,
+    @Nullable Amount granted,
+    @Nullable Waiting waiting,
+    @Nullable Used used) {
+  public static final List<Field> FIELDS =
+      List.of(Field.text("namespace"), Field.text("node"), new Field("state", PodState.NAMES));
+
+  /** The fields by which readers identify a pod. */
+  public static final List<String> IDENTITY = List.of("namespace", "name");
+
+  /** The measured use of one pod. */
+  @JsonClassDescription("Measured. Absent where the node cannot tell which pod uses what.")
+  public record Used(@Nullable GpuQuantity gpus, @Nullable MemoryQuantity memory) {
+    static @Nullable Used of(String pod, List<GpuRow> rows) {
+      Double sm = null;
+      Long memoryBytes = null;
+      for (GpuRow row : rows) {
+        LoadReading reading = row.gpu().reading().orElse(null);
+        if (reading == null) {
+          continue;
+        }
+        Double here = reading.smOf(pod);
+        if (here != null && row.gpu().view().measured()) {
+          sm = here + (sm == null ? 0 : sm);
+        }
+        Long bytes = reading.memoryBytesOf(pod);
+        if (bytes != null) {
+          memoryBytes = bytes + (memoryBytes == null ? 0 : memoryBytes);
+        }
+      }
+      return sm == null && memoryBytes == null
+          ? null
+          : new Used(
+              sm == null ? null : GpuQuantity.of(sm),
+              memoryBytes == null ? null : new MemoryQuantity(memoryBytes));
+    }
+  }
+
+  public static boolean admitted(PodRow row, ListQuery query) {
+    return query.admits("namespace", row.pod().namespace())
+        && query.admits("node", node(row))
+        && query.admits("state", row.state().toString());
+  }
+
+  private static @Nullable String node(PodRow row) {
+    PodFacts pod = row.pod();
+    return pod.node() != null ? pod.node() : row.hold().map(Hold::node).orElse(null);
+  }
+
+  /**
+   * @param waiting why it waits; null where it does not
+   */
+  public static Pod of(PodRow row, @Nullable Waiting waiting) {
+    PodFacts pod = row.pod();
+    Hold hold = row.hold().orElse(null);
+    return new Pod(
+        pod.namespace(),
+        pod.name(),
+        pod.uid(),
+        pod.resource(),
+        row.state(),
+        node(row),
+        hold == null ? null : Stage.of(hold),
+        hold == null ? null : row.gpus().stream().map(gpu -> share(gpu, hold)).toList(),
+        hold == null || hold.placement() == null ? null : granted(row.gpus(), hold),
+        waiting,
+        hold == null ? null : Used.of(hold.key(), row.gpus()));
+  }
+
+  private static GpuShare share(GpuRow row, Hold hold) {
+    return new GpuShare(
+        row.gpu().view().uuid(),
+        row.gpu().view().index(),
+        Holder.replicas(row.gpu(), hold),
+        Holder.replicasPerGpu(row.gpu(), hold));
+  }
+
+  private static Amount granted(List<GpuRow> gpus, Hold hold) {
+    double granted = 0;
+    long grantedBytes = 0;
+    for (GpuRow row : gpus) {
+      int replicas = Holder.replicas(row.gpu(), hold);
+      int of = Holder.replicasPerGpu(row.gpu(), hold);
+      granted += (double) replicas / of;
+      grantedBytes += row.gpu().view().memoryUsableBytes() / of * replicas;
+    }
+    return Amount.of(granted, grantedBytes);
+  }
+}

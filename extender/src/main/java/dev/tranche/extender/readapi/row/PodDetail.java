@@ -1,0 +1,83 @@
+package dev.tranche.extender.readapi.row;
+
+import com.fasterxml.jackson.annotation.JsonClassDescription;
+import com.fasterxml.jackson.annotation.JsonPropertyDescription;
+import dev.tranche.api.Printable;
+import dev.tranche.extender.explain.SchedulerAdvice;
+import dev.tranche.extender.ledger.Hold;
+import dev.tranche.extender.ledger.PodFacts;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
+
+/** A pod, why it is where it is, and kube-scheduler's message about it. */
+public record PodDetail(
+    String namespace,
+    String name,
+    String uid,
+    @JsonPropertyDescription("The extended resource that the pod asks for.") String resource,
+    PodState state,
+    @JsonPropertyDescription("Those of tranche.dev only.") Map<String, String> annotations,
+    @Nullable String node,
+    @Nullable Decision decision,
+    @Nullable Stage stage,
+    @Nullable List<GpuShare> gpus,
+    @Nullable Amount granted,
+    @Nullable Waiting waiting,
+    Pod.@Nullable Used used,
+    @Nullable KubeScheduler kubeScheduler) {
+  /** What kube-scheduler itself says of a waiting pod. */
+  @JsonClassDescription("What kube-scheduler itself says of a waiting pod.")
+  public record KubeScheduler(String message, List<String> whatToDo) {}
+
+  static PodDetail of(PodFacts pod, Optional<Hold> hold, @Nullable Decision decision) {
+    return new PodDetail(
+        pod.namespace(),
+        pod.name(),
+        pod.uid(),
+        pod.resource(),
+        PodState.of(pod, hold.isPresent()),
+        Collections.unmodifiableMap(new TreeMap<>(pod.annotations())),
+        hold.map(Hold::node).orElse(null),
+        decision,
+        null,
+        null,
+        null,
+        null,
+        null,
+        null);
+  }
+
+  /**
+   * @param row the pod as lists show it; empty if the newest snapshot does not have it yet
+   * @param schedulerMessage kube-scheduler's own message about a waiting pod
+   */
+  public PodDetail with(Optional<Pod> row, Optional<String> schedulerMessage) {
+    Pod pod =
+        row.orElseGet(
+            () ->
+                new Pod(namespace, name, uid, resource, state, node, null, null, null, null, null));
+    return new PodDetail(
+        namespace,
+        name,
+        uid,
+        pod.resource(),
+        pod.state(),
+        annotations,
+        pod.node() == null ? node : pod.node(),
+        decision,
+        pod.stage(),
+        pod.gpus(),
+        pod.granted(),
+        pod.waiting(),
+        pod.used(),
+        schedulerMessage
+            .map(
+                text ->
+                    new KubeScheduler(Printable.message(text), SchedulerAdvice.of(text, resource)))
+            .orElse(null));
+  }
+}

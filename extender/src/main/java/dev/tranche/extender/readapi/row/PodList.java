@@ -1,0 +1,25 @@
+package dev.tranche.extender.readapi.row;
+
+import dev.tranche.extender.readapi.json.Limits;
+import dev.tranche.extender.readapi.query.ListQuery;
+import dev.tranche.extender.readapi.query.Metadata;
+import dev.tranche.extender.readapi.query.Page;
+import java.time.Instant;
+import java.util.List;
+
+/** A page of pods, by namespace and name. */
+public record PodList(
+    Instant time, Metadata metadata, @Limits(maxItems = ListQuery.LIMIT_MAX) List<Pod> items) {
+  public static PodList of(
+      Snapshot snapshot, WaitingReasons reasons, ListQuery query, Instant now) {
+    Page<Pod> page =
+        Page.of(
+            snapshot.pods,
+            Snapshot.PodRow::key,
+            row -> Pod.admitted(row, query),
+            reasons::pod,
+            query,
+            now);
+    return new PodList(snapshot.inspection.at(), page.metadata(), page.rows());
+  }
+}

@@ -1,0 +1,36 @@
+package dev.tranche.extender.readapi.row;
+
+import com.fasterxml.jackson.annotation.JsonClassDescription;
+import dev.tranche.extender.ledger.Hold;
+
+/** The stage of a hold, as the API names it. */
+@JsonClassDescription(
+    "How far a hold on a GPU is. Confirmed: bound, and the kubelet says the same.")
+public enum Stage {
+  TENTATIVE("Tentative"),
+  BINDING("Binding"),
+  BOUND("Bound"),
+  CONFIRMED("Confirmed");
+
+  private final String text;
+
+  Stage(String text) {
+    this.text = text;
+  }
+
+  static Stage of(Hold hold) {
+    if (hold.confirmed()) {
+      return CONFIRMED;
+    }
+    return switch (hold.stage()) {
+      case TENTATIVE -> TENTATIVE;
+      case BINDING -> BINDING;
+      case BOUND -> BOUND;
+    };
+  }
+
+  @Override
+  public String toString() {
+    return text;
+  }
+}

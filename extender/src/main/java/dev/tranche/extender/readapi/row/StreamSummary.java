@@ -1,0 +1,74 @@
+package dev.tranche.extender.readapi.row;
+
+import dev.tranche.api.Printable;
+import dev.tranche.extender.readapi.json.Limits;
+import dev.tranche.extender.readapi.row.Snapshot.GpuRow;
+import dev.tranche.extender.readapi.row.Snapshot.PodRow;
+import dev.tranche.extender.readapi.row.Sums.UsedAmount;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+
+/** What there is, what is granted and in use; and who waits. */
+public record StreamSummary(
+    Sums cluster,
+    @Limits(maxItems = StreamSummary.MODELS_MAX) List<ModelSums> models,
+    int modelCount,
+    WaitingPods waitingPods) {
+  /** Models that are shown, those with most GPUs; the others are only counted. */
+  static final int MODELS_MAX = 100;
+
+  /** The GPUs of one model. */
+  public record ModelSums(
+      String model, Amount total, Amount healthy, Amount granted, UsedAmount used) {
+    static ModelSums of(String model, Sums sums) {
+      return new ModelSums(
+          Printable.name(model), sums.total(), sums.healthy(), sums.granted(), sums.used());
+    }
+  }
+
+  /** Pods that wait, by reason. */
+  public record WaitingPods(int total, List<PodCount> byReason) {
+    static WaitingPods of(List<PodRow> rows, WaitingReasons reasons) {
+      var byReason = new TreeMap<String, PodCount>();
+      int total = 0;
+      for (PodRow row : rows) {
+        Waiting why = reasons.of(row);
+        if (why != null) {
+          total++;
+          byReason.merge(
+              why.reason(), new PodCount(why.reason(), why.message(), 1), PodCount::plus);
+        }
+      }
+      return new WaitingPods(total, List.copyOf(byReason.values()));
+    }
+  }
+
+  /** How many pods wait for one reason. */
+  public record PodCount(String reason, String message, int pods) {
+    private PodCount plus(PodCount other) {
+      return new PodCount(reason, other.message, pods + other.pods);
+    }
+  }
+
+  public static StreamSummary of(Snapshot snapshot, WaitingReasons reasons) {
+    var cluster = new Sums.Adder();
+    Map<String, Sums.Adder> models = new TreeMap<>();
+    for (GpuRow row : snapshot.gpus) {
+      cluster.add(row);
+      models.computeIfAbsent(row.gpu().view().model(), first -> new Sums.Adder()).add(row);
+    }
+    Comparator<Map.Entry<String, Sums.Adder>> bySize =
+        Comparator.comparingInt(model -> model.getValue().total());
+    return new StreamSummary(
+        cluster.sums(),
+        models.entrySet().stream()
+            .sorted(bySize.reversed())
+            .limit(MODELS_MAX)
+            .map(model -> ModelSums.of(model.getKey(), model.getValue().sums()))
+            .toList(),
+        models.size(),
+        WaitingPods.of(snapshot.pods, reasons));
+  }
+}

@@ -1,0 +1,55 @@
+package dev.tranche.extender.readapi.stream;
+
+import java.lang.reflect.RecordComponent;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The fields of a type of row, to compare rows by.
+ *
+ * @param identity the fields by which readers identify a row
+ */
+record RowFields<R extends Record>(List<RecordComponent> all, List<String> identity) {
+  static <R extends Record> RowFields<R> of(Class<R> type, List<String> identity) {
+    return new RowFields<>(List.of(type.getRecordComponents()), identity);
+  }
+
+  /** Returns a row that readers do not know. */
+  RowChange<R> added(R row) {
+    var fields = new LinkedHashMap<String, @Nullable Object>();
+    for (RecordComponent field : all) {
+      Object value = value(field, row);
+      if (value != null) {
+        fields.put(field.getName(), value);
+      }
+    }
+    return new RowChange<>(fields);
+  }
+
+  /** Returns what readers of an earlier row need; empty if nothing differs. */
+  Optional<RowChange<R>> difference(R then, R now) {
+    if (now.equals(then)) {
+      return Optional.empty();
+    }
+    Map<String, @Nullable Object> fields = new LinkedHashMap<>();
+    for (RecordComponent field : all) {
+      Object value = value(field, now);
+      if (identity.contains(field.getName()) || !Objects.equals(value, value(field, then))) {
+        fields.put(field.getName(), value);
+      }
+    }
+    return Optional.of(new RowChange<>(fields));
+  }
+
+  private static @Nullable Object value(RecordComponent field, Record row) {
+    try {
+      return field.getAccessor().invoke(row);
+    } catch (ReflectiveOperationException e) {
+      throw new IllegalStateException("cannot read " + field, e);
+    }
+  }
+}
