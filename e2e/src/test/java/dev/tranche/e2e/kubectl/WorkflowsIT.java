@@ -1,0 +1,69 @@
+package dev.tranche.e2e.kubectl;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+
+/** The workflows of CI are correct, and run only what this repository or a digest pins. */
+class WorkflowsIT {
+  private static final Path ROOT = Path.of("..").toAbsolutePath().normalize();
+  private static final Pattern PINNED = Pattern.compile("uses: [\\w./-]+@[0-9a-f]{40} # v[0-9.]+");
+
+  private static List<String> lines() throws IOException {
+    try (Stream<Path> files = Files.list(ROOT.resolve(".github/workflows"))) {
+      List<Path> workflows = files.toList();
+      assertThat(workflows).isNotEmpty();
+      return workflows.stream().flatMap(WorkflowsIT::lines).toList();
+    }
+  }
+
+  private static Stream<String> lines(Path file) {
+    try {
+      return Files.readAllLines(file).stream().map(String::strip);
+    } catch (IOException e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  @Test
+  void workflows_satisfyActionlint() throws Exception {
+    Process process =
+        new ProcessBuilder(
+                "bash",
+                "-c",
+                "l=$(.build/actionlint.sh) && s=$(.build/shellcheck.sh) && \"$l\" -shellcheck \"$s\"")
+            .directory(ROOT.toFile())
+            .redirectErrorStream(true)
+            .start();
+    process.getOutputStream().close();
+    String output = new String(process.getInputStream().readAllBytes(), UTF_8);
+    assertThat(process.waitFor()).as(output).isZero();
+  }
+
+  @Test
+  void actions_arePinnedByDigest() throws IOException {
+    assertThat(lines().stream().map(line -> line.replaceFirst("^- ", "")))
+        .filteredOn(line -> line.startsWith("uses:"))
+        .isNotEmpty()
+        .allMatch(line -> PINNED.matcher(line).matches());
+  }
+
+  /** What a step does can be run here as well. */
+  @Test
+  void steps_runScriptsOfTheRepository() throws IOException {
+    assertThat(lines().stream().map(line -> line.replaceFirst("^- ", "")))
+        .filteredOn(line -> line.startsWith("run:"))
+        .isNotEmpty()
+        .allSatisfy(
+            line ->
+                assertThat(ROOT.resolve(line.substring("run: ".length()).split(" ", 2)[0]))
+                    .isExecutable());
+  }
+}
