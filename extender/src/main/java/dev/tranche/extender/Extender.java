@@ -1,10 +1,6 @@
 package dev.tranche.extender;
 
 import dev.tranche.api.HostPort;
-import dev.tranche.api.listen.ConnectionLimiter;
-import dev.tranche.api.listen.ConnectionLimits;
-import dev.tranche.api.listen.LimitedTransport;
-import dev.tranche.api.listen.ListeningPort;
 import dev.tranche.extender.client.ApiClient;
 import dev.tranche.extender.controller.ApiWriter;
 import dev.tranche.extender.controller.SchedulerMessages;
@@ -54,6 +50,10 @@ import dev.tranche.extender.verb.Preempt;
 import dev.tranche.extender.verb.Prioritize;
 import dev.tranche.extender.verb.RecentlyFilteredPods;
 import dev.tranche.extender.verb.WhatIf;
+import dev.tranche.process.listen.ConnectionLimiter;
+import dev.tranche.process.listen.ConnectionLimits;
+import dev.tranche.process.listen.LimitedTransport;
+import dev.tranche.process.listen.ListeningPort;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import io.micrometer.core.instrument.binder.jvm.JvmMemoryMetrics;
 import io.micrometer.core.instrument.binder.system.ProcessorMetrics;

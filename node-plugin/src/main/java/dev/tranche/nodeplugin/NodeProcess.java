@@ -1,7 +1,5 @@
 package dev.tranche.nodeplugin;
 
-import dev.tranche.api.listen.ConnectionLimits;
-import dev.tranche.api.listen.LimitedTransport;
 import dev.tranche.nodeplugin.config.ConfigErrors;
 import dev.tranche.nodeplugin.config.ConfigSource;
 import dev.tranche.nodeplugin.config.ConfigSource.Outcome;
@@ -21,6 +19,8 @@ import dev.tranche.nodeplugin.nvml.JnaNvml;
 import dev.tranche.nodeplugin.nvml.NvmlException;
 import dev.tranche.nodeplugin.stream.Resolver;
 import dev.tranche.nodeplugin.usage.UsageReader;
+import dev.tranche.process.listen.ConnectionLimits;
+import dev.tranche.process.listen.LimitedTransport;
 import io.vertx.core.Context;
 import io.vertx.core.Vertx;
 import io.vertx.core.VertxOptions;

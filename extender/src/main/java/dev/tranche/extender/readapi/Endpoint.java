@@ -1,6 +1,5 @@
 package dev.tranche.extender.readapi;
 
-import dev.tranche.api.Sha256;
 import dev.tranche.extender.readapi.Answers.Answer;
 import dev.tranche.extender.readapi.query.KubernetesStatus;
 import dev.tranche.extender.readapi.query.Problem;
@@ -8,6 +7,7 @@ import dev.tranche.extender.readapi.stream.StreamReader;
 import dev.tranche.extender.readapi.table.Output;
 import dev.tranche.extender.state.Loop;
 import dev.tranche.extender.stream.BearerToken;
+import dev.tranche.process.Sha256;
 import io.vertx.core.Future;
 import io.vertx.core.Handler;
 import io.vertx.core.MultiMap;

@@ -1,6 +1,5 @@
 package dev.tranche.nodeplugin.mps;
 
-import dev.tranche.api.listen.LimitedTransport;
 import dev.tranche.nodeplugin.config.ConfigErrors;
 import dev.tranche.nodeplugin.config.ConfigSource;
 import dev.tranche.nodeplugin.config.Options;
@@ -9,6 +8,7 @@ import dev.tranche.nodeplugin.config.Settings;
 import dev.tranche.nodeplugin.metrics.MetricsServer;
 import dev.tranche.nodeplugin.metrics.NodeMetrics;
 import dev.tranche.nodeplugin.nvml.JnaNvml;
+import dev.tranche.process.listen.LimitedTransport;
 import io.vertx.core.Context;
 import io.vertx.core.Vertx;
 import io.vertx.core.VertxOptions;

@@ -1,5 +1,6 @@
-package dev.tranche.api;
+package dev.tranche.process.log;
 
+import dev.tranche.api.Printable;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.util.logging.Formatter;

@@ -1,4 +1,4 @@
-package dev.tranche.api.listen;
+package dev.tranche.process.listen;
 
 import io.vertx.core.Handler;
 import io.vertx.core.Vertx;

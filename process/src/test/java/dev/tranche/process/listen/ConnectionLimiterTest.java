@@ -1,4 +1,4 @@
-package dev.tranche.api.listen;
+package dev.tranche.process.listen;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

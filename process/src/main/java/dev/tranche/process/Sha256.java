@@ -1,4 +1,4 @@
-package dev.tranche.api;
+package dev.tranche.process;
 
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;

@@ -1,4 +1,4 @@
-package dev.tranche.api.listen;
+package dev.tranche.process.listen;
 
 import static java.nio.charset.StandardCharsets.US_ASCII;
 

@@ -1,5 +1,6 @@
-package dev.tranche.api;
+package dev.tranche.process.log;
 
+import dev.tranche.api.Printable;
 import java.time.ZoneOffset;
 import java.time.format.DateTimeFormatter;
 import java.util.logging.Formatter;

@@ -1,5 +1,6 @@
-package dev.tranche.api;
+package dev.tranche.process.log;
 
+import dev.tranche.api.Printable;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;

@@ -1,4 +1,4 @@
-package dev.tranche.api.listen;
+package dev.tranche.process.listen;
 
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;

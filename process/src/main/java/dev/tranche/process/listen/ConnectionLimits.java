@@ -1,4 +1,4 @@
-package dev.tranche.api.listen;
+package dev.tranche.process.listen;
 
 /**
  * Limits on the connections of one port.

@@ -1,4 +1,4 @@
-package dev.tranche.api.listen;
+package dev.tranche.process.listen;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.ChannelHandlerContext;

@@ -1,4 +1,4 @@
-package dev.tranche.api;
+package dev.tranche.process.log;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -38,7 +38,7 @@ class LogConfigTest {
   @Test
   void json_isOneObjectInOneLine_whateverIsInIt() {
     assertThat(LogConfig.properties(Map.of("LOG_FORMAT", "json")))
-        .contains("formatter=dev.tranche.api.JsonLogFormatter\n");
+        .contains("formatter=dev.tranche.process.log.JsonLogFormatter\n");
     LogRecord hostile = logged(Level.INFO, "pod \"a\\\"\n{\"level\":\"ERROR\"}\u2028");
     hostile.setThrown(new IllegalStateException("b\n\"c\""));
     String line = new JsonLogFormatter().format(hostile);
@@ -47,5 +47,17 @@ class LogConfigTest {
         .startsWith("{\"time\":\"2026-01-02T03:04:05.678Z\",\"level\":\"INFO\",")
         .contains("\"message\":\"pod \\\"a\\\\\\\"\\\\n{", "IllegalStateException: b")
         .endsWith("\"}\n");
+  }
+
+  @Test
+  void record_isOneLine_andItsTraceBeginsWithTabs() {
+    var logged = new LogRecord(Level.INFO, "pod a\n2026-01-01T00:00:00.000 ERROR forged");
+    logged.setLoggerName("dev.tranche.X");
+    logged.setThrown(new IllegalStateException("b\nforged", new RuntimeException("c\u2028forged")));
+    String[] lines = new LogFormatter().format(logged).split("\\R");
+    assertThat(lines[0])
+        .endsWith("INFO dev.tranche.X: pod a\\n2026-01-01T00:00:00.000 ERROR forged");
+    assertThat(lines).hasSizeGreaterThan(3);
+    assertThat(lines).filteredOn(line -> !line.startsWith("\t")).hasSize(1);
   }
 }
