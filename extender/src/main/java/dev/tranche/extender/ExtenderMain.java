@@ -1,10 +1,17 @@
 package dev.tranche.extender;
 
-import dev.tranche.extender.client.ApiClient;
 import dev.tranche.extender.controller.Cleanup;
+import dev.tranche.process.client.ApiClient;
+import io.fabric8.kubernetes.api.model.Node;
+import io.fabric8.kubernetes.api.model.Pod;
+import io.fabric8.kubernetes.api.model.Secret;
+import io.fabric8.kubernetes.api.model.Status;
+import io.fabric8.kubernetes.api.model.policy.v1.PodDisruptionBudget;
+import io.fabric8.kubernetes.client.KubernetesClient;
 import io.fabric8.kubernetes.client.KubernetesClientException;
 import java.time.Duration;
 import java.util.Arrays;
+import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.stream.Collectors;
 import org.slf4j.Logger;
@@ -73,7 +80,7 @@ public final class ExtenderMain {
       LOG.error("cleanup needs --name and --namespace (or POD_NAMESPACE) of the installation");
       System.exit(USAGE);
     }
-    try (var client = ApiClient.open()) {
+    try (var client = openClient()) {
       int nodes = new Cleanup(client, flags.name, flags.namespace).run(CLEANUP_CHECKS_MAX);
       LOG.info("removed everything of {}; cleaned {} nodes", flags.name, nodes);
     } catch (IllegalStateException | KubernetesClientException e) {
@@ -86,7 +93,7 @@ public final class ExtenderMain {
     var stopped = new CountDownLatch(1);
     var main = Thread.currentThread();
     Runtime.getRuntime().addShutdownHook(new Thread(() -> stop(stopped, main)));
-    try (var client = ApiClient.open();
+    try (var client = openClient();
         var extender = new Extender(config, client)) {
       extender
           .start()
@@ -100,6 +107,12 @@ public final class ExtenderMain {
   private static void failed(Throwable why) {
     LOG.error("the extender cannot start", why);
     Runtime.getRuntime().halt(FAILED);
+  }
+
+  private static KubernetesClient openClient() {
+    return ApiClient.open(
+        ApiClient.serialization(
+            List.of(Node.class, Pod.class, PodDisruptionBudget.class, Secret.class, Status.class)));
   }
 
   /** The process ends when this returns, so it waits until all parts are closed. */

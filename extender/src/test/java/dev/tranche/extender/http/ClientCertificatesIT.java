@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.process.listen.ConnectionLimiter;
 import dev.tranche.process.listen.LimitedTransport;
+import dev.tranche.process.listen.TestAuthority;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.vertx.core.Vertx;
 import io.vertx.core.VertxOptions;

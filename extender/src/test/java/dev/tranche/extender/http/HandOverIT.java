@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.process.listen.ConnectionLimiter;
 import dev.tranche.process.listen.LimitedTransport;
+import dev.tranche.process.listen.TestAuthority;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.vertx.core.Context;
 import io.vertx.core.Future;

@@ -1,9 +1,9 @@
-package dev.tranche.extender.client.transport;
+package dev.tranche.process.client.transport;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.tranche.extender.http.TestAuthority;
+import dev.tranche.process.listen.TestAuthority;
 import io.fabric8.kubernetes.client.Config;
 import io.fabric8.kubernetes.client.ConfigBuilder;
 import io.fabric8.kubernetes.client.RequestConfigBuilder;

@@ -1,4 +1,4 @@
-package dev.tranche.extender.state;
+package dev.tranche.process.loop;
 
 import io.vertx.core.Context;
 import io.vertx.core.Future;

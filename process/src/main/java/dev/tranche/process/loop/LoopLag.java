@@ -1,4 +1,4 @@
-package dev.tranche.extender.state;
+package dev.tranche.process.loop;
 
 /**
  * How late the loop comes to what is due: the longest turn of other work. Beats on the loop; read

@@ -1,4 +1,4 @@
-package dev.tranche.extender.client.transport;
+package dev.tranche.process.client.transport;
 
 import io.fabric8.kubernetes.client.RequestConfig;
 import io.fabric8.kubernetes.client.http.AsyncBody;

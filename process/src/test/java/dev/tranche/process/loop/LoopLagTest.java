@@ -1,4 +1,4 @@
-package dev.tranche.extender.state;
+package dev.tranche.process.loop;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

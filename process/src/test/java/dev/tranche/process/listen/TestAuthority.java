@@ -1,4 +1,4 @@
-package dev.tranche.extender.http;
+package dev.tranche.process.listen;
 
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.net.PemKeyCertOptions;

@@ -1,13 +1,8 @@
-package dev.tranche.extender.client;
+package dev.tranche.process.client;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
-import dev.tranche.extender.client.transport.VertxTransport;
+import dev.tranche.process.client.transport.VertxTransport;
 import io.fabric8.kubernetes.api.model.KubernetesResource;
-import io.fabric8.kubernetes.api.model.Node;
-import io.fabric8.kubernetes.api.model.Pod;
-import io.fabric8.kubernetes.api.model.Secret;
-import io.fabric8.kubernetes.api.model.Status;
-import io.fabric8.kubernetes.api.model.policy.v1.PodDisruptionBudget;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import io.fabric8.kubernetes.client.KubernetesClientBuilder;
 import io.fabric8.kubernetes.client.RequestConfigBuilder;
@@ -17,13 +12,6 @@ import java.util.List;
 
 /** Creates clients of the API server. */
 public final class ApiClient {
-  /**
-   * The kinds that watches return. Without this list, the client would load each of the API's
-   * thousand kinds.
-   */
-  private static final List<Class<? extends KubernetesResource>> WATCHED =
-      List.of(Node.class, Pod.class, PodDisruptionBudget.class, Secret.class, Status.class);
-
   private ApiClient() {}
 
   /** Returns a client that sends each call only once, for callers that retry by themselves. */
@@ -47,10 +35,19 @@ public final class ApiClient {
     return URI.create(base + path);
   }
 
-  /** Opens a client configured by the environment, the pod's service account or KUBECONFIG. */
-  public static KubernetesClient open() {
+  /**
+   * Registers only the kinds that a process reads. Otherwise the client would load the classes of
+   * every Kubernetes kind, some tens of megabytes.
+   */
+  public static KubernetesSerialization serialization(
+      List<Class<? extends KubernetesResource>> kinds) {
     var serialization = new KubernetesSerialization(new ObjectMapper(), false);
-    WATCHED.forEach(serialization::registerKubernetesResource);
+    kinds.forEach(serialization::registerKubernetesResource);
+    return serialization;
+  }
+
+  /** Opens a client configured by the environment, the pod's service account or KUBECONFIG. */
+  public static KubernetesClient open(KubernetesSerialization serialization) {
     return new KubernetesClientBuilder()
         .withKubernetesSerialization(serialization)
         .withHttpClientFactory(new VertxTransport())
