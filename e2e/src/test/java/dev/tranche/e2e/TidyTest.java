@@ -46,6 +46,7 @@ class TidyTest {
               "webhook/src/main/.*/(mutate|request|pod)/.*",
               "node-plugin/src/main/.*/kubelet/(PreferredAllocation|Allocation)\\.java",
               "node-plugin/src/main/.*/config/.*",
+              "process/src/main/.*/settings/.*",
               "api/src/main/java/dev/tranche/api/.*")
           .map(Pattern::compile)
           .toList();

@@ -1,6 +1,5 @@
 package dev.tranche.extender;
 
-import dev.tranche.api.HostPort;
 import dev.tranche.extender.controller.ApiWriter;
 import dev.tranche.extender.controller.SchedulerMessages;
 import dev.tranche.extender.controller.TokenReviewer;
@@ -54,6 +53,7 @@ import dev.tranche.process.listen.LimitedTransport;
 import dev.tranche.process.listen.ListeningPort;
 import dev.tranche.process.loop.Loop;
 import dev.tranche.process.loop.LoopLag;
+import dev.tranche.process.settings.HostPort;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import io.micrometer.core.instrument.binder.jvm.JvmMemoryMetrics;
 import io.micrometer.core.instrument.binder.system.ProcessorMetrics;

@@ -1,4 +1,4 @@
-package dev.tranche.api;
+package dev.tranche.process.settings;
 
 import java.util.Optional;
 import java.util.regex.Matcher;

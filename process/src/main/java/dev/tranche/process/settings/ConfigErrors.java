@@ -1,10 +1,13 @@
-package dev.tranche.nodeplugin.config;
+package dev.tranche.process.settings;
 
 import java.util.ArrayList;
 import java.util.List;
 
 /** Collects the errors and warnings of a configuration, so that all are reported at once. */
 public final class ConfigErrors {
+  /** The exit status of a process that was started with wrong arguments. */
+  private static final int USAGE = 2;
+
   private final List<String> errors = new ArrayList<>();
   private final List<String> warnings = new ArrayList<>();
 
@@ -14,6 +17,14 @@ public final class ConfigErrors {
 
   public void warning(String sentence) {
     warnings.add(sentence);
+  }
+
+  /** Ends the process if there are errors, and prints them. */
+  public void exitUnlessClean() {
+    if (!clean()) {
+      errors.forEach(System.err::println);
+      System.exit(USAGE);
+    }
   }
 
   public boolean clean() {
