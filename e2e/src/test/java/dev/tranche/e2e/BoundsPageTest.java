@@ -21,6 +21,7 @@ class BoundsPageTest {
   private static final String PLUGIN = "node-plugin/";
   private static final String WEBHOOK = "webhook/";
   private static final String API = "api/";
+  private static final String PROCESS = "process/";
 
   /**
    * A figure of a row.
@@ -99,18 +100,19 @@ class BoundsPageTest {
           new Bound("connections of the extender's", EXTENDER + "StreamServer", "CONNECTIONS_MAX"),
           new Bound("connections of the extender's", EXTENDER + "StreamServer", "ADMITTED_MAX"),
           new Bound("connections of the extender's", EXTENDER + "StreamServer", "PER_ADDRESS_MAX"),
-          new Bound("accepted connections that", API + "ConnectionLimits", "WAITING_MAX"),
-          new Bound("accepted connections that", API + "ConnectionLimiter", "WAITING_MS"),
+          new Bound("accepted connections that", PROCESS + "ConnectionLimits", "WAITING_MAX"),
+          new Bound("accepted connections that", PROCESS + "ConnectionLimiter", "WAITING_MS"),
           new Bound("accepted connections that", EXTENDER + "StreamServer", "WAITING_MAX"),
-          new Bound("the head of a request", API + "Http1Framing", "HEAD_LINES_MAX"),
-          new Bound("the head of a request", API + "ListeningPort", "LINE_BYTES_MAX"),
-          new Bound("the head of a request", API + "ListeningPort", "HEAD_BYTES_MAX"),
-          new Bound("the rest of a body", API + "Http1Guard", "REST_MS_MAX"),
-          new Bound("calls of one connection", API + "ListeningPort", "STREAMS_PER_CONNECTION_MAX"),
+          new Bound("the head of a request", PROCESS + "Http1Framing", "HEAD_LINES_MAX"),
+          new Bound("the head of a request", PROCESS + "ListeningPort", "LINE_BYTES_MAX"),
+          new Bound("the head of a request", PROCESS + "ListeningPort", "HEAD_BYTES_MAX"),
+          new Bound("the rest of a body", PROCESS + "Http1Guard", "REST_MS_MAX"),
+          new Bound(
+              "calls of one connection", PROCESS + "ListeningPort", "STREAMS_PER_CONNECTION_MAX"),
           new Bound("messages of gRPC", EXTENDER + "StreamServer", "MESSAGE_BYTES_MAX"),
-          new Bound("time from a connection to", API + "ConnectionLimits", "FIRST_REQUEST_MS"),
+          new Bound("time from a connection to", PROCESS + "ConnectionLimits", "FIRST_REQUEST_MS"),
           new Bound("time from a connection to", EXTENDER + "StreamServer", "FIRST_REQUEST_MS"),
-          new Bound("time between two requests", API + "ConnectionLimits", "IDLE_MS"),
+          new Bound("time between two requests", PROCESS + "ConnectionLimits", "IDLE_MS"),
           new Bound("reviews in flight in the", WEBHOOK + "ReviewBodyReader", "BODY_BYTES_MAX"),
           new Bound("reviews in flight in the", WEBHOOK + "ReviewBodyReader", "BODIES_BYTES_MAX"),
           new Bound("length of a value in a pod", WEBHOOK + "ReviewReader", "NAME_BYTES_MAX"),
@@ -125,7 +127,7 @@ class BoundsPageTest {
           new Bound("sentences in one denial", WEBHOOK + "Denial", "PER_POD_MAX"),
           new Bound("text of others in logs", API + "Printable", "VALUE_CHARS_MAX"),
           new Bound("text of others in logs", API + "Printable", "NAME_CHARS_MAX"),
-          new Bound("text of others in logs", API + "LogFormatter", "MESSAGE_CHARS_MAX"),
+          new Bound("text of others in logs", PROCESS + "LogFormatter", "MESSAGE_CHARS_MAX"),
           new Bound("pods known to have been", EXTENDER + "PodEventQueue", "KNOWN_MAX"),
           new Bound("pending pods sized for", EXTENDER + "PodEventQueue", "KNOWN_MAX"),
           new Bound("processes on one GPU", PLUGIN + "NvmlTelemetry", "PROCESSES_MAX"),

@@ -67,7 +67,7 @@ class MetricsPageTest {
 
   private static Set<String> registered() throws IOException {
     var names = new TreeSet<String>();
-    for (String part : new String[] {"api", "webhook", "extender", "node-plugin"}) {
+    for (String part : new String[] {"api", "process", "webhook", "extender", "node-plugin"}) {
       try (Stream<Path> files = Files.walk(ROOT.resolve(part + "/src/main/java"))) {
         files
             .filter(file -> file.toString().endsWith(".java"))

@@ -29,10 +29,11 @@ class TidyTest {
   private static final Map<String, Set<String>> ARROWS =
       Map.of(
           "api", Set.of("api"),
-          "webhook", Set.of("api", "webhook"),
-          "extender", Set.of("api", "extender"),
-          "node-plugin", Set.of("api", "nodeplugin"),
-          "e2e", Set.of("api", "e2e"));
+          "process", Set.of("api", "process"),
+          "webhook", Set.of("api", "process", "webhook"),
+          "extender", Set.of("api", "process", "extender"),
+          "node-plugin", Set.of("api", "process", "nodeplugin"),
+          "e2e", Set.of("api", "process", "e2e"));
 
   /** It holds the chart's rules against those of the node plugin. */
   private static final String RULES_OF_BOTH =
@@ -45,7 +46,8 @@ class TidyTest {
               "webhook/src/main/.*/(mutate|request|pod)/.*",
               "node-plugin/src/main/.*/kubelet/(PreferredAllocation|Allocation)\\.java",
               "node-plugin/src/main/.*/config/.*",
-              "api/src/main/java/dev/tranche/api/(?!listen/).*")
+              "process/src/main/.*/settings/.*",
+              "api/src/main/java/dev/tranche/api/.*")
           .map(Pattern::compile)
           .toList();
 

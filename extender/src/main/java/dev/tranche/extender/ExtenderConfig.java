@@ -1,20 +1,44 @@
 package dev.tranche.extender;
 
-import dev.tranche.api.HostPort;
+import static dev.tranche.extender.ExtenderSetting.API_ADDRESS;
+import static dev.tranche.extender.ExtenderSetting.API_LOCAL_ADDRESS;
+import static dev.tranche.extender.ExtenderSetting.ASSIGNMENT_ACK_TIMEOUT_MS;
+import static dev.tranche.extender.ExtenderSetting.GPU_METRICS;
+import static dev.tranche.extender.ExtenderSetting.HISTORY_MEMORY;
+import static dev.tranche.extender.ExtenderSetting.IDENTITY;
+import static dev.tranche.extender.ExtenderSetting.LEADER_ELECT;
+import static dev.tranche.extender.ExtenderSetting.LOAD_STALE_AFTER_MS;
+import static dev.tranche.extender.ExtenderSetting.MEASURED_AFTER_MS;
+import static dev.tranche.extender.ExtenderSetting.MEMORY_GUARD;
+import static dev.tranche.extender.ExtenderSetting.METRICS_ADDRESS;
+import static dev.tranche.extender.ExtenderSetting.NAME;
+import static dev.tranche.extender.ExtenderSetting.NAMESPACE;
+import static dev.tranche.extender.ExtenderSetting.NODE_PLUGIN_SERVICE_ACCOUNT;
+import static dev.tranche.extender.ExtenderSetting.NODE_USE_ANNOTATION;
+import static dev.tranche.extender.ExtenderSetting.OFFERED_NODES_MAX;
+import static dev.tranche.extender.ExtenderSetting.POD_IP;
+import static dev.tranche.extender.ExtenderSetting.POLICY;
+import static dev.tranche.extender.ExtenderSetting.RESOURCE;
+import static dev.tranche.extender.ExtenderSetting.SCHEDULER_NAME;
+import static dev.tranche.extender.ExtenderSetting.STREAM_ADDRESS;
+import static dev.tranche.extender.ExtenderSetting.VERBS_ADDRESS;
+import static dev.tranche.extender.ExtenderSetting.VERBS_CLIENT_CERTIFICATE;
+import static dev.tranche.extender.ExtenderSetting.VERBS_TLS;
+
 import dev.tranche.api.Quantity;
 import dev.tranche.extender.placement.MemoryGuard;
 import dev.tranche.extender.score.Policy;
+import dev.tranche.process.settings.ConfigErrors;
+import dev.tranche.process.settings.HostPort;
+import dev.tranche.process.settings.Settings;
 import java.net.InetAddress;
-import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The effective configuration; {@link ExtenderFlags} describes each value.
+ * The effective configuration; {@link ExtenderSetting} describes each value.
  *
  * @param podIp a literal; empty without leader election
  * @param resources at least one
@@ -51,8 +75,6 @@ public record ExtenderConfig(
   private static final long HISTORY_BYTES_MIN = 1L << 20;
   private static final long HISTORY_BYTES_MAX = 1L << 30;
   private static final String OFF = "off";
-  private static final Pattern NAME = Pattern.compile("[a-z0-9]([-a-z0-9]{0,40}[a-z0-9])?");
-  private static final Pattern RESOURCE = Pattern.compile("[a-z0-9.-]+/[A-Za-z0-9._-]+");
   private static final Pattern SERVICE_ACCOUNT = Pattern.compile("([a-z0-9-]+):([a-z0-9.-]+)");
 
   /** The ClusterRole whose subjects may use the read API. */
@@ -67,184 +89,111 @@ public record ExtenderConfig(
 
   public record ServiceAccount(String namespace, String name) {}
 
-  public sealed interface Parsed {
-    record Valid(ExtenderConfig config) implements Parsed {}
-
-    /**
-     * @param errors all of them, one sentence each
-     */
-    record Invalid(List<String> errors) implements Parsed {}
-  }
-
-  static Parsed of(ExtenderFlags flags) {
-    var reader = new Reader();
-    var config =
-        new ExtenderConfig(
-            reader.matching("--name", flags.name, NAME, "lower case letters, digits and dashes"),
-            reader.matching(
-                "--namespace (or POD_NAMESPACE)", flags.namespace, NAME, "a namespace's name"),
-            reader.identity(flags),
-            reader.podIp(flags),
-            reader.resources(flags.resource),
-            reader.policy(flags.policy),
-            reader.address("--verbs-address", flags.verbsAddress),
-            flags.verbsTls,
-            reader.clientCertificate(flags),
-            flags.schedulerName,
-            flags.leaderElect,
-            reader.address("--stream-address", flags.streamAddress),
-            reader.address("--metrics-address", flags.metricsAddress),
-            reader.optionalAddress("--api-address", flags.apiAddress),
-            reader.loopbackAddress("--api-local-address", flags.apiLocalAddress),
-            reader.historyBytesMax(flags.historyMemory),
-            reader.serviceAccount(flags.nodePluginServiceAccount),
-            reader.millis("--assignment-ack-timeout-ms", flags.assignmentAckTimeoutMs, 10, 5_000),
-            reader.millis("--load-stale-after-ms", flags.loadStaleAfterMs, 1_000, 600_000),
-            reader.millis("--measured-after-ms", flags.measuredAfterMs, 100, 600_000),
-            reader.memoryGuard(flags.memoryGuard),
-            reader.number("--offered-nodes-max", flags.offeredNodesMax, 0, 100_000),
-            flags.gpuMetrics,
-            flags.nodeUseAnnotation);
-    return reader.errors.isEmpty()
-        ? new Parsed.Valid(config)
-        : new Parsed.Invalid(List.copyOf(reader.errors));
+  static ExtenderConfig of(Settings<ExtenderSetting> settings, ConfigErrors errors) {
+    return new Reader(settings, errors).read();
   }
 
   /** Continues after an error, so that all errors are reported at once. */
-  private static final class Reader {
-    private final List<String> errors = new ArrayList<>();
-
-    String matching(String flag, String value, Pattern allowed, String meaning) {
-      if (!allowed.matcher(value).matches()) {
-        wrong(flag, value, meaning);
-      }
-      return value;
+  private record Reader(Settings<ExtenderSetting> settings, ConfigErrors errors) {
+    ExtenderConfig read() {
+      return new ExtenderConfig(
+          settings.dnsLabel(NAME, Settings.NAME_CHARS_MAX, errors),
+          settings.dnsLabel(NAMESPACE, Settings.DNS_LABEL_CHARS_MAX, errors),
+          identity(),
+          podIp(),
+          settings.resources(RESOURCE, errors),
+          settings.oneOf(POLICY, List.of(Policy.LOAD, Policy.SPREAD, Policy.PACKED), errors),
+          settings.hostPort(VERBS_ADDRESS, errors),
+          settings.isTrue(VERBS_TLS, errors),
+          clientCertificate(),
+          settings.dnsLabelOrNone(SCHEDULER_NAME, errors),
+          leaderElect(),
+          settings.hostPort(STREAM_ADDRESS, errors),
+          settings.hostPort(METRICS_ADDRESS, errors),
+          optionalAddress(API_ADDRESS),
+          loopbackAddress(),
+          historyBytesMax(),
+          serviceAccount(),
+          settings.number(ASSIGNMENT_ACK_TIMEOUT_MS, "", 10, 5_000, errors),
+          settings.number(LOAD_STALE_AFTER_MS, "", 1_000, 600_000, errors),
+          settings.number(MEASURED_AFTER_MS, "", 100, 600_000, errors),
+          settings.oneOf(MEMORY_GUARD, List.of(MemoryGuard.values()), errors),
+          settings.number(OFFERED_NODES_MAX, "", 0, 100_000, errors),
+          settings.isTrue(GPU_METRICS, errors),
+          settings.isTrue(NODE_USE_ANNOTATION, errors));
     }
 
-    String identity(ExtenderFlags flags) {
-      if (flags.leaderElect && flags.identity.isEmpty()) {
-        wrong(
-            "--identity (or POD_NAME)", "", "a name for this process, since --leader-elect is set");
-      }
-      return flags.identity;
+    private boolean leaderElect() {
+      return settings.isTrue(LEADER_ELECT, errors);
     }
 
-    String podIp(ExtenderFlags flags) {
-      if (!flags.leaderElect) {
+    private String identity() {
+      if (leaderElect() && settings.text(IDENTITY).isEmpty()) {
+        wrong(IDENTITY, "a name for this process, since --leader-elect is set");
+      }
+      return settings.text(IDENTITY);
+    }
+
+    private String podIp() {
+      if (!leaderElect()) {
         return "";
       }
       try {
-        InetAddress.ofLiteral(flags.podIp);
+        InetAddress.ofLiteral(settings.text(POD_IP));
       } catch (IllegalArgumentException none) {
-        wrong(
-            "--pod-ip (or POD_IP)", flags.podIp, "this pod's address, since --leader-elect is set");
+        wrong(POD_IP, "this pod's address, since --leader-elect is set");
       }
-      return flags.podIp;
+      return settings.text(POD_IP);
     }
 
-    List<String> resources(String value) {
-      List<String> resources =
-          Stream.of(value.split(",", -1)).map(String::strip).filter(r -> !r.isEmpty()).toList();
-      if (resources.isEmpty() || !resources.stream().allMatch(RESOURCE.asMatchPredicate())) {
-        wrong("--resource", value, "extended resources such as nvidia.com/gpu, comma-separated");
-      }
-      return resources;
-    }
-
-    boolean clientCertificate(ExtenderFlags flags) {
-      String value = flags.verbsClientCertificate;
-      boolean required = value.equals("required");
-      if (!required && !value.equals("off")) {
-        wrong("--verbs-client-certificate", value, "required or off");
-      } else if (required && !flags.verbsTls) {
-        wrong("--verbs-client-certificate", value, "off, unless --verbs-tls is set");
+    private boolean clientCertificate() {
+      boolean required = settings.isSecond(VERBS_CLIENT_CERTIFICATE, OFF, "required", errors);
+      if (required && !settings.isTrue(VERBS_TLS, errors)) {
+        wrong(VERBS_CLIENT_CERTIFICATE, "off, unless --verbs-tls is set");
       }
       return required;
     }
 
-    Policy policy(String value) {
-      Optional<Policy> policy = Policy.parse(value);
-      if (policy.isEmpty()) {
-        wrong("--policy", value, "load, spread or packed");
-      }
-      return policy.orElse(Policy.LOAD);
-    }
-
-    int number(String flag, String value, int least, int most) {
-      if (value.matches("\\d{1,9}")) {
-        int number = Integer.parseInt(value);
-        if (number >= least && number <= most) {
-          return number;
-        }
-      }
-      wrong(flag, value, "a whole number from %d to %d".formatted(least, most));
-      return least;
-    }
-
-    MemoryGuard memoryGuard(String value) {
-      Optional<MemoryGuard> guard = MemoryGuard.parse(value);
-      if (guard.isEmpty()) {
-        wrong("--memory-guard", value, "enforce, score or off");
-      }
-      return guard.orElse(MemoryGuard.ENFORCE);
-    }
-
-    HostPort address(String flag, String value) {
-      Optional<HostPort> address = HostPort.parse(value);
-      if (address.isEmpty()) {
-        wrong(flag, value, "host:port, such as 0.0.0.0:9090");
-      }
-      return address.orElse(new HostPort("", 0));
-    }
-
-    @Nullable HostPort optionalAddress(String flag, String value) {
-      return value.equals(OFF) ? null : address(flag, value);
+    private @Nullable HostPort optionalAddress(ExtenderSetting setting) {
+      return settings.text(setting).equals(OFF) ? null : settings.hostPort(setting, errors);
     }
 
     /** Allows only a loopback address, since anyone who reaches the port may read. */
-    @Nullable HostPort loopbackAddress(String flag, String value) {
-      HostPort address = optionalAddress(flag, value);
+    private @Nullable HostPort loopbackAddress() {
+      HostPort address = optionalAddress(API_LOCAL_ADDRESS);
       if (address != null && !loopback(address.host())) {
-        wrong(flag, value, "a port of a loopback address, such as 127.0.0.1:9445, or off");
+        wrong(API_LOCAL_ADDRESS, "a port of a loopback address, such as 127.0.0.1:9445, or off");
       }
       return address;
     }
 
     private static boolean loopback(String host) {
       try {
-        return host.isEmpty() || InetAddress.ofLiteral(host).isLoopbackAddress();
+        return InetAddress.ofLiteral(host).isLoopbackAddress();
       } catch (IllegalArgumentException name) {
         return false;
       }
     }
 
-    long historyBytesMax(String value) {
-      long bytes = Quantity.parse(value).orElse(-1);
+    private long historyBytesMax() {
+      long bytes = Quantity.parse(settings.text(HISTORY_MEMORY)).orElse(-1);
       if (bytes != 0 && (bytes < HISTORY_BYTES_MIN || bytes > HISTORY_BYTES_MAX)) {
-        wrong("--history-memory", value, "0, or memory from 1Mi to 1Gi");
+        wrong(HISTORY_MEMORY, "0, or memory from 1Mi to 1Gi");
       }
       return bytes;
     }
 
-    ServiceAccount serviceAccount(String value) {
-      Matcher matcher = SERVICE_ACCOUNT.matcher(value);
+    private ServiceAccount serviceAccount() {
+      Matcher matcher = SERVICE_ACCOUNT.matcher(settings.text(NODE_PLUGIN_SERVICE_ACCOUNT));
       if (!matcher.matches()) {
-        wrong("--node-plugin-service-account", value, "namespace:name");
+        wrong(NODE_PLUGIN_SERVICE_ACCOUNT, "namespace:name");
         return new ServiceAccount("", "");
       }
       return new ServiceAccount(matcher.group(1), matcher.group(2));
     }
 
-    long millis(String flag, String value, long least, long most) {
-      long millis = value.matches("\\d{1,9}") ? Long.parseLong(value) : -1;
-      if (millis < least || millis > most) {
-        wrong(flag, value, "%d to %d milliseconds".formatted(least, most));
-      }
-      return millis;
-    }
-
-    private void wrong(String flag, String value, String allowed) {
-      errors.add("%s is \"%s\"; allowed: %s".formatted(flag, value, allowed));
+    private void wrong(ExtenderSetting setting, String allowed) {
+      settings.reportInvalid(setting, allowed, errors);
     }
   }
 }

@@ -1,16 +1,21 @@
 package dev.tranche.extender;
 
-import dev.tranche.extender.client.ApiClient;
 import dev.tranche.extender.controller.Cleanup;
+import dev.tranche.process.client.ApiClient;
+import dev.tranche.process.settings.ConfigErrors;
+import dev.tranche.process.settings.Settings;
+import io.fabric8.kubernetes.api.model.Node;
+import io.fabric8.kubernetes.api.model.Pod;
+import io.fabric8.kubernetes.api.model.Secret;
+import io.fabric8.kubernetes.api.model.Status;
+import io.fabric8.kubernetes.api.model.policy.v1.PodDisruptionBudget;
+import io.fabric8.kubernetes.client.KubernetesClient;
 import io.fabric8.kubernetes.client.KubernetesClientException;
 import java.time.Duration;
-import java.util.Arrays;
+import java.util.List;
 import java.util.concurrent.CountDownLatch;
-import java.util.stream.Collectors;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import picocli.CommandLine;
-import picocli.CommandLine.ParameterException;
 
 /**
  * Reads the configuration and starts the extender. With {@code cleanup} as the first argument,
@@ -30,54 +35,37 @@ public final class ExtenderMain {
   private ExtenderMain() {}
 
   public static void main(String[] args) throws InterruptedException {
-    var flags = new ExtenderFlags();
-    var line = new CommandLine(flags);
-    boolean cleanup = args.length > 0 && args[0].equals(CLEANUP);
-    try {
-      line.parseArgs(cleanup ? Arrays.copyOfRange(args, 1, args.length) : args);
-    } catch (ParameterException e) {
-      LOG.error("{}; --help lists the flags", e.getMessage());
-      System.exit(USAGE);
-    }
-    if (CommandLine.printHelpIfRequested(line.getParseResult())) {
+    List<String> flags = List.of(args);
+    if (Settings.isHelpRequested(flags)) {
+      System.out.print(ExtenderSetting.help());
       return;
     }
+    boolean cleanup = !flags.isEmpty() && flags.getFirst().equals(CLEANUP);
+    var errors = new ConfigErrors();
+    Settings<ExtenderSetting> settings =
+        ExtenderSetting.read(
+            cleanup ? flags.subList(1, flags.size()) : flags, System.getenv(), errors);
     if (cleanup) {
-      cleanUp(flags);
+      errors.exitUnlessClean();
+      cleanUp(settings.text(ExtenderSetting.NAME), settings.text(ExtenderSetting.NAMESPACE));
       return;
     }
-    switch (ExtenderConfig.of(flags)) {
-      case ExtenderConfig.Parsed.Invalid(var errors) -> {
-        for (String error : errors) {
-          LOG.error(error);
-        }
-        System.exit(USAGE);
-      }
-      case ExtenderConfig.Parsed.Valid(ExtenderConfig config) -> {
-        LOG.info("configuration: {}", formatFlags(line));
-        run(config);
-      }
-    }
+    var config = ExtenderConfig.of(settings, errors);
+    errors.exitUnlessClean();
+    LOG.info("configuration: {}", settings);
+    run(config);
   }
 
-  /** Formats the configuration as flags, including values from variables and defaults. */
-  private static String formatFlags(CommandLine line) {
-    return line.getCommandSpec().options().stream()
-        .filter(option -> !option.usageHelp() && !option.versionHelp())
-        .map(option -> option.longestName() + "=" + option.getValue())
-        .collect(Collectors.joining(" "));
-  }
-
-  private static void cleanUp(ExtenderFlags flags) throws InterruptedException {
-    if (flags.name.isEmpty() || flags.namespace.isEmpty()) {
+  private static void cleanUp(String name, String namespace) throws InterruptedException {
+    if (name.isEmpty() || namespace.isEmpty()) {
       LOG.error("cleanup needs --name and --namespace (or POD_NAMESPACE) of the installation");
       System.exit(USAGE);
     }
-    try (var client = ApiClient.open()) {
-      int nodes = new Cleanup(client, flags.name, flags.namespace).run(CLEANUP_CHECKS_MAX);
-      LOG.info("removed everything of {}; cleaned {} nodes", flags.name, nodes);
+    try (var client = openClient()) {
+      int nodes = new Cleanup(client, name, namespace).run(CLEANUP_CHECKS_MAX);
+      LOG.info("removed everything of {}; cleaned {} nodes", name, nodes);
     } catch (IllegalStateException | KubernetesClientException e) {
-      LOG.error("{} is not cleaned up; by hand: {}", flags.name, Cleanup.BY_HAND, e);
+      LOG.error("{} is not cleaned up; by hand: {}", name, Cleanup.BY_HAND, e);
       System.exit(FAILED);
     }
   }
@@ -86,7 +74,7 @@ public final class ExtenderMain {
     var stopped = new CountDownLatch(1);
     var main = Thread.currentThread();
     Runtime.getRuntime().addShutdownHook(new Thread(() -> stop(stopped, main)));
-    try (var client = ApiClient.open();
+    try (var client = openClient();
         var extender = new Extender(config, client)) {
       extender
           .start()
@@ -100,6 +88,12 @@ public final class ExtenderMain {
   private static void failed(Throwable why) {
     LOG.error("the extender cannot start", why);
     Runtime.getRuntime().halt(FAILED);
+  }
+
+  private static KubernetesClient openClient() {
+    return ApiClient.open(
+        ApiClient.serialization(
+            List.of(Node.class, Pod.class, PodDisruptionBudget.class, Secret.class, Status.class)));
   }
 
   /** The process ends when this returns, so it waits until all parts are closed. */

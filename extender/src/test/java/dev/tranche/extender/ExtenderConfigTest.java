@@ -3,9 +3,10 @@ package dev.tranche.extender;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.extender.score.Policy;
+import dev.tranche.process.settings.ConfigErrors;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
-import picocli.CommandLine;
 
 final class ExtenderConfigTest {
   @Test
@@ -64,12 +65,9 @@ final class ExtenderConfigTest {
 
   @Test
   void errors_areToldTogether() {
-    var parsed =
-        parse("--policy=best", "--metrics-address=9090", "--node-plugin-service-account=x");
-    assertThat(parsed).isInstanceOf(ExtenderConfig.Parsed.Invalid.class);
-    assertThat(((ExtenderConfig.Parsed.Invalid) parsed).errors())
+    assertThat(errors("--policy=best", "--metrics-address=9090", "--node-plugin-service-account=x"))
         .hasSizeGreaterThanOrEqualTo(3)
-        .anyMatch(e -> e.contains("--policy is \"best\"; allowed: load, spread or packed"));
+        .contains("--policy (TRANCHE_POLICY) is \"best\"; allowed: load, spread, packed");
   }
 
   @Test
@@ -92,26 +90,34 @@ final class ExtenderConfigTest {
     assertThat(errors("--verbs-client-certificate=required"))
         .anyMatch(e -> e.contains("allowed: off, unless --verbs-tls is set"));
     assertThat(errors("--verbs-client-certificate=yes"))
-        .anyMatch(e -> e.contains("allowed: required or off"));
+        .anyMatch(e -> e.contains("allowed: off, required"));
   }
 
   @Test
   void election_needsAnAddress() {
     assertThat(errors("--leader-elect", "--pod-ip=here"))
-        .anyMatch(e -> e.contains("--pod-ip (or POD_IP) is \"here\""));
+        .anyMatch(e -> e.contains("--pod-ip (POD_IP) is \"here\""));
+  }
+
+  @Test
+  void namespace_mayBeAsLongAsKubernetesAllows() {
+    String longest = "n".repeat(63);
+    assertThat(
+            valid("--namespace=" + longest, "--node-plugin-service-account=gpu:plugin").namespace())
+        .isEqualTo(longest);
+    assertThat(errors("--namespace=" + longest + "n")).anyMatch(e -> e.contains("--namespace"));
   }
 
   private static List<String> errors(String... args) {
-    return ((ExtenderConfig.Parsed.Invalid) parse(args)).errors();
+    var errors = new ConfigErrors();
+    ExtenderConfig.of(ExtenderSetting.read(List.of(args), Map.of(), errors), errors);
+    return errors.errors();
   }
 
   private static ExtenderConfig valid(String... args) {
-    return ((ExtenderConfig.Parsed.Valid) parse(args)).config();
-  }
-
-  private static ExtenderConfig.Parsed parse(String... args) {
-    var flags = new ExtenderFlags();
-    new CommandLine(flags).parseArgs(args);
-    return ExtenderConfig.of(flags);
+    var errors = new ConfigErrors();
+    var config = ExtenderConfig.of(ExtenderSetting.read(List.of(args), Map.of(), errors), errors);
+    assertThat(errors.errors()).isEmpty();
+    return config;
   }
 }

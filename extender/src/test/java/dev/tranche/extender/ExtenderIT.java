@@ -2,7 +2,6 @@ package dev.tranche.extender;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.tranche.api.HostPort;
 import dev.tranche.api.Names;
 import dev.tranche.api.node.GpuReading;
 import dev.tranche.api.node.NodeEvent;
@@ -10,6 +9,7 @@ import dev.tranche.api.node.NodeReport;
 import dev.tranche.extender.http.Recorded;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.stream.FakeNode;
+import dev.tranche.process.settings.HostPort;
 import io.fabric8.kubernetes.api.model.Binding;
 import io.fabric8.kubernetes.api.model.NodeBuilder;
 import io.fabric8.kubernetes.api.model.Pod;

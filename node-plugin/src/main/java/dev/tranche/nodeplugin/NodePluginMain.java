@@ -1,13 +1,13 @@
 package dev.tranche.nodeplugin;
 
-import dev.tranche.nodeplugin.config.ConfigErrors;
 import dev.tranche.nodeplugin.config.ConfigSource;
 import dev.tranche.nodeplugin.config.Options;
-import dev.tranche.nodeplugin.config.Settings;
+import dev.tranche.nodeplugin.config.Setting;
 import dev.tranche.nodeplugin.config.WatchOptions;
 import dev.tranche.nodeplugin.mps.MpsMain;
+import dev.tranche.process.settings.ConfigErrors;
+import dev.tranche.process.settings.Settings;
 import java.security.Security;
-import java.util.Arrays;
 import java.util.List;
 
 /**
@@ -15,25 +15,26 @@ import java.util.List;
  * as its first argument, the process keeps the MPS control daemons instead.
  */
 public final class NodePluginMain {
+  private static final String DUTY =
+      "Advertises replicas of shared GPUs to the kubelet and measures them.";
+
   private NodePluginMain() {}
 
   public static void main(String[] args) {
-    if (Arrays.asList(args).contains("--help")) {
-      System.out.print(Settings.help());
+    List<String> flags = List.of(args);
+    if (Settings.isHelpRequested(flags)) {
+      System.out.print(Settings.help(Setting.class, DUTY));
       return;
     }
     processProperties();
     ConfigErrors findings = new ConfigErrors();
-    if (args.length > 0 && args[0].equals(MpsMain.COMMAND)) {
-      System.exit(MpsMain.run(List.of(args).subList(1, args.length), findings));
+    if (!flags.isEmpty() && flags.getFirst().equals(MpsMain.COMMAND)) {
+      System.exit(MpsMain.run(flags.subList(1, flags.size()), findings));
     }
-    Settings settings = Settings.read(List.of(args), System.getenv(), findings);
+    Settings<Setting> settings = Setting.read(flags, System.getenv(), findings);
     Options options = Options.of(settings, findings);
     WatchOptions watch = WatchOptions.of(settings, findings);
-    if (!findings.clean()) {
-      findings.errors().forEach(System.err::println);
-      System.exit(2);
-    }
+    findings.exitUnlessClean();
     NodeProcess process = new NodeProcess(settings, options, watch, new ConfigSource(settings));
     Runtime.getRuntime().addShutdownHook(Thread.ofPlatform().unstarted(process::stop));
     System.exit(process.run());

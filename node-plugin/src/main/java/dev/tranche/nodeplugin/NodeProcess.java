@@ -1,13 +1,9 @@
 package dev.tranche.nodeplugin;
 
-import dev.tranche.api.listen.ConnectionLimits;
-import dev.tranche.api.listen.LimitedTransport;
-import dev.tranche.nodeplugin.config.ConfigErrors;
 import dev.tranche.nodeplugin.config.ConfigSource;
 import dev.tranche.nodeplugin.config.ConfigSource.Outcome;
 import dev.tranche.nodeplugin.config.Options;
 import dev.tranche.nodeplugin.config.Setting;
-import dev.tranche.nodeplugin.config.Settings;
 import dev.tranche.nodeplugin.config.WatchOptions;
 import dev.tranche.nodeplugin.gpu.GpuLinkScores;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
@@ -21,6 +17,10 @@ import dev.tranche.nodeplugin.nvml.JnaNvml;
 import dev.tranche.nodeplugin.nvml.NvmlException;
 import dev.tranche.nodeplugin.stream.Resolver;
 import dev.tranche.nodeplugin.usage.UsageReader;
+import dev.tranche.process.listen.ConnectionLimits;
+import dev.tranche.process.listen.LimitedTransport;
+import dev.tranche.process.settings.ConfigErrors;
+import dev.tranche.process.settings.Settings;
 import io.vertx.core.Context;
 import io.vertx.core.Vertx;
 import io.vertx.core.VertxOptions;
@@ -69,7 +69,8 @@ final class NodeProcess implements NvmlThread.Listener {
   private boolean hangLogged;
   private boolean slowCallLogged;
 
-  NodeProcess(Settings settings, Options options, WatchOptions watch, ConfigSource source) {
+  NodeProcess(
+      Settings<Setting> settings, Options options, WatchOptions watch, ConfigSource source) {
     this.options = options;
     this.watch = watch;
     this.failOnInitError = settings.isTrue(Setting.FAIL_ON_INIT_ERROR, new ConfigErrors());

@@ -7,11 +7,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.tranche.api.node.Assignment;
 import dev.tranche.api.node.ContainerAssignment;
 import dev.tranche.api.node.GpuShare;
-import dev.tranche.nodeplugin.config.ConfigErrors;
 import dev.tranche.nodeplugin.config.ConfigSource;
 import dev.tranche.nodeplugin.config.ConfigSource.Outcome;
 import dev.tranche.nodeplugin.config.Options;
-import dev.tranche.nodeplugin.config.Settings;
+import dev.tranche.nodeplugin.config.Setting;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
 import dev.tranche.nodeplugin.gpu.GpuWatch;
 import dev.tranche.nodeplugin.gpu.Hardware;
@@ -22,6 +21,8 @@ import dev.tranche.nodeplugin.nvml.JnaNvml;
 import dev.tranche.nodeplugin.nvml.NvmlException;
 import dev.tranche.nodeplugin.usage.OveruseOptions;
 import dev.tranche.nodeplugin.usage.UsageReader;
+import dev.tranche.process.settings.ConfigErrors;
+import dev.tranche.process.settings.Settings;
 import io.vertx.core.Context;
 import io.vertx.core.Vertx;
 import java.io.IOException;
@@ -56,7 +57,7 @@ final class PluginRig {
   Context loop;
   private Vertx vertx;
   private NvmlThread thread;
-  private Settings settings;
+  private Settings<Setting> settings;
   private Options options;
 
   PluginRig(Path folder) {
@@ -113,7 +114,7 @@ final class PluginRig {
   private void read(int port, Path caFile) {
     ConfigErrors findings = new ConfigErrors();
     settings =
-        Settings.read(
+        Setting.read(
             List.of(
                 "--kubelet-socket=" + kubelet.kubeletSocket(),
                 "--pod-resources-socket=" + kubelet.podResourcesSocket(),

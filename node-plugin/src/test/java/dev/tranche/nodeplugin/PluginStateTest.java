@@ -6,10 +6,9 @@ import dev.tranche.api.node.Assignment;
 import dev.tranche.api.node.ContainerAssignment;
 import dev.tranche.api.node.GpuShare;
 import dev.tranche.nodeplugin.config.Config;
-import dev.tranche.nodeplugin.config.ConfigErrors;
 import dev.tranche.nodeplugin.config.ConfigFile;
 import dev.tranche.nodeplugin.config.ConfigSource.Outcome;
-import dev.tranche.nodeplugin.config.Settings;
+import dev.tranche.nodeplugin.config.Setting;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
 import dev.tranche.nodeplugin.gpu.Hardware;
 import dev.tranche.nodeplugin.gpu.NodeReplicas;
@@ -18,6 +17,7 @@ import dev.tranche.nodeplugin.health.Health;
 import dev.tranche.nodeplugin.mps.MpsAvailability;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import dev.tranche.nodeplugin.nvml.Mig;
+import dev.tranche.process.settings.ConfigErrors;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -45,7 +45,7 @@ class PluginStateTest {
         "sharing: {%s: {resources: [{name: gpu, replicas: %d}]}}".formatted(strategy, replicas);
     Config config =
         Config.of(
-            Settings.read(List.of(), Map.of(), findings),
+            Setting.read(List.of(), Map.of(), findings),
             ConfigFile.parse(yaml, findings),
             findings);
     return new Outcome.Usable("of-" + replicas, config, Set.of(), yaml);
@@ -62,7 +62,7 @@ class PluginStateTest {
         "sharing: {timeSlicing: {resources: [{name: gpu, replicas: 10, devices: ['0']}]}}";
     Config config =
         Config.of(
-            Settings.read(List.of("--nvidia-compatible=extended"), Map.of(), findings),
+            Setting.read(List.of("--nvidia-compatible=extended"), Map.of(), findings),
             ConfigFile.parse(yaml, findings),
             findings);
     state.config(new Outcome.Usable("one", config, Set.of(), yaml));

@@ -3,16 +3,17 @@ package dev.tranche.nodeplugin;
 import static dev.tranche.nodeplugin.Eventually.eventually;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.tranche.api.HostPort;
 import dev.tranche.api.node.Gpu;
 import dev.tranche.api.node.NodeDirective;
 import dev.tranche.api.node.NodeReport;
-import dev.tranche.nodeplugin.config.ConfigErrors;
 import dev.tranche.nodeplugin.config.Options;
-import dev.tranche.nodeplugin.config.Settings;
+import dev.tranche.nodeplugin.config.Setting;
 import dev.tranche.nodeplugin.metrics.NodeMetrics;
 import dev.tranche.nodeplugin.stream.Exchange;
 import dev.tranche.nodeplugin.stream.ReportStreams;
+import dev.tranche.process.settings.ConfigErrors;
+import dev.tranche.process.settings.HostPort;
+import dev.tranche.process.settings.Settings;
 import io.vertx.core.Vertx;
 import java.net.InetAddress;
 import java.nio.file.Files;
@@ -77,8 +78,8 @@ class ReportStreamsIT {
   private Options options(Path caFile) throws Exception {
     Path token = Files.writeString(folder.resolve("token"), "the-token");
     var findings = new ConfigErrors();
-    Settings settings =
-        Settings.read(
+    Settings<Setting> settings =
+        Setting.read(
             List.of("--extender-ca-file=" + caFile, "--extender-token-file=" + token),
             Map.of("NODE_NAME", "node-1"),
             findings);

@@ -1,9 +1,9 @@
 package dev.tranche.webhook;
 
-import dev.tranche.api.HostPort;
-import dev.tranche.api.listen.ConnectionLimiter;
-import dev.tranche.api.listen.LimitedTransport;
-import dev.tranche.api.listen.ListeningPort;
+import dev.tranche.process.listen.ConnectionLimiter;
+import dev.tranche.process.listen.LimitedTransport;
+import dev.tranche.process.listen.ListeningPort;
+import dev.tranche.process.settings.HostPort;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;

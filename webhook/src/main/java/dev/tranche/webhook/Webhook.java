@@ -1,8 +1,8 @@
 package dev.tranche.webhook;
 
-import dev.tranche.api.listen.ConnectionLimiter;
-import dev.tranche.api.listen.ConnectionLimits;
-import dev.tranche.api.listen.LimitedTransport;
+import dev.tranche.process.listen.ConnectionLimiter;
+import dev.tranche.process.listen.ConnectionLimits;
+import dev.tranche.process.listen.LimitedTransport;
 import dev.tranche.webhook.compat.SharingSystem;
 import dev.tranche.webhook.events.GuardEvents;
 import dev.tranche.webhook.guard.Guard;

@@ -1,23 +1,44 @@
 package dev.tranche.webhook;
 
-import dev.tranche.api.HostPort;
+import static dev.tranche.webhook.WebhookSetting.AUTHORITY_LIFE;
+import static dev.tranche.webhook.WebhookSetting.CDI_ANNOTATION_PREFIXES;
+import static dev.tranche.webhook.WebhookSetting.CERTIFICATES;
+import static dev.tranche.webhook.WebhookSetting.CERTIFICATE_LIFE;
+import static dev.tranche.webhook.WebhookSetting.COMPAT;
+import static dev.tranche.webhook.WebhookSetting.DEFAULT_GPU_MEMORY;
+import static dev.tranche.webhook.WebhookSetting.DEFAULT_REPLICAS_PER_GPU;
+import static dev.tranche.webhook.WebhookSetting.DRAIN_DELAY;
+import static dev.tranche.webhook.WebhookSetting.GPU_MEMORY_RESERVE;
+import static dev.tranche.webhook.WebhookSetting.GUARD_ASSUME_DEFAULT_RUNTIME;
+import static dev.tranche.webhook.WebhookSetting.GUARD_EXEMPT_SERVICE_ACCOUNTS;
+import static dev.tranche.webhook.WebhookSetting.GUARD_MODE;
+import static dev.tranche.webhook.WebhookSetting.KUBELET_ROOT;
+import static dev.tranche.webhook.WebhookSetting.LISTEN_ADDRESS;
+import static dev.tranche.webhook.WebhookSetting.METRICS_ADDRESS;
+import static dev.tranche.webhook.WebhookSetting.NAME;
+import static dev.tranche.webhook.WebhookSetting.NAMESPACE;
+import static dev.tranche.webhook.WebhookSetting.REPLICA_SCHEDULERS;
+import static dev.tranche.webhook.WebhookSetting.RESOURCE;
+import static dev.tranche.webhook.WebhookSetting.RUNTIME_CLASS;
+import static dev.tranche.webhook.WebhookSetting.SCHEDULER_CLIENT_CERTIFICATE;
+import static dev.tranche.webhook.WebhookSetting.SCHEDULER_NAME;
+
 import dev.tranche.api.Quantity;
 import dev.tranche.api.RequestBounds;
+import dev.tranche.process.settings.ConfigErrors;
+import dev.tranche.process.settings.HostPort;
+import dev.tranche.process.settings.Settings;
 import dev.tranche.webhook.compat.SharingSystem;
+import dev.tranche.webhook.guard.GuardMode;
 import dev.tranche.webhook.guard.GuardRules;
 import dev.tranche.webhook.mutate.MutationRules;
 import dev.tranche.webhook.tls.CertificateController;
 import dev.tranche.webhook.tls.TlsNames;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.EnumSet;
 import java.util.List;
-import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
-import java.util.TreeSet;
 import java.util.regex.Pattern;
-import java.util.stream.Stream;
 
 /**
  * The effective configuration.
@@ -38,174 +59,89 @@ record WebhookConfig(
     CertificateController.CertificateOptions certificateOptions,
     Duration drainDelay,
     GuardRules guard) {
-  private static final Pattern DNS_LABEL = Pattern.compile("[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?");
-  private static final Pattern RESOURCE =
-      Pattern.compile("[a-z0-9]([-a-z0-9.]*[a-z0-9])?/[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?");
-  private static final Pattern DURATION = Pattern.compile("\\d{1,6}[smhd]");
-  private static final int NAME_CHARS_MAX = 40;
+  private static final Pattern SERVICE_ACCOUNT =
+      Pattern.compile("[a-z0-9][-a-z0-9]*:[a-z0-9][-a-z0-9.]*");
+  private static final Pattern ANNOTATION_PREFIX =
+      Pattern.compile("[a-z0-9][-a-z0-9.]{0,252}/[-A-Za-z0-9_.]{0,62}");
+  private static final String DURATION_MAX = "999999d";
 
-  /** The kubelet accepts at most this many devices of a resource in one message. */
-  private static final int REPLICAS_MAX = RequestBounds.REPLICAS_MAX;
-
-  /** The result of reading the flags. */
-  sealed interface Read {
-    record Valid(WebhookConfig config) implements Read {}
-
-    /**
-     * @param errors a sentence for each invalid value
-     */
-    record Invalid(List<String> errors) implements Read {}
+  static WebhookConfig of(Settings<WebhookSetting> settings, ConfigErrors errors) {
+    return new Reader(settings, errors).read();
   }
 
-  static Read read(WebhookFlags flags) {
-    var errors = new ArrayList<String>();
-    if (flags.name.length() > NAME_CHARS_MAX) {
-      errors.add("--name is longer than " + NAME_CHARS_MAX + " characters: " + flags.name);
+  /** Continues after an error, so that all errors are reported at once. */
+  private record Reader(Settings<WebhookSetting> settings, ConfigErrors errors) {
+    WebhookConfig read() {
+      List<String> resources = settings.resources(RESOURCE, errors);
+      return new WebhookConfig(
+          new TlsNames(
+              settings.dnsLabel(NAME, Settings.NAME_CHARS_MAX, errors),
+              settings.dnsLabel(NAMESPACE, Settings.DNS_LABEL_CHARS_MAX, errors)),
+          settings.hostPort(LISTEN_ADDRESS, errors),
+          settings.hostPort(METRICS_ADDRESS, errors),
+          new MutationRules(
+              resources,
+              // The kubelet accepts at most this many devices of a resource in one message.
+              settings.number(DEFAULT_REPLICAS_PER_GPU, "", 1, RequestBounds.REPLICAS_MAX, errors),
+              settings.dnsLabelOrNone(SCHEDULER_NAME, errors),
+              settings.dnsLabelOrNone(RUNTIME_CLASS, errors),
+              new MutationRules.Memory(memory(GPU_MEMORY_RESERVE), optionalMemory()),
+              Set.copyOf(settings.someOf(COMPAT, List.of(SharingSystem.values()), errors)),
+              MutationRules.PlainRequests.REPLICAS,
+              Set.copyOf(settings.dnsLabels(REPLICA_SCHEDULERS, errors))),
+          certificates(),
+          settings.duration(DRAIN_DELAY, "0s", DURATION_MAX, errors),
+          guard(resources));
     }
-    label("--name", flags.name, "tranche", errors);
-    label("--namespace (POD_NAMESPACE)", flags.namespace, "tranche-system", errors);
-    if (!flags.schedulerName.isEmpty()) {
-      label("--scheduler-name", flags.schedulerName, "tranche-scheduler", errors);
-    }
-    if (!flags.runtimeClass.isEmpty()) {
-      label("--runtime-class", flags.runtimeClass, "nvidia", errors);
-    }
-    HostPort listen = address("--listen-address", flags.listenAddress, errors);
-    HostPort metrics = address("--metrics-address", flags.metricsAddress, errors);
-    List<String> resources = resources(flags.resources, errors);
-    int replicas = replicas(flags.defaultReplicasPerGpu, errors);
-    var memory =
-        new MutationRules.Memory(
-            memory("--gpu-memory-reserve", flags.gpuMemoryReserve, errors),
-            flags.defaultGpuMemory.isEmpty()
-                ? 0
-                : memory("--default-gpu-memory", flags.defaultGpuMemory, errors));
-    Set<SharingSystem> dialects = dialects(flags.compat, errors);
-    Set<String> replicaSchedulers = schedulers(flags.replicaSchedulers, errors);
-    Duration authority = duration("--authority-life", flags.authorityLife, 60, errors);
-    Duration certificate = duration("--certificate-life", flags.certificateLife, 30, errors);
-    Duration drain = duration("--drain-delay", flags.drainDelay, 0, errors);
-    boolean certManager = flags.certificates.equals("cert-manager");
-    if (!certManager && !flags.certificates.equals("own")) {
-      errors.add(
-          "--certificates is \"%s\"; allowed are own and cert-manager"
-              .formatted(flags.certificates));
-    }
-    GuardRules guard =
-        GuardRules.read(
-            flags.guardMode,
-            flags.guardAssumeDefaultRuntime,
-            flags.guardExemptServiceAccounts,
-            resources,
-            flags.kubeletRoot,
-            flags.cdiAnnotationPrefixes,
-            errors);
-    if (certificate.compareTo(authority) > 0) {
-      errors.add(
-          "--certificate-life %s is longer than --authority-life %s; a certificate cannot outlive what it is verified by"
-              .formatted(flags.certificateLife, flags.authorityLife));
-    }
-    if (!errors.isEmpty()) {
-      return new Read.Invalid(List.copyOf(errors));
-    }
-    return new Read.Valid(
-        new WebhookConfig(
-            new TlsNames(flags.name, flags.namespace),
-            listen,
-            metrics,
-            new MutationRules(
-                resources,
-                replicas,
-                flags.schedulerName,
-                flags.runtimeClass,
-                memory,
-                dialects,
-                MutationRules.PlainRequests.REPLICAS,
-                replicaSchedulers),
-            new CertificateController.CertificateOptions(
-                certManager, authority, certificate, flags.schedulerClientCertificate),
-            drain,
-            guard));
-  }
 
-  private static void label(String flag, String value, String example, List<String> errors) {
-    if (!DNS_LABEL.matcher(value).matches()) {
-      errors.add(
-          "%s is \"%s\"; allowed are lower-case letters, digits and inner dashes, for example %s"
-              .formatted(flag, value, example));
-    }
-  }
-
-  private static Set<String> schedulers(String value, List<String> errors) {
-    var names = new TreeSet<String>();
-    for (String name : value.isEmpty() ? new String[0] : value.split(",", -1)) {
-      label("--replica-schedulers", name.strip(), "kai-scheduler", errors);
-      names.add(name.strip());
-    }
-    return names;
-  }
-
-  private static HostPort address(String flag, String value, List<String> errors) {
-    Optional<HostPort> address = HostPort.parse(value);
-    if (address.isEmpty()) {
-      errors.add(
-          "%s is \"%s\"; expected host:port, for example 0.0.0.0:9090".formatted(flag, value));
-    }
-    return address.orElse(new HostPort("", 0));
-  }
-
-  private static List<String> resources(String value, List<String> errors) {
-    List<String> resources = Stream.of(value.split(",", -1)).map(String::strip).distinct().toList();
-    for (String resource : resources) {
-      if (!RESOURCE.matcher(resource).matches()) {
-        errors.add(
-            "--resource names \"%s\"; expected extended resources, for example nvidia.com/gpu"
-                .formatted(resource));
+    private CertificateController.CertificateOptions certificates() {
+      Duration authority = settings.duration(AUTHORITY_LIFE, "60s", DURATION_MAX, errors);
+      Duration certificate = settings.duration(CERTIFICATE_LIFE, "30s", DURATION_MAX, errors);
+      if (certificate.compareTo(authority) > 0) {
+        String allowed = "at most --authority-life, since the authority verifies the certificate";
+        settings.reportInvalid(CERTIFICATE_LIFE, allowed, errors);
       }
+      return new CertificateController.CertificateOptions(
+          settings.isSecond(CERTIFICATES, "own", "cert-manager", errors),
+          authority,
+          certificate,
+          settings.isTrue(SCHEDULER_CLIENT_CERTIFICATE, errors));
     }
-    return resources;
-  }
 
-  private static int replicas(String value, List<String> errors) {
-    int replicas = value.matches("\\d{1,5}") ? Integer.parseInt(value) : 0;
-    if (replicas < 1 || replicas > REPLICAS_MAX) {
-      errors.add(
-          "--default-replicas-per-gpu is \"%s\"; allowed are 1 to %d"
-              .formatted(value, REPLICAS_MAX));
-    }
-    return Math.max(replicas, 1);
-  }
-
-  private static long memory(String flag, String value, List<String> errors) {
-    OptionalLong bytes = Quantity.parse(value);
-    if (bytes.isEmpty()) {
-      errors.add(
-          "%s is \"%s\"; expected an amount of memory, for example 640Mi".formatted(flag, value));
-    }
-    return bytes.orElse(0);
-  }
-
-  private static Set<SharingSystem> dialects(String value, List<String> errors) {
-    var dialects = EnumSet.noneOf(SharingSystem.class);
-    for (String word : value.isEmpty() ? new String[0] : value.split(",", -1)) {
-      switch (word.strip()) {
-        case "kai" -> dialects.add(SharingSystem.KAI);
-        case "hami" -> dialects.add(SharingSystem.HAMI);
-        default -> errors.add("--compat names \"%s\"; allowed are kai and hami".formatted(word));
+    private GuardRules guard(List<String> resources) {
+      String root = settings.text(KUBELET_ROOT);
+      if (!root.startsWith("/")) {
+        settings.reportInvalid(KUBELET_ROOT, "an absolute path", errors);
       }
+      return new GuardRules(
+          settings.oneOf(GUARD_MODE, List.of(GuardMode.values()), errors),
+          settings.isTrue(GUARD_ASSUME_DEFAULT_RUNTIME, errors),
+          Set.copyOf(
+              settings.list(
+                  GUARD_EXEMPT_SERVICE_ACCOUNTS,
+                  SERVICE_ACCOUNT,
+                  "namespace:name, for example monitoring:dcgm-exporter",
+                  errors)),
+          resources,
+          root,
+          settings.list(
+              CDI_ANNOTATION_PREFIXES,
+              ANNOTATION_PREFIX,
+              "the beginning of an annotation's key with its domain, for example"
+                  + " example.cdi.k8s.io/",
+              errors));
     }
-    return dialects;
-  }
 
-  private static Duration duration(String flag, String value, int secondsMin, List<String> errors) {
-    boolean readable = DURATION.matcher(value).matches();
-    Duration duration =
-        readable ? Duration.parse((value.endsWith("d") ? "P" : "PT") + value) : Duration.ZERO;
-    if (!readable || duration.toSeconds() < secondsMin) {
-      errors.add(
-          "%s is \"%s\"; expected a number with s, m, h or d, at least %ds, for example 90d"
-              .formatted(flag, value, secondsMin));
+    private long optionalMemory() {
+      return settings.text(DEFAULT_GPU_MEMORY).isEmpty() ? 0 : memory(DEFAULT_GPU_MEMORY);
     }
-    return duration;
+
+    private long memory(WebhookSetting setting) {
+      OptionalLong bytes = Quantity.parse(settings.text(setting));
+      if (bytes.isEmpty()) {
+        settings.reportInvalid(setting, "an amount of memory, for example 640Mi", errors);
+      }
+      return bytes.orElse(0);
+    }
   }
 }

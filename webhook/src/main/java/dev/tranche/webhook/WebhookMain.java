@@ -1,16 +1,16 @@
 package dev.tranche.webhook;
 
+import dev.tranche.process.settings.ConfigErrors;
+import dev.tranche.process.settings.Settings;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
-import java.util.stream.Collectors;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import picocli.CommandLine;
 
 /**
  * Starts the webhook: reads flags and configuration, starts the parts, and stops them at shutdown.
  */
 public final class WebhookMain {
-  private static final int EXIT_USAGE = 2;
   private static final int EXIT_FAILED = 1;
   private static final int START_S_MAX = 20;
   private static final Logger LOG = LoggerFactory.getLogger(WebhookMain.class);
@@ -18,33 +18,17 @@ public final class WebhookMain {
   private WebhookMain() {}
 
   public static void main(String... arguments) {
-    var flags = new WebhookFlags();
-    var commandLine = new CommandLine(flags);
-    try {
-      commandLine.parseArgs(arguments);
-    } catch (CommandLine.ParameterException e) {
-      exit(EXIT_USAGE, String.valueOf(e.getMessage()));
-    }
-    if (commandLine.isUsageHelpRequested()) {
-      commandLine.usage(System.out);
+    List<String> flags = List.of(arguments);
+    if (Settings.isHelpRequested(flags)) {
+      System.out.print(WebhookSetting.help());
       return;
     }
-    switch (WebhookConfig.read(flags)) {
-      case WebhookConfig.Read.Invalid(var errors) ->
-          exit(EXIT_USAGE, String.join(System.lineSeparator(), errors));
-      case WebhookConfig.Read.Valid(WebhookConfig config) -> {
-        LOG.info("configuration: {}", shown(commandLine));
-        run(config);
-      }
-    }
-  }
-
-  /** Returns all options as flags, including those set by environment variables and defaults. */
-  private static String shown(CommandLine line) {
-    return line.getCommandSpec().options().stream()
-        .filter(option -> !option.usageHelp() && !option.versionHelp())
-        .map(option -> option.longestName() + "=" + option.getValue())
-        .collect(Collectors.joining(" "));
+    var errors = new ConfigErrors();
+    Settings<WebhookSetting> settings = WebhookSetting.read(flags, System.getenv(), errors);
+    var config = WebhookConfig.of(settings, errors);
+    errors.exitUnlessClean();
+    LOG.info("configuration: {}", settings);
+    run(config);
   }
 
   private static void run(WebhookConfig config) {
@@ -56,10 +40,5 @@ public final class WebhookMain {
       LOG.error("cannot start", e);
       System.exit(EXIT_FAILED);
     }
-  }
-
-  private static void exit(int status, String message) {
-    System.err.println(message);
-    System.exit(status);
   }
 }

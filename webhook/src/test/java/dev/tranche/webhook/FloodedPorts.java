@@ -1,9 +1,9 @@
 package dev.tranche.webhook;
 
-import dev.tranche.api.HostPort;
-import dev.tranche.api.listen.ConnectionLimiter;
-import dev.tranche.api.listen.ConnectionLimits;
-import dev.tranche.api.listen.LimitedTransport;
+import dev.tranche.process.listen.ConnectionLimiter;
+import dev.tranche.process.listen.ConnectionLimits;
+import dev.tranche.process.listen.LimitedTransport;
+import dev.tranche.process.settings.HostPort;
 import dev.tranche.webhook.metrics.WebhookMetrics;
 import dev.tranche.webhook.review.AdmissionVerticle;
 import dev.tranche.webhook.review.ReviewHandler;

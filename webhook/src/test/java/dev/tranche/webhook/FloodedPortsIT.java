@@ -3,7 +3,7 @@ package dev.tranche.webhook;
 import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.tranche.api.listen.ConnectionLimits;
+import dev.tranche.process.listen.ConnectionLimits;
 import dev.tranche.webhook.review.AdmissionVerticle;
 import io.netty.handler.ssl.util.InsecureTrustManagerFactory;
 import java.io.BufferedReader;

@@ -2,7 +2,7 @@ package dev.tranche.webhook;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import dev.tranche.api.HostPort;
+import dev.tranche.process.settings.HostPort;
 import dev.tranche.webhook.guard.GuardMode;
 import dev.tranche.webhook.guard.GuardRules;
 import dev.tranche.webhook.nodes.ClusterWatch;

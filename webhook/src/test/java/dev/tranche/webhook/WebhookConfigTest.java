@@ -2,16 +2,16 @@ package dev.tranche.webhook;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.tranche.webhook.WebhookConfig.Read;
+import dev.tranche.process.settings.ConfigErrors;
 import dev.tranche.webhook.compat.SharingSystem;
 import dev.tranche.webhook.guard.GuardMode;
 import dev.tranche.webhook.guard.GuardRules;
 import dev.tranche.webhook.mutate.MutationRules;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
-import picocli.CommandLine;
 
 class WebhookConfigTest {
   @Test
@@ -91,8 +91,8 @@ class WebhookConfigTest {
 
   @Test
   void errors_areReportedTogether() {
-    Read read =
-        read(
+    List<String> errors =
+        errors(
             "--namespace=No",
             "--listen-address=8443",
             "--resource=gpu",
@@ -102,23 +102,29 @@ class WebhookConfigTest {
             "--certificate-life=forever",
             "--certificates=mine",
             "--guard-mode=off",
-            "--guard-assume-default-runtime=yes",
+            "--guard-assume-default-runtime=perhaps",
             "--guard-exempt-service-accounts=dcgm",
             "--kubelet-root=k");
-    assertThat(read).isInstanceOf(Read.Invalid.class);
-    assertThat(((Read.Invalid) read).errors()).hasSize(12).allMatch(e -> e.startsWith("--"));
+    assertThat(errors).hasSize(12).allMatch(e -> e.matches("--.* is \".*\"; allowed: .*"));
+  }
+
+  @Test
+  void emptyEntryOfAList_isIgnored() {
+    assertThat(valid("--namespace=n", "--resource=nvidia.com/gpu,").rules().resources())
+        .containsExactly("nvidia.com/gpu");
+  }
+
+  private static List<String> errors(String... arguments) {
+    var errors = new ConfigErrors();
+    WebhookConfig.of(WebhookSetting.read(List.of(arguments), Map.of(), errors), errors);
+    return errors.errors();
   }
 
   private static WebhookConfig valid(String... arguments) {
-    return switch (read(arguments)) {
-      case Read.Valid(WebhookConfig config) -> config;
-      case Read.Invalid(var errors) -> throw new AssertionError(errors.toString());
-    };
-  }
-
-  private static Read read(String... arguments) {
-    var flags = new WebhookFlags();
-    new CommandLine(flags).parseArgs(arguments);
-    return WebhookConfig.read(flags);
+    var errors = new ConfigErrors();
+    var config =
+        WebhookConfig.of(WebhookSetting.read(List.of(arguments), Map.of(), errors), errors);
+    assertThat(errors.errors()).isEmpty();
+    return config;
   }
 }

@@ -5,9 +5,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.tranche.nodeplugin.config.Config;
-import dev.tranche.nodeplugin.config.ConfigErrors;
 import dev.tranche.nodeplugin.config.ConfigFile;
-import dev.tranche.nodeplugin.config.Settings;
+import dev.tranche.nodeplugin.config.Setting;
+import dev.tranche.process.settings.ConfigErrors;
+import dev.tranche.process.settings.Settings;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -83,7 +84,7 @@ class ConfigVerdictsTest {
   private static List<String> errors(String text) {
     var findings = new ConfigErrors();
     ConfigFile file = ConfigFile.parse(text, findings);
-    Settings settings = Settings.read(List.of("--mps-root=/mps"), Map.of(), findings);
+    Settings<Setting> settings = Setting.read(List.of("--mps-root=/mps"), Map.of(), findings);
     Config.of(settings, file, findings);
     return findings.errors();
   }

@@ -1,4 +1,4 @@
-/** The client of the API server. */
+/** Runs calls to the API server off the event loops. */
 @NullMarked
 package dev.tranche.extender.client;
 

@@ -1,9 +1,9 @@
 package dev.tranche.extender.controller;
 
 import dev.tranche.api.Names;
-import dev.tranche.extender.client.ApiClient;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.verb.ApiServer.BindOutcome;
+import dev.tranche.process.client.ApiClient;
 import io.fabric8.kubernetes.api.model.Pod;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import io.fabric8.kubernetes.client.http.HttpRequest;

@@ -1,6 +1,6 @@
 package dev.tranche.extender.controller;
 
-import dev.tranche.extender.client.ApiClient;
+import dev.tranche.process.client.ApiClient;
 import io.fabric8.kubernetes.api.model.OwnerReferenceBuilder;
 import io.fabric8.kubernetes.api.model.Service;
 import io.fabric8.kubernetes.api.model.discovery.v1.Endpoint;

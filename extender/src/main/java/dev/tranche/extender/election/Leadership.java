@@ -2,9 +2,9 @@ package dev.tranche.extender.election;
 
 import static dev.tranche.extender.election.LeaseElection.holder;
 
-import dev.tranche.extender.client.ApiClient;
 import dev.tranche.extender.election.LeaseElection.Moment;
 import dev.tranche.extender.election.LeaseElection.Write;
+import dev.tranche.process.client.ApiClient;
 import io.fabric8.kubernetes.api.model.coordination.v1.Lease;
 import io.fabric8.kubernetes.api.model.coordination.v1.LeaseBuilder;
 import io.fabric8.kubernetes.api.model.coordination.v1.LeaseSpec;

@@ -1,10 +1,10 @@
 package dev.tranche.extender.http;
 
-import dev.tranche.api.listen.Gzip;
 import dev.tranche.extender.explain.Inspection;
 import dev.tranche.extender.metrics.GpuCollector;
-import dev.tranche.extender.state.Loop;
 import dev.tranche.extender.state.ReadinessGate;
+import dev.tranche.process.listen.Gzip;
+import dev.tranche.process.loop.Loop;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.vertx.core.Future;

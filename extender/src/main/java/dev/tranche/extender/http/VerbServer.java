@@ -1,12 +1,12 @@
 package dev.tranche.extender.http;
 
-import dev.tranche.api.listen.ConnectionDrain;
-import dev.tranche.api.listen.ConnectionLimiter;
-import dev.tranche.api.listen.ConnectionLimits;
-import dev.tranche.api.listen.LimitedTransport;
-import dev.tranche.api.listen.ListeningPort;
-import dev.tranche.extender.state.Loop;
 import dev.tranche.extender.state.ReadinessGate;
+import dev.tranche.process.listen.ConnectionDrain;
+import dev.tranche.process.listen.ConnectionLimiter;
+import dev.tranche.process.listen.ConnectionLimits;
+import dev.tranche.process.listen.LimitedTransport;
+import dev.tranche.process.listen.ListeningPort;
+import dev.tranche.process.loop.Loop;
 import io.vertx.core.Future;
 import io.vertx.core.Handler;
 import io.vertx.core.VerticleBase;

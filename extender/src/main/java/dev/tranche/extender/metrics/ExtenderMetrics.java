@@ -1,7 +1,7 @@
 package dev.tranche.extender.metrics;
 
-import dev.tranche.api.listen.ConnectionLimiter;
 import dev.tranche.extender.placement.Reason;
+import dev.tranche.process.listen.ConnectionLimiter;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;

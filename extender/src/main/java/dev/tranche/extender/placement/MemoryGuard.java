@@ -1,8 +1,6 @@
 package dev.tranche.extender.placement;
 
 import java.util.Locale;
-import java.util.Optional;
-import org.jspecify.annotations.Nullable;
 
 /** How measured memory counts, in addition to granted memory. */
 public enum MemoryGuard {
@@ -12,16 +10,6 @@ public enum MemoryGuard {
   SCORE,
   /** Only granted memory counts. */
   OFF;
-
-  /** Parses a flag's value. */
-  public static Optional<MemoryGuard> parse(@Nullable String name) {
-    for (MemoryGuard guard : values()) {
-      if (guard.toString().equals(name)) {
-        return Optional.of(guard);
-      }
-    }
-    return Optional.empty();
-  }
 
   @Override
   public String toString() {

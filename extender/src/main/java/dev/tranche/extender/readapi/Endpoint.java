@@ -1,14 +1,14 @@
 package dev.tranche.extender.readapi;
 
-import dev.tranche.api.Sha256;
 import dev.tranche.extender.readapi.Answers.Answer;
 import dev.tranche.extender.readapi.json.Json;
 import dev.tranche.extender.readapi.query.KubernetesStatus;
 import dev.tranche.extender.readapi.query.Problem;
 import dev.tranche.extender.readapi.stream.StreamReader;
 import dev.tranche.extender.readapi.table.Output;
-import dev.tranche.extender.state.Loop;
 import dev.tranche.extender.stream.BearerToken;
+import dev.tranche.process.Sha256;
+import dev.tranche.process.loop.Loop;
 import io.vertx.core.Future;
 import io.vertx.core.Handler;
 import io.vertx.core.MultiMap;

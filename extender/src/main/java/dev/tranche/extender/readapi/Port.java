@@ -1,10 +1,10 @@
 package dev.tranche.extender.readapi;
 
-import dev.tranche.api.listen.ConnectionLimiter;
-import dev.tranche.api.listen.ConnectionLimits;
-import dev.tranche.api.listen.LimitedTransport;
-import dev.tranche.api.listen.ListeningPort;
 import dev.tranche.extender.metrics.ExtenderMetrics;
+import dev.tranche.process.listen.ConnectionLimiter;
+import dev.tranche.process.listen.ConnectionLimits;
+import dev.tranche.process.listen.LimitedTransport;
+import dev.tranche.process.listen.ListeningPort;
 import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpServer;
 import io.vertx.core.http.HttpServerOptions;

@@ -1,8 +1,6 @@
 package dev.tranche.extender.readapi;
 
 import com.github.benmanes.caffeine.cache.Ticker;
-import dev.tranche.api.listen.ConnectionLimits;
-import dev.tranche.api.listen.LimitedTransport;
 import dev.tranche.extender.explain.Explanations;
 import dev.tranche.extender.history.GpuHistory;
 import dev.tranche.extender.http.InspectionCache;
@@ -14,8 +12,10 @@ import dev.tranche.extender.readapi.row.WaitingReasons;
 import dev.tranche.extender.readapi.stream.EventStream;
 import dev.tranche.extender.selection.NodeFilter;
 import dev.tranche.extender.selection.PodSelection;
-import dev.tranche.extender.state.Loop;
 import dev.tranche.extender.verb.WhatIf;
+import dev.tranche.process.listen.ConnectionLimits;
+import dev.tranche.process.listen.LimitedTransport;
+import dev.tranche.process.loop.Loop;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;

@@ -1,6 +1,6 @@
 package dev.tranche.extender.readapi;
 
-import dev.tranche.api.Sha256;
+import dev.tranche.process.Sha256;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpHeaders;
 import io.vertx.core.http.HttpMethod;

@@ -1,5 +1,6 @@
 package dev.tranche.extender.selection;
 
+import dev.tranche.api.Taint;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -16,15 +17,6 @@ public record NodeTraits(Map<String, String> labels, List<Taint> taints, boolean
   static final int LABELS_MAX = 256;
 
   static final int TAINTS_MAX = 64;
-
-  public record Taint(String key, String value, String effect) {
-    static final Taint UNSCHEDULABLE =
-        new Taint("node.kubernetes.io/unschedulable", "", "NoSchedule");
-
-    boolean keepsAway() {
-      return effect.equals("NoSchedule") || effect.equals("NoExecute");
-    }
-  }
 
   public NodeTraits {
     labels = Map.copyOf(labels);

@@ -1,6 +1,7 @@
 package dev.tranche.extender.selection;
 
 import dev.tranche.api.LabelOperator;
+import dev.tranche.api.Taint;
 import io.fabric8.kubernetes.api.model.Affinity;
 import io.fabric8.kubernetes.api.model.NodeAffinity;
 import io.fabric8.kubernetes.api.model.NodeSelector;
@@ -48,7 +49,7 @@ public record PodSelection(
     if (terms != null && terms.stream().noneMatch(term -> holds(term, node, traits))) {
       return Optional.of(Exclusion.NODE_AFFINITY);
     }
-    if (traits.unschedulable() && !tolerates(NodeTraits.Taint.UNSCHEDULABLE)) {
+    if (traits.unschedulable() && !tolerates(Taint.UNSCHEDULABLE)) {
       return Optional.of(Exclusion.UNSCHEDULABLE);
     }
     return traits.taints().stream().allMatch(this::tolerates)
@@ -72,26 +73,14 @@ public record PodSelection(
     return LabelOperator.matches(requirement.getOperator(), values, bound, value);
   }
 
-  private boolean tolerates(NodeTraits.Taint taint) {
-    return tolerations.stream().anyMatch(toleration -> tolerates(toleration, taint));
-  }
-
-  /**
-   * Returns whether the toleration tolerates the taint. An unknown operator may tolerate any value,
-   * so that no node is excluded without cause.
-   */
-  private static boolean tolerates(Toleration toleration, NodeTraits.Taint taint) {
-    String key = text(toleration.getKey());
-    String effect = text(toleration.getEffect());
-    String operator = text(toleration.getOperator());
-    boolean equal = operator.isEmpty() || operator.equals("Equal");
-    boolean sameKey = key.equals(taint.key()) || (key.isEmpty() && operator.equals("Exists"));
-    boolean sameEffect = effect.isEmpty() || effect.equals(taint.effect());
-    boolean sameValue = !equal || text(toleration.getValue()).equals(taint.value());
-    return sameKey && sameEffect && sameValue;
-  }
-
-  private static String text(@Nullable String value) {
-    return value == null ? "" : value;
+  private boolean tolerates(Taint taint) {
+    return tolerations.stream()
+        .anyMatch(
+            toleration ->
+                taint.toleratedBy(
+                    toleration.getKey(),
+                    toleration.getOperator(),
+                    toleration.getValue(),
+                    toleration.getEffect()));
   }
 }

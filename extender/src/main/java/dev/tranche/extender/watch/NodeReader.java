@@ -2,6 +2,7 @@ package dev.tranche.extender.watch;
 
 import com.google.protobuf.CodedInputStream;
 import dev.tranche.api.Names;
+import dev.tranche.api.Taint;
 import dev.tranche.extender.ledger.NodeFacts;
 import dev.tranche.extender.score.packing.HostRequest;
 import dev.tranche.extender.selection.NodeTraits;
@@ -29,7 +30,7 @@ public final class NodeReader {
   private final Map<String, String> labels = new HashMap<>();
   private final Map<String, String> annotations = new HashMap<>();
   private final Map<String, String> allocatable = new HashMap<>();
-  private final List<NodeTraits.Taint> taints = new ArrayList<>();
+  private final List<Taint> taints = new ArrayList<>();
   private boolean unschedulable;
   private String name = "";
   private String uid = "";
@@ -101,9 +102,9 @@ public final class NodeReader {
     return taints.add(taint(parts[0], parts[1], parts[2]));
   }
 
-  private static NodeTraits.Taint taint(
+  private static Taint taint(
       @Nullable String key, @Nullable String value, @Nullable String effect) {
-    return new NodeTraits.Taint(text(key), text(value), text(effect));
+    return new Taint(text(key), text(value), text(effect));
   }
 
   private static String text(@Nullable String value) {
@@ -140,7 +141,7 @@ public final class NodeReader {
         GpuLabels.relevant(labels),
         annotations.getOrDefault(Names.NODE_LABELS, "").intern(),
         annotations.getOrDefault(Names.GPU_USE, ""),
-        TaintedNode.of(taints.stream().map(NodeTraits.Taint::key).toList(), allocatable),
+        TaintedNode.of(taints.stream().map(Taint::key).toList(), allocatable),
         // Traits are needed only for nodes with GPUs.
         advertises ? NodeTraits.of(labels, taints, unschedulable) : Optional.empty());
   }

@@ -1,8 +1,8 @@
 package dev.tranche.extender.watch;
 
 import dev.tranche.api.Backoff;
-import dev.tranche.extender.client.ApiClient;
 import dev.tranche.extender.metrics.ExtenderMetrics;
+import dev.tranche.process.client.ApiClient;
 import io.fabric8.kubernetes.api.model.HasMetadata;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import io.fabric8.kubernetes.client.http.HttpResponse;

@@ -1,6 +1,6 @@
 package dev.tranche.extender.controller;
 
-import dev.tranche.extender.client.transport.VertxTransport;
+import dev.tranche.process.client.transport.VertxTransport;
 import io.fabric8.kubernetes.client.Config;
 import io.fabric8.kubernetes.client.ConfigBuilder;
 import io.fabric8.kubernetes.client.KubernetesClient;

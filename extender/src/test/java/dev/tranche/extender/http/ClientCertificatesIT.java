@@ -3,9 +3,10 @@ package dev.tranche.extender.http;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.tranche.api.listen.ConnectionLimiter;
-import dev.tranche.api.listen.LimitedTransport;
 import dev.tranche.extender.metrics.ExtenderMetrics;
+import dev.tranche.process.listen.ConnectionLimiter;
+import dev.tranche.process.listen.LimitedTransport;
+import dev.tranche.process.listen.TestAuthority;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.vertx.core.Vertx;
 import io.vertx.core.VertxOptions;

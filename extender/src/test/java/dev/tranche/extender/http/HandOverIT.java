@@ -2,8 +2,9 @@ package dev.tranche.extender.http;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.tranche.api.listen.ConnectionLimiter;
-import dev.tranche.api.listen.LimitedTransport;
+import dev.tranche.process.listen.ConnectionLimiter;
+import dev.tranche.process.listen.LimitedTransport;
+import dev.tranche.process.listen.TestAuthority;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.vertx.core.Context;
 import io.vertx.core.Future;

@@ -1,9 +1,9 @@
 package dev.tranche.extender.http;
 
 import dev.tranche.api.Names;
-import dev.tranche.extender.state.Loop;
 import dev.tranche.extender.verb.FakeWorld;
 import dev.tranche.extender.verb.RecentlyFilteredPods;
+import dev.tranche.process.loop.Loop;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.util.List;
 

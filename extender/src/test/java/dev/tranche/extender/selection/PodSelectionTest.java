@@ -2,7 +2,7 @@ package dev.tranche.extender.selection;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.tranche.extender.selection.NodeTraits.Taint;
+import dev.tranche.api.Taint;
 import io.fabric8.kubernetes.api.model.Pod;
 import io.fabric8.kubernetes.api.model.PodBuilder;
 import io.fabric8.kubernetes.client.utils.Serialization;
@@ -99,6 +99,15 @@ final class PodSelectionTest {
         .hasValue(Exclusion.TAINTS);
     var evicting = new Taint("team", "a", "NoExecute");
     assertThat(judged("{tolerations: [{key: team, value: a}]}", ours, evicting)).isEmpty();
+  }
+
+  @ParameterizedTest
+  @CsvSource({"Gt, 949, true", "Gt, 950, false", "Lt, 951, true", "Lt, 950, false", "Gt, x, false"})
+  void comparison_isOfTheTaintsValueWithTheTolerations(
+      String operator, String value, boolean tolerated) {
+    String spec =
+        "{tolerations: [{key: sla, operator: %s, value: '%s'}]}".formatted(operator, value);
+    assertThat(judged(spec, new Taint("sla", "950", "NoSchedule")).isEmpty()).isEqualTo(tolerated);
   }
 
   @Test

@@ -2,7 +2,7 @@ package dev.tranche.extender.verb;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.tranche.extender.state.Loop;
+import dev.tranche.process.loop.Loop;
 import io.vertx.core.Vertx;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;

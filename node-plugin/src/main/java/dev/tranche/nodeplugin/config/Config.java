@@ -1,5 +1,8 @@
 package dev.tranche.nodeplugin.config;
 
+import dev.tranche.process.settings.ConfigErrors;
+import dev.tranche.process.settings.Settings;
+
 /**
  * The checked configuration from the config file, the environment and the flags.
  *
@@ -21,7 +24,7 @@ public record Config(
    *
    * @param given flags and environment
    */
-  public static Config of(Settings given, ConfigFile file, ConfigErrors findings) {
-    return new ConfigReader(given.withFile(file), findings).read(file);
+  public static Config of(Settings<Setting> given, ConfigFile file, ConfigErrors findings) {
+    return new ConfigReader(given.withFile(file.values()), findings).read(file);
   }
 }

@@ -38,6 +38,6 @@ public sealed interface ConfigChoice {
             "none of the configs is chosen ("
                 + listed
                 + "); set the node's label nvidia.com/device-plugin.config, or "
-                + Settings.describe(Setting.DEFAULT_CONFIG));
+                + Setting.DEFAULT_CONFIG.describe());
   }
 }

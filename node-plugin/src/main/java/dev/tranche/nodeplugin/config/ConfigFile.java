@@ -1,5 +1,6 @@
 package dev.tranche.nodeplugin.config;
 
+import dev.tranche.process.settings.ConfigErrors;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -161,7 +162,7 @@ public record ConfigFile(Map<String, String> values, ResourceNames resources, Sh
 
   private static String scalar(String at, Object node, ConfigErrors findings) {
     if (node instanceof List<?> list) {
-      if (!Settings.isList(at)) {
+      if (!FileKeys.isList(at)) {
         findings.error(at + " is a single value, not a list: " + list);
       } else if (list.stream().anyMatch(item -> item instanceof List || item instanceof Map)) {
         findings.error(at + " is a list of single values, not " + list);

@@ -1,10 +1,9 @@
 package dev.tranche.nodeplugin.config;
 
-import java.util.Arrays;
+import dev.tranche.process.settings.ConfigErrors;
+import dev.tranche.process.settings.Settings;
 import java.util.List;
-import java.util.Locale;
 import java.util.Set;
-import java.util.stream.Collectors;
 
 /**
  * Converts settings and a config file to typed values and checks them. All errors go to the
@@ -14,10 +13,10 @@ final class ConfigReader {
   private static final String TEGRA =
       " is not honoured: this plugin finds GPUs by NVML; a Tegra node needs NVIDIA's device plugin";
 
-  private final Settings settings;
+  private final Settings<Setting> settings;
   private final ConfigErrors findings;
 
-  ConfigReader(Settings settings, ConfigErrors findings) {
+  ConfigReader(Settings<Setting> settings, ConfigErrors findings) {
     this.settings = settings;
     this.findings = findings;
   }
@@ -25,17 +24,24 @@ final class ConfigReader {
   Config read(ConfigFile given) {
     checkDiscoveryStrategy();
     ConfigFile file =
-        enumValue(Setting.NVIDIA_COMPATIBLE, NvidiaCompatible.class).applyTo(given, findings);
-    for (Setting setting : settings.withoutEffect()) {
-      findings.warning(Settings.describe(setting) + " has no effect here");
+        settings
+            .oneOf(Setting.NVIDIA_COMPATIBLE, List.of(NvidiaCompatible.values()), findings)
+            .applyTo(given, findings);
+    for (Setting setting : Setting.values()) {
+      if (setting.isWithoutEffect() && settings.isSet(setting)) {
+        findings.warning(setting.describe() + " has no effect here");
+      }
     }
     Config config =
         new Config(
             settings.isTrue(Setting.FAIL_ON_INIT_ERROR, findings),
-            enumValue(Setting.MIG_STRATEGY, MigStrategy.class),
-            enumValue(Setting.SHARED_DEVICES_ALLOCATION_POLICY, SharedAllocationPolicy.class),
+            settings.oneOf(Setting.MIG_STRATEGY, List.of(MigStrategy.values()), findings),
+            settings.oneOf(
+                Setting.SHARED_DEVICES_ALLOCATION_POLICY,
+                List.of(SharedAllocationPolicy.values()),
+                findings),
             settings.text(Setting.MPS_ROOT),
-            enumValue(Setting.PLAIN_REQUESTS, PlainRequests.class),
+            settings.oneOf(Setting.PLAIN_REQUESTS, List.of(PlainRequests.values()), findings),
             allocate(),
             file.resources(),
             file.sharing());
@@ -47,7 +53,7 @@ final class ConfigReader {
     Setting strategy = Setting.DEVICE_DISCOVERY_STRATEGY;
     switch (settings.text(strategy)) {
       case "auto", "nvml" -> {}
-      case "tegra" -> findings.error(Settings.describe(strategy) + ": tegra" + TEGRA);
+      case "tegra" -> findings.error(strategy.describe() + ": tegra" + TEGRA);
       default -> settings.reportInvalid(strategy, "auto or nvml", findings);
     }
   }
@@ -55,7 +61,7 @@ final class ConfigReader {
   private AllocateOptions allocate() {
     return new AllocateOptions(
         deviceListStrategies(),
-        enumValue(Setting.DEVICE_ID_STRATEGY, DeviceIdStrategy.class),
+        settings.oneOf(Setting.DEVICE_ID_STRATEGY, List.of(DeviceIdStrategy.values()), findings),
         settings.isTrue(Setting.PASS_DEVICE_SPECS, findings),
         settings.text(Setting.DRIVER_ROOT),
         devRoot(),
@@ -72,16 +78,11 @@ final class ConfigReader {
   }
 
   private Set<DeviceListStrategy> deviceListStrategies() {
-    List<String> names = settings.list(Setting.DEVICE_LIST_STRATEGY);
-    if (names.isEmpty()) {
-      findings.error(
-          Settings.describe(Setting.DEVICE_LIST_STRATEGY)
-              + " is empty; it is one or more of "
-              + enumNames(DeviceListStrategy.class));
+    Setting strategy = Setting.DEVICE_LIST_STRATEGY;
+    if (settings.list(strategy).isEmpty()) {
+      settings.reportInvalid(strategy, strategy.meaning(), findings);
     }
-    return names.stream()
-        .map(w -> enumValue(Setting.DEVICE_LIST_STRATEGY, w, DeviceListStrategy.class))
-        .collect(Collectors.toUnmodifiableSet());
+    return Set.copyOf(settings.someOf(strategy, List.of(DeviceListStrategy.values()), findings));
   }
 
   private String devRoot() {
@@ -96,47 +97,21 @@ final class ConfigReader {
     if (ids.isEmpty() || ids.equals(List.of("0"))) {
       return ids.isEmpty() ? List.of() : List.of(0);
     }
-    findings.error(Settings.describe(Setting.IMEX_CHANNEL_IDS) + " is [] or [0], not " + ids);
+    findings.error(Setting.IMEX_CHANNEL_IDS.describe() + " is [] or [0], not " + ids);
     return List.of();
-  }
-
-  private <E extends Enum<E>> E enumValue(Setting setting, Class<E> type) {
-    return enumValue(setting, settings.text(setting), type);
-  }
-
-  private <E extends Enum<E>> E enumValue(Setting setting, String text, Class<E> type) {
-    E[] values = type.getEnumConstants();
-    for (E value : values) {
-      if (lower(value).equals(text)) {
-        return value;
-      }
-    }
-    findings.error(
-        Settings.describe(setting) + " is one of " + enumNames(type) + ", not \"" + text + "\"");
-    return values[0];
-  }
-
-  private static <E extends Enum<E>> String enumNames(Class<E> type) {
-    return Arrays.stream(type.getEnumConstants())
-        .map(ConfigReader::lower)
-        .collect(Collectors.joining(", "));
-  }
-
-  private static String lower(Enum<?> value) {
-    return value.name().toLowerCase(Locale.ROOT).replace('_', '-');
   }
 
   private void checkCombinations(Config config) {
     if (config.sharing().uses(SharingStrategy.MPS)) {
       if (config.migStrategy() == MigStrategy.MIXED) {
         findings.error(
-            Settings.describe(Setting.MIG_STRATEGY)
+            Setting.MIG_STRATEGY.describe()
                 + ": mixed does not go with sharing.mps; set it to none or single");
       }
       if (config.mpsRoot().isEmpty()) {
         findings.error(
             "sharing.mps needs "
-                + Settings.describe(Setting.MPS_ROOT)
+                + Setting.MPS_ROOT.describe()
                 + ", the host folder of the MPS control daemon, such as /run/nvidia/mps");
       }
     }

@@ -1,5 +1,7 @@
 package dev.tranche.nodeplugin.config;
 
+import dev.tranche.process.settings.ConfigErrors;
+import dev.tranche.process.settings.Settings;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -14,9 +16,9 @@ import java.util.stream.Stream;
 public final class ConfigSource {
   private static final int SIZE_MAX_BYTES = 1 << 20;
 
-  private final Settings settings;
+  private final Settings<Setting> settings;
 
-  public ConfigSource(Settings settings) {
+  public ConfigSource(Settings<Setting> settings) {
     this.settings = settings;
   }
 

@@ -1,5 +1,6 @@
 package dev.tranche.nodeplugin.config;
 
+import dev.tranche.process.settings.ConfigErrors;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.regex.Pattern;

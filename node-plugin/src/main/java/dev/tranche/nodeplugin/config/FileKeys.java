@@ -1,5 +1,6 @@
 package dev.tranche.nodeplugin.config;
 
+import dev.tranche.process.settings.ConfigErrors;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
@@ -53,6 +54,11 @@ final class FileKeys {
           "resources.gpus[].name");
 
   private FileKeys() {}
+
+  /** Whether a key may have a list. */
+  static boolean isList(String key) {
+    return Arrays.stream(Setting.values()).anyMatch(s -> s.isList() && s.fileKey().equals(key));
+  }
 
   static boolean isSection(String at) {
     return SECTIONS.contains(at);

@@ -1,5 +1,6 @@
 package dev.tranche.nodeplugin.config;
 
+import dev.tranche.process.settings.ConfigErrors;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -71,7 +72,7 @@ public enum NvidiaCompatible {
     findings.warning(
         key
             + " is ignored, as NVIDIA's plugin ignores it; to use it, set "
-            + Settings.describe(Setting.NVIDIA_COMPATIBLE)
+            + Setting.NVIDIA_COMPATIBLE.describe()
             + " to extended");
   }
 }

@@ -1,6 +1,7 @@
 package dev.tranche.nodeplugin.config;
 
 import dev.tranche.nodeplugin.config.ResourceNames.Rule;
+import dev.tranche.process.settings.ConfigErrors;
 import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;

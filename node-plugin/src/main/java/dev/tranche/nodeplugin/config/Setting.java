@@ -1,14 +1,17 @@
 package dev.tranche.nodeplugin.config;
 
-import java.util.Locale;
+import dev.tranche.process.settings.ConfigErrors;
+import dev.tranche.process.settings.ProcessSetting;
+import dev.tranche.process.settings.Settings;
+import java.util.List;
+import java.util.Map;
 
 /**
  * Every setting with its key in the config file, its default and its meaning. The names of its flag
  * and environment variable follow from the constant's name. They are those of NVIDIA's device
- * plugin where it has them. A flag overrides the environment, which overrides the file. A setting
- * with an empty file key cannot be set in the file.
+ * plugin where it has them.
  */
-public enum Setting {
+public enum Setting implements ProcessSetting {
   MIG_STRATEGY(
       Prefix.NONE,
       "flags.migStrategy",
@@ -172,28 +175,63 @@ public enum Setting {
     this.meaning = meaning;
   }
 
-  public String flag() {
-    return name().toLowerCase(Locale.ROOT).replace('_', '-');
+  /** Reads flags and environment; a config file is read later. */
+  public static Settings<Setting> read(
+      List<String> args, Map<String, String> env, ConfigErrors findings) {
+    return Settings.read(Setting.class, args, env, findings);
   }
 
+  @Override
   public String variable() {
     return prefix.text + name();
   }
 
+  @Override
   public String fileKey() {
     return fileKey;
   }
 
+  @Override
   public String fallback() {
     return fallback;
   }
 
-  /** Whether it is true or false. */
-  boolean isSwitch() {
-    return fallback.equals("true") || fallback.equals("false");
-  }
-
+  @Override
   public String meaning() {
     return meaning;
+  }
+
+  @Override
+  public List<String> flagAliases() {
+    return switch (this) {
+      case DRIVER_ROOT -> List.of("nvidia-driver-root");
+      case DEV_ROOT -> List.of("nvidia-dev-root");
+      case DRIVER_ROOT_CTR_PATH -> List.of("container-driver-root");
+      case NVIDIA_CDI_HOOK_PATH -> List.of("nvidia-ctk-path");
+      default -> List.of();
+    };
+  }
+
+  @Override
+  public List<String> variableAliases() {
+    return switch (this) {
+      case DRIVER_ROOT_CTR_PATH -> List.of("CONTAINER_DRIVER_ROOT");
+      case CONFIG_DIR -> List.of("CONFIG_FILE_SRCDIR");
+      case NVIDIA_CDI_HOOK_PATH -> List.of("NVIDIA_CTK_PATH");
+      default -> List.of();
+    };
+  }
+
+  @Override
+  public boolean isList() {
+    return switch (this) {
+      case DEVICE_LIST_STRATEGY, IMEX_CHANNEL_IDS, CDI_FEATURE_FLAGS, CDI_DISABLE_HOOKS -> true;
+      default -> false;
+    };
+  }
+
+  /** NVIDIA's plugin passes it to its generator of CDI specs; ours has no such features. */
+  boolean isWithoutEffect() {
+    return this == CDI_FEATURE_FLAGS;
   }
 }

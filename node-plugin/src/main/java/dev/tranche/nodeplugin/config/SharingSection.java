@@ -1,6 +1,7 @@
 package dev.tranche.nodeplugin.config;
 
 import dev.tranche.api.Names;
+import dev.tranche.process.settings.ConfigErrors;
 import java.math.BigInteger;
 import java.util.ArrayList;
 import java.util.List;

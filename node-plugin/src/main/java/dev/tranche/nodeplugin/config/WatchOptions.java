@@ -3,6 +3,8 @@ package dev.tranche.nodeplugin.config;
 import dev.tranche.nodeplugin.health.HealthOptions;
 import dev.tranche.nodeplugin.health.XidPolicy;
 import dev.tranche.nodeplugin.usage.OveruseOptions;
+import dev.tranche.process.settings.ConfigErrors;
+import dev.tranche.process.settings.Settings;
 import java.nio.file.Path;
 
 /**
@@ -13,51 +15,29 @@ import java.nio.file.Path;
  */
 public record WatchOptions(
     HealthOptions health, OveruseOptions overuse, Path hostProc, Path hostLog) {
-  private static final long QUIET_MAX_MS = 24 * 3_600_000L;
-  private static final int TOLERANCE_MAX_PERCENT = 100;
   private static final int SAMPLES_MAX = 3_600;
 
-  public static WatchOptions of(Settings settings, ConfigErrors findings) {
+  public static WatchOptions of(Settings<Setting> settings, ConfigErrors findings) {
     return new WatchOptions(
         new HealthOptions(
             xids(settings, findings),
-            Options.durationMs(
-                settings, Setting.HEALTH_QUIET_PERIOD, 0, QUIET_MAX_MS, "0s to 24h", findings)),
+            settings.duration(Setting.HEALTH_QUIET_PERIOD, "0s", "24h", findings).toMillis()),
         overuse(settings, findings),
         Path.of(settings.text(Setting.HOST_PROC)),
         Path.of(settings.text(Setting.HOST_LOG_DIR)));
   }
 
-  private static XidPolicy xids(Settings settings, ConfigErrors findings) {
+  private static XidPolicy xids(Settings<Setting> settings, ConfigErrors findings) {
     return XidPolicy.parse(
         settings.text(Setting.DISABLE_HEALTHCHECKS),
         settings.text(Setting.ENABLE_HEALTHCHECKS),
         findings::warning);
   }
 
-  private static OveruseOptions overuse(Settings settings, ConfigErrors findings) {
-    int tolerancePercent =
-        settings.number(
-            Setting.OVERUSE_TOLERANCE,
-            "(\\d{1,3})%",
-            0,
-            TOLERANCE_MAX_PERCENT,
-            "0% to 100%",
-            findings);
-    int samples =
-        settings.number(
-            Setting.OVERUSE_SAMPLES, "(\\d{1,5})", 1, SAMPLES_MAX, "1 to 3600", findings);
-    return new OveruseOptions(tolerancePercent / 100.0, samples, cordon(settings, findings));
-  }
-
-  private static boolean cordon(Settings settings, ConfigErrors findings) {
-    return switch (settings.text(Setting.OVERUSE)) {
-      case "observe" -> false;
-      case "cordon-gpu" -> true;
-      default -> {
-        settings.reportInvalid(Setting.OVERUSE, "observe or cordon-gpu", findings);
-        yield false;
-      }
-    };
+  private static OveruseOptions overuse(Settings<Setting> settings, ConfigErrors findings) {
+    int tolerancePercent = settings.number(Setting.OVERUSE_TOLERANCE, "%", 0, 100, findings);
+    int samples = settings.number(Setting.OVERUSE_SAMPLES, "", 1, SAMPLES_MAX, findings);
+    boolean cordon = settings.isSecond(Setting.OVERUSE, "observe", "cordon-gpu", findings);
+    return new OveruseOptions(tolerancePercent / 100.0, samples, cordon);
   }
 }

@@ -2,11 +2,11 @@ package dev.tranche.nodeplugin.kubelet;
 
 import dev.tranche.api.Backoff;
 import dev.tranche.api.kubelet.DevicePluginGrpcService;
-import dev.tranche.api.listen.GrpcEncoding;
 import dev.tranche.nodeplugin.file.FileAccess;
 import dev.tranche.nodeplugin.gpu.Replicas;
 import dev.tranche.nodeplugin.kubelet.CompetingPlugin.OccupiedException;
 import dev.tranche.nodeplugin.metrics.NodeMetrics;
+import dev.tranche.process.listen.GrpcEncoding;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpServer;

@@ -1,6 +1,6 @@
 package dev.tranche.nodeplugin.kubelet;
 
-import dev.tranche.api.listen.GrpcEncoding;
+import dev.tranche.process.listen.GrpcEncoding;
 import io.vertx.core.Future;
 import io.vertx.core.net.SocketAddress;
 import io.vertx.grpc.client.GrpcClient;

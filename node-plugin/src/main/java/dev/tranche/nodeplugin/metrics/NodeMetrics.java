@@ -1,10 +1,10 @@
 package dev.tranche.nodeplugin.metrics;
 
-import dev.tranche.api.listen.ConnectionLimiter;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
 import dev.tranche.nodeplugin.load.Load;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import dev.tranche.nodeplugin.nvml.GpuReading;
+import dev.tranche.process.listen.ConnectionLimiter;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;

@@ -1,14 +1,14 @@
 package dev.tranche.nodeplugin.mps;
 
-import dev.tranche.api.listen.LimitedTransport;
-import dev.tranche.nodeplugin.config.ConfigErrors;
 import dev.tranche.nodeplugin.config.ConfigSource;
 import dev.tranche.nodeplugin.config.Options;
 import dev.tranche.nodeplugin.config.Setting;
-import dev.tranche.nodeplugin.config.Settings;
 import dev.tranche.nodeplugin.metrics.MetricsServer;
 import dev.tranche.nodeplugin.metrics.NodeMetrics;
 import dev.tranche.nodeplugin.nvml.JnaNvml;
+import dev.tranche.process.listen.LimitedTransport;
+import dev.tranche.process.settings.ConfigErrors;
+import dev.tranche.process.settings.Settings;
 import io.vertx.core.Context;
 import io.vertx.core.Vertx;
 import io.vertx.core.VertxOptions;
@@ -36,12 +36,9 @@ public final class MpsMain {
   public static int run(List<String> args, ConfigErrors findings) {
     boolean mount = !args.isEmpty() && args.getFirst().equals(MOUNT_SHM);
     List<String> flags = mount ? args.subList(1, args.size()) : args;
-    Settings settings = Settings.read(flags, System.getenv(), findings);
+    Settings<Setting> settings = Setting.read(flags, System.getenv(), findings);
     Options options = Options.of(settings, findings);
-    if (!findings.clean()) {
-      findings.errors().forEach(System.err::println);
-      return 2;
-    }
+    findings.exitUnlessClean();
     MpsRoot root = new MpsRoot(options.mpsRootInContainer());
     return mount ? mount(root) : run(settings, options, root);
   }
@@ -56,7 +53,7 @@ public final class MpsMain {
     }
   }
 
-  private static int run(Settings settings, Options options, MpsRoot root) {
+  private static int run(Settings<Setting> settings, Options options, MpsRoot root) {
     LOG.info("options: {}", options);
     var transport = new LimitedTransport();
     Vertx vertx =

@@ -2,12 +2,12 @@ package dev.tranche.nodeplugin.stream;
 
 import dev.tranche.api.Backoff;
 import dev.tranche.api.BriefReports;
-import dev.tranche.api.listen.GrpcEncoding;
 import dev.tranche.api.node.NodeDirective;
 import dev.tranche.api.node.NodeReport;
 import dev.tranche.api.node.NodeReportsGrpcClient;
 import dev.tranche.nodeplugin.config.Options;
 import dev.tranche.nodeplugin.metrics.NodeMetrics;
+import dev.tranche.process.listen.GrpcEncoding;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;

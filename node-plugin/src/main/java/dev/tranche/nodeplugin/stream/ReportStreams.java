@@ -1,8 +1,8 @@
 package dev.tranche.nodeplugin.stream;
 
-import dev.tranche.api.HostPort;
 import dev.tranche.nodeplugin.config.Options;
 import dev.tranche.nodeplugin.metrics.NodeMetrics;
+import dev.tranche.process.settings.HostPort;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import java.io.IOException;

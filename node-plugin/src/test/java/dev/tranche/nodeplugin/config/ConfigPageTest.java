@@ -2,6 +2,8 @@ package dev.tranche.nodeplugin.config;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.tranche.process.settings.ConfigErrors;
+import dev.tranche.process.settings.Settings;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -31,7 +33,7 @@ class ConfigPageTest {
 
   private static String row(Setting s) {
     String names =
-        Stream.concat(Stream.of("--" + s.flag(), s.variable()), Settings.aliases(s).stream())
+        Stream.concat(Stream.of("--" + s.flag(), s.variable()), s.aliases().stream())
             .map(ConfigPageTest::code)
             .collect(Collectors.joining(" "));
     return "| %s | %s | %s | %s%s |"
@@ -39,7 +41,7 @@ class ConfigPageTest {
             names,
             code(s.fileKey()),
             code(s.fallback()),
-            Settings.WITHOUT_EFFECT.contains(s) ? "**no effect, warned about**: " : "",
+            s.isWithoutEffect() ? "**no effect, warned about**: " : "",
             s.meaning());
   }
 
@@ -61,7 +63,7 @@ class ConfigPageTest {
       ConfigErrors findings = new ConfigErrors();
       ConfigFile file = ConfigFile.parse(sample, findings);
       List<String> extended = List.of("--nvidia-compatible=extended");
-      Config.of(Settings.read(extended, Map.of(), findings), file, findings);
+      Config.of(Setting.read(extended, Map.of(), findings), file, findings);
       assertThat(findings.errors()).as(sample).isEmpty();
       assertThat(findings.warnings()).as(sample).isEmpty();
       assertThat(file).as(sample).isNotEqualTo(ConfigFile.EMPTY);
@@ -71,7 +73,7 @@ class ConfigPageTest {
   @Test
   void withoutEffect_isWarnedAbout() {
     ConfigErrors findings = new ConfigErrors();
-    Settings settings = Settings.read(List.of("--cdi-feature-flags=a"), Map.of(), findings);
+    Settings<Setting> settings = Setting.read(List.of("--cdi-feature-flags=a"), Map.of(), findings);
     Config.of(settings, ConfigFile.EMPTY, findings);
     assertThat(findings.warnings())
         .containsExactly("--cdi-feature-flags (CDI_FEATURE_FLAGS) has no effect here");

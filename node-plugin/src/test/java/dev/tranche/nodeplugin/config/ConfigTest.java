@@ -3,6 +3,8 @@ package dev.tranche.nodeplugin.config;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.tuple;
 
+import dev.tranche.process.settings.ConfigErrors;
+import dev.tranche.process.settings.Settings;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
@@ -30,7 +32,7 @@ class ConfigTest {
 
   private Config config(String yaml, List<String> args, Map<String, String> env) {
     ConfigFile file = ConfigFile.parse(yaml, findings);
-    return Config.of(Settings.read(args, env, findings), file, findings);
+    return Config.of(Setting.read(args, env, findings), file, findings);
   }
 
   private List<String> errors(String yaml) {
@@ -41,12 +43,12 @@ class ConfigTest {
   @ParameterizedTest
   @EnumSource(Setting.class)
   void everySetting_hasItsDefault_andIsReadFromEnvironmentThenFlag(Setting setting) {
-    assertThat(Settings.read(List.of(), Map.of(), findings).text(setting))
+    assertThat(Setting.read(List.of(), Map.of(), findings).text(setting))
         .isEqualTo(setting.fallback());
     Map<String, String> env = Map.of(setting.variable(), "from-env");
-    assertThat(Settings.read(List.of(), env, findings).text(setting)).isEqualTo("from-env");
+    assertThat(Setting.read(List.of(), env, findings).text(setting)).isEqualTo("from-env");
     List<String> args = List.of("--" + setting.flag() + "=from-flag");
-    assertThat(Settings.read(args, env, findings).text(setting)).isEqualTo("from-flag");
+    assertThat(Setting.read(args, env, findings).text(setting)).isEqualTo("from-flag");
     assertThat(findings.errors()).isEmpty();
   }
 
@@ -65,10 +67,10 @@ class ConfigTest {
     }
     ConfigFile file = ConfigFile.parse(yaml.toString(), findings);
     assertThat(findings.errors()).isEmpty();
-    assertThat(Settings.read(List.of(), Map.of(), findings).withFile(file).text(setting))
+    assertThat(Setting.read(List.of(), Map.of(), findings).withFile(file.values()).text(setting))
         .isEqualTo("from-file");
     Map<String, String> env = Map.of(setting.variable(), "from-env");
-    assertThat(Settings.read(List.of(), env, findings).withFile(file).text(setting))
+    assertThat(Setting.read(List.of(), env, findings).withFile(file.values()).text(setting))
         .isEqualTo("from-env");
   }
 
@@ -222,7 +224,7 @@ class ConfigTest {
     config("version: v1", List.of("--nvidia-compatible=lax"), Map.of());
     assertThat(findings.errors())
         .containsExactly(
-            "--nvidia-compatible (TRANCHE_NVIDIA_COMPATIBLE) is one of strict, extended, not \"lax\"");
+            "--nvidia-compatible (TRANCHE_NVIDIA_COMPATIBLE) is \"lax\"; allowed: strict, extended");
   }
 
   @Test
@@ -320,9 +322,9 @@ class ConfigTest {
   @CsvSource(
       delimiter = '|',
       value = {
-        "flags: {migStrategy: some} | MIG_STRATEGY, flags.migStrategy) is one of none, single, mixed",
+        "flags: {migStrategy: some} | MIG_STRATEGY, flags.migStrategy) is \"some\"; allowed: none, single, mixed",
         "flags: {plugin: {deviceListStrategy: [envvar, cdi]}} | DEVICE_LIST_STRATEGY",
-        "flags: {plugin: {deviceListStrategy: []}} | is empty; it is one or more of envvar",
+        "flags: {plugin: {deviceListStrategy: []}} | allowed: one or more of envvar",
         "flags: {deviceDiscoveryStrategy: tegra} | needs NVIDIA's device plugin",
         "imex: {channelIDs: [1]} | is [] or [0], not [1]",
         "sharing: {mps: {resources: []}} | sharing.mps.resources is empty",
@@ -396,8 +398,8 @@ class ConfigTest {
 
   @Test
   void options_areCheckedTogether() {
-    Settings settings =
-        Settings.read(
+    Settings<Setting> settings =
+        Setting.read(
             List.of("--extender-address", "nowhere", "--sample-interval=1h", "--what=1", "x"),
             Map.of(),
             findings);

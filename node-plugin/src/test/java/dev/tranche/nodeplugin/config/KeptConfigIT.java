@@ -3,6 +3,7 @@ package dev.tranche.nodeplugin.config;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.nodeplugin.config.ConfigSource.Outcome;
+import dev.tranche.process.settings.ConfigErrors;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -17,7 +18,7 @@ class KeptConfigIT {
   private ConfigSource source() throws IOException {
     Path configs = Files.createDirectories(folder.resolve("configs"));
     List<String> flags = List.of("--config-dir=" + configs);
-    return new ConfigSource(Settings.read(flags, Map.of(), new ConfigErrors()));
+    return new ConfigSource(Setting.read(flags, Map.of(), new ConfigErrors()));
   }
 
   private void config(String text) throws IOException {

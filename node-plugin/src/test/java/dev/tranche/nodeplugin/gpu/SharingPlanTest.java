@@ -3,12 +3,12 @@ package dev.tranche.nodeplugin.gpu;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.nodeplugin.config.Config;
-import dev.tranche.nodeplugin.config.ConfigErrors;
 import dev.tranche.nodeplugin.config.ConfigFile;
-import dev.tranche.nodeplugin.config.Settings;
+import dev.tranche.nodeplugin.config.Setting;
 import dev.tranche.nodeplugin.config.SharingStrategy;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import dev.tranche.nodeplugin.nvml.Mig;
+import dev.tranche.process.settings.ConfigErrors;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.IntStream;
@@ -27,7 +27,7 @@ class SharingPlanTest {
     ConfigErrors findings = new ConfigErrors();
     Config config =
         Config.of(
-            Settings.read(
+            Setting.read(
                 List.of("--mps-root=/mps", "--nvidia-compatible=extended"), Map.of(), findings),
             ConfigFile.parse(yaml, findings),
             findings);

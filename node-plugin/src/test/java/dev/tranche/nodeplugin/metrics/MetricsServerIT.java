@@ -3,11 +3,11 @@ package dev.tranche.nodeplugin.metrics;
 import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.tranche.api.HostPort;
-import dev.tranche.api.listen.ConnectionLimits;
-import dev.tranche.api.listen.LimitedTransport;
 import dev.tranche.nodeplugin.Eventually;
 import dev.tranche.nodeplugin.health.Readiness;
+import dev.tranche.process.listen.ConnectionLimits;
+import dev.tranche.process.listen.LimitedTransport;
+import dev.tranche.process.settings.HostPort;
 import io.vertx.core.Vertx;
 import io.vertx.core.VertxOptions;
 import java.io.BufferedReader;

@@ -4,9 +4,8 @@ import static dev.tranche.nodeplugin.Eventually.eventually;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.nodeplugin.FakeMps;
-import dev.tranche.nodeplugin.config.ConfigErrors;
 import dev.tranche.nodeplugin.config.ConfigSource;
-import dev.tranche.nodeplugin.config.Settings;
+import dev.tranche.nodeplugin.config.Setting;
 import dev.tranche.nodeplugin.nvml.AdminNvml;
 import dev.tranche.nodeplugin.nvml.GpuEvent;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
@@ -14,6 +13,8 @@ import dev.tranche.nodeplugin.nvml.GpuProcess;
 import dev.tranche.nodeplugin.nvml.GpuReading;
 import dev.tranche.nodeplugin.nvml.Mig;
 import dev.tranche.nodeplugin.nvml.NvmlException;
+import dev.tranche.process.settings.ConfigErrors;
+import dev.tranche.process.settings.Settings;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -91,8 +92,8 @@ class MpsControlIT {
     FakeMps mps = FakeMps.compiled(folder.resolve("mps"));
     Path file = folder.resolve("config");
     Files.writeString(file, "sharing: {mps: {resources: [{name: gpu, replicas: 10}]}}\n");
-    Settings settings =
-        Settings.read(
+    Settings<Setting> settings =
+        Setting.read(
             List.of("--config-file=" + file, "--mps-root=/run/nvidia/mps"),
             Map.of(),
             new ConfigErrors());

@@ -3,16 +3,17 @@ package dev.tranche.nodeplugin.mps;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.nodeplugin.config.Config;
-import dev.tranche.nodeplugin.config.ConfigErrors;
 import dev.tranche.nodeplugin.config.ConfigFile;
 import dev.tranche.nodeplugin.config.Configs;
-import dev.tranche.nodeplugin.config.Settings;
+import dev.tranche.nodeplugin.config.Setting;
 import dev.tranche.nodeplugin.config.SharingStrategy;
 import dev.tranche.nodeplugin.gpu.GpuSharing;
 import dev.tranche.nodeplugin.gpu.MpsClientLimit;
 import dev.tranche.nodeplugin.gpu.SharingPlan;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import dev.tranche.nodeplugin.nvml.Mig;
+import dev.tranche.process.settings.ConfigErrors;
+import dev.tranche.process.settings.Settings;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
@@ -92,7 +93,8 @@ class MpsPlanTest {
     String file =
         "{version: v1, sharing: {mps: {resources: [{name: nvidia.com/gpu, replicas: %d}]}}}"
             .formatted(replicas);
-    Settings given = Settings.read(List.of("--mps-root=/run/nvidia/mps"), Map.of(), findings);
+    Settings<Setting> given =
+        Setting.read(List.of("--mps-root=/run/nvidia/mps"), Map.of(), findings);
     Config config = Config.of(given, ConfigFile.parse(file, findings), findings);
     assertThat(findings.errors()).isEmpty();
     String refused =

@@ -1,7 +1,6 @@
 package dev.tranche.webhook.guard;
 
 import java.util.Locale;
-import java.util.Optional;
 
 /** What the guard does about a pod that reaches for GPUs which it was not given. */
 public enum GuardMode {
@@ -11,15 +10,6 @@ public enum GuardMode {
   VOID,
   /** Denies pods with findings. In all others, containers that request no GPU get the void. */
   DENY;
-
-  public static Optional<GuardMode> parse(String text) {
-    return switch (text) {
-      case "audit" -> Optional.of(AUDIT);
-      case "void" -> Optional.of(VOID);
-      case "deny" -> Optional.of(DENY);
-      default -> Optional.empty();
-    };
-  }
 
   @Override
   public String toString() {

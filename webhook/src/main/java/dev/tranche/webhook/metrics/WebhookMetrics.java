@@ -1,6 +1,6 @@
 package dev.tranche.webhook.metrics;
 
-import dev.tranche.api.listen.ConnectionLimiter;
+import dev.tranche.process.listen.ConnectionLimiter;
 import dev.tranche.webhook.guard.Finding;
 import dev.tranche.webhook.guard.FindingOutcome;
 import dev.tranche.webhook.pod.Denial;

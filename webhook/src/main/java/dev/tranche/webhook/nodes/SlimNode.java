@@ -4,6 +4,7 @@ import com.fasterxml.jackson.annotation.JsonIgnoreProperties;
 import com.fasterxml.jackson.annotation.JsonProperty;
 import com.fasterxml.jackson.databind.JsonDeserializer;
 import com.fasterxml.jackson.databind.annotation.JsonDeserialize;
+import dev.tranche.api.Taint;
 import io.fabric8.kubernetes.api.model.HasMetadata;
 import io.fabric8.kubernetes.api.model.ObjectMeta;
 import io.fabric8.kubernetes.api.model.ObjectMetaBuilder;
@@ -38,25 +39,14 @@ public class SlimNode implements HasMetadata {
 
   /** The taints and the cordon of the node. */
   @JsonIgnoreProperties(ignoreUnknown = true)
-  public record Spec(List<Taint> taints, boolean unschedulable) implements Serializable {
+  public record Spec(
+      @JsonIgnoreProperties(ignoreUnknown = true) List<Taint> taints, boolean unschedulable)
+      implements Serializable {
     public Spec(
         @JsonProperty("taints") @Nullable List<Taint> taints,
         @JsonProperty("unschedulable") boolean unschedulable) {
       this.taints = taints == null ? List.of() : List.copyOf(taints);
       this.unschedulable = unschedulable;
-    }
-  }
-
-  /** A taint as in the Kubernetes API. */
-  @JsonIgnoreProperties(ignoreUnknown = true)
-  public record Taint(String key, String value, String effect) implements Serializable {
-    public Taint(
-        @JsonProperty("key") @Nullable String key,
-        @JsonProperty("value") @Nullable String value,
-        @JsonProperty("effect") @Nullable String effect) {
-      this.key = key == null ? "" : key;
-      this.value = value == null ? "" : value;
-      this.effect = effect == null ? "" : effect;
     }
   }
 

@@ -1,6 +1,7 @@
 package dev.tranche.webhook.nodes;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import dev.tranche.api.Taint;
 import java.util.List;
 import java.util.stream.Stream;
 
@@ -9,20 +10,13 @@ import java.util.stream.Stream;
  *
  * @param list those of effect NoSchedule and NoExecute
  */
-public record Taints(List<SlimNode.Taint> list) {
+public record Taints(List<Taint> list) {
   public static final Taints NONE = new Taints(List.of());
 
-  /** The taint by which kube-scheduler represents {@code spec.unschedulable}. */
-  private static final SlimNode.Taint CORDONED =
-      new SlimNode.Taint("node.kubernetes.io/unschedulable", "", "NoSchedule");
-
   static Taints of(SlimNode.Spec spec) {
-    Stream<SlimNode.Taint> cordoned = spec.unschedulable() ? Stream.of(CORDONED) : Stream.of();
+    Stream<Taint> cordoned = spec.unschedulable() ? Stream.of(Taint.UNSCHEDULABLE) : Stream.of();
     return new Taints(
-        Stream.concat(
-                spec.taints().stream().filter(t -> !t.effect().equals("PreferNoSchedule")),
-                cordoned)
-            .toList());
+        Stream.concat(spec.taints().stream().filter(Taint::keepsAway), cordoned).toList());
   }
 
   /**
@@ -32,18 +26,15 @@ public record Taints(List<SlimNode.Taint> list) {
     return list.stream().allMatch(taint -> tolerated(taint, podSpec.path("tolerations")));
   }
 
-  private static boolean tolerated(SlimNode.Taint taint, JsonNode tolerations) {
+  private static boolean tolerated(Taint taint, JsonNode tolerations) {
     return tolerations.valueStream().anyMatch(toleration -> tolerates(toleration, taint));
   }
 
-  private static boolean tolerates(JsonNode toleration, SlimNode.Taint taint) {
-    String key = toleration.path("key").asText("");
-    String effect = toleration.path("effect").asText("");
-    boolean exists = toleration.path("operator").asText("").equals("Exists");
-    boolean sameKey = key.equals(taint.key()) || (key.isEmpty() && exists);
-    boolean sameEffect = effect.isEmpty() || effect.equals(taint.effect());
-    return sameKey
-        && sameEffect
-        && (exists || toleration.path("value").asText("").equals(taint.value()));
+  private static boolean tolerates(JsonNode toleration, Taint taint) {
+    return taint.toleratedBy(
+        toleration.path("key").asText(""),
+        toleration.path("operator").asText(""),
+        toleration.path("value").asText(""),
+        toleration.path("effect").asText(""));
   }
 }

@@ -1,10 +1,10 @@
 package dev.tranche.webhook.review;
 
-import dev.tranche.api.listen.ConnectionDrain;
-import dev.tranche.api.listen.ConnectionLimiter;
-import dev.tranche.api.listen.ConnectionLimits;
-import dev.tranche.api.listen.LimitedTransport;
-import dev.tranche.api.listen.ListeningPort;
+import dev.tranche.process.listen.ConnectionDrain;
+import dev.tranche.process.listen.ConnectionLimiter;
+import dev.tranche.process.listen.ConnectionLimits;
+import dev.tranche.process.listen.LimitedTransport;
+import dev.tranche.process.listen.ListeningPort;
 import dev.tranche.webhook.metrics.ReviewKind;
 import dev.tranche.webhook.metrics.WebhookMetrics;
 import dev.tranche.webhook.metrics.WebhookMetrics.Outcome;

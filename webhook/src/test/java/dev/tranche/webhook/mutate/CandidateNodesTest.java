@@ -10,9 +10,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.tranche.api.Taint;
 import dev.tranche.webhook.Reviews;
 import dev.tranche.webhook.nodes.GpuNode;
-import dev.tranche.webhook.nodes.SlimNode;
 import dev.tranche.webhook.nodes.Taints;
 import dev.tranche.webhook.pod.Mutation;
 import java.util.HashMap;
@@ -23,8 +23,7 @@ import org.junit.jupiter.api.Test;
 /** Which nodes decide about R and the memory model. */
 class CandidateNodesTest {
   private static final String GPU = "nvidia.com/gpu";
-  private static final Taints TEAM =
-      new Taints(List.of(new SlimNode.Taint("team", "x", "NoSchedule")));
+  private static final Taints TEAM = new Taints(List.of(new Taint("team", "x", "NoSchedule")));
   private static final Map<String, Long> SOME = Map.of(GPU, 10L);
 
   private final PodMutator mutator = new PodMutator(Reviews.RULES);

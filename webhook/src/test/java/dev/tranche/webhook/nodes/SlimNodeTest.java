@@ -2,6 +2,7 @@ package dev.tranche.webhook.nodes;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.tranche.api.Taint;
 import org.junit.jupiter.api.Test;
 
 class SlimNodeTest {
@@ -22,8 +23,7 @@ class SlimNodeTest {
     assertThat(node.getMetadata().getAnnotations()).isEmpty();
     assertThat(node.getStatus().capacity()).containsEntry("nvidia.com/gpu", "20");
     assertThat(node.getSpec().unschedulable()).isTrue();
-    assertThat(node.getSpec().taints())
-        .containsExactly(new SlimNode.Taint("team", "x", "NoSchedule"));
+    assertThat(node.getSpec().taints()).containsExactly(new Taint("team", "x", "NoSchedule"));
   }
 
   @Test

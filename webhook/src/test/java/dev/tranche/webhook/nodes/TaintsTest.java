@@ -3,13 +3,14 @@ package dev.tranche.webhook.nodes;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.tranche.api.Taint;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 class TaintsTest {
-  private static final Taints TEAM = of(false, new SlimNode.Taint("team", "x", "NoSchedule"));
+  private static final Taints TEAM = of(false, new Taint("team", "x", "NoSchedule"));
 
   @ParameterizedTest
   @CsvSource(
@@ -30,6 +31,17 @@ class TaintsTest {
     assertThat(TEAM.toleratedBy(json)).isEqualTo(tolerated);
   }
 
+  @ParameterizedTest
+  @CsvSource({"Gt, 949, true", "Gt, 950, false", "Lt, 951, true", "Lt, 950, false", "Gt, x, false"})
+  void comparison_isOfTheTaintsValueWithTheTolerations(
+      String operator, String value, boolean tolerated) throws Exception {
+    Taints sla = of(false, new Taint("sla", "950", "NoSchedule"));
+    String spec =
+        "{\"tolerations\":[{\"key\":\"sla\",\"operator\":\"%s\",\"value\":\"%s\"}]}"
+            .formatted(operator, value);
+    assertThat(sla.toleratedBy(new ObjectMapper().readTree(spec))).isEqualTo(tolerated);
+  }
+
   @Test
   void cordonedNode_takesOnlyWhoToleratesThat() throws Exception {
     var json = new ObjectMapper();
@@ -44,11 +56,11 @@ class TaintsTest {
 
   @Test
   void preference_keepsNobodyAway() throws Exception {
-    Taints soft = of(false, new SlimNode.Taint("team", "x", "PreferNoSchedule"));
+    Taints soft = of(false, new Taint("team", "x", "PreferNoSchedule"));
     assertThat(soft.toleratedBy(new ObjectMapper().readTree("{}"))).isTrue();
   }
 
-  private static Taints of(boolean unschedulable, SlimNode.Taint... taints) {
+  private static Taints of(boolean unschedulable, Taint... taints) {
     return Taints.of(new SlimNode.Spec(List.of(taints), unschedulable));
   }
 }

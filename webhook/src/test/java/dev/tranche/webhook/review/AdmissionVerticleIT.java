@@ -4,8 +4,8 @@ import static dev.tranche.webhook.Await.await;
 import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.tranche.api.listen.ConnectionLimits;
-import dev.tranche.api.listen.LimitedTransport;
+import dev.tranche.process.listen.ConnectionLimits;
+import dev.tranche.process.listen.LimitedTransport;
 import dev.tranche.webhook.metrics.WebhookMetrics;
 import dev.tranche.webhook.review.AdmissionVerticle.HttpLimits;
 import dev.tranche.webhook.tls.Pairs;

@@ -1,5 +1,0 @@
-/** Limits that every listening port of ours has, whatever its protocol. */
-@NullMarked
-package dev.tranche.api.listen;
-
-import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,41 @@
+package dev.tranche.process.loop;
+
+import io.vertx.core.Context;
+import io.vertx.core.Future;
+import io.vertx.core.Promise;
+import java.util.function.Supplier;
+
+/** The one event loop that owns the Ledger; other threads use this class to read or change it. */
+public final class Loop {
+  private final Context context;
+
+  public Loop(Context context) {
+    this.context = context;
+  }
+
+  public void run(Runnable task) {
+    context.runOnContext(ignored -> task.run());
+  }
+
+  /** Runs a task on the loop and returns its result; the future completes there. */
+  public <T> Future<T> submit(Supplier<T> task) {
+    Promise<T> answer = Promise.promise();
+    run(
+        () -> {
+          try {
+            answer.complete(task.get());
+          } catch (Throwable bug) {
+            // Errors too: the caller waits for the future.
+            answer.fail(bug);
+          }
+        });
+    return answer.future();
+  }
+
+  /** Returns a future with the same result that completes on the loop. */
+  public <T> Future<T> completeOnLoop(Future<T> elsewhere) {
+    Promise<T> promise = Promise.promise();
+    elsewhere.onComplete(result -> run(() -> promise.handle(result)));
+    return promise.future();
+  }
+}

@@ -1,0 +1,365 @@
+package dev.tranche.process.client.transport;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.tranche.process.listen.TestAuthority;
+import io.fabric8.kubernetes.client.Config;
+import io.fabric8.kubernetes.client.ConfigBuilder;
+import io.fabric8.kubernetes.client.RequestConfigBuilder;
+import io.fabric8.kubernetes.client.http.HttpClient;
+import io.fabric8.kubernetes.client.http.HttpResponse;
+import io.fabric8.kubernetes.client.http.WebSocket;
+import io.fabric8.kubernetes.client.http.WebSocketHandshakeException;
+import io.vertx.core.Promise;
+import io.vertx.core.Vertx;
+import io.vertx.core.buffer.Buffer;
+import io.vertx.core.http.ClientAuth;
+import io.vertx.core.http.HttpServer;
+import io.vertx.core.http.HttpServerOptions;
+import io.vertx.core.http.HttpServerRequest;
+import io.vertx.core.http.HttpVersion;
+import io.vertx.core.http.ServerWebSocket;
+import io.vertx.core.http.WebSocketFrame;
+import io.vertx.core.internal.http.WebSocketInternal;
+import io.vertx.core.net.PemKeyCertOptions;
+import java.io.IOException;
+import java.net.URI;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.util.Base64;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+/** The Kubernetes client's calls against a server that asks for a client's certificate. */
+final class TransportIT {
+  private static final int LARGE_BYTES = 9_000_000;
+  private static final long PONG_PASSED_MS = Connections.PONG_MS_MAX + 500;
+  private static final long FROZEN_MS = PONG_PASSED_MS + 1_500;
+
+  private final Vertx vertx = Vertx.vertx();
+  private final AtomicInteger connections = new AtomicInteger();
+  private final ConcurrentLinkedQueue<HttpVersion> versions = new ConcurrentLinkedQueue<>();
+  private final Promise<ServerWebSocket> socket = Promise.promise();
+  private Config config;
+  private HttpServer server;
+  private HttpClient client;
+
+  @BeforeEach
+  void start() throws Exception {
+    var authority = new TestAuthority("authority");
+    server =
+        vertx
+            .createHttpServer(
+                new HttpServerOptions()
+                    .setSsl(true)
+                    .setUseAlpn(true)
+                    .setClientAuth(ClientAuth.REQUIRED)
+                    .setTrustOptions(authority.trusted())
+                    .setKeyCertOptions(authority.server()))
+            .connectionHandler(connection -> connections.incrementAndGet())
+            .requestHandler(this::answer)
+            .listen(0, "localhost")
+            .await();
+    PemKeyCertOptions own = authority.client("extender");
+    config =
+        new ConfigBuilder(Config.empty())
+            .withMasterUrl("https://localhost:" + server.actualPort())
+            .withCaCertData(base64(authority.trusted().getCertValues().getFirst()))
+            .withClientCertData(base64(own.getCertValue()))
+            .withClientKeyData(base64(own.getKeyValue()))
+            .withClientKeyAlgo("EC")
+            .withRequestRetryBackoffLimit(0)
+            .build();
+    client = new VertxTransport().newBuilder(config).build();
+  }
+
+  private static String base64(Buffer pem) {
+    return Base64.getEncoder().encodeToString(pem.getBytes());
+  }
+
+  @AfterEach
+  void stop() {
+    client.close();
+    vertx.close().await();
+  }
+
+  private void answer(HttpServerRequest request) {
+    versions.add(request.version());
+    switch (String.valueOf(request.path())) {
+      case "/authority" -> request.response().end(String.valueOf(request.authority()));
+      case "/echo" -> request.body().onSuccess(request.response()::end);
+      case "/large" -> request.response().end(Buffer.buffer(new byte[LARGE_BYTES]));
+      case "/cut" ->
+          request
+              .response()
+              .setChunked(true)
+              .write("half")
+              .onSuccess(v -> request.connection().close());
+      case "/stall" -> request.response().setChunked(true).write("half");
+      case "/freeze" -> frozen();
+      case "/watch" -> request.toWebSocket().onComplete(socket);
+      case "/old" -> request.response().setStatusCode(410).end();
+      default -> {
+        // Never answered.
+      }
+    }
+  }
+
+  private static void frozen() {
+    try {
+      Thread.sleep(FROZEN_MS);
+    } catch (InterruptedException end) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private CompletableFuture<HttpResponse<String>> impatient(String path) {
+    return client.sendAsync(
+        client.newHttpRequestBuilder().uri(uri(path)).timeout(200, TimeUnit.MILLISECONDS).build(),
+        String.class);
+  }
+
+  private URI uri(String path) {
+    return URI.create(config.getMasterUrl()).resolve(path);
+  }
+
+  /** As behind a tunnel: the certificate is not for the address that is called. */
+  @Test
+  void serverOfAnotherName_isTrusted_whereTheConfigNamesIt() throws Exception {
+    String tunnel = "https://127.0.0.1:" + server.actualPort();
+    var unnamed = new ConfigBuilder(config).withMasterUrl(tunnel).build();
+    try (HttpClient strict = new VertxTransport().newBuilder(unnamed).build()) {
+      assertThatThrownBy(() -> text(strict, tunnel + "/authority"))
+          .hasStackTraceContaining("No subject alternative names");
+    }
+    var named = new ConfigBuilder(unnamed).withTlsServerName("localhost").build();
+    try (HttpClient tunnelled = new VertxTransport().newBuilder(named).build()) {
+      assertThat(text(tunnelled, tunnel + "/authority"))
+          .isEqualTo("127.0.0.1:" + server.actualPort());
+      var opened =
+          tunnelled
+              .newWebSocketBuilder()
+              .uri(URI.create(tunnel.replace("https", "wss") + "/watch"))
+              .buildAsync(new WebSocket.Listener() {})
+              .get(30, TimeUnit.SECONDS);
+      opened.sendClose(1_000, "");
+    }
+  }
+
+  private static String text(HttpClient client, String uri) throws Exception {
+    var request = client.newHttpRequestBuilder().uri(URI.create(uri)).build();
+    return client.sendAsync(request, String.class).get(30, TimeUnit.SECONDS).body();
+  }
+
+  private CompletableFuture<HttpResponse<byte[]>> get(String path) {
+    return client.sendAsync(client.newHttpRequestBuilder().uri(uri(path)).build(), byte[].class);
+  }
+
+  @Test
+  void callWithoutALimit_hasItsClients_unlessItMayBeSilentForLong() {
+    var limits = new RequestConfigBuilder().withRequestTimeout(200).withRequestRetryBackoffLimit(0);
+    try (HttpClient hasty = client.newBuilder().tag(limits.build()).build()) {
+      var call = hasty.newHttpRequestBuilder().uri(uri("/never"));
+      var watch = hasty.sendAsync(call.forStreaming().build(), String.class);
+      var read =
+          hasty.sendAsync(hasty.newHttpRequestBuilder().uri(uri("/never")).build(), String.class);
+      assertThatThrownBy(() -> read.get(30, TimeUnit.SECONDS))
+          .hasCauseInstanceOf(IOException.class);
+      assertThatThrownBy(() -> watch.get(500, TimeUnit.MILLISECONDS))
+          .isInstanceOf(TimeoutException.class);
+    }
+  }
+
+  @Test
+  void manyCallsAtOnce_goOverOneConnection() throws Exception {
+    get("/echo").get(10, TimeUnit.SECONDS);
+    var calls =
+        IntStream.range(0, 50)
+            .mapToObj(
+                i ->
+                    client
+                        .newHttpRequestBuilder()
+                        .uri(uri("/echo"))
+                        .post("text/plain", "body" + i)
+                        .build())
+            .map(request -> client.sendAsync(request, String.class))
+            .toList();
+    for (int i = 0; i < calls.size(); i++) {
+      assertThat(calls.get(i).get(10, TimeUnit.SECONDS).body()).isEqualTo("body" + i);
+    }
+    assertThat(connections).hasValue(1);
+    assertThat(versions).containsOnly(HttpVersion.HTTP_2);
+  }
+
+  @Test
+  void http2Disabled_isHttp1() throws Exception {
+    var old = new ConfigBuilder(config).withHttp2Disable(true).build();
+    try (var plain = new VertxTransport().newBuilder(old).build()) {
+      var request = plain.newHttpRequestBuilder().uri(uri("/echo")).build();
+      assertThat(plain.sendAsync(request, String.class).get(10, TimeUnit.SECONDS).code())
+          .isEqualTo(200);
+    }
+    assertThat(versions).containsOnly(HttpVersion.HTTP_1_1);
+  }
+
+  @Test
+  void bodyLargerThanAnyWindow_comesWhole() throws Exception {
+    assertThat(get("/large").get(10, TimeUnit.SECONDS).body()).hasSize(LARGE_BYTES);
+  }
+
+  @Test
+  void noAnswer_isAnIoExceptionInTime() {
+    assertThatThrownBy(() -> impatient("/never").get(30, TimeUnit.SECONDS))
+        .hasCauseInstanceOf(IOException.class);
+  }
+
+  @Test
+  void bodyThatStalls_isAnIoExceptionInTime() {
+    assertThatThrownBy(() -> impatient("/stall").get(30, TimeUnit.SECONDS))
+        .hasCauseInstanceOf(IOException.class);
+  }
+
+  @Test
+  @Tag("slow")
+  void onlyDeadConnections_areGivenUp() throws Exception {
+    assertThatThrownBy(() -> impatient("/never").get(30, TimeUnit.SECONDS))
+        .hasCauseInstanceOf(IOException.class);
+    Thread.sleep(PONG_PASSED_MS);
+    get("/echo").get(30, TimeUnit.SECONDS);
+    assertThat(connections).hasValue(1);
+    assertThatThrownBy(() -> impatient("/freeze").get(30, TimeUnit.SECONDS))
+        .hasCauseInstanceOf(IOException.class);
+    Thread.sleep(PONG_PASSED_MS);
+    get("/echo").get(30, TimeUnit.SECONDS);
+    assertThat(connections).hasValue(2);
+  }
+
+  @Test
+  void callOfClosedClient_fails() {
+    client.close();
+    assertThatThrownBy(() -> get("/echo").get(30, TimeUnit.SECONDS))
+        .isNotInstanceOf(TimeoutException.class);
+  }
+
+  @Test
+  void bodyThatBreaksOff_isAnIoException() {
+    assertThatThrownBy(() -> get("/cut").get(30, TimeUnit.SECONDS))
+        .hasCauseInstanceOf(IOException.class);
+  }
+
+  @Test
+  void unknownAuthority_isRefused() {
+    var other = new ConfigBuilder(config).withCaCertData(null).build();
+    try (var stranger = new VertxTransport().newBuilder(other).build()) {
+      var request = stranger.newHttpRequestBuilder().uri(uri("/echo")).build();
+      assertThatThrownBy(() -> stranger.sendAsync(request, String.class).get(30, TimeUnit.SECONDS))
+          .hasCauseInstanceOf(javax.net.ssl.SSLHandshakeException.class);
+    }
+    assertThat(versions).isEmpty();
+  }
+
+  /** What it heard, in words; asks for the next message only when it is told to. */
+  private static final class Heard implements WebSocket.Listener {
+    final LinkedBlockingQueue<String> words = new LinkedBlockingQueue<>();
+
+    @Override
+    public void onMessage(WebSocket of, String text) {
+      words.add("text " + text);
+    }
+
+    @Override
+    public void onMessage(WebSocket of, ByteBuffer bytes) {
+      words.add("bytes " + StandardCharsets.UTF_8.decode(bytes));
+    }
+
+    @Override
+    public void onClose(WebSocket of, int code, String reason) {
+      words.add("closed " + code + " " + reason);
+    }
+
+    @Override
+    public void onError(WebSocket of, Throwable error) {
+      words.add("failed " + (error instanceof IOException));
+    }
+
+    String next() throws InterruptedException {
+      return String.valueOf(words.poll(10, TimeUnit.SECONDS));
+    }
+  }
+
+  private WebSocket watch(String path, Heard heard) throws Exception {
+    return client.newWebSocketBuilder().uri(uri(path)).buildAsync(heard).get(10, TimeUnit.SECONDS);
+  }
+
+  @Test
+  void messages_comeWholeAndWhenAskedFor() throws Exception {
+    var heard = new Heard();
+    WebSocket watch = watch("/watch", heard);
+    ServerWebSocket other = socket.future().await(10, TimeUnit.SECONDS);
+    other.writeFrame(WebSocketFrame.binaryFrame(Buffer.buffer("one "), false));
+    other.writeFrame(WebSocketFrame.continuationFrame(Buffer.buffer("message"), true));
+    other.writeTextMessage("another");
+    other.close((short) 1000, "over");
+    assertThat(heard.next()).isEqualTo("bytes one message");
+    // All that follows has been sent; it waits for us.
+    get("/echo").get(10, TimeUnit.SECONDS);
+    assertThat(heard.words).isEmpty();
+    watch.request();
+    assertThat(heard.next()).isEqualTo("text another");
+    watch.request();
+    assertThat(heard.next()).isEqualTo("closed 1000 over");
+    assertThat(watch.send(ByteBuffer.allocate(1))).isFalse();
+  }
+
+  @Test
+  void ourEnd_isHeardThere() throws Exception {
+    WebSocket watch = watch("/watch", new Heard());
+    ServerWebSocket other = socket.future().await(10, TimeUnit.SECONDS);
+    var ended = new CompletableFuture<Short>();
+    other.closeHandler(v -> ended.complete(other.closeStatusCode()));
+    assertThat(watch.sendClose(1_000, "enough")).isTrue();
+    assertThat(ended.get(10, TimeUnit.SECONDS)).isEqualTo((short) 1_000);
+  }
+
+  @Test
+  void messageThatIsTooLarge_endsTheSocket() throws Exception {
+    var heard = new Heard();
+    watch("/watch", heard);
+    ServerWebSocket other = socket.future().await(10, TimeUnit.SECONDS);
+    var gone = new CompletableFuture<Void>();
+    other.closeHandler(gone::complete);
+    other.writeBinaryMessage(Buffer.buffer(new byte[Connections.MESSAGE_BYTES_MAX + 1]));
+    other.writeTextMessage("another");
+    assertThat(heard.next()).isEqualTo("failed true");
+    gone.get(20, TimeUnit.SECONDS);
+    assertThat(heard.words).isEmpty();
+  }
+
+  @Test
+  void connectionThatBreaks_isAnError() throws Exception {
+    var heard = new Heard();
+    watch("/watch", heard);
+    var other = (WebSocketInternal) socket.future().await(10, TimeUnit.SECONDS);
+    var _ = other.channelHandlerContext().close();
+    assertThat(heard.next()).startsWith("failed");
+  }
+
+  @Test
+  void refusedHandshake_saysTheStatus() {
+    assertThatThrownBy(() -> watch("/old", new Heard()))
+        .cause()
+        .isInstanceOfSatisfying(
+            WebSocketHandshakeException.class,
+            refused -> assertThat(refused.getResponse().code()).isEqualTo(410));
+  }
+}
