@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# build.sh: builds NVIDIA's device plugin from its published Go module, once, and prints nvidia-plugin=FOLDER.
+# build.sh: builds NVIDIA's device plugin and GPU Feature Discovery from their published Go module, once, and prints
+# nvidia-plugin=FOLDER.
 set -euo pipefail
 shopt -s inherit_errexit
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -14,6 +15,7 @@ compile() {
   cd "$here"
   export CGO_ENABLED=1 GOWORK=off CC=$cc
   "$go" build -mod=readonly -trimpath -ldflags "-s -w" -o "$1/nvidia-device-plugin" github.com/NVIDIA/k8s-device-plugin/cmd/nvidia-device-plugin
+  "$go" build -mod=readonly -trimpath -ldflags "-s -w" -o "$1/gpu-feature-discovery" github.com/NVIDIA/k8s-device-plugin/cmd/gpu-feature-discovery
   "$go" build -mod=readonly -trimpath -ldflags "-s -w" -o "$1/record" ./record
 }
 

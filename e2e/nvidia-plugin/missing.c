@@ -1,12 +1,12 @@
 /*
- * The one function of NVML that NVIDIA's plugin calls and Tranche does not. It is for LD_PRELOAD, since the
- * simulated library has only the functions that Tranche calls.
+ * The functions of NVML that NVIDIA's plugin and Feature Discovery call and Tranche does not. They are for
+ * LD_PRELOAD, since the simulated library has only the functions that Tranche calls.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <string.h>
 
-enum { SUCCESS = 0, NOT_FOUND = 6, UUID_MAX = 96 };
+enum { SUCCESS = 0, NOT_FOUND = 6, UUID_MAX = 96, CUDA_VERSION = 13000 };
 
 typedef void *device_t;
 
@@ -24,4 +24,10 @@ int nvmlDeviceGetHandleByUUID(const char *uuid, device_t *device)
             return SUCCESS;
     }
     return result == SUCCESS ? NOT_FOUND : result;
+}
+
+int nvmlSystemGetCudaDriverVersion(int *version)
+{
+    *version = CUDA_VERSION;
+    return SUCCESS;
 }

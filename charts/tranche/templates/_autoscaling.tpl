@@ -84,14 +84,16 @@
 {{- define "tranche.nodeLabels" -}}
 {{- $labels := dict -}}
 {{- $sharing := (include "tranche.nodeConfig" . | fromYaml).sharing | default dict -}}
-{{- if $sharing.mps -}}{{- $_ := set $labels "nvidia.com/mps.capable" "true" -}}{{- end -}}
+{{- if $sharing.mps -}}
+{{- range $key := list "nvidia.com/mps.capable" "tranche.dev/mps-capable" -}}{{- $_ := set $labels $key "true" -}}{{- end -}}
+{{- end -}}
 {{- if include "tranche.offersGpus" . -}}
-{{- if .Values.config.name -}}
-{{- $_ := set $labels "nvidia.com/gpu.replicas" (include "tranche.defaultReplicas" .) -}}
-{{- else -}}
 {{- $shared := include "tranche.shared" $sharing | fromJson -}}
-{{- $_ := set $labels "nvidia.com/gpu.replicas" (toString (int $shared.replicas)) -}}
-{{- $_ := set $labels "nvidia.com/gpu.sharing-strategy" $shared.strategy -}}
+{{- $replicas := .Values.config.name | empty | ternary (toString (int $shared.replicas)) (include "tranche.defaultReplicas" .) -}}
+{{- /* Ours decides. Pods that an earlier version admitted require NVIDIA's. */ -}}
+{{- range $key := list "nvidia.com/gpu.replicas" "tranche.dev/replicas-per-gpu" -}}{{- $_ := set $labels $key $replicas -}}{{- end -}}
+{{- if not .Values.config.name -}}
+{{- range $key := list "nvidia.com/gpu.sharing-strategy" "tranche.dev/sharing-strategy" -}}{{- $_ := set $labels $key $shared.strategy -}}{{- end -}}
 {{- end -}}
 {{- end -}}
 {{- with .Values.autoscaling.configKey -}}{{- $_ := set $labels "nvidia.com/device-plugin.config" . -}}{{- end -}}

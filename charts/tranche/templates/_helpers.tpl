@@ -315,18 +315,36 @@ capabilities:
 
 {{/* The user's affinity, plus a rule against nodes whose driver or MIG layout the GPU Operator is changing: it cannot do that while GPUs are held. The DaemonSet controller ends pods on nodes that no longer match. */}}
 {{- define "tranche.gpuNodeAffinity" -}}
+{{- include "tranche.nodeAffinity" (dict "root" . "alternatives" (list (list))) -}}
+{{- end -}}
+
+{{/* The same, and a label that allows MPS: NVIDIA's, or ours where GPU Feature Discovery sets NVIDIA's to false. */}}
+{{- define "tranche.mpsNodeAffinity" -}}
+{{- $alternatives := list -}}
+{{- range $key := list "nvidia.com/mps.capable" "tranche.dev/mps-capable" -}}
+{{- $alternatives = append $alternatives (list (dict "key" $key "operator" "In" "values" (list "true"))) -}}
+{{- end -}}
+{{- include "tranche.nodeAffinity" (dict "root" . "alternatives" $alternatives) -}}
+{{- end -}}
+
+{{/* The user's affinity (of `root`), off nodes that the GPU Operator has paused, with one of the `alternatives`: lists of expressions. */}}
+{{- define "tranche.nodeAffinity" -}}
+{{- $alternatives := .alternatives -}}
 {{- $paused := list "paused-for-driver-upgrade" "paused-for-mig-change" "paused-for-vgpu-change" -}}
 {{- $off := list -}}
 {{- range list "device-plugin" "client" -}}
 {{- $off = append $off (dict "key" (printf "nvidia.com/gpu.deploy.%s" .) "operator" "NotIn" "values" $paused) -}}
 {{- end -}}
-{{- $affinity := deepCopy (.Values.affinity | default dict) -}}
+{{- $affinity := deepCopy (.root.Values.affinity | default dict) -}}
 {{- $node := $affinity.nodeAffinity | default dict -}}
 {{- $required := $node.requiredDuringSchedulingIgnoredDuringExecution | default dict -}}
 {{- $terms := list -}}
 {{- range $required.nodeSelectorTerms | default (list (dict)) -}}
-{{- $expressions := concat (.matchExpressions | default list) $off -}}
-{{- $terms = append $terms (merge (dict "matchExpressions" $expressions) .) -}}
+{{- $term := . -}}
+{{- range $alternatives -}}
+{{- $expressions := concat ($term.matchExpressions | default list) $off . -}}
+{{- $terms = append $terms (merge (dict "matchExpressions" $expressions) $term) -}}
+{{- end -}}
 {{- end -}}
 {{- $_ := set $node "requiredDuringSchedulingIgnoredDuringExecution" (dict "nodeSelectorTerms" $terms) -}}
 {{- $_ := set $affinity "nodeAffinity" $node -}}

@@ -1,5 +1,7 @@
 package dev.tranche.api;
 
+import java.util.Set;
+
 /**
  * The names of annotations, labels, taints and resources that users write, or that the parts of
  * Tranche share through Kubernetes.
@@ -71,7 +73,22 @@ public final class Names {
   /** On a node, written by people: uuids of GPUs that take no new pods, comma-separated. */
   public static final String CORDON_GPUS = "tranche.dev/cordon-gpus";
 
-  /** Node label, GPU Feature Discovery's: replicas per GPU. */
+  /**
+   * Node label, ours: replicas per GPU, by the node plugin's report. It decides; {@link
+   * #LABEL_REPLICAS} counts only on a node without it.
+   */
+  public static final String LABEL_REPLICAS_PER_GPU = REPLICAS_PER_GPU;
+
+  /**
+   * Node label, ours: {@code none}, {@code time-slicing} or {@code mps}, by the node plugin's
+   * report. It decides; {@link #LABEL_SHARING} counts only on a node without it.
+   */
+  public static final String LABEL_SHARING_STRATEGY = "tranche.dev/sharing-strategy";
+
+  /**
+   * Node label, GPU Feature Discovery's: replicas per GPU by its own config, which may differ from
+   * the node plugin's.
+   */
   public static final String LABEL_REPLICAS = "nvidia.com/gpu.replicas";
 
   /** Node label, GPU Feature Discovery's: memory of one GPU in MiB, the driver's part included. */
@@ -90,6 +107,19 @@ public final class Names {
 
   /** Node label, GPU Feature Discovery's: {@code none}, {@code time-slicing} or {@code mps}. */
   public static final String LABEL_SHARING = "nvidia.com/gpu.sharing-strategy";
+
+  /**
+   * Labels that GPU Feature Discovery writes and we never do. Its timestamp can be switched off,
+   * and some need a GPU that tells its compute capability. NVIDIA calls the first of the driver's
+   * two deprecated.
+   */
+  public static final Set<String> LABELS_OF_DISCOVERY =
+      Set.of(
+          "nvidia.com/gfd.timestamp",
+          "nvidia.com/gpu.family",
+          "nvidia.com/gpu.compute.major",
+          "nvidia.com/cuda.driver.major",
+          "nvidia.com/cuda.driver-version.major");
 
   /** Node label that selects the config of the node plugin; NVIDIA's name. */
   public static final String LABEL_CONFIG = "nvidia.com/device-plugin.config";

@@ -2,6 +2,7 @@ package dev.tranche.extender;
 
 import dev.tranche.api.node.NodeReport;
 import dev.tranche.extender.controller.ApiWriter;
+import dev.tranche.extender.controller.ContradictingLabels;
 import dev.tranche.extender.controller.DuplicateAllocations;
 import dev.tranche.extender.controller.NodeEventWriter;
 import dev.tranche.extender.controller.NodeLabels;
@@ -25,6 +26,7 @@ import dev.tranche.extender.watch.WatchedNode;
 import dev.tranche.extender.watch.WatchedPod;
 import dev.tranche.process.loop.Loop;
 import io.fabric8.kubernetes.api.model.Event;
+import io.fabric8.kubernetes.api.model.Node;
 import io.fabric8.kubernetes.client.dsl.base.PatchType;
 import io.vertx.core.Future;
 import java.time.Instant;
@@ -57,6 +59,7 @@ final class Controllers implements ReportListener {
   private final UnmutatedPods unmutatedPods;
   private final OutdatedShares outdatedShares;
   private final UnknownCordons unknownCordons;
+  private final ContradictingLabels contradictingLabels;
   private final DuplicateAllocations duplicates;
 
   /**
@@ -95,6 +98,13 @@ final class Controllers implements ReportListener {
     this.outdatedShares = new OutdatedShares(this::writeEvent, deciding, metrics);
     this.unknownCordons =
         new UnknownCordons(this::writeEvent, deciding, rate("cordon-events", UnknownCordons.RATE));
+    this.contradictingLabels =
+        new ContradictingLabels(
+            this::readNode,
+            this::writeEvent,
+            deciding,
+            rate("label-events", ContradictingLabels.RATE),
+            metrics);
     this.duplicates = duplicates(deciding);
   }
 
@@ -180,6 +190,7 @@ final class Controllers implements ReportListener {
         nowMs);
     unknownCordons.check(cordons(nowMs));
     nodeLabels.tick();
+    contradictingLabels.check(nodeLabels.contradictions());
   }
 
   /** Returns the cordons of nodes that report; the GPUs of other nodes are not known. */
@@ -201,6 +212,10 @@ final class Controllers implements ReportListener {
 
   private Future<?> writeEvent(Event event) {
     return loop.get().completeOnLoop(api.event(event));
+  }
+
+  private Future<Node> readNode(String name) {
+    return loop.get().completeOnLoop(api.node(name));
   }
 
   private Future<?> mergePatch(String node, String patch) {

@@ -121,6 +121,19 @@ class WebhookIT {
         .create();
     await("the runtime class", () -> patch("deployment").contains("runtimeClassName"));
     await("the node", () -> patch("deployment").contains("replicas-per-gpu\",\"value\":\"4\""));
+    // Ours decides, also on a node without NVIDIA's label.
+    client
+        .nodes()
+        .withName("gpu-1")
+        .edit(
+            node ->
+                new NodeBuilder(node)
+                    .editMetadata()
+                    .removeFromLabels("nvidia.com/gpu.replicas")
+                    .addToLabels("tranche.dev/replicas-per-gpu", "5")
+                    .endMetadata()
+                    .build());
+    await("its report", () -> patch("deployment").contains("replicas-per-gpu\",\"value\":\"5\""));
     client.nodes().withName("gpu-1").delete();
     await("its end", () -> patch("deployment").contains("replicas-per-gpu\",\"value\":\"10\""));
   }

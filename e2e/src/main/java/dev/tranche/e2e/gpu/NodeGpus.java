@@ -12,6 +12,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.UUID;
 
 /**
@@ -80,6 +81,11 @@ public final class NodeGpus {
 
   private static String uuid(String node, int index) {
     return "GPU-" + UUID.nameUUIDFromBytes((node + "/" + index).getBytes(StandardCharsets.UTF_8));
+  }
+
+  /** The folder on this machine with the library and the state of its GPUs. */
+  public Path libraryFolder() {
+    return Objects.requireNonNull(stateFile.getParent());
   }
 
   public int count() {

@@ -37,6 +37,8 @@ class AutoscalingTest {
     assertThat(rendered)
         .contains("{key: karpenter.sh/nodepool, operator: In, values: [gpu]}")
         .contains("nvidia.com/gpu.replicas: \"4\"", "nvidia.com/gpu.sharing-strategy: time-slicing")
+        .contains(
+            "tranche.dev/replicas-per-gpu: \"4\"", "tranche.dev/sharing-strategy: time-slicing")
         .contains("{key: " + Names.STARTUP_TAINT + ", effect: NoSchedule}");
   }
 
@@ -118,7 +120,8 @@ class AutoscalingTest {
     String rendered = render(karpenter(Map.of("config.map.any", mps)));
     assertThat(capacity(rendered, FOUR)).isEqualTo(Map.of("nvidia.com/gpu", "32"));
     assertThat(rendered)
-        .contains("nvidia.com/mps.capable: \"true\"", "nvidia.com/gpu.sharing-strategy: mps");
+        .contains("nvidia.com/mps.capable: \"true\"", "nvidia.com/gpu.sharing-strategy: mps")
+        .contains("tranche.dev/mps-capable: \"true\"", "tranche.dev/sharing-strategy: mps");
   }
 
   @Test
@@ -196,7 +199,11 @@ class AutoscalingTest {
     var values = new HashMap<String, Object>();
     values.put("config.name", "theirs");
     values.put("defaultReplicasPerGpu", 5);
-    assertThat(capacity(render(karpenter(values)), FOUR)).isEqualTo(Map.of("nvidia.com/gpu", "20"));
+    String rendered = render(karpenter(values));
+    assertThat(capacity(rendered, FOUR)).isEqualTo(Map.of("nvidia.com/gpu", "20"));
+    assertThat(rendered)
+        .contains("nvidia.com/gpu.replicas: \"5\"", "tranche.dev/replicas-per-gpu: \"5\"")
+        .doesNotContain("sharing-strategy: ");
     values.put("advertisedResources[0]", "nvidia.com/gpu.shared");
     assertThat(capacity(render(karpenter(values)), FOUR))
         .isEqualTo(Map.of("nvidia.com/gpu", "0", "nvidia.com/gpu.shared", "20"));
@@ -225,6 +232,10 @@ class AutoscalingTest {
                 prefix + "label/nvidia.com/gpu.replicas",
                 "10",
                 prefix + "label/nvidia.com/gpu.sharing-strategy",
+                "time-slicing",
+                prefix + "label/tranche.dev/replicas-per-gpu",
+                "10",
+                prefix + "label/tranche.dev/sharing-strategy",
                 "time-slicing",
                 prefix + "taint/nvidia.com/gpu",
                 "present:NoSchedule",
@@ -293,7 +304,7 @@ class AutoscalingTest {
     assertThat(capacity(rendered, "p4d.24xlarge")).isEqualTo(Map.of("nvidia.com/mig-1g.5gb", "56"));
     assertThat(rendered)
         .as("labels that the extender would not write")
-        .doesNotContain("nvidia.com/gpu.replicas: ", "nvidia.com/gpu.sharing-strategy: ");
+        .doesNotContain("gpu.replicas: ", "replicas-per-gpu: ", "sharing-strategy: ");
     values.put("autoscaling.instanceTypes.p4d\\.24xlarge.nvidia\\.com/gpu", 1);
     assertThat(render(values)).contains("nvidia.com/gpu.replicas: ");
   }

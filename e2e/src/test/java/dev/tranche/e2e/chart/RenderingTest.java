@@ -4,9 +4,11 @@ import static dev.tranche.e2e.chart.Chart.documents;
 import static dev.tranche.e2e.chart.Chart.render;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.tuple;
 import static org.assertj.core.api.InstanceOfAssertFactories.STRING;
 
 import com.marcnuri.helm.Helm;
+import io.fabric8.kubernetes.api.model.NodeSelectorTerm;
 import io.fabric8.kubernetes.api.model.SecurityContext;
 import io.fabric8.kubernetes.api.model.apps.DaemonSet;
 import io.fabric8.kubernetes.client.utils.Serialization;
@@ -249,8 +251,7 @@ class RenderingTest {
         render(Map.of("config.map.any", MPS, "nodeSelector.gpus", "true", "mps.root", "/srv/mps"));
     assertThat(rendered)
         .contains("name: tranche-mps-control-daemon")
-        .contains(
-            "gpus: \"true\"\n        kubernetes.io/os: linux\n        nvidia.com/mps.capable: \"true\"")
+        .contains("gpus: \"true\"\n        kubernetes.io/os: linux\n")
         .contains("{name: MPS_ROOT, value: \"/srv/mps\"}")
         .contains("{name: NVIDIA_DRIVER_CAPABILITIES, value: \"compute,utility\"}")
         .contains("hostPath: {path: \"/srv/mps/shm\"}")
@@ -258,6 +259,43 @@ class RenderingTest {
         .contains("- name: nvidia.com/gpu\n");
     assertThat(render(Map.of("config.name", "theirs"))).contains("mps-control-daemon, mount-shm");
     assertThat(render(Map.of())).doesNotContain("mps");
+  }
+
+  /** Feature Discovery without a config with MPS sets NVIDIA's label to false, again and again. */
+  @Test
+  void mpsDaemons_runWithEitherLabel_inEachTermOfTheUsers() {
+    String term =
+        "affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[%d]"
+            + ".matchExpressions[0].%s";
+    var values = new HashMap<String, Object>();
+    values.put("config.map.any", MPS);
+    for (int i = 0; i < 2; i++) {
+      values.put(term.formatted(i, "key"), "zone-" + i);
+      values.put(term.formatted(i, "operator"), "Exists");
+    }
+    List<NodeSelectorTerm> terms =
+        documents(render(values))
+            .filter(text -> text.contains("name: tranche-mps-control-daemon\n"))
+            .filter(text -> text.contains("kind: DaemonSet"))
+            .map(text -> Serialization.unmarshal(text, DaemonSet.class))
+            .map(set -> set.getSpec().getTemplate().getSpec().getAffinity().getNodeAffinity())
+            .flatMap(
+                node ->
+                    node
+                        .getRequiredDuringSchedulingIgnoredDuringExecution()
+                        .getNodeSelectorTerms()
+                        .stream())
+            .toList();
+    assertThat(terms)
+        .extracting(
+            t -> t.getMatchExpressions().getFirst().getKey(),
+            t -> t.getMatchExpressions().getLast().getKey(),
+            t -> t.getMatchExpressions().getLast().getValues())
+        .containsExactly(
+            tuple("zone-0", "nvidia.com/mps.capable", List.of("true")),
+            tuple("zone-0", "tranche.dev/mps-capable", List.of("true")),
+            tuple("zone-1", "nvidia.com/mps.capable", List.of("true")),
+            tuple("zone-1", "tranche.dev/mps-capable", List.of("true")));
   }
 
   @Test

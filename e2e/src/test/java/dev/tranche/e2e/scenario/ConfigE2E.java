@@ -321,20 +321,6 @@ class ConfigE2E {
   }
 
   private static void setConfig(String text) {
-    node.client()
-        .configMaps()
-        .inNamespace(Tranche.NAMESPACE)
-        .withName("tranche-config")
-        .edit(map -> map.edit().addToData("default", text).build());
-    // A change of the pod makes the kubelet look at its ConfigMap at once.
-    node.kubectl(
-        "-n",
-        Tranche.NAMESPACE,
-        "annotate",
-        "pods",
-        "-l",
-        "app.kubernetes.io/component=node-plugin",
-        "tranche.dev/touched=" + UUID.randomUUID(),
-        "--overwrite");
+    node.setConfig(text);
   }
 }

@@ -13,6 +13,7 @@ import io.fabric8.kubernetes.client.KubernetesClient;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.UUID;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.Assertions;
 
@@ -73,6 +74,25 @@ final class OneNode implements AutoCloseable {
         () ->
             client().nodes().withName(NODE).get().getStatus().getAllocatable()
                 + kubectl("get", "events"));
+  }
+
+  /** Edits the node plugin's config while it runs. */
+  void setConfig(String text) {
+    client()
+        .configMaps()
+        .inNamespace(Tranche.NAMESPACE)
+        .withName("tranche-config")
+        .edit(map -> map.edit().addToData("default", text).build());
+    // A change of the pod makes the kubelet look at its ConfigMap at once.
+    kubectl(
+        "-n",
+        Tranche.NAMESPACE,
+        "annotate",
+        "pods",
+        "-l",
+        "app.kubernetes.io/component=node-plugin",
+        "tranche.dev/touched=" + UUID.randomUUID(),
+        "--overwrite");
   }
 
   Pod get(String name) {

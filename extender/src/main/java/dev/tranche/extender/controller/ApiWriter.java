@@ -9,6 +9,7 @@ import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.verb.ApiServer;
 import dev.tranche.extender.watch.PodFields;
 import io.fabric8.kubernetes.api.model.Event;
+import io.fabric8.kubernetes.api.model.Node;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import io.fabric8.kubernetes.client.KubernetesClientException;
 import io.fabric8.kubernetes.client.dsl.base.PatchContext;
@@ -128,6 +129,11 @@ public final class ApiWriter implements ApiServer {
   /** Creates an event; fails with the API server's refusal. */
   public Future<?> event(Event event) {
     return events.submit(() -> client.v1().events().resource(event).create());
+  }
+
+  /** Reads a whole node; fails if there is none. */
+  public Future<Node> node(String name) {
+    return writes.submit(() -> client.nodes().withName(name).require());
   }
 
   /**

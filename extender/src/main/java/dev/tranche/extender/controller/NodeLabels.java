@@ -7,6 +7,7 @@ import dev.tranche.extender.watch.GpuLabels;
 import io.vertx.core.Future;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.BooleanSupplier;
@@ -123,6 +124,25 @@ public final class NodeLabels {
   /** Retries refused patches, and removes the labels of plugins that have gone. */
   public void tick() {
     nodes.keySet().forEach(this::reconcile);
+  }
+
+  /** Returns the labels of others that a node's latest report contradicts, by node. */
+  public Map<String, List<GpuLabels.Contradiction>> contradictions() {
+    long nowMs = clockMs.getAsLong();
+    var found = new HashMap<String, List<GpuLabels.Contradiction>>();
+    lastReports.forEach(
+        (node, report) -> {
+          LastWatched watched = nodes.get(node);
+          if (watched != null && report.isLatest() && nowMs - report.atMs() <= FRESH_MS) {
+            var contradictions =
+                GpuLabels.contradictions(
+                    watched.labels(), watched.labelsAnnotation(), report.labels());
+            if (!contradictions.isEmpty()) {
+              found.put(node, contradictions);
+            }
+          }
+        });
+    return found;
   }
 
   private void reconcile(String node) {

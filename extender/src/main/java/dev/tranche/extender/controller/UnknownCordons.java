@@ -4,19 +4,16 @@ import dev.tranche.api.Names;
 import dev.tranche.api.Printable;
 import dev.tranche.extender.limit.NodeRate;
 import io.fabric8.kubernetes.api.model.Event;
-import io.fabric8.kubernetes.client.KubernetesClientException;
 import io.vertx.core.Future;
-import java.net.HttpURLConnection;
-import java.util.ArrayList;
 import java.util.Collection;
-import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import java.util.SortedSet;
 import java.util.TreeSet;
 import java.util.function.BooleanSupplier;
 import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -27,12 +24,8 @@ import org.slf4j.LoggerFactory;
 public final class UnknownCordons {
   static final String REASON = "UnknownGpuCordoned";
 
-  /** The most events per check. */
-  static final int EVENTS_PER_CHECK_MAX = 10;
-
   /** A node may change its own annotation. */
-  public static final NodeRate.Limits RATE =
-      new NodeRate.Limits(5, 600_000, EVENTS_PER_CHECK_MAX, 1);
+  public static final NodeRate.Limits RATE = NodeFindings.RATE;
 
   /** The most uuids that one event lists. */
   private static final int UUIDS_PER_EVENT_MAX = 5;
@@ -40,15 +33,7 @@ public final class UnknownCordons {
   private static final Logger LOG = LoggerFactory.getLogger(UnknownCordons.class);
 
   private final Function<Event, Future<?>> writer;
-  private final BooleanSupplier deciding;
-  private final NodeRate rate;
-
-  /** By node, as of the last check. */
-  private Map<String, LastCheck> lastChecks = new HashMap<>();
-
-  private record LastCheck(Set<String> unknown, boolean reported) {}
-
-  private static final LastCheck UNCHECKED = new LastCheck(Set.of(), false);
+  private final NodeFindings<Finding> findings;
 
   /**
    * A node that reports.
@@ -58,15 +43,27 @@ public final class UnknownCordons {
    */
   public record Cordons(String node, Set<String> cordoned, Set<String> gpus) {}
 
+  /** Two are equal if the same uuids are unknown. */
+  private record Finding(Cordons node, SortedSet<String> unknown) {
+    @Override
+    public boolean equals(@Nullable Object other) {
+      return other instanceof Finding finding && unknown.equals(finding.unknown);
+    }
+
+    @Override
+    public int hashCode() {
+      return unknown.hashCode();
+    }
+  }
+
   /**
    * @param deciding whether this extender may decide at all, as a leader does
    * @param rate of events by node
    */
   public UnknownCordons(
       Function<Event, Future<?>> writer, BooleanSupplier deciding, NodeRate rate) {
-    this.rate = rate;
     this.writer = writer;
-    this.deciding = deciding;
+    findings = new NodeFindings<>(deciding, rate, (node, found) -> write(found));
   }
 
   /**
@@ -74,50 +71,22 @@ public final class UnknownCordons {
    * since a GPU may be cordoned a moment before its node reports it.
    */
   public void check(Collection<Cordons> nodes) {
-    if (!deciding.getAsBoolean()) {
-      lastChecks = new HashMap<>();
-      return;
-    }
-    var now = new HashMap<String, LastCheck>();
-    var due = new ArrayList<Runnable>();
+    var found = new LinkedHashMap<String, Finding>();
     for (Cordons node : nodes) {
       SortedSet<String> unknown = new TreeSet<>(node.cordoned());
       unknown.removeAll(node.gpus());
-      if (unknown.isEmpty()) {
-        continue;
+      if (!unknown.isEmpty()) {
+        found.put(node.node(), new Finding(node, unknown));
       }
-      LastCheck before = lastChecks.getOrDefault(node.node(), UNCHECKED);
-      boolean same = before.unknown().equals(unknown);
-      boolean reported = same && before.reported();
-      if (same && !reported && due.size() < EVENTS_PER_CHECK_MAX && rate.tryAcquire(node.node())) {
-        due.add(() -> writeEvent(node, unknown));
-        reported = true;
-      }
-      now.put(node.node(), new LastCheck(unknown, reported));
     }
-    lastChecks = now;
-    due.forEach(Runnable::run);
+    findings.check(found);
   }
 
-  private void writeEvent(Cordons node, SortedSet<String> unknown) {
-    String message = message(node, unknown);
-    LOG.warn("node {}: {}", node.node(), message);
-    writer
-        .apply(event(node.node(), String.join(",", unknown), message))
-        .onFailure(e -> unwritten(node.node(), unknown, e));
-  }
-
-  /**
-   * Retries at the next check, unless the API server refused the event because it exists already.
-   */
-  private void unwritten(String node, Set<String> unknown, Throwable failure) {
-    if (failure instanceof KubernetesClientException e
-        && e.getCode() == HttpURLConnection.HTTP_CONFLICT) {
-      return;
-    }
-    LOG.info("cannot write an event for node {}, will retry: {}", node, failure.toString());
-    lastChecks.computeIfPresent(
-        node, (same, now) -> now.unknown().equals(unknown) ? new LastCheck(unknown, false) : now);
+  private Future<?> write(Finding found) {
+    String node = found.node().node();
+    String message = message(found.node(), found.unknown());
+    LOG.warn("node {}: {}", node, message);
+    return writer.apply(event(node, String.join(",", found.unknown()), message));
   }
 
   private static String message(Cordons node, SortedSet<String> unknown) {

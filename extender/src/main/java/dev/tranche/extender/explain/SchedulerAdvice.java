@@ -31,7 +31,7 @@ public final class SchedulerAdvice {
     }
     if (message.contains("didn't match Pod's node affinity/selector")) {
       advice.add(
-          "node affinity/selector: see the pod's spec for what it names. Tranche adds nvidia.com/gpu.replicas, nvidia.com/gpu.memory and nvidia.com/gpu.product to it; if the replicas per GPU have changed since, delete the pod and have it created again.");
+          "node affinity/selector: see the pod's spec for what it names. Tranche adds tranche.dev/replicas-per-gpu, nvidia.com/gpu.memory and nvidia.com/gpu.product to it; if the replicas per GPU have changed since, delete the pod and have it created again.");
     }
     if (message.contains("untolerated taint")) {
       advice.add("untolerated taint: add the toleration that the message names to the pod.");

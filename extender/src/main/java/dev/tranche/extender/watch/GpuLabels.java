@@ -4,10 +4,12 @@ import dev.tranche.api.Names;
 import dev.tranche.api.node.Gpu;
 import dev.tranche.api.node.NodeReport;
 import dev.tranche.api.node.SharingStrategy;
+import java.util.Collection;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
@@ -22,16 +24,25 @@ import java.util.stream.Stream;
 public final class GpuLabels {
   private static final String PREFIX = Names.RESOURCE + ".";
 
-  /** Written by the GPU Operator, not by Feature Discovery; both leave an existing one alone. */
+  /**
+   * Written by the GPU Operator, not by Feature Discovery. The Operator leaves our {@code true}
+   * alone, but writes {@code false} where Node Feature Discovery sees no GPU.
+   */
   static final String PRESENT = PREFIX + "present";
 
-  /** That Feature Discovery writes and we never do; the first can be switched off. */
-  private static final List<String> DISCOVERY =
-      List.of(
-          "nvidia.com/gfd.timestamp",
-          PREFIX + "family",
-          PREFIX + "compute.major",
-          "nvidia.com/cuda.driver.major");
+  /** Written by people, and by Feature Discovery: whether MPS control daemons may run there. */
+  private static final String MPS_CAPABLE = "nvidia.com/mps.capable";
+
+  /**
+   * Labels of our own, by which the webhook decides. The report wins over whoever else writes them.
+   * We write and remove them even if Feature Discovery runs.
+   */
+  private static final Set<String> DECIDING =
+      Set.of(
+          Names.LABEL_GPUS,
+          Names.LABEL_MEMORY_USABLE,
+          Names.LABEL_REPLICAS_PER_GPU,
+          Names.LABEL_SHARING_STRATEGY);
 
   private static final List<String> OURS =
       List.of(
@@ -42,7 +53,9 @@ public final class GpuLabels {
           PREFIX + "replicas",
           PREFIX + "sharing-strategy",
           Names.LABEL_GPUS,
-          Names.LABEL_MEMORY_USABLE);
+          Names.LABEL_MEMORY_USABLE,
+          Names.LABEL_REPLICAS_PER_GPU,
+          Names.LABEL_SHARING_STRATEGY);
 
   /**
    * Labels that say what the node has, not what the plugin offers. A DaemonSet's node selector may
@@ -52,16 +65,10 @@ public final class GpuLabels {
   private static final Set<String> PERMANENT =
       Set.of(PRESENT, PREFIX + "count", PREFIX + "memory", PREFIX + "product");
 
-  /** Labels that Feature Discovery doesn't write. We write and remove them even if it runs. */
-  private static final Set<String> NOT_DISCOVERYS =
-      Set.of(PRESENT, Names.LABEL_GPUS, Names.LABEL_MEMORY_USABLE);
-
-  /** The subset of those that we remove even if Feature Discovery runs. */
-  private static final Set<String> REMOVED_WITH_PLUGIN =
-      Set.of(Names.LABEL_GPUS, Names.LABEL_MEMORY_USABLE);
-
   private static final Set<String> ALL =
-      Stream.concat(OURS.stream(), DISCOVERY.stream()).collect(Collectors.toUnmodifiableSet());
+      Stream.of(OURS, Names.LABELS_OF_DISCOVERY, Set.of(MPS_CAPABLE))
+          .flatMap(Collection::stream)
+          .collect(Collectors.toUnmodifiableSet());
 
   /** Characters that a label value may not contain, except spaces, which become dashes. */
   private static final Pattern INVALID = Pattern.compile("[^A-Za-z0-9_. -]");
@@ -125,6 +132,8 @@ public final class GpuLabels {
     labels.put(PREFIX + "product", product(gpu));
     labels.put(PREFIX + "replicas", Integer.toString(Math.max(1, gpu.getReplicas())));
     labels.put(PREFIX + "sharing-strategy", strategy(gpu));
+    labels.put(Names.LABEL_REPLICAS_PER_GPU, Integer.toString(Math.max(1, gpu.getReplicas())));
+    labels.put(Names.LABEL_SHARING_STRATEGY, strategy(gpu));
     // A GPU that uses the system's memory reports no size.
     if (gpu.getMemoryTotalBytes() > 0) {
       labels.put(PREFIX + "memory", Long.toString(gpu.getMemoryTotalBytes() >> 20));
@@ -184,27 +193,29 @@ public final class GpuLabels {
   public record Change(Map<String, String> labels, String labelsAnnotation) {}
 
   /**
-   * Compares the node's labels with the wanted ones. A label that we did not write, or whose value
-   * has changed since, belongs to somebody else and stays. Where Feature Discovery runs, our labels
-   * are left to it. It may have taken them over, and removing them would lose them.
+   * Compares the node's labels with the wanted ones. A label of NVIDIA's that we did not write, or
+   * whose value has changed since, belongs to somebody else and stays. Where Feature Discovery
+   * runs, those that it writes are left to it. It may have taken them over, and removing them would
+   * lose them. Labels of our own always follow the report.
    *
    * @param labelsAnnotation the current annotation: {@code key=value}, comma-separated
    */
   public static Optional<Change> change(
       Map<String, String> labels, String labelsAnnotation, Map<String, String> wanted) {
     Map<String, String> ours = ours(labels, labelsAnnotation);
-    boolean discovered = DISCOVERY.stream().anyMatch(labels::containsKey);
+    boolean discovered = Names.LABELS_OF_DISCOVERY.stream().anyMatch(labels::containsKey);
     var set = new TreeMap<String, String>();
     var kept = new TreeMap<String, String>();
     for (String key : OURS) {
-      boolean free = ours.containsKey(key) || !labels.containsKey(key);
-      String value = discovered && !NOT_DISCOVERYS.contains(key) ? null : wanted.get(key);
+      boolean own = DECIDING.contains(key);
+      boolean free = own || ours.containsKey(key) || !labels.containsKey(key);
+      String value = discovered && !own && !key.equals(PRESENT) ? null : wanted.get(key);
       if (free && value != null) {
         kept.put(key, value);
         if (!value.equals(labels.get(key))) {
           set.put(key, value);
         }
-      } else if (ours.containsKey(key) && (!discovered || REMOVED_WITH_PLUGIN.contains(key))) {
+      } else if (ours.containsKey(key) && (!discovered || own)) {
         set.put(key, "");
       }
     }
@@ -212,6 +223,43 @@ public final class GpuLabels {
     return set.isEmpty() && now.equals(labelsAnnotation)
         ? Optional.empty()
         : Optional.of(new Change(set, now));
+  }
+
+  /**
+   * A label of NVIDIA's that somebody else has written, and that the report contradicts.
+   *
+   * @param found its value
+   * @param reported the value by the report
+   */
+  public record Contradiction(String label, String found, String reported) {}
+
+  /**
+   * Returns the labels of others that contradict the report, by their names. A label of one product
+   * cannot describe a node with several, and a MIG device's memory is rounded in two ways.
+   *
+   * @param wanted by the report
+   */
+  public static List<Contradiction> contradictions(
+      Map<String, String> labels, String labelsAnnotation, Map<String, String> wanted) {
+    Map<String, String> expected = new TreeMap<>(wanted);
+    expected.keySet().removeAll(DECIDING);
+    if (!Objects.equals(wanted.get(PREFIX + "count"), wanted.get(Names.LABEL_GPUS))) {
+      expected.keySet().removeAll(Set.of(PREFIX + "count", PREFIX + "memory", PREFIX + "product"));
+    }
+    if (expected.getOrDefault(PREFIX + "product", "").contains("-MIG-")) {
+      expected.remove(PREFIX + "memory");
+    }
+    if ("mps".equals(wanted.get(Names.LABEL_SHARING_STRATEGY))) {
+      expected.put(MPS_CAPABLE, "true");
+    }
+    expected.keySet().removeAll(ours(labels, labelsAnnotation).keySet());
+    return expected.entrySet().stream()
+        .map(
+            e ->
+                new Contradiction(
+                    e.getKey(), labels.getOrDefault(e.getKey(), e.getValue()), e.getValue()))
+        .filter(c -> !c.found().equals(c.reported()))
+        .toList();
   }
 
   /**

@@ -96,7 +96,9 @@ class NodeLabelsTest {
                 "nvidia.com/gpu.replicas", "10",
                 "nvidia.com/gpu.sharing-strategy", "time-slicing",
                 "tranche.dev/gpus", "2",
-                "tranche.dev/gpu-memory-usable-mib", "15360"));
+                "tranche.dev/gpu-memory-usable-mib", "15360",
+                "tranche.dev/replicas-per-gpu", "10",
+                "tranche.dev/sharing-strategy", "time-slicing"));
     assertThat(patches.getLast().getString("resourceVersion")).isEqualTo("1");
     labels.reported(NODE, report(gpu("Tesla T4", 10), gpu("Tesla T4", 10)));
     labels.tick();
@@ -188,12 +190,96 @@ class NodeLabelsTest {
     patched();
     assertThat(written)
         .isEqualTo(
-            "nvidia.com/gpu.present=true,tranche.dev/gpu-memory-usable-mib=15360,tranche.dev/gpus=1");
+            "nvidia.com/gpu.present=true,tranche.dev/gpu-memory-usable-mib=15360,tranche.dev/gpus=1,tranche.dev/replicas-per-gpu=10,tranche.dev/sharing-strategy=time-slicing");
     assertThat(onNode)
         .containsEntry("nvidia.com/gpu.replicas", "4")
         .containsEntry("nvidia.com/gpu.count", "1");
     labels.tick();
     assertThat(patches).hasSize(2);
+  }
+
+  /**
+   * An extender of an earlier version has led meanwhile: it keeps neither the list nor the label.
+   */
+  @Test
+  void labelsOfOurOwn_followTheReport_whoeverElseWroteThem() {
+    onNode.put("nvidia.com/cuda.driver.major", "580");
+    onNode.put("tranche.dev/replicas-per-gpu", "4");
+    watched();
+    labels.reported(NODE, report(gpu("Tesla T4", 10)));
+    patched();
+    assertThat(onNode).containsEntry("tranche.dev/replicas-per-gpu", "10");
+    written = "nvidia.com/gpu.present=true";
+    onNode.put("tranche.dev/sharing-strategy", "mps");
+    watched();
+    labels.tick();
+    patched();
+    assertThat(onNode)
+        .containsEntry("tranche.dev/sharing-strategy", "time-slicing")
+        .containsEntry("tranche.dev/replicas-per-gpu", "10");
+    assertThat(written).contains("tranche.dev/replicas-per-gpu=10");
+  }
+
+  /** A template's node waits for its driver for minutes. */
+  @Test
+  void labelsOfATemplate_stay_untilThereIsAReport() {
+    onNode.put("tranche.dev/replicas-per-gpu", "10");
+    advertises = false;
+    watched();
+    nowMs += NodeLabels.GONE_AFTER_MS + 1;
+    labels.tick();
+    assertThat(patches).isEmpty();
+  }
+
+  @Test
+  void contradictions_areLabelsOfOthers_onNodesThatReport() {
+    onNode.putAll(
+        Map.of(
+            "nvidia.com/cuda.driver.major", "580",
+            "nvidia.com/gpu.replicas", "1",
+            "nvidia.com/gpu.count", "1",
+            "nvidia.com/gpu.memory", "15360",
+            "nvidia.com/gpu.product", "Tesla-T4",
+            "nvidia.com/gpu.sharing-strategy", "none",
+            "nvidia.com/mps.capable", "false"));
+    watched();
+    assertThat(labels.contradictions()).isEmpty();
+    labels.reported(NODE, report(gpu("Tesla T4", 10)));
+    assertThat(labels.contradictions().get(NODE))
+        .extracting(GpuLabels.Contradiction::label)
+        .containsExactly(
+            "nvidia.com/gpu.product", "nvidia.com/gpu.replicas", "nvidia.com/gpu.sharing-strategy");
+    var mps = gpu("Tesla T4", 10).setSharingStrategy(SharingStrategy.SHARING_STRATEGY_MPS);
+    labels.reported(NODE, report(mps));
+    assertThat(labels.contradictions().get(NODE))
+        .contains(new GpuLabels.Contradiction("nvidia.com/mps.capable", "false", "true"));
+    nowMs += NodeLabels.FRESH_MS + 1;
+    assertThat(labels.contradictions()).as("an old report").isEmpty();
+    labels.gone(NODE);
+    assertThat(labels.contradictions()).isEmpty();
+  }
+
+  /** Feature Discovery describes one of a node's products. */
+  @Test
+  void contradictions_ofANodeWithSeveralProducts_areNotThoseOfOneProduct() {
+    onNode.putAll(
+        Map.of(
+            "nvidia.com/gpu.replicas", "10",
+            "nvidia.com/gpu.count", "1",
+            "nvidia.com/gpu.memory", "40960",
+            "nvidia.com/gpu.product", "A100-SHARED"));
+    watched();
+    labels.reported(NODE, report(gpu("Tesla T4", 10), gpu("Tesla T4", 10), gpu("A100", 10)));
+    assertThat(labels.contradictions()).isEmpty();
+  }
+
+  @Test
+  void labelsOfOurs_areNoContradictions_whileAPatchIsPutOff() {
+    watched();
+    labels.reported(NODE, report(gpu("Tesla T4", 10)));
+    patched();
+    labels.reported(NODE, report(gpu("Tesla T4", 4)));
+    assertThat(labels.contradictions()).isEmpty();
   }
 
   @Test

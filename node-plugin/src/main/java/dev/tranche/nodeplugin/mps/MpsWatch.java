@@ -68,7 +68,8 @@ public final class MpsWatch {
           "sharing.mps needs an MPS control daemon, and none runs on this node. If the node lacks the"
               + " label that brings it, run: kubectl label node "
               + node
-              + " nvidia.com/mps.capable=true. If it has the label, look at the node's pod of the"
+              + " nvidia.com/mps.capable=true (tranche.dev/mps-capable=true where GPU Feature Discovery"
+              + " sets the former to false). If it has the label, look at the node's pod of the"
               + " DaemonSet tranche-mps-control-daemon: kubectl get pods -A -l"
               + " app.kubernetes.io/component=mps-control-daemon --field-selector spec.nodeName="
               + node;

@@ -3,6 +3,7 @@ package dev.tranche.webhook.compat;
 import dev.tranche.api.AllowList;
 import dev.tranche.api.Names;
 import dev.tranche.api.Printable;
+import dev.tranche.webhook.nodes.DecidingLabel;
 import dev.tranche.webhook.nodes.GpuNode;
 import dev.tranche.webhook.pod.Denial;
 import dev.tranche.webhook.pod.PodView;
@@ -115,7 +116,8 @@ public final class HamiAnnotations {
 
   /**
    * Translates the isolation mode. The mode is a requirement: beside a share, mps becomes a
-   * nodeSelector, and any mode but hami-core and mps is denied.
+   * nodeSelector, and any mode but hami-core and mps is denied. The text may list several, and HAMi
+   * takes a GPU of each mode that occurs in it.
    */
   private void mode(@Nullable String mode) {
     if (mode == null) {
@@ -123,11 +125,11 @@ public final class HamiAnnotations {
     }
     boolean requestsShare =
         countedFirst != null || GpuRequests.firstKey(pod.annotations()).isPresent();
-    if (!requestsShare || mode.equals("hami-core")) {
+    if (!requestsShare || mode.contains("hami-core")) {
       pod.ignore(SharingSystem.HAMI, MODE, mode);
-    } else if (mode.equals("mps")) {
-      pod.requireNodeLabel(SharingSystem.HAMI, MODE, mode, Names.LABEL_SHARING, mode);
-    } else if (mode.equals("mig")) {
+    } else if (mode.contains("mps")) {
+      pod.requireNodeLabel(SharingSystem.HAMI, MODE, mode, DecidingLabel.SHARING, "mps");
+    } else if (mode.contains("mig")) {
       pod.refuse(Denial.OTHERS_MIG.of(MODE, SharingSystem.HAMI));
     } else {
       String allowed = "hami-core and mps";

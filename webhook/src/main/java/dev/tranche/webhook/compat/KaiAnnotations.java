@@ -2,6 +2,7 @@ package dev.tranche.webhook.compat;
 
 import dev.tranche.api.Names;
 import dev.tranche.api.Printable;
+import dev.tranche.webhook.nodes.DecidingLabel;
 import dev.tranche.webhook.pod.Denial;
 import dev.tranche.webhook.request.GpuRequests;
 import dev.tranche.webhook.request.GpuRequests.Wanted;
@@ -81,7 +82,7 @@ final class KaiAnnotations {
     String mps = pod.annotation(MPS);
     // Any application may use this key; beside a share it is KAI's.
     if (requestsShare && mps != null && mps.strip().equals("true")) {
-      pod.requireNodeLabel(SharingSystem.KAI, MPS, mps, Names.LABEL_SHARING, "mps");
+      pod.requireNodeLabel(SharingSystem.KAI, MPS, mps, DecidingLabel.SHARING, "mps");
     }
   }
 
@@ -139,7 +140,7 @@ final class KaiAnnotations {
     if (!key.endsWith(MODE) || !requestsShare || mode.equals("time-slicing")) {
       pod.ignore(SharingSystem.KAI, key, value);
     } else if (mode.equals("sm-sharing")) {
-      pod.requireNodeLabel(SharingSystem.KAI, key, value, Names.LABEL_SHARING, "mps");
+      pod.requireNodeLabel(SharingSystem.KAI, key, value, DecidingLabel.SHARING, "mps");
     } else {
       String allowed = "sm-sharing and time-slicing";
       pod.refuse(

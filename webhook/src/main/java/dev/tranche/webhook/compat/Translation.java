@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.tranche.api.Printable;
+import dev.tranche.webhook.nodes.DecidingLabel;
 import dev.tranche.webhook.nodes.GpuNode;
 import dev.tranche.webhook.pod.Denial;
 import dev.tranche.webhook.pod.JsonPatch;
@@ -26,6 +27,7 @@ public final class Translation {
   /** A pod may have thousands of annotations; its owner reads a few sentences. */
   private static final int IGNORED_MAX = 8;
 
+  private final List<GpuNode> nodes;
   private final PodView originalView;
   private final JsonNode original;
   private final Map<String, String> annotations;
@@ -37,7 +39,8 @@ public final class Translation {
   private @Nullable JsonNode copy;
   private int ignored;
 
-  private Translation(PodView view) {
+  private Translation(PodView view, List<GpuNode> nodes) {
+    this.nodes = nodes;
     originalView = view;
     original = view.pod();
     annotations = view.annotations();
@@ -45,7 +48,7 @@ public final class Translation {
 
   public static Translation of(
       PodView view, Set<SharingSystem> systems, String resource, List<GpuNode> nodes) {
-    var translation = new Translation(view);
+    var translation = new Translation(view, nodes);
     if (systems.contains(SharingSystem.KAI)) {
       KaiAnnotations.read(translation);
     }
@@ -120,13 +123,26 @@ public final class Translation {
     put(dialect, theirs, theirValue, ours, value, known, () -> added.put(ours, value));
   }
 
-  /** Like {@link #translate}, but for a label in the nodeSelector. */
+  /**
+   * Like {@link #translate}, but for a label in the nodeSelector: ours if the extender has labelled
+   * a node, else NVIDIA's. Either is left if the pod has it.
+   */
   void requireNodeLabel(
-      SharingSystem dialect, String theirs, String theirValue, String label, String value) {
-    JsonNode there = original.path("spec").path("nodeSelector").path(label);
-    String known = there.isMissingNode() ? nodeLabels.get(label) : there.asText("");
-    String ours = "nodeSelector " + label;
-    put(dialect, theirs, theirValue, ours, value, known, () -> nodeLabels.put(label, value));
+      SharingSystem dialect, String theirs, String theirValue, DecidingLabel label, String value) {
+    JsonNode selector = original.path("spec").path("nodeSelector");
+    boolean ours =
+        selector.has(label.ours())
+            || nodes.stream().anyMatch(node -> node.labels().containsKey(label.ours()));
+    String used = ours && !selector.has(label.nvidias()) ? label.ours() : label.nvidias();
+    String known = selector.has(used) ? selector.path(used).asText("") : nodeLabels.get(used);
+    put(
+        dialect,
+        theirs,
+        theirValue,
+        "nodeSelector " + used,
+        value,
+        known,
+        () -> nodeLabels.put(used, value));
   }
 
   private void put(

@@ -4,6 +4,7 @@ import static java.util.stream.Collectors.partitioningBy;
 import static java.util.stream.Collectors.toSet;
 
 import dev.tranche.api.Names;
+import dev.tranche.webhook.nodes.DecidingLabel;
 import dev.tranche.webhook.nodes.GpuNode;
 import dev.tranche.webhook.nodes.NodeSelection;
 import dev.tranche.webhook.nodes.ProductList;
@@ -84,7 +85,8 @@ record CandidateNodes(
    */
   static void requireNoMps(PodView pod, NodeAffinityPatch affinity) {
     if (hostPid(pod)) {
-      affinity.require(Names.LABEL_SHARING, "NotIn", List.of("mps"));
+      affinity.require(DecidingLabel.SHARING.nvidias(), "NotIn", List.of("mps"));
+      affinity.require(DecidingLabel.SHARING.ours(), "NotIn", List.of("mps"));
     }
   }
 

@@ -1,6 +1,6 @@
 package dev.tranche.webhook.mutate;
 
-import dev.tranche.api.Names;
+import dev.tranche.webhook.nodes.DecidingLabel;
 import dev.tranche.webhook.nodes.GpuNode;
 import dev.tranche.webhook.pod.PodView;
 import dev.tranche.webhook.pod.Problem;
@@ -22,8 +22,7 @@ sealed interface GrantResult {
     /** Keeps the pod on nodes where its replicas have the computed size. */
     void require(NodeAffinityPatch affinity) {
       if (granularity.pinned()) {
-        String replicas = String.valueOf(granularity.replicasPerGpu());
-        affinity.require(Names.LABEL_REPLICAS, "In", List.of(replicas));
+        affinity.require(DecidingLabel.REPLICAS, String.valueOf(granularity.replicasPerGpu()));
       }
       memory.require(affinity);
     }

@@ -4,11 +4,17 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.tranche.api.RequestBounds;
+import dev.tranche.webhook.nodes.DecidingLabel;
 import dev.tranche.webhook.pod.JsonPatch;
 import java.util.Collection;
+import java.util.List;
 
 /** The required node affinity of a pod, to which requirements are added. */
 final class NodeAffinityPatch {
+  /** Two terms and three expressions, and room for the other requirements. */
+  private static final int ADDED_PER_TERM = 10;
+
   private final JsonNode before;
   private final ObjectNode affinity;
 
@@ -31,18 +37,47 @@ final class NodeAffinityPatch {
    * @param operator {@code In} or {@code NotIn}
    */
   void require(String label, String operator, Collection<String> values) {
-    ObjectNode required =
-        child(child(affinity, "nodeAffinity"), "requiredDuringSchedulingIgnoredDuringExecution");
-    ArrayNode terms =
-        required.path("nodeSelectorTerms") instanceof ArrayNode array
-            ? array
-            : required.putArray("nodeSelectorTerms");
+    ArrayNode terms = terms();
     ObjectNode expression = expression(label, operator, values);
     if (terms.isEmpty()) {
       terms.addObject().putArray("matchExpressions").add(expression);
     } else {
       for (JsonNode term : terms) {
         narrow(term, expression);
+      }
+    }
+  }
+
+  /**
+   * Requires a value of the label that decides. A node without ours needs NVIDIA's, so each term
+   * becomes two. A term that requires either already stays as it is. Where twice the terms would be
+   * too large to be admitted again, ours alone is required.
+   */
+  void require(DecidingLabel label, String value) {
+    ObjectNode ours = expression(label.ours(), "In", List.of(value));
+    ObjectNode nvidias = expression(label.nvidias(), "In", List.of(value));
+    ObjectNode none = expression(label.ours(), "DoesNotExist", List.of());
+    ArrayNode terms = terms();
+    if (terms.isEmpty()) {
+      terms.addObject().putArray("matchExpressions").add(ours);
+      terms.addObject().putArray("matchExpressions").add(none).add(nvidias);
+      return;
+    }
+    List<JsonNode> alternatives = terms.valueStream().toList();
+    if (!fitTwice(alternatives)) {
+      alternatives.forEach(term -> narrow(term, ours));
+      return;
+    }
+    terms.removeAll();
+    for (JsonNode term : alternatives) {
+      boolean required = has(term, ours) || (has(term, none) && has(term, nvidias));
+      terms.add(term);
+      if (!required && !matchesNothing(term)) {
+        JsonNode second = term.deepCopy();
+        narrow(term, ours);
+        narrow(second, none);
+        narrow(second, nvidias);
+        terms.add(second);
       }
     }
   }
@@ -55,23 +90,56 @@ final class NodeAffinityPatch {
     }
   }
 
+  private ArrayNode terms() {
+    ObjectNode required =
+        child(child(affinity, "nodeAffinity"), "requiredDuringSchedulingIgnoredDuringExecution");
+    return required.path("nodeSelectorTerms") instanceof ArrayNode array
+        ? array
+        : required.putArray("nodeSelectorTerms");
+  }
+
+  /** Whether both copies, with what is added to them, are within the bounds of a review. */
+  private static boolean fitTwice(List<JsonNode> terms) {
+    int values = 0;
+    int expressions = 0;
+    for (JsonNode term : terms) {
+      for (String kind : List.of("matchExpressions", "matchFields")) {
+        for (JsonNode expression : term.path(kind)) {
+          expressions++;
+          values += expression.path("values").size();
+        }
+      }
+    }
+    return 2 * expressions + ADDED_PER_TERM * terms.size() <= RequestBounds.EXPRESSIONS_MAX / 2
+        && 2 * (values + terms.size()) <= RequestBounds.VALUES_MAX / 2;
+  }
+
+  private static boolean matchesNothing(JsonNode term) {
+    return term.path("matchExpressions").isEmpty() && term.path("matchFields").isEmpty();
+  }
+
+  private static boolean has(JsonNode term, ObjectNode expression) {
+    return term.path("matchExpressions").valueStream().anyMatch(expression::equals);
+  }
+
   private static void narrow(JsonNode term, ObjectNode expression) {
-    boolean empty = term.path("matchExpressions").isEmpty() && term.path("matchFields").isEmpty();
-    if (term instanceof ObjectNode object && !empty) {
+    if (term instanceof ObjectNode object && !matchesNothing(term) && !has(term, expression)) {
       ArrayNode expressions =
           object.path("matchExpressions") instanceof ArrayNode array
               ? array
               : object.putArray("matchExpressions");
-      if (expressions.valueStream().noneMatch(expression::equals)) {
-        expressions.add(expression);
-      }
+      expressions.add(expression);
     }
   }
 
   private static ObjectNode expression(String label, String operator, Collection<String> values) {
-    ObjectNode expression = JsonNodeFactory.instance.objectNode();
-    ArrayNode array = expression.put("key", label).put("operator", operator).putArray("values");
-    values.forEach(array::add);
+    ObjectNode expression =
+        JsonNodeFactory.instance.objectNode().put("key", label).put("operator", operator);
+    if (!values.isEmpty()) {
+      // The API server keeps no empty list, and our own result must look the same when it returns.
+      ArrayNode array = expression.putArray("values");
+      values.forEach(array::add);
+    }
     return expression;
   }
 

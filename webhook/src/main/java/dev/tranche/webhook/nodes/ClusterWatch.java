@@ -1,15 +1,17 @@
 package dev.tranche.webhook.nodes;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
-import dev.tranche.api.Names;
 import io.fabric8.kubernetes.api.model.ConfigMap;
 import io.fabric8.kubernetes.api.model.Event;
 import io.fabric8.kubernetes.api.model.HasMetadata;
+import io.fabric8.kubernetes.api.model.KubernetesResourceList;
 import io.fabric8.kubernetes.api.model.Secret;
 import io.fabric8.kubernetes.api.model.Status;
 import io.fabric8.kubernetes.api.model.admissionregistration.v1.MutatingWebhookConfiguration;
 import io.fabric8.kubernetes.api.model.node.v1.RuntimeClass;
 import io.fabric8.kubernetes.client.KubernetesClient;
+import io.fabric8.kubernetes.client.dsl.FilterWatchListDeletable;
+import io.fabric8.kubernetes.client.dsl.Resource;
 import io.fabric8.kubernetes.client.informers.ResourceEventHandler;
 import io.fabric8.kubernetes.client.informers.SharedIndexInformer;
 import io.fabric8.kubernetes.client.utils.KubernetesSerialization;
@@ -27,7 +29,12 @@ public final class ClusterWatch implements AutoCloseable {
   /** Nodes in one page of a list, so that thousands never lie in memory unparsed. */
   private static final long PAGE_NODES = 200;
 
-  private final SharedIndexInformer<SlimNode> nodes;
+  /**
+   * One for nodes with NVIDIA's label, and one for nodes with ours alone; a selector cannot say
+   * "or".
+   */
+  private final List<SharedIndexInformer<SlimNode>> nodes;
+
   private final @Nullable SharedIndexInformer<RuntimeClass> runtimeClass;
   private final List<String> gpuResources;
   private final AtomicLong changes = new AtomicLong();
@@ -45,14 +52,12 @@ public final class ClusterWatch implements AutoCloseable {
    */
   public ClusterWatch(KubernetesClient client, String runtimeClassName, List<String> gpuResources) {
     this.gpuResources = List.copyOf(gpuResources);
+    String ours = DecidingLabel.REPLICAS.ours();
+    String nvidias = DecidingLabel.REPLICAS.nvidias();
     nodes =
-        client
-            .resources(SlimNode.class)
-            .withLabel(Names.LABEL_REPLICAS)
-            .withLimit(PAGE_NODES)
-            .runnableInformer(0)
-            .exceptionHandler((started, failure) -> true)
-            .addEventHandler(new CountChanges());
+        List.of(
+            informer(client.resources(SlimNode.class).withLabel(nvidias)),
+            informer(client.resources(SlimNode.class).withLabel(ours).withoutLabel(nvidias)));
     runtimeClass =
         runtimeClassName.isEmpty()
             ? null
@@ -61,6 +66,16 @@ public final class ClusterWatch implements AutoCloseable {
                 .withName(runtimeClassName)
                 .runnableInformer(0)
                 .exceptionHandler((started, failure) -> true);
+  }
+
+  private SharedIndexInformer<SlimNode> informer(
+      FilterWatchListDeletable<SlimNode, KubernetesResourceList<SlimNode>, Resource<SlimNode>>
+          selected) {
+    return selected
+        .withLimit(PAGE_NODES)
+        .runnableInformer(0)
+        .exceptionHandler((started, failure) -> true)
+        .addEventHandler(new CountChanges());
   }
 
   /**
@@ -87,7 +102,7 @@ public final class ClusterWatch implements AutoCloseable {
 
   /** What has not been listed yet, a sentence. */
   public Optional<String> missing() {
-    if (!nodes.hasSynced()) {
+    if (!nodes.stream().allMatch(SharedIndexInformer::hasSynced)) {
       return Optional.of("the nodes have not been listed yet");
     }
     return runtimeClass != null && !runtimeClass.hasSynced()
@@ -99,7 +114,7 @@ public final class ClusterWatch implements AutoCloseable {
     long current = changes.get();
     Snapshot known = snapshot;
     if (known.changes() != current) {
-      known = new Snapshot(current, nodes.getStore().list().stream().map(this::node).toList());
+      known = new Snapshot(current, watched().map(this::node).toList());
       snapshot = known;
     }
     return known.nodes();
@@ -107,7 +122,7 @@ public final class ClusterWatch implements AutoCloseable {
 
   /** Names of the resources that a labelled node has some of; none where there is no such node. */
   public Set<String> resources(String nodeName) {
-    return nodes.getStore().list().stream()
+    return watched()
         .filter(node -> nodeName.equals(node.getMetadata().getName()))
         .flatMap(node -> node.getStatus().capacity().entrySet().stream())
         .filter(resource -> !resource.getValue().equals("0"))
@@ -120,7 +135,21 @@ public final class ClusterWatch implements AutoCloseable {
   }
 
   private Stream<SharedIndexInformer<? extends HasMetadata>> informers() {
-    return runtimeClass == null ? Stream.of(nodes) : Stream.of(nodes, runtimeClass);
+    return Stream.concat(nodes.stream(), Stream.ofNullable(runtimeClass));
+  }
+
+  /** A node whose labels change may be in both lists for a moment. */
+  private Stream<SlimNode> watched() {
+    List<SlimNode> first = nodes.getFirst().getStore().list();
+    List<SlimNode> second = nodes.getLast().getStore().list();
+    if (second.isEmpty()) {
+      return first.stream();
+    }
+    Set<String> names =
+        first.stream().map(node -> node.getMetadata().getName()).collect(Collectors.toSet());
+    return Stream.concat(
+        first.stream(),
+        second.stream().filter(node -> !names.contains(node.getMetadata().getName())));
   }
 
   private GpuNode node(SlimNode node) {

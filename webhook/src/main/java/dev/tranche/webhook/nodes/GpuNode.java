@@ -7,6 +7,7 @@ import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
 import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A node that is labelled with its replicas per GPU. Its labels are read once, since every pod that
@@ -56,12 +57,11 @@ public final class GpuNode {
             .filter(e -> !e.getKey().startsWith(MIG))
             .mapToLong(Map.Entry::getValue)
             .sum();
-    OptionalInt labelled = positive(Names.LABEL_REPLICAS);
-    replicasPerGpu = labelled.orElse(0) > REPLICAS_MAX ? OptionalInt.empty() : labelled;
-    gpus = positive(LABEL_COUNT);
-    gpusOfAllModels = positive(Names.LABEL_GPUS);
-    memoryMib = positive(Names.LABEL_MEMORY);
-    usableMib = positive(Names.LABEL_MEMORY_USABLE);
+    gpus = positiveLabel(LABEL_COUNT);
+    gpusOfAllModels = positiveLabel(Names.LABEL_GPUS);
+    replicasPerGpu = labelledReplicas();
+    memoryMib = positiveLabel(Names.LABEL_MEMORY);
+    usableMib = positiveLabel(Names.LABEL_MEMORY_USABLE);
     product = Optional.ofNullable(labels.get(Names.LABEL_PRODUCT)).filter(p -> !p.isEmpty());
   }
 
@@ -83,8 +83,8 @@ public final class GpuNode {
   }
 
   /**
-   * Returns R; empty unless the label is a number from 1 to the maximum of replicas. GPU Feature
-   * Discovery writes 0 on a faulty node.
+   * Returns R; empty unless the deciding label is a number from 1 to the maximum of replicas. GPU
+   * Feature Discovery writes 0 for a GPU in MIG mode.
    */
   public OptionalInt replicasPerGpu() {
     return replicasPerGpu;
@@ -146,12 +146,33 @@ public final class GpuNode {
   }
 
   public boolean sharesByMps() {
-    return labels.getOrDefault(Names.LABEL_SHARING, "").equals("mps");
+    return "mps".equals(DecidingLabel.SHARING.value(labels));
   }
 
-  private OptionalInt positive(String label) {
-    String text = labels.getOrDefault(label, "");
-    return POSITIVE.matcher(text).matches()
+  /**
+   * Reads R. Before the plugin's first report, GPU Feature Discovery's label may be that of another
+   * config, so that it counts only if the kubelet's capacity confirms it.
+   */
+  private OptionalInt labelledReplicas() {
+    OptionalInt labelled = positive(DecidingLabel.REPLICAS.value(labels));
+    boolean reported = labels.containsKey(DecidingLabel.REPLICAS.ours());
+    boolean discovered = Names.LABELS_OF_DISCOVERY.stream().anyMatch(labels::containsKey);
+    return labelled.orElse(0) > REPLICAS_MAX || (discovered && !reported && !confirmed(labelled))
+        ? OptionalInt.empty()
+        : labelled;
+  }
+
+  private boolean confirmed(OptionalInt labelled) {
+    long count = gpusOfAllModels.orElse(gpus.orElse(0));
+    return replicas > 0 && replicas == count * labelled.orElse(0);
+  }
+
+  private OptionalInt positiveLabel(String label) {
+    return positive(labels.get(label));
+  }
+
+  private static OptionalInt positive(@Nullable String text) {
+    return text != null && POSITIVE.matcher(text).matches()
         ? OptionalInt.of(Integer.parseInt(text))
         : OptionalInt.empty();
   }

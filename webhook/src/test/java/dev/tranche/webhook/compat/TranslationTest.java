@@ -189,6 +189,23 @@ class TranslationTest {
             "and nodeSelector nvidia.com/gpu.sharing-strategy says \"time-slicing\"; keep one of them.");
   }
 
+  /** Feature Discovery says none there, without the node plugin's config. */
+  @Test
+  void kai_mps_isByTheReport_whereThereAreReports() {
+    var labels =
+        Map.of(
+            "nvidia.com/gpu.sharing-strategy", "none",
+            "tranche.dev/sharing-strategy", "mps",
+            "tranche.dev/replicas-per-gpu", "10");
+    var cluster = new MutationRules.Cluster(List.of(new GpuNode("m", labels)), true);
+    PodMutator mutator = mutator(Set.of(SharingSystem.values()));
+    JsonNode pod = pod(kaiOf("'gpu-fraction':'0.5','mps':'true'"));
+    JsonNode once = apply(mutator.mutate(pod, cluster), pod);
+    assertThat(once.at("/spec/nodeSelector"))
+        .isEqualTo(pod("{'tranche.dev/sharing-strategy':'mps'}"));
+    assertThat(mutator.mutate(once, cluster)).isInstanceOf(Mutation.Unchanged.class);
+  }
+
   @Test
   void kai_mps_withoutAShare_isNotKaisWord() {
     String text = kaiOf("'mps':'true','tranche.dev/gpu-fraction':'0.5'");
@@ -214,6 +231,17 @@ class TranslationTest {
     Mutation mutation = mutate(text);
     assertThat(apply(mutation, pod(text)).at("/spec/nodeSelector")).isEqualTo(pod("{" + MPS + "}"));
     assertThat(warnings(mutation)).noneMatch(w -> w.contains("numa-bind"));
+  }
+
+  /** HAMi's scheduler looks for a GPU's mode in the text of the annotation. */
+  @Test
+  void hami_severalModes_areAlternatives() {
+    String text = hami("'nvidia.com/gpucores':50", "'nvidia.com/vgpu-mode':'%s'");
+    String any = text.formatted("hami-core,mps");
+    assertThat(apply(mutate(any), pod(any)).path("spec").has("nodeSelector")).isFalse();
+    String mps = text.formatted("mps,mig");
+    assertThat(apply(mutate(mps), pod(mps)).at("/spec/nodeSelector"))
+        .isEqualTo(pod("{" + MPS + "}"));
   }
 
   @ParameterizedTest

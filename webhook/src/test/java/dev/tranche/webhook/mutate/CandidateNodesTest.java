@@ -114,14 +114,15 @@ class CandidateNodesTest {
     assertThat(annotation(after, "replicas-per-gpu")).isEqualTo("10");
     assertThat(expressions(after))
         .containsExactly(
-            "{\"key\":\"nvidia.com/gpu.sharing-strategy\",\"operator\":\"NotIn\",\"values\":[\"mps\"]}");
+            "{\"key\":\"nvidia.com/gpu.sharing-strategy\",\"operator\":\"NotIn\",\"values\":[\"mps\"]}",
+            "{\"key\":\"tranche.dev/sharing-strategy\",\"operator\":\"NotIn\",\"values\":[\"mps\"]}");
     assertThat(warnings(mutation))
         .anyMatch(w -> w.contains("kept off nodes that share GPUs by MPS"));
     assertThat(mutator.mutate(after, cluster)).isInstanceOf(Mutation.Unchanged.class);
     assertThat(denial(mutator.mutate(pod, cluster(mps)))).contains("hostPID", "node m");
     // It may share by MPS only after the pod's admission.
     JsonNode before = apply(mutator.mutate(pod, cluster()), pod);
-    assertThat(expressions(before)).singleElement().asString().contains("sharing-strategy");
+    assertThat(expressions(before)).hasSize(2).allMatch(e -> e.contains("sharing-strategy"));
   }
 
   /** Else all new pods would be kept on the one node that says so. */

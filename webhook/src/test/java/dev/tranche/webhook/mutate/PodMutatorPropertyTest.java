@@ -115,6 +115,9 @@ class PodMutatorPropertyTest {
     for (int i = random.nextInt(4); i > 0; i--) {
       var labels = new HashMap<String, String>();
       labels.put("nvidia.com/gpu.replicas", pick(random, List.of("4", "10", "0")));
+      if (random.nextInt(2) == 0) {
+        labels.put("tranche.dev/replicas-per-gpu", pick(random, List.of("4", "10", "5")));
+      }
       if (random.nextInt(4) > 0) {
         labels.put("nvidia.com/gpu.memory", pick(random, List.of("15360", "40960", "81920")));
         labels.put("nvidia.com/gpu.product", pick(random, List.of("half", "Tesla-T4-SHARED")));

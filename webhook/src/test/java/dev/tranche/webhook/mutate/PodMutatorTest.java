@@ -224,7 +224,9 @@ class PodMutatorTest {
                     "/spec/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms")
                 .toString())
         .isEqualTo(
-            "[{\"matchExpressions\":[{\"key\":\"nvidia.com/gpu.replicas\",\"operator\":\"In\",\"values\":[\"10\"]}]}]");
+            "[{\"matchExpressions\":[{\"key\":\"tranche.dev/replicas-per-gpu\",\"operator\":\"In\",\"values\":[\"10\"]}]},"
+                + "{\"matchExpressions\":[{\"key\":\"tranche.dev/replicas-per-gpu\",\"operator\":\"DoesNotExist\"},"
+                + "{\"key\":\"nvidia.com/gpu.replicas\",\"operator\":\"In\",\"values\":[\"10\"]}]}]");
     assertThat(warnings(mutation)).singleElement().asString().contains("4, 10 replicas");
   }
 
@@ -250,7 +252,8 @@ class PodMutatorTest {
                 "/spec/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms");
     assertThat(terms.at("/0/matchExpressions/0/values/0").asText()).isEqualTo("3");
     assertThat(terms.at("/0/matchFields/0/key").asText()).isEqualTo("metadata.name");
-    assertThat(terms.path(1).isEmpty()).isTrue();
+    assertThat(terms.at("/1/matchFields/0/key").asText()).isEqualTo("metadata.name");
+    assertThat(terms.path(2).isEmpty()).isTrue();
   }
 
   @ParameterizedTest
