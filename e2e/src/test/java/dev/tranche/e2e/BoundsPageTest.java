@@ -87,6 +87,8 @@ class BoundsPageTest {
           new Bound("time without pods for a node", EXTENDER + "AckBackoff", "LONGEST_MS"),
           new Bound("work that a node's reports", EXTENDER + "ReportWork", "UNITS_PER_S"),
           new Bound("work that a node's reports", EXTENDER + "ReportWork", "UNITS_BURST"),
+          new Bound("work of all nodes' reports", EXTENDER + "ReportTurns", "UNITS_PER_S"),
+          new Bound("work of all nodes' reports", EXTENDER + "ReportTurns", "UNITS_AT_ONCE"),
           new Bound("events that a node reports", EXTENDER + "NodeEventWriter", "EVENTS_MAX"),
           new Bound("how fast a node may", EXTENDER + "ReportRate", "MESSAGES_PER_S"),
           new Bound("how fast a node may", EXTENDER + "ReportRate", "MESSAGES_BURST"),

@@ -108,7 +108,6 @@ public final class StreamServer extends VerticleBase {
   private final Counter oversized;
   private final Counter invalid;
   private final Counter tooFast;
-  private final Counter delayed;
 
   /** By node, for nodes that have reported fast recently. */
   private final Map<String, ReportRate> rates = new HashMap<>();
@@ -116,6 +115,7 @@ public final class StreamServer extends VerticleBase {
   /** By node, for nodes whose reports have caused work recently. */
   private final Map<String, ReportWork> works = new HashMap<>();
 
+  private final ReportTurns turns;
   private final RefusalLogLimiter refusalLog = new RefusalLogLimiter();
   private final ReviewLimiter reviews = new ReviewLimiter();
   private final Counter limited;
@@ -154,10 +154,20 @@ public final class StreamServer extends VerticleBase {
     this.silent = metrics.counter("tranche.extender.streams.ended", help, "cause", "silent");
     this.oversized = metrics.counter("tranche.extender.streams.ended", help, "cause", "oversized");
     this.tooFast = metrics.counter("tranche.extender.streams.ended", help, "cause", "hasty");
-    this.delayed =
+    Counter delayed =
         metrics.counter(
             "tranche.extender.reports.delayed",
-            "Reports that were applied later, because their node's reports caused too much work.");
+            "Reports that were applied later, because their node's reports caused too much work, or all nodes' together.");
+    this.turns =
+        new ReportTurns(
+            clockMs,
+            this::run,
+            (ms, task) -> vertx.setTimer(ms, due -> task.run()),
+            delayed::increment);
+    metrics.gauge(
+        "tranche.extender.reports.waiting",
+        "Nodes whose latest report waits for its turn, because all nodes' reports cause much work.",
+        turns::waiting);
     this.invalid = metrics.counter("tranche.extender.streams.ended", help, "cause", "invalid");
   }
 
@@ -256,12 +266,10 @@ public final class StreamServer extends VerticleBase {
             state::reported,
             others,
             ledger,
-            task -> context.runOnContext(ignored -> runUnlessClosed(stream, task)),
+            this::run,
+            stream::closed,
             works.computeIfAbsent(node, first -> new ReportWork(clockMs.getAsLong())),
-            (ms, task) -> {
-              delayed.increment();
-              vertx.setTimer(ms, due -> runUnlessClosed(stream, task));
-            });
+            turns);
     SocketAddress remote = connection.remoteAddress();
     request.handler(
         report -> {
@@ -313,11 +321,8 @@ public final class StreamServer extends VerticleBase {
     latestReport.put(report);
   }
 
-  /** A report that is applied after the stream's loss would make its node look alive. */
-  private static void runUnlessClosed(NodeStream stream, Runnable task) {
-    if (!stream.closed()) {
-      task.run();
-    }
+  private void run(Runnable task) {
+    context.runOnContext(ignored -> task.run());
   }
 
   private ReportRate rate(String node) {
