@@ -50,6 +50,7 @@ class BoundsPageTest {
           new Bound("waiting pods that are woken", EXTENDER + "UnschedulablePods", "PODS_MAX"),
           new Bound("pods kept that wait", EXTENDER + "KeptPods", "WAITING_MAX"),
           new Bound("pods kept that wait", EXTENDER + "KeptPods", "WAITING_BYTES_MAX"),
+          new Bound("deleted pods that are remembered", EXTENDER + "LedgerState", "TOMBSTONES_MAX"),
           new Bound("what is kept of a pod", EXTENDER + "PodLabels", "LABELS_MAX"),
           new Bound("PodDisruptionBudgets that", EXTENDER + "BudgetStore", "PER_NAMESPACE_MAX"),
           new Bound("PodDisruptionBudgets that", EXTENDER + "BudgetStore", "COUNT_MAX"),

@@ -283,6 +283,24 @@ final class NodeEntry {
     return Optional.ofNullable(echoes.get(uid));
   }
 
+  /** Returns whether the API server knows the node, or it reports. */
+  boolean known() {
+    return facts != null || live;
+  }
+
+  boolean neverKnown() {
+    return facts == null && state == null;
+  }
+
+  /** Forgets a deleted pod. If the kubelet goes on listing it, its GPU counts as used. */
+  void forgetDeleted(String key) {
+    Ended gone = ended.get(key);
+    if (gone != null && gone.listedUntilMs() != Hold.NEVER) {
+      ended.remove(key);
+      changed();
+    }
+  }
+
   boolean forgettable() {
     return facts == null && !live && holds.isEmpty() && ended.isEmpty();
   }

@@ -37,6 +37,9 @@ final class ReportApplier {
     }
     step.beforeChange(entry);
     boolean opened = entry.applyReport(state, listAgeMs, step.nowMs());
+    if (opened) {
+      ledgerState.pods.nodeChanged(entry.holds.keySet());
+    }
     state.echoes().forEach(echo -> applyEcho(step, entry, echo));
     for (Hold hold : List.copyOf(entry.holds.values())) {
       Hold placed = updatePlacement(entry, hold);
@@ -82,7 +85,7 @@ final class ReportApplier {
 
   private void applyEcho(Transition step, NodeEntry entry, Assignment echo) {
     PodFacts pod = ledgerState.pods.get(echo.uid());
-    boolean ended = ledgerState.tombstones.containsKey(echo.uid()) || (pod != null && pod.ended());
+    boolean ended = ledgerState.isGone(echo.uid()) || (pod != null && pod.ended());
     NodeEntry holder = ledgerState.holders.get(echo.uid());
     boolean boundElsewhere = holder != null && holder != entry && ledgerState.bound(echo.uid());
     if (ended || boundElsewhere) {
