@@ -95,6 +95,12 @@ class BoundsPageTest {
           new Bound("how fast a node may", EXTENDER + "ReportRate", "MESSAGES_BURST"),
           new Bound("how fast a node may", EXTENDER + "ReportRate", "BYTES_BURST"),
           new Bound("size of all nodes' last", EXTENDER + "StreamServer", "FAIR_BYTES"),
+          new Bound(
+              "assignments that a node reports", EXTENDER + "LedgerState", "ECHOED_IN_ALL_MAX"),
+          new Bound("a pod's request in terms", EXTENDER + "RequestsByReplicas", "COUNT_MAX"),
+          new Bound("models of GPUs that `packed`", EXTENDER + "Stranding", "MODELS_MAX"),
+          new Bound("what is read of a process's", PLUGIN + "UsageReader", "PROGRAM_BYTES_MAX"),
+          new Bound("what is read of a process's", PLUGIN + "UsageReader", "CGROUP_BYTES_MAX"),
           new Bound("pods remembered with a", EXTENDER + "LoadCache", "PODS_MAX"),
           new Bound("age of a load reading, as", EXTENDER + "ReportReader", "READING_AGE_MS_MAX"),
           new Bound("silence of a watch of", EXTENDER + "WatchHealth", "SILENCE_MS_MAX"),
@@ -164,6 +170,8 @@ class BoundsPageTest {
   private static final Set<String> OTHERS =
       Set.of(
           "MPS clients of a GPU",
+          "memory of what is made of all",
+          "names of pods that request a GPU",
           "labels and annotations of a pod",
           "one turn that tries waiting pods",
           "nodes offered to a pod",

@@ -10,7 +10,13 @@ import org.jspecify.annotations.Nullable;
 
 /** The data of the {@link Ledger} and its basic changes: pods, nodes and their holds. */
 final class LedgerState {
+  /** Limit for all nodes together, beyond which each has {@link #ECHOED_FAIR}. */
+  static final int ECHOED_IN_ALL_MAX = 16_384;
+
+  static final int ECHOED_FAIR = 8;
+
   private final Timing timing;
+  private int echoed;
   private final ChangedNodes changes;
   final Map<String, NodeEntry> nodes = new HashMap<>();
   final KeptPods pods = new KeptPods(this::known);
@@ -72,7 +78,7 @@ final class LedgerState {
     step.beforeChange(entry);
     entry.holds.remove(uid);
     entry.resendFromMs.remove(uid);
-    entry.echoed.remove(uid);
+    echoed -= entry.echoed.remove(uid) == null ? 0 : 1;
     entry.checks.remove(uid);
     if (hold.stage() != Stage.TENTATIVE && !hold.confirmed()) {
       step.emit(new Decision.Retract(entry.name, uid));
@@ -87,6 +93,19 @@ final class LedgerState {
     if (!retracted && entry.echoes(uid)) {
       step.emit(new Decision.Retract(entry.name, uid));
     }
+  }
+
+  /** Returns whether the node may echo another assignment of a pod that nobody knows. */
+  boolean acceptsMoreEchoes(NodeEntry entry) {
+    int own = entry.echoed.size();
+    return own < ECHOED_FAIR || (own < NodeEntry.ECHOED_MAX && echoed < ECHOED_IN_ALL_MAX);
+  }
+
+  /** Returns since when the node has echoed the pod's assignment. */
+  long echoedSinceMs(NodeEntry entry, String uid, long nowMs) {
+    Long before = entry.echoed.putIfAbsent(uid, nowMs);
+    echoed += before == null ? 1 : 0;
+    return before == null ? nowMs : before;
   }
 
   /** Returns whether the API server has bound the pod. */

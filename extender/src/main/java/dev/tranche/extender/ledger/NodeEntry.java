@@ -57,7 +57,7 @@ final class NodeEntry {
    * Limit of echoed assignments of unknown pods; more are ignored, since no kubelet waits for as
    * many.
    */
-  private static final int ECHOED_MAX = 1_024;
+  static final int ECHOED_MAX = 1_024;
 
   /** The assignments in the last report, by pod uid. */
   private Map<String, Assignment> echoes = Map.of();
@@ -169,10 +169,6 @@ final class NodeEntry {
     var byUid = new HashMap<String, Assignment>();
     echoes.forEach(echo -> byUid.putIfAbsent(echo.uid(), echo));
     return byUid;
-  }
-
-  boolean acceptsMoreEchoes() {
-    return echoed.size() < ECHOED_MAX;
   }
 
   /**

@@ -112,7 +112,7 @@ final class ReportApplier {
       return;
     }
     Hold hold = entry.holds.get(uid);
-    if (hold == null && pod == null && !entry.acceptsMoreEchoes()) {
+    if (hold == null && pod == null && !ledgerState.acceptsMoreEchoes(entry)) {
       return;
     }
     if (hold == null) {
@@ -131,7 +131,7 @@ final class ReportApplier {
     if (hold.stage() != Stage.TENTATIVE) {
       return;
     }
-    long sinceMs = entry.echoed.computeIfAbsent(uid, first -> step.nowMs());
+    long sinceMs = ledgerState.echoedSinceMs(entry, uid, step.nowMs());
     long untilMs = Math.min(step.nowMs() + timing.tentativeMs(), sinceMs + timing.unknownBindMs());
     if (untilMs > hold.expiresAtMs()) {
       ledgerState.put(entry, hold.until(untilMs));

@@ -10,6 +10,7 @@ import dev.tranche.extender.explain.Refusals;
 import dev.tranche.extender.ledger.Hold;
 import dev.tranche.extender.ledger.Ledger;
 import dev.tranche.extender.ledger.PodFacts;
+import dev.tranche.extender.ledger.RequestsByReplicas;
 import dev.tranche.extender.placement.GpuRequest;
 import dev.tranche.extender.placement.GpuView;
 import dev.tranche.extender.placement.Placement;
@@ -26,7 +27,6 @@ import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.util.ArrayList;
 import java.util.EnumMap;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -303,11 +303,11 @@ public final class Explain {
 
   private static void putEvaluations(
       JsonObject json, PodFacts pod, Policy policy, List<NodeSnapshot> snapshots) {
-    var requestsByReplicas = new HashMap<Integer, GpuRequest>();
+    var requests = new RequestsByReplicas(pod);
     var fitted = new JsonArray();
     var refused = new ArrayList<NodeFit>();
     for (NodeSnapshot node : snapshots) {
-      GpuRequest request = requestsByReplicas.computeIfAbsent(node.replicas(), pod::gpuRequest);
+      GpuRequest request = requests.of(node.replicas());
       NodeFit now = ClusterSnapshot.evaluate(node.node(), request, node.nodeGpus(), policy);
       if (now.placement().isEmpty()) {
         refused.add(now);
