@@ -101,9 +101,14 @@ class BoundsPageTest {
           new Bound("models of GPUs that `packed`", EXTENDER + "Stranding", "MODELS_MAX"),
           new Bound("what is read of a process's", PLUGIN + "UsageReader", "PROGRAM_BYTES_MAX"),
           new Bound("what is read of a process's", PLUGIN + "UsageReader", "CGROUP_BYTES_MAX"),
+          new Bound("what is read of a process's", PLUGIN + "ControlDaemon", "PROC_BYTES_MAX"),
           new Bound("pods remembered with a", EXTENDER + "LoadCache", "PODS_MAX"),
           new Bound("age of a load reading, as", EXTENDER + "ReportReader", "READING_AGE_MS_MAX"),
           new Bound("silence of a watch of", EXTENDER + "WatchHealth", "SILENCE_MS_MAX"),
+          new Bound("a page of a list of the", EXTENDER + "ObjectDecoder", "PAGE_BYTES_MAX"),
+          new Bound("a page of a list of the", EXTENDER + "ObjectDecoder", "JSON_BYTES_MAX"),
+          new Bound("an object that the API", EXTENDER + "ObjectDecoder", "OBJECT_BYTES_MAX"),
+          new Bound("an object that the API", EXTENDER + "Connections", "MESSAGE_BYTES_MAX"),
           new Bound("time from a decision until", EXTENDER + "Bind", "SEND_WITHIN_MS"),
           new Bound("connections of the extender's", EXTENDER + "StreamServer", "CONNECTIONS_MAX"),
           new Bound("connections of the extender's", EXTENDER + "StreamServer", "ADMITTED_MAX"),
@@ -200,6 +205,7 @@ class BoundsPageTest {
           "lookups of pods because",
           "lists that the API server checks",
           "annotations of a pod under",
+          "annotations that the policies",
           "events of one lasting problem",
           "events of a GPU that stays");
 
