@@ -26,6 +26,24 @@
 k in ['tranche.dev/gpu-fraction', 'tranche.dev/gpu-memory'{{ if .Values.webhook.compat.kai }}, 'gpu-fraction', 'gpu-memory'{{ end }}] || k.startsWith('tranche.dev/gpu-fraction.') || k.startsWith('tranche.dev/gpu-memory.'){{ if .Values.webhook.compat.kai }} || {{ include "tranche.kaiMemory" . }}{{ end }}
 {{- end -}}
 
+{{/* CEL: the annotations of Tranche by name, with those of single containers. The API server's time to go through a pod's annotations grows with the
+square of their number, so those of a pod with more than 1,000 are looked up. */}}
+{{- define "tranche.wordsByName" -}}
+['tranche.dev/gpu', 'tranche.dev/gpu-fraction', 'tranche.dev/gpu-memory', 'tranche.dev/gpu-count', 'tranche.dev/gpu-container', 'tranche.dev/gpu-placement', 'tranche.dev/gpu-model', 'tranche.dev/gpu-uuid', 'tranche.dev/gpus-requested', 'tranche.dev/replicas-per-gpu', 'tranche.dev/granted-fraction'{{ range include "tranche.askedAnnotations" . | fromJsonArray }}, '{{ . }}'{{ end }}]
+{{- end -}}
+
+{{/* CEL: whether the pod has an annotation of one of these names, or one of a container that asks for a share. */}}
+{{- define "tranche.asksByName" -}}
+{{ .words }}.exists(k, k in object.metadata.annotations)
+|| {{ include "tranche.containersAskByName" (dict "root" .root "containers" "object.spec.containers") }}
+|| (has(object.spec.initContainers) && {{ include "tranche.containersAskByName" (dict "root" .root "containers" "object.spec.initContainers") }})
+{{- end -}}
+
+{{- define "tranche.containersAskByName" -}}
+{{ .containers }}.exists(c, ('tranche.dev/gpu-fraction.' + c.name) in object.metadata.annotations || ('tranche.dev/gpu-memory.' + c.name) in object.metadata.annotations
+{{- if .root.Values.webhook.compat.kai }} || ('nvidia.com/container.' + c.name + '.gpu-memory.request') in object.metadata.annotations || ('nvidia.com/container.' + c.name + '.gpu-memory.limit') in object.metadata.annotations{{ end }})
+{{- end -}}
+
 {{/* CEL: whether the annotation k is a request, or a Tranche annotation that the extender trusts. */}}
 {{- define "tranche.fixedAnnotation" -}}
 k.startsWith('tranche.dev/gpu') || k in ['tranche.dev/replicas-per-gpu', 'tranche.dev/granted-fraction']
@@ -92,7 +110,9 @@ system:serviceaccount:{{ include "tranche.namespace" . }}:{{ include "tranche.na
 
 {{/* CEL: whether a pod has an annotation or a resource that sends it to the webhook. A LimitRange may write 0 into every container. */}}
 {{- define "tranche.asksForGpu" -}}
-(has(object.metadata.annotations) && object.metadata.annotations.exists(k, k.startsWith('tranche.dev/'){{ if .root.Values.webhook.compat.kai }} || k in {{ include "tranche.askedAnnotations" .root }} || {{ include "tranche.kaiMemory" .root }}{{ end }}))
+(has(object.metadata.annotations) && (size(object.metadata.annotations) > 1000
+? {{ include "tranche.asksByName" (dict "root" .root "words" (include "tranche.wordsByName" .root)) }}
+: object.metadata.annotations.exists(k, k.startsWith('tranche.dev/'){{ if .root.Values.webhook.compat.kai }} || k in {{ include "tranche.askedAnnotations" .root }} || {{ include "tranche.kaiMemory" .root }}{{ end }})))
 || object.spec.containers.exists(c, has(c.resources) && (
 (has(c.resources.limits) && {{ .resources }}.exists(r, r in c.resources.limits && c.resources.limits[r] != '0'))
 || (has(c.resources.requests) && {{ .resources }}.exists(r, r in c.resources.requests && c.resources.requests[r] != '0'))))

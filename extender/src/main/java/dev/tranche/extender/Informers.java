@@ -33,7 +33,10 @@ final class Informers implements AutoCloseable {
   /** The kinds that have not been listed yet; confined to the loop. */
   private final Set<String> notYetListed = new HashSet<>(Set.of("nodes", "pods"));
 
-  private final List<Reflector<?>> reflectors;
+  private final Reflector<?> nodes;
+
+  /** Started once the nodes are known: a pod on an unknown node holds nothing. */
+  private final Reflector<?> pods;
 
   /** Started last: only preemption needs it. */
   private final Reflector<?> budgets;
@@ -61,21 +64,21 @@ final class Informers implements AutoCloseable {
     this.packing = packing;
     this.controllers = controllers;
     this.traits = traits;
-    this.reflectors =
-        List.of(
-            new Reflector<>(
-                client,
-                NodeReader.kind(resources),
-                new Reflector.Sink<>(
-                    this::nodeSeen, (uid, name) -> nodeGone(name), () -> listed("nodes")),
-                metrics,
-                clockMs),
-            new Reflector<>(
-                client,
-                PodReader.kind(resources, needsHostRequests),
-                new Reflector.Sink<>(this::podSeen, this::podGone, () -> listed("pods")),
-                metrics,
-                clockMs));
+    this.nodes =
+        new Reflector<>(
+            client,
+            NodeReader.kind(resources),
+            new Reflector.Sink<>(
+                this::nodeSeen, (uid, name) -> nodeGone(name), () -> listed("nodes")),
+            metrics,
+            clockMs);
+    this.pods =
+        new Reflector<>(
+            client,
+            PodReader.kind(resources, needsHostRequests),
+            new Reflector.Sink<>(this::podSeen, this::podGone, () -> listed("pods")),
+            metrics,
+            clockMs);
     this.budgets =
         new Reflector<>(
             client,
@@ -93,7 +96,7 @@ final class Informers implements AutoCloseable {
    * listed.
    */
   public void start() {
-    reflectors.forEach(Reflector::start);
+    nodes.start();
   }
 
   /**
@@ -105,7 +108,9 @@ final class Informers implements AutoCloseable {
         () -> {
           if (notYetListed.remove(what)) {
             readiness.listed(what);
-            if (notYetListed.isEmpty()) {
+            if (what.equals("nodes")) {
+              pods.start();
+            } else {
               readiness.synced();
               state.apply(new Event.Synced());
               budgets.start();
@@ -154,7 +159,8 @@ final class Informers implements AutoCloseable {
 
   @Override
   public void close() {
-    reflectors.forEach(Reflector::close);
+    nodes.close();
+    pods.close();
     budgets.close();
   }
 }

@@ -24,8 +24,12 @@ final class StateGauges {
       BudgetStore budgets) {
     metrics.gauge(
         "tranche.extender.pods.dropped",
-        "Pods that were not kept since the start because too many wait or have ended; they are still placed.",
+        "Pods that were not kept since the start because too many wait, have ended or are on unknown nodes; they are still placed.",
         ledger::droppedPods);
+    metrics.gauge(
+        "tranche.extender.pods.remembered",
+        "Deleted pods that are remembered, since events of them may be late; bounded.",
+        ledger::rememberedPods);
     metrics.gauge(
         "tranche.extender.budgets.unread",
         "PodDisruptionBudgets that are too many or too large to read; all pods of their namespaces count as protected.",

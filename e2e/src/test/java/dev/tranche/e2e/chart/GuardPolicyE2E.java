@@ -28,6 +28,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Base64;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
@@ -127,6 +128,26 @@ class GuardPolicyE2E {
     for (String namespace : List.of(DENY, VOID)) {
       assertThat(refusal(namespace, pod(annotations(1_001), containers(1, variables(1)))))
           .contains("more annotations than the guard checks");
+    }
+  }
+
+  /** The policies go through 1,000 annotations, and look up names among more. */
+  @Test
+  void podOfManyAnnotations_isAdmitted_andItsSharesAreJudged() {
+    Map<String, String> many = annotations(40_000);
+    List<Container> one = containers(1, List.of());
+    assertThat(refusal(EXEMPT, pod(many, one))).isEmpty();
+    for (String word : List.of("tranche.dev/gpu-fraction", "tranche.dev/gpu-memory.c0")) {
+      var asks = new HashMap<>(many);
+      asks.put(word, "0.5");
+      // The webhook, which does not answer here, is asked about it.
+      assertThat(refusal(EXEMPT, pod(asks, one))).contains("fraction.tranche.dev");
+    }
+    client.pods().inNamespace(EXEMPT).resource(pod(many, one).build()).create();
+    annotate(EXEMPT, "p", "example.com/mine", "1");
+    for (String word : List.of("tranche.dev/gpu", "tranche.dev/gpu-fraction.c0")) {
+      assertThatThrownBy(() -> annotate(EXEMPT, "p", word, "GPU-1"))
+          .hasMessageContaining("are fixed at its creation");
     }
   }
 

@@ -26,6 +26,17 @@ class RightsTest {
   }
 
   @Test
+  void everyRight_hasItsReason() throws IOException {
+    List<String> rights =
+        Files.readAllLines(Path.of("../docs/rbac.md")).stream()
+            .filter(line -> line.startsWith("| `tranche-"))
+            .toList();
+    assertThat(rights)
+        .hasSizeGreaterThan(40)
+        .allMatch(line -> line.matches("(\\|[^|]*)*\\|[^|]*[a-z]{2}[^|]*\\|"));
+  }
+
+  @Test
   void lessInstalled_hasNoRightMore() throws IOException {
     List<String> all = documented("## Rights");
     for (Map<String, Object> less :

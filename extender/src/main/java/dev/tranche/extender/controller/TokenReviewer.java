@@ -3,6 +3,8 @@ package dev.tranche.extender.controller;
 import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
 import dev.tranche.api.Names;
+import dev.tranche.api.Printable;
+import dev.tranche.api.Sha256;
 import dev.tranche.extender.client.Workers;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.stream.TokenCheck;
@@ -106,7 +108,8 @@ public final class TokenReviewer implements TokenCheck {
   private Identity ofUser(UserInfo who) {
     if (!user.equals(who.getUsername())) {
       return new Identity.Refused(
-          "the token is of %s; only %s may report".formatted(who.getUsername(), user));
+          "the token is of %s; only %s may report"
+              .formatted(Printable.name(who.getUsername()), user));
     }
     @Nullable String node = first(who.getExtra(), NODE);
     if (node == null) {

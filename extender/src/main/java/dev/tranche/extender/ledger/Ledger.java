@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.function.Consumer;
 import java.util.function.LongUnaryOperator;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
@@ -117,7 +118,7 @@ public final class Ledger {
   // --- pods ---
 
   private void podSeen(Transition step, PodFacts pod) {
-    if (ledgerState.tombstones.containsKey(pod.uid())) {
+    if (ledgerState.isGone(pod.uid())) {
       return;
     }
     PodFacts before = ledgerState.pods.get(pod.uid());
@@ -127,38 +128,37 @@ public final class Ledger {
     if (late) {
       return;
     }
-    keep(step, pod);
-    if (pod.preemption().terminating()) {
+    boolean kept = keep(step, pod);
+    if (kept && pod.preemption().terminating()) {
       long graceUntilMs = toClock.applyAsLong(pod.preemption().deletionAtMs());
       terminatingPods.add(pod.uid(), step.nowMs(), graceUntilMs);
     }
     if (pod.ended()) {
-      end(step, pod.uid(), pod.key(), pod.node(), Hold.NEVER);
-    } else if (pod.node() != null) {
+      long listedUntilMs = kept ? Hold.NEVER : step.nowMs() + timing.tombstoneMs();
+      end(step, pod.uid(), pod.key(), pod.node(), listedUntilMs);
+    } else if (pod.node() != null && (kept || ledgerState.known(pod.node()))) {
       nominations.remove(pod.uid());
       recordBound(step, pod, ledgerState.entry(pod.node()), before);
-    } else {
+    } else if (pod.node() == null) {
       applyNomination(step, before, pod);
     }
   }
 
-  private void keep(Transition step, PodFacts pod) {
-    List<PodFacts> dropped =
-        ledgerState.pods.put(
-            pod, uid -> ledgerState.holders.containsKey(uid) || nominations.has(uid));
-    for (PodFacts other : dropped) {
-      terminatingPods.remove(other.uid());
-      if (other.ended()) {
-        // An answer about the pod may be late, and must not make it run again.
-        ledgerState.tombstones.putIfAbsent(other.uid(), step.nowMs() + timing.tombstoneMs());
-      }
+  /** Returns whether there is room for the pod. */
+  private boolean keep(Transition step, PodFacts pod) {
+    Predicate<String> holds = uid -> nominations.has(uid) || ledgerState.holdsOfKnownNode(uid);
+    for (PodFacts dropped : ledgerState.pods.put(pod, holds)) {
+      terminatingPods.remove(dropped.uid());
+      ledgerState.dropped(step, dropped);
     }
+    return ledgerState.pods.get(pod.uid()) != null;
   }
 
   private void podGone(Transition step, String uid, String key) {
     PodFacts pod = ledgerState.pods.remove(uid);
-    ledgerState.tombstones.putIfAbsent(uid, step.nowMs() + timing.tombstoneMs());
-    String node = pod == null ? null : pod.node();
+    NodeEntry holder = ledgerState.holders.get(uid);
+    String node = holder != null ? holder.name : pod == null ? null : pod.node();
+    ledgerState.ignore(uid, key, node, step.nowMs());
     end(step, uid, key, node, step.nowMs() + timing.tombstoneMs());
   }
 
@@ -251,6 +251,10 @@ public final class Ledger {
     // The next pod of that name must not be taken for this one.
     entry.state = entry.state == null ? null : entry.state.without(key);
     ledgerState.drop(step, uid);
+    if (listedUntilMs != Hold.NEVER && entry.neverKnown()) {
+      entry.forgetDeleted(key);
+      ledgerState.forget(entry);
+    }
   }
 
   /**
@@ -305,22 +309,23 @@ public final class Ledger {
     NodeEntry entry = ledgerState.entry(facts.name());
     step.beforeChange(entry);
     entry.facts = facts;
+    ledgerState.pods.nodeChanged(entry.holds.keySet());
   }
 
   private void nodeGone(Transition step, String name) {
-    NodeEntry entry = ledgerState.nodes.get(name);
-    if (entry != null) {
-      step.beforeChange(entry);
-      entry.facts = null;
-      ledgerState.forget(entry);
-    }
+    lost(step, name, entry -> entry.facts = null);
   }
 
   private void streamLost(Transition step, String name) {
+    lost(step, name, entry -> entry.live = false);
+  }
+
+  private void lost(Transition step, String name, Consumer<NodeEntry> what) {
     NodeEntry entry = ledgerState.nodes.get(name);
     if (entry != null) {
       step.beforeChange(entry);
-      entry.live = false;
+      what.accept(entry);
+      ledgerState.pods.nodeChanged(entry.holds.keySet());
       ledgerState.forget(entry);
     }
   }
@@ -478,6 +483,11 @@ public final class Ledger {
   /** Returns how many pods were not kept; read on any thread. */
   public long droppedPods() {
     return ledgerState.pods.dropped();
+  }
+
+  /** Returns how many deleted pods are remembered; read on any thread. */
+  public int rememberedPods() {
+    return ledgerState.remembered();
   }
 
   public Collection<PodFacts> pods() {

@@ -6,19 +6,38 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
 /** The data of the {@link Ledger} and its basic changes: pods, nodes and their holds. */
 final class LedgerState {
+  /** Limit for all nodes together, beyond which each has {@link #ECHOED_FAIR}. */
+  static final int ECHOED_IN_ALL_MAX = 16_384;
+
+  static final int ECHOED_FAIR = 8;
+
   private final Timing timing;
+  private int echoed;
   private final ChangedNodes changes;
   final Map<String, NodeEntry> nodes = new HashMap<>();
-  final KeptPods pods = new KeptPods();
+  final KeptPods pods = new KeptPods(this::known);
 
   /** The node that has the pod's hold, by pod uid. */
   final Map<String, NodeEntry> holders = new HashMap<>();
 
-  /** Uids of deleted pods, the oldest first, each with the time at which its entry expires. */
-  final LinkedHashMap<String, Long> tombstones = new LinkedHashMap<>();
+  /**
+   * Limit of deleted pods that are remembered. An API server deletes fewer in the time for which
+   * events may be late.
+   */
+  static final int TOMBSTONES_MAX = 20_000;
+
+  /** Deleted pods by uid, the oldest first. */
+  private final LinkedHashMap<String, Tombstone> tombstones = new LinkedHashMap<>();
+
+  /**
+   * @param node that may still list it
+   * @param key of the pod
+   */
+  private record Tombstone(long untilMs, @Nullable String node, String key) {}
 
   LedgerState(Timing timing, ChangedNodes changes) {
     this.timing = timing;
@@ -59,7 +78,7 @@ final class LedgerState {
     step.beforeChange(entry);
     entry.holds.remove(uid);
     entry.resendFromMs.remove(uid);
-    entry.echoed.remove(uid);
+    echoed -= entry.echoed.remove(uid) == null ? 0 : 1;
     entry.checks.remove(uid);
     if (hold.stage() != Stage.TENTATIVE && !hold.confirmed()) {
       step.emit(new Decision.Retract(entry.name, uid));
@@ -74,6 +93,19 @@ final class LedgerState {
     if (!retracted && entry.echoes(uid)) {
       step.emit(new Decision.Retract(entry.name, uid));
     }
+  }
+
+  /** Returns whether the node may echo another assignment of a pod that nobody knows. */
+  boolean acceptsMoreEchoes(NodeEntry entry) {
+    int own = entry.echoed.size();
+    return own < ECHOED_FAIR || (own < NodeEntry.ECHOED_MAX && echoed < ECHOED_IN_ALL_MAX);
+  }
+
+  /** Returns since when the node has echoed the pod's assignment. */
+  long echoedSinceMs(NodeEntry entry, String uid, long nowMs) {
+    Long before = entry.echoed.putIfAbsent(uid, nowMs);
+    echoed += before == null ? 1 : 0;
+    return before == null ? nowMs : before;
   }
 
   /** Returns whether the API server has bound the pod. */
@@ -91,10 +123,62 @@ final class LedgerState {
     return nodes.computeIfAbsent(name, n -> new NodeEntry(n, changes));
   }
 
+  /** Returns whether the API server knows the node, or it reports. */
+  boolean known(String name) {
+    NodeEntry entry = nodes.get(name);
+    return entry != null && entry.known();
+  }
+
+  boolean holdsOfKnownNode(String uid) {
+    NodeEntry holder = holders.get(uid);
+    return holder != null && holder.known();
+  }
+
+  /** A pod that is not kept holds nothing; events of an ended one may be late. */
+  void dropped(Transition step, PodFacts pod) {
+    drop(step, pod.uid());
+    if (!pod.ended()) {
+      return;
+    }
+    ignore(pod.uid(), pod.key(), pod.node(), step.nowMs());
+    NodeEntry entry = pod.node() == null ? null : nodes.get(pod.node());
+    if (entry != null) {
+      long untilMs = step.nowMs() + timing.tombstoneMs();
+      entry.ended.computeIfPresent(
+          pod.key(), (key, ended) -> new NodeEntry.Ended(ended.atMs(), untilMs));
+      if (entry.neverKnown()) {
+        entry.forgetDeleted(pod.key());
+        forget(entry);
+      }
+    }
+  }
+
+  /** Returns whether the pod has been deleted, or is remembered no longer. */
+  boolean isGone(String uid) {
+    return tombstones.containsKey(uid);
+  }
+
+  int remembered() {
+    return tombstones.size();
+  }
+
+  /** Ignores later events of a pod for as long as they may be late. */
+  void ignore(String uid, String key, @Nullable String node, long nowMs) {
+    tombstones.putIfAbsent(uid, new Tombstone(nowMs + timing.tombstoneMs(), node, key));
+    if (tombstones.size() > TOMBSTONES_MAX) {
+      Tombstone oldest = tombstones.pollFirstEntry().getValue();
+      NodeEntry entry = oldest.node() == null ? null : nodes.get(oldest.node());
+      if (entry != null) {
+        entry.forgetDeleted(oldest.key());
+        forget(entry);
+      }
+    }
+  }
+
   /** Removes the tombstones that have expired. */
   void forgetGone(long nowMs) {
     var oldest = tombstones.values().iterator();
-    while (oldest.hasNext() && oldest.next() <= nowMs) {
+    while (oldest.hasNext() && oldest.next().untilMs() <= nowMs) {
       oldest.remove();
     }
   }

@@ -57,7 +57,7 @@ final class NodeEntry {
    * Limit of echoed assignments of unknown pods; more are ignored, since no kubelet waits for as
    * many.
    */
-  private static final int ECHOED_MAX = 1_024;
+  static final int ECHOED_MAX = 1_024;
 
   /** The assignments in the last report, by pod uid. */
   private Map<String, Assignment> echoes = Map.of();
@@ -171,10 +171,6 @@ final class NodeEntry {
     return byUid;
   }
 
-  boolean acceptsMoreEchoes() {
-    return echoed.size() < ECHOED_MAX;
-  }
-
   /**
    * Returns whether the assignment must be sent to the node again. If so, it counts as sent: the
    * rate is limited for each pod.
@@ -281,6 +277,24 @@ final class NodeEntry {
 
   private Optional<Assignment> echo(String uid) {
     return Optional.ofNullable(echoes.get(uid));
+  }
+
+  /** Returns whether the API server knows the node, or it reports. */
+  boolean known() {
+    return facts != null || live;
+  }
+
+  boolean neverKnown() {
+    return facts == null && state == null;
+  }
+
+  /** Forgets a deleted pod. If the kubelet goes on listing it, its GPU counts as used. */
+  void forgetDeleted(String key) {
+    Ended gone = ended.get(key);
+    if (gone != null && gone.listedUntilMs() != Hold.NEVER) {
+      ended.remove(key);
+      changed();
+    }
   }
 
   boolean forgettable() {

@@ -37,6 +37,9 @@ final class ReportApplier {
     }
     step.beforeChange(entry);
     boolean opened = entry.applyReport(state, listAgeMs, step.nowMs());
+    if (opened) {
+      ledgerState.pods.nodeChanged(entry.holds.keySet());
+    }
     state.echoes().forEach(echo -> applyEcho(step, entry, echo));
     for (Hold hold : List.copyOf(entry.holds.values())) {
       Hold placed = updatePlacement(entry, hold);
@@ -82,7 +85,7 @@ final class ReportApplier {
 
   private void applyEcho(Transition step, NodeEntry entry, Assignment echo) {
     PodFacts pod = ledgerState.pods.get(echo.uid());
-    boolean ended = ledgerState.tombstones.containsKey(echo.uid()) || (pod != null && pod.ended());
+    boolean ended = ledgerState.isGone(echo.uid()) || (pod != null && pod.ended());
     NodeEntry holder = ledgerState.holders.get(echo.uid());
     boolean boundElsewhere = holder != null && holder != entry && ledgerState.bound(echo.uid());
     if (ended || boundElsewhere) {
@@ -109,7 +112,7 @@ final class ReportApplier {
       return;
     }
     Hold hold = entry.holds.get(uid);
-    if (hold == null && pod == null && !entry.acceptsMoreEchoes()) {
+    if (hold == null && pod == null && !ledgerState.acceptsMoreEchoes(entry)) {
       return;
     }
     if (hold == null) {
@@ -128,7 +131,7 @@ final class ReportApplier {
     if (hold.stage() != Stage.TENTATIVE) {
       return;
     }
-    long sinceMs = entry.echoed.computeIfAbsent(uid, first -> step.nowMs());
+    long sinceMs = ledgerState.echoedSinceMs(entry, uid, step.nowMs());
     long untilMs = Math.min(step.nowMs() + timing.tentativeMs(), sinceMs + timing.unknownBindMs());
     if (untilMs > hold.expiresAtMs()) {
       ledgerState.put(entry, hold.until(untilMs));

@@ -21,6 +21,10 @@ public final class LoadCache {
    */
   static final int PODS_MAX = 8_192;
 
+  /** Limit for all nodes together. An entry with its key takes less than half a KiB. */
+  static final long IN_ALL_MAX = Runtime.getRuntime().maxMemory() / (2 << 10);
+
+  private final long inAllMax;
   private final long staleAfterMs;
   private final double halfLifeMs;
   private final long newcomerMs;
@@ -49,6 +53,11 @@ public final class LoadCache {
    * @param newcomerMs the longest time for which a pod is a newcomer on its GPU
    */
   public LoadCache(long staleAfterMs, double halfLifeMs, long newcomerMs) {
+    this(staleAfterMs, halfLifeMs, newcomerMs, IN_ALL_MAX);
+  }
+
+  LoadCache(long staleAfterMs, double halfLifeMs, long newcomerMs, long inAllMax) {
+    this.inAllMax = inAllMax;
     this.staleAfterMs = staleAfterMs;
     this.halfLifeMs = halfLifeMs;
     this.newcomerMs = newcomerMs;
@@ -74,7 +83,7 @@ public final class LoadCache {
     if (kept.size() > readings.size()) {
       kept.retain(present.get());
     }
-    if (kept.pods() > PODS_MAX) {
+    if (kept.pods() > PODS_MAX || pods.get() + kept.pods() - podsBefore > inAllMax) {
       kept.forgetPodsOfBefore(readings.keySet());
     }
     count(kept.pods() - podsBefore);

@@ -8,6 +8,7 @@ import dev.tranche.extender.ledger.Hold;
 import dev.tranche.extender.ledger.Ledger;
 import dev.tranche.extender.ledger.NodeView;
 import dev.tranche.extender.ledger.PodFacts;
+import dev.tranche.extender.ledger.RequestsByReplicas;
 import dev.tranche.extender.ledger.Timing;
 import dev.tranche.extender.load.LoadCache;
 import dev.tranche.extender.load.LoadReading;
@@ -24,7 +25,6 @@ import dev.tranche.extender.score.IdleGpus;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.score.Scores;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -51,8 +51,7 @@ public final class ClusterSnapshot {
   private final Cache<String, Boolean> learnedFrom =
       Caffeine.newBuilder().maximumSize(LEARNED_FROM_MAX).executor(Runnable::run).build();
 
-  /** The last pod's request per R; its name lists can be long, so they are parsed once. */
-  private final Map<Integer, GpuRequest> lastRequests = new HashMap<>();
+  private @Nullable RequestsByReplicas lastRequests;
 
   private @Nullable PodFacts lastPod;
 
@@ -90,11 +89,13 @@ public final class ClusterSnapshot {
 
   @SuppressWarnings("ReferenceEquality") // A verb looks at many nodes for one pod.
   private GpuRequest request(PodFacts pod, int nodeReplicas) {
-    if (pod != lastPod) {
+    RequestsByReplicas known = lastRequests;
+    if (known == null || pod != lastPod) {
+      known = new RequestsByReplicas(pod);
       lastPod = pod;
-      lastRequests.clear();
+      lastRequests = known;
     }
-    return lastRequests.computeIfAbsent(nodeReplicas, pod::gpuRequest);
+    return known.of(nodeReplicas);
   }
 
   public static NodeFit evaluate(

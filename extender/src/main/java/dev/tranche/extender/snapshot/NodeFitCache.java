@@ -4,6 +4,7 @@ import dev.tranche.api.Demand;
 import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.ledger.Ledger;
 import dev.tranche.extender.ledger.PodFacts;
+import dev.tranche.extender.ledger.RequestsByReplicas;
 import dev.tranche.extender.load.LoadCache;
 import dev.tranche.extender.load.LoadCache.LoadChange;
 import dev.tranche.extender.load.LoadReading;
@@ -84,13 +85,14 @@ public final class NodeFitCache {
   final class Page {
     private final PodFacts example;
     private final Policy policy;
-    private final Map<Integer, GpuRequest> requestsByReplicas = new HashMap<>();
+    private final RequestsByReplicas requests;
 
     /** Each is valid until its node changes, and is dropped then. */
     private @Nullable NodeFit[] evaluations = new NodeFit[0];
 
     private Page(PodFacts example, Policy policy) {
       this.example = example;
+      this.requests = new RequestsByReplicas(example);
       this.policy = policy;
     }
 
@@ -101,9 +103,7 @@ public final class NodeFitCache {
       if (known != null) {
         return known;
       }
-      GpuRequest request =
-          requestsByReplicas.computeIfAbsent(
-              ledger.replicasPerGpu(node, example.resource()), example::gpuRequest);
+      GpuRequest request = requests.of(ledger.replicasPerGpu(node, example.resource()));
       NodeFit evaluation = ClusterSnapshot.evaluate(node, request, nodeGpus, policy);
       keep(slot.index, evaluation);
       return evaluation;

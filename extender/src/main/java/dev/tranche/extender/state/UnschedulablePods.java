@@ -4,6 +4,7 @@ import dev.tranche.api.Demand;
 import dev.tranche.extender.ledger.Hold;
 import dev.tranche.extender.ledger.Ledger;
 import dev.tranche.extender.ledger.PodFacts;
+import dev.tranche.extender.ledger.RequestsByReplicas;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.placement.GpuRequest;
 import dev.tranche.extender.placement.Outcome;
@@ -15,7 +16,6 @@ import dev.tranche.extender.snapshot.NodeFitCache;
 import io.vertx.core.Future;
 import java.util.ArrayList;
 import java.util.BitSet;
-import java.util.HashMap;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
@@ -112,8 +112,7 @@ public final class UnschedulablePods {
     final int chars;
     final Map<String, Rejected> pods = new LinkedHashMap<>();
 
-    /** The request per R; its name lists can be long, so they are parsed once. */
-    private final Map<Integer, GpuRequest> requestsByReplicas = new HashMap<>();
+    private @Nullable RequestsByReplicas requests;
 
     Kind(Shape shape) {
       this.shape = shape;
@@ -121,7 +120,9 @@ public final class UnschedulablePods {
     }
 
     GpuRequest request(PodFacts pod, int nodeReplicas) {
-      return requestsByReplicas.computeIfAbsent(nodeReplicas, pod::gpuRequest);
+      RequestsByReplicas known = requests == null ? new RequestsByReplicas(pod) : requests;
+      requests = known;
+      return known.of(nodeReplicas);
     }
   }
 

@@ -12,6 +12,7 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.BiConsumer;
+import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -19,10 +20,10 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Holds the latest report of one stream until it is delivered to the Ledger. A newer report
- * replaces an older one while the last delivery is under way, or while a node that has caused too
- * much work waits. Reports are converted on the stream's own loop.
+ * replaces an older one while the last delivery is under way, or while the node waits for its turn.
+ * Reports are converted on the stream's own loop.
  */
-final class LatestReport {
+final class LatestReport implements ReportTurns.Turn {
   private static final Logger LOG = LoggerFactory.getLogger(LatestReport.class);
 
   private final String node;
@@ -31,8 +32,9 @@ final class LatestReport {
   private final ReportListener others;
   private final Executor loop;
   private final Executor own;
+  private final BooleanSupplier closed;
   private final ReportWork work;
-  private final Timer timer;
+  private final ReportTurns turns;
   private final AtomicReference<@Nullable Undelivered> latest = new AtomicReference<>();
 
   /** Whether a delivery is scheduled or under way: reports never queue up behind a slow loop. */
@@ -43,9 +45,10 @@ final class LatestReport {
   /**
    * @param ledger receives each report, and its readings by uuid
    * @param loop runs deliveries
-   * @param own runs a task on the stream's loop, unless the stream has closed meanwhile
+   * @param own runs a task on the stream's loop
+   * @param closed whether the stream has closed; read on its loop
    * @param work of this node, on whichever stream
-   * @param timer runs a task later, as {@code own} does
+   * @param turns of all nodes
    */
   LatestReport(
       String node,
@@ -54,20 +57,18 @@ final class LatestReport {
       ReportListener others,
       Executor loop,
       Executor own,
+      BooleanSupplier closed,
       ReportWork work,
-      Timer timer) {
+      ReportTurns turns) {
     this.node = node;
     this.clockMs = clockMs;
     this.ledger = ledger;
     this.others = others;
     this.loop = loop;
     this.own = own;
+    this.closed = closed;
     this.work = work;
-    this.timer = timer;
-  }
-
-  interface Timer {
-    void after(long ms, Runnable task);
+    this.turns = turns;
   }
 
   /**
@@ -100,12 +101,29 @@ final class LatestReport {
   }
 
   private void schedule() {
-    long delayMs = work.delayMs(clockMs.getAsLong());
-    if (delayMs > 0) {
-      timer.after(delayMs, this::handOver);
-    } else {
-      handOver();
+    if (!closed()) {
+      turns.enter(work, this);
     }
+  }
+
+  @Override
+  public boolean closed() {
+    return closed.getAsBoolean();
+  }
+
+  @Override
+  public void replaced() {
+    busy.set(false);
+  }
+
+  @Override
+  public int units() {
+    Undelivered undelivered = latest.get();
+    return undelivered == null ? 0 : units(undelivered.whole()) + units(undelivered.brief());
+  }
+
+  private static int units(@Nullable Received received) {
+    return received == null ? 0 : ReportWork.units(received.report());
   }
 
   private static Undelivered with(@Nullable Undelivered undelivered, Received received) {
@@ -114,13 +132,17 @@ final class LatestReport {
         : new Undelivered(undelivered == null ? null : undelivered.whole(), received);
   }
 
-  private void handOver() {
+  @Override
+  public int handOver() {
     try {
       List<Delivery> deliveries = read(latest.getAndSet(null));
-      loop.execute(() -> deliver(deliveries));
+      int units = deliveries.stream().mapToInt(delivery -> units(delivery.received())).sum();
+      loop.execute(() -> deliver(deliveries, units));
+      return units;
     } catch (RuntimeException bug) {
       LOG.error("cannot read a report of node {}", node, bug);
       busy.set(false);
+      return 0;
     }
   }
 
@@ -144,10 +166,11 @@ final class LatestReport {
     return deliveries;
   }
 
-  private void deliver(List<Delivery> deliveries) {
+  private void deliver(List<Delivery> deliveries, int units) {
     try {
       deliveries.forEach(this::deliver);
     } finally {
+      turns.applied(units);
       busy.set(false);
       if (latest.get() != null && busy.compareAndSet(false, true)) {
         own.execute(this::schedule);

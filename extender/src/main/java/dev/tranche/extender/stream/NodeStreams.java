@@ -46,6 +46,10 @@ public final class NodeStreams implements NodePlugins {
     return byNode.remove(stream.node, stream);
   }
 
+  @Nullable NodeStream get(String node) {
+    return byNode.get(node);
+  }
+
   boolean has(String node) {
     return byNode.containsKey(node);
   }

@@ -4,6 +4,7 @@ import dev.tranche.api.node.Assignment;
 import dev.tranche.api.node.Gpu;
 import dev.tranche.api.node.NodeReport;
 import dev.tranche.extender.limit.TokenBucket;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Limits the work that a node's reports cause, first to convert them and then on the loop that
@@ -20,6 +21,12 @@ final class ReportWork {
 
   private final TokenBucket units;
 
+  /** The stream that waits for the node's turn; see {@link ReportTurns}. */
+  ReportTurns.@Nullable Turn next;
+
+  /** The node's work up to and with its last turn, by the clock of {@link ReportTurns}. */
+  long finish;
+
   ReportWork(long nowMs) {
     this(UNITS_BURST, UNITS_PER_S, nowMs);
   }
@@ -29,7 +36,11 @@ final class ReportWork {
   }
 
   void take(NodeReport report, long nowMs) {
-    units.take(units(report), nowMs);
+    takeUnits(units(report), nowMs);
+  }
+
+  void takeUnits(int count, long nowMs) {
+    units.take(count, nowMs);
   }
 
   /** Returns how long the next report must wait. */

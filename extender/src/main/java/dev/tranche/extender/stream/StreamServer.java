@@ -28,6 +28,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
@@ -88,6 +89,9 @@ public final class StreamServer extends VerticleBase {
    */
   private static final long KEPT_BYTES_MAX = Runtime.getRuntime().maxMemory() / 16;
 
+  /** The limit for the objects that are made of all nodes' last whole reports. */
+  static final long OBJECTS_BYTES_MAX = Runtime.getRuntime().maxMemory() / 2;
+
   /** As long as the end of a call may take to reach its peer. */
   private static final long ENDED_S_MAX = 1;
 
@@ -108,7 +112,6 @@ public final class StreamServer extends VerticleBase {
   private final Counter oversized;
   private final Counter invalid;
   private final Counter tooFast;
-  private final Counter delayed;
 
   /** By node, for nodes that have reported fast recently. */
   private final Map<String, ReportRate> rates = new HashMap<>();
@@ -116,6 +119,8 @@ public final class StreamServer extends VerticleBase {
   /** By node, for nodes whose reports have caused work recently. */
   private final Map<String, ReportWork> works = new HashMap<>();
 
+  private final ReportTurns turns;
+  private final KeptReports kept = new KeptReports(OBJECTS_BYTES_MAX);
   private final RefusalLogLimiter refusalLog = new RefusalLogLimiter();
   private final ReviewLimiter reviews = new ReviewLimiter();
   private final Counter limited;
@@ -154,10 +159,24 @@ public final class StreamServer extends VerticleBase {
     this.silent = metrics.counter("tranche.extender.streams.ended", help, "cause", "silent");
     this.oversized = metrics.counter("tranche.extender.streams.ended", help, "cause", "oversized");
     this.tooFast = metrics.counter("tranche.extender.streams.ended", help, "cause", "hasty");
-    this.delayed =
+    Counter delayed =
         metrics.counter(
             "tranche.extender.reports.delayed",
-            "Reports that were applied later, because their node's reports caused too much work.");
+            "Reports that were applied later, because their node's reports caused too much work, or all nodes' together.");
+    this.turns =
+        new ReportTurns(
+            clockMs,
+            this::run,
+            (ms, task) -> vertx.setTimer(ms, due -> task.run()),
+            delayed::increment);
+    metrics.gauge(
+        "tranche.extender.reports.waiting",
+        "Nodes whose latest report waits for its turn, because all nodes' reports cause much work.",
+        turns::waiting);
+    metrics.gauge(
+        "tranche.extender.reports.objects.bytes",
+        "Estimated memory of the last whole reports of all nodes; bounded.",
+        kept::bytes);
     this.invalid = metrics.counter("tranche.extender.streams.ended", help, "cause", "invalid");
   }
 
@@ -256,12 +275,10 @@ public final class StreamServer extends VerticleBase {
             state::reported,
             others,
             ledger,
-            task -> context.runOnContext(ignored -> runUnlessClosed(stream, task)),
+            this::run,
+            stream::closed,
             works.computeIfAbsent(node, first -> new ReportWork(clockMs.getAsLong())),
-            (ms, task) -> {
-              delayed.increment();
-              vertx.setTimer(ms, due -> runUnlessClosed(stream, task));
-            });
+            turns);
     SocketAddress remote = connection.remoteAddress();
     request.handler(
         report -> {
@@ -304,7 +321,9 @@ public final class StreamServer extends VerticleBase {
       return;
     }
     Optional<String> violation =
-        ReportBounds.violation(report).or(() -> tooMuchInAll(stream.node, report));
+        ReportBounds.violation(report)
+            .or(() -> tooMuchInAll(stream.node, report))
+            .or(() -> brief ? Optional.empty() : makeRoom(stream.node, report));
     if (violation.isPresent()) {
       end(stream, oversized, GrpcStatus.INVALID_ARGUMENT, violation.get());
       return;
@@ -313,11 +332,8 @@ public final class StreamServer extends VerticleBase {
     latestReport.put(report);
   }
 
-  /** A report that is applied after the stream's loss would make its node look alive. */
-  private static void runUnlessClosed(NodeStream stream, Runnable task) {
-    if (!stream.closed()) {
-      task.run();
-    }
+  private void run(Runnable task) {
+    context.runOnContext(ignored -> task.run());
   }
 
   private ReportRate rate(String node) {
@@ -338,6 +354,21 @@ public final class StreamServer extends VerticleBase {
             .formatted(size, others, FAIR_BYTES, KEPT_BYTES_MAX));
   }
 
+  /** Ends the streams with the largest reports if there is no memory for all. */
+  private Optional<String> makeRoom(String node, NodeReport report) {
+    String why =
+        "the nodes' reports take more memory than the %d bytes that they may, and this node's is one of the largest; give the extender more memory"
+            .formatted(OBJECTS_BYTES_MAX);
+    Set<String> without = kept.put(node, report);
+    for (String other : without) {
+      NodeStream largest = streams.get(other);
+      if (largest != null && !other.equals(node)) {
+        end(largest, oversized, GrpcStatus.RESOURCE_EXHAUSTED, why);
+      }
+    }
+    return without.contains(node) ? Optional.of(why) : Optional.empty();
+  }
+
   private void end(NodeStream stream, Counter cause, GrpcStatus status, String why) {
     cause.increment();
     if (refusalLog.tryAcquire(stream.node, clockMs.getAsLong())) {
@@ -349,6 +380,7 @@ public final class StreamServer extends VerticleBase {
   private void close(NodeStream stream, GrpcStatus status, String why) {
     stream.close(status, why);
     if (streams.closed(stream)) {
+      kept.remove(stream.node);
       LOG.info("the stream of node {} closed: {}", stream.node, why);
       // By way of the batch, so that it is applied after the stream's last report.
       ledger.execute(() -> state.apply(new Event.StreamLost(stream.node)));

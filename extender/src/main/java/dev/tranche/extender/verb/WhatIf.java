@@ -3,6 +3,7 @@ package dev.tranche.extender.verb;
 import dev.tranche.extender.ledger.Hold;
 import dev.tranche.extender.ledger.Ledger;
 import dev.tranche.extender.ledger.PodFacts;
+import dev.tranche.extender.ledger.RequestsByReplicas;
 import dev.tranche.extender.placement.GpuRequest;
 import dev.tranche.extender.placement.Placement;
 import dev.tranche.extender.score.IdleGpus;
@@ -118,7 +119,7 @@ public final class WhatIf {
     private final PodFacts pod;
     private final OnLoop loop;
     private final long untilMs = clockMs.getAsLong() + PLACE_WITHIN_MS;
-    private final Map<Integer, GpuRequest> requestsByReplicas = new HashMap<>();
+    private final RequestsByReplicas requests;
     private final Map<Exclusion, Integer> excluded = new EnumMap<>(Exclusion.class);
     private final Map<String, List<Hold>> hypotheticalHolds = new HashMap<>();
     private final List<NodeSnapshot> nodes = new ArrayList<>();
@@ -129,6 +130,7 @@ public final class WhatIf {
     Run(Question question, OnLoop loop) {
       this.question = question;
       this.pod = question.pod();
+      this.requests = new RequestsByReplicas(pod);
       this.loop = loop;
       for (NodeSnapshot node : snapshots()) {
         question
@@ -179,7 +181,7 @@ public final class WhatIf {
     }
 
     private NodeFit fit(NodeSnapshot node) {
-      GpuRequest request = requestsByReplicas.computeIfAbsent(node.replicas(), pod::gpuRequest);
+      GpuRequest request = requests.of(node.replicas());
       return ClusterSnapshot.evaluate(node.node(), request, node.nodeGpus(), policy);
     }
 

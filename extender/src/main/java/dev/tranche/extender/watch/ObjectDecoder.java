@@ -32,6 +32,18 @@ final class ObjectDecoder<M extends HasMetadata, T extends WatchedObject> {
   /** Size of the read buffer. Few objects are larger, and those are read too. */
   private static final int OBJECT_BYTES = 1 << 16;
 
+  /** The largest object that is read; the API server stores 1.5 MiB unless it is told otherwise. */
+  static final int OBJECT_BYTES_MAX = 4 << 20;
+
+  /** As much of a larger one as its name and namespace take. */
+  private static final int KEY_BYTES = 1 << 10;
+
+  /** The largest page that is read. What is kept of an object may be nearly all of it. */
+  static final int PAGE_BYTES_MAX = 64 << 20;
+
+  /** The same in JSON, whose objects take many times the text. */
+  static final int JSON_BYTES_MAX = 8 << 20;
+
   private final ResourceKind<M, T> kind;
   private final KubernetesSerialization json;
 
@@ -50,9 +62,24 @@ final class ObjectDecoder<M extends HasMetadata, T extends WatchedObject> {
    * memory.
    *
    * @param contentType null: JSON
+   * @throws BoundedBody.TooLarge if a page of fewer objects should be read
    */
   WatchEvent.Page<T> page(InputStream body, @Nullable String contentType) throws IOException {
-    if (contentType == null || !contentType.startsWith(PROTOBUF)) {
+    boolean isJson = contentType == null || !contentType.startsWith(PROTOBUF);
+    int bytesMax = isJson ? JSON_BYTES_MAX : PAGE_BYTES_MAX;
+    var bounded = new BoundedBody(body, bytesMax);
+    try {
+      return page(bounded, isJson);
+    } catch (IOException | RuntimeException unreadable) {
+      if (bounded.exceeded()) {
+        throw new BoundedBody.TooLarge(bytesMax);
+      }
+      throw unreadable;
+    }
+  }
+
+  private WatchEvent.Page<T> page(BoundedBody body, boolean isJson) throws IOException {
+    if (isJson) {
       KubernetesResourceList<M> list = json.unmarshal(body, kind.listType());
       ListMeta meta = list.getMetadata();
       String next = meta.getContinue() == null ? "" : meta.getContinue();
@@ -110,7 +137,11 @@ final class ObjectDecoder<M extends HasMetadata, T extends WatchedObject> {
 
   /** Reads an embedded object. If it can't be read, the next one still starts where it ends. */
   private WatchEvent<T> decode(String type, CodedInputStream in) throws IOException {
-    ByteBuffer message = in.readByteBuffer();
+    int size = in.readRawVarint32();
+    if (size < 0 || size > OBJECT_BYTES_MAX) {
+      return tooLarge(type, in, size);
+    }
+    ByteBuffer message = ByteBuffer.wrap(in.readRawBytes(size));
     try {
       ResourceKind.Reader<T> reader = Objects.requireNonNull(kind.ofMessage());
       return change(type, reader.read(CodedInputStream.newInstance(message.duplicate())));
@@ -118,6 +149,18 @@ final class ObjectDecoder<M extends HasMetadata, T extends WatchedObject> {
       return new WatchEvent.Undecodable<>(
           key(message), unreadable.toString(), type.equals("DELETED"));
     }
+  }
+
+  private WatchEvent<T> tooLarge(String type, CodedInputStream in, int size) throws IOException {
+    if (size < 0) {
+      throw new IOException("an object of a negative size");
+    }
+    String key = key(ByteBuffer.wrap(in.readRawBytes(KEY_BYTES)));
+    in.skipRawBytes(size - KEY_BYTES);
+    String why =
+        "it has %d bytes, and %d are read at most; shorten what fills it, such as an annotation"
+            .formatted(size, OBJECT_BYTES_MAX);
+    return new WatchEvent.Undecodable<>(key, why, type.equals("DELETED"));
   }
 
   private WatchEvent<T> decode(String type, M object) {
@@ -172,7 +215,6 @@ final class ObjectDecoder<M extends HasMetadata, T extends WatchedObject> {
   /** Reads one event of a watch. */
   WatchEvent<T> change(ByteBuffer message) throws IOException {
     var in = CodedInputStream.newInstance(message);
-    in.enableAliasing(true);
     var type = new StringBuilder();
     var changes = new ArrayList<WatchEvent<T>>(1);
     ProtobufFields.fields(

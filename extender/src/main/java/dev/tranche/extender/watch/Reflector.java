@@ -38,6 +38,10 @@ import org.slf4j.LoggerFactory;
  */
 public final class Reflector<T extends WatchedObject> implements AutoCloseable {
   private static final int PAGE = 1_000;
+
+  /** A page that is too large is asked for again with as many times fewer objects. */
+  private static final int SMALLER = 10;
+
   private static final int GONE = 410;
   private static final String GZIP = "gzip";
   private static final int UNPACKED_BYTES = 1 << 14;
@@ -71,6 +75,9 @@ public final class Reflector<T extends WatchedObject> implements AutoCloseable {
 
   private final Thread thread;
   private volatile boolean closed;
+
+  /** Objects of a page; confined to the thread. */
+  private int limit = PAGE;
 
   /**
    * Receives the objects, on one thread at a time.
@@ -161,8 +168,9 @@ public final class Reflector<T extends WatchedObject> implements AutoCloseable {
     boolean allNamed = true;
     String next = "";
     WatchEvent.Page<T> page;
+    limit = PAGE;
     do {
-      page = page(next);
+      page = pageWithinBounds(next);
       for (T item : page.items()) {
         listed.add(item.key());
         seen(item);
@@ -185,6 +193,25 @@ public final class Reflector<T extends WatchedObject> implements AutoCloseable {
     return page.resourceVersion();
   }
 
+  /** Asks for fewer objects until a page of them is within the bounds. */
+  private WatchEvent.Page<T> pageWithinBounds(String next)
+      throws IOException, InterruptedException, ExecutionException, TimeoutException {
+    while (true) {
+      try {
+        return page(next);
+      } catch (BoundedBody.TooLarge tooLarge) {
+        if (limit == 1) {
+          String what =
+              "a single object of %s is too large; shorten what fills it, such as an annotation"
+                  .formatted(kind.path());
+          throw new IOException(what, tooLarge);
+        }
+        limit = Math.max(1, limit / SMALLER);
+        LOG.info("{}: {}; lists {} objects at once", kind.path(), tooLarge.getMessage(), limit);
+      }
+    }
+  }
+
   private WatchEvent.Page<T> page(String next)
       throws IOException, InterruptedException, ExecutionException, TimeoutException {
     String more =
@@ -192,7 +219,7 @@ public final class Reflector<T extends WatchedObject> implements AutoCloseable {
     var http = client.getHttpClient();
     var request =
         http.newHttpRequestBuilder()
-            .uri(uri("?limit=" + PAGE + more))
+            .uri(uri("?limit=" + limit + more))
             .header("Accept", codec.accept())
             .header("Accept-Encoding", GZIP)
             .timeout(CALL_S_MAX, TimeUnit.SECONDS)

@@ -110,6 +110,73 @@ final class KeptPodsTest extends LedgerRig {
     assertThat(budgets.unread()).isEqualTo(100);
   }
 
+  /**
+   * A tenant writes {@code spec.nodeName}, each time another one, or keeps pods that have failed.
+   */
+  @Test
+  void podsOnNodesThatAreNot_andEndedPods_takeLittleOfTheHeap() {
+    report(NODE, Map.of());
+    long before = usedBytes();
+    for (int i = 0; i < HOSTILE; i++) {
+      seen("nowhere", "n" + i, "no-node-of-this-name-" + i + ".example");
+    }
+    assertThat(ledger.nodes()).hasSizeLessThanOrEqualTo(KeptPods.WAITING_MAX);
+    for (int i = 0; i < HOSTILE; i++) {
+      apply(new Event.PodSeen(failed("failed", "f" + i)));
+    }
+    for (int i = 0; i < HOSTILE; i++) {
+      PodFacts deleted = failed("deleted", "d" + i);
+      apply(new Event.PodSeen(deleted));
+      apply(new Event.PodGone(deleted.uid(), deleted.key()));
+    }
+    long kept = usedBytes() - before;
+    assertThat(kept).isLessThan(HEAP_BYTES_MAX);
+    assertThat(ledger.pods()).hasSizeLessThanOrEqualTo(KeptPods.WAITING_MAX);
+    assertThat(ledger.droppedPods()).isGreaterThan(HOSTILE);
+    assertThat(ledger.rememberedPods()).isEqualTo(LedgerState.TOMBSTONES_MAX);
+    nowMs += Timing.DEFAULT.tombstoneMs();
+    apply(new Event.Tick());
+    assertThat(ledger.rememberedPods()).isZero();
+  }
+
+  /** Its node may be known later, and a pod of others goes first. */
+  @Test
+  void podOnANodeThatIsKnownLater_isKept_andHoldsItsGpu() {
+    apply(new Event.PodSeen(pod("early", NODE, "gpu-0")));
+    for (int i = 0; i < KeptPods.WAITING_MAX + 10; i++) {
+      seen("nowhere", "n" + i, "no-node-" + i);
+    }
+    assertThat(known("early")).isTrue();
+    apply(new Event.NodeSeen(new NodeFacts(NODE, Set.of(), "", true)));
+    report(NODE, Map.of());
+    // Now it is not counted among those that may go, though it is the newest of its namespace.
+    for (int i = 0; i < 3 * KeptPods.WAITING_MAX; i++) {
+      seen("ns", "m" + i, "no-node-" + i);
+    }
+    assertThat(known("early")).isTrue();
+    assertThat(free("gpu-0")).isEqualTo(7);
+  }
+
+  @Test
+  void droppedPodOnAnUnknownNode_isRecordedWhenItsNodeIsKnown() {
+    for (int i = 0; i <= 2 * KeptPods.WAITING_MAX; i++) {
+      seen("ns", "n" + i, "no-node-" + i);
+    }
+    String last = "n" + 2 * KeptPods.WAITING_MAX;
+    assertThat(known(last)).isFalse();
+    report(NODE, Map.of());
+    // The kubelet changes the pod's status.
+    apply(new Event.PodSeen(pod(last, NODE, "gpu-0")));
+    assertThat(free("gpu-0")).isEqualTo(7);
+  }
+
+  private static PodFacts failed(String namespace, String name) {
+    return draft(namespace, name, NODE)
+        .phase("Failed")
+        .facts(List.of(Names.RESOURCE))
+        .orElseThrow();
+  }
+
   private static long usedBytes() {
     var runtime = Runtime.getRuntime();
     long least = Long.MAX_VALUE;

@@ -155,6 +155,28 @@ final class PodCheckTest extends LedgerRig {
     assertThat(ledger.holds(NODE)).hasSizeLessThanOrEqualTo(1_024);
   }
 
+  @Test
+  void echoesOfUnknownPods_onManyNodes_areBounded_andEachNodeHasSome() {
+    apply(new Event.Synced());
+    for (int node = 0; node < 100; node++) {
+      var echoes = new ArrayList<Assignment>();
+      for (int i = 0; i < 1_000; i++) {
+        echoes.add(echo("n" + node + "-" + i, "gpu-0"));
+      }
+      apply(reported("n" + node, state(Map.of(), echoes)));
+    }
+    int held = ledger.nodes().stream().mapToInt(node -> ledger.holds(node).size()).sum();
+    assertThat(held)
+        .isLessThanOrEqualTo(LedgerState.ECHOED_IN_ALL_MAX + 100 * LedgerState.ECHOED_FAIR);
+    assertThat(ledger.holds("n99")).hasSize(LedgerState.ECHOED_FAIR);
+    // What ends leaves room.
+    for (int i = 0; i < 1_000; i++) {
+      apply(new Event.PodGone("n0-" + i, "ns/n0-" + i));
+    }
+    apply(reported(NODE, state(Map.of(), List.of(echo("a", "gpu-0"), echo("b", "gpu-0")))));
+    assertThat(ledger.holds(NODE)).hasSize(2);
+  }
+
   private List<Decision> echoed(String uid, int seconds) {
     var decisions = new ArrayList<Decision>();
     for (int i = 0; i < seconds; i++) {

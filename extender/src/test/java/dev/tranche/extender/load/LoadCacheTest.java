@@ -35,6 +35,19 @@ final class LoadCacheTest {
     assertThat(loads.pods()).isZero();
   }
 
+  /** Many credentials: each node stays within its bound. */
+  @Test
+  void podsThatAllNodesName_areForgottenOnceTheyAreTooMany() {
+    var bounded = new LoadCache(15_000, 10_000, 330_000, 20_000);
+    for (int i = 0; i < 20; i++) {
+      for (int node = 0; node < 50; node++) {
+        bounded.put("n" + node, Map.of("GPU-" + i % 2, reading(100, i * 100)), () -> GPUS);
+      }
+      // Those of the last report are kept all the same.
+      assertThat(bounded.pods()).isLessThanOrEqualTo(20_000 + 50 * 200);
+    }
+  }
+
   /** Whoever waits is tried again then, and that costs the loop its time. */
   @Test
   void memory_hasEased_onlyWhereSomeOfItMayBeFree() {

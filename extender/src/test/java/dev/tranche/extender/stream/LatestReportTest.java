@@ -44,11 +44,16 @@ final class LatestReportTest {
           },
           loop::add,
           Runnable::run,
+          () -> false,
           new ReportWork(0),
-          (ms, task) -> {
-            delaysMs.add(ms);
-            timers.add(task);
-          });
+          new ReportTurns(
+              () -> nowMs,
+              Runnable::run,
+              (ms, task) -> {
+                delaysMs.add(ms);
+                timers.add(task);
+              },
+              () -> {}));
 
   private static NodeReport whole(String uuid, long usedBytes) {
     return NodeReport.newBuilder()

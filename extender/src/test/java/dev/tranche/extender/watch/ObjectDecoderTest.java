@@ -5,14 +5,18 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.fabric8.kubernetes.client.utils.KubernetesSerialization;
 import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.SequenceInputStream;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.Base64;
+import java.util.Collections;
 import java.util.List;
 import java.util.Set;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
@@ -252,6 +256,50 @@ final class ObjectDecoderTest {
     var all = ByteBuffer.allocate(Stream.of(parts).mapToInt(part -> part.length).sum());
     Stream.of(parts).forEach(all::put);
     return all.array();
+  }
+
+  /** Its name is known, so that it is not taken for gone, and the next one is read. */
+  @Test
+  void objectThatIsTooLarge_isSkipped_andSaysWhatToDo() throws Exception {
+    byte[] meta = joined(field(1, bytes("large")), field(3, bytes("ns")));
+    byte[] large = joined(field(1, meta), new byte[ObjectDecoder.OBJECT_BYTES_MAX]);
+    byte[] small = field(1, joined(field(1, bytes("p")), field(3, bytes("ns"))));
+    byte[] all = joined(field(1, field(2, bytes("17"))), longField(2, large), longField(2, small));
+    var page = page(pods, joined(bytes("k8s\0"), longField(2, all)), PROTOBUF);
+    assertThat(page.items()).extracting(WatchedPod::key).containsExactly("ns/p");
+    assertThat(page.undecodable()).hasSize(1);
+    assertThat(page.undecodable().getFirst().key()).isEqualTo("ns/large");
+    assertThat(page.undecodable().getFirst().why()).contains("4194304 are read at most; shorten");
+  }
+
+  @Test
+  void pageThatIsTooLarge_isNotReadToItsEnd() {
+    byte[] meta = joined(field(1, bytes("p")), field(3, bytes("ns")));
+    byte[] pod = longField(2, joined(field(1, meta), new byte[1 << 20]));
+    byte[] head = joined(bytes("k8s\0"), new byte[] {0x12}, varint(100 << 20));
+    var endless =
+        new SequenceInputStream(
+            Collections.enumeration(
+                IntStream.range(0, 100)
+                    .mapToObj(i -> (InputStream) new ByteArrayInputStream(i == 0 ? head : pod))
+                    .toList()));
+    assertThatThrownBy(() -> pods.page(endless, PROTOBUF))
+        .isInstanceOf(BoundedBody.TooLarge.class)
+        .hasMessageContaining("more than 67108864 bytes");
+  }
+
+  private static byte[] longField(int number, byte[] value) {
+    return joined(new byte[] {(byte) (number << 3 | 2)}, varint(value.length), value);
+  }
+
+  private static byte[] varint(int value) {
+    var bytes = new ByteArrayOutputStream();
+    for (int rest = value; ; rest >>>= 7) {
+      bytes.write(rest < 128 ? rest : (rest & 127) | 128);
+      if (rest < 128) {
+        return bytes.toByteArray();
+      }
+    }
   }
 
   @Test

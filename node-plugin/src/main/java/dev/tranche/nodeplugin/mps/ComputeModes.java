@@ -57,7 +57,9 @@ final class ComputeModes {
   }
 
   /**
-   * Restores the modes that an earlier call has changed, except of GPUs that are gone.
+   * Restores the modes that an earlier call has changed, except of GPUs that are gone. What cannot
+   * be restored now is kept for a later call. Otherwise the mode that was set would later be taken
+   * for the earlier one.
    *
    * @param unchanged uuids of GPUs that stay as they are
    */
@@ -67,15 +69,22 @@ final class ComputeModes {
     remaining.keySet().retainAll(unchanged);
     before.keySet().removeAll(unchanged);
     int count = before.isEmpty() ? 0 : nvml.count();
+    boolean failed = false;
     for (int index = 0; index < count; index++) {
       try {
-        Integer mode = before.get(nvml.info(index).uuid());
+        String uuid = nvml.info(index).uuid();
+        Integer mode = before.get(uuid);
         if (mode != null) {
           nvml.computeMode(index, mode);
+          before.remove(uuid);
         }
       } catch (NvmlException e) {
-        LOG.warn("cannot restore the compute mode of GPU {}: {}", index, e.getMessage());
+        failed = true;
+        LOG.warn("cannot restore the compute mode of GPU {} now: {}", index, e.getMessage());
       }
+    }
+    if (failed) {
+      remaining.putAll(before);
     }
     if (remaining.isEmpty()) {
       Files.deleteIfExists(file.path());

@@ -1,6 +1,7 @@
 package dev.tranche.nodeplugin.mps;
 
 import java.io.IOException;
+import java.io.InputStream;
 import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -17,6 +18,9 @@ import org.slf4j.LoggerFactory;
 /** The control daemon of one set of GPUs. Blocks; confined to one thread. */
 final class ControlDaemon {
   static final String PROBE = "get_default_active_thread_percentage";
+
+  /** Far more than the daemon's own arguments and variables. */
+  private static final int PROC_BYTES_MAX = 256 << 10;
 
   private static final Logger LOG = LoggerFactory.getLogger(ControlDaemon.class);
   // Prefix of the names of the daemon's program and of its servers'.
@@ -176,9 +180,10 @@ final class ControlDaemon {
 
   // The files need not be UTF-8.
   private static String readProc(ProcessHandle process, String file) {
-    try {
-      return Files.readString(
-          Path.of("/proc", Long.toString(process.pid()), file), StandardCharsets.ISO_8859_1);
+    // A process may show as many arguments as it likes.
+    try (InputStream in =
+        Files.newInputStream(Path.of("/proc", Long.toString(process.pid()), file))) {
+      return new String(in.readNBytes(PROC_BYTES_MAX), StandardCharsets.ISO_8859_1);
     } catch (IOException endedOrForeign) {
       return "";
     }

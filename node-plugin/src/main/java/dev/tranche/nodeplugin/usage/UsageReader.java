@@ -3,6 +3,8 @@ package dev.tranche.nodeplugin.usage;
 import dev.tranche.nodeplugin.nvml.GpuProcess;
 import dev.tranche.nodeplugin.nvml.GpuReading;
 import java.io.IOException;
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Collection;
@@ -23,6 +25,12 @@ import java.util.function.LongSupplier;
 public final class UsageReader {
   /** How long the owner of a pid is cached; a pid may be another process's by then. */
   private static final long OWNER_CACHE_MS = 10_000;
+
+  /** The longest path. */
+  private static final int PROGRAM_BYTES_MAX = 4 << 10;
+
+  /** A path for each of the hierarchies of cgroup v1. */
+  private static final int CGROUP_BYTES_MAX = 64 << 10;
 
   private static final String MPS_SERVER = "nvidia-cuda-mps-server";
 
@@ -101,8 +109,9 @@ public final class UsageReader {
 
   // Its pod is the control daemon's, which holds no replicas and would seem to overuse forever.
   private boolean mpsServer(int pid) {
-    try {
-      String line = Files.readString(proc.resolve(Integer.toString(pid)).resolve("cmdline"));
+    // A process may have megabytes of arguments, as many as it likes.
+    try (InputStream file = Files.newInputStream(process(pid).resolve("cmdline"))) {
+      String line = new String(file.readNBytes(PROGRAM_BYTES_MAX), StandardCharsets.UTF_8);
       int end = line.indexOf('\0');
       String program = end < 0 ? line : line.substring(0, end);
       return program.substring(program.lastIndexOf('/') + 1).equals(MPS_SERVER);
@@ -113,12 +122,16 @@ public final class UsageReader {
 
   // The process may have ended since, and one of another PID namespace is not visible at all.
   private Optional<CgroupPath> cgroup(int pid) {
-    try {
-      return CgroupPath.parse(
-          Files.readString(proc.resolve(Integer.toString(pid)).resolve("cgroup")));
+    try (InputStream file = Files.newInputStream(process(pid).resolve("cgroup"))) {
+      byte[] paths = file.readNBytes(CGROUP_BYTES_MAX);
+      return CgroupPath.parse(new String(paths, StandardCharsets.UTF_8));
     } catch (IOException gone) {
       return Optional.empty();
     }
+  }
+
+  private Path process(int pid) {
+    return proc.resolve(Integer.toString(pid));
   }
 
   /** Called when all GPUs have been read: forgets processes that are on none. */

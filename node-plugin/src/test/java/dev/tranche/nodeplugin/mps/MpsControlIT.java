@@ -20,6 +20,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -35,6 +36,8 @@ class MpsControlIT {
     private final AtomicInteger opened = new AtomicInteger();
     private final AtomicInteger failed = new AtomicInteger();
     private volatile boolean failing;
+    private boolean refusesModes;
+    private int mode;
 
     @Override
     public String driverVersion() {
@@ -77,11 +80,16 @@ class MpsControlIT {
 
     @Override
     public int computeMode(int index) {
-      return 0;
+      return mode;
     }
 
     @Override
-    public void computeMode(int index, int mode) {}
+    public void computeMode(int index, int newMode) {
+      if (refusesModes) {
+        throw new NvmlException(UNKNOWN_ERROR, "NVML sets no mode");
+      }
+      mode = newMode;
+    }
 
     @Override
     public void close() {}
@@ -122,6 +130,23 @@ class MpsControlIT {
       thread.join();
       mps.kill();
     }
+  }
+
+  /** The mode that MPS sets must not be taken for the GPU's earlier one. */
+  @Test
+  void modeThatCannotBeRestored_isRestoredLater() throws Exception {
+    Path file = folder.resolve("compute-modes");
+    var gpus = List.of(new MpsGpu(0, "GPU-0", 1 << 30, 10));
+    nvml.mode = 2;
+    new ComputeModes(nvml, file).setExclusive(gpus);
+    assertThat(nvml.mode).isEqualTo(AdminNvml.COMPUTE_MODE_EXCLUSIVE_PROCESS);
+    nvml.refusesModes = true;
+    new ComputeModes(nvml, file).restore(Set.of());
+    nvml.refusesModes = false;
+    new ComputeModes(nvml, file).setExclusive(gpus);
+    new ComputeModes(nvml, file).restore(Set.of());
+    assertThat(nvml.mode).isEqualTo(2);
+    assertThat(file).doesNotExist();
   }
 
   private static void run(MpsControl control) {

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.within;
 import dev.tranche.nodeplugin.nvml.GpuProcess;
 import dev.tranche.nodeplugin.nvml.GpuReading;
 import java.io.IOException;
+import java.io.RandomAccessFile;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -68,6 +69,17 @@ class UsageReaderIT {
     nowMs += 10_000;
     assertThat(usage.of(processes, new GpuReading(100, 0, 1)))
         .containsExactly(new ContainerUse("ns", "late", "fb12fb12fb12", 10, 0));
+  }
+
+  /** A process chooses its arguments, and shows as many as it likes. */
+  @Test
+  void argumentsOfGigabytes_areNotRead() throws IOException {
+    try (var file = new RandomAccessFile(host.resolve("proc/7/cmdline").toFile(), "rw")) {
+      file.writeBytes("python\0");
+      file.setLength(3L << 30);
+    }
+    assertThat(usage.of(List.of(new GpuProcess(7, 100, 10)), new GpuReading(300, 70, 3)))
+        .containsExactly(new ContainerUse("ns", "train-0", "main", 100, 10));
   }
 
   @Test

@@ -8,6 +8,7 @@ import dev.tranche.extender.explain.Refusals;
 import dev.tranche.extender.ledger.Hold;
 import dev.tranche.extender.ledger.Ledger;
 import dev.tranche.extender.ledger.PodFacts;
+import dev.tranche.extender.ledger.RequestsByReplicas;
 import dev.tranche.extender.placement.GpuRequest;
 import dev.tranche.extender.placement.GpuView;
 import dev.tranche.extender.placement.Reason;
@@ -23,7 +24,6 @@ import dev.tranche.extender.snapshot.NodeSnapshot;
 import io.vertx.core.Future;
 import java.util.ArrayList;
 import java.util.EnumMap;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -253,11 +253,11 @@ public final class Explain {
     }
 
     private Decision evaluated(String note, List<NodeSnapshot> left) {
-      var requestsByReplicas = new HashMap<Integer, GpuRequest>();
+      var requests = new RequestsByReplicas(pod);
       var fitted = new ArrayList<Candidate>();
       var refused = new ArrayList<NodeFit>();
       for (NodeSnapshot node : left) {
-        GpuRequest request = requestsByReplicas.computeIfAbsent(node.replicas(), pod::gpuRequest);
+        GpuRequest request = requests.of(node.replicas());
         NodeFit now = ClusterSnapshot.evaluate(node.node(), request, node.nodeGpus(), policy);
         if (now.placement().isEmpty()) {
           refused.add(now);

@@ -23,6 +23,9 @@ final class Stranding {
   /** Limit of cached nodes, some 20 MB; beyond it all are computed anew. */
   static final int CAPACITIES_MAX = 100_000;
 
+  /** A node may report another model each time. */
+  static final int MODELS_MAX = 1_024;
+
   /**
    * A pod that may always come: if small pods come first, nothing else keeps whole GPUs free, with
    * CPU beside them. The smallest machines with a GPU can take it. Traces changed in this way are
@@ -92,6 +95,9 @@ final class Stranding {
 
   private double compute(FreeCapacity capacity) {
     int free = capacity.freeMilli();
+    if (admitted.size() >= MODELS_MAX) {
+      admitted.clear();
+    }
     boolean[] admits = admitted.computeIfAbsent(capacity.model(), this::admitted);
     double measures = 0;
     for (int i = 0; i < weights.length; i++) {
@@ -105,6 +111,10 @@ final class Stranding {
       left += filled(capacity, fill, admits);
     }
     return left / FILLS + MEASURES_WEIGHT * measures;
+  }
+
+  int models() {
+    return admitted.size();
   }
 
   private boolean[] admitted(String model) {

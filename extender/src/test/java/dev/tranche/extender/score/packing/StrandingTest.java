@@ -29,4 +29,14 @@ final class StrandingTest {
     assertThat(stranding.of(capacity(8_000, 1_000, 1_000))).isZero();
     assertThat(stranding.of(capacity(4_000, 1_000, 1_000))).isPositive();
   }
+
+  /** A node may report another model each time. */
+  @Test
+  void models_areBounded() {
+    var stranding = new Stranding(List.of(SMALL), new double[] {1});
+    for (int i = 0; i < 10_000; i++) {
+      stranding.of(new FreeCapacity("model-" + i, 4_000, 1 << 20, new int[] {1_000}));
+    }
+    assertThat(stranding.models()).isLessThanOrEqualTo(Stranding.MODELS_MAX);
+  }
 }
