@@ -78,6 +78,12 @@ system:serviceaccount:{{ include "tranche.namespace" . }}:{{ include "tranche.na
 !has(object.metadata.annotations) || !('kubernetes.io/config.mirror' in object.metadata.annotations)
 {{- end -}}
 
+{{/* CEL: whether the webhook changed the pod at its creation: it has replicas, or Tranche's scheduler. */}}
+{{- define "tranche.wasChanged" -}}
+(has(oldObject.metadata.annotations) && 'tranche.dev/replicas-per-gpu' in oldObject.metadata.annotations)
+{{- if and .Values.extender.enabled (eq .Values.extender.mode "scheduler") }} || (has(oldObject.spec.schedulerName) && oldObject.spec.schedulerName == {{ .Values.scheduler.name | squote }}){{ end }}
+{{- end -}}
+
 {{/* Prefixes of annotations that runtimes read as CDI devices, besides cdi.k8s.io/, comma-separated: the given ones, and those that the plugin writes. */}}
 {{- define "tranche.cdiAnnotationPrefixes" -}}
 {{- $prefixes := (.Values.guard.cdiAnnotationPrefixes | default list) -}}
