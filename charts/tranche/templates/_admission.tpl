@@ -133,8 +133,11 @@ system:serviceaccount:{{ include "tranche.namespace" . }}:{{ include "tranche.na
 has(c.resources) && has(c.resources.limits) && c.resources.limits.exists(r, (r in variables.gpuResources || (variables.anyNode && r.startsWith('nvidia.com/mig-'))) && c.resources.limits[r] != '0')
 {{- end -}}
 
-{{/* Conditions of every policy of the guard. A Binding has no spec. */}}
+{{/* Conditions of every policy of the guard. A Binding has no spec. It and an update cannot make a pod a mirror of a static pod. */}}
 {{- define "tranche.guardedPods" -}}
+- name: is-no-mirror-of-a-static-pod
+  expression: >-
+    request.operation != 'CREATE' || !has(dyn(object).spec) || {{ include "tranche.notMirror" . }}
 - name: is-not-for-windows
   expression: >-
     !has(dyn(object).spec) || !has(dyn(object).spec.os) || dyn(object).spec.os.name != 'windows'

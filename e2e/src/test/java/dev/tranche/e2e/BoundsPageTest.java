@@ -127,6 +127,7 @@ class BoundsPageTest {
           new Bound("text of others in logs", API + "Printable", "NAME_CHARS_MAX"),
           new Bound("text of others in logs", API + "LogFormatter", "MESSAGE_CHARS_MAX"),
           new Bound("pods known to have been", EXTENDER + "PodEventQueue", "KNOWN_MAX"),
+          new Bound("pods known whose number", EXTENDER + "PodEventQueue", "KNOWN_MAX"),
           new Bound("pending pods sized for", EXTENDER + "PodEventQueue", "KNOWN_MAX"),
           new Bound("processes on one GPU", PLUGIN + "NvmlTelemetry", "PROCESSES_MAX"),
           new Bound("values of a config, with", PLUGIN + "ConfigFile", "NODES_MAX"),
@@ -189,6 +190,7 @@ class BoundsPageTest {
           "lookups of pods because",
           "lists that the API server checks",
           "annotations of a pod under",
+          "updates of pods that reach the webhook",
           "events of one lasting problem",
           "events of a GPU that stays");
 

@@ -8,8 +8,10 @@ import java.net.InetAddress;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -47,11 +49,13 @@ public record ExtenderConfig(
     MemoryGuard memoryGuard,
     int offeredNodesMax,
     boolean gpuMetrics,
-    boolean nodeUseAnnotation) {
+    boolean nodeUseAnnotation,
+    Set<String> unconvertedNamespaces) {
   private static final long HISTORY_BYTES_MIN = 1L << 20;
   private static final long HISTORY_BYTES_MAX = 1L << 30;
   private static final String OFF = "off";
   private static final Pattern NAME = Pattern.compile("[a-z0-9]([-a-z0-9]{0,40}[a-z0-9])?");
+  private static final Pattern NAMESPACE = Pattern.compile("[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?");
   private static final Pattern RESOURCE = Pattern.compile("[a-z0-9.-]+/[A-Za-z0-9._-]+");
   private static final Pattern SERVICE_ACCOUNT = Pattern.compile("([a-z0-9-]+):([a-z0-9.-]+)");
 
@@ -104,7 +108,8 @@ public record ExtenderConfig(
             reader.memoryGuard(flags.memoryGuard),
             reader.number("--offered-nodes-max", flags.offeredNodesMax, 0, 100_000),
             flags.gpuMetrics,
-            flags.nodeUseAnnotation);
+            flags.nodeUseAnnotation,
+            reader.namespaces(flags.unconvertedNamespaces));
     return reader.errors.isEmpty()
         ? new Parsed.Valid(config)
         : new Parsed.Invalid(List.copyOf(reader.errors));
@@ -149,6 +154,18 @@ public record ExtenderConfig(
         wrong("--resource", value, "extended resources such as nvidia.com/gpu, comma-separated");
       }
       return resources;
+    }
+
+    Set<String> namespaces(String value) {
+      Set<String> namespaces =
+          Stream.of(value.split(",", -1))
+              .map(String::strip)
+              .filter(n -> !n.isEmpty())
+              .collect(Collectors.toUnmodifiableSet());
+      if (!namespaces.stream().allMatch(NAMESPACE.asMatchPredicate())) {
+        wrong("--unconverted-namespaces", value, "namespaces such as kube-system, comma-separated");
+      }
+      return namespaces;
     }
 
     boolean clientCertificate(ExtenderFlags flags) {

@@ -80,6 +80,14 @@ final class ExtenderFlags {
   String schedulerName = "";
 
   @Option(
+      names = "--unconverted-namespaces",
+      defaultValue = "${env:TRANCHE_UNCONVERTED_NAMESPACES:-}",
+      description =
+          "Namespaces in which a plain number of GPUs counts replicas, although it counts whole GPUs"
+              + " elsewhere, comma-separated.")
+  String unconvertedNamespaces = "";
+
+  @Option(
       names = "--leader-elect",
       arity = "0..1",
       fallbackValue = "true",

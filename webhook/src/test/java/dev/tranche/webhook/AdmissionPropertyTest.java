@@ -48,7 +48,8 @@ class AdmissionPropertyTest {
     int again = 0;
     for (int round = 0; round < ROUNDS; round++) {
       var cluster = new MutationRules.Cluster(pods.nodes(), true);
-      ObjectNode pod = pods.pod();
+      // An injector may come before ours, and others after it.
+      JsonNode pod = round % 4 == 0 ? pods.injected(pods.pod(), 0) : pods.pod();
       Optional<JsonNode> once = admit(mutator, pod, cluster);
       if (once.isEmpty()) {
         continue;
@@ -56,7 +57,8 @@ class AdmissionPropertyTest {
       admitted++;
       String what = "seed %d, %s became %s".formatted(seed, pod, once.get());
       assertThat(admit(mutator, once.get(), cluster)).as(what).isEqualTo(once);
-      JsonNode injected = pods.injected(once.get());
+      JsonNode injected = pods.injected(once.get(), 1);
+      injected = round % 2 == 0 ? pods.injected(injected, 2) : injected;
       Optional<JsonNode> twice = admit(mutator, injected, cluster);
       if (twice.isPresent()) {
         again++;

@@ -138,31 +138,56 @@ final class RandomPods {
     return nodes;
   }
 
-  /** Changes an admitted pod as a webhook of others does, which ours follow once more. */
-  JsonNode injected(JsonNode admitted) {
-    ObjectNode pod = admitted.deepCopy();
+  /**
+   * Changes a pod as a webhook of others does.
+   *
+   * @param number which one, since two do not add containers of the same name
+   */
+  JsonNode injected(JsonNode before, int number) {
+    ObjectNode pod = before.deepCopy();
     ObjectNode spec = (ObjectNode) pod.path("spec");
     ObjectNode first = (ObjectNode) spec.path("containers").path(0);
-    switch (random.nextInt(6)) {
-      case 0 -> ((ArrayNode) spec.path("containers")).insert(0, parsed("{'name':'istio-proxy'}"));
+    switch (random.nextInt(7)) {
+      case 0 ->
+          ((ArrayNode) spec.path("containers"))
+              .insert(
+                  0,
+                  parsed(
+                      "{'name':'%s'}".formatted(number == 0 ? "istio-proxy" : "proxy" + number)));
       case 1 ->
           ((ArrayNode) spec.path("containers"))
               .add(
                   parsed(
-                      "{'name':'agent','env':[{'name':'NVIDIA_VISIBLE_DEVICES','value':'all'}]}"));
-      case 2 -> spec.withArray("initContainers").insert(0, parsed("{'name':'wait'}"));
+                      "{'name':'agent%d','env':[{'name':'NVIDIA_VISIBLE_DEVICES','value':'all'}]}"
+                          .formatted(number)));
+      case 2 ->
+          spec.withArray("initContainers").insert(0, parsed("{'name':'wait%d'}".formatted(number)));
       case 3 ->
           spec.withArray("initContainers")
               .addObject()
-              .put("name", "native")
+              .put("name", "native" + number)
               .put("restartPolicy", "Always");
       case 4 -> {
-        ObjectNode copy = spec.withArray("initContainers").insertObject(0).put("name", "preflight");
+        ObjectNode copy =
+            spec.withArray("initContainers").insertObject(0).put("name", "preflight" + number);
         if (first.has("resources")) {
           copy.set("resources", first.path("resources").deepCopy());
         }
       }
-      default -> first.withArray("env").insert(0, parsed("{'name':'INJECTED','value':'1'}"));
+      case 5 -> {
+        // Some copy what the limits say, and some the requests.
+        String section = pick(List.of("limits", "requests"));
+        ObjectNode copy =
+            spec.withArray("initContainers").addObject().put("name", "check" + number);
+        if (first.at("/resources/" + section).has("nvidia.com/gpu")) {
+          JsonNode gpus = first.at("/resources/" + section + "/nvidia.com~1gpu");
+          copy.withObject("/resources/limits").set("nvidia.com/gpu", gpus);
+        }
+      }
+      default ->
+          first
+              .withArray("env")
+              .insert(0, parsed("{'name':'INJECTED_%d','value':'1'}".formatted(number)));
     }
     return pod;
   }
