@@ -96,6 +96,12 @@ system:serviceaccount:{{ include "tranche.namespace" . }}:{{ include "tranche.na
 !has(object.metadata.annotations) || !('kubernetes.io/config.mirror' in object.metadata.annotations)
 {{- end -}}
 
+{{/* CEL: whether the webhook changed the pod at its creation: it has replicas, or Tranche's scheduler. */}}
+{{- define "tranche.wasChanged" -}}
+(has(oldObject.metadata.annotations) && 'tranche.dev/replicas-per-gpu' in oldObject.metadata.annotations)
+{{- if and .Values.extender.enabled (eq .Values.extender.mode "scheduler") }} || (has(oldObject.spec.schedulerName) && oldObject.spec.schedulerName == {{ .Values.scheduler.name | squote }}){{ end }}
+{{- end -}}
+
 {{/* Prefixes of annotations that runtimes read as CDI devices, besides cdi.k8s.io/, comma-separated: the given ones, and those that the plugin writes. */}}
 {{- define "tranche.cdiAnnotationPrefixes" -}}
 {{- $prefixes := (.Values.guard.cdiAnnotationPrefixes | default list) -}}
@@ -147,8 +153,11 @@ system:serviceaccount:{{ include "tranche.namespace" . }}:{{ include "tranche.na
 has(c.resources) && has(c.resources.limits) && c.resources.limits.exists(r, (r in variables.gpuResources || (variables.anyNode && r.startsWith('nvidia.com/mig-'))) && c.resources.limits[r] != '0')
 {{- end -}}
 
-{{/* Conditions of every policy of the guard. A Binding has no spec. */}}
+{{/* Conditions of every policy of the guard. A Binding has no spec. It and an update cannot make a pod a mirror of a static pod. */}}
 {{- define "tranche.guardedPods" -}}
+- name: is-no-mirror-of-a-static-pod
+  expression: >-
+    request.operation != 'CREATE' || !has(dyn(object).spec) || {{ include "tranche.notMirror" . }}
 - name: is-not-for-windows
   expression: >-
     !has(dyn(object).spec) || !has(dyn(object).spec.os) || dyn(object).spec.os.name != 'windows'

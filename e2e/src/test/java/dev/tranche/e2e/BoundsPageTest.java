@@ -143,6 +143,7 @@ class BoundsPageTest {
           new Bound("text of others in logs", API + "Printable", "NAME_CHARS_MAX"),
           new Bound("text of others in logs", PROCESS + "LogFormatter", "MESSAGE_CHARS_MAX"),
           new Bound("pods known to have been", EXTENDER + "PodEventQueue", "KNOWN_MAX"),
+          new Bound("pods known whose number", EXTENDER + "PodEventQueue", "KNOWN_MAX"),
           new Bound("pending pods sized for", EXTENDER + "PodEventQueue", "KNOWN_MAX"),
           new Bound("processes on one GPU", PLUGIN + "NvmlTelemetry", "PROCESSES_MAX"),
           new Bound("values of a config, with", PLUGIN + "ConfigFile", "NODES_MAX"),
@@ -208,6 +209,7 @@ class BoundsPageTest {
           "lists that the API server checks",
           "annotations of a pod under",
           "annotations that the policies",
+          "updates of pods that reach the webhook",
           "events of one lasting problem",
           "events of a GPU that stays");
 

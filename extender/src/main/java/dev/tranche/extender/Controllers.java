@@ -10,6 +10,7 @@ import dev.tranche.extender.controller.NodeUse;
 import dev.tranche.extender.controller.NodeUseWriter;
 import dev.tranche.extender.controller.OutdatedShares;
 import dev.tranche.extender.controller.StartupTaints;
+import dev.tranche.extender.controller.UnconvertedNumbers;
 import dev.tranche.extender.controller.UnknownCordons;
 import dev.tranche.extender.controller.UnmutatedPods;
 import dev.tranche.extender.ledger.Hold;
@@ -57,6 +58,7 @@ final class Controllers implements ReportListener {
   private final StartupTaints startupTaints;
   private final NodeUseWriter nodeUses;
   private final UnmutatedPods unmutatedPods;
+  private final UnconvertedNumbers unconvertedNumbers;
   private final OutdatedShares outdatedShares;
   private final UnknownCordons unknownCordons;
   private final ContradictingLabels contradictingLabels;
@@ -95,6 +97,13 @@ final class Controllers implements ReportListener {
     this.nodeUses = nodeUses(config.nodeUseAnnotation(), deciding, metrics);
     this.unmutatedPods =
         new UnmutatedPods(config.schedulerName(), this::writeEvent, deciding, metrics);
+    this.unconvertedNumbers =
+        new UnconvertedNumbers(
+            config.unconvertedNamespaces(),
+            config.resources().getFirst(),
+            this::writeEvent,
+            deciding,
+            metrics);
     this.outdatedShares = new OutdatedShares(this::writeEvent, deciding, metrics);
     this.unknownCordons =
         new UnknownCordons(this::writeEvent, deciding, rate("cordon-events", UnknownCordons.RATE));
@@ -168,15 +177,18 @@ final class Controllers implements ReportListener {
   /** On the informer's thread. */
   void podSeen(WatchedPod pod) {
     unmutatedPods.seen(pod);
+    unconvertedNumbers.seen(pod);
   }
 
   /** On the informer's thread. */
   void podGone(String uid) {
     unmutatedPods.gone(uid);
+    unconvertedNumbers.gone(uid);
   }
 
   void everySecond() {
     unmutatedPods.tick();
+    unconvertedNumbers.tick();
     outdatedShares.tick();
     duplicates.tick();
     nodeUses.tick();

@@ -21,6 +21,7 @@ import static dev.tranche.extender.ExtenderSetting.POLICY;
 import static dev.tranche.extender.ExtenderSetting.RESOURCE;
 import static dev.tranche.extender.ExtenderSetting.SCHEDULER_NAME;
 import static dev.tranche.extender.ExtenderSetting.STREAM_ADDRESS;
+import static dev.tranche.extender.ExtenderSetting.UNCONVERTED_NAMESPACES;
 import static dev.tranche.extender.ExtenderSetting.VERBS_ADDRESS;
 import static dev.tranche.extender.ExtenderSetting.VERBS_CLIENT_CERTIFICATE;
 import static dev.tranche.extender.ExtenderSetting.VERBS_TLS;
@@ -33,6 +34,7 @@ import dev.tranche.process.settings.HostPort;
 import dev.tranche.process.settings.Settings;
 import java.net.InetAddress;
 import java.util.List;
+import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -71,7 +73,8 @@ public record ExtenderConfig(
     MemoryGuard memoryGuard,
     int offeredNodesMax,
     boolean gpuMetrics,
-    boolean nodeUseAnnotation) {
+    boolean nodeUseAnnotation,
+    Set<String> unconvertedNamespaces) {
   private static final long HISTORY_BYTES_MIN = 1L << 20;
   private static final long HISTORY_BYTES_MAX = 1L << 30;
   private static final String OFF = "off";
@@ -120,7 +123,8 @@ public record ExtenderConfig(
           settings.oneOf(MEMORY_GUARD, List.of(MemoryGuard.values()), errors),
           settings.number(OFFERED_NODES_MAX, "", 0, 100_000, errors),
           settings.isTrue(GPU_METRICS, errors),
-          settings.isTrue(NODE_USE_ANNOTATION, errors));
+          settings.isTrue(NODE_USE_ANNOTATION, errors),
+          Set.copyOf(settings.dnsLabels(UNCONVERTED_NAMESPACES, errors)));
     }
 
     private boolean leaderElect() {

@@ -23,6 +23,9 @@ enum ExtenderSetting implements ProcessSetting {
       "required: only who shows the certificate <name>-scheduler-client of our authority may ask, with --verbs-tls; off: anybody."),
   SCHEDULER_NAME(
       "", "Scheduler of the pods that the webhook rewrites, beside the cluster's default one."),
+  UNCONVERTED_NAMESPACES(
+      "",
+      "Namespaces in which a plain number of GPUs counts replicas, although it counts whole GPUs elsewhere, comma-separated."),
   LEADER_ELECT("false", "Only the holder of the Lease decides and is behind the verbs' Service."),
   STREAM_ADDRESS("0.0.0.0:9443", "Where node plugins report: gRPC over TLS."),
   METRICS_ADDRESS("0.0.0.0:9090", "/metrics, /healthz and /readyz."),

@@ -24,6 +24,7 @@ final class ExtenderConfigTest {
     assertThat(config.loadStaleAfterMs()).isEqualTo(15_000);
     assertThat(config.measuredAfterMs()).isEqualTo(30_000);
     assertThat(config.historyBytesMax()).isEqualTo(16 << 20);
+    assertThat(config.unconvertedNamespaces()).isEmpty();
   }
 
   @Test
@@ -40,6 +41,7 @@ final class ExtenderConfigTest {
             "--verbs-tls",
             "--verbs-client-certificate=required",
             "--scheduler-name=slice-scheduler",
+            "--unconverted-namespaces=kube-system,gpu",
             "--leader-elect",
             "--stream-address=[::]:9444",
             "--metrics-address=127.0.0.1:9091",
@@ -56,6 +58,7 @@ final class ExtenderConfigTest {
     assertThat(config.verbsClientCertificate()).isTrue();
     assertThat(config.schedulerClient()).isEqualTo("slice-scheduler-client");
     assertThat(config.schedulerName()).isEqualTo("slice-scheduler");
+    assertThat(config.unconvertedNamespaces()).containsExactlyInAnyOrder("kube-system", "gpu");
     assertThat(config.leaderElect()).isTrue();
     assertThat(config.stream().host()).isEqualTo("::");
     assertThat(config.serviceAccount().name()).isEqualTo("slice-node-plugin");

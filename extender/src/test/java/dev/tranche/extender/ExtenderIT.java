@@ -29,6 +29,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CopyOnWriteArrayList;
 import org.junit.jupiter.api.AfterEach;
@@ -437,7 +438,8 @@ final class ExtenderIT {
         dev.tranche.extender.placement.MemoryGuard.ENFORCE,
         0,
         true,
-        true);
+        true,
+        Set.of("kube-system"));
   }
 
   private FakeNode connect(dev.tranche.api.node.NodeReport.Builder report) throws Exception {

@@ -12,11 +12,13 @@ import dev.tranche.webhook.metrics.WebhookMetrics;
 import dev.tranche.webhook.mutate.MutationRules;
 import dev.tranche.webhook.mutate.MutationRules.PlainRequests;
 import dev.tranche.webhook.mutate.PodMutator;
+import dev.tranche.webhook.mutate.PodUpdate;
 import dev.tranche.webhook.nodes.ClusterWatch;
 import dev.tranche.webhook.review.AdmissionVerticle;
 import dev.tranche.webhook.review.FractionHandler;
 import dev.tranche.webhook.review.GuardHandler;
 import dev.tranche.webhook.review.ReviewHandler;
+import dev.tranche.webhook.review.UpdateHandler;
 import dev.tranche.webhook.review.WarmUp;
 import dev.tranche.webhook.tls.CertificateController;
 import dev.tranche.webhook.tls.TlsKeyPair;
@@ -156,6 +158,10 @@ final class Webhook {
       entries.put(
           ReviewKind.GUARD_PATH + "/" + mode, new GuardHandler(guard, mode, guardEvents, metrics));
     }
+    entries.put(
+        UpdateHandler.PATH_FRACTION,
+        new UpdateHandler((before, after) -> PodUpdate.restore(before, after, rules), metrics));
+    entries.put(UpdateHandler.PATH_GUARD, new UpdateHandler(guard::restore, metrics));
     return entries;
   }
 

@@ -136,6 +136,11 @@ final class HostileBodies {
                 + "0.".repeat(50_000)
                 + "'}]}]}",
             many("'a#':''", 18_751)));
+    for (String where : LISTS) {
+      for (String element : ELEMENTS) {
+        bodies.accept(update(where, many(element, 9_000)));
+      }
+    }
     bodies.accept(
         bytes("{'apiVersion':'admission.k8s.io/v1','request':{'uid':'" + "u".repeat(LONG)));
     bodies.accept(bytes("[".repeat(LONG)));
@@ -196,6 +201,18 @@ final class HostileBodies {
         "{'apiVersion':'admission.k8s.io/v1','request':{'uid':'u1','namespace':'team','operation':'CREATE',"
             + "'resource':{'resource':'pods'},'object':{"
             + where.replace("%s", hostile)
+            + "}}}");
+  }
+
+  /** The pod before and after differ as far as can be. */
+  private static byte[] update(String where, String hostile) {
+    String pod = where.replace("%s", hostile);
+    return bytes(
+        "{'apiVersion':'admission.k8s.io/v1','request':{'uid':'u1','namespace':'team','operation':'UPDATE',"
+            + "'resource':{'resource':'pods'},'object':{"
+            + pod
+            + "},'oldObject':{"
+            + pod.replace("'all'", "'void'").replace("'1'", "'10'")
             + "}}}");
   }
 

@@ -10,10 +10,12 @@ import dev.tranche.webhook.guard.GuardRules;
 import dev.tranche.webhook.metrics.WebhookMetrics;
 import dev.tranche.webhook.mutate.MutationRules;
 import dev.tranche.webhook.mutate.PodMutator;
+import dev.tranche.webhook.mutate.PodUpdate;
 import dev.tranche.webhook.nodes.GpuNode;
 import dev.tranche.webhook.review.FractionHandler;
 import dev.tranche.webhook.review.GuardHandler;
 import dev.tranche.webhook.review.ReviewHandler;
+import dev.tranche.webhook.review.UpdateHandler;
 import io.fabric8.kubernetes.client.KubernetesClientBuilder;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.io.BufferedInputStream;
@@ -65,6 +67,10 @@ final class HostileReviews {
     for (GuardMode mode : GuardMode.values()) {
       entries.add(new GuardHandler(guard, mode, events, metrics));
     }
+    entries.add(
+        new UpdateHandler(
+            (before, after) -> PodUpdate.restore(before, after, Reviews.RULES), metrics));
+    entries.add(new UpdateHandler(guard::restore, metrics));
   }
 
   private static GpuNode node(int number) {

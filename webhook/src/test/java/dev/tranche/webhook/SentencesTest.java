@@ -234,6 +234,16 @@ class SentencesTest {
 
   @ParameterizedTest
   @EnumSource(Denial.class)
+  void denial_saysWhatIsAllowedOrWhatToDo(Denial denial) {
+    if (denial != Denial.MORE) {
+      assertThat(denial.template())
+          .containsPattern(
+              "(?i)(; |[.] |, (?=.*allowed))(.*)(allowed|remove|request |keep|ask|say|add |drop|write|for example|its containers are|label)");
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource(Denial.class)
   void page_explainsTheDenial(Denial denial) throws IOException {
     assertThat(page()).contains(onPage(denial.template()));
   }

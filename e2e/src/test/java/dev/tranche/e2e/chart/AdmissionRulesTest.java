@@ -98,8 +98,18 @@ class AdmissionRulesTest {
             container,
             ",'nodeName':'node-1'");
     String pod = mirror.replace("kubernetes.io/config.mirror", "kubernetes.io/config.hash");
-    assertThat(webhooks(CHART)).hasSizeGreaterThan(1);
-    for (MutatingWebhook webhook : webhooks(CHART)) {
+    assertThat(updates(CHART)).hasSize(2);
+    for (MutatingWebhook webhook : updates(CHART)) {
+      assertThat(
+              webhook.getMatchConditions().stream()
+                  .map(MatchCondition::getExpression)
+                  .limit(1)
+                  .allMatch(e -> Cel.holds(e, json(mirror), json(mirror), "someone")))
+          .as(webhook.getName())
+          .isFalse();
+    }
+    assertThat(creations(CHART)).hasSizeGreaterThan(1);
+    for (MutatingWebhook webhook : creations(CHART)) {
       assertThat(matches(webhook.getMatchConditions(), json(mirror)))
           .as(webhook.getName())
           .isFalse();
@@ -202,6 +212,100 @@ class AdmissionRulesTest {
     assertThat(matches(fraction(CHART).getMatchConditions(), bounded)).isFalse();
     assertThat(matches(fraction(CHART).getMatchConditions(), kai)).isFalse();
     assertThat(matches(fraction(CHART).getMatchConditions(), hami)).isFalse();
+  }
+
+  /** Otherwise no finalizer of a GPU pod would go while the webhook is down. */
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      quoteCharacter = '`',
+      value = {
+        // Labels, finalizers, tolerations and the end of a pod.
+        "'metadata':{'annotations':%s},'spec':{'containers':[{'name':'a'}]} |'metadata':{'labels':{'a':'b'},'annotations':%s},'spec':{'tolerations':[],'containers':[{'name':'a'}]} | false",
+        "'metadata':{'finalizers':['f'],'annotations':%s},'spec':{'containers':[{'name':'a'}]} |'metadata':{'deletionTimestamp':'x','annotations':%s},'spec':{'containers':[{'name':'a'}]} | false",
+        "'metadata':{'annotations':%s},'spec':{'containers':[{'name':'a','image':'a'}]} |'metadata':{'annotations':%s},'spec':{'containers':[{'name':'a','image':'b'}]} | true",
+        "'metadata':{'annotations':%s},'spec':{'containers':[],'initContainers':[{'image':'a'}]} |'metadata':{'annotations':%s},'spec':{'containers':[],'initContainers':[{'image':'b'}]} | true",
+        "'metadata':{'annotations':%s},'spec':{'containers':[],'schedulerName':'a'} |'metadata':{'annotations':%s},'spec':{'containers':[],'schedulerName':'b'} | true",
+        "'metadata':{'annotations':%s},'spec':{'containers':[],'affinity':{}} |'metadata':{'annotations':%s},'spec':{'containers':[],'affinity':{'a':1}} | true",
+        "'metadata':{'annotations':{}},'spec':{'containers':[{'image':'a'}]} |'metadata':{'annotations':%s},'spec':{'containers':[{'image':'b'}]} | false",
+        "'metadata':{},'spec':{'containers':[{'image':'a'}]} |'metadata':{},'spec':{'containers':[{'image':'b'}]} | false",
+        "'metadata':{},'spec':{'schedulerName':'tranche-scheduler','containers':[{'image':'a'}]} |'metadata':{},'spec':{'schedulerName':'default-scheduler','containers':[{'image':'a'}]} | true",
+      })
+  void updateOfAGpuPod_isSentOnlyWhereItChangesWhatIsFixed(
+      String before, String after, boolean sent) {
+    assertThat(
+            isSent(
+                "fraction-update.tranche.dev",
+                "{" + before.replace("%s", STAMPED) + "}",
+                "{" + after.replace("%s", STAMPED) + "}"))
+        .isEqualTo(sent);
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      quoteCharacter = '`',
+      value = {
+        "'image':'a','env':[{'name':'NVIDIA_VISIBLE_DEVICES','value':'void'}]|'image':'b','env':[{'name':'NVIDIA_VISIBLE_DEVICES','value':'void'}]| false",
+        "'env':[{'name':'NVIDIA_VISIBLE_DEVICES','value':'void'}]|'env':[{'name':'NVIDIA_VISIBLE_DEVICES','value':'all'}]| true",
+        "'image':'a'|'env':[{'name':'NVIDIA_VISIBLE_DEVICES','value':'all'}]| true",
+        "'image':'a'|'env':[{'name':'CUDA_MPS_PINNED_DEVICE_MEM_LIMIT','value':'1'}]| true",
+        "'env':[{'name':'NVIDIA_VISIBLE_DEVICES','value':'void'}]|'env':[]| false",
+        "'image':'a'|'env':[{'name':'A','value':'all'}],'volumeMounts':[{'mountPath':'/data'}]| false",
+        "'volumeMounts':[]|'volumeMounts':[{'mountPath':'/var/run/nvidia-container-devices/all'}]| true",
+        "'volumeMounts':[{'mountPath':'/var/run/nvidia-container-devices/all'}]|'volumeMounts':[{'mountPath':'/var/run/nvidia-container-devices/all'}]| false",
+      })
+  void updateOfAnyPod_isSentToTheGuard_onlyWhereItNamesDevicesAnew(
+      String before, String after, boolean sent) {
+    String pod = "{'metadata':{},'spec':{'containers':[{'name':'a',%s}]}}";
+    String init =
+        "{'metadata':{},'spec':{'containers':[{'name':'m'}],'initContainers':[{'name':'a',%s}]}}";
+    for (String form : List.of(pod, init)) {
+      assertThat(
+              isSent(
+                  "guard-update.tranche.dev",
+                  form.replace("%s", before),
+                  form.replace("%s", after)))
+          .isEqualTo(sent);
+    }
+  }
+
+  @Test
+  void updates_goOnWithoutAWebhook_whateverIsConfigured() {
+    var closed = rendered(Map.of("guard.failurePolicy", "Fail"));
+    assertThat(updates(closed))
+        .extracting(MutatingWebhook::getName)
+        .containsExactly("fraction-update.tranche.dev", "guard-update.tranche.dev");
+    assertThat(updates(closed))
+        .allSatisfy(
+            webhook -> {
+              assertThat(webhook.getFailurePolicy()).isEqualTo("Ignore");
+              assertThat(webhook.getRules())
+                  .singleElement()
+                  .satisfies(
+                      rule -> {
+                        assertThat(rule.getResources()).containsExactly("pods");
+                        assertThat(rule.getOperations()).containsExactly("UPDATE");
+                      });
+            });
+    assertThat(updates(rendered(Map.of("guard.enabled", false))))
+        .extracting(MutatingWebhook::getName)
+        .containsExactly("fraction-update.tranche.dev");
+  }
+
+  private static boolean isSent(String webhook, String before, String after) {
+    MutatingWebhook entry =
+        webhooks(CHART).stream().filter(w -> w.getName().equals(webhook)).findFirst().orElseThrow();
+    return entry.getMatchConditions().stream()
+        .allMatch(c -> Cel.holds(c.getExpression(), json(after), json(before), "someone"));
+  }
+
+  private static List<MutatingWebhook> updates(List<HasMetadata> chart) {
+    return webhooks(chart).stream().filter(w -> w.getName().contains("-update.")).toList();
+  }
+
+  private static List<MutatingWebhook> creations(List<HasMetadata> chart) {
+    return webhooks(chart).stream().filter(w -> !w.getName().contains("-update.")).toList();
   }
 
   /** By the path, so that a webhook that is about to go answers by new values, too. */

@@ -108,6 +108,37 @@ class GuardPolicyTest {
     assertThat(refusals(pod(VOID, "," + field))).singleElement().asString().startsWith(because);
   }
 
+  /** Of a real one nothing is changed by that, and the kubelet runs no container of a false one. */
+  @Test
+  void mirrorOfAStaticPod_isLeftAlone_butNoOtherObjectBecomesOne() {
+    String annotations =
+        "{'metadata':{'annotations':{'kubernetes.io/config.mirror':'0123','cdi.k8s.io/a':'b'}}%s}";
+    String mirror = ",'spec':{'hostNetwork':true,'containers':[{'name':'a'}]}";
+    for (String name : List.of("tranche-guard", "tranche-guard-annotations")) {
+      assertThat(
+              Cel.refusals(
+                  policy(Map.of(), name), CREATE, json(annotations.formatted(mirror)), null))
+          .as(name)
+          .isEmpty();
+    }
+    String binding = ",'target':{'name':'n'}";
+    assertThat(
+            Cel.refusals(
+                policy(Map.of(), "tranche-guard-annotations"),
+                CREATE,
+                json(annotations.formatted(binding)),
+                null))
+        .hasSize(1);
+    String updated = ",'spec':{'containers':[{'name':'a'}]}";
+    assertThat(
+            Cel.refusals(
+                policy(Map.of(), "tranche-guard-annotations"),
+                UPDATE,
+                json(annotations.formatted(updated)),
+                json("{'metadata':{}" + updated + "}")))
+        .hasSize(1);
+  }
+
   @Test
   void listedHostPath_isAdmitted_butNothingBelowIt() {
     var policy = policy(values("guard.allowedHostPaths[0]", "/etc/localtime"), "tranche-guard");

@@ -33,7 +33,7 @@ class OutageE2E extends Scenario {
     assertThat(held(running("shared")).get("main")).hasSize(3);
   }
 
-  private static void scaleWebhook(int replicas) {
+  static void scaleWebhook(int replicas) {
     var webhook =
         tranche()
             .client()

@@ -9,7 +9,6 @@ import dev.tranche.webhook.pod.Denial;
 import dev.tranche.webhook.pod.PodView;
 import dev.tranche.webhook.pod.PodView.Container;
 import dev.tranche.webhook.pod.Warning;
-import dev.tranche.webhook.request.GpuRequests;
 import dev.tranche.webhook.request.PlacementAnnotations;
 import java.util.List;
 import java.util.Map;
@@ -27,6 +26,9 @@ public final class HamiAnnotations {
   private static final String MEMORY_PERCENTAGE = "nvidia.com/gpumem-percentage";
   private static final String CORES = "nvidia.com/gpucores";
   private static final String PRIORITY = "nvidia.com/priority";
+
+  /** Resources that no node of ours has, so they are taken from containers. */
+  public static final List<String> RESOURCES = List.of(MEMORY, MEMORY_PERCENTAGE, CORES, PRIORITY);
 
   /** The label that makes HAMi's webhook ignore a pod. */
   public static final String OPT_OUT = "hami.io/webhook";
@@ -87,7 +89,7 @@ public final class HamiAnnotations {
   /** Returns the first of HAMi's resources and annotations that the pod has. */
   private Optional<String> first(PodView view) {
     return Stream.concat(
-            Stream.of(MEMORY, MEMORY_PERCENTAGE, CORES, PRIORITY)
+            RESOURCES.stream()
                 .filter(r -> view.containers().stream().anyMatch(c -> c.requested(r) > 0)),
             Stream.concat(
                     Stream.of(USE_TYPE, AVOID_TYPE, USE_UUID, AVOID_UUID, POLICY, MODE, NUMA),
@@ -123,8 +125,7 @@ public final class HamiAnnotations {
     if (mode == null) {
       return;
     }
-    boolean requestsShare =
-        countedFirst != null || GpuRequests.firstKey(pod.annotations()).isPresent();
+    boolean requestsShare = countedFirst != null || pod.requestsShare();
     if (!requestsShare || mode.contains("hami-core")) {
       pod.ignore(SharingSystem.HAMI, MODE, mode);
     } else if (mode.contains("mps")) {

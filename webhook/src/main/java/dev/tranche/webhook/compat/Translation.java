@@ -11,6 +11,7 @@ import dev.tranche.webhook.pod.JsonPatch;
 import dev.tranche.webhook.pod.PodView;
 import dev.tranche.webhook.pod.Problem;
 import dev.tranche.webhook.pod.Warning;
+import dev.tranche.webhook.request.GpuRequests;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -106,6 +107,11 @@ public final class Translation {
   /** Returns the annotations of the original pod. */
   Map<String, String> annotations() {
     return annotations;
+  }
+
+  /** Whether the pod requests a share, by an annotation of ours or one that was translated. */
+  boolean requestsShare() {
+    return GpuRequests.firstKey(annotations).isPresent() || GpuRequests.firstKey(added).isPresent();
   }
 
   /** Returns a label of the original pod; empty if it has none. */

@@ -20,9 +20,7 @@ final class DeviceListMounts {
     int index = 0;
     for (JsonNode mount : container.spec().path("volumeMounts")) {
       String path = HostPaths.normalize(mount.path("mountPath").asText(""));
-      boolean namesGpu =
-          HostPaths.isAtOrBelow(path, "/var" + FOLDER) || HostPaths.isAtOrBelow(path, FOLDER);
-      if (namesGpu
+      if (namesGpu(path)
           && scan.recordRemovable(
               Finding.DEVICE_LIST_MOUNT,
               "container \"%s\" mounts %s, which names a GPU to the runtime",
@@ -35,5 +33,10 @@ final class DeviceListMounts {
     if (!removed.isEmpty()) {
       scan.removeAll(removed, container.path("volumeMounts"));
     }
+  }
+
+  static boolean namesGpu(String mountPath) {
+    String path = HostPaths.normalize(mountPath);
+    return HostPaths.isAtOrBelow(path, "/var" + FOLDER) || HostPaths.isAtOrBelow(path, FOLDER);
   }
 }

@@ -2,6 +2,8 @@ package dev.tranche.webhook.guard;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import dev.tranche.webhook.pod.Mutation;
+import dev.tranche.webhook.pod.PodView;
 import dev.tranche.webhook.pod.PodView.Container;
 import java.util.List;
 import java.util.Locale;
@@ -93,6 +95,20 @@ public final class Guard {
       }
     }
     return scan.verdict();
+  }
+
+  /**
+   * Writes back what an update states again and the guard had taken away at the pod's creation.
+   *
+   * @param before the pod as it is
+   * @param after the pod as the update would make it
+   */
+  public Mutation restore(JsonNode before, JsonNode after) {
+    var known = new PodView(before);
+    var anyNode = new Node("");
+    return new GuardUpdate(
+            container -> requestsGpus(anyNode, container.spec()), mayUseNvidiaRuntime(known.spec()))
+        .restore(known, new PodView(after));
   }
 
   /** Returns a capability that opens {@code /proc/PID/root} of other processes. */

@@ -17,7 +17,7 @@ import java.util.stream.Stream;
  */
 final class Variables {
   static final String NAME = "NVIDIA_VISIBLE_DEVICES";
-  private static final String VOID = "void";
+  static final String VOID = "void";
 
   /**
    * The nvidia runtime reads these, too: memory of GPUs on other nodes, the switches between GPUs,
@@ -111,11 +111,18 @@ final class Variables {
   }
 
   /** Returns the variables to check. Without a GPU, the limits have no effect. */
-  private static List<String> watched(boolean requestsGpus, boolean mayUseNvidiaRuntime) {
+  static List<String> watched(boolean requestsGpus, boolean mayUseNvidiaRuntime) {
     if (mayUseNvidiaRuntime) {
       return requestsGpus ? ALL : OF_RUNTIME;
     }
     return requestsGpus ? MPS_LIMITS : List.of();
+  }
+
+  /** Whether the guard removes a watched variable. */
+  static boolean isRemoved(JsonNode variable) {
+    return MPS_LIMITS.contains(variable.path("name").asText(""))
+        || variable.path("valueFrom").isObject()
+        || !HARMLESS.contains(variable.path("value").asText(""));
   }
 
   /** Names {@link #DEVICES} only if none of the better known variables may be set. */

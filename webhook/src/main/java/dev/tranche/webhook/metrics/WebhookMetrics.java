@@ -115,9 +115,9 @@ public final class WebhookMetrics {
         switch (review) {
           case FRACTION -> Stream.of(Denial.values()).filter(d -> d != Denial.MORE);
           case GUARD -> Stream.concat(Stream.of(Finding.values()), Stream.of(Denial.TOO_LARGE));
-          case NONE -> Stream.of();
+          case UPDATE, NONE -> Stream.of();
         };
-    return review == ReviewKind.NONE
+    return review == ReviewKind.UPDATE || review == ReviewKind.NONE
         ? Stream.of()
         : Stream.concat(own.map(Object::toString), Stream.of(UNREADABLE));
   }

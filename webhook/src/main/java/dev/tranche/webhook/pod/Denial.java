@@ -45,7 +45,8 @@ public enum Denial {
       "spec.resources requests %s for the pod as a whole, and GPUs are given to containers; remove it there, and ask with tranche.dev/gpu-fraction."),
   HOST_PID_WITH_MPS(
       "spec.hostPID is true, and all nodes that this pod can land on share GPUs by MPS, as node %s does; there it would reach the MPS server and all its other clients. Remove hostPID, or let it land on other nodes."),
-  WINDOWS("spec.os.name is \"windows\", and Tranche shares the GPUs of Linux nodes only."),
+  WINDOWS(
+      "spec.os.name is \"windows\", and Tranche shares the GPUs of Linux nodes only; remove the share, or say spec.os.name: linux."),
   INIT_ABOVE_ONE_GPU(
       "an init container asks for GPU, so all containers of this pod share one GPU of %d replicas, but they need %s; ask for at most 1 in all, or leave the init container without a GPU."),
   TOO_MANY_GPUS(
@@ -54,7 +55,7 @@ public enum Denial {
   OTHERS_MEMORY_MALFORMED(
       "%s: \"%s\" is not a number of MiB above 0; for example %1$s: \"4096\", or in Tranche's words %s: \"4Gi\"."),
   OTHERS_COUNTS_DIFFER(
-      "container \"%s\" wants its share on %d GPUs and another container on %d; Tranche gives all containers of a pod the same number, tranche.dev/gpu-count."),
+      "container \"%s\" wants its share on %d GPUs and another container on %d; Tranche gives all containers of a pod the same number, tranche.dev/gpu-count; request the same number in each."),
   OTHERS_VALUE_UNKNOWN("%s: \"%s\" is no value of %s's word; allowed are %s."),
   OTHERS_MIG(
       "%s: \"mig\" (%s's word) wants a MIG device, and Tranche cuts none for a share; request one that a node has, for example limits: {nvidia.com/mig-1g.5gb: 1}, or remove the annotation."),

@@ -200,7 +200,8 @@ public final class ReviewBodyReader {
       String uid = ReviewReader.uid(beginning());
       HttpServerResponse response = request.response();
       close();
-      if (uid.isEmpty()) {
+      if (uid.isEmpty() || ReviewKind.of(request.path()) == ReviewKind.UPDATE) {
+        // An update without an answer of ours goes on as it is.
         refuse(response, code, reason);
       } else if (!response.ended() && !response.closed()) {
         response

@@ -76,16 +76,19 @@ final class ReviewReader {
     /** For the mutation of the pod. */
     MUTATION,
     /** For the guard: the fields through which a pod may reach devices. */
-    GUARD;
+    GUARD,
+    /** For an update: what the other two may have changed, of the pod before and after. */
+    UPDATE;
 
     private boolean skips(Place place, String field) {
       return switch (place) {
         case POD -> field.equals("status");
-        case METADATA -> field.equals("managedFields") || (this == GUARD && field.equals("labels"));
+        case METADATA ->
+            field.equals("managedFields") || (this != MUTATION && field.equals("labels"));
         case LABELS -> !field.equals(HamiAnnotations.OPT_OUT);
         case SPEC ->
             BULK_OF_SPEC.contains(field)
-                || (this == MUTATION ? field.equals("volumes") : MUTATION_ONLY.contains(field));
+                || (this == GUARD ? MUTATION_ONLY.contains(field) : field.equals("volumes"));
         case CONTAINER ->
             BULK_OF_CONTAINERS.contains(field) || (this == MUTATION && GUARD_ONLY.contains(field));
         case VOLUME -> !field.equals("name") && !field.equals("hostPath");
@@ -99,7 +102,7 @@ final class ReviewReader {
 
     /** Whether the field is a list that is kept only if it names something of NVIDIA's. */
     private boolean shortens(Place place, String field) {
-      return this == GUARD && place == Place.CONTAINER && SHORTENABLE.contains(field);
+      return this != MUTATION && place == Place.CONTAINER && SHORTENABLE.contains(field);
     }
   }
 
@@ -193,6 +196,15 @@ final class ReviewReader {
             && resource.equals("pods")
             && subResource.isEmpty()
             && object.isObject();
+      }
+
+      /** Whether it updates a pod itself, and none of its subresources. */
+      boolean updatesPod() {
+        return operation.equals("UPDATE")
+            && resource.equals("pods")
+            && subResource.isEmpty()
+            && object.isObject()
+            && oldObject.isObject();
       }
 
       /**
@@ -337,7 +349,10 @@ final class ReviewReader {
         case "resource" -> resource = tree(0, field, Place.NAMES).path("resource").asText("");
         case "dryRun" -> dryRun = tree(0, field, Place.NAMES).asBoolean(false);
         case "object" -> object = tree(0, field, Place.POD);
-        case "oldObject" -> oldObject = tree(0, field, Place.OLD_POD);
+        case "oldObject" -> {
+          annotationBytes = 0;
+          oldObject = tree(0, field, purpose == Purpose.UPDATE ? Place.POD : Place.OLD_POD);
+        }
         default -> scan.skip();
       }
     }

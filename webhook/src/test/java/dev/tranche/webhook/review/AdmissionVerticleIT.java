@@ -81,6 +81,11 @@ class AdmissionVerticleIT {
     SSLSocket unknown = connect(port);
     send(unknown, head(20 << 20) + "x".repeat(100_000));
     assertThat(statusLine(unknown)).isEqualTo("HTTP/1.1 413 Request Entity Too Large");
+    // The API server goes on without an answer about an update.
+    SSLSocket update = connect(port);
+    String head = head(20 << 20).replace("/review", UpdateHandler.PATH_FRACTION);
+    send(update, head + beginning + "x".repeat(100_000));
+    assertThat(statusLine(update)).isEqualTo("HTTP/1.1 413 Request Entity Too Large");
     assertThat(inFlight()).isZero();
   }
 
@@ -268,7 +273,7 @@ class AdmissionVerticleIT {
         new AdmissionVerticle(
             transport,
             SocketAddress.inetSocketAddress(0, "127.0.0.1"),
-            Map.of("/review", echo),
+            Map.of("/review", echo, UpdateHandler.PATH_FRACTION, echo),
             limits,
             new WebhookMetrics(registry),
             Pairs.serving("localhost"));

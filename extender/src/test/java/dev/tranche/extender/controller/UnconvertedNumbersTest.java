@@ -1,0 +1,130 @@
+package dev.tranche.extender.controller;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.api.Names;
+import dev.tranche.extender.metrics.ExtenderMetrics;
+import dev.tranche.extender.watch.PodReader;
+import dev.tranche.extender.watch.WatchedPod;
+import io.fabric8.kubernetes.api.model.Event;
+import io.fabric8.kubernetes.api.model.PodBuilder;
+import io.fabric8.kubernetes.api.model.Quantity;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import io.vertx.core.Future;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+
+class UnconvertedNumbersTest {
+  private final SimpleMeterRegistry registry = new SimpleMeterRegistry();
+  private final List<Event> created = new ArrayList<>();
+  private boolean deciding = true;
+  private final UnconvertedNumbers unconverted = numbers(Set.of("kube-system", "tranche"));
+
+  private UnconvertedNumbers numbers(Set<String> namespaces) {
+    return new UnconvertedNumbers(
+        namespaces,
+        Names.RESOURCE,
+        event -> {
+          created.add(event);
+          return Future.succeededFuture();
+        },
+        () -> deciding,
+        new ExtenderMetrics(registry));
+  }
+
+  @Test
+  void numberInKubeSystem_isToldOnce_andCountedWhileThePodIsThere() {
+    WatchedPod pod = shown(plain("kube-system", Names.RESOURCE, "1"));
+    unconverted.seen(pod);
+    unconverted.tick();
+    unconverted.seen(pod);
+    unconverted.tick();
+    assertThat(created)
+        .singleElement()
+        .satisfies(
+            event -> {
+              assertThat(event.getReason()).isEqualTo("GpuNumberCountsReplicas");
+              assertThat(event.getInvolvedObject().getNamespace()).isEqualTo("kube-system");
+              assertThat(event.getMessage())
+                  .contains("nvidia.com/gpu counts replicas", "namespace kube-system");
+            });
+    assertThat(pods()).isEqualTo(1);
+    unconverted.gone("uid");
+    assertThat(pods()).isZero();
+  }
+
+  @Test
+  void podThatStatesItsReplicas_orIsConverted_orEnds_isLeftAlone() {
+    assertThat(
+            isTold(
+                plain("kube-system", Names.RESOURCE, "10")
+                    .editMetadata()
+                    .addToAnnotations(Names.REPLICAS_PER_GPU, "10")
+                    .endMetadata()))
+        .isFalse();
+    assertThat(isTold(plain("team-a", Names.RESOURCE, "1"))).isFalse();
+    assertThat(isTold(plain("kube-system", "nvidia.com/mig-1g.5gb", "1"))).isFalse();
+    assertThat(isTold(plain("kube-system", "cpu", "1"))).isFalse();
+    assertThat(isTold(plain("kube-system", Names.RESOURCE, "0"))).isFalse();
+    assertThat(
+            isTold(
+                plain("kube-system", Names.RESOURCE, "1")
+                    .withNewStatus()
+                    .withPhase("Succeeded")
+                    .endStatus()))
+        .isFalse();
+    assertThat(isTold(plain("tranche", Names.RESOURCE, "1"))).isTrue();
+  }
+
+  @Test
+  void withoutNamespaces_orLeadership_nothingIsWritten() {
+    UnconvertedNumbers none = numbers(Set.of());
+    none.seen(shown(plain("kube-system", Names.RESOURCE, "1")));
+    none.tick();
+    deciding = false;
+    unconverted.seen(shown(plain("kube-system", Names.RESOURCE, "1")));
+    unconverted.tick();
+    assertThat(created).isEmpty();
+    deciding = true;
+    unconverted.tick();
+    assertThat(created).hasSize(1);
+  }
+
+  /** Forgotten again at once. */
+  private boolean isTold(PodBuilder pod) {
+    int before = created.size();
+    unconverted.seen(shown(pod));
+    unconverted.tick();
+    unconverted.gone("uid");
+    return created.size() > before;
+  }
+
+  private double pods() {
+    return registry.get("tranche.extender.unconverted.pods").gauge().value();
+  }
+
+  private static WatchedPod shown(PodBuilder pod) {
+    return PodReader.kind(List.of(Names.RESOURCE, "nvidia.com/mig-1g.5gb"), false)
+        .ofModel()
+        .apply(pod.build());
+  }
+
+  private static PodBuilder plain(String namespace, String resource, String number) {
+    return new PodBuilder()
+        .withNewMetadata()
+        .withNamespace(namespace)
+        .withName("p")
+        .withUid("uid")
+        .endMetadata()
+        .withNewSpec()
+        .addNewContainer()
+        .withName("main")
+        .withNewResources()
+        .addToLimits(resource, new Quantity(number))
+        .endResources()
+        .endContainer()
+        .endSpec();
+  }
+}

@@ -1,0 +1,210 @@
+package dev.tranche.webhook.review;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import dev.tranche.webhook.PlainRequestsTest;
+import dev.tranche.webhook.Reviews;
+import dev.tranche.webhook.guard.Guard;
+import dev.tranche.webhook.guard.GuardMode;
+import dev.tranche.webhook.guard.GuardRules;
+import dev.tranche.webhook.metrics.WebhookMetrics;
+import dev.tranche.webhook.mutate.MutationRules;
+import dev.tranche.webhook.mutate.PodUpdate;
+import io.fabric8.zjsonpatch.JsonPatch;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.io.IOException;
+import java.util.List;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** What an update of a pod keeps of the webhook's changes, and what is left to the API server. */
+class UpdateHandlerTest {
+  private static final String VISIBLE = "{'name':'NVIDIA_VISIBLE_DEVICES','value':'";
+  private static final String VOID = VISIBLE + "void'}";
+  private static final String ALL = VISIBLE + "all'}";
+  private static final String ONE = VISIBLE + "GPU-1'}";
+  private static final String A = "{'name':'A','value':'1'}";
+
+  private final SimpleMeterRegistry registry = new SimpleMeterRegistry();
+  private final WebhookMetrics metrics = new WebhookMetrics(registry);
+  private final UpdateHandler fraction =
+      new UpdateHandler(
+          (before, after) ->
+              PodUpdate.restore(
+                  before, after, PlainRequestsTest.rules(MutationRules.PlainRequests.GPUS)),
+          metrics);
+  private final UpdateHandler guard =
+      new UpdateHandler(
+          new Guard(
+                  new GuardRules(
+                      GuardMode.VOID, true, Set.of(), List.of(), "/var/lib/kubelet", List.of()),
+                  node -> Set.of())
+              ::restore,
+          metrics);
+
+  /** The number is restored only where it means the same as the replicas. */
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      quoteCharacter = '"',
+      value = {
+        "'tranche.dev/gpus-requested':'main=1' | 10 | 1 | 10",
+        "'tranche.dev/gpus-requested':'main=2' | 20 | 2 | 20",
+        "'tranche.dev/gpus-requested':'main=1' | 10 | 2 | 2",
+        "'tranche.dev/gpus-requested':'main=1' | 10 | 0 | 0",
+        "'tranche.dev/gpus-requested':'main=2' | 20 | 1 | 1",
+        "'tranche.dev/gpus-requested':'other=1' | 10 | 1 | 1",
+        "'tranche.dev/gpu-fraction':'0.3' | 3 | 1 | 3",
+        "'tranche.dev/gpu-fraction':'0.3' | 3 | 2 | 2",
+        "'tranche.dev/gpu-fraction':'0.3' | 3 | 10 | 10",
+        "'tranche.dev/gpu-fraction':'0.3','tranche.dev/gpu-count':'2' | 6 | 2 | 6",
+        "'tranche.dev/gpu-fraction':'2' | 20 | 2 | 20"
+      })
+  void numberOfGpus_isTheReplicasThatThePodHas_andAnyOtherStays(
+      String annotations, String replicas, String stated, String kept) {
+    String pod =
+        "'metadata':{'annotations':{'tranche.dev/replicas-per-gpu':'10',"
+            + annotations
+            + "}},"
+            + "'spec':{'containers':[{'name':'main','resources':{'limits':{'nvidia.com/gpu':'%s'},"
+            + "'requests':{'nvidia.com/gpu':'%s'}}}]}";
+    JsonNode after =
+        after(fraction, pod.formatted(replicas, replicas), pod.formatted(stated, replicas));
+    assertThat(Reviews.replicas(after)).isEqualTo(kept);
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "tranche-scheduler, default-scheduler, tranche-scheduler",
+    "tranche-scheduler, kai-scheduler, kai-scheduler",
+    "kai-scheduler, default-scheduler, default-scheduler"
+  })
+  void scheduler_isKept_whereTheDefaultOneIsStated(String before, String stated, String kept) {
+    String pod = "'spec':{'schedulerName':'%s','containers':[{'name':'main'}]}";
+    assertThat(
+            after(fraction, pod.formatted(before), pod.formatted(stated))
+                .at("/spec/schedulerName")
+                .asText())
+        .isEqualTo(kept);
+  }
+
+  /** Requirements that we add come last. Whoever changes another one is told by the API server. */
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      quoteCharacter = '"',
+      value = {
+        "{'key':'nvidia.com/gpu.replicas','operator':'In','values':['10']} | true",
+        "{'key':'nvidia.com/gpu.replicas','operator':'In','values':['4']} | false",
+        "{'key':'nvidia.com/gpu.replicas','operator':'NotIn','values':['10']} | false",
+        "{'key':'zone','operator':'In','values':['b']} | false",
+        "{'key':'nvidia.com/gpu.product','operator':'NotIn','values':['H100']} | false",
+      })
+  void requirementOfOurs_isKept(String expression, boolean kept) {
+    String pod =
+        "'metadata':{'annotations':{'tranche.dev/replicas-per-gpu':'10','tranche.dev/gpu-fraction':'0.3'}},"
+            + "'spec':{'containers':[{'name':'main'}],'affinity':{'nodeAffinity':{'requiredDuringSchedulingIgnoredDuringExecution':"
+            + "{'nodeSelectorTerms':[{'matchExpressions':[{'key':'zone','operator':'In','values':['a']}%s]}]}}}}";
+    JsonNode after = after(fraction, pod.formatted("," + expression), pod.formatted(""));
+    assertThat(Reviews.expressions(after)).hasSize(kept ? 2 : 1);
+  }
+
+  /** Of a container without a GPU, which therefore has the void. */
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      quoteCharacter = '"',
+      value = {
+        A + "," + VOID + "|" + A + "," + ALL + "|" + A + "," + VOID,
+        A + "," + VOID + "|" + ALL + "," + A + "|" + A + "," + VOID,
+        VOID + "|" + ALL + ",{'name':'NVIDIA_NVSWITCH','value':'auto'}|" + VOID,
+        VOID + "|" + VOID + ",{'name':'A','value':'2'}|" + VOID + ",{'name':'A','value':'2'}",
+        A + "|" + A + "," + ALL + "|" + A + "," + ALL,
+        ALL + "|" + ONE + "|" + ONE,
+        A + "," + VOID + "|" + ALL + "|" + VOID
+      })
+  void variableThatWasTakenAway_staysAway_andAnyOtherChangeStays(
+      String before, String stated, String kept) {
+    String pod = "'spec':{'containers':[{'name':'main','env':[%s]}]}";
+    assertThat(
+            after(guard, pod.formatted(before), pod.formatted(stated)).at("/spec/containers/0/env"))
+        .isEqualTo(json("[" + kept + "]"));
+  }
+
+  @Test
+  void variableBesideAGpu_staysAway_andTheUserIsTold() {
+    String pod =
+        "'spec':{'containers':[{'name':'main','env':[%s],'resources':{'limits':{'nvidia.com/gpu':'3'}}}]}";
+    JsonNode response = response(guard, "UPDATE", pod.formatted(A), pod.formatted(A + "," + ALL));
+    assertThat(response.path("warnings").path(0).asText())
+        .isEqualTo(
+            "container \"main\" states NVIDIA_VISIBLE_DEVICES again; Tranche took that away.");
+    assertThat(
+            after(guard, pod.formatted(A), pod.formatted(A + "," + ALL))
+                .at("/spec/containers/0/env"))
+        .isEqualTo(json("[" + A + "]"));
+  }
+
+  @Test
+  void imageThatChanges_changes() {
+    String pod =
+        "'metadata':{'annotations':{'tranche.dev/replicas-per-gpu':'10','tranche.dev/gpus-requested':'main=1'}},"
+            + "'spec':{'containers':[{'name':'main','image':'%s','resources':{'limits':{'nvidia.com/gpu':'%s'}}}]}";
+    JsonNode after = after(fraction, pod.formatted("a", "10"), pod.formatted("b", "1"));
+    assertThat(after.at("/spec/containers/0/image").asText()).isEqualTo("b");
+    assertThat(Reviews.replicas(after)).isEqualTo("10");
+  }
+
+  @Test
+  void whatIsNoUpdateOfAPod_orIsNotRead_goesOnAsItIs() {
+    String pod = "'spec':{'containers':[{'name':'main','env':[%s]}]}";
+    for (UpdateHandler handler : List.of(fraction, guard)) {
+      JsonNode created = response(handler, "CREATE", pod.formatted(VOID), pod.formatted(ALL));
+      assertThat(created.path("allowed").asBoolean()).isTrue();
+      assertThat(created.has("patch")).isFalse();
+      String padding = "{},".repeat(60_000) + "{}";
+      JsonNode large =
+          response(handler, "UPDATE", pod.formatted(padding + ',' + VOID), pod.formatted(ALL));
+      assertThat(large.path("allowed").asBoolean()).isTrue();
+      assertThat(large.path("uid").asText()).isEqualTo("u1");
+      assertThat(large.has("patch")).isFalse();
+    }
+    assertThat(
+            registry
+                .get("tranche_webhook_admissions")
+                .tags("review", "update", "outcome", "malformed")
+                .counter()
+                .count())
+        .isEqualTo(2);
+  }
+
+  private static JsonNode after(UpdateHandler handler, String before, String stated) {
+    JsonNode response = response(handler, "UPDATE", before, stated);
+    assertThat(response.path("allowed").asBoolean()).isTrue();
+    JsonNode pod = json("{" + stated + "}");
+    try {
+      return response.has("patch")
+          ? JsonPatch.apply(Reviews.JSON.readTree(response.path("patch").binaryValue()), pod)
+          : pod;
+    } catch (IOException e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  private static JsonNode response(
+      UpdateHandler handler, String operation, String before, String stated) {
+    String body =
+        "{'apiVersion':'admission.k8s.io/v1','request':{'uid':'u1','operation':'%s','resource':{'resource':'pods'},'object':{%s},'oldObject':{%s}}}"
+            .formatted(operation, stated, before);
+    var answer = handler.review(body.replace('\'', '"').getBytes(UTF_8));
+    return Reviews.json(((ReviewHandler.Answer.Review) answer).json().toString()).path("response");
+  }
+
+  private static JsonNode json(String text) {
+    return Reviews.json(text.replace('\'', '"'));
+  }
+}
