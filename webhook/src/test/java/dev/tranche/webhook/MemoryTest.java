@@ -187,7 +187,8 @@ class MemoryTest {
 
   @Test
   void anyMemory_ofAnyGpu_isGrantedInFull_andByLessThanOneReplicaMore() {
-    long seed = System.nanoTime();
+    long seed = Long.getLong("tranche.seed", System.nanoTime());
+    System.out.println("-Dtranche.seed=" + seed);
     var random = RandomGeneratorFactory.of("L64X128MixRandom").create(seed);
     for (int round = 0; round < 2_000; round++) {
       int cut = random.nextInt(1, 101);

@@ -33,6 +33,9 @@ final class NodeStream {
 
   private boolean closed;
 
+  /** Directives that are written and not sent, since the node does not take them. */
+  private int unsent;
+
   private final Runnable onClosed;
 
   NodeStream(
@@ -121,9 +124,9 @@ final class NodeStream {
           }
         });
     try {
-      response
-          .write(directive.setSequence(number).build())
-          .onFailure(lost -> applied.tryFail("its stream was lost"));
+      Future<Void> sent = response.write(directive.setSequence(number).build());
+      unsent++;
+      sent.onComplete(done -> unsent--).onFailure(lost -> applied.tryFail("its stream was lost"));
     } catch (IllegalStateException cancelled) {
       // A peer's cancel makes write throw.
       applied.tryFail("its stream was cancelled");
@@ -136,7 +139,12 @@ final class NodeStream {
       closed = true;
       unacknowledged.values().forEach(p -> p.tryFail("its stream has closed: " + why));
       unacknowledged.clear();
-      Streams.end(response, status, why);
+      if (unsent == 0) {
+        Streams.end(response, status, why);
+      } else {
+        // The end would wait behind them, and Vert.x fails on it when the connection closes.
+        response.cancel();
+      }
       onClosed.run();
     }
   }

@@ -69,11 +69,15 @@ public final class StreamServer extends VerticleBase {
   private static final long IDLE_MS = 120_000;
 
   public static final ConnectionLimits LIMITS =
-      new ConnectionLimits(CONNECTIONS_MAX, PER_ADDRESS_MAX, FIRST_REQUEST_MS, IDLE_MS)
-          .withoutLoopback()
-          .withWaiting(WAITING_MAX)
-          .withSafeMs(SAFE_MS)
-          .withAdmitted(ADMITTED_MAX);
+      new ConnectionLimits(
+          CONNECTIONS_MAX,
+          PER_ADDRESS_MAX,
+          FIRST_REQUEST_MS,
+          IDLE_MS,
+          false,
+          SAFE_MS,
+          WAITING_MAX,
+          ADMITTED_MAX);
 
   /**
    * For connections without a stream. A stream is never idle for so long, see {@link #SILENCE_MS}.

@@ -72,7 +72,14 @@ final class DeviceStreams {
   }
 
   void end() {
-    List.copyOf(open).forEach(GrpcServerResponse::end);
+    for (var response : List.copyOf(open)) {
+      if (writing.contains(response)) {
+        // The end would wait behind the list, and Vert.x fails on it when the connection closes.
+        response.cancel();
+      } else {
+        var _ = response.end();
+      }
+    }
     open.clear();
     writing.clear();
     stale.clear();

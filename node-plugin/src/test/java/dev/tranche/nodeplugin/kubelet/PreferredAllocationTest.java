@@ -124,7 +124,8 @@ class PreferredAllocationTest {
 
   @Test
   void anyRequest_isAnsweredInFullFromWhatIsAvailable() {
-    long seed = System.nanoTime();
+    long seed = Long.getLong("tranche.seed", System.nanoTime());
+    System.out.println("-Dtranche.seed=" + seed);
     RandomGenerator random = RandomGeneratorFactory.of("L64X128MixRandom").create(seed);
     for (int round = 0; round < 2_000; round++) {
       answersWell(random, "seed " + seed + ", round " + round);

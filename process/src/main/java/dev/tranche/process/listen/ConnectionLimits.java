@@ -66,45 +66,6 @@ public record ConnectionLimits(
         admittedMax);
   }
 
-  /** Returns the same limits with another number of waiting connections. */
-  public ConnectionLimits withWaiting(int max) {
-    return new ConnectionLimits(
-        connectionsMax,
-        perAddressMax,
-        firstRequestMs,
-        idleMs,
-        loopbackLimited,
-        safeMs,
-        max,
-        admittedMax);
-  }
-
-  /** Returns the same limits for peers without a credential, and {@code max} for those with one. */
-  public ConnectionLimits withAdmitted(int max) {
-    return new ConnectionLimits(
-        connectionsMax,
-        perAddressMax,
-        firstRequestMs,
-        idleMs,
-        loopbackLimited,
-        safeMs,
-        waitingMax,
-        max);
-  }
-
-  /** Returns the same limits with another time for handshakes and credentials. */
-  public ConnectionLimits withSafeMs(long ms) {
-    return new ConnectionLimits(
-        connectionsMax,
-        perAddressMax,
-        firstRequestMs,
-        idleMs,
-        loopbackLimited,
-        ms,
-        waitingMax,
-        admittedMax);
-  }
-
   boolean limited(String address) {
     return loopbackLimited || !LOOPBACK.equals(address);
   }

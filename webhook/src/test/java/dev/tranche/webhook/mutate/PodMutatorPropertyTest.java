@@ -53,7 +53,8 @@ class PodMutatorPropertyTest {
   void anyPod_isDeniedInSentences_orRewrittenOnce_andOnlyInOurPlaces(
       MutationRules.PlainRequests plain) {
     var mutator = new PodMutator(PlainRequestsTest.rules(plain));
-    long seed = System.nanoTime();
+    long seed = Long.getLong("tranche.seed", System.nanoTime());
+    System.out.println("-Dtranche.seed=" + seed);
     var random = RandomGeneratorFactory.of("L64X128MixRandom").create(seed);
     int patched = 0;
     for (int round = 0; round < ROUNDS; round++) {
@@ -61,9 +62,10 @@ class PodMutatorPropertyTest {
       ObjectNode pod = pod(random);
       ObjectNode before = pod.deepCopy();
       Mutation mutation = mutator.mutate(pod, cluster);
-      assertThat(pod).isEqualTo(before);
+      assertThat(pod).as("seed %d", seed).isEqualTo(before);
       switch (mutation) {
-        case Mutation.Denied(String message, String reason) -> assertThat(message).endsWith(".");
+        case Mutation.Denied(String message, String reason) ->
+            assertThat(message).as("seed %d, %s", seed, pod).endsWith(".");
         case Mutation.Unchanged unchanged -> {}
         case Mutation.Patched(var patch, var warnings) -> {
           patched++;

@@ -507,7 +507,8 @@ class PodMutatorTest {
 
   @Test
   void anyFraction_ofAnyCut_isGrantedInFull_andByLessThanOneReplicaMore() {
-    long seed = System.nanoTime();
+    long seed = Long.getLong("tranche.seed", System.nanoTime());
+    System.out.println("-Dtranche.seed=" + seed);
     var random = RandomGeneratorFactory.of("L64X128MixRandom").create(seed);
     for (int round = 0; round < 2_000; round++) {
       int granularity = random.nextInt(1, 101);
