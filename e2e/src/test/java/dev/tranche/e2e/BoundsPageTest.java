@@ -129,7 +129,7 @@ class BoundsPageTest {
           new Bound("pods known to have been", EXTENDER + "PodEventQueue", "KNOWN_MAX"),
           new Bound("pending pods sized for", EXTENDER + "PodEventQueue", "KNOWN_MAX"),
           new Bound("processes on one GPU", PLUGIN + "NvmlTelemetry", "PROCESSES_MAX"),
-          new Bound("values of a config, with", PLUGIN + "ConfigFile", "NODES_MAX"),
+          new Bound("values of a config, with", PLUGIN + "GoYaml", "VALUES_MAX"),
           new Bound("requests of the read API at", EXTENDER + "Endpoint", "AT_ONCE_MAX"),
           new Bound("requests of the read API at", EXTENDER + "Endpoint", "PER_ADDRESS_MAX"),
           new Bound("bodies posted to the read", EXTENDER + "Endpoint", "BODIES_BYTES_MAX"),
