@@ -184,6 +184,7 @@ class BoundsPageTest {
           "patches of a node's labels",
           "attempts to remove a node's startup",
           "events about a node's annotation",
+          "events on the ConfigMap of",
           "wake-ups of pending pods by one",
           "events `GpuAllocatedTwice`",
           "lookups of pods because",

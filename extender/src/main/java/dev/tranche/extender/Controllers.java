@@ -1,7 +1,9 @@
 package dev.tranche.extender;
 
+import dev.tranche.api.node.NodeEvent;
 import dev.tranche.api.node.NodeReport;
 import dev.tranche.extender.controller.ApiWriter;
+import dev.tranche.extender.controller.ConfigMapEvents;
 import dev.tranche.extender.controller.DuplicateAllocations;
 import dev.tranche.extender.controller.NodeEventWriter;
 import dev.tranche.extender.controller.NodeLabels;
@@ -33,6 +35,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.BiConsumer;
 import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
@@ -82,7 +85,11 @@ final class Controllers implements ReportListener {
     this.metrics = metrics;
     this.nodeEvents =
         new NodeEventWriter(
-            this::writeEvent, deciding, this::uidOfPod, rate("events", NodeEventWriter.RATE));
+            this::writeEvent,
+            deciding,
+            this::uidOfPod,
+            rate("events", NodeEventWriter.RATE),
+            configMapEvents(config));
     this.nodeLabels =
         new NodeLabels(
             this::mergePatch, deciding, this::advertises, clockMs, rate("labels", NodeLabels.RATE));
@@ -96,6 +103,17 @@ final class Controllers implements ReportListener {
     this.unknownCordons =
         new UnknownCordons(this::writeEvent, deciding, rate("cordon-events", UnknownCordons.RATE));
     this.duplicates = duplicates(deciding);
+  }
+
+  private BiConsumer<String, NodeEvent> configMapEvents(ExtenderConfig config) {
+    if (config.configMap().isEmpty()) {
+      return (node, event) -> {};
+    }
+    return new ConfigMapEvents(
+            () -> loop.get().completeOnLoop(api.configMap(config.namespace(), config.configMap())),
+            this::writeEvent,
+            rate("config-events", ConfigMapEvents.RATE))
+        ::add;
   }
 
   private DuplicateAllocations duplicates(BooleanSupplier deciding) {

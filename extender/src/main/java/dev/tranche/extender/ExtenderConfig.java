@@ -22,6 +22,7 @@ import org.jspecify.annotations.Nullable;
  * @param apiLocal where the read API serves callers from loopback; null: nowhere
  * @param historyBytesMax of the read API's history; 0: none is kept
  * @param serviceAccount of the node plugins
+ * @param configMap of their configs, in the same namespace; empty: none is known
  */
 public record ExtenderConfig(
     String name,
@@ -41,6 +42,7 @@ public record ExtenderConfig(
     @Nullable HostPort apiLocal,
     long historyBytesMax,
     ServiceAccount serviceAccount,
+    String configMap,
     long assignmentAckTimeoutMs,
     long loadStaleAfterMs,
     long measuredAfterMs,
@@ -52,6 +54,8 @@ public record ExtenderConfig(
   private static final long HISTORY_BYTES_MAX = 1L << 30;
   private static final String OFF = "off";
   private static final Pattern NAME = Pattern.compile("[a-z0-9]([-a-z0-9]{0,40}[a-z0-9])?");
+  private static final Pattern OBJECT_NAME =
+      Pattern.compile("[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?");
   private static final Pattern RESOURCE = Pattern.compile("[a-z0-9.-]+/[A-Za-z0-9._-]+");
   private static final Pattern SERVICE_ACCOUNT = Pattern.compile("([a-z0-9-]+):([a-z0-9.-]+)");
 
@@ -98,6 +102,7 @@ public record ExtenderConfig(
             reader.loopbackAddress("--api-local-address", flags.apiLocalAddress),
             reader.historyBytesMax(flags.historyMemory),
             reader.serviceAccount(flags.nodePluginServiceAccount),
+            reader.configMap(flags.configMap),
             reader.millis("--assignment-ack-timeout-ms", flags.assignmentAckTimeoutMs, 10, 5_000),
             reader.millis("--load-stale-after-ms", flags.loadStaleAfterMs, 1_000, 600_000),
             reader.millis("--measured-after-ms", flags.measuredAfterMs, 100, 600_000),
@@ -140,6 +145,12 @@ public record ExtenderConfig(
             "--pod-ip (or POD_IP)", flags.podIp, "this pod's address, since --leader-elect is set");
       }
       return flags.podIp;
+    }
+
+    String configMap(String value) {
+      return value.isEmpty()
+          ? ""
+          : matching("--config-map", value, OBJECT_NAME, "the name of a ConfigMap");
     }
 
     List<String> resources(String value) {

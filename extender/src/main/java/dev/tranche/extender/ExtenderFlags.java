@@ -126,6 +126,13 @@ final class ExtenderFlags {
   String nodePluginServiceAccount = "";
 
   @Option(
+      names = "--config-map",
+      defaultValue = "${env:TRANCHE_CONFIG_MAP:-}",
+      description =
+          "The ConfigMap of the node plugins' configs in this namespace, which gets an event when a node refuses one.")
+  String configMap = "";
+
+  @Option(
       names = "--assignment-ack-timeout-ms",
       defaultValue = "${env:TRANCHE_ASSIGNMENT_ACK_TIMEOUT_MS:-1000}",
       description = "A bind whose node does not acknowledge by then is tried again.")
