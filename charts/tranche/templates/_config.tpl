@@ -9,9 +9,11 @@ Refuses what the node plugin would refuse on every node after the upgrade, with 
 {{- fail (printf "%s is not a config in NVIDIA's format, a YAML map that starts with \"version: v1\": %s." $in $config.Error) -}}
 {{- end -}}
 {{- include "tranche.knownKeys" (dict "at" $in "map" $config "keys" (list "version" "flags" "sharing" "resources" "imex")) -}}
-{{- $version := $config.version -}}
-{{- if and (not (kindIs "invalid" $version)) (ne (toString $version) "v1") -}}
-{{- fail (printf "%s: version must be v1, not %v." $in $version) -}}
+{{- if not (has $config.version (list nil "" "v1")) -}}
+{{- fail (printf "%s: version must be v1, not %v." $in $config.version) -}}
+{{- end -}}
+{{- range $key := list "flags" "sharing" "resources" "imex" -}}
+{{- include "tranche.mapOrAbsent" (dict "at" (printf "%s: %s" $in $key) "value" (index $config $key)) -}}
 {{- end -}}
 {{- include "tranche.validateFlags" (dict "in" $in "flags" ($config.flags | default dict) "imex" ($config.imex | default dict)) -}}
 {{- $sharing := $config.sharing | default dict -}}
@@ -19,16 +21,14 @@ Refuses what the node plugin would refuse on every node after the upgrade, with 
 {{- if and $sharing.mps (eq "mixed" (toString ($.Values.migStrategy | default ($config.flags | default dict).migStrategy))) -}}
 {{- fail (printf "%s: migStrategy mixed does not go with sharing.mps; set it to none or single." $in) -}}
 {{- end -}}
-{{- range $strategy, $least := dict "timeSlicing" 1 "mps" 2 -}}
-{{- $section := index $sharing $strategy -}}
-{{- if not (kindIs "invalid" $section) -}}
-{{- include "tranche.validateSharing" (dict "at" (printf "%s: sharing.%s" $in $strategy) "section" $section "least" $least "resources" ($config.resources | default dict)) -}}
-{{- end -}}
-{{- end -}}
 {{- $resources := $config.resources | default dict -}}
 {{- include "tranche.knownKeys" (dict "at" (printf "%s: resources" $in) "map" $resources "keys" (list "gpus" "mig")) -}}
 {{- range $key := list "gpus" "mig" -}}
-{{- range $i, $rule := get $resources $key | default list -}}
+{{- $rules := index $resources $key -}}
+{{- if not (or (kindIs "invalid" $rules) (kindIs "slice" $rules)) -}}
+{{- fail (printf "%s: resources.%s is a list of {pattern, name}, not %s." $in $key (toJson $rules)) -}}
+{{- end -}}
+{{- range $i, $rule := $rules -}}
 {{- $at := printf "%s: resources.%s[%d]" $in $key $i -}}
 {{- include "tranche.knownKeys" (dict "at" $at "map" $rule "keys" (list "pattern" "name")) -}}
 {{- if kindIs "invalid" $rule.pattern -}}
@@ -37,23 +37,32 @@ Refuses what the node plugin would refuse on every node after the upgrade, with 
 {{- include "tranche.validateName" (dict "at" $at "name" $rule.name) -}}
 {{- end -}}
 {{- end -}}
+{{- range $strategy, $least := dict "timeSlicing" 1 "mps" 2 -}}
+{{- $section := index $sharing $strategy -}}
+{{- if not (kindIs "invalid" $section) -}}
+{{- include "tranche.validateSharing" (dict "at" (printf "%s: sharing.%s" $in $strategy) "section" $section "least" $least "compatible" $.Values.config.nvidiaCompatible "resources" ($config.resources | default dict)) -}}
+{{- end -}}
+{{- end -}}
 {{- end -}}
 {{- end -}}
 
 {{- define "tranche.validateFlags" -}}
 {{- $at := printf "%s: flags" .in -}}
 {{- include "tranche.knownKeys" (dict "at" $at "map" .flags "keys" (list "migStrategy" "failOnInitError" "mpsRoot" "nvidiaDriverRoot" "nvidiaDevRoot" "gdrcopyEnabled" "gdsEnabled" "mofedEnabled" "deviceDiscoveryStrategy" "useNodeFeatureAPI" "plugin" "gfd")) -}}
+{{- range $key := list "plugin" "gfd" -}}
+{{- include "tranche.mapOrAbsent" (dict "at" (printf "%s.%s" $at $key) "value" (index $.flags $key)) -}}
+{{- end -}}
 {{- $plugin := .flags.plugin | default dict -}}
 {{- include "tranche.knownKeys" (dict "at" (printf "%s.plugin" $at) "map" $plugin "keys" (list "passDeviceSpecs" "deviceListStrategy" "deviceIDStrategy" "cdiAnnotationPrefix" "nvidiaCTKPath" "containerDriverRoot" "sharedDevicesAllocationPolicy")) -}}
 {{- include "tranche.knownKeys" (dict "at" (printf "%s.gfd" $at) "map" (.flags.gfd | default dict) "keys" (list "oneshot" "noTimestamp" "sleepInterval" "outputFile" "machineTypeFile")) -}}
 {{- include "tranche.knownKeys" (dict "at" (printf "%s: imex" .in) "map" .imex "keys" (list "channelIDs" "required")) -}}
+{{- include "tranche.singleValues" (dict "at" $at "map" .flags "except" (list "plugin" "gfd" "useNodeFeatureAPI")) -}}
+{{- include "tranche.singleValues" (dict "at" (printf "%s.plugin" $at) "map" $plugin "except" (list "deviceListStrategy")) -}}
+{{- include "tranche.singleValues" (dict "at" (printf "%s: imex" .in) "map" .imex "except" (list "channelIDs")) -}}
 {{- $words := dict "migStrategy" (list "none" "single" "mixed") "deviceDiscoveryStrategy" (list "auto" "nvml") -}}
 {{- include "tranche.allowedWords" (dict "at" $at "map" .flags "words" $words) -}}
 {{- $words := dict "deviceListStrategy" (list "envvar" "volume-mounts" "cdi-annotations" "cdi-cri") "deviceIDStrategy" (list "uuid" "index") "sharedDevicesAllocationPolicy" (list "distributed" "packed") -}}
 {{- include "tranche.allowedWords" (dict "at" (printf "%s.plugin" $at) "map" $plugin "words" $words) -}}
-{{- if and (kindIs "slice" $plugin.deviceListStrategy) (not $plugin.deviceListStrategy) -}}
-{{- fail (printf "%s.plugin.deviceListStrategy is empty; it is one or more of envvar, volume-mounts, cdi-annotations, cdi-cri." $at) -}}
-{{- end -}}
 {{- range $key := list "failOnInitError" "gdrcopyEnabled" "gdsEnabled" "mofedEnabled" -}}
 {{- include "tranche.allowedWords" (dict "at" $at "map" $.flags "words" (dict $key (include "tranche.booleans" . | fromJsonArray))) -}}
 {{- end -}}
@@ -66,17 +75,46 @@ Refuses what the node plugin would refuse on every node after the upgrade, with 
 {{- list "true" "false" "1" "0" "t" "f" "T" "F" "TRUE" "FALSE" "True" "False" | toJson -}}
 {{- end -}}
 
-{{/* Refuses a value, or one of a list, that is none of the words for its key. */}}
+{{/* Refuses a value that is none of the words for its key. Of a list, each item is one; a text has commas between them. */}}
 {{- define "tranche.allowedWords" -}}
 {{- range $key, $words := .words -}}
-{{- $given := get $.map $key -}}
-{{- if not (or (kindIs "invalid" $given) (not (hasKey $.map $key))) -}}
-{{- range $word := kindIs "slice" $given | ternary $given (splitList "," (kindIs "slice" $given | ternary "" (toString $given))) -}}
-{{- if not (has (toString $word) $words) -}}
-{{- fail (printf "%s.%s has %q; allowed are %s." $.at $key (toString $word) (join ", " $words)) -}}
+{{- $given := index $.map $key -}}
+{{- if not (kindIs "invalid" $given) -}}
+{{- $isList := has $key (list "deviceListStrategy" "channelIDs") -}}
+{{- $items := list $given -}}
+{{- if kindIs "slice" $given -}}
+{{- $items = $given -}}
+{{- else if $isList -}}
+{{- $items = splitList "," (toString $given) -}}
+{{- end -}}
+{{- $found := false -}}
+{{- range $item := $items -}}
+{{- $word := toString $item | trim -}}
+{{- if has $word $words -}}
+{{- $found = true -}}
+{{- else if not (and $isList (eq "" $word)) -}}
+{{- fail (printf "%s.%s has %s; allowed are %s." $.at $key (toJson $item) (join ", " $words)) -}}
+{{- end -}}
+{{- end -}}
+{{- if and (eq $key "deviceListStrategy") (not $found) -}}
+{{- fail (printf "%s.%s is empty; it is one or more of %s." $.at $key (join ", " $words)) -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
+{{- end -}}
+
+{{/* Refuses a map or a list where a single value belongs. */}}
+{{- define "tranche.singleValues" -}}
+{{- range $key, $value := .map -}}
+{{- if and (or (kindIs "map" $value) (kindIs "slice" $value)) (not (has $key $.except)) -}}
+{{- fail (printf "%s.%s is a single value, not %s." $.at $key (toJson $value)) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "tranche.mapOrAbsent" -}}
+{{- if not (or (kindIs "invalid" .value) (kindIs "map" .value)) -}}
+{{- fail (printf "%s must be a map, not %s." .at (toJson .value)) -}}
 {{- end -}}
 {{- end -}}
 
@@ -85,13 +123,13 @@ Refuses what the node plugin would refuse on every node after the upgrade, with 
 {{- include "tranche.knownKeys" (dict "at" .at "map" .section "keys" (list "renameByDefault" "failRequestsGreaterThanOne" "resources")) -}}
 {{- $root := . -}}
 {{- range $key := list "renameByDefault" "failRequestsGreaterThanOne" -}}
-{{- if not (or (kindIs "bool" (get $root.section $key)) (eq "" (toString (get $root.section $key | default "")))) -}}
-{{- fail (printf "%s.%s is true or false, not %s." $root.at $key (toJson (get $root.section $key))) -}}
+{{- if not (or (kindIs "bool" (index $root.section $key)) (kindIs "invalid" (index $root.section $key))) -}}
+{{- fail (printf "%s.%s is true or false, not %s." $root.at $key (toJson (index $root.section $key))) -}}
 {{- end -}}
 {{- end -}}
 {{- $shareable := list "nvidia.com/gpu" -}}
 {{- range $rule := concat (.resources.gpus | default list) (.resources.mig | default list) -}}
-{{- if kindIs "map" $rule -}}{{- $shareable = append $shareable (include "tranche.resourceName" (toString $rule.name)) -}}{{- end -}}
+{{- $shareable = append $shareable (include "tranche.resourceName" (toString $rule.name)) -}}
 {{- end -}}
 {{- $resources := .section.resources -}}
 {{- if not (and (kindIs "slice" $resources) $resources) -}}
@@ -108,10 +146,11 @@ Refuses what the node plugin would refuse on every node after the upgrade, with 
 {{- if not (or (has $name $shareable) (hasPrefix "nvidia.com/mig-" $name)) -}}
 {{- fail (printf "%s.name is %s; only %s and nvidia.com/mig-* can be shared." $at $entry.name (join ", " $shareable)) -}}
 {{- end -}}
-{{- range $given := list $entry.name ($entry.rename | default "gpu") -}}
-{{- include "tranche.validateName" (dict "at" $at "name" $given) -}}
+{{- include "tranche.validateName" (dict "at" $at "name" $entry.name) -}}
+{{- if not (has $entry.rename (list nil "")) -}}
+{{- include "tranche.validateName" (dict "at" $at "name" $entry.rename) -}}
 {{- end -}}
-{{- include "tranche.validateDevices" (dict "at" $at "entry" $entry) -}}
+{{- include "tranche.validateDevices" (dict "at" $at "entry" $entry "compatible" $root.compatible) -}}
 {{- $replicas := $entry.replicas -}}
 {{- $number := or (kindIs "float64" $replicas) (kindIs "int64" $replicas) (kindIs "int" $replicas) -}}
 {{- $fits := false -}}
@@ -124,7 +163,7 @@ Refuses what the node plugin would refuse on every node after the upgrade, with 
 
 {{- define "tranche.validateName" -}}
 {{- $full := include "tranche.resourceName" (toString .name) -}}
-{{- if or (kindIs "invalid" .name) (gt (len $full) 63) (not (regexMatch "^nvidia[.]com/[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$" $full)) -}}
+{{- if or (not (kindIs "string" .name)) (gt (len $full) 63) (not (regexMatch "^nvidia[.]com/[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$" $full)) -}}
 {{- fail (printf "%s: %s is no resource name; it is nvidia.com/ and lower case letters, digits, dots and dashes, at most 63 characters." .at (toJson .name)) -}}
 {{- end -}}
 {{- end -}}
@@ -138,7 +177,10 @@ Refuses what the node plugin would refuse on every node after the upgrade, with 
 {{- if not (regexMatch "^([0-9]{1,4}(:[0-9]{1,4})?|(GPU|MIG)-[-0-9a-zA-Z/]+)$" (toString $device)) -}}{{- $taken = false -}}{{- end -}}
 {{- end -}}
 {{- else if or (kindIs "float64" $devices) (kindIs "int64" $devices) (kindIs "int" $devices) -}}
-{{- $taken = and (gt (float64 $devices) 0.0) (eq (floor $devices) (float64 $devices)) -}}
+{{- $taken = and (gt (float64 $devices) 0.0) (le (float64 $devices) 2147483647.0) (eq (floor $devices) (float64 $devices)) -}}
+{{- end -}}
+{{- if and $listed (not $devices) (eq .compatible "extended") -}}
+{{- fail (printf "%s.devices is an empty list; name a device, or leave it out." .at) -}}
 {{- end -}}
 {{- if not $taken -}}
 {{- fail (printf "%s.devices is \"all\", a count above 0, or a list of indexes (0), MIG indexes (\"0:1\") and uuids, not %s." .at (toJson $devices)) -}}

@@ -1,7 +1,9 @@
 package dev.tranche.extender;
 
+import dev.tranche.api.node.NodeEvent;
 import dev.tranche.api.node.NodeReport;
 import dev.tranche.extender.controller.ApiWriter;
+import dev.tranche.extender.controller.ConfigMapEvents;
 import dev.tranche.extender.controller.ContradictingLabels;
 import dev.tranche.extender.controller.DuplicateAllocations;
 import dev.tranche.extender.controller.NodeEventWriter;
@@ -36,6 +38,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.BiConsumer;
 import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
@@ -87,7 +90,11 @@ final class Controllers implements ReportListener {
     this.metrics = metrics;
     this.nodeEvents =
         new NodeEventWriter(
-            this::writeEvent, deciding, this::uidOfPod, rate("events", NodeEventWriter.RATE));
+            this::writeEvent,
+            deciding,
+            this::uidOfPod,
+            rate("events", NodeEventWriter.RATE),
+            configMapEvents(config));
     this.nodeLabels =
         new NodeLabels(
             this::mergePatch, deciding, this::advertises, clockMs, rate("labels", NodeLabels.RATE));
@@ -115,6 +122,17 @@ final class Controllers implements ReportListener {
             rate("label-events", ContradictingLabels.RATE),
             metrics);
     this.duplicates = duplicates(deciding);
+  }
+
+  private BiConsumer<String, NodeEvent> configMapEvents(ExtenderConfig config) {
+    if (config.configMap().isEmpty()) {
+      return (node, event) -> {};
+    }
+    return new ConfigMapEvents(
+            () -> loop.get().completeOnLoop(api.configMap(config.namespace(), config.configMap())),
+            this::writeEvent,
+            rate("config-events", ConfigMapEvents.RATE))
+        ::add;
   }
 
   private DuplicateAllocations duplicates(BooleanSupplier deciding) {

@@ -3,6 +3,7 @@ package dev.tranche.extender;
 import static dev.tranche.extender.ExtenderSetting.API_ADDRESS;
 import static dev.tranche.extender.ExtenderSetting.API_LOCAL_ADDRESS;
 import static dev.tranche.extender.ExtenderSetting.ASSIGNMENT_ACK_TIMEOUT_MS;
+import static dev.tranche.extender.ExtenderSetting.CONFIG_MAP;
 import static dev.tranche.extender.ExtenderSetting.GPU_METRICS;
 import static dev.tranche.extender.ExtenderSetting.HISTORY_MEMORY;
 import static dev.tranche.extender.ExtenderSetting.IDENTITY;
@@ -48,6 +49,7 @@ import org.jspecify.annotations.Nullable;
  * @param apiLocal where the read API serves callers from loopback; null: nowhere
  * @param historyBytesMax of the read API's history; 0: none is kept
  * @param serviceAccount of the node plugins
+ * @param configMap of their configs, in the same namespace; empty: none is known
  */
 public record ExtenderConfig(
     String name,
@@ -67,6 +69,7 @@ public record ExtenderConfig(
     @Nullable HostPort apiLocal,
     long historyBytesMax,
     ServiceAccount serviceAccount,
+    String configMap,
     long assignmentAckTimeoutMs,
     long loadStaleAfterMs,
     long measuredAfterMs,
@@ -78,6 +81,8 @@ public record ExtenderConfig(
   private static final long HISTORY_BYTES_MIN = 1L << 20;
   private static final long HISTORY_BYTES_MAX = 1L << 30;
   private static final String OFF = "off";
+  private static final Pattern OBJECT_NAME =
+      Pattern.compile("[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?");
   private static final Pattern SERVICE_ACCOUNT = Pattern.compile("([a-z0-9-]+):([a-z0-9.-]+)");
 
   /** The ClusterRole whose subjects may use the read API. */
@@ -117,6 +122,7 @@ public record ExtenderConfig(
           loopbackAddress(),
           historyBytesMax(),
           serviceAccount(),
+          configMap(),
           settings.number(ASSIGNMENT_ACK_TIMEOUT_MS, "", 10, 5_000, errors),
           settings.number(LOAD_STALE_AFTER_MS, "", 1_000, 600_000, errors),
           settings.number(MEASURED_AFTER_MS, "", 100, 600_000, errors),
@@ -194,6 +200,14 @@ public record ExtenderConfig(
         return new ServiceAccount("", "");
       }
       return new ServiceAccount(matcher.group(1), matcher.group(2));
+    }
+
+    private String configMap() {
+      String name = settings.text(CONFIG_MAP);
+      if (!name.isEmpty() && !OBJECT_NAME.matcher(name).matches()) {
+        wrong(CONFIG_MAP, "the name of a ConfigMap");
+      }
+      return name;
     }
 
     private void wrong(ExtenderSetting setting, String allowed) {

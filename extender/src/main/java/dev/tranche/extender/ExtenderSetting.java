@@ -37,6 +37,9 @@ enum ExtenderSetting implements ProcessSetting {
       "16Mi",
       "What the read API's history of GPUs may take, 1Mi to 1Gi; with more GPUs it is coarser. 0: none is kept."),
   NODE_PLUGIN_SERVICE_ACCOUNT("", "The only one that may report, namespace:name."),
+  CONFIG_MAP(
+      "",
+      "The ConfigMap of the node plugins' configs in this namespace, which gets an event when a node refuses one."),
   ASSIGNMENT_ACK_TIMEOUT_MS(
       "1000", "A bind whose node does not acknowledge by then is tried again."),
   LOAD_STALE_AFTER_MS("15000", "A reading older than this says nothing of the load."),

@@ -62,6 +62,7 @@ class NodeHealthIT extends WithPlugin {
   @ParameterizedTest
   @CsvSource({
     "nvidia-gpu.sock,nvidia-device-plugin-daemonset",
+    "nvidia-gpu.sock,on Bottlerocket set settings.kubelet-device-plugins.nvidia.enabled to false",
     "tranche-gpu-0123abcd.sock,another process of Tranche's node plugin"
   })
   void anotherPluginOfTheResource_isWaitedFor_andTakenOverFrom(String name, String told)
@@ -80,7 +81,9 @@ class NodeHealthIT extends WithPlugin {
                 .anyMatch(e -> e.getReason().equals("ResourceOccupied")));
     assertThat(socket).exists();
     assertThat(kubelet.registrations()).isEqualTo(before);
-    assertThat(first.last().getEvents(0).getMessage()).contains(socket.toString(), told);
+    assertThat(first.last().getEvents(0).getMessage())
+        .contains(socket.toString(), told)
+        .endsWith("as soon as it is gone");
     assertThat(rig.plugin.readiness(Optional.empty()).ready()).isFalse();
     FakeKubelet.await(other.close());
     rig.advertised();

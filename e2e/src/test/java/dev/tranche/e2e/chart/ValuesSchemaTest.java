@@ -147,7 +147,10 @@ class ValuesSchemaTest {
         .contains("{name: FAIL_ON_INIT_ERROR, value: \"false\"}");
   }
 
-  /** The values as NVIDIA ships them, by the release in which they last changed. */
+  /**
+   * The values as NVIDIA ships them, by the release in which they last changed: 0.17.0 to 0.17.4,
+   * 0.18.0, 0.18.1 to 0.18.2, and 0.19.0 to 0.20.0.
+   */
   @ParameterizedTest
   @ValueSource(strings = {"0.17.0.yaml", "0.18.0.yaml", "0.18.1.yaml", "0.19.0.yaml"})
   void nvidiasReleasedValues_areTaken_exceptItsImage(String release, @TempDir Path folder)

@@ -10,6 +10,7 @@ import dev.tranche.extender.verb.ApiServer;
 import dev.tranche.extender.watch.PodFields;
 import io.fabric8.kubernetes.api.model.Event;
 import io.fabric8.kubernetes.api.model.Node;
+import io.fabric8.kubernetes.api.model.ObjectReference;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import io.fabric8.kubernetes.client.KubernetesClientException;
 import io.fabric8.kubernetes.client.dsl.base.PatchContext;
@@ -124,6 +125,14 @@ public final class ApiWriter implements ApiServer {
                     "cannot annotate node {} to wake pending pods, will retry: {}",
                     node,
                     e.getMessage()));
+  }
+
+  /** References a ConfigMap for events about it; empty if there is none of that name. */
+  public Future<Optional<ObjectReference>> configMap(String namespace, String name) {
+    return events.submit(
+        () ->
+            Optional.ofNullable(client.configMaps().inNamespace(namespace).withName(name).get())
+                .map(map -> Events.configMap(namespace, name, map.getMetadata().getUid())));
   }
 
   /** Creates an event; fails with the API server's refusal. */

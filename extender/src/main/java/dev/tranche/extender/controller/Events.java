@@ -10,7 +10,7 @@ import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.UUID;
 
-/** Events about nodes and pods. */
+/** Events about nodes, pods and ConfigMaps. */
 final class Events {
   /** Leaves room for a dot and a uuid. */
   private static final int NAME_CHARS_MAX = 200;
@@ -31,9 +31,18 @@ final class Events {
   }
 
   static ObjectReference pod(String namespace, String name, String uid) {
+    return namespaced("Pod", namespace, name, uid);
+  }
+
+  static ObjectReference configMap(String namespace, String name, String uid) {
+    return namespaced("ConfigMap", namespace, name, uid);
+  }
+
+  private static ObjectReference namespaced(
+      String kind, String namespace, String name, String uid) {
     return new ObjectReferenceBuilder()
         .withApiVersion("v1")
-        .withKind("Pod")
+        .withKind(kind)
         .withNamespace(namespace)
         .withName(name)
         .withUid(uid)

@@ -15,6 +15,7 @@ import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
 import java.util.UUID;
+import java.util.function.BiConsumer;
 import java.util.function.BooleanSupplier;
 import java.util.function.Function;
 import org.slf4j.Logger;
@@ -49,6 +50,7 @@ public final class NodeEventWriter {
   private final BooleanSupplier deciding;
   private final Pods pods;
   private final NodeRate rate;
+  private final BiConsumer<String, NodeEvent> ofNodes;
   private final Cache<UUID, Boolean> written =
       Caffeine.newBuilder()
           .maximumSize(WRITTEN_MAX)
@@ -65,13 +67,19 @@ public final class NodeEventWriter {
    * @param deciding whether this extender may decide at all, as a leader does
    * @param pods restricts a node's events to its own pods, whatever it reports
    * @param rate of events by node
+   * @param ofNodes is told of each event about a Node
    */
   public NodeEventWriter(
-      Function<Event, Future<?>> writer, BooleanSupplier deciding, Pods pods, NodeRate rate) {
+      Function<Event, Future<?>> writer,
+      BooleanSupplier deciding,
+      Pods pods,
+      NodeRate rate,
+      BiConsumer<String, NodeEvent> ofNodes) {
     this.writer = writer;
     this.deciding = deciding;
     this.pods = pods;
     this.rate = rate;
+    this.ofNodes = ofNodes;
   }
 
   public void reported(String node, NodeReport report) {
@@ -108,6 +116,9 @@ public final class NodeEventWriter {
       writer
           .apply(event(object, node, id, event))
           .onFailure(failure -> unwritten(node, id, failure));
+      if (event.getPod().isEmpty()) {
+        ofNodes.accept(node, event);
+      }
     } else {
       // The node's next whole report repeats it, as long as the node keeps it.
       written.invalidate(id);

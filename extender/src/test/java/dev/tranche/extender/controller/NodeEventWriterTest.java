@@ -17,6 +17,7 @@ import org.junit.jupiter.api.Test;
 
 class NodeEventWriterTest {
   private final List<Event> created = new ArrayList<>();
+  private final List<String> ofNodes = new ArrayList<>();
   private Future<?> answer = Future.succeededFuture();
   private boolean podShown = true;
   private long nowMs;
@@ -29,7 +30,8 @@ class NodeEventWriterTest {
           () -> true,
           (node, key) ->
               podShown && key.equals("ns/train") ? Optional.of("uid-1") : Optional.empty(),
-          rate());
+          rate(),
+          (node, event) -> ofNodes.add(node + " " + event.getReason()));
 
   private NodeRate rate() {
     return new NodeRate(
@@ -55,6 +57,7 @@ class NodeEventWriterTest {
     events.reported("node-1", report(10_000_000, ""));
     events.reported("node-1", report(10_000_000, ""));
     assertThat(created).hasSize(1);
+    assertThat(ofNodes).containsExactly("node-1 GpuUnhealthy");
     Event event = created.getFirst();
     assertThat(event.getMetadata().getNamespace()).isEqualTo("default");
     assertThat(event.getInvolvedObject().getKind()).isEqualTo("Node");
@@ -68,7 +71,8 @@ class NodeEventWriterTest {
             },
             () -> true,
             (node, key) -> Optional.empty(),
-            rate())
+            rate(),
+            (node, ofNode) -> {})
         .reported("node-1", report(10_000_000, ""));
     assertThat(elsewhere.getFirst().getMetadata().getName())
         .isEqualTo(event.getMetadata().getName());
@@ -81,6 +85,7 @@ class NodeEventWriterTest {
     NodeReport train =
         NodeReport.newBuilder(report(10_000_000, "train")).setPluginInstance("run-2").build();
     events.reported("node-1", train);
+    assertThat(ofNodes).isEmpty();
     assertThat(created.getFirst().getInvolvedObject().getUid()).isEqualTo("uid-1");
     assertThat(created.getFirst().getMetadata().getNamespace()).isEqualTo("ns");
   }

@@ -7,12 +7,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.stream.Collectors;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
-import org.yaml.snakeyaml.LoaderOptions;
-import org.yaml.snakeyaml.Yaml;
-import org.yaml.snakeyaml.constructor.DuplicateKeyException;
-import org.yaml.snakeyaml.constructor.SafeConstructor;
 import org.yaml.snakeyaml.error.YAMLException;
 
 /**
@@ -23,11 +18,6 @@ public record ConfigFile(Map<String, String> values, ResourceNames resources, Sh
   public static final ConfigFile EMPTY =
       new ConfigFile(Map.of(), ResourceNames.DEFAULT, Sharing.NONE);
 
-  private static final int SIZE_MAX_CHARS = 1 << 20;
-  // Far more than any config has. YAML aliases can multiply values, and can refer to a value that
-  // contains them.
-  private static final int NODES_MAX = 100_000;
-  private static final int DEPTH_MAX = 50;
   private static final Set<String> TOP_KEYS =
       Set.of("version", "flags", "sharing", "resources", "imex");
 
@@ -57,52 +47,10 @@ public record ConfigFile(Map<String, String> values, ResourceNames resources, Sh
 
   private static @Nullable Object load(String text, ConfigErrors findings) {
     try {
-      Object root = firstDocument(text, findings);
-      if (nodes(root, 0, 0) > NODES_MAX) {
-        findings.error(
-            "the config has an alias within its own anchor, or aliases that make more than "
-                + NODES_MAX
-                + " values of it; write out what they stand for");
-        return null;
-      }
-      return root;
+      return GoYaml.read(text, findings);
     } catch (YAMLException e) {
       findings.error("the config is not YAML: " + oneLine(e));
       return null;
-    }
-  }
-
-  // As NVIDIA's parser reads it. Of a key that stands twice in a map, the last value counts.
-  private static @Nullable Object firstDocument(String text, ConfigErrors findings) {
-    try {
-      return firstDocument(text, false, findings);
-    } catch (DuplicateKeyException twice) {
-      findings.warning(
-          "a key stands twice, and the last value counts, as for NVIDIA's plugin: "
-              + oneLine(twice));
-      return firstDocument(text, true, findings);
-    }
-  }
-
-  private static @Nullable Object firstDocument(
-      String text, boolean duplicateKeys, ConfigErrors findings) {
-    LoaderOptions limits = new LoaderOptions();
-    limits.setCodePointLimit(SIZE_MAX_CHARS);
-    limits.setAllowDuplicateKeys(duplicateKeys);
-    Iterator<Object> documents = new Yaml(new SafeConstructor(limits)).loadAll(text).iterator();
-    Object first = documents.hasNext() ? documents.next() : null;
-    if (hasMore(documents)) {
-      findings.warning(
-          "the config has a second YAML document, which is ignored, as by NVIDIA's plugin");
-    }
-    return first;
-  }
-
-  private static boolean hasMore(Iterator<Object> documents) {
-    try {
-      return documents.hasNext() && documents.next() != null;
-    } catch (YAMLException unreadable) {
-      return true;
     }
   }
 
@@ -110,30 +58,9 @@ public record ConfigFile(Map<String, String> values, ResourceNames resources, Sh
     return String.valueOf(e.getMessage()).replaceAll("\\s+", " ");
   }
 
-  /**
-   * Counts the values with aliases resolved. Stops soon after the limit, which a cycle exceeds too.
-   */
-  private static int nodes(@Nullable Object node, int depth, int before) {
-    int counted = depth > DEPTH_MAX ? NODES_MAX + 1 : before + 1;
-    List<?> children =
-        switch (node) {
-          case List<?> list -> list;
-          case Map<?, ?> map ->
-              Stream.concat(map.keySet().stream(), map.values().stream()).toList();
-          case null, default -> List.of();
-        };
-    for (Object child : children) {
-      if (counted > NODES_MAX) {
-        return counted;
-      }
-      counted = nodes(child, depth + 1, counted);
-    }
-    return counted;
-  }
-
   private static void checkTopKeys(Map<?, ?> map, ConfigErrors findings) {
     Object version = map.get("version");
-    if (version != null && !version.equals("v1")) {
+    if (version != null && !version.equals("") && !version.equals("v1")) {
       findings.error("version must be v1, not " + version);
     }
     for (Object key : map.keySet()) {

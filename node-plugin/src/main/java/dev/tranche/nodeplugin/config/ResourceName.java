@@ -17,7 +17,8 @@ final class ResourceName {
   static String full(String at, @Nullable Object node, ConfigErrors findings) {
     String text = node == null ? "" : String.valueOf(node);
     String name = text.startsWith(PREFIX) ? text : PREFIX + text;
-    if (name.length() > LENGTH_MAX_CHARS
+    if (!(node instanceof String)
+        || name.length() > LENGTH_MAX_CHARS
         || !SUBDOMAIN.matcher(name.substring(PREFIX.length())).matches()) {
       findings.error(
           at

@@ -137,7 +137,7 @@ final class SharingSection {
     return switch (given) {
       case null -> "nothing; write replicas: 10";
       case String text -> "the text \"" + text + "\"; write it without quotation marks";
-      case Double number -> "the decimal " + number + "; write it without a point";
+      case Double number -> "the decimal " + number + "; write a whole number";
       default -> String.valueOf(given);
     };
   }

@@ -33,8 +33,11 @@ final class CompetingPlugin {
                 + " nvidia-device-plugin-daemonset. Switch it off with \"kubectl -n <namespace>"
                 + " delete daemonset nvidia-device-plugin-daemonset\", or under the GPU Operator"
                 + " with \"kubectl patch clusterpolicies.nvidia.com/cluster-policy --type merge -p"
-                + " '{\"spec\":{\"devicePlugin\":{\"enabled\":false}}}'\"; this plugin"
-                + " takes over as soon as it is gone")
+                + " '{\"spec\":{\"devicePlugin\":{\"enabled\":false}}}'\". If no such pod runs on this"
+                + " node, it is a service of the host: on Bottlerocket set"
+                + " settings.kubelet-device-plugins.nvidia.enabled to false, on AKS use a node"
+                + " pool without managed GPUs, and on EKS Auto Mode keep this plugin off the node"
+                + " (docs/switching.md). This plugin takes over as soon as it is gone")
             .formatted(resource, socket));
   }
 

@@ -418,12 +418,74 @@ class ConfigTest {
   @Test
   void replicas_thatAreNoWholeNumber_areNamedForWhatTheyAre() {
     assertThat(replicasFinding("\"10\"")).contains("the text \"10\"", "quotation marks");
-    assertThat(replicasFinding("10.0")).contains("the decimal 10.0", "without a point");
+    assertThat(replicasFinding("10.5")).contains("the decimal 10.5", "a whole number");
+    assertThat(replicasFinding("1:30")).contains("the text \"1:30\"");
     assertThat(replicasFinding("2147483648")).contains("is 2147483648; a node can have");
     assertThat(replicasFinding("99999999999999999999")).contains("; a node can have");
     assertThat(replicasFinding("0")).contains("at least 1, not 0");
     assertThat(replicasFinding("-99999999999")).contains("at least 1, not -99999999999");
     assertThat(replicasFinding("")).contains("not nothing");
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "10.0, 10",
+    "1e1, 10",
+    "+10, 10",
+    "1_0, 10",
+    "012, 10",
+    "0o12, 10",
+    "0x0A, 10",
+    "0b1010, 10",
+    "!!int '10', 10",
+    "!!float 10, 10"
+  })
+  void replicas_areReadAsGoReadsThem(String given, int replicas) {
+    Config config =
+        config(
+            "sharing: {timeSlicing: {resources: [{name: gpu, replicas: " + given + "}]}}",
+            List.of(),
+            Map.of());
+    assertThat(findings.errors()).isEmpty();
+    assertThat(config.sharing().resources().getFirst().replicas()).isEqualTo(replicas);
+  }
+
+  /** As in YAML 1.1 without its numbers of base 60; SnakeYAML makes 60 of it. */
+  @Test
+  void migIndex_isNoNumberOfBase60() {
+    Config config =
+        config(
+            "sharing: {timeSlicing: {resources: [{name: gpu, replicas: 4, devices: [1:0]}]}}",
+            EXTENDED,
+            Map.of());
+    assertThat(findings.errors()).isEmpty();
+    assertThat(config.sharing().resources().getFirst().devices())
+        .isEqualTo(new DeviceSelection.Listed(List.of("1:0")));
+  }
+
+  /** Go's library of YAML 1.1 lets a merge key replace what stands above it. */
+  @Test
+  void mergeKey_replacesWhatStandsAbove() {
+    String yaml =
+        """
+        sharing:
+          timeSlicing:
+            resources:
+              - &four {name: gpu, replicas: 4}
+              - {replicas: 2, <<: *four}
+              - {<<: *four, replicas: 8}
+        """;
+    assertThat(ConfigFile.parse(yaml, findings).sharing().resources())
+        .extracting(SharedResource::replicas)
+        .containsExactly(4, 4, 8);
+  }
+
+  @Test
+  void manyAliases_areCountedByWhatTheyStandFor() {
+    StringBuilder yaml =
+        new StringBuilder("sharing: {timeSlicing: {resources: [&gpu {name: gpu, replicas: 4}");
+    yaml.append(", *gpu".repeat(200)).append("]}}");
+    assertThat(errors(yaml.toString())).isEmpty();
   }
 
   @Test

@@ -1,0 +1,98 @@
+package dev.tranche.extender.controller;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.api.node.NodeEvent;
+import dev.tranche.extender.limit.NodeRate;
+import dev.tranche.extender.metrics.ExtenderMetrics;
+import io.fabric8.kubernetes.api.model.Event;
+import io.fabric8.kubernetes.api.model.ObjectReference;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import io.vertx.core.Future;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+
+class ConfigMapEventsTest {
+  private static final ObjectReference MAP = Events.configMap("tranche", "tranche-config", "uid-7");
+
+  private final List<Event> created = new ArrayList<>();
+  private Future<Optional<ObjectReference>> found = Future.succeededFuture(Optional.of(MAP));
+  private long nowMs;
+  private final ConfigMapEvents events =
+      new ConfigMapEvents(
+          () -> found,
+          event -> {
+            created.add(event);
+            return Future.succeededFuture();
+          },
+          new NodeRate(
+              "config-events",
+              ConfigMapEvents.RATE,
+              () -> nowMs,
+              new ExtenderMetrics(new SimpleMeterRegistry())));
+
+  private void refused(String node, String why) {
+    add(node, "ConfigRefused", why, true);
+  }
+
+  private void add(String node, String reason, String message, boolean warning) {
+    events.add(
+        node,
+        NodeEvent.newBuilder()
+            .setReason(reason)
+            .setMessage(message)
+            .setWarning(warning)
+            .setAtMs(nowMs)
+            .build());
+  }
+
+  @Test
+  void refusedConfig_isAWarningOnTheConfigMap_thatNamesTheNode_andSoIsItsEnd() {
+    refused("gpu-1", "config default is refused");
+    add("gpu-1", "ConfigUsed", "config default is in use", false);
+    assertThat(created).extracting(Event::getType).containsExactly("Warning", "Normal");
+    assertThat(created)
+        .extracting(Event::getMessage)
+        .containsExactly(
+            "node gpu-1: config default is refused", "node gpu-1: config default is in use");
+    Event event = created.getFirst();
+    assertThat(event.getInvolvedObject()).isEqualTo(MAP);
+    assertThat(event.getMetadata().getNamespace()).isEqualTo("tranche");
+    assertThat(event.getMetadata().getName()).startsWith("tranche-config.");
+    assertThat(event.getReason()).isEqualTo("ConfigRefused");
+  }
+
+  @Test
+  void whatManyNodesSayWithinAMinute_isOneEvent() {
+    for (int node = 0; node < 1_000; node++) {
+      refused("gpu-" + node, "config default is refused");
+    }
+    assertThat(created).hasSize(1);
+    nowMs += ConfigMapEvents.SAME.toMillis();
+    refused("gpu-1", "config default is refused");
+    assertThat(created).hasSize(2);
+    assertThat(created.get(0).getMetadata().getName())
+        .isNotEqualTo(created.get(1).getMetadata().getName());
+  }
+
+  @Test
+  void nodeThatSaysOtherThingsAllTheTime_writesAtItsRate() {
+    for (int second = 0; second < 600; second++) {
+      nowMs = second * 1_000L;
+      refused("gpu-1", "config default is refused " + second);
+    }
+    assertThat(created).hasSize(8 + 9);
+  }
+
+  @Test
+  void otherEventsOfANode_andAMissingConfigMap_areNoEvents() {
+    add("gpu-1", "GpuUnhealthy", "gpu 0", true);
+    found = Future.succeededFuture(Optional.empty());
+    refused("gpu-1", "config default is refused");
+    found = Future.failedFuture("no answer");
+    refused("gpu-1", "config other is refused");
+    assertThat(created).isEmpty();
+  }
+}
