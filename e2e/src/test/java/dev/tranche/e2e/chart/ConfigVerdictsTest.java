@@ -10,7 +10,6 @@ import dev.tranche.nodeplugin.config.Setting;
 import dev.tranche.nodeplugin.config.Settings;
 import dev.tranche.process.settings.ConfigErrors;
 import dev.tranche.process.settings.Settings;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.params.ParameterizedTest;

@@ -1,7 +1,6 @@
 package dev.tranche.nodeplugin.config;
 
 import dev.tranche.process.settings.ConfigErrors;
-import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
