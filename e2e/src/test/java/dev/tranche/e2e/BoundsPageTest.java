@@ -184,6 +184,8 @@ class BoundsPageTest {
           "patches of a node's labels",
           "attempts to remove a node's startup",
           "events about a node's annotation",
+          "events about labels that contradict a node's report",
+          "node affinity that is kept for nodes of an earlier",
           "wake-ups of pending pods by one",
           "events `GpuAllocatedTwice`",
           "lookups of pods because",
