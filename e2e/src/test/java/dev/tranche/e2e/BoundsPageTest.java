@@ -204,6 +204,8 @@ class BoundsPageTest {
           "attempts to remove a node's startup",
           "events about a node's annotation",
           "events on the ConfigMap of",
+          "events about labels that contradict a node's report",
+          "node affinity that is kept for nodes of an earlier",
           "wake-ups of pending pods by one",
           "events `GpuAllocatedTwice`",
           "lookups of pods because",
