@@ -403,6 +403,7 @@ public final class Extender implements AutoCloseable {
                 nominations,
                 state,
                 metrics,
+                loop::run,
                 Extender::nowMs),
             metrics,
             RequestLimiter.READ_WITHIN_MS);
@@ -484,7 +485,8 @@ public final class Extender implements AutoCloseable {
   private Optional<String> unacknowledged() {
     return ledger.acknowledgements().mostFail()
         ? Optional.of(
-            "most nodes do not acknowledge assignments in time, so the cause is probably here or in the network; see this extender's CPU and log")
+            "most nodes do not acknowledge assignments in time, so the cause is probably here or in"
+                + " the network; see this extender's CPU and log")
         : Optional.empty();
   }
 

@@ -274,15 +274,17 @@ public final class VerbRoutes {
       return Future.succeededFuture(new Answer(ExtenderWriter.victims(victims), false));
     }
     PodFacts pod = args.pod().get();
-    return Future.succeededFuture(
-        switch (preempt.preempt(pod, victims)) {
-          case Preempt.Answer.Nodes(var chosen) ->
-              new Answer(ExtenderWriter.victims(chosen), false);
-          case Preempt.Answer.Undecided(String why) -> {
-            LOG.info("not evicting any pod for pod {}: {}", pod.key(), why);
-            yield preemptRefused(why);
-          }
-        });
+    return preempt.preempt(pod, victims).map(answer -> preempted(pod, answer));
+  }
+
+  private static Answer preempted(PodFacts pod, Preempt.Answer answer) {
+    return switch (answer) {
+      case Preempt.Answer.Nodes(var chosen) -> new Answer(ExtenderWriter.victims(chosen), false);
+      case Preempt.Answer.Undecided(String why) -> {
+        LOG.info("not evicting any pod for pod {}: {}", pod.key(), why);
+        yield preemptRefused(why);
+      }
+    };
   }
 
   private static Answer preemptRefused(String sentence) {

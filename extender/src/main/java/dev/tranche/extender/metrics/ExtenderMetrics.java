@@ -81,7 +81,8 @@ public final class ExtenderMetrics {
     ackBackoffs =
         counter(
             "tranche.extender.ack.backoffs",
-            "Times that a node was left out for a while because it did not acknowledge an assignment.");
+            "Times that a node was left out for a while because it did not acknowledge an"
+                + " assignment.");
     drifts =
         counter(
             "tranche.extender.drift",
@@ -97,7 +98,8 @@ public final class ExtenderMetrics {
     preemptWork =
         counter(
             "tranche.extender.preempt.work",
-            "Pairs of a GPU and a pod that the search for victims has looked at.");
+            "Comparisons of the search for victims: of a pod with a GPU, or with a value of a"
+                + " PodDisruptionBudget.");
     waitingEvicted =
         counter(
             "tranche.extender.waiting.evicted",
@@ -150,7 +152,8 @@ public final class ExtenderMetrics {
     FunctionCounter.builder(
             "tranche.extender.connections.refused", connections, ConnectionLimiter::refused)
         .description(
-            "Connections refused, closed in favour of others, for lack of a first request, or for a request that the port does not take.")
+            "Connections refused, closed in favour of others, for lack of a first request, or for a"
+                + " request that the port does not take.")
         .tag("port", port)
         .register(registry);
   }
@@ -184,7 +187,8 @@ public final class ExtenderMetrics {
     if (clientEndS.getAndSet(certificate.getNotAfter().toInstant().getEpochSecond()) == 0) {
       gauge(
           "tranche.extender.client.certificate.start.timestamp.seconds",
-          "Start of the validity of the certificate that kube-scheduler last presented, in Unix time.",
+          "Start of the validity of the certificate that kube-scheduler last presented, in Unix"
+              + " time.",
           "certificate",
           "kube-scheduler",
           clientStartS::get);
@@ -213,8 +217,8 @@ public final class ExtenderMetrics {
   }
 
   /** Counts pairs of a GPU and a pod that the search for victims has looked at. */
-  public void preemptWork(int pairs) {
-    preemptWork.increment(pairs);
+  public void preemptWork(long comparisons) {
+    preemptWork.increment((double) comparisons);
   }
 
   public void preempted(int kept, int dropped) {

@@ -73,6 +73,11 @@ public record Budget(
     return chars;
   }
 
+  /** Returns the most comparisons that {@link #covers} takes. */
+  int comparisons() {
+    return 1 + requirements.stream().mapToInt(r -> Math.max(1, r.values().size())).sum();
+  }
+
   boolean covers(PodFacts pod) {
     PodLabels labels = pod.preemption().labels();
     return namespace.equals(pod.namespace())

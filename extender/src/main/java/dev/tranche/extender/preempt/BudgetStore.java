@@ -1,5 +1,6 @@
 package dev.tranche.extender.preempt;
 
+import dev.tranche.extender.snapshot.Turn;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
@@ -124,9 +125,9 @@ public final class BudgetStore {
         : Optional.of("the extender has not read the cluster's PodDisruptionBudgets yet");
   }
 
-  /** Returns the budgets for one decision. */
-  public Budgets budgets() {
-    return new Budgets(this::of);
+  /** Returns the budgets for one decision, which may take several turns. */
+  public Budgets budgets(Turn turn) {
+    return new Budgets(this::of, turn);
   }
 
   private Collection<Budget> of(String name) {

@@ -2,6 +2,8 @@ package dev.tranche.extender.state;
 
 import dev.tranche.extender.ledger.Ledger;
 import dev.tranche.extender.ledger.PodFacts;
+import dev.tranche.extender.preempt.Budgets;
+import dev.tranche.extender.snapshot.Trials;
 import java.util.Comparator;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
@@ -31,6 +33,13 @@ public final class NominatedPods {
   /** The inputs of a planning attempt; with equal inputs it need not be repeated. */
   record Tried(long ledgerVersion, long loadVersion, boolean budgetsRead) {}
 
+  /**
+   * A planning attempt, which may take several turns.
+   *
+   * @param ledgerVersion of the node; when it changes, the attempt begins anew
+   */
+  record Attempt(long ledgerVersion, Trials trials, Budgets budgets) {}
+
   static final class Nominee {
     final String node;
     final long sinceMs;
@@ -39,6 +48,8 @@ public final class NominatedPods {
     boolean planDone;
 
     @Nullable Tried tried;
+
+    @Nullable Attempt attempt;
 
     /** When the round began in which the pod last had its turn; 0 if it had none yet. */
     long turnMs;

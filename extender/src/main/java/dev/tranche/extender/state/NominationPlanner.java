@@ -13,6 +13,9 @@ import dev.tranche.extender.preempt.ReplicaBound;
 import dev.tranche.extender.preempt.Victims;
 import dev.tranche.extender.snapshot.NodeEvaluator;
 import dev.tranche.extender.snapshot.NodeFit;
+import dev.tranche.extender.snapshot.Trials;
+import dev.tranche.extender.snapshot.Turn;
+import dev.tranche.extender.state.NominatedPods.Attempt;
 import dev.tranche.extender.state.NominatedPods.Nominee;
 import dev.tranche.extender.state.NominatedPods.Tried;
 import dev.tranche.extender.state.NominatedPods.Unplanned;
@@ -23,6 +26,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.function.LongSupplier;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Holds GPUs for pods whose nomination another extender replica has planned. That replica may be
@@ -31,12 +35,6 @@ import java.util.stream.Collectors;
  * that node.
  */
 public final class NominationPlanner {
-  /**
-   * The longest time that one filter spends on other pods' plans; it must answer for its own pod in
-   * time.
-   */
-  private static final long PLAN_MS_MAX = 50;
-
   private final NominatedPods nominees;
   private final Ledger ledger;
   private final LoadCache loads;
@@ -44,6 +42,7 @@ public final class NominationPlanner {
   private final BudgetStore budgets;
   private final StateWriter state;
   private final LongSupplier clockMs;
+  private final Turn turn;
 
   public NominationPlanner(
       NominatedPods nominees,
@@ -60,11 +59,12 @@ public final class NominationPlanner {
     this.budgets = budgets;
     this.state = state;
     this.clockMs = clockMs;
+    this.turn = new Turn(clockMs);
   }
 
   /**
-   * Holds GPUs for nominated pods, if possible; called before other pods are placed. Pods for which
-   * the time is too short come first the next time.
+   * Holds GPUs for nominated pods, if possible; called before other pods are placed. This takes one
+   * turn at most. Pods that it is too short for come first the next time.
    */
   public void planAll() {
     if (nominees.size() == 0) {
@@ -72,12 +72,15 @@ public final class NominationPlanner {
     }
     List<Unplanned> unplanned = nominees.unplanned();
     long nowMs = clockMs.getAsLong();
-    for (Unplanned each : unplanned) {
-      if (clockMs.getAsLong() > nowMs + PLAN_MS_MAX) {
-        return;
+    turn.begin();
+    try {
+      for (Unplanned each : unplanned) {
+        turn.step();
+        each.nominee().turnMs = nowMs;
+        plan(each.pod(), each.nominee());
       }
-      each.nominee().turnMs = nowMs;
-      plan(each.pod(), each.nominee());
+    } catch (Turn.Over over) {
+      // The attempt goes on when its pod has its next turn.
     }
   }
 
@@ -97,14 +100,26 @@ public final class NominationPlanner {
     if (nominee.planDone || tried(nominee.node).equals(nominee.tried)) {
       return;
     }
+    Attempt attempt = attempt(pod, nominee);
     Set<String> terminating = terminating(nominee.node);
-    Optional<Placement> freed =
-        evaluator.evaluateWithout(pod, nominee.node, terminating).placement();
+    Optional<Placement> freed = attempt.trials().without(nominee.node, terminating).placement();
+    Optional<Placement> place = freed.or(() -> expected(pod, nominee.node, terminating, attempt));
     nominee.planDone = freed.isPresent();
-    freed
-        .or(() -> expected(pod, nominee.node, terminating))
-        .ifPresent(place -> hold(pod, nominee.node, place));
+    place.ifPresent(found -> hold(pod, nominee.node, found));
     nominee.tried = tried(nominee.node);
+    nominee.attempt = null;
+  }
+
+  private Attempt attempt(PodFacts pod, Nominee nominee) {
+    long version = ledger.version(nominee.node);
+    @Nullable Attempt before = nominee.attempt;
+    if (before != null && before.ledgerVersion() == version) {
+      return before;
+    }
+    var attempt =
+        new Attempt(version, new Trials(evaluator, ledger, pod, turn), budgets.budgets(turn));
+    nominee.attempt = attempt;
+    return attempt;
   }
 
   private Tried tried(String node) {
@@ -128,7 +143,8 @@ public final class NominationPlanner {
    * Returns where the fewest additional victims would make the pod fit: perhaps not all victims
    * terminate yet.
    */
-  private Optional<Placement> expected(PodFacts pod, String node, Set<String> terminating) {
+  private Optional<Placement> expected(
+      PodFacts pod, String node, Set<String> terminating, Attempt attempt) {
     if (budgets.whyNotReady().isPresent()) {
       // Victims are chosen by PodDisruptionBudgets; without these, others would be chosen.
       return Optional.empty();
@@ -137,20 +153,17 @@ public final class NominationPlanner {
         Candidates.of(ledger, pod, node, clockMs.getAsLong()).stream()
             .filter(candidate -> !terminating.contains(candidate.pod().uid()))
             .toList();
-    NodeFit now = evaluator.evaluateWithout(pod, node, terminating);
+    Trials trials = attempt.trials();
+    NodeFit now = trials.without(node, terminating);
     var victims =
         new Victims(
-            budgets.budgets(),
+            attempt.budgets(),
             new ReplicaBound(now.request(), now.gpus(), Victims.Bound.NONE),
-            more ->
-                evaluator
-                    .evaluateWithout(pod, node, both(terminating, more))
-                    .placement()
-                    .isPresent());
+            more -> trials.without(node, both(terminating, more)).fits());
     return victims
         .choose(candidates, List.of())
         .map(choice -> choice.victims().stream().map(PodFacts::uid).collect(Collectors.toSet()))
-        .flatMap(more -> evaluator.evaluateWithout(pod, node, both(terminating, more)).placement());
+        .flatMap(more -> trials.without(node, both(terminating, more)).placement());
   }
 
   private static Set<String> both(Set<String> some, Set<String> others) {

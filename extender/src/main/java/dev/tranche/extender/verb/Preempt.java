@@ -19,18 +19,25 @@ import dev.tranche.extender.score.packing.HostRequest;
 import dev.tranche.extender.snapshot.NodeEvaluator;
 import dev.tranche.extender.snapshot.NodeFit;
 import dev.tranche.extender.snapshot.PackedPolicy;
+import dev.tranche.extender.snapshot.Trials;
+import dev.tranche.extender.snapshot.Turn;
 import dev.tranche.extender.state.NominationPlanner;
 import dev.tranche.extender.state.ReadinessGate;
 import dev.tranche.extender.state.StateWriter;
+import io.vertx.core.Future;
+import io.vertx.core.Promise;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.Comparator;
+import java.util.Deque;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -42,14 +49,15 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Preempt {
   /**
-   * The most nodes to evaluate. The dry run proposes more in a larger cluster, and other requests
-   * wait for the loop.
+   * The most nodes to evaluate. The dry run proposes more in a larger cluster, and kube-scheduler
+   * waits for the answer.
    */
   static final int NODES_MAX = 100;
 
   /**
-   * The most pairs of a hold and a GPU that one call evaluates before it begins with another node.
-   * A node of 8 GPUs and 80 pods costs 648 for each evaluation, and mostly has two.
+   * The most comparisons of one call: pairs of a hold and a GPU, and values of
+   * PodDisruptionBudgets. A node of 8 GPUs and 80 pods costs 648 for each evaluation, and mostly
+   * has two.
    */
   static final long WORK_MAX = 200_000;
 
@@ -61,14 +69,21 @@ public final class Preempt {
 
   private final ReadinessGate readiness;
   private final Ledger ledger;
-  private final BudgetStore budgets;
+  private final BudgetStore store;
   private final NodeEvaluator evaluator;
   private final PackedPolicy packing;
   private final NominationPlanner nominations;
   private final StateWriter state;
   private final ExtenderMetrics metrics;
+  private final Consumer<Runnable> loop;
   private final LongSupplier clockMs;
 
+  /** The call before. The next one begins when it is answered. */
+  private Future<?> previous = Future.succeededFuture();
+
+  /**
+   * @param loop runs something in a later turn
+   */
   public Preempt(
       ReadinessGate readiness,
       Ledger ledger,
@@ -78,15 +93,17 @@ public final class Preempt {
       NominationPlanner nominations,
       StateWriter state,
       ExtenderMetrics metrics,
+      Consumer<Runnable> loop,
       LongSupplier clockMs) {
     this.readiness = readiness;
     this.ledger = ledger;
-    this.budgets = budgets;
+    this.store = budgets;
     this.evaluator = evaluator;
     this.packing = packing;
     this.nominations = nominations;
     this.state = state;
     this.metrics = metrics;
+    this.loop = loop;
     this.clockMs = clockMs;
   }
 
@@ -111,74 +128,152 @@ public final class Preempt {
   private record NodePlan(VictimUids victims, NodeVictims choice, Placement place) {}
 
   /**
+   * Chooses victims in turns on the loop, one call after the other. The answer goes by what is held
+   * when it is given: a node that has changed since it was looked at is looked at again.
+   *
    * @param offered the victims of kube-scheduler's dry run, by node
    */
-  public Answer preempt(PodFacts pod, Map<String, VictimUids> offered) {
-    Optional<String> notReady =
-        readiness.notDeciding().or(readiness::awaitingFirstReports).or(budgets::whyNotReady);
-    if (notReady.isPresent()) {
-      return new Answer.Undecided(notReady.get());
-    }
-    nominations.planAll();
-    var plans = new LinkedHashMap<String, NodePlan>();
-    var search = new Search(pod, budgets.budgets());
-    for (String node : leastHarmFirst(search, offered)) {
-      if (search.work < WORK_MAX) {
-        search
-            .plan(node, offered.getOrDefault(node, NO_VICTIMS))
-            .ifPresent(p -> plans.put(node, p));
-      }
-    }
-    metrics.preempted(plans.size(), offered.size() - plans.size());
-    nominate(pod, plans);
-    var victims = new LinkedHashMap<String, VictimUids>();
-    plans.forEach((node, of) -> victims.put(node, of.victims()));
-    return new Answer.Nodes(victims);
+  public Future<Answer> preempt(PodFacts pod, Map<String, VictimUids> offered) {
+    long untilMs = clockMs.getAsLong() + NodeEvaluator.DECIDE_WITHIN_MS;
+    Future<Answer> answer =
+        previous.transform(
+            done -> {
+              var search = new Search(pod, offered, untilMs);
+              search.turn();
+              return search.answer.future();
+            });
+    previous = answer;
+    return answer;
   }
 
-  /**
-   * Returns the nodes to look at. A node for which the dry run proposes no victims comes last: only
-   * the GPUs are in the way there, and perhaps no eviction helps. While victims on one node are
-   * still ending for the pod, no other node is looked at. An error clears the pod's nomination, so
-   * kube-scheduler may ask again.
-   */
-  private List<String> leastHarmFirst(Search search, Map<String, VictimUids> offered) {
-    Optional<String> awaited = search.awaitedNode();
-    return offered.entrySet().stream()
-        .filter(e -> awaited.isEmpty() || awaited.get().equals(e.getKey()))
-        .sorted(
-            Comparator.comparing((Map.Entry<String, VictimUids> e) -> e.getValue().uids().isEmpty())
-                .thenComparingLong(e -> e.getValue().violations())
-                .thenComparingInt(e -> e.getValue().uids().size()))
-        .limit(NODES_MAX)
-        .map(Map.Entry::getKey)
-        .toList();
-  }
-
-  private record Evaluated(String node, Set<String> gone, NodeFit fit) {}
+  private record Evaluated(NodePlan plan, long version) {}
 
   /** The search for one pod's victims. */
   private final class Search {
+    final Promise<Answer> answer = Promise.promise();
     private final PodFacts pod;
-    private final Budgets budgets;
+    private final Map<String, VictimUids> offered;
+    private final long untilMs;
     private final long nowMs = clockMs.getAsLong();
+    private final Turn turn = new Turn(clockMs);
+    private final Budgets budgets = store.budgets(turn);
+    private final Trials trials;
+    private final Map<String, Evaluated> plans = new LinkedHashMap<>();
 
-    /** Pairs of a hold and a GPU that evaluations have looked at. */
+    /** The nodes that are still to be looked at; null until the first turn has chosen them. */
+    private @Nullable Deque<String> nodes;
+
+    /** The comparisons of all turns. */
     private long work;
 
-    private @Nullable Evaluated last;
-
-    Search(PodFacts pod, Budgets budgets) {
+    Search(PodFacts pod, Map<String, VictimUids> offered, long untilMs) {
       this.pod = pod;
-      this.budgets = budgets;
+      this.offered = offered;
+      this.untilMs = untilMs;
+      this.trials = new Trials(evaluator, ledger, pod, turn);
+    }
+
+    void turn() {
+      turn.begin();
+      boolean goesOn = false;
+      try {
+        answer.complete(decide());
+      } catch (Turn.Over over) {
+        goesOn = true;
+      } catch (Throwable bug) {
+        // Errors too: kube-scheduler waits for the answer, and so do the calls that follow.
+        answer.fail(bug);
+      }
+      work += turn.work();
+      metrics.preemptWork(turn.work());
+      if (goesOn) {
+        loop.accept(this::turn);
+      }
+    }
+
+    private Answer decide() {
+      Optional<String> notReady =
+          readiness.notDeciding().or(readiness::awaitingFirstReports).or(store::whyNotReady);
+      if (notReady.isPresent()) {
+        return new Answer.Undecided(notReady.get());
+      }
+      if (nodes == null) {
+        nominations.planAll();
+        nodes = new ArrayDeque<>(leastHarmFirst());
+      }
+      lookAtAll(nodes);
+      if (plans.isEmpty() && late()) {
+        return new Answer.Undecided(NodeEvaluator.LATE);
+      }
+      awaitedNode().ifPresent(awaited -> plans.keySet().retainAll(Set.of(awaited)));
+      return answered();
+    }
+
+    private void lookAtAll(Deque<String> left) {
+      do {
+        while (!left.isEmpty() && hasTime()) {
+          String node = left.getFirst();
+          lookAt(node);
+          left.removeFirst();
+        }
+        plans.entrySet().stream().filter(this::hasChanged).forEach(e -> left.add(e.getKey()));
+        plans.entrySet().removeIf(this::hasChanged);
+      } while (!left.isEmpty() && hasTime());
+    }
+
+    private boolean hasTime() {
+      return work + turn.work() < WORK_MAX && !late();
+    }
+
+    private boolean late() {
+      return clockMs.getAsLong() > untilMs;
+    }
+
+    private boolean hasChanged(Map.Entry<String, Evaluated> plan) {
+      return ledger.version(plan.getKey()) != plan.getValue().version();
+    }
+
+    private void lookAt(String node) {
+      plan(node, offered.getOrDefault(node, NO_VICTIMS))
+          .ifPresent(plan -> plans.put(node, new Evaluated(plan, ledger.version(node))));
+    }
+
+    private Answer answered() {
+      metrics.preempted(plans.size(), offered.size() - plans.size());
+      var places = new LinkedHashMap<String, NodePlan>();
+      plans.forEach((node, of) -> places.put(node, of.plan()));
+      nominate(pod, places);
+      var victims = new LinkedHashMap<String, VictimUids>();
+      places.forEach((node, plan) -> victims.put(node, plan.victims()));
+      return new Answer.Nodes(victims);
+    }
+
+    /**
+     * Returns the nodes to look at. A node for which the dry run proposes no victims comes last:
+     * only the GPUs are in the way there, and perhaps no eviction helps. While victims on one node
+     * are still ending for the pod, no other node is looked at. An error clears the pod's
+     * nomination, so kube-scheduler may ask again.
+     */
+    private List<String> leastHarmFirst() {
+      Optional<String> awaited = awaitedNode();
+      return offered.entrySet().stream()
+          .filter(e -> awaited.isEmpty() || awaited.get().equals(e.getKey()))
+          .sorted(
+              Comparator.comparing(
+                      (Map.Entry<String, VictimUids> e) -> e.getValue().uids().isEmpty())
+                  .thenComparingLong(e -> e.getValue().violations())
+                  .thenComparingInt(e -> e.getValue().uids().size()))
+          .limit(NODES_MAX)
+          .map(Map.Entry::getKey)
+          .toList();
     }
 
     /** Returns the node where pods are still ending for this pod, if it fits there without them. */
-    Optional<String> awaitedNode() {
+    private Optional<String> awaitedNode() {
       return ledger
           .awaitedHold(pod.uid(), nowMs)
           .map(Hold::node)
-          .filter(node -> without(node, ending(node)).fits());
+          .filter(node -> trials.without(node, ending(node)).fits());
     }
 
     private Set<String> ending(String node) {
@@ -188,28 +283,13 @@ public final class Preempt {
           .collect(Collectors.toSet());
     }
 
-    private NodeFit without(String node, Set<String> gone) {
-      if (last == null || !last.node().equals(node) || !last.gone().equals(gone)) {
-        last = new Evaluated(node, Set.copyOf(gone), evaluate(node, gone));
-      }
-      return last.fit();
-    }
-
-    private NodeFit evaluate(String node, Set<String> gone) {
-      NodeFit fit = evaluator.evaluateWithout(pod, node, gone);
-      int pairs = Math.max(1, fit.gpus().size()) * (1 + ledger.holds(node).size());
-      work += pairs;
-      metrics.preemptWork(pairs);
-      return fit;
-    }
-
     /** Returns the victims on this node; empty if no eviction there helps. */
-    Optional<NodePlan> plan(String node, VictimUids offered) {
+    private Optional<NodePlan> plan(String node, VictimUids offered) {
       List<Candidate> candidates = Candidates.of(ledger, pod, node, nowMs);
       Optional<Hold> held = heldOn(node);
       boolean stale = held.filter(this::isStillUnseen).isPresent();
       var proposal = new Proposal(pod, candidates, Set.copyOf(offered.uids()), left(node), stale);
-      NodeFit now = without(node, Set.of());
+      NodeFit now = trials.without(node, Set.of());
       if (now.fits() && !stale) {
         // A GPU is free as it is: the dry run evicts for something else.
         return plan(node, offered, proposal.offered(), candidates);
@@ -218,7 +298,7 @@ public final class Preempt {
           new Victims(
               budgets,
               new ReplicaBound(now.request(), now.gpus(), proposal),
-              gone -> proposal.sufficesWithout(gone) && without(node, gone).fits());
+              gone -> proposal.sufficesWithout(gone) && trials.without(node, gone).fits());
       return held.map(hold -> candidatesOnHeldGpus(hold, candidates))
           .flatMap(onHeld -> victims.choose(onHeld, proposal.kept()))
           .or(() -> victims.choose(candidates, proposal.offered()))
@@ -236,7 +316,8 @@ public final class Preempt {
       VictimUids victims = merge(choice, candidates, offered);
       return victims.uids().isEmpty()
           ? Optional.empty()
-          : without(node, new HashSet<>(victims.uids()))
+          : trials
+              .without(node, new HashSet<>(victims.uids()))
               .placement()
               .map(place -> new NodePlan(victims, choice, place));
     }

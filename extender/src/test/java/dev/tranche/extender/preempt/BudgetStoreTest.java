@@ -8,6 +8,7 @@ import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.ledger.PodLabels;
 import dev.tranche.extender.ledger.PreemptionInfo;
 import dev.tranche.extender.preempt.Budget.Requirement;
+import dev.tranche.extender.snapshot.Turn;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
@@ -87,7 +88,7 @@ final class BudgetStoreTest {
   }
 
   private boolean violates(PodFacts pod) {
-    return store.budgets().violators(List.of(pod)).contains(pod.uid());
+    return store.budgets(new Turn(() -> 0)).violators(List.of(pod)).contains(pod.uid());
   }
 
   private static Budget budget(String namespace, String name, int allowed) {

@@ -7,6 +7,7 @@ import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.ledger.PreemptionInfo;
 import dev.tranche.extender.preempt.Budget.Requirement;
 import dev.tranche.extender.preempt.Victims.Candidate;
+import dev.tranche.extender.snapshot.Turn;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -19,7 +20,7 @@ import org.junit.jupiter.api.Test;
 
 /** On GPUs of ten replicas that the candidates fill. */
 final class VictimsTest {
-  private static final Budgets NONE = new Budgets(List.of());
+  private static final Budgets NONE = new Budgets(namespace -> List.of(), new Turn(() -> 0));
 
   @Test
   void victims_freeOneGpu_notManyHoles() {
@@ -58,7 +59,7 @@ final class VictimsTest {
 
   @Test
   void budget_isKeptWhereAnotherPodCanGo() {
-    var budgets = new Budgets(List.of(budget(0)));
+    var budgets = budgets(budget(0));
     var candidates =
         List.of(labelled(candidate("a", 0, 10, "a", 1)), candidate("b", 9, 10, "b", 1));
     NodeVictims choice = choose(candidates, budgets, 10, Set.of());
@@ -66,7 +67,7 @@ final class VictimsTest {
     assertThat(choice.violations()).isZero();
     var all = List.of(labelled(candidate("a", 0, 10, "a", 1)));
     assertThat(choose(all, budgets, 10, Set.of()).violations()).isOne();
-    assertThat(choose(all, new Budgets(List.of(budget(1))), 10, Set.of()).violations()).isZero();
+    assertThat(choose(all, budgets(budget(1)), 10, Set.of()).violations()).isZero();
   }
 
   @Test
@@ -187,6 +188,11 @@ final class VictimsTest {
     var preemption =
         new PreemptionInfo(candidate.pod().preemption().priority(), Map.of(), 1, true, null);
     return new Candidate(candidate.pod().with(preemption), candidate.held());
+  }
+
+  private static Budgets budgets(Budget budget) {
+    return new Budgets(
+        namespace -> namespace.equals("ns") ? List.of(budget) : List.of(), new Turn(() -> 0));
   }
 
   private static Budget budget(int allowed) {

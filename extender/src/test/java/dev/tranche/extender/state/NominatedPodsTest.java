@@ -207,7 +207,7 @@ final class NominatedPodsTest {
   // --- what the API server shows, and what the one replica is asked that still lives ---
 
   private void nominated() {
-    var answer = first.preempt().preempt(urgent(null), Map.of("a", victimsOffered()));
+    var answer = first.preempt().preempt(urgent(null), Map.of("a", victimsOffered())).result();
     assertThat(((Preempt.Answer.Nodes) answer).victims().get("a"))
         .extracting(VictimUids::uids)
         .isEqualTo(victims());

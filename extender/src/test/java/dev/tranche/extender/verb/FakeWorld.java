@@ -47,6 +47,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -205,8 +206,24 @@ public final class FakeWorld implements NodePlugins, ApiServer {
   }
 
   public Preempt preempt() {
+    return preempt(Runnable::run);
+  }
+
+  /**
+   * @param loop runs what is left in a later turn
+   */
+  public Preempt preempt(Consumer<Runnable> loop) {
     return new Preempt(
-        readiness, ledger, budgets, evaluator, packing, nominations, state, metrics, this::nowMs);
+        readiness,
+        ledger,
+        budgets,
+        evaluator,
+        packing,
+        nominations,
+        state,
+        metrics,
+        loop,
+        this::nowMs);
   }
 
   public Bind bind(RecentlyFilteredPods recentlyFiltered, Loop loop) {

@@ -8,15 +8,24 @@ import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.ledger.PodLabels;
 import dev.tranche.extender.ledger.PreemptionInfo;
 import dev.tranche.extender.ledger.Timing;
+import dev.tranche.extender.preempt.Budget;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.score.packing.HostRequest;
+import dev.tranche.extender.snapshot.NodeEvaluator;
+import dev.tranche.extender.snapshot.Turn;
 import dev.tranche.extender.verb.FakeWorld.Gpu;
 import dev.tranche.extender.verb.Preempt.Answer;
 import dev.tranche.extender.verb.Preempt.VictimUids;
+import io.vertx.core.Future;
+import java.util.ArrayDeque;
+import java.util.Deque;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
@@ -26,6 +35,9 @@ final class PreemptTest {
   private final FakeWorld world = new FakeWorld(Policy.LOAD);
   private final Preempt preempt = world.preempt();
   private final Filter filter = world.filter();
+
+  /** What the loop still has to do. */
+  private final Deque<Runnable> later = new ArrayDeque<>();
 
   @BeforeEach
   void budgets() {
@@ -215,7 +227,7 @@ final class PreemptTest {
                   .on("a")));
     }
     PodFacts urgent = urgent(5).with(needs(50, 2_500, false));
-    assertThat(packed.preempt().preempt(urgent, Map.of("a", offered("y"))))
+    assertThat(packed.preempt().preempt(urgent, Map.of("a", offered("y"))).result())
         .isEqualTo(new Answer.Nodes(Map.of("a", offered("x"))));
   }
 
@@ -329,6 +341,117 @@ final class PreemptTest {
     assertThat(work()).isPositive().isLessThan(Preempt.WORK_MAX);
   }
 
+  /** Before, all hundred nodes held the loop at once. */
+  @Test
+  void turns_areShort_andTheAnswerIsThatOfOneTurn() {
+    var offered = new HashMap<String, VictimUids>();
+    for (int n = 0; n < Preempt.NODES_MAX; n++) {
+      offered.put("n" + n, new VictimUids(fill("n" + n, 8, 1), 0));
+    }
+    var inTurns = world.preempt(later::add).preempt(urgent(5), offered);
+    long before = 0;
+    int turns = 1;
+    long oneNode = 8 * 81;
+    while (!later.isEmpty()) {
+      assertThat(inTurns.isComplete()).isFalse();
+      assertThat(work() - before).isLessThan(Turn.WORK_MAX + oneNode);
+      before = work();
+      later.remove().run();
+      turns++;
+    }
+    assertThat(work() - before).isLessThan(Turn.WORK_MAX + oneNode);
+    assertThat(turns).isGreaterThan(10);
+    assertThat(inTurns.result()).isInstanceOf(Answer.Nodes.class);
+    assertThat(((Answer.Nodes) inTurns.result()).victims()).hasSize(Preempt.NODES_MAX);
+  }
+
+  /** One node can take longer than a turn as well: by what its pods' budgets are compared with. */
+  @Test
+  void budgetsOfManyValues_areComparedInTurns() {
+    var values = IntStream.range(0, 300).mapToObj(i -> "v" + i).collect(Collectors.toSet());
+    for (int i = 0; i < 10; i++) {
+      var in = new Budget.Requirement("app", "NotIn", values);
+      world.budgets.put(new Budget("ns", "b" + i, List.of(in), 0, Set.of()));
+    }
+    List<String> scattered = fill("n", 8, 1);
+    var inTurns =
+        world.preempt(later::add).preempt(urgent(5), Map.of("n", new VictimUids(scattered, 0)));
+    int turns = 0;
+    long before = work();
+    while (!later.isEmpty()) {
+      later.remove().run();
+      assertThat(work() - before).isLessThan(Turn.WORK_MAX + 10 * 301);
+      before = work();
+      turns++;
+    }
+    assertThat(turns).isGreaterThan(20);
+    assertThat(((Answer.Nodes) inTurns.result()).victims().get("n"))
+        .isEqualTo(victims(urgent(5), Map.of("n", new VictimUids(scattered, 0))).get("n"));
+  }
+
+  @Test
+  void whatChangesBetweenTurns_isInTheAnswer() {
+    var offered = new LinkedHashMap<String, VictimUids>();
+    for (int n = 0; n < 20; n++) {
+      offered.put("n" + n, new VictimUids(fill("n" + n, 8, 1), 0));
+    }
+    var answer = world.preempt(later::add).preempt(urgent(10), offered);
+    later.remove().run();
+    assertThat(answer.isComplete()).isFalse();
+    // Pods of higher priority come to all GPUs but one of a node that was looked at.
+    for (int gpu = 0; gpu < 7; gpu++) {
+      bound("high-" + gpu, 1, "n0", "n0-" + gpu, 100);
+    }
+    runAll();
+    assertThat(((Answer.Nodes) answer.result()).victims()).hasSize(20);
+    assertThat(uids(answer, "n0")).hasSize(10).allMatch(uid -> uid.startsWith("n0-7-"));
+  }
+
+  private void runAll() {
+    while (!later.isEmpty()) {
+      later.remove().run();
+    }
+  }
+
+  @Test
+  void nodeThatChangesInEachTurn_isLeftOut_andTheOthersAreAnswered() {
+    var offered = new LinkedHashMap<String, VictimUids>();
+    for (int n = 0; n < 20; n++) {
+      offered.put("n" + n, new VictimUids(fill("n" + n, 8, 1), 0));
+    }
+    var answer = world.preempt(later::add).preempt(urgent(5), offered);
+    for (int i = 0; !later.isEmpty(); i++) {
+      bound("r" + i, 1, "n3", "n3-0", 100);
+      later.remove().run();
+    }
+    assertThat(((Answer.Nodes) answer.result()).victims().keySet()).contains("n0", "n19");
+  }
+
+  @Test
+  void calls_areDecidedOneAfterTheOther() {
+    var offered = Map.of("n", new VictimUids(fill("n", 32, 1), 0));
+    Preempt inTurns = world.preempt(later::add);
+    var first = inTurns.preempt(urgent(5), offered);
+    var second = inTurns.preempt(FakeWorld.pod("other", 5).with(preemptionInfo(50, null)), offered);
+    while (!later.isEmpty()) {
+      assertThat(later).hasSize(1);
+      assertThat(second.isComplete()).isFalse();
+      later.remove().run();
+    }
+    var gone = new HashSet<>(uids(first, "n"));
+    assertThat(uids(second, "n")).isNotEmpty().doesNotContainAnyElementsOf(gone);
+  }
+
+  @Test
+  void callThatTakesTooLong_isTriedAgain() {
+    var offered = Map.of("n", new VictimUids(fill("n", 8, 1), 0));
+    Preempt inTurns = world.preempt(later::add);
+    world.stepMs = NodeEvaluator.DECIDE_WITHIN_MS;
+    var answer = inTurns.preempt(urgent(5), offered);
+    runAll();
+    assertThat(answer.result()).isEqualTo(new Answer.Undecided(NodeEvaluator.LATE));
+  }
+
   @Test
   void work_isBounded_whateverTheNodesAre() {
     var offered = new HashMap<String, VictimUids>();
@@ -339,6 +462,10 @@ final class PreemptTest {
     assertThat(victims(urgent(5), offered).size()).isBetween(1, nodes - 1);
     int lastNode = 32 * 32 * 10 * 10;
     assertThat(work()).isLessThan(Preempt.WORK_MAX + lastNode);
+  }
+
+  private static List<String> uids(Future<Answer> answer, String node) {
+    return ((Answer.Nodes) answer.result()).victims().getOrDefault(node, offered()).uids();
   }
 
   private long work() {
@@ -463,12 +590,12 @@ final class PreemptTest {
   @Test
   void notReady_isSaid() {
     var cold = new FakeWorld(Policy.LOAD);
-    assertThat(cold.preempt().preempt(urgent(5), Map.of()))
+    assertThat(cold.preempt().preempt(urgent(5), Map.of()).result())
         .isEqualTo(
             new Answer.Undecided(
                 "the extender has not read the cluster's PodDisruptionBudgets yet"));
     cold.readiness.closeWhile(() -> java.util.Optional.of("another leads"), () -> 0);
-    assertThat(cold.preempt().preempt(urgent(5), Map.of()))
+    assertThat(cold.preempt().preempt(urgent(5), Map.of()).result())
         .isEqualTo(new Answer.Undecided("another leads"));
   }
 
@@ -484,7 +611,7 @@ final class PreemptTest {
   }
 
   private Map<String, VictimUids> victims(PodFacts pod, Map<String, VictimUids> offered) {
-    return ((Answer.Nodes) preempt.preempt(pod, offered)).victims();
+    return ((Answer.Nodes) preempt.preempt(pod, offered).result()).victims();
   }
 
   private static VictimUids offered(String... uids) {

@@ -158,7 +158,10 @@ final class PreemptionPropertyTest {
     lower.addAll(offered);
     var answer =
         (Answer.Nodes)
-            world.preempt().preempt(urgent.facts(), Map.of(NODE, new VictimUids(offered, 0)));
+            world
+                .preempt()
+                .preempt(urgent.facts(), Map.of(NODE, new VictimUids(offered, 0)))
+                .result();
     VictimUids victims = answer.victims().get(NODE);
     if (victims == null) {
       assertThat(node.hasGpuFor(urgent, without(lower))).as(as).isFalse();

@@ -97,7 +97,8 @@ final class RecordedRequestsTest {
     offered.forEach(
         (node, victims) ->
             victims.uids().forEach(uid -> bound(uid, node, 10 / victims.uids().size())));
-    var answer = (Preempt.Answer.Nodes) world.preempt().preempt(args.pod().orElseThrow(), offered);
+    var answer =
+        (Preempt.Answer.Nodes) world.preempt().preempt(args.pod().orElseThrow(), offered).result();
     assertThat(answer.victims()).containsOnlyKeys("node-a", "node-b", "node-c");
     assertThat(uids(answer.victims())).isEqualTo(uids(offered));
     assertThat(

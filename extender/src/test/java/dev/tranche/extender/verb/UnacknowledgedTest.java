@@ -95,7 +95,7 @@ final class UnacknowledgedTest {
         Map.of(
             "deaf", new Preempt.VictimUids(List.of("v"), 0),
             "full", new Preempt.VictimUids(List.of("x"), 0));
-    assertThat(world.preempt().preempt(urgent, victims))
+    assertThat(world.preempt().preempt(urgent, victims).result())
         .isInstanceOfSatisfying(
             Preempt.Answer.Nodes.class, v -> assertThat(v.victims()).containsOnlyKeys("full"));
   }
