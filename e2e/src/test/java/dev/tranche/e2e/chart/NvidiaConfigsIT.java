@@ -6,12 +6,12 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.tranche.e2e.install.Shell;
 import dev.tranche.nodeplugin.config.Config;
-import dev.tranche.nodeplugin.config.ConfigErrors;
 import dev.tranche.nodeplugin.config.ConfigFile;
 import dev.tranche.nodeplugin.config.DeviceSelection;
-import dev.tranche.nodeplugin.config.Settings;
+import dev.tranche.nodeplugin.config.Setting;
 import dev.tranche.nodeplugin.config.SharedResource;
 import dev.tranche.nodeplugin.config.SharingStrategy;
+import dev.tranche.process.settings.ConfigErrors;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -80,7 +80,7 @@ class NvidiaConfigsIT {
       var findings = new ConfigErrors();
       var given = List.of("--mps-root=/mps", "--nvidia-compatible=" + compatible);
       ConfigFile file = ConfigFile.parse(text, findings);
-      Config config = Config.of(Settings.read(given, Map.of(), findings), file, findings);
+      Config config = Config.of(Setting.read(given, Map.of(), findings), file, findings);
       return new Verdict(findings.errors(), file, config);
     }
 

@@ -11,6 +11,7 @@ import io.vertx.grpc.common.GrpcStatus;
 import io.vertx.grpc.server.GrpcServer;
 import java.io.ByteArrayOutputStream;
 import java.io.OutputStream;
+import java.net.InetAddress;
 import java.net.Socket;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -61,7 +62,7 @@ final class NodeStreamIT {
                 });
     HttpServer server =
         vertx.createHttpServer().requestHandler(grpc).listen(0, "127.0.0.1").await();
-    try (var node = new Socket("127.0.0.1", server.actualPort())) {
+    try (var node = new Socket(InetAddress.getLoopbackAddress(), server.actualPort())) {
       node.getOutputStream().write(BEGIN.getBytes(US_ASCII));
       byte[] head = head();
       node.getOutputStream().write(new byte[] {0, 0, (byte) head.length, 1, 4, 0, 0, 0, 1});

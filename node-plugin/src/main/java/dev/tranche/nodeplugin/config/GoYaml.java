@@ -1,5 +1,6 @@
 package dev.tranche.nodeplugin.config;
 
+import dev.tranche.process.settings.ConfigErrors;
 import java.io.StringReader;
 import java.util.ArrayList;
 import java.util.Collections;
