@@ -5,13 +5,16 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Set;
 import java.util.function.Predicate;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
+import java.util.stream.LongStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
@@ -243,6 +246,41 @@ class BoundsPageTest {
     Predicate<String> unknown = row -> known.stream().noneMatch(row::startsWith);
     assertThat(rows()).hasSizeGreaterThan(50).filteredOn(unknown).isEmpty();
     assertThat(known).allMatch(start -> rowsStart(start));
+  }
+
+  /** Connections times what each takes, and the bodies of a port; rounded up. */
+  @Test
+  void whatStrangersCanTake_addsUp_toHalfOfEachHeapAtMost() throws IOException {
+    String page = Files.readString(Path.of("../docs/limits.md"));
+    int start = page.indexOf("## What strangers can take");
+    String section = page.substring(start, page.indexOf("\n## ", start));
+    Map<String, Long> mibByPart = new HashMap<>();
+    section
+        .lines()
+        .filter(line -> line.matches("\\| (webhook|extender|node plugin), .*"))
+        .map(line -> line.split(" *\\| *"))
+        .forEach(
+            row -> {
+              long connections = numbers(row[2]).sum();
+              long kib = connections * numbers(row[3]).findFirst().orElseThrow();
+              long mib = (kib + 1_023) / 1_024 + numbers(row[4]).sum();
+              assertThat(row[5]).as(row[1]).isEqualTo(mib + " MiB");
+              mibByPart.merge(row[1].substring(0, row[1].indexOf(',')), mib, Long::sum);
+            });
+    assertThat(mibByPart).containsOnlyKeys("webhook", "extender", "node plugin");
+    mibByPart.forEach(
+        (part, mib) -> {
+          Matcher half = Pattern.compile("([0-9]+) MiB in the " + part).matcher(section);
+          assertThat(half.find()).as(part).isTrue();
+          assertThat(mib).as(part).isLessThanOrEqualTo(Long.parseLong(half.group(1)));
+        });
+  }
+
+  private static LongStream numbers(String cell) {
+    return Pattern.compile("[0-9]+(,[0-9]{3})*")
+        .matcher(cell)
+        .results()
+        .mapToLong(number -> Long.parseLong(number.group().replace(",", "")));
   }
 
   private static boolean rowsStart(String start) {

@@ -72,6 +72,7 @@ import java.time.temporal.ChronoUnit;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
+import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -94,8 +95,9 @@ public final class Extender implements AutoCloseable {
   private final PrometheusMeterRegistry registry = registry();
   private final GpuCollector gpus = new GpuCollector();
   private final ExtenderMetrics metrics = new ExtenderMetrics(registry);
-  private final ConnectionLimiter opsConnections = new ConnectionLimiter(ConnectionLimits.METRICS);
-  private final ConnectionLimiter streamConnections = new ConnectionLimiter(StreamServer.LIMITS);
+  private final UnaryOperator<ConnectionLimits> limits;
+  private final ConnectionLimiter opsConnections;
+  private final ConnectionLimiter streamConnections;
   private final ConnectionLimiter verbConnections;
   private final NodeTraits.Table traits = new NodeTraits.Table();
   private final NodeStreams streams;
@@ -135,8 +137,16 @@ public final class Extender implements AutoCloseable {
    * @param client stays the caller's to close
    */
   public Extender(ExtenderConfig config, KubernetesClient client) {
+    this(config, client, UnaryOperator.identity());
+  }
+
+  /**
+   * @param limits of a port's connections, from those that are shipped; only tests change them
+   */
+  Extender(ExtenderConfig config, KubernetesClient client, UnaryOperator<ConnectionLimits> limits) {
     this.config = config;
     this.client = client;
+    this.limits = limits;
     var timing = Timing.DEFAULT.withYoungMs(config.measuredAfterMs());
 
     // The connections: node streams and the API server.
@@ -184,7 +194,10 @@ public final class Extender implements AutoCloseable {
     this.controllers = controllers();
 
     // The ports and leader election.
-    this.verbConnections = new ConnectionLimiter(VerbServer.limits(config.verbsTls()));
+    this.opsConnections = new ConnectionLimiter(limits.apply(ConnectionLimits.METRICS));
+    this.streamConnections = new ConnectionLimiter(limits.apply(StreamServer.LIMITS));
+    this.verbConnections =
+        new ConnectionLimiter(limits.apply(VerbServer.limits(config.verbsTls())));
     this.verbs =
         new VerbServer(
             address(config.verbs()),
@@ -431,6 +444,7 @@ public final class Extender implements AutoCloseable {
         transport,
         config.api() == null ? null : address(config.api()),
         config.apiLocal() == null ? null : address(config.apiLocal()),
+        limits,
         config.viewerRole(),
         ApiClient.withoutRetries(client, API_TIMEOUT_MS),
         new ReadApi.Sources(

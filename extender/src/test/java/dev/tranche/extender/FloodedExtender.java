@@ -1,20 +1,34 @@
 package dev.tranche.extender;
 
+import dev.tranche.api.listen.ConnectionLimits;
 import java.io.IOException;
 import java.time.Duration;
+import java.util.concurrent.CountDownLatch;
 
 /**
  * The process that {@link FloodedExtenderIT} starts with the options of the image. It prints the
- * ports, then the used heap for each byte of its input.
+ * ports, then the used heap for each byte of its input. Time limits are long, so that nothing ends
+ * before the heap is read.
  */
 final class FloodedExtender {
+  /** Longer than the test. */
+  private static final long PATIENT_MS = 600_000;
+
   private FloodedExtender() {}
 
+  /**
+   * @param args "reviewing" to have no token reviewed to the end
+   */
   public static void main(String[] args) throws Exception {
     var cluster = new MockCluster();
-    cluster.reviewTokens();
+    if (args.length > 0 && args[0].equals("reviewing")) {
+      reviewForEver(cluster);
+    } else {
+      cluster.reviewTokens();
+    }
     cluster.certificate();
-    var extender = new Extender(ExtenderIT.config(), cluster.client());
+    var extender =
+        new Extender(ExtenderIT.config(), cluster.client(), FloodedExtender::withLongTimes);
     extender.start().toCompletionStage().toCompletableFuture().get();
     ExtenderIT.until(
         Duration.ofSeconds(60), () -> extender.streamPort() > 0 && extender.apiPort() > 0);
@@ -23,10 +37,42 @@ final class FloodedExtender {
             .formatted(
                 extender.streamPort(),
                 extender.apiPort(),
-                extender.verbsPort(),
+                extender.apiLocalPort(),
                 extender.metricsPort()));
     serve();
     System.exit(0);
+  }
+
+  private static ConnectionLimits withLongTimes(ConnectionLimits shipped) {
+    return new ConnectionLimits(
+        shipped.connectionsMax(),
+        shipped.perAddressMax(),
+        PATIENT_MS,
+        PATIENT_MS,
+        shipped.loopbackLimited(),
+        PATIENT_MS,
+        shipped.waitingMax(),
+        shipped.admittedMax());
+  }
+
+  /** The answer to a token stays out, so that a call is neither a node's nor refused. */
+  private static void reviewForEver(MockCluster cluster) {
+    cluster
+        .server()
+        .expect()
+        .post()
+        .withPath("/apis/authentication.k8s.io/v1/tokenreviews")
+        .andReply(
+            201,
+            request -> {
+              try {
+                new CountDownLatch(1).await();
+              } catch (InterruptedException ended) {
+                Thread.currentThread().interrupt();
+              }
+              return "";
+            })
+        .always();
   }
 
   private static void serve() throws IOException {

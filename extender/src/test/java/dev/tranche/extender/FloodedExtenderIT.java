@@ -3,24 +3,32 @@ package dev.tranche.extender;
 import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.tranche.api.listen.ConnectionLimits;
+import dev.tranche.extender.http.VerbServer;
+import dev.tranche.extender.readapi.ReadApi;
 import dev.tranche.extender.stream.FakeNode;
+import dev.tranche.extender.stream.StreamServer;
 import io.netty.handler.ssl.util.InsecureTrustManagerFactory;
 import io.vertx.core.Vertx;
 import java.io.BufferedReader;
 import java.io.ByteArrayOutputStream;
+import java.io.DataInputStream;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.Socket;
+import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.TreeMap;
+import java.util.concurrent.Callable;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLSocket;
 import org.junit.jupiter.api.AfterEach;
@@ -33,17 +41,37 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(180)
 @Tag("slow")
 final class FloodedExtenderIT {
+  private static final long KIB = 1_024;
+  private static final long MIB = 1_024 * KIB;
+
+  /** What a connection may retain, as limits.md says: with TLS and a head, */
+  private static final long HTTP_BYTES_MAX = 30 * KIB;
+
+  /** with TLS, two heads of calls, and a full window of what is not read yet, */
+  private static final long CALLS_BYTES_MAX = 160 * KIB;
+
+  /** and without a place. */
+  private static final long WAITING_BYTES_MAX = 3 * KIB;
+
+  /** Bodies of the two ports of the read API, and of kube-scheduler's. */
+  private static final long BODIES_BYTES_MAX = (2 * 8 + 32) * MIB;
+
   private static final List<String> STRANGERS =
       List.of("127.0.0.2", "127.0.0.3", "127.0.0.4", "127.0.0.5");
 
-  private static final int PER_STRANGER = 48;
   private static final byte[] PREFACE = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".getBytes(US_ASCII);
+  private static final int DATA = 0;
   private static final int HEADERS = 1;
+  private static final int RESET = 3;
   private static final int SETTINGS = 4;
+  private static final int PING = 6;
   private static final int CONTINUATION = 9;
+  private static final int ACK = 1;
   private static final int END_HEADERS = 4;
+  private static final int FRAME_BYTES_MAX = 16_384;
+  private static final int WINDOW_BYTES = 65_535;
+  private static final int HEADER_LIST_SIZE = 6;
   private static final String CONNECT = "/tranche.v1.NodeReports/Connect";
-  private static final String LARGEST_HEADERS = ("x: " + "y".repeat(120) + "\r\n").repeat(60);
 
   private final List<Socket> open = new ArrayList<>();
   private final Vertx vertx = Vertx.vertx();
@@ -58,7 +86,11 @@ final class FloodedExtenderIT {
   private String[] ports;
 
   @BeforeEach
-  void start() throws IOException {
+  void startAnswering() throws IOException {
+    start("answering");
+  }
+
+  private void start(String reviews) throws IOException {
     extender =
         new ProcessBuilder(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
@@ -66,7 +98,8 @@ final class FloodedExtenderIT {
                 "-XX:MaxRAM=512m",
                 "-cp",
                 System.getProperty("java.class.path"),
-                FloodedExtender.class.getName())
+                FloodedExtender.class.getName(),
+                reviews)
             .redirectError(ProcessBuilder.Redirect.DISCARD)
             .start();
     output = extender.inputReader();
@@ -75,41 +108,123 @@ final class FloodedExtenderIT {
 
   @AfterEach
   void stop() throws IOException {
+    closeAll();
+    extender.destroyForcibly();
+    vertx.close().await();
+  }
+
+  private void closeAll() throws IOException {
     for (Socket socket : open) {
       socket.close();
     }
-    vertx.close().await();
-    extender.destroyForcibly();
+    open.clear();
+  }
+
+  /** The sum of all ports does not need all of their connections to be opened. */
+  @Test
+  void allThatStrangersMayOpen_takesLessThanHalfOfTheHeap() throws Exception {
+    ConnectionLimits nodes = StreamServer.LIMITS;
+    ConnectionLimits verbs = VerbServer.limits(true);
+    List<ConnectionLimits> http =
+        List.of(ReadApi.REMOTE, ReadApi.LOCAL, verbs, ConnectionLimits.METRICS);
+    long waiting = nodes.waitingMax();
+    long served = 0;
+    for (ConnectionLimits limits : http) {
+      waiting += limits.waitingMax();
+      served += limits.connectionsMax();
+    }
+    long all =
+        nodes.connectionsMax() * CALLS_BYTES_MAX
+            + served * HTTP_BYTES_MAX
+            + waiting * WAITING_BYTES_MAX
+            + BODIES_BYTES_MAX;
+    long[] heap = heap();
+    System.out.printf("all that strangers may open: %,d of %,d%n", all, heap[1]);
+    assertThat(all).isLessThanOrEqualTo(heap[1] / 2);
   }
 
   @Test
-  void allThatStrangersMayOpen_takesLessThanHalfOfTheHeap() throws Exception {
-    long before = heap()[0];
-    for (String from : STRANGERS) {
-      for (int i = 0; i < PER_STRANGER; i++) {
-        openHeads(tls(connect(from, port(0)), "h2"), i % 2 == 0 ? 1 : 100);
-      }
-      for (int i = 0; i < 24; i++) {
-        send(
-            tls(connect(from, port(1))),
-            "GET /api/v1/gpus HTTP/1.1\r\nHost: x\r\n" + LARGEST_HEADERS);
-        send(
-            tls(connect(from, port(1))),
-            "POST /api/v1/what-if HTTP/1.1\r\nHost: x\r\n"
-                + LARGEST_HEADERS
-                + "Content-Length: 2000000\r\n\r\n");
-      }
-      for (int port : new int[] {port(2), port(3)}) {
-        for (int i = 0; i < 16; i++) {
-          send(connect(from, port), "GET /metrics HTTP/1.1\r\nHost: x\r\n" + LARGEST_HEADERS);
-        }
-      }
+  void connectionWithTheLargestHead_retainsWhatThePageSays() throws Exception {
+    String headers = largestHeaders();
+    String get = "GET /api/v1/gpus HTTP/1.1\r\nHost: x\r\n" + headers;
+    for (int i = 0; i < 8; i++) {
+      send(tls(connect("127.0.0.2", port(1))), get);
     }
-    long[] heap = heap();
-    assertThat(heap[0] - before)
-        .as("%d before, %d of %d now", before, heap[0], heap[1])
-        .isLessThan(heap[1] / 2);
-    // A node is identified all the same; this one is none.
+    // What is loaded once is not counted.
+    retained("api", 8);
+    for (int i = 0; i < 64; i++) {
+      send(tls(connect(STRANGERS.get(i % 4), port(1))), get);
+    }
+    assertThat(retained("api", 64)).isBetween((long) headers.length(), HTTP_BYTES_MAX);
+    for (int i = 0; i < 64; i++) {
+      send(connect("127.0.0.1", port(2)), get);
+    }
+    assertThat(retained("api-local", 64)).isBetween((long) headers.length(), HTTP_BYTES_MAX);
+    for (int i = 0; i < 24; i++) {
+      send(connect(STRANGERS.get(i % 4), port(3)), get);
+    }
+    assertThat(retained("metrics", 24)).isBetween((long) headers.length(), HTTP_BYTES_MAX);
+  }
+
+  @Test
+  void connectionWithoutAPlace_retainsWhatThePageSays() throws Exception {
+    for (int i = 0; i < StreamServer.LIMITS.perAddressMax(); i++) {
+      tls(connect("127.0.0.2", port(0)), "h2").startHandshake();
+    }
+    until(() -> gauge("connections", "stream") == StreamServer.LIMITS.perAddressMax());
+    long before = settled();
+    for (int i = 0; i < 1_000; i++) {
+      connect("127.0.0.2", port(0));
+    }
+    until(() -> gauge("connections_waiting", "stream") == 1_000);
+    long retained = (settled() - before) / 1_000;
+    assertThat(gauge("connections_waiting", "stream")).isEqualTo(1_000);
+    System.out.printf("a waiting connection: %,d bytes%n", retained);
+    assertThat(retained).isBetween(100L, WAITING_BYTES_MAX);
+  }
+
+  /** The token of each call is being reviewed, so that nothing of it is read or ended. */
+  @Test
+  void connectionWithTwoCalls_retainsWhatThePageSays() throws Exception {
+    extender.destroyForcibly();
+    start("reviewing");
+    openCalls(2);
+    long before = settled();
+    openCalls(24);
+    until(() -> gauge("connections", "stream") == 26);
+    long retained = (settled() - before) / 24;
+    assertThat(gauge("connections", "stream")).isEqualTo(26);
+    System.out.printf("a connection with two calls: %,d bytes%n", retained);
+    // The window's bytes at least, which are kept as they are.
+    assertThat(retained).isBetween((long) WINDOW_BYTES, CALLS_BYTES_MAX);
+  }
+
+  private void openCalls(int connections) throws Exception {
+    for (int i = 0; i < connections; i++) {
+      SSLSocket node = tls(connect(STRANGERS.get(i % 4), port(0)), "h2");
+      int headBytes = begin(node);
+      OutputStream to = node.getOutputStream();
+      call(to, 1, CONNECT, "Bearer a" + i, headBytes);
+      call(to, 3, CONNECT, "Bearer b" + i, headBytes);
+      // A message that does not end.
+      byte[] part = new byte[WINDOW_BYTES / 5];
+      part[2] = 16;
+      for (int sent = 0; sent < 5; sent++) {
+        to.write(frame(DATA, 0, 1, part));
+        part[2] = 0;
+      }
+      to.write(frame(PING, 0, 0, new byte[8]));
+      to.flush();
+      // All before it has been read then.
+      awaitFrame(node, PING);
+    }
+  }
+
+  @Test
+  void nodesStream_isReviewed_besideStrangers() throws Exception {
+    for (int i = 0; i < 24; i++) {
+      begin(tls(connect("127.0.0.2", port(0)), "h2"));
+    }
     try (FakeNode node =
         new FakeNode(
             vertx,
@@ -120,43 +235,86 @@ final class FloodedExtenderIT {
     }
   }
 
+  /** Answered before it reaches our service, with nothing that ends its connection. */
+  @Test
+  void unknownCall_isResetOnceItIsAnswered() throws Exception {
+    SSLSocket stranger = tls(connect("127.0.0.2", port(0)), "h2");
+    int headBytes = begin(stranger);
+    call(stranger.getOutputStream(), 1, "/tranche.v1.NodeReports/Unknown", "", headBytes);
+    stranger.getOutputStream().flush();
+    awaitFrame(stranger, RESET);
+  }
+
   /** The head of an answered call would be kept until its peer ends its side. */
   @Test
   void refusedCall_endsItsConnection() throws Exception {
     SSLSocket stranger = tls(connect("127.0.0.2", port(0)), "h2");
-    stranger.getOutputStream().write(PREFACE);
-    stranger.getOutputStream().write(frame(SETTINGS, 0, 0, new byte[0]));
-    stranger.getOutputStream().write(frame(HEADERS, END_HEADERS, 1, head()));
+    call(stranger.getOutputStream(), 1, CONNECT, "", begin(stranger));
     stranger.getOutputStream().flush();
+    awaitFrame(stranger, HEADERS);
     // Ends when the server closes it.
     stranger.getInputStream().transferTo(OutputStream.nullOutputStream());
   }
 
-  /** Heads of 7 KB without an end of their stream; the last one does not end itself. */
-  private static void openHeads(SSLSocket node, int streams) {
-    try {
-      OutputStream to = node.getOutputStream();
-      to.write(PREFACE);
-      to.write(frame(SETTINGS, 0, 0, new byte[0]));
-      for (int i = 1; i <= streams; i++) {
-        to.write(frame(HEADERS, i == streams ? 0 : END_HEADERS, 2 * i - 1, head()));
+  /**
+   * Begins HTTP/2.
+   *
+   * @return how large a head may be, as the server says
+   */
+  private static int begin(SSLSocket node) throws IOException {
+    node.getOutputStream().write(PREFACE);
+    node.getOutputStream().write(frame(SETTINGS, 0, 0, new byte[0]));
+    node.getOutputStream().write(frame(SETTINGS, ACK, 0, new byte[0]));
+    node.getOutputStream().flush();
+    ByteBuffer settings = ByteBuffer.wrap(awaitFrame(node, SETTINGS));
+    while (settings.remaining() >= 6) {
+      short name = settings.getShort();
+      int value = settings.getInt();
+      if (name == HEADER_LIST_SIZE) {
+        return value;
       }
-      to.write(frame(CONTINUATION, 0, 2 * streams - 1, new byte[0]));
-      to.flush();
-    } catch (IOException closed) {
-      // It asked for too many streams, or another one has its place.
+    }
+    throw new AssertionError("the server bounds no head");
+  }
+
+  /** Returns the payload of the next frame of the type, other than an empty one of settings. */
+  private static byte[] awaitFrame(SSLSocket node, int type) throws IOException {
+    var in = new DataInputStream(node.getInputStream());
+    while (true) {
+      int lengthAndType = in.readInt();
+      in.readFully(new byte[5]);
+      byte[] payload = in.readNBytes(lengthAndType >>> 8);
+      if ((lengthAndType & 0xff) == type && (type != SETTINGS || payload.length > 0)) {
+        return payload;
+      }
     }
   }
 
-  /** A head in HPACK, each header literally. */
-  private static byte[] head() {
+  /** Sends a head as large as it may be, in HPACK with each header literally, without an end. */
+  private static void call(
+      OutputStream to, int stream, String path, String authorization, int headBytes)
+      throws IOException {
     var block = new ByteArrayOutputStream();
-    new TreeMap<>(
-            Map.of(":method", "POST", ":scheme", "https", ":path", CONNECT, ":authority", "x"))
+    // The server keeps no table of headers, which has to be confirmed.
+    block.write(0x20);
+    new TreeMap<>(Map.of(":method", "POST", ":scheme", "https", ":path", path, ":authority", "x"))
         .forEach((name, value) -> header(block, name, value));
     header(block, "content-type", "application/grpc");
-    header(block, "x", "y".repeat(7_000));
-    return block.toByteArray();
+    if (!authorization.isEmpty()) {
+      header(block, "authorization", authorization);
+    }
+    // The size of each header counts 32 bytes more.
+    header(block, "x", "y".repeat(headBytes - 600));
+    byte[] bytes = block.toByteArray();
+    for (int from = 0; from < bytes.length; from += FRAME_BYTES_MAX) {
+      int end = Math.min(bytes.length, from + FRAME_BYTES_MAX);
+      to.write(
+          frame(
+              from == 0 ? HEADERS : CONTINUATION,
+              end == bytes.length ? END_HEADERS : 0,
+              stream,
+              Arrays.copyOfRange(bytes, from, end)));
+    }
   }
 
   private static void header(ByteArrayOutputStream block, String name, String value) {
@@ -199,6 +357,70 @@ final class FloodedExtenderIT {
 
   private int port(int index) {
     return Integer.parseInt(ports[1 + index]);
+  }
+
+  /** Returns the largest headers that the ports take, as they answer it. */
+  private String largestHeaders() throws IOException {
+    String largest = "";
+    for (int valueBytes = 16; valueBytes <= 4_096; valueBytes += 8) {
+      String headers = ("x: " + "y".repeat(valueBytes) + "\r\n").repeat(60);
+      if (!answer("/healthz", headers).startsWith("HTTP/1.1 200 OK")) {
+        break;
+      }
+      largest = headers;
+    }
+    assertThat(largest).isNotEmpty();
+    return largest;
+  }
+
+  private String answer(String path, String headers) throws IOException {
+    try (Socket socket = connect("127.0.0.1", port(3))) {
+      send(
+          socket,
+          "GET " + path + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n" + headers + "\r\n");
+      return new String(socket.getInputStream().readAllBytes(), US_ASCII);
+    }
+  }
+
+  /** Returns the value of a port's gauge; the connection that asks for it is not counted. */
+  private int gauge(String name, String port) throws IOException {
+    String sample = "tranche_extender_" + name + "{port=\"" + port + "\"} ";
+    String value =
+        answer("/metrics", "")
+            .lines()
+            .filter(line -> line.startsWith(sample))
+            .findFirst()
+            .orElseThrow();
+    int count = (int) Double.parseDouble(value.substring(sample.length()));
+    return port.equals("metrics") && name.equals("connections") ? count - 1 : count;
+  }
+
+  /** Closes what is open, and returns how much of the heap each of these connections retained. */
+  private long retained(String port, int connections) throws Exception {
+    until(() -> gauge("connections", port) == connections);
+    long all = settled();
+    // They are still open.
+    until(() -> gauge("connections", port) == connections);
+    closeAll();
+    until(() -> gauge("connections", port) == 0);
+    long retained = (all - settled()) / connections;
+    System.out.printf("a connection of port %s: %,d bytes%n", port, retained);
+    return retained;
+  }
+
+  private static void until(Callable<Boolean> condition) throws Exception {
+    ExtenderIT.until(Duration.ofSeconds(60), condition);
+  }
+
+  /** Returns the used heap once it stays as it is: what was sent has been read. */
+  private long settled() throws IOException {
+    long before = heap()[0];
+    long now = heap()[0];
+    while (Math.abs(now - before) > 16 * KIB) {
+      before = now;
+      now = heap()[0];
+    }
+    return now;
   }
 
   /** Returns the used bytes of the heap, and its maximum. */

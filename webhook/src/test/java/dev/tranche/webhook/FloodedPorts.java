@@ -17,15 +17,44 @@ import java.io.IOException;
 import java.time.InstantSource;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
  * The process that {@link FloodedPortsIT} starts with the options of the image: the webhook's ports
- * with their limits. It prints the ports, then the used heap for each byte of its input.
+ * with their limits. It prints the ports. For each byte of its input it prints what is used.
  */
 final class FloodedPorts {
+  /** Longer than the test, so that nothing ends before the heap is read. */
+  private static final long PATIENT_MS = 600_000;
+
   private FloodedPorts() {}
 
+  private static ConnectionLimits limits(ConnectionLimits shipped, boolean patient) {
+    return patient
+        ? new ConnectionLimits(
+            shipped.connectionsMax(),
+            shipped.perAddressMax(),
+            PATIENT_MS,
+            PATIENT_MS,
+            shipped.loopbackLimited(),
+            PATIENT_MS,
+            shipped.waitingMax(),
+            shipped.admittedMax())
+        : shipped;
+  }
+
+  private static AdmissionVerticle.HttpLimits reviewLimits(boolean patient) {
+    var shipped = AdmissionVerticle.HttpLimits.DEFAULT;
+    return new AdmissionVerticle.HttpLimits(
+        patient ? PATIENT_MS : shipped.bodyMsMax(), limits(shipped.connections(), patient));
+  }
+
+  /**
+   * @param args "patient" for long time limits
+   */
   public static void main(String[] args) throws IOException {
+    boolean patient = args.length > 0 && args[0].equals("patient");
     var transport = new LimitedTransport();
     var vertx = transport.vertx(new VertxOptions().setEventLoopPoolSize(2));
     var registry = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
@@ -36,11 +65,11 @@ final class FloodedPorts {
             transport,
             SocketAddress.inetSocketAddress(0, "127.0.0.1"),
             Map.of("/review", echo),
-            AdmissionVerticle.HttpLimits.DEFAULT,
+            reviewLimits(patient),
             metrics,
             Pairs.serving("localhost"));
     vertx.deployVerticle(admission).await();
-    var connections = new ConnectionLimiter(ConnectionLimits.METRICS);
+    var connections = new ConnectionLimiter(limits(ConnectionLimits.METRICS, patient));
     metrics.connections("metrics", connections);
     var admin =
         new AdminServer(
@@ -49,11 +78,27 @@ final class FloodedPorts {
             .await();
     System.out.println(admission.port() + " " + admin.actualPort());
     while (System.in.read() >= 0) {
-      System.gc();
-      Runtime runtime = Runtime.getRuntime();
-      System.out.println(
-          runtime.totalMemory() - runtime.freeMemory() + " of " + runtime.maxMemory());
+      System.out.println(usage(registry));
     }
     System.exit(0);
+  }
+
+  private static String usage(PrometheusMeterRegistry registry) {
+    System.gc();
+    Runtime runtime = Runtime.getRuntime();
+    return Stream.of(
+            runtime.totalMemory() - runtime.freeMemory(),
+            runtime.maxMemory(),
+            gauge(registry, "tranche_webhook_connections", "admission"),
+            gauge(registry, "tranche_webhook_connections_waiting", "admission"),
+            gauge(registry, "tranche_webhook_connections", "metrics"),
+            gauge(registry, "tranche_webhook_connections_waiting", "metrics"),
+            (long) registry.get("tranche_webhook_in_flight").gauge().value())
+        .map(String::valueOf)
+        .collect(Collectors.joining(" "));
+  }
+
+  private static long gauge(PrometheusMeterRegistry registry, String name, String port) {
+    return (long) registry.get(name).tag("port", port).gauge().value();
   }
 }

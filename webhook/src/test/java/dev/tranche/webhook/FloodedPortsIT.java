@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.process.listen.ConnectionLimits;
 import dev.tranche.webhook.review.AdmissionVerticle;
+import dev.tranche.webhook.review.ReviewBodyReader;
 import io.netty.handler.ssl.util.InsecureTrustManagerFactory;
 import java.io.BufferedReader;
 import java.io.IOException;
@@ -15,11 +16,18 @@ import java.net.Socket;
 import java.nio.file.Path;
 import java.security.SecureRandom;
 import java.time.Duration;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Deque;
 import java.util.List;
 import java.util.concurrent.Callable;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Predicate;
+import java.util.stream.Stream;
 import javax.net.ssl.SSLContext;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -34,8 +42,17 @@ class FloodedPortsIT {
   private static final ConnectionLimits REVIEWS =
       AdmissionVerticle.HttpLimits.DEFAULT.connections();
 
-  /** As many lines as a head may have, and as many bytes. */
-  private static final String LARGEST_HEADERS = ("x: " + "y".repeat(120) + "\r\n").repeat(60);
+  private static final ConnectionLimits METRICS = ConnectionLimits.METRICS;
+
+  private static final List<String> STRANGERS =
+      List.of("127.0.0.2", "127.0.0.3", "127.0.0.4", "127.0.0.5");
+
+  /** As many lines as a head may have, together with the others. */
+  private static final int HEADERS = 60;
+
+  /** The bodies of all connections together just fit into their budget. */
+  private static final int BODY_BYTES =
+      (int) ReviewBodyReader.BODIES_BYTES_MAX / REVIEWS.connectionsMax();
 
   /** The beginning of HTTP/2, a SETTINGS frame, and a head that is continued and never ends. */
   private static final byte[] HTTP2 =
@@ -54,14 +71,19 @@ class FloodedPortsIT {
   private int metrics;
 
   @BeforeEach
-  void start() throws IOException {
+  void startAsShipped() throws IOException {
+    start("shipped");
+  }
+
+  private void start(String timeLimits) throws IOException {
     webhook =
         new ProcessBuilder(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                 "@" + Path.of("../deploy/image/webhook.args").toAbsolutePath(),
                 "-cp",
                 System.getProperty("java.class.path"),
-                FloodedPorts.class.getName())
+                FloodedPorts.class.getName(),
+                timeLimits)
             .redirectError(ProcessBuilder.Redirect.INHERIT)
             .start();
     output = webhook.inputReader();
@@ -72,43 +94,87 @@ class FloodedPortsIT {
 
   @AfterEach
   void stop() throws IOException {
-    for (Socket socket : open) {
-      socket.close();
-    }
+    closeAll();
     webhook.destroyForcibly();
   }
 
+  private void closeAll() throws IOException {
+    synchronized (open) {
+      for (Socket socket : open) {
+        socket.close();
+      }
+      open.clear();
+    }
+  }
+
+  /** With long time limits, so that all connections are open when the heap is read. */
   @Test
   void allThatThePortsAllow_takesLessThanHalfOfTheHeap() throws Exception {
+    stop();
+    start("patient");
     assertThat(review("127.0.0.1")).isEqualTo("HTTP/1.1 200 OK");
-    long before = heap()[0];
-    for (String from : List.of("127.0.0.2", "127.0.0.3", "127.0.0.4", "127.0.0.5")) {
-      for (int i = 0; i < REVIEWS.connectionsMax() / 4; i++) {
-        Socket socket = tls(connect(from, reviews));
-        // Half of them with a head that does not end, half with a body that does not.
-        String head = "POST /review HTTP/1.1\r\nhost: x\r\n" + LARGEST_HEADERS;
+    String headers = largestHeaders();
+    for (String from : STRANGERS) {
+      for (int i = 0; i < REVIEWS.connectionsMax() / STRANGERS.size(); i++) {
         send(
-            socket,
-            i % 2 == 0
-                ? head
-                : head
-                    + "content-type: application/json\r\ncontent-length: 4000000\r\n\r\n"
-                    + " ".repeat(100_000));
+            tls(connect(from, reviews)),
+            "POST /review HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n"
+                + headers
+                + "content-length: %d\r\n\r\n".formatted(BODY_BYTES)
+                + " ".repeat(BODY_BYTES - 1));
       }
-      for (int i = 0; i < ConnectionLimits.METRICS.perAddressMax(); i++) {
-        send(connect(from, metrics), "GET /metrics HTTP/1.1\r\nhost: x\r\n" + LARGEST_HEADERS);
-      }
-      // And as many again as may wait.
-      for (int i = 0; i < REVIEWS.waitingMax() / 8; i++) {
-        connect(from, reviews);
+      for (int i = 0; i < METRICS.connectionsMax() / STRANGERS.size(); i++) {
+        send(connect(from, metrics), "GET /metrics HTTP/1.1\r\nhost: x\r\n" + headers);
       }
     }
-    long[] heap = heap();
-    assertThat(heap[0] - before)
-        .as("%d before, %d of %d now", before, heap[0], heap[1])
-        .isLessThan(heap[1] / 2);
+    for (String from : STRANGERS) {
+      for (int i = 0; i < REVIEWS.waitingMax() / STRANGERS.size(); i++) {
+        connect(from, reviews);
+      }
+      for (int i = 0; i < METRICS.waitingMax() / STRANGERS.size(); i++) {
+        connect(from, metrics);
+      }
+    }
+    long bodies = (long) REVIEWS.connectionsMax() * (BODY_BYTES - 1);
+    // All that the ports allow: open, read, and with a place or waiting.
+    Usage all =
+        await(
+            usage ->
+                usage.bodies() >= bodies
+                    && usage.reviews() == REVIEWS.connectionsMax()
+                    && usage.reviewsWaiting() == REVIEWS.waitingMax()
+                    && usage.metrics() == METRICS.connectionsMax()
+                    && usage.metricsWaiting() == METRICS.waitingMax());
+
+    closeAll();
+    var _ = await(usage -> usage.reviews() + usage.metrics() + usage.bodies() == 0);
+    Usage none = settled();
+    long retained = all.heap() - none.heap();
+    String measured =
+        "%,d bytes of heads, %,d of bodies: %,d retained, %,d used of %,d"
+            .formatted(headers.length(), all.bodies(), retained, all.heap(), all.heapMax());
+    System.out.println("all that the webhook's ports allow: " + measured);
+    long heads = (long) (REVIEWS.connectionsMax() + METRICS.connectionsMax()) * headers.length();
+    assertThat(retained).as(measured).isBetween(heads + bodies, all.heapMax() / 2);
     assertThat(review("127.0.0.1")).isEqualTo("HTTP/1.1 200 OK");
     assertThat(health("127.0.0.1")).isEqualTo("HTTP/1.1 200 OK");
+  }
+
+  /** Returns the largest headers that the ports take, as they answer it. */
+  private String largestHeaders() throws IOException {
+    String largest = "";
+    for (int valueBytes = 16; valueBytes <= 4_096; valueBytes += 8) {
+      String headers = ("x: " + "y".repeat(valueBytes) + "\r\n").repeat(HEADERS);
+      try (Socket socket = connect("127.0.0.1", metrics)) {
+        send(socket, "GET /healthz HTTP/1.1\r\nhost: x\r\n" + headers + "\r\n");
+        if (!firstLine(socket).equals("HTTP/1.1 200 OK")) {
+          break;
+        }
+      }
+      largest = headers;
+    }
+    assertThat(largest).isNotEmpty();
+    return largest;
   }
 
   /** The attack that ended the webhook in two seconds. */
@@ -164,6 +230,85 @@ class FloodedPortsIT {
     assertThat(health("127.0.0.2")).isEqualTo("HTTP/1.1 200 OK");
   }
 
+  /** Each attack goes on from before the first honest request until after the last one. */
+  @Test
+  void honestReviewsAndProbes_areAnswered_whileStrangersAttack() throws Exception {
+    String headers = largestHeaders();
+    assertHonestAreAnswered(
+        "HTTP/2 on the port for reviews", from -> tls(connect(from, reviews)), HTTP2);
+    assertHonestAreAnswered(
+        "heads on the port for reviews",
+        from -> tls(connect(from, reviews)),
+        ("POST /review HTTP/1.1\r\nhost: x\r\n" + headers).getBytes(US_ASCII));
+    assertHonestAreAnswered(
+        "HTTP/2 on the port for metrics", from -> connect(from, metrics), HTTP2);
+    assertHonestAreAnswered(
+        "heads on the port for metrics",
+        from -> connect(from, metrics),
+        ("GET /metrics HTTP/1.1\r\nhost: x\r\n" + headers).getBytes(US_ASCII));
+  }
+
+  private interface Opening {
+    Socket from(String address) throws Exception;
+  }
+
+  private void assertHonestAreAnswered(String attack, Opening opening, byte[] sent)
+      throws Exception {
+    var going = new AtomicBoolean(true);
+    var attempts = new AtomicInteger();
+    var started = new CountDownLatch(STRANGERS.size() * REVIEWS.perAddressMax());
+    var answers = new ArrayList<String>();
+    var tookMs = new ArrayList<Long>();
+    int before = 0;
+    try (var attackers = Executors.newVirtualThreadPerTaskExecutor()) {
+      for (String from : STRANGERS) {
+        attackers.execute(
+            () -> {
+              var kept = new ArrayDeque<Socket>();
+              while (going.get()) {
+                attackOnce(opening, from, sent, kept);
+                attempts.incrementAndGet();
+                started.countDown();
+              }
+            });
+      }
+      try {
+        started.await();
+        before = attempts.get();
+        for (int i = 0; i < 50; i++) {
+          long sinceNanos = System.nanoTime();
+          answers.add(review("127.0.0.1"));
+          tookMs.add((System.nanoTime() - sinceNanos) / 1_000_000);
+          answers.add(health("127.0.0.1"));
+        }
+      } finally {
+        going.set(false);
+        closeAll();
+      }
+    }
+    assertThat(attempts.get()).as(attack).isGreaterThan(before);
+    assertThat(answers).as(attack).hasSize(100).containsOnly("HTTP/1.1 200 OK");
+    tookMs.sort(null);
+    System.out.printf(
+        "%s, %d times: of 50 reviews the slowest took %d ms, the median %d ms%n",
+        attack, attempts.get(), tookMs.getLast(), tookMs.get(25));
+  }
+
+  /** Keeps a few connections more than an address may have. */
+  private void attackOnce(Opening opening, String from, byte[] sent, Deque<Socket> kept) {
+    try {
+      Socket socket = opening.from(from);
+      kept.add(socket);
+      socket.getOutputStream().write(sent);
+      socket.getOutputStream().flush();
+      if (kept.size() > REVIEWS.perAddressMax() + 8) {
+        kept.remove().close();
+      }
+    } catch (Exception ended) {
+      // Another one has its place.
+    }
+  }
+
   /** Three API servers behind one address, each with a burst: further connections wait. */
   @Test
   void sixHundredReviewsAtOnceFromOneAddress_areAllAnswered() throws Exception {
@@ -189,12 +334,43 @@ class FloodedPortsIT {
     }
   }
 
-  /** Returns the used bytes of the heap, and its maximum. */
-  private long[] heap() throws IOException {
+  /** What the webhook uses, after a garbage collection. */
+  private record Usage(
+      long heap,
+      long heapMax,
+      long reviews,
+      long reviewsWaiting,
+      long metrics,
+      long metricsWaiting,
+      long bodies) {}
+
+  /** Asks again until it is so; the time limit is that of the test. */
+  private Usage await(Predicate<Usage> condition) throws IOException {
+    Usage usage = usage();
+    while (!condition.test(usage)) {
+      assertThat(Thread.interrupted()).as("%s", usage).isFalse();
+      usage = usage();
+    }
+    return usage;
+  }
+
+  /** Returns what is used once no more of it is given back. */
+  private Usage settled() throws IOException {
+    Usage before = usage();
+    Usage now = usage();
+    while (before.heap() - now.heap() > 16_384) {
+      before = now;
+      now = usage();
+    }
+    return now;
+  }
+
+  private Usage usage() throws IOException {
     webhook.getOutputStream().write('\n');
     webhook.getOutputStream().flush();
-    String[] heap = line().split(" of ");
-    return new long[] {Long.parseLong(heap[0]), Long.parseLong(heap[1])};
+    long[] numbers = Stream.of(line().split(" ")).mapToLong(Long::parseLong).toArray();
+    return new Usage(
+        numbers[0], numbers[1], numbers[2], numbers[3], numbers[4], numbers[5], numbers[6]);
   }
 
   private String line() throws IOException {
@@ -220,9 +396,10 @@ class FloodedPortsIT {
   }
 
   private String health(String from) throws IOException {
-    Socket socket = connect(from, metrics);
-    send(socket, "GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n");
-    return firstLine(socket);
+    try (Socket socket = connect(from, metrics)) {
+      send(socket, "GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n");
+      return firstLine(socket);
+    }
   }
 
   private Socket connect(String from, int port) throws IOException {

@@ -27,6 +27,7 @@ import java.util.Optional;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
+import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -36,10 +37,10 @@ import org.jspecify.annotations.Nullable;
  */
 public final class ReadApi implements AutoCloseable {
   /** Web pages that read the stream may all connect through one ingress controller. */
-  private static final ConnectionLimits REMOTE = ConnectionLimits.of(96, 80);
+  public static final ConnectionLimits REMOTE = ConnectionLimits.of(96, 80);
 
   /** All connections come from one address. */
-  private static final ConnectionLimits LOCAL = ConnectionLimits.of(96, 96);
+  public static final ConnectionLimits LOCAL = ConnectionLimits.of(96, 96);
 
   private static final int IDLE_S_MAX = 60;
   private static final long ANSWERED_MS_MAX = 10_000;
@@ -79,6 +80,7 @@ public final class ReadApi implements AutoCloseable {
    * @param transport the transport of {@code vertx}
    * @param remote address for remote callers; null to open no port
    * @param local loopback address; null to open no port
+   * @param limits of a port's connections, from those that are shipped
    * @param clusterRole ClusterRole that grants access to remote callers
    * @param client must have a request timeout
    */
@@ -87,6 +89,7 @@ public final class ReadApi implements AutoCloseable {
       LimitedTransport transport,
       @Nullable SocketAddress remote,
       @Nullable SocketAddress local,
+      UnaryOperator<ConnectionLimits> limits,
       String clusterRole,
       KubernetesClient client,
       Sources sources,
@@ -119,8 +122,10 @@ public final class ReadApi implements AutoCloseable {
     var localEndpoint =
         new Endpoint(
             vertx, rendering::of, new LocalHosts(), stream::join, ANSWERED_MS_MAX, counted);
-    this.remote = new Port(vertx, transport, "api", remote, REMOTE, remoteEndpoint, metrics);
-    this.local = new Port(vertx, transport, "api-local", local, LOCAL, localEndpoint, metrics);
+    this.remote =
+        new Port(vertx, transport, "api", remote, limits.apply(REMOTE), remoteEndpoint, metrics);
+    this.local =
+        new Port(vertx, transport, "api-local", local, limits.apply(LOCAL), localEndpoint, metrics);
     metrics.gauge(
         "tranche.extender.read.api.in.flight",
         "Requests of the read API in progress; bounded.",

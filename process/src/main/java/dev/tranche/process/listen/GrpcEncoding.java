@@ -27,9 +27,7 @@ public final class GrpcEncoding {
             .putHeader("grpc-accept-encoding", IDENTITY)
             .putHeader("grpc-status", GrpcStatus.UNIMPLEMENTED.toString())
             .putHeader("grpc-message", "send messages with grpc-encoding: identity")
-            .end()
-            // Nothing more is read of the call, and its head is not kept until its peer ends it.
-            .onComplete(sent -> call.response().reset(0));
+            .end();
         return;
       }
       // Without the header, Vert.x fails on each message that is marked as packed.

@@ -11,6 +11,7 @@ import io.vertx.core.http.HttpConnection;
 import io.vertx.core.http.HttpServer;
 import io.vertx.core.http.HttpServerOptions;
 import io.vertx.core.http.HttpServerRequest;
+import io.vertx.core.http.HttpServerResponse;
 import io.vertx.core.http.HttpVersion;
 import io.vertx.core.net.impl.ConnectionBase;
 import java.net.InetSocketAddress;
@@ -152,7 +153,27 @@ public final class ListeningPort {
                 connection.close();
               }
             })
-        .requestHandler(GrpcEncoding.refusingPacked(requests));
+        .requestHandler(resettingAnswered(GrpcEncoding.refusingPacked(requests)));
+  }
+
+  /**
+   * Resets each call that is answered before its peer has ended its side. Otherwise its head would
+   * be kept until the peer ends it, or the connection.
+   */
+  private Handler<HttpServerRequest> resettingAnswered(Handler<HttpServerRequest> calls) {
+    return call -> {
+      HttpServerResponse response = call.response();
+      // Once the end is sent: the peer reads the answer before the reset.
+      response.endHandler(
+          ended ->
+              vertx.runOnContext(
+                  later -> {
+                    if (!call.isEnded()) {
+                      var _ = response.reset(0);
+                    }
+                  }));
+      calls.handle(call);
+    };
   }
 
   /**
