@@ -263,6 +263,7 @@ public final class Cluster implements AutoCloseable {
     private final List<Node> nodes = new ArrayList<>();
     final List<Path> imageTars = new ArrayList<>();
     final List<String> serverArgs = new ArrayList<>();
+    final List<String> kubeletArgs = new ArrayList<>();
     final List<Integer> nodePorts = new ArrayList<>();
     String name = "test-" + UUID.randomUUID().toString().substring(0, 8);
     boolean kept;
@@ -285,6 +286,12 @@ public final class Cluster implements AutoCloseable {
     /** One more option of {@code k3s server}, such as {@code --kube-scheduler-arg=v=5}. */
     public Builder serverArg(String option) {
       serverArgs.add(option);
+      return this;
+    }
+
+    /** One more option of every kubelet, such as {@code root-dir=/data/kubelet}. */
+    public Builder kubeletArg(String option) {
+      kubeletArgs.add(option);
       return this;
     }
 

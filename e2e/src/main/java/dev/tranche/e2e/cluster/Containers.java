@@ -65,6 +65,7 @@ final class Containers {
 
   private List<String> command(String role, Node node) {
     var command = new ArrayList<>(List.of(role, "--node-name=" + node.name()));
+    plan.kubeletArgs.forEach(arg -> command.add("--kubelet-arg=" + arg));
     if (plan.quickKubelets) {
       QUICK_KUBELET.forEach(arg -> command.add("--kubelet-arg=" + arg));
     }

@@ -29,6 +29,7 @@ public final class Tranche implements AutoCloseable {
   private static final int READY_S = 180;
   private static final String MODE = "extender.mode";
   private static final String SERVICE = "service";
+  private static final String KUBELET_ROOT = "kubeletRoot";
 
   private final Artifacts artifacts;
   private final Plan plan;
@@ -43,7 +44,8 @@ public final class Tranche implements AutoCloseable {
    *     reading
    * @param values chart values, in addition to those that a simulated cluster needs. If {@code
    *     extender.mode} is among them, the cluster's own kube-scheduler is configured accordingly,
-   *     now and by a later {@link #install}
+   *     now and by a later {@link #install}. If {@code kubeletRoot} is, the kubelets have that root
+   *     directory
    * @param progress is called with each step
    */
   public record Plan(
@@ -54,6 +56,10 @@ public final class Tranche implements AutoCloseable {
       Map<String, Object> values,
       boolean kept,
       Consumer<String> progress) {
+    private String kubeletRoot() {
+      return String.valueOf(values.getOrDefault(KUBELET_ROOT, "/var/lib/kubelet"));
+    }
+
     private Path schedulerFolder() {
       return folder.resolve("scheduler");
     }
@@ -94,6 +100,9 @@ public final class Tranche implements AutoCloseable {
     if (existing != null) {
       builder.serverArg(ExistingScheduler.serverArg());
     }
+    if (plan.values().containsKey(KUBELET_ROOT)) {
+      builder.kubeletArg("root-dir=" + plan.kubeletRoot());
+    }
     plan.nodes()
         .forEach(
             (node, models) -> {
@@ -102,7 +111,7 @@ public final class Tranche implements AutoCloseable {
               Node of =
                   Node.of(node)
                       .driver(driver)
-                      .mount(podResources(plan, node), "/var/lib/kubelet/pod-resources");
+                      .mount(podResources(plan, node), plan.kubeletRoot() + "/pod-resources");
               builder.node(
                   existing == null
                       ? of

@@ -97,16 +97,19 @@ class ConfigE2E {
     assertThat(node.visibleDevices(share)).isNotEqualTo(node.visibleDevices(plain));
   }
 
+  /** On the node and on the ConfigMap, where whoever edits it looks. */
   @Test
-  void brokenConfig_isRefusedInAnEvent_andTheOldOneStays() {
+  void brokenConfig_isRefusedInEvents_untilAGoodOneComes_andTheOldOneStays() {
     setConfig(NOT_A_CONFIG);
     awaitRefusal("replicas");
+    awaitDescribed("ConfigRefused", "the previous one stays in use");
     assertThat(configErrors()).isEqualTo("1.0");
     assertThat(node.allocatable(Names.RESOURCE)).isEqualTo(20);
     node.run(PodSpecs.fraction("still", "0.3").build());
 
     setConfig(replicas(5));
     awaitLabel(5);
+    awaitDescribed("ConfigUsed", "is in use");
   }
 
   @Test
@@ -267,6 +270,19 @@ class ConfigE2E {
                 .filter(e -> e.getMessage().contains("the previous one stays in use"))
                 .anyMatch(e -> e.getMessage().contains(text)),
         () -> node.kubectl("get", "events") + config());
+  }
+
+  /** As kubectl shows it, which asks for the events of the ConfigMap's uid. */
+  private static void awaitDescribed(String reason, String text) {
+    Await.until(
+        "event " + reason + " on the ConfigMap",
+        60,
+        () -> described().lines().anyMatch(line -> line.contains(reason) && line.contains(text)),
+        ConfigE2E::described);
+  }
+
+  private static String described() {
+    return node.kubectl("-n", Tranche.NAMESPACE, "describe", "configmap", "tranche-config");
   }
 
   private static void awaitConfigInUse() {
