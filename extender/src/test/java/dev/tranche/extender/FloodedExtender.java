@@ -1,6 +1,6 @@
 package dev.tranche.extender;
 
-import dev.tranche.api.listen.ConnectionLimits;
+import dev.tranche.process.listen.ConnectionLimits;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.concurrent.CountDownLatch;

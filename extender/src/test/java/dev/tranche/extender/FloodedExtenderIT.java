@@ -3,11 +3,11 @@ package dev.tranche.extender;
 import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.tranche.api.listen.ConnectionLimits;
 import dev.tranche.extender.http.VerbServer;
 import dev.tranche.extender.readapi.ReadApi;
 import dev.tranche.extender.stream.FakeNode;
 import dev.tranche.extender.stream.StreamServer;
+import dev.tranche.process.listen.ConnectionLimits;
 import io.netty.handler.ssl.util.InsecureTrustManagerFactory;
 import io.vertx.core.Vertx;
 import java.io.BufferedReader;
