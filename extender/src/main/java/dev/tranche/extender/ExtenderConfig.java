@@ -34,7 +34,6 @@ import dev.tranche.process.settings.Settings;
 import java.net.InetAddress;
 import java.util.List;
 import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -75,7 +74,6 @@ public record ExtenderConfig(
   private static final long HISTORY_BYTES_MIN = 1L << 20;
   private static final long HISTORY_BYTES_MAX = 1L << 30;
   private static final String OFF = "off";
-  private static final Pattern SERVICE_ACCOUNT = Pattern.compile("([a-z0-9-]+):([a-z0-9.-]+)");
 
   /** The ClusterRole whose subjects may use the read API. */
   String viewerRole() {
@@ -184,7 +182,8 @@ public record ExtenderConfig(
     }
 
     private ServiceAccount serviceAccount() {
-      Matcher matcher = SERVICE_ACCOUNT.matcher(settings.text(NODE_PLUGIN_SERVICE_ACCOUNT));
+      Matcher matcher =
+          Settings.SERVICE_ACCOUNT.matcher(settings.text(NODE_PLUGIN_SERVICE_ACCOUNT));
       if (!matcher.matches()) {
         wrong(NODE_PLUGIN_SERVICE_ACCOUNT, "namespace:name");
         return new ServiceAccount("", "");
