@@ -50,7 +50,6 @@ import dev.tranche.process.client.ApiClient;
 import dev.tranche.process.listen.ConnectionLimiter;
 import dev.tranche.process.listen.ConnectionLimits;
 import dev.tranche.process.listen.LimitedTransport;
-import dev.tranche.process.listen.ListeningPort;
 import dev.tranche.process.loop.Loop;
 import dev.tranche.process.loop.LoopLag;
 import dev.tranche.process.settings.HostPort;
@@ -64,7 +63,6 @@ import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.VertxOptions;
 import io.vertx.core.http.HttpServer;
-import io.vertx.core.http.HttpServerOptions;
 import io.vertx.core.net.PemKeyCertOptions;
 import io.vertx.core.net.SocketAddress;
 import java.time.Instant;
@@ -80,8 +78,6 @@ import org.slf4j.LoggerFactory;
 /** Creates the parts of the process and connects them. */
 public final class Extender implements AutoCloseable {
   /** kube-scheduler waits 10 s for a bind, by our chart, and a bind may also read the pod. */
-  private static final int OPS_IDLE_S_MAX = 90;
-
   private static final int API_TIMEOUT_MS = 4_000;
 
   private static final long STOP_S = 10;
@@ -431,10 +427,9 @@ public final class Extender implements AutoCloseable {
     var routes =
         new OpsRoutes(
             readiness, inspections, loop(), registry, gpus, config.gpuMetrics(), this::missing);
-    var router = routes.router(vertx);
-    return new ListeningPort(vertx, transport, "metrics", opsConnections)
-        .http1(new HttpServerOptions().setIdleTimeout(OPS_IDLE_S_MAX), router)
-        .listen(address(config.metrics()))
+    return routes
+        .port(vertx)
+        .listen(vertx, transport, opsConnections, config.metrics())
         .onSuccess(server -> ops = server);
   }
 

@@ -83,7 +83,6 @@ public record ExtenderConfig(
   private static final String OFF = "off";
   private static final Pattern OBJECT_NAME =
       Pattern.compile("[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?");
-  private static final Pattern SERVICE_ACCOUNT = Pattern.compile("([a-z0-9-]+):([a-z0-9.-]+)");
 
   /** The ClusterRole whose subjects may use the read API. */
   String viewerRole() {
@@ -194,7 +193,8 @@ public record ExtenderConfig(
     }
 
     private ServiceAccount serviceAccount() {
-      Matcher matcher = SERVICE_ACCOUNT.matcher(settings.text(NODE_PLUGIN_SERVICE_ACCOUNT));
+      Matcher matcher =
+          Settings.SERVICE_ACCOUNT.matcher(settings.text(NODE_PLUGIN_SERVICE_ACCOUNT));
       if (!matcher.matches()) {
         wrong(NODE_PLUGIN_SERVICE_ACCOUNT, "namespace:name");
         return new ServiceAccount("", "");

@@ -1,5 +1,6 @@
 package dev.tranche.webhook;
 
+import dev.tranche.process.ops.Probe;
 import dev.tranche.webhook.tls.TlsKeyPair;
 import dev.tranche.webhook.tls.TlsState;
 import java.time.InstantSource;
@@ -43,6 +44,10 @@ final class Readiness {
 
   void draining() {
     draining = true;
+  }
+
+  Probe probe() {
+    return Probe.readyUnless(missing().map("not ready: "::concat));
   }
 
   Optional<TlsState> tlsState() {

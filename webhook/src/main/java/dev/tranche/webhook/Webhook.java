@@ -3,6 +3,8 @@ package dev.tranche.webhook;
 import dev.tranche.process.listen.ConnectionLimiter;
 import dev.tranche.process.listen.ConnectionLimits;
 import dev.tranche.process.listen.LimitedTransport;
+import dev.tranche.process.ops.OpsPort;
+import dev.tranche.process.ops.Probe;
 import dev.tranche.webhook.compat.SharingSystem;
 import dev.tranche.webhook.events.GuardEvents;
 import dev.tranche.webhook.guard.Guard;
@@ -96,8 +98,8 @@ final class Webhook {
     System.gc();
     var connections = new ConnectionLimiter(ConnectionLimits.METRICS);
     metrics.connections("metrics", connections);
-    return new AdminServer(registry, readiness, connections)
-        .listen(vertx, transport, config.metrics())
+    return opsPort(registry, readiness)
+        .listen(vertx, transport, connections, config.metrics())
         .onSuccess(
             server -> {
               metricsPort = server.actualPort();
@@ -106,6 +108,11 @@ final class Webhook {
               certificateController.start();
             })
         .mapEmpty();
+  }
+
+  /** Any answer to the first probe shows that the process is alive. */
+  static OpsPort opsPort(PrometheusMeterRegistry registry, Readiness readiness) {
+    return new OpsPort(registry::scrape, () -> Probe.ALIVE, readiness::probe);
   }
 
   /** Called on the CertificateController's thread, so one call at a time. */

@@ -59,8 +59,6 @@ record WebhookConfig(
     CertificateController.CertificateOptions certificateOptions,
     Duration drainDelay,
     GuardRules guard) {
-  private static final Pattern SERVICE_ACCOUNT =
-      Pattern.compile("[a-z0-9][-a-z0-9]*:[a-z0-9][-a-z0-9.]*");
   private static final Pattern ANNOTATION_PREFIX =
       Pattern.compile("[a-z0-9][-a-z0-9.]{0,252}/[-A-Za-z0-9_.]{0,62}");
   private static final String DURATION_MAX = "999999d";
@@ -119,7 +117,7 @@ record WebhookConfig(
           Set.copyOf(
               settings.list(
                   GUARD_EXEMPT_SERVICE_ACCOUNTS,
-                  SERVICE_ACCOUNT,
+                  Settings.SERVICE_ACCOUNT,
                   "namespace:name, for example monitoring:dcgm-exporter",
                   errors)),
           resources,

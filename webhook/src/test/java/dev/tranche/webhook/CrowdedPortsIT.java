@@ -175,8 +175,8 @@ class CrowdedPortsIT {
     var connections = new ConnectionLimiter(limits);
     metrics.connections("metrics", connections);
     var readiness = new Readiness(Optional::empty, InstantSource.system());
-    return new AdminServer(registry, readiness, connections)
-        .listen(vertx, transport, new HostPort("127.0.0.1", 0))
+    return Webhook.opsPort(registry, readiness)
+        .listen(vertx, transport, connections, new HostPort("127.0.0.1", 0))
         .await()
         .actualPort();
   }

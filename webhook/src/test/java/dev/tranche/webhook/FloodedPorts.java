@@ -72,9 +72,8 @@ final class FloodedPorts {
     var connections = new ConnectionLimiter(limits(ConnectionLimits.METRICS, patient));
     metrics.connections("metrics", connections);
     var admin =
-        new AdminServer(
-                registry, new Readiness(Optional::empty, InstantSource.system()), connections)
-            .listen(vertx, transport, new HostPort("127.0.0.1", 0))
+        Webhook.opsPort(registry, new Readiness(Optional::empty, InstantSource.system()))
+            .listen(vertx, transport, connections, new HostPort("127.0.0.1", 0))
             .await();
     System.out.println(admission.port() + " " + admin.actualPort());
     while (System.in.read() >= 0) {

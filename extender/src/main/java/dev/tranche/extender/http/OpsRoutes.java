@@ -5,16 +5,18 @@ import dev.tranche.extender.metrics.GpuCollector;
 import dev.tranche.extender.state.ReadinessGate;
 import dev.tranche.process.listen.Gzip;
 import dev.tranche.process.loop.Loop;
+import dev.tranche.process.ops.OpsPort;
+import dev.tranche.process.ops.Probe;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.vertx.core.Future;
 import io.vertx.core.Handler;
 import io.vertx.core.Vertx;
+import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.http.HttpServerResponse;
-import io.vertx.ext.web.Router;
-import io.vertx.ext.web.RoutingContext;
 import java.io.IOException;
 import java.io.OutputStream;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.Semaphore;
 import java.util.function.Supplier;
@@ -24,8 +26,6 @@ import org.slf4j.LoggerFactory;
 
 /** Serves metrics to Prometheus and health to the kubelet. */
 public final class OpsRoutes {
-  private static final String METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
-  private static final String TEXT = "text/plain; charset=utf-8";
   private static final String ACCEPT_ENCODING = "Accept-Encoding";
   private static final int GZIP_BUFFER_BYTES = 16 * 1024;
   private static final String EXPLAIN_MOVED =
@@ -74,24 +74,20 @@ public final class OpsRoutes {
             .register(registry);
   }
 
-  public Router router(Vertx vertx) {
-    Router router = Router.router(vertx);
-    router.get("/metrics").handler(limitedMetrics(vertx));
-    router.get("/healthz").handler(this::health);
-    router.get("/readyz").handler(this::ready);
-    router.get("/explain").handler(call -> sendSentence(call, 410, EXPLAIN_MOVED));
-    router.get("/inspect").handler(call -> sendSentence(call, 410, INSPECT_MOVED));
-    router.errorHandler(
-        404, call -> sendSentence(call, 404, "the pages are /metrics, /healthz and /readyz"));
-    router.errorHandler(400, call -> sendSentence(call, 400, "the request is not understood"));
-    return router;
+  public OpsPort port(Vertx vertx) {
+    return new OpsPort(
+        limitedMetrics(vertx),
+        // The process is healthy if the loop that decides still runs.
+        () -> loop.submit(() -> Probe.ALIVE),
+        this::ready,
+        Map.of("/explain", EXPLAIN_MOVED, "/inspect", INSPECT_MOVED));
   }
 
   /**
    * Limits concurrent scrapes. Anyone who reaches the port may scrape, and each scrape takes time
    * that decisions need.
    */
-  private Handler<RoutingContext> limitedMetrics(Vertx vertx) {
+  private Handler<HttpServerRequest> limitedMetrics(Vertx vertx) {
     var free = new Semaphore(AT_ONCE_MAX);
     return call -> {
       if (free.tryAcquire()) {
@@ -99,7 +95,7 @@ public final class OpsRoutes {
       } else {
         shed.increment();
         call.response().putHeader("Retry-After", "1");
-        sendSentence(call, 503, "metrics are being written for others; ask again in a second");
+        OpsPort.answer(call, 503, "metrics are being written for others; ask again in a second");
       }
     };
   }
@@ -108,10 +104,12 @@ public final class OpsRoutes {
    * Writes metrics on a worker: they are long for thousands of nodes, and health checks must not
    * wait for them.
    */
-  private Future<?> metrics(Vertx vertx, RoutingContext call) {
+  private Future<?> metrics(Vertx vertx, HttpServerRequest call) {
     var response =
-        call.response().putHeader("Content-Type", METRICS_TYPE).putHeader("Vary", ACCEPT_ENCODING);
-    boolean gzipped = Gzip.accepted(call.request().getHeader(ACCEPT_ENCODING));
+        call.response()
+            .putHeader("Content-Type", OpsPort.METRICS_TYPE)
+            .putHeader("Vary", ACCEPT_ENCODING);
+    boolean gzipped = Gzip.accepted(call.getHeader(ACCEPT_ENCODING));
     if (gzipped) {
       response.putHeader("Content-Encoding", "gzip");
     }
@@ -125,7 +123,7 @@ public final class OpsRoutes {
                 response.reset();
               } else {
                 response.headers().remove("Content-Encoding");
-                failed(call, cause);
+                OpsPort.failed(call, cause);
               }
             });
   }
@@ -134,19 +132,18 @@ public final class OpsRoutes {
     OutputStream pieces = PageStreamer.to(to);
     OutputStream body = gzipped ? new GZIPOutputStream(pieces, GZIP_BUFFER_BYTES) : pieces;
     gpus.update(now, gpuMetrics && !readiness.leadershipMissing());
-    registry.scrape(body, METRICS_TYPE);
+    registry.scrape(body, OpsPort.METRICS_TYPE);
     body.close();
     return null;
   }
 
-  private void ready(RoutingContext call) {
-    loop.submit(() -> new Missing(readiness.notReady(), readiness.awaitingFirstReports()))
-        .onSuccess(
+  private Future<Probe> ready() {
+    return loop.submit(() -> new Missing(readiness.notReady(), readiness.awaitingFirstReports()))
+        .map(
             gate -> {
               Optional<String> why = missing.get().or(gate::toDecide);
               String ready = gate.toReject().map("ready; "::concat).orElse("ready");
-              call.response().setStatusCode(why.isEmpty() ? 200 : 503);
-              call.response().putHeader("Content-Type", TEXT).end(why.orElse(ready) + "\n");
+              return new Probe(why.isEmpty(), why.orElse(ready));
             });
   }
 
@@ -157,28 +154,4 @@ public final class OpsRoutes {
    * @param toReject without which no pod can be rejected
    */
   private record Missing(Optional<String> toDecide, Optional<String> toReject) {}
-
-  /** Answers from the loop that decides: the process is healthy if that loop still runs. */
-  private void health(RoutingContext call) {
-    loop.submit(() -> "ok\n")
-        .onSuccess(text -> call.response().putHeader("Content-Type", TEXT).end(text))
-        .onFailure(bug -> failed(call, bug));
-  }
-
-  private static void failed(RoutingContext call, Throwable bug) {
-    LOG.error("{} failed", call.request().path(), bug);
-    sendSentence(call, 500, "the extender failed; its log says how");
-  }
-
-  /**
-   * Sends a fixed sentence. It contains nothing from the request, and no browser interprets it as
-   * HTML.
-   */
-  private static void sendSentence(RoutingContext call, int status, String sentence) {
-    call.response()
-        .setStatusCode(status)
-        .putHeader("Content-Type", TEXT)
-        .putHeader("X-Content-Type-Options", "nosniff")
-        .end(sentence + "\n");
-  }
 }

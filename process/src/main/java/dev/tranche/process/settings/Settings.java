@@ -33,6 +33,10 @@ public final class Settings<S extends Enum<S> & ProcessSetting> {
   /** Of the installation, since names of objects are made from it. */
   public static final int NAME_CHARS_MAX = 40;
 
+  /** Namespace and name of a ServiceAccount, its groups. */
+  public static final Pattern SERVICE_ACCOUNT =
+      Pattern.compile("([a-z0-9][-a-z0-9]*):([a-z0-9][-a-z0-9.]*)");
+
   private static final Pattern RESOURCE =
       Pattern.compile("[a-z0-9]([-a-z0-9.]*[a-z0-9])?/[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?");
   private static final Pattern DURATION = Pattern.compile("(\\d{1,6})(ms|s|m|h|d)");

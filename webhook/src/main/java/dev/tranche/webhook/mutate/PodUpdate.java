@@ -119,11 +119,13 @@ public final class PodUpdate {
   private void restoreTerms(GpuRequests requests) {
     JsonNode terms = after.spec().at("/" + String.join("/", TERMS));
     JsonNode known = before.spec().at("/" + String.join("/", TERMS));
-    if (terms.isEmpty() || terms.size() != known.size() || terms.equals(known)) {
+    if (terms.isEmpty() || known.size() % terms.size() != 0 || terms.equals(known)) {
       return;
     }
-    for (int i = 0; i < terms.size(); i++) {
-      if (!isNarrowed(terms.path(i), known.path(i), requests)) {
+    // A term may have become several, one after the other: see NodeAffinity.
+    int alternatives = known.size() / terms.size();
+    for (int i = 0; i < known.size(); i++) {
+      if (!isNarrowed(terms.path(i / alternatives), known.path(i), requests)) {
         return;
       }
     }
@@ -157,20 +159,25 @@ public final class PodUpdate {
     Map<String, String> annotations = before.annotations();
     String operator = expression.path("operator").asText("");
     return switch (expression.path("key").asText("")) {
-      case Names.LABEL_REPLICAS ->
-          operator.equals("In")
-              && isOnly(expression, annotations.getOrDefault(Names.REPLICAS_PER_GPU, ""));
+      case Names.LABEL_REPLICAS_PER_GPU ->
+          operator.equals("DoesNotExist") || isReplicas(expression, operator);
+      case Names.LABEL_REPLICAS -> isReplicas(expression, operator);
       case Names.LABEL_MEMORY -> operator.equals("In") && requests.memoryBytesMax().isPresent();
       case Names.LABEL_MEMORY_USABLE ->
           operator.equals("NotIn") && requests.memoryBytesMax().isPresent();
       case Names.LABEL_PRODUCT ->
           operator.equals("NotIn") && annotations.containsKey(Names.GPU_MODEL);
-      case Names.LABEL_SHARING ->
+      case Names.LABEL_SHARING, Names.LABEL_SHARING_STRATEGY ->
           operator.equals("NotIn")
               && isOnly(expression, "mps")
               && before.spec().path("hostPID").asBoolean(false);
       default -> false;
     };
+  }
+
+  private boolean isReplicas(JsonNode expression, String operator) {
+    return operator.equals("In")
+        && isOnly(expression, before.annotations().getOrDefault(Names.REPLICAS_PER_GPU, ""));
   }
 
   private static boolean isOnly(JsonNode expression, String value) {

@@ -1,0 +1,108 @@
+package dev.tranche.process.ops;
+
+import dev.tranche.process.listen.ConnectionLimiter;
+import dev.tranche.process.listen.LimitedTransport;
+import dev.tranche.process.listen.ListeningPort;
+import dev.tranche.process.settings.HostPort;
+import io.vertx.core.Future;
+import io.vertx.core.Handler;
+import io.vertx.core.Vertx;
+import io.vertx.core.http.HttpServer;
+import io.vertx.core.http.HttpServerOptions;
+import io.vertx.core.http.HttpServerRequest;
+import io.vertx.core.net.SocketAddress;
+import java.util.Map;
+import java.util.function.Supplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Serves /metrics, /healthz and /readyz over plain HTTP. */
+public final class OpsPort {
+  /** The type of what Prometheus scrapes. */
+  public static final String METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
+
+  private static final String TEXT = "text/plain; charset=utf-8";
+
+  /**
+   * Ends a connection whose peer does not take its answer. Prometheus asks more often than that.
+   */
+  private static final int IDLE_S_MAX = 90;
+
+  private static final Logger LOG = LoggerFactory.getLogger(OpsPort.class);
+
+  private final Handler<HttpServerRequest> metrics;
+  private final Supplier<Future<Probe>> health;
+  private final Supplier<Future<Probe>> readiness;
+  private final Map<String, String> moved;
+
+  /**
+   * @param metrics answers a scrape
+   * @param moved by path, a sentence that says where its page is now
+   */
+  public OpsPort(
+      Handler<HttpServerRequest> metrics,
+      Supplier<Future<Probe>> health,
+      Supplier<Future<Probe>> readiness,
+      Map<String, String> moved) {
+    this.metrics = metrics;
+    this.health = health;
+    this.readiness = readiness;
+    this.moved = moved;
+  }
+
+  /** Creates a port whose probes and metrics are answered at once, on its event loop. */
+  public OpsPort(Supplier<String> metrics, Supplier<Probe> health, Supplier<Probe> readiness) {
+    this(
+        request -> request.response().putHeader("content-type", METRICS_TYPE).end(metrics.get()),
+        () -> Future.succeededFuture(health.get()),
+        () -> Future.succeededFuture(readiness.get()),
+        Map.of());
+  }
+
+  /**
+   * @param transport the transport of this Vert.x instance
+   */
+  public Future<HttpServer> listen(
+      Vertx vertx, LimitedTransport transport, ConnectionLimiter connections, HostPort address) {
+    return new ListeningPort(vertx, transport, "metrics", connections)
+        .http1(new HttpServerOptions().setIdleTimeout(IDLE_S_MAX), this::handle)
+        .listen(SocketAddress.inetSocketAddress(address.port(), address.host()));
+  }
+
+  private void handle(HttpServerRequest request) {
+    switch (request.path()) {
+      case "/metrics" -> metrics.handle(request);
+      case "/healthz" -> probe(request, health);
+      case "/readyz" -> probe(request, readiness);
+      case String path when moved.containsKey(path) ->
+          answer(request, 410, moved.getOrDefault(path, ""));
+      case null, default -> answer(request, 404, "the pages are /metrics, /healthz and /readyz");
+    }
+  }
+
+  private static void probe(HttpServerRequest request, Supplier<Future<Probe>> probe) {
+    probe
+        .get()
+        .onSuccess(now -> answer(request, now.passed() ? 200 : 503, now.text()))
+        .onFailure(bug -> failed(request, bug));
+  }
+
+  /** Answers that a page could not be made. */
+  public static void failed(HttpServerRequest request, Throwable bug) {
+    LOG.error("{} failed", request.path(), bug);
+    answer(request, 500, "this page could not be made; the log says why");
+  }
+
+  /**
+   * Answers with a text of ours. Nothing in it is from the request, and no browser takes it for
+   * HTML.
+   */
+  public static void answer(HttpServerRequest request, int status, String text) {
+    request
+        .response()
+        .setStatusCode(status)
+        .putHeader("content-type", TEXT)
+        .putHeader("x-content-type-options", "nosniff")
+        .end(text + "\n");
+  }
+}
