@@ -35,6 +35,8 @@ record Attack(String name, String part, int seconds, Action action) {
           flood("tokens", "extender", "TOKENS tls", STREAM, 4),
           held("webhook-metrics-held", "webhook", "HELD plain", METRICS, 16),
           held("webhook-held", "webhook", "HELD tls", REVIEWS, 64),
+          crowd("webhook-busy-crowd", "webhook", "BUSY tls", REVIEWS, 280),
+          crowd("webhook-slow-crowd", "webhook", "SLOW tls", REVIEWS, 700),
           new Attack("what-if", "extender", 30, (field, s) -> WhatIfBodies.post(field.tranche())),
           new Attack("million", "extender", 60, (f, s) -> f.pods().millionReplicas(f.node())),
           new Attack("labels", "extender", 60, (f, s) -> f.pods().labels(90)),
@@ -43,14 +45,24 @@ record Attack(String name, String part, int seconds, Action action) {
           new Attack("pending", "extender", 60, (f, s) -> f.pods().minimal(f.minimalPods())));
 
   private static Attack flood(String name, String part, String how, int port, int connections) {
-    return new Attack(
-        name, part, 30, (field, s) -> field.flood(how, part, port, connections, s, true));
+    return flood(name, part, how, port, connections, Field.FEW);
   }
 
   /** From the node's own address, which the kubelet and the API server have, too. */
   private static Attack held(String name, String part, String how, int port, int connections) {
+    return flood(name, part, how, port, connections, 0);
+  }
+
+  /** From more addresses than the port takes connections. */
+  private static Attack crowd(String name, String part, String how, int port, int connections) {
+    return flood(name, part, how, port, connections, Field.MANY);
+  }
+
+  private static Attack flood(
+      String name, String part, String how, int port, int connections, int pods) {
+    int seconds = pods == Field.FEW ? 30 : 60;
     return new Attack(
-        name, part, 60, (field, s) -> field.flood(how, part, port, connections, s, false));
+        name, part, seconds, (field, s) -> field.flood(how, part, port, connections, s, pods));
   }
 
   /** All where none is named. */

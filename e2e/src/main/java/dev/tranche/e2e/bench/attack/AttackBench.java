@@ -24,7 +24,8 @@ public final class AttackBench {
   private static final String HONEST = "honest";
   private static final String HOSTILE = "hostile";
   private static final Duration AFTERWARDS = Duration.ofSeconds(10);
-  private static final int BACK_WITHIN_S = 240;
+  private static final int BACK_WITHIN_S = 90;
+  private static final int GONE_WITHIN_S = 900;
 
   private AttackBench() {}
 
@@ -50,6 +51,7 @@ public final class AttackBench {
       for (Attack attack : attacks) {
         String result = attack(tranche, attack, minimalPods);
         System.out.println(result);
+        System.out.println(recover(tranche));
         Files.writeString(
             folder.resolve("results.txt"),
             result + "\n",
@@ -67,9 +69,6 @@ public final class AttackBench {
     var field = new Field(tranche, parts, NODE, HOSTILE, minimalPods);
     long start = System.nanoTime();
     String seen;
-    long attackedNanos;
-    Map<String, Long> memory;
-    Map<String, Double> heap;
     var honest = HonestPods.start(tranche.client(), HONEST);
     var peak = new Peak(parts);
     try (honest;
@@ -77,47 +76,54 @@ public final class AttackBench {
       seen = attack.action().run(field, attack.seconds());
       long leftNanos = Duration.ofSeconds(attack.seconds()).toNanos() - (System.nanoTime() - start);
       Thread.sleep(Duration.ofNanos(Math.max(0, leftNanos)).plus(AFTERWARDS));
-      attackedNanos = System.nanoTime() - start;
     }
-    memory = parts.memoryMib();
-    heap = parts.heapMib();
     var ended = parts.endedSince(before);
-    long endNanos = System.nanoTime();
-    String lag = String.valueOf(parts.metric("extender", "tranche_extender_loop_lag_seconds"));
-    tranche.client().namespaces().withName(HOSTILE).delete();
-    String back;
-    try {
-      Await.until("all parts to be ready", BACK_WITHIN_S, parts::allReady);
-      back = "%.0f s later".formatted((System.nanoTime() - endNanos) / 1e9);
-    } catch (AssertionError never) {
-      back = "not within %d s".formatted(BACK_WITHIN_S);
-    }
-    Await.until(
-        "the attacker's namespace to be gone",
-        600,
-        () -> tranche.client().namespaces().withName(HOSTILE).get() == null);
     return String.format(
         Locale.ROOT,
         """
         %s (%.0f s): %s
-          processes ended: %s; all ready %s
+          processes ended: %s; now %s
           plain pods: %s
           shares: %s
           placed: %s
           memory now MiB %s, at most %s; heap now MiB %s, at most %s; loop lag %s s""",
         attack.name(),
-        attackedNanos / 1e9,
+        (System.nanoTime() - start) / 1e9,
         seen,
         ended.isEmpty() ? "none" : String.join("; ", ended),
-        back,
+        parts.allReady() ? "all are ready" : "not all are ready",
         shown(honest.plain),
         shown(honest.share),
         shown(honest.placed),
-        memory,
+        parts.memoryMib(),
         peak.memory(),
-        rounded(heap),
+        rounded(parts.heapMib()),
         rounded(peak.heap()),
-        lag);
+        parts.metric("extender", "tranche_extender_loop_lag_seconds"));
+  }
+
+  /** Removes what the attacker has left, and returns when all is as before. */
+  private static String recover(Tranche tranche) {
+    var parts = new Parts(tranche);
+    long start = System.nanoTime();
+    tranche.client().namespaces().withName(HOSTILE).delete();
+    Await.until(
+        "the attacker's namespace to be gone",
+        GONE_WITHIN_S,
+        () -> tranche.client().namespaces().withName(HOSTILE).get() == null);
+    long goneNanos = System.nanoTime() - start;
+    try {
+      Await.until("all parts to be ready", BACK_WITHIN_S, parts::allReady);
+    } catch (AssertionError never) {
+      // A new pod does not wait as long as one whose container has ended often.
+      parts.deleteUnready();
+      Await.until("all parts to be ready anew", 2 * BACK_WITHIN_S, parts::allReady);
+    }
+    return String.format(
+        Locale.ROOT,
+        "  the attacker's objects gone after %.0f s, all parts ready after %.0f s",
+        goneNanos / 1e9,
+        (System.nanoTime() - start) / 1e9);
   }
 
   private static Map<String, Long> rounded(Map<String, Double> heap) {

@@ -8,7 +8,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
 /**
@@ -18,10 +17,13 @@ import java.util.stream.IntStream;
  * @param minimalPods how many pods the attacker lets wait at most
  */
 record Field(Tranche tranche, Parts parts, String node, String namespace, int minimalPods) {
-  /** Addresses like those of this many pods. */
-  private static final int ADDRESSES = 16;
+  /** Pods of an attacker, each with an address. */
+  static final int FEW = 16;
 
-  private static final int FIRST_ADDRESS = 230;
+  /** More than a port takes connections. */
+  static final int MANY = 140;
+
+  private static final int FIRST_ADDRESS = 110;
 
   HostilePods pods() {
     return new HostilePods(tranche.client(), namespace);
@@ -35,12 +37,11 @@ record Field(Tranche tranche, Parts parts, String node, String namespace, int mi
   /**
    * @param part all of its pods are attacked
    * @param connections to each of them
-   * @param asPods whether connections have the addresses of pods; else they have the node's
+   * @param pods how many pods' addresses the connections have; 0: the node's
    */
-  String flood(String how, String part, int port, int connections, int seconds, boolean asPods)
+  String flood(String how, String part, int port, int connections, int seconds, int pods)
       throws IOException {
-    String from =
-        asPods ? addresses().stream().map(this::give).collect(Collectors.joining(",")) : "0.0.0.0";
+    String from = pods == 0 ? "0.0.0.0" : String.join(",", give(addresses(pods)));
     String[] kind = how.split(" ");
     var command = new ArrayList<>(List.of("nsenter", "--target", pid(), "--net", "--"));
     command.addAll(List.of(Path.of(System.getProperty("java.home"), "bin", "java").toString()));
@@ -53,18 +54,21 @@ record Field(Tranche tranche, Parts parts, String node, String namespace, int mi
   }
 
   /** Of the same range as the node's pods. */
-  private List<String> addresses() {
+  private List<String> addresses(int count) {
     String pod = parts.addresses("webhook").getFirst();
     String range = pod.substring(0, pod.lastIndexOf('.') + 1);
-    return IntStream.range(FIRST_ADDRESS, FIRST_ADDRESS + ADDRESSES)
+    return IntStream.range(FIRST_ADDRESS, FIRST_ADDRESS + count)
         .mapToObj(last -> range + last)
         .toList();
   }
 
-  private String give(String address) {
-    // It fails where the node has the address already.
-    tranche.cluster().exec(node, "ip", "addr", "add", address + "/32", "dev", "lo");
-    return address;
+  /** Those that the node has already stay. */
+  private List<String> give(List<String> addresses) {
+    String script =
+        "for a in %s; do ip addr add $a/32 dev lo; done; true"
+            .formatted(String.join(" ", addresses));
+    tranche.cluster().exec(node, "sh", "-c", script);
+    return addresses;
   }
 
   private String pid() throws IOException {

@@ -15,8 +15,10 @@ import java.security.SecureRandom;
 import java.security.cert.X509Certificate;
 import java.time.Duration;
 import java.util.Arrays;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.Executors;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -42,8 +44,14 @@ public final class Flood {
   /** A token counts as well. Servers take 8 KiB. */
   private static final int FIELDS_BESIDE_TOKEN = 130;
 
+  private static final byte[] REVIEW =
+      "POST /review HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\n{}".getBytes(US_ASCII);
+
   private static final Duration PAUSE = Duration.ofMillis(500);
   private static final int UNPACKED_MB = 300;
+
+  private static final Set<Kind> HTTP1 =
+      EnumSet.of(Kind.HEADS, Kind.SLOW, Kind.BUSY, Kind.HELD, Kind.SILENT);
 
   private final Kind kind;
   private final boolean tls;
@@ -60,6 +68,10 @@ public final class Flood {
     NODE_STREAMS,
     /** A head or a body of HTTP/1.1 that does not end. */
     HEADS,
+    /** A body of which a byte arrives each second. */
+    SLOW,
+    /** One request after the other, each answered. */
+    BUSY,
     /** One request that is answered, then nothing. */
     HELD,
     /** Nothing. */
@@ -132,8 +144,7 @@ public final class Flood {
     context.init(null, new TrustManager[] {new AnyServer()}, new SecureRandom());
     SSLSocket secure = (SSLSocket) context.getSocketFactory().createSocket(socket, "x", port, true);
     var parameters = secure.getSSLParameters();
-    boolean http1 = kind == Kind.HEADS || kind == Kind.HELD || kind == Kind.SILENT;
-    parameters.setApplicationProtocols(new String[] {http1 ? "http/1.1" : "h2"});
+    parameters.setApplicationProtocols(new String[] {HTTP1.contains(kind) ? "http/1.1" : "h2"});
     secure.setSSLParameters(parameters);
     secure.startHandshake();
     return secure;
@@ -144,6 +155,13 @@ public final class Flood {
       OutputStream out = socket.getOutputStream();
       out.write(first(number));
       out.flush();
+      while (kind == Kind.SLOW || kind == Kind.BUSY) {
+        Thread.sleep(PAUSE);
+        out.write(kind == Kind.SLOW ? new byte[1] : REVIEW);
+        out.flush();
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
     } catch (IOException closedMeanwhile) {
       // The reader sees it, too.
     }
@@ -154,6 +172,9 @@ public final class Flood {
       case STREAMS -> streams("/api/v1/summary", fields(FIELDS));
       case NODE_STREAMS -> streams(CONNECT, node(fields(FIELDS_BESIDE_TOKEN)));
       case HEADS -> head(number / targets.size() % 2 == 0);
+      case SLOW ->
+          "POST /review HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\n".getBytes(US_ASCII);
+      case BUSY -> REVIEW;
       case HELD -> "GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n".getBytes(US_ASCII);
       case SILENT -> new byte[0];
       case PACKED -> packed();

@@ -73,6 +73,14 @@ final class Parts {
     }
   }
 
+  /** Their controllers create them anew. */
+  void deleteUnready() {
+    ALL.stream()
+        .flatMap(part -> tranche.parts(part).stream())
+        .filter(pod -> !ready(pod))
+        .forEach(pod -> tranche.client().resource(pod).withGracePeriod(0).delete());
+  }
+
   private static boolean ready(Pod pod) {
     return pod.getStatus().getConditions().stream()
         .anyMatch(c -> c.getType().equals("Ready") && c.getStatus().equals("True"));
