@@ -102,6 +102,7 @@ class BoundsPageTest {
           new Bound("accepted connections that", API + "ConnectionLimits", "WAITING_MAX"),
           new Bound("accepted connections that", API + "ConnectionLimiter", "WAITING_MS"),
           new Bound("accepted connections that", EXTENDER + "StreamServer", "WAITING_MAX"),
+          new Bound("addresses that a port knows", API + "KnownAddresses", "ADDRESSES_MAX"),
           new Bound("the head of a request", API + "Http1Framing", "HEAD_LINES_MAX"),
           new Bound("the head of a request", API + "ListeningPort", "LINE_BYTES_MAX"),
           new Bound("the head of a request", API + "ListeningPort", "HEAD_BYTES_MAX"),
