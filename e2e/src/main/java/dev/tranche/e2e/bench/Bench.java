@@ -1,5 +1,6 @@
 package dev.tranche.e2e.bench;
 
+import dev.tranche.e2e.bench.attack.AttackBench;
 import dev.tranche.e2e.bench.races.RacesBench;
 import dev.tranche.e2e.install.Artifacts;
 import java.nio.file.Path;
@@ -66,7 +67,7 @@ public final class Bench implements Callable<Integer> {
   @Option(names = "--nodes", split = ",", description = "Of scale: how many.")
   private List<Integer> nodes = List.of();
 
-  @Option(names = "--pods", description = "Of scale and races: how many.")
+  @Option(names = "--pods", description = "Of scale, races and attacks: how many.")
   private int pods;
 
   @Option(names = "--only", split = ",", description = "Of scale: none, noop, ours, all, worst.")
@@ -77,6 +78,12 @@ public final class Bench implements Callable<Integer> {
 
   @Option(names = "--minutes", description = "Of ui: how long the page is open.")
   private int minutes;
+
+  @Option(names = "--of", description = "Of attacks: another checkout that is built.")
+  private @Nullable Path of;
+
+  @Option(names = "--attack", split = ",", description = "Of attacks: which ones.")
+  private List<String> attacks = List.of();
 
   @Option(names = "--out", description = "Write [{name, value, unit}, …] here.")
   private @Nullable Path out;
@@ -93,6 +100,10 @@ public final class Bench implements Callable<Integer> {
       List<Path> changed = Report.write(root);
       changed.forEach(file -> System.out.println("rewrote " + file));
       System.out.print(changed.isEmpty() ? "nothing has changed\n" : "");
+      return 0;
+    }
+    if ("attacks".equals(name)) {
+      AttackBench.run(Artifacts.of(of == null ? root : of), attacks, pods == 0 ? 20_000 : pods);
       return 0;
     }
     if (name == null || !all.containsKey(name) || runs < 1) {

@@ -47,6 +47,7 @@ public final class ConnectionLimiter {
   private final Map<String, Integer> byAddress = new HashMap<>();
 
   private final Map<String, Integer> waitingByAddress = new HashMap<>();
+  private final KnownAddresses known = new KnownAddresses();
   private int admitted;
   private long refused;
 
@@ -87,6 +88,9 @@ public final class ConnectionLimiter {
     private long lastMs;
 
     private boolean requested;
+
+    /** Whether a request has begun that has not arrived as a whole. */
+    private boolean receiving;
 
     /** Whether a request has been answered. */
     private boolean answered;
@@ -175,13 +179,37 @@ public final class ConnectionLimiter {
     if (open.size() - admitted < limits.connectionsMax()) {
       return true;
     }
+    // Somebody with more addresses than there are places cannot shut out whom we have long known.
+    Predicate<Entry> junior = junior(newcomer, nowMs);
+    if (limits.limited(address) && endLeastUsed(junior)) {
+      return true;
+    }
     // A few addresses cannot shut others out: one of the address that has most ends. Addresses
     // with about as many end nothing of each other that is in use.
-    int most = byAddress.values().stream().mapToInt(count -> count).max().orElse(0);
+    int most =
+        byAddress.entrySet().stream()
+            .filter(other -> !known.isAhead(other.getKey(), address, nowMs))
+            .mapToInt(Map.Entry::getValue)
+            .max()
+            .orElse(0);
     boolean fair = limits.limited(address) ? most <= own + 1 : most == 0;
     Predicate<Entry> atMost =
-        entry -> !entry.admitted && byAddress.getOrDefault(entry.peer.address(), 0) == most;
+        entry ->
+            !entry.admitted
+                && byAddress.getOrDefault(entry.peer.address(), 0) == most
+                && !known.isAhead(entry.peer.address(), address, nowMs);
     return endLeastUsed(fair ? replaceable(newcomer, nowMs).and(atMost) : atMost);
+  }
+
+  /** Returns which connections may end for one of an address that we have known for longer. */
+  private Predicate<Entry> junior(Entry newcomer, long nowMs) {
+    return entry ->
+        !entry.admitted
+            && !entry.answering
+            && known.isAhead(newcomer.peer.address(), entry.peer.address(), nowMs)
+            && (!known.knows(entry.peer.address())
+                || (entry.answered && !entry.receiving)
+                || nowMs - entry.lastMs >= REUSE_MS);
   }
 
   /** Returns which connections may end for another one of their address. */
@@ -276,6 +304,7 @@ public final class ConnectionLimiter {
     if (entry != null) {
       entry.lastMs = nowMs;
       entry.requested = true;
+      entry.receiving = true;
     }
   }
 
@@ -283,6 +312,7 @@ public final class ConnectionLimiter {
   synchronized void recordReceived(InetSocketAddress remote) {
     Entry entry = entry(remote);
     if (entry != null) {
+      entry.receiving = false;
       entry.answering = true;
     }
   }
@@ -290,7 +320,11 @@ public final class ConnectionLimiter {
   synchronized void recordAnswered(InetSocketAddress remote, long nowMs) {
     Entry entry = entry(remote);
     if (entry != null) {
+      if (entry.answering) {
+        known.answered(entry.peer.address(), nowMs);
+      }
       entry.answering = false;
+      entry.receiving = false;
       if (!entry.answered) {
         entry.answered = true;
         entry.connection.used();

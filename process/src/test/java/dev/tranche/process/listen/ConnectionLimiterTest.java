@@ -105,6 +105,64 @@ class ConnectionLimiterTest {
     assertThat(limiter.waiting()).isZero();
   }
 
+  /** As 140 pods did that sent bodies slowly: each address had one connection, in use. */
+  @Test
+  void moreAddressesThanPlaces_doNotShutOutOneThatWasAnsweredLongBefore() {
+    accepted(OTHER, 1, 0);
+    limiter.recordReceived(peer(OTHER, 1));
+    limiter.recordAnswered(peer(OTHER, 1), 0);
+    limiter.recordReceived(peer(OTHER, 1));
+    quietMs = 0;
+    long nowMs = KnownAddresses.AHEAD_MS;
+    for (int i = 0; i < 8; i++) {
+      accepted(crowd(i), 1, nowMs);
+    }
+    assertThat(limiter.open()).isEqualTo(4);
+    assertThat(ended).isEmpty();
+    assertThat(accepted(OTHER, 2, nowMs + 1)).isTrue();
+    assertThat(ended).singleElement().asString().startsWith("192.0.2.10");
+  }
+
+  /** Their first requests are answered, too, but not as long ago. */
+  @Test
+  void crowdThatWasAnswered_endsForTheOneThatWasAnsweredBefore_betweenItsRequests() {
+    accepted(OTHER, 1, 0);
+    limiter.recordReceived(peer(OTHER, 1));
+    limiter.recordAnswered(peer(OTHER, 1), 0);
+    long nowMs = KnownAddresses.AHEAD_MS;
+    for (int i = 0; i < 3; i++) {
+      accepted(crowd(i), 1, nowMs);
+      limiter.recordReceived(peer(crowd(i), 1));
+      limiter.recordAnswered(peer(crowd(i), 1), nowMs);
+      limiter.recordActivity(crowd(i), 1, nowMs);
+    }
+    limiter.recordReceived(peer(OTHER, 1));
+    assertThat(accepted(OTHER, 2, nowMs + 1)).isFalse();
+    limiter.recordReceived(peer(crowd(1), 1));
+    limiter.recordAnswered(peer(crowd(1), 1), nowMs + 2);
+    limiter.sweep(nowMs + 3);
+    assertThat(ended).containsExactly(crowd(1) + ":1 closed");
+    assertThat(served).containsKey(OTHER + ":2");
+  }
+
+  /** Three API servers behind three addresses. */
+  @Test
+  void addressesThatWereAnsweredAtAboutTheSameTime_areEqual() {
+    accepted(OTHER, 1, 0);
+    limiter.recordReceived(peer(OTHER, 1));
+    limiter.recordAnswered(peer(OTHER, 1), 0);
+    limiter.recordReceived(peer(OTHER, 1));
+    quietMs = 0;
+    for (int i = 0; i < 3; i++) {
+      accepted(crowd(i), 1, KnownAddresses.AHEAD_MS - 1);
+    }
+    assertThat(accepted(OTHER, 2, KnownAddresses.AHEAD_MS - 1)).isFalse();
+  }
+
+  private static String crowd(int number) {
+    return "192.0.2." + (100 + number);
+  }
+
   private static ConnectionLimits limits(int max, int perAddress, int waiting, int admitted) {
     return new ConnectionLimits(max, perAddress, 1_000, 10_000, true, SAFE_MS, waiting, admitted);
   }

@@ -119,20 +119,37 @@ public final class PodUpdate {
   private void restoreTerms(GpuRequests requests) {
     JsonNode terms = after.spec().at("/" + String.join("/", TERMS));
     JsonNode known = before.spec().at("/" + String.join("/", TERMS));
-    if (terms.isEmpty() || known.size() % terms.size() != 0 || terms.equals(known)) {
+    if (terms.isEmpty() || terms.equals(known) || !areNarrowed(terms, known, requests)) {
       return;
-    }
-    // A term may have become several, one after the other: see NodeAffinity.
-    int alternatives = known.size() / terms.size();
-    for (int i = 0; i < known.size(); i++) {
-      if (!isNarrowed(terms.path(i / alternatives), known.path(i), requests)) {
-        return;
-      }
     }
     String[] path = new String[TERMS.length + 1];
     path[0] = "spec";
     System.arraycopy(TERMS, 0, path, 1, TERMS.length);
     patch.add(known, path);
+  }
+
+  /** Whether each term is found again, once or as the two alternatives that Tranche makes of it. */
+  private boolean areNarrowed(JsonNode terms, JsonNode known, GpuRequests requests) {
+    int next = 0;
+    for (JsonNode term : terms) {
+      if (!isNarrowed(term, known.path(next++), requests)) {
+        return false;
+      }
+      if (isForNodesWithoutOurLabel(known.path(next))
+          && isNarrowed(term, known.path(next), requests)) {
+        next++;
+      }
+    }
+    return next == known.size();
+  }
+
+  private static boolean isForNodesWithoutOurLabel(JsonNode term) {
+    return term.path("matchExpressions")
+        .valueStream()
+        .anyMatch(
+            each ->
+                each.path("key").asText("").equals(Names.LABEL_REPLICAS_PER_GPU)
+                    && each.path("operator").asText("").equals("DoesNotExist"));
   }
 
   /** Whether a term is the other one, with none but our requirements added at its end. */
