@@ -128,12 +128,7 @@ class BoundsPageTest {
           new Bound("the rest of a body", PROCESS + "Http1Guard", "REST_MS_MAX"),
           new Bound(
               "calls of one connection", PROCESS + "ListeningPort", "STREAMS_PER_CONNECTION_MAX"),
-          new Bound("addresses that a port knows", API + "KnownAddresses", "ADDRESSES_MAX"),
-          new Bound("the head of a request", API + "Http1Framing", "HEAD_LINES_MAX"),
-          new Bound("the head of a request", API + "ListeningPort", "LINE_BYTES_MAX"),
-          new Bound("the head of a request", API + "ListeningPort", "HEAD_BYTES_MAX"),
-          new Bound("the rest of a body", API + "Http1Guard", "REST_MS_MAX"),
-          new Bound("calls of one connection", API + "ListeningPort", "STREAMS_PER_CONNECTION_MAX"),
+          new Bound("addresses that a port knows", PROCESS + "KnownAddresses", "ADDRESSES_MAX"),
           new Bound("messages of gRPC", EXTENDER + "StreamServer", "MESSAGE_BYTES_MAX"),
           new Bound("time from a connection to", PROCESS + "ConnectionLimits", "FIRST_REQUEST_MS"),
           new Bound("time from a connection to", EXTENDER + "StreamServer", "FIRST_REQUEST_MS"),

@@ -426,10 +426,9 @@ class AdmissionRulesTest {
 
   private static boolean allowed(
       ValidatingAdmissionPolicySpec policy, String object, String oldObject, String username) {
-    return !policy.getMatchConditions().stream()
-            .allMatch(c -> Cel.holds(c.getExpression(), json(object), json(oldObject), username))
-        || policy.getValidations().stream()
-            .allMatch(v -> Cel.holds(v.getExpression(), json(object), json(oldObject), username));
+    Map<String, Object> request =
+        Map.of("userInfo", Map.of("username", username), "operation", "UPDATE");
+    return Cel.refusals(policy, request, json(object), json(oldObject)).isEmpty();
   }
 
   private static boolean matches(List<MatchCondition> conditions, Map<String, ?> pod) {

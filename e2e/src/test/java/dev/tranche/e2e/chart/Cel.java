@@ -29,6 +29,8 @@ final class Cel {
           .build();
   private static final CelRuntime RUNTIME = CelRuntimeFactory.plannerRuntimeBuilder().build();
 
+  private static final Map<String, ?> NAMESPACE = Map.of("metadata", Map.of("name", "default"));
+
   private Cel() {}
 
   /**
@@ -41,7 +43,7 @@ final class Cel {
     variables.put("oldObject", oldObject);
     variables.put(
         "request", Map.of("userInfo", Map.of("username", username), "operation", "UPDATE"));
-    variables.put("namespaceObject", Map.of("metadata", Map.of("name", "default")));
+    variables.put("namespaceObject", NAMESPACE);
     return (Boolean) evaluate(expression, variables);
   }
 
@@ -59,6 +61,7 @@ final class Cel {
     bindings.put("object", object);
     bindings.put("oldObject", oldObject);
     bindings.put("request", request);
+    bindings.put("namespaceObject", NAMESPACE);
     for (MatchCondition condition : policy.getMatchConditions()) {
       if (!(Boolean) evaluate(condition.getExpression(), bindings)) {
         return List.of();
