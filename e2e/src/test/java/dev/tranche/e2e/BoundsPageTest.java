@@ -324,11 +324,11 @@ class BoundsPageTest {
 
   private static Path file(Bound bound) throws IOException {
     int slash = bound.file().indexOf('/');
-    Path sources = Path.of("..", bound.file().substring(0, slash), "src/main/java");
     Path name = Path.of(bound.file().substring(slash + 1) + ".java");
-    try (Stream<Path> files = Files.walk(sources)) {
-      return files.filter(file -> file.endsWith(name)).findFirst().orElseThrow();
-    }
+    return Sources.of(bound.file().substring(0, slash), "main").stream()
+        .filter(file -> file.endsWith(name))
+        .findFirst()
+        .orElseThrow();
   }
 
   private static List<String> rows() throws IOException {

@@ -10,7 +10,6 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 /** Every event that a part writes stands in docs/errors.md with its cure, and no other does. */
@@ -39,12 +38,9 @@ class EventIndexTest {
   private static Set<String> written() throws IOException {
     Set<String> reasons = new TreeSet<>();
     for (String module : Set.of("webhook", "extender", "node-plugin")) {
-      try (Stream<Path> files = Files.walk(ROOT.resolve(module).resolve("src/main/java"))) {
-        files
-            .filter(file -> file.toString().endsWith(".java"))
-            .flatMap(file -> WRITTEN.matcher(text(file)).results())
-            .forEach(found -> reasons.add(found.group(1)));
-      }
+      Sources.of(module, "main").stream()
+          .flatMap(file -> WRITTEN.matcher(text(file)).results())
+          .forEach(found -> reasons.add(found.group(1)));
     }
     return reasons;
   }

@@ -68,13 +68,10 @@ class MetricsPageTest {
   private static Set<String> registered() throws IOException {
     var names = new TreeSet<String>();
     for (String part : new String[] {"api", "process", "webhook", "extender", "node-plugin"}) {
-      try (Stream<Path> files = Files.walk(ROOT.resolve(part + "/src/main/java"))) {
-        files
-            .filter(file -> file.toString().endsWith(".java"))
-            .flatMap(file -> REGISTERED.matcher(read(file)).results())
-            .map(match -> match.group(1).replace('.', '_'))
-            .forEach(names::add);
-      }
+      Sources.of(part, "main").stream()
+          .flatMap(file -> REGISTERED.matcher(read(file)).results())
+          .map(match -> match.group(1).replace('.', '_'))
+          .forEach(names::add);
     }
     return names;
   }

@@ -104,9 +104,11 @@ class SecurityPageTest {
 
   private static boolean exists(String test) throws IOException {
     String[] parts = test.split("[ #]", -1);
-    try (Stream<Path> files = Files.walk(Path.of("..", parts[0], "src/test/java"))) {
-      Path file = files.filter(f -> f.endsWith(parts[1] + ".java")).findFirst().orElse(null);
-      return file != null && Files.readString(file).contains("  void " + parts[2]);
+    for (Path file : Sources.of(parts[0], "test")) {
+      if (file.endsWith(parts[1] + ".java")) {
+        return Files.readString(file).contains("  void " + parts[2]);
+      }
     }
+    return false;
   }
 }
