@@ -190,14 +190,19 @@ final class Answers {
   }
 
   private Future<Answer> explained(String key, Explain.Plan plan, Format format) {
-    return plan.filter(key, filters).compose(by -> explained(key, plan, by, format));
+    return plan.filter(key, filters)
+        .compose(
+            filter ->
+                explain
+                    .nodes(plan, loop.get())
+                    .compose(
+                        nodes -> explained(key, () -> plan.answer().of(filter, nodes), format)));
   }
 
-  private Future<Answer> explained(
-      String key, Explain.Plan plan, Optional<NodeFilter> filter, Format format) {
+  private Future<Answer> explained(String key, Supplier<PodDetail> detail, Format format) {
     return onWorker(
             inspection -> {
-              PodDetail explained = plan.answer().apply(filter);
+              PodDetail explained = detail.get();
               Optional<Pod> row =
                   snapshot(inspection).pods.stream()
                       .filter(each -> each.pod().uid().equals(explained.uid()))

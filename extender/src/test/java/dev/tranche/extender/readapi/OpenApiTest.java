@@ -58,8 +58,7 @@ final class OpenApiTest {
     var only = FakeWorld.pod("only", 2);
     world.state.apply(new Event.PodSeen(only));
     world.filter().filter(only, List.of("a"), false);
-    JsonObject detail =
-        json(world.explain().of("ns/only").orElseThrow().answer().apply(Optional.empty()));
+    JsonObject detail = json(world.explained("ns/only", Optional.empty()));
     OpenApi.assertIs("PodDetail", detail.encode());
     JsonObject fitted = detail.getJsonObject("decision").getJsonArray("fitted").getJsonObject(0);
     assertThat(fitted.getString("node")).isEqualTo("a");
@@ -117,8 +116,7 @@ final class OpenApiTest {
   @Test
   void explanations_areDescribed_whateverBecameOfThePod() {
     for (String name : List.of("held", "waiting", "unasked")) {
-      PodDetail explained =
-          world.explain().of("ns/" + name).orElseThrow().answer().apply(Optional.empty());
+      PodDetail explained = world.explained("ns/" + name, Optional.empty());
       var row =
           snapshot().pods.stream()
               .filter(p -> p.pod().name().equals(name))

@@ -86,7 +86,7 @@ final class RenderingTest {
   }
 
   private PodDetail explained(String name, Optional<NodeFilter> filter) {
-    return world.explain().of("ns/" + name).orElseThrow().answer().apply(filter);
+    return world.explained("ns/" + name, filter);
   }
 
   private static String shown(Record answer, Output output) {

@@ -20,10 +20,13 @@ import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.placement.MemoryGuard;
 import dev.tranche.extender.preempt.BudgetStore;
 import dev.tranche.extender.readapi.row.Explain;
+import dev.tranche.extender.readapi.row.PodDetail;
 import dev.tranche.extender.score.Policy;
+import dev.tranche.extender.selection.NodeFilter;
 import dev.tranche.extender.snapshot.ClusterSnapshot;
 import dev.tranche.extender.snapshot.NodeEvaluator;
 import dev.tranche.extender.snapshot.NodeFitCache;
+import dev.tranche.extender.snapshot.NodeSnapshot;
 import dev.tranche.extender.snapshot.PackedPolicy;
 import dev.tranche.extender.state.NodePlugins;
 import dev.tranche.extender.state.NominatedPods;
@@ -229,6 +232,18 @@ public final class FakeWorld implements NodePlugins, ApiServer {
   public Bind bind(RecentlyFilteredPods recentlyFiltered, Loop loop) {
     return new Bind(
         readiness, ledger, evaluator, state, explanations, recentlyFiltered, this, loop, metrics);
+  }
+
+  /** Returns an explanation of a pod, with all nodes as they are now. */
+  public PodDetail explained(String key, Optional<NodeFilter> filter) {
+    Explain.Plan plan = explain().of(key).orElseThrow();
+    var nodes = new ArrayList<NodeSnapshot>();
+    PodFacts pod = plan.evaluated();
+    List<String> names = List.copyOf(ledger.nodes());
+    for (int next = 0; pod != null && next < names.size(); ) {
+      next = evaluator.addSnapshots(pod, names, next, nodes);
+    }
+    return plan.answer().of(filter, nodes);
   }
 
   public Explain explain() {

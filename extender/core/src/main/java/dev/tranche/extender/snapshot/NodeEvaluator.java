@@ -6,7 +6,6 @@ import dev.tranche.extender.ledger.Ledger;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.placement.GpuView;
 import dev.tranche.extender.score.Policy;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
@@ -124,20 +123,22 @@ public final class NodeEvaluator {
   }
 
   /**
-   * Returns a snapshot of all nodes with GPUs, as they are for this pod; it may be read on any
-   * thread.
+   * Adds nodes as they are for a pod, in one turn.
+   *
+   * @param from the index of the first node
+   * @return the index of the node after the last
    */
-  public List<NodeSnapshot> snapshotsFor(PodFacts pod) {
+  public int addSnapshots(PodFacts pod, List<String> nodes, int from, List<NodeSnapshot> found) {
     long nowMs = clockMs.getAsLong();
     String own = ownNode(pod);
-    var snapshots = new ArrayList<NodeSnapshot>();
-    for (String name : ledger.nodes()) {
-      snapshotFor(pod, name, own, nowMs).ifPresent(snapshots::add);
+    int at = from;
+    while (at < nodes.size() && (at == from || clockMs.getAsLong() < nowMs + Turn.MS_MAX)) {
+      snapshotFor(pod, nodes.get(at++), own, nowMs).ifPresent(found::add);
     }
-    return snapshots;
+    return at;
   }
 
-  /** Returns one of {@link #snapshotsFor}; empty if the node has no GPUs, or is gone. */
+  /** Returns a node as it is for a pod; empty if it has no GPUs, or is gone. */
   public Optional<NodeSnapshot> snapshotFor(PodFacts pod, String node) {
     return snapshotFor(pod, node, ownNode(pod), clockMs.getAsLong());
   }

@@ -21,6 +21,7 @@ import dev.tranche.extender.snapshot.ClusterSnapshot;
 import dev.tranche.extender.snapshot.NodeEvaluator;
 import dev.tranche.extender.snapshot.NodeFit;
 import dev.tranche.extender.snapshot.NodeSnapshot;
+import dev.tranche.process.loop.Loop;
 import io.vertx.core.Future;
 import java.util.ArrayList;
 import java.util.EnumMap;
@@ -68,11 +69,10 @@ public final class Explain {
   /**
    * How to make the answer about a pod, with what the loop knows of it.
    *
-   * @param evaluatesNodes whether all nodes are evaluated, and those that the pod excludes should
-   *     be left out
+   * @param evaluated the pod, if all nodes are evaluated for it; null otherwise
    * @param answer makes the answer; may run on any thread
    */
-  public record Plan(boolean evaluatesNodes, Function<Optional<NodeFilter>, PodDetail> answer) {
+  public record Plan(@Nullable PodFacts evaluated, Answering answer) {
     /**
      * Returns the filter that the answer needs. The API server is asked only if nodes are
      * evaluated.
@@ -81,8 +81,35 @@ public final class Explain {
      */
     public Future<Optional<NodeFilter>> filter(
         String pod, Function<String, Future<Optional<NodeFilter>>> filters) {
-      return evaluatesNodes ? filters.apply(pod) : Future.succeededFuture(Optional.empty());
+      return evaluated == null ? Future.succeededFuture(Optional.empty()) : filters.apply(pod);
     }
+  }
+
+  /** Makes the answer about a pod. */
+  @FunctionalInterface
+  public interface Answering {
+    /**
+     * @param filter which nodes the pod excludes; empty if that is not known
+     * @param nodes all nodes as they are for the pod; empty if none are evaluated
+     */
+    PodDetail of(Optional<NodeFilter> filter, List<NodeSnapshot> nodes);
+  }
+
+  /** Reads the nodes that an answer needs, in turns, so that decisions on pods do not wait. */
+  public Future<List<NodeSnapshot>> nodes(Plan plan, Loop loop) {
+    PodFacts pod = plan.evaluated();
+    return pod == null
+        ? Future.succeededFuture(List.of())
+        : loop.submit(() -> List.copyOf(ledger.nodes()))
+            .compose(names -> nodes(pod, names, 0, new ArrayList<>(names.size()), loop));
+  }
+
+  private Future<List<NodeSnapshot>> nodes(
+      PodFacts pod, List<String> names, int from, List<NodeSnapshot> found, Loop loop) {
+    return from == names.size()
+        ? Future.succeededFuture(found)
+        : loop.submit(() -> evaluator.addSnapshots(pod, names, from, found))
+            .compose(next -> nodes(pod, names, next, found, loop));
   }
 
   /**
@@ -102,34 +129,31 @@ public final class Explain {
   private Plan plan(PodFacts pod, Optional<Trace> trace) {
     Optional<Hold> hold = ledger.hold(pod.uid());
     boolean outranks = outranksAPodOnANode(pod);
+    Policy policy = evaluator.policyOf(pod);
     if (trace.isEmpty() && pod.node() == null && !pod.ended()) {
       // kube-scheduler has called another replica, or none: show what this one would decide now.
-      NodesForPod nodes = nodesFor(pod);
       return new Plan(
-          true,
-          filter ->
-              PodDetail.of(
-                  pod,
-                  hold,
-                  noteThatPreemptionDoesNotHelp(nodes.withoutExcluded(filter), outranks)));
+          pod,
+          (filter, nodes) -> {
+            Decision decision = new NodesForPod(pod, policy, nodes).withoutExcluded(filter);
+            return PodDetail.of(pod, hold, noteThatPreemptionDoesNotHelp(decision, outranks));
+          });
     }
     Optional<Supplier<Decision>> decided =
         trace.map(this::decided).or(() -> hold.map(h -> placed(pod, h)));
     if (decided.isPresent() && PodState.of(pod, hold.isPresent()) == PodState.WAITING) {
-      NodesForPod nodes = nodesFor(pod);
       return new Plan(
-          true,
-          filter -> {
+          pod,
+          (filter, nodes) -> {
+            var all = new NodesForPod(pod, policy, nodes);
             Decision decision = decided.get().get();
             Decision known =
-                filter
-                    .map(by -> decision.withSmallerShare(nodes.smallerShare(by)))
-                    .orElse(decision);
+                filter.map(by -> decision.withSmallerShare(all.smallerShare(by))).orElse(decision);
             return PodDetail.of(pod, hold, noteThatPreemptionDoesNotHelp(known, outranks));
           });
     }
     return new Plan(
-        false, filter -> PodDetail.of(pod, hold, decided.map(Supplier::get).orElse(null)));
+        null, (filter, nodes) -> PodDetail.of(pod, hold, decided.map(Supplier::get).orElse(null)));
   }
 
   private boolean outranksAPodOnANode(PodFacts pod) {
@@ -214,10 +238,6 @@ public final class Explain {
       return "the kubelet's read-back";
     }
     return hold.placement() == null ? "nobody yet" : "the pod's annotation or the node's echo";
-  }
-
-  private NodesForPod nodesFor(PodFacts pod) {
-    return new NodesForPod(pod, evaluator.policyOf(pod), evaluator.snapshotsFor(pod));
   }
 
   /**

@@ -15,12 +15,16 @@ import dev.tranche.extender.readapi.json.Json;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.selection.Exclusion;
 import dev.tranche.extender.selection.NodeFilter;
+import dev.tranche.extender.snapshot.NodeSnapshot;
+import dev.tranche.extender.snapshot.Turn;
 import dev.tranche.extender.verb.FakeWorld;
 import dev.tranche.extender.verb.FakeWorld.Gpu;
 import io.vertx.core.json.JsonObject;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 final class ExplainTest {
@@ -204,8 +208,7 @@ final class ExplainTest {
   }
 
   private JsonObject page(Optional<NodeFilter> filter) {
-    return Json.buffer(world.explain().of("ns/p").orElseThrow().answer().apply(filter))
-        .toJsonObject();
+    return Json.buffer(world.explained("ns/p", filter)).toJsonObject();
   }
 
   @Test
@@ -234,5 +237,23 @@ final class ExplainTest {
   @Test
   void unknownPod_isNone() {
     assertThat(world.explain().of("ns/p")).isEmpty();
+  }
+
+  /** Decisions on pods wait for one turn alone. */
+  @Test
+  void nodes_areReadInShortTurns() {
+    List<String> names = IntStream.range(0, 50).mapToObj(i -> "node-" + i).toList();
+    names.forEach(node -> world.report(node, new Gpu(node + "-0", 0.2, 0)));
+    PodFacts pod = FakeWorld.pod("p", 3);
+    var found = new ArrayList<NodeSnapshot>();
+    world.stepMs = 1;
+    int turns = 0;
+    for (int next = 0; next < names.size(); turns++) {
+      int from = next;
+      next = world.evaluator.addSnapshots(pod, names, from, found);
+      assertThat(next - from).isBetween(1, (int) Turn.MS_MAX);
+    }
+    assertThat(turns).isGreaterThanOrEqualTo(10);
+    assertThat(found).extracting(NodeSnapshot::node).isEqualTo(names);
   }
 }
