@@ -160,6 +160,7 @@ class BoundsPageTest {
           new Bound("an answer of the read API", EXTENDER + "Page", "BYTES_MAX"),
           new Bound("an answer of the read API", EXTENDER + "ReadApi", "ANSWERED_MS_MAX"),
           new Bound("pods that the read API", EXTENDER + "Answers", "EXPLANATIONS_PER_SECOND_MAX"),
+          new Bound("pods that the read API", EXTENDER + "Turn", "MS_MAX"),
           new Bound("readers of the read API's", EXTENDER + "EventStream", "READERS_MAX"),
           new Bound("readers of the read API's", EXTENDER + "EventStream", "READERS_PER_OWNER_MAX"),
           new Bound("a reader of the stream", EXTENDER + "StreamReader", "TAKES_NOTHING_MS_MAX"),
