@@ -114,7 +114,7 @@ class BoundsPageTest {
           new Bound("a page of a list of the", EXTENDER + "ObjectDecoder", "PAGE_BYTES_MAX"),
           new Bound("a page of a list of the", EXTENDER + "ObjectDecoder", "JSON_BYTES_MAX"),
           new Bound("an object that the API", EXTENDER + "ObjectDecoder", "OBJECT_BYTES_MAX"),
-          new Bound("an object that the API", EXTENDER + "Connections", "MESSAGE_BYTES_MAX"),
+          new Bound("an object that the API", PROCESS + "Connections", "MESSAGE_BYTES_MAX"),
           new Bound("time from a decision until", EXTENDER + "Bind", "SEND_WITHIN_MS"),
           new Bound("connections of the extender's", EXTENDER + "StreamServer", "CONNECTIONS_MAX"),
           new Bound("connections of the extender's", EXTENDER + "StreamServer", "ADMITTED_MAX"),
@@ -329,7 +329,7 @@ class BoundsPageTest {
     return Sources.of(bound.file().substring(0, slash), "main").stream()
         .filter(file -> file.endsWith(name))
         .findFirst()
-        .orElseThrow();
+        .orElseThrow(() -> new AssertionError("no file of " + bound));
   }
 
   private static List<String> rows() throws IOException {

@@ -194,14 +194,7 @@ public final class Extender implements AutoCloseable {
     this.streamConnections = new ConnectionLimiter(limits.apply(StreamServer.LIMITS));
     this.verbConnections =
         new ConnectionLimiter(limits.apply(VerbServer.limits(config.verbsTls())));
-    this.verbs =
-        new VerbServer(
-            address(config.verbs()),
-            transport,
-            verbConnections,
-            readiness,
-            this::tick,
-            this::routes);
+    this.verbs = verbServer();
     this.inspector = new Inspector(ledger, loads, evaluations);
     this.inspections = new InspectionCache(this::inspect, Extender::nowMs);
     this.readApi = readApi();
@@ -210,6 +203,11 @@ public final class Extender implements AutoCloseable {
             config, client, vertx, verbs, this::streamServer, readApi::setCertificate, metrics);
     this.verbsSlice = verbsSlice();
     this.leadership = leadership();
+  }
+
+  private VerbServer verbServer() {
+    return new VerbServer(
+        address(config.verbs()), transport, verbConnections, readiness, this::tick, this::routes);
   }
 
   private PodChecks podChecks() {

@@ -70,7 +70,11 @@ final class Cel {
     var variables = new HashMap<String, Object>();
     bindings.put("variables", variables);
     for (Variable variable : policy.getVariables()) {
-      variables.put(variable.getName(), evaluate(variable.getExpression(), bindings));
+      try {
+        variables.put(variable.getName(), evaluate(variable.getExpression(), bindings));
+      } catch (AssertionError _) {
+        // The API server evaluates a variable where it is used: without it, its use fails.
+      }
     }
     return policy.getValidations().stream()
         .filter(validation -> !(Boolean) evaluate(validation.getExpression(), bindings))
