@@ -143,10 +143,11 @@ class GuardPolicyE2E {
       // The webhook, which does not answer here, is asked about it.
       assertThat(refusal(EXEMPT, pod(asks, one))).contains("fraction.tranche.dev");
     }
-    client.pods().inNamespace(EXEMPT).resource(pod(many, one).build()).create();
-    annotate(EXEMPT, "p", "example.com/mine", "1");
+    PodBuilder pod = pod(many, one).editMetadata().withName("many").endMetadata();
+    client.pods().inNamespace(EXEMPT).resource(pod.build()).create();
+    annotate(EXEMPT, "many", "example.com/mine", "1");
     for (String word : List.of("tranche.dev/gpu", "tranche.dev/gpu-fraction.c0")) {
-      assertThatThrownBy(() -> annotate(EXEMPT, "p", word, "GPU-1"))
+      assertThatThrownBy(() -> annotate(EXEMPT, "many", word, "GPU-1"))
           .hasMessageContaining("are fixed at its creation");
     }
   }

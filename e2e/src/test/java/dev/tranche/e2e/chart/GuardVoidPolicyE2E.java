@@ -48,6 +48,15 @@ class GuardVoidPolicyE2E {
         () ->
             values(plane.dryRun(VOID, PodSpecs.pod("p")).getSpec().getContainers().getFirst())
                 .equals(List.of("void")));
+    Await.until(
+        "the guard's policy to be in force", 60, () -> !plane.refusal(DENY, opening()).isEmpty());
+  }
+
+  private static PodBuilder opening() {
+    return PodSpecs.pod("p")
+        .editSpec()
+        .addToContainers(container("all", variable(NAME, "all")))
+        .endSpec();
   }
 
   @AfterAll
@@ -81,13 +90,7 @@ class GuardVoidPolicyE2E {
   @Test
   void underDeny_podsAreAdmittedWithTheVoid_andAllIsStillRefused() {
     assertThat(plane.refusal(DENY, PodSpecs.pod("p"))).isEmpty();
-    assertThat(
-            plane.refusal(
-                DENY,
-                PodSpecs.pod("p")
-                    .editSpec()
-                    .addToContainers(container("all", variable(NAME, "all")))
-                    .endSpec()))
+    assertThat(plane.refusal(DENY, opening()))
         .contains("container \"all\" sets a variable that opens devices");
   }
 
