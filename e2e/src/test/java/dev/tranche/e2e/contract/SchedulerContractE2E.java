@@ -111,7 +111,8 @@ class SchedulerContractE2E {
   /** The node affinity is worth 200, our 10 are worth 100, and 1,000 are not cut to 10. */
   @Test
   void scoresBeyondTen_areMultipliedUnchecked() throws Exception {
-    schedule("packed", "", false);
+    // Of fewer nodes than there are, simulated-1 may not be shown to the extender.
+    schedule("packed", "percentageOfNodesToScore: 100", false);
     extender.onlyScore("simulated-1", 10);
     create(preferring("simulated-2", requesting("ten", "packed")));
     assertThat(placed("ten")).isEqualTo("simulated-2");
