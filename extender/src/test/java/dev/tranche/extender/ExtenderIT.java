@@ -9,7 +9,6 @@ import dev.tranche.api.node.NodeReport;
 import dev.tranche.extender.http.Recorded;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.stream.FakeNode;
-import dev.tranche.extender.stream.StreamServer;
 import dev.tranche.process.settings.HostPort;
 import io.fabric8.kubernetes.api.model.Binding;
 import io.fabric8.kubernetes.api.model.NodeBuilder;
@@ -33,10 +32,6 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.concurrent.atomic.AtomicInteger;
-import java.util.logging.Handler;
-import java.util.logging.LogRecord;
-import java.util.logging.Logger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -296,76 +291,6 @@ final class ExtenderIT {
             FakeNode.node("node-b", FakeNode.gpu("GPU-b0", 0, 5, GIB)).build())) {
       assertThat(liar.ended.get()).startsWith(GrpcStatus.PERMISSION_DENIED.code + " ");
     }
-  }
-
-  /** As with a stolen token: the node's own stream stays until another has reported. */
-  @Test
-  void streamWithoutAValidReport_leavesTheNodesOwn() throws Exception {
-    try (var own = connect(FakeNode.node("node-a", FakeNode.gpu("GPU-a0", 0, 5, GIB)))) {
-      ready();
-      until(() -> ops("/metrics").contains("uuid=\"GPU-a0\""));
-      try (var liar =
-          new FakeNode(
-              vertx,
-              extender.streamPort(),
-              "token-of-node-a",
-              FakeNode.node("node-b", FakeNode.gpu("GPU-b0", 0, 5, GIB)).build())) {
-        assertThat(liar.ended.get()).startsWith(GrpcStatus.PERMISSION_DENIED.code + " ");
-      }
-      pod("trainer", 3);
-      assertThat(bind("trainer", "node-a").getString("Error")).isEmpty();
-      assertThat(own.directives).anyMatch(d -> d.getAssignCount() == 1);
-      assertThat(own.ended).isNotDone();
-    }
-  }
-
-  /** As of a plugin that restarts, whose old connection nobody has closed. */
-  @Test
-  void firstReportOfANewerStream_endsTheOlder() throws Exception {
-    try (var old = connect(FakeNode.node("node-a", FakeNode.gpu("GPU-a0", 0, 5, GIB)))) {
-      ready();
-      until(() -> ops("/metrics").contains("uuid=\"GPU-a0\""));
-      try (var restarted = connect(FakeNode.node("node-a", FakeNode.gpu("GPU-a0", 0, 5, GIB)))) {
-        assertThat(old.ended.get()).startsWith(GrpcStatus.ABORTED.code + " ");
-        pod("trainer", 3);
-        assertThat(bind("trainer", "node-a").getString("Error")).isEmpty();
-        assertThat(restarted.directives).anyMatch(d -> d.getAssignCount() == 1);
-      }
-    }
-  }
-
-  /** Whoever has a node's token can open as many streams as it likes. */
-  @Test
-  void streamsThatOneNodeOpens_areLoggedUpToALimit() throws Exception {
-    var opened = new AtomicInteger();
-    var handler =
-        new Handler() {
-          @Override
-          public void publish(LogRecord line) {
-            if (line.getMessage().contains("opened its stream")) {
-              opened.incrementAndGet();
-            }
-          }
-
-          @Override
-          public void flush() {}
-
-          @Override
-          public void close() {}
-        };
-    var log = Logger.getLogger(StreamServer.class.getName());
-    log.addHandler(handler);
-    FakeNode newest = connect(FakeNode.node("node-a"));
-    int streams = 60;
-    for (int i = 1; i < streams; i++) {
-      FakeNode older = newest;
-      newest = connect(FakeNode.node("node-a"));
-      assertThat(older.ended.get()).startsWith(GrpcStatus.ABORTED.code + " ");
-      older.close();
-    }
-    newest.close();
-    log.removeHandler(handler);
-    assertThat(opened.get()).isPositive().isLessThan(streams);
   }
 
   @Test
