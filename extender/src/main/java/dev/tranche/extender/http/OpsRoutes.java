@@ -4,6 +4,7 @@ import dev.tranche.extender.explain.Inspection;
 import dev.tranche.extender.metrics.GpuCollector;
 import dev.tranche.extender.state.ReadinessGate;
 import dev.tranche.process.listen.Gzip;
+import dev.tranche.process.log.LineLimiter;
 import dev.tranche.process.loop.Loop;
 import dev.tranche.process.ops.OpsPort;
 import dev.tranche.process.ops.Probe;
@@ -48,6 +49,7 @@ public final class OpsRoutes {
   private final InspectionCache inspections;
   private final Counter shed;
   private final Supplier<Optional<String>> missing;
+  private final LineLimiter unreadLog = new LineLimiter(LOG, "/metrics that was not read by");
 
   /**
    * @param gpuMetrics whether there are series of each GPU while this replica may decide
@@ -119,7 +121,9 @@ public final class OpsRoutes {
         .onFailure(
             cause -> {
               if (response.headWritten()) {
-                LOG.warn("the client did not read /metrics to its end: {}", cause.toString());
+                if (unreadLog.tryAcquire(call.remoteAddress().hostAddress())) {
+                  LOG.warn("the client did not read /metrics to its end: {}", cause.toString());
+                }
                 response.reset();
               } else {
                 response.headers().remove("Content-Encoding");

@@ -11,6 +11,7 @@ import dev.tranche.extender.verb.Bind;
 import dev.tranche.extender.verb.Filter;
 import dev.tranche.extender.verb.Preempt;
 import dev.tranche.extender.verb.Prioritize;
+import dev.tranche.process.log.LineLimiter;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.buffer.Buffer;
@@ -50,6 +51,7 @@ public final class VerbRoutes {
 
   private final RequestLimiter limiter = new RequestLimiter();
   private final BodyReader body = new BodyReader();
+  private final LineLimiter slowLog = new LineLimiter(LOG, "slow requests from");
   private final long readWithinMs;
   private final ExtenderReader reader;
   private final Filter filter;
@@ -144,7 +146,9 @@ public final class VerbRoutes {
    */
   private void resetSlowRequest(
       RoutingContext call, Verb verb, RequestLimiter.Admission admission) {
-    LOG.warn("closed a request to {}: its body did not arrive within {} ms", verb, readWithinMs);
+    if (slowLog.tryAcquire(call.request().remoteAddress().hostAddress())) {
+      LOG.warn("closed a request to {}: its body did not arrive within {} ms", verb, readWithinMs);
+    }
     metrics.shed(verb);
     limiter.release(admission);
     var _ = call.response().reset();

@@ -14,6 +14,7 @@ import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.snapshot.NodeFit;
 import dev.tranche.extender.snapshot.NodeFitCache;
 import dev.tranche.extender.snapshot.PackedPolicy;
+import dev.tranche.process.log.LineLimiter;
 import io.vertx.core.Future;
 import java.util.ArrayList;
 import java.util.List;
@@ -31,6 +32,7 @@ import org.slf4j.LoggerFactory;
 public final class StateWriter {
   private static final Logger LOG = LoggerFactory.getLogger(StateWriter.class);
 
+  private final LineLimiter driftLog = new LineLimiter(LOG, "drift on node");
   private final Ledger ledger;
   private final LoadCache loads;
   private final NodeFitCache evaluations;
@@ -127,12 +129,14 @@ public final class StateWriter {
         case Decision.CapacityGrew(String node) -> waiting.changed(node);
         case Decision.Drifted(String node, String key, var assigned, var actual) -> {
           metrics.drifts.increment();
-          LOG.warn(
-              "pod {} on node {} was assigned {} but the kubelet gave it {}",
-              key,
-              node,
-              assigned,
-              actual);
+          if (driftLog.tryAcquire(node)) {
+            LOG.warn(
+                "pod {} on node {} was assigned {} but the kubelet gave it {}",
+                key,
+                node,
+                assigned,
+                actual);
+          }
         }
         case Decision.CheckPod check -> podChecks.check(check, clockMs.getAsLong(), this::apply);
         case Decision.BackedOff(String node, long forMs) -> {

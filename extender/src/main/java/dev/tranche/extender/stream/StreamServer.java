@@ -10,6 +10,7 @@ import dev.tranche.process.listen.ConnectionLimiter;
 import dev.tranche.process.listen.ConnectionLimits;
 import dev.tranche.process.listen.LimitedTransport;
 import dev.tranche.process.listen.ListeningPort;
+import dev.tranche.process.log.LineLimiter;
 import dev.tranche.process.loop.Loop;
 import io.micrometer.core.instrument.Counter;
 import io.vertx.core.Future;
@@ -113,6 +114,7 @@ public final class StreamServer extends VerticleBase {
   private final LongSupplier clockMs;
   private final Counter refused;
   private final Counter silent;
+  private final Counter unreported;
   private final Counter oversized;
   private final Counter invalid;
   private final Counter tooFast;
@@ -127,6 +129,7 @@ public final class StreamServer extends VerticleBase {
   private final KeptReports kept = new KeptReports(OBJECTS_BYTES_MAX);
   private final RefusalLogLimiter refusalLog = new RefusalLogLimiter();
   private final ReviewLimiter reviews = new ReviewLimiter();
+  private final LineLimiter streamLog;
   private final Counter limited;
   private @Nullable HttpServer server;
 
@@ -157,10 +160,13 @@ public final class StreamServer extends VerticleBase {
         new EventBatcher(task -> vertx.setTimer(BATCH_MS, elapsed -> task.run()), ledgerLoop::run);
     this.others = others;
     this.clockMs = clockMs;
+    this.streamLog = new LineLimiter(LOG, "the streams of node", clockMs);
     String help = "Node streams that the extender ended, by cause.";
     this.refused = metrics.counter("tranche.extender.streams.ended", help, "cause", "refused");
     this.limited = metrics.counter("tranche.extender.streams.ended", help, "cause", "limited");
     this.silent = metrics.counter("tranche.extender.streams.ended", help, "cause", "silent");
+    this.unreported =
+        metrics.counter("tranche.extender.streams.ended", help, "cause", "unreported");
     this.oversized = metrics.counter("tranche.extender.streams.ended", help, "cause", "oversized");
     this.tooFast = metrics.counter("tranche.extender.streams.ended", help, "cause", "hasty");
     Counter delayed =
@@ -293,8 +299,16 @@ public final class StreamServer extends VerticleBase {
     request.exceptionHandler(lost -> close(stream, GrpcStatus.UNAVAILABLE, "it was lost"));
     request.endHandler(end -> close(stream, GrpcStatus.OK, "the node ended it"));
     request.response().exceptionHandler(lost -> close(stream, GrpcStatus.UNAVAILABLE, "lost"));
-    streams.opened(stream);
-    LOG.info("node {} opened its stream", node);
+    streams
+        .opened(stream)
+        .ifPresent(
+            oldest ->
+                end(
+                    oldest,
+                    unreported,
+                    GrpcStatus.RESOURCE_EXHAUSTED,
+                    "the node has opened more than %d streams without a report"
+                        .formatted(NodeStreams.UNREPORTED_MAX)));
     request.resume();
   }
 
@@ -327,13 +341,21 @@ public final class StreamServer extends VerticleBase {
     Optional<String> violation =
         ReportBounds.violation(report)
             .or(() -> tooMuchInAll(stream.node, report))
-            .or(() -> brief ? Optional.empty() : makeRoom(stream.node, report));
+            .or(() -> takePlace(stream, report, brief));
     if (violation.isPresent()) {
       end(stream, oversized, GrpcStatus.INVALID_ARGUMENT, violation.get());
       return;
     }
     stream.reported(report, clockMs.getAsLong());
     latestReport.put(report);
+  }
+
+  /** The report is valid; only the memory for it may be missing. */
+  private Optional<String> takePlace(NodeStream stream, NodeReport report, boolean brief) {
+    if (streams.reported(stream) && streamLog.tryAcquire(stream.node)) {
+      LOG.info("node {} opened its stream", stream.node);
+    }
+    return brief ? Optional.empty() : makeRoom(stream.node, report);
   }
 
   private void run(Runnable task) {
@@ -385,7 +407,9 @@ public final class StreamServer extends VerticleBase {
     stream.close(status, why);
     if (streams.closed(stream)) {
       kept.remove(stream.node);
-      LOG.info("the stream of node {} closed: {}", stream.node, why);
+      if (streamLog.tryAcquire(stream.node)) {
+        LOG.info("the stream of node {} closed: {}", stream.node, why);
+      }
       // By way of the batch, so that it is applied after the stream's last report.
       ledger.execute(() -> state.apply(new Event.StreamLost(stream.node)));
     }
@@ -393,10 +417,11 @@ public final class StreamServer extends VerticleBase {
 
   private void sweep() {
     long nowMs = clockMs.getAsLong();
+    streamLog.endPeriods();
     rates.values().removeIf(rate -> rate.isRefilled(nowMs));
     works.entrySet().removeIf(e -> !streams.has(e.getKey()) && e.getValue().isRefilled(nowMs));
     long deadlineMs = nowMs - SILENCE_MS;
-    for (NodeStream stream : List.copyOf(streams.open())) {
+    for (NodeStream stream : streams.open()) {
       if (stream.silentSince(deadlineMs)) {
         silent.increment();
         close(stream, GrpcStatus.DEADLINE_EXCEEDED, "no report for " + SILENCE_MS / 1_000 + " s");

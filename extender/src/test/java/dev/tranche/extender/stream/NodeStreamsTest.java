@@ -3,15 +3,37 @@ package dev.tranche.extender.stream;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.api.node.NodeDirective;
+import dev.tranche.api.node.NodeReport;
 import dev.tranche.extender.ledger.Assignment;
 import dev.tranche.extender.placement.Placement;
 import dev.tranche.extender.placement.Placement.Container;
 import dev.tranche.extender.placement.Placement.Share;
+import io.vertx.core.Future;
+import io.vertx.core.Vertx;
+import io.vertx.grpc.server.GrpcServerResponse;
+import java.lang.reflect.Proxy;
 import java.util.List;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
 final class NodeStreamsTest {
+  private final Vertx vertx = Vertx.vertx();
+
+  @SuppressWarnings("unchecked")
+  private final GrpcServerResponse<NodeReport, NodeDirective> response =
+      (GrpcServerResponse<NodeReport, NodeDirective>)
+          Proxy.newProxyInstance(
+              getClass().getClassLoader(),
+              new Class<?>[] {GrpcServerResponse.class},
+              (proxy, method, args) ->
+                  method.getReturnType() == Future.class ? Future.succeededFuture() : proxy);
+
   private final NodeStreams streams = new NodeStreams(300, sent -> sent);
+
+  @AfterEach
+  void close() {
+    vertx.close().await();
+  }
 
   @Test
   void config_isLeftOutUntilTheLabelsHaveBeenRead() {
@@ -34,6 +56,47 @@ final class NodeStreamsTest {
     assertThat(read.getReplicasPerGpu()).isEqualTo(10);
     byte[] unknown = read.toBuilder().setReplicasPerGpu(0).build().toByteArray();
     assertThat(unknown).isEqualTo(read.toBuilder().clearReplicasPerGpu().build().toByteArray());
+  }
+
+  @Test
+  void newerStream_takesItsNodesPlaceAtItsFirstReport() {
+    NodeStream own = stream();
+    assertThat(streams.opened(own)).isEmpty();
+    assertThat(streams.get("a")).isNull();
+    assertThat(streams.reported(own)).isTrue();
+    assertThat(streams.reported(own)).isFalse();
+    NodeStream newer = stream();
+    assertThat(streams.opened(newer)).isEmpty();
+    assertThat(streams.get("a")).isSameAs(own);
+    assertThat(streams.reported(newer)).isTrue();
+    assertThat(streams.get("a")).isSameAs(newer);
+    assertThat(streams.closed(own)).isFalse();
+    // What it had already sent does not bring it back.
+    assertThat(streams.reported(own)).isFalse();
+    assertThat(streams.closed(newer)).isTrue();
+    assertThat(streams.has("a")).isFalse();
+  }
+
+  @Test
+  void streamsWithoutAReport_areBounded_theOldestEnds_andTheNodesOwnStays() {
+    NodeStream own = stream();
+    streams.opened(own);
+    streams.reported(own);
+    NodeStream oldest = stream();
+    streams.opened(oldest);
+    for (int i = 1; i < NodeStreams.UNREPORTED_MAX; i++) {
+      assertThat(streams.opened(stream())).isEmpty();
+    }
+    NodeStream newest = stream();
+    assertThat(streams.opened(newest)).containsSame(oldest);
+    assertThat(streams.closed(oldest)).isFalse();
+    assertThat(streams.open()).hasSize(1 + NodeStreams.UNREPORTED_MAX);
+    assertThat(streams.get("a")).isSameAs(own);
+    assertThat(streams.reported(newest)).isTrue();
+  }
+
+  private NodeStream stream() {
+    return new NodeStream("a", vertx, response, () -> {}, 0);
   }
 
   private NodeDirective directive() {

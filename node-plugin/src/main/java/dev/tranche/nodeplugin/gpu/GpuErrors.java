@@ -5,6 +5,7 @@ import dev.tranche.nodeplugin.health.HealthOptions;
 import dev.tranche.nodeplugin.nvml.GpuEvent;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import dev.tranche.nodeplugin.nvml.Nvml;
+import dev.tranche.process.log.LineLimiter;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.LongSupplier;
@@ -15,6 +16,7 @@ import org.slf4j.LoggerFactory;
 final class GpuErrors {
   private static final Logger LOG = LoggerFactory.getLogger(GpuErrors.class);
 
+  private final LineLimiter ignoredLog = new LineLimiter(LOG, "ignored XIDs of GPU");
   private final HealthOptions options;
   private final LongSupplier clockMs;
   private final KnownGpus gpus;
@@ -28,7 +30,10 @@ final class GpuErrors {
   /** Applies an error and returns whether a GPU's health changed. */
   boolean apply(GpuEvent event, Nvml session) {
     if (!options.xids().unhealthy(event.code())) {
-      LOG.info("GPU {} reported XID {}, which is ignored", event.index(), event.code());
+      // Any pod's program can cause these.
+      if (ignoredLog.tryAcquire(String.valueOf(event.index()))) {
+        LOG.info("GPU {} reported XID {}, which is ignored", event.index(), event.code());
+      }
       return false;
     }
     return event.index() == GpuEvent.ANY

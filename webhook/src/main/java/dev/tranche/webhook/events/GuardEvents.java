@@ -2,6 +2,7 @@ package dev.tranche.webhook.events;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.tranche.api.Printable;
+import dev.tranche.process.log.LineLimiter;
 import dev.tranche.webhook.guard.FindingOutcome;
 import dev.tranche.webhook.guard.GuardedPod;
 import dev.tranche.webhook.metrics.WebhookMetrics;
@@ -41,6 +42,7 @@ public final class GuardEvents implements AutoCloseable {
   private final InstantSource clock;
   private final WebhookMetrics metrics;
   private final ObjectLookup objects;
+  private final LineLimiter findingLog = new LineLimiter(LOG, "the guard's findings in namespace");
   private final BlockingQueue<Event> queue = new ArrayBlockingQueue<>(QUEUED_MAX);
   private final Thread thread;
 
@@ -87,7 +89,9 @@ public final class GuardEvents implements AutoCloseable {
     }
     lastReported.remove(key);
     lastReported.put(key, now);
-    LOG.info("guard: pod {} {}: {}", podName, found.outcome(), found.description());
+    if (findingLog.tryAcquire(Printable.name(pod.namespace()))) {
+      LOG.info("guard: pod {} {}: {}", podName, found.outcome(), found.description());
+    }
     if (!objects.supports(regarding)) {
       return;
     }

@@ -1,5 +1,6 @@
 package dev.tranche.webhook.review;
 
+import dev.tranche.process.log.LineLimiter;
 import dev.tranche.webhook.metrics.ReviewKind;
 import dev.tranche.webhook.metrics.WebhookMetrics;
 import dev.tranche.webhook.metrics.WebhookMetrics.Outcome;
@@ -30,6 +31,7 @@ public final class FractionHandler implements ReviewHandler {
   private final PodMutator mutator;
   private final Supplier<MutationRules.Cluster> cluster;
   private final WebhookMetrics metrics;
+  private final LineLimiter denialLog = new LineLimiter(LOG, "denied pods of namespace");
 
   public FractionHandler(
       PodMutator mutator, Supplier<MutationRules.Cluster> cluster, WebhookMetrics metrics) {
@@ -62,7 +64,10 @@ public final class FractionHandler implements ReviewHandler {
           metrics.admitted(ReviewKind.FRACTION, Outcome.PATCHED, warnings.size(), tookNanos);
       case Mutation.Denied(String message, String reason) -> {
         metrics.denied(ReviewKind.FRACTION, reason, tookNanos);
-        LOG.info("pod {} denied: {}", podName, message);
+        // The webhook logs per namespace, since whoever creates pods there can cause lines.
+        if (denialLog.tryAcquire(podName.substring(0, Math.max(0, podName.indexOf('/'))))) {
+          LOG.info("pod {} denied: {}", podName, message);
+        }
       }
     }
     return answer;

@@ -10,6 +10,7 @@ import dev.tranche.extender.readapi.query.Problem;
 import dev.tranche.extender.stream.BearerToken;
 import dev.tranche.extender.stream.ReviewLimiter;
 import dev.tranche.process.Sha256;
+import dev.tranche.process.log.LineLimiter;
 import io.vertx.core.AsyncResult;
 import io.vertx.core.Future;
 import java.time.Duration;
@@ -54,6 +55,7 @@ public final class Access {
   private final Reviews reviews;
   private final String clusterRole;
   private final Ticker ticker;
+  private final LineLimiter failureLog = new LineLimiter(LOG, "tokens not reviewed from");
   private final ReviewLimiter limiter = new ReviewLimiter(REFUSED_BURST);
 
   /** Keyed by the token's digest, so that no token stays in memory, and by verb and path. */
@@ -149,7 +151,9 @@ public final class Access {
         .map(verdict -> problemOf(verdict, verb, path))
         .recover(
             failure -> {
-              LOG.warn("a token could not be reviewed: {}", failure.toString());
+              if (failureLog.tryAcquire(address)) {
+                LOG.warn("a token could not be reviewed: {}", failure.toString());
+              }
               return refusedWith(
                   Problem.unavailable(
                       "the API server could not be asked about the token; ask again in a second"));

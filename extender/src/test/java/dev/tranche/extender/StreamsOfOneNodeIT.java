@@ -1,0 +1,124 @@
+package dev.tranche.extender;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.extender.stream.FakeNode;
+import dev.tranche.extender.stream.StreamServer;
+import io.vertx.core.Vertx;
+import io.vertx.grpc.common.GrpcStatus;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.time.Duration;
+import java.util.concurrent.Callable;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.logging.Handler;
+import java.util.logging.Level;
+import java.util.logging.LogRecord;
+import java.util.logging.Logger;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Several streams with the token of one node, as of a plugin that restarts or of a thief. */
+final class StreamsOfOneNodeIT {
+  private final MockCluster cluster = new MockCluster();
+  private final Vertx vertx = Vertx.vertx();
+  private final HttpClient http = HttpClient.newHttpClient();
+  private Extender extender;
+
+  @BeforeEach
+  void start() throws Exception {
+    cluster.reviewTokens();
+    cluster.certificate();
+    extender = new Extender(ExtenderIT.config(), cluster.client());
+    extender.start().toCompletionStage().toCompletableFuture().get();
+    until(() -> extender.streamPort() > 0);
+  }
+
+  @AfterEach
+  void stop() {
+    extender.close();
+    vertx.close().await();
+    cluster.close();
+  }
+
+  @Test
+  void streamWithoutAValidReport_leavesTheNodesOwn() throws Exception {
+    try (var own = connect("node-a")) {
+      until(this::oneStreamReports);
+      try (var liar = connect("node-b")) {
+        assertThat(liar.ended.get()).startsWith(GrpcStatus.PERMISSION_DENIED.code + " ");
+      }
+      assertThat(oneStreamReports()).isTrue();
+      assertThat(own.ended).isNotDone();
+    }
+  }
+
+  /** As of a plugin that restarts, whose old connection nobody has closed. */
+  @Test
+  void firstReportOfANewerStream_endsTheOlder() throws Exception {
+    try (var old = connect("node-a")) {
+      until(this::oneStreamReports);
+      try (var restarted = connect("node-a")) {
+        assertThat(old.ended.get()).startsWith(GrpcStatus.ABORTED.code + " ");
+        assertThat(oneStreamReports()).isTrue();
+        assertThat(restarted.ended).isNotDone();
+      }
+    }
+  }
+
+  @Test
+  void streamsThatOneNodeOpens_areLoggedUpToALimit() throws Exception {
+    var opened = new AtomicInteger();
+    var handler =
+        new Handler() {
+          @Override
+          public void publish(LogRecord line) {
+            if (line.getMessage().contains("opened its stream")) {
+              opened.incrementAndGet();
+            }
+          }
+
+          @Override
+          public void flush() {}
+
+          @Override
+          public void close() {}
+        };
+    var log = Logger.getLogger(StreamServer.class.getName());
+    Level before = log.getLevel();
+    log.setLevel(Level.INFO);
+    log.addHandler(handler);
+    FakeNode newest = connect("node-a");
+    int streams = 60;
+    for (int i = 1; i < streams; i++) {
+      FakeNode older = newest;
+      newest = connect("node-a");
+      assertThat(older.ended.get()).startsWith(GrpcStatus.ABORTED.code + " ");
+      older.close();
+    }
+    newest.close();
+    log.removeHandler(handler);
+    log.setLevel(before);
+    assertThat(opened.get()).isPositive().isLessThan(streams);
+  }
+
+  /** With the token of node-a. */
+  private FakeNode connect(String reportedNode) throws Exception {
+    var report = FakeNode.node(reportedNode, FakeNode.gpu("GPU-a0", 0, 5, 1L << 30));
+    return new FakeNode(vertx, extender.streamPort(), "token-of-node-a", report.build());
+  }
+
+  private boolean oneStreamReports() throws Exception {
+    var uri = URI.create("http://127.0.0.1:%d/metrics".formatted(extender.metricsPort()));
+    var answer =
+        http.send(HttpRequest.newBuilder(uri).build(), HttpResponse.BodyHandlers.ofString());
+    return answer.body().contains("\ntranche_extender_streams 1");
+  }
+
+  private static void until(Callable<Boolean> condition) throws Exception {
+    ExtenderIT.until(Duration.ofSeconds(20), condition);
+  }
+}
