@@ -38,7 +38,7 @@ class SecurityPageTest {
               "hold the extender's decisions for seconds with one pod",
               EXTENDER + "HostilePodsTest#",
               EXTENDER + "VerbsTest#listsOfAPod_areReadOnceForAllNodes",
-              EXTENDER + "PreemptTest#hundredNodes"),
+              EXTENDER + "PreemptTurnsTest#hundredNodes"),
           Claim.of(
               "fill the extender's memory with pods or budgets",
               EXTENDER + "KeptPodsTest#whatTenantsWrite_",
