@@ -288,7 +288,8 @@ public final class Preempt {
       List<Candidate> candidates = Candidates.of(ledger, pod, node, nowMs);
       Optional<Hold> held = heldOn(node);
       boolean stale = held.filter(this::isStillUnseen).isPresent();
-      var proposal = new Proposal(pod, candidates, Set.copyOf(offered.uids()), left(node), stale);
+      NodeNeeds left = left(node, others(candidates, offered));
+      var proposal = new Proposal(pod, candidates, Set.copyOf(offered.uids()), left, stale);
       NodeFit now = trials.without(node, Set.of());
       if (now.fits() && !stale) {
         // A GPU is free as it is: the dry run evicts for something else.
@@ -343,11 +344,14 @@ public final class Preempt {
           || ledger.awaitedHold(pod.uid(), nowMs).isPresent();
     }
 
-    /** Returns what the node has left; nothing unless the requests of all pods are known. */
-    private NodeNeeds left(String node) {
+    /**
+     * Returns what the node has left without the other victims; nothing unless the requests of all
+     * pods are known.
+     */
+    private NodeNeeds left(String node, List<String> others) {
       return evaluator.packsByDefault()
           ? packing
-              .free(node)
+              .freeWithout(node, others)
               .map(free -> new NodeNeeds(free.cpuMilli(), roundedDown(free), 0, false))
               .orElse(NodeNeeds.NONE)
           : NodeNeeds.NONE;
@@ -370,6 +374,13 @@ public final class Preempt {
         .toList();
   }
 
+  /** Returns the proposed victims that are not candidates: they go anyway. */
+  private static List<String> others(List<Candidate> candidates, VictimUids offered) {
+    var ours = new HashSet<String>();
+    candidates.forEach(c -> ours.add(c.pod().uid()));
+    return offered.uids().stream().filter(uid -> !ours.contains(uid)).toList();
+  }
+
   /**
    * Merges our victims with those of the dry run. Pods that hold GPUs are taken as chosen here, the
    * most important first. Other pods are kept as proposed: what they free, such as CPU, is not
@@ -377,9 +388,7 @@ public final class Preempt {
    */
   private static VictimUids merge(
       NodeVictims choice, List<Candidate> candidates, VictimUids offered) {
-    var ours = new HashSet<String>();
-    candidates.forEach(c -> ours.add(c.pod().uid()));
-    List<String> others = offered.uids().stream().filter(uid -> !ours.contains(uid)).toList();
+    List<String> others = others(candidates, offered);
     var uids = new ArrayList<>(choice.victims().stream().map(PodFacts::uid).toList());
     uids.addAll(others);
     long violations = choice.violations() + Math.min(others.size(), offered.violations());

@@ -217,6 +217,29 @@ final class PreemptTest {
         .isEqualTo(new Answer.Nodes(Map.of("a", offered("x"))));
   }
 
+  /** "other" goes anyway. With it and "large" there is enough CPU, and enough of the GPU. */
+  @Test
+  void offeredPod_isSpared_ifAnOtherVictimWithoutAGpuFreesTheRest() {
+    var packed = new FakeWorld(Policy.PACKED);
+    packed.budgets.listed();
+    packed.report("a", new Gpu("a0", 0, 0));
+    packed.packing.nodeSeen("a", new HostRequest(7_000, 1));
+    packed.packing.podSeen("other", "a", false, new HostRequest(2_000, 0));
+    Map.of("small", 3_000, "large", 2_000)
+        .forEach(
+            (uid, cpu) -> {
+              packed.packing.podSeen(uid, "a", false, new HostRequest(cpu, 0));
+              packed.state.apply(
+                  new Event.PodSeen(
+                      FakeWorld.pod(uid, uid.equals("small") ? 4 : 5, "tranche.dev/gpu=a0")
+                          .with(needs(0, cpu, false))
+                          .on("a")));
+            });
+    PodFacts urgent = urgent(6).with(needs(50, 4_000, false));
+    assertThat(packed.preempt().preempt(urgent, Map.of("a", offered("small", "other"))).result())
+        .isEqualTo(new Answer.Nodes(Map.of("a", offered("large", "other"))));
+  }
+
   /** As Kubernetes 1.38 offers them, where only single GPUs are too full. */
   @Test
   void nodesWithoutProposedVictims_doNotCrowdOutOthers_andComeAfterThem() {

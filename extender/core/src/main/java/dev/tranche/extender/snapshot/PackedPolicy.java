@@ -16,6 +16,7 @@ import dev.tranche.extender.score.packing.HostCapacity;
 import dev.tranche.extender.score.packing.HostRequest;
 import dev.tranche.extender.score.packing.Packer;
 import dev.tranche.extender.score.packing.Shape;
+import java.util.Collection;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
@@ -75,9 +76,12 @@ public final class PackedPolicy {
     hosts.nodeGone(node);
   }
 
-  /** Returns the CPU and memory that the node has left; empty for an unknown node. */
-  public Optional<HostRequest> free(String node) {
-    return hosts.knows(node) ? Optional.of(hosts.free(node)) : Optional.empty();
+  /**
+   * Returns the CPU and memory that the node has left when these pods are gone; empty for an
+   * unknown node.
+   */
+  public Optional<HostRequest> freeWithout(String node, Collection<String> uids) {
+    return hosts.knows(node) ? Optional.of(hosts.freeWithout(node, uids)) : Optional.empty();
   }
 
   /** Returns the number of pods whose CPU and memory on their nodes are known. */

@@ -1,5 +1,6 @@
 package dev.tranche.extender.score.packing;
 
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -64,6 +65,18 @@ public final class HostCapacity {
     return nodes
         .getOrDefault(name, HostRequest.NONE)
         .minus(taken.getOrDefault(name, HostRequest.NONE));
+  }
+
+  /** Returns what the node has left when these pods are gone. */
+  public synchronized HostRequest freeWithout(String name, Collection<String> uids) {
+    HostRequest free = free(name);
+    for (String uid : uids) {
+      PodOnNode pod = pods.get(uid);
+      if (pod != null && pod.node().equals(name)) {
+        free = free.plus(pod.request());
+      }
+    }
+    return free;
   }
 
   public synchronized int pods() {
