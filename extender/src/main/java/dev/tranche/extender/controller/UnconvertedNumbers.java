@@ -80,6 +80,6 @@ public final class UnconvertedNumbers {
 
   private String message(PodFacts pod) {
     return "this pod's number of %s counts replicas, which are parts of a GPU: the webhook does not see namespace %s, so it does not convert whole GPUs to replicas. Create the pod in another namespace. Or request the replicas of whole GPUs, and write the replicas of one GPU (node label %s) into the pod's annotation %s."
-        .formatted(resource, pod.namespace(), Names.LABEL_REPLICAS, Names.REPLICAS_PER_GPU);
+        .formatted(resource, pod.namespace(), Names.LABEL_REPLICAS_PER_GPU, Names.REPLICAS_PER_GPU);
   }
 }
