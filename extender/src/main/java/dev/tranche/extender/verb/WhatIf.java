@@ -17,6 +17,7 @@ import dev.tranche.extender.snapshot.NodeEvaluator;
 import dev.tranche.extender.snapshot.NodeFit;
 import dev.tranche.extender.snapshot.NodeSnapshot;
 import dev.tranche.extender.snapshot.PackedPolicy;
+import dev.tranche.extender.snapshot.Turn;
 import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.HashMap;
@@ -39,12 +40,6 @@ public final class WhatIf {
 
   /** The time limit; after it, the answer contains the pods placed so far. */
   public static final long PLACE_WITHIN_MS = 5_000;
-
-  /**
-   * The time limit of one turn on the loop, which takes one node at least. Decisions on other pods
-   * wait for as long.
-   */
-  static final long TURN_MS = 5;
 
   private final Ledger ledger;
   private final NodeEvaluator evaluator;
@@ -146,12 +141,10 @@ public final class WhatIf {
     private List<NodeSnapshot> snapshots() {
       List<String> names = loop.call(() -> List.copyOf(ledger.nodes()));
       var snapshots = new ArrayList<NodeSnapshot>(names.size());
-      inTurns(
-          names.size(),
-          i -> {
-            evaluator.snapshotFor(pod, names.get(i)).ifPresent(snapshots::add);
-            return true;
-          });
+      for (int next = 0; next < names.size(); ) {
+        int from = next;
+        next = loop.call(() -> evaluator.addSnapshots(pod, names, from, snapshots));
+      }
       return snapshots;
     }
 
@@ -170,7 +163,7 @@ public final class WhatIf {
     }
 
     private int turn(int from, int count, IntPredicate work) {
-      long endMs = clockMs.getAsLong() + TURN_MS;
+      long endMs = clockMs.getAsLong() + Turn.MS_MAX;
       int at = from;
       while (at < count && (at == from || clockMs.getAsLong() < endMs)) {
         if (!work.test(at++)) {

@@ -139,10 +139,6 @@ public final class NodeEvaluator {
   }
 
   /** Returns a node as it is for a pod; empty if it has no GPUs, or is gone. */
-  public Optional<NodeSnapshot> snapshotFor(PodFacts pod, String node) {
-    return snapshotFor(pod, node, ownNode(pod), clockMs.getAsLong());
-  }
-
   private Optional<NodeSnapshot> snapshotFor(PodFacts pod, String node, String own, long nowMs) {
     ClusterSnapshot.NodeGpus nodeGpus =
         countsDifferently(node, own)
