@@ -9,11 +9,7 @@ version=v1.7.12
 
 # build FOLDER: shellcheck cannot see that cached() calls it.
 # shellcheck disable=SC2317,SC2329
-build() {
-  local go
-  go=$("$here/go.sh")
-  CGO_ENABLED=0 GOBIN=$1 "$go" install -trimpath -ldflags '-s -w' "github.com/rhysd/actionlint/cmd/actionlint@$version"
-}
+build() { go_install "$1" "github.com/rhysd/actionlint/cmd/actionlint@$version"; }
 
 folder=$(cached "actionlint-$version" build)
 echo "$folder/actionlint"

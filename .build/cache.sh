@@ -36,3 +36,10 @@ cached() {
   fi
   echo "$folder"
 }
+
+# go_install FOLDER PACKAGE@VERSION: builds a program from the Go module proxy.
+go_install() {
+  local go
+  go=$("$(dirname "${BASH_SOURCE[0]}")/go.sh")
+  CGO_ENABLED=0 GOBIN=$1 "$go" install -trimpath -ldflags '-s -w' "$2"
+}

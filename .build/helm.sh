@@ -9,11 +9,7 @@ version=v3.20.2
 
 # build FOLDER: shellcheck cannot see that cached() calls it.
 # shellcheck disable=SC2317,SC2329
-build() {
-  local go
-  go=$("$here/go.sh")
-  CGO_ENABLED=0 GOBIN=$1 "$go" install -trimpath -ldflags '-s -w' "helm.sh/helm/v3/cmd/helm@$version"
-}
+build() { go_install "$1" "helm.sh/helm/v3/cmd/helm@$version"; }
 
 if command -v helm; then exit 0; fi
 folder=$(cached "helm-$version" build)

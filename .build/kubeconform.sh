@@ -30,7 +30,7 @@ take() {
 build() {
   local into=$1 go
   go=$("$here/go.sh")
-  CGO_ENABLED=0 GOBIN=$1 "$go" install -trimpath -ldflags '-s -w' "$kubeconform"
+  go_install "$1" "$kubeconform"
   take "$kubernetes" api/openapi-spec/swagger.json
   mv "$1/swagger.json" "$1/kubernetes.json"
   into=$1/crds

@@ -10,7 +10,6 @@ final class Http2Frames {
   private static final byte DATA = 0;
   private static final byte HEADERS = 1;
   private static final byte SETTINGS = 4;
-  private static final byte WINDOW_UPDATE = 8;
   private static final byte END_HEADERS = 4;
   private static final int FRAME_BYTES_MAX = 16_384;
 
@@ -58,15 +57,6 @@ final class Http2Frames {
       out.writeBytes(frame(DATA, 0, stream, part));
     }
     return out.toByteArray();
-  }
-
-  /** Lets the other side send this many bytes more. */
-  static byte[] windowUpdate(int bytes) {
-    return frame(
-        WINDOW_UPDATE,
-        0,
-        0,
-        new byte[] {(byte) (bytes >> 24), (byte) (bytes >> 16), (byte) (bytes >> 8), (byte) bytes});
   }
 
   private static byte[] frame(int type, int flags, int stream, byte[] payload) {
