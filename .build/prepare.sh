@@ -55,7 +55,8 @@ prepare_cluster() {
   prepare_compiler
   # The image also depends on the programs that train its class caches.
   local image fake training=$root/e2e/src/main/java/dev/tranche/e2e
-  image_tag=tranche/tranche:$(hash_of "$root/deploy/image" "$root"/{webhook,extender,node-plugin}/target/{*.jar,lib} "$JAVA_HOME/release" \
+  # With letters first: a tag of digits alone is a number in YAML.
+  image_tag=tranche/tranche:dev-$(hash_of "$root/deploy/image" "$root"/{webhook,extender,node-plugin}/target/{*.jar,lib} "$JAVA_HOME/release" \
     "base ${BASE:-} ${ALLOW_FAILED_TRAINING:-}" "$root/e2e/fakenvml" "$training"/bench/{PluginTraining,PluginBench}.java "$training"/{gpu,kubelet,install/{Await,HttpGet}.java} \
     "$root"/e2e/target/lib/asm-*.jar "$training"/bench/{training,webhook} "$training"/bench/plane/{ClusterObjects,SimulatedNode,SimulatedNodes}.java)
   image=$(cached image make_image "$image_tag")

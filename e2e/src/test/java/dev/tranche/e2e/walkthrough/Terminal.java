@@ -62,7 +62,7 @@ record Terminal(Path folder, Map<String, String> variables) {
                 .replace(
                     "kube-scheduler:" + KubernetesVersion.DEFAULT,
                     "kube-scheduler:" + KubernetesVersion.ofClusters())
-                .replace("newTag: 0.1.0", "newTag: " + artifacts.image().replaceFirst(".*:", ""))
+                .replace("\"0.1.0\"", "\"" + artifacts.image().replaceFirst(".*:", "") + "\"")
                 .replace(
                     "NVIDIA_DRIVER_ROOT, value: \"/\"",
                     "NVIDIA_DRIVER_ROOT, value: " + Node.DRIVER_ROOT)
