@@ -193,7 +193,31 @@ Refuses what the node plugin would refuse on every node after the upgrade, with 
 {{- end -}}
 {{- range $key := keys .map | sortAlpha -}}
 {{- if not (has $key $.keys) -}}
-{{- fail (printf "%s has the unknown key %q; allowed are %s. docs/node-plugin-config.md lists all keys." $.at $key (join ", " $.keys)) -}}
+{{- $place := include "tranche.placeOfKey" $key -}}
+{{- $hint := $place | empty | ternary "docs/node-plugin-config.md lists all keys." (printf "It belongs at %s." $place) -}}
+{{- fail (printf "%s has the unknown key %q; allowed are %s. %s" $.at $key (join ", " $.keys) $hint) -}}
 {{- end -}}
 {{- end -}}
+{{- end -}}
+
+{{/* Where a misplaced key belongs, as the node plugin says it; empty if there is no such key. */}}
+{{- define "tranche.placeOfKey" -}}
+{{- $places := list "flags.migStrategy" "flags.failOnInitError" "flags.mpsRoot" "flags.nvidiaDriverRoot" "flags.nvidiaDevRoot" "flags.gdrcopyEnabled" "flags.gdsEnabled" "flags.mofedEnabled" "flags.deviceDiscoveryStrategy" "flags.useNodeFeatureAPI" -}}
+{{- range $key := list "passDeviceSpecs" "deviceListStrategy" "deviceIDStrategy" "cdiAnnotationPrefix" "nvidiaCTKPath" "containerDriverRoot" "sharedDevicesAllocationPolicy" -}}
+{{- $places = append $places (printf "flags.plugin.%s" $key) -}}
+{{- end -}}
+{{- range $key := list "oneshot" "noTimestamp" "sleepInterval" "outputFile" "machineTypeFile" -}}
+{{- $places = append $places (printf "flags.gfd.%s" $key) -}}
+{{- end -}}
+{{- range $key := list "renameByDefault" "failRequestsGreaterThanOne" "resources[].name" "resources[].replicas" "resources[].rename" "resources[].devices" -}}
+{{- $places = append $places (printf "sharing.timeSlicing.%s" $key) -}}
+{{- end -}}
+{{- $places = concat $places (list "imex.channelIDs" "imex.required" "resources.gpus[].pattern" "version" "flags" "flags.plugin" "flags.gfd" "imex" "sharing" "sharing.timeSlicing" "sharing.mps" "resources" "resources.gpus" "resources.mig") -}}
+{{- $found := "" -}}
+{{- range $place := $places -}}
+{{- if and (not $found) (eq (lower $) (last (splitList "." $place) | lower)) -}}
+{{- $found = $place -}}
+{{- end -}}
+{{- end -}}
+{{- $found -}}
 {{- end -}}

@@ -9,8 +9,16 @@ import dev.tranche.nodeplugin.config.ConfigFile;
 import dev.tranche.nodeplugin.config.Setting;
 import dev.tranche.process.settings.ConfigErrors;
 import dev.tranche.process.settings.Settings;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
@@ -19,6 +27,9 @@ import org.junit.jupiter.params.provider.CsvSource;
  * NvidiaConfigsIT} does the same with generated ones.
  */
 class ConfigVerdictsTest {
+  private static final Pattern KEY =
+      Pattern.compile("`((?:version|flags|sharing|resources|imex)[A-Za-z.\\[\\]]*)`");
+
   /** Configs that people brought from NVIDIA's plugin, and what is named where one is refused. */
   @ParameterizedTest
   @CsvSource(
@@ -68,6 +79,28 @@ class ConfigVerdictsTest {
       assertThatThrownBy(() -> render(Map.of("config.map.mine", text)))
           .hasMessageContaining("config.map.mine")
           .hasMessageContaining(named);
+    }
+  }
+
+  /** The page names every key: ConfigPageTest. */
+  @Test
+  void misplacedKey_belongsAtTheSamePlaceForBoth() throws IOException {
+    String page = Files.readString(Path.of("../docs/node-plugin-config.md"));
+    Set<String> names =
+        KEY.matcher(page)
+            .results()
+            .map(found -> found.group(1))
+            .map(key -> key.substring(key.lastIndexOf('.') + 1))
+            .collect(Collectors.toCollection(TreeSet::new));
+    names.removeAll(Set.of("gpus", "mig"));
+    assertThat(names).hasSizeGreaterThan(30);
+    for (String name : names) {
+      String text = "resources: {%s: 1}".formatted(name);
+      String error = errors(text).getFirst();
+      assertThat(error).startsWith("unknown key resources." + name + "; it belongs at ");
+      String place = error.substring(error.lastIndexOf(' ') + 1);
+      assertThatThrownBy(() -> render(Map.of("config.map.mine", text)))
+          .hasMessageContaining(" It belongs at " + place + ".");
     }
   }
 
