@@ -57,7 +57,15 @@ class KubectlPluginIT {
                     arguments(shell, "what-if --fraction 0.3", OK, "Node:          a"),
                     arguments(shell, "what-if -f pod.yaml", OK, "Node:          a"),
                     arguments(shell, "what-if -fnone.yaml", FAILED, "cannot read none.yaml"),
-                    arguments(shell, "what-if", MISUSED, "-f FILE or --fraction"),
+                    arguments(shell, "what-if", MISUSED, "-f FILE, --fraction or --memory"),
+                    arguments(shell, "what-if --memory 4Gi", OK, "Node:          a"),
+                    arguments(shell, "what-if --fraction 1/3", OK, "Node:          a"),
+                    arguments(shell, "what-if --fraction 30%", OK, "Node:          a"),
+                    arguments(
+                        shell,
+                        "what-if --fraction 0.3 --memory 4Gi",
+                        MISUSED,
+                        "--fraction cannot go with --memory"),
                     arguments(shell, "what-if pod.yaml", MISUSED, "-f names a manifest"),
                     arguments(shell, "what-if -f a --gpus 2", MISUSED, "-f cannot go with"),
                     arguments(shell, "what-if --fraction 0,3", MISUSED, "a part of a GPU"),
@@ -141,11 +149,10 @@ class KubectlPluginIT {
     var cluster = new FakeCluster(shell, folder);
     cluster.run(
         "what-if",
-        "--fraction=0.3",
+        "--memory=4Gi",
         "--gpus=2",
         "--model",
         "Tesla T4,!L4",
-        "--memory=4Gi",
         "--count",
         "20",
         "-n",
@@ -154,8 +161,8 @@ class KubectlPluginIT {
         "yaml");
     assertThat(new ObjectMapper().readTree(cluster.read("asked")).at("/metadata/annotations"))
         .hasToString(
-            "{\"tranche.dev/gpu-fraction\":\"0.3\",\"tranche.dev/gpu-count\":\"2\","
-                + "\"tranche.dev/gpu-model\":\"Tesla T4,!L4\",\"tranche.dev/gpu-memory\":\"4Gi\"}");
+            "{\"tranche.dev/gpu-memory\":\"4Gi\",\"tranche.dev/gpu-count\":\"2\","
+                + "\"tranche.dev/gpu-model\":\"Tesla T4,!L4\"}");
     assertThat(cluster.calls())
         .anyMatch(call -> call.startsWith("-n team-b create --dry-run=server "))
         .anyMatch(call -> call.contains("--raw /api/v1/what-if?output=yaml&count=20 -f "));
