@@ -61,7 +61,8 @@ class NodeHealthIT extends WithPlugin {
 
   @ParameterizedTest
   @CsvSource({
-    "nvidia-gpu.sock,nvidia-device-plugin-daemonset",
+    "nvidia-gpu.sock,helm uninstall -n nvidia-device-plugin nvdp",
+    "nvidia-gpu.sock,kubectl -n kube-system delete daemonset nvidia-device-plugin-daemonset",
     "nvidia-gpu.sock,on Bottlerocket set settings.kubelet-device-plugins.nvidia.enabled to false",
     "tranche-gpu-0123abcd.sock,another process of Tranche's node plugin"
   })
