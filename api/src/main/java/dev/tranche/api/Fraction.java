@@ -22,7 +22,11 @@ public record Fraction(long numerator, long denominator) {
    */
   private static final Pattern DECIMAL = Pattern.compile("(\\d{0,6})(?:\\.(\\d{1,12})\\d*)?(%?)");
 
+  /** More digits than DECIMAL takes: more GPUs than any node has, also as a percentage. */
+  private static final Pattern HUGE = Pattern.compile("[1-9]\\d{6,}(?:\\.\\d*)?%?");
+
   private static final Pattern RATIO = Pattern.compile("(\\d{1,9})\\s*/\\s*(\\d{1,9})");
+  private static final String MORE_THAN_ANY_NODE = "is more GPUs than any node has";
   private static final String ALLOWED =
       "allowed are a share of one GPU above 0 and up to 1 (\"0.3\", \"1/3\", \"30%\") or a whole"
           + " number of GPUs up to "
@@ -69,7 +73,7 @@ public record Fraction(long numerator, long denominator) {
     Matcher decimal = DECIMAL.matcher(trimmed);
     String fraction = decimal.matches() ? decimal.group(2) : null;
     if (!decimal.matches() || (decimal.group(1).isEmpty() && fraction == null)) {
-      return malformed(shown, trimmed.startsWith("-") ? "is not above 0" : "is not a number");
+      return malformed(shown, wrongWith(trimmed));
     }
     long scale = 1;
     long digits = decimal.group(1).isEmpty() ? 0 : Long.parseLong(decimal.group(1));
@@ -80,6 +84,13 @@ public record Fraction(long numerator, long denominator) {
       digits = digits * scale + Long.parseLong(fraction);
     }
     return of(shown, digits, decimal.group(3).isEmpty() ? scale : scale * 100);
+  }
+
+  private static String wrongWith(String trimmed) {
+    if (HUGE.matcher(trimmed).matches()) {
+      return MORE_THAN_ANY_NODE;
+    }
+    return trimmed.startsWith("-") ? "is not above 0" : "is not a number";
   }
 
   private static Parsed of(String shown, long numerator, long denominator) {
@@ -94,7 +105,7 @@ public record Fraction(long numerator, long denominator) {
       return malformed(shown, "is above 1 and not a whole number");
     }
     if (whole && numerator / denominator > WHOLE_MAX) {
-      return malformed(shown, "is more GPUs than any node has");
+      return malformed(shown, MORE_THAN_ANY_NODE);
     }
     return new Parsed.Valid(new Fraction(numerator, denominator));
   }

@@ -131,4 +131,11 @@ class FractionTest {
   private static Fraction valid(String text) {
     return ((Valid) Fraction.parse(text)).fraction();
   }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"2000", "9999999", "99999999999999999999.5", "1000000%"})
+  void moreGpusThanAnyNodeHas_areToldFromWhatIsNoNumber(String text) {
+    assertThat(((Malformed) Fraction.parse(text)).reason())
+        .startsWith("\"" + text + "\" is more GPUs than any node has; ");
+  }
 }

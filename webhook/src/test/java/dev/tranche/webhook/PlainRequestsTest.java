@@ -64,6 +64,21 @@ public class PlainRequestsTest {
     assertThat(after.path("metadata").has("annotations")).isFalse();
   }
 
+  /** Kubernetes refuses it too, but would only read the whole number that is written instead. */
+  @Test
+  void partOfAGpu_isDenied_whereNumbersCountGpus_andLeftToKubernetesElsewhere() {
+    ObjectNode part = asking(1);
+    ((ObjectNode) part.at("/spec/containers/0/resources/limits")).put(GPU, "300m");
+    assertThat(denial(whole.mutate(part, EMPTY)))
+        .contains("nvidia.com/gpu: 300m", "tranche.dev/gpu-fraction: \"0.3\"");
+    ObjectNode foreign = part.deepCopy();
+    ((ObjectNode) foreign.path("spec")).put("schedulerName", "volcano");
+    assertThat(denial(whole.mutate(foreign, EMPTY))).contains("300m");
+    var mutator = new PodMutator(rules(PlainRequests.REPLICAS));
+    JsonNode left = apply(mutator.mutate(part, EMPTY), part);
+    assertThat(replicas(left)).isEqualTo("300m");
+  }
+
   /** A webhook after ours has added a container that asks by number, too. */
   @Test
   void containerAddedLater_isMultiplied_andTheFirstIsNotAgain() {

@@ -80,7 +80,9 @@ class SentencesTest {
       ObjectNode labelled = ((ObjectNode) pod.path("metadata")).putObject("labels");
       labels.forEach(labelled::put);
       pod.set("spec", json(spec.replace('\'', '"')));
-      boolean plain = spec.contains("'nvidia.com/gpu':'7'");
+      boolean plain =
+          Stream.of("7", "300m", "0.5")
+              .anyMatch(n -> spec.contains("'nvidia.com/gpu':'" + n + "'"));
       return (plain ? WHOLE : MUTATOR).mutate(pod, new MutationRules.Cluster(nodes, true));
     }
   }
@@ -142,6 +144,16 @@ class SentencesTest {
           denied(
               Denial.TOO_MANY_GPUS,
               Pod.of("{'gpu-fraction':'3'}").on(node("n", Map.of("nvidia.com/gpu.count", "2")))),
+          denied(
+              Denial.TOO_MANY_GPUS,
+              Pod.of("{'gpu-fraction':'0.3','gpu-count':'3'}")
+                  .on(node("n", Map.of("nvidia.com/gpu.count", "2")))),
+          denied(
+              Denial.PLAIN_NOT_WHOLE,
+              Pod.of("{}", "'resources':{'limits':{'nvidia.com/gpu':'300m'}}")),
+          denied(
+              Denial.PLAIN_NOT_WHOLE,
+              Pod.of("{}", "'resources':{'limits':{'nvidia.com/gpu':'0.5'}}")),
           denied(Denial.OTHERS_WORD_TWICE, Pod.of("{'gpu-fraction':'1','kai:gpu-fraction':'0.5'}")),
           denied(Denial.OTHERS_MEMORY_MALFORMED, Pod.of("{'kai:gpu-memory':'4Gi'}")),
           denied(
@@ -255,7 +267,7 @@ class SentencesTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"0", "1/0", "half", "1.5", "5000"})
+  @ValueSource(strings = {"0", "1/0", "half", "1.5", "5000", "99999999999999"})
   void page_explainsWhyATextIsNoFraction(String text) throws IOException {
     assertThat(Fraction.parse(text))
         .isInstanceOf(Fraction.Parsed.Malformed.class)

@@ -56,7 +56,9 @@ final class PodRules {
       checkPod(pod, resource, denials);
     }
     Demand demand = demand(pod, requests, grants, granularity.replicasPerGpu(), resource);
-    checkSize(demand, granularity, shares, denials);
+    String key =
+        pod.annotations().containsKey(Names.GPU_COUNT) ? Names.GPU_COUNT : Names.GPU_FRACTION;
+    checkSize(demand, granularity, shares, key, denials);
     return denials;
   }
 
@@ -124,11 +126,16 @@ final class PodRules {
     }
   }
 
-  /** Denies more than one GPU if init containers request GPUs, and more GPUs than any node has. */
+  /**
+   * Denies more than one GPU if init containers request GPUs, and more GPUs than any node has.
+   *
+   * @param key the annotation that says how many GPUs a share is on
+   */
   private static void checkSize(
       Demand demand,
       ReplicaGranularity granularity,
       boolean requestsShares,
+      String key,
       List<Problem> denials) {
     int replicas = granularity.replicasPerGpu();
     boolean several = demand.containers().stream().anyMatch(c -> c.gpus() > 1);
@@ -155,7 +162,8 @@ final class PodRules {
     int shares = demand.containers().stream().mapToInt(Demand.Container::gpus).max().orElse(0);
     if (shares > gpusMax || demand.peakReplicas() > (long) gpusMax * replicas) {
       int wanted = Math.max(shares, Math.ceilDiv(demand.peakReplicas(), replicas));
-      denials.add(Denial.TOO_MANY_GPUS.of(wanted, gpusMax));
+      denials.add(
+          Denial.TOO_MANY_GPUS.of(wanted, gpusMax, shares > gpusMax ? key : Names.GPU_FRACTION));
     }
   }
 

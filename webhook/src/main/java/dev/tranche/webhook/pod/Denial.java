@@ -48,9 +48,11 @@ public enum Denial {
   WINDOWS(
       "spec.os.name is \"windows\", and Tranche shares the GPUs of Linux nodes only; remove the share, or say spec.os.name: linux."),
   INIT_ABOVE_ONE_GPU(
-      "an init container asks for GPU, so all containers of this pod share one GPU of %d replicas, but they need %s; ask for at most 1 in all, or leave the init container without a GPU."),
+      "an init container asks for GPU, so all containers of this pod share one GPU of %d replicas, but they need %s; ask for at most 1 in all, leave the init container without a GPU, or let it ask for as many whole GPUs as the first other container that asks for any."),
   TOO_MANY_GPUS(
-      "this pod asks for %s GPUs, and no node that it can land on has more than %d; allowed here is up to tranche.dev/gpu-fraction: \"%2$d\"."),
+      "this pod asks for %s GPUs, and no node that it can land on has more than %d; allowed here is up to %s: \"%2$d\"."),
+  PLAIN_NOT_WHOLE(
+      "container \"%s\" requests %s: %s, which is not a whole number; for a part of a GPU remove it and say tranche.dev/gpu-fraction, for example tranche.dev/gpu-fraction: \"0.3\"."),
   OTHERS_WORD_TWICE("%s (%s's word) says \"%s\", and %s says \"%s\"; keep one of them."),
   OTHERS_MEMORY_MALFORMED(
       "%s: \"%s\" is not a number of MiB above 0; for example %1$s: \"4096\", or in Tranche's words %s: \"4Gi\"."),

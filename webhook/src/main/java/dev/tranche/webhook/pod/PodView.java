@@ -56,6 +56,16 @@ public final class PodView {
           count(resources.path("requests").path(resource)));
     }
 
+    /** Returns the quantity of a resource that it requests, if that is not a whole number. */
+    public Optional<String> partOf(String resource) {
+      return Stream.of("limits", "requests")
+          .map(section -> spec.path("resources").path(section).path(resource).asText(""))
+          .filter(
+              text ->
+                  Quantity.number(text).filter(n -> n.stripTrailingZeros().scale() > 0).isPresent())
+          .findFirst();
+    }
+
     /** Returns the path from the root of the pod to a field of this container. */
     public String[] path(String... fields) {
       return Stream.concat(Stream.of("spec", list, String.valueOf(index)), Stream.of(fields))

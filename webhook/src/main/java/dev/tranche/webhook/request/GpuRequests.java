@@ -113,7 +113,11 @@ public record GpuRequests(List<Request> requests, int count, Optional<GpuContain
     for (Container container : pod.containers()) {
       boolean hasRequest = requests.stream().anyMatch(a -> a.container().equals(container));
       long requested = container.requested(resource);
-      if (!hasRequest && requested > 0) {
+      Optional<String> part = container.partOf(resource);
+      if (!hasRequest && part.isPresent()) {
+        // Kubernetes refuses it too, but would only read the whole number that is written instead.
+        problems.add(Denial.PLAIN_NOT_WHOLE.of(container.name(), resource, part.get()));
+      } else if (!hasRequest && requested > 0) {
         Optional<Request> copied = copied(pod, container, before, resource);
         long gpus = gpus(pod, container, before, resource);
         if (copied.isPresent()) {
