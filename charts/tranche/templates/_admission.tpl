@@ -63,6 +63,12 @@ k.startsWith('tranche.dev/gpu') || k in ['tranche.dev/replicas-per-gpu', 'tranch
 : (has({{ $other }}) && has({{ $other }}.metadata) && has({{ $other }}.metadata.annotations) ? {{ $other }}.metadata.annotations : dyn({})))
 {{- end -}}
 
+{{/* Whether k looks like a misspelt annotation of a pod. The extender's own pods have the last one. */}}
+{{- define "tranche.unknownAnnotation" -}}
+{{- $known := list "gpu-fraction" "gpu-memory" "gpu-count" "gpu-container" "gpu-placement" "gpu-model" "gpu-uuid" "gpu" "replicas-per-gpu" "granted-fraction" "gpus-requested" "scheduler-config" -}}
+k.startsWith('tranche.dev/') && !k.startsWith('tranche.dev/gpu-fraction.') && !k.startsWith('tranche.dev/gpu-memory.') && !(k in ['tranche.dev/{{ join "', 'tranche.dev/" $known }}'])
+{{- end -}}
+
 {{/* The extender's ServiceAccount as a user name of the API server. */}}
 {{- define "tranche.extenderAccount" -}}
 system:serviceaccount:{{ include "tranche.namespace" . }}:{{ include "tranche.name" . }}-extender

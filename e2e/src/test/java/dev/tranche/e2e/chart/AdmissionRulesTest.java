@@ -424,6 +424,55 @@ class AdmissionRulesTest {
     assertThat(Fraction.parse(text) instanceof Fraction.Parsed.Valid).isEqualTo(allowed);
   }
 
+  @ParameterizedTest
+  @CsvSource({
+    "gpu-fractoin, false",
+    "GPU-fraction, false",
+    "fraction, false",
+    "gpu-fraction, true",
+    "gpu-fraction.main, true",
+    "gpu-memory, true",
+    "gpu-memory.main, true",
+    "gpu-count, true",
+    "gpu-container, true",
+    "gpu-placement, true",
+    "gpu-model, true",
+    "gpu-uuid, true",
+    "gpu, true",
+    "replicas-per-gpu, true",
+    "granted-fraction, true",
+    "gpus-requested, true",
+  })
+  void annotationInATemplate_isWarnedOf_ifItIsUnknown(String name, boolean known) {
+    var workload =
+        json(
+            "{'metadata':{},'spec':{'template':{'metadata':{'annotations':{'tranche.dev/%s':'1'}}}}}"
+                .formatted(name));
+    Map<String, Object> request =
+        Map.of("userInfo", Map.of("username", "me"), "operation", "UPDATE");
+    String warning =
+        "annotation tranche.dev/%s of the pod template is unknown to Tranche: it has no effect."
+                .formatted(name)
+            + " Correct its name, or remove it.";
+    assertThat(Cel.refusals(policy("tranche-workload-annotations"), request, workload, Map.of()))
+        .isEqualTo(known ? List.of() : List.of(warning));
+  }
+
+  /** Such as of the extender, whose pods have an annotation of the chart. */
+  @Test
+  void chartsOwnWorkloads_areWarnedOfNothing() {
+    List<HasMetadata> workloads =
+        documents(Chart.render(Map.of()))
+            .filter(document -> document.contains("apiVersion: apps/v1"))
+            .map(document -> (HasMetadata) Serialization.unmarshal(document))
+            .toList();
+    assertThat(workloads).hasSizeGreaterThan(2);
+    for (HasMetadata workload : workloads) {
+      String text = Serialization.asJson(workload);
+      assertThat(allowed(policy("tranche-workload-annotations"), text, "{}", "me")).isTrue();
+    }
+  }
+
   private static boolean allowed(
       ValidatingAdmissionPolicySpec policy, String object, String oldObject, String username) {
     Map<String, Object> request =
