@@ -334,6 +334,29 @@ class GuardPolicyTest {
         .isEmpty();
   }
 
+  @ParameterizedTest
+  @CsvSource({
+    "{}, true",
+    "{'labels':{'a':'b'}}, true",
+    "{'labels':{'tranche.dev/guard':'exempt'}}, true",
+    "{'labels':{'tranche.dev/guard':'audit'}}, true",
+    "{'labels':{'tranche.dev/guard':'void'}}, true",
+    "{'labels':{'tranche.dev/guard':'deny'}}, true",
+    "{'labels':{'tranche.dev/guard':'Deny'}}, false",
+    "{'labels':{'tranche.dev/guard':''}}, false",
+    "{'labels':{'tranche.dev/guard':'true'}}, false",
+  })
+  void namespacesLabel_isWarnedOf_ifItIsNoMode(String metadata, boolean mode) {
+    var namespace = json("{'metadata':" + metadata + "}");
+    var policy = policy(Map.of(), "tranche-guard-label");
+    assertThat(Cel.refusals(policy, UPDATE, namespace, namespace)).hasSize(mode ? 0 : 1);
+    assertThat(
+            objects(Map.of(), ValidatingAdmissionPolicyBinding.class, "tranche-guard-label")
+                .getSpec()
+                .getValidationActions())
+        .containsExactly("Warn");
+  }
+
   private static List<String> ownRefusals(String after, String before, String operation) {
     var request = request(operation);
     request.put("userInfo", Map.of("username", "system:serviceaccount:tranche:tranche-webhook"));

@@ -316,8 +316,8 @@ class RenderingTest {
         .contains("values: [\"tranche\",\"kube-system\"]")
         .as("whoever creates a namespace of that name would be exempt")
         .doesNotContain("gpu-operator");
-    // Four entries, two for updates, and the policy that only warns.
-    assertThat(on.split("failurePolicy: Ignore", -1)).hasSize(8);
+    // Four entries, two for updates, and the two policies that only warn.
+    assertThat(on.split("failurePolicy: Ignore", -1)).hasSize(9);
     assertThat(render(Map.of("guard.enabled", false))).doesNotContain("/mutate/guard");
   }
 
