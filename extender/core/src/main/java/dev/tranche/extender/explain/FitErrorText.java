@@ -8,6 +8,7 @@ import dev.tranche.extender.snapshot.NodeFit;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.stream.Collectors;
 
 /** Describes refusals GPU by GPU, for people. */
 public final class FitErrorText {
@@ -88,7 +89,8 @@ public final class FitErrorText {
       long count = demand.containers().stream().mapToLong(Demand.Container::gpus).sum();
       return "%d shares, %d replicas in all".formatted(count, demand.peakReplicas());
     }
-    return shares.size() == 1 ? shares.getFirst().toString() : shares + " in all";
+    String sum = shares.stream().map(String::valueOf).collect(Collectors.joining(" + "));
+    return shares.size() == 1 ? sum : sum + " in all";
   }
 
   static String node(NodeFit evaluation) {

@@ -79,6 +79,14 @@ final class ExplainTest {
   }
 
   @Test
+  void sharesOnSeveralGpus_areAddedUp() {
+    world.report("a", new Gpu("a0", 0.2, 0));
+    PodFacts halves = FakeWorld.pod("p", 10, Names.GPU_FRACTION + "=0.5", Names.GPU_COUNT + "=2");
+    world.filter().filter(halves, List.of("a"), false);
+    assertThat(explained().encode()).contains("gpu 0: 10 of 10 replicas free, needs 5 + 5 in all");
+  }
+
+  @Test
   void ofThousandsOfNodes_aFewAreShown_andTheOthersCountedByReason() {
     for (int i = 0; i < 100; i++) {
       world.report("full-" + i, new Gpu("f" + i, 0.2, 0));
