@@ -9,9 +9,9 @@
 {{- end -}}
 {{- end -}}
 
-{{/* Sections, the outer ones first, then single values. */}}
+{{/* Sections, the outer ones first. Then single values whose absence would break an object, or switch off in silence what is on by default. */}}
 {{- define "tranche.needed" -}}
-{{- list "image" "config" "runtimeClass" "cdi" "mps" "criticalPodsQuota" "nodePlugin" "webhook" "webhook.compat" "webhook.certManager" "guard" "extender" "extender.api" "scheduler" "scheduler.image" "monitoring" "monitoring.serviceMonitor" "monitoring.podMonitor" "monitoring.prometheusRule" "networkPolicies" "autoscaling" "autoscaling.karpenter" "autoscaling.karpenter.nodePool" "autoscaling.karpenter.nodeClass" "autoscaling.clusterAutoscaler" "test" "cleanup" "image.repository" "webhook.enabled" "webhook.compat.kai" "webhook.compat.hami" "webhook.hostNetwork" | toJson -}}
+{{- list "image" "config" "runtimeClass" "cdi" "mps" "criticalPodsQuota" "nodePlugin" "webhook" "webhook.compat" "webhook.certManager" "guard" "extender" "extender.api" "scheduler" "scheduler.image" "monitoring" "monitoring.serviceMonitor" "monitoring.podMonitor" "monitoring.prometheusRule" "networkPolicies" "autoscaling" "autoscaling.karpenter" "autoscaling.karpenter.nodePool" "autoscaling.karpenter.nodeClass" "autoscaling.clusterAutoscaler" "test" "cleanup" "image.repository" "replicas" "mps.root" "criticalPodsQuota.pods" "nodePlugin.enabled" "nodePlugin.usagePerPod" "webhook.enabled" "webhook.replicas" "webhook.timeoutSeconds" "webhook.admissionPolicies" "webhook.gpuMemoryReserve" "webhook.compat.kai" "webhook.compat.hami" "webhook.hostNetwork" "guard.enabled" "guard.mode" "guard.assumeDefaultRuntime" "guard.timeoutSeconds" "extender.enabled" "extender.mode" "extender.replicas" "extender.policy" "extender.memoryGuard" "extender.api.enabled" "extender.api.port" "extender.api.localPort" "scheduler.name" "scheduler.image.repository" "scheduler.logVerbosity" "autoscaling.karpenter.nodePool.create" "autoscaling.karpenter.nodePool.name" "test.namespace" "cleanup.enabled" | toJson -}}
 {{- end -}}
 
 {{/* Refuses durations that the node plugin would refuse on every node. */}}

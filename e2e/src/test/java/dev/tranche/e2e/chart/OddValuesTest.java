@@ -148,14 +148,39 @@ class OddValuesTest {
     }
   }
 
+  /** A null would switch it off, or make an object that the API server refuses. */
   @ParameterizedTest
   @ValueSource(
       strings = {
         "image.repository",
+        "replicas",
+        "mps.root",
+        "criticalPodsQuota.pods",
+        "nodePlugin.enabled",
+        "nodePlugin.usagePerPod",
         "webhook.enabled",
+        "webhook.replicas",
+        "webhook.timeoutSeconds",
+        "webhook.admissionPolicies",
+        "webhook.gpuMemoryReserve",
         "webhook.compat.kai",
         "webhook.compat.hami",
-        "webhook.hostNetwork"
+        "webhook.hostNetwork",
+        "extender.enabled",
+        "extender.mode",
+        "extender.replicas",
+        "extender.policy",
+        "extender.memoryGuard",
+        "extender.api.enabled",
+        "extender.api.port",
+        "extender.api.localPort",
+        "scheduler.name",
+        "scheduler.image.repository",
+        "scheduler.logVerbosity",
+        "autoscaling.karpenter.nodePool.create",
+        "autoscaling.karpenter.nodePool.name",
+        "test.namespace",
+        "cleanup.enabled"
       })
   void singleValueThatIsNeeded_isRefusedByName_ifItIsNull(String value) {
     assertThatThrownBy(() -> renderFile(folder, nothingBelow(value)))

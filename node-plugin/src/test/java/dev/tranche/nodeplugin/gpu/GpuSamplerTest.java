@@ -9,6 +9,10 @@ import dev.tranche.nodeplugin.health.HealthOptions;
 import dev.tranche.nodeplugin.health.XidPolicy;
 import dev.tranche.nodeplugin.usage.UsageReader;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.logging.Filter;
+import java.util.logging.Logger;
 import org.junit.jupiter.api.Test;
 
 class GpuSamplerTest {
@@ -49,6 +53,31 @@ class GpuSamplerTest {
         .containsExactly(NodeProblem.Reason.GPU_LOAD_UNREADABLE);
     nowMs += 60_000;
     assertThat(watch.restartNeeded()).isFalse();
+  }
+
+  @Test
+  void gpusThatDoNotTellWhoTheyAre_areLoggedOnceEach() {
+    List<String> lines = new ArrayList<>();
+    Logger logger = Logger.getLogger(GpuWatch.class.getName());
+    Filter before = logger.getFilter();
+    logger.setFilter(
+        line -> {
+          lines.add(line.getMessage());
+          return true;
+        });
+    try {
+      for (String uuid : List.of("GPU-a", "GPU-b")) {
+        Board silent = new Board(uuid);
+        silent.state = State.LOST;
+        machine.listed.add(silent);
+      }
+      for (int i = 0; i < 5; i++) {
+        watch.open(machine);
+      }
+    } finally {
+      logger.setFilter(before);
+    }
+    assertThat(lines).hasSize(2);
   }
 
   @Test
