@@ -16,6 +16,8 @@ final class GoTabs {
   // The last character of this line that is neither a space nor a tab.
   private char before = NONE;
   private boolean comment;
+  // An anchor or a tag, which stands before its token.
+  private boolean property;
 
   private GoTabs(String text) {
     this.text = new StringBuilder(text);
@@ -31,6 +33,7 @@ final class GoTabs {
       if (now == '\n' || now == '\r') {
         before = NONE;
         comment = false;
+        property = false;
       } else if (quote != NONE) {
         at = inQuotes(at, now);
       } else if (!comment) {
@@ -53,7 +56,12 @@ final class GoTabs {
   }
 
   private void outside(int at, char now) {
+    boolean space = now == ' ' || now == '\t';
     boolean atToken = before == NONE || BEFORE_TOKEN.indexOf(before) >= 0;
+    property = !space && (property || (atToken && (now == '&' || now == '!')));
+    if (property) {
+      return;
+    }
     switch (now) {
       case ' ' -> {}
       case '\t' -> {
@@ -67,7 +75,7 @@ final class GoTabs {
       case ']', '}' -> flowDepth = Math.max(0, flowDepth - 1);
       default -> {}
     }
-    if (now != ' ' && now != '\t') {
+    if (!space) {
       before = now;
     }
   }

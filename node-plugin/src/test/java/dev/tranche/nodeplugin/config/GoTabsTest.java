@@ -23,6 +23,8 @@ class GoTabsTest {
         "a: it's;b:→4 | a: it's;b: 4",
         "a: x[y;b:→4;→c: 1 | a: x[y;b: 4;→c: 1",
         "a: 4→# [why: {→ | a: 4→# [why: {→",
+        "&a {b:→1,→c: 2};- &b [→1,→2] | &a {b: 1, c: 2};- &b [ 1, 2]",
+        "a: !!str '→';b:→!!int '4' | a: !!str '→';b: !!int '4'",
         "→a: 4 | →a: 4",
         "-→a: 4 | -→a: 4",
         "a: x→y | a: x→y"
