@@ -254,7 +254,7 @@ groups:
         annotations:
           runbook_url: {{ include "tranche.runbook" (dict "root" $ "alert" "TrancheMpsDaemonMissing") }}
           summary: {{ print "Node {{ $labels.node }} shares by MPS, but no MPS control daemon serves." | quote }}
-          description: The daemon's pods run on nodes with the label nvidia.com/mps.capable=true; their log says what failed.
+          description: The daemon's pods run on nodes with the label nvidia.com/mps.capable=true or tranche.dev/mps-capable=true; their log says what failed.
       {{- end }}
 {{- end }}
 {{- end -}}

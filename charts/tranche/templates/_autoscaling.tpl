@@ -97,7 +97,7 @@
 {{- end -}}
 {{- end -}}
 {{- with .Values.autoscaling.configKey -}}{{- $_ := set $labels "nvidia.com/device-plugin.config" . -}}{{- end -}}
-{{- range $key, $value := .Values.autoscaling.labels -}}{{- $_ := set $labels $key (toString $value) -}}{{- end -}}
+{{- range $key, $value := .Values.autoscaling.labels -}}{{- $_ := set $labels $key (include "tranche.text" $value) -}}{{- end -}}
 {{- toYaml $labels -}}
 {{- end -}}
 

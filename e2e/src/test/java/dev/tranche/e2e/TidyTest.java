@@ -39,7 +39,8 @@ class TidyTest {
   private static final Set<String> RULES_OF_BOTH =
       Set.of(
           "e2e/src/test/java/dev/tranche/e2e/chart/ConfigVerdictsTest.java",
-          "e2e/src/test/java/dev/tranche/e2e/chart/NvidiaConfigsIT.java");
+          "e2e/src/test/java/dev/tranche/e2e/chart/NvidiaConfigsIT.java",
+          "e2e/src/test/java/dev/tranche/e2e/chart/ValuesVerdictsTest.java");
 
   /** Code that takes time, NVML and the cluster as parameters. */
   private static final List<Pattern> PURE =

@@ -26,7 +26,7 @@ class WalkthroughCE2E {
       reader.type("The ConfigMap");
       reader.type("Install");
       nodes.keySet().forEach(node -> reader.awaitAllocatable(node, 4));
-      reader.awaitLabel(FIRST, "nvidia.com/gpu.replicas", "4");
+      nodes.keySet().forEach(node -> reader.awaitLabel(node, "nvidia.com/gpu.replicas", "4"));
       assertThat(Walkthrough.rows(reader.type("Look at the nodes")))
           .containsExactlyInAnyOrder(List.of(FIRST, "4", "4"), List.of(SECOND, "4", "4"));
 

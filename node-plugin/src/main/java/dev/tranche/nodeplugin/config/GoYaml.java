@@ -49,7 +49,8 @@ final class GoYaml {
    * @throws YAMLException if the text is not YAML
    */
   static @Nullable Object read(String text, ConfigErrors findings) {
-    Iterator<Node> documents = parser().composeAll(new StringReader(text)).iterator();
+    Iterator<Node> documents =
+        parser().composeAll(new StringReader(GoTabs.toSpaces(text))).iterator();
     Node first = documents.hasNext() ? documents.next() : null;
     Object value = first == null ? null : new GoYaml(findings).value(first);
     if (hasMore(documents)) {
