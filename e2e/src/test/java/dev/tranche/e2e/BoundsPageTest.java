@@ -103,6 +103,10 @@ class BoundsPageTest {
           new Bound("how fast a node may", EXTENDER + "ReportRate", "MESSAGES_PER_S"),
           new Bound("how fast a node may", EXTENDER + "ReportRate", "MESSAGES_BURST"),
           new Bound("how fast a node may", EXTENDER + "ReportRate", "BYTES_BURST"),
+          new Bound("how fast a node may", EXTENDER + "ReportRate", "OWN_MESSAGES_PER_S"),
+          new Bound("how fast a node may", EXTENDER + "ReportRate", "OWN_MESSAGES_BURST"),
+          new Bound("how fast a node may", EXTENDER + "ReportRate", "OWN_BYTES_BURST"),
+          new Bound("how fast a node may", EXTENDER + "ReportRate", "ADDRESSES_MAX"),
           new Bound("size of all nodes' last", EXTENDER + "StreamServer", "FAIR_BYTES"),
           new Bound(
               "assignments that a node reports", EXTENDER + "LedgerState", "ECHOED_IN_ALL_MAX"),

@@ -98,8 +98,7 @@ final class ServiceModeIT {
     try {
       return trusting
           .request(HttpMethod.POST, port, "127.0.0.1", "/filter")
-          .compose(request -> request.send(body))
-          .compose(HttpClientResponse::body)
+          .compose(request -> request.send(body).compose(HttpClientResponse::body))
           .await()
           .toString();
     } finally {
