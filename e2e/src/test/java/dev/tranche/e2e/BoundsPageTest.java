@@ -48,6 +48,8 @@ class BoundsPageTest {
           new Bound("GPUs in one request", API + "RequestBounds", "GPUS_MAX"),
           new Bound("replicas in one pod", API + "RequestBounds", "REPLICAS_MAX"),
           new Bound("replicas in one pod", API + "RequestBounds", "CONTAINERS_MAX"),
+          new Bound("annotation of a share", API + "RequestBounds", "VALUE_CHARS_MAX"),
+          new Bound("earlier numbers of replicas per GPU", EXTENDER + "UseOfGpu", "EARLIER_MAX"),
           new Bound("a cache of the dynamic linker", PLUGIN + "LdCache", "BYTES_MAX"),
           new Bound("failed waits for GPU errors", PLUGIN + "ErrorWatch", "FAILURES_MAX"),
           new Bound("what waiting pods ask for", EXTENDER + "UnschedulablePods", "CHARS_MAX"),

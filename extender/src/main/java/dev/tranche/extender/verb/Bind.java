@@ -7,6 +7,7 @@ import dev.tranche.extender.ledger.Ledger;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.placement.Placement;
+import dev.tranche.extender.placement.Placer;
 import dev.tranche.extender.snapshot.NodeEvaluator;
 import dev.tranche.extender.snapshot.NodeFit;
 import dev.tranche.extender.state.ReadinessGate;
@@ -213,8 +214,8 @@ public final class Bind {
   }
 
   /**
-   * Whether the held GPUs still fit. If an earlier bind may have succeeded, the pod itself may use
-   * the memory, so free memory isn't checked.
+   * Whether the held GPUs still fit. One of them may have been cut anew meanwhile. If an earlier
+   * bind may have succeeded, the pod itself may use the memory, so free memory isn't checked.
    */
   private static boolean stillFits(Hold hold, NodeFit now) {
     boolean maybeBound = hold.stage() != Hold.Stage.TENTATIVE;
@@ -225,8 +226,7 @@ public final class Bind {
                     .anyMatch(
                         g ->
                             g.uuid().equals(share.getKey())
-                                && g.healthy()
-                                && !g.cordoned()
+                                && Placer.ineligible(now.request(), g).isEmpty()
                                 && g.freeReplicas() >= share.getValue()
                                 && (maybeBound || g.replicasByMemory() >= share.getValue())));
   }

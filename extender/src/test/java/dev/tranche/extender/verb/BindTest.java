@@ -2,9 +2,12 @@ package dev.tranche.extender.verb;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.tranche.api.Names;
 import dev.tranche.extender.ledger.Event;
+import dev.tranche.extender.ledger.GpuFacts;
 import dev.tranche.extender.ledger.Hold;
 import dev.tranche.extender.ledger.NodeFacts;
+import dev.tranche.extender.ledger.NodeState;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.state.ReadinessGate;
 import dev.tranche.extender.verb.FakeWorld.Gpu;
@@ -12,9 +15,11 @@ import dev.tranche.process.loop.Loop;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
@@ -81,6 +86,31 @@ final class BindTest {
     world.report("a", new Gpu("a0", 0, most), new Gpu("a1", 0.5, 0));
     assertThat(bind("ns/p", "p")).isEmpty();
     assertThat(world.assigned.getFirst().placement().held()).containsOnlyKeys("a1");
+  }
+
+  /** Only some GPUs of the node are cut anew, between prioritize and bind. */
+  @Test
+  void heldGpuThatIsCutAnewBeforeTheBind_isNotAssigned() {
+    reportReplicas(10, 10);
+    var pod = FakeWorld.pod("p", 3);
+    world.state.apply(new Event.PodSeen(pod));
+    world.filter(recentlyFiltered, 0).filter(pod, List.of("a"), false);
+    String held = world.ledger.hold("p").orElseThrow().held().keySet().iterator().next();
+    String other = held.equals("a0") ? "a1" : "a0";
+    reportReplicas(held.equals("a0") ? 48 : 10, held.equals("a0") ? 10 : 48);
+    assertThat(bind("ns/p", "p")).isEmpty();
+    assertThat(world.assigned.getFirst().placement().held()).containsOnlyKeys(other);
+  }
+
+  private void reportReplicas(int... replicas) {
+    var gpus = new ArrayList<GpuFacts>();
+    for (int i = 0; i < replicas.length; i++) {
+      gpus.add(
+          new GpuFacts(
+              "a" + i, i, "T4", Names.RESOURCE, replicas[i], 1L << 34, true, "", 0, "", 0));
+    }
+    var state = new NodeState(true, gpus, Map.of(), true, Map.of(), List.of());
+    world.state.reported(new Event.Reported("a", state, OptionalLong.of(0)), Map.of());
   }
 
   @Test

@@ -256,7 +256,7 @@ public record GpuRequests(List<Request> requests, int count, Optional<GpuContain
 
   /** Parses an amount of memory. Adds a problem if it is invalid. */
   public static Optional<Wanted> memory(String key, String value, List<Problem> problems) {
-    String text = value.strip();
+    String text = value.length() > RequestBounds.VALUE_CHARS_MAX ? "" : value.strip();
     long bytes = text.length() > QUANTITY_CHARS_MAX ? 0 : Quantity.parse(text).orElse(0);
     if (bytes >= MEMORY_BYTES_MIN) {
       return Optional.of(new Wanted.Memory(bytes));

@@ -27,8 +27,8 @@ final class NodeEntry {
    */
   private static final long RESEND_EVERY_MS = 5_000;
 
-  /** More replicas than a GPU has; twice as many still fit into an int. */
-  private static final int UNPLACED_MAX = 1 << 30;
+  /** More replicas than a GPU has; a few times as many still fit into an int. */
+  private static final int UNPLACED_MAX = 1 << 28;
 
   final String name;
 
@@ -347,7 +347,7 @@ final class NodeEntry {
       } else if (here != null && hold.placement() != null) {
         int countedIn = countedIn(hold, gpu);
         use.add(here, countedIn, isOf(hold, gpu), listed(hold));
-        clients += clients(hold.placement(), gpu.uuid(), here);
+        clients = Math.min(UNPLACED_MAX, clients + clients(hold.placement(), gpu.uuid(), here));
         if (hold.sinceMs() >= youngSinceMs) {
           young = young.isEmpty() ? new ArrayList<>(2) : young;
           young.add(new NodeView.Young(hold.key(), (double) here / countedIn, hold.sinceMs()));
