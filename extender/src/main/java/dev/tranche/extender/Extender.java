@@ -393,7 +393,9 @@ public final class Extender implements AutoCloseable {
             explanations,
             recentlyFiltered,
             metrics,
-            config.offeredNodesMax());
+            config.offeredNodesMax(),
+            loop::run,
+            Extender::nowMs);
     whatIf = new WhatIf(ledger, evaluator, packing, filter, Extender::nowMs);
     var verbRoutes =
         new VerbRoutes(

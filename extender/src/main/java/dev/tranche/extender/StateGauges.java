@@ -27,6 +27,10 @@ final class StateGauges {
         "Pods that were not kept since the start because too many wait, have ended or are on unknown nodes; they are still placed.",
         ledger::droppedPods);
     metrics.gauge(
+        "tranche.extender.pods.uncounted",
+        "Pods that are not kept because their node has too many; the node counts as taken until they are gone.",
+        ledger::uncountedPods);
+    metrics.gauge(
         "tranche.extender.pods.remembered",
         "Deleted pods that are remembered, since events of them may be late; bounded.",
         ledger::rememberedPods);

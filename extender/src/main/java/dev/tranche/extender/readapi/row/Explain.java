@@ -128,7 +128,8 @@ public final class Explain {
 
   private Plan plan(PodFacts pod, Optional<Trace> trace) {
     Optional<Hold> hold = ledger.hold(pod.uid());
-    boolean outranks = outranksAPodOnANode(pod);
+    boolean outranks =
+        pod.node() == null && ledger.outranksAPodOnANode(pod.preemption().priority());
     Policy policy = evaluator.policyOf(pod);
     if (trace.isEmpty() && pod.node() == null && !pod.ended()) {
       // kube-scheduler has called another replica, or none: show what this one would decide now.
@@ -154,13 +155,6 @@ public final class Explain {
     }
     return new Plan(
         null, (filter, nodes) -> PodDetail.of(pod, hold, decided.map(Supplier::get).orElse(null)));
-  }
-
-  private boolean outranksAPodOnANode(PodFacts pod) {
-    int own = pod.preemption().priority();
-    return pod.node() == null
-        && ledger.pods().stream()
-            .anyMatch(p -> p.node() != null && !p.ended() && p.preemption().priority() < own);
   }
 
   /** Says so where the pod fits no node, and some node refuses it only for its scattered room. */
