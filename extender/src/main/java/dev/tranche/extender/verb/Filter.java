@@ -27,10 +27,10 @@ import org.jspecify.annotations.Nullable;
 /** Selects, among the nodes that kube-scheduler names, those with a GPU for the pod. */
 public final class Filter {
   private static final String RESERVED =
-      "the room is held for other pods that are being scheduled; this is tried again";
+      "the free replicas are held for other pods that are being scheduled; the pod will be retried";
 
   private static final String UNACKNOWLEDGED =
-      "only nodes that do not acknowledge assignments have room; this is tried again";
+      "only nodes that do not acknowledge assignments fit; the pod will be retried";
 
   private final ReadinessGate readiness;
   private final Ledger ledger;
