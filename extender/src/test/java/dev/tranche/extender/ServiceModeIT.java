@@ -71,7 +71,9 @@ final class ServiceModeIT {
       leader.start().toCompletionStage().toCompletableFuture().get();
       until(
           () ->
-              readyz(leader).body().startsWith("Service gpu/tranche-extender-verbs is not there"));
+              readyz(leader)
+                  .body()
+                  .startsWith("Service gpu/tranche-extender-verbs does not exist"));
       cluster.verbsService();
       until(() -> isReady(leader));
     }

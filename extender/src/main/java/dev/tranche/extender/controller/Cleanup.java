@@ -27,6 +27,7 @@ import org.slf4j.LoggerFactory;
  */
 public final class Cleanup {
   private static final Logger LOG = LoggerFactory.getLogger(Cleanup.class);
+
   /** Ours on nodes; the last is what {@link Names#RETRY_TIME} was called before. */
   private static final List<String> ANNOTATIONS =
       List.of(Names.NODE_LABELS, Names.GPU_USE, Names.RETRY_TIME, "tranche.dev/room");

@@ -31,8 +31,7 @@ class FitErrorTextTest {
 
   @Test
   void gpu_equalSharesOfOneContainer_areSoManyGpus() {
-    NodeFit fit =
-        fit(Map.of(Names.GPU_FRACTION, "0.6", Names.GPU_COUNT, "2"), app("main", 12));
+    NodeFit fit = fit(Map.of(Names.GPU_FRACTION, "0.6", Names.GPU_COUNT, "2"), app("main", 12));
     assertThat(FitErrorText.gpu(fit, gpu())).endsWith("needs 2 GPUs with 6 free each");
   }
 
@@ -49,8 +48,7 @@ class FitErrorTextTest {
 
   @Test
   void gpu_manyShares_areCounted() {
-    NodeFit fit =
-        fit(Map.of(Names.GPU_FRACTION, "0.6", Names.GPU_COUNT, "20"), app("main", 120));
+    NodeFit fit = fit(Map.of(Names.GPU_FRACTION, "0.6", Names.GPU_COUNT, "20"), app("main", 120));
     assertThat(FitErrorText.gpu(fit, gpu())).endsWith("needs 120 replicas in 20 shares");
   }
 
