@@ -400,7 +400,7 @@ readinessProbe:
 {{- end -}}
 {{- $configs := include "tranche.configMap" . | fromYaml -}}
 {{- if and .Values.config.default (not .Values.config.name) (not (hasKey $configs .Values.config.default)) -}}
-{{- fail (printf "config.default is %q, which is no key of %s; its keys are %s." .Values.config.default (ternary "the config that the chart makes" "config.map" (empty .Values.config.map)) (keys $configs | sortAlpha | join ", ")) -}}
+{{- fail (printf "config.default is %q, which is not a key of %s; its keys are %s." .Values.config.default (ternary "the config that the chart makes" "config.map" (empty .Values.config.map)) (keys $configs | sortAlpha | join ", ")) -}}
 {{- end -}}
 {{- include "tranche.validateForeign" . -}}
 {{- include "tranche.validateUid" . -}}
@@ -422,10 +422,10 @@ readinessProbe:
 {{- fail "runtimeClass.create is true and runtimeClass.name is empty: give the name of the RuntimeClass that is to be created, such as nvidia." -}}
 {{- end -}}
 {{- if and .Values.extender.enabled (not .Values.webhook.enabled) -}}
-{{- fail "extender.enabled needs webhook.enabled: the webhook makes the certificates that node plugins trust the extender by, and sends pods to its scheduler. Switch both off for the node plugin alone." -}}
+{{- fail "extender.enabled needs webhook.enabled: the webhook creates the certificates by which node plugins trust the extender, and assigns pods to its scheduler. Disable both to install only the node plugin." -}}
 {{- end -}}
 {{- if and .Values.networkPolicies.enabled .Values.extender.enabled (eq .Values.extender.mode "service") (not .Values.networkPolicies.schedulerCidrs) -}}
-{{- fail "networkPolicies.enabled with extender.mode service needs networkPolicies.schedulerCidrs: without the addresses of your kube-scheduler it could not ask the extender, and no GPU pod would be bound. Give the control plane's, for example [10.0.0.0/24]." -}}
+{{- fail "networkPolicies.enabled with extender.mode service needs networkPolicies.schedulerCidrs: without the addresses of your kube-scheduler it could not call the extender, and no GPU pod would be bound. Give the control plane's, for example [10.0.0.0/24]." -}}
 {{- end -}}
 {{- end -}}
 
@@ -452,7 +452,7 @@ readinessProbe:
 {{- end -}}
 {{- $operator := omit $devicePlugin "enabled" "enableHostNetwork" -}}
 {{- if $operator -}}
-{{- fail (printf "devicePlugin.%s is a value of the GPU Operator's chart. Here config.map, config.name and config.default stand for devicePlugin.config, env for devicePlugin.env, and image for its repository and version." (keys $operator | sortAlpha | first)) -}}
+{{- fail (printf "devicePlugin.%s is a value of the GPU Operator's chart. Here config.map, config.name and config.default replace devicePlugin.config, env replaces devicePlugin.env, and image replaces its repository and version." (keys $operator | sortAlpha | first)) -}}
 {{- end -}}
 {{- with .Values.selectorLabelsOverride -}}
 {{- fail "selectorLabelsOverride is set, and selectors here are fixed, since a Deployment's cannot change. Add labels with commonLabels, nodePlugin.podLabels, webhook.podLabels or extender.podLabels." -}}

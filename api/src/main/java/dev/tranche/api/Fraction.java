@@ -129,7 +129,7 @@ public record Fraction(long numerator, long denominator) {
   public static int replicasOfMemory(long memoryBytes, long usableBytes, int replicasPerGpu) {
     if (memoryBytes < 1 || memoryBytes > usableBytes) {
       throw new IllegalArgumentException(
-          memoryBytes + " bytes are no share of a GPU with " + usableBytes);
+          memoryBytes + " bytes are not a share of a GPU with " + usableBytes);
     }
     BigInteger[] whole =
         BigInteger.valueOf(memoryBytes)

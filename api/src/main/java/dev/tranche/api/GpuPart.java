@@ -17,7 +17,7 @@ public record GpuPart(BigInteger numerator, BigInteger denominator) {
 
   public GpuPart {
     if (numerator.signum() < 0 || denominator.signum() < 1) {
-      throw new IllegalArgumentException(numerator + "/" + denominator + " is no part of a GPU");
+      throw new IllegalArgumentException(numerator + "/" + denominator + " is not a part of a GPU");
     }
     BigInteger divisor = numerator.gcd(denominator);
     numerator = numerator.divide(divisor);

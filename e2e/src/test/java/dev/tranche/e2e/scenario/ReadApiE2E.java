@@ -64,7 +64,7 @@ class ReadApiE2E extends Scenario {
       JsonNode pod = api.get("/api/v1/pods/" + namespace + "/three").json();
       assertThat(pod.at("/state").asText()).isEqualTo("Waiting");
       // Only the replica that kube-scheduler asks has decided.
-      assertThat(pod.at("/waiting/reason").asText()).isIn("Fragmented", "NotAsked");
+      assertThat(pod.at("/waiting/reason").asText()).isIn("Fragmented", "NotFiltered");
       assertThat(pod.at("/decision/refused/0/node").asText()).isEqualTo(ALPHA);
       assertThat(pod.at("/kubeScheduler/message").asText()).isNotEmpty();
       assertThat(api.get("/api/v1/openapi.json").json().at("/openapi").asText()).startsWith("3.1");

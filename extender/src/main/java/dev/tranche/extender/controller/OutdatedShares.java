@@ -115,7 +115,7 @@ public final class OutdatedShares {
 
   private static String message(int stamped, SortedSet<Integer> now) {
     String numbers = now.stream().limit(5).map(Object::toString).collect(Collectors.joining(", "));
-    return "this pod's share was sized for GPUs of %d replicas, and the nodes now have GPUs of %s. Delete the pod and have it created again, which sizes the share anew; its owner does so by itself."
+    return "this pod's share was sized for GPUs of %d replicas, and the nodes now have GPUs of %s. Delete the pod to resize its share; its owner recreates it."
         .formatted(stamped, numbers);
   }
 }

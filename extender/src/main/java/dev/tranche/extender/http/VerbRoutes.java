@@ -41,12 +41,12 @@ public final class VerbRoutes {
           + " the KubeSchedulerConfiguration";
 
   private static final String OVERLOADED =
-      "too many requests wait for the extender; this one is tried again";
+      "too many requests are queued for the extender; the pod will be retried";
   private static final String TOO_LARGE =
       "the request has more than %d bytes: set nodeCacheCapable: true for this extender in the KubeSchedulerConfiguration, so that nodes are named and not sent"
           .formatted(RequestLimiter.BODY_BYTES_MAX);
   private static final String FAILED = "the extender failed at %s: %s";
-  private static final String LATE = "the request came in too slowly; it is tried again";
+  private static final String LATE = "the request arrived too slowly; the pod will be retried";
 
   /** The names of 15,000 nodes, or as many bytes of a Pod, take a few milliseconds. */
   static final int READ_HERE_BYTES_MAX = 512 << 10;

@@ -168,11 +168,11 @@ public final class StreamServer extends VerticleBase {
     this.unreported =
         metrics.counter("tranche.extender.streams.ended", help, "cause", "unreported");
     this.oversized = metrics.counter("tranche.extender.streams.ended", help, "cause", "oversized");
-    this.tooFast = metrics.counter("tranche.extender.streams.ended", help, "cause", "hasty");
+    this.tooFast = metrics.counter("tranche.extender.streams.ended", help, "cause", "rate_limited");
     Counter delayed =
         metrics.counter(
             "tranche.extender.reports.delayed",
-            "Reports that were applied later, because their node's reports caused too much work, or all nodes' together.");
+            "Reports that were applied later, because the reports of their node or of all nodes caused too much work.");
     this.turns =
         new ReportTurns(
             clockMs,
@@ -377,7 +377,7 @@ public final class StreamServer extends VerticleBase {
       return Optional.empty();
     }
     return Optional.of(
-        "a report of %d bytes is too large while others' take %d beyond the %d that each may have; %d are allowed in all; give the extender more memory"
+        "a report of %d bytes is too large while others' take %d beyond the %d that each may have; %d are allowed in total; give the extender more memory"
             .formatted(size, others, FAIR_BYTES, KEPT_BYTES_MAX));
   }
 

@@ -39,10 +39,10 @@ public final class Filter {
   static final int ANEW_MAX = 64;
 
   private static final String RESERVED =
-      "the room is held for other pods that are being scheduled; this is tried again";
+      "the free replicas are held for other pods that are being scheduled; the pod will be retried";
 
   private static final String UNACKNOWLEDGED =
-      "only nodes that do not acknowledge assignments have room; this is tried again";
+      "only nodes that do not acknowledge assignments fit; the pod will be retried";
 
   private final ReadinessGate readiness;
   private final Ledger ledger;

@@ -81,8 +81,8 @@ final class OverloadIT {
       slow.add(socket);
     }
     until(() -> routes.calls() == many);
-    assertThat(post("/filter").body()).contains("too many requests wait");
-    assertThat(post("/bind").body()).contains("too many requests wait");
+    assertThat(post("/filter").body()).contains("too many requests are queued");
+    assertThat(post("/bind").body()).contains("too many requests are queued");
     assertThat(post("/prioritize").body()).isEqualTo("[]");
     assertThat(post("/preempt").statusCode()).isEqualTo(500);
     assertThat(registry.get("tranche.extender.verbs.shed").tag("verb", "filter").counter().count())

@@ -182,7 +182,7 @@ final class PageIT extends PageFixture {
   void filter_saysWhatItDoesNotKnow(String text) {
     go("?q=" + URLEncoder.encode(text, UTF_8));
     assertThat(page.getByRole(AriaRole.ALERT))
-        .containsText("\"%s\" is no filter. Allowed: words, model:".formatted(text));
+        .containsText("\"%s\" is not a filter. Allowed: text, model:".formatted(text));
   }
 
   @Test
@@ -235,7 +235,7 @@ final class PageIT extends PageFixture {
     go("?view=waiting");
     Locator main = page.locator("main");
     assertThat(main).containsText("team-a/" + HOSTILE);
-    assertThat(main).containsText("too little real free memory");
+    assertThat(main).containsText("too little measured free memory");
     main.getByText(HOSTILE).click();
     assertThat(page.locator(".drawer")).containsText(HOSTILE);
     assertThat(page.locator("main script")).hasCount(0);
@@ -339,7 +339,7 @@ final class PageIT extends PageFixture {
     go("?pod=team-b/server");
     Locator drawer = page.locator(".drawer");
     assertThat(drawer).containsText("it went to the emptiest");
-    api.podRefusal = Problem.tooMany("ask again in a second");
+    api.podRefusal = Problem.tooMany("retry in a second");
     for (int i = 0; i < 2; i++) {
       page.waitForResponse(
           answer -> answer.status() == 429, () -> page.clock().fastForward(10_000));

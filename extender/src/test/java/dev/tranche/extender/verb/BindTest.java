@@ -81,7 +81,7 @@ final class BindTest {
     assertThat(world.ledger.hold("p").orElseThrow().held()).containsOnlyKeys("a0");
     long most = 8 * FakeWorld.GIB;
     world.report("a", new Gpu("a0", 0, most), new Gpu("a1", 0.5, most));
-    assertThat(bind("ns/p", "p").orElseThrow()).contains("has no room for pod ns/p any more");
+    assertThat(bind("ns/p", "p").orElseThrow()).contains("no longer fits pod ns/p");
     assertThat(world.assigned).isEmpty();
     world.report("a", new Gpu("a0", 0, most), new Gpu("a1", 0.5, 0));
     assertThat(bind("ns/p", "p")).isEmpty();
@@ -136,7 +136,7 @@ final class BindTest {
     var first = young.bind(recentlyFiltered, new Loop(vertx.getOrCreateContext()));
     assertThat(first.bind("ns/p", "p", "a").await().orElseThrow()).contains("first reports");
     young.nowMs += ReadinessGate.FIRST_REPORTS_MS;
-    assertThat(first.bind("ns/p", "p", "a").await().orElseThrow()).contains("has no room");
+    assertThat(first.bind("ns/p", "p", "a").await().orElseThrow()).contains("no longer fits");
   }
 
   @Test
@@ -164,12 +164,12 @@ final class BindTest {
     assertThat(expiry.get()).hasValue("another leads");
     notLeading.set(Optional.empty());
     term.set(2);
-    assertThat(expiry.get().orElseThrow()).contains("another may have decided");
+    assertThat(expiry.get().orElseThrow()).contains("another replica may have decided");
     term.set(1);
     world.nowMs += Bind.SEND_WITHIN_MS - 1;
     assertThat(expiry.get()).isEmpty();
     world.nowMs++;
-    assertThat(expiry.get().orElseThrow()).contains("has waited for 5000 ms");
+    assertThat(expiry.get().orElseThrow()).contains("was queued for 5000 ms");
   }
 
   /** kube-scheduler asks again when an answer was too late for it. */

@@ -58,7 +58,7 @@ final class GpuSampler {
             new NodeProblem(
                 NodeProblem.Reason.GPU_LOAD_UNREADABLE,
                 unreadable.size(),
-                "the load of %s cannot be read, so pods are placed there by grants alone: %s"
+                "the load of %s cannot be read, so placement there uses only grants: %s"
                     .formatted(
                         String.join(", ", unreadable.keySet()),
                         unreadable.values().iterator().next())));

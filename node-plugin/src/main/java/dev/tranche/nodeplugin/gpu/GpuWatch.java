@@ -155,7 +155,7 @@ public final class GpuWatch {
             new NodeProblem(
                 Reason.GPU_NOT_IDENTIFIED,
                 missing,
-                "NVML counts %d GPUs, of which %d have never told who they are and are not advertised: %s"
+                "NVML counts %d GPUs, of which %d have never returned their uuid and are not advertised: %s"
                     .formatted(count, missing, String.join("; ", unidentified.values()))));
   }
 

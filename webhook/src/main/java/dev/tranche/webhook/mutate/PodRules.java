@@ -146,7 +146,7 @@ final class PodRules {
       denials.add(
           Denial.INIT_ABOVE_ONE_GPU.of(
               replicas,
-              several ? "several GPUs" : demand.peakReplicas() + " replicas at one moment"));
+              several ? "several GPUs" : demand.peakReplicas() + " replicas at the same time"));
       return;
     }
     if (demand.peakReplicas() > RequestBounds.REPLICAS_MAX) {

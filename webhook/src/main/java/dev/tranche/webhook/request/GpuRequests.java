@@ -261,7 +261,7 @@ public record GpuRequests(List<Request> requests, int count, Optional<GpuContain
     if (bytes >= MEMORY_BYTES_MIN) {
       return Optional.of(new Wanted.Memory(bytes));
     }
-    Denial denial = bytes < 1 ? Denial.MEMORY_MALFORMED : Denial.MEMORY_TINY;
+    Denial denial = bytes < 1 ? Denial.MEMORY_MALFORMED : Denial.MEMORY_TOO_SMALL;
     problems.add(denial.of(key, Printable.value(value)));
     return Optional.empty();
   }
@@ -286,11 +286,12 @@ public record GpuRequests(List<Request> requests, int count, Optional<GpuContain
       boolean several =
           request.wanted() instanceof Wanted.Share(Fraction f) && f.numerator() > f.denominator();
       if (count > 1 && several) {
-        problems.add(Denial.COUNT_OF_WHOLE.of(Names.GPU_COUNT, count, request.text()));
+        problems.add(Denial.COUNT_WITH_WHOLE_GPUS.of(Names.GPU_COUNT, count, request.text()));
       }
       Request other = first.putIfAbsent(request.container(), request);
       if (other != null) {
-        problems.add(Denial.TWO_ASKS.of(other.key(), request.key(), request.container().name()));
+        problems.add(
+            Denial.DUPLICATE_REQUEST.of(other.key(), request.key(), request.container().name()));
       }
     }
   }
@@ -307,7 +308,8 @@ public record GpuRequests(List<Request> requests, int count, Optional<GpuContain
             (key, accompanied) -> {
               String text = annotations.get(key);
               if (text != null && !accompanied) {
-                problems.add(Denial.NO_SHARE.of(key, Printable.value(text), Names.GPU_FRACTION));
+                problems.add(
+                    Denial.MISSING_SHARE.of(key, Printable.value(text), Names.GPU_FRACTION));
               }
             });
   }

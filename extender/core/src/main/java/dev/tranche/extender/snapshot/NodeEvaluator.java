@@ -32,7 +32,7 @@ public final class NodeEvaluator {
   /** How long a bound pod's GPU may be unknown before the pod counts as one that stays. */
   public static final long UNKNOWN_GPU_MS = 300_000;
 
-  public static final String LATE = "the decision took too long; this is tried again";
+  public static final String LATE = "the decision took too long; the pod will be retried";
 
   private final Ledger ledger;
   private final ClusterSnapshot snapshot;

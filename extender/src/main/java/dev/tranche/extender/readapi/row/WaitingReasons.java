@@ -16,7 +16,8 @@ import org.jspecify.annotations.Nullable;
 /** Why pods wait, as the last filter call found. Safe on any thread. */
 public final class WaitingReasons {
   static final Waiting NOT_ASKED =
-      new Waiting("NotAsked", "kube-scheduler has not asked this extender about the pod of late");
+      new Waiting(
+          "NotFiltered", "kube-scheduler has not called this extender for the pod recently");
   static final Waiting NOT_BOUND_YET =
       new Waiting("NotBoundYet", "some nodes fit; kube-scheduler has not bound the pod yet");
 
