@@ -18,8 +18,10 @@ record Difference(String since, String what, String reason) {
     Reason.check(what, reason);
   }
 
-  boolean isNewIn(int minor) {
-    return since.equals("1." + minor);
+  /** Returns whether the version {@code 1.MINOR} has it, and {@code 1.EARLIER} does not. */
+  boolean isBetween(int earlier, int minor) {
+    int first = Integer.parseInt(since.substring("1.".length()));
+    return first > earlier && first <= minor;
   }
 
   static List<Difference> readAll(Path root) throws IOException {

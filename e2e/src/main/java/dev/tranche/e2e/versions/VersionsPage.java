@@ -17,7 +17,7 @@ final class VersionsPage {
 
       `./matrix` runs the same scenarios on each Kubernetes version and writes this page. The clusters consist of the stock programs, built from Kubernetes' own Go modules. A version without a row has not run.
 
-      | version | programs | commit | date | scenarios passed | what differs |
+      | version | programs | commit | date | scenarios passed | what differs from the row above |
       |---|---|---|---|---|---|
       """;
 
@@ -27,7 +27,7 @@ final class VersionsPage {
       - *programs*: the first digits of the SHA-256 of `etcd`, `kube` and `scheduler`, one after the other. The [stand-in](../e2e/stand-in/README.md) has all Kubernetes programs in `kube`.
       - *commit*, *date*: the commit of Tranche that ran, and when.
       - *scenarios passed*: a scenario passes if all its tests pass. A skipped test has not passed.
-      - *what differs*: what has changed in this version. Later versions have it too.
+      - *what differs*: what has changed since the row above, with the first version that has it.
 
       ## Scenarios
 
@@ -47,7 +47,11 @@ final class VersionsPage {
 
   static String render(List<VersionResult> results, List<Difference> differences) {
     var page = new StringBuilder(HEAD);
-    results.forEach(result -> page.append(row(result, differences)));
+    int earlier = results.isEmpty() ? 0 : results.getFirst().minor() - 1;
+    for (VersionResult result : results) {
+      page.append(row(result, earlier, differences));
+      earlier = result.minor();
+    }
     page.append(COLUMNS);
     for (Scenario scenario : Scenario.ALL) {
       page.append("| %s | %s |\n".formatted(scenario.name(), tests(scenario)));
@@ -55,7 +59,7 @@ final class VersionsPage {
     return page.toString();
   }
 
-  private static String row(VersionResult result, List<Difference> differences) {
+  private static String row(VersionResult result, int earlier, List<Difference> differences) {
     return "| [%s](kubernetes/1.%d.json) | `%s` | %s | %s | %s | %s |\n"
         .formatted(
             result.version().substring(1),
@@ -65,8 +69,8 @@ final class VersionsPage {
             result.date(),
             passed(result),
             differences.stream()
-                .filter(difference -> difference.isNewIn(result.minor()))
-                .map(it -> "%s [Reason](%s).".formatted(it.what(), it.reason()))
+                .filter(difference -> difference.isBetween(earlier, result.minor()))
+                .map(it -> "[%s](%s): %s".formatted(it.since(), it.reason(), it.what()))
                 .collect(Collectors.joining("<br>")));
   }
 

@@ -15,7 +15,8 @@ class VersionsPageTest {
   private static final Path ROOT = Path.of("..").toAbsolutePath().normalize();
   private static final String PROGRAMS = "0123456789abcdef".repeat(4);
   private static final String ISSUE = "https://github.com/kubernetes/kubernetes/issues/137534";
-  private static final Difference REGISTRATION = new Difference("1.34", "It refuses.", ISSUE);
+  private static final Difference SOCKETS = new Difference("1.34", "It refuses.", ISSUE);
+  private static final Difference HEALTH = new Difference("1.36", "It is shown.", ISSUE);
 
   private static VersionResult result(String version, ScenarioResult... scenarios) {
     return new VersionResult(version, PROGRAMS, "abc1234", "2026-11-26", List.of(scenarios));
@@ -26,7 +27,7 @@ class VersionsPageTest {
   }
 
   private static List<String> rows(VersionResult... results) {
-    return VersionsPage.render(List.of(results), List.of(REGISTRATION))
+    return VersionsPage.render(List.of(results), List.of(SOCKETS, HEALTH))
         .lines()
         .filter(line -> line.startsWith("| [1."))
         .toList();
@@ -57,16 +58,20 @@ class VersionsPageTest {
   }
 
   @Test
-  void row_hasAllColumns_andTheDifferencesOfItsVersion() {
+  void row_hasAllColumns_andWhatHasChangedSinceTheRowAbove() {
     assertThat(
             rows(
                 result("v1.34.4", passing("a"), passing("b")),
-                result("v1.35.4", passing("a"), passing("b"))))
+                result("v1.35.4", passing("a"), passing("b")),
+                result("v1.37.2", passing("a"), passing("b"))))
         .containsExactly(
-            "| [1.34.4](kubernetes/1.34.json) | `0123456789ab` | abc1234 | 2026-11-26 | 2 of 2, 8 tests | It refuses. [Reason]("
+            "| [1.34.4](kubernetes/1.34.json) | `0123456789ab` | abc1234 | 2026-11-26 | 2 of 2, 8 tests | [1.34]("
                 + ISSUE
-                + "). |",
-            "| [1.35.4](kubernetes/1.35.json) | `0123456789ab` | abc1234 | 2026-11-26 | 2 of 2, 8 tests |  |");
+                + "): It refuses. |",
+            "| [1.35.4](kubernetes/1.35.json) | `0123456789ab` | abc1234 | 2026-11-26 | 2 of 2, 8 tests |  |",
+            "| [1.37.2](kubernetes/1.37.json) | `0123456789ab` | abc1234 | 2026-11-26 | 2 of 2, 8 tests | [1.36]("
+                + ISSUE
+                + "): It is shown. |");
   }
 
   @Test
