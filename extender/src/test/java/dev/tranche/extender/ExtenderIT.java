@@ -203,7 +203,7 @@ final class ExtenderIT {
               verb("filter", args("trainer"))
                   .getJsonObject("FailedAndUnresolvableNodes")
                   .getString("node-a"))
-          .contains("scattered");
+          .contains("no single GPU has enough");
       client.pods().inNamespace("team-a").withName("second").delete();
       until(() -> !verb("filter", args("trainer")).getJsonArray("NodeNames").isEmpty());
       assertThat(a.ended).isNotDone();

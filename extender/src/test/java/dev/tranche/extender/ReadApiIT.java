@@ -296,9 +296,9 @@ final class ReadApiIT {
         "''; nonsense; a Pod as the API server would store it; 400",
         "''; {\"kind\":\"Deployment\"}; kind is \"Deployment\"; 400",
         "''; {\"kind\":\"Pod\",\"spec\":{}}; spec.containers; 400",
-        "''; {\"kind\":\"Pod\",\"spec\":{\"containers\":[{\"name\":\"c\"}]}}; asks for no GPU; 400",
+        "''; {\"kind\":\"Pod\",\"spec\":{\"containers\":[{\"name\":\"c\"}]}}; requests no GPU; 400",
         "''; {\"kind\":\"Pod\",\"metadata\":{\"annotations\":{\"tranche.dev/gpu-fraction\":\"0.3\"}},\"spec\":{\"containers\":[{\"name\":\"c\"}]}};"
-            + " that the webhook has turned into a request; 400",
+            + " that the webhook has converted to a request; 400",
       })
   void bodyThatIsNoPodWithGpus_isRefusedInASentence(
       String query, String body, String said, int status) throws Exception {

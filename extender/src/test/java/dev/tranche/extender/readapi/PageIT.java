@@ -247,7 +247,7 @@ final class PageIT extends PageFixture {
     api.pod.put("decision", decision("").put("smallerShare", share));
     go("?view=waiting");
     assertThat(page.locator(".hint"))
-        .containsText("if it asked for 0.33 of a GPU (4 of 12 replicas), such as on a");
+        .containsText("if it requested 0.33 of a GPU (4 of 12 replicas), such as on a");
     check("smaller-share");
   }
 
@@ -285,7 +285,7 @@ final class PageIT extends PageFixture {
     api.refusal = Problem.unauthorized("send a token");
     api.authorization = "Bearer secret";
     go("");
-    assertThat(page.locator("form")).containsText("asks for a token");
+    assertThat(page.locator("form")).containsText("requires a token");
     assertThat(page.locator("form")).not().containsText("tranche");
     check("token");
     page.getByLabel("Token").fill("secret");
@@ -320,7 +320,7 @@ final class PageIT extends PageFixture {
   void answerToAnOldToken_isNotHeeded() throws Exception {
     api.refusal = Problem.unauthorized("send a token");
     go("");
-    assertThat(page.locator("form")).containsText("asks for a token");
+    assertThat(page.locator("form")).containsText("requires a token");
     api.refusal = Problem.of(403, "Forbidden", "no");
     for (var answer : List.of(ScriptedApi.Answer.HEAD_ONLY, ScriptedApi.Answer.NONE)) {
       api.answer = answer;
@@ -328,7 +328,7 @@ final class PageIT extends PageFixture {
       page.keyboard().press("Enter");
       api.unfinished.acquire();
     }
-    assertThat(page.locator("form")).containsText("asks for a token");
+    assertThat(page.locator("form")).containsText("requires a token");
     assertThat(page.locator("main")).not().containsText("No permission");
   }
 
