@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# run.sh FOLDER: ./verify-gpu on NVIDIA's mock NVML, once for each of its GPU profiles. --help tells more.
+# run.sh FOLDER: ./verify-gpu on NVIDIA's mock NVML, once for each of its GPU profiles. --help has more.
 set -euo pipefail
 shopt -s inherit_errexit
 

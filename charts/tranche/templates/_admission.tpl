@@ -1,5 +1,5 @@
 {{/* Resources that send a pod to the webhook, as a CEL list: Tranche's, and with compat.hami HAMi's. */}}
-{{- define "tranche.askedResources" -}}
+{{- define "tranche.requestedResources" -}}
 {{- $names := include "tranche.resources" . | fromJsonArray -}}
 {{- if .Values.webhook.compat.hami -}}
 {{- $names = concat $names (list "nvidia.com/gpumem" "nvidia.com/gpumem-percentage" "nvidia.com/gpucores") -}}
@@ -8,12 +8,12 @@
 {{- end -}}
 
 {{/* Annotations of other systems that send a pod to the webhook, as a CEL list. */}}
-{{- define "tranche.askedAnnotations" -}}
-{{- $words := list -}}
+{{- define "tranche.requestAnnotations" -}}
+{{- $annotations := list -}}
 {{- if .Values.webhook.compat.kai -}}
-{{- $words = list "gpu-fraction" "gpu-memory" "gpu-fraction-num-devices" "gpu-fraction-container-name" -}}
+{{- $annotations = list "gpu-fraction" "gpu-memory" "gpu-fraction-num-devices" "gpu-fraction-container-name" -}}
 {{- end -}}
-{{- $words | toJson -}}
+{{- $annotations | toJson -}}
 {{- end -}}
 
 {{/* CEL: whether the annotation k is KAI's memory request or limit of a container. */}}
@@ -21,25 +21,25 @@
 (k.startsWith('nvidia.com/container.') && (k.endsWith('.gpu-memory.request') || k.endsWith('.gpu-memory.limit')))
 {{- end -}}
 
-{{/* CEL: whether the annotation k asks for a share. */}}
-{{- define "tranche.asksForShare" -}}
+{{/* CEL: whether the annotation k requests a share. */}}
+{{- define "tranche.requestsShare" -}}
 k in ['tranche.dev/gpu-fraction', 'tranche.dev/gpu-memory'{{ if .Values.webhook.compat.kai }}, 'gpu-fraction', 'gpu-memory'{{ end }}] || k.startsWith('tranche.dev/gpu-fraction.') || k.startsWith('tranche.dev/gpu-memory.'){{ if .Values.webhook.compat.kai }} || {{ include "tranche.kaiMemory" . }}{{ end }}
 {{- end -}}
 
 {{/* CEL: the annotations of Tranche by name, with those of single containers. The API server's time to go through a pod's annotations grows with the
 square of their number, so those of a pod with more than 1,000 are looked up. */}}
-{{- define "tranche.wordsByName" -}}
-['tranche.dev/gpu', 'tranche.dev/gpu-fraction', 'tranche.dev/gpu-memory', 'tranche.dev/gpu-count', 'tranche.dev/gpu-container', 'tranche.dev/gpu-placement', 'tranche.dev/gpu-model', 'tranche.dev/gpu-uuid', 'tranche.dev/gpus-requested', 'tranche.dev/replicas-per-gpu', 'tranche.dev/granted-fraction'{{ range include "tranche.askedAnnotations" . | fromJsonArray }}, '{{ . }}'{{ end }}]
+{{- define "tranche.annotationsByName" -}}
+['tranche.dev/gpu', 'tranche.dev/gpu-fraction', 'tranche.dev/gpu-memory', 'tranche.dev/gpu-count', 'tranche.dev/gpu-container', 'tranche.dev/gpu-placement', 'tranche.dev/gpu-model', 'tranche.dev/gpu-uuid', 'tranche.dev/gpus-requested', 'tranche.dev/replicas-per-gpu', 'tranche.dev/granted-fraction'{{ range include "tranche.requestAnnotations" . | fromJsonArray }}, '{{ . }}'{{ end }}]
 {{- end -}}
 
-{{/* CEL: whether the pod has an annotation of one of these names, or one of a container that asks for a share. */}}
-{{- define "tranche.asksByName" -}}
-{{ .words }}.exists(k, k in object.metadata.annotations)
-|| {{ include "tranche.containersAskByName" (dict "root" .root "containers" "object.spec.containers") }}
-|| (has(object.spec.initContainers) && {{ include "tranche.containersAskByName" (dict "root" .root "containers" "object.spec.initContainers") }})
+{{/* CEL: whether the pod has an annotation of one of these names, or one of a container that requests a share. */}}
+{{- define "tranche.hasAnnotationByName" -}}
+{{ .annotations }}.exists(k, k in object.metadata.annotations)
+|| {{ include "tranche.containersRequestByName" (dict "root" .root "containers" "object.spec.containers") }}
+|| (has(object.spec.initContainers) && {{ include "tranche.containersRequestByName" (dict "root" .root "containers" "object.spec.initContainers") }})
 {{- end -}}
 
-{{- define "tranche.containersAskByName" -}}
+{{- define "tranche.containersRequestByName" -}}
 {{ .containers }}.exists(c, ('tranche.dev/gpu-fraction.' + c.name) in object.metadata.annotations || ('tranche.dev/gpu-memory.' + c.name) in object.metadata.annotations
 {{- if .root.Values.webhook.compat.kai }} || ('nvidia.com/container.' + c.name + '.gpu-memory.request') in object.metadata.annotations || ('nvidia.com/container.' + c.name + '.gpu-memory.limit') in object.metadata.annotations{{ end }})
 {{- end -}}
@@ -82,8 +82,8 @@ system:serviceaccount:{{ include "tranche.namespace" . }}:{{ include "tranche.na
 {{/* Other systems whose annotations and resources the webhook accepts, comma-separated. */}}
 {{- define "tranche.dialects" -}}
 {{- $on := list -}}
-{{- range $word := list "kai" "hami" -}}
-{{- if get $.Values.webhook.compat $word -}}{{- $on = append $on $word -}}{{- end -}}
+{{- range $system := list "kai" "hami" -}}
+{{- if get $.Values.webhook.compat $system -}}{{- $on = append $on $system -}}{{- end -}}
 {{- end -}}
 {{- $on | join "," -}}
 {{- end -}}
@@ -121,10 +121,10 @@ system:serviceaccount:{{ include "tranche.namespace" . }}:{{ include "tranche.na
 {{- end -}}
 
 {{/* CEL: whether a pod has an annotation or a resource that sends it to the webhook. A LimitRange may write 0 into every container. */}}
-{{- define "tranche.asksForGpu" -}}
+{{- define "tranche.podRequestsGpu" -}}
 (has(object.metadata.annotations) && (size(object.metadata.annotations) > 1000
-? {{ include "tranche.asksByName" (dict "root" .root "words" (include "tranche.wordsByName" .root)) }}
-: object.metadata.annotations.exists(k, k.startsWith('tranche.dev/'){{ if .root.Values.webhook.compat.kai }} || k in {{ include "tranche.askedAnnotations" .root }} || {{ include "tranche.kaiMemory" .root }}{{ end }})))
+? {{ include "tranche.hasAnnotationByName" (dict "root" .root "annotations" (include "tranche.annotationsByName" .root)) }}
+: object.metadata.annotations.exists(k, k.startsWith('tranche.dev/'){{ if .root.Values.webhook.compat.kai }} || k in {{ include "tranche.requestAnnotations" .root }} || {{ include "tranche.kaiMemory" .root }}{{ end }})))
 || object.spec.containers.exists(c, has(c.resources) && (
 (has(c.resources.limits) && {{ .resources }}.exists(r, r in c.resources.limits && c.resources.limits[r] != '0'))
 || (has(c.resources.requests) && {{ .resources }}.exists(r, r in c.resources.requests && c.resources.requests[r] != '0'))))
@@ -229,7 +229,7 @@ namespaceSelector:
 {{- range $other := $paths -}}
 {{- if hasPrefix (printf "%s/" (trimSuffix "/" $path)) $other -}}
 {{- if ne $path $other -}}
-{{- fail (printf "guard.allowedHostPaths has %s and, below it, %s: whoever mounts the first could replace the second by a link. Keep one of them." $path $other) -}}
+{{- fail (printf "guard.allowedHostPaths has %s and, below it, %s: a pod that mounts the first could replace the second by a link. Keep one of them." $path $other) -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}

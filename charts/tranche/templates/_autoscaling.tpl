@@ -97,7 +97,7 @@
 {{- end -}}
 {{- end -}}
 {{- with .Values.autoscaling.configKey -}}{{- $_ := set $labels "nvidia.com/device-plugin.config" . -}}{{- end -}}
-{{- range $key, $value := .Values.autoscaling.labels -}}{{- $_ := set $labels $key (toString $value) -}}{{- end -}}
+{{- range $key, $value := .Values.autoscaling.labels -}}{{- $_ := set $labels $key (include "tranche.text" $value) -}}{{- end -}}
 {{- toYaml $labels -}}
 {{- end -}}
 
@@ -106,14 +106,14 @@
 {{- $autoscaling := .Values.autoscaling -}}
 {{- $configs := include "tranche.configMap" . | fromYaml -}}
 {{- if and $autoscaling.configKey (not .Values.config.name) (not (hasKey $configs $autoscaling.configKey)) -}}
-{{- fail (printf "autoscaling.configKey is %q, which is no key of %s; its keys are %s." $autoscaling.configKey (ternary "the config that the chart makes" "config.map" (empty .Values.config.map)) (keys $configs | sortAlpha | join ", ")) -}}
+{{- fail (printf "autoscaling.configKey is %q, which is not a key of %s; its keys are %s." $autoscaling.configKey (ternary "the config that the chart makes" "config.map" (empty .Values.config.map)) (keys $configs | sortAlpha | join ", ")) -}}
 {{- end -}}
 {{- if or $autoscaling.karpenter.enabled $autoscaling.clusterAutoscaler.enabled -}}
 {{- if not $autoscaling.instanceTypes -}}
-{{- fail "autoscaling.instanceTypes is empty, so an autoscaler could not be told what its nodes offer: give the GPUs of each instance type, for example {g5.xlarge: 1, g5.12xlarge: 4}." -}}
+{{- fail "autoscaling.instanceTypes is empty, so the chart cannot tell an autoscaler what its nodes offer: give the GPUs of each instance type, for example {g5.xlarge: 1, g5.12xlarge: 4}." -}}
 {{- end -}}
 {{- if and (not .Values.config.name) (not (include "tranche.nodeConfigKey" .)) -}}
-{{- fail (printf "config.map has several keys and none is that of nodes without a label, so an autoscaler could not be told what its nodes offer: name one in autoscaling.configKey or config.default; the keys are %s." (keys $configs | sortAlpha | join ", ")) -}}
+{{- fail (printf "config.map has several keys and none is that of nodes without a label, so the chart cannot tell an autoscaler what its nodes offer: name one in autoscaling.configKey or config.default; the keys are %s." (keys $configs | sortAlpha | join ", ")) -}}
 {{- end -}}
 {{- $config := include "tranche.nodeConfig" . | fromYaml -}}
 {{- $mig := .Values.migStrategy | default ($config.flags | default dict).migStrategy | default "none" -}}
@@ -127,6 +127,6 @@
 {{- end -}}
 {{- $karpenter := $autoscaling.karpenter -}}
 {{- if and $karpenter.enabled $karpenter.nodePool.create (not $karpenter.nodePool.nodeClassName) (not $karpenter.nodeClass.clusterName) (not $karpenter.nodeClass.spec) -}}
-{{- fail "autoscaling.karpenter.enabled needs to know how machines are made: give nodeClass.clusterName, by which role, subnets and security groups are found, or nodeClass.spec, or the name of an EC2NodeClass of yours in nodePool.nodeClassName." -}}
+{{- fail "autoscaling.karpenter.enabled needs to know how machines are created: give nodeClass.clusterName, which selects role, subnets and security groups, or nodeClass.spec, or the name of your own EC2NodeClass in nodePool.nodeClassName." -}}
 {{- end -}}
 {{- end -}}

@@ -19,7 +19,7 @@ Refuses what the node plugin would refuse on every node after the upgrade, with 
 {{- $sharing := $config.sharing | default dict -}}
 {{- include "tranche.knownKeys" (dict "at" (printf "%s: sharing" $in) "map" $sharing "keys" (list "timeSlicing" "mps")) -}}
 {{- if and $sharing.mps (eq "mixed" (toString ($.Values.migStrategy | default ($config.flags | default dict).migStrategy))) -}}
-{{- fail (printf "%s: migStrategy mixed does not go with sharing.mps; set it to none or single." $in) -}}
+{{- fail (printf "%s: migStrategy mixed cannot be combined with sharing.mps; set it to none or single." $in) -}}
 {{- end -}}
 {{- $resources := $config.resources | default dict -}}
 {{- include "tranche.knownKeys" (dict "at" (printf "%s: resources" $in) "map" $resources "keys" (list "gpus" "mig")) -}}
@@ -59,15 +59,15 @@ Refuses what the node plugin would refuse on every node after the upgrade, with 
 {{- include "tranche.singleValues" (dict "at" $at "map" .flags "except" (list "plugin" "gfd" "useNodeFeatureAPI")) -}}
 {{- include "tranche.singleValues" (dict "at" (printf "%s.plugin" $at) "map" $plugin "except" (list "deviceListStrategy")) -}}
 {{- include "tranche.singleValues" (dict "at" (printf "%s: imex" .in) "map" .imex "except" (list "channelIDs")) -}}
-{{- $words := dict "migStrategy" (list "none" "single" "mixed") "deviceDiscoveryStrategy" (list "auto" "nvml") -}}
-{{- include "tranche.allowedWords" (dict "at" $at "map" .flags "words" $words) -}}
-{{- $words := dict "deviceListStrategy" (list "envvar" "volume-mounts" "cdi-annotations" "cdi-cri") "deviceIDStrategy" (list "uuid" "index") "sharedDevicesAllocationPolicy" (list "distributed" "packed") -}}
-{{- include "tranche.allowedWords" (dict "at" (printf "%s.plugin" $at) "map" $plugin "words" $words) -}}
+{{- $allowed := dict "migStrategy" (list "none" "single" "mixed") "deviceDiscoveryStrategy" (list "auto" "nvml") -}}
+{{- include "tranche.allowedValues" (dict "at" $at "map" .flags "allowed" $allowed) -}}
+{{- $allowed := dict "deviceListStrategy" (list "envvar" "volume-mounts" "cdi-annotations" "cdi-cri") "deviceIDStrategy" (list "uuid" "index") "sharedDevicesAllocationPolicy" (list "distributed" "packed") -}}
+{{- include "tranche.allowedValues" (dict "at" (printf "%s.plugin" $at) "map" $plugin "allowed" $allowed) -}}
 {{- range $key := list "failOnInitError" "gdrcopyEnabled" "gdsEnabled" "mofedEnabled" -}}
-{{- include "tranche.allowedWords" (dict "at" $at "map" $.flags "words" (dict $key (include "tranche.booleans" . | fromJsonArray))) -}}
+{{- include "tranche.allowedValues" (dict "at" $at "map" $.flags "allowed" (dict $key (include "tranche.booleans" . | fromJsonArray))) -}}
 {{- end -}}
-{{- include "tranche.allowedWords" (dict "at" (printf "%s.plugin" $at) "map" $plugin "words" (dict "passDeviceSpecs" (include "tranche.booleans" . | fromJsonArray))) -}}
-{{- include "tranche.allowedWords" (dict "at" (printf "%s: imex" .in) "map" .imex "words" (dict "required" (include "tranche.booleans" . | fromJsonArray) "channelIDs" (list "0"))) -}}
+{{- include "tranche.allowedValues" (dict "at" (printf "%s.plugin" $at) "map" $plugin "allowed" (dict "passDeviceSpecs" (include "tranche.booleans" . | fromJsonArray))) -}}
+{{- include "tranche.allowedValues" (dict "at" (printf "%s: imex" .in) "map" .imex "allowed" (dict "required" (include "tranche.booleans" . | fromJsonArray) "channelIDs" (list "0"))) -}}
 {{- end -}}
 
 {{/* How NVIDIA's flags spell true and false. */}}
@@ -75,9 +75,9 @@ Refuses what the node plugin would refuse on every node after the upgrade, with 
 {{- list "true" "false" "1" "0" "t" "f" "T" "F" "TRUE" "FALSE" "True" "False" | toJson -}}
 {{- end -}}
 
-{{/* Refuses a value that is none of the words for its key. Of a list, each item is one; a text has commas between them. */}}
-{{- define "tranche.allowedWords" -}}
-{{- range $key, $words := .words -}}
+{{/* Refuses a value that is not allowed for its key. Of a list, each item is one; a text has commas between them. */}}
+{{- define "tranche.allowedValues" -}}
+{{- range $key, $allowed := .allowed -}}
 {{- $given := index $.map $key -}}
 {{- if not (kindIs "invalid" $given) -}}
 {{- $isList := has $key (list "deviceListStrategy" "channelIDs") -}}
@@ -89,15 +89,15 @@ Refuses what the node plugin would refuse on every node after the upgrade, with 
 {{- end -}}
 {{- $found := false -}}
 {{- range $item := $items -}}
-{{- $word := toString $item | trim -}}
-{{- if has $word $words -}}
+{{- $value := toString $item | trim -}}
+{{- if has $value $allowed -}}
 {{- $found = true -}}
-{{- else if not (and $isList (eq "" $word)) -}}
-{{- fail (printf "%s.%s has %s; allowed are %s." $.at $key (toJson $item) (join ", " $words)) -}}
+{{- else if not (and $isList (eq "" $value)) -}}
+{{- fail (printf "%s.%s has %s; allowed are %s." $.at $key (toJson $item) (join ", " $allowed)) -}}
 {{- end -}}
 {{- end -}}
 {{- if and (eq $key "deviceListStrategy") (not $found) -}}
-{{- fail (printf "%s.%s is empty; it is one or more of %s." $.at $key (join ", " $words)) -}}
+{{- fail (printf "%s.%s is empty; it is one or more of %s." $.at $key (join ", " $allowed)) -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
@@ -133,7 +133,7 @@ Refuses what the node plugin would refuse on every node after the upgrade, with 
 {{- end -}}
 {{- $resources := .section.resources -}}
 {{- if not (and (kindIs "slice" $resources) $resources) -}}
-{{- fail (printf "%s.resources is empty or no list; name at least one resource to share, such as [{name: nvidia.com/gpu, replicas: 10}]." .at) -}}
+{{- fail (printf "%s.resources is empty or not a list; name at least one resource to share, such as [{name: nvidia.com/gpu, replicas: 10}]." .at) -}}
 {{- end -}}
 {{- $list := printf "%s.resources" .at -}}
 {{- range $i, $entry := $resources -}}
@@ -164,7 +164,7 @@ Refuses what the node plugin would refuse on every node after the upgrade, with 
 {{- define "tranche.validateName" -}}
 {{- $full := include "tranche.resourceName" (toString .name) -}}
 {{- if or (not (kindIs "string" .name)) (gt (len $full) 63) (not (regexMatch "^nvidia[.]com/[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$" $full)) -}}
-{{- fail (printf "%s: %s is no resource name; it is nvidia.com/ and lower case letters, digits, dots and dashes, at most 63 characters." .at (toJson .name)) -}}
+{{- fail (printf "%s: %s is not a resource name; it is nvidia.com/ and lower case letters, digits, dots and dashes, at most 63 characters." .at (toJson .name)) -}}
 {{- end -}}
 {{- end -}}
 

@@ -15,7 +15,7 @@
 {{- define "tranche.ownLabels" -}}
 {{- $labels := dict -}}
 {{- range $given := .more -}}
-{{- range $key, $value := $given -}}{{- $_ := set $labels $key (toString $value) -}}{{- end -}}
+{{- range $key, $value := $given -}}{{- $_ := set $labels $key (include "tranche.text" $value) -}}{{- end -}}
 {{- end -}}
 {{- $_ := set $labels "app.kubernetes.io/name" (include "tranche.name" .root) -}}
 {{- $_ := set $labels "app.kubernetes.io/instance" .root.Release.Name -}}
@@ -23,6 +23,11 @@
 {{- $_ := set $labels "app.kubernetes.io/managed-by" .root.Release.Service -}}
 {{- with .part -}}{{- $_ := set $labels "app.kubernetes.io/component" . -}}{{- end -}}
 {{- toYaml $labels -}}
+{{- end -}}
+
+{{/* A value as text. A number of a values file is a float, and toString would write 10000000 as 1e+07. A value that is absent has no text. */}}
+{{- define "tranche.text" -}}
+{{- if kindIs "float64" . -}}{{ toJson . }}{{- else if not (kindIs "invalid" .) -}}{{ toString . }}{{- end -}}
 {{- end -}}
 
 {{/* Labels of a part's pods: Tranche's labels, the part's name, and the part's podLabels. */}}
@@ -34,7 +39,7 @@
 {{- define "tranche.podAnnotations" -}}
 {{- $annotations := dict "prometheus.io/scrape" "true" "prometheus.io/port" "9090" -}}
 {{- range $given := . -}}
-{{- range $key, $value := $given -}}{{- $_ := set $annotations $key (toString $value) -}}{{- end -}}
+{{- range $key, $value := $given -}}{{- $_ := set $annotations $key (include "tranche.text" $value) -}}{{- end -}}
 {{- end -}}
 {{- toYaml $annotations -}}
 {{- end -}}
@@ -53,7 +58,7 @@
 {{- define "tranche.webhookMetricsPort" -}}{{ .Values.webhook.metricsPort | default 9090 }}{{- end }}
 
 {{- define "tranche.image" -}}
-{{ .Values.image.repository }}{{ if .Values.image.digest }}@{{ .Values.image.digest }}{{ else }}:{{ default .Chart.AppVersion .Values.image.tag }}{{ end }}
+{{ .Values.image.repository }}{{ if .Values.image.digest }}@{{ .Values.image.digest }}{{ else }}:{{ default .Chart.AppVersion (include "tranche.text" .Values.image.tag) }}{{ end }}
 {{- end -}}
 
 {{/* The config's keys: the given ones, or one of the chart's own with `replicas` for every GPU; none if a ConfigMap is named. */}}
@@ -126,6 +131,7 @@ default: |
 {{- $given := dict
   "DEFAULT_CONFIG" .Values.config.default
   "TRANCHE_NVIDIA_COMPATIBLE" (eq "extended" (toString .Values.config.nvidiaCompatible) | ternary "extended" "")
+  "NVIDIA_DEV_ROOT" .Values.nvidiaDevRoot
   "MIG_STRATEGY" .Values.migStrategy
   "DEVICE_LIST_STRATEGY" .Values.deviceListStrategy
   "DEVICE_ID_STRATEGY" .Values.deviceIDStrategy
@@ -140,8 +146,9 @@ default: |
 {{- if kindIs "slice" $value -}}{{- $value = join "," $value -}}{{- end -}}
 {{- if and (not (kindIs "invalid" $value)) (ne (toString $value) "") -}}{{- $_ := set $env $key (toString $value) -}}{{- end -}}
 {{- end -}}
-{{- range $key, $value := .Values.nodePlugin.env -}}{{- $_ := set $env $key (toString $value) -}}{{- end -}}
-{{- range .Values.env -}}{{- $_ := set $env .name (toString .value) -}}{{- end -}}
+{{- range $key, $value := .Values.nodePlugin.env -}}{{- $_ := set $env $key (include "tranche.text" $value) -}}{{- end -}}
+{{- range .Values.env -}}{{- $_ := set $env .name (include "tranche.text" .value) -}}{{- end -}}
+{{- range $key := keys $env -}}{{- if kindIs "invalid" (get $env $key) -}}{{- $_ := unset $env $key -}}{{- end -}}{{- end -}}
 {{- if and (not (hasKey $env "NVIDIA_MIG_MONITOR_DEVICES")) (include "tranche.mig" (dict "root" . "env" $env)) -}}
 {{- $_ := set $env "NVIDIA_MIG_MONITOR_DEVICES" "all" -}}
 {{- end -}}
@@ -257,13 +264,13 @@ since the extender labels a node by its first GPUs.
 {{/* Labels and annotations are strings; `--set nodeSelector.x=true` gives a boolean, which the API server would refuse. */}}
 {{- define "tranche.strings" -}}
 {{- $strings := dict -}}
-{{- range $key, $value := . -}}{{- $_ := set $strings $key (toString $value) -}}{{- end -}}
+{{- range $key, $value := . -}}{{- $_ := set $strings $key (include "tranche.text" $value) -}}{{- end -}}
 {{- toYaml $strings -}}
 {{- end -}}
 
 {{/* NVIDIA's chart has null for these if nothing is chosen. */}}
-{{- define "tranche.driverRoot" -}}{{ .Values.nvidiaDriverRoot | default "/" }}{{- end -}}
-{{- define "tranche.kubeletRoot" -}}{{ .Values.kubeletRoot | default "/var/lib/kubelet" }}{{- end -}}
+{{- define "tranche.driverRoot" -}}{{ .Values.nvidiaDriverRoot | default "/" | clean }}{{- end -}}
+{{- define "tranche.kubeletRoot" -}}{{ .Values.kubeletRoot | default "/var/lib/kubelet" | clean }}{{- end -}}
 
 {{/* For both DaemonSets. No surge: two plugin pods for one resource on a node would close each other's connection to the kubelet. */}}
 {{- define "tranche.updateStrategy" -}}
@@ -393,9 +400,10 @@ readinessProbe:
 {{- end -}}
 {{- $configs := include "tranche.configMap" . | fromYaml -}}
 {{- if and .Values.config.default (not .Values.config.name) (not (hasKey $configs .Values.config.default)) -}}
-{{- fail (printf "config.default is %q, which is no key of %s; its keys are %s." .Values.config.default (ternary "the config that the chart makes" "config.map" (empty .Values.config.map)) (keys $configs | sortAlpha | join ", ")) -}}
+{{- fail (printf "config.default is %q, which is not a key of %s; its keys are %s." .Values.config.default (ternary "the config that the chart makes" "config.map" (empty .Values.config.map)) (keys $configs | sortAlpha | join ", ")) -}}
 {{- end -}}
 {{- include "tranche.validateForeign" . -}}
+{{- include "tranche.validateUid" . -}}
 {{- if and .Values.extender.enabled (eq .Values.extender.mode "scheduler") (eq .Values.scheduler.name "default-scheduler") -}}
 {{- fail "scheduler.name is default-scheduler, which the cluster's own kube-scheduler already serves: two schedulers of one name would both bind the same pods. Choose another name, or set extender.mode=service and configure your kube-scheduler as deploy/scheduler-existing.yaml does." -}}
 {{- end -}}
@@ -410,11 +418,14 @@ readinessProbe:
 {{- if eq (include "tranche.webhookMetricsPort" .) (toString (.Values.webhook.securePort | default 8443)) -}}
 {{- fail (printf "webhook.metricsPort and webhook.securePort are both %v; a port serves one of them, so choose another for one." .Values.webhook.securePort) -}}
 {{- end -}}
+{{- if and .Values.runtimeClass.create (not .Values.runtimeClass.name) -}}
+{{- fail "runtimeClass.create is true and runtimeClass.name is empty: give the name of the RuntimeClass that is to be created, such as nvidia." -}}
+{{- end -}}
 {{- if and .Values.extender.enabled (not .Values.webhook.enabled) -}}
-{{- fail "extender.enabled needs webhook.enabled: the webhook makes the certificates that node plugins trust the extender by, and sends pods to its scheduler. Switch both off for the node plugin alone." -}}
+{{- fail "extender.enabled needs webhook.enabled: the webhook creates the certificates by which node plugins trust the extender, and assigns pods to its scheduler. Disable both to install only the node plugin." -}}
 {{- end -}}
 {{- if and .Values.networkPolicies.enabled .Values.extender.enabled (eq .Values.extender.mode "service") (not .Values.networkPolicies.schedulerCidrs) -}}
-{{- fail "networkPolicies.enabled with extender.mode service needs networkPolicies.schedulerCidrs: without the addresses of your kube-scheduler it could not ask the extender, and no GPU pod would be bound. Give the control plane's, for example [10.0.0.0/24]." -}}
+{{- fail "networkPolicies.enabled with extender.mode service needs networkPolicies.schedulerCidrs: without the addresses of your kube-scheduler it could not call the extender, and no GPU pod would be bound. Give the control plane's, for example [10.0.0.0/24]." -}}
 {{- end -}}
 {{- end -}}
 
@@ -433,12 +444,15 @@ readinessProbe:
 {{- fail "nfd.enabled is true, and this chart has no Node Feature Discovery. Set nfd.enabled=false, and choose nodes with nodeSelector or affinity; an NFD that runs already may stay." -}}
 {{- end -}}
 {{- $devicePlugin := .Values.devicePlugin | default dict -}}
-{{- if and (hasKey $devicePlugin "enabled") (ne (toString $devicePlugin.enabled) (toString .Values.nodePlugin.enabled)) -}}
+{{- if and (not (kindIs "invalid" $devicePlugin.enabled)) (ne (toString $devicePlugin.enabled) (toString .Values.nodePlugin.enabled)) -}}
 {{- fail (printf "devicePlugin.enabled is %v and nodePlugin.enabled is %v; here the value is nodePlugin.enabled, so set that." $devicePlugin.enabled .Values.nodePlugin.enabled) -}}
 {{- end -}}
-{{- $operator := omit $devicePlugin "enabled" -}}
+{{- if eq "true" (toString $devicePlugin.enableHostNetwork) -}}
+{{- fail "devicePlugin.enableHostNetwork is true, and the node plugin has no use for the node's network: its port 9090 would be a port of the node. Leave it out, or set it to false." -}}
+{{- end -}}
+{{- $operator := omit $devicePlugin "enabled" "enableHostNetwork" -}}
 {{- if $operator -}}
-{{- fail (printf "devicePlugin.%s is a value of the GPU Operator's chart. Here config.map, config.name and config.default stand for devicePlugin.config, env for devicePlugin.env, and image for its repository and version." (keys $operator | sortAlpha | first)) -}}
+{{- fail (printf "devicePlugin.%s is a value of the GPU Operator's chart. Here config.map, config.name and config.default replace devicePlugin.config, env replaces devicePlugin.env, and image replaces its repository and version." (keys $operator | sortAlpha | first)) -}}
 {{- end -}}
 {{- with .Values.selectorLabelsOverride -}}
 {{- fail "selectorLabelsOverride is set, and selectors here are fixed, since a Deployment's cannot change. Add labels with commonLabels, nodePlugin.podLabels, webhook.podLabels or extender.podLabels." -}}

@@ -42,3 +42,25 @@ seccompProfile: {type: RuntimeDefault}
 seccompProfile: {type: RuntimeDefault}
 {{- end -}}
 {{- end -}}
+
+{{/* The security context of the node plugin's container: the user's, else the chart's. Its uid is 0, unless the user gives another one, also for the whole pod. */}}
+{{- define "tranche.pluginSecurity" -}}
+{{- $security := .Values.securityContext | default (include "tranche.pluginPrivileges" . | fromYaml) | deepCopy -}}
+{{- $pod := .Values.podSecurityContext | default dict -}}
+{{- if kindIs "invalid" $pod.runAsUser -}}
+{{- $security = merge $security (dict "runAsUser" 0) -}}
+{{- end -}}
+{{- toYaml $security -}}
+{{- end -}}
+
+{{/* Refuses a pod that the kubelet would not start, since it must not be root and is. */}}
+{{- define "tranche.validateUid" -}}
+{{- $pod := .Values.podSecurityContext | default dict -}}
+{{- $container := .Values.securityContext | default dict -}}
+{{- $value := ternary "securityContext" "podSecurityContext" (hasKey $container "runAsNonRoot") -}}
+{{- $nonRoot := ternary $container.runAsNonRoot $pod.runAsNonRoot (hasKey $container "runAsNonRoot") -}}
+{{- $uid := include "tranche.text" ((include "tranche.pluginSecurity" . | fromYaml).runAsUser) | default (include "tranche.text" $pod.runAsUser) -}}
+{{- if and (eq "true" (toString $nonRoot)) (eq "0" $uid) -}}
+{{- fail (printf "%s.runAsNonRoot is true, and the node plugin runs as uid 0, since root owns the kubelet's sockets: the kubelet would refuse to start it. Leave runAsNonRoot out." $value) -}}
+{{- end -}}
+{{- end -}}

@@ -1,13 +1,13 @@
 {{/* The part of a kube-scheduler's configuration that is about the extender, each line with its reason. */}}
 {{- define "tranche.schedulerExtender" -}}
-# Every node with room is seen: the search would stop early, before extenders run, and a pod could wait beside a GPU that has room.
+# Every node is evaluated: otherwise the search would stop early, before extenders run, and a pod could wait although a GPU fits it.
 percentageOfNodesToScore: 100
 extenders:
   - urlPrefix: {{ .url }}
     filterVerb: filter
     prioritizeVerb: prioritize
     bindVerb: bind
-    # Victims are chosen anew so that one GPU is freed: the scheduler's own choice counts a node's totals only.
+    # Victims are chosen again so that one GPU is freed: the scheduler's own choice counts a node's totals only.
     preemptVerb: preempt
     weight: 1
     # Node names only; with whole Node objects the scheduler would score empty ones.
@@ -15,7 +15,7 @@ extenders:
     # With true a failing extender would let the default binder bind without an assignment.
     ignorable: false
     httpTimeout: 10s
-    # Only pods that ask for these come to us; without the list every pod of the cluster would depend on us.
+    # Only pods that request these are sent to the extender; without the list every pod of the cluster would depend on it.
     managedResources:
       {{- range $resource := include "tranche.resources" .root | fromJsonArray }}
       - name: {{ $resource }}

@@ -23,7 +23,7 @@ export function Decision({ of, nearest }: { of: string; nearest: number }) {
       {decision && <Nodes title="Refused" nodes={decision.refused.slice(0, nearest)} of={decision.refusedCount} />}
       {kubeScheduler && (
         <>
-          <h3>kube-scheduler says</h3>
+          <h3>Message of kube-scheduler</h3>
           <p>{kubeScheduler.message}</p>
           {kubeScheduler.whatToDo.map((advice) => <p>{advice}</p>)}
         </>
@@ -37,7 +37,7 @@ function Smaller({ share: { replicas, replicasPerGpu, node } }: { share: Largest
   const fraction = Math.floor((100 * replicas) / replicasPerGpu) / 100;
   return (
     <p class="hint">
-      It would fit now if it asked for <b>{fraction || "less than 0.01"} of a GPU</b> ({replicas} of {replicasPerGpu} replicas), such as on <span class="mono">{node}</span>.
+      It would fit now if it requested <b>{fraction || "less than 0.01"} of a GPU</b> ({replicas} of {replicasPerGpu} replicas), such as on <span class="mono">{node}</span>.
     </p>
   );
 }

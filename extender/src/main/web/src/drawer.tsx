@@ -41,7 +41,7 @@ const Fact = ({ name, children }: { name: string; children: ComponentChildren })
 );
 
 const Gone = ({ what }: { what: string }) => (
-  <p class="empty"><b>{what} is not there.</b>It may have been removed since, or the link has another cluster in mind.</p>
+  <p class="empty"><b>{what} is not there.</b>It may have been removed since, or the link is for another cluster.</p>
 );
 
 function OfGpu({ id }: { id: string }) {
@@ -130,7 +130,7 @@ function PodFacts({ pod }: { pod: Pod }) {
       {pod.waiting && <p class="reason">{pod.waiting.message}</p>}
       <dl class="facts">
         <Fact name="State">{pod.state.toLowerCase()}</Fact>
-        <Fact name="Asks for">{pod.resource}</Fact>
+        <Fact name="Requests">{pod.resource}</Fact>
         {pod.node && <Fact name="Node"><span class="mono">{pod.node}</span></Fact>}
         {pod.granted && <Fact name="Granted">{gpusOf(pod.granted.gpus).toFixed(2)} GPUs, {memory(bytesOf(pod.granted.memory))}</Fact>}
         {pod.granted && <Fact name="Uses">{usedText(pod)}</Fact>}
@@ -155,5 +155,5 @@ function usedText({ used }: Pod): string {
     used?.gpus === undefined ? "" : `${gpusOf(used.gpus).toFixed(2)} GPUs`,
     used?.memory === undefined ? "" : memory(bytesOf(used.memory)),
   ].filter(Boolean);
-  return parts.join(", ") || "not measured: the node cannot tell pods apart";
+  return parts.join(", ") || "not measured: the node cannot distinguish pods";
 }

@@ -69,7 +69,7 @@ export function parse(text: string): Filter {
       gpus.push((gpu) => named.gpu(gpu, field[2]!));
       pods.push((pod) => named.pod?.(pod, field[2]!) ?? true);
     } else if (/[:<>=]/.test(term)) {
-      wrong = `"${term}" is no filter. Allowed: words, ${ALLOWED}`;
+      wrong = `"${term}" is not a filter. Allowed: text, ${ALLOWED}`;
     } else {
       gpus.push((gpu) => word(gpu, term));
       pods.push((pod) => has(`${pod.namespace}/${pod.name} ${pod.node}`, term));

@@ -5,7 +5,7 @@ import { ALLOWED } from "./filter.ts";
 export const helping = signal(false);
 
 const KEYS = [
-  ["/", "filter: words, or fields as below; all have to hold"],
+  ["/", "filter: text, or fields as below; all terms must match"],
   ["← → ↑ ↓", "move between GPUs"],
   ["Enter", "open the GPU"],
   ["Esc", "close"],

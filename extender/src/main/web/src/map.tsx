@@ -153,7 +153,7 @@ function Cell({ tile, large }: { tile: Tile; large: boolean }) {
   );
 }
 
-/** Text in a cell, if there is room for it. */
+/** Text in a cell, if it fits. */
 function Figures({ tile: { gpu, load, name, words } }: { tile: Tile }) {
   if (!gpu) return null;
   return (

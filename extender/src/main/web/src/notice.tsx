@@ -10,8 +10,8 @@ export function Notice() {
   if (now.state === "lost" && heardMs.value > 0) {
     return (
       <div class="notice" role="alert">
-        <b>Connection lost.</b> This is {age((nowMs.value - heardMs.value) / 1000)} old. It is tried again;
-        if that does not help, look whether the port-forward still runs. <button onClick={() => void connect()}>Try now</button>
+        <b>Connection lost.</b> This is {age((nowMs.value - heardMs.value) / 1000)} old. Reconnecting;
+        if this lasts, check that the port-forward still runs. <button onClick={() => void connect()}>Try now</button>
       </div>
     );
   }
@@ -31,7 +31,7 @@ export function Instead() {
   }
   if (!summary.value) {
     return now.state === "lost" || now.state === "refused" ? (
-      <p class="empty" role="alert"><b>The extender does not answer.</b>{now.why}. It is tried again.</p>
+      <p class="empty" role="alert"><b>The extender does not answer.</b>{now.why}. Reconnecting.</p>
     ) : (
       <p class="empty" role="status"><b>Reading the cluster…</b></p>
     );
@@ -59,7 +59,7 @@ function AskToken({ why }: { why: string }) {
   };
   return (
     <form class="empty" onSubmit={submit}>
-      <b>This port asks for a token.</b>
+      <b>This port requires a token.</b>
       {why && <span role="alert">{why}</span>}
       <span>A ServiceAccount's, bound to the chart's ClusterRole for viewers: <code>kubectl create token NAME</code></span>
       <label>Token <input name="token" type="password" autocomplete="off" required /></label>

@@ -20,7 +20,7 @@ export function Waiting() {
     return (
       <p class="empty">
         <b>No pod waits for a GPU{shownPlace.value.q && " here"}.</b>
-        {shownPlace.value.q ? "Take words out of the filter to see others." : "A pod that does will be here, with the reason."}
+        {shownPlace.value.q ? "Remove terms from the filter to see others." : "Waiting pods appear here, with the reason."}
       </p>
     );
   }
@@ -38,7 +38,7 @@ function Row({ pod, open }: { pod: Pod; open: boolean }) {
   return (
     <li>
       <h2><a class="mono" href={link(detail)} onClick={follow(detail)}>{pod.namespace}/{pod.name}</a></h2>
-      <p class="reason">{why ? why.message : "The extender does not say why."}</p>
+      <p class="reason">{why ? why.message : "The extender gives no reason."}</p>
       <p class="quiet">
         {why?.refusedNodes !== undefined && <>{count(why.refusedNodes, "node")} refused · </>}
         {pod.resource}{why?.time && <> · decided <Since time={why.time} /></>}

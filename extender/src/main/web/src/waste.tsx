@@ -52,7 +52,7 @@ const owners = computed(() => {
 export function Waste() {
   const all = owners.value;
   if (all.length === 0) {
-    return <p class="empty"><b>No pod holds a GPU.</b>Pods that do will be here, the one that uses least of its share first.</p>;
+    return <p class="empty"><b>No pod holds a GPU.</b>Such pods appear here, the one that uses least of its share first.</p>;
   }
   const widest = Math.max(...all.map((owner) => owner.granted), 0.001);
   return (
@@ -68,7 +68,7 @@ function OwnerBox({ owner, widest }: { owner: Owner; widest: number }) {
     <section class="owner">
       <h2 class="mono">{owner.name}</h2>
       {owner.unmeasured === owner.pods.length ? (
-        <p class="quiet">{count(owner.unmeasured, "pod")} not measured: the nodes cannot tell pods apart</p>
+        <p class="quiet">{count(owner.unmeasured, "pod")} not measured: the nodes cannot distinguish pods</p>
       ) : <Idle owner={owner} widest={widest} />}
       <ul class="idle">
         {owner.pods.slice(0, PODS_MAX).map((pod) => <PodLine key={podKey(pod)} pod={pod} />)}

@@ -62,7 +62,8 @@ public record Fraction(long numerator, long denominator) {
   /** Reads a decimal, a ratio or a percentage. */
   public static Parsed parse(String text) {
     String shown = text.length() <= TEXT_CHARS_MAX ? text : text.substring(0, TEXT_CHARS_MAX) + "…";
-    String trimmed = text.strip();
+    // Spaces count too: the extender reads no longer value.
+    String trimmed = text.length() > RequestBounds.VALUE_CHARS_MAX ? "" : text.strip();
     if (trimmed.length() > TEXT_CHARS_MAX || trimmed.isEmpty()) {
       return malformed(shown, "is not a number");
     }
@@ -139,7 +140,7 @@ public record Fraction(long numerator, long denominator) {
   public static int replicasOfMemory(long memoryBytes, long usableBytes, int replicasPerGpu) {
     if (memoryBytes < 1 || memoryBytes > usableBytes) {
       throw new IllegalArgumentException(
-          memoryBytes + " bytes are no share of a GPU with " + usableBytes);
+          memoryBytes + " bytes are not a share of a GPU with " + usableBytes);
     }
     BigInteger[] whole =
         BigInteger.valueOf(memoryBytes)

@@ -12,9 +12,12 @@ import java.math.BigInteger;
 public record GpuPart(BigInteger numerator, BigInteger denominator) {
   public static final GpuPart NONE = new GpuPart(BigInteger.ZERO, BigInteger.ONE);
 
+  /** More replicas than all nodes have; the sum of a few still fits into an int. */
+  private static final BigInteger REPLICAS_MAX = BigInteger.valueOf(1 << 28);
+
   public GpuPart {
     if (numerator.signum() < 0 || denominator.signum() < 1) {
-      throw new IllegalArgumentException(numerator + "/" + denominator + " is no part of a GPU");
+      throw new IllegalArgumentException(numerator + "/" + denominator + " is not a part of a GPU");
     }
     BigInteger divisor = numerator.gcd(denominator);
     numerator = numerator.divide(divisor);
@@ -37,11 +40,11 @@ public record GpuPart(BigInteger numerator, BigInteger denominator) {
         denominator.multiply(other.denominator));
   }
 
-  /** Returns how many replicas cover this part: ⌈part·R⌉. */
+  /** Returns how many replicas cover this part: ⌈part·R⌉, or 2^28 if they are more. */
   public int replicas(int replicasPerGpu) {
     BigInteger[] whole =
         numerator.multiply(BigInteger.valueOf(replicasPerGpu)).divideAndRemainder(denominator);
-    return whole[0].add(BigInteger.valueOf(whole[1].signum())).intValueExact();
+    return whole[0].add(BigInteger.valueOf(whole[1].signum())).min(REPLICAS_MAX).intValueExact();
   }
 
   public boolean isNone() {
@@ -53,9 +56,13 @@ public record GpuPart(BigInteger numerator, BigInteger denominator) {
     return numerator.compareTo(denominator) > 0;
   }
 
-  /** Returns this part of an amount, rounded down. */
+  /** Returns this part of an amount, rounded down; at most the largest number. */
   public long of(long wholeGpu) {
-    return BigInteger.valueOf(wholeGpu).multiply(numerator).divide(denominator).longValueExact();
+    return BigInteger.valueOf(wholeGpu)
+        .multiply(numerator)
+        .divide(denominator)
+        .min(BigInteger.valueOf(Long.MAX_VALUE))
+        .longValueExact();
   }
 
   /** Returns 0 for none, 1 for one whole GPU. */

@@ -59,7 +59,7 @@ public final class Names {
    * On a node, written by the extender's leader: a time. Each change makes kube-scheduler retry
    * rejected pods, for instance after GPU replicas were freed.
    */
-  public static final String RETRY_TIME = "tranche.dev/room";
+  public static final String RETRY_TIME = "tranche.dev/retry-at";
 
   /**
    * On a node, written by the extender: which of its labels are the extender's, as {@code

@@ -26,6 +26,9 @@ public final class RequestBounds {
   /** The values of those expressions. */
   public static final int VALUES_MAX = 8_192;
 
+  /** The characters of an annotation with a single value, such as a share. */
+  public static final int VALUE_CHARS_MAX = 256;
+
   /**
    * The fields and list entries of a pod that are read. A tree node costs up to 130 bytes of
    * memory, even if it is as short in the body as {@code {"a":{}}}.

@@ -123,9 +123,9 @@ class FractionTest {
   @Test
   void replicasOfMemory_refusesMoreThanThereIs() {
     assertThatThrownBy(() -> Fraction.replicasOfMemory(101, 100, 10))
-        .hasMessageContaining("no share");
+        .hasMessageContaining("not a share");
     assertThatThrownBy(() -> Fraction.replicasOfMemory(0, 100, 10))
-        .hasMessageContaining("no share");
+        .hasMessageContaining("not a share");
   }
 
   private static Fraction valid(String text) {

@@ -31,7 +31,7 @@ class EventIndexTest {
   void events_writtenByAPart_standInTheIndexAndNoOthers() throws IOException {
     Set<String> written = written();
 
-    assertThat(written).contains("NoGpuHasRoom", "GpuLost", "GpuOveruseEnded");
+    assertThat(written).contains("NoGpuFits", "GpuLost", "GpuOveruseEnded");
     assertThat(indexed()).isEqualTo(written);
   }
 

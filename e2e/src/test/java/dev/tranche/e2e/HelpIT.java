@@ -17,7 +17,7 @@ class HelpIT {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"bench", "check", "demo"})
+  @ValueSource(strings = {"bench", "check", "demo", "matrix"})
   void help_isShort(String command) throws Exception {
     Shell.Result help = run(command + " --help");
     assertThat(help.status()).isZero();
@@ -27,7 +27,14 @@ class HelpIT {
 
   @ParameterizedTest
   @ValueSource(
-      strings = {"bench scale --fast", "bench speed", "bench", "check --fast", "demo start"})
+      strings = {
+        "bench scale --fast",
+        "bench speed",
+        "bench",
+        "check --fast",
+        "demo start",
+        "matrix --fast"
+      })
   void unknownWords_areRefusedInASentence(String words) throws Exception {
     Shell.Result refusal = run(words);
     assertThat(refusal.status()).isEqualTo(2);
@@ -35,9 +42,10 @@ class HelpIT {
     assertThat(refusal.output()).contains("--help shows what there is");
   }
 
-  @Test
-  void unknownKubernetesVersion_isRefusedWithThoseThatAreKnown() throws Exception {
-    Shell.Result refusal = run("check --quick -Dkubernetes=1.29");
+  @ParameterizedTest
+  @ValueSource(strings = {"check --quick -Dkubernetes=1.29", "matrix 1.37 1.29"})
+  void unknownKubernetesVersion_isRefusedWithThoseThatAreKnown(String words) throws Exception {
+    Shell.Result refusal = run(words);
     assertThat(refusal.status()).isEqualTo(2);
     assertThat(refusal.output()).contains("Kubernetes 1.29 is not known", "v1.30.14", "v1.37.2");
   }

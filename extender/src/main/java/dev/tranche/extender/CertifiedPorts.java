@@ -71,7 +71,7 @@ final class CertifiedPorts implements AutoCloseable {
   Optional<String> missing() {
     return stream == null
         ? Optional.of(
-            "Secret %s/%s with our certificate is not there yet; the webhook writes it"
+            "Secret %s/%s with the extender's certificate does not exist yet; the webhook writes it"
                 .formatted(config.namespace(), secretName()))
         : Optional.empty();
   }
@@ -156,7 +156,7 @@ final class CertifiedPorts implements AutoCloseable {
             .orElseThrow(
                 () ->
                     new IllegalStateException(
-                        "Secret %s/%s has no ca.crt, by which kube-scheduler's certificate is known"
+                        "Secret %s/%s has no ca.crt, by which kube-scheduler's certificate is verified"
                             .formatted(config.namespace(), secretName()))),
         config.schedulerClient(),
         metrics::recordClientCertificate);

@@ -155,7 +155,7 @@ final class Controllers implements ReportListener {
         this::mergePatch,
         deciding,
         node -> wanted && advertises(node),
-        () -> ledger.pods().stream().anyMatch(pod -> pod.node() == null && !pod.ended()),
+        ledger::podsPending,
         node ->
             wanted
                 ? NodeUse.of(fits.gpus(node, clockMs.getAsLong()), loads, node)
@@ -212,15 +212,16 @@ final class Controllers implements ReportListener {
     nodeUses.tick();
   }
 
+  /** Each check goes through all pods or all nodes, and has a turn of its own. */
   void everyTenSeconds() {
     long nowMs = clockMs.getAsLong();
     outdatedShares.check(
         ledger.pods(),
-        () -> ledger.nodes().stream().flatMap(node -> fits.gpus(node, nowMs).stream()),
+        () -> ledger.nodes().stream().flatMap(node -> ledger.gpus(node).stream()),
         nowMs);
-    unknownCordons.check(cordons(nowMs));
-    nodeLabels.tick();
-    contradictingLabels.check(nodeLabels.contradictions());
+    loop.get().run(() -> unknownCordons.check(cordons(nowMs)));
+    loop.get().run(nodeLabels::tick);
+    loop.get().run(() -> contradictingLabels.check(nodeLabels.contradictions()));
   }
 
   /** Returns the cordons of nodes that report; the GPUs of other nodes are not known. */

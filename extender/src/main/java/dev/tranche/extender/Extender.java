@@ -351,7 +351,7 @@ public final class Extender implements AutoCloseable {
     vertx.setPeriodic(LoopLag.BEAT_MS, id -> lag.beat(System.nanoTime()));
     metrics.gauge(
         "tranche.extender.loop.lag.seconds",
-        "How late the loop that decides came to what was due, at most, in the last minute or two.",
+        "Maximum delay of the event loop that decides, over the last one to two minutes.",
         lag::seconds);
   }
 
@@ -393,7 +393,9 @@ public final class Extender implements AutoCloseable {
             explanations,
             recentlyFiltered,
             metrics,
-            config.offeredNodesMax());
+            config.offeredNodesMax(),
+            loop::run,
+            Extender::nowMs);
     whatIf = new WhatIf(ledger, evaluator, packing, filter, Extender::nowMs);
     var verbRoutes =
         new VerbRoutes(

@@ -24,11 +24,15 @@ final class StateGauges {
       BudgetStore budgets) {
     metrics.gauge(
         "tranche.extender.pods.dropped",
-        "Pods that were not kept since the start because too many wait, have ended or are on unknown nodes; they are still placed.",
+        "Pods not kept in memory since the start because too many wait, have ended or are on unknown nodes; they are still placed.",
         ledger::droppedPods);
     metrics.gauge(
+        "tranche.extender.pods.uncounted",
+        "Pods that are not kept because their node has too many; the node counts as taken until they are gone.",
+        ledger::uncountedPods);
+    metrics.gauge(
         "tranche.extender.pods.remembered",
-        "Deleted pods that are remembered, since events of them may be late; bounded.",
+        "Deleted pods that are kept in memory, since their events may arrive late; bounded.",
         ledger::rememberedPods);
     metrics.gauge(
         "tranche.extender.budgets.unread",
@@ -49,7 +53,7 @@ final class StateGauges {
         waiting::fragmented);
     metrics.gauge(
         "tranche.extender.ack.backoff.nodes",
-        "Nodes that get no pods for a while because they do not acknowledge assignments.",
+        "Nodes that temporarily get no pods because they do not acknowledge assignments.",
         ledger.acknowledgements()::backedOff);
     metrics.gauge(
         "tranche.extender.nominations",
@@ -69,11 +73,11 @@ final class StateGauges {
         packing::pods);
     metrics.gauge(
         "tranche.extender.waiting.pods",
-        "Rejected pods that are retried when a GPU has room.",
+        "Rejected pods that are retried when they would fit.",
         waiting::size);
     metrics.gauge(
         "tranche.extender.waiting.untried.nodes",
-        "Nodes with newly freed room on which rejected pods have not been tried yet.",
+        "Nodes with newly freed replicas on which rejected pods have not been tried yet.",
         waiting::untriedNodes);
   }
 }

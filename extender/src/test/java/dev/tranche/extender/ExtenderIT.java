@@ -160,13 +160,13 @@ final class ExtenderIT {
       pod("trainer", 3);
       JsonObject filtered = verb("filter", args("trainer"));
       assertThat(filtered.getJsonObject("FailedNodes").getString("node-a"))
-          .isEqualTo("the node's GPUs have too little real free memory");
+          .isEqualTo("the node's GPUs have too little measured free memory");
       assertThat(filtered.getJsonObject("FailedNodes").getString("node-b"))
           .isEqualTo("the node's GPU plugin sends no reports");
       until(() -> !client.v1().events().inNamespace("team-a").list().getItems().isEmpty());
       assertThat(
               client.v1().events().inNamespace("team-a").list().getItems().getFirst().getMessage())
-          .contains("gpu 0: 10 of 10 replicas free, needs 3; real free memory 1.8 GiB");
+          .contains("gpu 0: 10 of 10 replicas free, needs 3; measured free memory of 1.8 GiB");
       unschedulable("trainer", "0/2 nodes are available: 1 Insufficient nvidia.com/gpu.");
       assertThat(api("pods/team-a/trainer?output=table"))
           .containsPattern("State: +Waiting")
@@ -203,7 +203,7 @@ final class ExtenderIT {
               verb("filter", args("trainer"))
                   .getJsonObject("FailedAndUnresolvableNodes")
                   .getString("node-a"))
-          .contains("scattered");
+          .contains("no single GPU has enough");
       client.pods().inNamespace("team-a").withName("second").delete();
       until(() -> !verb("filter", args("trainer")).getJsonArray("NodeNames").isEmpty());
       assertThat(a.ended).isNotDone();
@@ -399,8 +399,8 @@ final class ExtenderIT {
       assertThat(answer.statusCode()).isEqualTo(503);
       assertThat(answer.body())
           .isEqualTo(
-              "Secret gpu/young-extender-tls with our certificate is not there yet; the webhook"
-                  + " writes it\n");
+              "Secret gpu/young-extender-tls with the extender's certificate does not exist yet;"
+                  + " the webhook writes it\n");
     }
   }
 

@@ -11,23 +11,17 @@ import dev.tranche.process.listen.ConnectionLimits;
 import io.netty.handler.ssl.util.InsecureTrustManagerFactory;
 import io.vertx.core.Vertx;
 import java.io.BufferedReader;
-import java.io.ByteArrayOutputStream;
-import java.io.DataInputStream;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.Socket;
-import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
-import java.util.Map;
 import java.util.Objects;
-import java.util.TreeMap;
 import java.util.concurrent.Callable;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLSocket;
@@ -58,20 +52,6 @@ final class FloodedExtenderIT {
 
   private static final List<String> STRANGERS =
       List.of("127.0.0.2", "127.0.0.3", "127.0.0.4", "127.0.0.5");
-
-  private static final byte[] PREFACE = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".getBytes(US_ASCII);
-  private static final int DATA = 0;
-  private static final int HEADERS = 1;
-  private static final int RESET = 3;
-  private static final int SETTINGS = 4;
-  private static final int PING = 6;
-  private static final int CONTINUATION = 9;
-  private static final int ACK = 1;
-  private static final int END_HEADERS = 4;
-  private static final int FRAME_BYTES_MAX = 16_384;
-  private static final int WINDOW_BYTES = 65_535;
-  private static final int HEADER_LIST_SIZE = 6;
-  private static final String CONNECT = "/tranche.v1.NodeReports/Connect";
 
   private final List<Socket> open = new ArrayList<>();
   private final Vertx vertx = Vertx.vertx();
@@ -196,34 +176,34 @@ final class FloodedExtenderIT {
     assertThat(gauge("connections", "stream")).isEqualTo(26);
     System.out.printf("a connection with two calls: %,d bytes%n", retained);
     // The window's bytes at least, which are kept as they are.
-    assertThat(retained).isBetween((long) WINDOW_BYTES, CALLS_BYTES_MAX);
+    assertThat(retained).isBetween((long) Http2Peer.WINDOW_BYTES, CALLS_BYTES_MAX);
   }
 
   private void openCalls(int connections) throws Exception {
     for (int i = 0; i < connections; i++) {
       SSLSocket node = tls(connect(STRANGERS.get(i % 4), port(0)), "h2");
-      int headBytes = begin(node);
+      int headBytes = Http2Peer.begin(node);
       OutputStream to = node.getOutputStream();
-      call(to, 1, CONNECT, "Bearer a" + i, headBytes);
-      call(to, 3, CONNECT, "Bearer b" + i, headBytes);
+      Http2Peer.call(to, 1, Http2Peer.CONNECT, "Bearer a" + i, headBytes);
+      Http2Peer.call(to, 3, Http2Peer.CONNECT, "Bearer b" + i, headBytes);
       // A message that does not end.
-      byte[] part = new byte[WINDOW_BYTES / 5];
+      byte[] part = new byte[Http2Peer.WINDOW_BYTES / 5];
       part[2] = 16;
       for (int sent = 0; sent < 5; sent++) {
-        to.write(frame(DATA, 0, 1, part));
+        to.write(Http2Peer.frame(Http2Peer.DATA, 0, 1, part));
         part[2] = 0;
       }
-      to.write(frame(PING, 0, 0, new byte[8]));
+      to.write(Http2Peer.frame(Http2Peer.PING, 0, 0, new byte[8]));
       to.flush();
       // All before it has been read then.
-      awaitFrame(node, PING);
+      Http2Peer.awaitFrame(node, Http2Peer.PING);
     }
   }
 
   @Test
   void nodesStream_isReviewed_besideStrangers() throws Exception {
     for (int i = 0; i < 24; i++) {
-      begin(tls(connect("127.0.0.2", port(0)), "h2"));
+      Http2Peer.begin(tls(connect("127.0.0.2", port(0)), "h2"));
     }
     try (FakeNode node =
         new FakeNode(
@@ -239,120 +219,21 @@ final class FloodedExtenderIT {
   @Test
   void unknownCall_isResetOnceItIsAnswered() throws Exception {
     SSLSocket stranger = tls(connect("127.0.0.2", port(0)), "h2");
-    int headBytes = begin(stranger);
-    call(stranger.getOutputStream(), 1, "/tranche.v1.NodeReports/Unknown", "", headBytes);
+    int headBytes = Http2Peer.begin(stranger);
+    Http2Peer.call(stranger.getOutputStream(), 1, "/tranche.v1.NodeReports/Unknown", "", headBytes);
     stranger.getOutputStream().flush();
-    awaitFrame(stranger, RESET);
+    Http2Peer.awaitFrame(stranger, Http2Peer.RESET);
   }
 
   /** The head of an answered call would be kept until its peer ends its side. */
   @Test
   void refusedCall_endsItsConnection() throws Exception {
     SSLSocket stranger = tls(connect("127.0.0.2", port(0)), "h2");
-    call(stranger.getOutputStream(), 1, CONNECT, "", begin(stranger));
+    Http2Peer.call(stranger.getOutputStream(), 1, Http2Peer.CONNECT, "", Http2Peer.begin(stranger));
     stranger.getOutputStream().flush();
-    awaitFrame(stranger, HEADERS);
+    Http2Peer.awaitFrame(stranger, Http2Peer.HEADERS);
     // Ends when the server closes it.
     stranger.getInputStream().transferTo(OutputStream.nullOutputStream());
-  }
-
-  /**
-   * Begins HTTP/2.
-   *
-   * @return how large a head may be, as the server says
-   */
-  private static int begin(SSLSocket node) throws IOException {
-    node.getOutputStream().write(PREFACE);
-    node.getOutputStream().write(frame(SETTINGS, 0, 0, new byte[0]));
-    node.getOutputStream().write(frame(SETTINGS, ACK, 0, new byte[0]));
-    node.getOutputStream().flush();
-    ByteBuffer settings = ByteBuffer.wrap(awaitFrame(node, SETTINGS));
-    while (settings.remaining() >= 6) {
-      short name = settings.getShort();
-      int value = settings.getInt();
-      if (name == HEADER_LIST_SIZE) {
-        return value;
-      }
-    }
-    throw new AssertionError("the server bounds no head");
-  }
-
-  /** Returns the payload of the next frame of the type, other than an empty one of settings. */
-  private static byte[] awaitFrame(SSLSocket node, int type) throws IOException {
-    var in = new DataInputStream(node.getInputStream());
-    while (true) {
-      int lengthAndType = in.readInt();
-      in.readFully(new byte[5]);
-      byte[] payload = in.readNBytes(lengthAndType >>> 8);
-      if ((lengthAndType & 0xff) == type && (type != SETTINGS || payload.length > 0)) {
-        return payload;
-      }
-    }
-  }
-
-  /** Sends a head as large as it may be, in HPACK with each header literally, without an end. */
-  private static void call(
-      OutputStream to, int stream, String path, String authorization, int headBytes)
-      throws IOException {
-    var block = new ByteArrayOutputStream();
-    // The server keeps no table of headers, which has to be confirmed.
-    block.write(0x20);
-    new TreeMap<>(Map.of(":method", "POST", ":scheme", "https", ":path", path, ":authority", "x"))
-        .forEach((name, value) -> header(block, name, value));
-    header(block, "content-type", "application/grpc");
-    if (!authorization.isEmpty()) {
-      header(block, "authorization", authorization);
-    }
-    // The size of each header counts 32 bytes more.
-    header(block, "x", "y".repeat(headBytes - 600));
-    byte[] bytes = block.toByteArray();
-    for (int from = 0; from < bytes.length; from += FRAME_BYTES_MAX) {
-      int end = Math.min(bytes.length, from + FRAME_BYTES_MAX);
-      to.write(
-          frame(
-              from == 0 ? HEADERS : CONTINUATION,
-              end == bytes.length ? END_HEADERS : 0,
-              stream,
-              Arrays.copyOfRange(bytes, from, end)));
-    }
-  }
-
-  private static void header(ByteArrayOutputStream block, String name, String value) {
-    block.write(0);
-    text(block, name);
-    text(block, value);
-  }
-
-  private static void text(ByteArrayOutputStream block, String text) {
-    int length = text.length();
-    if (length < 127) {
-      block.write(length);
-    } else {
-      block.write(127);
-      for (length -= 127; length >= 128; length >>= 7) {
-        block.write((length & 127) | 128);
-      }
-      block.write(length);
-    }
-    block.writeBytes(text.getBytes(US_ASCII));
-  }
-
-  private static byte[] frame(int type, int flags, int stream, byte[] payload) {
-    var frame = new ByteArrayOutputStream();
-    frame.writeBytes(
-        new byte[] {
-          (byte) (payload.length >> 16),
-          (byte) (payload.length >> 8),
-          (byte) payload.length,
-          (byte) type,
-          (byte) flags,
-          0,
-          0,
-          (byte) (stream >> 8),
-          (byte) stream
-        });
-    frame.writeBytes(payload);
-    return frame.toByteArray();
   }
 
   private int port(int index) {

@@ -190,7 +190,7 @@ final class ReadApiIT {
     "/api/v1/gpus?limit=0, 400, limit is \"0\"; allowed",
     "/api/v1/gpus?pod=x, 400, pod is \"x\"; allowed",
     "/api/v1/pods?state=Asleep, 400, 'Bound, Ended, Scheduling, Waiting'",
-    "/api/v1/pods/team-a/none, 404, nothing is known of pod team-a/none",
+    "/api/v1/pods/team-a/none, 404, pod team-a/none is not known",
     "/api/v1/pods/team-a/%3Cscript%3E, 400, lower case letters",
     "/api/v1/openapi.json?x=y, 400, no parameters",
     "/api/v1/history, 400, node is \"\"; allowed: the name of a node",
@@ -296,9 +296,9 @@ final class ReadApiIT {
         "''; nonsense; a Pod as the API server would store it; 400",
         "''; {\"kind\":\"Deployment\"}; kind is \"Deployment\"; 400",
         "''; {\"kind\":\"Pod\",\"spec\":{}}; spec.containers; 400",
-        "''; {\"kind\":\"Pod\",\"spec\":{\"containers\":[{\"name\":\"c\"}]}}; asks for no GPU; 400",
+        "''; {\"kind\":\"Pod\",\"spec\":{\"containers\":[{\"name\":\"c\"}]}}; requests no GPU; 400",
         "''; {\"kind\":\"Pod\",\"metadata\":{\"annotations\":{\"tranche.dev/gpu-fraction\":\"0.3\"}},\"spec\":{\"containers\":[{\"name\":\"c\"}]}};"
-            + " that the webhook has turned into a request; 400",
+            + " that the webhook has converted to a request; 400",
       })
   void bodyThatIsNoPodWithGpus_isRefusedInASentence(
       String query, String body, String said, int status) throws Exception {
@@ -439,7 +439,7 @@ final class ReadApiIT {
             "tranche_extender_connections_refused_total{port=\"api\"}",
             "tranche_extender_api_queue_size{queue=\"access\"}",
             "tranche_extender_read_api_answers_total{code=\"200\"}",
-            "tranche_extender_read_api_cut_total",
+            "tranche_extender_read_api_timeouts_total",
             "tranche_extender_read_api_in_flight",
             "tranche_extender_read_api_shed_total",
             "tranche_extender_read_api_verdicts");

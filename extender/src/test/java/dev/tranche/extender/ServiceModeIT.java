@@ -56,7 +56,7 @@ final class ServiceModeIT {
         assertThat(isReady(leader)).isTrue();
         assertThat(overTls(leader.verbsPort(), filter())).contains("sends no reports");
         assertThat(overTls(follower.verbsPort(), filter()))
-            .contains("Lease gpu/tranche-extender is held by extender-1, not by us");
+            .contains("Lease gpu/tranche-extender is held by extender-1, not by this process");
       }
       assertThat(cluster.verbsLeadTo()).doesNotContain("10.0.0.1");
       until(() -> cluster.verbsLeadTo().equals(List.of("10.0.0.2")));
@@ -71,7 +71,9 @@ final class ServiceModeIT {
       leader.start().toCompletionStage().toCompletableFuture().get();
       until(
           () ->
-              readyz(leader).body().startsWith("Service gpu/tranche-extender-verbs is not there"));
+              readyz(leader)
+                  .body()
+                  .startsWith("Service gpu/tranche-extender-verbs does not exist"));
       cluster.verbsService();
       until(() -> isReady(leader));
     }
@@ -98,8 +100,7 @@ final class ServiceModeIT {
     try {
       return trusting
           .request(HttpMethod.POST, port, "127.0.0.1", "/filter")
-          .compose(request -> request.send(body))
-          .compose(HttpClientResponse::body)
+          .compose(request -> request.send(body).compose(HttpClientResponse::body))
           .await()
           .toString();
     } finally {

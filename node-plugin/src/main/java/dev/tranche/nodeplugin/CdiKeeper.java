@@ -162,7 +162,7 @@ final class CdiKeeper {
             new NodeProblem(
                 NodeProblem.Reason.CDI_SPECS_NOT_WRITTEN,
                 1,
-                "no GPU is given out whose CDI spec is missing: " + complaint));
+                "no GPU is allocated without its CDI spec: " + complaint));
   }
 
   /** The driver's files are there, but not what containers need. */

@@ -200,7 +200,7 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
 
   private void expire() {
     if (assignments.expire(System.nanoTime() / 1_000_000)) {
-      LOG.warn("assignments expired that the kubelet never asked for");
+      LOG.warn("assignments expired that the kubelet never allocated");
       assignmentsChanged();
     }
   }
@@ -227,9 +227,9 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
     if (!silent.isEmpty() && !silent.equals(watch.withoutErrorReports())) {
       events.node(
           "GpuHealthUnwatched",
-          "NVML tells no errors (XIDs) of %s: it is advertised without health checks, only its loss"
+          "NVML reports no errors (XIDs) of %s: it is advertised without health checks"
                   .formatted(String.join(", ", silent))
-              + " is seen",
+              + ", and only its loss is detected",
           true);
     }
     watch = now;
@@ -473,7 +473,7 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
   private List<String> missing() {
     List<String> missing = new ArrayList<>();
     if (!state.gpusKnown()) {
-      missing.add("NVML has not told the GPUs yet");
+      missing.add("NVML has not listed the GPUs yet");
     }
     if (!state.configKnown()) {
       missing.add("no config is in use: " + state.configStatus().getError());

@@ -184,8 +184,9 @@ final class PluginState {
   Optional<String> idleReason() {
     if (gpus != null && !gpus.isEmpty() && plan != null && plan.byUuid().isEmpty()) {
       return Optional.of(
-          "the config makes nothing of the GPUs of this node, so there is nothing to advertise: with"
-              + " MIG on, create MIG devices (nvidia-smi mig -cgi) or set migStrategy to none");
+          "the config yields no device for the GPUs of this node, so there is nothing to"
+              + " advertise: with MIG enabled, create MIG devices (nvidia-smi mig -cgi) or set"
+              + " migStrategy to none");
     }
     if (gpus != null) {
       return gpus.isEmpty()

@@ -31,7 +31,7 @@ final class ProblemEvents {
     for (Reason reason : Reason.values()) {
       metrics.gauge(
           "tranche.node.problems",
-          "What is wrong on the node and lasts, by the reason of its event; 0: all is well.",
+          "Persistent problems of the node, by the reason of the event; 0: none.",
           () -> current.containsKey(reason) ? current.get(reason).count() : 0,
           "reason",
           reason.text());

@@ -146,7 +146,7 @@ final class SampleEvents {
           use.namespace(),
           use.pod(),
           "GpuOveruseEnded",
-          "container " + use.container() + " keeps to its share" + on + " again",
+          "container " + use.container() + " is within its share" + on + " again",
           false);
       return;
     }
@@ -159,7 +159,7 @@ final class SampleEvents {
           neighbour.substring(0, slash),
           neighbour.substring(slash + 1),
           "GpuNeighbourOveruse",
-          "on this pod's GPU another one takes more than its share: " + sentence,
+          "another pod on this pod's GPU uses more than its share: " + sentence,
           true);
     }
   }

@@ -75,7 +75,7 @@ final class Readiness {
     }
     if (!clock.instant().isBefore(pair.expiry())) {
       return Optional.of(
-          "the certificate that is served ended %s%s"
+          "the serving certificate expired %s%s"
               .formatted(pair.expiry(), failure.isEmpty() ? "" : "; " + failure));
     }
     return cluster.get();

@@ -38,6 +38,7 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -60,19 +61,23 @@ final class Webhook {
   private final CertificateController certificateController;
   private volatile @Nullable AdmissionVerticle admission;
   private volatile int metricsPort = -1;
+  private final AtomicLong reconciliations = new AtomicLong();
 
-  Webhook(WebhookConfig config, KubernetesClient client) {
+  /**
+   * @param clock decides when certificates are due and when they have ended
+   */
+  Webhook(WebhookConfig config, KubernetesClient client, InstantSource clock) {
     this.config = config;
     this.client = client;
     cluster = new ClusterWatch(client, config.rules().runtimeClass(), config.rules().resources());
     guardEvents = new GuardEvents(client, InstantSource.system(), metrics);
-    readiness = new Readiness(cluster::missing, InstantSource.system());
+    readiness = new Readiness(cluster::missing, clock);
     certificateController =
         new CertificateController(
             client,
             config.tls(),
             config.certificateOptions(),
-            InstantSource.system(),
+            clock,
             this::onReconciled,
             this::onReconcileFailed);
     metrics.nodes(cluster, c -> c.nodes().size());
@@ -87,7 +92,8 @@ final class Webhook {
         config,
         new KubernetesClientBuilder()
             .withKubernetesSerialization(ClusterWatch.serialization())
-            .build());
+            .build(),
+        InstantSource.system());
   }
 
   /** Completes when the probes answer. Reviews are accepted once there is a certificate. */
@@ -125,6 +131,7 @@ final class Webhook {
       readiness.serving(serving.servedPair());
     }
     readiness.reconciled(state);
+    reconciliations.incrementAndGet();
   }
 
   private void listen(TlsKeyPair pair) {
@@ -216,6 +223,11 @@ final class Webhook {
 
   int metricsPort() {
     return metricsPort;
+  }
+
+  /** Returns how many reconciliations of the certificates have succeeded. */
+  long reconciliations() {
+    return reconciliations.get();
   }
 
   private static void await(Future<?> future) {

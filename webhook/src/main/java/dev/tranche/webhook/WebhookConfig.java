@@ -96,7 +96,7 @@ record WebhookConfig(
       Duration authority = settings.duration(AUTHORITY_LIFE, "60s", DURATION_MAX, errors);
       Duration certificate = settings.duration(CERTIFICATE_LIFE, "30s", DURATION_MAX, errors);
       if (certificate.compareTo(authority) > 0) {
-        String allowed = "at most --authority-life, since the authority verifies the certificate";
+        String allowed = "at most --authority-life, since the CA signs the certificate";
         settings.reportInvalid(CERTIFICATE_LIFE, allowed, errors);
       }
       return new CertificateController.CertificateOptions(

@@ -45,8 +45,8 @@ class MemoryTest {
             "{\"key\":\"nvidia.com/gpu.memory\",\"operator\":\"In\",\"values\":[\"15360\"]}");
     assertThat(warnings(mutation))
         .containsExactly(
-            "container main asks for 4Gi of GPU memory and is granted 0.3 of a GPU, 4416Mi: GPUs"
-                + " are split into 10 replicas, and it is rounded up");
+            "container main: 4Gi of GPU memory rounded up to 0.3 of a GPU, 4416Mi, because GPUs are"
+                + " split into 10 replicas");
   }
 
   @Test
@@ -122,7 +122,7 @@ class MemoryTest {
             annotated("gpu-memory", "14Gi"));
     assertThat(replicas(most)).isEqualTo("10");
     // Nor is more usable than there is.
-    assertThat(denial(mutate("16Gi", honest, usable("liar", 1 << 20)))).contains("gives 15360Mi");
+    assertThat(denial(mutate("16Gi", honest, usable("liar", 1 << 20)))).contains("has 15360Mi");
   }
 
   private static GpuNode usable(String name, int usableMib) {
@@ -157,8 +157,8 @@ class MemoryTest {
   @Test
   void moreThanAnyGpuHas_isDenied_withWhatThereIs() {
     assertThat(denial(mutate("80Gi", T4, A100)))
-        .contains("asks for 80Gi of one GPU's memory")
-        .contains("gives 81280Mi");
+        .contains("requests 80Gi of one GPU's memory")
+        .contains("has 81280Mi");
   }
 
   @Test

@@ -18,6 +18,7 @@ import io.fabric8.kubernetes.client.utils.Serialization;
 import io.fabric8.mockwebserver.Context;
 import io.fabric8.mockwebserver.MockWebServer;
 import java.time.Duration;
+import java.time.InstantSource;
 import java.util.Base64;
 import java.util.HashMap;
 import java.util.List;
@@ -47,6 +48,14 @@ public final class MockApi implements AutoCloseable {
 
   /** The whole process but its main method, not started. */
   Webhook webhook(CertificateController.CertificateOptions certificateOptions) {
+    return webhook(certificateOptions, InstantSource.system());
+  }
+
+  /**
+   * @param clock decides when certificates are due and when they have ended
+   */
+  Webhook webhook(
+      CertificateController.CertificateOptions certificateOptions, InstantSource clock) {
     var local = new HostPort("127.0.0.1", 0);
     List<String> resources = List.of("nvidia.com/gpu");
     return new Webhook(
@@ -62,7 +71,8 @@ public final class MockApi implements AutoCloseable {
         new KubernetesClientBuilder()
             .withConfig(client.getConfiguration())
             .withKubernetesSerialization(ClusterWatch.serialization())
-            .build());
+            .build(),
+        clock);
   }
 
   /** As the chart makes it, with one entry. */
@@ -88,6 +98,22 @@ public final class MockApi implements AutoCloseable {
                 .withWebhooks(entry)
                 .build())
         .create();
+  }
+
+  /** Changes something that means nothing, at which every webhook reconciles. */
+  void touchConfiguration() {
+    client
+        .admissionRegistration()
+        .v1()
+        .mutatingWebhookConfigurations()
+        .withName("tranche")
+        .edit(
+            before ->
+                new MutatingWebhookConfigurationBuilder(before)
+                    .editMetadata()
+                    .addToAnnotations("touched", String.valueOf(System.nanoTime()))
+                    .endMetadata()
+                    .build());
   }
 
   /** What the configuration has of it; empty: nothing yet. */

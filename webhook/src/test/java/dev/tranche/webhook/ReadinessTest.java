@@ -29,7 +29,7 @@ class ReadinessTest {
     assertThat(readiness.missing()).isEmpty();
     now.set(serving.expiry());
     assertThat(readiness.missing().orElse(""))
-        .contains("ended " + serving.expiry())
+        .contains("expired " + serving.expiry())
         .contains("the API server cannot be reached");
   }
 }

@@ -100,18 +100,19 @@ class SentencesTest {
           denied(Denial.MEMORY_MALFORMED, Pod.of("{'gpu-memory':'4GiB'}")),
           denied(Denial.MEMORY_MALFORMED, Pod.of("{'gpu-memory':'0'}")),
           denied(Denial.MEMORY_MALFORMED, Pod.of("{'gpu-memory':'-4Gi'}")),
-          denied(Denial.MEMORY_TINY, Pod.of("{'gpu-memory':'4096'}")),
+          denied(Denial.MEMORY_TOO_SMALL, Pod.of("{'gpu-memory':'4096'}")),
           denied(Denial.MEMORY_UNKNOWN, Pod.of("{'gpu-memory':'4Gi'}").on()),
-          denied(Denial.MEMORY_TOO_MUCH, Pod.of("{'gpu-memory':'15Gi'}")),
+          denied(Denial.MEMORY_TOO_LARGE, Pod.of("{'gpu-memory':'15Gi'}")),
           denied(Denial.COUNT_MALFORMED, Pod.of("{'gpu-fraction':'0.5','gpu-count':'two'}")),
           denied(Denial.COUNT_MALFORMED, Pod.of("{'gpu-fraction':'0.5','gpu-count':'2000'}")),
-          denied(Denial.COUNT_OF_WHOLE, Pod.of("{'gpu-fraction':'2','gpu-count':'2'}")),
-          denied(Denial.NO_SHARE, Pod.of("{'gpu-count':'2'}")),
-          denied(Denial.NO_SHARE, Pod.of("{'gpu-fraction.main':'1','gpu-container':'main'}")),
+          denied(Denial.COUNT_WITH_WHOLE_GPUS, Pod.of("{'gpu-fraction':'2','gpu-count':'2'}")),
+          denied(Denial.MISSING_SHARE, Pod.of("{'gpu-count':'2'}")),
+          denied(Denial.MISSING_SHARE, Pod.of("{'gpu-fraction.main':'1','gpu-container':'main'}")),
           denied(Denial.NO_SUCH_CONTAINER, Pod.of("{'gpu-memory.other':'4Gi'}")),
           denied(Denial.NO_SUCH_CONTAINER, Pod.of("{'gpu-fraction':'1','gpu-container':'o'}")),
-          denied(Denial.TWO_ASKS, Pod.of("{'gpu-fraction':'0.5','gpu-memory':'4Gi'}")),
-          denied(Denial.TWO_ASKS, Pod.of("{'gpu-fraction':'0.5','gpu-memory.main':'4Gi'}")),
+          denied(Denial.DUPLICATE_REQUEST, Pod.of("{'gpu-fraction':'0.5','gpu-memory':'4Gi'}")),
+          denied(
+              Denial.DUPLICATE_REQUEST, Pod.of("{'gpu-fraction':'0.5','gpu-memory.main':'4Gi'}")),
           denied(Denial.PLACEMENT_UNKNOWN, Pod.of("{'gpu-fraction':'1','gpu-placement':'fast'}")),
           denied(Denial.LIST_MALFORMED, Pod.of("{'gpu-fraction':'1','gpu-model':'a,!'}")),
           denied(Denial.LIST_MALFORMED, Pod.of("{'gpu-fraction':'1','gpu-uuid':'0'}")),
@@ -154,22 +155,24 @@ class SentencesTest {
           denied(
               Denial.PLAIN_NOT_WHOLE,
               Pod.of("{}", "'resources':{'limits':{'nvidia.com/gpu':'0.5'}}")),
-          denied(Denial.OTHERS_WORD_TWICE, Pod.of("{'gpu-fraction':'1','kai:gpu-fraction':'0.5'}")),
-          denied(Denial.OTHERS_MEMORY_MALFORMED, Pod.of("{'kai:gpu-memory':'4Gi'}")),
           denied(
-              Denial.OTHERS_COUNTS_DIFFER,
+              Denial.CONFLICTING_ANNOTATIONS,
+              Pod.of("{'gpu-fraction':'1','kai:gpu-fraction':'0.5'}")),
+          denied(Denial.COMPAT_MEMORY_MALFORMED, Pod.of("{'kai:gpu-memory':'4Gi'}")),
+          denied(
+              Denial.COMPAT_COUNTS_DIFFER,
               new Pod(
                   "{}",
                   "{'containers':[{'name':'a','resources':{'limits':{'nvidia.com/gpu':'1','nvidia.com/gpumem':'1024'}}},{'name':'b','resources':{'limits':{'nvidia.com/gpu':'2','nvidia.com/gpumem':'1024'}}}]}",
                   List.of(T4))),
           denied(
-              Denial.OTHERS_VALUE_UNKNOWN,
+              Denial.COMPAT_VALUE_UNKNOWN,
               Pod.of("{'nvidia.com/vgpu-mode':'vm','gpu-fraction':'1'}")),
           denied(
-              Denial.OTHERS_VALUE_UNKNOWN,
+              Denial.COMPAT_VALUE_UNKNOWN,
               Pod.of(
                   "{'nvidia.com/container.main.gpu-compute.mode':'fair','kai:gpu-fraction':'1'}")),
-          denied(Denial.OTHERS_MIG, Pod.of("{'nvidia.com/vgpu-mode':'mig','gpu-fraction':'1'}")),
+          denied(Denial.COMPAT_MIG, Pod.of("{'nvidia.com/vgpu-mode':'mig','gpu-fraction':'1'}")),
           denied(
               Denial.ABOVE_ANY_NODE,
               Pod.of("{}", "'resources':{'limits':{'nvidia.com/gpu':'1M'}}")),
@@ -202,12 +205,12 @@ class SentencesTest {
               Warning.CONTAINER_CHOSEN,
               new Pod(HALF, "{'containers':[{'name':'a'},{'name':'b'}]}", List.of(T4))),
           warned(Warning.CLAIMS, Pod.of(HALF, "'resources':{'claims':[{'name':'nic'}]}")),
-          warned(Warning.OTHERS_WORD, Pod.of("{'kai:gpu-fraction':'0.5'}")),
+          warned(Warning.COMPAT_TRANSLATED, Pod.of("{'kai:gpu-fraction':'0.5'}")),
           warned(
-              Warning.OTHERS_WORD_IGNORED,
+              Warning.COMPAT_IGNORED,
               Pod.of("{'hami.io/gpu-scheduler-policy':'numa','gpu-fraction':'1'}")),
           warned(
-              Warning.OTHERS_LEFT,
+              Warning.COMPAT_DISABLED,
               Pod.of("{'hami.io/gpu-scheduler-policy':'spread','gpu-fraction':'1'}")
                   .labelled("hami.io/webhook", "ignore")));
 
@@ -250,7 +253,7 @@ class SentencesTest {
     if (denial != Denial.MORE) {
       assertThat(denial.template())
           .containsPattern(
-              "(?i)(; |[.] |, (?=.*allowed))(.*)(allowed|remove|request |keep|ask|say|add |drop|write|for example|its containers are|label)");
+              "(?i)(; |[.] |, (?=.*allowed))(.*)(allowed|remove|request |keep|ask|set |add |drop|write|for example|its containers are|label)");
     }
   }
 

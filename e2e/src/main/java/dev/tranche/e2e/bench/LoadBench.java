@@ -10,7 +10,7 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * Measures how much work is lost when pods use more or less of a GPU than they ask for. Compares
+ * Measures how much work is lost when pods use more or less of a GPU than they request. Compares
  * our policy {@code load} with those that look at allocations alone, through a stock
  * kube-scheduler.
  */

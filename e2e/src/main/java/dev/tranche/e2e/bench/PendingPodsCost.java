@@ -126,7 +126,7 @@ final class PendingPodsCost {
         LockSupport.parkNanos(createdNanos[i] + PACE.toNanos() - System.nanoTime());
       }
       bound.await(PACED, LIMIT);
-      Await.until("each to be told", 60, () -> boundNanos.size() == PACED);
+      Await.until("each to be answered", 60, () -> boundNanos.size() == PACED);
       deletePods(bound);
     }
     var waitsMs = new double[PACED];

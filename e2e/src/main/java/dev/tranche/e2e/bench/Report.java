@@ -73,7 +73,7 @@ final class Report {
       Results results = all.get(row.benchmark());
       if (results == null) {
         throw new IllegalArgumentException(
-            "questions.json asks for \"%s\", and there is no docs/benchmarks/%s.json"
+            "questions.json names \"%s\", and there is no docs/benchmarks/%s.json"
                 .formatted(row.benchmark(), row.benchmark()));
       }
       table.append(row.markdown(results));

@@ -236,7 +236,7 @@ final class UiBench {
     double[] updatesMs = page.updatesMs();
     updatesMs = Arrays.copyOfRange(updatesMs, updates, updatesMs.length);
     if (updatesMs.length == 0) {
-      throw new IllegalStateException("the page was told of no change");
+      throw new IllegalStateException("the page received no change");
     }
     figure("updates_per_second", updatesMs.length / (double) size.watched().toSeconds(), "1/s");
     figure("update_busy_ms", (page.busyMs() - busyMs) / updatesMs.length, "ms");

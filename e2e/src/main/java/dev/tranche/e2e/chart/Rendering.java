@@ -33,11 +33,11 @@ public record Rendering(String file, String purpose, String namespace, Map<Strin
               Map.of("extender.mode", "service")),
           new Rendering(
               "node-plugin-only.yaml",
-              "The node plugin alone, whole GPUs: in the place of NVIDIA's device plugin.",
+              "Only the node plugin, whole GPUs: in the place of NVIDIA's device plugin.",
               Map.of("webhook.enabled", false, "extender.enabled", false, "replicas", 1)),
           new Rendering(
               "bare-cluster.yaml",
-              "The node plugin alone, whole GPUs, on nodes with the label gpus=true.",
+              "Only the node plugin, whole GPUs, on nodes with the label gpus=true.",
               KUBE_SYSTEM,
               Map.of(
                   "webhook.enabled",
@@ -50,7 +50,7 @@ public record Rendering(String file, String purpose, String namespace, Map<Strin
                   "true")),
           new Rendering(
               "guard-only.yaml",
-              "The webhook alone, for its guard: nobody sees GPUs that they have not asked for.",
+              "Only the webhook, for its guard: no pod sees GPUs that it has not requested.",
               Map.of("nodePlugin.enabled", false, "extender.enabled", false, "replicas", 1)));
 
   /** In the usual namespace. */
@@ -70,7 +70,7 @@ public record Rendering(String file, String purpose, String namespace, Map<Strin
             // There is no cluster to ask.
             .set("guard.checkExemptNamespaces", false);
     values.forEach(template::set);
-    return "# %s\n# Rendered from charts/tranche; ./check compares, and `./check --render` writes it anew.\n"
+    return "# %s\n# Rendered from charts/tranche; ./check compares, and `./check --render` writes it again.\n"
             .formatted(purpose)
         + (namespace.equals(KUBE_SYSTEM)
             ? ""

@@ -51,7 +51,7 @@ public final class Demo {
       Watch.run(folder);
     } catch (IOException | KubernetesClientException e) {
       System.err.println(
-          "the demo's extender does not answer; ./demo starts the demo anew: " + e.getMessage());
+          "the demo's extender does not answer; ./demo starts the demo again: " + e.getMessage());
       System.exit(1);
     }
   }
@@ -62,7 +62,7 @@ public final class Demo {
     }
     SimulatedLoad.set(folder, arguments.get(0), arguments.get(1), arguments.get(2));
     System.out.printf(
-        "GPU %s of %s has a load of %s %% now; the mean that placement goes by follows within a minute%n",
+        "GPU %s of %s has a load of %s %% now; the mean that placement uses follows within a minute%n",
         arguments.get(1), arguments.get(0), arguments.get(2));
   }
 

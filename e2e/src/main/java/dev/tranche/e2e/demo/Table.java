@@ -23,13 +23,13 @@ final class Table {
   private static final String NOTE =
       """
 
-      SCORE goes from 0 to 10. The node with the highest one gets the pod, and kube-scheduler chooses among equals.
-      A pod that fits only one node needs no score (–). LOAD THEN is the SM load and the free memory at that moment:
-      the mean of what NVML measured, plus the shares of pods that are too young to show in it. It can be more than 100 %.
+      SCORE is 0 to 10. The node with the highest one gets the pod, and kube-scheduler chooses among equals.
+      A pod that fits only one node needs no score (–). LOAD BEFORE is the SM load and the free memory at the decision:
+      the mean of what NVML measured, plus the shares of pods that are too recent to show in it. It can be more than 100 %.
       """;
 
   private static final List<String> HEAD =
-      List.of("POD", "ASKS FOR", "WENT TO", "GPU", "SCORE", "LOAD THEN", "THE OTHER GPUS");
+      List.of("POD", "REQUEST", "NODE", "GPU", "SCORE", "LOAD BEFORE", "OTHER GPUS");
 
   private Table() {}
 

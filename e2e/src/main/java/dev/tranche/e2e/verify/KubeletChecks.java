@@ -54,7 +54,7 @@ final class KubeletChecks {
   }
 
   private static String noDevices(PluginRun run) {
-    return "the plugin has told no device: " + run.lastWarning();
+    return "the plugin has sent no device: " + run.lastWarning();
   }
 
   private void register(FakeKubelet kubelet) {

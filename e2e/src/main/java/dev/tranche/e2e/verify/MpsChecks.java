@@ -27,7 +27,7 @@ final class MpsChecks {
   void run() throws IOException, InterruptedException {
     Optional<Tool> program = Tool.find(PROGRAM);
     if (!options.mps()) {
-      report.add(AREA, NAME, CheckStatus.NOT_AVAILABLE, "not asked for; --mps starts one");
+      report.add(AREA, NAME, CheckStatus.NOT_AVAILABLE, "not requested; --mps starts one");
     } else if (!"root".equals(System.getProperty("user.name"))) {
       report.add(AREA, NAME, CheckStatus.NOT_AVAILABLE, "needs root, as the node plugin's has");
     } else if (program.isEmpty()) {

@@ -362,7 +362,7 @@ final class NvmlProbe {
           return call(f, device, wanted, set);
         },
         () -> "registered");
-    once("nvmlEventSetWait_v2", f -> call(f, set, out, SHORT_WAIT_MS), () -> "told an event");
+    once("nvmlEventSetWait_v2", f -> call(f, set, out, SHORT_WAIT_MS), () -> "returned an event");
     once("nvmlEventSetFree", f -> call(f, set), () -> "freed it");
   }
 

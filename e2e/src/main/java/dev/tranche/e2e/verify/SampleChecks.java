@@ -114,7 +114,7 @@ final class SampleChecks {
                 ourMemoryMib.size(),
                 unknown.isEmpty()
                     ? ""
-                    : "; NVML tells no memory of " + String.join(", ", unknown)));
+                    : "; NVML returns no memory of " + String.join(", ", unknown)));
   }
 
   private void compare(
@@ -136,7 +136,8 @@ final class SampleChecks {
         // Neither source has the figure, or only one of them.
         boolean neither = their != null && their.none() && our.getValue().none();
         close &= neither;
-        lines.add(our.getKey() + " " + (neither ? "has no such figure" : "is told by one only"));
+        lines.add(
+            our.getKey() + " " + (neither ? "has no such figure" : "is reported by one only"));
         continue;
       }
       close &= close(unit, our.getValue().mean(), their.mean());
@@ -169,8 +170,8 @@ final class SampleChecks {
         "registration",
         all ? CheckStatus.OK : CheckStatus.NOT_AVAILABLE,
         all
-            ? "NVML tells the errors of every GPU"
-            : "NVML tells no errors of %.0f GPUs, so that only their loss is seen"
+            ? "NVML reports the errors of every GPU"
+            : "NVML reports no errors of %.0f GPUs, so only their loss is detected"
                 .formatted(unwatched.orElse(Double.NaN)));
   }
 }

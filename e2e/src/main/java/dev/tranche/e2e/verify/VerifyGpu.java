@@ -101,7 +101,7 @@ public final class VerifyGpu implements Callable<Integer> {
   }
 
   private static String known(String version) {
-    return version.isEmpty() ? "not told" : version;
+    return version.isEmpty() ? "not reported" : version;
   }
 
   /** The results of the NVML checks that later checks need. */

@@ -169,6 +169,16 @@ class AdmissionRulesTest {
     assertThat(allowed(policy("tranche-pod-size"), pod, old, "someone")).isEqualTo(allowed);
   }
 
+  /** A LimitRange writes it into every container. */
+  @Test
+  void podThatRequestsNoneOfAGpu_mayHaveAnyNumberOfLabels() {
+    String none = "{'resources':{'limits':{'nvidia.com/gpu':'0'}}}";
+    String pod = sized(65, 257, none);
+    assertThat(allowed(policy("tranche-pod-size"), pod, "{}", "someone")).isTrue();
+    String gpu = none + "],'initContainers':[{'resources':{'limits':{'nvidia.com/gpu':'1'}}}";
+    assertThat(allowed(policy("tranche-pod-size"), sized(65, 0, gpu), "{}", "someone")).isFalse();
+  }
+
   private static String sized(int labels, int annotations, String container) {
     return "{'metadata':{'labels':{%s},'annotations':{%s}},'spec':{'containers':[%s]}}"
         .formatted(entries(labels), entries(annotations), container);

@@ -137,7 +137,8 @@ class AutoscalingTest {
         .contains("nvidia.com/device-plugin.config: fine", "--default-replicas-per-gpu=20\n");
     values.put("autoscaling.configKey", "finer");
     assertThatThrownBy(() -> render(karpenter(values)))
-        .hasMessageContaining("autoscaling.configKey is \"finer\", which is no key of config.map");
+        .hasMessageContaining(
+            "autoscaling.configKey is \"finer\", which is not a key of config.map");
   }
 
   /** As the node plugin's ConfigChoice. */
@@ -167,7 +168,7 @@ class AutoscalingTest {
   void keyOfTheChartsOwnConfig_isDefault(String value) {
     assertThatThrownBy(() -> render(karpenter(Map.of(value, "finer"))))
         .hasMessageContaining(
-            value + " is \"finer\", which is no key of the config that the chart makes")
+            value + " is \"finer\", which is not a key of the config that the chart makes")
         .hasMessageContaining("its keys are default.");
     assertThat(render(karpenter(Map.of(value, "default")))).contains("kind: NodePool\n");
   }

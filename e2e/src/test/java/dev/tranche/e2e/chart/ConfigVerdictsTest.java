@@ -67,10 +67,11 @@ class ConfigVerdictsTest {
         "{sharing: {timeSlicing: {resources: [{name: gpu, replicas: 2, replicas: 4}]}}} | ''",
         "{sharing: {timeSlicing: {resources: [{name: gpu, replicas: 1}]}}}\\n--- | ''",
         "{flags: {migStrategy: mixed}, sharing: {timeSlicing: {resources: [{name: gpu, replicas: 8}, {name: nvidia.com/mig-7g.40gb, replicas: 7}]}}} | ''",
+        "{\\n\\t\"sharing\": {\\n\\t\\t\"timeSlicing\": {\"resources\": [{\"name\":\\t\"gpu\", \"replicas\": 4}]}\\n\\t}\\n} | ''",
         "{flags: {migStrategy: single, mofedEnabled: false, failOnInitError: true, nvidiaDriverRoot: /, plugin: {passDeviceSpecs: true, deviceListStrategy: [volume-mounts, cdi-cri], deviceIDStrategy: index, containerDriverRoot: /driver-root}}} | ''",
       })
   void chart_andPlugin_sayTheSame(String config, String named) {
-    String text = config.replace("\\n", "\n");
+    String text = config.replace("\\n", "\n").replace("\\t", "\t");
     if (named.isEmpty()) {
       assertThat(errors(text)).isEmpty();
       assertThat(render(Map.of("config.map.mine", text))).contains("kind: DaemonSet");

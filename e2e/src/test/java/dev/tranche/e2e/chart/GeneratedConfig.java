@@ -308,12 +308,12 @@ final class GeneratedConfig {
       case Items items ->
           items.nodes().stream()
               .map(this::line)
-              .collect(Collectors.joining(", ", "[", "]"))
+              .collect(Collectors.joining("," + gap(), "[", "]"))
               .transform(text -> anchored(node, text));
       case Fields fields ->
           fields.fields().stream()
-              .map(field -> field.key() + ": " + line(field.value()))
-              .collect(Collectors.joining(", ", "{", "}"))
+              .map(field -> field.key() + ":" + gap() + line(field.value()))
+              .collect(Collectors.joining("," + gap(), "{", "}"))
               .transform(text -> anchored(node, text));
     };
   }
@@ -349,8 +349,12 @@ final class GeneratedConfig {
           case Fields fields -> fields.fields().isEmpty();
         };
     return inline || chance(4)
-        ? " " + line(value) + comment() + "\n"
+        ? gap() + line(value) + comment() + "\n"
         : comment() + "\n" + block(value, depth + 1);
+  }
+
+  private String gap() {
+    return chance(30) ? pick("\t", " \t", "  ") : " ";
   }
 
   private String comment() {

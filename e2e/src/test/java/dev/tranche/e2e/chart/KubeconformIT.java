@@ -2,6 +2,7 @@ package dev.tranche.e2e.chart;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.tranche.e2e.cluster.KubernetesVersion;
 import dev.tranche.e2e.install.Shell;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -139,11 +140,13 @@ class KubeconformIT {
   }
 
   private static Shell.Result check(String yaml) throws IOException, InterruptedException {
-    // The schemas are of 1.34, where this kind was in beta with the same fields.
+    // Before 1.36 this kind was in beta, with the same fields.
     String served =
-        yaml.replace(
-            "admissionregistration.k8s.io/v1\nkind: MutatingAdmissionPolicy",
-            "admissionregistration.k8s.io/v1beta1\nkind: MutatingAdmissionPolicy");
+        KubernetesVersion.minor(KubernetesVersion.ofClusters()) < 36
+            ? yaml.replace(
+                "admissionregistration.k8s.io/v1\nkind: MutatingAdmissionPolicy",
+                "admissionregistration.k8s.io/v1beta1\nkind: MutatingAdmissionPolicy")
+            : yaml;
     Path file = Files.writeString(folder.resolve("rendered.yaml"), served);
     return Shell.run("%s -strict -schema-location '%s' %s".formatted(kubeconform, schemas, file));
   }

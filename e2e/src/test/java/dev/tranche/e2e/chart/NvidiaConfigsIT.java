@@ -41,13 +41,13 @@ class NvidiaConfigsIT {
   private static final List<String> REASONS =
       List.of(
           "^unknown key ",
-          "; a node can have 10000 in all$",
+          "; a node can have 10000 in total$",
           "; only .*nvidia.com/gpu.* can be shared$",
           "(migStrategy|deviceDiscoveryStrategy|deviceIDStrategy|deviceListStrategy)\\) is .*; allowed: ",
           "tegra is not honoured",
           "flags.plugin.deviceListStrategy\\) is empty; ",
           " is \\[] or \\[0], not ",
-          " mixed does not go with sharing.mps",
+          " mixed cannot be combined with sharing.mps",
           "lacks its pattern",
           "\\.devices is \"all\", a count above 0, or a list ",
           "\\.devices is an empty list; name a device");

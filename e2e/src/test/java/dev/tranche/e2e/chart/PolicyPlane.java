@@ -3,6 +3,7 @@ package dev.tranche.e2e.chart;
 import static dev.tranche.e2e.chart.Chart.documents;
 
 import dev.tranche.e2e.bench.plane.ControlPlane;
+import dev.tranche.e2e.cluster.KubernetesVersion;
 import dev.tranche.e2e.install.Artifacts;
 import io.fabric8.kubernetes.api.model.HasMetadata;
 import io.fabric8.kubernetes.api.model.NamespaceBuilder;
@@ -32,14 +33,11 @@ final class PolicyPlane implements AutoCloseable {
    * @param arguments for {@code helm template}
    */
   PolicyPlane(Path folder, String arguments) throws IOException {
-    // Before 1.36 the API of MutatingAdmissionPolicy is off.
     plane =
         new ControlPlane(
             Artifacts.of(Path.of("..").toAbsolutePath().normalize()).kubernetes(),
             folder,
-            List.of(
-                "--feature-gates=MutatingAdmissionPolicy=true",
-                "--runtime-config=" + V1 + "beta1=true"));
+            mutatingPolicies(KubernetesVersion.minor(KubernetesVersion.ofClusters())));
     Map.of(DENY, "deny", VOID, "void", EXEMPT, "exempt").forEach(this::createNamespace);
     documents(Chart.helmTemplate(arguments))
         .filter(
@@ -49,6 +47,14 @@ final class PolicyPlane implements AutoCloseable {
                     || document.contains("\nkind: ClusterRole")
                     || document.contains("\nkind: MutatingWebhookConfiguration\n"))
         .forEach(this::apply);
+  }
+
+  /** MutatingAdmissionPolicy is in beta and off in 1.34 and 1.35. Before, there is no beta. */
+  private static List<String> mutatingPolicies(int minor) {
+    return minor == 34 || minor == 35
+        ? List.of(
+            "--feature-gates=MutatingAdmissionPolicy=true", "--runtime-config=" + V1 + "beta1=true")
+        : List.of();
   }
 
   /** Creates an object, in the version that the API server serves. */

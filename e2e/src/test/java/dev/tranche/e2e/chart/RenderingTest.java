@@ -43,7 +43,7 @@ class RenderingTest {
   @ParameterizedTest
   @CsvSource({
     "webhook.enabled, false, extender.enabled needs webhook.enabled",
-    "config.default, theirs, 'config.default is \"theirs\", which is no key of config.map'",
+    "config.default, theirs, 'config.default is \"theirs\", which is not a key of config.map'",
     "config.name, theirs, config.map and config.name are both set",
   })
   void impossibleValues_areRefusedInASentence(String key, String value, String sentence) {
@@ -62,7 +62,7 @@ class RenderingTest {
         "{version: v1, shared: {}}|config.map.mine has the unknown key \"\"shared\"\"; allowed are version, flags",
         "{sharing: 10}|config.map.mine: sharing must be a map, not 10.",
         "{sharing: {timeslicing: {}}}|unknown key \"\"timeslicing\"\"; allowed are timeSlicing, mps.",
-        "{sharing: {timeSlicing: {}}}|sharing.timeSlicing.resources is empty or no list",
+        "{sharing: {timeSlicing: {}}}|sharing.timeSlicing.resources is empty or not a list",
         "{sharing: {timeSlicing: {resources: [{name: nvidia.com/gpu}]}}}|resources[0].replicas must be a whole number from 1 to 10000, not null.",
         "{sharing: {timeSlicing: {resources: [{name: gpu, replicas: '10'}]}}}|from 1 to 10000, not \"\"10\"\".",
         "{sharing: {timeSlicing: {resources: [{name: gpu, replicas: 2.5}]}}}|from 1 to 10000, not 2.5.",

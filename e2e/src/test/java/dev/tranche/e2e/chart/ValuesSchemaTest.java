@@ -108,7 +108,7 @@ class ValuesSchemaTest {
     "gfd.enabled, true, no GPU Feature Discovery",
     "nfd.enabled, true, no Node Feature Discovery",
     "devicePlugin.enabled, false, here the value is nodePlugin.enabled",
-    "devicePlugin.config.name, x, config.name and config.default stand for devicePlugin.config",
+    "devicePlugin.config.name, x, config.name and config.default replace devicePlugin.config",
     "selectorLabelsOverride.a, b, selectors here are fixed",
     "resources[0], nvidia.com/gpu, advertisedResources",
     "scheduler.name, default-scheduler, extender.mode=service",

@@ -52,7 +52,7 @@ class KubectlPluginIT {
                     arguments(shell, "explain broken", FAILED, "the extender failed"),
                     arguments(shell, "explain", MISUSED, "needs the name of a pod"),
                     arguments(shell, "explain A;id", MISUSED, "allowed: a name of Kubernetes"),
-                    arguments(shell, "explain a b", MISUSED, "\"b\" is one word too many"),
+                    arguments(shell, "explain a b", MISUSED, "\"b\" is one argument too many"),
                     arguments(shell, "top -n a&b", MISUSED, "-n is \"a&b\""),
                     arguments(shell, "what-if --fraction 0.3", OK, "Node:          a"),
                     arguments(shell, "what-if -f pod.yaml", OK, "Node:          a"),
@@ -121,18 +121,18 @@ class KubectlPluginIT {
         List.of(
             "Fits:          3 of 3\n",
             "fits: true\n",
-            "fits: true\ncount:\n  asked: 3\n  fit: 3\n",
-            "{\n  \"fits\" : true,\n  \"count\" : {\n    \"asked\" : 3,\n    \"fit\" : 3,\n")) {
+            "fits: true\ncount:\n  requested: 3\n  fit: 3\n",
+            "{\n  \"fits\" : true,\n  \"count\" : {\n    \"requested\" : 3,\n    \"fit\" : 3,\n")) {
       cluster.put("foretold", fits);
       assertThat(cluster.run("what-if", "--fraction", "1").status()).as(fits).isEqualTo(OK);
     }
     for (String not :
         List.of(
             "Fits:          no\n",
-            "Fits:          2 of 3, and perhaps more: the time was up\n",
+            "Fits:          2 of 3, and perhaps more: the time limit was reached\n",
             "fits: false\n",
-            "fits: true\ncount:\n  asked: 3\n  fit: 2\n",
-            "{\n  \"fits\" : true,\n  \"count\" : {\n    \"asked\" : 3,\n    \"fit\" : 2,\n",
+            "fits: true\ncount:\n  requested: 3\n  fit: 2\n",
+            "{\n  \"fits\" : true,\n  \"count\" : {\n    \"requested\" : 3,\n    \"fit\" : 2,\n",
             "{\n  \"fits\" : false,\n")) {
       cluster.put("foretold", not);
       assertThat(cluster.run("what-if", "--fraction", "1").status()).as(not).isEqualTo(WAITS);

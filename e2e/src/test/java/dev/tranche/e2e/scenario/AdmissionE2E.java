@@ -57,7 +57,7 @@ class AdmissionE2E extends Scenario {
                     .resource(pod)
                     .dryRun(true)
                     .create())
-        .hasMessageContaining("nothing has turned it into a request");
+        .hasMessageContaining("it was not converted to a request");
   }
 
   @Test
@@ -78,7 +78,7 @@ class AdmissionE2E extends Scenario {
             .build();
     assertThatThrownBy(
             () -> tranche().client().bindings().inNamespace(namespace).resource(binding).create())
-        .hasMessageContaining("comes from Tranche's extender alone");
+        .hasMessageContaining("may only be created by Tranche's extender");
   }
 
   @Test

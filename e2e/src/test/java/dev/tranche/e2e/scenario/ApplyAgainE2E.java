@@ -115,7 +115,7 @@ class ApplyAgainE2E extends Scenario {
             "patch pod a -p '{\"spec\":{\"containers\":[{\"name\":\"side\",\"env\":[{\"name\":\"%s\",\"value\":\"%s\"}]}]}}'"
                 .formatted(VARIABLE, tranche().gpus(nodeOf(get("a"))).uuid(0)),
             "");
-    assertThat(smuggled.out() + smuggled.err()).contains("Tranche took that away");
+    assertThat(smuggled.out() + smuggled.err()).contains("Tranche removed it");
     assertThat(get("a").getSpec()).isEqualTo(spec);
     assertThat(get("a").getMetadata().getAnnotations())
         .containsAllEntriesOf(annotations)

@@ -8,6 +8,7 @@ import dev.tranche.e2e.cluster.OwnCluster;
 import dev.tranche.e2e.gpu.Model;
 import dev.tranche.e2e.gpu.NodeGpus;
 import dev.tranche.e2e.install.Await;
+import dev.tranche.e2e.install.ContainerStatuses;
 import dev.tranche.e2e.install.PodSpecs;
 import dev.tranche.e2e.install.Sizing;
 import dev.tranche.e2e.install.Tranche;
@@ -227,8 +228,8 @@ class ConfigE2E {
   private static void assertUndisturbed(Pod before, Map<String, List<String>> held) {
     Pod now = node.get(before.getMetadata().getName());
     assertThat(now.getMetadata().getUid()).isEqualTo(before.getMetadata().getUid());
-    assertThat(now.getStatus().getContainerStatuses())
-        .isEqualTo(before.getStatus().getContainerStatuses());
+    assertThat(ContainerStatuses.withoutHealth(now))
+        .isEqualTo(ContainerStatuses.withoutHealth(before));
     assertThat(node.held(before)).isEqualTo(held);
   }
 

@@ -19,7 +19,7 @@ class FragmentationE2E extends Scenario {
     create(PodSpecs.on(ALPHA, PodSpecs.fraction("three", "0.3")));
 
     assertThat(pendingMessage("three"))
-        .contains("no GPU has room for a whole share")
+        .contains("no single GPU has enough")
         .doesNotContainPattern("gpu \\d");
     Await.until("the event with the figures", 15, () -> !figures().isEmpty());
     assertThat(figures()).contains("2 of 10 replicas free").contains("needs 3");

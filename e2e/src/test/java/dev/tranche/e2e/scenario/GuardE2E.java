@@ -51,7 +51,7 @@ class GuardE2E extends Scenario {
     Await.until("the label to count", 60, this::refuses);
     assertThatThrownBy(() -> create(leak("leak")))
         .isInstanceOf(KubernetesClientException.class)
-        .hasMessageContaining("this pod reaches for GPUs that it was not given")
+        .hasMessageContaining("this pod tries to access GPUs that it was not granted")
         .hasMessageContaining("container \"main\" sets " + VARIABLE + " to \"all\"")
         .hasMessageContaining(Names.GPU_FRACTION)
         .hasMessageContaining(LABEL + ": exempt");

@@ -100,7 +100,7 @@ class KubectlPluginE2E extends Scenario {
 
     Ended unknown = plugin("explain", "nobody", "-n", namespace);
     assertThat(unknown.status()).isEqualTo(4);
-    assertThat(unknown.errors()).contains("nothing is known of pod " + namespace + "/nobody");
+    assertThat(unknown.errors()).contains("pod " + namespace + "/nobody is not known");
 
     assertThat(plugin("top").out().lines())
         .hasSize(4)

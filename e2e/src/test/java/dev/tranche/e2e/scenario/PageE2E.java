@@ -122,7 +122,7 @@ class PageE2E extends Scenario {
     page.navigate(url("?view=waiting&q=" + namespace));
     Locator main = page.locator("main");
     assertThat(main).containsText(namespace + "/three");
-    assertThat(main).containsText("no GPU has room for a whole share");
+    assertThat(main).containsText("no single GPU has enough");
     assertThat(main).containsText(HOSTILE);
     assertThat(page.locator(".hint"))
         .containsText("0.2 of a GPU (2 of 10 replicas), such as on alpha");

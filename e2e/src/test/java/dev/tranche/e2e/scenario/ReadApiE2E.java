@@ -9,11 +9,12 @@ import dev.tranche.e2e.install.PodSpecs;
 import dev.tranche.e2e.install.Tranche;
 import io.fabric8.kubernetes.api.model.Pod;
 import io.fabric8.kubernetes.client.LocalPortForward;
+import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpClient;
 import io.vertx.core.http.HttpClientOptions;
-import io.vertx.core.http.HttpClientRequest;
+import io.vertx.core.http.HttpClientResponse;
 import io.vertx.core.http.RequestOptions;
 import io.vertx.core.net.PemTrustOptions;
 import io.vertx.core.net.SocketAddress;
@@ -63,7 +64,7 @@ class ReadApiE2E extends Scenario {
       JsonNode pod = api.get("/api/v1/pods/" + namespace + "/three").json();
       assertThat(pod.at("/state").asText()).isEqualTo("Waiting");
       // Only the replica that kube-scheduler asks has decided.
-      assertThat(pod.at("/waiting/reason").asText()).isIn("Fragmented", "NotAsked");
+      assertThat(pod.at("/waiting/reason").asText()).isIn("Fragmented", "NotFiltered");
       assertThat(pod.at("/decision/refused/0/node").asText()).isEqualTo(ALPHA);
       assertThat(pod.at("/kubeScheduler/message").asText()).isNotEmpty();
       assertThat(api.get("/api/v1/openapi.json").json().at("/openapi").asText()).startsWith("3.1");
@@ -139,18 +140,17 @@ class ReadApiE2E extends Scenario {
                 .setTrustOptions(new PemTrustOptions().addCertValue(Buffer.buffer(authority()))));
     try {
       return http.request(request)
-          .compose(HttpClientRequest::send)
-          .compose(
-              answer ->
-                  answer
-                      .body()
-                      .map(body -> new LocalApi.Answer(answer.statusCode(), body.toString())))
+          .compose(sent -> sent.send().compose(ReadApiE2E::read))
           .await(20, TimeUnit.SECONDS);
     } catch (TimeoutException e) {
       throw new AssertionError(e);
     } finally {
       http.close().await();
     }
+  }
+
+  private static Future<LocalApi.Answer> read(HttpClientResponse answer) {
+    return answer.body().map(body -> new LocalApi.Answer(answer.statusCode(), body.toString()));
   }
 
   /** That the node plugins trust, too. */

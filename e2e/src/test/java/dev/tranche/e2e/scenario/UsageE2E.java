@@ -43,7 +43,7 @@ class UsageE2E extends Scenario {
     awaitEvent("neighbour", "GpuNeighbourOveruse", namespace + "/greedy");
 
     gpus.clearProcesses();
-    awaitEvent("greedy", "GpuOveruseEnded", "keeps to its share");
+    awaitEvent("greedy", "GpuOveruseEnded", "is within its share");
   }
 
   private static Pod onFirstGpu(String name) {

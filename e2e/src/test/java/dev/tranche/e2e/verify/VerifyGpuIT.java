@@ -180,10 +180,10 @@ class VerifyGpuIT {
     assertThat(result.status()).as(result.output()).isZero();
     assertThat(result.of("nvmlDeviceGetMemoryInfo_v2"))
         .isEqualTo("not available: GPU 0 NOT_SUPPORTED");
-    assertThat(result.of("the plugin's")).contains("NVML tells no memory of GPU-1a2b…");
+    assertThat(result.of("the plugin's")).contains("NVML returns no memory of GPU-1a2b…");
     assertThat(result.of("memory used beside nvidia-smi")).startsWith("differs: ");
     assertThat(result.of("SM utilization beside nvidia-smi")).startsWith("differs: ");
-    assertThat(result.of("registration")).startsWith("not available: NVML tells no errors of 1");
+    assertThat(result.of("registration")).startsWith("not available: NVML reports no errors of 1");
   }
 
   @Test

@@ -29,7 +29,7 @@ class PlainYamlE2E {
       reader.awaitPhase(1, "Running", "default", "run", "quick");
       assertThat(pods.heldReplicas("quick")).hasSize(2);
 
-      reader.type("Take it away");
+      reader.type("Remove Tranche");
       reader.awaitAllocatable(NODE, 0);
       reader.nothingIsLeft(NODE);
       pods.check();

@@ -54,7 +54,7 @@ class SwitchingE2E {
       pods.run(PodSpecs.plain("four", 2));
       pods.check();
 
-      reader.type("4. The rest");
+      reader.type("4. Webhook and extender");
       reader.awaitAllocatable(NODE, 2 * EACH);
       pods.awaitCounted("tranche", NODE);
       newPodsGoOnlyWhereRoomIs(pods);
@@ -81,10 +81,10 @@ class SwitchingE2E {
   }
 
   private static void oursTakesOver(Walkthrough reader) {
-    reader.type("1. The plugin alone");
-    Await.until("ours to wait", 60, () -> reader.succeeds("2. It waits"));
-    assertThat(reader.type("2. It waits")).contains("served by another device plugin");
-    reader.type("3. NVIDIA's goes");
+    reader.type("1. Only the node plugin");
+    Await.until("ours to wait", 60, () -> reader.succeeds("2. The new plugin waits"));
+    assertThat(reader.type("2. The new plugin waits")).contains("served by another device plugin");
+    reader.type("3. Remove NVIDIA's plugin");
     reader.awaitAllocatable(NODE, 2 * EACH);
   }
 

@@ -35,7 +35,7 @@ class WalkthroughAE2E {
       var pod = reader.pods("default", "app", "gpu-pod").getFirst();
       assertThat(reader.injected(pod)).containsExactly(reader.gpus(NODE).uuid(0));
 
-      assertThat(reader.type("Now say it in a fraction")).contains("\"nvidia.com/gpu\":\"3\"");
+      assertThat(reader.type("Request a fraction")).contains("\"nvidia.com/gpu\":\"3\"");
 
       reader.type("Remove it");
       Await.until(

@@ -26,11 +26,11 @@ class WalkthroughCE2E {
       reader.type("The ConfigMap");
       reader.type("Install");
       nodes.keySet().forEach(node -> reader.awaitAllocatable(node, 4));
-      reader.awaitLabel(FIRST, "nvidia.com/gpu.replicas", "4");
+      nodes.keySet().forEach(node -> reader.awaitLabel(node, "nvidia.com/gpu.replicas", "4"));
       assertThat(Walkthrough.rows(reader.type("Look at the nodes")))
           .containsExactlyInAnyOrder(List.of(FIRST, "4", "4"), List.of(SECOND, "4", "4"));
 
-      reader.type("Two pods that want to be together");
+      reader.type("Two pods with affinity");
       var pods = reader.pods("default", "app", "gpu-test");
       assertThat(pods).hasSize(2);
       assertThat(pods.stream().map(pod -> pod.getSpec().getNodeName()).distinct()).hasSize(1);

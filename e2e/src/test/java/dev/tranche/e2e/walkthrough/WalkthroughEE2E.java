@@ -39,10 +39,10 @@ class WalkthroughEE2E {
 
       reader.type("The leak");
       assertThat(reader.injected(reader.pods("default", "app", "leak").getFirst())).hasSize(9);
-      reader.type("Close it");
+      reader.type("Close the leak");
       assertThat(reader.injected(reader.pods("default", "app", "closed").getFirst())).isEmpty();
-      assertThat(reader.type("Who was it")).contains("closed").contains("NVIDIA_VISIBLE_DEVICES");
-      reader.type("Whoever wants it");
+      assertThat(reader.type("Find the pod")).contains("closed").contains("NVIDIA_VISIBLE_DEVICES");
+      reader.type("Exempt a namespace");
       assertThat(reader.injected(reader.pods("monitoring", "app", "exempt").getFirst())).hasSize(9);
     }
   }

@@ -35,7 +35,7 @@ public final class Workers implements AutoCloseable {
     rejected =
         metrics.counter(
             "tranche.extender.api.rejected",
-            "Calls to the API server that were dropped because too many wait.",
+            "Calls to the API server that were dropped because too many were queued.",
             "queue",
             name);
     metrics.gauge(
@@ -53,7 +53,7 @@ public final class Workers implements AutoCloseable {
       pool.execute(() -> complete(promise, call));
     } catch (RejectedExecutionException full) {
       rejected.increment();
-      promise.fail("too many calls to the API server wait");
+      promise.fail("too many calls to the API server are queued");
     } catch (Throwable unstarted) {
       // For instance, no thread could be started; the future must fail even then.
       promise.tryFail(unstarted);

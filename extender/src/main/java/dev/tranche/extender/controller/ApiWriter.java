@@ -34,7 +34,7 @@ public final class ApiWriter implements ApiServer {
   private static final Duration DRAIN = Duration.ofSeconds(5);
 
   private static final Duration BETWEEN_EVENTS = Duration.ofMinutes(5);
-  private static final String REASON = "NoGpuHasRoom";
+  private static final String REASON = "NoGpuFits";
   private static final String COMPONENT = "tranche-extender";
   private static final Logger LOG = LoggerFactory.getLogger(ApiWriter.class);
 

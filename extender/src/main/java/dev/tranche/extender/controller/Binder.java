@@ -45,7 +45,7 @@ final class Binder {
       return readOutcome(pod, node, "no answer within " + ANSWER_S_MAX + " s", false);
     } catch (InterruptedException end) {
       Thread.currentThread().interrupt();
-      return new BindOutcome.Unknown("the extender ends");
+      return new BindOutcome.Unknown("the extender is shutting down");
     } catch (Throwable bug) {
       // Errors too: the Binding was sent, even if the response can't be read.
       return new BindOutcome.Unknown(bug.toString());

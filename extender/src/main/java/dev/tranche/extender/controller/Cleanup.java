@@ -16,6 +16,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
+import java.util.stream.Collectors;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -26,6 +27,11 @@ import org.slf4j.LoggerFactory;
  */
 public final class Cleanup {
   private static final Logger LOG = LoggerFactory.getLogger(Cleanup.class);
+
+  /** Ours on nodes; the last is what {@link Names#RETRY_TIME} was called before. */
+  private static final List<String> ANNOTATIONS =
+      List.of(Names.NODE_LABELS, Names.GPU_USE, Names.RETRY_TIME, "tranche.dev/room");
+
   private static final Set<String> WRITERS = Set.of("webhook", "extender");
   private static final Duration BETWEEN_CHECKS = Duration.ofSeconds(1);
   private static final long NODES_PER_PAGE = 200;
@@ -72,7 +78,7 @@ public final class Cleanup {
     for (int check = 1; !writers().isEmpty(); check++) {
       if (check >= checksMax) {
         throw new IllegalStateException(
-            "pods %s of namespace %s still run and would write again what is taken away; end them, and clean up once more"
+            "pods %s of namespace %s still run and would restore what the cleanup removes; delete them, and run the cleanup again"
                 .formatted(writers(), namespace));
       }
       Thread.sleep(BETWEEN_CHECKS);
@@ -144,9 +150,7 @@ public final class Cleanup {
     Map<String, String> labels = Objects.requireNonNullElse(meta.getLabels(), Map.of());
     Map<String, String> annotations = Objects.requireNonNullElse(meta.getAnnotations(), Map.of());
     String written = annotations.getOrDefault(Names.NODE_LABELS, "");
-    if (written.isEmpty()
-        && !annotations.containsKey(Names.RETRY_TIME)
-        && !annotations.containsKey(Names.GPU_USE)) {
+    if (ANNOTATIONS.stream().noneMatch(annotations::containsKey)) {
       return Optional.empty();
     }
     Map<String, String> gone =
@@ -155,6 +159,6 @@ public final class Cleanup {
         NodePatch.of(
             meta.getResourceVersion(),
             gone,
-            Map.of(Names.NODE_LABELS, "", Names.RETRY_TIME, "", Names.GPU_USE, "")));
+            ANNOTATIONS.stream().collect(Collectors.toMap(key -> key, key -> ""))));
   }
 }

@@ -14,6 +14,7 @@ import io.vertx.core.Future;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.SortedSet;
 import java.util.TreeSet;
 import java.util.function.BooleanSupplier;
@@ -32,6 +33,18 @@ public final class ContradictingLabels {
 
   /** A node may change its own labels. */
   public static final NodeRate.Limits RATE = NodeFindings.RATE;
+
+  /** Our label that decides instead of NVIDIA's. The other labels have none. */
+  private static final Map<String, String> DECIDING =
+      Map.of(
+          Names.LABEL_REPLICAS,
+          Names.LABEL_REPLICAS_PER_GPU,
+          Names.LABEL_SHARING,
+          Names.LABEL_SHARING_STRATEGY,
+          "nvidia.com/gpu.count",
+          Names.LABEL_GPUS,
+          Names.LABEL_MEMORY,
+          Names.LABEL_MEMORY_USABLE);
 
   private static final Logger LOG = LoggerFactory.getLogger(ContradictingLabels.class);
 
@@ -86,12 +99,20 @@ public final class ContradictingLabels {
             .map(c -> "%s=%s (reported: %s)".formatted(c.label(), value(c.found()), c.reported()))
             .collect(joining(", "));
     SortedSet<String> managers = managers(read, contradictions);
-    return "the node plugin's report contradicts %s, written by %s. Tranche ignores them and decides by %s. Pods that select by them may miss this node. %s"
+    return "the node plugin's report contradicts %s, written by %s.%s Pods that select by them may miss this node. %s"
         .formatted(
             found,
             managers.isEmpty() ? "an unknown program" : String.join(" and ", managers),
-            Names.LABEL_REPLICAS_PER_GPU + " and " + Names.LABEL_SHARING_STRATEGY,
+            whatDecides(contradictions),
             advice(node, contradictions, read));
+  }
+
+  private static String whatDecides(List<Contradiction> contradictions) {
+    String labels =
+        contradictions.stream()
+            .flatMap(c -> Optional.ofNullable(DECIDING.get(c.label())).stream())
+            .collect(joining(" and "));
+    return labels.isEmpty() ? "" : " Tranche decides by " + labels + ".";
   }
 
   private static String advice(String node, List<Contradiction> contradictions, Node read) {

@@ -138,7 +138,7 @@ public final class DuplicateAllocations {
   }
 
   private static String message(String node, Suspect suspect) {
-    return "the kubelet of node %s gave replica %s to this pod and to pod %s: both use that part of the GPU, and it counts twice. Delete one of the two pods; see kubernetes/kubernetes#137534."
+    return "the kubelet of node %s gave replica %s to this pod and to pod %s: both use that replica, and it counts twice. Delete one of the two pods; see kubernetes/kubernetes#137534."
         .formatted(
             node, Printable.value(suspect.deviceId()), Printable.of(suspect.otherKey(), 520));
   }

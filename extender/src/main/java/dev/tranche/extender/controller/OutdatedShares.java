@@ -1,12 +1,13 @@
 package dev.tranche.extender.controller;
 
+import dev.tranche.extender.ledger.GpuFacts;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.metrics.ExtenderMetrics;
-import dev.tranche.extender.placement.GpuView;
 import io.fabric8.kubernetes.api.model.Event;
 import io.vertx.core.Future;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -35,6 +36,8 @@ public final class OutdatedShares {
   private final BooleanSupplier deciding;
   private final PodEventQueue events;
 
+  private static final SortedSet<Integer> NONE = Collections.emptySortedSet();
+
   /** Since when no node has had a pod's number of replicas, by the pod's uid. */
   private Map<String, Long> sinceMs = Map.of();
 
@@ -61,9 +64,9 @@ public final class OutdatedShares {
    * Checks the pending pods.
    *
    * @param pods all that request GPUs
-   * @param gpus of all nodes; called only if a pod with a stamped number of replicas is pending
+   * @param gpus of all nodes; called only if a pod is pending
    */
-  public void check(Collection<PodFacts> pods, Supplier<Stream<GpuView>> gpus, long nowMs) {
+  public void check(Collection<PodFacts> pods, Supplier<Stream<GpuFacts>> gpus, long nowMs) {
     if (!deciding.getAsBoolean()) {
       // Nothing is checked meanwhile: the numbers may come back and go again.
       sinceMs = Map.of();
@@ -71,7 +74,7 @@ public final class OutdatedShares {
     }
     List<PodFacts> pending = new ArrayList<>();
     for (PodFacts pod : pods) {
-      if (pod.node() == null && !pod.ended() && pod.stampedReplicas().isPresent()) {
+      if (pod.node() == null && !pod.ended()) {
         pending.add(pod);
       }
     }
@@ -79,9 +82,9 @@ public final class OutdatedShares {
         pending.isEmpty() ? Map.of() : replicasByResource(gpus.get());
     Map<String, Long> since = new HashMap<>();
     for (PodFacts pod : pending) {
-      SortedSet<Integer> now = offered.getOrDefault(pod.resource(), new TreeSet<>());
-      int stamped = pod.stampedReplicas().getAsInt();
-      if (!now.isEmpty() && !now.contains(stamped)) {
+      SortedSet<Integer> now = offered.getOrDefault(pod.resource(), NONE);
+      int stamped = now.isEmpty() ? 0 : pod.stampedReplicas().orElse(0);
+      if (stamped > 0 && !now.contains(stamped)) {
         long first = sinceMs.getOrDefault(pod.uid(), nowMs);
         since.put(pod.uid(), first);
         if (nowMs - first >= AFTER_MS) {
@@ -93,11 +96,14 @@ public final class OutdatedShares {
     events.retain(since.keySet());
   }
 
-  private static Map<String, SortedSet<Integer>> replicasByResource(Stream<GpuView> gpus) {
-    return gpus.collect(
-        Collectors.groupingBy(
-            GpuView::resource,
-            Collectors.mapping(GpuView::replicas, Collectors.toCollection(TreeSet::new))));
+  private static Map<String, SortedSet<Integer>> replicasByResource(Stream<GpuFacts> gpus) {
+    var byResource = new HashMap<String, SortedSet<Integer>>();
+    gpus.forEach(
+        gpu ->
+            byResource
+                .computeIfAbsent(gpu.resource(), first -> new TreeSet<>())
+                .add(gpu.replicas()));
+    return byResource;
   }
 
   /** Once a second. */
@@ -109,7 +115,7 @@ public final class OutdatedShares {
 
   private static String message(int stamped, SortedSet<Integer> now) {
     String numbers = now.stream().limit(5).map(Object::toString).collect(Collectors.joining(", "));
-    return "this pod's share was sized for GPUs of %d replicas, and the nodes now have GPUs of %s. Delete the pod and have it created again, which sizes the share anew; its owner does so by itself."
+    return "this pod's share was sized for GPUs of %d replicas, and the nodes now have GPUs of %s. Delete the pod to resize its share; its owner recreates it."
         .formatted(stamped, numbers);
   }
 }

@@ -115,7 +115,7 @@ public final class TokenReviewer implements TokenCheck {
       node = nodeOfPod(first(who.getExtra(), POD));
     }
     return node == null
-        ? new Identity.Refused("the token says neither its node nor its pod")
+        ? new Identity.Refused("the token names neither a node nor a pod")
         : new Identity.OfNode(node);
   }
 

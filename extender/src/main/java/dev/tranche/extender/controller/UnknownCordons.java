@@ -90,7 +90,7 @@ public final class UnknownCordons {
   }
 
   private static String message(Cordons node, SortedSet<String> unknown) {
-    return "the annotation %s names %s, and this node has no such GPU, so that cordons nothing. It has %s."
+    return "the annotation %s names %s, and this node has no such GPU, so the annotation has no effect for it. The node's GPUs: %s."
         .formatted(Names.CORDON_GPUS, names(unknown), names(new TreeSet<>(node.gpus())));
   }
 

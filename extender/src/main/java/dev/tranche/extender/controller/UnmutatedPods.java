@@ -43,10 +43,10 @@ public final class UnmutatedPods {
             writer,
             metrics,
             "tranche.extender.unshared.events",
-            "Events for pods created past the webhook: dropped if there are too many.");
+            "Events for pods that did not pass the webhook: dropped if there are too many.");
     metrics.gauge(
         "tranche.extender.unshared.pods",
-        "Pods that request a share of a GPU and were created past the webhook; 10,000 at most.",
+        "Pods that request a share of a GPU and did not pass the webhook; 10,000 at most.",
         events::pods);
   }
 
@@ -75,7 +75,7 @@ public final class UnmutatedPods {
   }
 
   private static String message(String annotation) {
-    return "this pod asks for a share of a GPU (%s) and does not have it: it was created before Tranche's webhook or past it, so nothing has turned that into a request. Delete it and have it created anew; for a Deployment, kubectl rollout restart."
+    return "this pod requests a share of a GPU (%s) but has none: it did not pass Tranche's webhook, so the annotation was not converted to a request. Recreate the pod; for a Deployment, use kubectl rollout restart."
         .formatted(Printable.value(annotation));
   }
 }

@@ -151,7 +151,7 @@ public final class VerbsEndpointSlice implements AutoCloseable {
     Service service = client.services().inNamespace(namespace).withName(name).get();
     if (service == null) {
       return Optional.of(
-          "Service %s/%s is not there; the chart makes it with extender.mode=service"
+          "Service %s/%s does not exist; the chart creates it with extender.mode=service"
               .formatted(namespace, name));
     }
     if (leading) {

@@ -92,13 +92,14 @@ public final class Leadership implements AutoCloseable {
   /** Returns why another replica leads or may lead; empty while we lead. Safe on any thread. */
   public Optional<String> missing() {
     if (!leading) {
-      return Optional.of("Lease %s/%s is held by %s, not by us".formatted(namespace, name, leader));
+      return Optional.of(
+          "Lease %s/%s is held by %s, not by this process".formatted(namespace, name, leader));
     }
     // The election's thread can't tell while a call hangs or the process is suspended.
     return election.valid(clock.get())
         ? Optional.empty()
         : Optional.of(
-            "Lease %s/%s was not renewed for %d s, so another may hold it soon"
+            "Lease %s/%s was not renewed for %d s, so another process may acquire it"
                 .formatted(namespace, name, LeaseElection.VALID.toSeconds()));
   }
 

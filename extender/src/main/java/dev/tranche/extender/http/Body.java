@@ -1,6 +1,7 @@
 package dev.tranche.extender.http;
 
 import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 
 /**
  * A request's body: the first {@code lengthBytes} of the bytes. The array is reused for another
@@ -13,6 +14,11 @@ public final class Body {
   Body(byte[] bytes, int lengthBytes) {
     this.bytes = bytes;
     this.lengthBytes = lengthBytes;
+  }
+
+  /** Returns the same body in an array of its own. */
+  Body copy() {
+    return of(Arrays.copyOf(bytes, lengthBytes));
   }
 
   public static Body of(byte[] bytes) {

@@ -34,7 +34,8 @@ public record ClientCertificates(
             .response()
             .setStatusCode(FORBIDDEN)
             .end(
-                "the certificate shown is not of CN=%s; kube-scheduler needs it\n".formatted(name));
+                "the client certificate is not of CN=%s; kube-scheduler has to present that one\n"
+                    .formatted(name));
       }
     };
   }

@@ -97,7 +97,7 @@ public final class OpsRoutes {
       } else {
         shed.increment();
         call.response().putHeader("Retry-After", "1");
-        OpsPort.answer(call, 503, "metrics are being written for others; ask again in a second");
+        OpsPort.answer(call, 503, "metrics are being written for other clients; retry in a second");
       }
     };
   }

@@ -21,6 +21,7 @@ import java.net.HttpURLConnection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -40,12 +41,16 @@ public final class VerbRoutes {
           + " the KubeSchedulerConfiguration";
 
   private static final String OVERLOADED =
-      "too many requests wait for the extender; this one is tried again";
+      "too many requests are queued for the extender; the pod will be retried";
   private static final String TOO_LARGE =
       "the request has more than %d bytes: set nodeCacheCapable: true for this extender in the KubeSchedulerConfiguration, so that nodes are named and not sent"
           .formatted(RequestLimiter.BODY_BYTES_MAX);
   private static final String FAILED = "the extender failed at %s: %s";
-  private static final String LATE = "the request came in too slowly; it is tried again";
+  private static final String LATE = "the request arrived too slowly; the pod will be retried";
+
+  /** The names of 15,000 nodes, or as many bytes of a Pod, take a few milliseconds. */
+  static final int READ_HERE_BYTES_MAX = 512 << 10;
+
   private static final String ADMISSION = "admission";
   private static final String READ_TIMER = "readTimer";
 
@@ -86,7 +91,12 @@ public final class VerbRoutes {
 
   @FunctionalInterface
   private interface Decision {
-    Future<Answer> of(Body body) throws MalformedException;
+    Future<Answer> of(RoutingContext call) throws MalformedException;
+  }
+
+  @FunctionalInterface
+  private interface Reading<T> {
+    T of(Body body) throws MalformedException;
   }
 
   public Router router(Vertx vertx) {
@@ -204,13 +214,31 @@ public final class VerbRoutes {
       return Future.succeededFuture(undecided(verb, LATE));
     }
     try {
-      return decision.of(BodyReader.of(call));
+      return decision
+          .of(call)
+          .recover(
+              failure ->
+                  failure instanceof MalformedException
+                      ? Future.succeededFuture(
+                          undecided(verb, String.valueOf(failure.getMessage())))
+                      : Future.failedFuture(failure));
     } catch (MalformedException malformed) {
       return Future.succeededFuture(undecided(verb, String.valueOf(malformed.getMessage())));
     } catch (RuntimeException bug) {
       LOG.error("{} failed", verb, bug);
       return Future.succeededFuture(undecided(verb, FAILED.formatted(verb, bug)));
     }
+  }
+
+  /** Reads a body. A large one would hold the loop, so that a worker reads it. */
+  private static <T> Future<T> read(RoutingContext call, Reading<T> reading)
+      throws MalformedException {
+    Body body = BodyReader.of(call);
+    if (body.lengthBytes <= READ_HERE_BYTES_MAX) {
+      return Future.succeededFuture(reading.of(body));
+    }
+    Body own = body.copy();
+    return call.vertx().executeBlocking(() -> reading.of(own), false).map(Objects::requireNonNull);
   }
 
   private static boolean isLate(RoutingContext call) {
@@ -222,24 +250,31 @@ public final class VerbRoutes {
     return new Answer(ExtenderWriter.error(String.valueOf(sentence)), true);
   }
 
-  private Future<Answer> filter(Body body) throws MalformedException {
-    ExtenderArgs args = reader.args(body);
+  private Future<Answer> filter(RoutingContext call) throws MalformedException {
+    return read(call, reader::args).compose(this::filter);
+  }
+
+  private Future<Answer> filter(ExtenderArgs args) {
     List<String> names = args.nodeNames();
     if (names == null) {
       return Future.succeededFuture(error(NOT_CACHE_CAPABLE));
     }
     Optional<PodFacts> pod = args.pod();
     pod.ifPresent(p -> filter.requested(p.uid(), args.host()));
-    Filter.Answer answer =
+    Future<Filter.Answer> answer =
         pod.isEmpty()
-            ? new Filter.Answer.Nodes(names, Map.of())
-            : filter.filter(pod.get(), names, args.hasNodePreferences());
-    boolean failed = answer instanceof Filter.Answer.Undecided;
-    return Future.succeededFuture(new Answer(ExtenderWriter.filter(answer), failed));
+            ? Future.succeededFuture(new Filter.Answer.Nodes(names, Map.of()))
+            : filter.inTurns(pod.get(), names, args.hasNodePreferences());
+    return answer.map(
+        decided ->
+            new Answer(ExtenderWriter.filter(decided), decided instanceof Filter.Answer.Undecided));
   }
 
-  private Future<Answer> prioritize(Body body) throws MalformedException {
-    ExtenderArgs args = reader.args(body);
+  private Future<Answer> prioritize(RoutingContext call) throws MalformedException {
+    return read(call, reader::args).compose(this::prioritize);
+  }
+
+  private Future<Answer> prioritize(ExtenderArgs args) {
     List<String> names = args.nodeNames() == null ? List.of() : args.nodeNames();
     Map<String, Integer> scores = new HashMap<>();
     if (args.pod().isPresent()) {
@@ -251,8 +286,11 @@ public final class VerbRoutes {
   /**
    * Prioritizes nodes for pods that request no GPU. Pods with a GPU go through {@link #prioritize}.
    */
-  private Future<Answer> pack(Body body) throws MalformedException {
-    ExtenderArgs args = reader.args(body);
+  private Future<Answer> pack(RoutingContext call) throws MalformedException {
+    return read(call, reader::args).compose(this::pack);
+  }
+
+  private Future<Answer> pack(ExtenderArgs args) {
     List<String> names = args.nodeNames() == null ? List.of() : args.nodeNames();
     Map<String, Integer> scores =
         args.pod().isPresent()
@@ -261,15 +299,21 @@ public final class VerbRoutes {
     return Future.succeededFuture(new Answer(ExtenderWriter.scores(scores), false));
   }
 
-  private Future<Answer> bind(Body body) throws MalformedException {
-    ExtenderBindingArgs args = reader.binding(body);
+  private Future<Answer> bind(RoutingContext call) throws MalformedException {
+    return read(call, reader::binding).compose(this::bind);
+  }
+
+  private Future<Answer> bind(ExtenderBindingArgs args) {
     return bind.bind(args.key(), args.podUid(), args.node())
         .map(error -> new Answer(ExtenderWriter.bound(error), error.isPresent()));
   }
 
   /** The result of preempt has no error field: any status but 200 means that no pod is evicted. */
-  private Future<Answer> preempt(Body body) throws MalformedException {
-    ExtenderPreemptionArgs args = reader.preemption(body);
+  private Future<Answer> preempt(RoutingContext call) throws MalformedException {
+    return read(call, reader::preemption).compose(this::preempt);
+  }
+
+  private Future<Answer> preempt(ExtenderPreemptionArgs args) {
     Map<String, Preempt.VictimUids> victims = args.victims();
     if (victims == null) {
       return Future.succeededFuture(preemptRefused(NOT_CACHE_CAPABLE_TO_PREEMPT));

@@ -72,7 +72,7 @@ public final class ExtenderMetrics {
             "Prioritize calls answered with equal scores, because no decision was possible.");
     bindsWithoutRoom =
         counter(
-            "tranche.extender.bind.without.room",
+            "tranche.extender.bind.replicas.taken",
             "Binds refused because the replicas were no longer free since filter.");
     ackTimeouts =
         counter(
@@ -81,7 +81,7 @@ public final class ExtenderMetrics {
     ackBackoffs =
         counter(
             "tranche.extender.ack.backoffs",
-            "Times that a node was left out for a while because it did not acknowledge an"
+            "Times that a node was temporarily excluded because it did not acknowledge an"
                 + " assignment.");
     drifts =
         counter(
@@ -103,7 +103,7 @@ public final class ExtenderMetrics {
     waitingEvicted =
         counter(
             "tranche.extender.waiting.evicted",
-            "Rejected pods forgotten because too many wait; only other events wake them.");
+            "Rejected pods dropped from memory because too many wait; only other events requeue them.");
   }
 
   /** Creates all meters at the start, so that the first event of a kind is an increase. */
@@ -124,8 +124,8 @@ public final class ExtenderMetrics {
 
   private Counter sheds(Verb verb) {
     String help =
-        "Requests refused unread because too many wait or they are too large, or cut off because"
-            + " their body was too slow.";
+        "Requests refused unread because too many are queued or they are too large, or aborted"
+            + " because their body was too slow.";
     return counter("tranche.extender.verbs.shed", help, "verb", verb.toString());
   }
 

@@ -174,7 +174,7 @@ final class Answers {
     if (!explanations.tryAcquire(clockMs.getAsLong())) {
       return refused(
           Problem.tooMany(
-              "%d pods a second are explained; ask again in a second"
+              "at most %d pods a second are explained; retry in a second"
                   .formatted(EXPLANATIONS_PER_SECOND_MAX)));
     }
     String key = namespace + "/" + name;
@@ -235,7 +235,7 @@ final class Answers {
     return Problem.of(
         404,
         "Not found",
-        "nothing is known of pod %s: it asks for no GPU, does not exist, or was never filtered here"
+        "pod %s is not known: it requests no GPU, does not exist, or was never filtered here"
             .formatted(key));
   }
 

@@ -208,7 +208,7 @@ final class Endpoint implements Handler<HttpServerRequest> {
 
   private Future<Void> shed(HttpServerRequest request, String why) {
     metrics.shed();
-    return send(request, Problem.unavailable(why + "; ask again in a second"));
+    return send(request, Problem.unavailable(why + "; retry in a second"));
   }
 
   private static String address(HttpServerRequest request) {
@@ -289,7 +289,7 @@ final class Endpoint implements Handler<HttpServerRequest> {
       refuse(
           request,
           Problem.unavailable(
-              "the answer took longer than %d ms; ask again later".formatted(answeredMsMax)));
+              "the answer took longer than %d ms; retry later".formatted(answeredMsMax)));
     }
   }
 

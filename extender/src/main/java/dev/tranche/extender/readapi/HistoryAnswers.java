@@ -53,7 +53,7 @@ final class HistoryAnswers {
 
   private static Problem unknown(HistoryQuery query) {
     return notFound(
-        "nothing was recorded of %s in the last %d hours, or since this extender began"
+        "nothing was recorded of %s in the last %d hours, or since this extender started"
             .formatted(
                 query.uuid() == null
                     ? "node " + query.node()

@@ -25,7 +25,7 @@ final class LocalHosts implements Endpoint.Guard {
     String site = request.getHeader("Sec-Fetch-Site");
     if (site != null && OTHER_SITES.contains(site)) {
       return refused(
-          "a page of another origin asks",
+          "a page of another origin sends the request",
           new Problem.Invalid("Sec-Fetch-Site", site, "same-origin and none"));
     }
     HostAndPort authority = request.authority();

@@ -88,11 +88,11 @@ final class PodBody {
           ? refused(
               "spec.containers[].resources",
               "",
-              "a request for %s; the pod asks for no GPU".formatted(String.join(" or ", resources)))
+              "a request for %s; the pod requests no GPU".formatted(String.join(" or ", resources)))
           : refused(
               "metadata.annotations[%s]".formatted(Names.GPU_FRACTION),
               fraction,
-              "a share that the webhook has turned into a request; send " + ALLOWED);
+              "a share that the webhook has converted to a request; send " + ALLOWED);
     }
     return new Parsed.Valid(
         facts.get(), fields.hasNodePreferences(), draft.host(), PodSelection.of(selects(pod)));

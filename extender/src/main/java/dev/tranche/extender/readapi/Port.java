@@ -73,7 +73,7 @@ final class Port {
         .onFailure(
             failure -> {
               LOG.error(
-                  "the read API cannot listen on {} ({}); it is tried again in {} s",
+                  "the read API cannot listen on {} ({}); retrying in {} s",
                   to,
                   name,
                   OPEN_AGAIN_MS / 1_000,

@@ -171,7 +171,7 @@ public final class ReadApi implements AutoCloseable {
         () -> history.map(GpuHistory::stepMs).orElse(0L) / 1_000);
     metrics.gauge(
         "tranche.extender.history.gpus.left.out",
-        "GPUs that the history has no room for.",
+        "GPUs that the history leaves out for lack of memory.",
         () -> history.map(GpuHistory::leftOut).orElse(0));
     return history;
   }

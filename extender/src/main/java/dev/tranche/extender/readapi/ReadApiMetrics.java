@@ -17,7 +17,7 @@ final class ReadApiMetrics {
             "Requests of the read API refused because others are being answered.");
     this.timedOut =
         metrics.counter(
-            "tranche.extender.read.api.cut",
+            "tranche.extender.read.api.timeouts",
             "Answers of the read API that were not produced and read within 10 s.");
     answers(200);
   }

@@ -74,14 +74,13 @@ final class WhatIfAnswers {
     if (!rate.tryAcquire(clockMs.getAsLong())) {
       return refused(
           Problem.tooMany(
-              "%d of these questions are answered a second; ask again in a second"
+              "at most %d what-if requests a second are answered; retry in a second"
                   .formatted(PER_SECOND_MAX)));
     }
     if (!free.tryAcquire()) {
       return refused(
           Problem.tooMany(
-              "%d of these questions are being answered; ask again in a second"
-                  .formatted(AT_ONCE_MAX)));
+              "%d what-if requests are being answered; retry in a second".formatted(AT_ONCE_MAX)));
     }
     Future<Answer> answered =
         Future.succeededFuture(body)
@@ -100,7 +99,7 @@ final class WhatIfAnswers {
   /** Turns a timeout of the loop, which is then busy, into {@code 503 Service Unavailable}. */
   private static Future<Answer> unavailableOnTimeout(Throwable failure) {
     return failure.getCause() instanceof TimeoutException
-        ? refused(Problem.unavailable("the extender is busy; ask again in a second"))
+        ? refused(Problem.unavailable("the extender is busy; retry in a second"))
         : Future.failedFuture(failure);
   }
 
@@ -113,8 +112,8 @@ final class WhatIfAnswers {
                   new Problem.Invalid(
                       COUNT,
                       String.valueOf(count),
-                      "1, because the pod's policy is packed, which goes by the CPU and memory that"
-                          + " each pod leaves")));
+                      "1, because the pod's policy is packed, which depends on the CPU and memory"
+                          + " that each pod leaves")));
       case Parsed.Valid pod -> {
         var question =
             new WhatIf.Question(

@@ -110,11 +110,11 @@ public final class ReadinessGate {
         return reason;
       }
       if (term.getAsLong() != decidedIn) {
-        return Optional.of("another may have decided since this was; this is tried again");
+        return Optional.of("another replica may have decided meanwhile; the pod will be retried");
       }
       return clockMs.getAsLong() < untilMs
           ? Optional.empty()
-          : Optional.of("it has waited for %d ms; this is tried again".formatted(withinMs));
+          : Optional.of("it was queued for %d ms; the pod will be retried".formatted(withinMs));
     };
   }
 }

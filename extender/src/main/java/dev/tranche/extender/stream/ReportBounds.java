@@ -88,6 +88,12 @@ final class ReportBounds {
     count("assignments", report.getAssignmentsCount(), ASSIGNMENTS_MAX);
     count("containers and shares of assignments", shares, 2L * REPLICAS_MAX);
     count("containers at work", uses, USES_MAX);
+    for (var holding : report.getHoldingsList()) {
+      replicasPerGpu(holding.getReplicasPerGpu());
+    }
+    for (Assignment assignment : report.getAssignmentsList()) {
+      replicasPerGpu(assignment.getReplicasPerGpu());
+    }
     count("events", report.getEventsCount(), EVENTS_MAX);
   }
 
@@ -155,6 +161,10 @@ final class ReportBounds {
         count("replicas of one share", replicas, REPLICAS_MAX);
       }
     }
+  }
+
+  private void replicasPerGpu(int unsigned) {
+    count("replicas per GPU of a grant", Integer.toUnsignedLong(unsigned), REPLICAS_MAX);
   }
 
   private void count(String what, long count, long max) {

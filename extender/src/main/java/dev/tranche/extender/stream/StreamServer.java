@@ -119,7 +119,7 @@ public final class StreamServer extends VerticleBase {
   private final Counter invalid;
   private final Counter tooFast;
 
-  /** By node, for nodes that have reported fast recently. */
+  /** By node, for nodes with a stream and those that have reported fast recently. */
   private final Map<String, ReportRate> rates = new HashMap<>();
 
   /** By node, for nodes whose reports have caused work recently. */
@@ -168,11 +168,11 @@ public final class StreamServer extends VerticleBase {
     this.unreported =
         metrics.counter("tranche.extender.streams.ended", help, "cause", "unreported");
     this.oversized = metrics.counter("tranche.extender.streams.ended", help, "cause", "oversized");
-    this.tooFast = metrics.counter("tranche.extender.streams.ended", help, "cause", "hasty");
+    this.tooFast = metrics.counter("tranche.extender.streams.ended", help, "cause", "rate_limited");
     Counter delayed =
         metrics.counter(
             "tranche.extender.reports.delayed",
-            "Reports that were applied later, because their node's reports caused too much work, or all nodes' together.");
+            "Reports that were applied later, because the reports of their node or of all nodes caused too much work.");
     this.turns =
         new ReportTurns(
             clockMs,
@@ -293,7 +293,7 @@ public final class StreamServer extends VerticleBase {
     request.handler(
         report -> {
           connections.recordActivity(remote);
-          receive(stream, latestReport, report);
+          receive(stream, latestReport, report, remote.hostAddress());
         });
     request.errorHandler(error -> close(stream, GrpcStatus.CANCELLED, "the node cancelled it"));
     request.exceptionHandler(lost -> close(stream, GrpcStatus.UNAVAILABLE, "it was lost"));
@@ -312,7 +312,8 @@ public final class StreamServer extends VerticleBase {
     request.resume();
   }
 
-  private void receive(NodeStream stream, LatestReport latestReport, NodeReport report) {
+  private void receive(
+      NodeStream stream, LatestReport latestReport, NodeReport report, String address) {
     if (stream.closed()) {
       return;
     }
@@ -328,7 +329,7 @@ public final class StreamServer extends VerticleBase {
       return;
     }
     Optional<String> rateViolation =
-        rate(stream.node).take(report.getSerializedSize(), clockMs.getAsLong());
+        rate(stream.node).take(address, report.getSerializedSize(), clockMs.getAsLong());
     if (rateViolation.isPresent()) {
       end(stream, tooFast, GrpcStatus.RESOURCE_EXHAUSTED, rateViolation.get());
       return;
@@ -376,7 +377,7 @@ public final class StreamServer extends VerticleBase {
       return Optional.empty();
     }
     return Optional.of(
-        "a report of %d bytes is too large while others' take %d beyond the %d that each may have; %d are allowed in all; give the extender more memory"
+        "a report of %d bytes is too large while others' take %d beyond the %d that each may have; %d are allowed in total; give the extender more memory"
             .formatted(size, others, FAIR_BYTES, KEPT_BYTES_MAX));
   }
 
@@ -418,7 +419,8 @@ public final class StreamServer extends VerticleBase {
   private void sweep() {
     long nowMs = clockMs.getAsLong();
     streamLog.endPeriods();
-    rates.values().removeIf(rate -> rate.isRefilled(nowMs));
+    // Which address came first must not be forgotten while the node reports.
+    rates.entrySet().removeIf(e -> !streams.has(e.getKey()) && e.getValue().isRefilled(nowMs));
     works.entrySet().removeIf(e -> !streams.has(e.getKey()) && e.getValue().isRefilled(nowMs));
     long deadlineMs = nowMs - SILENCE_MS;
     for (NodeStream stream : streams.open()) {

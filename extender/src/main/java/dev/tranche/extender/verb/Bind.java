@@ -7,6 +7,7 @@ import dev.tranche.extender.ledger.Ledger;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.placement.Placement;
+import dev.tranche.extender.placement.Placer;
 import dev.tranche.extender.snapshot.NodeEvaluator;
 import dev.tranche.extender.snapshot.NodeFit;
 import dev.tranche.extender.state.ReadinessGate;
@@ -95,11 +96,11 @@ public final class Bind {
       return error(notReady.get());
     }
     if (inFlight.size() >= IN_FLIGHT_MAX) {
-      return error(IN_FLIGHT_MAX + " binds are under way; this one is tried again");
+      return error(IN_FLIGHT_MAX + " binds are in progress; the pod will be retried");
     }
     Optional<PodFacts> known = ledger.pod(uid);
     if (known.isEmpty() && recentlyFiltered.get(uid).isEmpty()) {
-      return error("pod " + key + " was not filtered here; this is tried again");
+      return error("pod " + key + " was not filtered here; it will be retried");
     }
     Future<Optional<String>> result =
         known.map(pod -> start(pod, key, node)).orElseGet(() -> readPodThenStart(key, uid, node));
@@ -150,7 +151,7 @@ public final class Bind {
     NodeFit now = evaluator.evaluate(pod, node);
     if (now.notAcknowledging()) {
       return error(
-          "node %s does not acknowledge assignments and gets no pods for a while; pod %s is tried again"
+          "node %s does not acknowledge assignments and temporarily gets no pods; pod %s will be retried"
               .formatted(node, key));
     }
     Optional<Placement> placement = decide(pod, now);
@@ -195,7 +196,7 @@ public final class Bind {
       return error(awaiting.get());
     }
     metrics.bindsWithoutRoom.increment();
-    return error("node " + now.node() + " has no room for pod " + pod.key() + " any more");
+    return error("node " + now.node() + " no longer fits pod " + pod.key());
   }
 
   /**
@@ -213,8 +214,8 @@ public final class Bind {
   }
 
   /**
-   * Whether the held GPUs still fit. If an earlier bind may have succeeded, the pod itself may use
-   * the memory, so free memory isn't checked.
+   * Whether the held GPUs still fit. One of them may have been cut anew meanwhile. If an earlier
+   * bind may have succeeded, the pod itself may use the memory, so free memory isn't checked.
    */
   private static boolean stillFits(Hold hold, NodeFit now) {
     boolean maybeBound = hold.stage() != Hold.Stage.TENTATIVE;
@@ -225,8 +226,7 @@ public final class Bind {
                     .anyMatch(
                         g ->
                             g.uuid().equals(share.getKey())
-                                && g.healthy()
-                                && !g.cordoned()
+                                && Placer.ineligible(now.request(), g).isEmpty()
                                 && g.freeReplicas() >= share.getValue()
                                 && (maybeBound || g.replicasByMemory() >= share.getValue())));
   }

@@ -13,24 +13,36 @@ import dev.tranche.extender.score.packing.HostRequest;
 import dev.tranche.extender.snapshot.NodeEvaluator;
 import dev.tranche.extender.snapshot.NodeFit;
 import dev.tranche.extender.snapshot.PackedPolicy;
+import dev.tranche.extender.snapshot.Turn;
 import dev.tranche.extender.state.NominationPlanner;
 import dev.tranche.extender.state.ReadinessGate;
 import dev.tranche.extender.state.StateWriter;
+import io.vertx.core.Future;
+import io.vertx.core.Promise;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.function.BooleanSupplier;
+import java.util.function.Consumer;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
-/** Selects, among the nodes that kube-scheduler names, those with a GPU for the pod. */
+/**
+ * Selects, among the nodes that kube-scheduler names, those with a GPU for the pod. To evaluate
+ * thousands of nodes anew takes longer than others should wait, so {@link #inTurns} does that in
+ * turns. A decision is made within one turn, from what is cached.
+ */
 public final class Filter {
+  /** So many snapshots and fits of nodes may be computed in the turn that decides. */
+  static final int ANEW_MAX = 64;
+
   private static final String RESERVED =
-      "the room is held for other pods that are being scheduled; this is tried again";
+      "the free replicas are held for other pods that are being scheduled; the pod will be retried";
 
   private static final String UNACKNOWLEDGED =
-      "only nodes that do not acknowledge assignments have room; this is tried again";
+      "only nodes that do not acknowledge assignments fit; the pod will be retried";
 
   private final ReadinessGate readiness;
   private final Ledger ledger;
@@ -42,6 +54,11 @@ public final class Filter {
   private final RecentlyFilteredPods recentlyFiltered;
   private final ExtenderMetrics metrics;
   private final int offeredMax;
+  private final Consumer<Runnable> loop;
+  private final LongSupplier clockMs;
+
+  /** The call before. The next one begins when it is answered. */
+  private Future<?> previous = Future.succeededFuture();
 
   /** Where the next search among nodes of equal score starts. */
   private int rotation;
@@ -57,6 +74,7 @@ public final class Filter {
   /**
    * @param offeredMax the most nodes, the best ones, that a pod without soft preferences is
    *     offered, so that kube-scheduler doesn't score thousands; 0: all that fit
+   * @param loop runs something in a later turn
    */
   public Filter(
       ReadinessGate readiness,
@@ -68,7 +86,9 @@ public final class Filter {
       Explanations explanations,
       RecentlyFilteredPods recentlyFiltered,
       ExtenderMetrics metrics,
-      int offeredMax) {
+      int offeredMax,
+      Consumer<Runnable> loop,
+      LongSupplier clockMs) {
     this.readiness = readiness;
     this.ledger = ledger;
     this.evaluator = evaluator;
@@ -79,6 +99,8 @@ public final class Filter {
     this.recentlyFiltered = recentlyFiltered;
     this.metrics = metrics;
     this.offeredMax = offeredMax;
+    this.loop = loop;
+    this.clockMs = clockMs;
   }
 
   /** Records what a pod requests beside GPUs. */
@@ -98,22 +120,228 @@ public final class Filter {
   }
 
   /**
+   * Decides in one turn.
+   *
    * @param hasNodePreferences the pod has soft preferences of its own among the nodes
    */
   public Answer filter(PodFacts pod, List<String> names, boolean hasNodePreferences) {
-    Optional<String> notReady = readiness.notDeciding();
-    if (notReady.isPresent()) {
-      return new Answer.Undecided(notReady.get());
+    var call = new Call(pod, names, hasNodePreferences, clockMs.getAsLong());
+    @Nullable Answer answer = null;
+    while (answer == null) {
+      answer = call.turn(Long.MAX_VALUE);
     }
-    recentlyFiltered.put(pod);
-    @Nullable Answer bound = bindUnderWay(pod, names);
-    if (bound != null) {
+    return answer;
+  }
+
+  /** Decides in turns on the loop, one call after the other. */
+  public Future<Answer> inTurns(PodFacts pod, List<String> names, boolean hasNodePreferences) {
+    var call = new Call(pod, names, hasNodePreferences, clockMs.getAsLong());
+    Future<Answer> answer =
+        previous.transform(
+            done -> {
+              Promise<Answer> promise = Promise.promise();
+              turn(call, promise);
+              return promise.future();
+            });
+    previous = answer;
+    return answer;
+  }
+
+  private void turn(Call call, Promise<Answer> promise) {
+    try {
+      @Nullable Answer answer = call.turn(Turn.MS_MAX);
+      if (answer == null) {
+        loop.accept(() -> turn(call, promise));
+      } else {
+        promise.complete(answer);
+      }
+    } catch (Throwable bug) {
+      // Errors too: kube-scheduler waits for the answer, and so do the calls that follow.
+      promise.fail(bug);
+    }
+  }
+
+  /** One call, with what its turns have found. */
+  private final class Call {
+    private final PodFacts pod;
+    private final List<String> names;
+    private final boolean hasNodePreferences;
+    private final long untilMs;
+    private final NodeEvaluator.Uncached uncached = new NodeEvaluator.Uncached();
+
+    /** The nodes that refuse the pod whatever ends soon, with their versions. */
+    private final Map<String, Long> lasting = new HashMap<>();
+
+    private boolean begun;
+
+    /** The index of the next node that is evaluated. */
+    private int next;
+
+    /** The snapshots and fits that were computed since the first node's. */
+    private long anew = Long.MAX_VALUE;
+
+    Call(PodFacts pod, List<String> names, boolean hasNodePreferences, long nowMs) {
+      this.pod = pod;
+      this.names = names;
+      this.hasNodePreferences = hasNodePreferences;
+      this.untilMs = nowMs + NodeEvaluator.DECIDE_WITHIN_MS;
+    }
+
+    /** Returns the answer; null if it takes another turn. */
+    @Nullable Answer turn(long msMax) {
+      @Nullable Answer early = begin();
+      return early == null ? evaluate(msMax) : early;
+    }
+
+    private @Nullable Answer begin() {
+      Optional<String> notReady = readiness.notDeciding();
+      if (notReady.isPresent()) {
+        return new Answer.Undecided(notReady.get());
+      }
+      if (!begun) {
+        recentlyFiltered.put(pod);
+      }
+      @Nullable Answer bound = bindUnderWay(pod, names);
+      if (bound == null && !begun) {
+        begun = true;
+        nominations.planAll();
+        // Drops the pod's tentative hold: this decision, or another pod's, may need those replicas.
+        state.apply(new Event.Release(pod.uid()));
+      }
       return bound;
     }
-    nominations.planAll();
-    // Drops the pod's tentative hold: this decision, or another pod's, may need those replicas.
-    state.apply(new Event.Release(pod.uid()));
-    return decide(pod, names, hasNodePreferences);
+
+    /**
+     * Evaluates the nodes. If all of that took one turn, their evaluations are of one moment, and
+     * the pod is decided by them. Otherwise they are looked up again: only those that have changed
+     * since are evaluated anew. As soon as these are few, the turn lasts until the decision.
+     */
+    private @Nullable Answer evaluate(long msMax) {
+      boolean whole = next == 0;
+      long endMs = endMs(whole && anew <= ANEW_MAX ? Long.MAX_VALUE : msMax);
+      NodeEvaluator.ForPod now = evaluator.forPod(pod, uncached);
+      if (whole) {
+        anew = 0;
+        fitting.clear();
+        refused.clear();
+      }
+      int first = next;
+      int gpus = 0;
+      int idle = 0;
+      while (next < names.size()) {
+        if (next % NodeEvaluator.NODES_BETWEEN_CLOCK_CHECKS == 0 && late()) {
+          return new Answer.Undecided(NodeEvaluator.LATE);
+        }
+        if (next > first && isOver(endMs)) {
+          anew += now.computed();
+          return null;
+        }
+        NodeFit evaluation = now.of(names.get(next++));
+        if (whole) {
+          (evaluation.fits() ? fitting : refused).add(evaluation);
+          gpus += evaluation.measuredGpus();
+          idle += evaluation.idleGpus();
+        }
+      }
+      next = 0;
+      anew += now.computed();
+      return whole && !scarcityChanges(new IdleGpus(gpus, idle)) ? decide(msMax) : null;
+    }
+
+    /**
+     * Under policy {@code load}: returns whether idle GPUs have become scarce, or have ceased to
+     * be, so that the nodes are evaluated again.
+     */
+    private boolean scarcityChanges(IdleGpus all) {
+      Policy before = evaluator.policyOf(pod);
+      if (before != Policy.LOAD && before != Policy.LOAD_SPARING_IDLE) {
+        return false;
+      }
+      evaluator.setIdleScarce(all.scarce());
+      return evaluator.policyOf(pod) != before;
+    }
+
+    private @Nullable Answer decide(long msMax) {
+      Transience transience = fitting.isEmpty() ? transience(msMax) : Transience.NONE;
+      if (!transience.known()) {
+        return null;
+      }
+      explanations.filtered(pod, evaluator.policyOf(pod), fitting, refused);
+      if (transience.why().isPresent()) {
+        return new Answer.Undecided(transience.why().get());
+      }
+      Map<String, Reason> reasons = reasons(refused);
+      reasons.values().forEach(metrics::denied);
+      if (fitting.isEmpty()) {
+        state.rejected(pod, refused);
+        explanations.rejected(pod, refused);
+      } else if (evaluator.policyOf(pod) == Policy.PACKED) {
+        return new Answer.Nodes(names(packed(pod, fitting, hasNodePreferences)), reasons);
+      }
+      List<NodeFit> offered = hasNodePreferences ? fitting : best(pod, fitting);
+      if (offered.size() == 1) {
+        // With one node left kube-scheduler skips prioritize.
+        reserve(pod, offered.getFirst());
+      }
+      return new Answer.Nodes(names(offered), reasons);
+    }
+
+    /**
+     * Returns why the pod may fit soon: a node's first report is awaited, the holds in the way may
+     * go, or a node with room is in backoff. Such an error makes kube-scheduler retry; a refusal
+     * would make it evict pods. Nothing if each node refuses the pod for a lasting reason.
+     */
+    private Transience transience(long msMax) {
+      Optional<String> why = awaiting(refused);
+      if (why.isPresent()) {
+        return new Transience(true, why);
+      }
+      if (refused.stream().anyMatch(NodeFit::notAcknowledging)) {
+        return new Transience(true, Optional.of(UNACKNOWLEDGED));
+      }
+      long endMs = endMs(msMax);
+      boolean looked = false;
+      for (NodeFit evaluation : refused) {
+        long version = ledger.version(evaluation.node());
+        if (lasting.getOrDefault(evaluation.node(), -1L) == version) {
+          continue;
+        }
+        if (late()) {
+          return new Transience(true, Optional.of(NodeEvaluator.LATE));
+        }
+        if (looked && isOver(endMs)) {
+          return new Transience(false, Optional.empty());
+        }
+        why = undecided(pod, evaluation);
+        if (why.isPresent()) {
+          return new Transience(true, why);
+        }
+        lasting.put(evaluation.node(), version);
+        looked = true;
+      }
+      return Transience.NONE;
+    }
+
+    private boolean late() {
+      return clockMs.getAsLong() > untilMs;
+    }
+
+    private long endMs(long msMax) {
+      return msMax == Long.MAX_VALUE ? msMax : clockMs.getAsLong() + msMax;
+    }
+
+    private boolean isOver(long endMs) {
+      return endMs < Long.MAX_VALUE && clockMs.getAsLong() >= endMs;
+    }
+  }
+
+  /**
+   * Whether a pod that no node fits may fit soon.
+   *
+   * @param known false if the turn was too short to find out
+   */
+  private record Transience(boolean known, Optional<String> why) {
+    static final Transience NONE = new Transience(true, Optional.empty());
   }
 
   private @Nullable Answer bindUnderWay(PodFacts pod, List<String> names) {
@@ -125,60 +353,6 @@ public final class Filter {
     return names.contains(node)
         ? new Answer.Nodes(List.of(node), Map.of())
         : new Answer.Undecided("pod " + pod.key() + " is being bound to node " + node);
-  }
-
-  private Answer decide(PodFacts pod, List<String> names, boolean hasNodePreferences) {
-    fitting.clear();
-    refused.clear();
-    NodeEvaluator.ForPod now = evaluator.forPod(pod);
-    int gpus = 0;
-    int idle = 0;
-    for (int i = 0; i < names.size(); i++) {
-      if (i % NodeEvaluator.NODES_BETWEEN_CLOCK_CHECKS == 0 && now.late()) {
-        return new Answer.Undecided(NodeEvaluator.LATE);
-      }
-      NodeFit evaluation = now.of(names.get(i));
-      (evaluation.fits() ? fitting : refused).add(evaluation);
-      gpus += evaluation.measuredGpus();
-      idle += evaluation.idleGpus();
-    }
-    updateIdleScarcity(pod, new IdleGpus(gpus, idle));
-    explanations.filtered(pod, evaluator.policyOf(pod), fitting, refused);
-    @Nullable Answer wait =
-        fitting.isEmpty() ? undecidedIfTransient(pod, refused, now::late) : null;
-    if (wait != null) {
-      return wait;
-    }
-    Map<String, Reason> reasons = reasons(refused);
-    reasons.values().forEach(metrics::denied);
-    if (fitting.isEmpty()) {
-      state.rejected(pod, refused);
-      explanations.rejected(pod, refused);
-    } else if (evaluator.policyOf(pod) == Policy.PACKED) {
-      return new Answer.Nodes(names(packed(pod, fitting, hasNodePreferences)), reasons);
-    }
-    List<NodeFit> offered = hasNodePreferences ? fitting : best(pod, fitting);
-    if (offered.size() == 1) {
-      // With one node left kube-scheduler skips prioritize.
-      reserve(pod, offered.getFirst());
-    }
-    return new Answer.Nodes(names(offered), reasons);
-  }
-
-  /**
-   * Evaluates the fitting nodes again if idle GPUs have become scarce, or have ceased to be, under
-   * policy {@code load}.
-   */
-  private void updateIdleScarcity(PodFacts pod, IdleGpus all) {
-    Policy before = evaluator.policyOf(pod);
-    if (before != Policy.LOAD && before != Policy.LOAD_SPARING_IDLE) {
-      return;
-    }
-    evaluator.setIdleScarce(all.scarce());
-    if (evaluator.policyOf(pod) != before) {
-      NodeEvaluator.ForPod now = evaluator.forPod(pod);
-      fitting.replaceAll(e -> now.of(e.node()));
-    }
   }
 
   private static List<String> names(List<NodeFit> evaluations) {
@@ -225,32 +399,6 @@ public final class Filter {
     return couldChange(refused) && fitsIgnoringTemporaryHolds(pod, refused.node())
         ? Optional.of(RESERVED)
         : Optional.empty();
-  }
-
-  /**
-   * Returns an answer if the pod may fit soon: a node's first report is awaited, the holds in the
-   * way may go, or a node with room is in backoff. Such an error makes kube-scheduler retry; a
-   * refusal would make it evict pods. Null if each node refuses the pod for a lasting reason.
-   */
-  private @Nullable Answer undecidedIfTransient(
-      PodFacts pod, List<NodeFit> refused, BooleanSupplier late) {
-    Optional<String> awaiting = awaiting(refused);
-    if (awaiting.isPresent()) {
-      return new Answer.Undecided(awaiting.get());
-    }
-    if (refused.stream().anyMatch(NodeFit::notAcknowledging)) {
-      return new Answer.Undecided(UNACKNOWLEDGED);
-    }
-    for (NodeFit evaluation : refused) {
-      if (late.getAsBoolean()) {
-        return new Answer.Undecided(NodeEvaluator.LATE);
-      }
-      Optional<String> undecided = undecided(pod, evaluation);
-      if (undecided.isPresent()) {
-        return new Answer.Undecided(undecided.get());
-      }
-    }
-    return null;
   }
 
   private boolean fitsIgnoringTemporaryHolds(PodFacts pod, String node) {

@@ -89,7 +89,8 @@ final class ObjectDecoder<M extends HasMetadata, T extends WatchedObject> {
           next);
     }
     if (!Arrays.equals(body.readNBytes(MAGIC.length), MAGIC)) {
-      throw new IOException("no protobuf of Kubernetes, whatever its content type says");
+      throw new IOException(
+          "not a protobuf message of Kubernetes, although its content type says so");
     }
     var in = CodedInputStream.newInstance(body, OBJECT_BYTES);
     var items = new ArrayList<WatchEvent<T>>();
@@ -116,7 +117,7 @@ final class ObjectDecoder<M extends HasMetadata, T extends WatchedObject> {
       switch (object) {
         case WatchEvent.Seen<T>(T item) -> items.add(item);
         case WatchEvent.Undecodable<T> other -> undecodable.add(other);
-        default -> throw new IllegalStateException("no list brings " + object);
+        default -> throw new IllegalStateException("no list returns " + object);
       }
     }
     return new WatchEvent.Page<>(items, undecodable, version, next);

@@ -70,7 +70,21 @@ public record PodFields(@Nullable Metadata metadata, @Nullable Spec spec, @Nulla
   record Port(int hostPort) {}
 
   record Status(
-      @Nullable String phase, @Nullable String startTime, @Nullable String nominatedNodeName) {}
+      @Nullable String phase,
+      @Nullable String startTime,
+      @Nullable String nominatedNodeName,
+      @Nullable List<ContainerStatus> containerStatuses,
+      @Nullable List<ContainerStatus> initContainerStatuses) {}
+
+  record ContainerStatus(
+      @Nullable String name,
+      @Nullable Map<String, String> allocatedResources,
+      @Nullable Resources resources) {
+    void addTo(PodDraft draft) {
+      draft.granted(text(name), texts(allocatedResources));
+      draft.granted(text(name), resources == null ? Map.of() : texts(resources.requests));
+    }
+  }
 
   record Container(
       @Nullable String name,
@@ -163,6 +177,8 @@ public record PodFields(@Nullable Metadata metadata, @Nullable Spec spec, @Nulla
       if (status.startTime != null) {
         draft.startedAt(status.startTime);
       }
+      list(status.containerStatuses).forEach(each -> each.addTo(draft));
+      list(status.initContainerStatuses).forEach(each -> each.addTo(draft));
     }
     return draft;
   }

@@ -33,6 +33,9 @@ final class PodMessage {
   private String resourceVersion = "";
   private String scheduler = "";
 
+  /** Whether a container requests an extended resource, such as a GPU. */
+  private boolean devices;
+
   PodMessage read(CodedInputStream in) throws IOException {
     ProtobufFields.fields(
         in,
@@ -145,6 +148,7 @@ final class PodMessage {
           }
           return true;
         });
+    devices |= limits.keySet().stream().anyMatch(name -> name.indexOf('/') > 0);
     if (init) {
       draft.initContainer(own[0], own[1], limits, requests);
     } else {
@@ -166,11 +170,35 @@ final class PodMessage {
     switch (number) {
       case 1 -> draft.phase(in.readString());
       case 7 -> draft.startedAtMs(timeMs(in));
+      case 8, 10 -> {
+        // The spec comes first. What pods without devices have is not needed.
+        if (!devices) {
+          return false;
+        }
+        containerStatus(in);
+      }
       case 11 -> draft.nominatedNode(in.readString());
       default -> {
         return false;
       }
     }
     return true;
+  }
+
+  private void containerStatus(CodedInputStream in) throws IOException {
+    var name = new String[] {""};
+    var allocated = new HashMap<String, String>();
+    var limits = new HashMap<String, String>();
+    var requests = new HashMap<String, String>();
+    ProtobufFields.message(
+        in,
+        number ->
+            switch (number) {
+              case 1 -> ProtobufFields.text(in, name, 0);
+              case 10 -> ProtobufFields.quantity(in, allocated);
+              case 11 -> ProtobufFields.message(in, of -> resources(in, of, limits, requests));
+              default -> false;
+            });
+    draft.granted(name[0], allocated).granted(name[0], requests);
   }
 }

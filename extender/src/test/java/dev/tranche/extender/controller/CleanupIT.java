@@ -45,6 +45,8 @@ final class CleanupIT {
             "nvidia.com/gpu.present=true,nvidia.com/gpu.count=2,nvidia.com/gpu.replicas=10",
             Names.RETRY_TIME,
             "2026-01-01T00:00:00Z",
+            "tranche.dev/room",
+            "2025-12-01T00:00:00Z",
             Names.GPU_USE,
             "0.0 of 2 GPUs granted, 32 GiB memory, use not measured, as of 2026-01-01T00:00:00Z",
             Names.CORDON_GPUS,

@@ -17,6 +17,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 final class ContradictingLabelsTest {
   private static final List<Contradiction> REPLICAS =
@@ -78,7 +80,7 @@ final class ContradictingLabelsTest {
     assertThat(event.getInvolvedObject().getName()).isEqualTo("a");
     assertThat(event.getMessage())
         .contains("nvidia.com/gpu.replicas=1 (reported: 10), written by nfd-master.")
-        .contains("decides by tranche.dev/replicas-per-gpu")
+        .contains("Tranche decides by tranche.dev/replicas-per-gpu. Pods")
         .contains("spec.devicePlugin.config");
     assertThat(Files.readString(Path.of("../docs/errors.md")))
         .contains("| `" + event.getReason() + "` |");
@@ -87,6 +89,20 @@ final class ContradictingLabelsTest {
         .isEqualTo(1);
     labels.check(Map.of());
     assertThat(registry.get("tranche.extender.contradicted.label.nodes").gauge().value()).isZero();
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "nvidia.com/gpu.count, Tranche decides by tranche.dev/gpus. Pods",
+    "nvidia.com/gpu.memory, Tranche decides by tranche.dev/gpu-memory-usable-mib. Pods",
+    "nvidia.com/gpu.sharing-strategy, Tranche decides by tranche.dev/sharing-strategy. Pods",
+    "nvidia.com/gpu.product, written by an unknown program. Pods",
+    "nvidia.com/mps.capable, written by an unknown program. Pods"
+  })
+  void labelThatDecides_isTheOneOfThatContradiction(String label, String said) {
+    check(List.of(new Contradiction(label, "1", "10")));
+    check(List.of(new Contradiction(label, "1", "10")));
+    assertThat(created.getFirst().getMessage()).contains(said);
   }
 
   @Test

@@ -4,11 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.api.Demand;
 import dev.tranche.api.Names;
+import dev.tranche.extender.ledger.GpuFacts;
 import dev.tranche.extender.ledger.PodFacts;
-import dev.tranche.extender.load.UsageDistribution;
 import dev.tranche.extender.metrics.ExtenderMetrics;
-import dev.tranche.extender.placement.GpuView;
-import dev.tranche.extender.placement.LoadForecast;
 import io.fabric8.kubernetes.api.model.Event;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.vertx.core.Future;
@@ -106,24 +104,8 @@ class OutdatedSharesTest {
     assertThat(created).isEmpty();
   }
 
-  private static GpuView gpu(int replicas) {
-    return new GpuView(
-        "GPU-" + replicas,
-        0,
-        "Tesla T4",
-        Names.RESOURCE,
-        replicas,
-        true,
-        false,
-        replicas,
-        GpuView.UNLIMITED,
-        10L << 30,
-        10L << 30,
-        0.3,
-        true,
-        true,
-        "",
-        LoadForecast.certain(0.3, UsageDistribution.GUESS),
-        0);
+  private static GpuFacts gpu(int replicas) {
+    return new GpuFacts(
+        "GPU-" + replicas, 0, "Tesla T4", Names.RESOURCE, replicas, 10L << 30, true, "", 0, "", 0);
   }
 }

@@ -54,7 +54,7 @@ final class UnknownCordonsTest {
     assertThat(event.getMessage())
         .contains("tranche.dev/cordon-gpus")
         .contains("names GPU-3, and")
-        .contains("It has GPU-1, GPU-2.");
+        .contains("The node's GPUs: GPU-1, GPU-2.");
     assertThat(Files.readString(Path.of("../docs/errors.md")))
         .contains("| `" + event.getReason() + "` |");
     look("GPU-4");

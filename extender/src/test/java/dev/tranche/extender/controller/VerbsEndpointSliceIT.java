@@ -143,7 +143,7 @@ final class VerbsEndpointSliceIT {
       until(() -> slice.missing().isPresent());
       assertThat(slice.missing().orElseThrow())
           .isEqualTo(
-              "Service gpu/tranche-extender-verbs is not there; the chart makes it with"
+              "Service gpu/tranche-extender-verbs does not exist; the chart creates it with"
                   + " extender.mode=service");
       assertThat(resource().get()).isNull();
     }

@@ -59,7 +59,7 @@ final class LeadershipIT {
       monotonicS.set(10);
       assertThat(leadership.missing())
           .hasValue(
-              "Lease gpu/tranche-extender was not renewed for 10 s, so another may hold it soon");
+              "Lease gpu/tranche-extender was not renewed for 10 s, so another process may acquire it");
       monotonicS.set(0);
       wallS.set(10);
       assertThat(leadership.missing()).as("resumed").isPresent();
@@ -77,7 +77,7 @@ final class LeadershipIT {
       leadership.start();
       until(() -> turns.get() >= 2);
       assertThat(leadership.missing())
-          .hasValue("Lease gpu/tranche-extender is held by extender-2, not by us");
+          .hasValue("Lease gpu/tranche-extender is held by extender-2, not by this process");
       renewsAtS.set(14);
       int before = turns.get();
       until(() -> turns.get() >= before + 2);

@@ -8,9 +8,11 @@ import dev.tranche.process.listen.ConnectionLimiter;
 import dev.tranche.process.listen.LimitedTransport;
 import dev.tranche.process.listen.TestAuthority;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.VertxOptions;
 import io.vertx.core.http.HttpClientOptions;
+import io.vertx.core.http.HttpClientResponse;
 import io.vertx.core.http.HttpMethod;
 import io.vertx.core.net.PemKeyCertOptions;
 import io.vertx.core.net.SocketAddress;
@@ -112,6 +114,10 @@ final class ClientCertificatesIT {
             e -> assertThat(e).hasMessageContaining("closed"));
   }
 
+  private static Future<String> text(HttpClientResponse response) {
+    return response.body().map(body -> response.statusCode() + " " + body);
+  }
+
   private String ask(@Nullable PemKeyCertOptions shown) {
     var options = new HttpClientOptions().setSsl(true).setTrustAll(true).setVerifyHost(false);
     if (shown != null) {
@@ -120,10 +126,7 @@ final class ClientCertificatesIT {
     var http = vertx.createHttpClient(options);
     try {
       return http.request(HttpMethod.POST, server.port(), "127.0.0.1", "/filter")
-          .compose(request -> request.send("{}"))
-          .compose(
-              response ->
-                  response.body().map(body -> response.statusCode() + " " + body.toString()))
+          .compose(request -> request.send("{}").compose(ClientCertificatesIT::text))
           .await();
     } finally {
       http.close().await();

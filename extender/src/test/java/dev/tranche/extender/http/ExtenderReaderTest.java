@@ -240,6 +240,29 @@ final class ExtenderReaderTest {
   }
 
   @ParameterizedTest
+  @CsvSource(
+      delimiter = ';',
+      value = {
+        "false; \"resources\": {\"requests\": {\"cpu\": \"1500m\"}}",
+        "false; \"allocatedResources\": {\"cpu\": \"1.5\"}",
+        "false; \"allocatedResources\": {\"nvidia.com/gpu\": \"3\"}",
+        "true; \"resources\": {\"requests\": {\"cpu\": \"4\"}}",
+        "true; \"allocatedResources\": {\"memory\": \"1Ki\"}",
+      })
+  void needs_ofAPodThatIsBeingResized_areNotItsRequests(boolean constrained, String field)
+      throws Exception {
+    String json =
+        """
+        {"Pod": {"metadata": {"name": "p", "namespace": "n", "uid": "u"}, "spec": {"containers": [
+          {"name": "a", "resources": {"limits": {"nvidia.com/gpu": "1"}, "requests": {"nvidia.com/gpu": "1",
+            "cpu": "1500m", "memory": "2Ki"}}}]}, "status": {"containerStatuses": [{"name": "a", FIELD}]}}}
+        """;
+    byte[] body = json.replace("FIELD", field).getBytes(StandardCharsets.UTF_8);
+    assertThat(reader.preemption(Body.of(body)).pod().orElseThrow().preemption().needs())
+        .isEqualTo(new NodeNeeds(1_500, 2_048, 0, constrained));
+  }
+
+  @ParameterizedTest
   @MethodSource(RELEASES)
   void preemption_notCacheCapable_hasNoVictims(Recorded release) throws Exception {
     assertThat(reader.preemption(Body.of(release.body("preempt-node-list"))).victims()).isNull();

@@ -81,8 +81,8 @@ final class OverloadIT {
       slow.add(socket);
     }
     until(() -> routes.calls() == many);
-    assertThat(post("/filter").body()).contains("too many requests wait");
-    assertThat(post("/bind").body()).contains("too many requests wait");
+    assertThat(post("/filter").body()).contains("too many requests are queued");
+    assertThat(post("/bind").body()).contains("too many requests are queued");
     assertThat(post("/prioritize").body()).isEqualTo("[]");
     assertThat(post("/preempt").statusCode()).isEqualTo(500);
     assertThat(registry.get("tranche.extender.verbs.shed").tag("verb", "filter").counter().count())
@@ -159,7 +159,19 @@ final class OverloadIT {
   /** Nothing but 200 shows its words, but of preemption 200 is taken for a decision. */
   @Test
   void bodyThatIsNone_isAnErrorOfEachVerbsOwnKind() throws Exception {
-    String none = "{\"Pod\": {\"metadata\"";
+    errorsOfEachKind("{\"Pod\": {\"metadata\"");
+  }
+
+  @Test
+  void largeBody_whichAWorkerReads_isAnsweredAsOthersAre() throws Exception {
+    String large = "x".repeat(VerbRoutes.READ_HERE_BYTES_MAX);
+    errorsOfEachKind("{\"Pod\": {\"metadata\": \"" + large);
+    assertThat(post("/filter", "{\"Other\": \"" + large + "\"}").body())
+        .contains("has no NodeNames");
+    until(() -> routes.calls() == 0);
+  }
+
+  private void errorsOfEachKind(String none) throws Exception {
     for (String path : List.of("/filter", "/bind")) {
       var answer = post(path, none);
       assertThat(answer.statusCode()).isEqualTo(200);

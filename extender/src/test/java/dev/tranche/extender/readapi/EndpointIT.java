@@ -84,7 +84,7 @@ final class EndpointIT {
       assertThat(new JsonObject(late.body()).getString("detail")).contains("took longer");
       promises.add(made.take());
     }
-    assertThat(count("cut")).isEqualTo(Endpoint.AT_ONCE_MAX);
+    assertThat(count("timeouts")).isEqualTo(Endpoint.AT_ONCE_MAX);
     assertThat(new JsonObject(get(server).get().body()).getString("detail"))
         .contains("are being answered");
     promises.forEach(promise -> promise.complete(FOUND));

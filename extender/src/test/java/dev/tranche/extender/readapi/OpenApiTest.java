@@ -109,7 +109,7 @@ final class OpenApiTest {
         .containsExactly("held Bound", "unasked Waiting", "waiting Waiting");
     assertThat(pods.get(0).getJsonObject("used"))
         .isEqualTo(new JsonObject().put("gpus", "200m").put("memory", "2Gi"));
-    assertThat(pods.get(1).getJsonObject("waiting").getString("reason")).isEqualTo("NotAsked");
+    assertThat(pods.get(1).getJsonObject("waiting").getString("reason")).isEqualTo("NotFiltered");
     assertThat(pods.get(2).getJsonObject("waiting").getString("reason")).isEqualTo("Memory");
   }
 

@@ -63,7 +63,8 @@ abstract class PageFixture {
             List.of(
                 bound("team-a", "trainer", "100m"),
                 bound("team-b", "server", "490m"),
-                waiting("team-a", HOSTILE, "the node's GPUs have too little real free memory")));
+                waiting(
+                    "team-a", HOSTILE, "the node's GPUs have too little measured free memory")));
     api.pod = waiting("team-a", "x", "").put("annotations", new JsonObject());
   }
 

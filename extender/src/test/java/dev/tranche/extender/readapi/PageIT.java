@@ -182,7 +182,7 @@ final class PageIT extends PageFixture {
   void filter_saysWhatItDoesNotKnow(String text) {
     go("?q=" + URLEncoder.encode(text, UTF_8));
     assertThat(page.getByRole(AriaRole.ALERT))
-        .containsText("\"%s\" is no filter. Allowed: words, model:".formatted(text));
+        .containsText("\"%s\" is not a filter. Allowed: text, model:".formatted(text));
   }
 
   @Test
@@ -235,7 +235,7 @@ final class PageIT extends PageFixture {
     go("?view=waiting");
     Locator main = page.locator("main");
     assertThat(main).containsText("team-a/" + HOSTILE);
-    assertThat(main).containsText("too little real free memory");
+    assertThat(main).containsText("too little measured free memory");
     main.getByText(HOSTILE).click();
     assertThat(page.locator(".drawer")).containsText(HOSTILE);
     assertThat(page.locator("main script")).hasCount(0);
@@ -247,7 +247,7 @@ final class PageIT extends PageFixture {
     api.pod.put("decision", decision("").put("smallerShare", share));
     go("?view=waiting");
     assertThat(page.locator(".hint"))
-        .containsText("if it asked for 0.33 of a GPU (4 of 12 replicas), such as on a");
+        .containsText("if it requested 0.33 of a GPU (4 of 12 replicas), such as on a");
     check("smaller-share");
   }
 
@@ -285,7 +285,7 @@ final class PageIT extends PageFixture {
     api.refusal = Problem.unauthorized("send a token");
     api.authorization = "Bearer secret";
     go("");
-    assertThat(page.locator("form")).containsText("asks for a token");
+    assertThat(page.locator("form")).containsText("requires a token");
     assertThat(page.locator("form")).not().containsText("tranche");
     check("token");
     page.getByLabel("Token").fill("secret");
@@ -320,7 +320,7 @@ final class PageIT extends PageFixture {
   void answerToAnOldToken_isNotHeeded() throws Exception {
     api.refusal = Problem.unauthorized("send a token");
     go("");
-    assertThat(page.locator("form")).containsText("asks for a token");
+    assertThat(page.locator("form")).containsText("requires a token");
     api.refusal = Problem.of(403, "Forbidden", "no");
     for (var answer : List.of(ScriptedApi.Answer.HEAD_ONLY, ScriptedApi.Answer.NONE)) {
       api.answer = answer;
@@ -328,7 +328,7 @@ final class PageIT extends PageFixture {
       page.keyboard().press("Enter");
       api.unfinished.acquire();
     }
-    assertThat(page.locator("form")).containsText("asks for a token");
+    assertThat(page.locator("form")).containsText("requires a token");
     assertThat(page.locator("main")).not().containsText("No permission");
   }
 
@@ -339,7 +339,7 @@ final class PageIT extends PageFixture {
     go("?pod=team-b/server");
     Locator drawer = page.locator(".drawer");
     assertThat(drawer).containsText("it went to the emptiest");
-    api.podRefusal = Problem.tooMany("ask again in a second");
+    api.podRefusal = Problem.tooMany("retry in a second");
     for (int i = 0; i < 2; i++) {
       page.waitForResponse(
           answer -> answer.status() == 429, () -> page.clock().fastForward(10_000));

@@ -165,7 +165,7 @@ final class RenderingTest {
         .contains("               1 × full\n", "               4 × by its taints\n");
     var counted = new Counted(20, 6, false, List.of(new PodsOnNode("a", 6)));
     assertThat(shown(fits(counted), Output.TABLE))
-        .startsWith("Fits:          6 of 20, and perhaps more: the time was up\n")
+        .startsWith("Fits:          6 of 20, and perhaps more: the time limit was reached\n")
         .contains("               6 on a\n");
     var waits =
         new WhatIfAnswer(

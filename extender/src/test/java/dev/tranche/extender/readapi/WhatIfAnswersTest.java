@@ -95,7 +95,7 @@ final class WhatIfAnswersTest {
         () -> {
           throw new CompletionException(new TimeoutException());
         };
-    refused(ask(busy, "1", SPEC, "load"), 503, "ask again");
+    refused(ask(busy, "1", SPEC, "load"), 503, "retry");
   }
 
   private static Buffer pod(String container, int count) {

@@ -37,6 +37,9 @@ public final class FakeNode implements AutoCloseable {
           GrpcMessageEncoder.encoder(),
           GrpcMessageDecoder.decoder(NodeDirective.newBuilder()));
 
+  /** Only ends a broken test. */
+  private static final long CONNECTED_S_MAX = 60;
+
   public final List<NodeDirective> directives = new CopyOnWriteArrayList<>();
   public final CompletableFuture<String> ended = new CompletableFuture<>();
   private final GrpcClient client;
@@ -48,10 +51,19 @@ public final class FakeNode implements AutoCloseable {
   private long sequence;
 
   public FakeNode(Vertx vertx, int port, String token, NodeReport first) throws Exception {
+    this(vertx, null, port, token, first);
+  }
+
+  /**
+   * @param from the address that it connects from; null for any
+   */
+  public FakeNode(Vertx vertx, @Nullable String from, int port, String token, NodeReport first)
+      throws Exception {
     client =
         GrpcClient.client(
             vertx,
             new HttpClientOptions()
+                .setLocalAddress(from)
                 .setSsl(true)
                 .setUseAlpn(true)
                 .setTrustAll(true)
@@ -63,7 +75,7 @@ public final class FakeNode implements AutoCloseable {
             .request(SocketAddress.inetSocketAddress(port, "localhost"), CONNECT)
             .toCompletionStage()
             .toCompletableFuture()
-            .get(10, TimeUnit.SECONDS);
+            .get(CONNECTED_S_MAX, TimeUnit.SECONDS);
     call.headers().set("authorization", "Bearer " + token);
     call.response()
         .onSuccess(

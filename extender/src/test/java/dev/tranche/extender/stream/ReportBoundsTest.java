@@ -106,6 +106,16 @@ final class ReportBoundsTest {
         .contains("a report names 4294967295 replicas of one share; 10000 are allowed");
   }
 
+  @Test
+  void replicasOfMorePerGpuThanANodeHas_areRefused() {
+    var holding = Holding.newBuilder().setReplicasPerGpu(1_000_003);
+    assertThat(ReportBounds.violation(NodeReport.newBuilder().addHoldings(holding).build()))
+        .contains("a report names 1000003 replicas per GPU of a grant; 10000 are allowed");
+    var assignment = NAMED.toBuilder().setReplicasPerGpu(-1);
+    assertThat(ReportBounds.violation(NodeReport.newBuilder().addAssignments(assignment).build()))
+        .contains("a report names 4294967295 replicas per GPU of a grant; 10000 are allowed");
+  }
+
   private static NodeReport echo(String namespace, String pod, int replicas) {
     var share = GpuShare.newBuilder().setUuid("GPU-0").setReplicas(replicas);
     var container = ContainerAssignment.newBuilder().setContainer("main").addShares(share);

@@ -2,9 +2,12 @@ package dev.tranche.extender.verb;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.tranche.api.Names;
 import dev.tranche.extender.ledger.Event;
+import dev.tranche.extender.ledger.GpuFacts;
 import dev.tranche.extender.ledger.Hold;
 import dev.tranche.extender.ledger.NodeFacts;
+import dev.tranche.extender.ledger.NodeState;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.state.ReadinessGate;
 import dev.tranche.extender.verb.FakeWorld.Gpu;
@@ -12,9 +15,11 @@ import dev.tranche.process.loop.Loop;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
@@ -76,11 +81,36 @@ final class BindTest {
     assertThat(world.ledger.hold("p").orElseThrow().held()).containsOnlyKeys("a0");
     long most = 8 * FakeWorld.GIB;
     world.report("a", new Gpu("a0", 0, most), new Gpu("a1", 0.5, most));
-    assertThat(bind("ns/p", "p").orElseThrow()).contains("has no room for pod ns/p any more");
+    assertThat(bind("ns/p", "p").orElseThrow()).contains("no longer fits pod ns/p");
     assertThat(world.assigned).isEmpty();
     world.report("a", new Gpu("a0", 0, most), new Gpu("a1", 0.5, 0));
     assertThat(bind("ns/p", "p")).isEmpty();
     assertThat(world.assigned.getFirst().placement().held()).containsOnlyKeys("a1");
+  }
+
+  /** Only some GPUs of the node are cut anew, between prioritize and bind. */
+  @Test
+  void heldGpuThatIsCutAnewBeforeTheBind_isNotAssigned() {
+    reportReplicas(10, 10);
+    var pod = FakeWorld.pod("p", 3);
+    world.state.apply(new Event.PodSeen(pod));
+    world.filter(recentlyFiltered, 0).filter(pod, List.of("a"), false);
+    String held = world.ledger.hold("p").orElseThrow().held().keySet().iterator().next();
+    String other = held.equals("a0") ? "a1" : "a0";
+    reportReplicas(held.equals("a0") ? 48 : 10, held.equals("a0") ? 10 : 48);
+    assertThat(bind("ns/p", "p")).isEmpty();
+    assertThat(world.assigned.getFirst().placement().held()).containsOnlyKeys(other);
+  }
+
+  private void reportReplicas(int... replicas) {
+    var gpus = new ArrayList<GpuFacts>();
+    for (int i = 0; i < replicas.length; i++) {
+      gpus.add(
+          new GpuFacts(
+              "a" + i, i, "T4", Names.RESOURCE, replicas[i], 1L << 34, true, "", 0, "", 0));
+    }
+    var state = new NodeState(true, gpus, Map.of(), true, Map.of(), List.of());
+    world.state.reported(new Event.Reported("a", state, OptionalLong.of(0)), Map.of());
   }
 
   @Test
@@ -106,7 +136,7 @@ final class BindTest {
     var first = young.bind(recentlyFiltered, new Loop(vertx.getOrCreateContext()));
     assertThat(first.bind("ns/p", "p", "a").await().orElseThrow()).contains("first reports");
     young.nowMs += ReadinessGate.FIRST_REPORTS_MS;
-    assertThat(first.bind("ns/p", "p", "a").await().orElseThrow()).contains("has no room");
+    assertThat(first.bind("ns/p", "p", "a").await().orElseThrow()).contains("no longer fits");
   }
 
   @Test
@@ -134,12 +164,12 @@ final class BindTest {
     assertThat(expiry.get()).hasValue("another leads");
     notLeading.set(Optional.empty());
     term.set(2);
-    assertThat(expiry.get().orElseThrow()).contains("another may have decided");
+    assertThat(expiry.get().orElseThrow()).contains("another replica may have decided");
     term.set(1);
     world.nowMs += Bind.SEND_WITHIN_MS - 1;
     assertThat(expiry.get()).isEmpty();
     world.nowMs++;
-    assertThat(expiry.get().orElseThrow()).contains("has waited for 5000 ms");
+    assertThat(expiry.get().orElseThrow()).contains("was queued for 5000 ms");
   }
 
   /** kube-scheduler asks again when an answer was too late for it. */

@@ -50,6 +50,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -69,6 +70,9 @@ public final class FakeWorld implements NodePlugins, ApiServer {
 
   /** So much passes whenever somebody looks at the clock. */
   public long stepMs;
+
+  /** Whether the clock is the machine's. */
+  public boolean ticks;
 
   /** What kubelets list, of whatever node. */
   public Map<String, Map<String, Map<String, Integer>>> holdings = Map.of();
@@ -178,7 +182,7 @@ public final class FakeWorld implements NodePlugins, ApiServer {
   }
 
   public long nowMs() {
-    return nowMs += stepMs;
+    return ticks ? TimeUnit.NANOSECONDS.toMillis(System.nanoTime()) : (nowMs += stepMs);
   }
 
   public void tick() {
@@ -191,6 +195,14 @@ public final class FakeWorld implements NodePlugins, ApiServer {
   }
 
   public Filter filter(RecentlyFilteredPods recentlyFiltered, int offeredMax) {
+    return filter(recentlyFiltered, offeredMax, Runnable::run);
+  }
+
+  /**
+   * @param loop runs what is left in a later turn
+   */
+  public Filter filter(
+      RecentlyFilteredPods recentlyFiltered, int offeredMax, Consumer<Runnable> loop) {
     return new Filter(
         readiness,
         ledger,
@@ -201,7 +213,9 @@ public final class FakeWorld implements NodePlugins, ApiServer {
         explanations,
         recentlyFiltered,
         metrics,
-        offeredMax);
+        offeredMax,
+        loop,
+        this::nowMs);
   }
 
   public Prioritize prioritize() {

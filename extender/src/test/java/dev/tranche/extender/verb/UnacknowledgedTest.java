@@ -107,7 +107,7 @@ final class UnacknowledgedTest {
     int sent = world.assigned.size();
     see(FakeWorld.pod("q", 2));
     assertThat(bind.bind("ns/q", "q", "deaf").await().orElseThrow())
-        .contains("does not acknowledge assignments", "is tried again");
+        .contains("does not acknowledge assignments", "will be retried");
     assertThat(world.assigned).hasSize(sent);
   }
 

@@ -206,8 +206,34 @@ final class ObjectDecoderTest {
     }
   }
 
+  /** kube-scheduler counts what the pod has, until the kubelet has made it smaller. */
+  @Test
+  void needs_ofAPodThatIsBeingResized_areNotItsRequests() throws Exception {
+    byte[] name = field(1, bytes("c"));
+    byte[] asks = joined(quantity(1, "nvidia.com/gpu", "3"), quantity(2, "cpu", "1"));
+    byte[] spec = field(2, joined(name, field(8, asks)));
+    for (int list : List.of(8, 10)) {
+      byte[] has = field(list, joined(name, field(11, quantity(2, "cpu", "1000m"))));
+      byte[] hasMore = field(list, joined(name, field(11, quantity(2, "cpu", "8"))));
+      byte[] allocated = field(list, joined(name, quantity(10, "cpu", "8")));
+      assertThat(constrained(spec, has)).isFalse();
+      assertThat(constrained(spec, hasMore)).isTrue();
+      assertThat(constrained(spec, allocated)).isTrue();
+    }
+  }
+
+  /** An entry of a map of quantities. */
+  private static byte[] quantity(int map, String resource, String quantity) {
+    byte[] value = field(2, field(1, bytes(quantity)));
+    return field(map, joined(field(1, bytes(resource)), value));
+  }
+
   private boolean constrained(byte[] spec) throws IOException {
-    byte[] page = list(pod("p", spec));
+    return constrained(spec, new byte[0]);
+  }
+
+  private boolean constrained(byte[] spec, byte[] status) throws IOException {
+    byte[] page = list(joined(pod("p", spec), field(3, status)));
     WatchedPod pod = page(pods, page, PROTOBUF).items().getFirst();
     return pod.facts().orElseThrow().preemption().needs().constrained();
   }

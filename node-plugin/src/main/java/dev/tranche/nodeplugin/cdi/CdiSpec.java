@@ -73,17 +73,17 @@ public record CdiSpec(String deviceClass, Map<String, Edits> devices, Edits comm
   public CdiSpec {
     devices = new LinkedHashMap<>(devices);
     if (devices.isEmpty()) {
-      throw new IllegalArgumentException(deviceClass + " has no devices, and CDI wants one");
+      throw new IllegalArgumentException(deviceClass + " has no devices, and CDI requires one");
     }
     devices.forEach(CdiSpec::check);
   }
 
   private static void check(String name, Edits edits) {
     if (!NAME.matcher(name).matches()) {
-      throw new IllegalArgumentException("\"" + name + "\" is no name for a CDI device");
+      throw new IllegalArgumentException("\"" + name + "\" is not a valid name of a CDI device");
     }
     if (edits.empty()) {
-      throw new IllegalArgumentException(name + " changes nothing, and CDI wants it to");
+      throw new IllegalArgumentException(name + " changes nothing, and CDI requires an edit");
     }
   }
 

@@ -11,7 +11,7 @@ import java.util.Set;
  */
 final class ConfigReader {
   private static final String TEGRA =
-      " is not honoured: this plugin finds GPUs by NVML; a Tegra node needs NVIDIA's device plugin";
+      " is not supported: this plugin discovers GPUs by NVML; a Tegra node needs NVIDIA's device plugin";
 
   private final Settings<Setting> settings;
   private final ConfigErrors findings;
@@ -106,7 +106,7 @@ final class ConfigReader {
       if (config.migStrategy() == MigStrategy.MIXED) {
         findings.error(
             Setting.MIG_STRATEGY.describe()
-                + ": mixed does not go with sharing.mps; set it to none or single");
+                + ": mixed cannot be combined with sharing.mps; set it to none or single");
       }
       if (config.mpsRoot().isEmpty()) {
         findings.error(

@@ -106,7 +106,7 @@ final class GoScalars extends Resolver {
       return new String(Base64.getMimeDecoder().decode(node.getValue()), UTF_8);
     } catch (IllegalArgumentException e) {
       throw new YAMLException(
-          "the !!binary value in line %d is no base64"
+          "the !!binary value in line %d is not base64"
               .formatted(node.getStartMark().getLine() + 1));
     }
   }

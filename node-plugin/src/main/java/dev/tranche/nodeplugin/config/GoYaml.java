@@ -49,7 +49,8 @@ final class GoYaml {
    * @throws YAMLException if the text is not YAML
    */
   static @Nullable Object read(String text, ConfigErrors findings) {
-    Iterator<Node> documents = parser().composeAll(new StringReader(text)).iterator();
+    Iterator<Node> documents =
+        parser().composeAll(new StringReader(GoTabs.toSpaces(text))).iterator();
     Node first = documents.hasNext() ? documents.next() : null;
     Object value = first == null ? null : new GoYaml(findings).value(first);
     if (hasMore(documents)) {
@@ -82,7 +83,7 @@ final class GoYaml {
   private @Nullable Object value(Node node) {
     if (++values > VALUES_MAX) {
       throw new YAMLException(
-          "aliases make more than %d values of it; write out what they stand for"
+          "aliases expand it to more than %d values; replace them by their values"
               .formatted(VALUES_MAX));
     }
     if (node instanceof ScalarNode scalar) {
@@ -90,8 +91,7 @@ final class GoYaml {
     }
     if (!open.add(node)) {
       throw new YAMLException(
-          "an alias stands within its own anchor%s; write out what it stands for"
-              .formatted(line(node)));
+          "an alias is within its own anchor%s; replace it by its value".formatted(line(node)));
     }
     Object value =
         node instanceof MappingNode mapping
@@ -120,11 +120,11 @@ final class GoYaml {
       }
       Object key = value(entry.getKeyNode());
       if (key == null || key instanceof List || key instanceof Map) {
-        throw new YAMLException("a key is no text" + line(entry.getKeyNode()));
+        throw new YAMLException("a key is not a string" + line(entry.getKeyNode()));
       }
       if (!keys.add(key)) {
         findings.warning(
-            "the key \"%s\" stands twice%s; the last value counts, as for NVIDIA's plugin"
+            "the key \"%s\" occurs twice%s; the last value is used, as by NVIDIA's plugin"
                 .formatted(key, line(entry.getKeyNode())));
       }
       result.put(key, value(entry.getValueNode()));

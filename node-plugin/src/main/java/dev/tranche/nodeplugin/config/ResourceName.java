@@ -22,7 +22,7 @@ final class ResourceName {
         || !SUBDOMAIN.matcher(name.substring(PREFIX.length())).matches()) {
       findings.error(
           at
-              + " is no resource name: \""
+              + " is not a resource name: \""
               + text
               + "\"; it is nvidia.com/ and lower case letters, digits, dots and dashes, at most "
               + LENGTH_MAX_CHARS

@@ -29,7 +29,10 @@ public enum Setting implements ProcessSetting {
       "",
       "the host folder that holds dev; default: the driver root if it has one"),
   PASS_DEVICE_SPECS(
-      Prefix.NONE, "flags.plugin.passDeviceSpecs", "false", "name the device nodes to the kubelet"),
+      Prefix.NONE,
+      "flags.plugin.passDeviceSpecs",
+      "false",
+      "also pass the device nodes to the kubelet"),
   DEVICE_LIST_STRATEGY(
       Prefix.NONE,
       "flags.plugin.deviceListStrategy",
@@ -39,15 +42,24 @@ public enum Setting implements ProcessSetting {
       Prefix.NONE,
       "flags.plugin.deviceIDStrategy",
       "uuid",
-      "uuid or index: what containers are told"),
-  GDRCOPY_ENABLED(Prefix.NONE, "flags.gdrcopyEnabled", "false", "containers get GDRCopy"),
-  GDS_ENABLED(Prefix.NONE, "flags.gdsEnabled", "false", "containers get GPUDirect Storage"),
-  MOFED_ENABLED(Prefix.NONE, "flags.mofedEnabled", "false", "containers get MOFED"),
+      "uuid or index: how GPUs are identified to containers"),
+  GDRCOPY_ENABLED(
+      Prefix.NONE,
+      "flags.gdrcopyEnabled",
+      "false",
+      "also pass GDRCopy's device nodes to containers"),
+  GDS_ENABLED(
+      Prefix.NONE,
+      "flags.gdsEnabled",
+      "false",
+      "also pass GPUDirect Storage's device nodes to containers"),
+  MOFED_ENABLED(
+      Prefix.NONE, "flags.mofedEnabled", "false", "also pass MOFED's device nodes to containers"),
   CDI_ANNOTATION_PREFIX(
       Prefix.NONE,
       "flags.plugin.cdiAnnotationPrefix",
       "cdi.k8s.io/",
-      "of the annotation that cdi-annotations writes"),
+      "prefix of the annotation that cdi-annotations writes"),
   NVIDIA_CDI_HOOK_PATH(
       Prefix.NONE,
       "flags.plugin.nvidiaCTKPath",
@@ -75,22 +87,23 @@ public enum Setting implements ProcessSetting {
       Prefix.NONE,
       "flags.plugin.sharedDevicesAllocationPolicy",
       "distributed",
-      "distributed or packed: stand-alone only; else the assigned GPU, or the fullest with room"),
+      "distributed or packed: stand-alone only; else the assigned GPU, or the fullest one that fits"),
   DEVICE_DISCOVERY_STRATEGY(
       Prefix.NONE,
       "flags.deviceDiscoveryStrategy",
       "auto",
       "auto or nvml, which are the same; tegra is refused"),
-  IMEX_CHANNEL_IDS(Prefix.NONE, "imex.channelIDs", "", "none, or 0: containers get it"),
-  IMEX_REQUIRED(Prefix.NONE, "imex.required", "false", "a missing channel is an error"),
-  CDI_FEATURE_FLAGS(Prefix.NONE, "", "of the CDI spec's generation"),
-  CDI_DISABLE_HOOKS(Prefix.NONE, "", "left out of the CDI spec; all: every hook"),
+  IMEX_CHANNEL_IDS(
+      Prefix.NONE, "imex.channelIDs", "", "none, or 0: the IMEX channel that containers get"),
+  IMEX_REQUIRED(Prefix.NONE, "imex.required", "false", "a missing IMEX channel is an error"),
+  CDI_FEATURE_FLAGS(Prefix.NONE, "", "NVIDIA's flags for the generation of CDI specs"),
+  CDI_DISABLE_HOOKS(Prefix.NONE, "", "hooks to leave out of the CDI specs; all: every hook"),
   CDI_ROOT(Prefix.TRANCHE, "/var/run/cdi", "the host's folder of CDI specs"),
   KUBELET_SOCKET(
       Prefix.NONE,
       "/var/lib/kubelet/device-plugins/kubelet.sock",
-      "the kubelet's registration socket; ours stands beside it"),
-  CONFIG_FILE(Prefix.NONE, "", "the one config file"),
+      "the kubelet's registration socket; the plugin's socket is beside it"),
+  CONFIG_FILE(Prefix.NONE, "", "the config file"),
   CONFIG_DIR(Prefix.TRANCHE, "", "a folder of config files, of which the node's label selects one"),
   DEFAULT_CONFIG(Prefix.NONE, "", "the file in config-dir for unlabelled nodes"),
   NVIDIA_COMPATIBLE(
@@ -100,7 +113,7 @@ public enum Setting implements ProcessSetting {
   PLAIN_REQUESTS(
       Prefix.TRANCHE,
       "replicas",
-      "replicas or gpus: with gpus, a request for the replicas of whole GPUs must not lie on more"),
+      "unit of a plain number of GPUs, replicas or gpus; gpus: a request for the replicas of N GPUs must be on N GPUs"),
   POD_RESOURCES_SOCKET(
       Prefix.TRANCHE,
       "/var/lib/kubelet/pod-resources/kubelet.sock",
@@ -108,7 +121,7 @@ public enum Setting implements ProcessSetting {
   STATE_DIR(
       Prefix.TRANCHE,
       "/var/lib/tranche",
-      "a host folder for what outlives a restart: assignments, the last config's name"),
+      "a host folder for data that survives a restart: assignments, the last config's name"),
   SAMPLE_INTERVAL(Prefix.TRANCHE, "1s", "how often NVML is read; 100ms to 60s"),
   EXTENDER_ADDRESS(
       Prefix.TRANCHE, "", "host:port of the extenders' headless Service; empty: stand-alone"),
@@ -124,26 +137,29 @@ public enum Setting implements ProcessSetting {
   HEALTH_QUIET_PERIOD(
       Prefix.TRANCHE,
       "5m",
-      "without another error, after which a GPU that answers takes pods again; 0s to 24h"),
+      "time without errors after which a responding GPU takes pods again; 0s to 24h"),
   HOST_PROC(
       Prefix.TRANCHE,
       "/proc",
-      "a proc folder that shows the host's processes, to tell which pod uses a GPU"),
+      "a proc folder that shows the host's processes, to find the pod that uses a GPU"),
   HOST_LOG_DIR(
       Prefix.TRANCHE,
       "/var/log",
-      "the host's log folder; names in its pods and containers tell which pod uses a GPU"),
+      "the host's log folder; names in its pods and containers identify the pod that uses a GPU"),
   OVERUSE(
       Prefix.TRANCHE,
       "observe",
-      "observe or cordon-gpu: what follows when a container uses more memory than granted"),
+      "observe or cordon-gpu: reaction to a container that uses more memory than granted"),
   OVERUSE_TOLERANCE(Prefix.TRANCHE, "5%", "how much more than granted is tolerated; 0% to 100%"),
   OVERUSE_SAMPLES(Prefix.TRANCHE, "10", "samples in a row before it is overuse; 1 to 3600"),
   METRICS_ADDRESS(
       Prefix.TRANCHE, "0.0.0.0:9090", "where /metrics, /healthz and /readyz are served"),
   DISABLE_HEALTHCHECKS(
       Prefix.DP, "", "all, xids, or comma-separated XIDs that do not make a GPU unhealthy"),
-  ENABLE_HEALTHCHECKS(Prefix.DP, "", "all, xids, or comma-separated XIDs that do after all; wins");
+  ENABLE_HEALTHCHECKS(
+      Prefix.DP,
+      "",
+      "all, xids, or comma-separated XIDs that do make it unhealthy; takes precedence");
 
   /** The prefix of the environment variable's name, before the constant's name. */
   private enum Prefix {

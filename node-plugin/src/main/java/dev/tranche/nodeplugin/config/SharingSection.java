@@ -123,7 +123,8 @@ final class SharingSection {
     boolean negative = String.valueOf(given).startsWith("-");
     if (wholeNumber && !withinLimit && !negative) {
       entry.error(
-          "%s is %s; a node can have %d in all".formatted(replicas, given, ReplicaLimit.PER_NODE));
+          "%s is %s; a node can have %d in total"
+              .formatted(replicas, given, ReplicaLimit.PER_NODE));
     } else {
       entry.error(
           "%s must be a whole number of at least %d, not %s"

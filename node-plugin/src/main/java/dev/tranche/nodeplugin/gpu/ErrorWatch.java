@@ -110,7 +110,7 @@ final class ErrorWatch {
     failures++;
     why = String.valueOf(e.getMessage());
     if (failures == 1) {
-      LOG.warn("waiting for GPU errors failed, so the GPUs are subscribed to anew: {}", why);
+      LOG.warn("waiting for GPU errors failed; subscribing to the GPUs again: {}", why);
     }
     return failures == 1;
   }
@@ -152,7 +152,7 @@ final class ErrorWatch {
             new NodeProblem(
                 NodeProblem.Reason.GPU_ERRORS_UNWATCHED,
                 blind.size(),
-                "errors (XIDs) of %s are not seen, only its loss is: %s; it is tried again, also with restarts of NVML"
+                "errors (XIDs) of %s are not detected, only its loss is: %s; the plugin keeps retrying, also by restarting NVML"
                     .formatted(String.join(", ", blind), why)));
   }
 }

@@ -58,7 +58,7 @@ final class GpuSampler {
             new NodeProblem(
                 NodeProblem.Reason.GPU_LOAD_UNREADABLE,
                 unreadable.size(),
-                "the load of %s cannot be read, so pods are placed there by grants alone: %s"
+                "the load of %s cannot be read, so placement there uses only grants: %s"
                     .formatted(
                         String.join(", ", unreadable.keySet()),
                         unreadable.values().iterator().next())));
@@ -80,6 +80,8 @@ final class GpuSampler {
       GpuReading reading = read(session, gpu.info(), index);
       failedSamples.remove(gpu.info().uuid());
       unreadable.remove(gpu.info().uuid());
+      // Before the errors are counted: it may fail, and they would then count as known.
+      List<ContainerUse> uses = uses(session, gpu.info(), index, reading);
       Load load = Load.next(gpu.load(), reading, nowMs);
       Health health = gpu.health().afterAnswer(nowMs, options.quietMs());
       return new GpuStatus(
@@ -88,9 +90,9 @@ final class GpuSampler {
               ? health.afterFault(Fault.ofMemory(reading.eccUncorrected()), nowMs)
               : health,
           load,
-          uses(session, gpu.info(), index, reading));
+          uses);
     } catch (NvmlException e) {
-      return afterFailedSample(session, gpu, index, e);
+      return afterFailedSample(session, gpu, index, nowMs, e);
     }
   }
 
@@ -109,7 +111,8 @@ final class GpuSampler {
     };
   }
 
-  private GpuStatus afterFailedSample(Nvml session, GpuStatus gpu, int index, NvmlException e) {
+  private GpuStatus afterFailedSample(
+      Nvml session, GpuStatus gpu, int index, long nowMs, NvmlException e) {
     if (e.driverGone()) {
       throw e;
     }
@@ -117,9 +120,6 @@ final class GpuSampler {
     if (e.lost()) {
       unreadable.remove(gpu.info().uuid());
       return gpu.asLost(why);
-    }
-    if (e.unsupported()) {
-      return new GpuStatus(gpu.info(), gpu.health(), null);
     }
     int failed = failedSamples.merge(gpu.info().uuid(), 1, Integer::sum);
     if (failed < FAILED_SAMPLES_MAX) {
@@ -132,7 +132,11 @@ final class GpuSampler {
     } else {
       unreadable.remove(gpu.info().uuid());
     }
-    Health health = answers ? gpu.health() : gpu.health().afterFailedProbe(why);
+    // An answer ends a loss, as a reading would: else a new driver would leave it lost for good.
+    Health health =
+        answers
+            ? gpu.health().afterAnswer(nowMs, options.quietMs())
+            : gpu.health().afterFailedProbe(why);
     return new GpuStatus(gpu.info(), health, null);
   }
 

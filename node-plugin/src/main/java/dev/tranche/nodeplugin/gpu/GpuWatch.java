@@ -8,6 +8,7 @@ import dev.tranche.nodeplugin.nvml.Mig;
 import dev.tranche.nodeplugin.nvml.Nvml;
 import dev.tranche.nodeplugin.nvml.NvmlException;
 import dev.tranche.nodeplugin.usage.UsageReader;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -39,6 +40,8 @@ public final class GpuWatch {
   private final UsageReader usage;
   // By index: why a GPU did not tell its identity at the last listing.
   private final Map<Integer, String> unidentified = new TreeMap<>();
+  // The same, as last logged: several such GPUs must not log a line at each listing.
+  private final Map<Integer, String> logged = new HashMap<>();
   private @Nullable Nvml nvml;
   private String driver = "";
   private int count;
@@ -46,7 +49,6 @@ public final class GpuWatch {
   private long reopenedAtMs;
   private long reopenWaitMs;
   private long migCheckedAtMs;
-  private String lastComplaint = "";
   private String lastObstacle = "";
 
   /**
@@ -99,6 +101,7 @@ public final class GpuWatch {
   private void find(Nvml session, int index) {
     try {
       GpuInfo info = session.info(index);
+      logged.remove(index);
       gpus.add(info, index);
       errorWatch.add(session, info, index);
       session.migDevices(info).forEach(device -> gpus.add(device, index));
@@ -114,11 +117,10 @@ public final class GpuWatch {
   }
 
   private void complain(int index, NvmlException e) {
-    String sentence = "GPU " + index + " is left out until it answers: " + e.getMessage();
-    unidentified.put(index, "GPU " + index + ": " + e.getMessage());
-    if (!sentence.equals(lastComplaint)) {
-      lastComplaint = sentence;
-      LOG.warn("{}", sentence);
+    String why = String.valueOf(e.getMessage());
+    unidentified.put(index, "GPU " + index + ": " + why);
+    if (!why.equals(logged.put(index, why))) {
+      LOG.warn("GPU {} is left out until it answers: {}", index, why);
     }
   }
 
@@ -153,7 +155,7 @@ public final class GpuWatch {
             new NodeProblem(
                 Reason.GPU_NOT_IDENTIFIED,
                 missing,
-                "NVML counts %d GPUs, of which %d have never told who they are and are not advertised: %s"
+                "NVML counts %d GPUs, of which %d have never returned their uuid and are not advertised: %s"
                     .formatted(count, missing, String.join("; ", unidentified.values()))));
   }
 

@@ -34,15 +34,18 @@ public record HealthChange(String uuid, String reason, String message, Health no
       case Health.Healthy ignored ->
           before instanceof Health.Lost
               ? new HealthChange(
-                  gpu.uuid(), "GpuReturned", name + " answers again and takes new pods", now)
+                  gpu.uuid(), "GpuReturned", name + " responds again and takes new pods", now)
               : new HealthChange(
                   gpu.uuid(),
                   "GpuHealthy",
-                  name + " was quiet and answers: it takes new pods",
+                  name + " has had no new errors and responds: it takes new pods",
                   now);
       case Health.Lost lost ->
           new HealthChange(
-              gpu.uuid(), "GpuLost", name + " is gone, pods on it are lost: " + lost.reason(), now);
+              gpu.uuid(),
+              "GpuLost",
+              name + " is lost, and so are the pods on it: " + lost.reason(),
+              now);
       case Health.Faulty faulty ->
           new HealthChange(
               gpu.uuid(), "GpuUnhealthy", name + " takes no new pods: " + faulty.reason(), now);

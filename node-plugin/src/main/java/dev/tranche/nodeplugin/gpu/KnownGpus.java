@@ -105,7 +105,7 @@ final class KnownGpus {
         gpu ->
             present.containsKey(gpu.info().uuid())
                 ? gpu
-                : gpu.asLost("NVML lists this GPU no more"));
+                : gpu.asLost("NVML no longer lists this GPU"));
     sort();
   }
 

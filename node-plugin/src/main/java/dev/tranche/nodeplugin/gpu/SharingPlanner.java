@@ -81,7 +81,7 @@ final class SharingPlanner {
     checkClients(entry, gpu);
     if (entry.strategy() == SharingStrategy.MPS && gpu.memoryTotalBytes() == 0) {
       warnings.add(
-          "NVML does not tell the memory of GPU %d (%s, %s): its MPS clients have no memory limit"
+          "NVML does not report the memory of GPU %d (%s, %s): its MPS clients have no memory limit"
               .formatted(gpu.index(), gpu.model(), gpu.uuid()));
     }
     SharedResource other = claims.putIfAbsent(gpu.uuid(), entry);
@@ -156,7 +156,7 @@ final class SharingPlanner {
     } else if (used.size() > 1) {
       warnings.add(
           resource
-              + " is replicas and whole GPUs; set rename or renameByDefault to tell them apart");
+              + " is replicas and whole GPUs; set rename or renameByDefault to distinguish them");
     }
   }
 

@@ -25,8 +25,8 @@ public record Fault(String sentence, boolean resetNeeded) {
           Map.entry(143L, "GPU initialization failure")); // it did not start completely
 
   private static final String RESET =
-      "; it stays out until the GPU is reset (nvidia-smi -r, or a reboot) and returns, or the node"
-          + " plugin restarts";
+      "; the GPU takes no pods until it is reset (nvidia-smi -r, or a reboot) and returns, or the"
+          + " node plugin restarts";
 
   /** An XID that the driver reported. */
   public static Fault ofXid(long xid) {

@@ -90,7 +90,7 @@ public final class Allocation {
       return refused("other_replicas", otherReplicas(ids, replicasPerGpu, other.get()));
     }
     return held.overfull(replicas.resource(), ids, replicas.sharing())
-        .<Verdict>map(uuid -> refused("no_room", noRoom(ids, uuid)))
+        .<Verdict>map(uuid -> refused("does_not_fit", noRoom(ids, uuid)))
         .orElseGet(() -> new Verdict.Granted(response(ids)));
   }
 
@@ -113,12 +113,12 @@ public final class Allocation {
   }
 
   private String otherReplicas(Collection<String> ids, int replicasPerGpu, String uuid) {
-    return "the share is %d of %d replicas per GPU, and %s has %d by now; delete the pod, and its owner creates it again, sized anew"
+    return "the share is %d of %d replicas per GPU, and %s has %d by now; delete the pod; its owner recreates it with the current size"
         .formatted(ids.size(), replicasPerGpu, uuid, replicasOf(uuid));
   }
 
   private String noRoom(Collection<String> ids, String uuid) {
-    return "%d of %d replicas of %s do not fit beside what running containers hold of it since before the config changed; delete the pod, and its owner creates it again"
+    return "%d of %d replicas of %s do not fit beside the replicas that running containers have held since before the config changed; delete the pod; its owner recreates it"
         .formatted(byGpu(ids).getOrDefault(uuid, 0), replicasOf(uuid), uuid);
   }
 
@@ -178,7 +178,7 @@ public final class Allocation {
         assigned.stream()
             .map(s -> s.getReplicas() + " of " + s.getUuid())
             .collect(Collectors.joining(" and "));
-    return "the share would be split: the kubelet picked %s, assigned was %s; a share lies on one GPU; delete the pod, and its owner creates it again"
+    return "the share would be split: the kubelet picked %s, assigned was %s; a share must be on one GPU; delete the pod; its owner recreates it"
         .formatted(picked(ids), wanted);
   }
 

@@ -222,7 +222,7 @@ final class DevicePluginServer extends DevicePluginService {
     } catch (RuntimeException bug) {
       // Without an answer the kubelet would wait forever: it has no deadline.
       LOG.error("cannot answer Allocate", bug);
-      return answered(startNs, "failed", failed("tranche could not decide: " + bug));
+      return answered(startNs, "failed", failed("Tranche failed to decide: " + bug));
     }
   }
 

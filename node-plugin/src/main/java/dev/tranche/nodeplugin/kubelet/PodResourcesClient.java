@@ -43,7 +43,7 @@ final class PodResourcesClient {
             v ->
                 rateLimiter.take(now(), 0)
                     ? call(limitMs)
-                    : Future.failedFuture("PodResources is asked too often"));
+                    : Future.failedFuture("PodResources is called too often"));
   }
 
   /**

@@ -92,7 +92,7 @@ final class ControlDaemon {
     String answer = control.command(PROBE);
     if (!matches(answer, set.threadPercentage())) {
       throw new MpsException(
-          "the daemon of %s has an active thread percentage of %s, and was told %d: it is another one"
+          "the daemon of %s has an active thread percentage of %s, and was set to %d: it is another daemon"
               .formatted(set.resource(), answer, set.threadPercentage()));
     }
   }

@@ -96,7 +96,7 @@ public final class JnaNvml implements AdminNvml {
     if (NvmlCode.unsupported(result)) {
       return "unknown";
     }
-    check(result, "NVML does not tell the driver's version");
+    check(result, "NVML does not return the driver's version");
     return text(0, TEXT_BYTES);
   }
 
@@ -114,7 +114,7 @@ public final class JnaNvml implements AdminNvml {
     String model = model(index, device);
     check(
         functions.call("nvmlDeviceGetMinorNumber", device, scratch),
-        "GPU " + index + " tells no minor number");
+        "GPU " + index + " returns no minor number");
     int minor = scratch.getInt(0);
     GpuMemory memory = memory(index, device);
     return new GpuInfo(
@@ -133,14 +133,14 @@ public final class JnaNvml implements AdminNvml {
   private String uuid(int index, long device) {
     check(
         functions.call("nvmlDeviceGetUUID", device, scratch, TEXT_BYTES),
-        "GPU " + index + " tells no uuid");
+        "GPU " + index + " returns no uuid");
     return text(0, TEXT_BYTES);
   }
 
   private String model(int index, long device) {
     check(
         functions.call("nvmlDeviceGetName", device, scratch, TEXT_BYTES),
-        "GPU " + index + " tells no product name");
+        "GPU " + index + " returns no product name");
     return text(0, TEXT_BYTES);
   }
 
@@ -164,12 +164,12 @@ public final class JnaNvml implements AdminNvml {
   private GpuInfo migDevice(GpuInfo gpu, int migIndex, long migDevice, MigCaps caps) {
     int index = gpu.index();
     String name = "MIG device " + index + ":" + migIndex;
-    check(mig.gpuInstance(migDevice), name + " tells no GPU instance");
+    check(mig.gpuInstance(migDevice), name + " returns no GPU instance");
     int gpuInstance = mig.value();
-    check(mig.computeInstance(migDevice), name + " tells no compute instance");
+    check(mig.computeInstance(migDevice), name + " returns no compute instance");
     int computeInstance = mig.value();
     String model = model(index, migDevice);
-    check(mig.attributes(migDevice), name + " tells no attributes");
+    check(mig.attributes(migDevice), name + " returns no attributes");
     String profile = mig.profile(model, gpu.memoryTotalBytes());
     List<String> nodes = caps.nodes(gpu.minor(), gpuInstance, computeInstance);
     String uuid = uuid(index, migDevice);
@@ -229,7 +229,7 @@ public final class JnaNvml implements AdminNvml {
   public int computeMode(int index) {
     check(
         functions.call("nvmlDeviceGetComputeMode", handle(index), scratch),
-        "GPU " + index + " tells no compute mode");
+        "GPU " + index + " returns no compute mode");
     return scratch.getInt(0);
   }
 
@@ -260,7 +260,7 @@ public final class JnaNvml implements AdminNvml {
     if (NvmlCode.unsupported(result)) {
       return busyPercent(processes);
     }
-    check(result, "GPU " + index + " tells no utilization");
+    check(result, "GPU " + index + " returns no utilization");
     return Math.clamp(scratch.getInt(0), 0, 100);
   }
 
@@ -282,7 +282,7 @@ public final class JnaNvml implements AdminNvml {
     if (NvmlCode.unsupported(result)) {
       return "";
     }
-    check(result, "GPU " + index + " tells no PCI address");
+    check(result, "GPU " + index + " returns no PCI address");
     return text(PCI_BUS_ID_OFFSET, PCI_BUS_ID_BYTES);
   }
 
@@ -303,7 +303,7 @@ public final class JnaNvml implements AdminNvml {
     if (NvmlCode.unsupported(result)) {
       return sharesSystemMemory(device) ? systemMemory.read() : GpuMemory.UNKNOWN;
     }
-    check(result, "GPU " + index + " tells no memory");
+    check(result, "GPU " + index + " returns no memory");
     return new GpuMemory(scratch.getLong(0), 0, scratch.getLong(MEMORY_USED_OFFSET));
   }
 
@@ -344,7 +344,7 @@ public final class JnaNvml implements AdminNvml {
       if (NvmlCode.unsupported(result)) {
         return false;
       }
-      check(result, "NVML makes no set of events");
+      check(result, "NVML creates no event set");
       eventSet = scratch.getLong(0);
     }
     return true;

@@ -29,9 +29,4 @@ public final class NvmlException extends RuntimeException {
         || code == NvmlCode.DRIVER_NOT_LOADED
         || code == NvmlCode.LIB_RM_VERSION_MISMATCH;
   }
-
-  /** This GPU or driver does not support the call at all. */
-  public boolean unsupported() {
-    return NvmlCode.unsupported(code);
-  }
 }

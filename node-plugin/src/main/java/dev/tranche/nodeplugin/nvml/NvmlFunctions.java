@@ -70,7 +70,8 @@ final class NvmlFunctions {
       REQUIRED.forEach(name -> found.put(name, library.getFunction(name)));
     } catch (UnsatisfiedLinkError e) {
       throw new NvmlException(
-          NvmlCode.LIBRARY_NOT_FOUND, library.getFile() + " is too old for us: " + e.getMessage());
+          NvmlCode.LIBRARY_NOT_FOUND,
+          library.getFile() + " is too old for Tranche: " + e.getMessage());
     }
     for (String name : OPTIONAL) {
       try {

@@ -70,7 +70,7 @@ public final class ReportStreams {
     vertx
         .executeBlocking(this::addresses, false)
         .onSuccess(this::updateStreams)
-        .onFailure(e -> complain("extenders are not to be found: " + e))
+        .onFailure(e -> complain("cannot find extenders: " + e))
         .onComplete(done -> resolving = false);
   }
 

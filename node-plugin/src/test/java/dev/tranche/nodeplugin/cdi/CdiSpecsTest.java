@@ -227,7 +227,7 @@ class CdiSpecsTest {
     assertThatThrownBy(() -> new CdiSpec("gpu", Map.of(), Edits.NONE))
         .hasMessageContaining("has no devices");
     assertThatThrownBy(() -> new CdiSpec("gpu", Map.of("a b", Edits.NONE), Edits.NONE))
-        .hasMessageContaining("\"a b\" is no name");
+        .hasMessageContaining("\"a b\" is not a valid name");
     assertThatThrownBy(() -> new CdiSpec("gpu", Map.of("a", Edits.NONE), Edits.NONE))
         .hasMessageContaining("changes nothing");
   }

@@ -465,7 +465,7 @@ class GpuWatchTest {
     GpuWatch watch = watch("");
     nvml.uuids = new ArrayList<>(List.of("GPU-b"));
     watch.sample();
-    assertThat(health(watch, "GPU-a").reason()).contains("lists this GPU no more");
+    assertThat(health(watch, "GPU-a").reason()).contains("no longer lists this GPU");
     GpuStatus other = watch.gpus().get(1);
     assertThat(other.info().index()).isZero();
     assertThat(other.load()).isNotNull();

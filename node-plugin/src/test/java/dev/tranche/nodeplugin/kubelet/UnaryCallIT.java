@@ -85,7 +85,7 @@ class UnaryCallIT {
                               .end(ListPodResourcesResponse.getDefaultInstance());
                     }));
     assertThat(settled(new PodResourcesClient(vertx, socket).listNow(10_000)))
-        .hasMessageContaining("packs its messages");
+        .hasMessageContaining("messages are compressed");
   }
 
   /** As the socket for the kubelet is served. */

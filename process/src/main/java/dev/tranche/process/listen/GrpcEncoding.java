@@ -39,7 +39,7 @@ public final class GrpcEncoding {
   /** Returns why the messages of an answer are not read; empty if they may be. */
   public static Optional<String> problem(GrpcReadStream<?> answer) {
     return isPacked(answer.encoding())
-        ? Optional.of("it packs its messages, and only grpc-encoding: identity is read")
+        ? Optional.of("its messages are compressed, and only grpc-encoding: identity is supported")
         : Optional.empty();
   }
 

@@ -76,7 +76,7 @@ public final class LineLimiter {
       long leftOut = next.getValue().lines - LINES_MAX;
       if (leftOut > 0) {
         log.warn(
-            "left out {} lines about {} {}: {} are logged in {} s",
+            "suppressed {} lines about {} {}: at most {} are logged in {} s",
             leftOut,
             subject,
             next.getKey(),

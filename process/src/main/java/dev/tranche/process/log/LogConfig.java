@@ -58,7 +58,7 @@ public final class LogConfig {
     String value = environment.getOrDefault(variable, "").strip().toLowerCase(Locale.ROOT);
     if (!value.isEmpty() && !known.containsKey(value)) {
       System.err.printf(
-          "%s is \"%s\", which is none of %s; %s is used%n",
+          "%s is \"%s\", which is not one of %s; %s is used%n",
           variable,
           Printable.value(value),
           known.keySet().stream().sorted().toList(),

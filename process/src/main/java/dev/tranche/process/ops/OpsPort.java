@@ -90,7 +90,7 @@ public final class OpsPort {
   /** Answers that a page could not be made. */
   public static void failed(HttpServerRequest request, Throwable bug) {
     LOG.error("{} failed", request.path(), bug);
-    answer(request, 500, "this page could not be made; the log says why");
+    answer(request, 500, "this page could not be created; the log has the cause");
   }
 
   /**

@@ -65,7 +65,7 @@ public final class HamiAnnotations {
 
   void read(PodView view) {
     if (pod.label(OPT_OUT).equals("ignore")) {
-      first(view).ifPresent(key -> pod.warn(Warning.OTHERS_LEFT.of(OPT_OUT, "ignore", key)));
+      first(view).ifPresent(key -> pod.warn(Warning.COMPAT_DISABLED.of(OPT_OUT, "ignore", key)));
       return;
     }
     view.containers().forEach(this::container);
@@ -131,11 +131,11 @@ public final class HamiAnnotations {
     } else if (mode.contains("mps")) {
       pod.requireNodeLabel(SharingSystem.HAMI, MODE, mode, DecidingLabel.SHARING, "mps");
     } else if (mode.contains("mig")) {
-      pod.refuse(Denial.OTHERS_MIG.of(MODE, SharingSystem.HAMI));
+      pod.refuse(Denial.COMPAT_MIG.of(MODE, SharingSystem.HAMI));
     } else {
       String allowed = "hami-core and mps";
       pod.refuse(
-          Denial.OTHERS_VALUE_UNKNOWN.of(MODE, Printable.value(mode), SharingSystem.HAMI, allowed));
+          Denial.COMPAT_VALUE_UNKNOWN.of(MODE, Printable.value(mode), SharingSystem.HAMI, allowed));
     }
   }
 
@@ -189,7 +189,7 @@ public final class HamiAnnotations {
         pod.translate(SharingSystem.HAMI, resource, count, Names.GPU_COUNT, count);
       }
     } else if (gpus != wanted) {
-      pod.refuse(Denial.OTHERS_COUNTS_DIFFER.of(container.name(), wanted, gpus));
+      pod.refuse(Denial.COMPAT_COUNTS_DIFFER.of(container.name(), wanted, gpus));
     }
   }
 

@@ -91,7 +91,7 @@ final class KaiAnnotations {
       pod.translate(SharingSystem.KAI, MEMORY, memory, Names.GPU_MEMORY, memory.strip() + "Mi");
     } else {
       pod.refuse(
-          Denial.OTHERS_MEMORY_MALFORMED.of(MEMORY, Printable.value(memory), Names.GPU_MEMORY));
+          Denial.COMPAT_MEMORY_MALFORMED.of(MEMORY, Printable.value(memory), Names.GPU_MEMORY));
     }
   }
 
@@ -109,9 +109,9 @@ final class KaiAnnotations {
     long limitBytes = limit == null ? 0 : bytes(limitKey, limit);
     if (request != null && limit != null && requestBytes > limitBytes && limitBytes > 0) {
       pod.refuse(
-          Denial.OTHERS_WORD_TWICE.of(
+          Denial.CONFLICTING_ANNOTATIONS.of(
               requestKey,
-              SharingSystem.KAI,
+              SharingSystem.KAI + " annotation",
               Printable.value(request),
               limitKey,
               Printable.value(limit)));
@@ -144,7 +144,7 @@ final class KaiAnnotations {
     } else {
       String allowed = "sm-sharing and time-slicing";
       pod.refuse(
-          Denial.OTHERS_VALUE_UNKNOWN.of(key, Printable.value(value), SharingSystem.KAI, allowed));
+          Denial.COMPAT_VALUE_UNKNOWN.of(key, Printable.value(value), SharingSystem.KAI, allowed));
     }
   }
 }

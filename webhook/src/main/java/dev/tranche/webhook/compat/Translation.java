@@ -160,12 +160,18 @@ public final class Translation {
       @Nullable String known,
       Runnable write) {
     if (known == null) {
-      warnings.add(Warning.OTHERS_WORD.of(theirs, dialect, ours, Printable.value(value)));
+      warnings.add(
+          Warning.COMPAT_TRANSLATED.of(
+              theirs, kind(dialect, theirs), ours, Printable.value(value)));
       write.run();
     } else if (!known.strip().equals(value)) {
       problems.add(
-          Denial.OTHERS_WORD_TWICE.of(
-              theirs, dialect, Printable.value(theirValue), ours, Printable.value(known)));
+          Denial.CONFLICTING_ANNOTATIONS.of(
+              theirs,
+              kind(dialect, theirs),
+              Printable.value(theirValue),
+              ours,
+              Printable.value(known)));
     }
   }
 
@@ -179,8 +185,13 @@ public final class Translation {
 
   void ignore(SharingSystem dialect, String theirs, String value) {
     if (++ignored <= IGNORED_MAX) {
-      warnings.add(Warning.OTHERS_WORD_IGNORED.of(theirs, Printable.value(value), dialect));
+      warnings.add(
+          Warning.COMPAT_IGNORED.of(theirs, Printable.value(value), kind(dialect, theirs)));
     }
+  }
+
+  private String kind(SharingSystem system, String theirs) {
+    return system + (annotations.containsKey(theirs) ? " annotation" : " resource");
   }
 
   void warn(String warning) {

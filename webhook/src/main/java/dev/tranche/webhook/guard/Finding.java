@@ -7,38 +7,38 @@ public enum Finding {
   /**
    * NVIDIA_VISIBLE_DEVICES as text. The runtime trusts it, and it overrides the device plugin's.
    */
-  ENV("take it away and ask for a share"),
+  ENV("remove it and request a share"),
   /** The variable from a field, ConfigMap or Secret, so its value is not known here. */
-  ENV_VALUE_FROM("take it away and ask for a share"),
+  ENV_VALUE_FROM("remove it and request a share"),
   /** All keys of a ConfigMap or Secret become variables; this variable may be among them. */
   ENV_FROM("give envFrom a prefix, or name the keys one by one in env"),
   /**
    * Limits of MPS that the pod sets itself. They override those that the plugin derives from its
    * share.
    */
-  MPS_LIMIT("take it away: the limit follows from the share"),
+  MPS_LIMIT("remove it: the limit is derived from the share"),
   /** Annotations that request devices through the Container Device Interface (CDI). */
-  CDI_ANNOTATION("take it away and ask for a share"),
+  CDI_ANNOTATION("remove it and request a share"),
   /** Annotations by which a plugin of the runtime adds devices. */
-  DEVICE_ANNOTATION("take it away and ask for a share"),
+  DEVICE_ANNOTATION("remove it and request a share"),
   /** The runtime reads device names from the paths of mounts in this folder. */
   DEVICE_LIST_MOUNT("mount it elsewhere"),
   /** The node's device files. */
-  HOST_DEVICES("take the volume away and ask for a share"),
+  HOST_DEVICES("remove the volume and request a share"),
   /** The kubelet's sockets for device plugins. Whoever can write there can register as one. */
-  KUBELET_SOCKETS("take the volume away"),
+  KUBELET_SOCKETS("remove the volume"),
   /** The container runtime's socket. Its clients can start containers with any device. */
-  RUNTIME_SOCKET("take the volume away"),
+  RUNTIME_SOCKET("remove the volume"),
   /** The folders of CDI specs. Whoever can write there decides what a device name stands for. */
-  CDI_SPECS("take the volume away"),
+  CDI_SPECS("remove the volume"),
   /** The configuration of the container runtime and its plugins. */
-  RUNTIME_CONFIG("take the volume away"),
+  RUNTIME_CONFIG("remove the volume"),
   /** The folder in which the MPS daemons accept clients. */
-  MPS_CONTROL("take the volume away; a share of an MPS node brings its own"),
+  MPS_CONTROL("remove the volume; Tranche mounts it for a share on an MPS node"),
   /** The node's processes, and by them its files. */
-  HOST_PROCESSES("take the volume, hostPID or the capability away"),
+  HOST_PROCESSES("remove the volume, hostPID or the capability"),
   /** A privileged container, which can open all devices of the node. */
-  PRIVILEGED("drop privileged");
+  PRIVILEGED("remove privileged");
 
   private final String remedy;
 

@@ -43,9 +43,9 @@ record GpuAccessPath(Kind kind, String place, Finding finding, String reason) {
       List.of("device-plugins", "pod-resources", "plugins_registry");
 
   private static final String REGISTERS =
-      "whoever writes there registers as a device plugin or CSI driver, or reads who has which GPU";
-  private static final String STARTS = "whoever speaks there starts containers with any device";
-  private static final String CONFIGURES = "whoever writes there says what containers are given";
+      "its clients can register as a device plugin or CSI driver, or read which pod has which GPU";
+  private static final String STARTS = "its clients can start containers with any device";
+  private static final String CONFIGURES = "it decides which devices containers get";
   private static final String PLUGS_IN =
       "an NRI plugin adds devices and variables to any container";
 
@@ -81,7 +81,7 @@ record GpuAccessPath(Kind kind, String place, Finding finding, String reason) {
           path("/etc/nri/conf.d", RUNTIME_CONFIG, PLUGS_IN),
           path("/etc/containerd", RUNTIME_CONFIG, CONFIGURES),
           path("/etc/nvidia-container-runtime", RUNTIME_CONFIG, CONFIGURES),
-          path("/etc/cdi", CDI_SPECS, "whoever writes there says what a CDI device is"),
+          path("/etc/cdi", CDI_SPECS, "CDI specs define what a CDI device contains"),
           path("/run/cdi", CDI_SPECS, "the same"),
           new GpuAccessPath(
               Kind.ANNOTATION,

@@ -81,7 +81,7 @@ public final class Guard {
       if (security.path("privileged").asBoolean(false)) {
         scan.recordUnremovable(
             Finding.PRIVILEGED,
-            "container \"%s\" is privileged, so every GPU of its node is open to it",
+            "container \"%s\" is privileged, so it can access every GPU of its node",
             container.name());
       } else if (hostPid) {
         tracingCapability(security)
@@ -89,7 +89,7 @@ public final class Guard {
                 capability ->
                     scan.recordUnremovable(
                         Finding.HOST_PROCESSES,
-                        "container \"%s\" has hostPID and the capability %s, so the files of all processes are open to it",
+                        "container \"%s\" has hostPID and the capability %s, so it can access the files of all processes",
                         container.name(),
                         capability));
       }
@@ -139,7 +139,7 @@ public final class Guard {
                     .ifPresent(
                         finding -> {
                           if (scan.recordRemovable(
-                              finding, "annotation %s asks for \"%s\"", key, value)) {
+                              finding, "annotation %s requests \"%s\"", key, value)) {
                             scan.remove("metadata", "annotations", key);
                           }
                         }));

@@ -129,7 +129,7 @@ final class GuardUpdate {
     found.add(
         new FindingOutcome(
             finding,
-            "container \"%s\" states %s again"
+            "container \"%s\" declares %s again"
                 .formatted(Printable.value(container.name()), Printable.value(what)),
             Outcome.VOIDED,
             false));

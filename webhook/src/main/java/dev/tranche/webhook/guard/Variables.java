@@ -68,7 +68,7 @@ final class Variables {
         remove |=
             scan.recordRemovable(
                 Finding.MPS_LIMIT,
-                "container \"%s\" sets %s, which follows from its share",
+                "container \"%s\" sets %s, which is derived from its share",
                 container.name(),
                 name);
         continue;
@@ -80,7 +80,7 @@ final class Variables {
         remove |=
             scan.recordRemovable(
                 Finding.ENV_VALUE_FROM,
-                "container \"%s\" sets %s from elsewhere",
+                "container \"%s\" sets %s from a field, ConfigMap or Secret",
                 container.name(),
                 name);
       } else if (HARMLESS.contains(value)) {
@@ -131,7 +131,7 @@ final class Variables {
         .filter(name -> !names.contains(NAME) || !DEVICES.contains(name))
         .collect(
             Collectors.joining(
-                " or ", "container \"%s\" takes variables by envFrom, and ", " may be one"));
+                " or ", "container \"%s\" gets variables from envFrom, and ", " may be one"));
   }
 
   /** Returns the variables that a key of an envFrom source, with its prefix, can set. */

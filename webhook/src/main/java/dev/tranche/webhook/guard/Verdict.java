@@ -32,11 +32,11 @@ public sealed interface Verdict {
   record Denied(List<FindingOutcome> found) implements Verdict {
     public String message() {
       StringBuilder message =
-          new StringBuilder("this pod reaches for GPUs that it was not given: ");
+          new StringBuilder("this pod tries to access GPUs that it was not granted: ");
       found.stream().limit(SENTENCES_MAX).forEach(f -> message.append(f.sentence()).append(' '));
       return message
           .append(
-              "A share is asked for with the annotation tranche.dev/gpu-fraction: \"0.5\"; whoever must see all GPUs needs an exemption, the namespace label tranche.dev/guard: exempt for instance.")
+              "Request a share with the annotation tranche.dev/gpu-fraction: \"0.5\"; a pod that needs all GPUs needs an exemption, for example the namespace label tranche.dev/guard: exempt.")
           .toString();
     }
   }

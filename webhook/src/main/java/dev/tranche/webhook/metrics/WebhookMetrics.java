@@ -68,7 +68,7 @@ public final class WebhookMetrics {
     warnings =
         counter(
             "tranche_webhook_warnings",
-            "Warnings given with an admission, such as a share rounded up");
+            "Warnings returned with an admission, for example that a share was rounded up");
     guardExempt =
         counter(
             "tranche_webhook_guard_exempt",
@@ -102,7 +102,7 @@ public final class WebhookMetrics {
   }
 
   private Counter guardFailures(boolean denied) {
-    String help = "Reviews that the guard failed on by a defect of its own";
+    String help = "Reviews that the guard failed on because of a bug";
     String outcome = denied ? "denied" : "admitted";
     return counter("tranche_webhook_guard_failures", help, "outcome", outcome);
   }
@@ -125,7 +125,7 @@ public final class WebhookMetrics {
   private Counter admissions(ReviewKind review, Outcome outcome, String reason) {
     return counter(
         "tranche_webhook_admissions",
-        "Answered reviews, by the result for the pod",
+        "Answered reviews, by outcome for the pod",
         "review",
         review.toString(),
         "outcome",
@@ -137,7 +137,7 @@ public final class WebhookMetrics {
   private Counter guardFindings(Finding finding, FindingOutcome.Outcome outcome) {
     return counter(
         "tranche_webhook_guard_findings",
-        "Findings in pods: ways to reach GPUs that they were not granted",
+        "Findings in pods: ways to access GPUs that they were not granted",
         "finding",
         finding.toString(),
         "outcome",

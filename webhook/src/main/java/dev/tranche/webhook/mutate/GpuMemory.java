@@ -87,7 +87,7 @@ sealed interface GpuMemory {
             .orElse(rules.defaultBytes() - rules.reserveBytes());
     if (bytes(largest) > usableMax) {
       return new Refused(
-          Denial.MEMORY_TOO_MUCH.of(Printable.value(largest.text()), usableMax >> 20));
+          Denial.MEMORY_TOO_LARGE.of(Printable.value(largest.text()), usableMax >> 20));
     }
     return models.isEmpty()
         ? new Known(usableMax, MemoryPin.NONE, Optional.empty())

@@ -7,14 +7,18 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.tranche.api.RequestBounds;
 import dev.tranche.webhook.nodes.DecidingLabel;
 import dev.tranche.webhook.pod.JsonPatch;
+import dev.tranche.webhook.pod.Problem;
+import dev.tranche.webhook.pod.SizeLimits;
 import java.util.Collection;
 import java.util.List;
+import java.util.Optional;
 
 /** The required node affinity of a pod, to which requirements are added. */
 final class NodeAffinityPatch {
   /** Two terms and three expressions, and room for the other requirements. */
   private static final int ADDED_PER_TERM = 10;
 
+  private final JsonNode spec;
   private final JsonNode before;
   private final ObjectNode affinity;
 
@@ -23,6 +27,7 @@ final class NodeAffinityPatch {
    * @param podSpec the same spec without the requirements that no longer hold
    */
   NodeAffinityPatch(JsonNode originalSpec, JsonNode podSpec) {
+    spec = podSpec;
     before = originalSpec.path("affinity");
     affinity =
         podSpec.path("affinity") instanceof ObjectNode object
@@ -82,12 +87,19 @@ final class NodeAffinityPatch {
     }
   }
 
-  /** Adds the affinity to the patch if it has changed. */
-  void write(JsonPatch patch) {
+  /**
+   * Adds the affinity to the patch if it has changed.
+   *
+   * @return the problem, if it has become too large: the pod would not be admitted again, as a
+   *     later webhook may cause
+   */
+  Optional<Problem> write(JsonPatch patch) {
     boolean nothing = affinity.isEmpty() && before.isEmpty();
-    if (!nothing && !affinity.equals(before)) {
-      patch.add(affinity, "spec", "affinity");
+    if (nothing || affinity.equals(before)) {
+      return Optional.empty();
     }
+    patch.add(affinity, "spec", "affinity");
+    return SizeLimits.tooMany(spec, affinity);
   }
 
   private ArrayNode terms() {

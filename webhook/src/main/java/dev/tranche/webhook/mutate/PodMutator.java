@@ -80,7 +80,7 @@ public final class PodMutator {
           resultAnnotations =
               ResultAnnotations.of(granted.grants(), granted.granularity().replicasPerGpu());
           granted.grants().forEach(grant -> ResourceWriter.write(grant, resource(), patch));
-          writePodFields(original, view, cluster, granted::require, patch);
+          writePodFields(original, view, cluster, granted::require, patch, problems);
           requests
               .chosen()
               .ifPresent(
@@ -98,12 +98,16 @@ public final class PodMutator {
         return denied(List.of(hostPid.get()));
       }
       candidates.keptOffWarning().ifPresent(warnings::add);
-      writePodFields(original, view, cluster, affinity -> {}, patch);
+      writePodFields(original, view, cluster, affinity -> {}, patch, problems);
     } else {
       PlacementAnnotations.warnOfNoEffect(view.annotations(), warnings);
     }
     PlacementAnnotations.warnOfUnknown(view.annotations(), warnings);
     resultAnnotations.write(view, patch);
+    return problems.isEmpty() ? admitted(patch, warnings) : denied(problems);
+  }
+
+  private static Mutation admitted(JsonPatch patch, List<String> warnings) {
     return patch.isEmpty() ? new Unchanged(warnings) : new Patched(patch, warnings);
   }
 
@@ -155,12 +159,13 @@ public final class PodMutator {
         granted.grants().forEach(grant -> ResourceWriter.write(grant, resource(), patch));
         var affinity = new NodeAffinityPatch(pod.spec(), pod.spec());
         granted.require(affinity);
-        affinity.write(patch);
+        Optional<Problem> large = affinity.write(patch);
+        if (large.isPresent()) {
+          yield denied(List.of(large.get()));
+        }
         ResultAnnotations.of(granted.grants(), granted.granularity().replicasPerGpu())
             .write(pod, patch);
-        yield patch.isEmpty()
-            ? new Unchanged(granted.warnings())
-            : new Patched(patch, granted.warnings());
+        yield admitted(patch, granted.warnings());
       }
     };
   }
@@ -169,7 +174,7 @@ public final class PodMutator {
   private static Mutation leaveAlone(PodView pod, List<String> warnings) {
     var patch = new JsonPatch();
     ResultAnnotations.NONE.write(pod, patch);
-    return patch.isEmpty() ? new Unchanged(warnings) : new Patched(patch, warnings);
+    return admitted(patch, warnings);
   }
 
   private static List<String> otherSchedulerWarnings(PodView pod) {
@@ -203,18 +208,23 @@ public final class PodMutator {
         .anyMatch(c -> rules.resources().stream().anyMatch(r -> c.requested(r) > 0));
   }
 
-  /** Writes the node affinity, the scheduler and the RuntimeClass. */
+  /**
+   * Writes the node affinity, the scheduler and the RuntimeClass.
+   *
+   * @param problems receives one if the affinity has become too large
+   */
   private void writePodFields(
       PodView original,
       PodView pod,
       MutationRules.Cluster cluster,
       Consumer<NodeAffinityPatch> required,
-      JsonPatch patch) {
+      JsonPatch patch,
+      List<Problem> problems) {
     var affinity = new NodeAffinityPatch(original.spec(), pod.spec());
     CandidateNodes.requireModel(pod, cluster.nodes(), affinity);
     CandidateNodes.requireNoMps(pod, affinity);
     required.accept(affinity);
-    affinity.write(patch);
+    affinity.write(patch).ifPresent(problems::add);
     String scheduler = rules.schedulerName();
     if (!scheduler.isEmpty() && !pod.text("schedulerName").equals(scheduler)) {
       patch.add(scheduler, "spec", "schedulerName");

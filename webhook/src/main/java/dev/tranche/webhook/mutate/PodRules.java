@@ -55,7 +55,17 @@ final class PodRules {
     if (shares) {
       checkPod(pod, resource, denials);
     }
-    Demand demand = demand(pod, requests, grants, granularity.replicasPerGpu(), resource);
+    List<Demand.Request> all = requests(pod, grants, resource);
+    long asking = all.stream().filter(request -> request.replicas() > 0).count();
+    if (asking > RequestBounds.CONTAINERS_MAX) {
+      denials.add(
+          Denial.TOO_LARGE.of(
+              asking + " containers that request GPUs",
+              String.valueOf(RequestBounds.CONTAINERS_MAX)));
+      return denials;
+    }
+    Map<String, String> annotations = requests.withContainer(pod.annotations());
+    Demand demand = Demand.of(resource, granularity.replicasPerGpu(), all, annotations);
     String key =
         pod.annotations().containsKey(Names.GPU_COUNT) ? Names.GPU_COUNT : Names.GPU_FRACTION;
     checkSize(demand, granularity, shares, key, denials);
@@ -143,7 +153,7 @@ final class PodRules {
       denials.add(
           Denial.INIT_ABOVE_ONE_GPU.of(
               replicas,
-              several ? "several GPUs" : demand.peakReplicas() + " replicas at one moment"));
+              several ? "several GPUs" : demand.peakReplicas() + " replicas at the same time"));
       return;
     }
     if (demand.peakReplicas() > RequestBounds.REPLICAS_MAX) {
@@ -167,24 +177,19 @@ final class PodRules {
     }
   }
 
-  /** Returns the pod's demand as the extender will read it. */
-  private static Demand demand(
-      PodView pod, GpuRequests requests, List<Grant> grants, int replicasPerGpu, String resource) {
+  /** Returns what the containers request, as the extender will read it. */
+  private static List<Demand.Request> requests(PodView pod, List<Grant> grants, String resource) {
     Map<Container, Integer> granted =
         grants.stream()
             .collect(toMap(g -> g.request().container(), Grant::replicas, (first, twice) -> first));
-    List<Demand.Request> containers =
-        pod.containers().stream()
-            .map(
-                c ->
-                    new Demand.Request(
-                        c.name(),
-                        c.kind(),
-                        granted.getOrDefault(
-                            c,
-                            (int) Math.min(c.requested(resource), RequestBounds.REPLICAS_MAX + 1))))
-            .toList();
-    return Demand.of(
-        resource, replicasPerGpu, containers, requests.withContainer(pod.annotations()));
+    return pod.containers().stream()
+        .map(
+            c ->
+                new Demand.Request(
+                    c.name(),
+                    c.kind(),
+                    granted.getOrDefault(
+                        c, (int) Math.min(c.requested(resource), RequestBounds.REPLICAS_MAX + 1))))
+        .toList();
   }
 }

@@ -37,7 +37,7 @@ record ReplicaGranularity(
         candidates.schedulable().stream()
             .collect(groupingBy(ReplicaGranularity::replicas, TreeMap::new, summingInt(n -> 1)));
     int replicas = choose(pod, nodesByReplicas, defaultReplicasPerGpu);
-    String counts = nodesByReplicas.keySet().stream().map(String::valueOf).collect(joining(", "));
+    String counts = nodesByReplicas.keySet().stream().map(String::valueOf).collect(joining(" or "));
     return new ReplicaGranularity(
         replicas,
         candidates.admitted().stream().anyMatch(n -> replicas(n) != replicas),

@@ -92,12 +92,12 @@ public final class GpuNode {
 
   /** Returns the number of GPUs of all models, as far as it is known. */
   public OptionalInt gpus() {
-    if (!mixed()) {
-      return gpus;
+    if (gpusOfAllModels.isPresent()) {
+      return gpusOfAllModels;
     }
-    return gpusOfAllModels.isPresent()
-        ? gpusOfAllModels
-        : OptionalInt.of(Math.toIntExact(Math.ceilDiv(replicas, replicasPerGpu.orElse(1))));
+    return mixed()
+        ? OptionalInt.of(Math.toIntExact(Math.ceilDiv(replicas, replicasPerGpu.orElse(1))))
+        : gpus;
   }
 
   /**

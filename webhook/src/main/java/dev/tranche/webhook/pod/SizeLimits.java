@@ -53,7 +53,7 @@ public final class SizeLimits {
     if (chars > ANNOTATIONS_CHARS_MAX) {
       return refuse(chars + " bytes of annotations", ANNOTATIONS_CHARS_MAX + " bytes");
     }
-    return tooMany(pod.spec());
+    return tooMany(pod.spec(), pod.spec().path("affinity"));
   }
 
   /**
@@ -89,12 +89,14 @@ public final class SizeLimits {
   /**
    * Checks the size of what is compared with the labels of every node. Kubernetes sets no limit
    * here.
+   *
+   * @param affinity that the pod has, or will have
    */
-  private static Optional<Problem> tooMany(JsonNode spec) {
+  public static Optional<Problem> tooMany(JsonNode spec, JsonNode affinity) {
     int expressions = spec.path("nodeSelector").size();
     int values = 0;
     JsonNode terms =
-        spec.path("affinity")
+        affinity
             .path("nodeAffinity")
             .path("requiredDuringSchedulingIgnoredDuringExecution")
             .path("nodeSelectorTerms");

@@ -5,33 +5,32 @@ import java.util.stream.Stream;
 
 /** The warnings to the owner of a pod that is admitted. docs/errors.md lists them all. */
 public enum Warning {
-  ROUNDED_UP(
-      "container %s asks for %s of a GPU and is granted %s: GPUs are split into %d replicas, and it is rounded up"),
+  ROUNDED_UP("container %s: %s rounded up to %s, because GPUs are split into %d replicas"),
   MEMORY_ROUNDED_UP(
-      "container %s asks for %s of GPU memory and is granted %s of a GPU, %dMi: GPUs are split into %d replicas, and it is rounded up"),
+      "container %s: %s of GPU memory rounded up to %s of a GPU, %dMi, because GPUs are split into %d replicas"),
   NODES_DISAGREE(
-      "nodes that this pod can land on cut a GPU into %s replicas; it is kept on those with %d. Narrow its nodeSelector to choose"),
+      "eligible nodes split GPUs into %s replicas; the pod is restricted to those with %d. To choose others, set a nodeSelector"),
   MEMORIES_DISAGREE(
-      "nodes that this pod can land on have GPUs of %s MiB, on which %s is not the same share; it is kept on those of %s MiB. Narrow its nodeSelector to choose"),
+      "eligible nodes have GPUs of %s MiB, on which %s is not the same share; the pod is restricted to those of %s MiB. To choose others, set a nodeSelector"),
   HOST_PID_OFF_MPS(
-      "spec.hostPID is true, so this pod is kept off nodes that share GPUs by MPS, where it would reach the MPS server and all its other clients"),
+      "spec.hostPID is true, so this pod cannot use nodes that share GPUs by MPS, where it could access the MPS server and all its other clients"),
   NO_NODE(
-      "no GPU node of this cluster satisfies this pod's nodeSelector, required node affinity and tranche.dev/gpu-model; it waits until one does"),
-  NO_EFFECT("%s has no effect: this pod asks for no GPU. Ask for a share, for example %s: \"0.3\""),
+      "no GPU node of this cluster satisfies this pod's nodeSelector, required node affinity and tranche.dev/gpu-model; the pod is pending until one does"),
+  NO_EFFECT("%s has no effect: this pod requests no GPU. Request a share, for example %s: \"0.3\""),
   UNKNOWN("annotation %s is unknown to Tranche and has no effect"),
   FOREIGN_SCHEDULER(
-      "this pod's schedulerName is \"%s\", so Tranche leaves it alone, and its %s has no effect"),
+      "this pod's schedulerName is \"%s\", so Tranche does not change this pod, and its %s has no effect"),
   WHOLE_GPUS(
-      "container %s requests %s: %d and gets %d whole GPUs, counted as %d replicas of 1/%d GPU. For a part of a GPU say %s"),
+      "container %s requests %s: %d and gets %d whole GPUs, counted as %d replicas of 1/%d GPU. For a share of a GPU, set %s"),
   PROXY_SKIPPED(
-      "container %s gets this pod's share of a GPU: container %s before it is added by %s and uses none. For another say %s"),
+      "container %s gets this pod's share of a GPU: container %s before it is added by %s and uses no GPU. To choose another container, set %s"),
   CONTAINER_CHOSEN(
-      "container %s gets this pod's share of a GPU: it is the first of %d containers, and no annotation names one. For another say %s"),
+      "container %s gets this pod's share of a GPU: it is the first of %d containers, and no annotation names one. To choose another, set %s"),
   CLAIMS(
-      "container %s has a resource claim beside its share of a GPU; where a DRA driver gives out the same GPUs, the two do not know of each other"),
-  OTHERS_WORD("%s is %s's word; Tranche reads it as %s: \"%s\""),
-  OTHERS_WORD_IGNORED("%s: \"%s\" is %s's word and has no effect with Tranche"),
-  OTHERS_LEFT("this pod's label %s is \"%s\", so Tranche does not read its %s");
+      "container %s has a resource claim beside its share of a GPU; if a DRA driver allocates the same GPUs, neither knows what the other has allocated"),
+  COMPAT_TRANSLATED("%s (%s) is translated to %s: \"%s\""),
+  COMPAT_IGNORED("%s: \"%s\" (%s) has no effect with Tranche"),
+  COMPAT_DISABLED("this pod's label %s is \"%s\", so Tranche does not read its %s");
 
   private final String template;
 

@@ -260,12 +260,12 @@ public record GpuRequests(List<Request> requests, int count, Optional<GpuContain
 
   /** Parses an amount of memory. Adds a problem if it is invalid. */
   public static Optional<Wanted> memory(String key, String value, List<Problem> problems) {
-    String text = value.strip();
+    String text = value.length() > RequestBounds.VALUE_CHARS_MAX ? "" : value.strip();
     long bytes = text.length() > QUANTITY_CHARS_MAX ? 0 : Quantity.parse(text).orElse(0);
     if (bytes >= MEMORY_BYTES_MIN) {
       return Optional.of(new Wanted.Memory(bytes));
     }
-    Denial denial = bytes < 1 ? Denial.MEMORY_MALFORMED : Denial.MEMORY_TINY;
+    Denial denial = bytes < 1 ? Denial.MEMORY_MALFORMED : Denial.MEMORY_TOO_SMALL;
     problems.add(denial.of(key, Printable.value(value)));
     return Optional.empty();
   }
@@ -290,11 +290,12 @@ public record GpuRequests(List<Request> requests, int count, Optional<GpuContain
       boolean several =
           request.wanted() instanceof Wanted.Share(Fraction f) && f.numerator() > f.denominator();
       if (count > 1 && several) {
-        problems.add(Denial.COUNT_OF_WHOLE.of(Names.GPU_COUNT, count, request.text()));
+        problems.add(Denial.COUNT_WITH_WHOLE_GPUS.of(Names.GPU_COUNT, count, request.text()));
       }
       Request other = first.putIfAbsent(request.container(), request);
       if (other != null) {
-        problems.add(Denial.TWO_ASKS.of(other.key(), request.key(), request.container().name()));
+        problems.add(
+            Denial.DUPLICATE_REQUEST.of(other.key(), request.key(), request.container().name()));
       }
     }
   }
@@ -311,7 +312,8 @@ public record GpuRequests(List<Request> requests, int count, Optional<GpuContain
             (key, accompanied) -> {
               String text = annotations.get(key);
               if (text != null && !accompanied) {
-                problems.add(Denial.NO_SHARE.of(key, Printable.value(text), Names.GPU_FRACTION));
+                problems.add(
+                    Denial.MISSING_SHARE.of(key, Printable.value(text), Names.GPU_FRACTION));
               }
             });
   }

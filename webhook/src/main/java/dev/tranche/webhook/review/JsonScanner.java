@@ -272,7 +272,7 @@ final class JsonScanner {
       case 'r' -> '\r';
       case 't' -> '\t';
       default ->
-          throw new UnreadableException("\\%c is no escape".formatted((char) (escaped & 0xff)));
+          throw new UnreadableException("\\%c is not an escape".formatted((char) (escaped & 0xff)));
     };
   }
 
@@ -312,7 +312,7 @@ final class JsonScanner {
       long value = Long.parseLong(text);
       return value == (int) value ? NODES.numberNode((int) value) : NODES.numberNode(value);
     } catch (NumberFormatException none) {
-      throw new UnreadableException("%s is no value".formatted(text));
+      throw new UnreadableException("%s is not a value".formatted(text));
     }
   }
 

@@ -187,7 +187,7 @@ public final class ReviewBodyReader {
       metrics.count(ReviewKind.of(request.path()), Outcome.MALFORMED);
       deny(
           CODE_TOO_LARGE,
-          "the API server's review of this pod is larger than %d bytes, so it is not known what the pod reaches for; make the pod smaller."
+          "the API server's review of this pod is larger than %d bytes, so the guard cannot check it; make the pod smaller."
               .formatted(BODY_BYTES_MAX));
     }
 

@@ -305,10 +305,10 @@ final class ReviewReader {
           : new Raw.Unreadable(uid, Denial.TOO_LARGE.of(large.has, large.most).sentence());
     } catch (UnreadableException unreadable) {
       return uid.isEmpty()
-          ? new Raw.Malformed("the body is no JSON: " + unreadable.reason())
+          ? new Raw.Malformed("the body is not JSON: " + unreadable.reason())
           : new Raw.Unreadable(
               uid,
-              "the API server's review of this pod cannot be read (%s), so it is not known what the pod reaches for; make the pod smaller."
+              "the API server's review of this pod cannot be read (%s), so the guard cannot check it; make the pod smaller."
                   .formatted(Printable.value(unreadable.reason())));
     }
   }
@@ -316,7 +316,7 @@ final class ReviewReader {
   private Raw raw() {
     if (!apiVersion.equals(AdmissionReview.API_VERSION) || uid.isEmpty()) {
       return new Raw.Malformed(
-          "the body is no AdmissionReview of %s with a request.uid; its apiVersion is \"%s\""
+          "the body is not an AdmissionReview of %s with a request.uid; its apiVersion is \"%s\""
               .formatted(AdmissionReview.API_VERSION, apiVersion));
     }
     return new Raw.Request(

@@ -51,7 +51,7 @@ final class CertManagerReconciler {
         .orElseThrow(
             () ->
                 new IllegalStateException(
-                    "Secret %s/%s has no tls.crt and tls.key that can be read and belong together (ECDSA, PKCS #8); cert-manager writes it, see its Certificate %2$s"
+                    "Secret %s/%s has no matching, readable tls.crt and tls.key (ECDSA, PKCS #8); cert-manager writes it, see its Certificate %2$s"
                         .formatted(names.namespace(), secret)));
   }
 
@@ -66,7 +66,7 @@ final class CertManagerReconciler {
           "Secret %s/%s: ca.crt cannot be read".formatted(names.namespace(), secret), unreadable);
     }
     throw new IllegalStateException(
-        "Secret %s/%s has no ca.crt; the issuer must be one that names its authority, such as a CA issuer"
+        "Secret %s/%s has no ca.crt; the issuer must be one that provides its CA, such as a CA issuer"
             .formatted(names.namespace(), secret));
   }
 

@@ -48,7 +48,7 @@ final class CertificateAuthority {
           Extension.keyUsage, true, new KeyUsage(KeyUsage.keyCertSign | KeyUsage.cRLSign));
       return new TlsKeyPair(sign(builder, keys), keys.getPrivate());
     } catch (CertIOException | GeneralSecurityException | OperatorCreationException e) {
-      throw new IllegalStateException("making the authority " + name, e);
+      throw new IllegalStateException("creating the CA " + name, e);
     }
   }
 

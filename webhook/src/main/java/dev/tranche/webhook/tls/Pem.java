@@ -61,7 +61,7 @@ final class Pem {
       byte[] der = Base64.getDecoder().decode(body);
       return KeyFactory.getInstance("EC").generatePrivate(new PKCS8EncodedKeySpec(der));
     } catch (IllegalArgumentException notBase64) {
-      throw new GeneralSecurityException("the key is no PEM text", notBase64);
+      throw new GeneralSecurityException("the key is not PEM", notBase64);
     }
   }
 

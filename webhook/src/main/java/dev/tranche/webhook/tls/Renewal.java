@@ -20,16 +20,17 @@ final class Renewal {
   static Optional<String> reason(
       TlsKeyPair serving, X509Certificate authority, List<String> dnsNames, Instant now) {
     if (!signedBy(serving.certificate(), authority)) {
-      return Optional.of("another authority signed it");
+      return Optional.of("another CA signed it");
     }
     if (!keyMatches(serving)) {
       return Optional.of("its key is another certificate's");
     }
     if (!names(serving.certificate()).containsAll(dnsNames)) {
-      return Optional.of("it lacks a name of " + dnsNames);
+      return Optional.of("it lacks one of the DNS names " + dnsNames);
     }
     if (!now.isBefore(due(serving.certificate()))) {
-      return Optional.of("two thirds of its life are over; it ends " + serving.expiry());
+      return Optional.of(
+          "less than a third of its lifetime is left; it expires " + serving.expiry());
     }
     return Optional.empty();
   }

@@ -89,13 +89,13 @@ final class SelfSignedReconciler {
     Optional<CertificateAuthorities> before = store.authorities(stored);
     if (!stored.isEmpty() && before.isEmpty()) {
       throw new IllegalStateException(
-          "Secret %s/%s holds no authority that can be read (ca.crt, and ca.key as PKCS #8 on an elliptic curve, PEM); empty it with %s, and a new one is made"
+          "Secret %s/%s has no valid CA (ca.crt, and ca.key as PKCS #8 on an elliptic curve, PEM); empty it with %s, and the webhook creates a new one"
               .formatted(names.namespace(), names.authoritySecret(), emptyingCommand()));
     }
     if (before.isPresent() && !Renewal.keyMatches(before.get().signing())) {
       // What it signed would verify nowhere, and would be made anew each time.
       throw new IllegalStateException(
-          "Secret %s/%s: ca.key is not the key of the certificate in ca.crt, so nothing can be signed; restore the two together, or empty the Secret with %s, and new ones are made"
+          "Secret %s/%s: ca.key is not the key of the certificate in ca.crt, so nothing can be signed; restore both, or empty the Secret with %s, and the webhook creates new ones"
               .formatted(names.namespace(), names.authoritySecret(), emptyingCommand()));
     }
     CertificateAuthorities current =
@@ -110,7 +110,7 @@ final class SelfSignedReconciler {
     if (!before.equals(Optional.of(current))) {
       stored = store.writeAuthorities(stored, current);
       LOG.info(
-          "certificate authorities: {} signs; trusted are {}",
+          "certificate authorities: {} signs; trusted: {}",
           current.signing(),
           current.trusted().stream().map(c -> c.getSubjectX500Principal().getName()).toList());
     }
@@ -165,7 +165,7 @@ final class SelfSignedReconciler {
     Optional<TlsKeyPair> pair = stored.pair("tls.crt", "tls.key");
     String reason =
         pair.map(p -> Renewal.reason(p, authority.certificate(), dnsNames, now).orElse(""))
-            .orElse("there is none that can be read");
+            .orElse("there is no readable one");
     if (reason.isEmpty() && pair.isPresent() && stored.text(TlsStore.BUNDLE_KEY).equals(bundle)) {
       return pair.get();
     }

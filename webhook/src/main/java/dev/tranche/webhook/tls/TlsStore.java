@@ -180,7 +180,7 @@ final class TlsStore {
       }
       String name = fresh.getMetadata().getName();
       throw new IllegalStateException(
-          "Secret %s/%s is missing, and the webhook may not create Secrets; run helm upgrade, or kubectl apply of the chart's manifests, which make it empty"
+          "Secret %s/%s is missing, and the webhook may not create Secrets; run helm upgrade, or kubectl apply of the chart's manifests, which create it empty"
               .formatted(names.namespace(), name),
           e);
     }

@@ -24,7 +24,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** KAI's and HAMi's words. */
+/** KAI's and HAMi's annotations and resources. */
 class TranslationTest {
   private static final GpuNode A100 = node("a", "NVIDIA-A100-PCIE-40GB-SHARED", 40960);
   private static final GpuNode T4 = node("t", "Tesla-T4", 15360);
@@ -33,8 +33,7 @@ class TranslationTest {
   private static final String KAI =
       "{'metadata':{'annotations':{'gpu-fraction':'0.3','gpu-fraction-num-devices':'2','gpu-fraction-container-name':'b'}},"
           + "'spec':{'containers':[{'name':'a'},{'name':'b'}]}}";
-  private static final String IGNORED_8GI =
-      ": \"8Gi\" is KAI's word and has no effect with Tranche";
+  private static final String IGNORED_8GI = ": \"8Gi\" (KAI annotation) has no effect with Tranche";
   private static final String MPS = "'nvidia.com/gpu.sharing-strategy':'mps'";
   private static final String TIME_SLICING = "'nvidia.com/gpu.sharing-strategy':'time-slicing'";
   private static final String HAMI =
@@ -54,7 +53,7 @@ class TranslationTest {
         .isEqualTo("6");
     assertThat(warnings(mutation))
         .contains(
-            "gpu-fraction is KAI's word; Tranche reads it as tranche.dev/gpu-fraction: \"0.3\"");
+            "gpu-fraction (KAI annotation) is translated to tranche.dev/gpu-fraction: \"0.3\"");
   }
 
   @Test
@@ -78,7 +77,7 @@ class TranslationTest {
     }
     assertThat(Integer.parseInt(replicas(after)) % 2).isZero();
     assertThat(warnings(mutation))
-        .contains("nvidia.com/gpucores: \"30\" is HAMi's word and has no effect with Tranche");
+        .contains("nvidia.com/gpucores: \"30\" (HAMi resource) has no effect with Tranche");
   }
 
   /** There the container has all of the memory, so a quarter would be less than it had. */
@@ -148,7 +147,7 @@ class TranslationTest {
     assertThat(warnings(mutation))
         .contains(
             bound(other)
-                + " is KAI's word; Tranche reads it as tranche.dev/gpu-memory.b: \""
+                + " (KAI annotation) is translated to tranche.dev/gpu-memory.b: \""
                 + otherValue
                 + "\"");
     assertThat(warnings(mutation).contains(bound(one) + IGNORED_8GI))
@@ -164,9 +163,9 @@ class TranslationTest {
     assertThat(denial(mutate(kaiOf(above))))
         .isEqualTo(
             bound("request")
-                + " (KAI's word) says \"8Gi\", and "
+                + " (KAI annotation) is \"8Gi\", and "
                 + bound("limit")
-                + " says \"4Gi\"; keep one of them.");
+                + " is \"4Gi\"; keep one of them.");
   }
 
   @ParameterizedTest
@@ -186,7 +185,7 @@ class TranslationTest {
     String contrary = text.replace("'spec':{", "'spec':{'nodeSelector':{" + TIME_SLICING + "},");
     assertThat(denial(onMps(pod(contrary))))
         .contains(
-            "and nodeSelector nvidia.com/gpu.sharing-strategy says \"time-slicing\"; keep one of them.");
+            "and nodeSelector nvidia.com/gpu.sharing-strategy is \"time-slicing\"; keep one of them.");
   }
 
   /** Feature Discovery says none there, without the node plugin's config. */
@@ -214,12 +213,12 @@ class TranslationTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"gpu-compute.mode':'time-slicing", "gpus.devices':'GPU-1", "x':'y"})
-  void kai_wordsOfAContainerWithoutMeaning_areNamed(String word) {
+  void kai_annotationsOfAContainerWithoutMeaning_areNamed(String word) {
     String text =
         kaiOf("'" + bound("limit") + "':'4Gi','nvidia.com/container.b.%s'".formatted(word));
     String shown = "nvidia.com/container.b." + word.replace("':'", ": \"") + "\"";
     assertThat(warnings(mutate(text)))
-        .contains(shown + " is KAI's word and has no effect with Tranche");
+        .contains(shown + " (KAI annotation) has no effect with Tranche");
   }
 
   @Test
@@ -252,23 +251,23 @@ class TranslationTest {
     "hami.io/device-scoring-weights, slot=1",
     "hami.io/gpu-scheduler-policy, numa",
   })
-  void hami_wordsWithoutMeaning_areNamed(String word, String value) {
+  void hami_annotationsWithoutMeaning_areNamed(String word, String value) {
     String text =
         hami("'nvidia.com/gpu':2,'nvidia.com/gpucores':50", "'%s':'%s'".formatted(word, value));
     assertThat(warnings(mutate(text)))
-        .contains(word + ": \"" + value + "\" is HAMi's word and has no effect with Tranche");
+        .contains(word + ": \"" + value + "\" (HAMi annotation) has no effect with Tranche");
   }
 
   @Test
   void hami_mig_isRefusedForAShare_andNamedWithoutOne() {
     String annotation = "'nvidia.com/vgpu-mode':'mig'";
     assertThat(denial(mutate(hami("'nvidia.com/gpumem':4096", annotation))))
-        .startsWith("nvidia.com/vgpu-mode: \"mig\" (HAMi's word) wants a MIG device");
+        .startsWith("nvidia.com/vgpu-mode: \"mig\" (HAMi annotation) requests a MIG device");
     assertThat(denial(mutate(hami("", annotation + ",'tranche.dev/gpu-fraction':'0.5'"))))
-        .contains("wants a MIG device");
+        .contains("requests a MIG device");
     assertThat(warnings(mutate(hami("'nvidia.com/gpu':1", annotation))))
         .containsExactly(
-            "nvidia.com/vgpu-mode: \"mig\" is HAMi's word and has no effect with Tranche");
+            "nvidia.com/vgpu-mode: \"mig\" (HAMi annotation) has no effect with Tranche");
   }
 
   @Test
@@ -278,7 +277,7 @@ class TranslationTest {
     assertThat(annotation(apply(mutation, pod(text)), "gpu-placement")).isEqualTo("packed");
     assertThat(warnings(mutation))
         .contains(
-            "hami.io/gpu-scheduler-policy: \"numa\" is HAMi's word and has no effect with Tranche");
+            "hami.io/gpu-scheduler-policy: \"numa\" (HAMi annotation) has no effect with Tranche");
   }
 
   @ParameterizedTest
@@ -291,7 +290,7 @@ class TranslationTest {
         .contains("nvidia.com/gpu\"")
         .doesNotContain("priority");
     assertThat(warnings(mutation))
-        .contains("nvidia.com/priority: \"1\" is HAMi's word and has no effect with Tranche");
+        .contains("nvidia.com/priority: \"1\" (HAMi resource) has no effect with Tranche");
     assertThat(mutate(after)).isInstanceOf(Mutation.Unchanged.class);
   }
 

@@ -244,9 +244,9 @@ class GuardTest {
     assertThat(found(with, GuardMode.VOID)).containsExactly("env_from=audited");
     assertThat(admitted(with, GuardMode.VOID).warnings())
         .containsExactly(
-            "container \"main\" takes variables by envFrom, and NVIDIA_VISIBLE_DEVICES or"
-                + " CUDA_MPS_ACTIVE_THREAD_PERCENTAGE or CUDA_MPS_PINNED_DEVICE_MEM_LIMIT may be one;"
-                + " it is recorded.");
+            "container \"main\" gets variables from envFrom, and NVIDIA_VISIBLE_DEVICES or"
+                + " CUDA_MPS_ACTIVE_THREAD_PERCENTAGE or CUDA_MPS_PINNED_DEVICE_MEM_LIMIT may be"
+                + " one; it is recorded.");
     assertThat(admitted(container(from), GuardMode.AUDIT).warnings()).isEmpty();
     assertThat(found(with, GuardMode.DENY)).containsExactly("env_from=denied");
   }
@@ -376,7 +376,7 @@ class GuardTest {
     assertThat(after(pod).at("/spec/containers/0/env/0")).isEqualTo(json(VOID));
     assertThat(admitted(pod, GuardMode.VOID).warnings())
         .containsExactly(
-            "container \"main\" is privileged, so every GPU of its node is open to it; it is recorded.");
+            "container \"main\" is privileged, so it can access every GPU of its node; it is recorded.");
   }
 
   @Test
@@ -462,8 +462,7 @@ class GuardTest {
     JsonNode pod = json("{'metadata':{'annotations':{" + annotations + "}},'spec':{}}");
     var verdict = (Verdict.Denied) guard.judge(created(pod), GuardMode.VOID);
     assertThat(verdict.found()).hasSize(64);
-    assertThat(verdict.message())
-        .contains("annotation cdi.k8s.io/0 asks for \"all\"; take it away");
+    assertThat(verdict.message()).contains("annotation cdi.k8s.io/0 requests \"all\"; remove it");
   }
 
   @Test

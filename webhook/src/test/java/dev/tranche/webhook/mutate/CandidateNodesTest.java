@@ -117,7 +117,7 @@ class CandidateNodesTest {
             "{\"key\":\"nvidia.com/gpu.sharing-strategy\",\"operator\":\"NotIn\",\"values\":[\"mps\"]}",
             "{\"key\":\"tranche.dev/sharing-strategy\",\"operator\":\"NotIn\",\"values\":[\"mps\"]}");
     assertThat(warnings(mutation))
-        .anyMatch(w -> w.contains("kept off nodes that share GPUs by MPS"));
+        .anyMatch(w -> w.contains("cannot use nodes that share GPUs by MPS"));
     assertThat(mutator.mutate(after, cluster)).isInstanceOf(Mutation.Unchanged.class);
     assertThat(denial(mutator.mutate(pod, cluster(mps)))).contains("hostPID", "node m");
     // It may share by MPS only after the pod's admission.

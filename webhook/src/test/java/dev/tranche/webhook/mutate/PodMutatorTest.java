@@ -88,8 +88,7 @@ class PodMutatorTest {
     assertThat(annotation(after, "granted-fraction")).isEqualTo("0.4");
     assertThat(warnings(mutation))
         .containsExactly(
-            "container worker asks for 1/3 of a GPU and is granted 0.4: GPUs are split into 10"
-                + " replicas, and it is rounded up");
+            "container worker: 1/3 rounded up to 0.4, because GPUs are split into 10 replicas");
   }
 
   @Test
@@ -227,7 +226,7 @@ class PodMutatorTest {
             "[{\"matchExpressions\":[{\"key\":\"tranche.dev/replicas-per-gpu\",\"operator\":\"In\",\"values\":[\"10\"]}]},"
                 + "{\"matchExpressions\":[{\"key\":\"tranche.dev/replicas-per-gpu\",\"operator\":\"DoesNotExist\"},"
                 + "{\"key\":\"nvidia.com/gpu.replicas\",\"operator\":\"In\",\"values\":[\"10\"]}]}]");
-    assertThat(warnings(mutation)).singleElement().asString().contains("4, 10 replicas");
+    assertThat(warnings(mutation)).singleElement().asString().contains("4 or 10 replicas");
   }
 
   @Test
@@ -270,13 +269,13 @@ class PodMutatorTest {
         "gpu-fraction=0.5 gpu-count=0 | \"0\" is not a number of GPUs",
         "gpu-fraction=0.5 gpu-count=two | \"two\" is not a number of GPUs",
         "gpu-fraction=2 gpu-count=2 | \"2\" contradicts the fraction",
-        "gpu-fraction=0.5 gpu-fraction.main=0.5 | both speak of container \"main\"",
-        "gpu-count=2 | stands without a share",
-        "gpu-container=main | stands without a share",
-        "gpu-memory=4Gi | says how much memory its GPUs have",
+        "gpu-fraction=0.5 gpu-fraction.main=0.5 | both set the share of container \"main\"",
+        "gpu-count=2 | needs a share",
+        "gpu-container=main | needs a share",
+        "gpu-memory=4Gi | reports how much memory its GPUs have",
         "gpu-fraction=0.5 gpu-placement=fast | allowed are load, packed and spread",
-        "gpu-fraction=0.5 gpu-model=a,,b | is no entry of a comma-separated list",
-        "gpu-fraction=0.5 gpu-uuid=0 | is no entry of a comma-separated list",
+        "gpu-fraction=0.5 gpu-model=a,,b | is not an entry of a comma-separated list",
+        "gpu-fraction=0.5 gpu-uuid=0 | is not an entry of a comma-separated list",
       })
   void whatCannotBeMeant_isDeniedInASentence(String annotations, String sentence) {
     String[] pairs =
@@ -425,14 +424,16 @@ class PodMutatorTest {
   void initShares_aboveOneGpu_areDenied() {
     ObjectNode asking = pod("sidecar-and-init");
     ((ObjectNode) asking.at("/metadata/annotations")).put("tranche.dev/gpu-fraction.warmup", "0.9");
-    assertThat(denial(asking, EMPTY)).contains("an init container asks").contains("11 replicas");
+    assertThat(denial(asking, EMPTY))
+        .contains("an init container requests")
+        .contains("11 replicas");
   }
 
   @Test
   void moreGpus_thanAnyNodeHas_areDenied_whereEveryNodeSaysItsCount() {
     ObjectNode asking = annotated("gpu-fraction", "4");
     assertThat(denial(asking, cluster(node("a", 10, 2), node("b", 10, 1))))
-        .contains("asks for 4 GPUs")
+        .contains("requests 4 GPUs")
         .contains("more than 2");
     var silent = new GpuNode("c", Map.of("nvidia.com/gpu.replicas", "10"));
     assertThat(replicas(apply(mutator.mutate(asking, cluster(node("a", 10, 2), silent)), asking)))

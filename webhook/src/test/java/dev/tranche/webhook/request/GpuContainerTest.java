@@ -46,7 +46,7 @@ class GpuContainerTest {
     assertThat(mutator.mutate(pod, oneGpu))
         .isInstanceOfSatisfying(
             Mutation.Denied.class,
-            denied -> assertThat(denied.message()).contains("asks for 2 GPUs", "more than 1"));
+            denied -> assertThat(denied.message()).contains("requests 2 GPUs", "more than 1"));
   }
 
   @Test

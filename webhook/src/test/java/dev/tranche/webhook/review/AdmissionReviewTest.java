@@ -38,10 +38,10 @@ class AdmissionReviewTest {
 
   @Test
   void read_saysWhatIsWrong() {
-    assertThat(read("{")).contains("no JSON");
-    assertThat(read("")).contains("no AdmissionReview");
+    assertThat(read("{")).contains("not JSON");
+    assertThat(read("")).contains("not an AdmissionReview");
     assertThat(read("{\"apiVersion\":\"admission.k8s.io/v1beta1\"}")).contains("v1beta1");
-    assertThat(read("[1]")).contains("no AdmissionReview");
+    assertThat(read("[1]")).contains("not an AdmissionReview");
   }
 
   @Test
@@ -62,7 +62,7 @@ class AdmissionReviewTest {
   @Test
   void read_refusesWhatIsNoJson_onceTheUidIsKnown() {
     assertThat(guardedRefusal("\"spec\":{\"nodeName\":\"\\u12\"}")).contains("cannot be read");
-    assertThat(guardedRefusal("\"spec\":{\"nodeName\":n1}")).contains("n1 is no value");
+    assertThat(guardedRefusal("\"spec\":{\"nodeName\":n1}")).contains("n1 is not a value");
     assertThat(guardedRefusal("\"spec\":{\"containers\":[{},]}")).contains("a value expected");
     assertThat(guardedRefusal("\"status\":" + "[".repeat(2_000))).contains("cannot be read");
   }

@@ -236,9 +236,13 @@ class AdmissionVerticleIT {
     Buffer answer =
         client
             .request(HttpMethod.POST, port, "127.0.0.1", "/review")
-            .compose(again -> again.putHeader("content-type", "application/json").send(body(3_000)))
-            .expecting(HttpResponseExpectation.SC_OK)
-            .compose(HttpClientResponse::body)
+            .compose(
+                again ->
+                    again
+                        .putHeader("content-type", "application/json")
+                        .send(body(3_000))
+                        .expecting(HttpResponseExpectation.SC_OK)
+                        .compose(HttpClientResponse::body))
             .await();
     assertThat(answer).isEqualTo(body(3_000));
   }

@@ -141,8 +141,7 @@ class UpdateHandlerTest {
         "'spec':{'containers':[{'name':'main','env':[%s],'resources':{'limits':{'nvidia.com/gpu':'3'}}}]}";
     JsonNode response = response(guard, "UPDATE", pod.formatted(A), pod.formatted(A + "," + ALL));
     assertThat(response.path("warnings").path(0).asText())
-        .isEqualTo(
-            "container \"main\" states NVIDIA_VISIBLE_DEVICES again; Tranche took that away.");
+        .isEqualTo("container \"main\" declares NVIDIA_VISIBLE_DEVICES again; Tranche removed it.");
     assertThat(
             after(guard, pod.formatted(A), pod.formatted(A + "," + ALL))
                 .at("/spec/containers/0/env"))

@@ -43,14 +43,14 @@ class RenewalTest {
   @Test
   void reason_isItsAge_afterTwoThirds() {
     assertThat(reasonAt(NOW.plus(Duration.ofHours(19)))).isEmpty();
-    assertThat(reasonAt(NOW.plus(Duration.ofHours(20)))).contains("two thirds");
+    assertThat(reasonAt(NOW.plus(Duration.ofHours(20)))).contains("a third of its lifetime");
   }
 
   @Test
   void reason_isTheAuthority_whenAnotherSigned() {
     TlsKeyPair other = CertificateAuthority.create("tranche-ca", NOW, Duration.ofDays(10));
     assertThat(Renewal.reason(serving, other.certificate(), NAMES, NOW))
-        .hasValueSatisfying(r -> assertThat(r).contains("another authority"));
+        .hasValueSatisfying(r -> assertThat(r).contains("another CA"));
   }
 
   @Test
@@ -58,7 +58,7 @@ class RenewalTest {
     assertThat(
             Renewal.reason(
                 serving, authority.certificate(), List.of("tranche-webhook.other.svc"), NOW))
-        .hasValueSatisfying(r -> assertThat(r).contains("lacks a name"));
+        .hasValueSatisfying(r -> assertThat(r).contains("lacks one of the DNS names"));
   }
 
   @Test

@@ -183,7 +183,7 @@ class SelfSignedReconcilerIT {
         .resource(new SecretBuilder(secret("tranche-ca")).addToData("ca.key", "bm9uZQ==").build())
         .update();
     assertThatThrownBy(() -> round(NOW).reconcile())
-        .hasMessageContaining("Secret tranche-system/tranche-ca holds no authority")
+        .hasMessageContaining("Secret tranche-system/tranche-ca has no valid CA")
         .hasMessageContaining("empty it with kubectl");
   }
 
@@ -218,7 +218,7 @@ class SelfSignedReconcilerIT {
         mixed,
         authority.certificatePem());
     assertThatThrownBy(() -> new CertManagerReconciler(store, names, () -> NOW).reconcile())
-        .hasMessageContaining("belong together");
+        .hasMessageContaining("no matching, readable");
   }
 
   private static TlsKeyPair secondPair(TlsKeyPair authority) {

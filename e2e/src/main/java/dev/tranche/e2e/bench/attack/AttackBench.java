@@ -117,7 +117,7 @@ public final class AttackBench {
     } catch (AssertionError never) {
       // A new pod does not wait as long as one whose container has ended often.
       parts.deleteUnready();
-      Await.until("all parts to be ready anew", 2 * BACK_WITHIN_S, parts::allReady);
+      Await.until("all parts to be ready again", 2 * BACK_WITHIN_S, parts::allReady);
     }
     return String.format(
         Locale.ROOT,

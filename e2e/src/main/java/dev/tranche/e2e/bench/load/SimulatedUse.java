@@ -33,7 +33,7 @@ public final class SimulatedUse {
 
     @Override
     public String toString() {
-      return "at %.3f s GPU %d was chosen for %s; memory used as told: %s; there are %s"
+      return "at %.3f s GPU %d was chosen for %s; memory used as set: %s; there are %s"
           .formatted(chosenS, gpu, pod, readings, present);
     }
   }

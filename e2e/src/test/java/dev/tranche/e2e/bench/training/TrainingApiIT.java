@@ -137,8 +137,9 @@ final class TrainingApiIT {
               if (read.packed()) {
                 request.putHeader("Accept-Encoding", "gzip");
               }
-              return request.send();
-            })
-        .compose(response -> response.body().map(body -> new Received(response, body)));
+              return request
+                  .send()
+                  .compose(response -> response.body().map(body -> new Received(response, body)));
+            });
   }
 }

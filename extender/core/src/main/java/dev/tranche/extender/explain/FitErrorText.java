@@ -1,5 +1,7 @@
 package dev.tranche.extender.explain;
 
+import static java.util.stream.Collectors.joining;
+
 import dev.tranche.api.Demand;
 import dev.tranche.extender.placement.GpuView;
 import dev.tranche.extender.placement.Placer;
@@ -33,7 +35,7 @@ public final class FitErrorText {
     }
     if (gpu.replicasByMemory() < gpu.freeReplicas()) {
       return free
-          + "; real free memory %s backs %d replicas"
+          + "; measured free memory of %s is enough for %d replicas"
               .formatted(bytes(gpu.memoryFreeBytes()), gpu.replicasByMemory());
     }
     if (gpu.freeClients() != GpuView.UNLIMITED) {
@@ -44,11 +46,12 @@ public final class FitErrorText {
 
   private static String why(Reason reason, NodeFit evaluation, GpuView gpu) {
     return switch (reason) {
-      case NO_GPU -> "it serves " + gpu.resource();
+      case NO_GPU -> "it is advertised as " + gpu.resource();
       case OTHER_REPLICAS ->
-          "the share was sized for GPUs of %d replicas; delete the pod and have it created again"
+          "the share was sized for GPUs of %d replicas; recreate the pod"
               .formatted(evaluation.request().demand().replicasPerGpu());
-      case NOT_ALLOWED -> gpu.model() + " " + gpu.uuid() + " is not in the pod's lists";
+      case NOT_ALLOWED ->
+          gpu.model() + " " + gpu.uuid() + " is excluded by the pod's GPU models or uuids";
       case UNFIT -> unfit(gpu);
       default -> reason.sentence();
     };
@@ -71,9 +74,7 @@ public final class FitErrorText {
         .orElse(0);
   }
 
-  /**
-   * Returns the replicas that the pod needs: one number if it needs one GPU, else all its shares.
-   */
+  /** Returns what the pod needs: a number of replicas if it needs one GPU, else its shares. */
   private static String needs(NodeFit evaluation) {
     var demand = evaluation.request().demand();
     if (demand.onOneGpu()) {
@@ -87,17 +88,24 @@ public final class FitErrorText {
             .toList();
     if (shares.size() > SHARES_MAX) {
       long count = demand.containers().stream().mapToLong(Demand.Container::gpus).sum();
-      return "%d shares, %d replicas in all".formatted(count, demand.peakReplicas());
+      return "%d replicas in %d shares".formatted(demand.peakReplicas(), count);
     }
-    String sum = shares.stream().map(String::valueOf).collect(Collectors.joining(" + "));
-    return shares.size() == 1 ? sum : sum + " in all";
+    if (shares.size() == 1) {
+      return shares.getFirst().toString();
+    }
+    Demand.Container first = demand.containers().getFirst();
+    // Shares of several containers may be on the same GPU, and a plain request may be split.
+    boolean separate = demand.containers().size() == 1 && !first.mayUseSeveralGpus();
+    return separate && first.shares().size() == 1
+        ? "%d GPUs with %d free each".formatted(shares.size(), shares.getFirst())
+        : shares.stream().map(String::valueOf).collect(joining(", ", "shares of ", " replicas"));
   }
 
   static String node(NodeFit evaluation) {
     String reason = evaluation.outcome().refusal().map(Reason::sentence).orElse("fits");
     var text = new StringBuilder("node ").append(evaluation.node()).append(": ").append(reason);
     if (!evaluation.gpus().isEmpty()) {
-      text.append("; largest hole ").append(largestFreeOnOneGpu(evaluation));
+      text.append("; at most %d free on one GPU".formatted(largestFreeOnOneGpu(evaluation)));
     }
     evaluation.gpus().forEach(gpu -> text.append("; ").append(gpu(evaluation, gpu)));
     return text.toString();
@@ -110,10 +118,10 @@ public final class FitErrorText {
             .limit(EVENT_NODES_MAX)
             .map(FitErrorText::node)
             .toList();
-    String text = "no GPU has room. " + String.join(". ", nearest);
+    String text = "no GPU fits the pod. " + String.join(". ", nearest);
     int more = evaluations.size() - nearest.size();
     if (more > 0) {
-      text += ". And " + more + " more nodes: kubectl tranche explain tells";
+      text += ". " + more + " more nodes: see kubectl tranche explain";
     }
     return text.length() <= EVENT_CHARS_MAX ? text : text.substring(0, EVENT_CHARS_MAX - 1) + "…";
   }

@@ -54,7 +54,7 @@ public final class Inspector {
       long ledgerVersion,
       long loadsVersion,
       ClusterSnapshot.NodeGpus nodeGpus,
-      List<Hold> holds) {
+      Map<String, Integer> holdsByStage) {
     /** Does not compare holds: a change of them changes the Ledger's version of the node. */
     @SuppressWarnings("ReferenceEquality")
     boolean isCurrent(
@@ -96,7 +96,7 @@ public final class Inspector {
     for (String name : ledger.nodes().stream().sorted().toList()) {
       CachedNode cached = refresh(name, at, nowMs);
       refreshed.put(name, cached);
-      cached.holds().forEach(hold -> stages.merge(Inspection.stage(hold), 1, Integer::sum));
+      cached.holdsByStage().forEach((stage, count) -> stages.merge(stage, count, Integer::sum));
       Inspection.Node node = cached.node();
       if (!node.gpus().isEmpty() || !node.unplaced().isEmpty()) {
         nodes.add(node);
@@ -116,7 +116,17 @@ public final class Inspector {
     }
     List<Hold> holds = List.copyOf(ledger.holds(name));
     return new CachedNode(
-        node(name, nodeGpus, holds, at, nowMs), ledgerVersion, loadsVersion, nodeGpus, holds);
+        node(name, nodeGpus, holds, at, nowMs),
+        ledgerVersion,
+        loadsVersion,
+        nodeGpus,
+        byStage(holds));
+  }
+
+  private static Map<String, Integer> byStage(List<Hold> holds) {
+    var stages = new HashMap<String, Integer>();
+    holds.forEach(hold -> stages.merge(Inspection.stage(hold), 1, Integer::sum));
+    return Map.copyOf(stages);
   }
 
   private Inspection.Node node(

@@ -20,18 +20,18 @@ public final class SchedulerAdvice {
     var advice = new ArrayList<String>();
     if (message.contains("Insufficient " + resource)) {
       advice.add(
-          "Insufficient %s: a node's allocatable less what its pods request is less than this pod requests. Wait until pods end, ask for less, or add a GPU node; kubectl describe node shows both sums."
+          "Insufficient %s: a node's allocatable less what its pods request is less than this pod requests. Wait until pods end, request less, or add a GPU node; kubectl describe node shows both sums."
               .formatted(resource));
     }
     if (message.contains("Insufficient cpu")
         || message.contains("Insufficient memory")
         || message.contains("Too many pods")) {
       advice.add(
-          "CPU, memory or the number of pods: GPUs are not what is missing on those nodes. Lower those requests, or add a node.");
+          "CPU, memory or the number of pods: GPUs are not what is missing on those nodes. Reduce these requests, or add a node.");
     }
     if (message.contains("didn't match Pod's node affinity/selector")) {
       advice.add(
-          "node affinity/selector: see the pod's spec for what it names. Tranche adds tranche.dev/replicas-per-gpu, nvidia.com/gpu.memory and nvidia.com/gpu.product to it; if the replicas per GPU have changed since, delete the pod and have it created again.");
+          "node affinity/selector: see the pod's spec for what it names. Tranche adds tranche.dev/replicas-per-gpu, nvidia.com/gpu.memory and nvidia.com/gpu.product to it; if the replicas per GPU have changed since, recreate the pod.");
     }
     if (message.contains("untolerated taint")) {
       advice.add("untolerated taint: add the toleration that the message names to the pod.");

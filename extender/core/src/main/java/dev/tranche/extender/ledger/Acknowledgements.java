@@ -39,6 +39,7 @@ public final class Acknowledgements {
     if (entry != null && failing.remove(entry)) {
       entry.acks.acknowledged();
       update(step, entry, false);
+      count();
     }
   }
 
@@ -75,6 +76,7 @@ public final class Acknowledgements {
     for (NodeEntry entry : before) {
       update(step, entry, !most && entry.acks.active(step.nowMs()));
     }
+    count();
   }
 
   private void update(Transition step, NodeEntry entry, boolean now) {
@@ -82,6 +84,9 @@ public final class Acknowledgements {
       step.beforeChange(entry);
       entry.backedOff = now;
     }
+  }
+
+  private void count() {
     backedOff = (int) failing.stream().filter(e -> e.backedOff).count();
   }
 }

@@ -2,10 +2,10 @@ package dev.tranche.extender.ledger;
 
 import dev.tranche.api.Demand;
 import dev.tranche.api.Names;
+import dev.tranche.api.RequestBounds;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -19,7 +19,7 @@ final class KeptAnnotations {
   /** The list of models or uuids that admission allows. */
   private static final int NAMES_CHARS_MAX = 4_224;
 
-  private static final int VALUE_CHARS_MAX = 256;
+  private static final int VALUE_CHARS_MAX = RequestBounds.VALUE_CHARS_MAX;
 
   /** The most characters of each value. */
   private static final Map<String, Integer> CHARS_MAX =
@@ -40,6 +40,11 @@ final class KeptAnnotations {
 
   private KeptAnnotations() {}
 
+  /**
+   * @param complete whether no value was left out because it is longer than admission allows
+   */
+  record Kept(Map<String, String> annotations, boolean complete) {}
+
   /** Returns whether Tranche reads an annotation of that key. */
   static boolean reads(String key) {
     return key.equals(Names.REPLICAS_PER_GPU)
@@ -48,13 +53,13 @@ final class KeptAnnotations {
   }
 
   /**
-   * Returns the annotations to keep; empty if a value is longer than any that admission allows.
+   * Returns the annotations to keep.
    *
    * @param requests of the containers that are kept
    */
-  static Optional<Map<String, String>> of(Map<String, String> all, List<Demand.Request> requests) {
+  static Kept of(Map<String, String> all, List<Demand.Request> requests) {
     if (all.isEmpty()) {
-      return Optional.of(Map.of());
+      return new Kept(Map.of(), true);
     }
     var kept = new HashMap<String, String>();
     boolean fits = keep(Names.REPLICAS_PER_GPU, VALUE_CHARS_MAX, all, kept);
@@ -66,15 +71,20 @@ final class KeptAnnotations {
         fits &= keep(prefix + request.container(), VALUE_CHARS_MAX, all, kept);
       }
     }
-    return fits ? Optional.of(kept) : Optional.empty();
+    return new Kept(kept, fits);
   }
 
+  /** Returns whether the value is kept, or there is none. */
   private static boolean keep(
       String key, int charsMax, Map<String, String> all, Map<String, String> kept) {
     @Nullable String value = all.get(key);
-    if (value != null) {
+    if (value == null) {
+      return true;
+    }
+    boolean fits = value.length() <= charsMax;
+    if (fits) {
       kept.put(key, value);
     }
-    return value == null || value.length() <= charsMax;
+    return fits;
   }
 }

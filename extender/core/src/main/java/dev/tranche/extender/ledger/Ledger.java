@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.Set;
 import java.util.function.Consumer;
 import java.util.function.LongUnaryOperator;
 import java.util.function.Predicate;
@@ -64,6 +65,7 @@ public final class Ledger {
   private final LedgerState ledgerState;
   private final ReportApplier reports;
   private final Acknowledgements acknowledgements;
+  private final HoldExpiry expiry;
 
   /** The nodes whose {@link #view} may have changed; for a single reader. */
   public final ChangedNodes changes = new ChangedNodes();
@@ -84,6 +86,8 @@ public final class Ledger {
     this.ledgerState = new LedgerState(timing, changes);
     this.reports = new ReportApplier(timing, ledgerState);
     this.acknowledgements = new Acknowledgements(ledgerState);
+    this.expiry =
+        new HoldExpiry(ledgerState, nominations, terminatingPods, reports, acknowledgements);
   }
 
   public List<Decision> apply(Event event, long nowMs) {
@@ -110,7 +114,7 @@ public final class Ledger {
       case Event.Unacknowledged(String node, long sentAtMs) ->
           acknowledgements.failed(step, node, sentAtMs);
       case Event.Synced() -> reports.synced();
-      case Event.Tick() -> tick(step);
+      case Event.Tick() -> expiry.tick(step);
     }
     return step.done();
   }
@@ -126,6 +130,11 @@ public final class Ledger {
         before != null
             && ((before.ended() && !pod.ended()) || (before.node() != null && pod.node() == null));
     if (late) {
+      return;
+    }
+    if (ledgerState.beyondBounds(step, pod)) {
+      nominations.remove(pod.uid());
+      terminatingPods.remove(pod.uid());
       return;
     }
     boolean kept = keep(step, pod);
@@ -155,6 +164,7 @@ public final class Ledger {
   }
 
   private void podGone(Transition step, String uid, String key) {
+    ledgerState.countAgain(step, uid);
     PodFacts pod = ledgerState.pods.remove(uid);
     NodeEntry holder = ledgerState.holders.get(uid);
     String node = holder != null ? holder.name : pod == null ? null : pod.node();
@@ -431,45 +441,6 @@ public final class Ledger {
     return ledgerState.hold(uid).filter(hold -> hold.stage() == Stage.BINDING);
   }
 
-  // --- time ---
-
-  private void tick(Transition step) {
-    ledgerState.forgetGone(step.nowMs());
-    acknowledgements.tick(step);
-    for (NodeEntry entry : List.copyOf(ledgerState.nodes.values())) {
-      if (!entry.ended.isEmpty()
-          && entry.ended.values().removeIf(ended -> ended.listedUntilMs() <= step.nowMs())) {
-        entry.changed();
-      }
-      if (!entry.holds.isEmpty()) {
-        List.copyOf(entry.holds.values()).forEach(hold -> expireIfDue(step, entry, hold));
-      }
-      ledgerState.forget(entry);
-    }
-  }
-
-  private void expireIfDue(Transition step, NodeEntry entry, Hold hold) {
-    if (hold.expiresAtMs() <= step.nowMs()) {
-      PodFacts pod = ledgerState.pods.get(hold.uid());
-      if (hold.stage() == Stage.BOUND && pod != null && pod.node() != null) {
-        ledgerState.put(entry, hold.until(Hold.NEVER));
-        return;
-      }
-      if (hold.stage() != Stage.TENTATIVE || entry.echoed.containsKey(hold.uid())) {
-        reports.check(step, entry, hold.uid(), hold.key());
-        return;
-      }
-      Nominations.Plan plan = nominations.current(hold.uid(), step.nowMs()).orElse(null);
-      if (plan != null && terminatingPods.haveGpusOf(hold, entry.holds.values(), step.nowMs())) {
-        ledgerState.put(entry, hold.until(nominations.expiryMs(plan, step.nowMs())));
-        return;
-      }
-      nominations.remove(hold.uid());
-      ledgerState.drop(step, hold.uid());
-      step.emit(new Decision.Expired(entry.name, hold.key()));
-    }
-  }
-
   // --- what others may read ---
 
   public Optional<Hold> hold(String uid) {
@@ -485,6 +456,11 @@ public final class Ledger {
     return ledgerState.pods.dropped();
   }
 
+  /** Returns how many pods are not kept on nodes that have too many; read on any thread. */
+  public int uncountedPods() {
+    return ledgerState.uncounted();
+  }
+
   /** Returns how many deleted pods are remembered; read on any thread. */
   public int rememberedPods() {
     return ledgerState.remembered();
@@ -492,6 +468,16 @@ public final class Ledger {
 
   public Collection<PodFacts> pods() {
     return Collections.unmodifiableCollection(ledgerState.pods.values());
+  }
+
+  /** Returns whether a pod is on no node yet. */
+  public boolean podsPending() {
+    return ledgerState.pods.anyPending();
+  }
+
+  /** Returns whether a pod on a node has a lower priority. */
+  public boolean outranksAPodOnANode(int priority) {
+    return ledgerState.pods.anyBelow(priority);
   }
 
   /** Returns every node of which anything is known. */
@@ -507,6 +493,12 @@ public final class Ledger {
   public Collection<Hold> holds(String node) {
     NodeEntry entry = ledgerState.nodes.get(node);
     return entry == null ? List.of() : Collections.unmodifiableCollection(entry.holds.values());
+  }
+
+  /** Returns the GPUs of a node as last reported, whether they can take pods or not. */
+  public List<GpuFacts> gpus(String node) {
+    NodeEntry entry = ledgerState.nodes.get(node);
+    return entry == null || entry.state == null ? List.of() : entry.state.gpus();
   }
 
   /** Returns the R of this node, which applies to a pod that does not carry an R itself. */
@@ -575,6 +567,11 @@ public final class Ledger {
 
   public int nominations() {
     return nominations.size();
+  }
+
+  /** Returns the uids of the pods that a GPU is held for while others are evicted. */
+  public Set<String> nominatedPods() {
+    return Collections.unmodifiableSet(nominations.uids());
   }
 
   /** Returns the terminating pods. */

@@ -6,6 +6,7 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /** The data of the {@link Ledger} and its basic changes: pods, nodes and their holds. */
@@ -23,6 +24,12 @@ final class LedgerState {
 
   /** The node that has the pod's hold, by pod uid. */
   final Map<String, NodeEntry> holders = new HashMap<>();
+
+  /** The nodes of pods that are not kept, by pod uid. */
+  private final Map<String, NodeEntry> uncounted = new HashMap<>();
+
+  /** Read on another thread. */
+  private final AtomicInteger uncountedSize = new AtomicInteger();
 
   /**
    * Limit of deleted pods that are remembered. An API server deletes fewer in the time for which
@@ -65,6 +72,7 @@ final class LedgerState {
 
   void put(NodeEntry entry, Hold hold) {
     entry.changed();
+    entry.expiresFromMs = Math.min(entry.expiresFromMs, hold.expiresAtMs());
     entry.holds.put(hold.uid(), hold);
     holders.put(hold.uid(), entry);
   }
@@ -151,6 +159,46 @@ final class LedgerState {
         forget(entry);
       }
     }
+  }
+
+  /**
+   * Returns whether the pod is one of too many on its node. If so, nothing of it is kept but that
+   * it is there, and the node counts as taken until it is gone.
+   */
+  boolean beyondBounds(Transition step, PodFacts pod) {
+    NodeEntry entry = pod.ended() || pod.node() == null ? null : nodes.get(pod.node());
+    if (entry == null
+        || pods.hasRoom(pod, entry.holds.size(), entry.holds.containsKey(pod.uid()))) {
+      countAgain(step, pod.uid());
+      return false;
+    }
+    if (uncounted.put(pod.uid(), entry) == null) {
+      if (entry.uncounted == 0) {
+        step.beforeChange(entry);
+      }
+      entry.uncounted++;
+      uncountedSize.incrementAndGet();
+    }
+    pods.remove(pod.uid());
+    drop(step, pod.uid());
+    return true;
+  }
+
+  /** The pod is gone, or is kept from now on. */
+  void countAgain(Transition step, String uid) {
+    NodeEntry entry = uncounted.remove(uid);
+    if (entry != null) {
+      if (entry.uncounted == 1) {
+        step.beforeChange(entry);
+      }
+      entry.uncounted--;
+      uncountedSize.decrementAndGet();
+      forget(entry);
+    }
+  }
+
+  int uncounted() {
+    return uncountedSize.get();
   }
 
   /** Returns whether the pod has been deleted, or is remembered no longer. */

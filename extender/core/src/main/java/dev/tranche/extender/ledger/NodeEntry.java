@@ -27,13 +27,19 @@ final class NodeEntry {
    */
   private static final long RESEND_EVERY_MS = 5_000;
 
-  /** More replicas than a GPU has; twice as many still fit into an int. */
-  private static final int UNPLACED_MAX = 1 << 30;
+  /** More replicas than a GPU has; a few times as many still fit into an int. */
+  private static final int UNPLACED_MAX = 1 << 28;
 
   final String name;
 
   /** By pod uid. */
   final Map<String, Hold> holds = new LinkedHashMap<>();
+
+  /** No hold expires before. */
+  long expiresFromMs = Hold.NEVER;
+
+  /** Pods here that are not kept, because there are too many; see {@link KeptPods}. */
+  int uncounted;
 
   /** Pods that ended here, by key. */
   final Map<String, Ended> ended = new HashMap<>();
@@ -298,7 +304,7 @@ final class NodeEntry {
   }
 
   boolean forgettable() {
-    return facts == null && !live && holds.isEmpty() && ended.isEmpty();
+    return facts == null && !live && holds.isEmpty() && ended.isEmpty() && uncounted == 0;
   }
 
   NodeView view(Predicate<Hold> counted, long youngSinceMs) {
@@ -330,8 +336,8 @@ final class NodeEntry {
   private NodeView.Gpu gpu(
       GpuFacts gpu, List<Hold> counted, List<Listed> unknown, long youngSinceMs) {
     var use = new UseOfGpu(gpu.replicas());
-    int unplaced = 0;
-    int clients = unknown.size();
+    int unplaced = uncounted > 0 ? gpu.replicas() : 0;
+    int clients = uncounted > 0 ? gpu.clientsMax() : unknown.size();
     List<NodeView.Young> young = List.of();
     for (Listed listed : unknown) {
       use.addUnknown(listed.replicas(), listed.grant());
@@ -347,7 +353,7 @@ final class NodeEntry {
       } else if (here != null && hold.placement() != null) {
         int countedIn = countedIn(hold, gpu);
         use.add(here, countedIn, isOf(hold, gpu), listed(hold));
-        clients += clients(hold.placement(), gpu.uuid(), here);
+        clients = Math.min(UNPLACED_MAX, clients + clients(hold.placement(), gpu.uuid(), here));
         if (hold.sinceMs() >= youngSinceMs) {
           young = young.isEmpty() ? new ArrayList<>(2) : young;
           young.add(new NodeView.Young(hold.key(), (double) here / countedIn, hold.sinceMs()));

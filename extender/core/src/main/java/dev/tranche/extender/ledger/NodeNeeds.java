@@ -14,7 +14,8 @@ import java.util.Set;
  * @param storageBytes ephemeral storage
  * @param constrained these sums do not tell whether kube-scheduler's filters let it run beside
  *     another pod: it has a host port, a required pod affinity or anti-affinity, a spread
- *     constraint, a volume that not every node has, a resource claim, or another resource
+ *     constraint, a volume that not every node has, a resource claim, or another resource; or it is
+ *     being resized
  */
 public record NodeNeeds(long cpuMilli, long memoryBytes, long storageBytes, boolean constrained) {
   public static final NodeNeeds NONE = new NodeNeeds(0, 0, 0, false);
@@ -44,6 +45,20 @@ public record NodeNeeds(long cpuMilli, long memoryBytes, long storageBytes, bool
         whole(memory.orElse(BigDecimal.ZERO)),
         whole(storage.orElse(BigDecimal.ZERO)),
         others || unreadable);
+  }
+
+  /** Returns whether a container has another amount of something than it requests. */
+  static boolean differ(Map<String, String> requests, Map<String, String> has) {
+    return has.keySet().stream()
+        .filter(COUNTED::contains)
+        .anyMatch(
+            resource -> {
+              Optional<BigDecimal> requested = number(requests, resource);
+              Optional<BigDecimal> given = number(has, resource);
+              return requested.isEmpty()
+                  || given.isEmpty()
+                  || requested.get().compareTo(given.get()) != 0;
+            });
   }
 
   private static Optional<BigDecimal> number(Map<String, String> requests, String resource) {

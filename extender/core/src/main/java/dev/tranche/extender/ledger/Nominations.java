@@ -5,6 +5,7 @@ import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 
 /**
  * Pods that other pods are evicted for, by uid, with the GPUs that this frees on each node that
@@ -75,6 +76,10 @@ final class Nominations {
 
   boolean has(String uid) {
     return plans.containsKey(uid);
+  }
+
+  Set<String> uids() {
+    return plans.keySet();
   }
 
   int size() {

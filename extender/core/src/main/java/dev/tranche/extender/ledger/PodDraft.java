@@ -14,6 +14,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** A builder that collects the fields of a Pod in any order; {@link #facts} returns the result. */
@@ -24,10 +25,17 @@ public final class PodDraft {
   /** Nearly all quantities of a GPU resource; the rest is parsed at length. */
   private static final Pattern DIGITS = Pattern.compile("\\d{1,4}");
 
+  private static final KeptAnnotations.Kept NOTHING_KEPT =
+      new KeptAnnotations.Kept(Map.of(), false);
+
   private record ContainerDraft(
       String name, Kind kind, Map<String, String> limits, Map<String, String> requests) {}
 
   private Map<String, String> overhead = Map.of();
+
+  /** What running containers have, by their names. */
+  private final Map<String, List<Map<String, String>>> granted = new HashMap<>();
+
   private final List<ContainerDraft> inits = new ArrayList<>();
   private final List<ContainerDraft> apps = new ArrayList<>();
   private final Map<String, String> annotations = new HashMap<>();
@@ -162,6 +170,17 @@ public final class PodDraft {
     return this;
   }
 
+  /**
+   * Records what the kubelet has given to a container of CPU, memory and storage. While a resize is
+   * under way, that differs from what the container requests.
+   */
+  public PodDraft granted(String container, Map<String, String> resources) {
+    if (!resources.isEmpty()) {
+      granted.computeIfAbsent(container, name -> new ArrayList<>(1)).add(resources);
+    }
+    return this;
+  }
+
   /** Sets what the pod's runtime class adds to its containers' requests. */
   public PodDraft overhead(Map<String, String> requests) {
     overhead = requests;
@@ -249,11 +268,13 @@ public final class PodDraft {
 
   private PodFacts factsOf(List<String> requested) {
     List<Demand.Request> requests = requests(requested);
-    Optional<Map<String, String>> kept =
-        withinBounds(requests) ? KeptAnnotations.of(annotations, requests) : Optional.empty();
-    if (kept.isEmpty()) {
+    boolean within = withinBounds(requests);
+    var kept = within ? KeptAnnotations.of(annotations, requests) : NOTHING_KEPT;
+    // A pod that another scheduler has bound holds what it requests, whatever its annotations say.
+    if (!within || (!kept.complete() && node == null)) {
       // It fits nowhere, and if it is on a node, it counts against each GPU there.
       requests = List.of(new Demand.Request("", Kind.APP, ABOVE_BOUND));
+      kept = NOTHING_KEPT;
     }
     boolean running = phase.equals("Running");
     String resource = String.join(PodFacts.SEVERAL, requested);
@@ -266,7 +287,7 @@ public final class PodDraft {
         running,
         resource,
         requests,
-        kept.orElse(Map.of()),
+        kept.annotations(),
         preemption(requested));
   }
 
@@ -316,7 +337,19 @@ public final class PodDraft {
     for (ContainerDraft app : apps) {
       sum = sum.plus(NodeNeeds.of(app.requests(), gpus));
     }
-    return sum.max(peak).plus(NodeNeeds.of(overhead, gpus)).orConstrained(constrained);
+    return sum.max(peak)
+        .plus(NodeNeeds.of(overhead, gpus))
+        .orConstrained(constrained || isResizing());
+  }
+
+  /** kube-scheduler counts the larger of what a pod requests and what it still has. */
+  private boolean isResizing() {
+    return !granted.isEmpty()
+        && Stream.concat(inits.stream(), apps.stream())
+            .anyMatch(
+                container ->
+                    granted.getOrDefault(container.name(), List.of()).stream()
+                        .anyMatch(has -> NodeNeeds.differ(container.requests(), has)));
   }
 
   private PreemptionInfo preemption(List<String> gpus) {

@@ -4,8 +4,6 @@ import java.util.Collection;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.Map;
-import java.util.Set;
-import java.util.stream.Collectors;
 
 /** Terminating pods by uid, with the time at which each was first seen terminating. */
 public final class TerminatingPods {
@@ -60,12 +58,5 @@ public final class TerminatingPods {
     return others.stream()
         .filter(other -> ends(other.uid(), nowMs))
         .anyMatch(other -> !Collections.disjoint(other.held().keySet(), held.held().keySet()));
-  }
-
-  /** Returns the uids of all pods that are expected to end soon. */
-  public Set<String> endingSoon(long nowMs) {
-    return pods.keySet().stream()
-        .filter(uid -> endsSoon(uid, nowMs))
-        .collect(Collectors.toUnmodifiableSet());
   }
 }

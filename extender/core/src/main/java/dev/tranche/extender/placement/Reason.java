@@ -10,24 +10,25 @@ public enum Reason {
   NOT_SERVING("the node's GPU plugin is draining or not registered with the kubelet", false),
   // Never told to kube-scheduler, which would evict pods of other nodes: see Filter.
   NOT_ACKNOWLEDGING(
-      "the node's GPU plugin does not acknowledge assignments, so it gets no pods for a while",
+      "the node's GPU plugin does not acknowledge assignments, so it temporarily gets no pods",
       true),
-  NO_GPU("the node has no GPU of the resource that the pod asks for", true),
+  NO_GPU("the node has no GPU of the resource that the pod requests", true),
   OTHER_REPLICAS(
       "the node splits GPUs into a different number of replicas than the pod was sized for", true),
-  NOT_ALLOWED("the pod's lists of GPU models or uuids allow none of the node's GPUs", true),
+  NOT_ALLOWED("the pod's GPU models or uuids exclude all GPUs of the node", true),
   UNFIT("the node's GPUs that could take the pod are unhealthy or cordoned", true),
   FULL("the node's GPUs have too few free replicas", false),
   // kube-scheduler's preemption counts totals only, so it would not free a share on a single GPU.
-  FRAGMENTED("the node's free GPU replicas are scattered: no GPU has room for a whole share", true),
+  FRAGMENTED("the node has enough free GPU replicas, but no single GPU has enough", true),
   // The same applies here.
   TOO_FEW_GPUS(
-      "the node's free GPU replicas are scattered: too few GPUs have room for a whole share", true),
+      "the node has enough free GPU replicas, but too few GPUs have enough for one share each",
+      true),
   CLIENTS("the node's GPUs have too few free MPS client slots", false),
-  MEMORY("the node's GPUs have too little real free memory", false),
+  MEMORY("the node's GPUs have too little measured free memory", false),
   // The search was given up, so this must not count as a refusal that no eviction can resolve.
   UNDECIDED(
-      "the pod has too many different shares to find their GPUs in time; this is tried again",
+      "the pod has too many different shares to find their GPUs in time; it will be retried",
       false);
 
   private final String sentence;

@@ -1,5 +1,6 @@
 package dev.tranche.extender.preempt;
 
+import dev.tranche.api.Demand;
 import dev.tranche.extender.placement.GpuRequest;
 import dev.tranche.extender.placement.GpuView;
 import dev.tranche.extender.placement.Placer;
@@ -31,10 +32,18 @@ public final class ReplicaBound implements Victims.Bound {
         free.put(gpu.uuid(), gpu.freeReplicas());
       }
     }
-    long shares = request.demand().containers().stream().mapToLong(c -> c.shares().size()).sum();
     this.needed = request.demand().peakReplicas();
-    this.onOneGpu = shares == 1 || request.demand().onOneGpu();
+    this.onOneGpu = onOneGpu(request.demand());
     this.also = also;
+  }
+
+  /** Returns whether all that the pod needs must lie on one GPU, as {@link Placer} places it. */
+  private static boolean onOneGpu(Demand demand) {
+    List<Demand.Container> containers = demand.containers();
+    if (containers.stream().allMatch(Demand.Container::mayUseSeveralGpus)) {
+      return demand.onOneGpu() && demand.peakReplicas() <= demand.replicasPerGpu();
+    }
+    return demand.onOneGpu() || (containers.size() == 1 && containers.getFirst().gpus() == 1);
   }
 
   @Override

@@ -70,7 +70,7 @@ public final class Victims {
   /**
    * A pod that may be evicted.
    *
-   * @param held replicas per uuid
+   * @param held replicas per uuid, in the R that each GPU is split into now
    */
   public record Candidate(PodFacts pod, Map<String, Integer> held) {
     public Candidate {

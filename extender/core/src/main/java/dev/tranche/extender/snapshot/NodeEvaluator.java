@@ -6,12 +6,15 @@ import dev.tranche.extender.ledger.Ledger;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.placement.GpuView;
 import dev.tranche.extender.score.Policy;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.function.Predicate;
+import java.util.stream.Collectors;
 
 /**
  * Evaluates how a node fits a pod: as things are, as if some pods had ended, or as if only lasting
@@ -29,7 +32,7 @@ public final class NodeEvaluator {
   /** How long a bound pod's GPU may be unknown before the pod counts as one that stays. */
   public static final long UNKNOWN_GPU_MS = 300_000;
 
-  public static final String LATE = "the decision took too long; this is tried again";
+  public static final String LATE = "the decision took too long; the pod will be retried";
 
   private final Ledger ledger;
   private final ClusterSnapshot snapshot;
@@ -89,31 +92,73 @@ public final class NodeEvaluator {
 
   /** Returns {@link #evaluate} for many nodes at one moment. */
   public ForPod forPod(PodFacts pod) {
-    return new ForPod(pod);
+    return forPod(pod, new Uncached());
+  }
+
+  /**
+   * @param uncached what was found for the pod in earlier turns of the same call
+   */
+  public ForPod forPod(PodFacts pod, Uncached uncached) {
+    return new ForPod(pod, uncached);
+  }
+
+  /**
+   * Evaluations of nodes where a hold counts differently for one pod than for others. They are of
+   * no use to other pods, so they are kept for one call only.
+   */
+  public static final class Uncached {
+    private final Map<String, Found> byNode = new HashMap<>();
+
+    private record Found(long ledgerVersion, Policy policy, NodeFit fit) {}
   }
 
   /** Evaluates many nodes at one moment for one pod; valid until the next event is applied. */
   public final class ForPod {
     private final PodFacts pod;
+    private final Uncached uncached;
+    private final long computedBefore = evaluations.computed();
     private final Policy chosen;
     private final NodeFitCache.Page page;
     private final String own;
+    private final Set<String> nominated =
+        ledger.nominatedPods().stream()
+            .flatMap(uid -> ledger.hold(uid).stream())
+            .map(Hold::node)
+            .collect(Collectors.toSet());
     private final boolean noneDiffers;
     private final long nowMs;
 
-    private ForPod(PodFacts pod) {
+    private ForPod(PodFacts pod, Uncached uncached) {
       this.pod = pod;
+      this.uncached = uncached;
       this.nowMs = clockMs.getAsLong();
       this.chosen = policyOf(pod);
       this.page = evaluations.page(pod, chosen);
       this.own = ownNode(pod);
-      this.noneDiffers = own.isEmpty() && ledger.nominations() == 0;
+      this.noneDiffers = own.isEmpty() && nominated.isEmpty();
     }
 
     public NodeFit of(String node) {
-      return noneDiffers || !countsDifferently(node, own)
+      return noneDiffers || !(node.equals(own) || nominated.contains(node))
           ? page.of(node, nowMs)
-          : snapshot.evaluate(pod, node, chosen, holdFilter(pod), nowMs);
+          : different(node);
+    }
+
+    private NodeFit different(String node) {
+      long version = ledger.version(node);
+      Uncached.Found known = uncached.byNode.get(node);
+      if (known != null && known.ledgerVersion() == version && known.policy() == chosen) {
+        return known.fit();
+      }
+      evaluations.countComputed();
+      NodeFit fit = snapshot.evaluate(pod, node, chosen, holdFilter(pod), nowMs);
+      uncached.byNode.put(node, new Uncached.Found(version, chosen, fit));
+      return fit;
+    }
+
+    /** Returns how many nodes were not cached, or had changed. */
+    public long computed() {
+      return evaluations.computed() - computedBefore;
     }
 
     /** Returns whether the decision has taken too long. */
@@ -206,11 +251,15 @@ public final class NodeEvaluator {
    * that has been terminating for long counts as lasting.
    */
   public NodeFit evaluateIgnoringTemporaryHolds(PodFacts pod, String node) {
-    Set<String> endingSoon = ledger.terminatingPods().endingSoon(clockMs.getAsLong());
     long nowMs = clockMs.getAsLong();
+    Set<String> endingSoon =
+        ledger.holds(node).stream()
+            .map(Hold::uid)
+            .filter(uid -> ledger.terminatingPods().endsSoon(uid, nowMs))
+            .collect(Collectors.toSet());
     Predicate<Hold> lasting = hold -> !isTemporary(hold, nowMs) || ledger.nominated(hold.uid());
     var filter = new ClusterSnapshot.HoldFilter(counted(pod).and(lasting), endingSoon);
-    return snapshot.evaluate(pod, node, policyOf(pod), filter, clockMs.getAsLong());
+    return snapshot.evaluate(pod, node, policyOf(pod), filter, nowMs);
   }
 
   private ClusterSnapshot.HoldFilter holdFilter(PodFacts pod) {

@@ -45,6 +45,9 @@ public final class NodeFitCache {
         }
       };
 
+  /** The snapshots and fits that were not cached. */
+  private long computed;
+
   /** Indexes of removed nodes, for reuse. */
   private final Deque<Integer> freeIndexes = new ArrayDeque<>();
 
@@ -103,6 +106,7 @@ public final class NodeFitCache {
       if (known != null) {
         return known;
       }
+      computed++;
       GpuRequest request = requests.of(ledger.replicasPerGpu(node, example.resource()));
       NodeFit evaluation = ClusterSnapshot.evaluate(node, request, nodeGpus, policy);
       keep(slot.index, evaluation);
@@ -139,6 +143,16 @@ public final class NodeFitCache {
     return page;
   }
 
+  /** Returns how many snapshots and fits were not cached so far. */
+  public long computed() {
+    return computed;
+  }
+
+  /** Counts a fit that is kept elsewhere. */
+  void countComputed() {
+    computed++;
+  }
+
   /** Returns a node's GPUs; the same list for as long as nothing in it changes. */
   public List<GpuView> gpus(String node, long nowMs) {
     return nodeGpus(node, nowMs).gpus();
@@ -157,6 +171,7 @@ public final class NodeFitCache {
     if (before != null && !slot.changed && nowMs < slot.untilMs) {
       return before;
     }
+    computed++;
     ClusterSnapshot.NodeGpus fresh = snapshot.nodeGpus(node, ClusterSnapshot.HoldFilter.ALL, nowMs);
     if (before != null && before.equals(fresh)) {
       fresh = before;

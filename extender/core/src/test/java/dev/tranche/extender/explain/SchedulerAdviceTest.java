@@ -19,7 +19,7 @@ class SchedulerAdviceTest {
                 + " {a: b}. preemption: 0/5 nodes are available");
     assertThat(advice).hasSize(4);
     assertThat(advice.get(0)).startsWith("Insufficient nvidia.com/gpu").contains("describe node");
-    assertThat(advice.get(2)).contains("tranche.dev/replicas-per-gpu", "created again");
+    assertThat(advice.get(2)).contains("tranche.dev/replicas-per-gpu", "recreate the pod");
   }
 
   @Test

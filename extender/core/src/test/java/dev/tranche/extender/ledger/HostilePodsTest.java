@@ -94,6 +94,20 @@ final class HostilePodsTest extends LedgerRig {
     assertThat(pod.demand(10).peakReplicas()).isGreaterThan(10_000);
   }
 
+  /** Another scheduler binds it; its owner would take the node with one replica and some spaces. */
+  @ParameterizedTest
+  @ValueSource(
+      strings = {Names.GPU_FRACTION, Names.GPU_MODEL, Names.GPU_PLACEMENT, Names.GPU_COUNT})
+  void aLongAnnotationOfAPodOnANode_takesNoMoreThanItRequests(String key) {
+    report(NODE, Map.of());
+    apply(new Event.PodSeen(facts(draft("p", NODE, 1, "3").annotation(key, "x".repeat(70_000)))));
+    assertThat(free("gpu-0")).isEqualTo(7);
+    assertThat(free("gpu-1")).isEqualTo(7);
+    report(NODE, Map.of("ns/p", Map.of("c0", Map.of("gpu-1", 3))));
+    assertThat(free("gpu-0")).isEqualTo(10);
+    assertThat(free("gpu-1")).isEqualTo(7);
+  }
+
   private static PodDraft draft(
       String uid, @Nullable String node, int containers, String replicas) {
     var draft = new PodDraft().identity("ns", uid, uid).node(node);

@@ -170,6 +170,91 @@ final class KeptPodsTest extends LedgerRig {
     assertThat(free("gpu-0")).isEqualTo(7);
   }
 
+  /**
+   * A tenant writes {@code spec.nodeName} of a node whose kubelet is dead, so that nobody ends
+   * them.
+   */
+  @Test
+  void podsOnANodeBeyondItsBound_areNotKept_andTheNodeCountsAsTaken() {
+    apply(new Event.NodeSeen(new NodeFacts(NODE, Set.of(), "", true)));
+    report(NODE, Map.of());
+    PodFacts held = pod("held", null);
+    apply(new Event.Reserve(held, NODE, on("gpu-0", 3)));
+    long before = usedBytes();
+    for (int i = 0; i < HOSTILE; i++) {
+      seen("hostile", "p" + i, NODE);
+    }
+    assertThat(usedBytes() - before).isLessThan(HEAP_BYTES_MAX);
+    assertThat(ledger.holds(NODE)).hasSize(KeptPods.ON_NODE_MAX);
+    assertThat(ledger.uncountedPods()).isEqualTo(HOSTILE - KeptPods.ON_NODE_MAX + 1);
+    assertThat(ledger.droppedPods()).isZero();
+    // What was placed there is kept all the same.
+    apply(new Event.BindStarted(held, NODE, on("gpu-0", 3)));
+    apply(new Event.PodSeen(held.on(NODE)));
+    assertThat(known("held")).isTrue();
+    for (int i = 0; i < HOSTILE - 1; i++) {
+      apply(new Event.PodGone("p" + i, "hostile/p" + i));
+    }
+    assertThat(ledger.holds(NODE)).hasSize(1);
+    assertThat(ledger.uncountedPods()).isOne();
+    assertThat(free("gpu-0") + free("gpu-1")).isZero();
+    List<Decision> decisions =
+        apply(new Event.PodGone("p" + (HOSTILE - 1), "hostile/p" + (HOSTILE - 1)));
+    assertThat(decisions).contains(new Decision.CapacityGrew(NODE));
+    assertThat(free("gpu-0") + free("gpu-1")).isEqualTo(17);
+  }
+
+  @Test
+  void podBeyondTheBound_thatChangesOnceThereIsRoom_isKept() {
+    report(NODE, Map.of());
+    for (int i = 0; i <= KeptPods.ON_NODE_MAX; i++) {
+      apply(new Event.PodSeen(pod("p" + i, NODE, "gpu-0")));
+    }
+    String last = "p" + KeptPods.ON_NODE_MAX;
+    assertThat(known(last)).isFalse();
+    for (int i = 0; i < KeptPods.ON_NODE_MAX; i++) {
+      apply(new Event.PodGone("p" + i, "ns/p" + i));
+    }
+    assertThat(free("gpu-1")).isZero();
+    apply(new Event.PodSeen(pod(last, NODE, "gpu-0")));
+    assertThat(known(last)).isTrue();
+    assertThat(ledger.uncountedPods()).isZero();
+    assertThat(free("gpu-0")).isEqualTo(7);
+    assertThat(free("gpu-1")).isEqualTo(10);
+  }
+
+  @Test
+  void podBeyondTheBound_thatEnds_freesItsNode() {
+    report(NODE, Map.of());
+    for (int i = 0; i <= KeptPods.ON_NODE_MAX; i++) {
+      apply(new Event.PodSeen(pod("p" + i, NODE, "gpu-0")));
+    }
+    apply(new Event.PodSeen(ended("p" + KeptPods.ON_NODE_MAX, NODE)));
+    assertThat(ledger.uncountedPods()).isZero();
+    assertThat(free("gpu-1")).isEqualTo(10);
+  }
+
+  @Test
+  void bytesOfBoundPods_areBounded_butSmallPodsThatArePlaced_andAFewOfEachNode_areKept() {
+    PodFacts small = pod("small", NODE, "gpu-0");
+    PodFacts large =
+        facts("large", NODE, false, Map.of(Names.GPUS_REQUESTED, "x".repeat(20 << 10)));
+    var pods = new KeptPods(node -> true, small.bytes() + large.bytes());
+    pods.put(small, uid -> false);
+    assertThat(pods.hasRoom(large, 1, false)).isTrue();
+    pods.put(large, uid -> false);
+    PodFacts next = pod("next", NODE, "gpu-0");
+    assertThat(pods.hasRoom(next, 1, false)).isTrue();
+    assertThat(pods.hasRoom(next, KeptPods.ON_NODE_FAIR, false)).isFalse();
+    assertThat(pods.hasRoom(next, KeptPods.ON_NODE_FAIR, true)).isTrue();
+    assertThat(pods.hasRoom(large, KeptPods.ON_NODE_FAIR, true)).isTrue();
+    PodFacts grown = facts("large", NODE, false, Map.of(Names.GPUS_REQUESTED, "x".repeat(30_000)));
+    assertThat(pods.hasRoom(grown, 1, true)).isFalse();
+    pods.remove("large");
+    assertThat(pods.hasRoom(grown, 1, true)).isFalse();
+    assertThat(pods.hasRoom(large, 1, false)).isTrue();
+  }
+
   private static PodFacts failed(String namespace, String name) {
     return draft(namespace, name, NODE)
         .phase("Failed")

@@ -156,7 +156,7 @@ public final class Access {
               }
               return refusedWith(
                   Problem.unavailable(
-                      "the API server could not be asked about the token; ask again in a second"));
+                      "the API server could not review the token; retry in a second"));
             });
   }
 

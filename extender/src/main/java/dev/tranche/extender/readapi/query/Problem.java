@@ -75,7 +75,7 @@ public record Problem(
     return new Problem(
         413,
         "Content too large",
-        "the body is longer than %d MiB, which no Pod is".formatted(bytesMax >> 20),
+        "the body is longer than %d MiB, which is too large for a Pod".formatted(bytesMax >> 20),
         List.of(),
         Map.of());
   }

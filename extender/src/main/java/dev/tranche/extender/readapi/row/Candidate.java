@@ -18,12 +18,12 @@ import org.jspecify.annotations.Nullable;
 public record Candidate(
     String node,
     @JsonPropertyDescription("Why the node is refused.") @Nullable String message,
-    @JsonPropertyDescription("Replicas that the GPU with most room could take.")
+    @JsonPropertyDescription("Replicas that the GPU with the most free replicas could take.")
         int largestShareReplicas,
     List<CandidateGpu> gpus,
     @Nullable Instant time,
     @Nullable List<CandidateGpu> chosenGpus,
-    @JsonPropertyDescription("As told to kube-scheduler, 0 to 10.") @Nullable Integer score) {
+    @JsonPropertyDescription("As returned to kube-scheduler, 0 to 10.") @Nullable Integer score) {
   /**
    * @param message what the GPU is able to take, or why it takes nothing
    */

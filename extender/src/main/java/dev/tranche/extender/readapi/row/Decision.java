@@ -26,16 +26,16 @@ public record Decision(
     int refusedCount,
     List<NodeCount> refusedByReason,
     @JsonPropertyDescription(
-            "Nodes that the pod's nodeSelector, affinity or tolerations exclude; only where kube-scheduler has not asked about the pod.")
+            "Nodes that the pod's nodeSelector, affinity or tolerations exclude; only if kube-scheduler has not called filter for the pod.")
         @Nullable Integer excludedCount,
     @Nullable LargestShare smallerShare) {
   /** The largest share that would fit now. */
   @JsonClassDescription(
-      "The largest smaller share that would fit now, on each GPU that the pod asks for. Absent where the pod does not wait, no smaller share would fit, or its containers ask for different shares.")
+      "The largest smaller share that would fit now, on each GPU that the pod requests. Absent if the pod does not wait, no smaller share would fit, or its containers request different shares.")
   public record LargestShare(
       @Limits(minimum = 1) int replicas,
       @Limits(minimum = 1) int replicasPerGpu,
-      @JsonPropertyDescription("One where it would fit.") String node) {
+      @JsonPropertyDescription("A node where it would fit.") String node) {
     static LargestShare of(int replicas, GpuRequest request, String node) {
       return new LargestShare(replicas, request.demand().replicasPerGpu(), node);
     }

@@ -6,7 +6,7 @@ import org.jspecify.annotations.Nullable;
 
 /** The use that pods are placed by. */
 @JsonClassDescription(
-    "What pods are placed by: measured use (of sm the mean), and grants that are too young to be measured. sm is absent without a fresh reading.")
+    "The values used for placement: measured use (the mean for sm), and grants that are too recent to be measured. sm is absent without a fresh reading.")
 public record Effective(MemoryQuantity memoryFree, @Nullable GpuQuantity sm) {
   private static final double PERCENT = 100;
 

@@ -40,21 +40,21 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Explain {
   private static final String NOTE_NOT_CALLED =
-      "kube-scheduler has not asked this extender about the pod of late; ";
+      "kube-scheduler has not called this extender for the pod recently; ";
 
   /** kube-scheduler's dry run of a preemption counts a node's totals only. */
   static final String NOTE_NO_PREEMPTION =
-      "no pod of lower priority is evicted for this pod where free replicas are scattered:"
-          + " kube-scheduler sees enough of them in sum and evicts nobody. Delete a pod of the GPU"
-          + " with the most free replicas, or ask for a smaller share";
+      "kube-scheduler evicts no pod of lower priority for this pod: some nodes have enough free"
+          + " replicas in total, but not on a single GPU. Delete a pod of the GPU with the most"
+          + " free replicas, or request a smaller share";
 
   private static final Set<String> SCATTERED =
       Set.of(Reason.FRAGMENTED.sentence(), Reason.TOO_FEW_GPUS.sentence());
 
   /** Used where the API server did not return the pod's node selectors and tolerations. */
   private static final String NOTE_NO_FILTER =
-      "these are all nodes by their GPUs now, also those that the pod's nodeSelector, affinity or"
-          + " tolerations exclude";
+      "these are all nodes with their current GPUs, including those that the pod's nodeSelector,"
+          + " affinity or tolerations exclude";
 
   private final Ledger ledger;
   private final NodeEvaluator evaluator;
@@ -128,7 +128,8 @@ public final class Explain {
 
   private Plan plan(PodFacts pod, Optional<Trace> trace) {
     Optional<Hold> hold = ledger.hold(pod.uid());
-    boolean outranks = outranksAPodOnANode(pod);
+    boolean outranks =
+        pod.node() == null && ledger.outranksAPodOnANode(pod.preemption().priority());
     Policy policy = evaluator.policyOf(pod);
     if (trace.isEmpty() && pod.node() == null && !pod.ended()) {
       // kube-scheduler has called another replica, or none: show what this one would decide now.
@@ -154,13 +155,6 @@ public final class Explain {
     }
     return new Plan(
         null, (filter, nodes) -> PodDetail.of(pod, hold, decided.map(Supplier::get).orElse(null)));
-  }
-
-  private boolean outranksAPodOnANode(PodFacts pod) {
-    int own = pod.preemption().priority();
-    return pod.node() == null
-        && ledger.pods().stream()
-            .anyMatch(p -> p.node() != null && !p.ended() && p.preemption().priority() < own);
   }
 
   /** Says so where the pod fits no node, and some node refuses it only for its scattered room. */
@@ -225,7 +219,7 @@ public final class Explain {
         Decision.of(
             policy.toString(),
             null,
-            "not decided here; which GPU it is on is known by " + source(hold),
+            "not decided here; its GPU is " + source(hold),
             new Fitting(
                 Candidate.chosen(without, null, taken(without, hold.held()), null), List.of(), 0),
             List.of(),
@@ -235,9 +229,11 @@ public final class Explain {
 
   private static String source(Hold hold) {
     if (hold.confirmed()) {
-      return "the kubelet's read-back";
+      return "known from the kubelet's read-back";
     }
-    return hold.placement() == null ? "nobody yet" : "the pod's annotation or the node's echo";
+    return hold.placement() == null
+        ? "not known yet"
+        : "known from the pod's annotation or the node plugin's report";
   }
 
   /**
@@ -299,13 +295,13 @@ public final class Explain {
     private static String exclusionNote(Map<Exclusion, Integer> counts) {
       int all = counts.values().stream().mapToInt(Integer::intValue).sum();
       if (all == 0) {
-        return "these are all nodes by their GPUs now";
+        return "these are all nodes with their current GPUs";
       }
       String reasons =
           counts.entrySet().stream()
               .map(e -> e.getValue() + " by " + e.getKey().words())
               .collect(Collectors.joining(", "));
-      return "these are the nodes by their GPUs now. %d %s left out: %s"
+      return "these are the nodes with their current GPUs. %d %s excluded: %s"
           .formatted(all, all == 1 ? "node is" : "nodes are", reasons);
     }
   }

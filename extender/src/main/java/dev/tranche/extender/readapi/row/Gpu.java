@@ -26,7 +26,8 @@ public record Gpu(
     String resource,
     @JsonPropertyDescription("How many replicas the GPU is split into.") int replicas,
     int freeReplicas,
-    @JsonPropertyDescription("What pods can be granted: all memory but the driver's part.")
+    @JsonPropertyDescription(
+            "What pods can be granted: the GPU's memory without the part that the driver reserves.")
         MemoryQuantity memory,
     Amount granted,
     Health health,
@@ -51,7 +52,7 @@ public record Gpu(
 
   /** The last reading. If it is too old, its memory is shown but not its SM load. */
   @JsonClassDescription(
-      "The last reading. sm is its weighted mean with a half-life of 10 s, smLast the utilization of the last second alone. Both are absent where the reading is not fresh. The whole is absent without a reading.")
+      "The last reading. sm is its weighted mean with a half-life of 10 s, smLast is the utilization of the last second. Both are absent if the reading is not fresh. The whole is absent without a reading.")
   public record Measured(
       Instant time,
       boolean fresh,

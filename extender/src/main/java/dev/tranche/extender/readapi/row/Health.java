@@ -8,7 +8,7 @@ import java.util.stream.Stream;
 
 /** Whether a GPU takes pods, and if not why, as the API names it. */
 @JsonClassDescription(
-    "Draining and Silent are said of the whole node: its plugin takes no pods, or sends no reports.")
+    "Draining and Silent apply to the whole node: its plugin takes no pods, or sends no reports.")
 public enum Health {
   HEALTHY("Healthy"),
   UNHEALTHY("Unhealthy"),

@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
 
 /** The history of GPUs, as columns. */
 public record History(
-    @JsonPropertyDescription("When it was asked for.") Instant time,
+    @JsonPropertyDescription("Time of the answer.") Instant time,
     String node,
     @JsonPropertyDescription("Time from one value to the next.") @Limits(minimum = 10)
         long stepSeconds,

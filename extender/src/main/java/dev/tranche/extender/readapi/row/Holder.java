@@ -16,7 +16,7 @@ public record Holder(
     String uid,
     int replicas,
     @JsonPropertyDescription(
-            "Other than the GPU's where the share was sized by an earlier configuration.")
+            "Differs from the GPU's if the share was sized by an earlier configuration.")
         int replicasPerGpu,
     Stage stage,
     @Nullable GpuQuantity sm,

@@ -21,7 +21,7 @@ public record Pod(
     String namespace,
     String name,
     String uid,
-    @JsonPropertyDescription("The extended resource that the pod asks for.") String resource,
+    @JsonPropertyDescription("The extended resource that the pod requests.") String resource,
     PodState state,
     @Nullable String node,
     @Nullable Stage stage,
@@ -36,7 +36,7 @@ public record Pod(
   public static final List<String> IDENTITY = List.of("namespace", "name");
 
   /** The measured use of one pod. */
-  @JsonClassDescription("Measured. Absent where the node cannot tell which pod uses what.")
+  @JsonClassDescription("Measured. Absent if the node cannot attribute use to pods.")
   public record Used(@Nullable GpuQuantity gpus, @Nullable MemoryQuantity memory) {
     static @Nullable Used of(String pod, List<GpuRow> rows) {
       Double sm = null;

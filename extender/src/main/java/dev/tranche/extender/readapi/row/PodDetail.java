@@ -18,7 +18,7 @@ public record PodDetail(
     String namespace,
     String name,
     String uid,
-    @JsonPropertyDescription("The extended resource that the pod asks for.") String resource,
+    @JsonPropertyDescription("The extended resource that the pod requests.") String resource,
     PodState state,
     @JsonPropertyDescription("Those of tranche.dev only.") Map<String, String> annotations,
     @Nullable String node,
@@ -29,8 +29,8 @@ public record PodDetail(
     @Nullable Waiting waiting,
     Pod.@Nullable Used used,
     @Nullable KubeScheduler kubeScheduler) {
-  /** What kube-scheduler itself says of a waiting pod. */
-  @JsonClassDescription("What kube-scheduler itself says of a waiting pod.")
+  /** kube-scheduler's own message about a waiting pod. */
+  @JsonClassDescription("kube-scheduler's own message about a waiting pod.")
   public record KubeScheduler(String message, List<String> whatToDo) {}
 
   static PodDetail of(PodFacts pod, Optional<Hold> hold, @Nullable Decision decision) {

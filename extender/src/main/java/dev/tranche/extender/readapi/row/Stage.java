@@ -5,7 +5,7 @@ import dev.tranche.extender.ledger.Hold;
 
 /** The stage of a hold, as the API names it. */
 @JsonClassDescription(
-    "How far a hold on a GPU is. Confirmed: bound, and the kubelet says the same.")
+    "The state of a hold on a GPU. Confirmed: bound, and the kubelet reports the same GPU.")
 public enum Stage {
   TENTATIVE("Tentative"),
   BINDING("Binding"),

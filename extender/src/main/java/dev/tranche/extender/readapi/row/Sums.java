@@ -9,8 +9,7 @@ public record Sums(Amount total, Amount healthy, Amount granted, UsedAmount used
   public record UsedAmount(
       GpuQuantity gpus,
       MemoryQuantity memory,
-      @JsonPropertyDescription(
-              "GPUs with a reading that is fresh; the others count as nothing here.")
+      @JsonPropertyDescription("GPUs with a fresh reading; the others are not counted here.")
           int measuredGpus) {}
 
   /** Adds up GPUs. */

@@ -13,7 +13,8 @@ import org.jspecify.annotations.Nullable;
  */
 @JsonClassDescription("Why a pod waits, by the node that came nearest to fitting.")
 public record Waiting(
-    @JsonPropertyDescription("One word, such as Full, Memory, NotAsked.") String reason,
+    @JsonPropertyDescription("A reason in CamelCase, such as Full, Memory, NotFiltered.")
+        String reason,
     String message,
     @Nullable Integer refusedNodes,
     @Nullable Instant time) {

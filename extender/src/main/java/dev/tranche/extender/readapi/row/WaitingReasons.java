@@ -17,9 +17,9 @@ import org.jspecify.annotations.Nullable;
 public final class WaitingReasons {
   static final Waiting NOT_ASKED =
       new Waiting(
-          "NotAsked",
-          "kube-scheduler has not asked this extender about the pod of late; where its own checks"
-              + " leave no node, it never does");
+          "NotFiltered",
+          "kube-scheduler has not called this extender for the pod recently; it never does if its"
+              + " own checks leave no node");
   static final Waiting NOT_BOUND_YET =
       new Waiting("NotBoundYet", "some nodes fit; kube-scheduler has not bound the pod yet");
 

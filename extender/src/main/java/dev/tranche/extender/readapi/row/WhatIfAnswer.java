@@ -28,7 +28,7 @@ public record WhatIfAnswer(
     @Nullable Waiting waiting,
     @JsonPropertyDescription("Where it would go, by its GPUs.") @Nullable String node,
     @JsonPropertyDescription(
-            "As told to kube-scheduler: 0 to 10, or 1000 of the one node that packs best.")
+            "As returned to kube-scheduler: 0 to 10, or 1000 of the one node that packs best.")
         @Nullable Integer score,
     @Nullable List<GpuShare> gpus,
     @Limits(maxItems = WhatIfAnswer.NODES_MAX) List<Candidate> fitted,
@@ -49,18 +49,19 @@ public record WhatIfAnswer(
   /** How many of the pod fit. */
   @JsonClassDescription("With the parameter count.")
   public record Counted(
-      int asked,
+      int requested,
       int fit,
-      @JsonPropertyDescription("false: the time was up, and more may fit.") boolean complete,
+      @JsonPropertyDescription("false: the time limit was reached, and more may fit.")
+          boolean complete,
       List<PodsOnNode> nodes) {
-    private static Counted of(int asked, WhatIf.Answer found) {
+    private static Counted of(int requested, WhatIf.Answer found) {
       Map<String, Integer> byNode = new LinkedHashMap<>();
       found.places().forEach(place -> byNode.merge(place.fit().node(), 1, Integer::sum));
       List<PodsOnNode> nodes =
           byNode.entrySet().stream()
               .map(each -> new PodsOnNode(each.getKey(), each.getValue()))
               .toList();
-      return new Counted(asked, found.places().size(), !found.late(), nodes);
+      return new Counted(requested, found.places().size(), !found.late(), nodes);
     }
   }
 
@@ -68,7 +69,7 @@ public record WhatIfAnswer(
   public record PodsOnNode(String node, int pods) {}
 
   /**
-   * @param count number of pods that was asked for; null if the request has none
+   * @param count number of pods that was requested; null if the request has none
    */
   public static WhatIfAnswer of(
       PodFacts pod, WhatIf.Answer found, @Nullable Integer count, Instant now) {
@@ -121,6 +122,6 @@ public record WhatIfAnswer(
         .findFirst()
         .flatMap(fit -> fit.outcome().refusal())
         .map(reason -> new Waiting(WaitingReasons.name(reason), reason.sentence()))
-        .orElseGet(() -> new Waiting("NoNode", "no node that the pod's own fields admit has GPUs"));
+        .orElseGet(() -> new Waiting("NoNode", "no eligible node has GPUs"));
   }
 }

@@ -41,13 +41,13 @@ public final class OpenApiDocument {
               Map.entry(
                   403,
                   "The token's user may not read this; or, on the local port, the header Host is another one."),
-              Map.entry(404, "Nothing is known of it."),
+              Map.entry(404, "It is not known."),
               Map.entry(405, "Another method than GET."),
               Map.entry(410, "The continue has expired."),
               Map.entry(413, "The body is too long."),
-              Map.entry(415, "The body is no JSON."),
+              Map.entry(415, "The body is not JSON."),
               Map.entry(429, "Too many refused tokens, or too many questions in this second."),
-              Map.entry(500, "A defect of the extender."),
+              Map.entry(500, "An internal error of the extender."),
               Map.entry(503, "Too many requests at once, or nothing is known yet.")));
 
   private final Schemas schemas = new Schemas();
@@ -79,7 +79,7 @@ public final class OpenApiDocument {
         .put("version", "v1")
         .put(
             "description",
-            "What the extender knows of GPUs and of the pods that ask for them. Read-only.");
+            "The extender's view of GPUs and of the pods that request them. Read-only.");
     document.putArray("security").add(bearer()).add(JSON.objectNode());
     document.set("paths", paths);
     ObjectNode components = document.putObject("components");
@@ -117,20 +117,20 @@ public final class OpenApiDocument {
     get(
             "summary",
             "getSummary",
-            "What there is, what is healthy, granted and in use; and who waits. limit and continue page its nodes.")
+            "Total, healthy, granted and used GPUs, and the waiting pods. limit and continue page its nodes.")
         .page()
         .text()
         .answers(Summary.class);
     get("gpus", "listGpus", "GPUs by node and index.")
-        .query("node", "Of this node.", string())
+        .query("node", "On this node.", string())
         .query("model", "Of this model, as nvidia-smi names it.", string())
-        .query("uuid", "This one.", string())
+        .query("uuid", "With this uuid.", string())
         .query("health", "In this state.", schemas.reference(Health.class))
-        .query("namespace", "With a holder of this namespace.", string())
+        .query("namespace", "With a pod of this namespace.", string())
         .page()
         .text()
         .answers(GpuList.class);
-    get("pods", "listPods", "Pods that ask for GPUs, by namespace and name.")
+    get("pods", "listPods", "Pods that request GPUs, by namespace and name.")
         .query("namespace", "Of this namespace.", string())
         .query("node", "On this node.", string())
         .query("state", "In this state.", schemas.reference(PodState.class))
@@ -150,11 +150,11 @@ public final class OpenApiDocument {
             "history",
             "getHistory",
             "Load, memory and grants of a GPU, or of all GPUs of a node, over the last 6 hours, as columns.")
-        .required("node", "query", "Of this node.")
-        .query("uuid", "Of this GPU alone.", string())
+        .required("node", "query", "On this node.")
+        .query("uuid", "Only of this GPU.", string())
         .query(
             "since",
-            "From when on: a duration such as 30m or 1h30m, or an RFC 3339 time. All there is by default.",
+            "Start: a duration before now, such as 30m or 1h30m, or an RFC 3339 time. Default: everything.",
             string())
         .may(404)
         .answers(History.class);
@@ -175,7 +175,7 @@ public final class OpenApiDocument {
             "Where a pod would go now, and why, or why it would wait. Nothing is held.")
         .query(
             "count",
-            "So many of it, one after the other: how many fit?",
+            "Number of such pods, placed one after the other: how many fit?",
             integer(WhatIf.COUNT_MAX, 1))
         .text()
         .body("A Pod as the API server would store it: kubectl create --dry-run=server -o json.")
@@ -233,7 +233,7 @@ public final class OpenApiDocument {
               "limit", "Rows of a page.", integer(ListQuery.LIMIT_MAX, ListQuery.LIMIT_DEFAULT))
           .query(
               "continue",
-              "metadata.continue of the page before, with the same filters. It is good for 5 minutes.",
+              "metadata.continue of the page before, with the same filters. It expires after 5 minutes.",
               string())
           .may(410);
     }

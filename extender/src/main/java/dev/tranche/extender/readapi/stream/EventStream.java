@@ -189,7 +189,7 @@ public final class EventStream {
     if (waitingBytes() + event.length() > waitingBytesMax) {
       return Optional.of(
           Problem.unavailable(
-              "%d bytes may wait for the stream's readers, and no more fit; try again later"
+              "%d bytes may wait for the stream's readers, and that limit is reached; try again later"
                   .formatted(waitingBytesMax)));
     }
     readers.add(reader);

@@ -82,8 +82,8 @@ final class Description {
     return "%d of %d%s"
         .formatted(
             count.fit(),
-            count.asked(),
-            count.complete() ? "" : ", and perhaps more: the time was up");
+            count.requested(),
+            count.complete() ? "" : ", and perhaps more: the time limit was reached");
   }
 
   private void waiting(@Nullable Waiting waiting) {

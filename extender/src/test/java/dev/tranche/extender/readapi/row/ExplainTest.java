@@ -50,7 +50,7 @@ final class ExplainTest {
     assertThat(page(Optional.empty()).getString("state")).isEqualTo("Waiting");
     assertThat(explained.getString("note"))
         .as("there may be no other replica, and kube-scheduler knows more of nodes")
-        .contains("has not asked this extender")
+        .contains("has not called this extender")
         .contains("nodeSelector");
     assertThat(explained.getJsonArray("fitted")).hasSize(1);
   }
@@ -74,7 +74,7 @@ final class ExplainTest {
     world.filter().filter(FakeWorld.pod("p", 3), List.of("a"), false);
     JsonObject explained = explained();
     assertThat(explained.getJsonArray("refused").getJsonObject(0).getString("message"))
-        .contains("too little real free memory");
+        .contains("too little measured free memory");
     assertThat(explained.encode()).contains("gpu 0: 10 of 10 replicas free, needs 3");
   }
 
@@ -191,7 +191,7 @@ final class ExplainTest {
     var urgent = FakeWorld.pod("p", 9).with(new PreemptionInfo(5, Map.of(), 1, false, null));
     world.state.apply(new Event.PodSeen(urgent));
     assertThat(explained().getString("note"))
-        .contains("has not asked this extender")
+        .contains("has not called this extender")
         .endsWith(Explain.NOTE_NO_PREEMPTION);
     world.filter().filter(urgent, List.of("a"), false);
     assertThat(explained().getString("note")).isEqualTo(Explain.NOTE_NO_PREEMPTION);
@@ -231,7 +231,7 @@ final class ExplainTest {
     assertThat(explained.getInteger("fittedCount")).isOne();
     assertThat(explained.getJsonArray("fitted").getJsonObject(0).getString("node")).isEqualTo("c");
     assertThat(explained.getString("note"))
-        .endsWith("3 nodes are left out: 2 by nodeSelector, 1 by taints not tolerated");
+        .endsWith("3 nodes are excluded: 2 by nodeSelector, 1 by taints not tolerated");
     assertThat(explained.getInteger("excludedCount")).isEqualTo(3);
     assertThat(explained(Optional.of(node -> Optional.empty())).getString("note"))
         .doesNotContain("nodeSelector");

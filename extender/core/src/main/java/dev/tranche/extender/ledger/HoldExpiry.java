@@ -1,0 +1,72 @@
+package dev.tranche.extender.ledger;
+
+import dev.tranche.extender.ledger.Hold.Stage;
+import java.util.List;
+
+/** Ends what is due: holds, and what is remembered of ended pods. */
+final class HoldExpiry {
+  private final LedgerState ledgerState;
+  private final Nominations nominations;
+  private final TerminatingPods terminatingPods;
+  private final ReportApplier reports;
+  private final Acknowledgements acknowledgements;
+
+  HoldExpiry(
+      LedgerState ledgerState,
+      Nominations nominations,
+      TerminatingPods terminatingPods,
+      ReportApplier reports,
+      Acknowledgements acknowledgements) {
+    this.ledgerState = ledgerState;
+    this.nominations = nominations;
+    this.terminatingPods = terminatingPods;
+    this.reports = reports;
+    this.acknowledgements = acknowledgements;
+  }
+
+  void tick(Transition step) {
+    ledgerState.forgetGone(step.nowMs());
+    acknowledgements.tick(step);
+    for (NodeEntry entry : List.copyOf(ledgerState.nodes.values())) {
+      if (!entry.ended.isEmpty()
+          && entry.ended.values().removeIf(ended -> ended.listedUntilMs() <= step.nowMs())) {
+        entry.changed();
+      }
+      if (entry.expiresFromMs <= step.nowMs()) {
+        expire(step, entry);
+      }
+      ledgerState.forget(entry);
+    }
+  }
+
+  /** Most holds never expire, and there are tens of thousands. */
+  private void expire(Transition step, NodeEntry entry) {
+    entry.expiresFromMs = Hold.NEVER;
+    List.copyOf(entry.holds.values()).forEach(hold -> expireIfDue(step, entry, hold));
+    for (Hold hold : entry.holds.values()) {
+      entry.expiresFromMs = Math.min(entry.expiresFromMs, hold.expiresAtMs());
+    }
+  }
+
+  private void expireIfDue(Transition step, NodeEntry entry, Hold hold) {
+    if (hold.expiresAtMs() <= step.nowMs()) {
+      PodFacts pod = ledgerState.pods.get(hold.uid());
+      if (hold.stage() == Stage.BOUND && pod != null && pod.node() != null) {
+        ledgerState.put(entry, hold.until(Hold.NEVER));
+        return;
+      }
+      if (hold.stage() != Stage.TENTATIVE || entry.echoed.containsKey(hold.uid())) {
+        reports.check(step, entry, hold.uid(), hold.key());
+        return;
+      }
+      Nominations.Plan plan = nominations.current(hold.uid(), step.nowMs()).orElse(null);
+      if (plan != null && terminatingPods.haveGpusOf(hold, entry.holds.values(), step.nowMs())) {
+        ledgerState.put(entry, hold.until(nominations.expiryMs(plan, step.nowMs())));
+        return;
+      }
+      nominations.remove(hold.uid());
+      ledgerState.drop(step, hold.uid());
+      step.emit(new Decision.Expired(entry.name, hold.key()));
+    }
+  }
+}

@@ -1,0 +1,86 @@
+package dev.tranche.extender.explain;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.api.AllowList;
+import dev.tranche.api.Demand;
+import dev.tranche.api.Demand.Kind;
+import dev.tranche.api.Demand.Request;
+import dev.tranche.api.Names;
+import dev.tranche.extender.load.UsageDistribution;
+import dev.tranche.extender.placement.GpuRequest;
+import dev.tranche.extender.placement.GpuView;
+import dev.tranche.extender.placement.LoadForecast;
+import dev.tranche.extender.placement.Outcome;
+import dev.tranche.extender.placement.Reason;
+import dev.tranche.extender.snapshot.NodeFit;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalInt;
+import org.junit.jupiter.api.Test;
+
+class FitErrorTextTest {
+  @Test
+  void node_saysWhatIsNeededAndWhatOneGpuHas() {
+    NodeFit fit = fit(Map.of(Names.GPU_FRACTION, "0.6"), app("main", 6));
+    assertThat(FitErrorText.node(fit))
+        .isEqualTo(
+            "node a: the node has enough free GPU replicas, but no single GPU has enough; at most 3"
+                + " free on one GPU; gpu 0: 3 of 10 replicas free, needs 6");
+  }
+
+  @Test
+  void gpu_equalSharesOfOneContainer_areSoManyGpus() {
+    NodeFit fit = fit(Map.of(Names.GPU_FRACTION, "0.6", Names.GPU_COUNT, "2"), app("main", 12));
+    assertThat(FitErrorText.gpu(fit, gpu())).endsWith("needs 2 GPUs with 6 free each");
+  }
+
+  /** They may be on one GPU. */
+  @Test
+  void gpu_sharesOfSeveralContainers_areListed() {
+    NodeFit fit =
+        fit(
+            Map.of(Names.GPU_FRACTION + ".b", "0.3", Names.GPU_FRACTION + ".a", "0.6"),
+            app("a", 6),
+            app("b", 3));
+    assertThat(FitErrorText.gpu(fit, gpu())).endsWith("needs shares of 6, 3 replicas");
+  }
+
+  @Test
+  void gpu_manyShares_areCounted() {
+    NodeFit fit = fit(Map.of(Names.GPU_FRACTION, "0.6", Names.GPU_COUNT, "20"), app("main", 120));
+    assertThat(FitErrorText.gpu(fit, gpu())).endsWith("needs 120 replicas in 20 shares");
+  }
+
+  private static Request app(String container, int replicas) {
+    return new Request(container, Kind.APP, replicas);
+  }
+
+  private static NodeFit fit(Map<String, String> annotations, Request... requests) {
+    Demand demand = Demand.of(Names.RESOURCE, 10, List.of(requests), annotations);
+    var request = new GpuRequest(demand, OptionalInt.of(10), AllowList.ANY, AllowList.ANY);
+    var outcome = new Outcome.DoesNotFit(Reason.FRAGMENTED);
+    return new NodeFit("a", request, List.of(gpu()), outcome, false, 0, 0, 0, 0);
+  }
+
+  private static GpuView gpu() {
+    return new GpuView(
+        "GPU-a",
+        0,
+        "Tesla T4",
+        Names.RESOURCE,
+        10,
+        true,
+        false,
+        3,
+        GpuView.UNLIMITED,
+        10L << 30,
+        10L << 30,
+        0,
+        true,
+        true,
+        "",
+        LoadForecast.certain(0, UsageDistribution.GUESS),
+        0);
+  }
+}

@@ -1,0 +1,389 @@
+package dev.tranche.extender;
+
+import static java.nio.charset.StandardCharsets.US_ASCII;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.extender.stream.FakeNode;
+import dev.tranche.extender.stream.StreamServer;
+import io.netty.handler.ssl.util.InsecureTrustManagerFactory;
+import io.vertx.core.Vertx;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStream;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.Socket;
+import java.nio.file.Path;
+import java.security.SecureRandom;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import java.util.Objects;
+import java.util.Set;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.SSLSocket;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/**
+ * Nodes, readers, kube-scheduler, the kubelet and Prometheus at the extender's ports while
+ * strangers flood them, in a JVM with the options and limits of the image. Each flood goes on from
+ * before the first honest request until after the last one, and none of these may be refused.
+ */
+@Timeout(300)
+@Tag("slow")
+final class HonestLoadIT {
+  private static final String OK = "HTTP/1.1 200 OK";
+
+  /** Not the loopback address of the ports, which has no limit of its own on some of them. */
+  private static final String HONEST = "127.0.0.9";
+
+  private static final List<String> STRANGERS =
+      List.of("127.0.0.2", "127.0.0.3", "127.0.0.4", "127.0.0.5");
+
+  /** The lines of a head that just fits into the bounds of the ports. */
+  private static final String HEADERS = ("x: " + "y".repeat(120) + "\r\n").repeat(60);
+
+  private static final int ROUNDS = 20;
+
+  /** More often than a node plugin. */
+  private static final long HEARTBEAT_MS = 1_000;
+
+  /** Of each stranger: several connections are opened at once, and wait at the port. */
+  private static final int ATTACKERS = 4;
+
+  /** Only ends a broken test. */
+  private static final Duration PATIENCE = Duration.ofSeconds(60);
+
+  private final Vertx vertx = Vertx.vertx();
+  private final Set<Socket> open = ConcurrentHashMap.newKeySet();
+
+  @SuppressWarnings("NullAway.Init")
+  private Process extender;
+
+  private int streamPort;
+  private int apiPort;
+  private int metricsPort;
+  private int verbsPort;
+
+  private void start(String mode) throws Exception {
+    extender =
+        new ProcessBuilder(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "@" + Path.of("../deploy/image/extender.args").toAbsolutePath(),
+                "-XX:MaxRAM=512m",
+                "-cp",
+                System.getProperty("java.class.path"),
+                FloodedExtender.class.getName(),
+                mode)
+            .redirectError(ProcessBuilder.Redirect.DISCARD)
+            .start();
+    BufferedReader output = extender.inputReader();
+    String line = output.readLine();
+    while (line != null && !line.startsWith("ports")) {
+      line = output.readLine();
+    }
+    String[] ports = Objects.requireNonNull(line, "the extender has ended").split(" ");
+    streamPort = Integer.parseInt(ports[1]);
+    apiPort = Integer.parseInt(ports[2]);
+    metricsPort = Integer.parseInt(ports[4]);
+    verbsPort = Integer.parseInt(ports[5]);
+  }
+
+  @AfterEach
+  void stop() throws IOException {
+    closeAll();
+    extender.destroyForcibly();
+    vertx.close().await();
+  }
+
+  private void closeAll() throws IOException {
+    for (Socket socket : open) {
+      close(socket);
+    }
+  }
+
+  /** Nodes that report keep their streams, and others get one. */
+  @Test
+  void nodes_areHeard_whileStrangersFloodTheirPort() throws Exception {
+    start("shipped");
+    var nodes = new CopyOnWriteArrayList<FakeNode>();
+    vertx.setPeriodic(HEARTBEAT_MS, due -> nodes.forEach(node -> node.report(same -> same)));
+    try {
+      connectNodes(nodes, 10);
+      whileFlooded(
+          "TLS and nothing more",
+          streamPort,
+          stranger -> tls(stranger, "h2").startHandshake(),
+          () -> connectNodes(nodes, 20));
+      var tokens = new AtomicInteger();
+      whileFlooded(
+          "calls with tokens of nobody",
+          streamPort,
+          stranger -> {
+            SSLSocket tls = tls(stranger, "h2");
+            String token = "Bearer nobody-" + tokens.incrementAndGet();
+            Http2Peer.call(
+                tls.getOutputStream(), 1, Http2Peer.CONNECT, token, Http2Peer.begin(tls));
+            tls.getOutputStream().flush();
+          },
+          () -> connectNodes(nodes, 20));
+      for (FakeNode node : nodes) {
+        assertThat(node.ended).isNotDone();
+      }
+    } finally {
+      nodes.forEach(FakeNode::close);
+    }
+  }
+
+  /** A node is heard once the extender directs it, which it does at its first report. */
+  private void connectNodes(List<FakeNode> nodes, int count) throws Exception {
+    for (int i = 0; i < count; i++) {
+      String name = "node-" + nodes.size();
+      var report = FakeNode.node(name, FakeNode.gpu("GPU-" + nodes.size(), 0, 5, 1L << 30));
+      var node = new FakeNode(vertx, HONEST, streamPort, "token-of-" + name, report.build());
+      nodes.add(node);
+      ExtenderIT.until(PATIENCE, () -> !node.directives.isEmpty() || node.ended.isDone());
+      assertThat(node.ended).as(name).isNotDone();
+    }
+  }
+
+  /** A page and some dashboards of one user, as many requests at once as one address may have. */
+  @Test
+  void readers_areAnswered_whileStrangersFloodTheReadApi() throws Exception {
+    start("shipped");
+    Callable<String> page =
+        () ->
+            answer(
+                tls(connect(HONEST, apiPort)),
+                "GET /api/v1/gpus HTTP/1.1\r\nhost: x\r\nauthorization: Bearer "
+                    + FloodedExtender.VIEWER
+                    + "\r\n\r\n");
+    Honest readers = () -> assertAllOk(page, 6);
+    whileFlooded(
+        "TLS and nothing more", apiPort, stranger -> tls(stranger).startHandshake(), readers);
+    whileFlooded(
+        "heads without an end",
+        apiPort,
+        stranger -> send(tls(stranger), "GET /api/v1/gpus HTTP/1.1\r\nhost: x\r\n" + HEADERS),
+        readers);
+    whileFlooded(
+        "bodies without an end",
+        apiPort,
+        stranger ->
+            send(
+                tls(stranger),
+                "POST /api/v1/what-if HTTP/1.1\r\nhost: x\r\ncontent-length: 1000\r\n"
+                    + "content-type: application/json\r\nauthorization: Bearer nobody\r\n\r\n{"),
+        readers);
+  }
+
+  @Test
+  void probesAndScrapes_areAnswered_whileStrangersFloodTheirPort() throws Exception {
+    start("shipped");
+    Honest kubelet =
+        () -> {
+          for (String path : List.of("/healthz", "/metrics")) {
+            assertAllOk(
+                () ->
+                    wholeAnswer(
+                        connect(HONEST, metricsPort),
+                        "GET " + path + " HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n"),
+                1);
+          }
+        };
+    whileFlooded("connections", metricsPort, stranger -> {}, kubelet);
+    whileFlooded(
+        "heads without an end",
+        metricsPort,
+        stranger -> send(stranger, "GET /metrics HTTP/1.1\r\nhost: x\r\n" + HEADERS),
+        kubelet);
+    whileFlooded(
+        "probes",
+        metricsPort,
+        stranger -> send(stranger, "GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n"),
+        kubelet);
+  }
+
+  @Test
+  void kubeSchedulerOfItsPod_isAnswered_whileStrangersFloodTheVerbs() throws Exception {
+    start("shipped");
+    Callable<String> filter = () -> answer(connect("127.0.0.1", verbsPort), filter());
+    floodVerbs(plain -> plain, filter);
+  }
+
+  @Test
+  void kubeSchedulerElsewhere_isAnswered_whileStrangersFloodTheVerbs() throws Exception {
+    start("service");
+    Callable<String> filter = () -> answer(tls(connect(HONEST, verbsPort)), filter());
+    floodVerbs(HonestLoadIT::tls, filter);
+  }
+
+  private void floodVerbs(Opening opening, Callable<String> filter) throws Exception {
+    // It waits for that many bindings at once.
+    Honest scheduler = () -> assertAllOk(filter, 16);
+    whileFlooded("connections", verbsPort, stranger -> send(opening.of(stranger), ""), scheduler);
+    whileFlooded(
+        "heads without an end",
+        verbsPort,
+        stranger -> send(opening.of(stranger), "POST /filter HTTP/1.1\r\nhost: x\r\n" + HEADERS),
+        scheduler);
+    whileFlooded(
+        "bodies without an end",
+        verbsPort,
+        stranger ->
+            send(
+                opening.of(stranger),
+                "POST /filter HTTP/1.1\r\nhost: x\r\ncontent-length: 1000000\r\n\r\n{"),
+        scheduler);
+  }
+
+  private static String filter() {
+    return "POST /filter HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n"
+        + "content-length: 2\r\n\r\n{}";
+  }
+
+  private interface Opening {
+    Socket of(Socket connected) throws Exception;
+  }
+
+  private interface Attack {
+    void on(Socket connected) throws Exception;
+  }
+
+  private interface Honest {
+    void ask() throws Exception;
+  }
+
+  private static void assertAllOk(Callable<String> request, int atOnce) throws Exception {
+    for (int round = 0; round < ROUNDS; round++) {
+      var answers = new ArrayList<Future<String>>();
+      try (var senders = Executors.newVirtualThreadPerTaskExecutor()) {
+        for (int i = 0; i < atOnce; i++) {
+          answers.add(senders.submit(request));
+        }
+      }
+      for (Future<String> answer : answers) {
+        assertThat(answer.get()).isEqualTo(OK);
+      }
+    }
+  }
+
+  private void whileFlooded(String what, int port, Attack attack, Honest honest) throws Exception {
+    honest.ask();
+    var going = new AtomicBoolean(true);
+    var attempts = new AtomicInteger();
+    var started = new CountDownLatch(STRANGERS.size() * 24);
+    int before = 0;
+    try (var attackers = Executors.newVirtualThreadPerTaskExecutor()) {
+      for (int i = 0; i < STRANGERS.size() * ATTACKERS; i++) {
+        String from = STRANGERS.get(i % STRANGERS.size());
+        attackers.execute(
+            () -> {
+              var kept = new ArrayDeque<Socket>();
+              while (going.get()) {
+                attackOnce(attack, from, port, kept, going);
+                attempts.incrementAndGet();
+                started.countDown();
+              }
+            });
+      }
+      try {
+        started.await();
+        before = attempts.get();
+        honest.ask();
+      } catch (AssertionError refused) {
+        throw new AssertionError(what, refused);
+      } finally {
+        going.set(false);
+        closeAll();
+      }
+    }
+    assertThat(attempts.get()).as(what).isGreaterThan(before);
+  }
+
+  /** Keeps so many connections that each stranger has more than a port may have of one address. */
+  private void attackOnce(
+      Attack attack, String from, int port, Deque<Socket> kept, AtomicBoolean going) {
+    try {
+      if (kept.size() > StreamServer.LIMITS.perAddressMax()) {
+        close(kept.remove());
+      }
+      Socket socket = connect(from, port);
+      kept.add(socket);
+      if (going.get()) {
+        attack.on(socket);
+      } else {
+        close(socket);
+      }
+    } catch (Exception ended) {
+      // Another one has its place.
+    }
+  }
+
+  private void close(Socket socket) throws IOException {
+    open.remove(socket);
+    socket.close();
+  }
+
+  /** Returns the first line of the answer; empty if the connection was closed instead. */
+  private static String answer(Socket socket, String request) {
+    var line = new StringBuilder();
+    try (socket) {
+      InputStream in = send(socket, request).getInputStream();
+      for (int c = in.read(); c >= 0 && c != '\r'; c = in.read()) {
+        line.append((char) c);
+      }
+    } catch (IOException reset) {
+      return "";
+    }
+    return line.toString();
+  }
+
+  /** The same, but reads to the end: a page is being written until then, and few are at once. */
+  private static String wholeAnswer(Socket socket, String request) {
+    try (socket) {
+      byte[] answer = send(socket, request).getInputStream().readAllBytes();
+      return new String(answer, US_ASCII).lines().findFirst().orElse("");
+    } catch (IOException reset) {
+      return "";
+    }
+  }
+
+  private Socket connect(String from, int port) throws IOException {
+    var socket = new Socket();
+    open.add(socket);
+    socket.setSoTimeout((int) PATIENCE.toMillis());
+    socket.bind(new InetSocketAddress(InetAddress.ofLiteral(from), 0));
+    socket.connect(new InetSocketAddress(InetAddress.ofLiteral("127.0.0.1"), port));
+    return socket;
+  }
+
+  private static SSLSocket tls(Socket socket, String... protocols) throws Exception {
+    SSLContext context = SSLContext.getInstance("TLS");
+    context.init(null, InsecureTrustManagerFactory.INSTANCE.getTrustManagers(), new SecureRandom());
+    var tls = (SSLSocket) context.getSocketFactory().createSocket(socket, "localhost", 443, true);
+    var parameters = tls.getSSLParameters();
+    parameters.setApplicationProtocols(protocols);
+    tls.setSSLParameters(parameters);
+    return tls;
+  }
+
+  private static Socket send(Socket socket, String text) throws IOException {
+    socket.getOutputStream().write(text.getBytes(US_ASCII));
+    socket.getOutputStream().flush();
+    return socket;
+  }
+}

@@ -1,0 +1,92 @@
+package dev.tranche.nodeplugin.gpu;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.nodeplugin.gpu.FailingMachine.Board;
+import dev.tranche.nodeplugin.gpu.FailingMachine.State;
+import dev.tranche.nodeplugin.health.Health;
+import dev.tranche.nodeplugin.health.HealthOptions;
+import dev.tranche.nodeplugin.health.XidPolicy;
+import dev.tranche.nodeplugin.usage.UsageReader;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.logging.Filter;
+import java.util.logging.Logger;
+import org.junit.jupiter.api.Test;
+
+class GpuSamplerTest {
+  private final FailingMachine machine = new FailingMachine();
+  private final Board board = new Board("GPU-a");
+  private long nowMs = 1_000_000;
+  private final GpuWatch watch =
+      new GpuWatch(
+          new HealthOptions(XidPolicy.parse("", "", word -> {}), 300_000),
+          new UsageReader(Path.of("none"), Path.of("none"), () -> nowMs),
+          () -> nowMs);
+
+  private Health health() {
+    return watch.gpus().getFirst().health();
+  }
+
+  private void start() {
+    machine.listed.add(board);
+    watch.open(machine);
+    watch.sample();
+  }
+
+  /** As a GPU whose memory the driver tells to privileged callers only. */
+  @Test
+  void gpuThatSaysWhoItIs_butNotItsLoad_returnsWithTheDriver() {
+    start();
+    board.state = State.LOAD_DENIED;
+    watch.closed("NVML is gone: the driver is reloaded");
+    machine.driver = "2";
+    watch.open(machine);
+    for (int i = 0; i < GpuSampler.FAILED_SAMPLES_MAX; i++) {
+      assertThat(health().healthy()).isFalse();
+      watch.sample();
+    }
+    assertThat(health().healthy()).isTrue();
+    assertThat(watch.problems())
+        .extracting(NodeProblem::reason)
+        .containsExactly(NodeProblem.Reason.GPU_LOAD_UNREADABLE);
+    nowMs += 60_000;
+    assertThat(watch.restartNeeded()).isFalse();
+  }
+
+  @Test
+  void gpusThatDoNotTellWhoTheyAre_areLoggedOnceEach() {
+    List<String> lines = new ArrayList<>();
+    Logger logger = Logger.getLogger(GpuWatch.class.getName());
+    Filter before = logger.getFilter();
+    logger.setFilter(
+        line -> {
+          lines.add(line.getMessage());
+          return true;
+        });
+    try {
+      for (String uuid : List.of("GPU-a", "GPU-b")) {
+        Board silent = new Board(uuid);
+        silent.state = State.LOST;
+        machine.listed.add(silent);
+      }
+      for (int i = 0; i < 5; i++) {
+        watch.open(machine);
+      }
+    } finally {
+      logger.setFilter(before);
+    }
+    assertThat(lines).hasSize(2);
+  }
+
+  @Test
+  void moreMemoryErrors_areAFault_alsoIfTheirSampleFails() {
+    start();
+    board.eccErrors = 1;
+    board.processFailures = 1;
+    watch.sample();
+    watch.sample();
+    assertThat(health().reason()).contains("1 uncorrectable");
+  }
+}

@@ -1,0 +1,78 @@
+package dev.tranche.nodeplugin.metrics;
+
+import dev.tranche.nodeplugin.health.Readiness;
+import dev.tranche.process.listen.ConnectionLimits;
+import dev.tranche.process.listen.LimitedTransport;
+import dev.tranche.process.settings.HostPort;
+import io.vertx.core.VertxOptions;
+import java.io.IOException;
+import java.util.List;
+
+/**
+ * The process that {@link FloodedNodePortIT} starts with the options of the image: the node
+ * plugin's port with its limits. It prints the port. For each byte of its input it prints what is
+ * used.
+ */
+final class FloodedNodePort {
+  /** Longer than the test, so that nothing ends before the heap is read. */
+  private static final long PATIENT_MS = 600_000;
+
+  private FloodedNodePort() {}
+
+  private static ConnectionLimits limits(boolean patient) {
+    ConnectionLimits shipped = ConnectionLimits.METRICS;
+    return patient
+        ? new ConnectionLimits(
+            shipped.connectionsMax(),
+            shipped.perAddressMax(),
+            PATIENT_MS,
+            PATIENT_MS,
+            shipped.loopbackLimited(),
+            PATIENT_MS,
+            shipped.waitingMax(),
+            shipped.admittedMax())
+        : shipped;
+  }
+
+  /**
+   * @param args "patient" for long time limits
+   */
+  public static void main(String[] args) throws IOException {
+    var transport = new LimitedTransport();
+    var vertx = transport.vertx(new VertxOptions().setEventLoopPoolSize(1));
+    var metrics = new NodeMetrics();
+    Readiness ready = Readiness.readyUnless(List.of());
+    int port =
+        new MetricsServer(
+                metrics,
+                () -> ready,
+                () -> ready,
+                limits(args.length > 0 && args[0].equals("patient")))
+            .listen(vertx, transport, new HostPort("127.0.0.1", 0))
+            .await()
+            .actualPort();
+    System.out.println(port);
+    while (System.in.read() >= 0) {
+      System.gc();
+      Runtime runtime = Runtime.getRuntime();
+      System.out.printf(
+          "%d %d %d %d%n",
+          runtime.totalMemory() - runtime.freeMemory(),
+          runtime.maxMemory(),
+          gauge(metrics, "tranche_node_connections"),
+          gauge(metrics, "tranche_node_connections_waiting"));
+    }
+    System.exit(0);
+  }
+
+  private static long gauge(NodeMetrics metrics, String name) {
+    String sample = name + "{port=\"metrics\"} ";
+    return metrics
+        .scrape()
+        .lines()
+        .filter(line -> line.startsWith(sample))
+        .mapToLong(line -> (long) Double.parseDouble(line.substring(sample.length())))
+        .findFirst()
+        .orElseThrow();
+  }
+}

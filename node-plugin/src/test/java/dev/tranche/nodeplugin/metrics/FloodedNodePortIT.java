@@ -1,0 +1,266 @@
+package dev.tranche.nodeplugin.metrics;
+
+import static java.nio.charset.StandardCharsets.US_ASCII;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.process.listen.ConnectionLimits;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStream;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.Socket;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Executors;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Predicate;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** All that the node plugin's port allows, opened against a JVM with the options of the image. */
+@Timeout(180)
+class FloodedNodePortIT {
+  private static final ConnectionLimits LIMITS = ConnectionLimits.METRICS;
+
+  private static final List<String> STRANGERS =
+      List.of("127.0.0.2", "127.0.0.3", "127.0.0.4", "127.0.0.5");
+
+  /** As many lines as a head may have, together with the others. */
+  private static final int HEADERS = 60;
+
+  private static final String OK = "HTTP/1.1 200 OK";
+
+  private final List<Socket> open = new ArrayList<>();
+
+  @SuppressWarnings("NullAway.Init")
+  private Process plugin;
+
+  @SuppressWarnings("NullAway.Init")
+  private BufferedReader output;
+
+  private int port;
+
+  private void start(String timeLimits) throws IOException {
+    plugin =
+        new ProcessBuilder(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "@" + Path.of("../deploy/image/node-plugin.args").toAbsolutePath(),
+                "-cp",
+                System.getProperty("java.class.path"),
+                FloodedNodePort.class.getName(),
+                timeLimits)
+            .redirectError(ProcessBuilder.Redirect.INHERIT)
+            .start();
+    output = plugin.inputReader();
+    port = Integer.parseInt(line());
+  }
+
+  @AfterEach
+  void stop() throws IOException {
+    closeAll();
+    plugin.destroyForcibly();
+  }
+
+  private void closeAll() throws IOException {
+    synchronized (open) {
+      for (Socket socket : open) {
+        socket.close();
+      }
+      open.clear();
+    }
+  }
+
+  /** With long time limits, so that all connections are open when the heap is read. */
+  @Test
+  void allThatThePortAllows_takesLessThanHalfOfTheHeap() throws Exception {
+    start("patient");
+    String headers = largestHeaders();
+    for (String from : STRANGERS) {
+      for (int i = 0; i < LIMITS.connectionsMax() / STRANGERS.size(); i++) {
+        send(connect(from), "GET /metrics HTTP/1.1\r\nhost: x\r\n" + headers);
+      }
+    }
+    for (String from : STRANGERS) {
+      for (int i = 0; i < LIMITS.waitingMax() / STRANGERS.size(); i++) {
+        connect(from);
+      }
+    }
+    // All that the port allows: open, and with a place or waiting.
+    await(
+        usage ->
+            usage.connections() == LIMITS.connectionsMax()
+                && usage.waiting() == LIMITS.waitingMax());
+    long heads = (long) LIMITS.connectionsMax() * headers.length();
+    Usage all = settled();
+
+    closeAll();
+    await(usage -> usage.connections() + usage.waiting() == 0);
+    long retained = all.heap() - settled().heap();
+    String measured =
+        "%,d bytes of heads: %,d retained, %,d used of %,d"
+            .formatted(heads, retained, all.heap(), all.heapMax());
+    System.out.println("all that the node plugin's port allows: " + measured);
+    assertThat(retained).as(measured).isBetween(heads, all.heapMax() / 2);
+    assertThat(page("127.0.0.1", "/metrics")).isEqualTo(OK);
+  }
+
+  /**
+   * The kubelet probes and Prometheus scrapes, from before the attack until after its last
+   * connection.
+   */
+  @Test
+  void probesAndScrapes_areAnswered_whileStrangersAttack() throws Exception {
+    start("shipped");
+    String headers = largestHeaders();
+    assertHonestAreAnswered("nothing", "");
+    assertHonestAreAnswered("heads", "GET /metrics HTTP/1.1\r\nhost: x\r\n" + headers);
+    assertHonestAreAnswered("scrapes", "GET /metrics HTTP/1.1\r\nhost: x\r\n\r\n");
+  }
+
+  private void assertHonestAreAnswered(String attack, String sent) throws Exception {
+    var going = new AtomicBoolean(true);
+    var attempts = new AtomicInteger();
+    var started = new CountDownLatch(STRANGERS.size() * LIMITS.connectionsMax());
+    var answers = new ArrayList<String>();
+    int before = 0;
+    try (var attackers = Executors.newVirtualThreadPerTaskExecutor()) {
+      for (String from : STRANGERS) {
+        attackers.execute(
+            () -> {
+              var kept = new ArrayDeque<Socket>();
+              while (going.get()) {
+                attackOnce(from, sent, kept);
+                attempts.incrementAndGet();
+                started.countDown();
+              }
+            });
+      }
+      try {
+        started.await();
+        before = attempts.get();
+        for (int i = 0; i < 50; i++) {
+          answers.add(page("127.0.0.1", "/healthz"));
+          answers.add(page("127.0.0.1", "/readyz"));
+          answers.add(page("127.0.0.1", "/metrics"));
+        }
+      } finally {
+        going.set(false);
+        closeAll();
+      }
+    }
+    assertThat(attempts.get()).as(attack).isGreaterThan(before);
+    assertThat(answers).as(attack).hasSize(150).containsOnly(OK);
+  }
+
+  /** Keeps a few connections more than an address may have. */
+  private void attackOnce(String from, String sent, ArrayDeque<Socket> kept) {
+    try {
+      Socket socket = connect(from);
+      kept.add(socket);
+      send(socket, sent);
+      if (kept.size() > LIMITS.perAddressMax() + 8) {
+        kept.remove().close();
+      }
+    } catch (IOException ended) {
+      // Another one has its place.
+    }
+  }
+
+  /** Returns the largest headers that the port takes, as it answers them. */
+  private String largestHeaders() throws IOException {
+    String largest = "";
+    for (int valueBytes = 16; valueBytes <= 4_096; valueBytes += 8) {
+      String headers = ("x: " + "y".repeat(valueBytes) + "\r\n").repeat(HEADERS);
+      try (Socket socket = connect("127.0.0.1")) {
+        send(socket, "GET /healthz HTTP/1.1\r\nhost: x\r\n" + headers + "\r\n");
+        if (!firstLine(socket).equals(OK)) {
+          break;
+        }
+      }
+      largest = headers;
+    }
+    assertThat(largest).isNotEmpty();
+    return largest;
+  }
+
+  /** What the process uses, after a garbage collection. */
+  private record Usage(long heap, long heapMax, long connections, long waiting) {}
+
+  /** Asks again until it is so; the time limit is that of the test. */
+  private void await(Predicate<Usage> condition) throws IOException {
+    Usage usage = usage();
+    while (!condition.test(usage)) {
+      assertThat(Thread.interrupted()).as("%s", usage).isFalse();
+      usage = usage();
+    }
+  }
+
+  /** Returns what is used once that stays as it is: what was sent has been read. */
+  private Usage settled() throws IOException {
+    Usage before = usage();
+    Usage now = usage();
+    while (Math.abs(now.heap() - before.heap()) > 16_384) {
+      before = now;
+      now = usage();
+    }
+    return now;
+  }
+
+  private Usage usage() throws IOException {
+    plugin.getOutputStream().write('\n');
+    plugin.getOutputStream().flush();
+    long[] numbers = Stream.of(line().split(" ")).mapToLong(Long::parseLong).toArray();
+    return new Usage(numbers[0], numbers[1], numbers[2], numbers[3]);
+  }
+
+  private String line() throws IOException {
+    String line = output.readLine();
+    assertThat(line).as("the node plugin has ended").isNotNull();
+    return line;
+  }
+
+  private String page(String from, String path) throws IOException {
+    try (Socket socket = connect(from)) {
+      send(socket, "GET " + path + " HTTP/1.1\r\nhost: x\r\n\r\n");
+      return firstLine(socket);
+    }
+  }
+
+  private Socket connect(String from) throws IOException {
+    var socket = new Socket();
+    synchronized (open) {
+      open.add(socket);
+    }
+    socket.setSoTimeout((int) Duration.ofSeconds(60).toMillis());
+    socket.bind(new InetSocketAddress(InetAddress.ofLiteral(from), 0));
+    socket.connect(new InetSocketAddress(InetAddress.ofLiteral("127.0.0.1"), port));
+    return socket;
+  }
+
+  private static void send(Socket socket, String text) throws IOException {
+    socket.getOutputStream().write(text.getBytes(US_ASCII));
+    socket.getOutputStream().flush();
+  }
+
+  /** Returns the first line of the answer; empty if the connection was closed instead. */
+  private static String firstLine(Socket socket) {
+    var line = new StringBuilder();
+    try {
+      InputStream in = socket.getInputStream();
+      for (int c = in.read(); c >= 0 && c != '\r'; c = in.read()) {
+        line.append((char) c);
+      }
+    } catch (IOException reset) {
+      return "";
+    }
+    return line.toString();
+  }
+}
