@@ -10,7 +10,6 @@ import dev.tranche.extender.snapshot.NodeFit;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
-import java.util.stream.Collectors;
 
 /** Describes refusals GPU by GPU, for people. */
 public final class FitErrorText {

@@ -79,11 +79,12 @@ final class ExplainTest {
   }
 
   @Test
-  void sharesOnSeveralGpus_areAddedUp() {
+  void sharesOnSeveralGpus_areNamed() {
     world.report("a", new Gpu("a0", 0.2, 0));
     PodFacts halves = FakeWorld.pod("p", 10, Names.GPU_FRACTION + "=0.5", Names.GPU_COUNT + "=2");
     world.filter().filter(halves, List.of("a"), false);
-    assertThat(explained().encode()).contains("gpu 0: 10 of 10 replicas free, needs 5 + 5 in all");
+    assertThat(explained().encode())
+        .contains("gpu 0: 10 of 10 replicas free, needs 2 GPUs with 5 free each");
   }
 
   @Test
