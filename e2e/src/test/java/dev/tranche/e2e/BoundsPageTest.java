@@ -167,6 +167,8 @@ class BoundsPageTest {
           new Bound("pending pods sized for", EXTENDER + "PodEventQueue", "KNOWN_MAX"),
           new Bound("processes on one GPU", PLUGIN + "NvmlTelemetry", "PROCESSES_MAX"),
           new Bound("values of a config, with", PLUGIN + "GoYaml", "VALUES_MAX"),
+          new Bound("scrapes of the extender at once", EXTENDER + "ScrapePlaces", "AT_ONCE_MAX"),
+          new Bound("scrapes of the extender at once", EXTENDER + "ScrapePlaces", "STALLED_MS_MAX"),
           new Bound("requests of the read API at", EXTENDER + "Endpoint", "AT_ONCE_MAX"),
           new Bound("requests of the read API at", EXTENDER + "Endpoint", "PER_ADDRESS_MAX"),
           new Bound("bodies posted to the read", EXTENDER + "Endpoint", "BODIES_BYTES_MAX"),

@@ -14,12 +14,10 @@ import io.vertx.core.Future;
 import io.vertx.core.Handler;
 import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpServerRequest;
-import io.vertx.core.http.HttpServerResponse;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.util.Map;
 import java.util.Optional;
-import java.util.concurrent.Semaphore;
 import java.util.function.Supplier;
 import java.util.zip.GZIPOutputStream;
 import org.slf4j.Logger;
@@ -35,9 +33,6 @@ public final class OpsRoutes {
   private static final String INSPECT_MOVED =
       "moved to the read API: kubectl tranche top gpus, or"
           + " /api/v1/gpus?output=wide on port 9445 by kubectl port-forward";
-
-  /** The most scrapes at once; each Prometheus sends one at a time. */
-  private static final int AT_ONCE_MAX = 2;
 
   private static final Logger LOG = LoggerFactory.getLogger(OpsRoutes.class);
 
@@ -85,15 +80,13 @@ public final class OpsRoutes {
         Map.of("/explain", EXPLAIN_MOVED, "/inspect", INSPECT_MOVED));
   }
 
-  /**
-   * Limits concurrent scrapes. Anyone who reaches the port may scrape, and each scrape takes time
-   * that decisions need.
-   */
+  /** Limits concurrent scrapes, since each takes time that decisions need. */
   private Handler<HttpServerRequest> limitedMetrics(Vertx vertx) {
-    var free = new Semaphore(AT_ONCE_MAX);
+    var places = new ScrapePlaces();
     return call -> {
-      if (free.tryAcquire()) {
-        metrics(vertx, call).onComplete(done -> free.release());
+      var page = new PageStreamer(call.response());
+      if (places.tryAcquire(page)) {
+        metrics(vertx, call, page).onComplete(done -> places.release(page));
       } else {
         shed.increment();
         call.response().putHeader("Retry-After", "1");
@@ -106,7 +99,7 @@ public final class OpsRoutes {
    * Writes metrics on a worker: they are long for thousands of nodes, and health checks must not
    * wait for them.
    */
-  private Future<?> metrics(Vertx vertx, HttpServerRequest call) {
+  private Future<?> metrics(Vertx vertx, HttpServerRequest call, PageStreamer page) {
     var response =
         call.response()
             .putHeader("Content-Type", OpsPort.METRICS_TYPE)
@@ -117,7 +110,7 @@ public final class OpsRoutes {
     }
     return inspections
         .latest()
-        .compose(now -> vertx.executeBlocking(() -> write(now, response, gzipped), false))
+        .compose(now -> vertx.executeBlocking(() -> write(now, page, gzipped), false))
         .onFailure(
             cause -> {
               if (response.headWritten()) {
@@ -132,8 +125,8 @@ public final class OpsRoutes {
             });
   }
 
-  private Void write(Inspection now, HttpServerResponse to, boolean gzipped) throws IOException {
-    OutputStream pieces = PageStreamer.to(to);
+  private Void write(Inspection now, PageStreamer page, boolean gzipped) throws IOException {
+    OutputStream pieces = page.inPieces();
     OutputStream body = gzipped ? new GZIPOutputStream(pieces, GZIP_BUFFER_BYTES) : pieces;
     gpus.update(now, gpuMetrics && !readiness.leadershipMissing());
     registry.scrape(body, OpsPort.METRICS_TYPE);

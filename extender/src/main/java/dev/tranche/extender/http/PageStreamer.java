@@ -9,12 +9,13 @@ import java.io.OutputStream;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Writes a long page in pieces from a worker thread. Each piece waits until the connection has
  * taken the one before. A page about tens of thousands of GPUs must not be in memory as a whole.
  */
-final class PageStreamer extends OutputStream {
+final class PageStreamer extends OutputStream implements ScrapePlaces.Scrape {
   private static final int PIECE_BYTES = 64 * 1024;
 
   /** The time limit for each piece; a slower reader is disconnected. */
@@ -22,12 +23,32 @@ final class PageStreamer extends OutputStream {
 
   private final HttpServerResponse response;
 
-  private PageStreamer(HttpServerResponse response) {
-    this.response = response.setChunked(true);
+  /** When the piece was written that the connection has not taken yet; null if there is none. */
+  private volatile @Nullable Long writtenNanos;
+
+  /** How long earlier pieces have waited. */
+  private volatile long waitedNanos;
+
+  PageStreamer(HttpServerResponse response) {
+    this.response = response;
   }
 
-  static OutputStream to(HttpServerResponse response) {
-    return new BufferedOutputStream(new PageStreamer(response), PIECE_BYTES);
+  OutputStream inPieces() {
+    response.setChunked(true);
+    return new BufferedOutputStream(this, PIECE_BYTES);
+  }
+
+  @Override
+  public long stalledMs() {
+    Long since = writtenNanos;
+    long now = since == null ? 0 : System.nanoTime() - since;
+    return TimeUnit.NANOSECONDS.toMillis(waitedNanos + now);
+  }
+
+  /** Fails the write that is waited for. */
+  @Override
+  public void abort() {
+    var _ = response.reset();
   }
 
   @Override
@@ -45,7 +66,9 @@ final class PageStreamer extends OutputStream {
     awaitWritten(response.end());
   }
 
-  private static void awaitWritten(Future<Void> written) throws IOException {
+  private void awaitWritten(Future<Void> written) throws IOException {
+    long startNanos = System.nanoTime();
+    writtenNanos = startNanos;
     try {
       written.toCompletionStage().toCompletableFuture().get(WRITE_S_MAX, TimeUnit.SECONDS);
     } catch (InterruptedException e) {
@@ -53,6 +76,10 @@ final class PageStreamer extends OutputStream {
       throw new IOException(e);
     } catch (ExecutionException | TimeoutException e) {
       throw new IOException("the page's reader takes no more", e);
+    } finally {
+      writtenNanos = null;
+      long before = waitedNanos;
+      waitedNanos = before + System.nanoTime() - startNanos;
     }
   }
 }
