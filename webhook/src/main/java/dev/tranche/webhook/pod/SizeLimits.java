@@ -56,6 +56,12 @@ public final class SizeLimits {
     return tooMany(pod.spec(), pod.spec().path("affinity"));
   }
 
+  /** Returns whether a pod has more containers than any pod that is admitted. */
+  public static boolean hasTooManyContainers(JsonNode pod) {
+    JsonNode spec = pod.path("spec");
+    return spec.path("initContainers").size() + spec.path("containers").size() > CONTAINERS_MAX;
+  }
+
   /**
    * Finds pods that request more replicas than any node has, or from too many containers.
    *

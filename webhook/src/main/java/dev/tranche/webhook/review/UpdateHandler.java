@@ -5,6 +5,7 @@ import dev.tranche.webhook.metrics.ReviewKind;
 import dev.tranche.webhook.metrics.WebhookMetrics;
 import dev.tranche.webhook.metrics.WebhookMetrics.Outcome;
 import dev.tranche.webhook.pod.Mutation;
+import dev.tranche.webhook.pod.SizeLimits;
 import dev.tranche.webhook.review.ReviewReader.Raw;
 import io.vertx.core.buffer.Buffer;
 import java.util.List;
@@ -43,11 +44,16 @@ public final class UpdateHandler implements ReviewHandler {
         metrics.count(ReviewKind.UPDATE, Outcome.MALFORMED);
         yield new Answer.Review(Buffer.buffer(AdmissionReview.answer(uid, UNCHANGED)));
       }
-      case Raw.Request pod when pod.updatesPod() ->
+      case Raw.Request pod when pod.updatesPod() && isSmall(pod) ->
           answer(pod.uid(), restore.apply(pod.oldObject(), pod.object()), startNanos);
-      // The configuration's rules match more requests than this handler reviews.
+      // Too large a pod, or a request that only the configuration's rules match.
       case Raw.Request other -> answer(other.uid(), UNCHANGED, startNanos);
     };
+  }
+
+  private static boolean isSmall(Raw.Request pod) {
+    return !SizeLimits.hasTooManyContainers(pod.oldObject())
+        && !SizeLimits.hasTooManyContainers(pod.object());
   }
 
   private Answer answer(String uid, Mutation mutation, long startNanos) {

@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import dev.tranche.api.RequestBounds;
 import dev.tranche.webhook.PlainRequestsTest;
 import dev.tranche.webhook.Reviews;
 import dev.tranche.webhook.guard.Guard;
@@ -179,6 +180,19 @@ class UpdateHandlerTest {
                 .counter()
                 .count())
         .isEqualTo(2);
+  }
+
+  /** The API server refuses such a pod by itself. */
+  @Test
+  void podOfMoreContainersThanAreAdmitted_goesOnAsItIs() {
+    String pod = "'spec':{'containers':[{'name':'main','env':[%s]}%s]}";
+    String others = ",{}".repeat(RequestBounds.POD_CONTAINERS_MAX);
+    for (String more : List.of("", others)) {
+      JsonNode response =
+          response(guard, "UPDATE", pod.formatted(VOID, more), pod.formatted(ALL, more));
+      assertThat(response.path("allowed").asBoolean()).isTrue();
+      assertThat(response.has("patch")).isEqualTo(more.isEmpty());
+    }
   }
 
   private static JsonNode after(UpdateHandler handler, String before, String stated) {
