@@ -51,7 +51,7 @@ final class HonestLoadIT {
   private static final String HONEST = "127.0.0.9";
 
   private static final List<String> STRANGERS =
-      List.of("127.0.0.2", "127.0.0.3", "127.0.0.4", "127.0.0.5");
+      List.of("127.0.7.2", "127.0.7.3", "127.0.7.4", "127.0.7.5");
 
   /** The lines of a head that just fits into the bounds of the ports. */
   private static final String HEADERS = ("x: " + "y".repeat(120) + "\r\n").repeat(60);

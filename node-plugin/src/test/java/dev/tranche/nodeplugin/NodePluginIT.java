@@ -423,7 +423,7 @@ class NodePluginIT extends WithPlugin {
         folder.resolve(PluginRig.SERVICE + ".crt"),
         Files.readAllBytes(other.caFile()),
         StandardOpenOption.APPEND);
-    rig.second = new FakeExtender("127.0.0.2", other);
+    rig.second = new FakeExtender(PluginRig.SECOND_ADDRESS, other);
     rig.second.start(port);
     double before = ends();
     eventually("it was tried", () -> ends() > before);

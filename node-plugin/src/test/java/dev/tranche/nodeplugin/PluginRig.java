@@ -44,6 +44,9 @@ import java.util.concurrent.TimeUnit;
 final class PluginRig {
   static final String SERVICE = "tranche-extender-stream.tranche.svc";
 
+  /** No test floods ports from it, which would leave none to listen on. */
+  static final String SECOND_ADDRESS = "127.0.9.2";
+
   final Path folder;
 
   /** Of the node's config, as extenders have told it. */
@@ -81,7 +84,7 @@ final class PluginRig {
 
   /** Replicas have one port, which may be free on one address and taken on the other. */
   private int startExtenders(TestCertificate certificate) throws Exception {
-    second = new FakeExtender("127.0.0.2", certificate);
+    second = new FakeExtender(SECOND_ADDRESS, certificate);
     for (int tried = 1; ; tried++) {
       first = new FakeExtender("127.0.0.1", certificate);
       int port = first.start(0);

@@ -44,7 +44,7 @@ class NvidiaConfigsIT {
           "; a node can have 10000 in total$",
           "; only .*nvidia.com/gpu.* can be shared$",
           "(migStrategy|deviceDiscoveryStrategy|deviceIDStrategy|deviceListStrategy)\\) is .*; allowed: ",
-          "tegra is not honoured",
+          "tegra is not supported",
           "flags.plugin.deviceListStrategy\\) is empty; ",
           " is \\[] or \\[0], not ",
           " mixed cannot be combined with sharing.mps",

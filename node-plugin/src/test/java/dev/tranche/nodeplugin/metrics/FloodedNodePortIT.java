@@ -31,7 +31,7 @@ class FloodedNodePortIT {
   private static final ConnectionLimits LIMITS = ConnectionLimits.METRICS;
 
   private static final List<String> STRANGERS =
-      List.of("127.0.0.2", "127.0.0.3", "127.0.0.4", "127.0.0.5");
+      List.of("127.0.8.2", "127.0.8.3", "127.0.8.4", "127.0.8.5");
 
   /** As many lines as a head may have, together with the others. */
   private static final int HEADERS = 60;
