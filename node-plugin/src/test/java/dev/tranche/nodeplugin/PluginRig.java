@@ -188,7 +188,7 @@ final class PluginRig {
   }
 
   private static List<InetAddress> addresses() {
-    return List.of(InetAddress.ofLiteral("127.0.0.1"), InetAddress.ofLiteral("127.0.0.2"));
+    return List.of(InetAddress.ofLiteral("127.0.0.1"), InetAddress.ofLiteral(SECOND_ADDRESS));
   }
 
   private final class Samples implements NvmlThread.Listener {
