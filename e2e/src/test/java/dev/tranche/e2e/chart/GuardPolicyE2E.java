@@ -172,10 +172,12 @@ class GuardPolicyE2E {
     for (String namespace : List.of(DENY, VOID)) {
       assertThat(
               refusal(namespace, voided("p").editMetadata().withAnnotations(devices).endMetadata()))
-          .contains("annotation devices.nri.io/container.main requests devices from a container runtime");
+          .contains(
+              "annotation devices.nri.io/container.main requests devices from a container runtime");
       client.pods().inNamespace(namespace).resource(voided("late").build()).create();
       assertThatThrownBy(() -> annotate(namespace, "late", "cdi.k8s.io/x", "nvidia.com/gpu=all"))
-          .hasMessageContaining("annotation cdi.k8s.io/x requests devices from a container runtime");
+          .hasMessageContaining(
+              "annotation cdi.k8s.io/x requests devices from a container runtime");
       assertThatThrownBy(
               () ->
                   client
@@ -186,7 +188,8 @@ class GuardPolicyE2E {
                       .patch(
                           PatchContext.of(PatchType.JSON_MERGE),
                           "{\"metadata\":{\"annotations\":{\"devices.crio.io\":\"/dev/nvidia0\"}}}"))
-          .hasMessageContaining("annotation devices.crio.io requests devices from a container runtime");
+          .hasMessageContaining(
+              "annotation devices.crio.io requests devices from a container runtime");
       assertThatThrownBy(
               () ->
                   client
