@@ -23,6 +23,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.function.Function;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -90,30 +92,28 @@ public final class VerbRoutes {
   }
 
   @FunctionalInterface
-  private interface Decision {
-    Future<Answer> of(RoutingContext call) throws MalformedException;
-  }
-
-  @FunctionalInterface
   private interface Reading<T> {
     T of(Body body) throws MalformedException;
   }
 
   public Router router(Vertx vertx) {
     Router router = Router.router(vertx);
-    verb(router, Verb.FILTER, this::filter);
-    verb(router, Verb.PRIORITIZE, this::prioritize);
-    verb(router, Verb.PACK, this::pack);
-    verb(router, Verb.BIND, this::bind);
-    verb(router, Verb.PREEMPT, this::preempt);
+    verb(router, Verb.FILTER, reader::args, this::filter);
+    verb(router, Verb.PRIORITIZE, reader::args, this::prioritize);
+    verb(router, Verb.PACK, reader::args, this::pack);
+    verb(router, Verb.BIND, reader::binding, this::bind);
+    verb(router, Verb.PREEMPT, reader::preemption, this::preempt);
     return router;
   }
 
-  private void verb(Router router, Verb verb, Decision decision) {
+  private <T> void verb(
+      Router router, Verb verb, Reading<T> reading, Function<T, Future<Answer>> decision) {
     String path = "/" + verb;
     router.post(path).handler(call -> admit(call, verb));
     router.post(path).handler(body);
-    router.post(path).handler(call -> answer(call, verb, decision));
+    router
+        .post(path)
+        .handler(call -> answer(call, verb, () -> read(call, reading).compose(decision)));
     router.post(path).failureHandler(call -> refuseBody(call, verb));
   }
 
@@ -189,7 +189,7 @@ public final class VerbRoutes {
     return limiter.calls();
   }
 
-  private void answer(RoutingContext call, Verb verb, Decision decision) {
+  private void answer(RoutingContext call, Verb verb, Supplier<Future<Answer>> decision) {
     long startedNs = System.nanoTime();
     Long timer = call.get(READ_TIMER);
     if (timer != null) {
@@ -209,36 +209,34 @@ public final class VerbRoutes {
             });
   }
 
-  private static Future<Answer> decide(RoutingContext call, Verb verb, Decision decision) {
+  private static Future<Answer> decide(
+      RoutingContext call, Verb verb, Supplier<Future<Answer>> decision) {
     if (isLate(call)) {
       return Future.succeededFuture(undecided(verb, LATE));
     }
-    try {
-      return decision
-          .of(call)
-          .recover(
-              failure ->
-                  failure instanceof MalformedException
-                      ? Future.succeededFuture(
-                          undecided(verb, String.valueOf(failure.getMessage())))
-                      : Future.failedFuture(failure));
-    } catch (MalformedException malformed) {
-      return Future.succeededFuture(undecided(verb, String.valueOf(malformed.getMessage())));
-    } catch (RuntimeException bug) {
-      LOG.error("{} failed", verb, bug);
-      return Future.succeededFuture(undecided(verb, FAILED.formatted(verb, bug)));
-    }
+    return decision
+        .get()
+        .recover(
+            failure ->
+                failure instanceof MalformedException
+                    ? Future.succeededFuture(undecided(verb, String.valueOf(failure.getMessage())))
+                    : Future.failedFuture(failure));
   }
 
   /** Reads a body. A large one would hold the loop, so that a worker reads it. */
-  private static <T> Future<T> read(RoutingContext call, Reading<T> reading)
-      throws MalformedException {
+  private static <T> Future<T> read(RoutingContext call, Reading<T> reading) {
     Body body = BodyReader.of(call);
-    if (body.lengthBytes <= READ_HERE_BYTES_MAX) {
-      return Future.succeededFuture(reading.of(body));
+    if (body.lengthBytes > READ_HERE_BYTES_MAX) {
+      Body own = body.copy();
+      return call.vertx()
+          .executeBlocking(() -> reading.of(own), false)
+          .map(Objects::requireNonNull);
     }
-    Body own = body.copy();
-    return call.vertx().executeBlocking(() -> reading.of(own), false).map(Objects::requireNonNull);
+    try {
+      return Future.succeededFuture(reading.of(body));
+    } catch (MalformedException | RuntimeException unreadable) {
+      return Future.failedFuture(unreadable);
+    }
   }
 
   private static boolean isLate(RoutingContext call) {
@@ -248,10 +246,6 @@ public final class VerbRoutes {
 
   private static Answer error(@Nullable String sentence) {
     return new Answer(ExtenderWriter.error(String.valueOf(sentence)), true);
-  }
-
-  private Future<Answer> filter(RoutingContext call) throws MalformedException {
-    return read(call, reader::args).compose(this::filter);
   }
 
   private Future<Answer> filter(ExtenderArgs args) {
@@ -270,10 +264,6 @@ public final class VerbRoutes {
             new Answer(ExtenderWriter.filter(decided), decided instanceof Filter.Answer.Undecided));
   }
 
-  private Future<Answer> prioritize(RoutingContext call) throws MalformedException {
-    return read(call, reader::args).compose(this::prioritize);
-  }
-
   private Future<Answer> prioritize(ExtenderArgs args) {
     List<String> names = args.nodeNames() == null ? List.of() : args.nodeNames();
     Map<String, Integer> scores = new HashMap<>();
@@ -286,10 +276,6 @@ public final class VerbRoutes {
   /**
    * Prioritizes nodes for pods that request no GPU. Pods with a GPU go through {@link #prioritize}.
    */
-  private Future<Answer> pack(RoutingContext call) throws MalformedException {
-    return read(call, reader::args).compose(this::pack);
-  }
-
   private Future<Answer> pack(ExtenderArgs args) {
     List<String> names = args.nodeNames() == null ? List.of() : args.nodeNames();
     Map<String, Integer> scores =
@@ -299,20 +285,12 @@ public final class VerbRoutes {
     return Future.succeededFuture(new Answer(ExtenderWriter.scores(scores), false));
   }
 
-  private Future<Answer> bind(RoutingContext call) throws MalformedException {
-    return read(call, reader::binding).compose(this::bind);
-  }
-
   private Future<Answer> bind(ExtenderBindingArgs args) {
     return bind.bind(args.key(), args.podUid(), args.node())
         .map(error -> new Answer(ExtenderWriter.bound(error), error.isPresent()));
   }
 
   /** The result of preempt has no error field: any status but 200 means that no pod is evicted. */
-  private Future<Answer> preempt(RoutingContext call) throws MalformedException {
-    return read(call, reader::preemption).compose(this::preempt);
-  }
-
   private Future<Answer> preempt(ExtenderPreemptionArgs args) {
     Map<String, Preempt.VictimUids> victims = args.victims();
     if (victims == null) {
