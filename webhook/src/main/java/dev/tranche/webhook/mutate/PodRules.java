@@ -12,6 +12,7 @@ import dev.tranche.webhook.pod.Denial;
 import dev.tranche.webhook.pod.PodView;
 import dev.tranche.webhook.pod.PodView.Container;
 import dev.tranche.webhook.pod.Problem;
+import dev.tranche.webhook.pod.SizeLimits;
 import dev.tranche.webhook.request.GpuRequests;
 import java.util.ArrayList;
 import java.util.List;
@@ -56,12 +57,9 @@ final class PodRules {
       checkPod(pod, resource, denials);
     }
     List<Demand.Request> all = requests(pod, grants, resource);
-    long asking = all.stream().filter(request -> request.replicas() > 0).count();
-    if (asking > RequestBounds.CONTAINERS_MAX) {
-      denials.add(
-          Denial.TOO_LARGE.of(
-              asking + " containers that request GPUs",
-              String.valueOf(RequestBounds.CONTAINERS_MAX)));
+    Optional<Problem> many = SizeLimits.tooManyWithGpus(all);
+    if (many.isPresent()) {
+      denials.add(many.get());
       return denials;
     }
     Map<String, String> annotations = requests.withContainer(pod.annotations());
@@ -186,10 +184,7 @@ final class PodRules {
         .map(
             c ->
                 new Demand.Request(
-                    c.name(),
-                    c.kind(),
-                    granted.getOrDefault(
-                        c, (int) Math.min(c.requested(resource), RequestBounds.REPLICAS_MAX + 1))))
+                    c.name(), c.kind(), granted.getOrDefault(c, c.replicas(resource))))
         .toList();
   }
 }

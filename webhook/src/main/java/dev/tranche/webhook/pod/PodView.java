@@ -3,6 +3,7 @@ package dev.tranche.webhook.pod;
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.tranche.api.Demand;
 import dev.tranche.api.Quantity;
+import dev.tranche.api.RequestBounds;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.LinkedHashMap;
@@ -58,12 +59,18 @@ public final class PodView {
 
     /** Returns the quantity of a resource that it requests, if that is not a whole number. */
     public Optional<String> partOf(String resource) {
-      return Stream.of("limits", "requests")
-          .map(section -> spec.path("resources").path(section).path(resource).asText(""))
-          .filter(
-              text ->
-                  Quantity.number(text).filter(n -> n.stripTrailingZeros().scale() > 0).isPresent())
-          .findFirst();
+      for (String section : List.of("limits", "requests")) {
+        String text = spec.path("resources").path(section).path(resource).asText("");
+        if (Quantity.number(text).filter(n -> n.stripTrailingZeros().scale() > 0).isPresent()) {
+          return Optional.of(text);
+        }
+      }
+      return Optional.empty();
+    }
+
+    /** Returns how many replicas it requests, or one more than any pod may have. */
+    public int replicas(String resource) {
+      return (int) Math.min(requested(resource), RequestBounds.REPLICAS_MAX + 1);
     }
 
     /** Returns the path from the root of the pod to a field of this container. */

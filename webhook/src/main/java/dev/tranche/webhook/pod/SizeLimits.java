@@ -71,16 +71,14 @@ public final class SizeLimits {
     for (String resource : resources) {
       List<Demand.Request> requests = new ArrayList<>();
       for (Container container : pod.containers()) {
-        int replicas =
-            (int) Math.min(container.requested(resource), RequestBounds.REPLICAS_MAX + 1);
+        int replicas = container.replicas(resource);
         if (replicas > 0) {
           requests.add(new Demand.Request(container.name(), container.kind(), replicas));
         }
       }
-      if (requests.size() > RequestBounds.CONTAINERS_MAX) {
-        return refuse(
-            requests.size() + " containers that request GPUs",
-            String.valueOf(RequestBounds.CONTAINERS_MAX));
+      Optional<Problem> many = tooManyWithGpus(requests);
+      if (many.isPresent()) {
+        return many;
       }
       if (Demand.peakReplicas(requests) > RequestBounds.REPLICAS_MAX) {
         return Optional.of(
@@ -90,6 +88,15 @@ public final class SizeLimits {
       }
     }
     return Optional.empty();
+  }
+
+  /** Finds requests of more containers than the extender reads. */
+  public static Optional<Problem> tooManyWithGpus(List<Demand.Request> requests) {
+    long count = requests.stream().filter(request -> request.replicas() > 0).count();
+    return count > RequestBounds.CONTAINERS_MAX
+        ? refuse(
+            count + " containers that request GPUs", String.valueOf(RequestBounds.CONTAINERS_MAX))
+        : Optional.empty();
   }
 
   /**

@@ -111,13 +111,14 @@ public record GpuRequests(List<Request> requests, int count, Optional<GpuContain
     var all = new ArrayList<>(requests);
     Map<String, Integer> before = Demand.wholeGpus(pod.annotations());
     for (Container container : pod.containers()) {
-      boolean hasRequest = requests.stream().anyMatch(a -> a.container().equals(container));
-      long requested = container.requested(resource);
+      if (requests.stream().anyMatch(a -> a.container().equals(container))) {
+        continue;
+      }
       Optional<String> part = container.partOf(resource);
-      if (!hasRequest && part.isPresent()) {
+      if (part.isPresent()) {
         // Kubernetes refuses it too, but would only read the whole number that is written instead.
         problems.add(Denial.PLAIN_NOT_WHOLE.of(container.name(), resource, part.get()));
-      } else if (!hasRequest && requested > 0) {
+      } else if (container.requested(resource) > 0) {
         Optional<Request> copied = copied(pod, container, before, resource);
         long gpus = gpus(pod, container, before, resource);
         if (copied.isPresent()) {
