@@ -15,8 +15,13 @@ public final class Sha256 {
 
   /** Returns 64 hexadecimal digits. */
   public static String hex(byte[] content) {
+    return HexFormat.of().formatHex(digest().digest(content));
+  }
+
+  /** Returns a digest for content that is read in parts. */
+  public static MessageDigest digest() {
     try {
-      return HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(content));
+      return MessageDigest.getInstance("SHA-256");
     } catch (NoSuchAlgorithmException impossible) {
       throw new IllegalStateException("every JDK has SHA-256", impossible);
     }

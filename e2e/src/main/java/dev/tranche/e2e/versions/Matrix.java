@@ -2,12 +2,12 @@ package dev.tranche.e2e.versions;
 
 import dev.tranche.e2e.cluster.KubernetesVersion;
 import dev.tranche.e2e.install.Artifacts;
+import dev.tranche.process.Sha256;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.time.LocalDate;
 import java.time.ZoneOffset;
 import java.util.HexFormat;
@@ -62,7 +62,7 @@ public final class Matrix {
 
   /** Returns the SHA-256 of the programs, one after the other. */
   static String digest(Path folder) throws IOException {
-    MessageDigest digest = sha256();
+    MessageDigest digest = Sha256.digest();
     byte[] buffer = new byte[1 << 20];
     for (String program : PROGRAMS) {
       try (InputStream in = Files.newInputStream(folder.resolve(program))) {
@@ -72,13 +72,5 @@ public final class Matrix {
       }
     }
     return HexFormat.of().formatHex(digest.digest());
-  }
-
-  private static MessageDigest sha256() {
-    try {
-      return MessageDigest.getInstance("SHA-256");
-    } catch (NoSuchAlgorithmException e) {
-      throw new IllegalStateException("every Java runtime has SHA-256", e);
-    }
   }
 }

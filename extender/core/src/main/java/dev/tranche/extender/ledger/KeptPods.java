@@ -115,7 +115,10 @@ final class KeptPods {
    */
   List<PodFacts> put(PodFacts pod, Predicate<String> holds) {
     @Nullable PodFacts before = pods.put(pod.uid(), pod);
-    count(before, pod);
+    count(pod, 1);
+    if (before != null) {
+      count(before, -1);
+    }
     if (holdsNothing(pod)) {
       // A pod that only changes keeps its place, so that an update makes no pod the newest.
       startsWaiting(pod);
@@ -140,27 +143,26 @@ final class KeptPods {
   @Nullable PodFacts remove(String uid) {
     PodFacts before = pods.remove(uid);
     if (before != null) {
-      count(before, null);
+      count(before, -1);
       stopsWaiting(before);
     }
     return before;
   }
 
-  private void count(@Nullable PodFacts before, @Nullable PodFacts now) {
-    if (before != null && !before.ended()) {
-      pending -= before.node() == null ? 1 : 0;
-      if (before.node() != null) {
-        priorities.computeIfPresent(
-            before.preemption().priority(), (of, pods) -> pods == 1 ? null : pods - 1);
-      }
+  /**
+   * @param change 1 if the pod is kept from now on, -1 if it is no longer
+   */
+  private void count(PodFacts pod, int change) {
+    bytes += (long) change * pod.bytes();
+    if (pod.ended()) {
+      return;
     }
-    if (now != null && !now.ended()) {
-      pending += now.node() == null ? 1 : 0;
-      if (now.node() != null) {
-        priorities.merge(now.preemption().priority(), 1, Integer::sum);
-      }
+    if (pod.node() == null) {
+      pending += change;
+    } else {
+      priorities.merge(
+          pod.preemption().priority(), change, (n, more) -> n + more == 0 ? null : n + more);
     }
-    bytes += (now == null ? 0 : now.bytes()) - (before == null ? 0 : before.bytes());
   }
 
   /** Returns whether a pod is on no node yet. */
