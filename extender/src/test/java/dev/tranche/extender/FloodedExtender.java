@@ -1,6 +1,6 @@
 package dev.tranche.extender;
 
-import dev.tranche.process.listen.ConnectionLimits;
+import dev.tranche.process.listen.ClientSockets;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
@@ -13,9 +13,6 @@ import java.util.concurrent.CountDownLatch;
 final class FloodedExtender {
   /** May read the read API. */
   static final String VIEWER = "user-viewer";
-
-  /** Longer than the test. */
-  private static final long PATIENT_MS = 600_000;
 
   private FloodedExtender() {}
 
@@ -57,21 +54,8 @@ final class FloodedExtender {
         cluster.verbsService();
         yield new Extender(ExtenderIT.serviceConfig("extender-0", "10.0.0.1"), cluster.client());
       }
-      default ->
-          new Extender(ExtenderIT.config(), cluster.client(), FloodedExtender::withLongTimes);
+      default -> new Extender(ExtenderIT.config(), cluster.client(), ClientSockets::withLongTimes);
     };
-  }
-
-  private static ConnectionLimits withLongTimes(ConnectionLimits shipped) {
-    return new ConnectionLimits(
-        shipped.connectionsMax(),
-        shipped.perAddressMax(),
-        PATIENT_MS,
-        PATIENT_MS,
-        shipped.loopbackLimited(),
-        PATIENT_MS,
-        shipped.waitingMax(),
-        shipped.admittedMax());
   }
 
   /** The answer to a token stays out, so that a call is neither a node's nor refused. */

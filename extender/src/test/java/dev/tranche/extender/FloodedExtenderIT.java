@@ -1,5 +1,6 @@
 package dev.tranche.extender;
 
+import static dev.tranche.process.listen.ClientSockets.tls;
 import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -7,23 +8,18 @@ import dev.tranche.extender.http.VerbServer;
 import dev.tranche.extender.readapi.ReadApi;
 import dev.tranche.extender.stream.FakeNode;
 import dev.tranche.extender.stream.StreamServer;
+import dev.tranche.process.listen.ClientSockets;
 import dev.tranche.process.listen.ConnectionLimits;
-import io.netty.handler.ssl.util.InsecureTrustManagerFactory;
 import io.vertx.core.Vertx;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.OutputStream;
-import java.net.InetAddress;
-import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.nio.file.Path;
-import java.security.SecureRandom;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.Callable;
-import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLSocket;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -53,7 +49,7 @@ final class FloodedExtenderIT {
   private static final List<String> STRANGERS =
       List.of("127.0.0.2", "127.0.0.3", "127.0.0.4", "127.0.0.5");
 
-  private final List<Socket> open = new ArrayList<>();
+  private final ClientSockets sockets = new ClientSockets();
   private final Vertx vertx = Vertx.vertx();
 
   @SuppressWarnings("NullAway.Init")
@@ -88,16 +84,9 @@ final class FloodedExtenderIT {
 
   @AfterEach
   void stop() throws IOException {
-    closeAll();
+    sockets.close();
     extender.destroyForcibly();
     vertx.close().await();
-  }
-
-  private void closeAll() throws IOException {
-    for (Socket socket : open) {
-      socket.close();
-    }
-    open.clear();
   }
 
   /** The sum of all ports does not need all of their connections to be opened. */
@@ -128,20 +117,20 @@ final class FloodedExtenderIT {
     String headers = largestHeaders();
     String get = "GET /api/v1/gpus HTTP/1.1\r\nHost: x\r\n" + headers;
     for (int i = 0; i < 8; i++) {
-      send(tls(connect("127.0.0.2", port(1))), get);
+      send(tls(sockets.connect("127.0.0.2", port(1))), get);
     }
     // What is loaded once is not counted.
     retained("api", 8);
     for (int i = 0; i < 64; i++) {
-      send(tls(connect(STRANGERS.get(i % 4), port(1))), get);
+      send(tls(sockets.connect(STRANGERS.get(i % 4), port(1))), get);
     }
     assertThat(retained("api", 64)).isBetween((long) headers.length(), HTTP_BYTES_MAX);
     for (int i = 0; i < 64; i++) {
-      send(connect("127.0.0.1", port(2)), get);
+      send(sockets.connect("127.0.0.1", port(2)), get);
     }
     assertThat(retained("api-local", 64)).isBetween((long) headers.length(), HTTP_BYTES_MAX);
     for (int i = 0; i < 24; i++) {
-      send(connect(STRANGERS.get(i % 4), port(3)), get);
+      send(sockets.connect(STRANGERS.get(i % 4), port(3)), get);
     }
     assertThat(retained("metrics", 24)).isBetween((long) headers.length(), HTTP_BYTES_MAX);
   }
@@ -149,12 +138,12 @@ final class FloodedExtenderIT {
   @Test
   void connectionWithoutAPlace_retainsWhatThePageSays() throws Exception {
     for (int i = 0; i < StreamServer.LIMITS.perAddressMax(); i++) {
-      tls(connect("127.0.0.2", port(0)), "h2").startHandshake();
+      tls(sockets.connect("127.0.0.2", port(0)), "h2").startHandshake();
     }
     until(() -> gauge("connections", "stream") == StreamServer.LIMITS.perAddressMax());
     long before = settled();
     for (int i = 0; i < 1_000; i++) {
-      connect("127.0.0.2", port(0));
+      sockets.connect("127.0.0.2", port(0));
     }
     until(() -> gauge("connections_waiting", "stream") == 1_000);
     long retained = (settled() - before) / 1_000;
@@ -181,7 +170,7 @@ final class FloodedExtenderIT {
 
   private void openCalls(int connections) throws Exception {
     for (int i = 0; i < connections; i++) {
-      SSLSocket node = tls(connect(STRANGERS.get(i % 4), port(0)), "h2");
+      SSLSocket node = tls(sockets.connect(STRANGERS.get(i % 4), port(0)), "h2");
       int headBytes = Http2Peer.begin(node);
       OutputStream to = node.getOutputStream();
       Http2Peer.call(to, 1, Http2Peer.CONNECT, "Bearer a" + i, headBytes);
@@ -203,7 +192,7 @@ final class FloodedExtenderIT {
   @Test
   void nodesStream_isReviewed_besideStrangers() throws Exception {
     for (int i = 0; i < 24; i++) {
-      Http2Peer.begin(tls(connect("127.0.0.2", port(0)), "h2"));
+      Http2Peer.begin(tls(sockets.connect("127.0.0.2", port(0)), "h2"));
     }
     try (FakeNode node =
         new FakeNode(
@@ -218,7 +207,7 @@ final class FloodedExtenderIT {
   /** Answered before it reaches our service, with nothing that ends its connection. */
   @Test
   void unknownCall_isResetOnceItIsAnswered() throws Exception {
-    SSLSocket stranger = tls(connect("127.0.0.2", port(0)), "h2");
+    SSLSocket stranger = tls(sockets.connect("127.0.0.2", port(0)), "h2");
     int headBytes = Http2Peer.begin(stranger);
     Http2Peer.call(stranger.getOutputStream(), 1, "/tranche.v1.NodeReports/Unknown", "", headBytes);
     stranger.getOutputStream().flush();
@@ -228,7 +217,7 @@ final class FloodedExtenderIT {
   /** The head of an answered call would be kept until its peer ends its side. */
   @Test
   void refusedCall_endsItsConnection() throws Exception {
-    SSLSocket stranger = tls(connect("127.0.0.2", port(0)), "h2");
+    SSLSocket stranger = tls(sockets.connect("127.0.0.2", port(0)), "h2");
     Http2Peer.call(stranger.getOutputStream(), 1, Http2Peer.CONNECT, "", Http2Peer.begin(stranger));
     stranger.getOutputStream().flush();
     Http2Peer.awaitFrame(stranger, Http2Peer.HEADERS);
@@ -255,7 +244,7 @@ final class FloodedExtenderIT {
   }
 
   private String answer(String path, String headers) throws IOException {
-    try (Socket socket = connect("127.0.0.1", port(3))) {
+    try (Socket socket = sockets.connect("127.0.0.1", port(3))) {
       send(
           socket,
           "GET " + path + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n" + headers + "\r\n");
@@ -282,7 +271,7 @@ final class FloodedExtenderIT {
     long all = settled();
     // They are still open.
     until(() -> gauge("connections", port) == connections);
-    closeAll();
+    sockets.close();
     until(() -> gauge("connections", port) == 0);
     long retained = (all - settled()) / connections;
     System.out.printf("a connection of port %s: %,d bytes%n", port, retained);
@@ -318,25 +307,6 @@ final class FloodedExtenderIT {
       line = output.readLine();
     }
     return Objects.requireNonNull(line, "the extender has ended").split(" ");
-  }
-
-  private Socket connect(String from, int port) throws IOException {
-    var socket = new Socket();
-    open.add(socket);
-    socket.setSoTimeout((int) Duration.ofSeconds(60).toMillis());
-    socket.bind(new InetSocketAddress(InetAddress.ofLiteral(from), 0));
-    socket.connect(new InetSocketAddress(InetAddress.ofLiteral("127.0.0.1"), port));
-    return socket;
-  }
-
-  private static SSLSocket tls(Socket socket, String... protocols) throws Exception {
-    SSLContext context = SSLContext.getInstance("TLS");
-    context.init(null, InsecureTrustManagerFactory.INSTANCE.getTrustManagers(), new SecureRandom());
-    var tls = (SSLSocket) context.getSocketFactory().createSocket(socket, "localhost", 443, true);
-    var parameters = tls.getSSLParameters();
-    parameters.setApplicationProtocols(protocols);
-    tls.setSSLParameters(parameters);
-    return tls;
   }
 
   private static void send(Socket socket, String text) {

@@ -1,36 +1,32 @@
 package dev.tranche.extender;
 
+import static dev.tranche.process.listen.ClientSockets.firstLine;
+import static dev.tranche.process.listen.ClientSockets.send;
+import static dev.tranche.process.listen.ClientSockets.tls;
 import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.extender.stream.FakeNode;
 import dev.tranche.extender.stream.StreamServer;
-import io.netty.handler.ssl.util.InsecureTrustManagerFactory;
+import dev.tranche.process.listen.ClientSockets;
 import io.vertx.core.Vertx;
 import java.io.BufferedReader;
 import java.io.IOException;
-import java.io.InputStream;
-import java.net.InetAddress;
-import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.nio.file.Path;
-import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
 import java.util.Objects;
-import java.util.Set;
 import java.util.concurrent.Callable;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
-import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLSocket;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
@@ -68,7 +64,7 @@ final class HonestLoadIT {
   private static final Duration PATIENCE = Duration.ofSeconds(60);
 
   private final Vertx vertx = Vertx.vertx();
-  private final Set<Socket> open = ConcurrentHashMap.newKeySet();
+  private final ClientSockets sockets = new ClientSockets();
 
   @SuppressWarnings("NullAway.Init")
   private Process extender;
@@ -104,15 +100,9 @@ final class HonestLoadIT {
 
   @AfterEach
   void stop() throws IOException {
-    closeAll();
+    sockets.close();
     extender.destroyForcibly();
     vertx.close().await();
-  }
-
-  private void closeAll() throws IOException {
-    for (Socket socket : open) {
-      close(socket);
-    }
   }
 
   /** Nodes that report keep their streams, and others get one. */
@@ -167,7 +157,7 @@ final class HonestLoadIT {
     Callable<String> page =
         () ->
             answer(
-                tls(connect(HONEST, apiPort)),
+                tls(sockets.connect(HONEST, apiPort)),
                 "GET /api/v1/gpus HTTP/1.1\r\nhost: x\r\nauthorization: Bearer "
                     + FloodedExtender.VIEWER
                     + "\r\n\r\n");
@@ -199,7 +189,7 @@ final class HonestLoadIT {
             assertAllOk(
                 () ->
                     wholeAnswer(
-                        connect(HONEST, metricsPort),
+                        sockets.connect(HONEST, metricsPort),
                         "GET " + path + " HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n"),
                 1);
           }
@@ -220,15 +210,15 @@ final class HonestLoadIT {
   @Test
   void kubeSchedulerOfItsPod_isAnswered_whileStrangersFloodTheVerbs() throws Exception {
     start("shipped");
-    Callable<String> filter = () -> answer(connect("127.0.0.1", verbsPort), filter());
+    Callable<String> filter = () -> answer(sockets.connect("127.0.0.1", verbsPort), filter());
     floodVerbs(plain -> plain, filter);
   }
 
   @Test
   void kubeSchedulerElsewhere_isAnswered_whileStrangersFloodTheVerbs() throws Exception {
     start("service");
-    Callable<String> filter = () -> answer(tls(connect(HONEST, verbsPort)), filter());
-    floodVerbs(HonestLoadIT::tls, filter);
+    Callable<String> filter = () -> answer(tls(sockets.connect(HONEST, verbsPort)), filter());
+    floodVerbs(ClientSockets::tls, filter);
   }
 
   private void floodVerbs(Opening opening, Callable<String> filter) throws Exception {
@@ -308,7 +298,7 @@ final class HonestLoadIT {
         throw new AssertionError(what, refused);
       } finally {
         going.set(false);
-        closeAll();
+        sockets.close();
       }
     }
     assertThat(attempts.get()).as(what).isGreaterThan(before);
@@ -319,37 +309,27 @@ final class HonestLoadIT {
       Attack attack, String from, int port, Deque<Socket> kept, AtomicBoolean going) {
     try {
       if (kept.size() > StreamServer.LIMITS.perAddressMax()) {
-        close(kept.remove());
+        sockets.close(kept.remove());
       }
-      Socket socket = connect(from, port);
+      Socket socket = sockets.connect(from, port);
       kept.add(socket);
       if (going.get()) {
         attack.on(socket);
       } else {
-        close(socket);
+        sockets.close(socket);
       }
     } catch (Exception ended) {
       // Another one has its place.
     }
   }
 
-  private void close(Socket socket) throws IOException {
-    open.remove(socket);
-    socket.close();
-  }
-
   /** Returns the first line of the answer; empty if the connection was closed instead. */
   private static String answer(Socket socket, String request) {
-    var line = new StringBuilder();
     try (socket) {
-      InputStream in = send(socket, request).getInputStream();
-      for (int c = in.read(); c >= 0 && c != '\r'; c = in.read()) {
-        line.append((char) c);
-      }
+      return firstLine(send(socket, request));
     } catch (IOException reset) {
       return "";
     }
-    return line.toString();
   }
 
   /** The same, but reads to the end: a page is being written until then, and few are at once. */
@@ -360,30 +340,5 @@ final class HonestLoadIT {
     } catch (IOException reset) {
       return "";
     }
-  }
-
-  private Socket connect(String from, int port) throws IOException {
-    var socket = new Socket();
-    open.add(socket);
-    socket.setSoTimeout((int) PATIENCE.toMillis());
-    socket.bind(new InetSocketAddress(InetAddress.ofLiteral(from), 0));
-    socket.connect(new InetSocketAddress(InetAddress.ofLiteral("127.0.0.1"), port));
-    return socket;
-  }
-
-  private static SSLSocket tls(Socket socket, String... protocols) throws Exception {
-    SSLContext context = SSLContext.getInstance("TLS");
-    context.init(null, InsecureTrustManagerFactory.INSTANCE.getTrustManagers(), new SecureRandom());
-    var tls = (SSLSocket) context.getSocketFactory().createSocket(socket, "localhost", 443, true);
-    var parameters = tls.getSSLParameters();
-    parameters.setApplicationProtocols(protocols);
-    tls.setSSLParameters(parameters);
-    return tls;
-  }
-
-  private static Socket send(Socket socket, String text) throws IOException {
-    socket.getOutputStream().write(text.getBytes(US_ASCII));
-    socket.getOutputStream().flush();
-    return socket;
   }
 }

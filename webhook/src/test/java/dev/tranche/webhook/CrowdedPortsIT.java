@@ -1,9 +1,11 @@
 package dev.tranche.webhook;
 
+import static dev.tranche.process.listen.ClientSockets.tls;
 import static dev.tranche.webhook.Await.await;
 import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.tranche.process.listen.ClientSockets;
 import dev.tranche.process.listen.ConnectionLimiter;
 import dev.tranche.process.listen.ConnectionLimits;
 import dev.tranche.process.listen.LimitedTransport;
@@ -14,25 +16,19 @@ import dev.tranche.webhook.review.ReviewHandler;
 import dev.tranche.webhook.tls.Pairs;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
-import io.netty.handler.ssl.util.InsecureTrustManagerFactory;
 import io.vertx.core.Vertx;
 import io.vertx.core.VertxOptions;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.net.SocketAddress;
 import java.io.IOException;
 import java.io.OutputStream;
-import java.net.InetAddress;
-import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.net.SocketTimeoutException;
-import java.security.SecureRandom;
-import java.time.Duration;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLSocket;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
@@ -58,13 +54,12 @@ class CrowdedPortsIT {
   private final PrometheusMeterRegistry registry =
       new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
   private final WebhookMetrics metrics = new WebhookMetrics(registry);
+  private final ClientSockets sockets = new ClientSockets();
   private final List<Socket> idle = new ArrayList<>();
 
   @AfterEach
   void stop() throws IOException {
-    for (Socket socket : idle) {
-      socket.close();
-    }
+    sockets.close();
     vertx.close().await();
   }
 
@@ -194,16 +189,8 @@ class CrowdedPortsIT {
   }
 
   private Socket attack(int port) throws IOException {
-    Socket socket = connect("127.0.0.2", port);
+    Socket socket = sockets.connect("127.0.0.2", port);
     idle.add(socket);
-    return socket;
-  }
-
-  private static Socket connect(String from, int port) throws IOException {
-    var socket = new Socket();
-    socket.setSoTimeout((int) Duration.ofSeconds(60).toMillis());
-    socket.bind(new InetSocketAddress(InetAddress.ofLiteral(from), 0));
-    socket.connect(new InetSocketAddress(InetAddress.ofLiteral("127.0.0.1"), port));
     return socket;
   }
 
@@ -218,14 +205,8 @@ class CrowdedPortsIT {
     }
   }
 
-  private static SSLSocket tls(Socket socket) throws Exception {
-    SSLContext context = SSLContext.getInstance("TLS");
-    context.init(null, InsecureTrustManagerFactory.INSTANCE.getTrustManagers(), new SecureRandom());
-    return (SSLSocket) context.getSocketFactory().createSocket(socket, "localhost", 443, true);
-  }
-
-  private static String review(int port) throws Exception {
-    try (Socket socket = tls(connect("127.0.0.1", port))) {
+  private String review(int port) throws Exception {
+    try (Socket socket = tls(sockets.connect("127.0.0.1", port))) {
       return ask(
           socket,
           String.join(
@@ -239,8 +220,8 @@ class CrowdedPortsIT {
     }
   }
 
-  private static String health(int port) throws IOException {
-    try (Socket socket = connect("127.0.0.1", port)) {
+  private String health(int port) throws IOException {
+    try (Socket socket = sockets.connect("127.0.0.1", port)) {
       return ask(socket, "GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n");
     }
   }

@@ -1,5 +1,6 @@
 package dev.tranche.webhook;
 
+import dev.tranche.process.listen.ClientSockets;
 import dev.tranche.process.listen.ConnectionLimiter;
 import dev.tranche.process.listen.ConnectionLimits;
 import dev.tranche.process.listen.LimitedTransport;
@@ -31,17 +32,7 @@ final class FloodedPorts {
   private FloodedPorts() {}
 
   private static ConnectionLimits limits(ConnectionLimits shipped, boolean patient) {
-    return patient
-        ? new ConnectionLimits(
-            shipped.connectionsMax(),
-            shipped.perAddressMax(),
-            PATIENT_MS,
-            PATIENT_MS,
-            shipped.loopbackLimited(),
-            PATIENT_MS,
-            shipped.waitingMax(),
-            shipped.admittedMax())
-        : shipped;
+    return patient ? ClientSockets.withLongTimes(shipped) : shipped;
   }
 
   private static AdmissionVerticle.HttpLimits reviewLimits(boolean patient) {

@@ -1,21 +1,19 @@
 package dev.tranche.webhook;
 
+import static dev.tranche.process.listen.ClientSockets.firstLine;
+import static dev.tranche.process.listen.ClientSockets.send;
+import static dev.tranche.process.listen.ClientSockets.tls;
 import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.tranche.process.listen.ClientSockets;
 import dev.tranche.process.listen.ConnectionLimits;
 import dev.tranche.webhook.review.AdmissionVerticle;
 import dev.tranche.webhook.review.ReviewBodyReader;
-import io.netty.handler.ssl.util.InsecureTrustManagerFactory;
 import java.io.BufferedReader;
 import java.io.IOException;
-import java.io.InputStream;
-import java.net.InetAddress;
-import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.nio.file.Path;
-import java.security.SecureRandom;
-import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
@@ -28,7 +26,6 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Predicate;
 import java.util.stream.Stream;
-import javax.net.ssl.SSLContext;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -59,7 +56,7 @@ class FloodedPortsIT {
       ("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + "\0\0\0\4\0\0\0\0\0" + "\0\40\0\1\0\0\0\0\1")
           .getBytes(US_ASCII);
 
-  private final List<Socket> open = new ArrayList<>();
+  private final ClientSockets sockets = new ClientSockets();
 
   @SuppressWarnings("NullAway.Init")
   private Process webhook;
@@ -94,17 +91,8 @@ class FloodedPortsIT {
 
   @AfterEach
   void stop() throws IOException {
-    closeAll();
+    sockets.close();
     webhook.destroyForcibly();
-  }
-
-  private void closeAll() throws IOException {
-    synchronized (open) {
-      for (Socket socket : open) {
-        socket.close();
-      }
-      open.clear();
-    }
   }
 
   /** With long time limits, so that all connections are open when the heap is read. */
@@ -117,22 +105,22 @@ class FloodedPortsIT {
     for (String from : STRANGERS) {
       for (int i = 0; i < REVIEWS.connectionsMax() / STRANGERS.size(); i++) {
         send(
-            tls(connect(from, reviews)),
+            tls(sockets.connect(from, reviews)),
             "POST /review HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n"
                 + headers
                 + "content-length: %d\r\n\r\n".formatted(BODY_BYTES)
                 + " ".repeat(BODY_BYTES - 1));
       }
       for (int i = 0; i < METRICS.connectionsMax() / STRANGERS.size(); i++) {
-        send(connect(from, metrics), "GET /metrics HTTP/1.1\r\nhost: x\r\n" + headers);
+        send(sockets.connect(from, metrics), "GET /metrics HTTP/1.1\r\nhost: x\r\n" + headers);
       }
     }
     for (String from : STRANGERS) {
       for (int i = 0; i < REVIEWS.waitingMax() / STRANGERS.size(); i++) {
-        connect(from, reviews);
+        sockets.connect(from, reviews);
       }
       for (int i = 0; i < METRICS.waitingMax() / STRANGERS.size(); i++) {
-        connect(from, metrics);
+        sockets.connect(from, metrics);
       }
     }
     long bodies = (long) REVIEWS.connectionsMax() * (BODY_BYTES - 1);
@@ -146,7 +134,7 @@ class FloodedPortsIT {
                     && usage.metrics() == METRICS.connectionsMax()
                     && usage.metricsWaiting() == METRICS.waitingMax());
 
-    closeAll();
+    sockets.close();
     var _ = await(usage -> usage.reviews() + usage.metrics() + usage.bodies() == 0);
     Usage none = settled();
     long retained = all.heap() - none.heap();
@@ -165,7 +153,7 @@ class FloodedPortsIT {
     String largest = "";
     for (int valueBytes = 16; valueBytes <= 4_096; valueBytes += 8) {
       String headers = ("x: " + "y".repeat(valueBytes) + "\r\n").repeat(HEADERS);
-      try (Socket socket = connect("127.0.0.1", metrics)) {
+      try (Socket socket = sockets.connect("127.0.0.1", metrics)) {
         send(socket, "GET /healthz HTTP/1.1\r\nhost: x\r\n" + headers + "\r\n");
         if (!firstLine(socket).equals("HTTP/1.1 200 OK")) {
           break;
@@ -181,11 +169,11 @@ class FloodedPortsIT {
   @Test
   void http2_isNotSpoken_withAndWithoutTls() throws Exception {
     for (int i = 0; i < 16; i++) {
-      Socket plain = connect("127.0.0.2", metrics);
+      Socket plain = sockets.connect("127.0.0.2", metrics);
       plain.getOutputStream().write(HTTP2);
       send(plain, "x".repeat(20_000));
       assertThat(firstLine(plain)).isEqualTo("HTTP/1.1 505 HTTP Version Not Supported");
-      Socket tls = tls(connect("127.0.0.2", reviews));
+      Socket tls = tls(sockets.connect("127.0.0.2", reviews));
       tls.getOutputStream().write(HTTP2);
       assertThat(firstLine(tls)).isEqualTo("HTTP/1.1 505 HTTP Version Not Supported");
     }
@@ -196,7 +184,7 @@ class FloodedPortsIT {
   @Test
   void pipelinedRequests_endTheirConnection() throws Exception {
     String get = "GET /metrics HTTP/1.1\r\nhost: x\r\n\r\n";
-    Socket plain = connect("127.0.0.2", metrics);
+    Socket plain = sockets.connect("127.0.0.2", metrics);
     send(plain, get.repeat(1_000));
     String answer = new String(readAll(plain), US_ASCII);
     assertThat(answer.split("HTTP/1.1 ", -1).length - 1).isLessThanOrEqualTo(2);
@@ -204,7 +192,7 @@ class FloodedPortsIT {
 
   @Test
   void headOfManyShortLines_isRefused() throws Exception {
-    Socket plain = connect("127.0.0.2", metrics);
+    Socket plain = sockets.connect("127.0.0.2", metrics);
     send(plain, "GET /metrics HTTP/1.1\r\n" + "a:\r\n".repeat(500));
     assertThat(firstLine(plain)).isEqualTo("HTTP/1.1 431 Request Header Fields Too Large");
   }
@@ -215,14 +203,14 @@ class FloodedPortsIT {
     for (int i = 0; i < REVIEWS.perAddressMax(); i++) {
       try {
         send(
-            tls(connect("127.0.0.2", reviews)),
+            tls(sockets.connect("127.0.0.2", reviews)),
             "POST /review HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\n");
       } catch (IOException late) {
         // A handshake of the crowd's that took too long.
       }
     }
     for (int i = 0; i < ConnectionLimits.METRICS.perAddressMax(); i++) {
-      Socket idle = connect("127.0.0.2", metrics);
+      Socket idle = sockets.connect("127.0.0.2", metrics);
       send(idle, "GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n");
       assertThat(firstLine(idle)).isEqualTo("HTTP/1.1 200 OK");
     }
@@ -235,16 +223,16 @@ class FloodedPortsIT {
   void honestReviewsAndProbes_areAnswered_whileStrangersAttack() throws Exception {
     String headers = largestHeaders();
     assertHonestAreAnswered(
-        "HTTP/2 on the port for reviews", from -> tls(connect(from, reviews)), HTTP2);
+        "HTTP/2 on the port for reviews", from -> tls(sockets.connect(from, reviews)), HTTP2);
     assertHonestAreAnswered(
         "heads on the port for reviews",
-        from -> tls(connect(from, reviews)),
+        from -> tls(sockets.connect(from, reviews)),
         ("POST /review HTTP/1.1\r\nhost: x\r\n" + headers).getBytes(US_ASCII));
     assertHonestAreAnswered(
-        "HTTP/2 on the port for metrics", from -> connect(from, metrics), HTTP2);
+        "HTTP/2 on the port for metrics", from -> sockets.connect(from, metrics), HTTP2);
     assertHonestAreAnswered(
         "heads on the port for metrics",
-        from -> connect(from, metrics),
+        from -> sockets.connect(from, metrics),
         ("GET /metrics HTTP/1.1\r\nhost: x\r\n" + headers).getBytes(US_ASCII));
   }
 
@@ -283,7 +271,7 @@ class FloodedPortsIT {
         }
       } finally {
         going.set(false);
-        closeAll();
+        sockets.close();
       }
     }
     assertThat(attempts.get()).as(attack).isGreaterThan(before);
@@ -380,7 +368,7 @@ class FloodedPortsIT {
   }
 
   private String review(String from) throws Exception {
-    try (Socket socket = tls(connect(from, reviews))) {
+    try (Socket socket = tls(sockets.connect(from, reviews))) {
       send(
           socket,
           String.join(
@@ -396,46 +384,10 @@ class FloodedPortsIT {
   }
 
   private String health(String from) throws IOException {
-    try (Socket socket = connect(from, metrics)) {
+    try (Socket socket = sockets.connect(from, metrics)) {
       send(socket, "GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n");
       return firstLine(socket);
     }
-  }
-
-  private Socket connect(String from, int port) throws IOException {
-    var socket = new Socket();
-    synchronized (open) {
-      open.add(socket);
-    }
-    socket.setSoTimeout((int) Duration.ofSeconds(60).toMillis());
-    socket.bind(new InetSocketAddress(InetAddress.ofLiteral(from), 0));
-    socket.connect(new InetSocketAddress(InetAddress.ofLiteral("127.0.0.1"), port));
-    return socket;
-  }
-
-  private static Socket tls(Socket socket) throws Exception {
-    SSLContext context = SSLContext.getInstance("TLS");
-    context.init(null, InsecureTrustManagerFactory.INSTANCE.getTrustManagers(), new SecureRandom());
-    return context.getSocketFactory().createSocket(socket, "localhost", 443, true);
-  }
-
-  private static void send(Socket socket, String text) throws IOException {
-    socket.getOutputStream().write(text.getBytes(US_ASCII));
-    socket.getOutputStream().flush();
-  }
-
-  /** Returns the first line of the answer; empty if the connection was closed instead. */
-  private static String firstLine(Socket socket) {
-    var line = new StringBuilder();
-    try {
-      InputStream in = socket.getInputStream();
-      for (int c = in.read(); c >= 0 && c != '\r'; c = in.read()) {
-        line.append((char) c);
-      }
-    } catch (IOException reset) {
-      return "";
-    }
-    return line.toString();
   }
 
   private static byte[] readAll(Socket socket) {

@@ -1,6 +1,7 @@
 package dev.tranche.nodeplugin.metrics;
 
 import dev.tranche.nodeplugin.health.Readiness;
+import dev.tranche.process.listen.ClientSockets;
 import dev.tranche.process.listen.ConnectionLimits;
 import dev.tranche.process.listen.LimitedTransport;
 import dev.tranche.process.settings.HostPort;
@@ -14,25 +15,7 @@ import java.util.List;
  * used.
  */
 final class FloodedNodePort {
-  /** Longer than the test, so that nothing ends before the heap is read. */
-  private static final long PATIENT_MS = 600_000;
-
   private FloodedNodePort() {}
-
-  private static ConnectionLimits limits(boolean patient) {
-    ConnectionLimits shipped = ConnectionLimits.METRICS;
-    return patient
-        ? new ConnectionLimits(
-            shipped.connectionsMax(),
-            shipped.perAddressMax(),
-            PATIENT_MS,
-            PATIENT_MS,
-            shipped.loopbackLimited(),
-            PATIENT_MS,
-            shipped.waitingMax(),
-            shipped.admittedMax())
-        : shipped;
-  }
 
   /**
    * @param args "patient" for long time limits
@@ -47,7 +30,9 @@ final class FloodedNodePort {
                 metrics,
                 () -> ready,
                 () -> ready,
-                limits(args.length > 0 && args[0].equals("patient")))
+                args.length > 0 && args[0].equals("patient")
+                    ? ClientSockets.withLongTimes(ConnectionLimits.METRICS)
+                    : ConnectionLimits.METRICS)
             .listen(vertx, transport, new HostPort("127.0.0.1", 0))
             .await()
             .actualPort();

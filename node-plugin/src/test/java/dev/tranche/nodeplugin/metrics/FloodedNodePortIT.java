@@ -1,17 +1,15 @@
 package dev.tranche.nodeplugin.metrics;
 
-import static java.nio.charset.StandardCharsets.US_ASCII;
+import static dev.tranche.process.listen.ClientSockets.firstLine;
+import static dev.tranche.process.listen.ClientSockets.send;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.tranche.process.listen.ClientSockets;
 import dev.tranche.process.listen.ConnectionLimits;
 import java.io.BufferedReader;
 import java.io.IOException;
-import java.io.InputStream;
-import java.net.InetAddress;
-import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
@@ -38,7 +36,7 @@ class FloodedNodePortIT {
 
   private static final String OK = "HTTP/1.1 200 OK";
 
-  private final List<Socket> open = new ArrayList<>();
+  private final ClientSockets sockets = new ClientSockets();
 
   @SuppressWarnings("NullAway.Init")
   private Process plugin;
@@ -65,17 +63,8 @@ class FloodedNodePortIT {
 
   @AfterEach
   void stop() throws IOException {
-    closeAll();
+    sockets.close();
     plugin.destroyForcibly();
-  }
-
-  private void closeAll() throws IOException {
-    synchronized (open) {
-      for (Socket socket : open) {
-        socket.close();
-      }
-      open.clear();
-    }
   }
 
   /** With long time limits, so that all connections are open when the heap is read. */
@@ -85,12 +74,12 @@ class FloodedNodePortIT {
     String headers = largestHeaders();
     for (String from : STRANGERS) {
       for (int i = 0; i < LIMITS.connectionsMax() / STRANGERS.size(); i++) {
-        send(connect(from), "GET /metrics HTTP/1.1\r\nhost: x\r\n" + headers);
+        send(sockets.connect(from, port), "GET /metrics HTTP/1.1\r\nhost: x\r\n" + headers);
       }
     }
     for (String from : STRANGERS) {
       for (int i = 0; i < LIMITS.waitingMax() / STRANGERS.size(); i++) {
-        connect(from);
+        sockets.connect(from, port);
       }
     }
     // All that the port allows: open, and with a place or waiting.
@@ -101,7 +90,7 @@ class FloodedNodePortIT {
     long heads = (long) LIMITS.connectionsMax() * headers.length();
     Usage all = settled();
 
-    closeAll();
+    sockets.close();
     await(usage -> usage.connections() + usage.waiting() == 0);
     long retained = all.heap() - settled().heap();
     String measured =
@@ -153,7 +142,7 @@ class FloodedNodePortIT {
         }
       } finally {
         going.set(false);
-        closeAll();
+        sockets.close();
       }
     }
     assertThat(attempts.get()).as(attack).isGreaterThan(before);
@@ -163,7 +152,7 @@ class FloodedNodePortIT {
   /** Keeps a few connections more than an address may have. */
   private void attackOnce(String from, String sent, ArrayDeque<Socket> kept) {
     try {
-      Socket socket = connect(from);
+      Socket socket = sockets.connect(from, port);
       kept.add(socket);
       send(socket, sent);
       if (kept.size() > LIMITS.perAddressMax() + 8) {
@@ -179,7 +168,7 @@ class FloodedNodePortIT {
     String largest = "";
     for (int valueBytes = 16; valueBytes <= 4_096; valueBytes += 8) {
       String headers = ("x: " + "y".repeat(valueBytes) + "\r\n").repeat(HEADERS);
-      try (Socket socket = connect("127.0.0.1")) {
+      try (Socket socket = sockets.connect("127.0.0.1", port)) {
         send(socket, "GET /healthz HTTP/1.1\r\nhost: x\r\n" + headers + "\r\n");
         if (!firstLine(socket).equals(OK)) {
           break;
@@ -228,39 +217,9 @@ class FloodedNodePortIT {
   }
 
   private String page(String from, String path) throws IOException {
-    try (Socket socket = connect(from)) {
+    try (Socket socket = sockets.connect(from, port)) {
       send(socket, "GET " + path + " HTTP/1.1\r\nhost: x\r\n\r\n");
       return firstLine(socket);
     }
-  }
-
-  private Socket connect(String from) throws IOException {
-    var socket = new Socket();
-    synchronized (open) {
-      open.add(socket);
-    }
-    socket.setSoTimeout((int) Duration.ofSeconds(60).toMillis());
-    socket.bind(new InetSocketAddress(InetAddress.ofLiteral(from), 0));
-    socket.connect(new InetSocketAddress(InetAddress.ofLiteral("127.0.0.1"), port));
-    return socket;
-  }
-
-  private static void send(Socket socket, String text) throws IOException {
-    socket.getOutputStream().write(text.getBytes(US_ASCII));
-    socket.getOutputStream().flush();
-  }
-
-  /** Returns the first line of the answer; empty if the connection was closed instead. */
-  private static String firstLine(Socket socket) {
-    var line = new StringBuilder();
-    try {
-      InputStream in = socket.getInputStream();
-      for (int c = in.read(); c >= 0 && c != '\r'; c = in.read()) {
-        line.append((char) c);
-      }
-    } catch (IOException reset) {
-      return "";
-    }
-    return line.toString();
   }
 }
