@@ -26,10 +26,15 @@
 k in ['tranche.dev/gpu-fraction', 'tranche.dev/gpu-memory'{{ if .Values.webhook.compat.kai }}, 'gpu-fraction', 'gpu-memory'{{ end }}] || k.startsWith('tranche.dev/gpu-fraction.') || k.startsWith('tranche.dev/gpu-memory.'){{ if .Values.webhook.compat.kai }} || {{ include "tranche.kaiMemory" . }}{{ end }}
 {{- end -}}
 
+{{/* The annotations of pods that have one name each, without tranche.dev/. */}}
+{{- define "tranche.annotationNames" -}}
+{{- list "gpu" "gpu-fraction" "gpu-memory" "gpu-count" "gpu-container" "gpu-placement" "gpu-model" "gpu-uuid" "gpus-requested" "replicas-per-gpu" "granted-fraction" | toJson -}}
+{{- end -}}
+
 {{/* CEL: the annotations of Tranche by name, with those of single containers. The API server's time to go through a pod's annotations grows with the
 square of their number, so those of a pod with more than 1,000 are looked up. */}}
 {{- define "tranche.annotationsByName" -}}
-['tranche.dev/gpu', 'tranche.dev/gpu-fraction', 'tranche.dev/gpu-memory', 'tranche.dev/gpu-count', 'tranche.dev/gpu-container', 'tranche.dev/gpu-placement', 'tranche.dev/gpu-model', 'tranche.dev/gpu-uuid', 'tranche.dev/gpus-requested', 'tranche.dev/replicas-per-gpu', 'tranche.dev/granted-fraction'{{ range include "tranche.requestAnnotations" . | fromJsonArray }}, '{{ . }}'{{ end }}]
+['tranche.dev/{{ include "tranche.annotationNames" . | fromJsonArray | join "', 'tranche.dev/" }}'{{ range include "tranche.requestAnnotations" . | fromJsonArray }}, '{{ . }}'{{ end }}]
 {{- end -}}
 
 {{/* CEL: whether the pod has an annotation of one of these names, or one of a container that requests a share. */}}
@@ -65,7 +70,7 @@ k.startsWith('tranche.dev/gpu') || k in ['tranche.dev/replicas-per-gpu', 'tranch
 
 {{/* Whether k looks like a misspelt annotation of a pod. The extender's own pods have the last one. */}}
 {{- define "tranche.unknownAnnotation" -}}
-{{- $known := list "gpu-fraction" "gpu-memory" "gpu-count" "gpu-container" "gpu-placement" "gpu-model" "gpu-uuid" "gpu" "replicas-per-gpu" "granted-fraction" "gpus-requested" "scheduler-config" -}}
+{{- $known := append (include "tranche.annotationNames" . | fromJsonArray) "scheduler-config" -}}
 k.startsWith('tranche.dev/') && !k.startsWith('tranche.dev/gpu-fraction.') && !k.startsWith('tranche.dev/gpu-memory.') && !(k in ['tranche.dev/{{ join "', 'tranche.dev/" $known }}'])
 {{- end -}}
 

@@ -23,7 +23,11 @@ class PlacementAnnotationsTest {
   void knownAnnotations_areThoseOfTheChart() throws IOException, IllegalAccessException {
     String chart = Files.readString(Path.of("../charts/tranche/templates/_admission.tpl"));
     String list =
-        chart.lines().filter(line -> line.contains("$known := list")).collect(Collectors.joining());
+        chart
+            .lines()
+            .filter(
+                line -> line.startsWith("{{- list \"gpu\"") || line.contains("$known := append"))
+            .collect(Collectors.joining());
     Set<String> listed =
         Pattern.compile("\"([a-z-]+)\"")
             .matcher(list)
