@@ -6,15 +6,27 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 
-/** Whether an MPS control daemon starts, takes a limit and quits. It leaves compute modes alone. */
+/**
+ * Whether an MPS control daemon starts, takes limits and quits, and whether its clients keep to the
+ * limits that Tranche gives to a container. It leaves compute modes alone.
+ */
 final class MpsChecks {
   private static final String AREA = "MPS";
   private static final String NAME = "control daemon";
   private static final String PROGRAM = "nvidia-cuda-mps-control";
+  private static final String MEMORY = "memory limit of a client";
+  private static final String THREADS = "thread limit of a client";
   private static final int LIMIT_S = 20;
+  private static final int LIMIT_MIB = 2_048;
+  private static final int WITHIN_MIB = 256;
+  private static final int BEYOND_MIB = 3_072;
+  private static final int OUT_OF_MEMORY = 2;
+  private static final int PERCENT = 50;
 
   private final VerifyOptions options;
   private final Report report;
@@ -42,14 +54,16 @@ final class MpsChecks {
     try {
       control(program, folder, "", "-d");
       try {
-        control(program, folder, "set_default_active_thread_percentage 50\n");
+        control(program, folder, "set_default_active_thread_percentage " + PERCENT + "\n");
         String answer = control(program, folder, "get_default_active_thread_percentage\n");
-        boolean taken = answer.strip().startsWith("50");
+        boolean taken = answer.strip().startsWith(Integer.toString(PERCENT));
         report.add(
             AREA,
             NAME,
             taken ? CheckStatus.OK : CheckStatus.FAILED,
-            "starts, answers " + answer.strip() + " to a limit of 50 %, and quits");
+            "starts, answers " + answer.strip() + " to a limit of " + PERCENT + " %, and quits");
+        control(program, folder, "set_default_active_thread_percentage 100\n");
+        clients(folder);
       } finally {
         control(program, folder, "quit\n");
       }
@@ -58,6 +72,105 @@ final class MpsChecks {
     } finally {
       remove(folder);
     }
+  }
+
+  /** Compares a client with the variables that Allocate sets with a process outside of MPS. */
+  private void clients(Path folder) throws IOException, InterruptedException {
+    Map<String, String> free = client(folder, Map.of());
+    String uuid = free.get("uuid");
+    if (uuid == null) {
+      report.add(
+          AREA, MEMORY, CheckStatus.NOT_AVAILABLE, "no CUDA program runs here: " + failure(free));
+      return;
+    }
+    Map<String, String> limited =
+        client(
+            folder,
+            Map.of(
+                "CUDA_MPS_PIPE_DIRECTORY",
+                folder.resolve("pipe").toString(),
+                "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT",
+                uuid + "=" + LIMIT_MIB + "M",
+                "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE",
+                Integer.toString(PERCENT)));
+    if (limited.get("uuid") == null) {
+      report.add(AREA, MEMORY, CheckStatus.FAILED, "no client starts: " + failure(limited));
+      return;
+    }
+    memory(free, limited);
+    threads(free, limited);
+  }
+
+  private static String failure(Map<String, String> answers) {
+    return answers.entrySet().stream()
+        .filter(line -> line.getKey().startsWith("failed "))
+        .map(line -> line.getKey().substring("failed ".length()) + " " + line.getValue())
+        .findFirst()
+        .orElse("libcuda.so.1 cannot be loaded");
+  }
+
+  private void memory(Map<String, String> free, Map<String, String> limited) {
+    boolean kept =
+        "0".equals(limited.get("allocated " + WITHIN_MIB))
+            && Integer.toString(OUT_OF_MEMORY).equals(limited.get("allocated " + BEYOND_MIB));
+    boolean room = "0".equals(free.get("allocated " + BEYOND_MIB));
+    CheckStatus status =
+        !room ? CheckStatus.NOT_AVAILABLE : kept ? CheckStatus.OK : CheckStatus.FAILED;
+    report.add(
+        AREA,
+        MEMORY,
+        status,
+        "with a limit of %d MiB, %d MiB answer %s and %d MiB answer %s (2 is out of memory)"
+            .formatted(
+                LIMIT_MIB,
+                WITHIN_MIB,
+                limited.get("allocated " + WITHIN_MIB),
+                BEYOND_MIB,
+                limited.get("allocated " + BEYOND_MIB)));
+  }
+
+  private void threads(Map<String, String> free, Map<String, String> limited) {
+    int all = Integer.parseInt(free.getOrDefault("multiprocessors", "0"));
+    int part = Integer.parseInt(limited.getOrDefault("multiprocessors", "0"));
+    report.add(
+        AREA,
+        THREADS,
+        part > 0 && part < all ? CheckStatus.OK : CheckStatus.FAILED,
+        "with %d %%, a client sees %d of %d multiprocessors".formatted(PERCENT, part, all));
+  }
+
+  /** Runs a {@link CudaClient}; returns its lines by all words but the last. */
+  private Map<String, String> client(Path folder, Map<String, String> variables)
+      throws IOException, InterruptedException {
+    Path output = folder.resolve("client");
+    ProcessBuilder command =
+        new ProcessBuilder(
+            Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+            "--enable-native-access=ALL-UNNAMED",
+            "-XX:+UseSerialGC",
+            "-cp",
+            System.getProperty("java.class.path"),
+            CudaClient.class.getName(),
+            options.library("libcuda.so.1").map(Path::toString).orElse("libcuda.so.1"),
+            Integer.toString(WITHIN_MIB),
+            Integer.toString(BEYOND_MIB));
+    command.environment().keySet().removeIf(name -> name.startsWith("CUDA_"));
+    // Without it, a process finds the daemon that may serve this machine.
+    command.environment().put("CUDA_MPS_PIPE_DIRECTORY", folder.resolve("none").toString());
+    command.environment().putAll(variables);
+    Process process = command.redirectErrorStream(true).redirectOutput(output.toFile()).start();
+    if (!process.waitFor(LIMIT_S, TimeUnit.SECONDS)) {
+      process.destroyForcibly();
+      throw new IOException("a CUDA program does not end within " + LIMIT_S + " s");
+    }
+    Map<String, String> answers = new TreeMap<>();
+    for (String line : Files.readAllLines(output)) {
+      int space = line.lastIndexOf(' ');
+      if (space > 0) {
+        answers.put(line.substring(0, space), line.substring(space + 1));
+      }
+    }
+    return answers;
   }
 
   // In folders of its own, so that a daemon that serves already is not touched.

@@ -141,6 +141,17 @@ final class NvmlProbe {
     return found == null ? "" : found.answers().getFirst().value();
   }
 
+  /** Returns the values of a function that was called for each GPU, without those that failed. */
+  List<String> values(String function) {
+    FunctionResults found = results.get(function);
+    return found == null
+        ? List.of()
+        : found.answers().stream()
+            .filter(answer -> answer.code() == NvmlCodes.SUCCESS)
+            .map(FunctionResults.Answer::value)
+            .toList();
+  }
+
   private void errorString() {
     probe(
         "nvmlErrorString",

@@ -1,5 +1,6 @@
 package dev.tranche.e2e.verify;
 
+import dev.tranche.process.Sha256;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
@@ -15,6 +16,7 @@ import java.util.stream.Collectors;
 /** The checks so far. Prints each check when it is added, without what identifies this machine. */
 final class Report {
   private static final String TITLE = "Tranche verify-gpu";
+  private static final int FORMAT = 1;
 
   private final PrintStream out;
   private final Anonymizer anonymizer;
@@ -69,6 +71,13 @@ final class Report {
         .collect(Collectors.joining(", "));
   }
 
+  /** Returns the SHA-256 of a report without its digest, which shows whether it was edited. */
+  static String digest(JsonObject report) {
+    JsonObject rest = report.copy();
+    rest.remove("digest");
+    return Sha256.hex(rest.encode());
+  }
+
   void write(Path file) throws IOException {
     JsonArray listed = new JsonArray();
     for (Check check : checks) {
@@ -80,10 +89,12 @@ final class Report {
               .put("sentence", check.sentence())
               .put("details", new JsonArray(check.details())));
     }
-    JsonObject json = new JsonObject().put("title", TITLE).put("summary", summary());
+    JsonObject json =
+        new JsonObject().put("title", TITLE).put("format", FORMAT).put("summary", summary());
     JsonObject known = new JsonObject();
     facts.forEach(known::put);
     json.put("facts", known).put("checks", listed);
+    json.put("digest", digest(json));
     Path parent = file.toAbsolutePath().getParent();
     if (parent != null) {
       Files.createDirectories(parent);

@@ -1,16 +1,29 @@
 package dev.tranche.e2e.verify;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import dev.tranche.process.Sha256;
+import java.io.FileDescriptor;
+import java.io.FileOutputStream;
 import java.io.IOException;
+import java.io.PrintStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.LocalDate;
+import java.time.ZoneOffset;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.TreeMap;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -27,6 +40,7 @@ import picocli.CommandLine.Parameters;
 public final class VerifyGpu implements Callable<Integer> {
   private static final int NVML_LIMIT_S = 60;
   private static final int SECONDS_MAX = 3_600;
+  private static final Pattern NUMBERS = Pattern.compile("\\d+(?:\\.\\d+)+");
 
   @Parameters(index = "0", hidden = true)
   private Path root = Path.of(".");
@@ -75,11 +89,16 @@ public final class VerifyGpu implements Callable<Integer> {
   }
 
   private static void check(VerifyOptions options, Report report) throws Exception {
-    report.fact("kernel", System.getProperty("os.version") + " " + System.getProperty("os.arch"));
+    report.fact("Tranche", known(version()));
+    report.fact("date", LocalDate.now(ZoneOffset.UTC).toString());
+    report.fact("kernel", kernel(System.getProperty("os.version")));
+    report.fact("machine", System.getProperty("os.arch"));
+    report.fact("toolkit", toolkit());
     Optional<Found> nvml = nvml(options, report);
     if (nvml.isEmpty()) {
       return;
     }
+    report.fact("GPUs", nvml.get().models());
     report.fact("driver", known(nvml.get().driverVersion()));
     report.fact("NVML", known(nvml.get().nvmlVersion()));
     KubeletChecks kubelet = new KubeletChecks(options, report, nvml.get().gpus());
@@ -100,6 +119,41 @@ public final class VerifyGpu implements Callable<Integer> {
     new MpsChecks(options, report).run();
   }
 
+  // The checks are no jar of their own, and all modules have one version.
+  private static String version() {
+    String version = Sha256.class.getPackage().getImplementationVersion();
+    return version == null ? "" : version;
+  }
+
+  /** Returns the kernel's numbers. What follows them may name who built it. */
+  static String kernel(String release) {
+    Matcher numbers = NUMBERS.matcher(release);
+    return numbers.lookingAt() ? numbers.group() : "";
+  }
+
+  /** Returns how many GPUs there are of each model. */
+  static String models(List<String> names) {
+    Map<String, Long> counts =
+        names.stream()
+            .collect(Collectors.groupingBy(name -> name, TreeMap::new, Collectors.counting()));
+    return counts.entrySet().stream()
+        .map(model -> model.getValue() + " × " + model.getKey())
+        .collect(Collectors.joining(", "));
+  }
+
+  private static String toolkit() throws InterruptedException {
+    Optional<Tool> program = Tool.find("nvidia-ctk");
+    if (program.isEmpty()) {
+      return "none";
+    }
+    try {
+      Matcher version = NUMBERS.matcher(program.get().run("--version"));
+      return version.find() ? version.group() : "not reported";
+    } catch (IOException e) {
+      return "not reported";
+    }
+  }
+
   private static String known(String version) {
     return version.isEmpty() ? "not reported" : version;
   }
@@ -107,6 +161,7 @@ public final class VerifyGpu implements Callable<Integer> {
   /** The results of the NVML checks that later checks need. */
   private record Found(
       int gpus,
+      String models,
       String driverVersion,
       String nvmlVersion,
       List<Integer> pids,
@@ -131,7 +186,7 @@ public final class VerifyGpu implements Callable<Integer> {
   private static Optional<Found> functions(VerifyOptions options, Report report) {
     NvmlProbe probe;
     try {
-      probe = NvmlProbe.load(options.nvml().or(() -> underRoot(options.driverRoot())));
+      probe = NvmlProbe.load(options.nvml().or(() -> options.library("libnvidia-ml.so.1")));
     } catch (UnsatisfiedLinkError e) {
       report.add(
           NvmlProbe.AREA,
@@ -156,23 +211,16 @@ public final class VerifyGpu implements Callable<Integer> {
     return Optional.of(
         new Found(
             probe.count(),
+            models(probe.values("nvmlDeviceGetName")),
             probe.value("nvmlSystemGetDriverVersion"),
             probe.value("nvmlSystemGetNVMLVersion"),
             probe.pids(),
             probe.migUuids()));
   }
 
-  /** Finds the library of a driver that is installed elsewhere than in /. */
-  private static Optional<Path> underRoot(Path driverRoot) {
-    return driverRoot.toString().equals("/")
-        ? Optional.empty()
-        : List.of("usr/lib64", "usr/lib/x86_64-linux-gnu", "usr/lib/aarch64-linux-gnu").stream()
-            .map(folder -> driverRoot.resolve(folder).resolve("libnvidia-ml.so.1"))
-            .filter(Files::exists)
-            .findFirst();
-  }
-
   public static void main(String[] args) {
+    // A uuid's ellipsis, also where the locale is POSIX.
+    System.setOut(new PrintStream(new FileOutputStream(FileDescriptor.out), true, UTF_8));
     System.exit(new CommandLine(new VerifyGpu()).execute(args));
   }
 }

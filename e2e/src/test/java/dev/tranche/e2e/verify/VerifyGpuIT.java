@@ -1,6 +1,7 @@
 package dev.tranche.e2e.verify;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assumptions.assumeThat;
 
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
@@ -10,6 +11,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -39,22 +41,24 @@ class VerifyGpuIT {
     }
   }
 
+  private Path libraries() {
+    return folder.resolve("usr/lib64");
+  }
+
   private Path library() {
-    return folder.resolve("usr/lib64/libnvidia-ml.so.1");
+    return libraries().resolve("libnvidia-ml.so.1");
+  }
+
+  private static void make(String name, Path out, String... variables) throws Exception {
+    List<String> command =
+        new ArrayList<>(
+            List.of("make", "-s", "-C", Path.of(name).toAbsolutePath().toString(), "OUT=" + out));
+    command.addAll(List.of(variables));
+    assertThat(new ProcessBuilder(command).inheritIO().start().waitFor()).isZero();
   }
 
   private void driver(String without, String... state) throws Exception {
-    Process make =
-        new ProcessBuilder(
-                "make",
-                "-s",
-                "-C",
-                Path.of("fakenvml").toAbsolutePath().toString(),
-                "OUT=" + library().getParent(),
-                "WITHOUT=" + without)
-            .inheritIO()
-            .start();
-    assertThat(make.waitFor()).isZero();
+    make("fakenvml", libraries(), "WITHOUT=" + without);
     Files.write(library().resolveSibling("gpus.state"), List.of(state));
     for (String node : List.of("nvidiactl", "nvidia-uvm", "nvidia-uvm-tools", "nvidia0")) {
       Path dev = Files.createDirectories(folder.resolve("dev"));
@@ -83,6 +87,10 @@ class VerifyGpuIT {
   }
 
   private Result verify(String... arguments) throws Exception {
+    return verify(Map.of(), arguments);
+  }
+
+  private Result verify(Map<String, String> variables, String... arguments) throws Exception {
     List<String> command =
         new ArrayList<>(
             List.of(
@@ -97,6 +105,7 @@ class VerifyGpuIT {
     command.addAll(List.of(arguments));
     ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);
     builder.environment().put("PATH", folder.resolve("tools") + ":/usr/bin:/bin");
+    builder.environment().putAll(variables);
     Process process = builder.start();
     String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
     Path report = folder.resolve("target/verify-gpu.json");
@@ -204,6 +213,58 @@ class VerifyGpuIT {
     assertThat(result.of("GPUs"))
         .startsWith("failed: NVML ")
         .endsWith("check that the nvidia kernel module is loaded and nvidia-smi lists a GPU");
+  }
+
+  private Result verifyMps(Map<String, String> variables) throws Exception {
+    assumeThat(System.getProperty("user.name")).as("a control daemon needs root").isEqualTo("root");
+    driver("", "driver version=580.82.07", GPU);
+    make("fakecuda", libraries());
+    make("fakemps", folder.resolve("tools"));
+    return verify(variables, "--nvml=" + library(), "--driver-root=" + folder, "--mps");
+  }
+
+  @Test
+  void mpsClient_keepsToItsLimits() throws Exception {
+    Result result = verifyMps(Map.of());
+    assertThat(result.status()).as(result.output()).isZero();
+    assertThat(result.of("control daemon")).startsWith("ok: starts, answers 50");
+    assertThat(result.of("memory limit of a client"))
+        .startsWith("ok: with a limit of 2048 MiB, 256 MiB answer 0 and 3072 MiB answer 2");
+    assertThat(result.of("thread limit of a client"))
+        .isEqualTo("ok: with 50 %, a client sees 20 of 40 multiprocessors");
+  }
+
+  @Test
+  void mpsClientBeyondItsLimits_isAFailure() throws Exception {
+    Result result = verifyMps(Map.of("TRANCHE_FAKECUDA_UNLIMITED", "1"));
+    assertThat(result.status()).as(result.output()).isEqualTo(1);
+    assertThat(result.of("memory limit of a client"))
+        .startsWith("failed: ")
+        .contains("3072 MiB answer 0");
+    assertThat(result.of("thread limit of a client")).startsWith("failed: ");
+  }
+
+  @Test
+  void machineWithoutCuda_hasNoLimitsToCheck() throws Exception {
+    Result result = verifyMps(Map.of("TRANCHE_FAKECUDA_INIT", "999"));
+    assertThat(result.status()).as(result.output()).isZero();
+    assertThat(result.of("memory limit of a client"))
+        .isEqualTo("not available: no CUDA program runs here: cuInit 999");
+  }
+
+  @Test
+  void report_hasItsFactsAndItsDigest() throws Exception {
+    driver("", "driver version=580.82.07", GPU);
+    tool("nvidia-ctk", "echo 'NVIDIA Container Toolkit CLI version 1.19.1'");
+    JsonObject report = verifyFake().report();
+    JsonObject facts = report.getJsonObject("facts");
+    assertThat(facts.getString("GPUs")).isEqualTo("1 × Tesla T4");
+    assertThat(facts.getString("driver")).isEqualTo("580.82.07");
+    assertThat(facts.getString("toolkit")).isEqualTo("1.19.1");
+    assertThat(facts.getString("kernel")).matches("\\d+(\\.\\d+)+");
+    assertThat(report.getString("digest")).isEqualTo(Report.digest(report));
+    facts.put("driver", "615.0");
+    assertThat(report.getString("digest")).isNotEqualTo(Report.digest(report));
   }
 
   @Test
