@@ -7,6 +7,8 @@
 #define EXPORT __attribute__((visibility("default")))
 #define OUT_OF_MEMORY 2
 #define MULTIPROCESSORS 40
+#define TOTAL_BYTES ((size_t)15360 << 20)
+#define CONTEXT_BYTES ((size_t)256 << 20)
 
 static const unsigned char uuid[16] = {0x1a, 0x2b, 0x3c, 0x4d, 0, 0, 0x11, 0x11, 0x22, 0x22, 0x33, 0x33, 0x44, 0x44, 0x55, 0x55};
 
@@ -50,10 +52,21 @@ EXPORT int cuDeviceGetAttribute(int *value, int attribute, int device) {
   return 0;
 }
 
-EXPORT int cuMemAlloc_v2(void **memory, size_t bytes) {
+static size_t limit_bytes(void) {
   const char *limits = limit("CUDA_MPS_PINNED_DEVICE_MEM_LIMIT");
   const char *mib = limits ? strchr(limits, '=') : NULL;
-  if (mib && bytes > (size_t)atoll(mib + 1) << 20) {
+  return mib ? (size_t)atoll(mib + 1) << 20 : TOTAL_BYTES;
+}
+
+/* The limit is not in the total, as with driver 580. */
+EXPORT int cuMemGetInfo_v2(size_t *free, size_t *total) {
+  *free = limit_bytes() - CONTEXT_BYTES;
+  *total = TOTAL_BYTES;
+  return 0;
+}
+
+EXPORT int cuMemAlloc_v2(void **memory, size_t bytes) {
+  if (bytes > limit_bytes() - CONTEXT_BYTES) {
     return OUT_OF_MEMORY;
   }
   *memory = (void *)uuid;

@@ -50,6 +50,12 @@ final class CudaClient {
       return 1;
     }
     System.out.println("multiprocessors " + out.getInt(0));
+    Pointer total = out.share(Long.BYTES);
+    if (failed("cuMemGetInfo_v2", out, total)) {
+      return 1;
+    }
+    System.out.println("free " + out.getLong(0) / MIB);
+    System.out.println("total " + total.getLong(0) / MIB);
     for (String mib : List.of(args).subList(1, args.length)) {
       allocate(Integer.parseInt(mib));
     }

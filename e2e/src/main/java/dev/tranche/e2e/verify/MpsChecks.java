@@ -99,6 +99,7 @@ final class MpsChecks {
     }
     memory(free, limited);
     threads(free, limited);
+    shown(limited);
   }
 
   private static String failure(Map<String, String> answers) {
@@ -137,6 +138,17 @@ final class MpsChecks {
         THREADS,
         part > 0 && part < all ? CheckStatus.OK : CheckStatus.FAILED,
         "with %d %%, a client sees %d of %d multiprocessors".formatted(PERCENT, part, all));
+  }
+
+  /** What cuMemGetInfo answers, by which many programs choose how much they allocate. */
+  private void shown(Map<String, String> limited) {
+    int free = Integer.parseInt(limited.getOrDefault("free", "0"));
+    report.add(
+        AREA,
+        "memory that a client is shown",
+        free < LIMIT_MIB ? CheckStatus.OK : CheckStatus.DIFFERS,
+        "with a limit of %d MiB, %d MiB are free beside its context, of %s MiB in total"
+            .formatted(LIMIT_MIB, free, limited.get("total")));
   }
 
   /** Runs a {@link CudaClient}; returns its lines by all words but the last. */

@@ -232,6 +232,9 @@ class VerifyGpuIT {
         .startsWith("ok: with a limit of 2048 MiB, 256 MiB answer 0 and 3072 MiB answer 2");
     assertThat(result.of("thread limit of a client"))
         .isEqualTo("ok: with 50 %, a client sees 20 of 40 multiprocessors");
+    assertThat(result.of("memory that a client is shown"))
+        .startsWith("ok: ")
+        .contains("1792 MiB are free beside its context, of 15360 MiB in total");
   }
 
   @Test
