@@ -89,17 +89,17 @@ class VerifyGpuIT {
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                 "--enable-native-access=ALL-UNNAMED",
                 "-XX:TieredStopAtLevel=1",
+                "-Dtranche.verify.out=" + folder.resolve("verify-gpu.json"),
                 "-cp",
                 System.getProperty("java.class.path"),
                 VerifyGpu.class.getName(),
-                folder.toString(),
                 "--seconds=1"));
     command.addAll(List.of(arguments));
     ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);
     builder.environment().put("PATH", folder.resolve("tools") + ":/usr/bin:/bin");
     Process process = builder.start();
     String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-    Path report = folder.resolve("target/verify-gpu.json");
+    Path report = folder.resolve("verify-gpu.json");
     return new Result(
         process.waitFor(),
         output,
