@@ -97,6 +97,34 @@ struct event_set {
     int deliveries;
 };
 
+struct gpm_support {
+    unsigned version, supported;
+};
+
+/* The counters of a device at a moment. A driver's sample is opaque, too. */
+struct gpm_sample {
+    int filled;
+    int gpu;
+    int stalled;
+    unsigned long long time_ms;
+    double percent[GPM_METRICS];
+};
+
+struct gpm_metric {
+    unsigned id;
+    int result;
+    double value;
+    const char *short_name, *long_name, *unit;
+};
+
+struct gpm_metrics {
+    unsigned version, count;
+    struct gpm_sample *earlier, *later;
+    struct gpm_metric metric[];
+};
+
+_Static_assert(sizeof(struct gpm_metric) == 40, "nvmlGpmMetric_t");
+_Static_assert(sizeof(struct gpm_metrics) == 24, "nvmlGpmMetricsGet_t up to its metrics");
 _Static_assert(sizeof(struct memory_v2) == 40, "nvmlMemory_v2_t");
 _Static_assert(sizeof(struct pci_info) == 68, "nvmlPciInfo_t");
 _Static_assert(sizeof(struct process_info) == 24, "nvmlProcessInfo_t");
@@ -383,6 +411,96 @@ NVML int nvmlDeviceGetUtilizationRates(device_t device, struct utilization *util
         return leave(NOT_SUPPORTED);
     utilization->gpu = device->sm;
     utilization->memory = device->memory_util;
+    return leave(SUCCESS);
+}
+
+/* Says whether the device has GPM at all; its samples may fail all the same, as those of a fractional vGPU do. */
+NVML int nvmlGpmQueryDeviceSupport(device_t device, struct gpm_support *support)
+{
+    int result = enter(device);
+    if (result != SUCCESS)
+        return leave(result);
+    if (support->version != 1)
+        return leave(ARGUMENT_VERSION_MISMATCH);
+    support->supported = (unsigned)device->gpm;
+    return leave(SUCCESS);
+}
+
+NVML int nvmlGpmSampleAlloc(struct gpm_sample **sample)
+{
+    int result = enter(NULL);
+    if (result != SUCCESS)
+        return leave(result);
+    *sample = calloc(1, sizeof **sample);
+    return leave(*sample == NULL ? 20 : SUCCESS);
+}
+
+NVML int nvmlGpmSampleFree(struct gpm_sample *sample)
+{
+    int result = enter(NULL);
+    free(sample);
+    return leave(result);
+}
+
+NVML int nvmlGpmSampleGet(device_t device, struct gpm_sample *sample)
+{
+    int result = enter(device);
+    if (result != SUCCESS)
+        return leave(result);
+    if (sample == NULL)
+        return leave(INVALID_ARGUMENT);
+    if (!device->gpm)
+        return leave(NOT_SUPPORTED);
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    sample->filled = 1;
+    sample->gpu = is_mig(device) ? device->parent : device->index;
+    sample->stalled = device->gpm_stall;
+    sample->time_ms = (unsigned long long)now.tv_sec * 1000 + (unsigned long long)now.tv_nsec / 1000000;
+    memcpy(sample->percent, device->gpm_percent, sizeof sample->percent);
+    return leave(SUCCESS);
+}
+
+/* How far apart two samples of an H100 must be. */
+enum { GPM_APART_MS = 90 };
+
+static int gpm_index(unsigned id)
+{
+    static const unsigned IDS[GPM_METRICS] = {1, 2, 3, 5, 10};
+    for (int i = 0; i < GPM_METRICS; i++)
+        if (IDS[i] == id)
+            return i;
+    return -1;
+}
+
+/*
+ * The values of the later sample. As of an H100 with driver 580, samples without time between them have SM utilization
+ * 0.0 and a DRAM bandwidth that is no number, both as a success.
+ */
+static void gpm_answer(struct gpm_metric *metric, const struct gpm_sample *later, int apart)
+{
+    int index = gpm_index(metric->id);
+    metric->result = index < 0 ? INVALID_ARGUMENT : SUCCESS;
+    if (index >= 0)
+        metric->value = apart ? later->percent[index] : index == GPM_DRAM ? 0.0 / 0.0 : 0.0;
+}
+
+NVML int nvmlGpmMetricsGet(struct gpm_metrics *metrics)
+{
+    int result = enter(NULL);
+    if (result != SUCCESS)
+        return leave(result);
+    const struct gpm_sample *earlier = metrics->earlier, *later = metrics->later;
+    if (metrics->version != 1)
+        return leave(ARGUMENT_VERSION_MISMATCH);
+    if (earlier == NULL || later == NULL || earlier == later || !earlier->filled || !later->filled)
+        return leave(INVALID_ARGUMENT);
+    result = told(__func__, later->gpu);
+    if (result != SUCCESS)
+        return leave(result);
+    int apart = !later->stalled && later->time_ms >= earlier->time_ms + GPM_APART_MS;
+    for (unsigned i = 0; i < metrics->count; i++)
+        gpm_answer(&metrics->metric[i], later, apart);
     return leave(SUCCESS);
 }
 

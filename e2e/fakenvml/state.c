@@ -98,6 +98,19 @@ static void set_nvlinks(struct gpu *gpu, const char *list)
     }
 }
 
+static const char *const GPM_KEYS[GPM_METRICS] = {"gpm_graphics", "gpm_sm", "gpm_occupancy", "gpm_tensor", "gpm_dram"};
+
+static void gpm_set(struct gpu *gpu, const char *key, const char *value)
+{
+    if (strcmp(key, "gpm") == 0)
+        gpu->gpm = atoi(value) != 0;
+    else if (strcmp(key, "gpm_stall") == 0)
+        gpu->gpm_stall = atoi(value) != 0;
+    for (int i = 0; i < GPM_METRICS; i++)
+        if (strcmp(key, GPM_KEYS[i]) == 0)
+            gpu->gpm_percent[i] = strtod(value, NULL);
+}
+
 static void gpu_set(struct gpu *gpu, const char *key, const char *value)
 {
     unsigned long long number = strtoull(value, NULL, 10);
@@ -143,6 +156,8 @@ static void gpu_set(struct gpu *gpu, const char *key, const char *value)
         gpu->addressing = strcmp(value, "ats") == 0 ? 2 : strcmp(value, "hmm") == 0;
     else if (strcmp(key, "cc") == 0)
         sscanf(value, "%u.%u", &gpu->cc_major, &gpu->cc_minor);
+    else
+        gpm_set(gpu, key, value);
 }
 
 static int gpu_line(struct state *state, char *line)

@@ -14,6 +14,9 @@
 
 enum { GPUS_MAX = 64, MIGS_MAX = 256, PROCESSES_MAX = 1024, XIDS_MAX = 256, ANSWERS_MAX = 64, TEXT_MAX = 96, LINKS_MAX = 18 };
 
+/* What GPM measures of a GPU: NVML's metrics 1, 2, 3, 5 and 10. */
+enum { GPM_GRAPHICS, GPM_SM, GPM_OCCUPANCY, GPM_TENSOR, GPM_DRAM, GPM_METRICS };
+
 struct gpu {
     int index;
     char uuid[TEXT_MAX];
@@ -45,6 +48,11 @@ struct gpu {
     long long power_mw;
     long long throttle;
     long long ecc_uncorrected;
+    /* Whether the GPU says that it supports GPM, and whether its counters stand still. */
+    int gpm;
+    int gpm_stall;
+    /* In percent. */
+    double gpm_percent[GPM_METRICS];
 };
 
 struct process {

@@ -72,6 +72,7 @@ final class NvmlProbe {
   private final Map<String, Long> migDevices = new LinkedHashMap<>();
   private final List<Integer> pids = new ArrayList<>();
   private final List<String> migUuids = new ArrayList<>();
+  private Optional<Check> gpm = Optional.empty();
   private int count;
 
   private NvmlProbe(NativeLibrary library) {
@@ -112,6 +113,7 @@ final class NvmlProbe {
     List<Check> checks =
         new ArrayList<>(results.values().stream().map(a -> a.check(AREA)).toList());
     checks.addAll(missing);
+    gpm.ifPresent(checks::add);
     return checks;
   }
 
@@ -125,6 +127,7 @@ final class NvmlProbe {
       figures();
       processes();
       mig();
+      gpm();
       links();
       events();
     }
@@ -330,6 +333,13 @@ final class NvmlProbe {
         });
   }
 
+  private void gpm() {
+    Map<String, Long> targets = new LinkedHashMap<>();
+    devices.forEach((index, handle) -> targets.put(Integer.toString(index), handle));
+    targets.putAll(migDevices);
+    gpm = Optional.of(new GpmProbe(this).run(targets));
+  }
+
   private void links() {
     List<Long> handles = List.copyOf(devices.values());
     probe(
@@ -397,7 +407,7 @@ final class NvmlProbe {
     return new Answer(target, code, code == NvmlCodes.SUCCESS ? value.get() : "");
   }
 
-  private static List<Answer> notCalled(String why) {
+  static List<Answer> notCalled(String why) {
     return List.of(new Answer("", NvmlCodes.SUCCESS, "is there; " + why));
   }
 
@@ -411,12 +421,12 @@ final class NvmlProbe {
     function(name).ifPresent(f -> put(name, answers.of(f)));
   }
 
-  private void put(String name, List<Answer> answers) {
+  void put(String name, List<Answer> answers) {
     var expected = EXPECTED.getOrDefault(name, List.of());
     results.put(name, new FunctionResults(name, NEEDED.contains(name), expected, answers));
   }
 
-  private Optional<Function> function(String name) {
+  Optional<Function> function(String name) {
     try {
       return Optional.of(library.getFunction(name));
     } catch (UnsatisfiedLinkError absent) {

@@ -70,9 +70,16 @@ final class PluginRun implements AutoCloseable {
                 "--enable-native-access=ALL-UNNAMED",
                 "-XX:+UseSerialGC",
                 "-XX:TieredStopAtLevel=1",
+                // It would leave a file in the temporary folder.
+                "-XX:-UsePerfData",
                 "-Djava.util.logging.SimpleFormatter.format=%4$s %5$s%n",
                 "-cp",
                 System.getProperty("java.class.path")));
+    // Where the one-file command has JNA's native library.
+    System.getProperties().stringPropertyNames().stream()
+        .filter(name -> name.startsWith("jna."))
+        .sorted()
+        .forEach(name -> command.add("-D" + name + "=" + System.getProperty(name)));
     options.nvml().ifPresent(file -> command.add("-Djna.library.path=" + file.resolveSibling("")));
     command.add(MAIN);
     command.addAll(

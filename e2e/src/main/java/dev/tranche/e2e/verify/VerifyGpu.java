@@ -28,11 +28,10 @@ import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.Parameters;
 
 /** The command {@code ./verify-gpu}. */
 @Command(
-    name = "./verify-gpu",
+    name = "verify-gpu",
     sortOptions = false,
     description =
         "Checks what Tranche's node plugin does with the GPUs of this machine, and writes a report.",
@@ -42,14 +41,14 @@ public final class VerifyGpu implements Callable<Integer> {
   private static final int SECONDS_MAX = 3_600;
   private static final Pattern NUMBERS = Pattern.compile("\\d+(?:\\.\\d+)+");
 
-  @Parameters(index = "0", hidden = true)
-  private Path root = Path.of(".");
-
   @Option(names = "--seconds", description = "How long to sample, 1 to 3600. Default: 60.")
   private int seconds = 60;
 
-  @Option(names = "--out", description = "The report as JSON. Default: target/verify-gpu.json.")
-  private @Nullable Path out;
+  @Option(
+      names = "--out",
+      defaultValue = "${sys:tranche.verify.out:-verify-gpu.json}",
+      description = "The report as JSON. Default: ${DEFAULT-VALUE}.")
+  private Path out = Path.of("verify-gpu.json");
 
   @Option(names = "--mps", description = "Start an MPS control daemon, too; needs root.")
   private boolean mps;
@@ -84,7 +83,7 @@ public final class VerifyGpu implements Callable<Integer> {
     } catch (IOException | RuntimeException e) {
       report.add("verify-gpu", "all checks", CheckStatus.FAILED, "the checks ended early: " + e);
     }
-    report.write(out == null ? root.resolve("target/verify-gpu.json") : out);
+    report.write(out);
     return report.failed() ? 1 : 0;
   }
 

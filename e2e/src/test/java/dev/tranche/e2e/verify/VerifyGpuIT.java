@@ -97,10 +97,10 @@ class VerifyGpuIT {
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                 "--enable-native-access=ALL-UNNAMED",
                 "-XX:TieredStopAtLevel=1",
+                "-Dtranche.verify.out=" + folder.resolve("verify-gpu.json"),
                 "-cp",
                 System.getProperty("java.class.path"),
                 VerifyGpu.class.getName(),
-                folder.toString(),
                 "--seconds=1"));
     command.addAll(List.of(arguments));
     ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);
@@ -108,7 +108,7 @@ class VerifyGpuIT {
     builder.environment().putAll(variables);
     Process process = builder.start();
     String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-    Path report = folder.resolve("target/verify-gpu.json");
+    Path report = folder.resolve("verify-gpu.json");
     return new Result(
         process.waitFor(),
         output,
@@ -159,7 +159,8 @@ class VerifyGpuIT {
         "driver version=580.82.07",
         GPU + " nvlink=1",
         "gpu index=1 uuid=GPU-2b2b2b2b-0000-1111-2222-333344445555 memory_mib=40536 minor=1 mig=1",
-        "mig gpu=1 index=0 uuid=MIG-3c3c3c3c-0000-1111-2222-333344445555 profile=1g.5gb gi=7 ci=0 memory_mib=4864");
+        "mig gpu=1 index=0 uuid=MIG-3c3c3c3c-0000-1111-2222-333344445555 profile=1g.5gb gi=7 ci=0"
+            + " memory_mib=4864");
     Result result = verifyFake();
     Process nm = new ProcessBuilder("nm", "-D", "--defined-only", library().toString()).start();
     String symbols = new String(nm.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
@@ -174,6 +175,35 @@ class VerifyGpuIT {
     assertThat(result.of("MIG devices, strategy mixed"))
         .startsWith("ok: 1 of 1 MIG devices")
         .contains("nvidia.com/mig-1g.5gb");
+  }
+
+  @Test
+  void gpm_isShownBesideNvidiaSmi_forEachDeviceThatHasIt() throws Exception {
+    driver(
+        "",
+        GPU + " gpm=1 gpm_graphics=98.5 gpm_sm=80 gpm_occupancy=20 gpm_tensor=0.5 gpm_dram=91",
+        "gpu index=1 uuid=GPU-2b2b2b2b-0000-1111-2222-333344445555 memory_mib=40536 minor=1 mig=1",
+        "mig gpu=1 index=0 uuid=MIG-3c3c3c3c-0000-1111-2222-333344445555 profile=1g.5gb gi=7 ci=0"
+            + " memory_mib=4864 gpm=1 gpm_sm=7");
+    tool("nvidia-smi", "case \"$*\" in *query-gpu=index*) echo 0, 97 ;; esac");
+    Result result = verifyFake();
+    assertThat(result.of("nvmlGpmQueryDeviceSupport"))
+        .isEqualTo("ok: GPU 0 has GPM, GPU 1 has no GPM, GPU 1:0 has GPM");
+    assertThat(result.of("nvmlGpmSampleGet")).matches("ok: GPU 0 in [0-9.]+ ms, .*");
+    assertThat(result.of("values beside nvidia-smi's utilization"))
+        .isEqualTo(
+            "ok: GPU 0: graphics 98.5 %, SM 80.0 %, SM occupancy 20.0 %, tensor 0.5 %, DRAM"
+                + " bandwidth 91.0 %; nvidia-smi 97 %; GPU 1:0: graphics 0.0 %, SM 7.0 %, SM"
+                + " occupancy 0.0 %, tensor 0.0 %, DRAM bandwidth 0.0 %; nvidia-smi does not say");
+  }
+
+  @Test
+  void gpmThatIsSupportedButFails_isNotAvailable() throws Exception {
+    driver("", GPU + " gpm=1", "answer function=nvmlGpmSampleGet code=4");
+    Result result = verifyFake();
+    assertThat(result.of("nvmlGpmSampleGet")).isEqualTo("not available: GPU 0 NO_PERMISSION");
+    assertThat(result.of("values beside nvidia-smi's utilization"))
+        .isEqualTo("not available: NVML says that there is GPM, but it gives no values");
   }
 
   @Test

@@ -4,6 +4,7 @@ import dev.tranche.nodeplugin.health.Fault;
 import dev.tranche.nodeplugin.health.Health;
 import dev.tranche.nodeplugin.health.HealthOptions;
 import dev.tranche.nodeplugin.load.Load;
+import dev.tranche.nodeplugin.nvml.Gpm;
 import dev.tranche.nodeplugin.nvml.GpuEvent;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import dev.tranche.nodeplugin.nvml.GpuReading;
@@ -19,9 +20,13 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.LongSupplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** Samples one GPU after the other. Confined to the thread that calls NVML. */
 final class GpuSampler {
+  private static final Logger LOG = LoggerFactory.getLogger(GpuSampler.class);
+
   /**
    * Failed samples in a row after which the last reading is dropped; a single one may fail by
    * chance.
@@ -36,6 +41,8 @@ final class GpuSampler {
   private final Map<String, Integer> failedSamples = new HashMap<>();
   // By uuid: why the load of a GPU that answers cannot be read.
   private final Map<String, String> unreadable = new TreeMap<>();
+  // By uuid: why GPM fails, as last logged. It may come and go, which must not fill the log.
+  private final Map<String, String> gpmLogged = new HashMap<>();
 
   GpuSampler(HealthOptions options, UsageReader usage, LongSupplier clockMs) {
     this.options = options;
@@ -48,6 +55,7 @@ final class GpuSampler {
     eccErrors.keySet().retainAll(known);
     failedSamples.keySet().retainAll(present);
     unreadable.keySet().retainAll(present);
+    gpmLogged.keySet().retainAll(known);
   }
 
   /** Returns the GPUs that answer, but not with their load. */
@@ -80,6 +88,7 @@ final class GpuSampler {
       GpuReading reading = read(session, gpu.info(), index);
       failedSamples.remove(gpu.info().uuid());
       unreadable.remove(gpu.info().uuid());
+      logGpm(gpu.info(), reading.gpm());
       // Before the errors are counted: it may fail, and they would then count as known.
       List<ContainerUse> uses = uses(session, gpu.info(), index, reading);
       Load load = Load.next(gpu.load(), reading, nowMs);
@@ -93,6 +102,20 @@ final class GpuSampler {
           uses);
     } catch (NvmlException e) {
       return afterFailedSample(session, gpu, index, nowMs, e);
+    }
+  }
+
+  /** A GPU without GPM is normal; one whose GPM fails is logged once for each reason. */
+  private void logGpm(GpuInfo gpu, Gpm gpm) {
+    if (gpm instanceof Gpm.Unavailable(String reason)
+        && !gpm.equals(Gpm.UNSUPPORTED)
+        && !gpm.equals(Gpm.PENDING)
+        && !reason.equals(gpmLogged.put(gpu.uuid(), reason))) {
+      LOG.warn(
+          "GPU {}: {}; its SM activity and memory bandwidth are not known, and placement uses"
+              + " NVML's utilization; the plugin retries GPM every minute",
+          gpu.number(),
+          reason);
     }
   }
 

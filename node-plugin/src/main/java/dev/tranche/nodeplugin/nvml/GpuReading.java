@@ -12,6 +12,7 @@ package dev.tranche.nodeplugin.nvml;
  * @param throttling NVML's bits that say why the clocks are lower than requested; {@link #UNKNOWN}
  *     likewise
  * @param eccUncorrected memory errors since the driver was loaded; {@link #UNKNOWN} without ECC
+ * @param gpm how much of the hardware worked, where NVML tells
  */
 public record GpuReading(
     long memoryUsedBytes,
@@ -20,11 +21,17 @@ public record GpuReading(
     int temperatureCelsius,
     long powerMilliwatts,
     long throttling,
-    long eccUncorrected) {
+    long eccUncorrected,
+    Gpm gpm) {
   public static final int UNKNOWN = -1;
 
   /** A reading of a GPU without sensors. */
+  public GpuReading(long memoryUsedBytes, int smPercent, int processes, Gpm gpm) {
+    this(memoryUsedBytes, smPercent, processes, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, gpm);
+  }
+
+  /** A reading of a GPU without sensors and GPM. */
   public GpuReading(long memoryUsedBytes, int smPercent, int processes) {
-    this(memoryUsedBytes, smPercent, processes, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN);
+    this(memoryUsedBytes, smPercent, processes, Gpm.UNSUPPORTED);
   }
 }

@@ -11,6 +11,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.function.LongSupplier;
 
 /** Calls NVML through JNA. All calls reuse one block of native memory. */
 public final class JnaNvml implements AdminNvml {
@@ -52,14 +53,17 @@ public final class JnaNvml implements AdminNvml {
   private final NvmlLinks links;
   private final NativeLibrary library;
   private final NvmlTelemetry telemetry;
+  private final NvmlGpm gpm;
 
-  private JnaNvml(NumaNodes numaNodes, NvmlFunctions functions, NativeLibrary library) {
+  private JnaNvml(
+      NumaNodes numaNodes, NvmlFunctions functions, NativeLibrary library, LongSupplier clockMs) {
     this.numaNodes = numaNodes;
     this.functions = functions;
     this.mig = new NvmlMig(functions);
     this.links = new NvmlLinks(functions);
     this.library = library;
     this.telemetry = new NvmlTelemetry(functions);
+    this.gpm = new NvmlGpm(functions, clockMs);
   }
 
   /**
@@ -70,6 +74,10 @@ public final class JnaNvml implements AdminNvml {
    * @param driverRoot where the driver's root is mounted in this container
    */
   public static JnaNvml open(Path driverRoot) {
+    return open(driverRoot, () -> System.nanoTime() / 1_000_000);
+  }
+
+  static JnaNvml open(Path driverRoot, LongSupplier clockMs) {
     NativeLibrary library = NvmlLibrary.load(driverRoot);
     try {
       NvmlFunctions functions = new NvmlFunctions(library);
@@ -77,7 +85,7 @@ public final class JnaNvml implements AdminNvml {
       if (result != NvmlCode.SUCCESS) {
         throw functions.failure(result, "NVML cannot start", NvmlCode.startAdvice(result));
       }
-      return new JnaNvml(new NumaNodes(Path.of("/sys")), functions, library);
+      return new JnaNvml(new NumaNodes(Path.of("/sys")), functions, library, clockMs);
     } catch (NvmlException e) {
       library.close();
       throw e;
@@ -186,12 +194,19 @@ public final class JnaNvml implements AdminNvml {
   public GpuReading readMig(int index, int migIndex) {
     long migDevice = migHandle(index, migIndex);
     int processes = processes(index, migDevice);
-    return new GpuReading(memory(index, migDevice).usedBytes(), busyPercent(processes), processes);
+    Gpm values = gpm.read("MIG device " + index + ":" + migIndex, migDevice);
+    return new GpuReading(
+        memory(index, migDevice).usedBytes(), busyPercent(processes, values), processes, values);
   }
 
-  // NVML has no utilization of MIG devices: one with a process on it is taken to be busy.
-  private static int busyPercent(int processes) {
-    return processes > 0 ? BUSY_PERCENT : 0;
+  /**
+   * Returns the part of the time in which a kernel ran, where NVML has no utilization: for MIG
+   * devices and some GPUs. GPM tells it, too. Without that, a device with a process counts as busy.
+   */
+  private static int busyPercent(int processes, Gpm gpm) {
+    return gpm instanceof Gpm.Values values && !Double.isNaN(values.graphicsPercent())
+        ? (int) Math.round(values.graphicsPercent())
+        : processes > 0 ? BUSY_PERCENT : 0;
   }
 
   private long migHandle(int index, int migIndex) {
@@ -245,20 +260,22 @@ public final class JnaNvml implements AdminNvml {
     long device = handle(index);
     GpuMemory memory = memory(index, device);
     int processes = processes(index, device);
+    Gpm values = gpm.read("GPU " + index, device);
     return new GpuReading(
         memory.usedBytes(),
-        smPercent(index, device, processes),
+        smPercent(index, device, processes, values),
         processes,
         telemetry.temperatureCelsius(device),
         telemetry.powerMilliwatts(device),
         telemetry.throttling(device),
-        telemetry.eccUncorrected(device));
+        telemetry.eccUncorrected(device),
+        values);
   }
 
-  private int smPercent(int index, long device, int processes) {
+  private int smPercent(int index, long device, int processes, Gpm values) {
     int result = functions.call("nvmlDeviceGetUtilizationRates", device, scratch);
     if (NvmlCode.unsupported(result)) {
-      return busyPercent(processes);
+      return busyPercent(processes, values);
     }
     check(result, "GPU " + index + " returns no utilization");
     return Math.clamp(scratch.getInt(0), 0, 100);
@@ -430,6 +447,7 @@ public final class JnaNvml implements AdminNvml {
   @Override
   public void close() {
     unwatchAll();
+    gpm.close();
     functions.call("nvmlShutdown");
     library.close();
   }

@@ -58,7 +58,12 @@ final class NvmlFunctions {
           "nvmlDeviceGetAttributes_v2",
           "nvmlDeviceGetTopologyCommonAncestor",
           "nvmlDeviceGetNvLinkState",
-          "nvmlDeviceGetNvLinkRemotePciInfo_v2");
+          "nvmlDeviceGetNvLinkRemotePciInfo_v2",
+          "nvmlGpmQueryDeviceSupport",
+          "nvmlGpmSampleAlloc",
+          "nvmlGpmSampleFree",
+          "nvmlGpmSampleGet",
+          "nvmlGpmMetricsGet");
 
   private final Map<String, Function> found = new HashMap<>();
 

@@ -83,7 +83,7 @@ final class NvmlTelemetry {
 
   /**
    * Returns the processes of a MIG device, which are all that its handle gives. NVML has no
-   * utilization of MIG devices, so each process gets an equal part.
+   * utilization of the processes of MIG devices, so each process gets an equal part.
    *
    * @param smPercent of all together
    */

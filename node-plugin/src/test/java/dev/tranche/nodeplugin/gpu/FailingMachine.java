@@ -1,5 +1,6 @@
 package dev.tranche.nodeplugin.gpu;
 
+import dev.tranche.nodeplugin.nvml.Gpm;
 import dev.tranche.nodeplugin.nvml.GpuEvent;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import dev.tranche.nodeplugin.nvml.GpuProcess;
@@ -47,6 +48,7 @@ final class FailingMachine implements Nvml {
     boolean migOn;
     List<String> migDevices = List.of();
     long eccErrors;
+    Gpm gpm = Gpm.UNSUPPORTED;
     // Calls for its processes that fail from now on.
     int processFailures;
 
@@ -137,7 +139,7 @@ final class FailingMachine implements Nvml {
       case LOAD_DENIED -> throw new NvmlException(NO_PERMISSION, "Insufficient Permissions");
       case FINE, LOST, WITHOUT_HANDLE -> {}
     }
-    return new GpuReading(index, 0, 0, 40, 1, 0, board.eccErrors);
+    return new GpuReading(index, 0, 0, 40, 1, 0, board.eccErrors, board.gpm);
   }
 
   @Override

@@ -7,6 +7,7 @@ import dev.tranche.nodeplugin.gpu.FailingMachine.State;
 import dev.tranche.nodeplugin.health.Health;
 import dev.tranche.nodeplugin.health.HealthOptions;
 import dev.tranche.nodeplugin.health.XidPolicy;
+import dev.tranche.nodeplugin.nvml.Gpm;
 import dev.tranche.nodeplugin.usage.UsageReader;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -55,10 +56,10 @@ class GpuSamplerTest {
     assertThat(watch.restartNeeded()).isFalse();
   }
 
-  @Test
-  void gpusThatDoNotTellWhoTheyAre_areLoggedOnceEach() {
+  /** The lines that a class logs meanwhile. */
+  private static List<String> logged(Class<?> source, Runnable meanwhile) {
     List<String> lines = new ArrayList<>();
-    Logger logger = Logger.getLogger(GpuWatch.class.getName());
+    Logger logger = Logger.getLogger(source.getName());
     Filter before = logger.getFilter();
     logger.setFilter(
         line -> {
@@ -66,18 +67,54 @@ class GpuSamplerTest {
           return true;
         });
     try {
-      for (String uuid : List.of("GPU-a", "GPU-b")) {
-        Board silent = new Board(uuid);
-        silent.state = State.LOST;
-        machine.listed.add(silent);
-      }
-      for (int i = 0; i < 5; i++) {
-        watch.open(machine);
-      }
+      meanwhile.run();
     } finally {
       logger.setFilter(before);
     }
+    return lines;
+  }
+
+  @Test
+  void gpusThatDoNotTellWhoTheyAre_areLoggedOnceEach() {
+    List<String> lines =
+        logged(
+            GpuWatch.class,
+            () -> {
+              for (String uuid : List.of("GPU-a", "GPU-b")) {
+                Board silent = new Board(uuid);
+                silent.state = State.LOST;
+                machine.listed.add(silent);
+              }
+              for (int i = 0; i < 5; i++) {
+                watch.open(machine);
+              }
+            });
     assertThat(lines).hasSize(2);
+  }
+
+  @Test
+  void gpmThatFails_isLoggedOnceForEachReason_andOneThatIsNotThereIsNot() {
+    start();
+    List<String> lines =
+        logged(
+            GpuSampler.class,
+            () -> {
+              for (Gpm gpm :
+                  List.of(
+                      Gpm.UNSUPPORTED,
+                      Gpm.PENDING,
+                      new Gpm.Unavailable("no permission"),
+                      new Gpm.Values(1, 1, 1, 1, 1),
+                      new Gpm.Unavailable("no permission"),
+                      new Gpm.Unavailable("no sample"))) {
+                board.gpm = gpm;
+                watch.sample();
+                watch.sample();
+              }
+            });
+    assertThat(lines).hasSize(2);
+    assertThat(lines.getFirst()).startsWith("GPU 0: no permission; ");
+    assertThat(lines.getLast()).startsWith("GPU 0: no sample; ");
   }
 
   @Test

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.tranche.nodeplugin.health.Health;
 import dev.tranche.nodeplugin.health.HealthOptions;
 import dev.tranche.nodeplugin.health.XidPolicy;
+import dev.tranche.nodeplugin.nvml.Gpm;
 import dev.tranche.nodeplugin.nvml.GpuEvent;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import dev.tranche.nodeplugin.nvml.GpuProcess;
@@ -114,7 +115,7 @@ class GpuWatchTest {
       if (uuid(index).equals(unreadable)) {
         throw new NvmlException(UNKNOWN_ERROR, "Unknown Error");
       }
-      return new GpuReading(index, 0, 0, 40, 1, 0, eccErrors);
+      return new GpuReading(index, 0, 0, 40, 1, 0, eccErrors, Gpm.UNSUPPORTED);
     }
 
     @Override
