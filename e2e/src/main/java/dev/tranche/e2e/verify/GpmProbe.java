@@ -105,7 +105,7 @@ final class GpmProbe {
   }
 
   private Optional<Functions> functions() {
-    Map<String, Function> found = new LinkedHashMap<>();
+    List<Function> found = new ArrayList<>();
     for (String name :
         List.of(
             "nvmlGpmSampleAlloc", "nvmlGpmSampleGet", "nvmlGpmMetricsGet", "nvmlGpmSampleFree")) {
@@ -113,19 +113,14 @@ final class GpmProbe {
           .function(name)
           .ifPresent(
               f -> {
-                found.put(name, f);
+                found.add(f);
                 // Replaced where there is a GPU to call it for.
                 probe.put(name, NvmlProbe.notCalled("not called without a GPU that has GPM"));
               });
     }
     return found.size() < 4
         ? Optional.empty()
-        : Optional.of(
-            new Functions(
-                found.get("nvmlGpmSampleAlloc"),
-                found.get("nvmlGpmSampleGet"),
-                found.get("nvmlGpmMetricsGet"),
-                found.get("nvmlGpmSampleFree")));
+        : Optional.of(new Functions(found.get(0), found.get(1), found.get(2), found.get(3)));
   }
 
   private List<Samples> allocate(Functions functions, Map<String, Long> supported) {

@@ -107,7 +107,7 @@ final class MpsChecks {
         .filter(line -> line.getKey().startsWith("failed "))
         .map(line -> line.getKey().substring("failed ".length()) + " " + line.getValue())
         .findFirst()
-        .orElse("libcuda.so.1 cannot be loaded");
+        .orElse("libcuda.so.1 cannot be loaded, or the program ends: " + answers);
   }
 
   private void memory(Map<String, String> free, Map<String, String> limited) {
@@ -155,17 +155,12 @@ final class MpsChecks {
   private Map<String, String> client(Path folder, Map<String, String> variables)
       throws IOException, InterruptedException {
     Path output = folder.resolve("client");
-    ProcessBuilder command =
-        new ProcessBuilder(
-            Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-            "--enable-native-access=ALL-UNNAMED",
-            "-XX:+UseSerialGC",
-            "-cp",
-            System.getProperty("java.class.path"),
-            CudaClient.class.getName(),
-            options.library("libcuda.so.1").map(Path::toString).orElse("libcuda.so.1"),
-            Integer.toString(WITHIN_MIB),
-            Integer.toString(BEYOND_MIB));
+    List<String> java = JavaProcess.command();
+    java.add(CudaClient.class.getName());
+    java.add(options.library("libcuda.so.1").map(Path::toString).orElse("libcuda.so.1"));
+    java.add(Integer.toString(WITHIN_MIB));
+    java.add(Integer.toString(BEYOND_MIB));
+    ProcessBuilder command = new ProcessBuilder(java);
     command.environment().keySet().removeIf(name -> name.startsWith("CUDA_"));
     // Without it, a process finds the daemon that may serve this machine.
     command.environment().put("CUDA_MPS_PIPE_DIRECTORY", folder.resolve("none").toString());

@@ -9,7 +9,6 @@ import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
@@ -64,22 +63,7 @@ final class PluginRun implements AutoCloseable {
     Path podResources = folder.resolve("pod-resources.sock");
     FakeKubelet kubelet = new FakeKubelet(socket, podResources);
     List<String> command =
-        new ArrayList<>(
-            List.of(
-                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "--enable-native-access=ALL-UNNAMED",
-                "-XX:+UseSerialGC",
-                "-XX:TieredStopAtLevel=1",
-                // It would leave a file in the temporary folder.
-                "-XX:-UsePerfData",
-                "-Djava.util.logging.SimpleFormatter.format=%4$s %5$s%n",
-                "-cp",
-                System.getProperty("java.class.path")));
-    // Where the one-file command has JNA's native library.
-    System.getProperties().stringPropertyNames().stream()
-        .filter(name -> name.startsWith("jna."))
-        .sorted()
-        .forEach(name -> command.add("-D" + name + "=" + System.getProperty(name)));
+        JavaProcess.command("-Djava.util.logging.SimpleFormatter.format=%4$s %5$s%n");
     options.nvml().ifPresent(file -> command.add("-Djna.library.path=" + file.resolveSibling("")));
     command.add(MAIN);
     command.addAll(

@@ -20,7 +20,8 @@ class GpuReportsTest {
   private static final Path DOCS = Path.of("..", "docs");
   private static final Path REPORTS = DOCS.resolve("gpu-reports");
   private static final Pattern ROW =
-      Pattern.compile("^\\| .* \\| \\[report]\\(gpu-reports/([\\w.-]+\\.json)\\) \\|$", Pattern.MULTILINE);
+      Pattern.compile(
+          "^\\| .* \\| \\[report]\\(gpu-reports/([\\w.-]+\\.json)\\) \\|$", Pattern.MULTILINE);
   private static final Pattern WHOLE_UUID =
       Pattern.compile("(GPU|MIG)-[0-9a-f]{8}-", Pattern.CASE_INSENSITIVE);
 
@@ -41,7 +42,7 @@ class GpuReportsTest {
             facts.getString("kernel"),
             facts.getString("date"),
             report.getString("summary"),
-            file.getFileName());
+            REPORTS.relativize(file));
   }
 
   @Test
