@@ -18,8 +18,8 @@ prepare_compiler() {
 }
 
 sources_hash() {
-  hash_of "$root/pom.xml" "$root/.mvn" "$root"/{api,process,webhook,extender,extender/core,node-plugin,e2e}/pom.xml \
-    "$root"/{api,process,webhook,extender,extender/core,node-plugin,e2e}/src/main "$JAVA_HOME/release"
+  hash_of "$root/pom.xml" "$root/.mvn" "$root"/{api,process,webhook,extender,extender/core,extender/readapi,node-plugin,e2e}/pom.xml \
+    "$root"/{api,process,webhook,extender,extender/core,extender/readapi,node-plugin,e2e}/src/main "$JAVA_HOME/release"
 }
 
 # Builds the jars and their libraries; does nothing if the sources have not changed.

@@ -3,11 +3,11 @@ package dev.tranche.extender.controller;
 import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
 import dev.tranche.api.Names;
-import dev.tranche.extender.client.Workers;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.verb.ApiServer;
-import dev.tranche.extender.watch.PodFields;
+import dev.tranche.extender.watch.PodReader;
+import dev.tranche.process.client.Workers;
 import io.fabric8.kubernetes.api.model.Event;
 import io.fabric8.kubernetes.api.model.Node;
 import io.fabric8.kubernetes.api.model.ObjectReference;
@@ -108,7 +108,7 @@ public final class ApiWriter implements ApiServer {
     return binds.submit(
         () ->
             Optional.ofNullable(client.pods().inNamespace(names[0]).withName(names[1]).get())
-                .flatMap(pod -> PodFields.of(pod).draft().facts(resources)));
+                .flatMap(pod -> PodReader.fields(pod).draft().facts(resources)));
   }
 
   /** Annotates a node, so that kube-scheduler retries rejected pods; may complete on any thread. */
