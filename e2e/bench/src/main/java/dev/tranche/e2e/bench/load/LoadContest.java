@@ -1,7 +1,7 @@
 package dev.tranche.e2e.bench.load;
 
 import dev.tranche.e2e.bench.plane.ClusterObjects;
-import dev.tranche.e2e.bench.plane.ControlPlane;
+import dev.tranche.e2e.plane.ControlPlane;
 import dev.tranche.e2e.bench.plane.ExtenderProcess;
 import dev.tranche.e2e.bench.plane.SimulatedNodes;
 import dev.tranche.e2e.install.Artifacts;

@@ -2,7 +2,7 @@ package dev.tranche.e2e.bench;
 
 import dev.tranche.e2e.bench.plane.BoundPods;
 import dev.tranche.e2e.bench.plane.ClusterObjects;
-import dev.tranche.e2e.bench.plane.ControlPlane;
+import dev.tranche.e2e.plane.ControlPlane;
 import dev.tranche.e2e.bench.plane.WaitingPods;
 import dev.tranche.e2e.install.Await;
 import java.io.IOException;

@@ -2,6 +2,8 @@ package dev.tranche.e2e.bench.plane;
 
 import dev.tranche.e2e.install.Artifacts;
 import dev.tranche.e2e.install.HttpGet;
+import dev.tranche.e2e.plane.ChildProcess;
+import dev.tranche.e2e.plane.ControlPlane;
 import io.fabric8.kubernetes.api.model.NamespaceBuilder;
 import io.fabric8.kubernetes.api.model.SecretBuilder;
 import io.fabric8.kubernetes.api.model.ServiceAccountBuilder;

@@ -1,6 +1,6 @@
 package dev.tranche.e2e.bench;
 
-import dev.tranche.e2e.bench.plane.ControlPlane;
+import dev.tranche.e2e.plane.ControlPlane;
 import dev.tranche.e2e.bench.plane.ImageFiles;
 import dev.tranche.e2e.bench.webhook.FakeApi;
 import dev.tranche.e2e.bench.webhook.ReviewBodies;

@@ -1,4 +1,4 @@
-package dev.tranche.e2e.bench.ui;
+package dev.tranche.e2e.browser;
 
 import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;

@@ -1,4 +1,4 @@
-package dev.tranche.e2e.bench.plane;
+package dev.tranche.e2e.plane;
 
 import java.io.IOException;
 import java.nio.file.Files;

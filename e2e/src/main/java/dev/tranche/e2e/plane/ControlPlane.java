@@ -1,4 +1,4 @@
-package dev.tranche.e2e.bench.plane;
+package dev.tranche.e2e.plane;
 
 import dev.tranche.e2e.install.Await;
 import io.fabric8.kubernetes.client.Config;

@@ -6,6 +6,7 @@ import com.microsoft.playwright.BrowserContext;
 import com.microsoft.playwright.CDPSession;
 import com.microsoft.playwright.Locator;
 import com.microsoft.playwright.Page;
+import dev.tranche.e2e.browser.Chromium;
 import java.time.Duration;
 import java.util.List;
 import java.util.stream.Stream;

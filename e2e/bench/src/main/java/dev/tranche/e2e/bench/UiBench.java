@@ -1,11 +1,11 @@
 package dev.tranche.e2e.bench;
 
 import dev.tranche.e2e.bench.plane.ClusterObjects;
-import dev.tranche.e2e.bench.plane.ControlPlane;
+import dev.tranche.e2e.plane.ControlPlane;
 import dev.tranche.e2e.bench.plane.ExtenderProcess;
 import dev.tranche.e2e.bench.plane.SimulatedNodes;
 import dev.tranche.e2e.bench.ui.BusyPods;
-import dev.tranche.e2e.bench.ui.Chromium;
+import dev.tranche.e2e.browser.Chromium;
 import dev.tranche.e2e.bench.ui.FilterCalls;
 import dev.tranche.e2e.bench.ui.PageWatch;
 import dev.tranche.e2e.bench.ui.StreamReaders;

@@ -2,9 +2,9 @@ package dev.tranche.e2e.bench;
 
 import dev.tranche.api.node.Assignment;
 import dev.tranche.e2e.bench.plane.BoundPods;
-import dev.tranche.e2e.bench.plane.ChildProcess;
+import dev.tranche.e2e.plane.ChildProcess;
 import dev.tranche.e2e.bench.plane.ClusterObjects;
-import dev.tranche.e2e.bench.plane.ControlPlane;
+import dev.tranche.e2e.plane.ControlPlane;
 import dev.tranche.e2e.bench.plane.ExtenderProcess;
 import dev.tranche.e2e.bench.plane.SimulatedNodes;
 import dev.tranche.e2e.install.Artifacts;
