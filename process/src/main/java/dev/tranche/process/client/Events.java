@@ -1,4 +1,4 @@
-package dev.tranche.extender.controller;
+package dev.tranche.process.client;
 
 import dev.tranche.api.Printable;
 import io.fabric8.kubernetes.api.model.Event;
@@ -9,9 +9,10 @@ import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.UUID;
+import org.jspecify.annotations.Nullable;
 
-/** Events about nodes, pods and ConfigMaps. */
-final class Events {
+/** Creates Events. */
+public final class Events {
   /** Leaves room for a dot and a uuid. */
   private static final int NAME_CHARS_MAX = 200;
 
@@ -21,27 +22,31 @@ final class Events {
    * References a node as the kubelet's events do: no namespace, so that events go to the default
    * one, and the node's name as the uid.
    */
-  static ObjectReference node(String name) {
+  public static ObjectReference node(String name) {
+    return object("v1", "Node", null, name, name);
+  }
+
+  public static ObjectReference pod(String namespace, String name, String uid) {
+    return object("v1", "Pod", namespace, name, uid);
+  }
+
+  public static ObjectReference configMap(String namespace, String name, String uid) {
+    return object("v1", "ConfigMap", namespace, name, uid);
+  }
+
+  /**
+   * References any object.
+   *
+   * @param uid null if it is not known
+   */
+  public static ObjectReference object(
+      String apiVersion,
+      String kind,
+      @Nullable String namespace,
+      String name,
+      @Nullable String uid) {
     return new ObjectReferenceBuilder()
-        .withApiVersion("v1")
-        .withKind("Node")
-        .withName(name)
-        .withUid(name)
-        .build();
-  }
-
-  static ObjectReference pod(String namespace, String name, String uid) {
-    return namespaced("Pod", namespace, name, uid);
-  }
-
-  static ObjectReference configMap(String namespace, String name, String uid) {
-    return namespaced("ConfigMap", namespace, name, uid);
-  }
-
-  private static ObjectReference namespaced(
-      String kind, String namespace, String name, String uid) {
-    return new ObjectReferenceBuilder()
-        .withApiVersion("v1")
+        .withApiVersion(apiVersion)
         .withKind(kind)
         .withNamespace(namespace)
         .withName(name)
@@ -50,19 +55,18 @@ final class Events {
   }
 
   /** Returns the same uuid for the same text, so that an event named by it is written only once. */
-  static UUID uuid(String text) {
+  public static UUID uuid(String text) {
     return UUID.nameUUIDFromBytes(text.getBytes(StandardCharsets.UTF_8));
   }
 
   /** Starts an event, without type, reason, message and source. */
-  static EventBuilder eventBuilder(ObjectReference object, UUID id, Instant when) {
+  public static EventBuilder eventBuilder(ObjectReference object, UUID id, Instant when) {
     String namespace = object.getNamespace();
-    String name = object.getName();
     String at = when.truncatedTo(ChronoUnit.SECONDS).toString();
     return new EventBuilder()
         .withNewMetadata()
         .withNamespace(namespace == null ? "default" : namespace)
-        .withName(name.substring(0, Math.min(name.length(), NAME_CHARS_MAX)) + "." + id)
+        .withName(start(object.getName()) + "." + id)
         .endMetadata()
         .withInvolvedObject(object)
         .withFirstTimestamp(at)
@@ -70,13 +74,28 @@ final class Events {
         .withCount(1);
   }
 
-  static Event warning(ObjectReference object, UUID id, String reason, String message) {
+  /** What stands before the dot of a name must end with a letter or a digit. */
+  private static String start(String name) {
+    int end = Math.min(name.length(), NAME_CHARS_MAX);
+    while (end > 1 && !Character.isLetterOrDigit(name.charAt(end - 1))) {
+      end--;
+    }
+    return name.substring(0, end);
+  }
+
+  /**
+   * Returns a warning that is observed now.
+   *
+   * @param component which process writes it
+   */
+  public static Event warning(
+      String component, ObjectReference object, UUID id, String reason, String message) {
     return eventBuilder(object, id, Instant.now())
         .withType("Warning")
         .withReason(reason)
         .withMessage(Printable.message(message))
         .withNewSource()
-        .withComponent("tranche-extender")
+        .withComponent(component)
         .endSource()
         .build();
   }
