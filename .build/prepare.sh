@@ -18,8 +18,8 @@ prepare_compiler() {
 }
 
 sources_hash() {
-  hash_of "$root/pom.xml" "$root/.mvn" "$root"/{api,process,webhook,extender,extender/core,node-plugin,e2e}/pom.xml \
-    "$root"/{api,process,webhook,extender,extender/core,node-plugin,e2e}/src/main "$JAVA_HOME/release"
+  hash_of "$root/pom.xml" "$root/.mvn" "$root"/{api,process,webhook,extender,extender/core,extender/readapi,node-plugin,e2e,e2e/bench}/pom.xml \
+    "$root"/{api,process,webhook,extender,extender/core,extender/readapi,node-plugin,e2e,e2e/bench}/src/main "$JAVA_HOME/release"
 }
 
 # Builds the jars and their libraries; does nothing if the sources have not changed.
@@ -54,11 +54,11 @@ prepare_cluster() {
   prepare_jars
   prepare_compiler
   # The image also depends on the programs that train its class caches.
-  local image fake training=$root/e2e/src/main/java/dev/tranche/e2e
+  local image fake e2e=$root/e2e/src/main/java/dev/tranche/e2e training=$root/e2e/bench/src/main/java/dev/tranche/e2e/bench
   # With letters first: a tag of digits alone is a number in YAML.
   image_tag=tranche/tranche:dev-$(hash_of "$root/deploy/image" "$root"/{webhook,extender,node-plugin}/target/{*.jar,lib} "$JAVA_HOME/release" \
-    "base ${BASE:-} ${ALLOW_FAILED_TRAINING:-}" "$root/e2e/fakenvml" "$training"/bench/{PluginTraining,PluginBench}.java "$training"/{gpu,kubelet,install/{Await,HttpGet}.java} \
-    "$root"/e2e/target/lib/asm-*.jar "$training"/bench/{training,webhook} "$training"/bench/plane/{ClusterObjects,SimulatedNode,SimulatedNodes}.java)
+    "base ${BASE:-} ${ALLOW_FAILED_TRAINING:-}" "$root/e2e/fakenvml" "$training"/{PluginTraining,PluginBench}.java "$e2e"/{gpu,kubelet,install/{Await,HttpGet}.java} \
+    "$root"/e2e/target/lib/asm-*.jar "$training"/{training,webhook} "$training"/plane/{ClusterObjects,SimulatedNode,SimulatedNodes}.java)
   image=$(cached image make_image "$image_tag")
   fake=$(cached fakenvml make_fake_nvml "$root/e2e/fakenvml")
   {
@@ -84,11 +84,11 @@ prepare_tools() {
 # For a quick start, since these programs mostly wait for others.
 java_flags=(-XX:TieredStopAtLevel=1)
 
-# run_java MAIN ARG...: runs a program of e2e.
+# run_java MAIN ARG...: runs a program of e2e or of its benchmarks.
 run_java() {
   # shellcheck source=SCRIPTDIR/testcontainers.sh
   . "$root/.build/testcontainers.sh"
   exec "$JAVA_HOME/bin/java" --enable-native-access=ALL-UNNAMED -XX:+UseSerialGC "${java_flags[@]}" \
     -Djava.util.logging.config.file="$root/.mvn/test-logging.properties" \
-    -cp "$root/e2e/target/classes:$root/e2e/target/lib/*" "$@"
+    -cp "$root/e2e/bench/target/classes:$root/e2e/target/classes:$root/e2e/target/lib/*" "$@"
 }

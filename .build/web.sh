@@ -6,7 +6,7 @@ shopt -s inherit_errexit
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=SCRIPTDIR/cache.sh
 . "$here/cache.sh"
-web=$here/../extender/src/main/web
+web=$here/../extender/readapi/src/main/web
 
 # The next two are called by cached(), which shellcheck cannot see.
 # shellcheck disable=SC2317,SC2329

@@ -97,7 +97,7 @@ train() {
 
 # played PART PROGRAM ARG: runs the program that simulates the part's cluster in its container, with the runtime of the image.
 played() {
-  timeout 300 docker exec "$container" /opt/tranche/runtime/bin/java -XX:TieredStopAtLevel=1 -cp '/e2e/classes:/e2e/lib/*' \
+  timeout 300 docker exec "$container" /opt/tranche/runtime/bin/java -XX:TieredStopAtLevel=1 -cp '/bench:/e2e/classes:/e2e/lib/*' \
     "dev.tranche.e2e.bench.$2" /training/key.p12 training "$3" || training_failed "$1" "$2 ended with status $?"
 }
 
@@ -117,7 +117,7 @@ training_failed() {
 node=$work/node
 train_node_plugin() {
   make -s -C "$root/e2e/fakenvml" OUT="$node/nvml" CC="${CC:-gcc}"
-  "$JAVA_HOME/bin/java" -XX:TieredStopAtLevel=1 --enable-native-access=ALL-UNNAMED -cp "$root/e2e/target/classes:$root/e2e/target/lib/*" \
+  "$JAVA_HOME/bin/java" -XX:TieredStopAtLevel=1 --enable-native-access=ALL-UNNAMED -cp "$root/e2e/bench/target/classes:$root/e2e/target/classes:$root/e2e/target/lib/*" \
     dev.tranche.e2e.bench.PluginTraining "$node" "$node/nvml/libnvidia-ml.so.1" &
   kubelet=$!
   for _ in $(seq 300); do [ ! -S "$node/device-plugins/kubelet.sock" ] || break; sleep 0.2; done
@@ -140,7 +140,7 @@ make_key() {
 
 train_with_api() {
   train "$1" -e KUBERNETES_MASTER=https://127.0.0.1:6443 -e KUBERNETES_CERTS_CA_FILE=/training/ca.pem \
-    -v "$meeting:/training:ro" -v "$root/e2e/target:/e2e:ro"
+    -v "$meeting:/training:ro" -v "$root/e2e/target:/e2e:ro" -v "$root/e2e/bench/target/classes:/bench:ro"
 }
 
 image

@@ -1,5 +1,6 @@
 package dev.tranche.extender;
 
+import dev.tranche.extender.controller.AccessReviewer;
 import dev.tranche.extender.controller.ApiWriter;
 import dev.tranche.extender.controller.SchedulerMessages;
 import dev.tranche.extender.controller.TokenReviewer;
@@ -8,8 +9,8 @@ import dev.tranche.extender.election.Leadership;
 import dev.tranche.extender.explain.Explanations;
 import dev.tranche.extender.explain.Inspection;
 import dev.tranche.extender.explain.Inspector;
+import dev.tranche.extender.explain.WhatIf;
 import dev.tranche.extender.http.ExtenderReader;
-import dev.tranche.extender.http.InspectionCache;
 import dev.tranche.extender.http.OpsRoutes;
 import dev.tranche.extender.http.RequestLimiter;
 import dev.tranche.extender.http.VerbRoutes;
@@ -22,6 +23,7 @@ import dev.tranche.extender.load.LoadCache;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.metrics.GpuCollector;
 import dev.tranche.extender.preempt.BudgetStore;
+import dev.tranche.extender.readapi.InspectionCache;
 import dev.tranche.extender.readapi.ReadApi;
 import dev.tranche.extender.readapi.row.Explain;
 import dev.tranche.extender.score.Policy;
@@ -45,7 +47,6 @@ import dev.tranche.extender.verb.Filter;
 import dev.tranche.extender.verb.Preempt;
 import dev.tranche.extender.verb.Prioritize;
 import dev.tranche.extender.verb.RecentlyFilteredPods;
-import dev.tranche.extender.verb.WhatIf;
 import dev.tranche.process.client.ApiClient;
 import dev.tranche.process.listen.ConnectionLimiter;
 import dev.tranche.process.listen.ConnectionLimits;
@@ -115,6 +116,7 @@ public final class Extender implements AutoCloseable {
   private final Controllers controllers;
   private final TokenReviewer tokens;
   private final SchedulerMessages schedulerMessages;
+  private final AccessReviewer access;
   private final Inspector inspector;
   private final InspectionCache inspections;
   private final ReadApi readApi;
@@ -154,6 +156,8 @@ public final class Extender implements AutoCloseable {
     this.tokens = tokenReviewer();
     this.schedulerMessages =
         new SchedulerMessages(ApiClient.withoutRetries(client, API_TIMEOUT_MS), metrics);
+
+    this.access = new AccessReviewer(ApiClient.withoutRetries(client, API_TIMEOUT_MS), metrics);
 
     // The state, and its evaluation for a pod.
     this.ledger =
@@ -441,7 +445,7 @@ public final class Extender implements AutoCloseable {
         config.apiLocal() == null ? null : address(config.apiLocal()),
         limits,
         config.viewerRole(),
-        ApiClient.withoutRetries(client, API_TIMEOUT_MS),
+        access,
         new ReadApi.Sources(
             this::loop,
             inspections,
@@ -559,7 +563,7 @@ public final class Extender implements AutoCloseable {
       LOG.warn("open calls did not end within {} s", STOP_S);
     }
     tokens.close();
-    readApi.close();
+    access.close();
     schedulerMessages.close();
     api.close();
   }

@@ -1,5 +1,6 @@
 package dev.tranche.webhook;
 
+import dev.tranche.process.client.ApiClient;
 import dev.tranche.process.listen.ConnectionLimiter;
 import dev.tranche.process.listen.ConnectionLimits;
 import dev.tranche.process.listen.LimitedTransport;
@@ -26,7 +27,6 @@ import dev.tranche.webhook.tls.CertificateController;
 import dev.tranche.webhook.tls.TlsKeyPair;
 import dev.tranche.webhook.tls.TlsState;
 import io.fabric8.kubernetes.client.KubernetesClient;
-import io.fabric8.kubernetes.client.KubernetesClientBuilder;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.vertx.core.Future;
@@ -80,8 +80,8 @@ final class Webhook {
             clock,
             this::onReconciled,
             this::onReconcileFailed);
-    metrics.nodes(cluster, c -> c.nodes().size());
-    metrics.ready(readiness, r -> r.missing().isEmpty());
+    metrics.nodes(() -> cluster.nodes().size());
+    metrics.ready(() -> readiness.missing().isEmpty());
     metrics.certificate("ca", () -> readiness.tlsState().map(TlsState::authority));
     metrics.certificate("webhook", () -> readiness.tlsState().map(s -> s.webhook().certificate()));
     metrics.certificate("extender", () -> readiness.tlsState().map(TlsState::extender));
@@ -89,11 +89,7 @@ final class Webhook {
 
   static Webhook of(WebhookConfig config) {
     return new Webhook(
-        config,
-        new KubernetesClientBuilder()
-            .withKubernetesSerialization(ClusterWatch.serialization())
-            .build(),
-        InstantSource.system());
+        config, ApiClient.open(ClusterWatch.serialization()), InstantSource.system());
   }
 
   /** Completes when the probes answer. Reviews are accepted once there is a certificate. */

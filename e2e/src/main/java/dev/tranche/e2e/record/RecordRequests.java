@@ -1,7 +1,7 @@
 package dev.tranche.e2e.record;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import dev.tranche.e2e.bench.plane.ControlPlane;
+import dev.tranche.e2e.plane.ControlPlane;
 import dev.tranche.e2e.install.Await;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import java.io.ByteArrayInputStream;

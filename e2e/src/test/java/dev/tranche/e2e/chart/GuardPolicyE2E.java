@@ -8,7 +8,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.tranche.e2e.bench.plane.ControlPlane;
+import dev.tranche.e2e.plane.ControlPlane;
 import dev.tranche.e2e.cluster.OwnCluster;
 import dev.tranche.e2e.install.Await;
 import dev.tranche.e2e.install.PodSpecs;

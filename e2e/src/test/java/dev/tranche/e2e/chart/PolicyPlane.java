@@ -2,7 +2,7 @@ package dev.tranche.e2e.chart;
 
 import static dev.tranche.e2e.chart.Chart.documents;
 
-import dev.tranche.e2e.bench.plane.ControlPlane;
+import dev.tranche.e2e.plane.ControlPlane;
 import dev.tranche.e2e.cluster.KubernetesVersion;
 import dev.tranche.e2e.install.Artifacts;
 import io.fabric8.kubernetes.api.model.HasMetadata;

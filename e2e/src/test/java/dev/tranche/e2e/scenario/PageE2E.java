@@ -10,7 +10,7 @@ import com.microsoft.playwright.assertions.PlaywrightAssertions;
 import com.microsoft.playwright.options.AriaRole;
 import com.microsoft.playwright.options.ColorScheme;
 import dev.tranche.api.Names;
-import dev.tranche.e2e.bench.ui.Chromium;
+import dev.tranche.e2e.browser.Chromium;
 import dev.tranche.e2e.install.PodSpecs;
 import dev.tranche.e2e.install.Tranche;
 import io.fabric8.kubernetes.client.LocalPortForward;

@@ -3,11 +3,12 @@ package dev.tranche.extender.controller;
 import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
 import dev.tranche.api.Names;
-import dev.tranche.extender.client.Workers;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.verb.ApiServer;
-import dev.tranche.extender.watch.PodFields;
+import dev.tranche.extender.watch.PodReader;
+import dev.tranche.process.client.Events;
+import dev.tranche.process.client.Workers;
 import io.fabric8.kubernetes.api.model.Event;
 import io.fabric8.kubernetes.api.model.Node;
 import io.fabric8.kubernetes.api.model.ObjectReference;
@@ -28,6 +29,9 @@ import org.slf4j.LoggerFactory;
 
 /** Writes Bindings, events and node patches to the API server, and reads single pods from it. */
 public final class ApiWriter implements ApiServer {
+  /** The source of the extender's Events. */
+  static final String COMPONENT = "tranche-extender";
+
   private static final int NOT_FOUND = 404;
 
   /** Time for a Binding under way, and for a read of its pod. */
@@ -35,7 +39,6 @@ public final class ApiWriter implements ApiServer {
 
   private static final Duration BETWEEN_EVENTS = Duration.ofMinutes(5);
   private static final String REASON = "NoGpuFits";
-  private static final String COMPONENT = "tranche-extender";
   private static final Logger LOG = LoggerFactory.getLogger(ApiWriter.class);
 
   private final KubernetesClient client;
@@ -108,7 +111,7 @@ public final class ApiWriter implements ApiServer {
     return binds.submit(
         () ->
             Optional.ofNullable(client.pods().inNamespace(names[0]).withName(names[1]).get())
-                .flatMap(pod -> PodFields.of(pod).draft().facts(resources)));
+                .flatMap(pod -> PodReader.fields(pod).draft().facts(resources)));
   }
 
   /** Annotates a node, so that kube-scheduler retries rejected pods; may complete on any thread. */
@@ -174,7 +177,11 @@ public final class ApiWriter implements ApiServer {
 
   private static Event event(PodFacts pod, String message) {
     return Events.warning(
-        Events.pod(pod.namespace(), pod.name(), pod.uid()), UUID.randomUUID(), REASON, message);
+        COMPONENT,
+        Events.pod(pod.namespace(), pod.name(), pod.uid()),
+        UUID.randomUUID(),
+        REASON,
+        message);
   }
 
   public void close() {

@@ -7,6 +7,7 @@ import dev.tranche.api.Printable;
 import dev.tranche.extender.limit.NodeRate;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.watch.GpuLabels.Contradiction;
+import dev.tranche.process.client.Events;
 import io.fabric8.kubernetes.api.model.Event;
 import io.fabric8.kubernetes.api.model.ManagedFieldsEntry;
 import io.fabric8.kubernetes.api.model.Node;
@@ -90,7 +91,11 @@ public final class ContradictingLabels {
     LOG.warn("node {}: {}", node, message);
     return writer.apply(
         Events.warning(
-            Events.node(node), Events.uuid(node + "/" + contradictions), REASON, message));
+            ApiWriter.COMPONENT,
+            Events.node(node),
+            Events.uuid(node + "/" + contradictions),
+            REASON,
+            message));
   }
 
   private static String message(String node, List<Contradiction> contradictions, Node read) {

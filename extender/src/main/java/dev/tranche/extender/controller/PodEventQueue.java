@@ -1,6 +1,7 @@
 package dev.tranche.extender.controller;
 
 import dev.tranche.extender.metrics.ExtenderMetrics;
+import dev.tranche.process.client.Events;
 import io.fabric8.kubernetes.api.model.Event;
 import io.fabric8.kubernetes.client.KubernetesClientException;
 import io.micrometer.core.instrument.Counter;
@@ -122,6 +123,7 @@ final class PodEventQueue {
     String namespace = pod.key().substring(0, pod.key().indexOf('/'));
     String name = pod.key().substring(namespace.length() + 1);
     return Events.warning(
+        ApiWriter.COMPONENT,
         Events.pod(namespace, name, pod.uid()),
         Events.uuid(reason + pod.uid()),
         reason,

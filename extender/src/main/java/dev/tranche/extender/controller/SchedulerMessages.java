@@ -1,8 +1,9 @@
 package dev.tranche.extender.controller;
 
-import dev.tranche.extender.client.Workers;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.selection.PodSelection;
+import dev.tranche.extender.watch.PodReader;
+import dev.tranche.process.client.Workers;
 import io.fabric8.kubernetes.api.model.Pod;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import io.vertx.core.Future;
@@ -42,7 +43,7 @@ public final class SchedulerMessages implements AutoCloseable {
    * @param key {@code namespace/name}
    */
   public Future<Optional<PodSelection>> selection(String key) {
-    return pod(key).map(pod -> pod.map(PodSelection::of));
+    return pod(key).map(pod -> pod.map(PodReader::selection));
   }
 
   private Future<Optional<Pod>> pod(String key) {

@@ -3,6 +3,7 @@ package dev.tranche.extender.controller;
 import dev.tranche.api.Names;
 import dev.tranche.api.Printable;
 import dev.tranche.extender.limit.NodeRate;
+import dev.tranche.process.client.Events;
 import io.fabric8.kubernetes.api.model.Event;
 import io.vertx.core.Future;
 import java.util.Collection;
@@ -108,6 +109,7 @@ public final class UnknownCordons {
    * restart writes it again.
    */
   private static Event event(String node, String unknown, String message) {
-    return Events.warning(Events.node(node), Events.uuid(node + "/" + unknown), REASON, message);
+    return Events.warning(
+        ApiWriter.COMPONENT, Events.node(node), Events.uuid(node + "/" + unknown), REASON, message);
   }
 }

@@ -8,8 +8,9 @@ import dev.tranche.extender.http.ExtenderV1.MalformedException;
 import dev.tranche.extender.http.ExtenderV1.MetaVictims;
 import dev.tranche.extender.ledger.PodDraft;
 import dev.tranche.extender.ledger.PodFacts;
+import dev.tranche.extender.ledger.PodFields;
 import dev.tranche.extender.verb.Preempt;
-import dev.tranche.extender.watch.PodFields;
+import dev.tranche.process.client.KubernetesJson;
 import java.io.IOException;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -91,7 +92,7 @@ public final class ExtenderReader {
 
   private static <T> T read(Body json, Class<T> type) throws MalformedException {
     try {
-      T read = PodFields.JSON.readValue(json.bytes, 0, json.lengthBytes, type);
+      T read = KubernetesJson.MAPPER.readValue(json.bytes, 0, json.lengthBytes, type);
       if (read == null) {
         throw new MalformedException("not the extender's JSON: null");
       }

@@ -6,7 +6,7 @@ import dev.tranche.extender.http.ExtenderV1.MetaVictims;
 import dev.tranche.extender.placement.Reason;
 import dev.tranche.extender.verb.Filter;
 import dev.tranche.extender.verb.Preempt;
-import dev.tranche.extender.watch.PodFields;
+import dev.tranche.process.client.KubernetesJson;
 import io.vertx.core.buffer.Buffer;
 import java.io.UncheckedIOException;
 import java.util.LinkedHashMap;
@@ -76,7 +76,7 @@ public final class ExtenderWriter {
 
   private static Buffer bytes(Object answer) {
     try {
-      return Buffer.buffer(PodFields.JSON.writeValueAsBytes(answer));
+      return Buffer.buffer(KubernetesJson.MAPPER.writeValueAsBytes(answer));
     } catch (JsonProcessingException impossible) {
       throw new UncheckedIOException("memory cannot fail", impossible);
     }

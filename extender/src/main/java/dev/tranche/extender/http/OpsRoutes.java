@@ -2,6 +2,7 @@ package dev.tranche.extender.http;
 
 import dev.tranche.extender.explain.Inspection;
 import dev.tranche.extender.metrics.GpuCollector;
+import dev.tranche.extender.readapi.InspectionCache;
 import dev.tranche.extender.state.ReadinessGate;
 import dev.tranche.process.listen.Gzip;
 import dev.tranche.process.log.LineLimiter;

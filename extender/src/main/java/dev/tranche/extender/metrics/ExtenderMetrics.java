@@ -1,31 +1,22 @@
 package dev.tranche.extender.metrics;
 
 import dev.tranche.extender.placement.Reason;
-import dev.tranche.process.listen.ConnectionLimiter;
+import dev.tranche.process.meters.Meters;
 import io.micrometer.core.instrument.Counter;
-import io.micrometer.core.instrument.FunctionCounter;
-import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Timer;
 import java.security.cert.X509Certificate;
 import java.time.Duration;
-import java.util.EnumMap;
-import java.util.EnumSet;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.function.Function;
-import java.util.function.Supplier;
-import java.util.stream.DoubleStream;
 
 /** The extender's counters, timers and gauges, by name. */
-public final class ExtenderMetrics {
+public final class ExtenderMetrics extends Meters {
   /** Buckets in ms; the last is kube-scheduler's timeout in the chart's configuration. */
   private static final Duration[] LATENCIES =
-      DoubleStream.of(0.25, 0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000)
-          .mapToObj(ms -> Duration.ofNanos((long) (ms * 1e6)))
-          .toArray(Duration[]::new);
+      bucketsMs(0.25, 0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000);
 
   public final Counter neutralPrioritizes;
   public final Counter bindsWithoutRoom;
@@ -36,7 +27,6 @@ public final class ExtenderMetrics {
   public final Counter wakeUps;
   public final Counter waitingEvicted;
 
-  private final MeterRegistry registry;
   private final Map<Verb, Timer> decided;
   private final Map<Verb, Timer> failed;
   private final Map<Verb, Counter> shed;
@@ -61,7 +51,7 @@ public final class ExtenderMetrics {
   }
 
   public ExtenderMetrics(MeterRegistry registry) {
-    this.registry = registry;
+    super(registry, "tranche.extender");
     decided = each(Verb.class, verb -> timer(verb, "decided"));
     failed = each(Verb.class, verb -> timer(verb, "error"));
     shed = each(Verb.class, this::sheds);
@@ -106,20 +96,15 @@ public final class ExtenderMetrics {
             "Rejected pods dropped from memory because too many wait; only other events requeue them.");
   }
 
-  /** Creates all meters at the start, so that the first event of a kind is an increase. */
-  private static <K extends Enum<K>, M> Map<K, M> each(Class<K> keys, Function<K, M> meter) {
-    var all = new EnumMap<K, M>(keys);
-    EnumSet.allOf(keys).forEach(key -> all.put(key, meter.apply(key)));
-    return all;
-  }
-
   private Timer timer(Verb verb, String outcome) {
-    return Timer.builder("tranche.extender.verb.duration")
-        .description("Time from a verb's request to its answer.")
-        .tag("verb", verb.toString())
-        .tag("outcome", outcome)
-        .serviceLevelObjectives(LATENCIES)
-        .register(registry);
+    return timer(
+        "tranche.extender.verb.duration",
+        "Time from a verb's request to its answer.",
+        LATENCIES,
+        "verb",
+        verb.toString(),
+        "outcome",
+        outcome);
   }
 
   private Counter sheds(Verb verb) {
@@ -139,45 +124,6 @@ public final class ExtenderMetrics {
     return counter("tranche.extender.denied.nodes", help, "reason", name);
   }
 
-  /** Registers the metrics of the connections of a port. */
-  public void connections(String port, ConnectionLimiter connections) {
-    Gauge.builder("tranche.extender.connections", connections, ConnectionLimiter::open)
-        .description("Open connections of the port; bounded.")
-        .tag("port", port)
-        .register(registry);
-    Gauge.builder("tranche.extender.connections.waiting", connections, ConnectionLimiter::waiting)
-        .description("Accepted connections that wait until one of their address ends; bounded.")
-        .tag("port", port)
-        .register(registry);
-    FunctionCounter.builder(
-            "tranche.extender.connections.refused", connections, ConnectionLimiter::refused)
-        .description(
-            "Connections refused, closed in favour of others, for lack of a first request, or for a"
-                + " request that the port does not take.")
-        .tag("port", port)
-        .register(registry);
-  }
-
-  /**
-   * @param tags names, each followed by its value; the values must be few
-   */
-  public Counter counter(String name, String help, String... tags) {
-    return Counter.builder(name).description(help).tags(tags).register(registry);
-  }
-
-  /** Registers a gauge with one tag; its values must be few. */
-  public void gauge(String name, String help, String tag, String tagValue, Supplier<Number> value) {
-    Gauge.builder(name, value)
-        .description(help)
-        .tag(tag, tagValue)
-        .strongReference(true)
-        .register(registry);
-  }
-
-  public void gauge(String name, String help, Supplier<Number> value) {
-    Gauge.builder(name, value).description(help).strongReference(true).register(registry);
-  }
-
   /**
    * Records the start and end of the certificate that kube-scheduler presents. The gauges exist
    * only once one was presented.
@@ -189,15 +135,15 @@ public final class ExtenderMetrics {
           "tranche.extender.client.certificate.start.timestamp.seconds",
           "Start of the validity of the certificate that kube-scheduler last presented, in Unix"
               + " time.",
+          clientStartS::get,
           "certificate",
-          "kube-scheduler",
-          clientStartS::get);
+          "kube-scheduler");
       gauge(
           "tranche.extender.client.certificate.expiry.timestamp.seconds",
           "When the certificate that kube-scheduler last presented expires, in Unix time.",
+          clientEndS::get,
           "certificate",
-          "kube-scheduler",
-          clientEndS::get);
+          "kube-scheduler");
     }
   }
 

@@ -12,6 +12,8 @@ import dev.tranche.process.listen.LimitedTransport;
 import dev.tranche.process.listen.ListeningPort;
 import dev.tranche.process.log.LineLimiter;
 import dev.tranche.process.loop.Loop;
+import dev.tranche.process.token.BearerToken;
+import dev.tranche.process.token.ReviewLimiter;
 import io.micrometer.core.instrument.Counter;
 import io.vertx.core.Future;
 import io.vertx.core.VerticleBase;
@@ -128,7 +130,10 @@ public final class StreamServer extends VerticleBase {
   private final ReportTurns turns;
   private final KeptReports kept = new KeptReports(OBJECTS_BYTES_MAX);
   private final RefusalLogLimiter refusalLog = new RefusalLogLimiter();
-  private final ReviewLimiter reviews = new ReviewLimiter();
+
+  /** All nodes that share one address may connect at once. */
+  private final ReviewLimiter reviews = new ReviewLimiter(PER_ADDRESS_MAX);
+
   private final LineLimiter streamLog;
   private final Counter limited;
   private @Nullable HttpServer server;

@@ -1,6 +1,7 @@
 package dev.tranche.extender.verb;
 
 import dev.tranche.extender.explain.Explanations;
+import dev.tranche.extender.explain.WhatIf;
 import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.ledger.Hold;
 import dev.tranche.extender.ledger.Ledger;
@@ -12,6 +13,7 @@ import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.score.packing.HostRequest;
 import dev.tranche.extender.snapshot.NodeEvaluator;
 import dev.tranche.extender.snapshot.NodeFit;
+import dev.tranche.extender.snapshot.Offer;
 import dev.tranche.extender.snapshot.PackedPolicy;
 import dev.tranche.extender.snapshot.Turn;
 import dev.tranche.extender.state.NominationPlanner;
@@ -34,7 +36,7 @@ import org.jspecify.annotations.Nullable;
  * thousands of nodes anew takes longer than others should wait, so {@link #inTurns} does that in
  * turns. A decision is made within one turn, from what is cached.
  */
-public final class Filter {
+public final class Filter implements WhatIf.Rules {
   /** So many snapshots and fits of nodes may be computed in the turn that decides. */
   static final int ANEW_MAX = 64;
 
@@ -383,19 +385,22 @@ public final class Filter {
   }
 
   /** Returns the offer that the next pod would get; changes nothing. */
-  Offer offer(Policy policy) {
+  @Override
+  public Offer offer(Policy policy) {
     return new Offer(policy, offeredMax, rotation);
   }
 
   /** Returns what filter would wait for before it refuses a pod on these nodes. */
-  Optional<String> awaiting(List<NodeFit> refused) {
+  @Override
+  public Optional<String> awaiting(List<NodeFit> refused) {
     return readiness
         .awaitingFirstReports()
         .filter(why -> refused.stream().anyMatch(NodeFit::notReported));
   }
 
   /** Returns why filter would decide nothing because of this node; changes nothing. */
-  Optional<String> undecided(PodFacts pod, NodeFit refused) {
+  @Override
+  public Optional<String> undecided(PodFacts pod, NodeFit refused) {
     return couldChange(refused) && fitsIgnoringTemporaryHolds(pod, refused.node())
         ? Optional.of(RESERVED)
         : Optional.empty();

@@ -2,6 +2,7 @@ package dev.tranche.extender.watch;
 
 import com.google.protobuf.CodedInputStream;
 import dev.tranche.extender.ledger.PodDraft;
+import dev.tranche.extender.ledger.PodFields;
 import java.io.IOException;
 import java.util.HashMap;
 import java.util.List;

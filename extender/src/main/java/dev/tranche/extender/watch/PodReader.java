@@ -1,5 +1,8 @@
 package dev.tranche.extender.watch;
 
+import dev.tranche.extender.ledger.PodFields;
+import dev.tranche.extender.selection.PodSelection;
+import dev.tranche.process.client.KubernetesJson;
 import io.fabric8.kubernetes.api.model.Pod;
 import io.fabric8.kubernetes.api.model.PodList;
 import io.fabric8.kubernetes.api.model.Quantity;
@@ -30,8 +33,16 @@ public final class PodReader {
   private static WatchedPod watched(Pod pod, List<String> resources, boolean needsHostRequests) {
     String scheduler = Objects.requireNonNullElse(pod.getSpec().getSchedulerName(), "");
     String version = String.valueOf(pod.getMetadata().getResourceVersion());
-    return WatchedPod.of(
-        PodFields.of(pod).draft(), version, scheduler, resources, needsHostRequests);
+    return WatchedPod.of(fields(pod).draft(), version, scheduler, resources, needsHostRequests);
+  }
+
+  public static PodFields fields(Pod pod) {
+    return KubernetesJson.MAPPER.convertValue(pod, PodFields.class);
+  }
+
+  /** Returns the fields that restrict the pod's nodes. */
+  public static PodSelection selection(Pod pod) {
+    return KubernetesJson.MAPPER.convertValue(pod.getSpec(), PodSelection.class);
   }
 
   static Map<String, String> texts(@Nullable Map<String, Quantity> quantities) {

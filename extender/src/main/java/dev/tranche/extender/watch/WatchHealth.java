@@ -42,9 +42,9 @@ final class WatchHealth {
     metrics.gauge(
         "tranche.extender.watch.age.seconds",
         "Time since the API server last sent something about this kind; a minute or so is normal.",
+        () -> ageMs() / 1_000.0,
         "kind",
-        kind,
-        () -> ageMs() / 1_000.0);
+        kind);
   }
 
   void eventReceived() {

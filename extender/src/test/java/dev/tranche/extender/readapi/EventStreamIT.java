@@ -111,7 +111,7 @@ final class EventStreamIT {
   /** A calm cluster is no lost connection. */
   @Test
   void pageWaitsForTwoSignsOfLife() throws Exception {
-    String source = Files.readString(Path.of("src/main/web/src/connection.ts"));
+    String source = Files.readString(Path.of("readapi/src/main/web/src/connection.ts"));
     var silence = Pattern.compile("SILENT_MS_MAX = ([0-9_]+);").matcher(source);
     assertThat(silence.find()).isTrue();
     assertThat(Long.parseLong(silence.group(1).replace("_", "")))

@@ -4,11 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.sun.management.ThreadMXBean;
 import dev.tranche.api.Names;
+import dev.tranche.extender.explain.WhatIf;
 import dev.tranche.extender.readapi.Answers.Answer;
 import dev.tranche.extender.readapi.json.Json;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.verb.FakeWorld;
-import dev.tranche.extender.verb.WhatIf;
 import dev.tranche.process.loop.Loop;
 import io.vertx.core.MultiMap;
 import io.vertx.core.Vertx;

@@ -3,6 +3,7 @@ package dev.tranche.extender.selection;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.api.Taint;
+import dev.tranche.extender.watch.PodReader;
 import io.fabric8.kubernetes.api.model.Pod;
 import io.fabric8.kubernetes.api.model.PodBuilder;
 import io.fabric8.kubernetes.client.utils.Serialization;
@@ -24,14 +25,14 @@ final class PodSelectionTest {
 
   private static Optional<Exclusion> judged(String spec, NodeTraits traits) {
     String yaml = "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: " + spec;
-    return PodSelection.of(Serialization.unmarshal(yaml, Pod.class)).excludes("n1", traits);
+    return PodReader.selection(Serialization.unmarshal(yaml, Pod.class)).excludes("n1", traits);
   }
 
   @Test
   void podThatSaysNothing_excludesNothing() {
     Pod pod = new PodBuilder().withNewSpec().endSpec().build();
     var traits = new NodeTraits(LABELS, List.of(), false);
-    assertThat(PodSelection.of(pod).excludes("n1", traits)).isEmpty();
+    assertThat(PodReader.selection(pod).excludes("n1", traits)).isEmpty();
   }
 
   @Test
@@ -128,7 +129,8 @@ final class PodSelectionTest {
     assertThat(NodeTraits.of(many, List.of(), false)).isEmpty();
     var table = new NodeTraits.Table();
     table.put("n1", NodeTraits.of(LABELS, List.of(), true));
-    var filter = table.filter(PodSelection.of(new PodBuilder().withNewSpec().endSpec().build()));
+    var filter =
+        table.filter(PodReader.selection(new PodBuilder().withNewSpec().endSpec().build()));
     assertThat(filter.excludes("n1")).hasValue(Exclusion.UNSCHEDULABLE);
     assertThat(filter.excludes("n2")).isEmpty();
     table.put("n1", NodeTraits.of(many, List.of(), true));

@@ -8,6 +8,7 @@ import dev.tranche.api.Names;
 import dev.tranche.extender.controller.NodeLabels;
 import dev.tranche.extender.controller.OutdatedShares;
 import dev.tranche.extender.explain.Inspector;
+import dev.tranche.extender.explain.WhatIf;
 import dev.tranche.extender.http.Body;
 import dev.tranche.extender.http.ExtenderReader;
 import dev.tranche.extender.http.ExtenderV1.MalformedException;

@@ -4,13 +4,7 @@ import dev.tranche.nodeplugin.gpu.GpuStatus;
 import dev.tranche.nodeplugin.load.Load;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import dev.tranche.nodeplugin.nvml.GpuReading;
-import dev.tranche.process.listen.ConnectionLimiter;
-import io.micrometer.core.instrument.Counter;
-import io.micrometer.core.instrument.FunctionCounter;
-import io.micrometer.core.instrument.Gauge;
-import io.micrometer.core.instrument.Tag;
-import io.micrometer.core.instrument.Tags;
-import io.micrometer.core.instrument.Timer;
+import dev.tranche.process.meters.Meters;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.prometheus.metrics.model.registry.MultiCollector;
@@ -23,19 +17,23 @@ import java.util.Set;
 import java.util.function.Supplier;
 import java.util.function.ToDoubleFunction;
 import java.util.function.ToLongFunction;
-import java.util.stream.DoubleStream;
 
 /** All metrics of the node plugin, each with its unit and help. Confined to the event loop. */
-public final class NodeMetrics {
-  private static final Duration[] RPC_BUCKETS =
-      DoubleStream.of(0.25, 1, 5, 20, 50, 200, 1_000)
-          .mapToObj(ms -> Duration.ofNanos((long) (ms * 1e6)))
-          .toArray(Duration[]::new);
+public final class NodeMetrics extends Meters {
+  private static final Duration[] RPC_BUCKETS = bucketsMs(0.25, 1, 5, 20, 50, 200, 1_000);
 
-  private final PrometheusMeterRegistry registry =
-      new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
+  private final PrometheusMeterRegistry registry;
   private final Map<String, GpuStatus> gpus = new HashMap<>();
   private final Set<String> registeredUuids = new HashSet<>();
+
+  public NodeMetrics() {
+    this(new PrometheusMeterRegistry(PrometheusConfig.DEFAULT));
+  }
+
+  private NodeMetrics(PrometheusMeterRegistry registry) {
+    super(registry, "tranche.node");
+    this.registry = registry;
+  }
 
   public String scrape() {
     return registry.scrape();
@@ -127,59 +125,35 @@ public final class NodeMetrics {
   }
 
   private void gpuGauge(String name, String help, GpuInfo gpu, ToDoubleFunction<GpuStatus> value) {
-    // dcgm-exporter's labels, so that dashboards can join both.
-    Tags tags =
-        Tags.of("gpu", Integer.toString(gpu.index()), "UUID", gpu.uuid(), "modelName", gpu.model());
     Supplier<Number> now =
         () -> {
           GpuStatus status = gpus.get(gpu.uuid());
           return status == null ? Double.NaN : value.applyAsDouble(status);
         };
-    Gauge.builder(name, now).description(help).tags(tags).register(registry);
-  }
-
-  /** Registers a gauge that is read at each scrape. */
-  public void gauge(String name, String help, Supplier<Number> value, String... labels) {
-    Gauge.builder(name, value).description(help).tags(labels).register(registry);
-  }
-
-  /** Drops a gauge that was registered with these labels. */
-  public void removeGauge(String name, String... labels) {
-    Iterable<Tag> tags = Tags.of(labels);
-    Gauge found = registry.find(name).tags(tags).gauge();
-    if (found != null) {
-      registry.remove(found);
-    }
-  }
-
-  /** Registers the metrics of a port's connections. */
-  public void connections(String port, ConnectionLimiter connections) {
-    Gauge.builder("tranche.node.connections", connections, ConnectionLimiter::open)
-        .description("Open connections of the port; bounded.")
-        .tag("port", port)
-        .register(registry);
-    Gauge.builder("tranche.node.connections.waiting", connections, ConnectionLimiter::waiting)
-        .description("Accepted connections that wait until one of their address ends; bounded.")
-        .tag("port", port)
-        .register(registry);
-    FunctionCounter.builder(
-            "tranche.node.connections.refused", connections, ConnectionLimiter::refused)
-        .description(
-            "Connections refused, closed in favour of others, for lack of a first request, or for a request that the port does not take.")
-        .tag("port", port)
-        .register(registry);
+    // dcgm-exporter's labels, so that dashboards can join both.
+    gauge(
+        name,
+        help,
+        now,
+        "gpu",
+        Integer.toString(gpu.index()),
+        "UUID",
+        gpu.uuid(),
+        "modelName",
+        gpu.model());
   }
 
   public void count(String name, String help, String... labels) {
-    Counter.builder(name).description(help).tags(labels).register(registry).increment();
+    counter(name, help, labels).increment();
   }
 
   public void rpc(String method, long nanos) {
-    Timer.builder("tranche.node.kubelet.request.duration")
-        .description("Time to answer a call of the kubelet.")
-        .tag("method", method)
-        .serviceLevelObjectives(RPC_BUCKETS)
-        .register(registry)
+    timer(
+            "tranche.node.kubelet.request.duration",
+            "Time to answer a call of the kubelet.",
+            RPC_BUCKETS,
+            "method",
+            method)
         .record(Duration.ofNanos(nanos));
   }
 }

@@ -2,21 +2,20 @@ package dev.tranche.webhook.events;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.tranche.api.Printable;
+import dev.tranche.process.client.Events;
 import dev.tranche.process.log.LineLimiter;
 import dev.tranche.webhook.guard.FindingOutcome;
 import dev.tranche.webhook.guard.GuardedPod;
 import dev.tranche.webhook.metrics.WebhookMetrics;
 import io.fabric8.kubernetes.api.model.Event;
-import io.fabric8.kubernetes.api.model.EventBuilder;
 import io.fabric8.kubernetes.api.model.ObjectReference;
-import io.fabric8.kubernetes.api.model.ObjectReferenceBuilder;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
-import java.time.temporal.ChronoUnit;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.UUID;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
 import org.slf4j.Logger;
@@ -32,6 +31,7 @@ import org.slf4j.LoggerFactory;
  */
 public final class GuardEvents implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(GuardEvents.class);
+  private static final String COMPONENT = "tranche-webhook";
   private static final int QUEUED_MAX = 256;
   private static final int REMEMBERED_MAX = 2_048;
   private static final long WRITE_INTERVAL_MS = 100;
@@ -95,7 +95,7 @@ public final class GuardEvents implements AutoCloseable {
     if (!objects.supports(regarding)) {
       return;
     }
-    if (!queue.offer(event(pod.namespace(), regarding, found, now))) {
+    if (!queue.offer(event(regarding, found, now))) {
       metrics.guardEventDropped();
     }
   }
@@ -105,56 +105,31 @@ public final class GuardEvents implements AutoCloseable {
     JsonNode metadata = pod.view().pod().path("metadata");
     for (JsonNode owner : metadata.path("ownerReferences")) {
       if (owner.path("controller").asBoolean(false)) {
-        return reference(
-            pod,
+        return Events.object(
             owner.path("apiVersion").asText(""),
             owner.path("kind").asText(""),
+            pod.namespace(),
             owner.path("name").asText(""),
-            owner.path("uid").asText(""));
+            owner.path("uid").asText(null));
       }
     }
     String name = metadata.path("name").asText(metadata.path("generateName").asText(""));
-    return reference(pod, "v1", "Pod", name, metadata.path("uid").asText(""));
+    return Events.object("v1", "Pod", pod.namespace(), name, metadata.path("uid").asText(null));
   }
 
-  private static ObjectReference reference(
-      GuardedPod pod, String apiVersion, String kind, String name, String uid) {
-    return new ObjectReferenceBuilder()
-        .withApiVersion(apiVersion)
-        .withKind(kind)
-        .withNamespace(pod.namespace())
-        .withName(name)
-        .withUid(uid.isEmpty() ? null : uid)
-        .build();
-  }
-
-  private static Event event(
-      String namespace, ObjectReference regarding, FindingOutcome found, Instant now) {
-    String time = now.truncatedTo(ChronoUnit.SECONDS).toString();
-    return new EventBuilder()
-        .withNewMetadata()
-        .withGenerateName("tranche-guard-")
-        .withNamespace(namespace)
-        .endMetadata()
-        .withInvolvedObject(regarding)
+  private static Event event(ObjectReference regarding, FindingOutcome found, Instant now) {
+    return Events.eventBuilder(regarding, UUID.randomUUID(), now)
         .withType("Warning")
         .withReason("GpuGuard")
         .withAction(found.outcome().toString())
         .withMessage(
             Printable.message(found.description())
-                + " ("
-                + found.finding()
-                + ", "
-                + found.outcome()
-                + ")")
-        .withFirstTimestamp(time)
-        .withLastTimestamp(time)
-        .withCount(1)
+                + " (%s, %s)".formatted(found.finding(), found.outcome()))
         .withNewSource()
-        .withComponent("tranche-webhook")
+        .withComponent(COMPONENT)
         .endSource()
-        .withReportingComponent("tranche-webhook")
-        .withReportingInstance("tranche-webhook")
+        .withReportingComponent(COMPONENT)
+        .withReportingInstance(COMPONENT)
         .build();
   }
 

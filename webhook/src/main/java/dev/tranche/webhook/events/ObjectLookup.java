@@ -1,5 +1,6 @@
 package dev.tranche.webhook.events;
 
+import dev.tranche.process.client.ApiClient;
 import io.fabric8.kubernetes.api.model.ObjectReference;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import io.fabric8.kubernetes.client.KubernetesClientException;
@@ -95,7 +96,7 @@ class ObjectLookup {
         client
             .getHttpClient()
             .newHttpRequestBuilder()
-            .uri(client.getMasterUrl().toString().replaceFirst("/$", "") + path)
+            .uri(ApiClient.uri(client, path))
             .header("Accept", METADATA)
             .build();
     try {

@@ -1,28 +1,23 @@
 package dev.tranche.webhook.metrics;
 
-import dev.tranche.process.listen.ConnectionLimiter;
+import dev.tranche.process.meters.Meters;
 import dev.tranche.webhook.guard.Finding;
 import dev.tranche.webhook.guard.FindingOutcome;
 import dev.tranche.webhook.pod.Denial;
 import io.micrometer.core.instrument.Counter;
-import io.micrometer.core.instrument.FunctionCounter;
-import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Timer;
 import java.security.cert.X509Certificate;
-import java.time.Duration;
 import java.time.Instant;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Predicate;
+import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
-import java.util.function.ToDoubleFunction;
-import java.util.stream.DoubleStream;
 import java.util.stream.Stream;
 
 /** The metrics of the webhook. */
-public final class WebhookMetrics {
+public final class WebhookMetrics extends Meters {
   /** What became of a review. */
   public enum Outcome {
     UNCHANGED,
@@ -43,7 +38,6 @@ public final class WebhookMetrics {
 
   private static final String NO_REASON = "none";
 
-  private final MeterRegistry registry;
   private final Timer duration;
   private final Counter tlsFailures;
   private final Counter warnings;
@@ -51,16 +45,13 @@ public final class WebhookMetrics {
   private final Counter guardEventsDropped;
 
   public WebhookMetrics(MeterRegistry registry) {
-    this.registry = registry;
+    super(registry, "tranche.webhook");
     registerAll();
     duration =
-        Timer.builder("tranche_webhook_admission_duration")
-            .description("Time from reading a review's body to writing its answer")
-            .serviceLevelObjectives(
-                DoubleStream.of(0.1, 0.25, 0.5, 1, 2.5, 5, 10, 50, 250, 1_000, 10_000)
-                    .mapToObj(ms -> Duration.ofNanos((long) (ms * 1e6)))
-                    .toArray(Duration[]::new))
-            .register(registry);
+        timer(
+            "tranche_webhook_admission_duration",
+            "Time from reading a review's body to writing its answer",
+            bucketsMs(0.1, 0.25, 0.5, 1, 2.5, 5, 10, 50, 250, 1_000, 10_000));
     tlsFailures =
         counter(
             "tranche_webhook_tls_failures",
@@ -94,11 +85,6 @@ public final class WebhookMetrics {
     }
     guardFailures(true);
     guardFailures(false);
-  }
-
-  /** Returns the counter of that name and these tags, or creates it. */
-  private Counter counter(String name, String help, String... tags) {
-    return Counter.builder(name).description(help).tags(tags).register(registry);
   }
 
   private Counter guardFailures(boolean denied) {
@@ -162,28 +148,6 @@ public final class WebhookMetrics {
   }
 
   /**
-   * Watches the connections of a port.
-   *
-   * @param port admission or metrics
-   */
-  public void connections(String port, ConnectionLimiter connections) {
-    Gauge.builder("tranche_webhook_connections", connections, ConnectionLimiter::open)
-        .description("Open connections of the port; bounded")
-        .tag("port", port)
-        .register(registry);
-    Gauge.builder("tranche_webhook_connections_waiting", connections, ConnectionLimiter::waiting)
-        .description("Accepted connections that wait until one of their address ends; bounded")
-        .tag("port", port)
-        .register(registry);
-    FunctionCounter.builder(
-            "tranche_webhook_connections_refused", connections, ConnectionLimiter::refused)
-        .description(
-            "Connections refused, closed in favour of others, for lack of a first request, or for a request that the port does not take")
-        .tag("port", port)
-        .register(registry);
-  }
-
-  /**
    * @param reason of the denial: a {@link Denial}, a {@link Finding} or {@link #UNREADABLE}
    */
   public void denied(ReviewKind review, String reason, long tookNanos) {
@@ -211,25 +175,24 @@ public final class WebhookMetrics {
   }
 
   /** Watches whether reviews can be answered. */
-  public <T> void ready(T source, Predicate<T> ready) {
-    Gauge.builder("tranche_webhook_ready", source, s -> ready.test(s) ? 1 : 0)
-        .description("1 while /readyz says ready, else 0")
-        .register(registry);
+  public void ready(BooleanSupplier ready) {
+    gauge(
+        "tranche_webhook_ready",
+        "1 while /readyz says ready, else 0",
+        () -> ready.getAsBoolean() ? 1 : 0);
   }
 
   /** Watches how many labelled nodes are known. */
-  public <T> void nodes(T source, ToDoubleFunction<T> count) {
-    Gauge.builder("tranche_webhook_nodes", source, count)
-        .description("Nodes that have a label with their replicas per GPU")
-        .register(registry);
+  public void nodes(Supplier<Number> count) {
+    gauge("tranche_webhook_nodes", "Nodes that have a label with their replicas per GPU", count);
   }
 
   /** Watches the bytes of reviews that are being read. */
-  public <T> void inFlight(T source, ToDoubleFunction<T> bytes) {
-    Gauge.builder("tranche_webhook_in_flight", source, bytes)
-        .description("Memory used by review bodies that are being read; bounded")
-        .baseUnit("bytes")
-        .register(registry);
+  public void inFlight(Supplier<Number> bytes) {
+    gauge(
+        "tranche_webhook_in_flight_bytes",
+        "Memory used by review bodies that are being read; bounded",
+        bytes);
   }
 
   /**
@@ -239,12 +202,12 @@ public final class WebhookMetrics {
    */
   public void certificate(String name, Supplier<Optional<X509Certificate>> certificate) {
     certificate(
-        "tranche_webhook_certificate_expiry_timestamp",
+        "tranche_webhook_certificate_expiry_timestamp_seconds",
         "When the current certificate expires, in Unix time",
         name,
         () -> certificate.get().map(c -> c.getNotAfter().toInstant()));
     certificate(
-        "tranche_webhook_certificate_start_timestamp",
+        "tranche_webhook_certificate_start_timestamp_seconds",
         "Start of the current certificate's validity, in Unix time",
         name,
         () -> certificate.get().map(c -> c.getNotBefore().toInstant()));
@@ -252,10 +215,11 @@ public final class WebhookMetrics {
 
   private void certificate(
       String metric, String help, String name, Supplier<Optional<Instant>> time) {
-    Gauge.builder(metric, () -> time.get().map(t -> (double) t.getEpochSecond()).orElse(Double.NaN))
-        .description(help)
-        .tag("certificate", name)
-        .baseUnit("seconds")
-        .register(registry);
+    gauge(
+        metric,
+        help,
+        () -> time.get().map(t -> (double) t.getEpochSecond()).orElse(Double.NaN),
+        "certificate",
+        name);
   }
 }

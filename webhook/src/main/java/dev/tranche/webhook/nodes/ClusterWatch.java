@@ -1,6 +1,6 @@
 package dev.tranche.webhook.nodes;
 
-import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.tranche.process.client.ApiClient;
 import io.fabric8.kubernetes.api.model.ConfigMap;
 import io.fabric8.kubernetes.api.model.Event;
 import io.fabric8.kubernetes.api.model.HasMetadata;
@@ -78,21 +78,18 @@ public final class ClusterWatch implements AutoCloseable {
         .addEventHandler(new CountChanges());
   }
 
-  /**
-   * Registers only the kinds that we read, with nodes as {@link SlimNode}. Otherwise the client
-   * would load the classes of every Kubernetes kind, some tens of megabytes.
-   */
+  /** Registers the kinds that the webhook reads, with nodes as {@link SlimNode}. */
   public static KubernetesSerialization serialization() {
-    var serialization = new KubernetesSerialization(new ObjectMapper(), false);
+    var serialization =
+        ApiClient.serialization(
+            List.of(
+                RuntimeClass.class,
+                Secret.class,
+                ConfigMap.class,
+                Event.class,
+                MutatingWebhookConfiguration.class,
+                Status.class));
     serialization.registerKubernetesResource("v1", "Node", SlimNode.class);
-    Stream.of(
-            RuntimeClass.class,
-            Secret.class,
-            ConfigMap.class,
-            Event.class,
-            MutatingWebhookConfiguration.class,
-            Status.class)
-        .forEach(serialization::registerKubernetesResource);
     return serialization;
   }
 

@@ -47,7 +47,7 @@ public final class ReviewBodyReader {
   ReviewBodyReader(long bodyMsMax, WebhookMetrics metrics) {
     this.bodyMsMax = bodyMsMax;
     this.metrics = metrics;
-    metrics.inFlight(budget, BodyBudget::bytes);
+    metrics.inFlight(budget::bytes);
   }
 
   /**

@@ -1,0 +1,262 @@
+package dev.tranche.e2e.bench;
+
+import dev.tranche.api.node.Assignment;
+import dev.tranche.e2e.bench.plane.BoundPods;
+import dev.tranche.e2e.plane.ChildProcess;
+import dev.tranche.e2e.bench.plane.ClusterObjects;
+import dev.tranche.e2e.plane.ControlPlane;
+import dev.tranche.e2e.bench.plane.ExtenderProcess;
+import dev.tranche.e2e.bench.plane.SimulatedNodes;
+import dev.tranche.e2e.install.Artifacts;
+import dev.tranche.e2e.install.Await;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+
+/**
+ * Measures how many pods a second a stock kube-scheduler binds among thousands of nodes. It runs
+ * with no extender, with one that does nothing, and with ours. Ours gets the report of every GPU
+ * over the real streams.
+ */
+final class ScaleBench {
+  private static final Duration LIMIT = Duration.ofMinutes(15);
+  private static final long SHOWN_MS_MIN = 100;
+
+  /** Warm-up runs, which are not counted: the C2 compiler is busy for some ten thousand pods. */
+  private static final int WARM_RUNS = 5;
+
+  private static final String EVERY_NODE = "percentageOfNodesToScore: 100\n";
+
+  /** The configurations that are measured one after the other on the same nodes. */
+  enum Part {
+    /** No extender. */
+    NONE,
+    /** An extender that does nothing. */
+    NOOP,
+    /** Our extender as shipped: it offers only the best nodes to pods without preferences. */
+    OURS,
+    /** Our extender, which offers all nodes that fit. */
+    ALL,
+    /** Our extender as shipped, beside pending pods. */
+    WORST;
+
+    /** Returns the parts that run unless {@code --only} names others. */
+    static List<Part> byDefault() {
+      return List.of(NONE, NOOP, OURS, ALL);
+    }
+  }
+
+  record Size(List<Integer> nodes, int pods, List<Part> parts) {}
+
+  private final Artifacts artifacts;
+  private final Path folder;
+  private final int nodes;
+  private final int pods;
+  private final List<Figure> figures;
+  private final ControlPlane plane;
+
+  /** The uuids of the GPUs that the pods of a run were assigned. */
+  private final Queue<String> assignedGpus = new ConcurrentLinkedQueue<>();
+
+  private int runs;
+
+  private ScaleBench(Artifacts artifacts, int nodes, int pods, List<Figure> figures)
+      throws IOException {
+    this.artifacts = artifacts;
+    this.nodes = nodes;
+    this.pods = pods;
+    this.figures = figures;
+    this.folder = Files.createTempDirectory("tranche-scale");
+    this.plane = new ControlPlane(artifacts.kubernetes(), folder);
+  }
+
+  static List<Figure> run(Artifacts artifacts, Size size) throws Exception {
+    var figures = new ArrayList<Figure>();
+    for (int nodes : size.nodes()) {
+      new ScaleBench(artifacts, nodes, size.pods(), figures).measure(size.parts());
+    }
+    return figures;
+  }
+
+  private void measure(List<Part> parts) throws Exception {
+    try (plane) {
+      print("creating %d nodes and 10000 foreign pods".formatted(nodes));
+      ClusterObjects.createNodes(plane.client(), nodes);
+      ClusterObjects.createForeignPods(plane.client(), 10_000, nodes);
+      for (Part part : parts) {
+        switch (part) {
+          case NONE -> none();
+          case NOOP -> noop();
+          case OURS -> ours("ours", this::measureBinding);
+          case ALL -> ours("all", this::measureBinding, "--offered-nodes-max=0");
+          case WORST -> ours("worst", this::measureBesidePendingPods);
+        }
+      }
+    }
+  }
+
+  private void none() throws IOException {
+    bind("none", EVERY_NODE, uids -> {});
+    bind("sampled.none", "", uids -> {});
+  }
+
+  private void noop() throws IOException {
+    int port = ControlPlane.freePort();
+    var command =
+        List.of(
+            Path.of(System.getProperty("java.home"), "bin/java").toString(),
+            "-XX:+UseSerialGC",
+            "-cp",
+            System.getProperty("java.class.path"),
+            "dev.tranche.e2e.bench.plane.NoopExtender",
+            Integer.toString(port),
+            plane.url());
+    try (var part = ChildProcess.start(folder.resolve("noop.log"), command)) {
+      String extender = ExtenderProcess.schedulerExtender(port);
+      warm(WARM_RUNS, extender, uids -> {});
+      bind("sampled.noop", extender, uids -> {});
+      bind("noop", EVERY_NODE + extender, uids -> {});
+      part.requireAlive();
+    }
+  }
+
+  private interface Measure {
+    void run(String name, ExtenderProcess extender, SimulatedNodes streams) throws IOException;
+  }
+
+  private void ours(String name, Measure measure, String... flags) throws IOException {
+    var log = folder.resolve(name + ".log");
+    try (var extender = new ExtenderProcess(artifacts.root(), plane, log, flags)) {
+      Await.until("the extender to be ready", 300, extender::ready);
+      var start = Duration.between(extender.process().startedAt(), Instant.now());
+      figure(name + ".ready_s", start.toMillis() / 1e3, "s");
+      print("opening %d streams".formatted(nodes));
+      try (var streams =
+          new SimulatedNodes(
+              plane.client(), extender.streamPort(), ClusterObjects.gpus(nodes), this::assigned)) {
+        Await.until("every node to be heard", 300, () -> extender.hasStreams(nodes));
+        measure.run(name, extender, streams);
+      }
+    }
+  }
+
+  private void assigned(String node, Assignment assignment) {
+    assignment
+        .getContainersList()
+        .forEach(c -> c.getSharesList().forEach(share -> assignedGpus.add(share.getUuid())));
+  }
+
+  private void measureBinding(String name, ExtenderProcess extender, SimulatedNodes streams)
+      throws IOException {
+    DeletionListener onDeleted = bound -> bound.forEach((uid, node) -> streams.endPod(node, uid));
+    String configuration = extender.schedulerExtender();
+    Duration cpuCold = extender.process().cpu();
+    bind("cold." + name, configuration, onDeleted);
+    figure("cold." + name + ".cpu_s_per_1000_pods", cpuSecondsPer1000Pods(cpuCold, extender), "s");
+    warm(WARM_RUNS - 1, configuration, onDeleted);
+    bind("sampled." + name, configuration, onDeleted);
+    assignedGpus.clear();
+    var before = VerbLatency.of(extender.metrics());
+    Duration cpuBefore = extender.process().cpu();
+    var threadsBefore = extender.process().cpuByThreads();
+    bind(name, EVERY_NODE + configuration, onDeleted);
+    var during = VerbLatency.of(extender.metrics()).minus(before);
+    double cpuSeconds = cpuSecondsPer1000Pods(cpuBefore, extender);
+    figure(name + ".filter_p99_ms", during.quantileMs("filter", 0.99), "ms");
+    figure(name + ".prioritize_p99_ms", during.quantileMs("prioritize", 0.99), "ms");
+    figure(name + ".bind_p99_ms", during.quantileMs("bind", 0.99), "ms");
+    figure(name + ".cpu_s_per_1000_pods", cpuSeconds, "s");
+    printCpu(threadsBefore, extender.process().cpuByThreads());
+    figure(name + ".rss_mb", extender.process().residentMib(), "MB");
+    figure(name + ".chosen_gpu_load_percent", meanLoad(), "%");
+    figure(name + ".chosen_gpus", (double) assignedGpus.stream().distinct().count(), "");
+  }
+
+  private void measureBesidePendingPods(
+      String name, ExtenderProcess extender, SimulatedNodes streams) throws IOException {
+    DeletionListener onDeleted = bound -> bound.forEach((uid, node) -> streams.endPod(node, uid));
+    String configuration = extender.schedulerExtender();
+    warm(WARM_RUNS, configuration, onDeleted);
+    new PendingPodsCost(plane, configuration, pods, onDeleted::onDeleted)
+        .measure()
+        .forEach(
+            (figure, value) ->
+                figure(name + "." + figure, value, figure.endsWith("_ms") ? "ms" : "pods/s"));
+  }
+
+  /**
+   * Returns the extender's CPU seconds per 1,000 pods, for a run that began at {@code cpuBefore}.
+   */
+  private double cpuSecondsPer1000Pods(Duration cpuBefore, ExtenderProcess extender) {
+    return extender.process().cpu().minus(cpuBefore).toMillis() / (double) pods;
+  }
+
+  /** Prints the CPU time of each group of threads that used at least {@value #SHOWN_MS_MIN} ms. */
+  private static void printCpu(Map<String, Duration> before, Map<String, Duration> after) {
+    after.forEach(
+        (threads, cpu) -> {
+          long ms = cpu.minus(before.getOrDefault(threads, Duration.ZERO)).toMillis();
+          if (ms >= SHOWN_MS_MIN) {
+            print("  CPU of %s: %.1f s".formatted(threads, ms / 1e3));
+          }
+        });
+  }
+
+  /** Returns the mean load of the assigned GPUs, as measured before the pods came. */
+  private double meanLoad() {
+    return assignedGpus.stream().mapToInt(ClusterObjects::smPercent).average().orElse(Double.NaN);
+  }
+
+  private interface DeletionListener {
+    void onDeleted(Map<String, String> nodesByUid);
+  }
+
+  /** Runs pods that are not counted, so that the JVMs have compiled most of their code. */
+  private void warm(int runs, String configuration, DeletionListener onDeleted) throws IOException {
+    int counted = figures.size();
+    for (int i = 0; i < runs; i++) {
+      bind("warm", configuration, onDeleted);
+    }
+    figures.subList(counted, figures.size()).clear();
+  }
+
+  /**
+   * Measures one run. Its pods exist before the scheduler starts, and are gone before the next run.
+   */
+  private void bind(String name, String configuration, DeletionListener onDeleted)
+      throws IOException {
+    ClusterObjects.createPods(plane.client(), "run-" + ++runs, pods);
+    try (var bound = new BoundPods(plane.client(), ClusterObjects.LABEL)) {
+      Duration before = ownCpu();
+      plane.startScheduler(configuration);
+      figure(name + ".pods_per_second", bound.await(pods, LIMIT), "pods/s");
+      double cpuSeconds = ownCpu().minus(before).toMillis() / 1e3;
+      figure(name + ".bench_cpu_s_per_1000_pods", cpuSeconds * 1_000 / pods, "s");
+      plane.stopScheduler();
+      ClusterObjects.deletePods(plane.client(), ClusterObjects.LABEL);
+      onDeleted.onDeleted(bound.nodes());
+    }
+  }
+
+  /** Returns the CPU time of this process, which simulates all node plugins on the same cores. */
+  private static Duration ownCpu() {
+    return ProcessHandle.current().info().totalCpuDuration().orElseThrow();
+  }
+
+  private void figure(String name, double value, String unit) {
+    var figure = new Figure("scale." + nodes + "." + name, value, unit);
+    print(Figure.table(List.of(figure)).strip());
+    figures.add(figure);
+  }
+
+  private static void print(String step) {
+    System.err.println(step);
+  }
+}

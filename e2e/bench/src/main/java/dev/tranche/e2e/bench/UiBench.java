@@ -1,0 +1,296 @@
+package dev.tranche.e2e.bench;
+
+import dev.tranche.e2e.bench.plane.ClusterObjects;
+import dev.tranche.e2e.plane.ControlPlane;
+import dev.tranche.e2e.bench.plane.ExtenderProcess;
+import dev.tranche.e2e.bench.plane.SimulatedNodes;
+import dev.tranche.e2e.bench.ui.BusyPods;
+import dev.tranche.e2e.browser.Chromium;
+import dev.tranche.e2e.bench.ui.FilterCalls;
+import dev.tranche.e2e.bench.ui.PageWatch;
+import dev.tranche.e2e.bench.ui.StreamReaders;
+import dev.tranche.e2e.install.Artifacts;
+import dev.tranche.e2e.install.Await;
+import dev.tranche.e2e.install.HttpGet;
+import io.vertx.core.json.JsonObject;
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.stream.IntStream;
+
+/**
+ * Measures the web page in a browser, and what its readers cost the extender. Nodes report every
+ * five seconds, evenly spread, and every report has new loads. The page thus has an update each
+ * second.
+ */
+final class UiBench {
+  private static final int GPUS_PER_NODE = 8;
+  private static final int READERS = 20;
+  private static final int WAITING_PODS = 40;
+  private static final int LOADS = 5;
+
+  /** Turns that are not counted, in which the JVM compiles most of its code. */
+  private static final int WARM_TURNS = 2;
+
+  private static final Duration SETTLED = Duration.ofSeconds(10);
+
+  /**
+   * @param gpus the number of GPUs of each cluster; clusters are measured one after the other
+   * @param watched how long a page is left open
+   * @param turn the length of a turn, with readers or without
+   * @param turns the number of turns with readers, and as many without
+   * @param rounds the number of rounds of interactions
+   */
+  record Size(List<Integer> gpus, Duration watched, Duration turn, int turns, int rounds) {}
+
+  private final Artifacts artifacts;
+  private final Size size;
+  private final int gpus;
+  private final int nodes;
+  private final int apiPort = ControlPlane.freePort();
+  private final List<Figure> figures;
+
+  private UiBench(Artifacts artifacts, Size size, int gpus, List<Figure> figures) {
+    this.artifacts = artifacts;
+    this.size = size;
+    this.gpus = gpus;
+    this.nodes = gpus / GPUS_PER_NODE;
+    this.figures = figures;
+  }
+
+  static List<Figure> run(Artifacts artifacts, Size size) throws Exception {
+    var figures = new ArrayList<Figure>();
+    for (int gpus : size.gpus()) {
+      if (gpus <= 0 || gpus % GPUS_PER_NODE != 0) {
+        throw new IllegalArgumentException(
+            "--gpus has %d; allowed are multiples of %d, which a node has"
+                .formatted(gpus, GPUS_PER_NODE));
+      }
+      new UiBench(artifacts, size, gpus, figures).measure();
+    }
+    return figures;
+  }
+
+  private void measure() throws Exception {
+    Path folder = Files.createTempDirectory("tranche-ui");
+    var simulated = ClusterObjects.gpus(nodes);
+    try (var plane = new ControlPlane(artifacts.kubernetes(), folder);
+        var busy = new BusyPods(simulated)) {
+      print("creating %d nodes and their pods".formatted(nodes));
+      ClusterObjects.createNodes(plane.client(), nodes);
+      ClusterObjects.createPods(plane.client(), "waiting", WAITING_PODS);
+      busy.createPods(plane.client());
+      try (var extender =
+          new ExtenderProcess(
+              artifacts.root(),
+              plane,
+              folder.resolve("extender.log"),
+              "--api-local-address=127.0.0.1:" + apiPort)) {
+        Await.until("the extender to be ready", 300, extender::ready);
+        try (var streams =
+            new SimulatedNodes(
+                plane.client(), extender.streamPort(), simulated, (node, assignment) -> {})) {
+          busy.start(streams);
+          Await.until("every GPU to be measured", 300, this::measured);
+          readers(extender);
+          filter(extender, waitingPods(plane));
+          page();
+        }
+        extender.process().requireAlive();
+      }
+    }
+  }
+
+  private boolean measured() {
+    var page = URI.create("http://127.0.0.1:" + apiPort + "/api/v1/summary");
+    try (var http = HttpClient.newHttpClient()) {
+      var summary = new JsonObject(HttpGet.of(http, page).body());
+      var used = summary.getJsonObject("cluster").getJsonObject("used");
+      return used.getInteger("measuredGpus") == gpus;
+    } catch (IOException | RuntimeException notYet) {
+      return false;
+    }
+  }
+
+  private static List<JsonObject> waitingPods(ControlPlane plane) {
+    String path =
+        "/api/v1/namespaces/%s/pods?labelSelector=%s"
+            .formatted(ClusterObjects.NAMESPACE, ClusterObjects.LABEL);
+    return new JsonObject(plane.client().raw(path))
+        .getJsonArray("items").stream().map(JsonObject.class::cast).toList();
+  }
+
+  /** Measures the CPU use of the extender's process with readers and without, in turns. */
+  private void readers(ExtenderProcess extender) throws Exception {
+    print("turns with %d readers and without".formatted(READERS));
+    var with = new ArrayList<Double>();
+    var without = new ArrayList<Double>();
+    var kib = new ArrayList<Double>();
+    for (int i = -WARM_TURNS; i < size.turns(); i++) {
+      double alone = cpuPercent(extender);
+      double read;
+      long bytes;
+      try (var readers = new StreamReaders(apiPort, READERS)) {
+        // Each stream begins with a snapshot, which is no update.
+        Thread.sleep(Duration.ofSeconds(3));
+        long before = readers.bytes();
+        read = cpuPercent(extender);
+        bytes = readers.bytes() - before;
+        readers.requireAlive();
+      }
+      print("  CPU of a core: %.1f %% alone, %.1f %% read".formatted(alone, read));
+      if (i >= 0) {
+        without.add(alone);
+        with.add(read);
+        kib.add(bytes / 1024.0 / READERS / size.turn().toSeconds());
+      }
+    }
+    figure("cpu_percent.unread", median(without), "%");
+    figure("cpu_percent.read", median(with), "%");
+    figure("cpu_percent.readers", median(with) - median(without), "%");
+    figure("stream_kib_per_second", median(kib), "KiB/s");
+  }
+
+  /** Returns the extender's CPU use during a turn, in percent of one core. */
+  private double cpuPercent(ExtenderProcess extender) throws InterruptedException {
+    Duration before = extender.process().cpu();
+    long from = System.nanoTime();
+    Thread.sleep(size.turn());
+    return extender.process().cpu().minus(before).toNanos() * 100.0 / (System.nanoTime() - from);
+  }
+
+  /** Measures how long filter takes with readers and without, in turns. */
+  private void filter(ExtenderProcess extender, List<JsonObject> pods) throws Exception {
+    print("filter in turns with %d readers and without".formatted(READERS));
+    var calls =
+        new FilterCalls(
+            extender.verbs(),
+            pods,
+            IntStream.range(0, nodes).mapToObj(ClusterObjects::nodeName).toList());
+    var with = new ArrayList<double[]>();
+    var without = new ArrayList<double[]>();
+    for (int i = -WARM_TURNS; i < size.turns(); i++) {
+      double[] alone = calls.during(size.turn());
+      double[] read;
+      try (var readers = new StreamReaders(apiPort, READERS)) {
+        Thread.sleep(Duration.ofSeconds(3));
+        read = calls.during(size.turn());
+        readers.requireAlive();
+      }
+      print("  p99: %.2f ms alone, %.2f ms read".formatted(p99(alone), p99(read)));
+      if (i >= 0) {
+        without.add(alone);
+        with.add(read);
+      }
+    }
+    double unread = p99(all(without));
+    double read = p99(all(with));
+    figure("filter_ms.p50.unread", Figure.median(all(without)), "ms");
+    figure("filter_ms.p50.read", Figure.median(all(with)), "ms");
+    figure("filter_ms.p99.unread", unread, "ms");
+    figure("filter_ms.p99.read", read, "ms");
+    figure("filter_ms.p99.growth", (read / unread - 1) * 100, "%");
+  }
+
+  private void page() throws Exception {
+    try (var chromium = new Chromium(artifacts.root())) {
+      print("opening the page %d times".formatted(LOADS));
+      var firstMapMs = new double[LOADS];
+      for (int i = 0; i < LOADS; i++) {
+        try (var page = new PageWatch(chromium, apiPort)) {
+          firstMapMs[i] = page.firstMapMs();
+          if (i == 0) {
+            figure("load_longest_task_ms", page.longestOfLoadMs(), "ms");
+            assets(page);
+          }
+        }
+      }
+      figure("first_map_ms", Figure.median(firstMapMs), "ms");
+      try (var page = new PageWatch(chromium, apiPort)) {
+        watched(page, chromium);
+      }
+    }
+  }
+
+  private void assets(PageWatch page) {
+    if (figures.stream().noneMatch(figure -> figure.name().equals("ui.gzipped_kb"))) {
+      figures.add(new Figure("ui.gzipped_kb", page.gzippedBytes() / 1_000, "kB"));
+    }
+  }
+
+  private void watched(PageWatch page, Chromium chromium) throws IOException {
+    page.watch(SETTLED);
+    double[] mountingMs = page.longTasksMs();
+    longTasks("mounting", mountingMs);
+    figure("heap_mb.begin", page.heapMib(), "MB");
+    double busyMs = page.busyMs();
+    int updates = page.updatesMs().length;
+    print("watching the page for " + size.watched());
+    page.watch(size.watched());
+    double[] updatesMs = page.updatesMs();
+    updatesMs = Arrays.copyOfRange(updatesMs, updates, updatesMs.length);
+    if (updatesMs.length == 0) {
+      throw new IllegalStateException("the page received no change");
+    }
+    figure("updates_per_second", updatesMs.length / (double) size.watched().toSeconds(), "1/s");
+    figure("update_busy_ms", (page.busyMs() - busyMs) / updatesMs.length, "ms");
+    figure("update_ms.p50", Figure.median(updatesMs), "ms");
+    figure("update_ms.p99", p99(updatesMs), "ms");
+    double[] longMs = page.longTasksMs();
+    longTasks("watching", Arrays.copyOfRange(longMs, mountingMs.length, longMs.length));
+    figure("heap_mb.end", page.heapMib(), "MB");
+    figure("dom_nodes", page.domNodes(), "");
+    figure("renderer_mb", rendererMb(chromium), "MB");
+    print("clicking and typing");
+    double[] interactionsMs = page.interact(size.rounds());
+    double[] allMs = page.longTasksMs();
+    longTasks("interacting", Arrays.copyOfRange(allMs, longMs.length, allMs.length));
+    figure("interactions", interactionsMs.length, "");
+    figure("interaction_ms.p50", Figure.median(interactionsMs), "ms");
+    figure("interaction_ms.p98", Figure.quantile(0.98, interactionsMs), "ms");
+    figure("interaction_ms.max", Figure.quantile(1, interactionsMs), "ms");
+    page.slowestInteractions(10).forEach(each -> print("  " + each));
+  }
+
+  private void longTasks(String when, double[] ms) {
+    figure("long_tasks." + when, ms.length, "");
+    figure("longest_task_ms." + when, Arrays.stream(ms).max().orElse(0), "ms");
+  }
+
+  /** Returns the memory of the page's renderer, which is the largest; browsers keep a spare one. */
+  private static double rendererMb(Chromium chromium) throws IOException {
+    double most = 0;
+    for (String pid : chromium.rendererPids()) {
+      most = Math.max(most, Proc.of(pid).pssMb());
+    }
+    return most;
+  }
+
+  private static double[] all(List<double[]> turns) {
+    return turns.stream().flatMapToDouble(Arrays::stream).toArray();
+  }
+
+  private static double p99(double[] ms) {
+    return Figure.quantile(0.99, ms);
+  }
+
+  private static double median(List<Double> values) {
+    return Figure.median(values.stream().mapToDouble(d -> d).toArray());
+  }
+
+  private void figure(String name, double value, String unit) {
+    var figure = new Figure("ui." + gpus + "." + name, value, unit);
+    print(Figure.table(List.of(figure)).strip());
+    figures.add(figure);
+  }
+
+  private static void print(String step) {
+    System.err.println(step);
+  }
+}

@@ -1,0 +1,130 @@
+package dev.tranche.e2e.bench.load;
+
+import dev.tranche.e2e.bench.plane.ClusterObjects;
+import dev.tranche.e2e.plane.ControlPlane;
+import dev.tranche.e2e.bench.plane.ExtenderProcess;
+import dev.tranche.e2e.bench.plane.SimulatedNodes;
+import dev.tranche.e2e.install.Artifacts;
+import dev.tranche.e2e.install.Await;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A cluster of 25 nodes with eight GPUs each. The contestants place the same pods on it, one after
+ * the other.
+ */
+public final class LoadContest implements AutoCloseable {
+  private static final int WAIT_S = 120;
+
+  /**
+   * A few pods that are not counted, so that the JVMs have compiled their code. All contestants get
+   * the same ones.
+   */
+  private static final Workload WARM_UP = workload(7, 240, 12, true);
+
+  /** Scores nodes by their free GPU replicas, which matter here, rather than by CPU and memory. */
+  private static final String LEAST_ALLOCATED =
+      """
+      profiles:
+        - schedulerName: default-scheduler
+          pluginConfig:
+            - name: NodeResourcesFit
+              args:
+                scoringStrategy: {type: LeastAllocated, resources: [{name: nvidia.com/gpu, weight: 1}]}
+      """;
+
+  private final Artifacts artifacts;
+  private final Path folder;
+  private final ControlPlane plane;
+
+  public LoadContest(Artifacts artifacts) throws Exception {
+    this.artifacts = artifacts;
+    this.folder = Files.createTempDirectory("tranche-load");
+    this.plane = new ControlPlane(artifacts.kubernetes(), folder);
+    ClusterObjects.createNodes(plane.client(), GpuNumbering.NODES);
+  }
+
+  /**
+   * The result of one contestant.
+   *
+   * @param waitsMs from the creation to the binding, of each pod that was bound
+   * @param unplaced the number of pods that were never bound
+   */
+  public record Result(SimulatedUse use, List<Double> waitsMs, int unplaced) {}
+
+  /** The workload that the contestants are given. */
+  public static Workload workload(long seed, int pods, double lifeS, boolean alike) {
+    return Workload.of(seed, pods, new GpuNumbering().count(), GpuNumbering.REPLICAS, lifeS, alike);
+  }
+
+  /** Places the pods with knowledge of what each will use; nobody can do much better. */
+  public static SimulatedUse oracle(Workload workload) {
+    return Oracle.run(workload, new GpuNumbering().count(), GpuNumbering.REPLICAS);
+  }
+
+  /** Places the pods with knowledge of everything except what new pods will use. */
+  public static SimulatedUse withoutForesight(Workload workload) {
+    return Oracle.withoutForesight(workload, new GpuNumbering().count(), GpuNumbering.REPLICAS);
+  }
+
+  public Result run(Contestant contestant, Workload workload) throws Exception {
+    var flags = contestant.flags();
+    if (flags.isEmpty()) {
+      return runWithScheduler(LEAST_ALLOCATED, workload, null, Map.of());
+    }
+    Path log = folder.resolve(contestant + ".log");
+    var all = new ArrayList<>(flags.get());
+    all.add("--measured-after-ms=" + TimeScale.MEASURED_AFTER_MS);
+    try (var extender =
+        new ExtenderProcess(artifacts.root(), plane, log, all.toArray(String[]::new))) {
+      Await.until("the extender to be ready", WAIT_S, extender::ready);
+      var assignedNanos = new ConcurrentHashMap<String, Long>();
+      try (var nodes =
+          new SimulatedNodes(
+              plane.client(),
+              extender.streamPort(),
+              new GpuNumbering().gpus(),
+              (node, pod) -> assignedNanos.put(pod.getPodUid(), System.nanoTime()))) {
+        Await.until(
+            "every node to be heard", WAIT_S, () -> extender.hasStreams(GpuNumbering.NODES));
+        String scheduler = "percentageOfNodesToScore: 100\n" + extender.schedulerExtender();
+        return runWithScheduler(scheduler, workload, nodes, assignedNanos);
+      }
+    }
+  }
+
+  private Result runWithScheduler(
+      String configuration,
+      Workload workload,
+      @Nullable SimulatedNodes nodes,
+      Map<String, Long> assignedNanos)
+      throws Exception {
+    plane.startScheduler(configuration);
+    try {
+      runWorkload(WARM_UP, nodes, assignedNanos);
+      return runWorkload(workload, nodes, assignedNanos);
+    } finally {
+      plane.stopScheduler();
+    }
+  }
+
+  private Result runWorkload(
+      Workload workload, @Nullable SimulatedNodes nodes, Map<String, Long> assignedNanos)
+      throws Exception {
+    try {
+      return new LoadRun(plane, workload, nodes, assignedNanos).run();
+    } finally {
+      ClusterObjects.deletePods(plane.client(), ClusterObjects.LABEL);
+    }
+  }
+
+  @Override
+  public void close() {
+    plane.close();
+  }
+}

@@ -1,0 +1,99 @@
+package dev.tranche.e2e.bench;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class ReportTest {
+  private static final Path ROOT = Path.of("../..").toAbsolutePath().normalize();
+  private static final Path FIXTURE = Path.of("src/test/resources/bench/sample.json");
+
+  private static Results.Run run(double startMs) {
+    return new Results.Run(
+        "abc1234", "2026-11-22", "2 × CPU", List.of(new Figure("plugin.start_ms", startMs, "ms")));
+  }
+
+  @Test
+  void tablesAndPlots_areThoseOfTheRecordedResults() throws IOException {
+    for (var file : Report.render(ROOT).entrySet()) {
+      assertThat(Files.readString(file.getKey()))
+          .as("%s; ./bench report rewrites it", ROOT.relativize(file.getKey()))
+          .isEqualTo(file.getValue());
+    }
+  }
+
+  @Test
+  void block_isTableRunsAndPlot() throws IOException {
+    assertThat(Report.block("sample", Results.read(FIXTURE)))
+        .isEqualTo(
+            """
+            | figure | unit | ours | a peer |
+            |---|---|---|---|
+            | start | ms | 330 (320 to 350) | 15 |
+            | memory | MB | not measured | 28.0 |
+
+            1 run: 2026-11-21, commit abc1234, 2 × CPU; 2 runs: 2026-11-22, commit def5678, 2 × CPU. [Data](docs/benchmarks/sample.json).
+
+            ![Start & stop](docs/benchmarks/sample.svg)
+            """);
+  }
+
+  @Test
+  void block_withoutRuns_saysSo() {
+    var none = new Results("./bench x", List.of("ours"), List.of(), null, List.of());
+    assertThat(Report.block("x", none)).contains("No run is recorded yet. [Data]");
+  }
+
+  @Test
+  void plot_hasADotForEachMedianAndALineForItsRange() throws IOException {
+    String svg = DotPlot.svg(Results.read(FIXTURE));
+    assertThat(svg)
+        .startsWith("<svg ")
+        .contains("Start &amp; stop")
+        // 330 of 350, between 300 and 630.
+        .contains("<circle class=\"ours\" cx=\"611.1\"")
+        .contains("x1=\"601.7\" x2=\"630.0\"")
+        .contains("<circle class=\"other\" cx=\"314.1\"")
+        .contains("330 (320 to 350) ms");
+    assertThat(svg).isEqualTo(DotPlot.svg(Results.read(FIXTURE)));
+  }
+
+  @Test
+  void recordedRun_isAddedAfterTheOthers(@TempDir Path folder) throws IOException {
+    Path file = folder.resolve("sample.json");
+    Results.read(FIXTURE).with(run(500)).write(file);
+    Results grown = Results.read(file);
+    assertThat(grown.runs()).hasSize(4).last().isEqualTo(run(500));
+    assertThat(Report.block("sample", grown)).contains("340 (320 to 500)");
+  }
+
+  @Test
+  void pageWithoutThePlaceOfATable_isRefusedInASentence() {
+    assertThatThrownBy(() -> Report.replace("# Benchmarks\n", "scale", "table"))
+        .hasMessageContaining("BENCHMARKS.md has no line \"<!-- begin scale -->\"");
+  }
+
+  @Test
+  void rowWithTooFewCells_isRefusedInASentence() {
+    var row = new Results.Row("start", "ms", 0, List.of());
+    assertThatThrownBy(
+            () -> new Results("./bench x", List.of("ours"), List.of(row), null, List.of()))
+        .hasMessage("row \"start\" has 0 cells for 1 columns");
+  }
+
+  @Test
+  void provenance_tellsTheKindOfMachineAndNotItsName() throws Exception {
+    Results.Run run = Provenance.of(ROOT, List.of());
+    assertThat(run.commit()).matches("[0-9a-f]{7,40}\\+?|unknown");
+    assertThat(run.date()).matches("\\d{4}-\\d\\d-\\d\\d");
+    assertThat(run.machine()).matches("\\d+ cores \\([a-z0-9_-]+\\)");
+    assertThat(Integer.parseInt(run.machine().split(" ", 2)[0]))
+        .isGreaterThanOrEqualTo(Runtime.getRuntime().availableProcessors());
+  }
+}

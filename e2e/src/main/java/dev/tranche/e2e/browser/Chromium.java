@@ -1,0 +1,69 @@
+package dev.tranche.e2e.browser;
+
+import com.google.gson.JsonElement;
+import com.google.gson.JsonObject;
+import com.microsoft.playwright.Browser;
+import com.microsoft.playwright.BrowserType;
+import com.microsoft.playwright.Playwright;
+import dev.tranche.e2e.install.Shell;
+import java.io.IOException;
+import java.lang.ProcessBuilder.Redirect;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+
+/** The Chromium of the Linux distribution, run headless. */
+public final class Chromium implements AutoCloseable {
+  private final Playwright playwright;
+  private final Browser browser;
+
+  /**
+   * @param root of the repository, whose scripts find a browser and a Node.js
+   */
+  public Chromium(Path root) throws IOException {
+    playwright =
+        Playwright.create(
+            new Playwright.CreateOptions()
+                .setEnv(
+                    Map.of(
+                        "PLAYWRIGHT_NODEJS_PATH",
+                        found(root, "node.sh"),
+                        "PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD",
+                        "1")));
+    browser =
+        playwright
+            .chromium()
+            .launch(
+                new BrowserType.LaunchOptions()
+                    .setExecutablePath(Path.of(found(root, "chromium.sh")))
+                    // As root there is no sandbox.
+                    .setArgs(List.of("--no-sandbox")));
+  }
+
+  public Browser browser() {
+    return browser;
+  }
+
+  /** The processes that pages run in. */
+  public List<String> rendererPids() {
+    JsonObject processes = browser.newBrowserCDPSession().send("SystemInfo.getProcessInfo");
+    var pids = new ArrayList<String>();
+    for (JsonElement each : processes.getAsJsonArray("processInfo")) {
+      if (each.getAsJsonObject().get("type").getAsString().equals("renderer")) {
+        pids.add(each.getAsJsonObject().get("id").getAsString());
+      }
+    }
+    return pids;
+  }
+
+  private static String found(Path root, String script) throws IOException {
+    String path = root.resolve(".build").resolve(script).toAbsolutePath().toString();
+    return Shell.run(new ProcessBuilder(path).redirectError(Redirect.INHERIT)).orFail().strip();
+  }
+
+  @Override
+  public void close() {
+    playwright.close();
+  }
+}

@@ -1,0 +1,55 @@
+package dev.tranche.extender.snapshot;
+
+import dev.tranche.extender.score.Policy;
+import dev.tranche.extender.score.Scores;
+import dev.tranche.extender.score.TopK;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Selects which of the nodes that fit are offered to kube-scheduler.
+ *
+ * @param offeredMax the most nodes to offer, the best first; 0: all
+ * @param rotation where the last search among nodes of equal score started
+ */
+public record Offer(Policy policy, int offeredMax, int rotation) {
+  private boolean chooses(List<NodeFit> fitting) {
+    boolean all = fitting.size() <= offeredMax && policy != Policy.LOAD_SPARING_IDLE;
+    return offeredMax > 0 && fitting.size() > 1 && !all;
+  }
+
+  /** Returns where this search starts; unchanged if all nodes are offered. */
+  public int rotationAfter(List<NodeFit> fitting) {
+    return chooses(fitting) ? (rotation + offeredMax) % fitting.size() : rotation;
+  }
+
+  public List<NodeFit> of(List<NodeFit> fitting) {
+    if (!chooses(fitting)) {
+      return fitting;
+    }
+    int first = rotationAfter(fitting);
+    if (policy == Policy.LOAD_SPARING_IDLE) {
+      return leastCost(fitting, first);
+    }
+    int[] scores = new int[fitting.size()];
+    for (int i = 0; i < scores.length; i++) {
+      scores[i] = fitting.get(i).headroom();
+    }
+    return TopK.of(scores, offeredMax, first).stream().map(fitting::get).toList();
+  }
+
+  private List<NodeFit> leastCost(List<NodeFit> fitting, int first) {
+    double least = Double.POSITIVE_INFINITY;
+    for (NodeFit evaluation : fitting) {
+      least = Math.min(least, evaluation.cost());
+    }
+    var offered = new ArrayList<NodeFit>(offeredMax);
+    for (int i = 0; i < fitting.size() && offered.size() < offeredMax; i++) {
+      NodeFit evaluation = fitting.get((first + i) % fitting.size());
+      if (Scores.equalCost(evaluation.cost(), least)) {
+        offered.add(evaluation);
+      }
+    }
+    return offered;
+  }
+}

@@ -1,0 +1,279 @@
+package dev.tranche.extender.readapi;
+
+import dev.tranche.extender.explain.Inspection;
+import dev.tranche.extender.readapi.query.ListQuery;
+import dev.tranche.extender.readapi.query.ListQuery.Field;
+import dev.tranche.extender.readapi.query.ListQuery.Parsed;
+import dev.tranche.extender.readapi.query.Problem;
+import dev.tranche.extender.readapi.row.Explain;
+import dev.tranche.extender.readapi.row.Gpu;
+import dev.tranche.extender.readapi.row.GpuList;
+import dev.tranche.extender.readapi.row.Pod;
+import dev.tranche.extender.readapi.row.PodDetail;
+import dev.tranche.extender.readapi.row.PodList;
+import dev.tranche.extender.readapi.row.PodState;
+import dev.tranche.extender.readapi.row.Snapshot;
+import dev.tranche.extender.readapi.row.Summary;
+import dev.tranche.extender.readapi.row.WaitingReasons;
+import dev.tranche.extender.selection.NodeFilter;
+import dev.tranche.process.loop.Loop;
+import io.vertx.core.Future;
+import io.vertx.core.MultiMap;
+import io.vertx.core.Vertx;
+import io.vertx.core.buffer.Buffer;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.lang.ref.SoftReference;
+import java.time.Instant;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.function.BiFunction;
+import java.util.function.Function;
+import java.util.function.LongSupplier;
+import java.util.function.Supplier;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Answers requests by route. The extender's loop only provides what it knows, at most about once a
+ * second for all lists; workers do the rest.
+ */
+final class Answers {
+  /** A limit, since the loop may look at every node for a pod that is not bound. */
+  static final int EXPLANATIONS_PER_SECOND_MAX = 10;
+
+  private static final Pattern NAME = Pattern.compile("[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?");
+
+  private final Vertx vertx;
+  private final Supplier<Loop> loop;
+  private final InspectionCache inspections;
+  private final Supplier<Optional<String>> notReady;
+  private final Explain explain;
+  private final Function<String, Future<Optional<String>>> schedulerMessages;
+  private final Function<String, Future<Optional<NodeFilter>>> filters;
+  private final WhatIfAnswers whatIfs;
+  private final HistoryAnswers histories;
+  private final LongSupplier clockMs;
+  private final WaitingReasons reasons;
+  private final Buffer document = document();
+  private final RateLimit explanations = new RateLimit(EXPLANATIONS_PER_SECOND_MAX);
+  private SoftReference<@Nullable Snapshot> latest = new SoftReference<>(null);
+
+  /** Writes a record as a request asks for it. Runs on a worker. */
+  @FunctionalInterface
+  interface Format {
+    Buffer of(Record answer);
+  }
+
+  sealed interface Answer {
+    record Found(Buffer body) implements Answer {}
+
+    record Refused(Problem problem) implements Answer {}
+  }
+
+  /**
+   * @param notReady what is not known yet, as a sentence; empty when ready; called on the loop
+   * @param schedulerMessages why kube-scheduler has not placed a pod, by {@code namespace/name}
+   * @param filters which nodes a pod excludes, by {@code namespace/name}; empty where the API
+   *     server does not say
+   */
+  Answers(
+      Vertx vertx,
+      Supplier<Loop> loop,
+      InspectionCache inspections,
+      Supplier<Optional<String>> notReady,
+      Explain explain,
+      WaitingReasons reasons,
+      Function<String, Future<Optional<String>>> schedulerMessages,
+      Function<String, Future<Optional<NodeFilter>>> filters,
+      WhatIfAnswers whatIfs,
+      HistoryAnswers histories,
+      LongSupplier clockMs) {
+    this.vertx = vertx;
+    this.loop = loop;
+    this.inspections = inspections;
+    this.notReady = notReady;
+    this.explain = explain;
+    this.schedulerMessages = schedulerMessages;
+    this.filters = filters;
+    this.whatIfs = whatIfs;
+    this.histories = histories;
+    this.clockMs = clockMs;
+    this.reasons = reasons;
+  }
+
+  private static Buffer document() {
+    try (InputStream in = Answers.class.getResourceAsStream("openapi.json")) {
+      return Buffer.buffer(Objects.requireNonNull(in, "openapi.json").readAllBytes());
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  Future<Answer> of(Route route, MultiMap parameters, Buffer body, Format format) {
+    Instant now = Instant.now();
+    return switch (route.kind()) {
+      case SUMMARY ->
+          list(
+              List.of(),
+              parameters,
+              (snapshot, query) -> format.of(Summary.of(snapshot, reasons, query, now)));
+      case GPUS ->
+          list(
+              Gpu.FIELDS,
+              parameters,
+              (snapshot, query) -> format.of(GpuList.of(snapshot, query, now)));
+      case PODS ->
+          list(
+              Pod.FIELDS,
+              parameters,
+              (snapshot, query) -> format.of(PodList.of(snapshot, reasons, query, now)));
+      case POD -> pod(route.namespace(), route.name(), parameters, format);
+      // An empty answer lets the endpoint begin the stream, which never ends.
+      case STREAM ->
+          unknownParameter(parameters)
+              .map(Future::succeededFuture)
+              .orElseGet(
+                  () -> whenReady(() -> Future.succeededFuture(new Answer.Found(Buffer.buffer()))));
+      case HISTORY -> whenReady(() -> histories.of(parameters, format));
+      case WHAT_IF -> whenReady(() -> whatIfs.of(parameters, body, format));
+      case OPENAPI ->
+          Future.succeededFuture(
+              unknownParameter(parameters).orElseGet(() -> new Answer.Found(document)));
+    };
+  }
+
+  private Future<Answer> list(
+      List<Field> fields, MultiMap parameters, BiFunction<Snapshot, ListQuery, Buffer> answer) {
+    return switch (ListQuery.parse(parameters, fields, Instant.now())) {
+      case Parsed.Refused(Problem problem) -> refused(problem);
+      case Parsed.Valid(ListQuery query) ->
+          whenReady(
+              () ->
+                  onWorker(
+                      inspection -> new Answer.Found(answer.apply(snapshot(inspection), query))));
+    };
+  }
+
+  private Future<Answer> pod(String namespace, String name, MultiMap parameters, Format format) {
+    Optional<Answer> unknown = unknownParameter(parameters);
+    if (unknown.isPresent()) {
+      return Future.succeededFuture(unknown.get());
+    }
+    if (!NAME.matcher(namespace).matches() || !NAME.matcher(name).matches()) {
+      return refused(
+          Problem.badRequest(
+              new Problem.Invalid(
+                  "namespace/name",
+                  namespace + "/" + name,
+                  "names of Kubernetes: lower case letters, digits, dashes and dots")));
+    }
+    if (!explanations.tryAcquire(clockMs.getAsLong())) {
+      return refused(
+          Problem.tooMany(
+              "at most %d pods a second are explained; retry in a second"
+                  .formatted(EXPLANATIONS_PER_SECOND_MAX)));
+    }
+    String key = namespace + "/" + name;
+    return whenReady(
+        () ->
+            loop.get()
+                .submit(() -> explain.of(key))
+                .compose(
+                    plan ->
+                        plan.isEmpty()
+                            ? refused(unknownPod(key))
+                            : explained(key, plan.get(), format)));
+  }
+
+  private Future<Answer> explained(String key, Explain.Plan plan, Format format) {
+    return plan.filter(key, filters)
+        .compose(
+            filter ->
+                explain
+                    .nodes(plan, loop.get())
+                    .compose(
+                        nodes -> explained(key, () -> plan.answer().of(filter, nodes), format)));
+  }
+
+  private Future<Answer> explained(String key, Supplier<PodDetail> detail, Format format) {
+    return onWorker(
+            inspection -> {
+              PodDetail explained = detail.get();
+              Optional<Pod> row =
+                  snapshot(inspection).pods.stream()
+                      .filter(each -> each.pod().uid().equals(explained.uid()))
+                      .findFirst()
+                      .map(reasons::pod);
+              return new Explained(explained, row);
+            })
+        .compose(
+            found ->
+                message(found.detail(), key)
+                    .compose(
+                        message ->
+                            vertx.executeBlocking(() -> found.answer(message, format), false)));
+  }
+
+  private record Explained(PodDetail detail, Optional<Pod> row) {
+    Answer answer(Optional<String> schedulerMessage, Format format) {
+      return new Answer.Found(format.of(detail.with(row, schedulerMessage)));
+    }
+  }
+
+  /** Returns kube-scheduler's message: it may have excluded nodes before it called the extender. */
+  private Future<Optional<String>> message(PodDetail explained, String key) {
+    return explained.state() == PodState.WAITING
+        ? schedulerMessages.apply(key)
+        : Future.succeededFuture(Optional.empty());
+  }
+
+  private static Problem unknownPod(String key) {
+    return Problem.of(
+        404,
+        "Not found",
+        "pod %s is not known: it requests no GPU, does not exist, or was never filtered here"
+            .formatted(key));
+  }
+
+  private static Optional<Answer> unknownParameter(MultiMap parameters) {
+    return parameters.entries().stream()
+        .findFirst()
+        .map(p -> new Problem.Invalid(p.getKey(), p.getValue(), "no parameters"))
+        .map(invalid -> new Answer.Refused(Problem.badRequest(invalid)));
+  }
+
+  /** Answers only when the state is complete: an empty list would say that there is nothing. */
+  private Future<Answer> whenReady(Supplier<Future<Answer>> answer) {
+    return loop.get()
+        .submit(notReady)
+        .compose(
+            missing ->
+                missing.isPresent() ? refused(Problem.unavailable(missing.get())) : answer.get());
+  }
+
+  private <T> Future<T> onWorker(Function<Inspection, T> work) {
+    return inspections.latest().compose(now -> vertx.executeBlocking(() -> work.apply(now), false));
+  }
+
+  /**
+   * Runs on a worker. All requests share one snapshot: for a large cluster it has tens of
+   * megabytes.
+   */
+  @SuppressWarnings("ReferenceEquality")
+  synchronized Snapshot snapshot(Inspection inspection) {
+    Snapshot known = latest.get();
+    if (known != null && known.inspection == inspection) {
+      return known;
+    }
+    Snapshot made = known == null ? Snapshot.of(inspection) : Snapshot.of(inspection, known);
+    latest = new SoftReference<>(made);
+    return made;
+  }
+
+  private static Future<Answer> refused(Problem problem) {
+    return Future.succeededFuture(new Answer.Refused(problem));
+  }
+}

@@ -1,0 +1,327 @@
+package dev.tranche.extender.readapi;
+
+import dev.tranche.extender.readapi.Answers.Answer;
+import dev.tranche.extender.readapi.json.Json;
+import dev.tranche.extender.readapi.query.KubernetesStatus;
+import dev.tranche.extender.readapi.query.Problem;
+import dev.tranche.extender.readapi.stream.StreamReader;
+import dev.tranche.extender.readapi.table.Output;
+import dev.tranche.process.Sha256;
+import dev.tranche.process.loop.Loop;
+import dev.tranche.process.token.BearerToken;
+import io.vertx.core.Future;
+import io.vertx.core.Handler;
+import io.vertx.core.MultiMap;
+import io.vertx.core.Vertx;
+import io.vertx.core.buffer.Buffer;
+import io.vertx.core.http.HttpHeaders;
+import io.vertx.core.http.HttpMethod;
+import io.vertx.core.http.HttpServerRequest;
+import io.vertx.core.http.HttpServerResponse;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Answers the requests of one port: at most {@link #AT_ONCE_MAX} at once, each within a time limit.
+ */
+final class Endpoint implements Handler<HttpServerRequest> {
+  /** Enough for a web page, a dashboard and some people; each answer is small. */
+  static final int AT_ONCE_MAX = 8;
+
+  /** Of one address, other than loopback: one cannot keep the others from reading. */
+  static final int PER_ADDRESS_MAX = 6;
+
+  /** Maximum size of a posted Pod; by default etcd stores no object above 1.5 MiB. */
+  static final int BODY_BYTES_MAX = 2 << 20;
+
+  /** Maximum of the posted bytes that are kept at once; four of the largest bodies. */
+  static final int BODIES_BYTES_MAX = 8 << 20;
+
+  private static final String JSON = "application/json";
+  private static final Logger LOG = LoggerFactory.getLogger(Endpoint.class);
+
+  private final Vertx vertx;
+  private final Answering answers;
+  private final Guard guard;
+  private final Function<StreamReader, Future<Optional<Problem>>> streams;
+  private final long answeredMsMax;
+  private final ReadApiMetrics metrics;
+  private final WebPage page = WebPage.load();
+  private final AddressBudget answering = new AddressBudget(AT_ONCE_MAX, PER_ADDRESS_MAX);
+  private final AddressBudget bodyBytes = new AddressBudget(BODIES_BYTES_MAX, BODIES_BYTES_MAX / 2);
+
+  /** Answers a request that the guard has admitted. */
+  @FunctionalInterface
+  interface Answering {
+    /**
+     * @param body empty unless the request is a POST
+     */
+    Future<Answer> of(Route route, MultiMap parameters, Buffer body);
+  }
+
+  /** Decides whether a request may pass; an empty result admits it. */
+  @FunctionalInterface
+  interface Guard {
+    Future<Optional<Problem>> refusal(HttpServerRequest request, Route route);
+  }
+
+  /**
+   * @param answers may complete on any thread
+   * @param streams adds a reader to the stream, or returns why it cannot; may complete on any
+   *     thread
+   * @param answeredMsMax time limit from a request's head to the end of its answer
+   */
+  Endpoint(
+      Vertx vertx,
+      Answering answers,
+      Guard guard,
+      Function<StreamReader, Future<Optional<Problem>>> streams,
+      long answeredMsMax,
+      ReadApiMetrics metrics) {
+    this.vertx = vertx;
+    this.answers = answers;
+    this.guard = guard;
+    this.streams = streams;
+    this.answeredMsMax = answeredMsMax;
+    this.metrics = metrics;
+  }
+
+  int inFlight() {
+    return (int) answering.used();
+  }
+
+  @Override
+  public void handle(HttpServerRequest request) {
+    if (page.tryAnswer(request)) {
+      return;
+    }
+    Optional<Route> route = Route.of(String.valueOf(request.path()));
+    if (route.isEmpty()) {
+      refuse(
+          request,
+          Problem.of(
+              404,
+              "Not found",
+              "there are /api/v1/summary, /api/v1/gpus, /api/v1/pods,"
+                  + " /api/v1/pods/{namespace}/{name}, /api/v1/history, /api/v1/stream,"
+                  + " /api/v1/what-if and /api/v1/openapi.json"));
+    } else if (!route.get().method().equals(request.method())) {
+      refuse(request, Problem.methodNotAllowed(route.get().method().name()));
+    } else if (request.method().equals(HttpMethod.POST) && !isJson(request)) {
+      refuse(request, Problem.notJson(String.valueOf(request.getHeader(HttpHeaders.CONTENT_TYPE))));
+    } else {
+      checkGuard(request, route.get());
+    }
+  }
+
+  /**
+   * kubectl sends no content type. Without a CORS preflight, a page of another origin cannot send
+   * JSON.
+   */
+  private static boolean isJson(HttpServerRequest request) {
+    String type = request.getHeader(HttpHeaders.CONTENT_TYPE);
+    return type == null || type.split(";", 2)[0].strip().equalsIgnoreCase("application/json");
+  }
+
+  private void checkGuard(HttpServerRequest request, Route route) {
+    // The guard answers later; until then no handler reads the body.
+    request.pause();
+    long deadline = vertx.setTimer(answeredMsMax, late -> timeOut(request));
+    onLoop(guard.refusal(request, route))
+        .onSuccess(refusal -> afterGuard(request, route, refusal.orElse(null), deadline))
+        .onFailure(
+            bug -> {
+              vertx.cancelTimer(deadline);
+              failed(request, bug);
+            });
+  }
+
+  private void afterGuard(
+      HttpServerRequest request, Route route, @Nullable Problem refusal, long deadline) {
+    HttpServerResponse response = request.response();
+    if (refusal == null && !response.ended() && !response.closed()) {
+      if (route.kind() == Route.Kind.STREAM) {
+        request.resume();
+        serveStream(request, route, deadline);
+      } else {
+        answerOnceRead(request, route, deadline);
+      }
+      return;
+    }
+    request.resume();
+    vertx.cancelTimer(deadline);
+    if (refusal != null && !response.ended()) {
+      refuse(request, refusal);
+    }
+  }
+
+  /** Completes the result on the request's event loop. */
+  private <T> Future<T> onLoop(Future<T> elsewhere) {
+    return new Loop(vertx.getOrCreateContext()).completeOnLoop(elsewhere);
+  }
+
+  /** Only what has arrived as a whole takes a place: a body may be sent slowly, or never. */
+  private void answerOnceRead(HttpServerRequest request, Route route, long deadline) {
+    var body = new PostedBody(bodyBytes, address(request), BODY_BYTES_MAX);
+    HttpServerResponse response = request.response();
+    body.read(request)
+        .timeout(answeredMsMax, TimeUnit.MILLISECONDS)
+        .compose(
+            read ->
+                response.ended() || response.closed()
+                    ? Future.succeededFuture()
+                    : switch (read) {
+                      case PostedBody.Read.Whole(Buffer bytes) ->
+                          answerWithPlace(request, route, bytes);
+                      case PostedBody.Read.TooLarge() ->
+                          send(request, Problem.tooLarge(BODY_BYTES_MAX));
+                      case PostedBody.Read.NoRoom() -> shed(request, "too many bodies are read");
+                    })
+        .onComplete(
+            done -> {
+              body.release();
+              if (response.ended() || response.closed()) {
+                vertx.cancelTimer(deadline);
+              }
+            });
+  }
+
+  private Future<Void> answerWithPlace(HttpServerRequest request, Route route, Buffer body) {
+    String address = address(request);
+    if (!answering.tryTake(address, 1)) {
+      return shed(request, "%d requests are being answered".formatted(answering.used()));
+    }
+    HttpServerResponse response = request.response();
+    // The place is kept until the work is done and nothing is left to send.
+    return answer(request, route, body)
+        .compose(
+            answer ->
+                response.ended() || response.closed()
+                    ? Future.<Void>succeededFuture()
+                    : send(request, answer))
+        .onComplete(done -> answering.release(address, 1));
+  }
+
+  private Future<Void> shed(HttpServerRequest request, String why) {
+    metrics.shed();
+    return send(request, Problem.unavailable(why + "; retry in a second"));
+  }
+
+  private static String address(HttpServerRequest request) {
+    return String.valueOf(request.remoteAddress().hostAddress());
+  }
+
+  /** Returns whose reader it is: that of a token, or else of an address. */
+  private static String owner(HttpServerRequest request) {
+    return BearerToken.of(request.getHeader(HttpHeaders.AUTHORIZATION))
+        .map(Sha256::hex)
+        .orElseGet(() -> address(request));
+  }
+
+  /** Serves a stream. Its readers stay connected, so they have their own limit. */
+  private void serveStream(HttpServerRequest request, Route route, long deadline) {
+    HttpServerResponse response = request.response();
+    var reader =
+        new StreamReader(
+            vertx.getOrCreateContext(),
+            response,
+            owner(request),
+            () -> guard.refusal(request, route));
+    // Parameters are checked as for all routes.
+    answer(request, route, Buffer.buffer())
+        .compose(
+            answer ->
+                switch (answer) {
+                  case Answer.Refused(Problem problem) ->
+                      Future.succeededFuture(Optional.of(problem));
+                  case Answer.Found(Buffer nothing) -> onLoop(streams.apply(reader));
+                })
+        .onComplete(
+            joined -> {
+              vertx.cancelTimer(deadline);
+              if (joined.failed()) {
+                failed(request, joined.cause());
+              } else if (joined.result().isPresent() && !response.ended()) {
+                refuse(request, joined.result().get());
+              } else if (joined.result().isEmpty()) {
+                metrics.answered(200);
+              }
+            });
+  }
+
+  private Future<Void> send(HttpServerRequest request, Answer answer) {
+    return switch (answer) {
+      case Answer.Refused(Problem problem) -> send(request, problem);
+      case Answer.Found(Buffer body) -> send(request.response(), 200, type(request), body);
+    };
+  }
+
+  private Future<Answer> answer(HttpServerRequest request, Route route, Buffer body) {
+    MultiMap parameters;
+    try {
+      parameters = request.params();
+    } catch (IllegalArgumentException malformed) {
+      return Future.succeededFuture(
+          new Answer.Refused(
+              Problem.badRequest("the query is malformed: % begins two hexadecimal digits")));
+    }
+    Function<Throwable, Answer> bug =
+        failure -> {
+          LOG.error("{} failed", route, failure);
+          return new Answer.Refused(Problem.failed());
+        };
+    try {
+      return onLoop(answers.of(route, parameters, body)).otherwise(bug);
+    } catch (RuntimeException failure) {
+      return Future.succeededFuture(bug.apply(failure));
+    }
+  }
+
+  private void timeOut(HttpServerRequest request) {
+    metrics.timedOut();
+    if (request.response().headWritten()) {
+      var _ = request.connection().close();
+    } else {
+      refuse(
+          request,
+          Problem.unavailable(
+              "the answer took longer than %d ms; retry later".formatted(answeredMsMax)));
+    }
+  }
+
+  private void failed(HttpServerRequest request, Throwable bug) {
+    LOG.error("cannot check a request", bug);
+    request.resume();
+    refuse(request, Problem.failed());
+  }
+
+  private void refuse(HttpServerRequest request, Problem problem) {
+    var _ = send(request, problem);
+  }
+
+  private Future<Void> send(HttpServerRequest request, Problem problem) {
+    problem.headers().forEach(request.response()::putHeader);
+    return Rendering.requestedOutput(request).isPresent()
+        ? send(
+            request.response(), problem.status(), JSON, Json.buffer(KubernetesStatus.of(problem)))
+        : send(request.response(), problem.status(), Problem.TYPE, Json.buffer(problem.document()));
+  }
+
+  private static String type(HttpServerRequest request) {
+    return Rendering.requestedOutput(request).map(Output::mediaType).orElse(JSON);
+  }
+
+  private Future<Void> send(HttpServerResponse response, int status, String type, Buffer body) {
+    metrics.answered(status);
+    return response
+        .setStatusCode(status)
+        .putHeader("Content-Type", type)
+        .putHeader("Cache-Control", "no-store")
+        .putHeader("X-Content-Type-Options", "nosniff")
+        .end(body);
+  }
+}

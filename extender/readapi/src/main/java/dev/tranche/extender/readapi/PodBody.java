@@ -1,0 +1,102 @@
+package dev.tranche.extender.readapi;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import dev.tranche.api.Names;
+import dev.tranche.extender.ledger.PodDraft;
+import dev.tranche.extender.ledger.PodFacts;
+import dev.tranche.extender.ledger.PodFields;
+import dev.tranche.extender.readapi.query.Problem;
+import dev.tranche.extender.score.packing.HostRequest;
+import dev.tranche.extender.selection.PodSelection;
+import dev.tranche.process.client.KubernetesJson;
+import io.vertx.core.buffer.Buffer;
+import java.io.IOException;
+import java.util.List;
+import java.util.Optional;
+import java.util.UUID;
+
+/** Reads a posted Pod, in the form in which the API server would store it. */
+final class PodBody {
+  private static final String ALLOWED =
+      "a Pod as the API server would store it: kubectl create -f pod.yaml --dry-run=server -o json";
+
+  private final List<String> resources;
+
+  /**
+   * @param resources GPU resources that pods may request
+   */
+  PodBody(List<String> resources) {
+    this.resources = List.copyOf(resources);
+  }
+
+  sealed interface Parsed {
+    /**
+     * @param hasNodePreferences whether the pod has soft preferences among the nodes
+     */
+    record Valid(PodFacts pod, boolean hasNodePreferences, HostRequest host, PodSelection selection)
+        implements Parsed {}
+
+    record Refused(Problem problem) implements Parsed {}
+  }
+
+  Parsed parse(Buffer body) {
+    JsonNode pod;
+    try {
+      pod = PostedPod.read(body.getBytes());
+    } catch (PostedPod.TooLargeException large) {
+      return refused("body", String.valueOf(large.getMessage()), ALLOWED);
+    } catch (IOException malformed) {
+      return refused("body", "", ALLOWED);
+    }
+    String kind = pod.path("kind").asText("");
+    if (!kind.equals("Pod")) {
+      return refused("kind", kind, "Pod; " + ALLOWED);
+    }
+    JsonNode spec = pod.path("spec");
+    if (spec.path("containers").isEmpty()) {
+      return refused("spec.containers", "", "one container at least; " + ALLOWED);
+    }
+    Optional<String> large = PodSize.tooLarge(spec);
+    if (large.isPresent()) {
+      return refused("spec", large.get(), ALLOWED);
+    }
+    try {
+      return read(pod);
+    } catch (JsonProcessingException | RuntimeException unread) {
+      // The API server checks quantities and names; a body from another source may have invalid
+      // ones.
+      return refused("spec", String.valueOf(unread.getMessage()), ALLOWED);
+    }
+  }
+
+  private Parsed read(JsonNode pod) throws JsonProcessingException {
+    PodFields fields = KubernetesJson.MAPPER.treeToValue(pod, PodFields.class);
+    PodDraft draft = fields.draft();
+    JsonNode metadata = pod.path("metadata");
+    // A pod created with generateName has no name yet.
+    draft.identity(
+        metadata.path("namespace").asText("default"),
+        metadata.path("name").asText("what-if"),
+        metadata.path("uid").asText(UUID.randomUUID().toString()));
+    Optional<PodFacts> facts = draft.facts(resources);
+    if (facts.isEmpty()) {
+      String fraction = metadata.path("annotations").path(Names.GPU_FRACTION).asText("");
+      return fraction.isEmpty()
+          ? refused(
+              "spec.containers[].resources",
+              "",
+              "a request for %s; the pod requests no GPU".formatted(String.join(" or ", resources)))
+          : refused(
+              "metadata.annotations[%s]".formatted(Names.GPU_FRACTION),
+              fraction,
+              "a share that the webhook has converted to a request; send " + ALLOWED);
+    }
+    var selection = KubernetesJson.MAPPER.treeToValue(pod.path("spec"), PodSelection.class);
+    return new Parsed.Valid(facts.get(), fields.hasNodePreferences(), draft.host(), selection);
+  }
+
+  private static Parsed refused(String field, String value, String allowed) {
+    return new Parsed.Refused(Problem.badRequest(new Problem.Invalid(field, value, allowed)));
+  }
+}

@@ -1,0 +1,102 @@
+package dev.tranche.extender.readapi;
+
+import dev.tranche.process.listen.ConnectionLimiter;
+import dev.tranche.process.listen.ConnectionLimits;
+import dev.tranche.process.listen.LimitedTransport;
+import dev.tranche.process.listen.ListeningPort;
+import dev.tranche.process.meters.Meters;
+import io.vertx.core.Vertx;
+import io.vertx.core.http.HttpServer;
+import io.vertx.core.http.HttpServerOptions;
+import io.vertx.core.net.PemKeyCertOptions;
+import io.vertx.core.net.ServerSSLOptions;
+import io.vertx.core.net.SocketAddress;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * One port of the read API, with its connection limits. Scheduling does not need it: if it cannot
+ * be opened, the error is logged and opening is retried.
+ */
+final class Port {
+  private static final long OPEN_AGAIN_MS = 10_000;
+  private static final Logger LOG = LoggerFactory.getLogger(Port.class);
+
+  private final Vertx vertx;
+  private final LimitedTransport transport;
+  private final String name;
+  private final @Nullable SocketAddress address;
+  private final ConnectionLimiter connections;
+  private final Endpoint endpoint;
+  private @Nullable PemKeyCertOptions certificate;
+  private volatile @Nullable HttpServer server;
+
+  /**
+   * @param address null to keep the port closed
+   */
+  Port(
+      Vertx vertx,
+      LimitedTransport transport,
+      String name,
+      @Nullable SocketAddress address,
+      ConnectionLimits limits,
+      Endpoint endpoint,
+      Meters metrics) {
+    this.vertx = vertx;
+    this.transport = transport;
+    this.name = name;
+    this.address = address;
+    this.connections = new ConnectionLimiter(limits);
+    this.endpoint = endpoint;
+    if (address != null) {
+      metrics.connections(name, connections);
+    }
+  }
+
+  /** Opens the port, with the newest certificate if it has one. */
+  synchronized void open(HttpServerOptions options) {
+    SocketAddress to = address;
+    if (to == null) {
+      return;
+    }
+    if (certificate != null) {
+      options.setKeyCertOptions(certificate);
+    }
+    HttpServer opening =
+        new ListeningPort(vertx, transport, name, connections)
+            .http1WithChunkedBodies(options, endpoint);
+    server = opening;
+    opening
+        .listen(to)
+        .onSuccess(open -> LOG.info("the read API listens on {} ({})", to, name))
+        .onFailure(
+            failure -> {
+              LOG.error(
+                  "the read API cannot listen on {} ({}); retrying in {} s",
+                  to,
+                  name,
+                  OPEN_AGAIN_MS / 1_000,
+                  failure);
+              vertx.setTimer(OPEN_AGAIN_MS, due -> open(options));
+            });
+  }
+
+  /** Sets the certificate. The first one opens the port; new handshakes use a later one. */
+  synchronized void setCertificate(HttpServerOptions options, PemKeyCertOptions newest) {
+    boolean first = certificate == null;
+    certificate = newest;
+    HttpServer open = server;
+    if (first) {
+      open(options);
+    } else if (open != null) {
+      open.updateSSLOptions(new ServerSSLOptions().setKeyCertOptions(newest))
+          .onFailure(failure -> LOG.error("the read API's certificate was not renewed", failure));
+    }
+  }
+
+  int boundPort() {
+    HttpServer open = server;
+    return open == null ? -1 : Math.max(-1, open.actualPort());
+  }
+}

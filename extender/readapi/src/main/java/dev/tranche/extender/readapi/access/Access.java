@@ -1,0 +1,207 @@
+package dev.tranche.extender.readapi.access;
+
+import com.github.benmanes.caffeine.cache.AsyncCache;
+import com.github.benmanes.caffeine.cache.Cache;
+import com.github.benmanes.caffeine.cache.Caffeine;
+import com.github.benmanes.caffeine.cache.Expiry;
+import com.github.benmanes.caffeine.cache.Ticker;
+import dev.tranche.api.Printable;
+import dev.tranche.extender.readapi.query.Problem;
+import dev.tranche.process.Sha256;
+import dev.tranche.process.log.LineLimiter;
+import dev.tranche.process.token.BearerToken;
+import dev.tranche.process.token.ReviewLimiter;
+import io.vertx.core.AsyncResult;
+import io.vertx.core.Future;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Decides who may read, by bearer token. The API server says whose token it is and whether that
+ * user may read; its verdict is remembered for a short time. Refused tokens are limited by address;
+ * a token that was allowed recently is exempt.
+ */
+public final class Access {
+  /**
+   * Prefix of the paths in the ClusterRole. It is not {@code /api/v1}, where we serve: by the
+   * ClusterRole {@code system:discovery} every account may get {@code /api/*} of the API server.
+   */
+  static final String RIGHT = "/tranche";
+
+  /** How long an allowed token is remembered; a token or a right may be revoked. */
+  public static final Duration ALLOWED_FOR = Duration.ofSeconds(10);
+
+  /** How long a refused token is remembered; short, so that a new right takes effect soon. */
+  static final Duration REFUSED_FOR = Duration.ofSeconds(10);
+
+  /**
+   * How long an allowed token stays exempt from the limit. An open page's token can thus always be
+   * reviewed, whatever others behind its address send.
+   */
+  private static final Duration EXEMPT_FOR = Duration.ofMinutes(5);
+
+  static final int REMEMBERED_MAX = 4_096;
+
+  /** Refused tokens of one address that are reviewed in a burst; then one a second. */
+  static final int REFUSED_BURST = 32;
+
+  private static final Logger LOG = LoggerFactory.getLogger(Access.class);
+
+  private final Reviews reviews;
+  private final String clusterRole;
+  private final Ticker ticker;
+  private final LineLimiter failureLog = new LineLimiter(LOG, "tokens not reviewed from");
+  private final ReviewLimiter limiter = new ReviewLimiter(REFUSED_BURST);
+
+  /** Keyed by the token's digest, so that no token stays in memory, and by verb and path. */
+  private final AsyncCache<String, Verdict> verdicts;
+
+  /** The keys that the API server allowed at their last review. */
+  private final Cache<String, Verdict> allowed;
+
+  /** The API server's verdict on a token and a path. */
+  public sealed interface Verdict {
+    record Allowed() implements Verdict {}
+
+    record Unknown() implements Verdict {}
+
+    record Forbidden(String user) implements Verdict {}
+  }
+
+  /** Asks the API server. */
+  @FunctionalInterface
+  public interface Reviews {
+    Future<Verdict> review(String token, String verb, String path);
+  }
+
+  /**
+   * @param clusterRole ClusterRole that grants access; error messages name it
+   */
+  public Access(Reviews reviews, String clusterRole, Ticker ticker) {
+    this.reviews = reviews;
+    this.clusterRole = clusterRole;
+    this.ticker = ticker;
+    this.verdicts =
+        Caffeine.newBuilder()
+            .maximumSize(REMEMBERED_MAX)
+            .ticker(ticker)
+            .executor(Runnable::run)
+            .expireAfter(
+                Expiry.<String, Verdict>creating(
+                    (key, verdict) ->
+                        verdict instanceof Verdict.Allowed ? ALLOWED_FOR : REFUSED_FOR))
+            .buildAsync();
+    this.allowed =
+        Caffeine.newBuilder()
+            .maximumSize(REMEMBERED_MAX)
+            .ticker(ticker)
+            .executor(Runnable::run)
+            .expireAfterWrite(EXEMPT_FOR)
+            .build();
+  }
+
+  public long remembered() {
+    return verdicts.synchronous().estimatedSize();
+  }
+
+  /**
+   * Returns why a request is refused; empty if it may pass. The future never fails and may complete
+   * on any thread.
+   *
+   * @param authorization value of the header {@code Authorization}
+   * @param verb HTTP method in lower case
+   * @param path of the right, without the prefix {@code /tranche}; {@code /api/v1/pods} for any pod
+   */
+  public Future<Optional<Problem>> refusal(
+      @Nullable String authorization, String verb, String path, String address) {
+    Optional<String> shown = BearerToken.of(authorization);
+    if (shown.isEmpty()) {
+      return refusedWith(
+          Problem.unauthorized(
+              "send the header Authorization: Bearer <token>, a ServiceAccount's by kubectl create"
+                  + " token; or use kubectl port-forward to the local port, which needs none"));
+    }
+    String token = shown.get();
+    String key = Sha256.hex(token) + verb + path;
+    CompletableFuture<Verdict> known = verdicts.getIfPresent(key);
+    if (known == null) {
+      boolean limited = allowed.getIfPresent(key) == null;
+      if (limited && !tryAcquire(address)) {
+        return refusedWith(
+            Problem.tooMany(
+                "too many tokens from this address were refused; another is reviewed in a second"));
+      }
+      known =
+          verdicts.get(
+              key,
+              (same, executor) ->
+                  reviews
+                      .review(token, verb, RIGHT + path)
+                      .onSuccess(verdict -> reviewed(key, verdict))
+                      .onComplete(answer -> giveBack(answer, limited, address))
+                      .toCompletionStage()
+                      .toCompletableFuture());
+    }
+    return Future.fromCompletionStage(known)
+        .map(verdict -> problemOf(verdict, verb, path))
+        .recover(
+            failure -> {
+              if (failureLog.tryAcquire(address)) {
+                LOG.warn("a token could not be reviewed: {}", failure.toString());
+              }
+              return refusedWith(
+                  Problem.unavailable(
+                      "the API server could not review the token; retry in a second"));
+            });
+  }
+
+  private static Future<Optional<Problem>> refusedWith(Problem problem) {
+    return Future.succeededFuture(Optional.of(problem));
+  }
+
+  private synchronized boolean tryAcquire(String address) {
+    return limiter.tryAcquire(address, TimeUnit.NANOSECONDS.toMillis(ticker.read()));
+  }
+
+  private void reviewed(String key, Verdict verdict) {
+    if (verdict instanceof Verdict.Allowed) {
+      allowed.put(key, verdict);
+    } else {
+      allowed.invalidate(key);
+    }
+  }
+
+  /**
+   * Gives the permit back unless the token was refused. A failed review says nothing about the
+   * token.
+   */
+  private synchronized void giveBack(AsyncResult<Verdict> answer, boolean limited, String address) {
+    if (limited && (answer.failed() || answer.result() instanceof Verdict.Allowed)) {
+      limiter.accepted(address);
+    }
+  }
+
+  private Optional<Problem> problemOf(Verdict verdict, String verb, String path) {
+    return switch (verdict) {
+      case Verdict.Allowed() -> Optional.empty();
+      case Verdict.Unknown() ->
+          Optional.of(
+              Problem.unauthorized(
+                  "the API server does not accept the token; it may have expired, or be for another"
+                      + " audience"));
+      case Verdict.Forbidden(String user) ->
+          Optional.of(
+              Problem.of(
+                  403,
+                  "Forbidden",
+                  ("user \"%s\" may not %s the non-resource URL %s; bind the ClusterRole %s to it,"
+                          + " as kubectl create clusterrolebinding does")
+                      .formatted(Printable.name(user), verb, RIGHT + path, clusterRole)));
+    };
+  }
+}

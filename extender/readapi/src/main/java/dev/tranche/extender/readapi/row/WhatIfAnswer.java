@@ -1,0 +1,127 @@
+package dev.tranche.extender.readapi.row;
+
+import com.fasterxml.jackson.annotation.JsonClassDescription;
+import com.fasterxml.jackson.annotation.JsonPropertyDescription;
+import dev.tranche.extender.explain.Refusals;
+import dev.tranche.extender.explain.WhatIf;
+import dev.tranche.extender.explain.WhatIf.Place;
+import dev.tranche.extender.ledger.PodFacts;
+import dev.tranche.extender.readapi.json.Limits;
+import dev.tranche.extender.snapshot.NodeFit;
+import java.time.Instant;
+import java.util.Comparator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/** Where a pod would go. */
+@JsonClassDescription("Where the pod would go, or why it would wait. Nothing is held.")
+public record WhatIfAnswer(
+    Instant time,
+    String namespace,
+    String name,
+    String resource,
+    String policy,
+    boolean fits,
+    @Nullable Waiting waiting,
+    @JsonPropertyDescription("Where it would go, by its GPUs.") @Nullable String node,
+    @JsonPropertyDescription(
+            "As returned to kube-scheduler: 0 to 10, or 1000 of the one node that packs best.")
+        @Nullable Integer score,
+    @Nullable List<GpuShare> gpus,
+    @Limits(maxItems = WhatIfAnswer.NODES_MAX) List<Candidate> fitted,
+    int fittedCount,
+    @JsonPropertyDescription("Of the pod that does not fit; of the first if all fit.")
+        @Limits(maxItems = Refusals.NODES_MAX)
+        List<Candidate> refused,
+    int refusedCount,
+    List<NodeCount> refusedByReason,
+    List<NodeCount> excludedByReason,
+    @JsonPropertyDescription(
+            "Nodes that the pod's nodeName, nodeSelector, affinity or tolerations exclude.")
+        int excludedCount,
+    @Nullable Counted count) {
+  /** Fitting nodes that are shown; the others are only counted. */
+  static final int NODES_MAX = 8;
+
+  /** How many of the pod fit. */
+  @JsonClassDescription("With the parameter count.")
+  public record Counted(
+      int requested,
+      int fit,
+      @JsonPropertyDescription("false: the time limit was reached, and more may fit.")
+          boolean complete,
+      List<PodsOnNode> nodes) {
+    private static Counted of(int requested, WhatIf.Answer found) {
+      Map<String, Integer> byNode = new LinkedHashMap<>();
+      found.places().forEach(place -> byNode.merge(place.fit().node(), 1, Integer::sum));
+      List<PodsOnNode> nodes =
+          byNode.entrySet().stream()
+              .map(each -> new PodsOnNode(each.getKey(), each.getValue()))
+              .toList();
+      return new Counted(requested, found.places().size(), !found.late(), nodes);
+    }
+  }
+
+  /** How many of the pod fit on one node. */
+  public record PodsOnNode(String node, int pods) {}
+
+  /**
+   * @param count number of pods that was requested; null if the request has none
+   */
+  public static WhatIfAnswer of(
+      PodFacts pod, WhatIf.Answer found, @Nullable Integer count, Instant now) {
+    Optional<Place> place = found.places().stream().findFirst();
+    var refusals = Refusals.of(found.refused());
+    return new WhatIfAnswer(
+        now,
+        pod.namespace(),
+        pod.name(),
+        pod.resource(),
+        found.policy().toString(),
+        place.isPresent(),
+        place.isPresent() ? null : waiting(found, refusals),
+        place.map(first -> first.fit().node()).orElse(null),
+        place.map(Place::score).orElse(null),
+        place.map(WhatIfAnswer::shares).orElse(null),
+        found.fitting().stream()
+            .sorted(Comparator.comparingInt(NodeFit::headroom).reversed())
+            .limit(NODES_MAX)
+            .map(fit -> Candidate.of(fit, fit.headroom()))
+            .toList(),
+        found.fitting().size(),
+        refusals.nearest().stream().map(Candidate::of).toList(),
+        refusals.count(),
+        NodeCount.of(refusals),
+        found.excluded().entrySet().stream()
+            .map(each -> new NodeCount("by " + each.getKey().words(), each.getValue()))
+            .toList(),
+        found.excluded().values().stream().mapToInt(Integer::intValue).sum(),
+        count == null ? null : Counted.of(count, found));
+  }
+
+  private static List<GpuShare> shares(Place place) {
+    Map<String, Integer> held = place.placement().held();
+    return place.fit().gpus().stream()
+        .filter(gpu -> held.containsKey(gpu.uuid()))
+        .map(
+            gpu ->
+                new GpuShare(
+                    gpu.uuid(), gpu.index(), held.getOrDefault(gpu.uuid(), 0), gpu.replicas()))
+        .toList();
+  }
+
+  /** Returns the reason of the node that came nearest to fitting. */
+  private static Waiting waiting(WhatIf.Answer found, Refusals refusals) {
+    if (found.undecided().isPresent()) {
+      return new Waiting("NotDecided", found.undecided().get());
+    }
+    return refusals.nearest().stream()
+        .findFirst()
+        .flatMap(fit -> fit.outcome().refusal())
+        .map(reason -> new Waiting(WaitingReasons.name(reason), reason.sentence()))
+        .orElseGet(() -> new Waiting("NoNode", "no eligible node has GPUs"));
+  }
+}

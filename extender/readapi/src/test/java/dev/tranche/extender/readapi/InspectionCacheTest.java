@@ -1,0 +1,59 @@
+package dev.tranche.extender.readapi;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.extender.explain.Inspection;
+import io.vertx.core.Promise;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+final class InspectionCacheTest {
+  private final List<Promise<Inspection>> taken = new ArrayList<>();
+  private long nowMs;
+  private final InspectionCache inspections =
+      new InspectionCache(
+          () -> {
+            taken.add(Promise.promise());
+            return taken.getLast().future();
+          },
+          () -> nowMs);
+
+  @Test
+  void pictureUnderWay_isShared_howeverLongItTakes() {
+    var first = inspections.latest();
+    nowMs += 10 * InspectionCache.AGE_MS_MAX;
+    assertThat(inspections.latest()).isSameAs(first);
+    assertThat(taken).hasSize(1);
+  }
+
+  @Test
+  void pictureOfThisSecond_isShared_andThenTakenAnew() {
+    var first = inspections.latest();
+    taken.getLast().complete(new Inspection(List.of(), Map.of(), 0));
+    nowMs += InspectionCache.AGE_MS_MAX - 1;
+    assertThat(inspections.latest()).isSameAs(first);
+    nowMs++;
+    assertThat(inspections.latest()).isNotSameAs(first);
+    assertThat(taken).hasSize(2);
+  }
+
+  @Test
+  void failure_isNotTriedAgainAtTheAskersPace() {
+    var first = inspections.latest();
+    taken.getLast().fail("a bug");
+    assertThat(inspections.latest()).isSameAs(first);
+  }
+
+  @Test
+  void pictureTakenOnce_isTheFreshOne_orIsNotKept() {
+    var first = inspections.latest();
+    taken.getLast().complete(new Inspection(List.of(), Map.of(), 0));
+    assertThat(inspections.latestUncached()).isSameAs(first);
+    nowMs += InspectionCache.AGE_MS_MAX;
+    var passing = inspections.latestUncached();
+    assertThat(passing).isNotSameAs(first);
+    assertThat(inspections.latest()).isNotSameAs(passing);
+  }
+}

@@ -1,0 +1,120 @@
+package dev.tranche.process.meters;
+
+import dev.tranche.process.listen.ConnectionLimiter;
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.FunctionCounter;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.Tags;
+import io.micrometer.core.instrument.Timer;
+import java.time.Duration;
+import java.util.EnumMap;
+import java.util.EnumSet;
+import java.util.Map;
+import java.util.function.Function;
+import java.util.function.Supplier;
+import java.util.stream.DoubleStream;
+
+/** Registers the meters of a process, each with its help. */
+public class Meters {
+  private final MeterRegistry registry;
+  private final String prefix;
+
+  /**
+   * @param prefix the first part of the names of meters that every process has, such as {@code
+   *     tranche.webhook}
+   */
+  public Meters(MeterRegistry registry, String prefix) {
+    this.registry = registry;
+    this.prefix = prefix;
+  }
+
+  /**
+   * Returns the counter of that name and these tags, or creates it.
+   *
+   * @param tags names, each followed by its value; the values must be few
+   */
+  public final Counter counter(String name, String help, String... tags) {
+    return Counter.builder(name).description(help).tags(tags).register(registry);
+  }
+
+  /**
+   * Registers a gauge that is read at each scrape.
+   *
+   * @param tags names, each followed by its value; the values must be few
+   */
+  public final void gauge(String name, String help, Supplier<Number> value, String... tags) {
+    Gauge.builder(name, value)
+        .description(help)
+        .tags(tags)
+        .strongReference(true)
+        .register(registry);
+  }
+
+  /** Drops a gauge that was registered with these tags. */
+  public final void removeGauge(String name, String... tags) {
+    Gauge found = registry.find(name).tags(Tags.of(tags)).gauge();
+    if (found != null) {
+      registry.remove(found);
+    }
+  }
+
+  /**
+   * Returns the timer of that name and these tags, or creates it.
+   *
+   * @param buckets upper bounds
+   */
+  public final Timer timer(String name, String help, Duration[] buckets, String... tags) {
+    return Timer.builder(name)
+        .description(help)
+        .tags(tags)
+        .serviceLevelObjectives(buckets)
+        .register(registry);
+  }
+
+  /** Returns the buckets of a timer. */
+  public static Duration[] bucketsMs(double... upperBoundsMs) {
+    return DoubleStream.of(upperBoundsMs)
+        .mapToObj(ms -> Duration.ofNanos((long) (ms * 1e6)))
+        .toArray(Duration[]::new);
+  }
+
+  /** Creates all meters at the start, so that the first event of a kind is an increase. */
+  public static <K extends Enum<K>, M> Map<K, M> each(Class<K> keys, Function<K, M> meter) {
+    var all = new EnumMap<K, M>(keys);
+    EnumSet.allOf(keys).forEach(key -> all.put(key, meter.apply(key)));
+    return all;
+  }
+
+  /** Registers the meters of the connections of a port. */
+  public final void connections(String port, ConnectionLimiter connections) {
+    gauge(
+        name("connections"),
+        "Open connections of the port; bounded.",
+        connections::open,
+        "port",
+        port);
+    gauge(
+        name("connections.waiting"),
+        "Accepted connections that wait until one of their address ends; bounded.",
+        connections::waiting,
+        "port",
+        port);
+    FunctionCounter.builder(name("connections.refused"), connections, ConnectionLimiter::refused)
+        .description(
+            "Connections refused, closed in favour of others, for lack of a first request, or for a"
+                + " request that the port does not take.")
+        .tag("port", port)
+        .register(registry);
+  }
+
+  /** Returns the name of a meter that every process may have. */
+  public final String name(String suffix) {
+    return prefix + "." + suffix;
+  }
+
+  /** The registry, for meters that only one process has. */
+  protected final MeterRegistry registry() {
+    return registry;
+  }
+}
