@@ -2,6 +2,7 @@
 # build.sh TAG: builds the one image of all parts from the jars of `./mvnw package`, and names it TAG.
 # Needs JAVA_HOME (a JDK 25 or newer), a Docker engine, and make and a C compiler for the simulated NVML of the node plugin's training.
 # It also needs the jars of e2e: they simulate the peers of the parts in their trainings, and one rewrites classes.
+# VERSION, REVISION and SOURCE, if they are set, become labels of the image.
 # BASE chooses another image to take the C library from, Debian or a derivative. A failed training ends the build: the image would work,
 # but that part would start more slowly and take more memory. ALLOW_FAILED_TRAINING=1 continues with a warning.
 set -euo pipefail
@@ -36,11 +37,22 @@ mkdir "$opt/native"
 "$JAVA_HOME/bin/java" -XX:TieredStopAtLevel=1 -cp "$root/e2e/target/lib/*" "$root/deploy/image/Store.java" "$opt/lib"
 cp "$root/LICENSE" "$opt/"
 
+# Keeps of the list of packages those whose files are here. Scanners read it in images without a package manager.
+packages() {
+  local list=$work/root/var/lib/dpkg/status
+  [ -f "$list" ] || return 0
+  mkdir "$list.d"
+  awk -v RS= -v folder="$list.d" 'match($0, /^Package: (libc6|zlib1g|libgcc-s1|libstdc\+\+6|gcc-[0-9]+-base)\n/) {
+    print > (folder "/" substr($0, 10, RLENGTH - 10))
+  }' "$list"
+  rm "$list"
+}
+
 # Copies the libraries that the Java runtime (zlib if its JDK is a distribution's), JNA, and the driver's libraries and programs link to.
 # The folders are those of the distribution, by which container runtimes know where to put the driver.
 c_library() {
   local container name
-  local wanted=(bin sbin lib lib64 etc/debian_version etc/os-release usr/lib/os-release etc/ld.so.conf etc/ld.so.conf.d etc/ld.so.cache)
+  local wanted=(bin sbin lib lib64 etc/debian_version etc/os-release usr/lib/os-release etc/ld.so.conf etc/ld.so.conf.d etc/ld.so.cache var/lib/dpkg/status)
   for name in 'ld-linux*.so*' 'libc.so.*' 'libm.so.*' 'libdl.so.*' 'libpthread.so.*' 'librt.so.*' 'libresolv.so.*' \
     'libnss_dns.so.*' 'libnss_files.so.*' 'libgcc_s.so.*' 'libstdc++.so.*' 'libz.so.*'; do
     wanted+=("usr/lib/*/$name" "usr/lib64/$name" "usr/lib/$name")
@@ -51,6 +63,7 @@ c_library() {
   docker export "$container" | tar -C "$work/root" --wildcards --transform='s,^\./,,' -xf - "${wanted[@]}" "${wanted[@]/#/./}" 2>/dev/null || true
   docker rm "$container" >/dev/null
   [ -e "$(find "$work/root/usr/lib" -name 'libc.so.6')" ] || { echo "error: $base has no C library where Debian has it" >&2; exit 1; }
+  packages
   mkdir -p "$work/root"/{tmp,run,etc}
   chmod 1777 "$work/root/tmp"
   echo 'hosts: files dns' >"$work/root/etc/nsswitch.conf"
@@ -63,9 +76,13 @@ c_library
 cp "$root/deploy/image/Dockerfile" "$work/"
 # The JVM refuses an AOT cache if the times of the jars differ, so all files get the same time. The engine's build cache is off, since it
 # ignores the times of files.
+labels=()
+for label in VERSION REVISION SOURCE; do
+  [ -z "${!label:-}" ] || labels+=(--label "org.opencontainers.image.${label,,}=${!label}")
+done
 image() {
   find "$work/root" -exec touch -h -d @1767225600 {} +
-  docker build --no-cache -q -t "$tag" "$work" >/dev/null 2>"$work/build.log" || { cat "$work/build.log" >&2; exit 1; }
+  docker build --no-cache -q "${labels[@]}" -t "$tag" "$work" >/dev/null 2>"$work/build.log" || { cat "$work/build.log" >&2; exit 1; }
 }
 
 # The caller must own the caches, and the socket that the fake kubelet calls. In a rootless engine, root is the caller.

@@ -30,7 +30,8 @@ for link in bin sbin lib lib64; do
   ln -s "usr/$link" "$work/root/$link"
 done
 tar -C "$rootfs" -cf - -T "$work/list" | tar -C "$work/root" -xf - --keep-directory-symlink
-mkdir -p "$work/root"/{tmp,etc/ssl/certs,home/nonroot,run,var/tmp}
+mkdir -p "$work/root"/{tmp,etc/ssl/certs,home/nonroot,run,var/tmp,var/lib/dpkg}
+cp "$rootfs/var/lib/dpkg/status" "$work/root/var/lib/dpkg/"
 chmod 1777 "$work/root/tmp" "$work/root/var/tmp"
 cp "$rootfs/etc/ssl/certs/ca-certificates.crt" "$work/root/etc/ssl/certs/"
 cp "$rootfs/etc/ld.so.cache" "$work/root/etc/"

@@ -76,7 +76,7 @@ class KubectlPluginIT {
                     arguments(shell, "top --fast", MISUSED, "there is no option --fast"),
                     arguments(shell, "dance", MISUSED, "there is no command \"dance\""),
                     arguments(shell, "", MISUSED, "kubectl tranche explain POD"),
-                    arguments(shell, "version", OK, "tranche 0.1.0"),
+                    arguments(shell, "version", OK, "tranche " + FakeCluster.version()),
                     arguments(shell, "--help", OK, "Exit status: 0")));
   }
 

@@ -58,11 +58,12 @@ record Terminal(Path folder, Map<String, String> variables) {
       for (Path file : files) {
         String text =
             Files.readString(file)
-                .replace("tranche/tranche:0.1.0", artifacts.image())
+                .replaceAll("tranche/tranche:\\d[\\w.-]*", artifacts.image())
                 .replace(
                     "kube-scheduler:" + KubernetesVersion.DEFAULT,
                     "kube-scheduler:" + KubernetesVersion.ofClusters())
-                .replace("\"0.1.0\"", "\"" + artifacts.image().replaceFirst(".*:", "") + "\"")
+                .replaceAll(
+                    "newTag: .*", "newTag: \"" + artifacts.image().replaceFirst(".*:", "") + "\"")
                 .replace(
                     "NVIDIA_DRIVER_ROOT, value: \"/\"",
                     "NVIDIA_DRIVER_ROOT, value: " + Node.DRIVER_ROOT)

@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# sign.sh FOLDER IMAGE: pushes the release in FOLDER to IMAGE's registry, signs image and chart without a key, attests the bills of
+# materials, and makes the release on GitHub. It only runs in a workflow, whose identity is what signs. GITHUB_TOKEN is that of the workflow.
+set -euo pipefail
+shopt -s inherit_errexit
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+folder=${1:?usage: sign.sh FOLDER IMAGE}
+image=${2,,}
+cosign=$("$here/cosign.sh")
+helm=$("$here/helm.sh")
+crane=$("$here/crane.sh")
+registry=${image%%/*}
+
+"$helm" registry login "$registry" --username "${GITHUB_ACTOR:?}" --password-stdin <<<"${GITHUB_TOKEN:?}"
+"$crane" auth login "$registry" --username "$GITHUB_ACTOR" --password-stdin <<<"$GITHUB_TOKEN"
+pushed=$("$here/publish.sh" "$folder" "$image")
+chart=$(basename "$folder"/tranche-[0-9]*.tgz .tgz)
+version=${chart#tranche-}
+chart=$image/charts/tranche@$("$crane" digest "$image/charts/tranche:$version")
+"$cosign" sign --yes --recursive "$pushed"
+"$cosign" sign --yes "$chart"
+for arch in amd64 arm64; do
+  of=$image@$("$crane" digest --platform "linux/$arch" "$pushed")
+  "$cosign" attest --yes --type cyclonedx --predicate "$folder/tranche-$version-linux-$arch.cdx.json" "$of"
+done
+# The image is in the registry; its layout is for tools on this machine.
+files=()
+for file in "$folder"/*; do [ -d "$file" ] || files+=("$file"); done
+gh release create "v$version" --verify-tag --title "$version" --notes-file "$folder/release-notes.md" "${files[@]}"
+echo "name=$image" >>"${GITHUB_OUTPUT:?}"
+echo "digest=${pushed#*@}" >>"$GITHUB_OUTPUT"

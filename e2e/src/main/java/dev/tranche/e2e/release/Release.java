@@ -1,0 +1,112 @@
+package dev.tranche.e2e.release;
+
+import io.vertx.core.json.JsonObject;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.stream.Stream;
+
+/** The steps of {@code ./release} that are more than the call of a tool. */
+public final class Release {
+  private Release() {}
+
+  public static void main(String[] args) throws IOException {
+    try {
+      run(args);
+    } catch (IllegalArgumentException e) {
+      System.err.println("error: " + e.getMessage());
+      System.exit(1);
+    }
+  }
+
+  private static void run(String[] args) throws IOException {
+    switch (args[0]) {
+      case "layout" -> layout(args);
+      case "join" -> OciLayout.join(Path.of(args[1]), layouts(args));
+      case "bom" -> bom(args);
+      case "notes" ->
+          System.out.print(ReleaseNotes.of(args[1], Files.readString(Path.of(args[2]))));
+      case "compare" -> compare(Path.of(args[1]), Path.of(args[2]));
+      default -> throw new IllegalArgumentException("Release has no step " + args[0]);
+    }
+  }
+
+  /** layout FOLDER NAME ARCHITECTURE CREATED CONFIG LAYER… */
+  private static void layout(String[] args) throws IOException {
+    JsonObject all = new JsonObject(Files.readString(Path.of(args[5])));
+    JsonObject config = new JsonObject();
+    for (String key : List.of("User", "Env", "Labels")) {
+      config.put(key, all.getValue(key));
+    }
+    OciLayout.write(
+        Path.of(args[1]),
+        new OciLayout.Image(args[2], args[3], args[4], config),
+        Stream.of(args).skip(6).map(Path::of).toList());
+  }
+
+  private static List<OciLayout> layouts(String[] args) {
+    return Arrays.stream(args).skip(2).map(folder -> new OciLayout(Path.of(folder))).toList();
+  }
+
+  /** bom SOURCES ROOT MODULES NAME VERSION CREATED BOM LICENCES */
+  private static void bom(String[] args) throws IOException {
+    Path sources = Path.of(args[1]);
+    Path image = Path.of(args[2]);
+    Path tranche = image.resolve("opt/tranche");
+    Bom bom = new Bom();
+    for (String part : List.of("webhook", "extender", "node-plugin")) {
+      bom.addMaven(json(sources.resolve(part).resolve("target/bom.json")));
+    }
+    bom.checkJars(tranche.resolve("lib"));
+    bom.addNpm(json(sources.resolve("extender/src/main/web/package-lock.json")));
+    bom.addJava(Files.readString(Path.of(System.getProperty("java.home"), "release")));
+    bom.addLibffi();
+    for (String status : debian(image.resolve("var/lib/dpkg/status.d"))) {
+      bom.addDebian(status);
+    }
+    Files.writeString(
+        Path.of(args[7]), bom.json(args[4], args[5], args[6]).encodePrettily() + "\n");
+    String documents = "usr/share/doc";
+    Licences licences =
+        new Licences(
+            tranche.resolve("lib"),
+            Path.of(args[3]),
+            List.of(image.resolve(documents), Path.of("/", documents)),
+            tranche.resolve("runtime/legal"));
+    licences.addAll(bom.components());
+    if (!licences.missing().isEmpty()) {
+      throw new IllegalArgumentException(
+          "no text of the licence of " + String.join(", ", licences.missing()));
+    }
+    Files.writeString(Path.of(args[8]), licences.text());
+  }
+
+  private static List<String> debian(Path folder) throws IOException {
+    if (!Files.exists(folder)) {
+      throw new IllegalArgumentException(
+          "the image's base has no list of its packages; build it from a Debian image");
+    }
+    try (var files = Files.list(folder)) {
+      List<String> packages = new ArrayList<>();
+      for (Path file : files.sorted().toList()) {
+        packages.add(Files.readString(file));
+      }
+      return packages;
+    }
+  }
+
+  private static void compare(Path first, Path second) throws IOException {
+    List<String> differences = Comparison.of(first, second);
+    if (!differences.isEmpty()) {
+      throw new IllegalArgumentException(
+          "two builds of the same sources differ:\n  " + String.join("\n  ", differences));
+    }
+  }
+
+  private static JsonObject json(Path file) throws IOException {
+    return new JsonObject(Files.readString(file));
+  }
+}

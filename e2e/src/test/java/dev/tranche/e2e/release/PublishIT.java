@@ -1,0 +1,154 @@
+package dev.tranche.e2e.release;
+
+import static java.util.stream.Collectors.joining;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.e2e.install.Shell;
+import io.vertx.core.json.JsonObject;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** A release of two architectures is joined and pushed to a registry on this machine. */
+@Tag("slow")
+class PublishIT {
+  private static final Path ROOT = Path.of("..").toAbsolutePath().normalize();
+  private static final Pattern ADDRESS = Pattern.compile("serving on port (\\d+)");
+
+  @TempDir static Path folder;
+  private static Process registry;
+  private static String crane;
+  private static String address;
+
+  @BeforeAll
+  static void startRegistry() throws IOException {
+    crane = Shell.output("../.build/crane.sh").strip();
+    registry =
+        new ProcessBuilder(crane, "registry", "serve", "--address", "127.0.0.1:0")
+            .redirectErrorStream(true)
+            .start();
+    BufferedReader log =
+        new BufferedReader(
+            new InputStreamReader(registry.getInputStream(), StandardCharsets.UTF_8));
+    Matcher found = ADDRESS.matcher("");
+    for (String line = log.readLine(); line != null; line = log.readLine()) {
+      if (found.reset(line).find()) {
+        break;
+      }
+    }
+    address = "127.0.0.1:" + found.group(1);
+    // A full pipe would stop the registry.
+    Thread.ofPlatform().daemon().start(() -> log.lines().forEach(line -> {}));
+  }
+
+  @AfterAll
+  static void stopRegistry() {
+    registry.destroyForcibly();
+  }
+
+  private Path work;
+
+  @BeforeEach
+  void makeFolder() throws IOException {
+    work = Files.createTempDirectory(folder, "release");
+  }
+
+  /** As {@code ./release} builds it, but with layers of a few bytes. */
+  private Path release(String architecture, String notes) throws IOException {
+    Path release = work.resolve(architecture);
+    Path tars = Files.createDirectories(work.resolve(architecture + ".tars"));
+    OciLayout.write(
+        release.resolve("image"),
+        new OciLayout.Image(
+            "example/tranche:1.2.3", architecture, "2026-01-01T00:00:00Z", new JsonObject()),
+        List.of(Files.writeString(tars.resolve("1-base.tar"), architecture)));
+    Files.writeString(release.resolve("release-notes.md"), notes);
+    Files.writeString(release.resolve("verify-gpu-linux-" + architecture), architecture);
+    // helm packs the time of now, which would differ between the architectures.
+    Shell.run(
+            ROOT,
+            """
+            set -e
+            $(.build/helm.sh) package charts/tranche --version 1.2.3 -d %1$s
+            tar -C %1$s -xzf %1$s/tranche-1.2.3.tgz
+            tar -C %1$s --sort=name --mtime=@0 -cf - tranche | gzip -n >%2$s/tranche-1.2.3.tgz
+            cd %2$s
+            find . -maxdepth 1 -type f -printf '%%P\\n' | xargs sha256sum >../sums
+            mv ../sums SHA256SUMS
+            """
+                .formatted(tars, release))
+        .orFail();
+    return release;
+  }
+
+  private Shell.Result join(Path... releases) throws IOException {
+    String words = Stream.of(releases).map(Path::toString).collect(joining(" "));
+    return Shell.run(
+        ROOT,
+        "JAVA_HOME=%s TRANCHE_RELEASE=%s ./release --join %s"
+            .formatted(System.getProperty("java.home"), joined(), words));
+  }
+
+  private Path joined() {
+    return work.resolve("joined");
+  }
+
+  @Test
+  void joinedRelease_isPushedOnce() throws IOException {
+    join(release("amd64", "notes"), release("arm64", "notes")).orFail();
+    Path joined = joined();
+    assertThat(joined)
+        .isDirectoryContaining("glob:**/verify-gpu-linux-amd64")
+        .isDirectoryContaining("glob:**/verify-gpu-linux-arm64");
+    String image = address + "/example/tranche";
+    String pushed = publish(joined, image).orFail().lines().toList().getLast();
+    assertThat(pushed).startsWith(image + "@sha256:");
+    for (String architecture : List.of("amd64", "arm64")) {
+      String config =
+          Shell.output(
+              "%s config --platform linux/%s %s:1.2.3".formatted(crane, architecture, image));
+      assertThat(new JsonObject(config).getString("architecture")).isEqualTo(architecture);
+    }
+    assertThat(Shell.output("%s ls %s/charts/tranche".formatted(crane, image)).strip())
+        .isEqualTo("1.2.3");
+    Shell.Result again = publish(joined, image);
+    assertThat(again.status()).isEqualTo(1);
+    assertThat(again.output()).contains("is published already; release a new version");
+  }
+
+  private static Shell.Result publish(Path release, String image) throws IOException {
+    return Shell.run(ROOT, ".build/publish.sh %s %s".formatted(release, image));
+  }
+
+  @Test
+  void releasesOfDifferentSources_areNotJoined() throws IOException {
+    Shell.Result refused = join(release("amd64", "notes"), release("arm64", "other notes"));
+    assertThat(refused.status()).isEqualTo(1);
+    assertThat(refused.output())
+        .contains("release-notes.md of ")
+        .contains("build all of them from the same commit");
+  }
+
+  @Test
+  void changedFile_isNeitherJoinedNorPushed() throws IOException {
+    Path release = release("amd64", "notes");
+    Files.writeString(release.resolve("release-notes.md"), "changed");
+    assertThat(join(release, release("arm64", "notes")).status()).isNotZero();
+    Shell.Result refused = publish(release, address + "/example/changed");
+    assertThat(refused.status()).isNotZero();
+    assertThat(refused.output()).contains("release-notes.md: FAILED");
+  }
+}
