@@ -125,6 +125,9 @@ public final class Filter {
    * @param hasNodePreferences the pod has soft preferences of its own among the nodes
    */
   public Answer filter(PodFacts pod, List<String> names, boolean hasNodePreferences) {
+    if (pod.servedByDra()) {
+      return onDra(pod, names);
+    }
     var call = new Call(pod, names, hasNodePreferences, clockMs.getAsLong());
     @Nullable Answer answer = null;
     while (answer == null) {
@@ -135,6 +138,9 @@ public final class Filter {
 
   /** Decides in turns on the loop, one call after the other. */
   public Future<Answer> inTurns(PodFacts pod, List<String> names, boolean hasNodePreferences) {
+    if (pod.servedByDra()) {
+      return Future.succeededFuture(onDra(pod, names));
+    }
     var call = new Call(pod, names, hasNodePreferences, clockMs.getAsLong());
     Future<Answer> answer =
         previous.transform(
@@ -144,6 +150,17 @@ public final class Filter {
               return promise.future();
             });
     previous = answer;
+    return answer;
+  }
+
+  private Answer onDra(PodFacts pod, List<String> names) {
+    Optional<String> notReady = readiness.notDeciding();
+    if (notReady.isPresent()) {
+      return new Answer.Undecided(notReady.get());
+    }
+    recentlyFiltered.put(pod);
+    var answer = DraPods.filter(ledger, names);
+    answer.refused().values().forEach(metrics::denied);
     return answer;
   }
 
