@@ -28,7 +28,7 @@ k in ['tranche.dev/gpu-fraction', 'tranche.dev/gpu-memory'{{ if .Values.webhook.
 
 {{/* The annotations of pods that have one name each, without tranche.dev/. */}}
 {{- define "tranche.annotationNames" -}}
-{{- list "gpu" "gpu-fraction" "gpu-memory" "gpu-count" "gpu-container" "gpu-placement" "gpu-model" "gpu-uuid" "gpus-requested" "replicas-per-gpu" "granted-fraction" | toJson -}}
+{{- list "gpu" "gpu-fraction" "gpu-memory" "gpu-count" "gpu-container" "gpu-placement" "gpu-model" "gpu-uuid" "gpus-requested" "gpus-served-by" "replicas-per-gpu" "granted-fraction" | toJson -}}
 {{- end -}}
 
 {{/* CEL: the annotations of Tranche by name, with those of single containers. The API server's time to go through a pod's annotations grows with the
@@ -107,9 +107,9 @@ system:serviceaccount:{{ include "tranche.namespace" . }}:{{ include "tranche.na
 !has(object.metadata.annotations) || !('kubernetes.io/config.mirror' in object.metadata.annotations)
 {{- end -}}
 
-{{/* CEL: whether the webhook changed the pod at its creation: it has replicas, or Tranche's scheduler. */}}
+{{/* CEL: whether the webhook changed the pod at its creation: it has replicas, nodes of a DRA driver, or Tranche's scheduler. */}}
 {{- define "tranche.wasChanged" -}}
-(has(oldObject.metadata.annotations) && 'tranche.dev/replicas-per-gpu' in oldObject.metadata.annotations)
+(has(oldObject.metadata.annotations) && ('tranche.dev/replicas-per-gpu' in oldObject.metadata.annotations || 'tranche.dev/gpus-served-by' in oldObject.metadata.annotations))
 {{- if and .Values.extender.enabled (eq .Values.extender.mode "scheduler") }} || (has(oldObject.spec.schedulerName) && oldObject.spec.schedulerName == {{ .Values.scheduler.name | squote }}){{ end }}
 {{- end -}}
 

@@ -137,6 +137,15 @@ public final class Names {
   public static final String STARTUP_TAINT_CLUSTER_AUTOSCALER =
       "startup-taint.cluster-autoscaler.kubernetes.io/tranche-plugin-not-ready";
 
+  /**
+   * On a node, written by the extender; on a pod, written by the webhook: what serves the GPUs. The
+   * only value is {@link #DRA}; without it, a device plugin does.
+   */
+  public static final String SERVED_BY = "tranche.dev/gpus-served-by";
+
+  /** Value of {@link #SERVED_BY}: a driver of Dynamic Resource Allocation. */
+  public static final String DRA = "dra";
+
   public static final String RESOURCE = "nvidia.com/gpu";
   public static final String SCHEDULER = "tranche-scheduler";
   public static final String RUNTIME_CLASS = "nvidia";

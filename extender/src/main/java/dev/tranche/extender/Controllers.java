@@ -1,10 +1,12 @@
 package dev.tranche.extender;
 
+import dev.tranche.api.Names;
 import dev.tranche.api.node.NodeEvent;
 import dev.tranche.api.node.NodeReport;
 import dev.tranche.extender.controller.ApiWriter;
 import dev.tranche.extender.controller.ConfigMapEvents;
 import dev.tranche.extender.controller.ContradictingLabels;
+import dev.tranche.extender.controller.DraLabels;
 import dev.tranche.extender.controller.DuplicateAllocations;
 import dev.tranche.extender.controller.NodeEventWriter;
 import dev.tranche.extender.controller.NodeLabels;
@@ -15,6 +17,7 @@ import dev.tranche.extender.controller.StartupTaints;
 import dev.tranche.extender.controller.UnconvertedNumbers;
 import dev.tranche.extender.controller.UnknownCordons;
 import dev.tranche.extender.controller.UnmutatedPods;
+import dev.tranche.extender.dra.DraNodes;
 import dev.tranche.extender.ledger.Hold;
 import dev.tranche.extender.ledger.Ledger;
 import dev.tranche.extender.ledger.NodeFacts;
@@ -58,6 +61,8 @@ final class Controllers implements ReportListener {
   private final ExtenderMetrics metrics;
   private final NodeEventWriter nodeEvents;
   private final NodeLabels nodeLabels;
+  private final DraNodes draNodes;
+  private final DraLabels draLabels;
   private final StartupTaints startupTaints;
   private final NodeUseWriter nodeUses;
   private final UnmutatedPods unmutatedPods;
@@ -98,6 +103,9 @@ final class Controllers implements ReportListener {
     this.nodeLabels =
         new NodeLabels(
             this::mergePatch, deciding, this::advertises, clockMs, rate("labels", NodeLabels.RATE));
+    this.draNodes = new DraNodes(config.resources());
+    this.draLabels =
+        new DraLabels(draNodes, this::mergePatch, deciding, rate("dra-labels", DraLabels.RATE));
     this.startupTaints =
         new StartupTaints(
             this::jsonPatch, deciding, clockMs, rate("taints", StartupTaints.RATE), metrics);
@@ -181,15 +189,31 @@ final class Controllers implements ReportListener {
 
   void nodeSeen(WatchedNode node) {
     nodeLabels.seen(node.key(), node.resourceVersion(), node.labels(), node.labelsAnnotation());
+    draLabels.seen(
+        node.key(),
+        node.resourceVersion(),
+        node.labels().get(Names.SERVED_BY),
+        node.facts().advertises());
     startupTaints.seen(node.key(), node.tainted());
     nodeUses.seen(node.key(), node.resourceVersion(), node.useAnnotation());
   }
 
   void nodeGone(String name) {
     nodeLabels.gone(name);
+    draLabels.gone(name);
     startupTaints.gone(name);
     duplicates.nodeGone(name);
     nodeUses.gone(name);
+  }
+
+  /** What is known of DRA; confined to the loop. */
+  DraNodes draNodes() {
+    return draNodes;
+  }
+
+  /** All ResourceSlices have been listed. */
+  void draListed() {
+    draLabels.tick();
   }
 
   /** On the informer's thread. */
@@ -221,6 +245,7 @@ final class Controllers implements ReportListener {
         nowMs);
     loop.get().run(() -> unknownCordons.check(cordons(nowMs)));
     loop.get().run(nodeLabels::tick);
+    loop.get().run(draLabels::tick);
     loop.get().run(() -> contradictingLabels.check(nodeLabels.contradictions()));
   }
 

@@ -41,6 +41,8 @@ final class Informers implements AutoCloseable {
   /** Started last: only preemption needs it. */
   private final Reflector<?> budgets;
 
+  private final DraWatch dra;
+
   /**
    * @param needsHostRequests whether the CPU and memory of all pods are needed, for policy {@code
    *     packed}
@@ -79,6 +81,15 @@ final class Informers implements AutoCloseable {
             new Reflector.Sink<>(this::podSeen, this::podGone, () -> listed("pods")),
             metrics,
             clockMs);
+    this.dra =
+        new DraWatch(
+            client,
+            loop,
+            controllers.draNodes(),
+            controllers::draListed,
+            metrics,
+            clockMs,
+            DraWatch.CHECK_AGAIN_MS);
     this.budgets =
         new Reflector<>(
             client,
@@ -114,6 +125,7 @@ final class Informers implements AutoCloseable {
               readiness.synced();
               state.apply(new Event.Synced());
               budgets.start();
+              dra.start();
             }
           }
         });
@@ -128,7 +140,10 @@ final class Informers implements AutoCloseable {
     if (pod.tracked()) {
       packing.podSeen(pod.uid(), pod.node(), pod.ended(), pod.host());
     }
-    pod.facts().ifPresent(facts -> loop.run(() -> state.apply(new Event.PodSeen(facts))));
+    // A pod that counts GPUs of DRA holds nothing of ours.
+    pod.facts()
+        .filter(facts -> !facts.servedByDra())
+        .ifPresent(facts -> loop.run(() -> state.apply(new Event.PodSeen(facts))));
   }
 
   private void podGone(String uid, String key) {
@@ -162,5 +177,6 @@ final class Informers implements AutoCloseable {
     nodes.close();
     pods.close();
     budgets.close();
+    dra.close();
   }
 }

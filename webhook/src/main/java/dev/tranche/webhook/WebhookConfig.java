@@ -17,6 +17,7 @@ import static dev.tranche.webhook.WebhookSetting.LISTEN_ADDRESS;
 import static dev.tranche.webhook.WebhookSetting.METRICS_ADDRESS;
 import static dev.tranche.webhook.WebhookSetting.NAME;
 import static dev.tranche.webhook.WebhookSetting.NAMESPACE;
+import static dev.tranche.webhook.WebhookSetting.PLAIN_REQUESTS_SERVED_BY;
 import static dev.tranche.webhook.WebhookSetting.REPLICA_SCHEDULERS;
 import static dev.tranche.webhook.WebhookSetting.RESOURCE;
 import static dev.tranche.webhook.WebhookSetting.RUNTIME_CLASS;
@@ -32,6 +33,7 @@ import dev.tranche.webhook.compat.SharingSystem;
 import dev.tranche.webhook.guard.GuardMode;
 import dev.tranche.webhook.guard.GuardRules;
 import dev.tranche.webhook.mutate.MutationRules;
+import dev.tranche.webhook.mutate.ServedBy;
 import dev.tranche.webhook.tls.CertificateController;
 import dev.tranche.webhook.tls.TlsNames;
 import java.time.Duration;
@@ -86,6 +88,7 @@ record WebhookConfig(
               new MutationRules.Memory(memory(GPU_MEMORY_RESERVE), optionalMemory()),
               Set.copyOf(settings.someOf(COMPAT, List.of(SharingSystem.values()), errors)),
               MutationRules.PlainRequests.REPLICAS,
+              settings.oneOf(PLAIN_REQUESTS_SERVED_BY, List.of(ServedBy.values()), errors),
               Set.copyOf(settings.dnsLabels(REPLICA_SCHEDULERS, errors))),
           certificates(),
           settings.duration(DRAIN_DELAY, "0s", DURATION_MAX, errors),

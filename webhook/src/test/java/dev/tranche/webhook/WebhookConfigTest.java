@@ -7,6 +7,7 @@ import dev.tranche.webhook.compat.SharingSystem;
 import dev.tranche.webhook.guard.GuardMode;
 import dev.tranche.webhook.guard.GuardRules;
 import dev.tranche.webhook.mutate.MutationRules;
+import dev.tranche.webhook.mutate.ServedBy;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -59,7 +60,8 @@ class WebhookConfigTest {
             "--guard-mode=deny",
             "--guard-assume-default-runtime=false",
             "--guard-exempt-service-accounts=a:b, c:d",
-            "--kubelet-root=/k");
+            "--kubelet-root=/k",
+            "--plain-requests-served-by=dra");
     assertThat(config.tls().name()).isEqualTo("t");
     assertThat(config.tls().namespace()).isEqualTo("n");
     assertThat(config.listen()).hasToString("127.0.0.1:1");
@@ -67,13 +69,14 @@ class WebhookConfigTest {
     assertThat(config.rules())
         .isEqualTo(
             new MutationRules(
-                List.of("nvidia.com/gpu.shared", "nvidia.com/gpu"),
-                4,
-                "",
-                "",
-                new MutationRules.Memory(1L << 30, 16L << 30),
-                Set.of(SharingSystem.KAI, SharingSystem.HAMI),
-                MutationRules.PlainRequests.REPLICAS));
+                    List.of("nvidia.com/gpu.shared", "nvidia.com/gpu"),
+                    4,
+                    "",
+                    "",
+                    new MutationRules.Memory(1L << 30, 16L << 30),
+                    Set.of(SharingSystem.KAI, SharingSystem.HAMI),
+                    MutationRules.PlainRequests.REPLICAS)
+                .with(ServedBy.DRA));
     assertThat(config.certificateOptions().authorityLife()).isEqualTo(Duration.ofHours(2));
     assertThat(config.certificateOptions().servingLife()).isEqualTo(Duration.ofSeconds(90));
     assertThat(config.drainDelay()).isZero();

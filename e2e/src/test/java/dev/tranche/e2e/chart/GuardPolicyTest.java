@@ -69,6 +69,8 @@ class GuardPolicyTest {
         GPU + ",'envFrom':[{'configMapRef':{'name':'c'}}]|gets variables from envFrom",
         GPU + ",'envFrom':[{'prefix':'NVIDIA_','configMapRef':{'name':'c'}}]|gets variables",
         GPU + ",'volumeMounts':[{'mountPath':'/run/./nvidia-container-devices/all'}]|has a mount",
+        VOID
+            + ",'resources':{'limits':{'deviceclass.resource.kubernetes.io/gpu.nvidia.com':'1'}}|requests a DeviceClass",
         GPU + ",'ports':[{'containerPort':80,'hostPort':80}]|has a hostPort",
         GPU + ",'securityContext':{'privileged':true}|is privileged",
         GPU + ",'securityContext':{'capabilities':{'add':['CHOWN','SYS_ADMIN']}}|adds a capability",
@@ -156,6 +158,27 @@ class GuardPolicyTest {
     nested.put("guard.allowedHostPaths[1]", "/srv/data");
     assertThatThrownBy(() -> Chart.render(nested))
         .hasMessageContaining("guard.allowedHostPaths has /srv and, below it, /srv/data");
+  }
+
+  /** In v1, with alternatives, and as v1beta1 has it. */
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "{'name':'g','exactly':{'deviceClassName':'CLASS'}}",
+        "{'name':'g','firstAvailable':[{'name':'a','deviceClassName':'other'},{'name':'b','deviceClassName':'CLASS'}]}",
+        "{'name':'g','deviceClassName':'CLASS'}",
+      })
+  void claimOfAGpu_isRefused_asATemplateToo_andAnotherIsNot(String request) {
+    var policy = policy(Map.of(), "tranche-guard-claims");
+    for (String spec : List.of("{'metadata':{},'spec':DEVICES}", "{'metadata':{},'spec':{'spec':DEVICES}}")) {
+      String claim = spec.replace("DEVICES", "{'devices':{'requests':[" + request + "]}}");
+      assertThat(Cel.refusals(policy, CREATE, json(claim.replace("CLASS", "gpu.nvidia.com")), null))
+          .singleElement()
+          .asString()
+          .contains("denies claims of GPUs");
+      assertThat(Cel.refusals(policy, CREATE, json(claim.replace("CLASS", "nic")), null)).isEmpty();
+    }
+    assertThat(Cel.refusals(policy, CREATE, json("{'metadata':{},'spec':{}}"), null)).isEmpty();
   }
 
   /** The kubelet runs such a pod even if its node lacks the resource. */

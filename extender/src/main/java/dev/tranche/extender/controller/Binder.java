@@ -78,8 +78,10 @@ final class Binder {
         new JsonObject()
             .put("namespace", pod.namespace())
             .put("name", pod.name())
-            .put("uid", pod.uid())
-            .put("annotations", new JsonObject().put(Names.GPU, gpuAnnotation));
+            .put("uid", pod.uid());
+    if (!gpuAnnotation.isEmpty()) {
+      meta.put("annotations", new JsonObject().put(Names.GPU, gpuAnnotation));
+    }
     var target = new JsonObject().put("apiVersion", "v1").put("kind", "Node").put("name", node);
     return new JsonObject()
         .put("apiVersion", "v1")

@@ -11,6 +11,7 @@ import io.fabric8.kubernetes.client.dsl.base.PatchContext;
 import io.fabric8.kubernetes.client.dsl.base.PatchType;
 import java.net.HttpURLConnection;
 import java.time.Duration;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -150,11 +151,18 @@ public final class Cleanup {
     Map<String, String> labels = Objects.requireNonNullElse(meta.getLabels(), Map.of());
     Map<String, String> annotations = Objects.requireNonNullElse(meta.getAnnotations(), Map.of());
     String written = annotations.getOrDefault(Names.NODE_LABELS, "");
-    if (ANNOTATIONS.stream().noneMatch(annotations::containsKey)) {
+    boolean onDra = Names.DRA.equals(labels.get(Names.SERVED_BY));
+    if (!onDra && ANNOTATIONS.stream().noneMatch(annotations::containsKey)) {
       return Optional.empty();
     }
-    Map<String, String> gone =
-        GpuLabels.change(labels, written, Map.of()).map(GpuLabels.Change::labels).orElse(Map.of());
+    var gone =
+        new HashMap<>(
+            GpuLabels.change(labels, written, Map.of())
+                .map(GpuLabels.Change::labels)
+                .orElse(Map.of()));
+    if (onDra) {
+      gone.put(Names.SERVED_BY, "");
+    }
     return Optional.of(
         NodePatch.of(
             meta.getResourceVersion(),

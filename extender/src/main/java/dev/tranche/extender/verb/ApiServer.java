@@ -23,6 +23,7 @@ public interface ApiServer {
   /**
    * Posts a Binding. The future never fails.
    *
+   * @param gpuAnnotation empty: none
    * @param expiry called on another thread right before the Binding is sent, which may be long
    *     after this call. It returns a sentence if the Binding must no longer be sent.
    */

@@ -148,6 +148,9 @@ public final class Bind {
     if (!pod.key().equals(key)) {
       return error(misnamed(key, pod));
     }
+    if (pod.servedByDra()) {
+      return bindOnDra(pod, node);
+    }
     NodeFit now = evaluator.evaluate(pod, node);
     if (now.notAcknowledging()) {
       return error(
@@ -170,6 +173,31 @@ public final class Bind {
             late -> Future.succeededFuture(unacknowledged(pod, node, late)))
         // A hold of a bind under way never expires by itself.
         .recover(bug -> Future.succeededFuture(failed(pod, now, place, bug)));
+  }
+
+  /** Posts the Binding alone: kube-scheduler has allocated the GPUs, and the Ledger has no part. */
+  private Future<Optional<String>> bindOnDra(PodFacts pod, String node) {
+    if (DraPods.mayHavePlugin(ledger, node)) {
+      return error(
+          "node %s has a device plugin, and pod %s counts GPUs of nodes that serve them by DRA"
+              .formatted(node, pod.key()));
+    }
+    return loop.completeOnLoop(api.bind(pod, node, "", readiness.expiry(SEND_WITHIN_MS)))
+        .map(outcome -> notBound(pod, node, outcome));
+  }
+
+  /** Returns why the pod is not bound to that node; empty if it is. */
+  private static Optional<String> notBound(PodFacts pod, String node, BindOutcome outcome) {
+    return switch (outcome) {
+      case BindOutcome.Bound() -> Optional.empty();
+      case BindOutcome.BoundElsewhere(String other) ->
+          Optional.of("pod " + pod.key() + " is bound to node " + other);
+      case BindOutcome.Refused(String why) ->
+          Optional.of("pod " + pod.key() + " was not bound to node " + node + ": " + why);
+      case BindOutcome.Unknown(String why) ->
+          Optional.of(
+              "whether pod " + pod.key() + " was bound to node " + node + " is unknown: " + why);
+    };
   }
 
   private Future<Void> sendAssignment(PodFacts pod, String node, Placement place) {
@@ -253,29 +281,20 @@ public final class Bind {
 
   private Optional<String> applyOutcome(
       PodFacts pod, NodeFit now, Placement place, BindOutcome outcome) {
-    String node = now.node();
-    return switch (outcome) {
+    switch (outcome) {
       case BindOutcome.Bound() -> {
         state.apply(new Event.BindDone(pod.uid()));
         explanations.bound(pod, evaluator.policyOf(pod), now, place);
-        yield Optional.empty();
       }
       case BindOutcome.BoundElsewhere(String other) -> {
         // Moves the hold to the pod's actual node; the informer delivers the rest.
         state.apply(new Event.BindFailed(pod.uid()));
         state.apply(new Event.PodSeen(pod.on(other)));
-        yield Optional.of("pod " + pod.key() + " is bound to node " + other);
       }
-      case BindOutcome.Refused(String why) -> {
-        state.apply(new Event.BindFailed(pod.uid()));
-        yield Optional.of("pod " + pod.key() + " was not bound to node " + node + ": " + why);
-      }
-      case BindOutcome.Unknown(String why) -> {
-        state.apply(new Event.BindUnknown(pod.uid()));
-        yield Optional.of(
-            "whether pod " + pod.key() + " was bound to node " + node + " is unknown: " + why);
-      }
-    };
+      case BindOutcome.Refused refused -> state.apply(new Event.BindFailed(pod.uid()));
+      case BindOutcome.Unknown unknown -> state.apply(new Event.BindUnknown(pod.uid()));
+    }
+    return notBound(pod, now.node(), outcome);
   }
 
   private static Future<Optional<String>> error(String sentence) {

@@ -127,6 +127,9 @@ public final class Filter implements WhatIf.Rules {
    * @param hasNodePreferences the pod has soft preferences of its own among the nodes
    */
   public Answer filter(PodFacts pod, List<String> names, boolean hasNodePreferences) {
+    if (pod.servedByDra()) {
+      return onDra(pod, names);
+    }
     var call = new Call(pod, names, hasNodePreferences, clockMs.getAsLong());
     @Nullable Answer answer = null;
     while (answer == null) {
@@ -137,6 +140,9 @@ public final class Filter implements WhatIf.Rules {
 
   /** Decides in turns on the loop, one call after the other. */
   public Future<Answer> inTurns(PodFacts pod, List<String> names, boolean hasNodePreferences) {
+    if (pod.servedByDra()) {
+      return Future.succeededFuture(onDra(pod, names));
+    }
     var call = new Call(pod, names, hasNodePreferences, clockMs.getAsLong());
     Future<Answer> answer =
         previous.transform(
@@ -146,6 +152,17 @@ public final class Filter implements WhatIf.Rules {
               return promise.future();
             });
     previous = answer;
+    return answer;
+  }
+
+  private Answer onDra(PodFacts pod, List<String> names) {
+    Optional<String> notReady = readiness.notDeciding();
+    if (notReady.isPresent()) {
+      return new Answer.Undecided(notReady.get());
+    }
+    recentlyFiltered.put(pod);
+    var answer = DraPods.filter(ledger, names);
+    answer.refused().values().forEach(metrics::denied);
     return answer;
   }
 

@@ -134,6 +134,9 @@ public final class Preempt {
    * @param offered the victims of kube-scheduler's dry run, by node
    */
   public Future<Answer> preempt(PodFacts pod, Map<String, VictimUids> offered) {
+    if (pod.servedByDra()) {
+      return Future.succeededFuture(DraPods.preempt(ledger, offered));
+    }
     long untilMs = clockMs.getAsLong() + NodeEvaluator.DECIDE_WITHIN_MS;
     Future<Answer> answer =
         previous.transform(

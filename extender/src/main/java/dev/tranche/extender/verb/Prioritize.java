@@ -53,6 +53,10 @@ public final class Prioritize {
 
   /** Returns a score for every node, in the order of the names. */
   public Map<String, Integer> prioritize(PodFacts pod, List<String> names) {
+    if (pod.servedByDra()) {
+      // No GPU of ours is compared.
+      return Map.of();
+    }
     try {
       return readiness.notDeciding().isEmpty() ? scored(pod, names) : equal(names);
     } catch (RuntimeException | LinkageError bug) {

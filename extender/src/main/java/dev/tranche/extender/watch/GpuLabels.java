@@ -66,7 +66,7 @@ public final class GpuLabels {
       Set.of(PRESENT, PREFIX + "count", PREFIX + "memory", PREFIX + "product");
 
   private static final Set<String> ALL =
-      Stream.of(OURS, Names.LABELS_OF_DISCOVERY, Set.of(MPS_CAPABLE))
+      Stream.of(OURS, Names.LABELS_OF_DISCOVERY, Set.of(MPS_CAPABLE, Names.SERVED_BY))
           .flatMap(Collection::stream)
           .collect(Collectors.toUnmodifiableSet());
 

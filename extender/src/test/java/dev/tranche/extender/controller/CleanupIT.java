@@ -52,7 +52,10 @@ final class CleanupIT {
             Names.CORDON_GPUS,
             "0"));
     node("other", Map.of("nvidia.com/gpu.count", "8"), Map.of());
-    assertThat(cleanup.run(1)).isEqualTo(1);
+    node("served", Map.of(Names.SERVED_BY, Names.DRA, "zone", "b"), Map.of());
+    assertThat(cleanup.run(1)).isEqualTo(2);
+    assertThat(left(client.nodes().withName("served").get().getMetadata().getLabels()))
+        .containsOnly(Map.entry("zone", "b"));
     var cleaned = client.nodes().withName("labelled").get().getMetadata();
     assertThat(left(cleaned.getLabels()))
         .as("another has changed the replicas since")

@@ -94,6 +94,41 @@ final class ObjectDecoderTest {
   }
 
   @Test
+  void deviceClassAndSlice_inProtobuf_areReadAsInJson() throws Exception {
+    var classes = new ObjectDecoder<>(DraReader.deviceClasses(), json);
+    byte[] meta = joined(field(1, bytes("gpu")), field(5, bytes("u")), field(6, bytes("9")));
+    byte[] cel = field(1, field(1, bytes("device.driver == 'd'")));
+    byte[] config = field(2, field(1, field(1, bytes("d"))));
+    byte[] spec = joined(field(1, cel), config, field(4, bytes("nvidia.com/gpu")));
+    String text =
+        """
+        {"kind":"DeviceClassList","apiVersion":"resource.k8s.io/v1","metadata":{"resourceVersion":"1"},"items":[{
+         "metadata":{"name":"gpu","uid":"u","resourceVersion":"9"},
+         "spec":{"selectors":[{"cel":{"expression":"device.driver == 'd'"}}],
+          "extendedResourceName":"nvidia.com/gpu"}}]}
+        """;
+    List<WatchedDeviceClass> read =
+        page(classes, list(joined(field(1, meta), field(2, spec))), PROTOBUF).items();
+    assertThat(read)
+        .containsExactly(
+            new WatchedDeviceClass(
+                "gpu", "u", "9", "nvidia.com/gpu", List.of("device.driver == 'd'")));
+    assertThat(page(classes, bytes(text), "application/json").items()).isEqualTo(read);
+    var slices = new ObjectDecoder<>(DraReader.resourceSlices(), json);
+    byte[] ofNode = joined(field(1, bytes("d")), field(2, bytes("")), field(3, bytes("node-a")));
+    String sliceText =
+        """
+        {"kind":"ResourceSliceList","apiVersion":"resource.k8s.io/v1","metadata":{"resourceVersion":"1"},"items":[{
+         "metadata":{"name":"gpu","uid":"u","resourceVersion":"9"},
+         "spec":{"driver":"d","nodeName":"node-a","pool":{"name":"node-a"},"devices":[{"name":"gpu-0"}]}}]}
+        """;
+    List<WatchedSlice> slice =
+        page(slices, list(joined(field(1, meta), field(2, ofNode))), PROTOBUF).items();
+    assertThat(slice).containsExactly(new WatchedSlice("gpu", "u", "9", "node-a", "d"));
+    assertThat(page(slices, bytes(sliceText), "application/json").items()).isEqualTo(slice);
+  }
+
+  @Test
   void page_ofNodes_isTheSameInBothEncodings() throws Exception {
     var page = page(nodes, message("nodes"), PROTOBUF + ";charset=x");
     assertThat(page).isEqualTo(page(nodes, recorded("nodes.json"), "application/json"));

@@ -53,7 +53,8 @@ sealed interface GrantResult {
     candidates.keptOffWarning().ifPresent(warnings::add);
     granularity.warning().ifPresent(warnings::add);
     if (candidates.sufficient().isEmpty() && !nodes.isEmpty()) {
-      warnings.add(Warning.NO_NODE.of());
+      boolean onlyDra = ServedBy.onlyDra(pod, nodes);
+      warnings.add((onlyDra ? Warning.NO_SHARE_ON_DRA : Warning.NO_NODE).of());
     }
     if (requests.memoryBytesMax().isEmpty()) {
       return of(pod, requests, granularity, 0, MemoryPin.NONE, warnings, rules, numbersCountGpus);

@@ -17,6 +17,7 @@ import java.util.stream.Collectors;
  * @param memory GPU memory to assume where nodes do not state it
  * @param dialects the other systems whose annotations and resources are translated
  * @param plainRequests what a number of the first resource counts in a pod that requests it
+ * @param plainServedBy what serves the GPUs of a plain request, if its selectors leave both or none
  * @param replicaSchedulers other schedulers whose pods' numbers count replicas in any case
  */
 public record MutationRules(
@@ -27,6 +28,7 @@ public record MutationRules(
     Memory memory,
     Set<SharingSystem> dialects,
     PlainRequests plainRequests,
+    ServedBy plainServedBy,
     Set<String> replicaSchedulers) {
   public MutationRules {
     replicaSchedulers = Set.copyOf(replicaSchedulers);
@@ -35,7 +37,7 @@ public record MutationRules(
     }
   }
 
-  /** Rules that make no exception for a scheduler. */
+  /** Rules that make no exception for a scheduler, and prefer the device plugin. */
   public MutationRules(
       List<String> resources,
       int defaultReplicasPerGpu,
@@ -52,6 +54,7 @@ public record MutationRules(
         memory,
         dialects,
         plainRequests,
+        ServedBy.DEVICE_PLUGIN,
         Set.of());
   }
 
@@ -73,6 +76,7 @@ public record MutationRules(
         memory,
         dialects,
         plain,
+        plainServedBy,
         replicaSchedulers);
   }
 
@@ -88,6 +92,21 @@ public record MutationRules(
         memory,
         others,
         plainRequests,
+        plainServedBy,
+        replicaSchedulers);
+  }
+
+  /** Returns the same rules with another choice for plain requests. */
+  public MutationRules with(ServedBy plain) {
+    return new MutationRules(
+        resources,
+        defaultReplicasPerGpu,
+        schedulerName,
+        runtimeClass,
+        memory,
+        dialects,
+        plainRequests,
+        plain,
         replicaSchedulers);
   }
 
@@ -105,7 +124,7 @@ public record MutationRules(
   /**
    * A snapshot of the cluster at admission.
    *
-   * @param nodes the nodes labelled with their replicas per GPU
+   * @param nodes the nodes labelled with their replicas per GPU, or as served by DRA
    * @param runtimeClassExists whether {@link MutationRules#runtimeClass} exists
    */
   public record Cluster(List<GpuNode> nodes, boolean runtimeClassExists) {}

@@ -58,6 +58,10 @@ public final class PodMutator {
         StaleReplicaRequirement.removeFrom(
             translation.view(), cluster.nodes(), rules.defaultReplicasPerGpu());
     var problems = new ArrayList<>(translation.problems());
+    ServedBy servedBy = ServedBy.of(view, cluster.nodes(), rules);
+    if (servedBy == ServedBy.DRA && requestsOurResource(view)) {
+      return leaveToDra(original, view, cluster);
+    }
     GpuRequests requests = GpuRequests.read(view, resource(), problems);
     boolean countsGpus = countsGpus(view, cluster);
     if (countsGpus) {
@@ -102,6 +106,9 @@ public final class PodMutator {
     } else {
       PlacementAnnotations.warnOfNoEffect(view.annotations(), warnings);
     }
+    if (requestsOurResource(view)) {
+      servedBy.warning(view, cluster.nodes()).ifPresent(warnings::add);
+    }
     PlacementAnnotations.warnOfUnknown(view.annotations(), warnings);
     resultAnnotations.write(view, patch);
     return problems.isEmpty() ? admitted(patch, warnings) : denied(problems);
@@ -139,6 +146,11 @@ public final class PodMutator {
    */
   private Mutation leaveToOtherScheduler(PodView pod, MutationRules.Cluster cluster) {
     boolean shares = GpuRequests.firstKey(pod.annotations()).isPresent();
+    if (!shares
+        && requestsOurResource(pod)
+        && ServedBy.of(pod, cluster.nodes(), rules) == ServedBy.DRA) {
+      return leaveToDra(pod, pod, cluster);
+    }
     if (shares
         || rules.replicaSchedulers().contains(pod.text("schedulerName"))
         || !countsGpus(pod, cluster)) {
@@ -158,6 +170,7 @@ public final class PodMutator {
         var patch = new JsonPatch();
         granted.grants().forEach(grant -> ResourceWriter.write(grant, resource(), patch));
         var affinity = new NodeAffinityPatch(pod.spec(), pod.spec());
+        ServedBy.DEVICE_PLUGIN.require(pod, cluster.nodes(), affinity);
         granted.require(affinity);
         Optional<Problem> large = affinity.write(patch);
         if (large.isPresent()) {
@@ -168,6 +181,25 @@ public final class PodMutator {
         yield admitted(patch, granted.warnings());
       }
     };
+  }
+
+  /**
+   * Restricts the pod to nodes with a DRA driver, where its number counts whole GPUs. The scheduler
+   * stays: two schedulers that allocate devices of one driver could give both the same one.
+   */
+  private static Mutation leaveToDra(PodView original, PodView pod, MutationRules.Cluster cluster) {
+    var patch = new JsonPatch();
+    var warnings = new ArrayList<String>();
+    var affinity = new NodeAffinityPatch(original.spec(), pod.spec());
+    ServedBy.DRA.require(pod, cluster.nodes(), affinity);
+    Optional<Problem> large = affinity.write(patch);
+    if (large.isPresent()) {
+      return denied(List.of(large.get()));
+    }
+    ServedBy.DRA.warning(pod, cluster.nodes()).ifPresent(warnings::add);
+    PlacementAnnotations.warnOfUnknown(pod.annotations(), warnings);
+    ResultAnnotations.ON_DRA.write(pod, patch);
+    return admitted(patch, warnings);
   }
 
   /** Leaves the pod alone, but removes Tranche's result annotations, which other parts trust. */
@@ -223,6 +255,7 @@ public final class PodMutator {
     var affinity = new NodeAffinityPatch(original.spec(), pod.spec());
     CandidateNodes.requireModel(pod, cluster.nodes(), affinity);
     CandidateNodes.requireNoMps(pod, affinity);
+    ServedBy.DEVICE_PLUGIN.require(pod, cluster.nodes(), affinity);
     required.accept(affinity);
     affinity.write(patch).ifPresent(problems::add);
     String scheduler = rules.schedulerName();

@@ -182,6 +182,8 @@ public final class PodUpdate {
       case Names.LABEL_MEMORY -> operator.equals("In") && requests.memoryBytesMax().isPresent();
       case Names.LABEL_MEMORY_USABLE ->
           operator.equals("NotIn") && requests.memoryBytesMax().isPresent();
+      case Names.SERVED_BY ->
+          (operator.equals("In") || operator.equals("NotIn")) && isOnly(expression, Names.DRA);
       case Names.LABEL_PRODUCT ->
           operator.equals("NotIn") && annotations.containsKey(Names.GPU_MODEL);
       case Names.LABEL_SHARING, Names.LABEL_SHARING_STRATEGY ->

@@ -17,8 +17,17 @@ import java.util.stream.Stream;
  */
 record ResultAnnotations(Map<String, String> values) {
   static final ResultAnnotations NONE = new ResultAnnotations(Map.of());
+
+  /** Of a pod whose number counts GPUs of a DRA driver. */
+  static final ResultAnnotations ON_DRA = new ResultAnnotations(Map.of(Names.SERVED_BY, Names.DRA));
+
   private static final List<String> KEYS =
-      Stream.of(Names.REPLICAS_PER_GPU, Names.GRANTED_FRACTION, Names.GPU, Names.GPUS_REQUESTED)
+      Stream.of(
+              Names.REPLICAS_PER_GPU,
+              Names.GRANTED_FRACTION,
+              Names.GPU,
+              Names.GPUS_REQUESTED,
+              Names.SERVED_BY)
           .sorted()
           .toList();
 

@@ -1,5 +1,6 @@
 package dev.tranche.webhook.nodes;
 
+import dev.tranche.api.Names;
 import dev.tranche.process.client.ApiClient;
 import io.fabric8.kubernetes.api.model.ConfigMap;
 import io.fabric8.kubernetes.api.model.Event;
@@ -15,6 +16,7 @@ import io.fabric8.kubernetes.client.dsl.Resource;
 import io.fabric8.kubernetes.client.informers.ResourceEventHandler;
 import io.fabric8.kubernetes.client.informers.SharedIndexInformer;
 import io.fabric8.kubernetes.client.utils.KubernetesSerialization;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -30,8 +32,8 @@ public final class ClusterWatch implements AutoCloseable {
   private static final long PAGE_NODES = 200;
 
   /**
-   * One for nodes with NVIDIA's label, and one for nodes with ours alone; a selector cannot say
-   * "or".
+   * One for nodes with NVIDIA's label, one for other nodes with ours, and one for the rest of those
+   * that a DRA driver serves; a selector cannot say "or".
    */
   private final List<SharedIndexInformer<SlimNode>> nodes;
 
@@ -57,7 +59,13 @@ public final class ClusterWatch implements AutoCloseable {
     nodes =
         List.of(
             informer(client.resources(SlimNode.class).withLabel(nvidias)),
-            informer(client.resources(SlimNode.class).withLabel(ours).withoutLabel(nvidias)));
+            informer(client.resources(SlimNode.class).withLabel(ours).withoutLabel(nvidias)),
+            informer(
+                client
+                    .resources(SlimNode.class)
+                    .withLabel(Names.SERVED_BY, Names.DRA)
+                    .withoutLabel(ours)
+                    .withoutLabel(nvidias)));
     runtimeClass =
         runtimeClassName.isEmpty()
             ? null
@@ -135,18 +143,18 @@ public final class ClusterWatch implements AutoCloseable {
     return Stream.concat(nodes.stream(), Stream.ofNullable(runtimeClass));
   }
 
-  /** A node whose labels change may be in both lists for a moment. */
+  /** A node whose labels change may be in two lists for a moment. */
   private Stream<SlimNode> watched() {
     List<SlimNode> first = nodes.getFirst().getStore().list();
-    List<SlimNode> second = nodes.getLast().getStore().list();
-    if (second.isEmpty()) {
+    List<SlimNode> others =
+        nodes.stream().skip(1).flatMap(informer -> informer.getStore().list().stream()).toList();
+    if (others.isEmpty()) {
       return first.stream();
     }
-    Set<String> names =
-        first.stream().map(node -> node.getMetadata().getName()).collect(Collectors.toSet());
+    var names = new HashSet<String>();
+    first.forEach(node -> names.add(node.getMetadata().getName()));
     return Stream.concat(
-        first.stream(),
-        second.stream().filter(node -> !names.contains(node.getMetadata().getName())));
+        first.stream(), others.stream().filter(node -> names.add(node.getMetadata().getName())));
   }
 
   private GpuNode node(SlimNode node) {

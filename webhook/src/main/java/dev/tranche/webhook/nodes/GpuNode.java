@@ -10,8 +10,8 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A node that is labelled with its replicas per GPU. Its labels are read once, since every pod that
- * requests a share is checked against every node.
+ * A node that is labelled with its replicas per GPU, or as served by DRA. Its labels are read once,
+ * since every pod that requests a share is checked against every node.
  */
 public final class GpuNode {
   private static final String LABEL_COUNT = "nvidia.com/gpu.count";
@@ -36,6 +36,7 @@ public final class GpuNode {
   private final OptionalInt memoryMib;
   private final OptionalInt usableMib;
   private final Optional<String> product;
+  private final boolean servedByDra;
 
   /** A node of one model, whose capacity is not known. */
   public GpuNode(String name, Map<String, String> labels) {
@@ -57,6 +58,7 @@ public final class GpuNode {
             .filter(e -> !e.getKey().startsWith(MIG))
             .mapToLong(Map.Entry::getValue)
             .sum();
+    servedByDra = Names.DRA.equals(labels.get(Names.SERVED_BY));
     gpus = positiveLabel(LABEL_COUNT);
     gpusOfAllModels = positiveLabel(Names.LABEL_GPUS);
     replicasPerGpu = labelledReplicas();
@@ -76,6 +78,11 @@ public final class GpuNode {
   /** Whether the node's capacity includes some of a resource. */
   public boolean offers(String resource) {
     return capacity.getOrDefault(resource, 0L) > 0;
+  }
+
+  /** Whether a DRA driver serves the GPUs, so that numbers count whole ones. */
+  public boolean servedByDra() {
+    return servedByDra;
   }
 
   public Taints taints() {
@@ -154,6 +161,10 @@ public final class GpuNode {
    * config, so that it counts only if the kubelet's capacity confirms it.
    */
   private OptionalInt labelledReplicas() {
+    if (servedByDra) {
+      // A label of an earlier plugin, or of GPU Feature Discovery.
+      return OptionalInt.empty();
+    }
     OptionalInt labelled = positive(DecidingLabel.REPLICAS.value(labels));
     boolean reported = labels.containsKey(DecidingLabel.REPLICAS.ours());
     boolean discovered = Names.LABELS_OF_DISCOVERY.stream().anyMatch(labels::containsKey);

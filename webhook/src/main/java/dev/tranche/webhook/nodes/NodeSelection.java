@@ -43,6 +43,24 @@ public final class NodeSelection {
     return all(nodeSelector, node) && (terms == null || any(terms, node));
   }
 
+  /**
+   * Returns whether the requirements of one label admit a node with a value of it. Whatever else is
+   * required is not looked at.
+   *
+   * @param value null for a node without the label
+   */
+  public boolean admitsLabel(String label, @Nullable String value) {
+    return allOf(nodeSelector, label, value)
+        && (terms == null || terms.stream().anyMatch(term -> allOf(term, label, value)));
+  }
+
+  private static boolean allOf(
+      List<Requirement> requirements, String label, @Nullable String value) {
+    return requirements.stream()
+        .filter(each -> !each.field() && each.key().equals(label))
+        .allMatch(each -> each.matches(value));
+  }
+
   /** An empty term matches nothing, so it is left out. */
   private List<List<Requirement>> terms(JsonNode json) {
     var read = new ArrayList<List<Requirement>>();

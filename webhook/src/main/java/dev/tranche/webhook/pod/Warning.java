@@ -16,6 +16,10 @@ public enum Warning {
       "spec.hostPID is true, so this pod cannot use nodes that share GPUs by MPS, where it could access the MPS server and all its other clients"),
   NO_NODE(
       "no GPU node of this cluster satisfies this pod's nodeSelector, required node affinity and tranche.dev/gpu-model; the pod is pending until one does"),
+  NO_SHARE_ON_DRA(
+      "all eligible GPU nodes have a DRA driver instead of Tranche's device plugin, and a share needs the plugin; the pod is pending until a node with the plugin is eligible"),
+  SERVED_BY_BOTH(
+      "some eligible nodes serve GPUs by a device plugin and others by a DRA driver; the pod is restricted to those with %s. To choose others, set a nodeSelector or affinity by the label tranche.dev/gpus-served-by"),
   NO_EFFECT("%s has no effect: this pod requests no GPU. Request a share, for example %s: \"0.3\""),
   UNKNOWN("annotation %s is unknown to Tranche and has no effect"),
   FOREIGN_SCHEDULER(

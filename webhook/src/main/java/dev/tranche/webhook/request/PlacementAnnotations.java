@@ -37,9 +37,15 @@ public final class PlacementAnnotations {
           Names.GPU,
           Names.REPLICAS_PER_GPU,
           Names.GRANTED_FRACTION,
-          Names.GPUS_REQUESTED);
+          Names.GPUS_REQUESTED,
+          Names.SERVED_BY);
 
   private PlacementAnnotations() {}
+
+  /** Returns whether one of them says which GPUs the pod may get. */
+  public static boolean areOn(Map<String, String> annotations) {
+    return PLACEMENT_KEYS.stream().anyMatch(annotations::containsKey);
+  }
 
   /** Adds a problem for each invalid annotation. */
   public static void check(Map<String, String> annotations, List<Problem> problems) {

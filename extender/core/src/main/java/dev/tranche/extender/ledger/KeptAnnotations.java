@@ -48,6 +48,7 @@ final class KeptAnnotations {
   /** Returns whether Tranche reads an annotation of that key. */
   static boolean reads(String key) {
     return key.equals(Names.REPLICAS_PER_GPU)
+        || key.equals(Names.SERVED_BY)
         || CHARS_MAX.containsKey(key)
         || OF_CONTAINER.stream().anyMatch(key::startsWith);
   }
@@ -63,6 +64,7 @@ final class KeptAnnotations {
     }
     var kept = new HashMap<String, String>();
     boolean fits = keep(Names.REPLICAS_PER_GPU, VALUE_CHARS_MAX, all, kept);
+    fits &= keep(Names.SERVED_BY, VALUE_CHARS_MAX, all, kept);
     for (Map.Entry<String, Integer> known : CHARS_MAX.entrySet()) {
       fits &= keep(known.getKey(), known.getValue(), all, kept);
     }

@@ -117,6 +117,14 @@ public record PodFacts(
     return requests.stream().anyMatch(request -> request.kind() != Demand.Kind.INIT);
   }
 
+  /**
+   * Returns whether the webhook chose nodes for the pod on which a DRA driver serves the GPUs. Its
+   * numbers count whole GPUs, which kube-scheduler itself allocates.
+   */
+  public boolean servedByDra() {
+    return Names.DRA.equals(annotations.get(Names.SERVED_BY));
+  }
+
   /** Returns the R that the webhook has written on the pod; empty for a plain request. */
   public OptionalInt stampedReplicas() {
     String stamp = annotations.get(Names.REPLICAS_PER_GPU);

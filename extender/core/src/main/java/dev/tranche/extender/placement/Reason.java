@@ -1,7 +1,7 @@
 package dev.tranche.extender.placement;
 
 /**
- * The reasons to refuse a node: thirteen fixed sentences without figures. kube-scheduler writes the
+ * The reasons to refuse a node: fourteen fixed sentences without figures. kube-scheduler writes the
  * distinct ones into the pod's condition, and a text that changes would wake the pod forever. The
  * figures are in the event and the explanation.
  */
@@ -26,6 +26,9 @@ public enum Reason {
       true),
   CLIENTS("the node's GPUs have too few free MPS client slots", false),
   MEMORY("the node's GPUs have too little measured free memory", false),
+  SERVED_BY_PLUGIN(
+      "the pod counts GPUs of nodes that serve them by DRA, and this node has a device plugin",
+      true),
   // The search was given up, so this must not count as a refusal that no eviction can resolve.
   UNDECIDED(
       "the pod has too many different shares to find their GPUs in time; it will be retried",

@@ -1,0 +1,109 @@
+package dev.tranche.extender.verb;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.api.Demand;
+import dev.tranche.api.Names;
+import dev.tranche.extender.ledger.Event;
+import dev.tranche.extender.ledger.NodeFacts;
+import dev.tranche.extender.ledger.PodFacts;
+import dev.tranche.extender.placement.Reason;
+import dev.tranche.extender.score.Policy;
+import dev.tranche.process.loop.Loop;
+import io.vertx.core.Vertx;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Pods whose number counts GPUs of a DRA driver, beside nodes with Tranche's plugin. */
+class DraPodsTest {
+  private final Vertx vertx = Vertx.vertx();
+  private final FakeWorld world = new FakeWorld(Policy.LOAD);
+  private final RecentlyFilteredPods filtered = new RecentlyFilteredPods();
+
+  @BeforeEach
+  void oneNodeOfEachKind() {
+    world.state.apply(new Event.NodeSeen(new NodeFacts("plugin", Set.of(), "", true)));
+    world.report("plugin", new FakeWorld.Gpu("GPU-1", 0, 0));
+    world.state.apply(new Event.NodeSeen(new NodeFacts("dra", Set.of(), "", false)));
+  }
+
+  @AfterEach
+  void close() {
+    vertx.close().await();
+  }
+
+  private static PodFacts pod(int gpus, Map<String, String> annotations) {
+    var request = new Demand.Request("main", Demand.Kind.APP, gpus);
+    return new PodFacts(
+        "uid", "ns", "whole", null, false, false, Names.RESOURCE, List.of(request), annotations);
+  }
+
+  private static PodFacts onDra(int gpus) {
+    return pod(gpus, Map.of(Names.SERVED_BY, Names.DRA));
+  }
+
+  @Test
+  void wholeGpus_passOnDraNodesAlone_andHoldNothing() {
+    var answer = world.filter(filtered, 0).filter(onDra(1), List.of("plugin", "dra", "new"), false);
+    assertThat(answer)
+        .isEqualTo(
+            new Filter.Answer.Nodes(
+                List.of("dra"),
+                Map.of("plugin", Reason.SERVED_BY_PLUGIN, "new", Reason.SERVED_BY_PLUGIN)));
+    assertThat(world.prioritize().prioritize(onDra(1), List.of("dra"))).isEmpty();
+    assertThat(world.ledger.hold("uid")).isEmpty();
+  }
+
+  @Test
+  void numberOfReplicas_neverPassesOnADraNode() {
+    for (PodFacts counted : List.of(pod(1, Map.of()), FakeWorld.pod("half", 5))) {
+      var answer = world.filter().filter(counted, List.of("plugin", "dra"), false);
+      assertThat(answer).isInstanceOf(Filter.Answer.Nodes.class);
+      assertThat(((Filter.Answer.Nodes) answer).nodes()).containsExactly("plugin");
+    }
+  }
+
+  @Test
+  void otherValueOfTheAnnotation_isNotDra() {
+    var answer = world.filter().filter(pod(1, Map.of(Names.SERVED_BY, "x")), List.of("dra"), false);
+    assertThat(((Filter.Answer.Nodes) answer).nodes()).isEmpty();
+  }
+
+  @Test
+  void bind_postsTheBindingWithoutAnAssignment() {
+    world.onServer.put("ns/whole", onDra(1));
+    var bind = world.bind(filtered, new Loop(vertx.getOrCreateContext()));
+    world.filter(filtered, 0).filter(onDra(1), List.of("dra"), false);
+    assertThat(bind.bind("ns/whole", "uid", "dra").await()).isEmpty();
+    assertThat(world.expiries).hasSize(1);
+    assertThat(world.assigned).isEmpty();
+    assertThat(world.ledger.hold("uid")).isEmpty();
+    assertThat(bind.bind("ns/whole", "uid", "plugin").await())
+        .hasValueSatisfying(why -> assertThat(why).contains("device plugin"));
+    assertThat(world.expiries).hasSize(1);
+  }
+
+  @Test
+  void bindThatIsRefused_saysWhy() {
+    world.onServer.put("ns/whole", onDra(1));
+    world.outcome = new ApiServer.BindOutcome.Refused("it is gone");
+    world.filter(filtered, 0).filter(onDra(1), List.of("dra"), false);
+    assertThat(
+            world
+                .bind(filtered, new Loop(vertx.getOrCreateContext()))
+                .bind("ns/whole", "uid", "dra")
+                .await())
+        .hasValueSatisfying(why -> assertThat(why).contains("node dra", "it is gone"));
+  }
+
+  @Test
+  void victims_areThoseThatKubeSchedulerProposes_onDraNodesAlone() {
+    var victims = new Preempt.VictimUids(List.of("v"), 0);
+    assertThat(world.preempt().preempt(onDra(1), Map.of("dra", victims, "plugin", victims)).await())
+        .isEqualTo(new Preempt.Answer.Nodes(Map.of("dra", victims)));
+  }
+}
