@@ -59,6 +59,10 @@ function OfGpu({ id }: { id: string }) {
         <Fact name="Granted">{shareText(gpu)} {gpu.resource}</Fact>
         <Fact name="SM load">{facts.load === undefined ? readingText(gpu) : percent(facts.load)}</Fact>
         <Fact name="Load for placement">{gpu.effective.sm === undefined ? "–" : percent(gpusOf(gpu.effective.sm))}</Fact>
+        <Fact name="SMs busy">{activityText(gpu.measured?.smActive)}</Fact>
+        <Fact name="SM occupancy">{activityText(gpu.measured?.smOccupancy)}</Fact>
+        <Fact name="Tensor cores">{activityText(gpu.measured?.tensorActive)}</Fact>
+        <Fact name="Memory bandwidth">{activityText(gpu.measured?.dramActive)}</Fact>
         <Fact name="Memory used">{facts.usedBytes === undefined ? "–" : memory(facts.usedBytes)} of {memory(facts.bytes)}</Fact>
         <Fact name="Memory free for pods">{memory(bytesOf(gpu.effective.memoryFree))}</Fact>
         <Fact name="Measured">{gpu.measured ? <Since time={gpu.measured.time} /> : "not yet"}</Fact>
@@ -84,6 +88,9 @@ const loadText = (gpu: Gpu) => {
   const { load } = factsOf(gpu);
   return load === undefined ? readingText(gpu) : `load ${percent(load)}`;
 };
+
+/** GPUs before Hopper do not tell these. */
+const activityText = (share: string | undefined) => (share === undefined ? "not known" : percent(gpusOf(share)));
 
 function Bars({ gpu }: { gpu: Gpu }) {
   const facts = factsOf(gpu);

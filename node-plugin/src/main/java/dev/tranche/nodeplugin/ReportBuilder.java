@@ -12,10 +12,12 @@ import dev.tranche.nodeplugin.gpu.MpsClientLimit;
 import dev.tranche.nodeplugin.gpu.NodeReplicas;
 import dev.tranche.nodeplugin.gpu.Replica.Stage;
 import dev.tranche.nodeplugin.load.Load;
+import dev.tranche.nodeplugin.nvml.Gpm;
 import dev.tranche.nodeplugin.usage.ContainerUse;
 import dev.tranche.nodeplugin.usage.Overuse;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Consumer;
 import java.util.stream.IntStream;
 
 /** Builds reports of the node's state, and decides when a change of the GPUs is worth a report. */
@@ -124,13 +126,27 @@ final class ReportBuilder {
   }
 
   private static GpuLoad load(Load load, long epochMs) {
-    return GpuLoad.newBuilder()
-        .setSampledAtMs(epochMs + load.sampledAtMs())
-        .setMemoryUsedBytes(Math.max(0, load.now().memoryUsedBytes()))
-        .setSmUtilizationPercent(load.now().smPercent())
-        .setSmUtilizationMeanPercent((float) load.smMeanPercent())
-        .setProcesses(load.now().processes())
-        .build();
+    GpuLoad.Builder report =
+        GpuLoad.newBuilder()
+            .setSampledAtMs(epochMs + load.sampledAtMs())
+            .setMemoryUsedBytes(Math.max(0, load.now().memoryUsedBytes()))
+            .setSmUtilizationPercent(load.now().smPercent())
+            .setSmUtilizationMeanPercent((float) load.smMeanPercent())
+            .setProcesses(load.now().processes());
+    if (load.now().gpm() instanceof Gpm.Values values) {
+      ifKnown(values.smPercent(), report::setSmActivePercent);
+      ifKnown(values.smOccupancyPercent(), report::setSmOccupancyPercent);
+      ifKnown(values.tensorPercent(), report::setTensorActivePercent);
+      ifKnown(values.dramPercent(), report::setDramActivePercent);
+    }
+    ifKnown(load.activityMeanPercent(), report::setActivityMeanPercent);
+    return report.build();
+  }
+
+  private static void ifKnown(double percent, Consumer<Float> set) {
+    if (!Double.isNaN(percent)) {
+      set.accept((float) percent);
+    }
   }
 
   /**

@@ -38,7 +38,8 @@ class NodePluginIT extends WithPlugin {
         .containsExactly(Map.entry(VISIBLE, "GPU-1"));
     assertThatThrownBy(() -> kubelet.allocate(List.of("GPU-7::0")))
         .hasMessage(
-            "invalid allocation request for \"nvidia.com/gpu\": invalid request: unknown device: GPU-7::0");
+            "invalid allocation request for \"nvidia.com/gpu\": invalid request: unknown device:"
+                + " GPU-7::0");
   }
 
   @Test
@@ -116,6 +117,25 @@ class NodePluginIT extends WithPlugin {
   private static boolean busy(FakeExtender extender) {
     var load = extender.last().getGpus(0).getLoad();
     return load.getSmUtilizationPercent() == 90 && load.getMemoryUsedBytes() == 4096L << 20;
+  }
+
+  @Test
+  void activity_isReported_andLeftOutWhereItIsNotKnown() throws Exception {
+    // Before the start, since a GPU without GPM is asked again after a minute.
+    rig.stopPlugin();
+    nvml.state(gpu(0, "sm=98 gpm=1 gpm_sm=80 gpm_tensor=0 gpm_dram=90"), gpu(1, "sm=20"));
+    rig.startPlugin();
+    rig.connected();
+    eventually(
+        "the extender hears of the activity",
+        () -> first.last().getGpus(0).getLoad().getDramActivePercent() == 90);
+    var known = first.last().getGpus(0).getLoad();
+    assertThat(known.getSmActivePercent()).isEqualTo(80);
+    assertThat(known.hasTensorActivePercent()).isTrue();
+    assertThat(known.getActivityMeanPercent()).isEqualTo(90);
+    var unknown = first.last().getGpus(1).getLoad();
+    assertThat(unknown.hasSmActivePercent()).isFalse();
+    assertThat(unknown.hasActivityMeanPercent()).isFalse();
   }
 
   @Test
@@ -396,13 +416,14 @@ class NodePluginIT extends WithPlugin {
   void strictSharing_refusesTwoReplicas_unlessTheyAreOneAssignedShare() throws Exception {
     write(
         "ten",
-        "sharing: {timeSlicing: {failRequestsGreaterThanOne: true, resources: [{name: gpu, replicas: 5}]}}");
+        "sharing: {timeSlicing: {failRequestsGreaterThanOne: true, resources: [{name: gpu,"
+            + " replicas: 5}]}}");
     eventually("it is in use", () -> kubelet.healthy() == 10);
     rig.connected();
     assertThatThrownBy(() -> kubelet.admit("plain", Map.of("main", 2)))
         .hasMessage(
-            "invalid allocation request for \"nvidia.com/gpu\": invalid request: maximum request size for"
-                + " shared resources is 1; found 2");
+            "invalid allocation request for \"nvidia.com/gpu\": invalid request: maximum request"
+                + " size for shared resources is 1; found 2");
     kubelet.delete("plain");
     int number =
         first.direct(

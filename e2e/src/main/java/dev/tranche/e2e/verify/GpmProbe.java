@@ -105,22 +105,21 @@ final class GpmProbe {
   }
 
   private Optional<Functions> functions() {
-    List<Function> found = new ArrayList<>();
-    for (String name :
-        List.of(
-            "nvmlGpmSampleAlloc", "nvmlGpmSampleGet", "nvmlGpmMetricsGet", "nvmlGpmSampleFree")) {
-      probe
-          .function(name)
-          .ifPresent(
-              f -> {
-                found.add(f);
-                // Replaced where there is a GPU to call it for.
-                probe.put(name, NvmlProbe.notCalled("not called without a GPU that has GPM"));
-              });
-    }
-    return found.size() < 4
-        ? Optional.empty()
-        : Optional.of(new Functions(found.get(0), found.get(1), found.get(2), found.get(3)));
+    Optional<Function> alloc = function("nvmlGpmSampleAlloc");
+    Optional<Function> get = function("nvmlGpmSampleGet");
+    Optional<Function> values = function("nvmlGpmMetricsGet");
+    Optional<Function> free = function("nvmlGpmSampleFree");
+    return alloc.isPresent() && get.isPresent() && values.isPresent() && free.isPresent()
+        ? Optional.of(new Functions(alloc.get(), get.get(), values.get(), free.get()))
+        : Optional.empty();
+  }
+
+  /** The result is replaced where there is a GPU to call the function for. */
+  private Optional<Function> function(String name) {
+    Optional<Function> found = probe.function(name);
+    found.ifPresent(
+        f -> probe.put(name, NvmlProbe.notCalled("not called without a GPU that has GPM")));
+    return found;
   }
 
   private List<Samples> allocate(Functions functions, Map<String, Long> supported) {

@@ -12,6 +12,7 @@ import dev.tranche.extender.ledger.Assignment;
 import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.ledger.GpuFacts;
 import dev.tranche.extender.ledger.NodeState;
+import dev.tranche.extender.load.GpuActivity;
 import dev.tranche.extender.load.LoadReading;
 import dev.tranche.extender.placement.Placement;
 import java.util.ArrayList;
@@ -146,7 +147,30 @@ public final class ReportReader {
         count(load.getProcesses()),
         nowMs - ageMs(load.getSampledAtMs(), sentAtMs),
         memoryByPod(uses),
-        smByPod(uses, load.getSmUtilizationPercent()));
+        smByPod(uses, load.getSmUtilizationPercent()),
+        activity(load));
+  }
+
+  private static @Nullable GpuActivity activity(GpuLoad load) {
+    boolean none =
+        !load.hasSmActivePercent()
+            && !load.hasSmOccupancyPercent()
+            && !load.hasTensorActivePercent()
+            && !load.hasDramActivePercent()
+            && !load.hasActivityMeanPercent();
+    return none
+        ? null
+        : new GpuActivity(
+            known(load.hasSmActivePercent(), load.getSmActivePercent()),
+            known(load.hasSmOccupancyPercent(), load.getSmOccupancyPercent()),
+            known(load.hasTensorActivePercent(), load.getTensorActivePercent()),
+            known(load.hasDramActivePercent(), load.getDramActivePercent()),
+            known(load.hasActivityMeanPercent(), load.getActivityMeanPercent()));
+  }
+
+  /** Converts percent to 0 to 1. NaN stays: not known. */
+  private static float known(boolean known, float percent) {
+    return known ? Math.clamp(percent / 100, 0, 1) : Float.NaN;
   }
 
   /** Adds up each pod's containers. */

@@ -8,10 +8,12 @@ import dev.tranche.api.node.GpuLoad;
 import dev.tranche.api.node.GpuReading;
 import dev.tranche.api.node.NodeReport;
 import dev.tranche.api.node.PodUse;
+import dev.tranche.extender.load.GpuActivity;
 import dev.tranche.extender.load.LoadReading;
 import dev.tranche.extender.load.Readings;
 import java.util.Map;
 import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 final class ReportReaderTest {
@@ -43,6 +45,29 @@ final class ReportReaderTest {
   void lastUtilization_isKeptBesideItsMean() {
     assertThat(read(40).sm()).isEqualTo(1);
     assertThat(read(40).smMean()).isCloseTo(0.4, within(1e-6));
+  }
+
+  private static @Nullable GpuActivity activity(GpuLoad.Builder load) {
+    var gpu = Gpu.newBuilder().setUuid("GPU-0").setLoad(load);
+    var report = NodeReport.newBuilder().addGpus(gpu).build();
+    return Objects.requireNonNull(ReportReader.read("node", report, 0).readings().get("GPU-0"))
+        .activity();
+  }
+
+  @Test
+  void activity_isKnownAsFarAsItIsReported() {
+    assertThat(activity(GpuLoad.newBuilder().setSmUtilizationPercent(50))).isNull();
+    assertThat(
+            activity(
+                GpuLoad.newBuilder()
+                    .setSmActivePercent(50)
+                    .setSmOccupancyPercent(25)
+                    .setTensorActivePercent(0)
+                    .setDramActivePercent(75)
+                    .setActivityMeanPercent(150)))
+        .isEqualTo(new GpuActivity(0.5f, 0.25f, 0, 0.75f, 1));
+    assertThat(activity(GpuLoad.newBuilder().setSmActivePercent(0).setDramActivePercent(Float.NaN)))
+        .isEqualTo(new GpuActivity(0, Float.NaN, Float.NaN, Float.NaN, Double.NaN));
   }
 
   @Test

@@ -2,6 +2,7 @@ package dev.tranche.nodeplugin.metrics;
 
 import dev.tranche.nodeplugin.gpu.GpuStatus;
 import dev.tranche.nodeplugin.load.Load;
+import dev.tranche.nodeplugin.nvml.Gpm;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import dev.tranche.nodeplugin.nvml.GpuReading;
 import dev.tranche.process.meters.Meters;
@@ -78,6 +79,7 @@ public final class NodeMetrics extends Meters {
         "Exponentially weighted mean of the utilization with a half-life of 10 s, 0 to 1.",
         gpu,
         s -> read(s, l -> l.smMeanPercent() / 100.0));
+    registerGpmGauges(gpu);
     gpuGauge(
         "tranche.gpu.processes",
         "Compute processes on the GPU.",
@@ -89,6 +91,50 @@ public final class NodeMetrics extends Meters {
         "1 if the GPU may take new pods, else 0.",
         gpu,
         s -> s.health().healthy() ? 1 : 0);
+  }
+
+  private void registerGpmGauges(GpuInfo gpu) {
+    gpuGauge(
+        "tranche.gpu.gpm.available",
+        "1 if NVML's GPU performance monitoring (GPM) gives values, else 0.",
+        gpu,
+        s -> read(s, l -> l.now().gpm() instanceof Gpm.Values ? 1 : 0));
+    gpuGauge(
+        "tranche.gpu.sm.active.ratio",
+        "Part of the SMs that were busy, 0 to 1.",
+        gpu,
+        s -> gpm(s, Gpm.Values::smPercent));
+    gpuGauge(
+        "tranche.gpu.sm.occupancy.ratio",
+        "Active warps of all that the SMs can have, 0 to 1.",
+        gpu,
+        s -> gpm(s, Gpm.Values::smOccupancyPercent));
+    gpuGauge(
+        "tranche.gpu.tensor.active.ratio",
+        "Part of the time in which tensor cores worked, 0 to 1.",
+        gpu,
+        s -> gpm(s, Gpm.Values::tensorPercent));
+    gpuGauge(
+        "tranche.gpu.dram.active.ratio",
+        "Part of the memory bandwidth that was used, 0 to 1.",
+        gpu,
+        s -> gpm(s, Gpm.Values::dramPercent));
+    gpuGauge(
+        "tranche.gpu.activity.mean.ratio",
+        "Exponentially weighted mean of the larger of SM activity and memory bandwidth with a"
+            + " half-life of 10 s, 0 to 1.",
+        gpu,
+        s -> read(s, Load::activityMeanPercent) / 100);
+  }
+
+  // Where NVML does not tell, the value is NaN, never 0.
+  private static double gpm(GpuStatus gpu, ToDoubleFunction<Gpm.Values> percent) {
+    return read(
+        gpu,
+        l ->
+            l.now().gpm() instanceof Gpm.Values values
+                ? percent.applyAsDouble(values) / 100
+                : Double.NaN);
   }
 
   private void registerSensorGauges(GpuInfo gpu) {

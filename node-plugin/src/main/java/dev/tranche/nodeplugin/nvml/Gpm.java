@@ -30,6 +30,13 @@ public sealed interface Gpm {
       double dramPercent)
       implements Gpm {}
 
+  /** Returns the larger of SM and memory bandwidth utilization; NaN without one of them. */
+  default double activityPercent() {
+    return this instanceof Values values
+        ? Math.max(values.smPercent, values.dramPercent)
+        : Double.NaN;
+  }
+
   /**
    * There are no values now.
    *

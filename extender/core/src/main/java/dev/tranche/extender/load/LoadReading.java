@@ -15,6 +15,7 @@ import org.jspecify.annotations.Nullable;
  * @param smByPod each pod's SM utilization, 0 to 1: of the last period in a report, and the mean in
  *     {@link LoadCache}. Use by no pod is under {@link #OTHERS}. Empty if the node cannot tell its
  *     processes apart
+ * @param activity null where the GPU or its driver does not tell
  */
 public record LoadReading(
     long memoryUsedBytes,
@@ -23,7 +24,8 @@ public record LoadReading(
     int processes,
     long sampledAtMs,
     Map<String, Long> memoryUsedBytesByPod,
-    Map<String, Double> smByPod) {
+    Map<String, Double> smByPod,
+    @Nullable GpuActivity activity) {
   /** Lower utilization is shown as 0 % and counts as none. */
   private static final double NOTHING = 0.005;
 
@@ -33,6 +35,23 @@ public record LoadReading(
   public LoadReading {
     memoryUsedBytesByPod = Map.copyOf(memoryUsedBytesByPod);
     smByPod = Map.copyOf(smByPod);
+  }
+
+  /** A reading of a GPU whose activity is not known. */
+  public LoadReading(
+      long memoryUsedBytes,
+      double sm,
+      double smMean,
+      int processes,
+      long sampledAtMs,
+      Map<String, Long> memoryUsedBytesByPod,
+      Map<String, Double> smByPod) {
+    this(memoryUsedBytes, sm, smMean, processes, sampledAtMs, memoryUsedBytesByPod, smByPod, null);
+  }
+
+  /** Returns whether the mean of the activity is known. */
+  public boolean activityKnown() {
+    return activity != null && !Double.isNaN(activity.mean());
   }
 
   /**

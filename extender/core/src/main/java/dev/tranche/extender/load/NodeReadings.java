@@ -3,8 +3,10 @@ package dev.tranche.extender.load;
 import dev.tranche.extender.load.LoadCache.LoadChange;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The latest readings of one node's GPUs, each overwritten in place. Thousands of nodes report
@@ -31,6 +33,7 @@ final class NodeReadings {
     long sampledAtMs;
     Map<String, Long> memoryUsedBytesByPod = Map.of();
     Map<String, Double> smByPod = Map.of();
+    @Nullable GpuActivity activity;
 
     /** When a pod was first seen to use its GPU. */
     Map<String, Long> beganAtMs = Map.of();
@@ -55,6 +58,7 @@ final class NodeReadings {
     cell.processes = reading.processes();
     cell.sampledAtMs = reading.sampledAtMs();
     cell.memoryUsedBytesByPod = reading.memoryUsedBytesByPod();
+    cell.activity = reading.activity();
     return change;
   }
 
@@ -72,6 +76,7 @@ final class NodeReadings {
             && before.equals(now)
             && cell.smMean == reading.smMean()
             && cell.processes == reading.processes()
+            && Objects.equals(cell.activity, reading.activity())
             && cell.smByPod.equals(means);
     return same ? LoadChange.NONE : LoadChange.SOME;
   }
@@ -99,6 +104,29 @@ final class NodeReadings {
       }
     }
     return false;
+  }
+
+  /** Returns the sum of the SM utilization of the GPUs whose activity is known. */
+  double utilization() {
+    double sum = 0;
+    for (Cell cell : byUuid.values()) {
+      sum += activity(cell) < 0 ? 0 : cell.smMean;
+    }
+    return sum;
+  }
+
+  /** Returns the sum of the activity of the same GPUs. */
+  double activity() {
+    double sum = 0;
+    for (Cell cell : byUuid.values()) {
+      sum += Math.max(0, activity(cell));
+    }
+    return sum;
+  }
+
+  /** Returns a negative number if it is not known. */
+  private static double activity(Cell cell) {
+    return cell.activity == null || Double.isNaN(cell.activity.mean()) ? -1 : cell.activity.mean();
   }
 
   int size() {
@@ -201,7 +229,8 @@ final class NodeReadings {
                     cell.processes,
                     cell.sampledAtMs,
                     cell.memoryUsedBytesByPod,
-                    cell.smByPod));
+                    cell.smByPod,
+                    cell.activity));
   }
 
   /** Returns when the first fresh reading becomes stale; the largest number if there is none. */

@@ -10,6 +10,7 @@ import dev.tranche.extender.ledger.NodeView;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.ledger.RequestsByReplicas;
 import dev.tranche.extender.ledger.Timing;
+import dev.tranche.extender.load.GpuActivity;
 import dev.tranche.extender.load.LoadCache;
 import dev.tranche.extender.load.LoadReading;
 import dev.tranche.extender.load.UsageDistribution;
@@ -37,6 +38,12 @@ public final class ClusterSnapshot {
   /** Many times the pods that the history remembers. */
   private static final int LEARNED_FROM_MAX = 20_000;
 
+  /** The smallest change of the ratio of activity that is taken over. */
+  private static final double RATIO_STEP = 0.02;
+
+  /** Below this, the ratio of two small numbers says nothing. */
+  private static final double LEAST_UTILIZATION = 0.01;
+
   private final Ledger ledger;
   private final LoadCache loads;
   private final Timing timing;
@@ -50,6 +57,8 @@ public final class ClusterSnapshot {
    */
   private final Cache<String, Boolean> learnedFrom =
       Caffeine.newBuilder().maximumSize(LEARNED_FROM_MAX).executor(Runnable::run).build();
+
+  private double activityRatio = 1;
 
   private @Nullable RequestsByReplicas lastRequests;
 
@@ -210,7 +219,9 @@ public final class ClusterSnapshot {
                 - granted
                 - ungranted.podsBytes()
                 - ungranted.unattributedBytes()),
-        reading == null ? gpu.grantedShare() : reading.smMean() + unmeasured(node, gpu, reading),
+        reading == null
+            ? gpu.grantedShare()
+            : reading.smMean() * workingPart(facts, reading) + unmeasured(node, gpu, reading),
         measured,
         guard == MemoryGuard.ENFORCE,
         facts.healthy() ? facts.cordonReason() : facts.healthReason(),
@@ -227,21 +238,40 @@ public final class ClusterSnapshot {
   private LoadForecast loadForecast(
       String node, NodeView.Gpu gpu, LoadReading reading, HoldFilter filter) {
     Map<String, Double> uses = reading.smByPod();
+    double part = workingPart(gpu.facts(), reading);
     double measuredUse =
-        uses.isEmpty() ? reading.smMean() : sum(uses) - goneUse(node, uses, filter);
+        part * (uses.isEmpty() ? reading.smMean() : sum(uses) - goneUse(node, uses, filter));
     if (gpu.young().isEmpty()) {
       return LoadForecast.certain(Math.max(0, measuredUse), history.odds());
     }
     var newcomers = new ArrayList<LoadForecast.Newcomer>(gpu.young().size());
     for (NodeView.Young young : gpu.young()) {
       double pending = pending(node, gpu, young, reading);
-      double used = uses.getOrDefault(young.pod(), 0.0);
+      double used = part * uses.getOrDefault(young.pod(), 0.0);
       if (pending > 0) {
         measuredUse -= used;
         newcomers.add(new LoadForecast.Newcomer(young.share(), used, pending));
       }
     }
     return LoadForecast.of(Math.max(0, measuredUse), newcomers, history.odds());
+  }
+
+  /**
+   * Returns how much of a GPU the programs on it take while they run, 0 to 1.
+   *
+   * <p>With time-slicing they take turns, each with all of the GPU, so only the time counts. Under
+   * MPS they run at the same time, so what one leaves idle another can use: the larger of SM and
+   * memory bandwidth utilization counts. A GPU that does not tell these is assumed to be like the
+   * others, so that neither kind of GPU is preferred.
+   */
+  private double workingPart(GpuFacts gpu, LoadReading reading) {
+    if (gpu.clientsMax() == 0) {
+      return 1;
+    }
+    GpuActivity activity = reading.activity();
+    return activity != null && reading.activityKnown() && reading.smMean() >= LEAST_UTILIZATION
+        ? Math.min(1, activity.mean() / reading.smMean())
+        : activityRatio;
   }
 
   private static double sum(Map<String, Double> uses) {
@@ -266,11 +296,12 @@ public final class ClusterSnapshot {
    * Adds the use of those pods that have become known for long enough since the previous readings.
    *
    * @param readings by uuid, which the load cache does not have yet
-   * @return whether the odds have changed, which affects every node
+   * @return whether the odds or the ratio of activity have changed, which affects every node
    */
   boolean learn(Event.Reported report, Map<String, LoadReading> readings) {
+    boolean ratioChanged = learnActivityRatio();
     if (!loads.namesPods(report.node())) {
-      return false;
+      return ratioChanged;
     }
     UsageDistribution before = history.odds();
     for (GpuFacts gpu : report.state().gpus()) {
@@ -281,7 +312,15 @@ public final class ClusterSnapshot {
             .ifPresent(last -> learn(report.node(), gpu, last, now));
       }
     }
-    return !history.odds().equals(before);
+    return ratioChanged || !history.odds().equals(before);
+  }
+
+  /** Takes the ratio over only if it has changed by more than a little. */
+  private boolean learnActivityRatio() {
+    double now = loads.activityRatio();
+    boolean changed = Math.abs(now - activityRatio) > RATIO_STEP;
+    activityRatio = changed ? now : activityRatio;
+    return changed;
   }
 
   /** Uses the means up to the last reading: one reading alone says little. */

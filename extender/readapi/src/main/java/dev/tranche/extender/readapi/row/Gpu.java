@@ -4,6 +4,8 @@ import com.fasterxml.jackson.annotation.JsonClassDescription;
 import com.fasterxml.jackson.annotation.JsonPropertyDescription;
 import dev.tranche.api.Printable;
 import dev.tranche.extender.explain.Inspection;
+import dev.tranche.extender.load.GpuActivity;
+import dev.tranche.extender.load.LoadReading;
 import dev.tranche.extender.placement.GpuView;
 import dev.tranche.extender.readapi.json.Limits;
 import dev.tranche.extender.readapi.query.ListQuery;
@@ -11,6 +13,7 @@ import dev.tranche.extender.readapi.query.ListQuery.Field;
 import dev.tranche.extender.readapi.row.Snapshot.GpuRow;
 import java.time.Instant;
 import java.util.List;
+import java.util.function.ToDoubleFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -52,13 +55,24 @@ public record Gpu(
 
   /** The last reading. If it is too old, its memory is shown but not its SM load. */
   @JsonClassDescription(
-      "The last reading. sm is its weighted mean with a half-life of 10 s, smLast is the utilization of the last second. Both are absent if the reading is not fresh. The whole is absent without a reading.")
+      "The last reading. sm is its weighted mean with a half-life of 10 s, smLast is the"
+          + " utilization of the last second. Both are absent if the reading is not fresh."
+          + " smActive, smOccupancy, tensorActive and dramActive are what the GPU's performance"
+          + " monitoring (GPM) says of the last second; each is absent where it is not known. The"
+          + " whole is absent without a reading.")
   public record Measured(
       Instant time,
       boolean fresh,
       MemoryQuantity memory,
       @Nullable GpuQuantity sm,
-      @Nullable GpuQuantity smLast) {
+      @Nullable GpuQuantity smLast,
+      @JsonPropertyDescription("Part of the SMs that were busy.") @Nullable GpuQuantity smActive,
+      @JsonPropertyDescription("Active warps of all that the SMs can have.")
+          @Nullable GpuQuantity smOccupancy,
+      @JsonPropertyDescription("Part of the time in which tensor cores worked.")
+          @Nullable GpuQuantity tensorActive,
+      @JsonPropertyDescription("Part of the memory bandwidth that was used.")
+          @Nullable GpuQuantity dramActive) {
     static Measured of(Inspection.Gpu gpu, Instant readingTime) {
       boolean fresh = gpu.view().measured();
       return new Measured(
@@ -66,7 +80,22 @@ public record Gpu(
           fresh,
           new MemoryQuantity(gpu.memoryUsedBytes()),
           fresh ? GpuQuantity.of(gpu.smMean()) : null,
-          fresh ? GpuQuantity.of(gpu.sm()) : null);
+          fresh ? GpuQuantity.of(gpu.sm()) : null,
+          activity(gpu, GpuActivity::sm),
+          activity(gpu, GpuActivity::smOccupancy),
+          activity(gpu, GpuActivity::tensor),
+          activity(gpu, GpuActivity::dram));
+    }
+
+    /** Returns null where it is not known, which does not mean 0. */
+    private static @Nullable GpuQuantity activity(
+        Inspection.Gpu gpu, ToDoubleFunction<GpuActivity> value) {
+      return gpu.reading()
+          .filter(reading -> gpu.view().measured())
+          .map(LoadReading::activity)
+          .filter(activity -> !Double.isNaN(value.applyAsDouble(activity)))
+          .map(activity -> GpuQuantity.of(value.applyAsDouble(activity)))
+          .orElse(null);
     }
   }
 

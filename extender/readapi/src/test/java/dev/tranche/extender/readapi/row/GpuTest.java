@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.tranche.extender.explain.Inspection;
 import dev.tranche.extender.ledger.Hold;
 import dev.tranche.extender.ledger.NodeView.Availability;
+import dev.tranche.extender.load.GpuActivity;
 import dev.tranche.extender.load.LoadReading;
 import dev.tranche.extender.load.UsageDistribution;
 import dev.tranche.extender.placement.GpuView;
@@ -16,6 +17,7 @@ import java.time.Instant;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /** One GPU's row. */
@@ -28,6 +30,20 @@ final class GpuTest {
     assertThat(measured.getString("sm")).isEqualTo("200m");
     assertThat(shown.getJsonObject("effective").getString("sm")).isEqualTo("300m");
     assertThat(shown.getString("model")).doesNotContain("\n", "\u202e");
+  }
+
+  @Test
+  void activity_isShownWhereItIsKnown_andIsNeverAZeroThatNobodyMeasured() {
+    JsonObject none = shown(List.of(), Map.of()).getJsonObject("measured");
+    assertThat(none.fieldNames())
+        .doesNotContain("smActive", "smOccupancy", "tensorActive", "dramActive");
+    JsonObject some =
+        shown(List.of(), Map.of(), new GpuActivity(0.964f, 0, Float.NaN, 0.254f, 0.964))
+            .getJsonObject("measured");
+    assertThat(some.getString("smActive")).isEqualTo("964m");
+    assertThat(some.getString("smOccupancy")).isEqualTo("0");
+    assertThat(some.containsKey("tensorActive")).isFalse();
+    assertThat(some.getString("dramActive")).isEqualTo("254m");
   }
 
   @Test
@@ -45,6 +61,11 @@ final class GpuTest {
   }
 
   private static JsonObject shown(List<Hold> holds, Map<String, Integer> formerReplicas) {
+    return shown(holds, formerReplicas, null);
+  }
+
+  private static JsonObject shown(
+      List<Hold> holds, Map<String, Integer> formerReplicas, @Nullable GpuActivity activity) {
     var view =
         new GpuView(
             "GPU-a",
@@ -64,7 +85,7 @@ final class GpuTest {
             "",
             LoadForecast.certain(0.3, UsageDistribution.GUESS),
             0);
-    var reading = new LoadReading(3L << 30, 0.9, 0.2, 1, 100, Map.of(), Map.of());
+    var reading = new LoadReading(3L << 30, 0.9, 0.2, 1, 100, Map.of(), Map.of(), activity);
     var gpu =
         new Inspection.Gpu(
             view, 0, 0.2, 3L << 30, 100, holds, formerReplicas, Optional.of(reading));
