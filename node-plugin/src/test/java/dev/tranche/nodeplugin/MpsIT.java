@@ -284,6 +284,8 @@ class MpsIT {
       assertThat(kubelet.allocate(List.of("GPU-0::3")).getContainerResponses(0).getEnvsMap())
           .containsOnly(
               Map.entry("NVIDIA_VISIBLE_DEVICES", "GPU-0"),
+              Map.entry("TRANCHE_GPU_FRACTION", "0.1"),
+              Map.entry("TRANCHE_GPU_MEMORY_MIB", "1491"),
               Map.entry("CUDA_MPS_PIPE_DIRECTORY", "/mps/nvidia.com/gpu/pipe"),
               Map.entry("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "10"),
               Map.entry("CUDA_MPS_PINNED_DEVICE_MEM_LIMIT", "GPU-0=1536M"));

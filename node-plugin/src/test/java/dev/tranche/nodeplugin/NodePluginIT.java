@@ -35,7 +35,10 @@ class NodePluginIT extends WithPlugin {
     rig.advertised();
     var answer = kubelet.allocate(List.of("GPU-1::3", "GPU-1::4"));
     assertThat(answer.getContainerResponses(0).getEnvsMap())
-        .containsExactly(Map.entry(VISIBLE, "GPU-1"));
+        .containsOnly(
+            Map.entry(VISIBLE, "GPU-1"),
+            Map.entry("TRANCHE_GPU_FRACTION", "0.2"),
+            Map.entry("TRANCHE_GPU_MEMORY_MIB", "2982"));
     assertThatThrownBy(() -> kubelet.allocate(List.of("GPU-7::0")))
         .hasMessage(
             "invalid allocation request for \"nvidia.com/gpu\": invalid request: unknown device:"

@@ -208,7 +208,10 @@ class NodePluginMainIT {
                 .allocate("nvidia.com/mig-1g.5gb", List.of("MIG-1"))
                 .getContainerResponses(0)
                 .getEnvsMap())
-        .containsExactly(Map.entry("NVIDIA_VISIBLE_DEVICES", "MIG-1"));
+        .containsOnly(
+            Map.entry("NVIDIA_VISIBLE_DEVICES", "MIG-1"),
+            Map.entry("TRANCHE_GPU_FRACTION", "1"),
+            Map.entry("TRANCHE_GPU_MEMORY_MIB", "4864"));
     assertThat(folder.resolve(kubelet.endpoint("nvidia.com/mig-1g.5gb"))).exists();
   }
 

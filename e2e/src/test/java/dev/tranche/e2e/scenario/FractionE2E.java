@@ -47,6 +47,34 @@ class FractionE2E extends Scenario {
     assertThat(injection.uuids()).containsExactlyElementsOf(assigned(pod));
   }
 
+  /** Another variable is put together before the kubelet adds those of the device plugin. */
+  @Test
+  void share_isReplacedInArgs_butNotInOtherVariables() {
+    create(
+        PodSpecs.fraction("sized", "0.3")
+            .editSpec()
+            .editFirstContainer()
+            .withCommand("sh", "-c", "echo \"$0 $1 $OTHER\"; exec sleep 86400")
+            .withArgs("$(TRANCHE_GPU_FRACTION)", "$(TRANCHE_GPU_MEMORY_MIB)")
+            .addNewEnv()
+            .withName("OTHER")
+            .withValue("$(TRANCHE_GPU_FRACTION)")
+            .endEnv()
+            .endContainer()
+            .endSpec());
+    running("sized");
+    Await.until("the container to print its share", 60, () -> !printed("sized").isEmpty());
+    assertThat(printed("sized")).matches("0\\.3 [1-9][0-9]+ \\$\\(TRANCHE_GPU_FRACTION\\)");
+  }
+
+  private String printed(String pod) {
+    return tranche()
+        .cluster()
+        .kubectl("-n", namespace, "logs", pod)
+        .orFail("reading the log of " + pod)
+        .strip();
+  }
+
   @Test
   void count_isThatShareOnDifferentGpus() {
     create(PodSpecs.annotated("wide", Map.of(Names.GPU_FRACTION, "0.5", Names.GPU_COUNT, "2")));

@@ -192,6 +192,7 @@ public final class Allocation {
     List<GpuInfo> gpus =
         ids.stream().flatMap(id -> replicas.gpuOf(id).stream()).map(GpuStatus::info).toList();
     var response = answer.of(gpus);
+    new ShareVariables(replicas).addTo(response, ids);
     new MpsClient(replicas).addTo(response, ids);
     return response.build();
   }

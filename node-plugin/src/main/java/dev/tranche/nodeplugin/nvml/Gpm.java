@@ -28,13 +28,11 @@ public sealed interface Gpm {
       double smOccupancyPercent,
       double tensorPercent,
       double dramPercent)
-      implements Gpm {}
-
-  /** Returns the larger of SM and memory bandwidth utilization; NaN without one of them. */
-  default double activityPercent() {
-    return this instanceof Values values
-        ? Math.max(values.smPercent, values.dramPercent)
-        : Double.NaN;
+      implements Gpm {
+    @Override
+    public double activityPercent() {
+      return Math.max(smPercent, dramPercent);
+    }
   }
 
   /**
@@ -42,5 +40,13 @@ public sealed interface Gpm {
    *
    * @param reason a part of a sentence
    */
-  record Unavailable(String reason) implements Gpm {}
+  record Unavailable(String reason) implements Gpm {
+    @Override
+    public double activityPercent() {
+      return Double.NaN;
+    }
+  }
+
+  /** Returns the larger of SM and memory bandwidth utilization; NaN without one of them. */
+  double activityPercent();
 }
