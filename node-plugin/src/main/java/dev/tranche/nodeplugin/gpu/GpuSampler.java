@@ -108,8 +108,8 @@ final class GpuSampler {
   /** A GPU without GPM is normal; one whose GPM fails is logged once for each reason. */
   private void logGpm(GpuInfo gpu, Gpm gpm) {
     if (gpm instanceof Gpm.Unavailable(String reason)
-        && !gpm.equals(Gpm.UNSUPPORTED)
-        && !gpm.equals(Gpm.PENDING)
+        && !gpm.equals(Gpm.Unavailable.UNSUPPORTED)
+        && !gpm.equals(Gpm.Unavailable.PENDING)
         && !reason.equals(gpmLogged.put(gpu.uuid(), reason))) {
       LOG.warn(
           "GPU {}: {}; its SM activity and memory bandwidth are not known, and placement uses"

@@ -6,12 +6,6 @@ package dev.tranche.nodeplugin.nvml;
  * time in which any kernel ran.
  */
 public sealed interface Gpm {
-  /** This GPU or driver has no GPM. */
-  Gpm UNSUPPORTED = new Unavailable("this GPU or driver has no GPM");
-
-  /** Values are of the time between two samples, and there is only one so far. */
-  Gpm PENDING = new Unavailable("only one GPM sample has been taken so far");
-
   /**
    * Values of the time between two samples, in percent. A single one that NVML does not tell is
    * NaN.
@@ -41,6 +35,13 @@ public sealed interface Gpm {
    * @param reason a part of a sentence
    */
   record Unavailable(String reason) implements Gpm {
+    /** This GPU or driver has no GPM. */
+    public static final Unavailable UNSUPPORTED = new Unavailable("this GPU or driver has no GPM");
+
+    /** Values are of the time between two samples, and there is only one so far. */
+    public static final Unavailable PENDING =
+        new Unavailable("only one GPM sample has been taken so far");
+
     @Override
     public double activityPercent() {
       return Double.NaN;

@@ -54,7 +54,7 @@ final class NvmlGpm {
     long earlier;
     long later;
     boolean sampled;
-    Gpm last = Gpm.PENDING;
+    Gpm last = Gpm.Unavailable.PENDING;
     long nextAtMs = Long.MIN_VALUE;
 
     Device(long handle) {
@@ -92,11 +92,11 @@ final class NvmlGpm {
 
   private void sample(String name, Device device, long nowMs) {
     try {
-      device.last = prepare(name, device) ? next(name, device) : Gpm.UNSUPPORTED;
+      device.last = prepare(name, device) ? next(name, device) : Gpm.Unavailable.UNSUPPORTED;
     } catch (NvmlException e) {
       device.last = new Gpm.Unavailable(String.valueOf(e.getMessage()));
     }
-    boolean works = device.last instanceof Gpm.Values || device.last.equals(Gpm.PENDING);
+    boolean works = device.last instanceof Gpm.Values || device.last.equals(Gpm.Unavailable.PENDING);
     // What a sample from before a failure would be compared with is too old.
     device.sampled &= works;
     device.nextAtMs = nowMs + (works ? APART_MS + 1 : RETRY_MS);
@@ -130,7 +130,7 @@ final class NvmlGpm {
     check(
         functions.call("nvmlGpmSampleGet", device.handle, device.later),
         name + " says that it has GPM but gives no sample");
-    Gpm values = device.sampled ? values(name, device) : Gpm.PENDING;
+    Gpm values = device.sampled ? values(name, device) : Gpm.Unavailable.PENDING;
     long newest = device.later;
     device.later = device.earlier;
     device.earlier = newest;
@@ -152,7 +152,7 @@ final class NvmlGpm {
     // Without time between the samples an H100 answers 0 for SMs, and no number for the bandwidth.
     return IntStream.range(0, METRICS.length).allMatch(this::isAbsentOrFinite)
         ? new Gpm.Values(percent(0), percent(1), percent(2), percent(3), percent(4))
-        : Gpm.PENDING;
+        : Gpm.Unavailable.PENDING;
   }
 
   private static int metric(int i) {

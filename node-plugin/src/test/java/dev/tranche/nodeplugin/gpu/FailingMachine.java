@@ -48,7 +48,7 @@ final class FailingMachine implements Nvml {
     boolean migOn;
     List<String> migDevices = List.of();
     long eccErrors;
-    Gpm gpm = Gpm.UNSUPPORTED;
+    Gpm gpm = Gpm.Unavailable.UNSUPPORTED;
     // Calls for its processes that fail from now on.
     int processFailures;
 

@@ -101,8 +101,8 @@ class GpuSamplerTest {
             () -> {
               for (Gpm gpm :
                   List.of(
-                      Gpm.UNSUPPORTED,
-                      Gpm.PENDING,
+                      Gpm.Unavailable.UNSUPPORTED,
+                      Gpm.Unavailable.PENDING,
                       new Gpm.Unavailable("no permission"),
                       new Gpm.Values(1, 1, 1, 1, 1),
                       new Gpm.Unavailable("no permission"),

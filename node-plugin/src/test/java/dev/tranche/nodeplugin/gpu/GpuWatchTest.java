@@ -115,7 +115,7 @@ class GpuWatchTest {
       if (uuid(index).equals(unreadable)) {
         throw new NvmlException(UNKNOWN_ERROR, "Unknown Error");
       }
-      return new GpuReading(index, 0, 0, 40, 1, 0, eccErrors, Gpm.UNSUPPORTED);
+      return new GpuReading(index, 0, 0, 40, 1, 0, eccErrors, Gpm.Unavailable.UNSUPPORTED);
     }
 
     @Override

@@ -47,7 +47,7 @@ class GpmIT {
   void values_areOfTheTimeBetweenTwoSamples() throws Exception {
     fake.state(gpu(0, BUSY), gpu(1, "gpm=1 gpm_sm=5"));
     try (Nvml nvml = open()) {
-      assertThat(nvml.read(0).gpm()).isEqualTo(Gpm.PENDING);
+      assertThat(nvml.read(0).gpm()).isEqualTo(Gpm.Unavailable.PENDING);
       assertThat(values(() -> nvml.read(0))).isEqualTo(BUSY_VALUES);
       assertThat(nvml.read(0).smPercent()).isEqualTo(98);
       fake.state(gpu(0, "gpm=1"), gpu(1, "gpm=1 gpm_sm=5"));
@@ -61,11 +61,11 @@ class GpmIT {
   void gpuWithoutGpm_hasNone_alsoWhereTheLibraryHasNot() throws Exception {
     fake.state(gpu(0, "sm=3"));
     try (Nvml nvml = open()) {
-      assertThat(nvml.read(0)).isEqualTo(new GpuReading(0, 3, 0, Gpm.UNSUPPORTED));
+      assertThat(nvml.read(0)).isEqualTo(new GpuReading(0, 3, 0, Gpm.Unavailable.UNSUPPORTED));
     }
     fake.state(gpu(0, BUSY), "answer function=nvmlGpmQueryDeviceSupport missing=1");
     try (Nvml nvml = open()) {
-      assertThat(nvml.read(0).gpm()).isEqualTo(Gpm.UNSUPPORTED);
+      assertThat(nvml.read(0).gpm()).isEqualTo(Gpm.Unavailable.UNSUPPORTED);
     }
   }
 
@@ -98,7 +98,7 @@ class GpmIT {
         assertThat(values(() -> nvml.read(1))).isEqualTo(BUSY_VALUES);
         fake.state(gpu(0, BUSY), gpu(1, BUSY));
         addedMs.addAndGet(NvmlGpm.RETRY_MS);
-        assertThat(nvml.read(0).gpm()).isEqualTo(Gpm.PENDING);
+        assertThat(nvml.read(0).gpm()).isEqualTo(Gpm.Unavailable.PENDING);
         values(() -> nvml.read(0));
       }
     }
@@ -111,7 +111,7 @@ class GpmIT {
     try (Nvml nvml = open()) {
       for (int i = 0; i < 5; i++) {
         addedMs.addAndGet(1_000);
-        assertThat(nvml.read(0).gpm()).isEqualTo(Gpm.PENDING);
+        assertThat(nvml.read(0).gpm()).isEqualTo(Gpm.Unavailable.PENDING);
       }
     }
   }
@@ -134,7 +134,7 @@ class GpmIT {
   void migDeviceWithoutGpm_countsAsBusyWithAProcess() throws Exception {
     fake.state(MIG_GPU, MIG_DEVICE, "process gpu=0 mig=2 pid=7 used_mib=12");
     try (Nvml nvml = open()) {
-      assertThat(nvml.readMig(0, 2)).isEqualTo(new GpuReading(0, 100, 1, Gpm.UNSUPPORTED));
+      assertThat(nvml.readMig(0, 2)).isEqualTo(new GpuReading(0, 100, 1, Gpm.Unavailable.UNSUPPORTED));
     }
   }
 }
