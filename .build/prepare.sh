@@ -5,7 +5,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 . "$root/.build/cache.sh"
 started=$SECONDS
 
-step() { printf '[%3d s] %s\n' $((SECONDS - started)) "$*" >&2; }
+step() { printf '[%3d s] %s\n' $((SECONDS - started)) "$*" >"${TRANCHE_STEPS:-/dev/stderr}"; }
 
 prepare_jdk() {
   JAVA_HOME=$("$root/.build/jdk.sh")
@@ -59,6 +59,7 @@ prepare_cluster() {
   image_tag=tranche/tranche:dev-$(hash_of "$root/deploy/image" "$root"/{webhook,extender,node-plugin}/target/{*.jar,lib} "$JAVA_HOME/release" \
     "base ${BASE:-} ${ALLOW_FAILED_TRAINING:-}" "$root/e2e/fakenvml" "$training"/{PluginTraining,PluginBench}.java "$e2e"/{gpu,kubelet,install/{Await,HttpGet}.java} \
     "$root"/e2e/target/lib/asm-*.jar "$training"/{training,webhook} "$training"/plane/{ClusterObjects,SimulatedNode,SimulatedNodes}.java)
+  step "the image of Tranche"
   image=$(cached image make_image "$image_tag")
   fake=$(cached fakenvml make_fake_nvml "$root/e2e/fakenvml")
   {

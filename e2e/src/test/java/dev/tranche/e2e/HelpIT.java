@@ -17,7 +17,7 @@ class HelpIT {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"bench", "check", "demo", "matrix"})
+  @ValueSource(strings = {"bench", "check", "demo", "matrix", "release"})
   void help_isShort(String command) throws Exception {
     Shell.Result help = run(command + " --help");
     assertThat(help.status()).isZero();
@@ -33,7 +33,12 @@ class HelpIT {
         "bench",
         "check --fast",
         "demo start",
-        "matrix --fast"
+        "demo up now",
+        "matrix --fast",
+        "release --fast",
+        "release --repository tranche",
+        "release --set",
+        "release v0.0.0"
       })
   void unknownWords_areRefusedInASentence(String words) throws Exception {
     Shell.Result refusal = run(words);

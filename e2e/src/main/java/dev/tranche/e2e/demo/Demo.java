@@ -11,8 +11,10 @@ import io.fabric8.kubernetes.api.model.Pod;
 import io.fabric8.kubernetes.client.KubernetesClientException;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -74,7 +76,7 @@ public final class Demo {
 
     System.out.println();
     System.out.print(Table.of(tranche, pods));
-    System.out.print(nextSteps(root.relativize(tranche.kubeconfig()), tranche));
+    System.out.print(nextSteps(tranche.kubeconfig(), tranche));
   }
 
   private static Tranche.Plan plan(Path folder) {
@@ -153,7 +155,24 @@ public final class Demo {
         .formatted(kubeconfig, tranche.extenderUrl());
   }
 
+  /** Goes on with the steps of the script that started this program. */
   private static void printStep(String step) {
-    System.err.printf("[%3d s] %s%n", (System.currentTimeMillis() - STARTED_MS) / 1000, step);
+    long nowMs = System.currentTimeMillis();
+    String line = "[%3d s] %s%n".formatted((nowMs - startedMs()) / 1000, step);
+    String steps = System.getenv("TRANCHE_STEPS");
+    if (steps == null) {
+      System.err.print(line);
+      return;
+    }
+    try {
+      Files.writeString(Path.of(steps), line, StandardOpenOption.WRITE);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  private static long startedMs() {
+    String seconds = System.getenv("TRANCHE_STARTED_S");
+    return seconds == null ? STARTED_MS : Long.parseLong(seconds) * 1000;
   }
 }

@@ -66,4 +66,21 @@ class WorkflowsIT {
                 assertThat(ROOT.resolve(line.substring("run: ".length()).split(" ", 2)[0]))
                     .isExecutable());
   }
+
+  /** A pull request brings code that nobody has read yet. */
+  @Test
+  void pullRequests_getNoCredentials() throws IOException {
+    try (Stream<Path> files = Files.list(ROOT.resolve(".github/workflows"))) {
+      for (Path file : files.toList()) {
+        String workflow = Files.readString(file);
+        assertThat(workflow).as(file.toString()).doesNotContain("pull_request_target");
+        if (workflow.contains("pull_request")) {
+          assertThat(workflow)
+              .as(file.toString())
+              .contains("permissions:\n  contents: read\n")
+              .doesNotContain(": write", "secrets.", "github.token");
+        }
+      }
+    }
+  }
 }

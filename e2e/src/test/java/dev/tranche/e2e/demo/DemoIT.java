@@ -1,0 +1,73 @@
+package dev.tranche.e2e.demo;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.e2e.install.Shell;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What {@code ./demo} says before and while it works. No cluster is started. */
+class DemoIT {
+  private static final Path ROOT = Path.of("..").toAbsolutePath().normalize();
+
+  @TempDir Path folder;
+
+  private Shell.Result bash(String script) throws IOException {
+    return Shell.run(
+        ROOT,
+        ". .build/prepare.sh; . .build/progress.sh; set -euo pipefail; progress_begin %s; %s"
+            .formatted(log(), script));
+  }
+
+  private Path log() {
+    return folder.resolve("a/demo.log");
+  }
+
+  @Test
+  void stepsAreShown_andAllElseIsInTheLog() throws IOException {
+    Shell.Result done =
+        bash(
+            """
+            step one; echo out; echo err >&2
+            bash -c 'echo "[  7 s] of a program" >"$TRANCHE_STEPS"'
+            progress_end; echo result""");
+    assertThat(done.orFail())
+        .matches("\\[ +\\d+ s] one\n\\[ +7 s] of a program\nresult\n");
+    assertThat(log()).hasContent("out\nerr");
+  }
+
+  @Test
+  void failure_showsTheEndOfTheLog_andItsPath() throws IOException {
+    Shell.Result failed = bash("step one; seq 100; ls /nowhere-at-all; step two");
+    assertThat(failed.status()).isEqualTo(2);
+    assertThat(failed.output())
+        .contains("one\n", "error: it ended with status 2", "  100\n", "nowhere-at-all")
+        .endsWith("The whole log: " + log() + "\n")
+        .doesNotContain("  50\n", "two");
+  }
+
+  @Test
+  void demoOfAnotherFolder_isNotRemovedUnasked() throws IOException {
+    Path docker = folder.resolve("docker");
+    Files.writeString(
+        docker,
+        """
+        #!/bin/sh
+        case $1 in
+          ps) echo 1234 ;;
+          inspect) echo /other/folder/target/demo/node-t4/driver ;;
+          *) echo "$@" >>%s; exit 1 ;;
+        esac
+        """
+            .formatted(folder.resolve("calls")));
+    assertThat(docker.toFile().setExecutable(true)).isTrue();
+    Shell.Result refused = Shell.run(ROOT, "PATH=%s:$PATH ./demo".formatted(folder));
+    assertThat(refused.status()).isEqualTo(1);
+    assertThat(refused.output().lines()).hasSize(1);
+    assertThat(refused.output()).contains("/other/folder; ./demo --replace removes it");
+    assertThat(folder.resolve("calls")).doesNotExist();
+  }
+}
