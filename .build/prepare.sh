@@ -57,7 +57,7 @@ prepare_cluster() {
   local image fake e2e=$root/e2e/src/main/java/dev/tranche/e2e training=$root/e2e/bench/src/main/java/dev/tranche/e2e/bench
   # With letters first: a tag of digits alone is a number in YAML.
   image_tag=tranche/tranche:dev-$(hash_of "$root/deploy/image" "$root"/{webhook,extender,node-plugin}/target/{*.jar,lib} "$JAVA_HOME/release" \
-    "base ${BASE:-} ${ALLOW_FAILED_TRAINING:-}" "$root/e2e/fakenvml" "$training"/{PluginTraining,PluginBench}.java "$e2e"/{gpu,kubelet,install/{Await,HttpGet}.java} \
+    "base ${BASE:-} ${ALLOW_FAILED_TRAINING:-}" "$root/e2e/fakenvml" "$training"/Plugin{Training,StreamTraining,Bench}.java "$e2e"/{gpu,kubelet,install/{Await,HttpGet}.java} \
     "$root"/e2e/target/lib/asm-*.jar "$training"/{training,webhook} "$training"/plane/{ClusterObjects,SimulatedNode,SimulatedNodes}.java)
   step "the image of Tranche"
   image=$(cached image make_image "$image_tag")

@@ -88,6 +88,10 @@ image() {
 # The caller must own the caches, and the socket that the fake kubelet calls. In a rootless engine, root is the caller.
 case $(docker info -f '{{.SecurityOptions}}') in *name=rootless*) user=0:0 ;; *) user=$(id -u):$(id -g) ;; esac
 
+node=$work/node
+meeting=$work/meeting
+simulated=(-v "$meeting:/training:ro" -v "$root/e2e/target:/e2e:ro" -v "$root/e2e/bench/target/classes:/bench:ro")
+
 # train PART [OPTION...]: starts the part in the image, with simulated peers, and stops it. The JVM then writes an AOT cache of
 # loading and linking, by which the part starts in a fraction of the time. OPTIONs are for docker run.
 train() {
@@ -106,7 +110,7 @@ train() {
   case $1 in
     webhook) played webhook webhook.WebhookTraining training ;;
     extender) played extender training.ExtenderTraining training:training ;;
-    node-plugin) sleep 8 ;;
+    node-plugin) played node-plugin PluginStreamTraining 8445 ;;
   esac
   docker stop -t 300 "$container" >/dev/null
   [ -s "$work/aot/$1.aot" ] || { docker logs "$container" >&2; echo "error: the training of $1 left no cache" >&2; exit 1; }
@@ -129,9 +133,8 @@ training_failed() {
   exit 1
 }
 
-# The node plugin gets simulated GPUs, a simulated kubelet, and an extender that does not answer. The registration and the
-# kubelet's calls are what others wait for at a start.
-node=$work/node
+# The node plugin gets simulated GPUs, a simulated kubelet and, after the kubelet's calls, a simulated extender, whose
+# stream uses TLS and HTTP/2.
 train_node_plugin() {
   make -s -C "$root/e2e/fakenvml" OUT="$node/nvml" CC="${CC:-gcc}"
   "$JAVA_HOME/bin/java" -XX:TieredStopAtLevel=1 --enable-native-access=ALL-UNNAMED -cp "$root/e2e/bench/target/classes:$root/e2e/target/classes:$root/e2e/target/lib/*" \
@@ -140,24 +143,25 @@ train_node_plugin() {
   for _ in $(seq 300); do [ ! -S "$node/device-plugins/kubelet.sock" ] || break; sleep 0.2; done
   # The engine would create a folder for each missing path.
   [ -S "$node/device-plugins/kubelet.sock" ] || { echo "error: the kubelet of the node plugin's training does not start" >&2; exit 1; }
-  train node-plugin --tmpfs /var/lib/tranche -e CONFIG_FILE=/config.yaml -e TRANCHE_EXTENDER_ADDRESS=127.0.0.1:1 \
+  train node-plugin --tmpfs /var/lib/tranche -e CONFIG_FILE=/config.yaml -e TRANCHE_EXTENDER_ADDRESS=localhost:8445 \
+    -e TRANCHE_EXTENDER_CA_FILE=/training/ca.pem -e TRANCHE_EXTENDER_TOKEN_FILE=/training/token "${simulated[@]}" \
     -v "$node/config.yaml:/config.yaml:ro" -v "$node/driver:/driver-root:ro" \
     -v "$node/device-plugins:/var/lib/kubelet/device-plugins" -v "$node/pod-resources:/var/lib/kubelet/pod-resources"
 }
 
 # The webhook and the extender get a simulated API server. The webhook also gets reviews; the extender gets node plugins and a kube-scheduler.
-meeting=$work/meeting
 make_key() {
   mkdir -p "$meeting"
   "$JAVA_HOME/bin/keytool" -genkeypair -alias training -keyalg EC -dname CN=training -ext san=ip:127.0.0.1,dns:localhost -validity 2 \
     -storetype PKCS12 -keystore "$meeting/key.p12" -storepass training 2>/dev/null
   "$JAVA_HOME/bin/keytool" -exportcert -rfc -alias training -keystore "$meeting/key.p12" -storepass training >"$meeting/ca.pem" 2>/dev/null
   chmod 644 "$meeting/key.p12"
+  echo training >"$meeting/token"
 }
 
 train_with_api() {
   train "$1" -e KUBERNETES_MASTER=https://127.0.0.1:6443 -e KUBERNETES_CERTS_CA_FILE=/training/ca.pem \
-    -v "$meeting:/training:ro" -v "$root/e2e/target:/e2e:ro" -v "$root/e2e/bench/target/classes:/bench:ro"
+    "${simulated[@]}"
 }
 
 image

@@ -20,6 +20,12 @@ class MetricsPageTest {
   /** Annotations have a slash. */
   private static final Pattern REGISTERED = Pattern.compile("\"(tranche[._](?!dev\\b)[a-z._]+)\"");
 
+  /** The first part of the names of the meters that every process has. */
+  private static final Pattern PREFIX = Pattern.compile("super\\(registry, \"(tranche[.][a-z]+)\"");
+
+  /** What follows it, in the class Meters. */
+  private static final Pattern SUFFIX = Pattern.compile("\\bname\\(\"([a-z.]+)\"\\)");
+
   private static final Pattern ROW = Pattern.compile("(?m)^\\| `(tranche_[a-z_]+)` \\|");
   private static final Pattern NAMED = Pattern.compile("`(tranche_[a-z_]+)[`{]");
 
@@ -67,13 +73,27 @@ class MetricsPageTest {
 
   private static Set<String> registered() throws IOException {
     var names = new TreeSet<String>();
+    var prefixes = new TreeSet<String>();
+    var suffixes = new TreeSet<String>();
     for (String part : new String[] {"api", "process", "webhook", "extender", "node-plugin"}) {
-      Sources.of(part, "main").stream()
-          .flatMap(file -> REGISTERED.matcher(read(file)).results())
-          .map(match -> match.group(1).replace('.', '_'))
-          .forEach(names::add);
+      for (Path file : Sources.of(part, "main")) {
+        String text = read(file);
+        matches(REGISTERED, text).forEach(names::add);
+        matches(PREFIX, text).forEach(prefixes::add);
+        if (file.endsWith("Meters.java")) {
+          matches(SUFFIX, text).forEach(suffixes::add);
+        }
+      }
     }
+    assertThat(prefixes).containsOnly("tranche_extender", "tranche_node", "tranche_webhook");
+    assertThat(suffixes).contains("connections");
+    names.removeAll(prefixes);
+    prefixes.forEach(prefix -> suffixes.forEach(suffix -> names.add(prefix + "_" + suffix)));
     return names;
+  }
+
+  private static Stream<String> matches(Pattern name, String text) {
+    return name.matcher(text).results().map(match -> match.group(1).replace('.', '_'));
   }
 
   private static String read(Path file) {

@@ -1,11 +1,11 @@
 package dev.tranche.extender;
 
-import dev.tranche.api.Names;
 import dev.tranche.api.node.NodeEvent;
 import dev.tranche.api.node.NodeReport;
 import dev.tranche.extender.controller.ApiWriter;
 import dev.tranche.extender.controller.ConfigMapEvents;
 import dev.tranche.extender.controller.ContradictingLabels;
+import dev.tranche.extender.controller.Controller;
 import dev.tranche.extender.controller.DraLabels;
 import dev.tranche.extender.controller.DuplicateAllocations;
 import dev.tranche.extender.controller.NodeEventWriter;
@@ -27,7 +27,6 @@ import dev.tranche.extender.limit.NodeRate;
 import dev.tranche.extender.load.LoadCache;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.snapshot.NodeFitCache;
-import dev.tranche.extender.stream.ReportListener;
 import dev.tranche.extender.watch.WatchedNode;
 import dev.tranche.extender.watch.WatchedPod;
 import dev.tranche.process.loop.Loop;
@@ -47,30 +46,17 @@ import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
-/**
- * The components that write labels, annotations, taints and events. Runs on the loop, except {@link
- * #podSeen} and {@link #podGone}.
- */
-final class Controllers implements ReportListener {
+/** The components that write labels, annotations, taints and events. */
+final class Controllers implements Controller {
   private final ApiWriter api;
   private final Supplier<Loop> loop;
+  private final BooleanSupplier deciding;
   private final Ledger ledger;
-  private final LoadCache loads;
-  private final NodeFitCache fits;
   private final LongSupplier clockMs;
   private final ExtenderMetrics metrics;
-  private final NodeEventWriter nodeEvents;
-  private final NodeLabels nodeLabels;
   private final DraNodes draNodes;
   private final DraLabels draLabels;
-  private final StartupTaints startupTaints;
-  private final NodeUseWriter nodeUses;
-  private final UnmutatedPods unmutatedPods;
-  private final UnconvertedNumbers unconvertedNumbers;
-  private final OutdatedShares outdatedShares;
-  private final UnknownCordons unknownCordons;
-  private final ContradictingLabels contradictingLabels;
-  private final DuplicateAllocations duplicates;
+  private final List<Controller> all;
 
   /**
    * @param loop available once the verbs' verticle is deployed
@@ -88,48 +74,39 @@ final class Controllers implements ReportListener {
       LongSupplier clockMs) {
     this.api = api;
     this.loop = loop;
+    this.deciding = deciding;
     this.ledger = ledger;
-    this.loads = loads;
-    this.fits = fits;
     this.clockMs = clockMs;
     this.metrics = metrics;
-    this.nodeEvents =
-        new NodeEventWriter(
-            this::writeEvent,
-            deciding,
-            this::uidOfPod,
-            rate("events", NodeEventWriter.RATE),
-            configMapEvents(config));
-    this.nodeLabels =
+    var labels =
         new NodeLabels(
             this::mergePatch, deciding, this::advertises, clockMs, rate("labels", NodeLabels.RATE));
-    this.draNodes = new DraNodes(config.resources());
-    this.draLabels =
+    draNodes = new DraNodes(config.resources());
+    draLabels =
         new DraLabels(draNodes, this::mergePatch, deciding, rate("dra-labels", DraLabels.RATE));
-    this.startupTaints =
-        new StartupTaints(
-            this::jsonPatch, deciding, clockMs, rate("taints", StartupTaints.RATE), metrics);
-    this.nodeUses = nodeUses(config.nodeUseAnnotation(), deciding, metrics);
-    this.unmutatedPods =
-        new UnmutatedPods(config.schedulerName(), this::writeEvent, deciding, metrics);
-    this.unconvertedNumbers =
-        new UnconvertedNumbers(
-            config.unconvertedNamespaces(),
-            config.resources().getFirst(),
-            this::writeEvent,
-            deciding,
-            metrics);
-    this.outdatedShares = new OutdatedShares(this::writeEvent, deciding, metrics);
-    this.unknownCordons =
-        new UnknownCordons(this::writeEvent, deciding, rate("cordon-events", UnknownCordons.RATE));
-    this.contradictingLabels =
-        new ContradictingLabels(
-            this::readNode,
-            this::writeEvent,
-            deciding,
-            rate("label-events", ContradictingLabels.RATE),
-            metrics);
-    this.duplicates = duplicates(deciding);
+    all =
+        List.of(
+            events(config),
+            labels,
+            draLabels,
+            new StartupTaints(
+                this::jsonPatch, deciding, clockMs, rate("taints", StartupTaints.RATE), metrics),
+            duplicates(),
+            nodeUses(config.nodeUseAnnotation(), loads, fits),
+            new UnmutatedPods(config.schedulerName(), this::writeEvent, deciding, metrics),
+            unconvertedNumbers(config),
+            outdatedShares(),
+            unknownCordons(),
+            contradictingLabels(labels));
+  }
+
+  private NodeEventWriter events(ExtenderConfig config) {
+    return new NodeEventWriter(
+        this::writeEvent,
+        deciding,
+        this::uidOfPod,
+        rate("events", NodeEventWriter.RATE),
+        configMapEvents(config));
   }
 
   private BiConsumer<String, NodeEvent> configMapEvents(ExtenderConfig config) {
@@ -143,7 +120,7 @@ final class Controllers implements ReportListener {
         ::add;
   }
 
-  private DuplicateAllocations duplicates(BooleanSupplier deciding) {
+  private DuplicateAllocations duplicates() {
     return new DuplicateAllocations(
         this::writeEvent,
         deciding,
@@ -153,12 +130,7 @@ final class Controllers implements ReportListener {
         metrics);
   }
 
-  private NodeRate rate(String writer, NodeRate.Limits limits) {
-    return new NodeRate(writer, limits, clockMs, metrics);
-  }
-
-  private NodeUseWriter nodeUses(
-      boolean wanted, BooleanSupplier deciding, ExtenderMetrics metrics) {
+  private NodeUseWriter nodeUses(boolean wanted, LoadCache loads, NodeFitCache fits) {
     return new NodeUseWriter(
         this::mergePatch,
         deciding,
@@ -173,37 +145,83 @@ final class Controllers implements ReportListener {
         metrics);
   }
 
+  private UnconvertedNumbers unconvertedNumbers(ExtenderConfig config) {
+    return new UnconvertedNumbers(
+        config.unconvertedNamespaces(),
+        config.resources().getFirst(),
+        this::writeEvent,
+        deciding,
+        metrics);
+  }
+
+  private OutdatedShares outdatedShares() {
+    return new OutdatedShares(
+        ledger::pods,
+        () -> ledger.nodes().stream().flatMap(node -> ledger.gpus(node).stream()),
+        this::writeEvent,
+        deciding,
+        clockMs,
+        metrics);
+  }
+
+  private UnknownCordons unknownCordons() {
+    return new UnknownCordons(
+        this::cordons, this::writeEvent, deciding, rate("cordon-events", UnknownCordons.RATE));
+  }
+
+  private ContradictingLabels contradictingLabels(NodeLabels labels) {
+    return new ContradictingLabels(
+        labels::contradictions,
+        this::readNode,
+        this::writeEvent,
+        deciding,
+        rate("label-events", ContradictingLabels.RATE),
+        metrics);
+  }
+
+  private NodeRate rate(String writer, NodeRate.Limits limits) {
+    return new NodeRate(writer, limits, clockMs, metrics);
+  }
+
   @Override
   public void reported(String node, NodeReport whole) {
-    nodeEvents.reported(node, whole);
-    nodeLabels.reported(node, whole);
-    startupTaints.reported(node, whole);
-    duplicates.reported(node, whole);
+    all.forEach(each -> each.reported(node, whole));
   }
 
   @Override
   public void reportedAgain(String node) {
-    nodeLabels.reportedAgain(node);
-    startupTaints.reportedAgain(node);
+    all.forEach(each -> each.reportedAgain(node));
   }
 
-  void nodeSeen(WatchedNode node) {
-    nodeLabels.seen(node.key(), node.resourceVersion(), node.labels(), node.labelsAnnotation());
-    draLabels.seen(
-        node.key(),
-        node.resourceVersion(),
-        node.labels().get(Names.SERVED_BY),
-        node.facts().advertises());
-    startupTaints.seen(node.key(), node.tainted());
-    nodeUses.seen(node.key(), node.resourceVersion(), node.useAnnotation());
+  @Override
+  public void nodeSeen(WatchedNode node) {
+    all.forEach(each -> each.nodeSeen(node));
   }
 
-  void nodeGone(String name) {
-    nodeLabels.gone(name);
-    draLabels.gone(name);
-    startupTaints.gone(name);
-    duplicates.nodeGone(name);
-    nodeUses.gone(name);
+  @Override
+  public void nodeGone(String node) {
+    all.forEach(each -> each.nodeGone(node));
+  }
+
+  @Override
+  public void podSeen(WatchedPod pod) {
+    all.forEach(each -> each.podSeen(pod));
+  }
+
+  @Override
+  public void podGone(String uid) {
+    all.forEach(each -> each.podGone(uid));
+  }
+
+  @Override
+  public void tick() {
+    all.forEach(Controller::tick);
+  }
+
+  /** Each has a turn of its own. */
+  @Override
+  public void everyTenSeconds() {
+    all.forEach(each -> loop.get().run(each::everyTenSeconds));
   }
 
   /** What is known of DRA; confined to the loop. */
@@ -213,44 +231,12 @@ final class Controllers implements ReportListener {
 
   /** All ResourceSlices have been listed. */
   void draListed() {
-    draLabels.tick();
-  }
-
-  /** On the informer's thread. */
-  void podSeen(WatchedPod pod) {
-    unmutatedPods.seen(pod);
-    unconvertedNumbers.seen(pod);
-  }
-
-  /** On the informer's thread. */
-  void podGone(String uid) {
-    unmutatedPods.gone(uid);
-    unconvertedNumbers.gone(uid);
-  }
-
-  void everySecond() {
-    unmutatedPods.tick();
-    unconvertedNumbers.tick();
-    outdatedShares.tick();
-    duplicates.tick();
-    nodeUses.tick();
-  }
-
-  /** Each check goes through all pods or all nodes, and has a turn of its own. */
-  void everyTenSeconds() {
-    long nowMs = clockMs.getAsLong();
-    outdatedShares.check(
-        ledger.pods(),
-        () -> ledger.nodes().stream().flatMap(node -> ledger.gpus(node).stream()),
-        nowMs);
-    loop.get().run(() -> unknownCordons.check(cordons(nowMs)));
-    loop.get().run(nodeLabels::tick);
-    loop.get().run(draLabels::tick);
-    loop.get().run(() -> contradictingLabels.check(nodeLabels.contradictions()));
+    draLabels.everyTenSeconds();
   }
 
   /** Returns the cordons of nodes that report; the GPUs of other nodes are not known. */
-  private List<UnknownCordons.Cordons> cordons(long nowMs) {
+  private List<UnknownCordons.Cordons> cordons() {
+    long nowMs = clockMs.getAsLong();
     var cordons = new ArrayList<UnknownCordons.Cordons>();
     for (String node : ledger.nodes()) {
       Set<String> cordoned = ledger.node(node).map(NodeFacts::cordoned).orElse(Set.of());

@@ -361,7 +361,7 @@ public final class Extender implements AutoCloseable {
 
   private void everySecond() {
     ready = missing().or(readiness::notReady).isEmpty();
-    controllers.everySecond();
+    controllers.tick();
   }
 
   /** Joins the leader election, once the ports are open. */

@@ -177,12 +177,12 @@ class CrowdedPortsIT {
   }
 
   private double open(String port) {
-    return registry.get("tranche_webhook_connections").tag("port", port).gauge().value();
+    return registry.get("tranche.webhook.connections").tag("port", port).gauge().value();
   }
 
   private double refused(String port) {
     return registry
-        .get("tranche_webhook_connections_refused")
+        .get("tranche.webhook.connections.refused")
         .tag("port", port)
         .functionCounter()
         .count();

@@ -79,11 +79,11 @@ final class FloodedPorts {
     return Stream.of(
             runtime.totalMemory() - runtime.freeMemory(),
             runtime.maxMemory(),
-            gauge(registry, "tranche_webhook_connections", "admission"),
-            gauge(registry, "tranche_webhook_connections_waiting", "admission"),
-            gauge(registry, "tranche_webhook_connections", "metrics"),
-            gauge(registry, "tranche_webhook_connections_waiting", "metrics"),
-            (long) registry.get("tranche_webhook_in_flight").gauge().value())
+            gauge(registry, "tranche.webhook.connections", "admission"),
+            gauge(registry, "tranche.webhook.connections.waiting", "admission"),
+            gauge(registry, "tranche.webhook.connections", "metrics"),
+            gauge(registry, "tranche.webhook.connections.waiting", "metrics"),
+            (long) registry.get("tranche_webhook_in_flight_bytes").gauge().value())
         .map(String::valueOf)
         .collect(Collectors.joining(" "));
   }

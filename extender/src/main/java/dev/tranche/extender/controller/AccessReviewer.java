@@ -1,9 +1,9 @@
 package dev.tranche.extender.controller;
 
+import dev.tranche.extender.client.Workers;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.readapi.access.Access;
 import dev.tranche.extender.readapi.access.Access.Verdict;
-import dev.tranche.process.client.Workers;
 import io.fabric8.kubernetes.api.model.authentication.TokenReviewBuilder;
 import io.fabric8.kubernetes.api.model.authentication.UserInfo;
 import io.fabric8.kubernetes.api.model.authorization.v1.SubjectAccessReviewBuilder;

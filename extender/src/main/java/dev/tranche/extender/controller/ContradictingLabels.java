@@ -20,6 +20,7 @@ import java.util.SortedSet;
 import java.util.TreeSet;
 import java.util.function.BooleanSupplier;
 import java.util.function.Function;
+import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -29,7 +30,7 @@ import org.slf4j.LoggerFactory;
  * write it again. The event names the writer, by the node's managed fields. Confined to the event
  * loop.
  */
-public final class ContradictingLabels {
+public final class ContradictingLabels implements Controller {
   static final String REASON = "NodeLabelContradicted";
 
   /** A node may change its own labels. */
@@ -49,21 +50,25 @@ public final class ContradictingLabels {
 
   private static final Logger LOG = LoggerFactory.getLogger(ContradictingLabels.class);
 
+  private final Supplier<Map<String, List<Contradiction>>> contradictions;
   private final Function<String, Future<Node>> reader;
   private final Function<Event, Future<?>> writer;
   private final NodeFindings<List<Contradiction>> findings;
 
   /**
+   * @param contradictions by node that reports, at least one each
    * @param reader reads a whole node, with its managed fields
    * @param deciding whether this extender may decide at all, as a leader does
    * @param rate of reads and events by node
    */
   public ContradictingLabels(
+      Supplier<Map<String, List<Contradiction>>> contradictions,
       Function<String, Future<Node>> reader,
       Function<Event, Future<?>> writer,
       BooleanSupplier deciding,
       NodeRate rate,
       ExtenderMetrics metrics) {
+    this.contradictions = contradictions;
     this.reader = reader;
     this.writer = writer;
     findings = new NodeFindings<>(deciding, rate, this::write);
@@ -73,13 +78,9 @@ public final class ContradictingLabels {
         findings::nodes);
   }
 
-  /**
-   * Checks the nodes that report.
-   *
-   * @param contradictions by node, at least one each
-   */
-  public void check(Map<String, List<Contradiction>> contradictions) {
-    findings.check(contradictions);
+  @Override
+  public void everyTenSeconds() {
+    findings.check(contradictions.get());
   }
 
   private Future<?> write(String node, List<Contradiction> contradictions) {

@@ -3,6 +3,7 @@ package dev.tranche.extender.controller;
 import dev.tranche.api.Names;
 import dev.tranche.extender.dra.DraNodes;
 import dev.tranche.extender.limit.NodeRate;
+import dev.tranche.extender.watch.WatchedNode;
 import io.vertx.core.Future;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -17,7 +18,7 @@ import org.slf4j.LoggerFactory;
  * Labels the nodes whose GPUs a DRA driver serves, so that the webhook keeps shares off them. The
  * label is ours alone. Confined to the Ledger's loop.
  */
-public final class DraLabels {
+public final class DraLabels implements Controller {
   /** A node changes between a device plugin and DRA a few times in its life. */
   public static final NodeRate.Limits RATE = new NodeRate.Limits(4, 60_000, 256, 50);
 
@@ -42,21 +43,32 @@ public final class DraLabels {
     this.rate = rate;
   }
 
+  @Override
+  public void nodeSeen(WatchedNode node) {
+    seen(
+        node.key(),
+        node.resourceVersion(),
+        node.labels().get(Names.SERVED_BY),
+        node.facts().advertises());
+  }
+
   /**
    * @param advertises whether the node's allocatable has one of our resources, so that a device
    *     plugin serves it
    */
-  public void seen(String node, String version, @Nullable String label, boolean advertises) {
+  void seen(String node, String version, @Nullable String label, boolean advertises) {
     nodes.put(node, new LastWatched(version, label, advertises));
     reconcile(node);
   }
 
-  public void gone(String node) {
+  @Override
+  public void nodeGone(String node) {
     nodes.remove(node);
   }
 
   /** Follows the classes and slices, and retries refused patches. */
-  public void tick() {
+  @Override
+  public void everyTenSeconds() {
     Set.copyOf(nodes.keySet()).forEach(this::reconcile);
   }
 

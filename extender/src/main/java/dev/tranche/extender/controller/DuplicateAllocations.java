@@ -18,7 +18,7 @@ import java.util.function.LongSupplier;
  * (kubernetes/kubernetes#137534), and writes an event for each of them. Pods that have ended do not
  * count, since a kubelet may still list them. Confined to the Ledger's loop.
  */
-public final class DuplicateAllocations {
+public final class DuplicateAllocations implements Controller {
   static final String REASON = "GpuAllocatedTwice";
 
   /** The node's list and the watch of pods may disagree for some seconds. */
@@ -72,6 +72,7 @@ public final class DuplicateAllocations {
         events::pods);
   }
 
+  @Override
   public void reported(String node, NodeReport report) {
     if (!deciding.getAsBoolean() || !report.getHoldingsKnown()) {
       return;
@@ -123,6 +124,7 @@ public final class DuplicateAllocations {
     return new Suspect(key, other, id, known == null ? clockMs.getAsLong() : known.sinceMs());
   }
 
+  @Override
   public void nodeGone(String node) {
     Map<String, Suspect> gone = suspects.remove(node);
     if (gone != null) {
@@ -131,6 +133,7 @@ public final class DuplicateAllocations {
   }
 
   /** Once a second. */
+  @Override
   public void tick() {
     if (deciding.getAsBoolean()) {
       events.tick();

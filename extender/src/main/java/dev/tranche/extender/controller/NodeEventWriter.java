@@ -27,7 +27,7 @@ import org.slf4j.LoggerFactory;
  * before a restart, gives an event the same name. The API server then refuses the second one.
  * Confined to the Ledger's loop.
  */
-public final class NodeEventWriter {
+public final class NodeEventWriter implements Controller {
   /** Shorter than the API server keeps an event, so that none is written twice. */
   static final Duration AGE_MAX = Duration.ofMinutes(30);
 
@@ -83,6 +83,7 @@ public final class NodeEventWriter {
     this.ofNodes = ofNodes;
   }
 
+  @Override
   public void reported(String node, NodeReport report) {
     if (report.getEventsCount() == 0 || !deciding.getAsBoolean()) {
       return;

@@ -4,6 +4,7 @@ import dev.tranche.api.Names;
 import dev.tranche.api.node.NodeReport;
 import dev.tranche.extender.limit.NodeRate;
 import dev.tranche.extender.watch.GpuLabels;
+import dev.tranche.extender.watch.WatchedNode;
 import io.vertx.core.Future;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -22,7 +23,7 @@ import org.slf4j.LoggerFactory;
  * decide does so; of two equal patches, the resource version lets only one through. Confined to the
  * Ledger's loop.
  */
-public final class NodeLabels {
+public final class NodeLabels implements Controller {
   /** As long as the kubelet keeps the resources of a plugin that has gone. */
   static final long GONE_AFTER_MS = 300_000;
 
@@ -79,14 +80,19 @@ public final class NodeLabels {
     this.rate = rate;
   }
 
-  public void seen(
-      String node, String version, Map<String, String> labels, String labelsAnnotation) {
+  @Override
+  public void nodeSeen(WatchedNode node) {
+    seen(node.key(), node.resourceVersion(), node.labels(), node.labelsAnnotation());
+  }
+
+  void seen(String node, String version, Map<String, String> labels, String labelsAnnotation) {
     @Nullable LastWatched before = nodes.get(node);
     long sinceMs = before == null ? clockMs.getAsLong() : before.sinceMs();
     nodes.put(node, new LastWatched(version, labels, labelsAnnotation, sinceMs));
   }
 
-  public void gone(String node) {
+  @Override
+  public void nodeGone(String node) {
     nodes.remove(node);
     lastReports.remove(node);
   }
@@ -95,6 +101,7 @@ public final class NodeLabels {
    * Handles a node's report. One without a GPU changes nothing, since the driver may still be
    * loading.
    */
+  @Override
   public void reported(String node, NodeReport report) {
     if (!nodes.containsKey(node)) {
       // Deleted, or not watched yet: the next whole report comes within seconds.
@@ -114,6 +121,7 @@ public final class NodeLabels {
   }
 
   /** Handles a brief report: the GPUs are the same as before. */
+  @Override
   public void reportedAgain(String node) {
     lastReports.computeIfPresent(
         node,
@@ -122,7 +130,8 @@ public final class NodeLabels {
   }
 
   /** Retries refused patches, and removes the labels of plugins that have gone. */
-  public void tick() {
+  @Override
+  public void everyTenSeconds() {
     nodes.keySet().forEach(this::reconcile);
   }
 

@@ -3,6 +3,7 @@ package dev.tranche.extender.controller;
 import dev.tranche.api.Names;
 import dev.tranche.extender.controller.NodeUse.Written;
 import dev.tranche.extender.metrics.ExtenderMetrics;
+import dev.tranche.extender.watch.WatchedNode;
 import io.micrometer.core.instrument.Counter;
 import java.time.Duration;
 import java.time.Instant;
@@ -35,7 +36,7 @@ import org.slf4j.LoggerFactory;
  * <p>Each extender that may decide writes. Of two equal patches, the time in the annotation and the
  * resource version let one through. Confined to the Ledger's loop.
  */
-public final class NodeUseWriter {
+public final class NodeUseWriter implements Controller {
   static final int WRITES_PER_SECOND_MAX = 5;
 
   /** Each node is checked once in so many ticks, which are a second apart. */
@@ -117,14 +118,19 @@ public final class NodeUseWriter {
         outcome);
   }
 
-  /** A Node as last watched. */
-  public void seen(String node, String resourceVersion, String useAnnotation) {
+  @Override
+  public void nodeSeen(WatchedNode node) {
+    seen(node.key(), node.resourceVersion(), node.useAnnotation());
+  }
+
+  void seen(String node, String resourceVersion, String useAnnotation) {
     if (nodes.put(node, new LastWatched(resourceVersion, useAnnotation)) == null) {
       round.add(node);
     }
   }
 
-  public void gone(String node) {
+  @Override
+  public void nodeGone(String node) {
     nodes.remove(node);
     round.remove(node);
     withoutGpusSinceMs.remove(node);
@@ -132,6 +138,7 @@ public final class NodeUseWriter {
   }
 
   /** Checks some of the nodes and writes what is due; to be called once a second. */
+  @Override
   public void tick() {
     if (!deciding.getAsBoolean()) {
       due.clear();

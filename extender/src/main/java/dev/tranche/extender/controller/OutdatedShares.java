@@ -15,6 +15,7 @@ import java.util.SortedSet;
 import java.util.TreeSet;
 import java.util.function.BooleanSupplier;
 import java.util.function.Function;
+import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -24,7 +25,7 @@ import java.util.stream.Stream;
  * node has any more. Their node affinity keeps them off every node, so kube-scheduler never asks
  * the extender about them, and its own message does not say why. Confined to the event loop.
  */
-public final class OutdatedShares {
+public final class OutdatedShares implements Controller {
   static final String REASON = "GpuReplicasChanged";
 
   /**
@@ -33,6 +34,9 @@ public final class OutdatedShares {
    */
   static final long AFTER_MS = 30_000;
 
+  private final Supplier<Collection<PodFacts>> pods;
+  private final Supplier<Stream<GpuFacts>> gpus;
+  private final LongSupplier clockMs;
   private final BooleanSupplier deciding;
   private final PodEventQueue events;
 
@@ -42,10 +46,20 @@ public final class OutdatedShares {
   private Map<String, Long> sinceMs = Map.of();
 
   /**
+   * @param pods all that request GPUs
+   * @param gpus of all nodes; asked only if a pod is pending
    * @param deciding whether this extender may decide at all, as a leader does
    */
   public OutdatedShares(
-      Function<Event, Future<?>> writer, BooleanSupplier deciding, ExtenderMetrics metrics) {
+      Supplier<Collection<PodFacts>> pods,
+      Supplier<Stream<GpuFacts>> gpus,
+      Function<Event, Future<?>> writer,
+      BooleanSupplier deciding,
+      LongSupplier clockMs,
+      ExtenderMetrics metrics) {
+    this.pods = pods;
+    this.gpus = gpus;
+    this.clockMs = clockMs;
     this.deciding = deciding;
     this.events =
         new PodEventQueue(
@@ -60,20 +74,17 @@ public final class OutdatedShares {
         events::pods);
   }
 
-  /**
-   * Checks the pending pods.
-   *
-   * @param pods all that request GPUs
-   * @param gpus of all nodes; called only if a pod is pending
-   */
-  public void check(Collection<PodFacts> pods, Supplier<Stream<GpuFacts>> gpus, long nowMs) {
+  /** Checks the pending pods. */
+  @Override
+  public void everyTenSeconds() {
     if (!deciding.getAsBoolean()) {
       // Nothing is checked meanwhile: the numbers may come back and go again.
       sinceMs = Map.of();
       return;
     }
     List<PodFacts> pending = new ArrayList<>();
-    for (PodFacts pod : pods) {
+    long nowMs = clockMs.getAsLong();
+    for (PodFacts pod : pods.get()) {
       if (pod.node() == null && !pod.ended()) {
         pending.add(pod);
       }
@@ -107,6 +118,7 @@ public final class OutdatedShares {
   }
 
   /** Once a second. */
+  @Override
   public void tick() {
     if (deciding.getAsBoolean()) {
       events.tick();

@@ -1,9 +1,9 @@
 package dev.tranche.extender.controller;
 
+import dev.tranche.extender.client.Workers;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.selection.PodSelection;
 import dev.tranche.extender.watch.PodReader;
-import dev.tranche.process.client.Workers;
 import io.fabric8.kubernetes.api.model.Pod;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import io.vertx.core.Future;

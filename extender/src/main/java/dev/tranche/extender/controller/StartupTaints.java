@@ -6,6 +6,7 @@ import dev.tranche.api.node.NodeReport;
 import dev.tranche.extender.limit.NodeRate;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.watch.TaintedNode;
+import dev.tranche.extender.watch.WatchedNode;
 import io.micrometer.core.instrument.Counter;
 import io.vertx.core.Future;
 import io.vertx.core.json.JsonArray;
@@ -30,7 +31,7 @@ import org.slf4j.LoggerFactory;
  * <p>Each extender that may decide does so. The patch tests for the taint that it removes, so that
  * the second of two equal ones is refused. Confined to the Ledger's loop.
  */
-public final class StartupTaints {
+public final class StartupTaints implements Controller {
   /** One patch is enough, unless others change the taints at the same time. */
   public static final NodeRate.Limits RATE = new NodeRate.Limits(5, 10_000, 256, 50);
 
@@ -79,19 +80,25 @@ public final class StartupTaints {
         outcome);
   }
 
-  /** A Node as last watched. */
-  public void seen(String node, Optional<TaintedNode> read) {
-    read.ifPresentOrElse(now -> tainted.put(node, now), () -> gone(node));
+  @Override
+  public void nodeSeen(WatchedNode node) {
+    seen(node.key(), node.tainted());
+  }
+
+  void seen(String node, Optional<TaintedNode> read) {
+    read.ifPresentOrElse(now -> tainted.put(node, now), () -> nodeGone(node));
     removeIfServing(node);
   }
 
   /** The node is gone, or its startup taint. */
-  public void gone(String node) {
+  @Override
+  public void nodeGone(String node) {
     tainted.remove(node);
     serving.remove(node);
   }
 
   /** Handles a node's report; most nodes don't have the taint. */
+  @Override
   public void reported(String node, NodeReport report) {
     if (!tainted.containsKey(node)) {
       return;
@@ -106,6 +113,7 @@ public final class StartupTaints {
   }
 
   /** Handles a brief report: the GPUs are the same as before. */
+  @Override
   public void reportedAgain(String node) {
     Serving known = serving.get(node);
     if (known != null) {
@@ -155,7 +163,7 @@ public final class StartupTaints {
         .onSuccess(
             done -> {
               lifted.increment();
-              gone(node);
+              nodeGone(node);
               LOG.info("node {} serves GPUs: removed its startup taint", node);
             })
         .onFailure(

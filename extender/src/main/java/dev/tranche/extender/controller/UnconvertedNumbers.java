@@ -15,7 +15,7 @@ import java.util.function.Function;
  * elsewhere: the webhook does not see their namespace. Pods are passed in on the informer's thread;
  * {@link #tick} runs on the Ledger's loop.
  */
-public final class UnconvertedNumbers {
+public final class UnconvertedNumbers implements Controller {
   static final String REASON = "GpuNumberCountsReplicas";
 
   private final Set<String> namespaces;
@@ -51,11 +51,12 @@ public final class UnconvertedNumbers {
         events::pods);
   }
 
-  public void seen(WatchedPod pod) {
+  @Override
+  public void podSeen(WatchedPod pod) {
     if (pod.facts().filter(this::countsReplicas).isPresent()) {
       events.add(pod.key(), pod.uid(), message(pod.facts().orElseThrow()));
     } else {
-      gone(pod.uid());
+      podGone(pod.uid());
     }
   }
 
@@ -67,11 +68,13 @@ public final class UnconvertedNumbers {
         && pod.stampedReplicas().isEmpty();
   }
 
-  public void gone(String uid) {
+  @Override
+  public void podGone(String uid) {
     events.remove(uid);
   }
 
   /** Once a second. */
+  @Override
   public void tick() {
     if (deciding.getAsBoolean()) {
       events.tick();

@@ -14,6 +14,7 @@ import java.util.SortedSet;
 import java.util.TreeSet;
 import java.util.function.BooleanSupplier;
 import java.util.function.Function;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -22,7 +23,7 @@ import org.slf4j.LoggerFactory;
  * Writes events for nodes whose annotation cordons a GPU that they do not have. A mistyped uuid
  * leaves the GPU in use, and nothing else shows it. Confined to the event loop.
  */
-public final class UnknownCordons {
+public final class UnknownCordons implements Controller {
   static final String REASON = "UnknownGpuCordoned";
 
   /** A node may change its own annotation. */
@@ -33,6 +34,7 @@ public final class UnknownCordons {
 
   private static final Logger LOG = LoggerFactory.getLogger(UnknownCordons.class);
 
+  private final Supplier<Collection<Cordons>> nodes;
   private final Function<Event, Future<?>> writer;
   private final NodeFindings<Finding> findings;
 
@@ -58,11 +60,16 @@ public final class UnknownCordons {
   }
 
   /**
+   * @param nodes those with that annotation that report
    * @param deciding whether this extender may decide at all, as a leader does
    * @param rate of events by node
    */
   public UnknownCordons(
-      Function<Event, Future<?>> writer, BooleanSupplier deciding, NodeRate rate) {
+      Supplier<Collection<Cordons>> nodes,
+      Function<Event, Future<?>> writer,
+      BooleanSupplier deciding,
+      NodeRate rate) {
+    this.nodes = nodes;
     this.writer = writer;
     findings = new NodeFindings<>(deciding, rate, (node, found) -> write(found));
   }
@@ -71,9 +78,10 @@ public final class UnknownCordons {
    * Checks the nodes with that annotation. An event is written for what is unknown twice in a row,
    * since a GPU may be cordoned a moment before its node reports it.
    */
-  public void check(Collection<Cordons> nodes) {
+  @Override
+  public void everyTenSeconds() {
     var found = new LinkedHashMap<String, Finding>();
-    for (Cordons node : nodes) {
+    for (Cordons node : nodes.get()) {
       SortedSet<String> unknown = new TreeSet<>(node.cordoned());
       unknown.removeAll(node.gpus());
       if (!unknown.isEmpty()) {

@@ -17,7 +17,7 @@ import java.util.stream.Stream;
  * requested nothing. Pods are passed in on the informer's thread; {@link #tick} runs on the
  * Ledger's loop.
  */
-public final class UnmutatedPods {
+public final class UnmutatedPods implements Controller {
   static final String REASON = "GpuShareMissing";
 
   private final Set<String> schedulers;
@@ -55,19 +55,22 @@ public final class UnmutatedPods {
     return pod.unmetShare().isPresent() && schedulers.contains(pod.scheduler());
   }
 
-  public void seen(WatchedPod pod) {
+  @Override
+  public void podSeen(WatchedPod pod) {
     if (isUnmutated(pod)) {
       events.add(pod.key(), pod.uid(), message(pod.unmetShare().orElseThrow()));
     } else {
-      gone(pod.uid());
+      podGone(pod.uid());
     }
   }
 
-  public void gone(String uid) {
+  @Override
+  public void podGone(String uid) {
     events.remove(uid);
   }
 
   /** Once a second. */
+  @Override
   public void tick() {
     if (deciding.getAsBoolean()) {
       events.tick();

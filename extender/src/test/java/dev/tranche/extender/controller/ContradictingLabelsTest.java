@@ -44,9 +44,11 @@ final class ContradictingLabelsTest {
   private final SimpleMeterRegistry registry = new SimpleMeterRegistry();
   private Future<Node> node = Future.succeededFuture(Serialization.unmarshal(NODE, Node.class));
   private boolean deciding = true;
+  private Map<String, List<Contradiction>> contradictions = Map.of();
   private long nowMs;
   private final ContradictingLabels labels =
       new ContradictingLabels(
+          () -> contradictions,
           name -> {
             read.add(name);
             return node;
@@ -64,7 +66,8 @@ final class ContradictingLabelsTest {
           new ExtenderMetrics(registry));
 
   private void check(List<Contradiction> found) {
-    labels.check(Map.of("a", found));
+    contradictions = Map.of("a", found);
+    labels.everyTenSeconds();
   }
 
   @Test
@@ -87,7 +90,8 @@ final class ContradictingLabelsTest {
     assertThat(read).as("reads of whole nodes").hasSize(1);
     assertThat(registry.get("tranche.extender.contradicted.label.nodes").gauge().value())
         .isEqualTo(1);
-    labels.check(Map.of());
+    contradictions = Map.of();
+    labels.everyTenSeconds();
     assertThat(registry.get("tranche.extender.contradicted.label.nodes").gauge().value()).isZero();
   }
 

@@ -47,7 +47,7 @@ class DraLabelsTest {
     labels.seen("a", "1", null, false);
     labels.seen("b", "1", null, false);
     labels.seen("a", "2", "dra", false);
-    labels.tick();
+    labels.everyTenSeconds();
     assertThat(patches).containsExactly(SET.formatted("1", "\"dra\""));
   }
 
@@ -88,7 +88,7 @@ class DraLabelsTest {
     answer = Future.failedFuture("conflict");
     labels.seen("a", "1", null, false);
     answer = Future.succeededFuture();
-    labels.tick();
+    labels.everyTenSeconds();
     assertThat(patches).hasSize(2);
   }
 }

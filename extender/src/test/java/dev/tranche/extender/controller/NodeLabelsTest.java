@@ -101,7 +101,7 @@ class NodeLabelsTest {
                 "tranche.dev/sharing-strategy", "time-slicing"));
     assertThat(patches.getLast().getString("resourceVersion")).isEqualTo("1");
     labels.reported(NODE, report(gpu("Tesla T4", 10), gpu("Tesla T4", 10)));
-    labels.tick();
+    labels.everyTenSeconds();
     assertThat(patches).hasSize(1);
   }
 
@@ -113,7 +113,7 @@ class NodeLabelsTest {
       int before = patches.size();
       labels.reported(NODE, report(gpu("Tesla T4", second % 2 == 0 ? 10 : 4)));
       if (second % 10 == 0) {
-        labels.tick();
+        labels.everyTenSeconds();
       }
       if (patches.size() > before) {
         patched();
@@ -157,7 +157,7 @@ class NodeLabelsTest {
     assertThat(onNode).containsEntry("tranche.dev/gpu-memory-usable-mib", "15360");
     advertises = false;
     nowMs += NodeLabels.GONE_AFTER_MS + 1;
-    labels.tick();
+    labels.everyTenSeconds();
     patched();
     assertThat(onNode).doesNotContainKey("tranche.dev/gpu-memory-usable-mib");
   }
@@ -172,7 +172,7 @@ class NodeLabelsTest {
     onNode.put("nvidia.com/gpu.count", "77");
     watched();
     labels.reported(NODE, report(gpu("Tesla T4", 10), gpu("Tesla T4", 10)));
-    labels.tick();
+    labels.everyTenSeconds();
     assertThat(onNode).containsEntry("nvidia.com/gpu.count", "77");
     patched();
     assertThat(written).doesNotContain("gpu.count").contains("gpu.replicas=10");
@@ -186,7 +186,7 @@ class NodeLabelsTest {
     onNode.put("nvidia.com/gfd.timestamp", "1700000000");
     onNode.put("nvidia.com/gpu.replicas", "4");
     watched();
-    labels.tick();
+    labels.everyTenSeconds();
     patched();
     assertThat(written)
         .isEqualTo(
@@ -194,7 +194,7 @@ class NodeLabelsTest {
     assertThat(onNode)
         .containsEntry("nvidia.com/gpu.replicas", "4")
         .containsEntry("nvidia.com/gpu.count", "1");
-    labels.tick();
+    labels.everyTenSeconds();
     assertThat(patches).hasSize(2);
   }
 
@@ -212,7 +212,7 @@ class NodeLabelsTest {
     written = "nvidia.com/gpu.present=true";
     onNode.put("tranche.dev/sharing-strategy", "mps");
     watched();
-    labels.tick();
+    labels.everyTenSeconds();
     patched();
     assertThat(onNode)
         .containsEntry("tranche.dev/sharing-strategy", "time-slicing")
@@ -227,7 +227,7 @@ class NodeLabelsTest {
     advertises = false;
     watched();
     nowMs += NodeLabels.GONE_AFTER_MS + 1;
-    labels.tick();
+    labels.everyTenSeconds();
     assertThat(patches).isEmpty();
   }
 
@@ -255,7 +255,7 @@ class NodeLabelsTest {
         .contains(new GpuLabels.Contradiction("nvidia.com/mps.capable", "false", "true"));
     nowMs += NodeLabels.FRESH_MS + 1;
     assertThat(labels.contradictions()).as("an old report").isEmpty();
-    labels.gone(NODE);
+    labels.nodeGone(NODE);
     assertThat(labels.contradictions()).isEmpty();
   }
 
@@ -290,10 +290,10 @@ class NodeLabelsTest {
     advertises = false;
     nowMs += NodeLabels.GONE_AFTER_MS;
     labels.reported(NODE, report());
-    labels.tick();
+    labels.everyTenSeconds();
     assertThat(patches).hasSize(1);
     nowMs++;
-    labels.tick();
+    labels.everyTenSeconds();
     patched();
     assertThat(onNode)
         .doesNotContainKeys(
@@ -310,7 +310,7 @@ class NodeLabelsTest {
     patched();
     advertises = false;
     nowMs += NodeLabels.GONE_AFTER_MS + 1;
-    labels.tick();
+    labels.everyTenSeconds();
     patched();
     Map<String, String> lasting =
         Map.of(
@@ -320,12 +320,12 @@ class NodeLabelsTest {
             "nvidia.com/gpu.product", "Tesla-T4-SHARED");
     assertThat(onNode).containsExactlyInAnyOrderEntriesOf(lasting);
     nowMs += 10 * NodeLabels.GONE_AFTER_MS;
-    labels.tick();
+    labels.everyTenSeconds();
     assertThat(patches).hasSize(2);
-    labels.gone(NODE);
+    labels.nodeGone(NODE);
     watched();
     nowMs += NodeLabels.GONE_AFTER_MS + 1;
-    labels.tick();
+    labels.everyTenSeconds();
     assertThat(patches).as("of a new leader, too").hasSize(2);
     labels.reported(NODE, report(gpu("Tesla T4", 4), gpu("Tesla T4", 4)));
     patched();
@@ -341,20 +341,20 @@ class NodeLabelsTest {
     labels.reported(NODE, report(gpu("Tesla T4", 10)));
     patched();
     nowMs += 2 * NodeLabels.GONE_AFTER_MS;
-    labels.tick();
+    labels.everyTenSeconds();
     assertThat(patches).hasSize(1);
     advertises = false;
-    labels.tick();
+    labels.everyTenSeconds();
     assertThat(patches).hasSize(2);
   }
 
   @Test
   void reportOfANodeThatIsGone_isIgnored() {
     watched();
-    labels.gone(NODE);
+    labels.nodeGone(NODE);
     labels.reported(NODE, report(gpu("Tesla T4", 10)));
     watched();
-    labels.tick();
+    labels.everyTenSeconds();
     assertThat(patches).isEmpty();
   }
 
@@ -367,10 +367,10 @@ class NodeLabelsTest {
     written = written.replace("replicas=10", "replicas=4");
     watched();
     nowMs += NodeLabels.FRESH_MS + 1;
-    labels.tick();
+    labels.everyTenSeconds();
     assertThat(patches).hasSize(1);
     nowMs--;
-    labels.tick();
+    labels.everyTenSeconds();
     assertThat(patches).hasSize(2);
   }
 
@@ -396,7 +396,7 @@ class NodeLabelsTest {
     onNode.put("nvidia.com/gpu.replicas", "4");
     written = written.replace("replicas=10", "replicas=4");
     watched();
-    labels.tick();
+    labels.everyTenSeconds();
   }
 
   @Test
@@ -406,7 +406,7 @@ class NodeLabelsTest {
     labels.reported(NODE, report(gpu("Tesla T4", 10)));
     assertThat(patches).isEmpty();
     deciding = true;
-    labels.tick();
+    labels.everyTenSeconds();
     assertThat(patches).hasSize(1);
   }
 }

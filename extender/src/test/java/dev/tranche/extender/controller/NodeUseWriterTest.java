@@ -180,7 +180,7 @@ final class NodeUseWriterTest {
   @Test
   void nodeThatIsGone_isForgotten() {
     node("a", IDLE);
-    writer.gone("a");
+    writer.nodeGone("a");
     ticks(5);
     assertThat(written).isEmpty();
   }

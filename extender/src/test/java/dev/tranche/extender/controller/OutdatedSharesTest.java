@@ -23,13 +23,19 @@ class OutdatedSharesTest {
   private final SimpleMeterRegistry registry = new SimpleMeterRegistry();
   private final List<Event> created = new ArrayList<>();
   private boolean deciding = true;
+  private List<PodFacts> pending = List.of();
+  private int[] replicas = {};
+  private long nowMs;
   private final OutdatedShares shares =
       new OutdatedShares(
+          () -> pending,
+          () -> IntStream.of(replicas).mapToObj(OutdatedSharesTest::gpu),
           event -> {
             created.add(event);
             return Future.succeededFuture();
           },
           () -> deciding,
+          () -> nowMs,
           new ExtenderMetrics(registry));
 
   private static PodFacts pod(String name, int stamped) {
@@ -45,8 +51,11 @@ class OutdatedSharesTest {
         stamped == 0 ? Map.of() : Map.of(Names.REPLICAS_PER_GPU, Integer.toString(stamped)));
   }
 
-  private void look(long nowMs, List<PodFacts> pods, int... replicas) {
-    shares.check(pods, () -> IntStream.of(replicas).mapToObj(OutdatedSharesTest::gpu), nowMs);
+  private void look(long atMs, List<PodFacts> requesting, int... offered) {
+    nowMs = atMs;
+    pending = requesting;
+    replicas = offered;
+    shares.everyTenSeconds();
     shares.tick();
   }
 

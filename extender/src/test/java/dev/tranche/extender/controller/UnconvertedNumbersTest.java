@@ -37,9 +37,9 @@ class UnconvertedNumbersTest {
   @Test
   void numberInKubeSystem_isToldOnce_andCountedWhileThePodIsThere() {
     WatchedPod pod = shown(plain("kube-system", Names.RESOURCE, "1"));
-    unconverted.seen(pod);
+    unconverted.podSeen(pod);
     unconverted.tick();
-    unconverted.seen(pod);
+    unconverted.podSeen(pod);
     unconverted.tick();
     assertThat(created)
         .singleElement()
@@ -51,7 +51,7 @@ class UnconvertedNumbersTest {
                   .contains("nvidia.com/gpu counts replicas", "namespace kube-system");
             });
     assertThat(pods()).isEqualTo(1);
-    unconverted.gone("uid");
+    unconverted.podGone("uid");
     assertThat(pods()).isZero();
   }
 
@@ -84,7 +84,7 @@ class UnconvertedNumbersTest {
     none.seen(shown(plain("kube-system", Names.RESOURCE, "1")));
     none.tick();
     deciding = false;
-    unconverted.seen(shown(plain("kube-system", Names.RESOURCE, "1")));
+    unconverted.podSeen(shown(plain("kube-system", Names.RESOURCE, "1")));
     unconverted.tick();
     assertThat(created).isEmpty();
     deciding = true;
@@ -95,9 +95,9 @@ class UnconvertedNumbersTest {
   /** Forgotten again at once. */
   private boolean isTold(PodBuilder pod) {
     int before = created.size();
-    unconverted.seen(shown(pod));
+    unconverted.podSeen(shown(pod));
     unconverted.tick();
-    unconverted.gone("uid");
+    unconverted.podGone("uid");
     return created.size() > before;
   }
 

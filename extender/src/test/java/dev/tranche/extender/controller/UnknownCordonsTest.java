@@ -22,9 +22,11 @@ final class UnknownCordonsTest {
   private final List<Event> created = new ArrayList<>();
   private boolean deciding = true;
   private boolean refused;
+  private List<Cordons> nodes = List.of();
   private long nowMs;
   private final UnknownCordons cordons =
       new UnknownCordons(
+          () -> nodes,
           event -> {
             created.add(event);
             return refused ? Future.failedFuture("away") : Future.succeededFuture();
@@ -37,7 +39,8 @@ final class UnknownCordonsTest {
               new ExtenderMetrics(new SimpleMeterRegistry())));
 
   private void look(String... uuids) {
-    cordons.check(List.of(new Cordons("a", Set.of(uuids), GPUS)));
+    nodes = List.of(new Cordons("a", Set.of(uuids), GPUS));
+    cordons.everyTenSeconds();
   }
 
   @Test
@@ -113,19 +116,20 @@ final class UnknownCordonsTest {
 
   @Test
   void manyNodesAtOnce_areToldInTurns() {
-    List<Cordons> nodes =
+    List<Cordons> many =
         IntStream.range(0, 25).mapToObj(i -> new Cordons("n" + i, Set.of("GPU-9"), GPUS)).toList();
-    checkTenSecondsLater(nodes);
-    checkTenSecondsLater(nodes);
+    checkTenSecondsLater(many);
+    checkTenSecondsLater(many);
     assertThat(created).hasSize(NodeFindings.EVENTS_PER_CHECK_MAX);
-    checkTenSecondsLater(nodes);
-    checkTenSecondsLater(nodes);
-    checkTenSecondsLater(nodes);
+    checkTenSecondsLater(many);
+    checkTenSecondsLater(many);
+    checkTenSecondsLater(many);
     assertThat(created).hasSize(25);
   }
 
-  private void checkTenSecondsLater(List<Cordons> nodes) {
+  private void checkTenSecondsLater(List<Cordons> now) {
     nowMs += 10_000;
-    cordons.check(nodes);
+    nodes = now;
+    cordons.everyTenSeconds();
   }
 }

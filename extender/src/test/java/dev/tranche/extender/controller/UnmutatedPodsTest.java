@@ -59,9 +59,9 @@ class UnmutatedPodsTest {
 
   /** Whether it is told; forgotten again at once. */
   private boolean lacks(Pod pod) {
-    unshared.seen(shown(pod));
+    unshared.podSeen(shown(pod));
     boolean lacks = pods() == 1;
-    unshared.gone(pod.getMetadata().getUid());
+    unshared.podGone(pod.getMetadata().getUid());
     return lacks;
   }
 
@@ -78,8 +78,8 @@ class UnmutatedPodsTest {
 
   @Test
   void podWithoutItsShare_isToldOnce_andCountedWhileItIsThere() throws IOException {
-    unshared.seen(shown(asking("a").build()));
-    unshared.seen(shown(asking("a").build()));
+    unshared.podSeen(shown(asking("a").build()));
+    unshared.podSeen(shown(asking("a").build()));
     unshared.tick();
     unshared.tick();
     assertThat(created).hasSize(1);
@@ -90,7 +90,7 @@ class UnmutatedPodsTest {
     assertThat(event.getMessage()).contains("(tranche.dev/gpu-fraction)", "rollout restart");
     assertThat(Files.readString(Path.of("../docs/errors.md"))).contains("`GpuShareMissing`");
     assertThat(pods()).isEqualTo(1);
-    unshared.gone("uid-a");
+    unshared.podGone("uid-a");
     assertThat(pods()).isZero();
   }
 
@@ -120,8 +120,8 @@ class UnmutatedPodsTest {
     assertThat(lacks(leaving)).isFalse();
     Pod plain = asking("a").editMetadata().withAnnotations(null).endMetadata().build();
     assertThat(lacks(plain)).isFalse();
-    unshared.seen(shown(asking("b").build()));
-    unshared.seen(
+    unshared.podSeen(shown(asking("b").build()));
+    unshared.podSeen(
         shown(new PodBuilder(ended).editMetadata().withUid("uid-b").endMetadata().build()));
     unshared.tick();
     assertThat(created).isEmpty();
@@ -131,13 +131,13 @@ class UnmutatedPodsTest {
   @Test
   void podsPastTheBound_areDropped_andToldWhenTheyChange() {
     for (int i = 0; i <= PodEventQueue.KNOWN_MAX; i++) {
-      unshared.seen(shown(asking("p" + i).build()));
+      unshared.podSeen(shown(asking("p" + i).build()));
     }
     assertThat(events("dropped")).isEqualTo(1);
     unshared.tick();
     assertThat(created).hasSize(PodEventQueue.PER_TICK_MAX);
-    unshared.gone("uid-p0");
-    unshared.seen(shown(asking("p" + PodEventQueue.KNOWN_MAX).build()));
+    unshared.podGone("uid-p0");
+    unshared.podSeen(shown(asking("p" + PodEventQueue.KNOWN_MAX).build()));
     assertThat(events("dropped")).isEqualTo(1);
     assertThat(pods()).isEqualTo(PodEventQueue.KNOWN_MAX);
   }
@@ -146,7 +146,7 @@ class UnmutatedPodsTest {
   void allPodsOfALargeFirstList_areTold() {
     int pods = 2_000;
     for (int i = 0; i < pods; i++) {
-      unshared.seen(shown(asking("p" + i).build()));
+      unshared.podSeen(shown(asking("p" + i).build()));
     }
     for (int i = 0; i < pods / PodEventQueue.PER_TICK_MAX; i++) {
       unshared.tick();
@@ -160,10 +160,10 @@ class UnmutatedPodsTest {
   void whoDoesNotDecide_keepsNothingOfPodsThatAreGone() {
     deciding = false;
     for (int i = 0; i < 2 * PodEventQueue.KNOWN_MAX; i++) {
-      unshared.seen(shown(asking("p" + i).build()));
-      unshared.gone("uid-p" + i);
+      unshared.podSeen(shown(asking("p" + i).build()));
+      unshared.podGone("uid-p" + i);
     }
-    unshared.seen(shown(asking("last").build()));
+    unshared.podSeen(shown(asking("last").build()));
     deciding = true;
     unshared.tick();
     assertThat(created)
@@ -176,9 +176,9 @@ class UnmutatedPodsTest {
   void podThatIsGoneWhileItsEventFails_isNotTriedAgain() {
     var writing = Promise.<Void>promise();
     answer = writing.future();
-    unshared.seen(shown(asking("a").build()));
+    unshared.podSeen(shown(asking("a").build()));
     unshared.tick();
-    unshared.gone("uid-a");
+    unshared.podGone("uid-a");
     writing.fail(new KubernetesClientException("busy", 500, null));
     unshared.tick();
     assertThat(created).hasSize(1);
@@ -187,7 +187,7 @@ class UnmutatedPodsTest {
   @Test
   void eventThatFails_isTriedAgain_butNotWhatIsWrittenOrRefused() {
     answer = Future.failedFuture(new KubernetesClientException("busy", 500, null));
-    unshared.seen(shown(asking("a").build()));
+    unshared.podSeen(shown(asking("a").build()));
     unshared.tick();
     int tries = created.size();
     answer = Future.failedFuture(new KubernetesClientException("there", 409, null));
@@ -197,7 +197,7 @@ class UnmutatedPodsTest {
     assertThat(created).hasSize(tries + 1);
     assertThat(events("refused")).isZero();
     answer = Future.failedFuture(new KubernetesClientException("no", 403, null));
-    unshared.seen(shown(asking("b").build()));
+    unshared.podSeen(shown(asking("b").build()));
     unshared.tick();
     assertThat(events("refused")).isEqualTo(1);
   }
@@ -205,7 +205,7 @@ class UnmutatedPodsTest {
   @Test
   void whoDoesNotDecide_writesNothing_butRemembers() {
     deciding = false;
-    unshared.seen(shown(asking("a").build()));
+    unshared.podSeen(shown(asking("a").build()));
     unshared.tick();
     assertThat(created).isEmpty();
     deciding = true;

@@ -108,8 +108,8 @@ public class Meters {
         .register(registry);
   }
 
-  /** Returns the name of a meter that every process may have. */
-  public final String name(String suffix) {
+  /** Returns the name of a meter that every process has. */
+  private String name(String suffix) {
     return prefix + "." + suffix;
   }
 

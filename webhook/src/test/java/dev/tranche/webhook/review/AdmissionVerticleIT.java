@@ -286,11 +286,11 @@ class AdmissionVerticleIT {
   }
 
   private double inFlight() {
-    return registry.get("tranche_webhook_in_flight").gauge().value();
+    return registry.get("tranche_webhook_in_flight_bytes").gauge().value();
   }
 
   private double connections() {
-    return registry.get("tranche_webhook_connections").gauge().value();
+    return registry.get("tranche.webhook.connections").gauge().value();
   }
 
   private static String head(int bodyBytes) {

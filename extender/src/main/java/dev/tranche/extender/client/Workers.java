@@ -1,6 +1,6 @@
-package dev.tranche.process.client;
+package dev.tranche.extender.client;
 
-import dev.tranche.process.meters.Meters;
+import dev.tranche.extender.metrics.ExtenderMetrics;
 import io.micrometer.core.instrument.Counter;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
@@ -22,7 +22,7 @@ public final class Workers implements AutoCloseable {
   /**
    * @param name of the queue, a metric's label
    */
-  public Workers(String name, int concurrent, int waiting, Meters meters) {
+  public Workers(String name, int concurrent, int waiting, ExtenderMetrics metrics) {
     pool =
         new ThreadPoolExecutor(
             concurrent,
@@ -33,13 +33,13 @@ public final class Workers implements AutoCloseable {
             Thread.ofVirtual().name(name + "-", 0).factory());
     pool.allowCoreThreadTimeOut(true);
     rejected =
-        meters.counter(
-            meters.name("api.rejected"),
+        metrics.counter(
+            "tranche.extender.api.rejected",
             "Calls to the API server that were dropped because too many were queued.",
             "queue",
             name);
-    meters.gauge(
-        meters.name("api.queue.size"),
+    metrics.gauge(
+        "tranche.extender.api.queue.size",
         "Queued calls to the API server.",
         () -> pool.getQueue().size(),
         "queue",

@@ -1,9 +1,9 @@
-package dev.tranche.process.client;
+package dev.tranche.extender.client;
 
 import static java.util.concurrent.TimeUnit.SECONDS;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.tranche.process.meters.Meters;
+import dev.tranche.extender.metrics.ExtenderMetrics;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.vertx.core.Future;
 import org.junit.jupiter.api.AfterEach;
@@ -11,7 +11,7 @@ import org.junit.jupiter.api.Test;
 
 final class WorkersTest {
   private final Workers workers =
-      new Workers("test", 1, 8, new Meters(new SimpleMeterRegistry(), "test"));
+      new Workers("test", 1, 8, new ExtenderMetrics(new SimpleMeterRegistry()));
 
   @AfterEach
   void stop() {
