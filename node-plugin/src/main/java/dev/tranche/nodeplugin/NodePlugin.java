@@ -141,6 +141,10 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
         "Replicas whose part of the GPU is held by replicas of an earlier config.",
         () -> count(r -> r.count(Stage.WITHHELD)));
     metrics.gauge(
+        "tranche.node.replicas.duplicate",
+        "Replicas that the kubelet gave to more than one pod; 0 on a correct kubelet.",
+        () -> state.held().duplicates());
+    metrics.gauge(
         "tranche.node.config.errors",
         "1 while the requested config cannot be used, else 0.",
         () -> state.configStatus().getError().isEmpty() ? 0 : 1);

@@ -2,10 +2,17 @@ package dev.tranche.e2e.scenario;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.tranche.api.Names;
+import dev.tranche.e2e.cluster.KubernetesVersion;
 import dev.tranche.e2e.gpu.NodeGpus;
 import dev.tranche.e2e.install.Await;
 import dev.tranche.e2e.install.PodSpecs;
 import dev.tranche.e2e.install.Tranche;
+import io.fabric8.kubernetes.api.model.ResourceHealth;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
@@ -21,8 +28,12 @@ class HealthE2E extends Scenario {
   /** An error that the driver has contained: it needs no reset. */
   private static final int CONTAINED = 94;
 
+  /** The first minor version whose kubelets write the health of devices by default, KEP-4680. */
+  private static final int WITH_HEALTH_OF_DEVICES = 36;
+
   @AfterEach
   void allAreWell() {
+    tranche().gpus(BETA).setLost(0, false);
     tranche().gpus(BETA).setLost(1, false);
     awaitBetaAllocatable(BOTH);
   }
@@ -62,6 +73,52 @@ class HealthE2E extends Scenario {
     awaitBetaEvent("GpuReturned", gpus.uuid(1));
     create(PodSpecs.on(BETA, PodSpecs.fraction("there", "0.9")));
     assertThat(heldGpus(running("there"))).containsExactly(gpus.uuid(1));
+  }
+
+  @Test
+  void lostGpu_isInTheStatusOfItsPodsOnly_sinceKubernetes1_36() {
+    NodeGpus gpus = tranche().gpus(BETA);
+    create(PodSpecs.on(BETA, PodSpecs.fraction("first", "0.6")));
+    Set<String> lost = heldGpus(running("first"));
+    create(PodSpecs.on(BETA, PodSpecs.fraction("second", "0.6")));
+    Set<String> well = heldGpus(running("second"));
+    assertThat(lost).doesNotContainAnyElementsOf(well);
+    int index = lost.contains(gpus.uuid(0)) ? 0 : 1;
+
+    gpus.setLost(index, true);
+    awaitBetaAllocatable(ONE_GPU);
+    if (KubernetesVersion.minor(KubernetesVersion.ofClusters()) < WITH_HEALTH_OF_DEVICES) {
+      assertThat(healthOfDevices("first")).isEmpty();
+      return;
+    }
+    awaitHealthOfDevices("first", "Unhealthy");
+    assertThat(healthOfDevices("first").keySet()).isEqualTo(heldReplicas("first"));
+    assertThat(healthOfDevices("second").keySet()).isEqualTo(heldReplicas("second"));
+    assertThat(healthOfDevices("second").values()).containsOnly("Healthy");
+
+    gpus.setLost(index, false);
+    awaitHealthOfDevices("first", "Healthy");
+  }
+
+  private Set<String> heldReplicas(String pod) {
+    return held(get(pod)).values().stream().flatMap(List::stream).collect(Collectors.toSet());
+  }
+
+  private void awaitHealthOfDevices(String pod, String health) {
+    Await.until(
+        "the status of %s to say %s".formatted(pod, health),
+        120,
+        () -> Set.of(health).equals(Set.copyOf(healthOfDevices(pod).values())),
+        () -> healthOfDevices(pod).toString());
+  }
+
+  /** By replica id, as the pod's status says it of the resource. */
+  private Map<String, String> healthOfDevices(String pod) {
+    return get(pod).getStatus().getContainerStatuses().stream()
+        .flatMap(status -> status.getAllocatedResourcesStatus().stream())
+        .filter(resource -> resource.getName().equals(Names.RESOURCE))
+        .flatMap(resource -> resource.getResources().stream())
+        .collect(Collectors.toMap(ResourceHealth::getResourceID, ResourceHealth::getHealth));
   }
 
   @ParameterizedTest

@@ -5,7 +5,9 @@ import dev.tranche.api.ReplicaId;
 import dev.tranche.api.node.Holding;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Collections;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -13,10 +15,12 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Remembers for every held replica how many replicas its GPU had when it was allocated. The id does
- * not tell, and the config may have changed since. Confined to one thread.
+ * not tell, and the config may have changed since. Also remembers how many pods hold it: a defect
+ * of kubelets gives one replica to two (kubernetes/kubernetes#137534). Confined to one thread.
  */
 public final class HeldReplicas {
   /**
@@ -27,20 +31,31 @@ public final class HeldReplicas {
 
   private record Key(String resource, String id) {}
 
-  private Map<Key, HeldReplica> byKey = Map.of();
+  private record Held(HeldReplica replica, int pods) {
+    GpuPart part() {
+      return GpuPart.of(pods, replica.replicasPerGpu());
+    }
+  }
+
+  private Map<Key, Held> byKey = Map.of();
   // Stays the same object until the content changes, so that a comparison is cheap.
   private List<HeldReplica> all = List.of();
-  private Map<Key, Long> missingSinceMs = Map.of();
-  // The holder of each replica; unknown for what an earlier run has kept.
-  private Map<Key, String> holders = Map.of();
+  // Since when the Lists have shown fewer pods with a replica than are counted.
+  private Map<Key, Long> fewerSinceMs = Map.of();
+  // The containers that hold each replica; unknown for what an earlier run has kept.
+  private Map<Key, Set<String>> holders = Map.of();
   private boolean allocatedSinceList;
 
   /** Restores what an earlier run has kept. */
   public void restore(Collection<HeldReplica> kept) {
-    Map<Key, HeldReplica> restored = new HashMap<>();
-    kept.forEach(held -> restored.put(new Key(held.resource(), held.id()), held));
-    byKey = restored;
-    all = List.copyOf(byKey.values());
+    Map<Key, Held> restored = new HashMap<>();
+    for (HeldReplica held : kept) {
+      restored.merge(
+          new Key(held.resource(), held.id()),
+          new Held(held, 1),
+          (first, again) -> new Held(first.replica(), first.pods() + 1));
+    }
+    replace(restored);
   }
 
   /**
@@ -55,74 +70,110 @@ public final class HeldReplicas {
    */
   public boolean update(
       List<Holding> holdings, boolean complete, Map<String, GpuSharing> sharing, long nowMs) {
-    Map<Key, HeldReplica> now = new HashMap<>();
-    Map<Key, String> nowHeldBy = new HashMap<>();
-    for (Holding holding : holdings) {
-      String holder =
-          holding.getNamespace() + "/" + holding.getPod() + "/" + holding.getContainer();
-      for (String id : holding.getDeviceIdsList()) {
-        Key key = new Key(holding.getResource(), id);
-        HeldReplica known = byKey.get(key);
-        boolean same = holders.getOrDefault(key, holder).equals(holder);
-        now.put(key, known != null && same ? known : newlyHeld(key, sharing));
-        nowHeldBy.put(key, holder);
-      }
-    }
+    Map<Key, Set<String>> listed = holders(holdings);
+    Map<Key, Held> now = new HashMap<>();
+    listed.forEach((key, by) -> now.put(key, new Held(replica(key, by, sharing), pods(by))));
     keepMissing(now, complete, nowMs);
     holders.forEach(
-        (key, holder) -> {
+        (key, by) -> {
           if (now.containsKey(key)) {
-            nowHeldBy.putIfAbsent(key, holder);
+            listed.putIfAbsent(key, by);
           }
         });
-    holders = nowHeldBy;
+    holders = listed;
     boolean changed = replace(now) || allocatedSinceList;
     allocatedSinceList = false;
     return changed;
   }
 
-  private boolean replace(Map<Key, HeldReplica> now) {
+  private static Map<Key, Set<String>> holders(List<Holding> holdings) {
+    Map<Key, Set<String>> holders = new HashMap<>();
+    for (Holding holding : holdings) {
+      Set<String> by =
+          Set.of(holding.getNamespace() + "/" + holding.getPod() + "/" + holding.getContainer());
+      for (String id : holding.getDeviceIdsList()) {
+        holders.merge(new Key(holding.getResource(), id), by, HeldReplicas::union);
+      }
+    }
+    return holders;
+  }
+
+  private static Set<String> union(Set<String> some, Set<String> others) {
+    Set<String> all = new HashSet<>(some);
+    all.addAll(others);
+    return all;
+  }
+
+  /** Counts the pods of these containers: containers of one pod may share a replica. */
+  private static int pods(Set<String> holders) {
+    return holders.size() == 1
+        ? 1
+        : (int)
+            holders.stream()
+                .map(holder -> holder.substring(0, holder.lastIndexOf('/')))
+                .distinct()
+                .count();
+  }
+
+  private HeldReplica replica(Key key, Set<String> by, Map<String, GpuSharing> sharing) {
+    Held known = byKey.get(key);
+    boolean same = !Collections.disjoint(holders.getOrDefault(key, by), by);
+    return known != null && same ? known.replica() : newlyHeld(key, sharing);
+  }
+
+  private boolean replace(Map<Key, Held> now) {
     boolean changed = !now.equals(byKey);
     if (changed) {
       byKey = now;
-      all = List.copyOf(now.values());
+      all =
+          now.values().stream()
+              .flatMap(held -> Collections.nCopies(held.pods(), held.replica()).stream())
+              .toList();
     }
     return changed;
   }
 
-  private void keepMissing(Map<Key, HeldReplica> now, boolean complete, long nowMs) {
-    Map<Key, Long> missing = new HashMap<>();
+  private void keepMissing(Map<Key, Held> now, boolean complete, long nowMs) {
+    Map<Key, Long> fewer = new HashMap<>();
     byKey.forEach(
         (key, held) -> {
-          long sinceMs = complete ? missingSinceMs.getOrDefault(key, nowMs) : nowMs;
-          if (!now.containsKey(key) && nowMs - sinceMs < FREE_AFTER_MS) {
-            missing.put(key, sinceMs);
+          Held listed = now.get(key);
+          long sinceMs = complete ? fewerSinceMs.getOrDefault(key, nowMs) : nowMs;
+          boolean less = listed == null || listed.pods() < held.pods();
+          if (less && nowMs - sinceMs < FREE_AFTER_MS) {
+            fewer.put(key, sinceMs);
           }
         });
-    missing.keySet().forEach(key -> now.put(key, Objects.requireNonNull(byKey.get(key))));
-    missingSinceMs = missing;
+    for (Key key : fewer.keySet()) {
+      now.merge(
+          key,
+          Objects.requireNonNull(byKey.get(key)),
+          (listed, before) -> new Held(listed.replica(), before.pods()));
+    }
+    fewerSinceMs = fewer;
   }
 
   /**
    * Records an Allocate. The earlier holder is gone, even if the new pod has the same name. So the
-   * replicas have the sharing of this Allocate.
+   * replicas have the sharing of this Allocate. If the kubelet is wrong about that, the next List
+   * shows both.
    *
    * @param sharing by uuid
    * @return whether the held replicas changed
    */
   public boolean allocated(
       String resource, Collection<String> ids, Map<String, GpuSharing> sharing) {
-    Map<Key, HeldReplica> now = new HashMap<>(byKey);
-    Map<Key, String> nowHeldBy = new HashMap<>(holders);
-    Map<Key, Long> missing = new HashMap<>(missingSinceMs);
+    Map<Key, Held> now = new HashMap<>(byKey);
+    Map<Key, Set<String>> nowHeldBy = new HashMap<>(holders);
+    Map<Key, Long> fewer = new HashMap<>(fewerSinceMs);
     for (String id : ids) {
       Key key = new Key(resource, id);
-      now.put(key, newlyHeld(key, sharing));
+      now.put(key, new Held(newlyHeld(key, sharing), 1));
       nowHeldBy.remove(key);
-      missing.remove(key);
+      fewer.remove(key);
     }
     holders = nowHeldBy;
-    missingSinceMs = missing;
+    fewerSinceMs = fewer;
     boolean changed = replace(now);
     allocatedSinceList |= changed;
     return changed;
@@ -130,28 +181,37 @@ public final class HeldReplicas {
 
   /**
    * Returns a GPU of which more than the whole would be held with these replicas. An id that is
-   * picked again no longer counts for its earlier holder. Equal replicas never exceed their GPU, so
-   * this is about replicas of different configs.
+   * picked again no longer counts for its earlier holder. Equal replicas of one pod each never
+   * exceed their GPU, so this is about replicas of different configs, and of two pods.
    *
    * @param sharing by uuid, under which the replicas are to be granted
+   * @param assigned whether the extender chose the GPU. It counts the pods of a replica by itself,
+   *     and knows at once when one ends.
    */
   public Optional<String> overfull(
-      String resource, Collection<String> ids, Map<String, GpuSharing> sharing) {
-    Map<Key, HeldReplica> with = new HashMap<>(byKey);
+      String resource, Collection<String> ids, Map<String, GpuSharing> sharing, boolean assigned) {
+    Map<Key, Held> with = new HashMap<>(byKey);
     Set<String> picked = new TreeSet<>();
     for (String id : ids) {
       Key key = new Key(resource, id);
-      with.put(key, newlyHeld(key, sharing));
+      with.put(key, new Held(newlyHeld(key, sharing), 1));
       picked.add(ReplicaId.uuidOf(id));
     }
-    return picked.stream().filter(uuid -> part(uuid, with.values()).exceedsOneGpu()).findFirst();
+    return picked.stream()
+        .filter(uuid -> part(uuid, with.values(), sharing.get(uuid), assigned).exceedsOneGpu())
+        .findFirst();
   }
 
-  private static GpuPart part(String uuid, Collection<HeldReplica> held) {
+  private static GpuPart part(
+      String uuid, Collection<Held> held, @Nullable GpuSharing how, boolean assigned) {
     return held.stream()
-        .filter(replica -> replica.uuid().equals(uuid))
-        .map(HeldReplica::part)
+        .filter(of -> of.replica().uuid().equals(uuid))
+        .map(of -> assigned && isOf(of.replica(), how) ? of.replica().part() : of.part())
         .reduce(GpuPart.NONE, GpuPart::plus);
+  }
+
+  private static boolean isOf(HeldReplica replica, @Nullable GpuSharing how) {
+    return how != null && replica.grantedUnder(how);
   }
 
   // The id of a whole GPU shows that it is whole. For a shared one, the number of replicas is known
@@ -175,11 +235,12 @@ public final class HeldReplicas {
       Map<Integer, Holding.Builder> byReplicas = new TreeMap<>();
       for (String id : holding.getDeviceIdsList()) {
         Key key = new Key(holding.getResource(), id);
-        HeldReplica replica = byKey.get(key);
-        int replicas = (replica == null ? newlyHeld(key, sharing) : replica).replicasPerGpu();
+        Held held = byKey.get(key);
+        HeldReplica replica = held == null ? newlyHeld(key, sharing) : held.replica();
         byReplicas
             .computeIfAbsent(
-                replicas, r -> holding.toBuilder().clearDeviceIds().setReplicasPerGpu(r))
+                replica.replicasPerGpu(),
+                r -> holding.toBuilder().clearDeviceIds().setReplicasPerGpu(r))
             .addDeviceIds(id);
       }
       byReplicas.values().forEach(part -> all.add(part.build()));
@@ -187,7 +248,34 @@ public final class HeldReplicas {
     return List.copyOf(all);
   }
 
+  /** Returns the held replicas; one that several pods hold is there for each of them. */
   public Collection<HeldReplica> all() {
     return all;
+  }
+
+  /** Returns how many replicas more than one pod holds. */
+  public int duplicates() {
+    return (int) byKey.values().stream().filter(held -> held.pods() > 1).count();
+  }
+
+  /**
+   * Returns, by uuid, how many replicas of the current config are held beyond those that have ids.
+   * As many free ids of the GPU are not free in truth.
+   *
+   * @param sharing by uuid
+   */
+  public Map<String, Integer> duplicates(String resource, Map<String, GpuSharing> sharing) {
+    if (all.size() == byKey.size()) {
+      return Map.of();
+    }
+    Map<String, Integer> byUuid = new HashMap<>();
+    for (Held held : byKey.values()) {
+      HeldReplica replica = held.replica();
+      boolean offered = replica.resource().equals(resource);
+      if (held.pods() > 1 && offered && isOf(replica, sharing.get(replica.uuid()))) {
+        byUuid.merge(replica.uuid(), held.pods() - 1, Integer::sum);
+      }
+    }
+    return byUuid;
   }
 }

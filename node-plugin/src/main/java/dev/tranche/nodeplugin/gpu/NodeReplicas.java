@@ -40,7 +40,7 @@ public record NodeReplicas(
    * Creates the replicas.
    *
    * @param sharing of every GPU, by uuid
-   * @param held replicas that containers hold now
+   * @param held replicas that containers hold now; one that several pods hold, for each of them
    */
   public static NodeReplicas of(
       Config config,
@@ -117,6 +117,7 @@ public record NodeReplicas(
     return held.stream()
         .filter(h -> h.resource().equals(resource) && !h.grantedUnder(how))
         .map(HeldReplica::id)
+        .distinct()
         .sorted()
         .map(id -> new Replica(id, gpu, !id.equals(gpu.info().uuid()), Stage.RETIRED))
         .toList();

@@ -89,7 +89,7 @@ public final class Allocation {
     if (other.isPresent()) {
       return refused("other_replicas", otherReplicas(ids, replicasPerGpu, other.get()));
     }
-    return held.overfull(replicas.resource(), ids, replicas.sharing())
+    return held.overfull(replicas.resource(), ids, replicas.sharing(), !assigned.isEmpty())
         .<Verdict>map(uuid -> refused("does_not_fit", noRoom(ids, uuid)))
         .orElseGet(() -> new Verdict.Granted(response(ids)));
   }
@@ -118,7 +118,7 @@ public final class Allocation {
   }
 
   private String noRoom(Collection<String> ids, String uuid) {
-    return "%d of %d replicas of %s do not fit beside the replicas that running containers have held since before the config changed; delete the pod; its owner recreates it"
+    return "%d of %d replicas of %s do not fit beside what running containers hold: the config changed, or the kubelet gave a replica to two pods; delete the pod; its owner recreates it"
         .formatted(byGpu(ids).getOrDefault(uuid, 0), replicasOf(uuid), uuid);
   }
 

@@ -38,11 +38,13 @@ final class AllocationCalls {
    *
    * @param list empty if the kubelet did not answer in time
    * @param linkScores between the GPUs, if the devices are whole GPUs
+   * @param duplicates replicas by GPU uuid that are offered as free, and are not
    */
   Preferred prefer(
       ContainerPreferredAllocationRequest request,
       Optional<PodList> list,
       Optional<GpuLinkScores> linkScores,
+      Map<String, Integer> duplicates,
       long nowMs) {
     list.ifPresent(assignments::listed);
     int size = request.getAllocationSize();
@@ -58,13 +60,15 @@ final class AllocationCalls {
                 .map(Found::asNameAmbiguous)
             : likeliest;
     pending = found.map(f -> new Pending(f, size, nowMs)).orElse(null);
+    Map<String, Integer> reserved = reserved(found, list);
+    duplicates.forEach((uuid, replicas) -> reserved.merge(uuid, replicas, Integer::sum));
     PreferredAllocation.Answer answer =
         PreferredAllocation.choose(
             request.getAvailableDeviceIDsList(),
             request.getMustIncludeDeviceIDsList(),
             size,
             found.map(Found::shares).orElse(List.of()),
-            reserved(found, list),
+            reserved,
             linkScores);
     return new Preferred(answer, found);
   }

@@ -24,6 +24,7 @@ import io.vertx.grpc.common.GrpcStatus;
 import io.vertx.grpc.server.StatusException;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Optional;
 import java.util.function.BiConsumer;
 import java.util.function.Supplier;
@@ -181,14 +182,19 @@ final class DevicePluginServer extends DevicePluginService {
         StandaloneAllocation.wholeGpus(replicas, container.getAvailableDeviceIDsList());
     Optional<GpuLinkScores> linkScores =
         wholeGpus ? Optional.of(hardware.get().linkScores()) : Optional.empty();
-    return allocationCalls.prefer(container, list, linkScores, System.nanoTime() / 1_000_000);
+    return allocationCalls.prefer(
+        container, list, linkScores, duplicates(), System.nanoTime() / 1_000_000);
+  }
+
+  private Map<String, Integer> duplicates() {
+    return held.duplicates(replicas.resource(), replicas.sharing());
   }
 
   private AllocationCalls.Preferred standalone(ContainerPreferredAllocationRequest container) {
     var answer =
         StandaloneAllocation.choose(
             replicas,
-            container.getAvailableDeviceIDsList(),
+            StandaloneAllocation.free(container.getAvailableDeviceIDsList(), duplicates()),
             container.getMustIncludeDeviceIDsList(),
             container.getAllocationSize(),
             hardware.get().linkScores());

@@ -60,6 +60,22 @@ final class StandaloneAllocation {
     return new StandaloneAllocation(replicas).greedy(available, mustInclude, size);
   }
 
+  /**
+   * Returns the ids without as many of each GPU as the kubelet gave to a second pod. Its parts of
+   * the GPU are taken, although ids are left.
+   *
+   * @param duplicates by GPU uuid
+   */
+  static List<String> free(List<String> available, Map<String, Integer> duplicates) {
+    if (duplicates.isEmpty()) {
+      return available;
+    }
+    Map<String, Integer> left = new HashMap<>(duplicates);
+    return available.stream()
+        .filter(id -> left.merge(ReplicaId.uuidOf(id), -1, Integer::sum) < 0)
+        .toList();
+  }
+
   /** Returns whether all are whole GPUs: neither replicas of shared GPUs nor MIG devices. */
   static boolean wholeGpus(Replicas replicas, List<String> available) {
     return replicas.gpus().stream().allMatch(gpu -> gpu.info().migDevice().isEmpty())

@@ -196,11 +196,11 @@ class NodeReplicasTest {
     held.restore(
         List.of(new HeldReplica(GPU, "GPU-0::7", 10), new HeldReplica(SHARED, "GPU-0::0", 2)));
     Map<String, GpuSharing> five = byUuid(sharing(GPU, 5));
-    assertThat(held.overfull(GPU, List.of("GPU-0::0", "GPU-0::1"), five)).isEmpty();
-    assertThat(held.overfull(GPU, List.of("GPU-0::0", "GPU-0::1", "GPU-0::2"), five))
+    assertThat(held.overfull(GPU, List.of("GPU-0::0", "GPU-0::1"), five, false)).isEmpty();
+    assertThat(held.overfull(GPU, List.of("GPU-0::0", "GPU-0::1", "GPU-0::2"), five, false))
         .hasValue("GPU-0");
     // What is picked again is free of its earlier holder.
-    assertThat(held.overfull(GPU, List.of("GPU-0::0", "GPU-0::7"), five)).isEmpty();
+    assertThat(held.overfull(GPU, List.of("GPU-0::0", "GPU-0::7"), five, false)).isEmpty();
   }
 
   @Test
@@ -306,6 +306,82 @@ class NodeReplicasTest {
     held.restore(List.of(new HeldReplica(GPU, "GPU-0::0", 2)));
     assertThat(hold(sharing(GPU, 4), "GPU-0::0")).isFalse();
     assertThat(ids(make(sharing(GPU, 4)), Stage.OFFERED)).hasSize(2);
+  }
+
+  /** The kubelet gave replicas to a second pod, kubernetes/kubernetes#137534. */
+  @Test
+  void replicasOfTwoPods_ofAnEarlierConfig_areHeldByBoth() {
+    hold(sharing(GPU, 10), tenths("p"), tenths("q"));
+    NodeReplicas five = make(sharing(GPU, 5));
+    assertThat(five.withheld("GPU-0")).as("six tenths are three fifths").isEqualTo(3);
+    assertThat(ids(five, Stage.RETIRED)).containsExactly("GPU-0::0", "GPU-0::1", "GPU-0::2");
+    assertThat(make(sharing(GPU, 10)).withheld("GPU-0")).as("they have ids").isZero();
+  }
+
+  @Test
+  void replicasOfTwoPods_besideThoseOfOtherConfigs_keepTheirParts() {
+    GpuSharing four = sharing(GPU, 4);
+    hold(sharing(GPU, 10), tenths("p"), tenths("q"));
+    held.allocated(GPU, List.of("GPU-0::4"), byUuid(four));
+    Holding quarter = holding(GPU, "GPU-0::4").toBuilder().setPod("r").build();
+    // The kubelet lists pods in any order.
+    hold(four, tenths("q"), quarter, tenths("p"));
+    hold(four, quarter, tenths("p"), tenths("q"));
+    assertThat(make(sharing(GPU, 20)).withheld("GPU-0")).as("6 of 10, 1 of 4").isEqualTo(12 + 5);
+    byte[] kept = HeldFile.content(held.all());
+    held = new HeldReplicas();
+    held.restore(HeldFile.parse(kept));
+    assertThat(make(sharing(GPU, 20)).withheld("GPU-0")).as("after a restart").isEqualTo(12 + 5);
+    hold(four, quarter, tenths("q"));
+    assertThat(make(sharing(GPU, 20)).withheld("GPU-0")).as("one has ended").isEqualTo(6 + 5);
+  }
+
+  @Test
+  void replicasOfTwoPods_listedBitByBit_areHeldByBoth() {
+    hold(sharing(GPU, 10), tenths("p"), tenths("q"));
+    Map<String, GpuSharing> five = byUuid(sharing(GPU, 5));
+    held.update(List.of(tenths("p")), true, five, nowMs);
+    nowMs += HeldReplicas.FREE_AFTER_MS - 1;
+    held.update(List.of(tenths("p")), true, five, nowMs);
+    assertThat(make(sharing(GPU, 5)).withheld("GPU-0")).isEqualTo(3);
+    nowMs++;
+    assertThat(held.update(List.of(tenths("p")), true, five, nowMs)).isTrue();
+    assertThat(make(sharing(GPU, 5)).withheld("GPU-0")).isEqualTo(2);
+  }
+
+  @Test
+  void containersOfOnePod_holdAReplicaOnce() {
+    Holding main = tenths("p").toBuilder().setContainer("main").build();
+    hold(sharing(GPU, 10), main, main.toBuilder().setContainer("second").build());
+    assertThat(make(sharing(GPU, 10)).withheld("GPU-0")).isZero();
+    assertThat(make(sharing(GPU, 5)).withheld("GPU-0")).isEqualTo(2);
+    assertThat(held.duplicates()).isZero();
+  }
+
+  /** The kubelet has ids left, and the GPU has not. */
+  @Test
+  void replicasOfTwoPods_leaveNoRoomForMoreThanTheWholeGpu() {
+    GpuSharing ten = sharing(GPU, 10);
+    hold(ten, tenths("p"), tenths("q"));
+    String[] ids = ReplicaIds.of("GPU-0", ten, Set.of(), Set.of()).toArray(String[]::new);
+    List<String> four = List.of(ids).subList(3, 7);
+    List<String> five = List.of(ids).subList(3, 8);
+    assertThat(held.overfull(GPU, four, byUuid(ten), false)).isEmpty();
+    assertThat(held.overfull(GPU, five, byUuid(ten), false)).hasValue("GPU-0");
+    // The extender knows sooner when one of the pods ends.
+    assertThat(held.overfull(GPU, five, byUuid(ten), true)).isEmpty();
+    assertThat(held.duplicates()).isEqualTo(3);
+    assertThat(held.duplicates(GPU, byUuid(ten))).isEqualTo(Map.of("GPU-0", 3));
+    assertThat(held.duplicates(GPU, byUuid(sharing(GPU, 5)))).as("withheld").isEmpty();
+    // The extender knows of earlier replicas what the node withholds, and no more.
+    Map<String, GpuSharing> fifths = byUuid(sharing(GPU, 5));
+    assertThat(held.overfull(GPU, List.of("GPU-0::3", "GPU-0::4"), fifths, true)).isEmpty();
+    assertThat(held.overfull(GPU, List.of("GPU-0::3", "GPU-0::4", "GPU-0::5"), fifths, true))
+        .hasValue("GPU-0");
+  }
+
+  private static Holding tenths(String pod) {
+    return holding(GPU, "GPU-0::0", "GPU-0::1", "GPU-0::2").toBuilder().setPod(pod).build();
   }
 
   @Test

@@ -234,7 +234,11 @@ final class AdmissionRaces {
             .build();
     var preferred =
         allocationCalls.prefer(
-            request, late ? Optional.empty() : Optional.of(list()), Optional.empty(), nowMs);
+            request,
+            late ? Optional.empty() : Optional.of(list()),
+            Optional.empty(),
+            Map.of(),
+            nowMs);
     if (random.nextInt(10) == 0) {
       retract();
     }

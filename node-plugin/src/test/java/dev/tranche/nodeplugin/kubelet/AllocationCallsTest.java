@@ -27,6 +27,7 @@ class AllocationCallsTest {
   private final Assignments assignments = new Assignments();
   private final AllocationCalls allocationCalls = new AllocationCalls(assignments, RESOURCE);
   private final ListPodResourcesResponse.Builder list = ListPodResourcesResponse.newBuilder();
+  private Map<String, Integer> duplicates = Map.of();
   private long nowMs;
 
   private void assign(String pod, ContainerAssignment... containers) {
@@ -86,11 +87,23 @@ class AllocationCallsTest {
             .addAllAvailableDeviceIDs(free)
             .setAllocationSize(size)
             .build();
-    return allocationCalls.prefer(request, answer, Optional.empty(), nowMs);
+    return allocationCalls.prefer(request, answer, Optional.empty(), duplicates, nowMs);
   }
 
   private static void assertOn(String uuid, AllocationCalls.Preferred preferred) {
     assertThat(preferred.answer().ids()).allMatch(id -> id.startsWith(uuid + "::"));
+  }
+
+  /** G0 is the fullest GPU that has three ids, but two pods hold eight of its replicas. */
+  @Test
+  void replicasOfTwoPods_areLeftAlone_exceptByAnAssignment() {
+    duplicates = Map.of("G0", 8);
+    List<String> free = ALL.subList(1, 30);
+    assertOn("G1", prefer(3, free, Optional.of(new PodList(list.build()))));
+    // The extender counts both pods, and one may have ended just now.
+    assign("p", container("main", "G0", 3));
+    lists("p", "main");
+    assertOn("G0", prefer(3, free, Optional.of(new PodList(list.build()))));
   }
 
   /** The kubelet's List was late, so it was guessed, and wrongly. */

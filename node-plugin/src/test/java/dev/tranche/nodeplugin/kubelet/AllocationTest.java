@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.api.kubelet.DeviceSpec;
 import dev.tranche.api.node.GpuShare;
+import dev.tranche.api.node.Holding;
 import dev.tranche.nodeplugin.config.Config;
 import dev.tranche.nodeplugin.config.Configs;
 import dev.tranche.nodeplugin.config.SharingStrategy;
@@ -217,6 +218,30 @@ class AllocationTest {
         .contains("the share is 3 of 4 replicas per GPU, and GPU-1 has 10 by now");
     assertThat(envs(allocation.decide(ids, assigned, 10, true)))
         .containsEntry("NVIDIA_VISIBLE_DEVICES", "GPU-1");
+  }
+
+  /** The kubelet has ids left, since it gave four of them to two pods. */
+  @Test
+  void replicasBesideThoseOfTwoPods_areRefusedBeyondTheGpu() {
+    var held = new HeldReplicas();
+    List<String> four = List.of("GPU-0::0", "GPU-0::1", "GPU-0::2", "GPU-0::3");
+    held.update(List.of(holding("p", four), holding("q", four)), true, Map.of("GPU-0", TEN), 0);
+    var allocation = new Allocation(replicas(TEN, false, false), HostNodes.NONE, held);
+    List<String> three = List.of("GPU-0::4", "GPU-0::5", "GPU-0::6");
+    assertThat(refusal(allocation.decide(three, List.of(), 0, false)))
+        .contains("3 of 10 replicas of GPU-0 do not fit", "gave a replica to two pods");
+    assertThat(envs(allocation.decide(three.subList(0, 2), List.of(), 0, false)))
+        .containsEntry("NVIDIA_VISIBLE_DEVICES", "GPU-0");
+    assertThat(envs(allocation.decide(three, List.of(share("GPU-0", 3)), 10, true)))
+        .containsEntry("NVIDIA_VISIBLE_DEVICES", "GPU-0");
+  }
+
+  private static Holding holding(String pod, List<String> ids) {
+    return Holding.newBuilder()
+        .setResource("nvidia.com/gpu")
+        .setPod(pod)
+        .addAllDeviceIds(ids)
+        .build();
   }
 
   @Test

@@ -95,7 +95,12 @@ public final class PluginCalls {
             .setAllocationSize(size)
             .build();
     return of.calls
-        .prefer(request, Optional.of(new PodList(list)), Optional.empty(), nowMs)
+        .prefer(
+            request,
+            Optional.of(new PodList(list)),
+            Optional.empty(),
+            held.duplicates(resource, of.replicas.sharing()),
+            nowMs)
         .answer()
         .ids();
   }

@@ -80,6 +80,17 @@ class StandaloneAllocationTest {
         .containsExactly("A::0");
   }
 
+  /** A has four ids left; what two pods hold of it leaves room for two. */
+  @Test
+  void replicasOfTwoPods_areNotFree() {
+    List<String> available = List.of("A::0", "B::1", "A::1", "A::2", "B::0", "A::3");
+    List<String> free = StandaloneAllocation.free(available, Map.of("A", 2));
+    assertThat(choose("distributed", free, List.of(), 4).ids())
+        .containsExactly("A::2", "B::0", "A::3", "B::1");
+    assertThat(choose("packed", free, List.of(), 5).ids()).hasSize(4);
+    assertThat(StandaloneAllocation.free(available, Map.of())).isEqualTo(available);
+  }
+
   @Test
   void wholeGpus_areChosenByCloseness() {
     Answer answer =

@@ -3,6 +3,7 @@ package dev.tranche.extender.ledger;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.api.Demand;
+import dev.tranche.api.GpuPart;
 import dev.tranche.api.Names;
 import java.util.List;
 import java.util.Map;
@@ -59,6 +60,51 @@ final class LedgerTest extends LedgerRig {
     // Also if no informer has shown the second one yet.
     report(NODE, Map.of("ns/p", same, "ns/q", same, "ns/r", same));
     assertThat(free("gpu-0")).isEqualTo(1);
+  }
+
+  /** Both were granted under ten replicas, of which the node makes four now. */
+  @Test
+  void replicaThatTheKubeletGaveToTwoPods_ofAnEarlierConfig_isTakenByBoth() {
+    var same = Map.of("main", Map.of("gpu-0", 3));
+    var holdings = Map.of("ns/p", same, "ns/q", same);
+    report(NODE, holdings);
+    apply(new Event.PodSeen(pod("p", NODE, "gpu-0")));
+    apply(new Event.PodSeen(pod("q", NODE, "gpu-0")));
+    nowMs += 10_000;
+    report(NODE, holdings);
+    var grant = Map.of("gpu-0", new NodeState.Grant(10, true));
+    var quarters = List.of(withheld(gpu("gpu-0", 0, 4), 3), gpu("gpu-1", 1, 4));
+    apply(
+        reported(
+            NODE,
+            new NodeState(
+                true,
+                quarters,
+                holdings,
+                true,
+                Map.of("ns/p", grant, "ns/q", grant),
+                List.of())));
+    assertThat(free("gpu-0")).as("six tenths leave one quarter").isOne();
+    assertThat(view("gpu-0").earlier()).isEqualTo(GpuPart.of(6, 10));
+    assertThat(free("gpu-1")).isEqualTo(4);
+    // The node withholds both parts until its next list.
+    apply(new Event.PodSeen(ended("q", NODE)));
+    assertThat(free("gpu-0")).isOne();
+  }
+
+  private static GpuFacts withheld(GpuFacts gpu, int replicas) {
+    return new GpuFacts(
+        gpu.uuid(),
+        gpu.index(),
+        gpu.model(),
+        gpu.resource(),
+        gpu.replicas(),
+        gpu.memoryUsableBytes(),
+        true,
+        "",
+        0,
+        "",
+        replicas);
   }
 
   @Test
