@@ -8,6 +8,7 @@ import dev.tranche.extender.election.Leadership;
 import dev.tranche.extender.explain.Explanations;
 import dev.tranche.extender.explain.Inspection;
 import dev.tranche.extender.explain.Inspector;
+import dev.tranche.extender.gang.Gangs;
 import dev.tranche.extender.http.ExtenderReader;
 import dev.tranche.extender.http.InspectionCache;
 import dev.tranche.extender.http.OpsRoutes;
@@ -106,6 +107,7 @@ public final class Extender implements AutoCloseable {
   private final NominatedPods nominees;
   private final BudgetStore budgets = new BudgetStore();
   private final Explanations explanations;
+  private final Gangs gangs = new Gangs();
   private final ReadinessGate readiness;
   private final NodeEvaluator evaluator;
   private final StateWriter state;
@@ -334,6 +336,7 @@ public final class Extender implements AutoCloseable {
             budgets,
             packing,
             controllers,
+            gangs,
             metrics,
             Extender::nowMs,
             traits);
@@ -391,6 +394,7 @@ public final class Extender implements AutoCloseable {
             state,
             packing,
             explanations,
+            gangs,
             recentlyFiltered,
             metrics,
             config.offeredNodesMax(),
