@@ -77,7 +77,7 @@ final class DraWatchIT {
       return;
     }
     String body =
-        switch (request.path()) {
+        switch (String.valueOf(request.path())) {
           case GROUP -> served ? discovery() : "";
           case CLASSES ->
               list(

@@ -157,12 +157,11 @@ public record PodFields(@Nullable Metadata metadata, @Nullable Spec spec, @Nulla
 
   /** Returns the PodGroup that the pod is in, {@code namespace/name}; empty if it is in none. */
   public String group() {
-    boolean grouped =
-        metadata != null
-            && spec != null
-            && spec.schedulingGroup != null
-            && !text(spec.schedulingGroup.podGroupName).isEmpty();
-    return grouped ? text(metadata.namespace) + "/" + spec.schedulingGroup.podGroupName : "";
+    if (metadata == null || spec == null || spec.schedulingGroup == null) {
+      return "";
+    }
+    String name = text(spec.schedulingGroup.podGroupName);
+    return name.isEmpty() ? "" : text(metadata.namespace) + "/" + name;
   }
 
   public PodDraft draft() {
