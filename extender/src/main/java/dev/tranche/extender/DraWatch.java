@@ -7,9 +7,7 @@ import dev.tranche.extender.watch.Reflector;
 import dev.tranche.extender.watch.WatchedDeviceClass;
 import dev.tranche.extender.watch.WatchedSlice;
 import dev.tranche.process.loop.Loop;
-import io.fabric8.kubernetes.api.model.APIResourceList;
 import io.fabric8.kubernetes.client.KubernetesClient;
-import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -20,9 +18,6 @@ import org.slf4j.LoggerFactory;
  * of our resources. Nothing else depends on it, so an API server without them changes nothing.
  */
 final class DraWatch implements AutoCloseable {
-  /** An API server is upgraded rarely. */
-  static final long CHECK_AGAIN_MS = 300_000;
-
   private static final Logger LOG = LoggerFactory.getLogger(DraWatch.class);
 
   private final KubernetesClient client;
@@ -31,8 +26,7 @@ final class DraWatch implements AutoCloseable {
   private final Runnable changed;
   private final ExtenderMetrics metrics;
   private final LongSupplier clockMs;
-  private final long checkAgainMs;
-  private final Thread discovery;
+  private final OptionalApi api;
   private volatile @Nullable Reflector<?> classes;
 
   /** Confined to the loop until the end. */
@@ -41,7 +35,7 @@ final class DraWatch implements AutoCloseable {
   /**
    * @param nodes confined to the loop
    * @param changed called on the loop after all slices have been listed
-   * @param checkAgainMs the mean time after which an API server without DRA is asked again
+   * @param checkAgainMs see {@link OptionalApi}
    */
   DraWatch(
       KubernetesClient client,
@@ -57,45 +51,23 @@ final class DraWatch implements AutoCloseable {
     this.changed = changed;
     this.metrics = metrics;
     this.clockMs = clockMs;
-    this.checkAgainMs = checkAgainMs;
-    this.discovery = Thread.ofVirtual().name("discover " + DraReader.API).unstarted(this::discover);
+    this.api =
+        new OptionalApi(client, DraReader.API, "deviceclasses", this::watchClasses, checkAgainMs);
   }
 
   void start() {
-    discovery.start();
+    api.start();
   }
 
-  private void discover() {
-    try {
-      while (!isServed()) {
-        Thread.sleep(checkAgainMs / 2 + ThreadLocalRandom.current().nextLong(checkAgainMs));
-      }
-      classes = watchClasses();
-    } catch (InterruptedException end) {
-      LOG.debug("no longer looks for {}", DraReader.API);
-    }
-  }
-
-  private boolean isServed() {
-    try {
-      APIResourceList served = client.getApiResources(DraReader.API);
-      return served != null
-          && served.getResources().stream().anyMatch(r -> r.getName().equals("deviceclasses"));
-    } catch (RuntimeException unreachable) {
-      LOG.info("cannot read whether {} is served: {}", DraReader.API, unreachable.toString());
-      return false;
-    }
-  }
-
-  private Reflector<?> watchClasses() {
+  private void watchClasses() {
     var sink =
         new Reflector.Sink<>(
             this::classSeen,
             (String uid, String name) -> loop.run(() -> nodes.classGone(name)),
             () -> loop.run(nodes::classesListed));
     var reflector = new Reflector<>(client, DraReader.deviceClasses(), sink, metrics, clockMs);
+    classes = reflector;
     reflector.start();
-    return reflector;
   }
 
   private void classSeen(WatchedDeviceClass seen) {
@@ -128,7 +100,7 @@ final class DraWatch implements AutoCloseable {
 
   @Override
   public void close() {
-    discovery.interrupt();
+    api.close();
     for (Reflector<?> each : new Reflector<?>[] {classes, slices}) {
       if (each != null) {
         each.close();

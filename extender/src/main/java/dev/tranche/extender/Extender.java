@@ -10,6 +10,7 @@ import dev.tranche.extender.explain.Explanations;
 import dev.tranche.extender.explain.Inspection;
 import dev.tranche.extender.explain.Inspector;
 import dev.tranche.extender.explain.WhatIf;
+import dev.tranche.extender.gang.Gangs;
 import dev.tranche.extender.http.ExtenderReader;
 import dev.tranche.extender.http.OpsRoutes;
 import dev.tranche.extender.http.RequestLimiter;
@@ -107,6 +108,7 @@ public final class Extender implements AutoCloseable {
   private final NominatedPods nominees;
   private final BudgetStore budgets = new BudgetStore();
   private final Explanations explanations;
+  private final Gangs gangs = new Gangs();
   private final ReadinessGate readiness;
   private final NodeEvaluator evaluator;
   private final StateWriter state;
@@ -338,6 +340,7 @@ public final class Extender implements AutoCloseable {
             budgets,
             packing,
             controllers,
+            gangs,
             metrics,
             Extender::nowMs,
             traits);
@@ -395,6 +398,7 @@ public final class Extender implements AutoCloseable {
             state,
             packing,
             explanations,
+            gangs,
             recentlyFiltered,
             metrics,
             config.offeredNodesMax(),

@@ -1,5 +1,6 @@
 package dev.tranche.extender;
 
+import dev.tranche.extender.gang.Gangs;
 import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.preempt.BudgetStore;
@@ -42,6 +43,7 @@ final class Informers implements AutoCloseable {
   private final Reflector<?> budgets;
 
   private final DraWatch dra;
+  private final PodGroupWatch podGroups;
 
   /**
    * @param needsHostRequests whether the CPU and memory of all pods are needed, for policy {@code
@@ -57,6 +59,7 @@ final class Informers implements AutoCloseable {
       BudgetStore budgetStore,
       PackedPolicy packing,
       Controllers controllers,
+      Gangs gangs,
       ExtenderMetrics metrics,
       LongSupplier clockMs,
       NodeTraits.Table traits) {
@@ -89,7 +92,9 @@ final class Informers implements AutoCloseable {
             controllers::draListed,
             metrics,
             clockMs,
-            DraWatch.CHECK_AGAIN_MS);
+            OptionalApi.CHECK_AGAIN_MS);
+    this.podGroups =
+        new PodGroupWatch(client, loop, gangs, metrics, clockMs, OptionalApi.CHECK_AGAIN_MS);
     this.budgets =
         new Reflector<>(
             client,
@@ -126,6 +131,7 @@ final class Informers implements AutoCloseable {
               state.apply(new Event.Synced());
               budgets.start();
               dra.start();
+              podGroups.start();
             }
           }
         });
@@ -178,5 +184,6 @@ final class Informers implements AutoCloseable {
     pods.close();
     budgets.close();
     dra.close();
+    podGroups.close();
   }
 }

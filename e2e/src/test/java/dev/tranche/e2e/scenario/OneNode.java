@@ -1,5 +1,6 @@
 package dev.tranche.e2e.scenario;
 
+import dev.tranche.e2e.cluster.Cluster;
 import dev.tranche.e2e.gpu.Model;
 import dev.tranche.e2e.gpu.NodeGpus;
 import dev.tranche.e2e.install.Artifacts;
@@ -35,6 +36,18 @@ final class OneNode implements AutoCloseable {
    */
   static OneNode start(
       String name, List<Model> models, Consumer<NodeGpus> adjust, Map<String, Object> values) {
+    return start(name, models, adjust, values, Cluster.builder());
+  }
+
+  /**
+   * @param cluster without nodes
+   */
+  static OneNode start(
+      String name,
+      List<Model> models,
+      Consumer<NodeGpus> adjust,
+      Map<String, Object> values,
+      Cluster.Builder cluster) {
     var plan =
         new Tranche.Plan(
             name,
@@ -44,7 +57,7 @@ final class OneNode implements AutoCloseable {
             values,
             false,
             step -> {});
-    return new OneNode(Tranche.start(Artifacts.of(ROOT), plan));
+    return new OneNode(Tranche.start(Artifacts.of(ROOT), plan, cluster));
   }
 
   Tranche tranche() {

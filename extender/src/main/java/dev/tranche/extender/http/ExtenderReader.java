@@ -55,7 +55,7 @@ public final class ExtenderReader {
       args.nodeNames.replaceAll(name -> Objects.requireNonNullElse(name, ""));
     }
     return new ExtenderArgs(
-        identified(draft), args.nodeNames, draft.host(), pod.hasNodePreferences());
+        identified(draft), args.nodeNames, draft.host(), pod.hasNodePreferences(), pod.group());
   }
 
   public ExtenderPreemptionArgs preemption(Body json) throws MalformedException {

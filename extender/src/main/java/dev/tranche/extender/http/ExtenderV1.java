@@ -26,12 +26,14 @@ public final class ExtenderV1 {
    * @param host CPU and memory that the pod requests
    * @param hasNodePreferences the pod prefers some nodes to others: by preferred affinity or
    *     topology spread
+   * @param group the pod's PodGroup, {@code namespace/name}; empty if it has none
    */
   public record ExtenderArgs(
       Optional<PodFacts> pod,
       @Nullable List<String> nodeNames,
       HostRequest host,
-      boolean hasNodePreferences) {}
+      boolean hasNodePreferences,
+      String group) {}
 
   /**
    * @param victims by node; null unless the extender is configured with {@code nodeCacheCapable}

@@ -258,7 +258,7 @@ public final class VerbRoutes {
     Future<Filter.Answer> answer =
         pod.isEmpty()
             ? Future.succeededFuture(new Filter.Answer.Nodes(names, Map.of()))
-            : filter.inTurns(pod.get(), names, args.hasNodePreferences());
+            : filter.inTurns(pod.get(), names, args.hasNodePreferences(), args.group());
     return answer.map(
         decided ->
             new Answer(ExtenderWriter.filter(decided), decided instanceof Filter.Answer.Undecided));

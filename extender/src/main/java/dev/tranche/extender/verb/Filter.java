@@ -2,6 +2,7 @@ package dev.tranche.extender.verb;
 
 import dev.tranche.extender.explain.Explanations;
 import dev.tranche.extender.explain.WhatIf;
+import dev.tranche.extender.gang.Gangs;
 import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.ledger.Hold;
 import dev.tranche.extender.ledger.Ledger;
@@ -27,6 +28,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
@@ -53,6 +55,7 @@ public final class Filter implements WhatIf.Rules {
   private final StateWriter state;
   private final PackedPolicy packing;
   private final Explanations explanations;
+  private final Gangs gangs;
   private final RecentlyFilteredPods recentlyFiltered;
   private final ExtenderMetrics metrics;
   private final int offeredMax;
@@ -86,6 +89,7 @@ public final class Filter implements WhatIf.Rules {
       StateWriter state,
       PackedPolicy packing,
       Explanations explanations,
+      Gangs gangs,
       RecentlyFilteredPods recentlyFiltered,
       ExtenderMetrics metrics,
       int offeredMax,
@@ -98,6 +102,7 @@ public final class Filter implements WhatIf.Rules {
     this.state = state;
     this.packing = packing;
     this.explanations = explanations;
+    this.gangs = gangs;
     this.recentlyFiltered = recentlyFiltered;
     this.metrics = metrics;
     this.offeredMax = offeredMax;
@@ -130,7 +135,12 @@ public final class Filter implements WhatIf.Rules {
     if (pod.servedByDra()) {
       return onDra(pod, names);
     }
-    var call = new Call(pod, names, hasNodePreferences, clockMs.getAsLong());
+    return filter(pod, names, hasNodePreferences, "");
+  }
+
+  /** Decides about a member of a gang in one turn. */
+  Answer filter(PodFacts pod, List<String> names, boolean hasNodePreferences, String group) {
+    var call = new Call(pod, names, hasNodePreferences, group, clockMs.getAsLong());
     @Nullable Answer answer = null;
     while (answer == null) {
       answer = call.turn(Long.MAX_VALUE);
@@ -138,12 +148,22 @@ public final class Filter implements WhatIf.Rules {
     return answer;
   }
 
-  /** Decides in turns on the loop, one call after the other. */
-  public Future<Answer> inTurns(PodFacts pod, List<String> names, boolean hasNodePreferences) {
+  /** Decides about a pod without a group. */
+  Future<Answer> inTurns(PodFacts pod, List<String> names, boolean hasNodePreferences) {
+    return inTurns(pod, names, hasNodePreferences, "");
+  }
+
+  /**
+   * Decides in turns on the loop, one call after the other.
+   *
+   * @param group the pod's PodGroup, {@code namespace/name}; empty if it has none
+   */
+  public Future<Answer> inTurns(
+      PodFacts pod, List<String> names, boolean hasNodePreferences, String group) {
     if (pod.servedByDra()) {
       return Future.succeededFuture(onDra(pod, names));
     }
-    var call = new Call(pod, names, hasNodePreferences, clockMs.getAsLong());
+    var call = new Call(pod, names, hasNodePreferences, group, clockMs.getAsLong());
     Future<Answer> answer =
         previous.transform(
             done -> {
@@ -185,6 +205,7 @@ public final class Filter implements WhatIf.Rules {
     private final PodFacts pod;
     private final List<String> names;
     private final boolean hasNodePreferences;
+    private final String group;
     private final long untilMs;
     private final NodeEvaluator.Uncached uncached = new NodeEvaluator.Uncached();
 
@@ -199,17 +220,52 @@ public final class Filter implements WhatIf.Rules {
     /** The snapshots and fits that were computed since the first node's. */
     private long anew = Long.MAX_VALUE;
 
-    Call(PodFacts pod, List<String> names, boolean hasNodePreferences, long nowMs) {
+    Call(PodFacts pod, List<String> names, boolean hasNodePreferences, String group, long nowMs) {
       this.pod = pod;
       this.names = names;
       this.hasNodePreferences = hasNodePreferences;
+      this.group = group;
       this.untilMs = nowMs + NodeEvaluator.DECIDE_WITHIN_MS;
     }
 
     /** Returns the answer; null if it takes another turn. */
     @Nullable Answer turn(long msMax) {
       @Nullable Answer early = begin();
-      return early == null ? evaluate(msMax) : early;
+      @Nullable Answer answer = early == null ? evaluate(msMax) : early;
+      if (!group.isEmpty() && answer != null) {
+        settle(answer);
+      }
+      return answer;
+    }
+
+    /** An error ends the attempt of the whole gang, as a refusal may; see {@link #refused}. */
+    private void settle(Answer answer) {
+      switch (answer) {
+        case Answer.Undecided undecided -> release(gangs.undecided(group));
+        case Answer.Nodes(var offered, var reasons) -> {
+          if (!offered.isEmpty()) {
+            gangs.fits(group, pod.uid(), clockMs.getAsLong());
+          }
+        }
+      }
+    }
+
+    /**
+     * No node fits. If its gang cannot be complete without the pod, the other members' holds are
+     * released. The pod alone would fit then, so kube-scheduler is not woken for it: whatever
+     * happens in the cluster makes it try the gang again.
+     */
+    private void refused() {
+      Gangs.Refusal refusal =
+          group.isEmpty()
+              ? Gangs.Refusal.NONE
+              : gangs.refused(
+                  group, pod.uid(), uid -> ledger.pod(uid).isPresent(), clockMs.getAsLong());
+      release(refusal.release());
+      if (refusal.release().isEmpty()) {
+        state.rejected(pod, refused);
+      }
+      explanations.rejected(pod, refused, refusal.sentence());
     }
 
     private @Nullable Answer begin() {
@@ -292,8 +348,7 @@ public final class Filter implements WhatIf.Rules {
       Map<String, Reason> reasons = reasons(refused);
       reasons.values().forEach(metrics::denied);
       if (fitting.isEmpty()) {
-        state.rejected(pod, refused);
-        explanations.rejected(pod, refused);
+        refused();
       } else if (evaluator.policyOf(pod) == Policy.PACKED) {
         return new Answer.Nodes(names(packed(pod, fitting, hasNodePreferences)), reasons);
       }
@@ -331,7 +386,7 @@ public final class Filter implements WhatIf.Rules {
         if (looked && isOver(endMs)) {
           return new Transience(false, Optional.empty());
         }
-        why = undecided(pod, evaluation);
+        why = undecided(pod, evaluation, gangs.holding(group));
         if (why.isPresent()) {
           return new Transience(true, why);
         }
@@ -418,14 +473,30 @@ public final class Filter implements WhatIf.Rules {
   /** Returns why filter would decide nothing because of this node; changes nothing. */
   @Override
   public Optional<String> undecided(PodFacts pod, NodeFit refused) {
-    return couldChange(refused) && fitsIgnoringTemporaryHolds(pod, refused.node())
+    return undecided(pod, refused, Set.of());
+  }
+
+  /**
+   * @param own the members of its gang that hold replicas: these are in the way to stay
+   */
+  private Optional<String> undecided(PodFacts pod, NodeFit refused, Set<String> own) {
+    return couldChange(refused) && fitsIgnoringTemporaryHolds(pod, refused.node(), own)
         ? Optional.of(RESERVED)
         : Optional.empty();
   }
 
-  private boolean fitsIgnoringTemporaryHolds(PodFacts pod, String node) {
+  /** Gives up the tentative holds of these pods. */
+  private void release(List<String> uids) {
+    for (String uid : uids) {
+      if (ledger.hold(uid).filter(h -> h.stage() == Hold.Stage.TENTATIVE).isPresent()) {
+        state.apply(new Event.Release(uid));
+      }
+    }
+  }
+
+  private boolean fitsIgnoringTemporaryHolds(PodFacts pod, String node, Set<String> own) {
     return evaluator.hasTemporaryHolds(node)
-        && evaluator.evaluateIgnoringTemporaryHolds(pod, node).placement().isPresent();
+        && evaluator.evaluateIgnoringTemporaryHolds(pod, node, own).placement().isPresent();
   }
 
   private static boolean couldChange(NodeFit evaluation) {

@@ -5,6 +5,7 @@ import dev.tranche.api.Names;
 import dev.tranche.extender.explain.Explanations;
 import dev.tranche.extender.explain.Inspection;
 import dev.tranche.extender.explain.Inspector;
+import dev.tranche.extender.gang.Gangs;
 import dev.tranche.extender.ledger.Assignment;
 import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.ledger.GpuFacts;
@@ -106,6 +107,7 @@ public final class FakeWorld implements NodePlugins, ApiServer {
   public final NominatedPods nominees;
   public final BudgetStore budgets = new BudgetStore();
   public final Explanations explanations = new Explanations(this::explainRejection);
+  public final Gangs gangs = new Gangs();
   public final ReadinessGate readiness;
   public final StateWriter state;
   public final NominationPlanner nominations;
@@ -211,6 +213,7 @@ public final class FakeWorld implements NodePlugins, ApiServer {
         state,
         packing,
         explanations,
+        gangs,
         recentlyFiltered,
         metrics,
         offeredMax,

@@ -364,10 +364,10 @@ final class VerbsTest {
   void listsOfAPod_areReadOnceForAllNodes() {
     BOTH.forEach(node -> world.report(node, new Gpu(node + "0", 0, 0)));
     var pod = FakeWorld.pod("p", 3, "tranche.dev/gpu-uuid=!GPU-x");
-    assertThat(world.evaluator.evaluateIgnoringTemporaryHolds(pod, "a").request())
-        .isSameAs(world.evaluator.evaluateIgnoringTemporaryHolds(pod, "b").request());
+    assertThat(world.evaluator.evaluateIgnoringTemporaryHolds(pod, "a", Set.of()).request())
+        .isSameAs(world.evaluator.evaluateIgnoringTemporaryHolds(pod, "b", Set.of()).request());
     assertThat(world.evaluator.evaluateWithout(pod, "a", Set.of()).request())
-        .isSameAs(world.evaluator.evaluateIgnoringTemporaryHolds(pod, "b").request());
+        .isSameAs(world.evaluator.evaluateIgnoringTemporaryHolds(pod, "b", Set.of()).request());
   }
 
   @Test

@@ -129,6 +129,30 @@ final class ObjectDecoderTest {
   }
 
   @Test
+  void podGroup_inProtobuf_isReadAsInJson() throws Exception {
+    var groups = new ObjectDecoder<>(PodGroupReader.kind(), json);
+    byte[] meta =
+        joined(
+            field(1, bytes("g")),
+            field(3, bytes("ns")),
+            field(5, bytes("u")),
+            field(6, bytes("9")));
+    byte[] gang = field(2, new byte[] {8, 4});
+    String text =
+        """
+        {"kind":"PodGroupList","apiVersion":"scheduling.k8s.io/v1beta1","metadata":{"resourceVersion":"1"},"items":[{
+         "metadata":{"name":"g","namespace":"ns","uid":"u","resourceVersion":"9"},
+         "spec":{"schedulingPolicy":{"gang":{"minCount":4}}}}]}
+        """;
+    List<WatchedPodGroup> read =
+        page(groups, list(joined(field(1, meta), field(2, field(3, gang)))), PROTOBUF).items();
+    assertThat(read).containsExactly(new WatchedPodGroup("ns/g", "u", "9", 4));
+    assertThat(page(groups, bytes(text), "application/json").items()).isEqualTo(read);
+    byte[] basic = joined(field(1, meta), field(2, field(3, field(1, new byte[0]))));
+    assertThat(page(groups, list(basic), PROTOBUF).items().getFirst().minimum()).isZero();
+  }
+
+  @Test
   void page_ofNodes_isTheSameInBothEncodings() throws Exception {
     var page = page(nodes, message("nodes"), PROTOBUF + ";charset=x");
     assertThat(page).isEqualTo(page(nodes, recorded("nodes.json"), "application/json"));

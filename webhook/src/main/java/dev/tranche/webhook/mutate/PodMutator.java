@@ -48,10 +48,13 @@ public final class PodMutator {
     if (isOtherScheduler(original.text("schedulerName"))) {
       return leaveToOtherScheduler(original, cluster);
     }
-    if (isOnOtherNode(original, cluster)
-        && GpuRequests.firstKey(original.annotations()).isEmpty()) {
-      return leaveAlone(original, List.of());
-    }
+    boolean shares = GpuRequests.firstKey(original.annotations()).isPresent();
+    return isOnOtherNode(original, cluster) && !shares
+        ? leaveAlone(original, List.of())
+        : grant(original, cluster);
+  }
+
+  private Mutation grant(PodView original, MutationRules.Cluster cluster) {
     Translation translation =
         Translation.of(original, rules.dialects(), rules.resources().getFirst(), cluster.nodes());
     PodView view =

@@ -79,9 +79,13 @@ public final class Explanations {
         pod.key(), new Trace(pod, policy, Instant.now(), kept, fitting.size(), refusals, null));
   }
 
-  /** Reports to the pod's owner that it fits on no node now. */
-  public void rejected(PodFacts pod, List<NodeFit> refused) {
-    owners.accept(pod, FitErrorText.event(refused));
+  /**
+   * Reports to the pod's owner that it fits on no node now.
+   *
+   * @param gang what its gang lacks, a clause; empty if it is in none
+   */
+  public void rejected(PodFacts pod, List<NodeFit> refused, Optional<String> gang) {
+    owners.accept(pod, FitErrorText.event(refused, gang));
   }
 
   public void prioritized(PodFacts pod, Policy policy, List<NodeFit> evaluations, int[] scores) {

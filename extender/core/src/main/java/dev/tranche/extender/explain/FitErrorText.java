@@ -110,14 +110,22 @@ public final class FitErrorText {
     return text.toString();
   }
 
-  /** Returns an event's text, with the nodes nearest to fitting first. */
-  static String event(List<NodeFit> evaluations) {
+  /**
+   * Returns an event's text, with the nodes nearest to fitting first.
+   *
+   * @param gang what the pod's gang lacks, a clause
+   */
+  static String event(List<NodeFit> evaluations, Optional<String> gang) {
     var nearest =
         Refusals.of(evaluations).nearest().stream()
             .limit(EVENT_NODES_MAX)
             .map(FitErrorText::node)
             .toList();
-    String text = "no GPU fits the pod. " + String.join(". ", nearest);
+    String text =
+        "no GPU fits the pod"
+            + gang.map(clause -> "; " + clause).orElse("")
+            + ". "
+            + String.join(". ", nearest);
     int more = evaluations.size() - nearest.size();
     if (more > 0) {
       text += ". " + more + " more nodes: see kubectl tranche explain";

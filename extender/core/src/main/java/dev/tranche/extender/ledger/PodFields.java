@@ -25,7 +25,8 @@ public record PodFields(@Nullable Metadata metadata, @Nullable Spec spec, @Nulla
       @Nullable List<Rule> topologySpreadConstraints,
       @Nullable List<Volume> volumes,
       @Nullable List<Rule> resourceClaims,
-      @Nullable Rule resources) {
+      @Nullable Rule resources,
+      @Nullable SchedulingGroup schedulingGroup) {
     /** Whether the pod is constrained, in the sense of {@link NodeNeeds}. */
     boolean constrained() {
       return !list(topologySpreadConstraints).isEmpty()
@@ -37,6 +38,9 @@ public record PodFields(@Nullable Metadata metadata, @Nullable Spec spec, @Nulla
           || list(initContainers).stream().anyMatch(Container::hasHostPort);
     }
   }
+
+  /** From Kubernetes 1.37 on; before, a pod names no PodGroup in this way. */
+  record SchedulingGroup(@Nullable String podGroupName) {}
 
   /** The kinds of volumes that any number of pods can have on any node. */
   record Volume(
@@ -136,6 +140,15 @@ public record PodFields(@Nullable Metadata metadata, @Nullable Spec spec, @Nulla
     return spec != null
         && (!list(spec.topologySpreadConstraints).isEmpty()
             || (spec.affinity != null && spec.affinity.prefers()));
+  }
+
+  /** Returns the PodGroup that the pod is in, {@code namespace/name}; empty if it is in none. */
+  public String group() {
+    if (metadata == null || spec == null || spec.schedulingGroup == null) {
+      return "";
+    }
+    String name = text(spec.schedulingGroup.podGroupName);
+    return name.isEmpty() ? "" : text(metadata.namespace) + "/" + name;
   }
 
   public PodDraft draft() {

@@ -249,15 +249,19 @@ public final class NodeEvaluator {
   /**
    * Evaluates the node as if only lasting holds counted, so that a refusal is not transient. A pod
    * that has been terminating for long counts as lasting.
+   *
+   * @param kept uids of pods whose holds count as lasting, too
    */
-  public NodeFit evaluateIgnoringTemporaryHolds(PodFacts pod, String node) {
+  public NodeFit evaluateIgnoringTemporaryHolds(PodFacts pod, String node, Set<String> kept) {
     long nowMs = clockMs.getAsLong();
     Set<String> endingSoon =
         ledger.holds(node).stream()
             .map(Hold::uid)
             .filter(uid -> ledger.terminatingPods().endsSoon(uid, nowMs))
             .collect(Collectors.toSet());
-    Predicate<Hold> lasting = hold -> !isTemporary(hold, nowMs) || ledger.nominated(hold.uid());
+    Predicate<Hold> lasting =
+        hold ->
+            !isTemporary(hold, nowMs) || ledger.nominated(hold.uid()) || kept.contains(hold.uid());
     var filter = new ClusterSnapshot.HoldFilter(counted(pod).and(lasting), endingSoon);
     return snapshot.evaluate(pod, node, policyOf(pod), filter, nowMs);
   }

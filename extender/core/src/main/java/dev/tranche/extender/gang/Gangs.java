@@ -1,0 +1,156 @@
+package dev.tranche.extender.gang;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.function.Predicate;
+import java.util.stream.Collectors;
+
+/**
+ * The members of PodGroups. kube-scheduler asks about one member after the other, and binds none if
+ * too few fit. It does not say so to an extender. So the answers so far tell whether a gang can
+ * still be complete; if it cannot, its members' tentative holds are given up at once.
+ *
+ * <p>Only pods that request GPUs are known here. A gang's number of pods counts as the number that
+ * was filtered so far, and at least as the gang's minimum.
+ *
+ * @see <a href="https://github.com/kubernetes/enhancements/issues/4671">KEP-4671</a>
+ */
+public final class Gangs {
+  /** Groups whose members are remembered; the group that was asked about least recently goes. */
+  public static final int GROUPS_MAX = 1_024;
+
+  /** A member beyond these is placed like a pod without a group. */
+  public static final int MEMBERS_MAX = 1_024;
+
+  /** PodGroups whose minimum is remembered. */
+  public static final int MINIMUMS_MAX = 20_000;
+
+  /** The time after which the watch has shown a pod that kube-scheduler has seen. */
+  static final long SEEN_WITHIN_MS = 15_000;
+
+  /** The answer about a member in the current attempt. */
+  private enum Answer {
+    NONE,
+    FITS,
+    REFUSED
+  }
+
+  private record Member(Answer answer, long atMs) {}
+
+  /** The minimum of each PodGroup; 0 for one that is no gang. */
+  private final Map<String, Integer> minimums = new LinkedHashMap<>();
+
+  /** By group, in the order of the latest answers. */
+  private final Map<String, Map<String, Member>> groups = new LinkedHashMap<>(16, 0.75f, true);
+
+  /**
+   * What follows from a member that does not fit.
+   *
+   * @param release the members whose tentative holds are of no use now
+   * @param sentence what the gang lacks, a clause; empty if the others can do without this member
+   */
+  public record Refusal(List<String> release, Optional<String> sentence) {
+    public static final Refusal NONE = new Refusal(List.of(), Optional.empty());
+  }
+
+  /**
+   * @param group {@code namespace/name}
+   * @param minimum of pods that are placed together; 0 for a group that is no gang
+   */
+  public void groupSeen(String group, int minimum) {
+    if (minimums.size() < MINIMUMS_MAX || minimums.containsKey(group)) {
+      minimums.put(group, minimum);
+    }
+  }
+
+  public void groupGone(String group) {
+    minimums.remove(group);
+    groups.remove(group);
+  }
+
+  /** Returns the number of groups whose members are remembered. */
+  public int size() {
+    return groups.size();
+  }
+
+  /** Returns the members that fit in the current attempt. Their holds are the gang's own. */
+  public Set<String> holding(String group) {
+    return groups.getOrDefault(group, Map.of()).entrySet().stream()
+        .filter(member -> member.getValue().answer() == Answer.FITS)
+        .map(Map.Entry::getKey)
+        .collect(Collectors.toUnmodifiableSet());
+  }
+
+  /** A member was offered nodes. */
+  public void fits(String group, String uid, long nowMs) {
+    put(group, uid, new Member(Answer.FITS, nowMs));
+  }
+
+  /**
+   * A member was refused by all nodes.
+   *
+   * @param exists whether the watch knows a pod of that uid
+   */
+  public Refusal refused(String group, String uid, Predicate<String> exists, long nowMs) {
+    Map<String, Member> members = put(group, uid, new Member(Answer.REFUSED, nowMs));
+    members
+        .entrySet()
+        .removeIf(
+            member ->
+                nowMs - member.getValue().atMs() > SEEN_WITHIN_MS && !exists.test(member.getKey()));
+    Integer known = minimums.get(group);
+    int minimum = known == null ? members.size() : known;
+    int refused = count(members, Answer.REFUSED);
+    if (Math.max(members.size(), minimum) - refused >= minimum) {
+      return Refusal.NONE;
+    }
+    int fitting = count(members, Answer.FITS);
+    String sentence =
+        "its pod group %s needs %d pods with GPUs at once, and %d of them fit now"
+            .formatted(group, minimum, fitting);
+    return new Refusal(giveUp(members), Optional.of(sentence));
+  }
+
+  /**
+   * Nothing could be decided about a member, which ends the attempt of the whole gang.
+   *
+   * @return the members whose tentative holds are of no use now
+   */
+  public List<String> undecided(String group) {
+    Map<String, Member> members = groups.get(group);
+    boolean gang = minimums.getOrDefault(group, 1) > 0;
+    return members == null || !gang ? List.of() : giveUp(members);
+  }
+
+  private Map<String, Member> put(String group, String uid, Member member) {
+    Map<String, Member> members = groups.computeIfAbsent(group, first -> new LinkedHashMap<>());
+    if (members.size() < MEMBERS_MAX || members.containsKey(uid)) {
+      members.put(uid, member);
+    }
+    if (groups.size() > GROUPS_MAX) {
+      groups.remove(groups.keySet().iterator().next());
+    }
+    return members;
+  }
+
+  private static int count(Map<String, Member> members, Answer answer) {
+    return (int) members.values().stream().filter(member -> member.answer() == answer).count();
+  }
+
+  /** Ends the attempt, and returns the members that fit in it. */
+  private static List<String> giveUp(Map<String, Member> members) {
+    var fitting = new ArrayList<String>();
+    members.replaceAll(
+        (uid, member) -> {
+          if (member.answer() == Answer.FITS) {
+            fitting.add(uid);
+          }
+          return new Member(Answer.NONE, member.atMs());
+        });
+    return fitting;
+  }
+}
