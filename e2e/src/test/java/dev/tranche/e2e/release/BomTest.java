@@ -1,5 +1,6 @@
 package dev.tranche.e2e.release;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -57,7 +58,7 @@ class BomTest {
   }
 
   private static JsonObject maven(String name, String version, String licence) {
-    String text = Base64.getEncoder().encodeToString(("SPDX's " + licence).getBytes());
+    String text = Base64.getEncoder().encodeToString(("SPDX's " + licence).getBytes(UTF_8));
     JsonObject content = new JsonObject().put("content", text).put("encoding", "base64");
     return new JsonObject()
         .put("type", "library")
@@ -79,7 +80,7 @@ class BomTest {
       zip.putNextEntry(new ZipEntry("a/LicenseCheck.class"));
       for (String text : texts) {
         zip.putNextEntry(new ZipEntry("META-INF/" + text));
-        zip.write((text + " of " + name).getBytes());
+        zip.write((text + " of " + name).getBytes(UTF_8));
       }
     }
   }
