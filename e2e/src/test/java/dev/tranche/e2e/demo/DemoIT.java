@@ -34,8 +34,7 @@ class DemoIT {
             step one; echo out; echo err >&2
             bash -c 'echo "[  7 s] of a program" >"$TRANCHE_STEPS"'
             progress_end; echo result""");
-    assertThat(done.orFail())
-        .matches("\\[ +\\d+ s] one\n\\[ +7 s] of a program\nresult\n");
+    assertThat(done.orFail()).matches("\\[ +\\d+ s] one\n\\[ +7 s] of a program\nresult\n");
     assertThat(log()).hasContent("out\nerr");
   }
 
