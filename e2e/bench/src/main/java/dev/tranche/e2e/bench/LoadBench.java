@@ -1,6 +1,7 @@
 package dev.tranche.e2e.bench;
 
 import dev.tranche.e2e.bench.load.Contestant;
+import dev.tranche.e2e.bench.load.Hardware;
 import dev.tranche.e2e.bench.load.LoadContest;
 import dev.tranche.e2e.bench.load.SimulatedUse;
 import dev.tranche.e2e.bench.load.Workload;
@@ -8,6 +9,7 @@ import dev.tranche.e2e.install.Artifacts;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Locale;
 
 /**
  * Measures how much work is lost when pods use more or less of a GPU than they request. Compares
@@ -39,7 +41,7 @@ final class LoadBench {
     double ours = 0;
     try (var contest = new LoadContest(artifacts)) {
       for (Contestant contestant : Contestant.values()) {
-        LoadContest.Result result = contest.run(contestant, workload);
+        LoadContest.Result result = contest.run(contestant, workload, Hardware.DEFAULT);
         add(contestant.toString(), result.use());
         add(contestant + ".foretold_ms", result.use().longestForetellableS() * 1e3, "ms");
         explain(contestant, result.use());
@@ -54,10 +56,22 @@ final class LoadBench {
           best = Math.min(best, lost);
         }
       }
+      for (Hardware.Gpm gpm : Hardware.Gpm.values()) {
+        mps(contest, workload, gpm);
+      }
     }
     add("oracle", LoadContest.oracle(workload));
     add("blind.lost_work", 100 * LoadContest.withoutForesight(workload).lostRatio(), "%");
     add("lost_work_of_best_other", 100 * ours / best, "%");
+  }
+
+  /** Our policy with GPUs under MPS, as far as they report what their hardware does. */
+  private void mps(LoadContest contest, Workload workload, Hardware.Gpm gpm) throws Exception {
+    var hardware = new Hardware(Hardware.Sharing.MPS, gpm);
+    SimulatedUse use = contest.run(Contestant.OURS, workload, hardware).use();
+    String name = "mps.gpm_" + gpm.name().toLowerCase(Locale.ROOT);
+    add(name + ".lost_work", 100 * use.lostRatio(), "%");
+    add(name + ".allocated", 100 * use.allocatedRatio(), "%");
   }
 
   /**

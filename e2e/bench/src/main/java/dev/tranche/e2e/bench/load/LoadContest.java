@@ -72,10 +72,10 @@ public final class LoadContest implements AutoCloseable {
     return Oracle.withoutForesight(workload, new GpuNumbering().count(), GpuNumbering.REPLICAS);
   }
 
-  public Result run(Contestant contestant, Workload workload) throws Exception {
+  public Result run(Contestant contestant, Workload workload, Hardware hardware) throws Exception {
     var flags = contestant.flags();
     if (flags.isEmpty()) {
-      return runWithScheduler(LEAST_ALLOCATED, workload, null, Map.of());
+      return runWithScheduler(LEAST_ALLOCATED, workload, null, hardware, Map.of());
     }
     Path log = folder.resolve(contestant + ".log");
     var all = new ArrayList<>(flags.get());
@@ -88,12 +88,12 @@ public final class LoadContest implements AutoCloseable {
           new SimulatedNodes(
               plane.client(),
               extender.streamPort(),
-              new GpuNumbering().gpus(),
+              new GpuNumbering().gpus(hardware.sharing()),
               (node, pod) -> assignedNanos.put(pod.getPodUid(), System.nanoTime()))) {
         Await.until(
             "every node to be heard", WAIT_S, () -> extender.hasStreams(GpuNumbering.NODES));
         String scheduler = "percentageOfNodesToScore: 100\n" + extender.schedulerExtender();
-        return runWithScheduler(scheduler, workload, nodes, assignedNanos);
+        return runWithScheduler(scheduler, workload, nodes, hardware, assignedNanos);
       }
     }
   }
@@ -102,22 +102,26 @@ public final class LoadContest implements AutoCloseable {
       String configuration,
       Workload workload,
       @Nullable SimulatedNodes nodes,
+      Hardware hardware,
       Map<String, Long> assignedNanos)
       throws Exception {
     plane.startScheduler(configuration);
     try {
-      runWorkload(WARM_UP, nodes, assignedNanos);
-      return runWorkload(workload, nodes, assignedNanos);
+      runWorkload(WARM_UP, nodes, hardware, assignedNanos);
+      return runWorkload(workload, nodes, hardware, assignedNanos);
     } finally {
       plane.stopScheduler();
     }
   }
 
   private Result runWorkload(
-      Workload workload, @Nullable SimulatedNodes nodes, Map<String, Long> assignedNanos)
+      Workload workload,
+      @Nullable SimulatedNodes nodes,
+      Hardware hardware,
+      Map<String, Long> assignedNanos)
       throws Exception {
     try {
-      return new LoadRun(plane, workload, nodes, assignedNanos).run();
+      return new LoadRun(plane, workload, nodes, hardware, assignedNanos).run();
     } finally {
       ClusterObjects.deletePods(plane.client(), ClusterObjects.LABEL);
     }

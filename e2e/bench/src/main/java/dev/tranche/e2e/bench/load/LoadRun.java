@@ -44,6 +44,7 @@ final class LoadRun {
   private final GpuNumbering gpus = new GpuNumbering();
   private final SimulatedUse use;
   private final @Nullable SimulatedNodes nodes;
+  private final Hardware hardware;
   private final BlockingQueue<Binding> bound = new LinkedBlockingQueue<>();
   private final PriorityQueue<RunningPod> running =
       new PriorityQueue<>((a, b) -> Double.compare(a.endsS, b.endsS));
@@ -68,12 +69,15 @@ final class LoadRun {
       ControlPlane plane,
       Workload workload,
       @Nullable SimulatedNodes nodes,
+      Hardware hardware,
       Map<String, Long> assignedNanos) {
     this.assignedNanos = assignedNanos;
+    this.hardware = hardware;
     this.client = plane.client();
     this.workload = workload;
     this.nodes = nodes;
-    this.use = new SimulatedUse(gpus.count(), GpuNumbering.REPLICAS, Double.MAX_VALUE);
+    this.use =
+        new SimulatedUse(gpus.count(), GpuNumbering.REPLICAS, Double.MAX_VALUE, hardware.sharing());
   }
 
   LoadContest.Result run() throws Exception {
@@ -108,7 +112,8 @@ final class LoadRun {
   }
 
   private void drive(ExecutorService api) throws InterruptedException {
-    @Nullable Readings readings = nodes == null ? null : new Readings(use, gpus, nodes, this::nowS);
+    @Nullable Readings readings =
+        nodes == null ? null : new Readings(use, gpus, nodes, hardware, this::nowS);
     double readS = -TimeScale.READ_EVERY_S;
     int next = 0;
     int all = workload.pods().size();

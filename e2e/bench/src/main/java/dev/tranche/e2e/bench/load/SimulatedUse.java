@@ -46,6 +46,33 @@ public final class SimulatedUse {
       return pods.stream().mapToDouble(u -> u.pod().sm()).sum();
     }
 
+    double active() {
+      return pods.stream().mapToDouble(u -> u.pod().active()).sum();
+    }
+
+    double dram() {
+      return pods.stream().mapToDouble(u -> u.pod().dram()).sum();
+    }
+
+    /** Returns the part of the demand that can be met. */
+    double met(Hardware.Sharing sharing) {
+      double wanted =
+          switch (sharing) {
+            case TIME_SLICING -> demand();
+            case MPS -> Math.max(active(), dram());
+          };
+      return wanted <= 1 ? 1 : 1 / wanted;
+    }
+
+    /** Returns the part of the time in which any kernel runs. */
+    double utilization(Hardware.Sharing sharing) {
+      return switch (sharing) {
+        case TIME_SLICING -> Math.min(1, demand());
+        // Nobody waits for a turn, so the kernels of one run without regard to those of others.
+        case MPS -> 1 - pods.stream().mapToDouble(u -> 1 - u.pod().sm()).reduce(1, (a, b) -> a * b);
+      };
+    }
+
     double memory() {
       return pods.stream().mapToDouble(PlacedPod::memory).sum();
     }
@@ -56,6 +83,7 @@ public final class SimulatedUse {
   }
 
   private final List<Gpu> gpus = new ArrayList<>();
+  private final Hardware.Sharing sharing;
   private final int replicasPerGpu;
   private double fromS;
   private double nowS;
@@ -70,6 +98,11 @@ public final class SimulatedUse {
    *     earlier one; collisions always count
    */
   public SimulatedUse(int gpus, int replicasPerGpu, double fromS) {
+    this(gpus, replicasPerGpu, fromS, Hardware.Sharing.TIME_SLICING);
+  }
+
+  public SimulatedUse(int gpus, int replicasPerGpu, double fromS, Hardware.Sharing sharing) {
+    this.sharing = sharing;
     this.replicasPerGpu = replicasPerGpu;
     this.fromS = fromS;
     for (int i = 0; i < gpus; i++) {
@@ -89,7 +122,7 @@ public final class SimulatedUse {
       for (Gpu gpu : gpus) {
         double wanted = gpu.demand();
         demand += wanted * passedS;
-        lost += Math.max(0, wanted - 1) * passedS;
+        lost += wanted * (1 - gpu.met(sharing)) * passedS;
         allocated += (double) gpu.replicas() / replicasPerGpu * passedS;
       }
     }
@@ -132,9 +165,19 @@ public final class SimulatedUse {
     return List.copyOf(gpus.get(gpu).pods);
   }
 
-  /** Returns what NVML would report: 0 to 1, even if the demand is higher. */
+  /** Returns what NVML would report as utilization: 0 to 1, even if the demand is higher. */
   public double sm(int gpu) {
-    return Math.min(1, gpus.get(gpu).demand());
+    return gpus.get(gpu).utilization(sharing);
+  }
+
+  /** Returns the part of the SMs that GPM would report as busy. */
+  public double active(int gpu) {
+    return Math.min(1, gpus.get(gpu).active());
+  }
+
+  /** Returns the part of the memory bandwidth that GPM would report as used. */
+  public double dram(int gpu) {
+    return Math.min(1, gpus.get(gpu).dram());
   }
 
   /** Returns the demand for a GPU, in GPUs. */

@@ -25,6 +25,13 @@ final class WorkloadTest {
   }
 
   @Test
+  void kinds_areAsOftenAsStated_andBandwidthBoundPodsUseMoreOfTheMemoryThanOfTheSms() {
+    long bound = workload.pods().stream().filter(p -> p.dram() > p.active()).count();
+    assertThat(bound / 2_000.0).isCloseTo(0.4, within(0.05));
+    assertThat(workload.pods()).allMatch(p -> Math.max(p.active(), p.dram()) <= p.sm());
+  }
+
+  @Test
   void arrivals_keepTheClusterAtItsLevel() {
     assertThat(workload.fullS()).isBetween(5.0, 25.0);
     SimulatedUse placed = Oracle.run(workload, 200, 10);
