@@ -166,23 +166,39 @@ public final class Explain {
         : decision;
   }
 
-  private Supplier<Decision> decided(Trace trace) {
+  private Supplier<Decision> decided(Trace then) {
     // For a waiting pod show the nodes as they are now, for a bound one as they were then.
-    List<NodeFit> refused =
-        trace.chosen() != null
-            ? trace.refused().nearest()
-            : trace.refused().nearest().stream()
-                .map(then -> evaluator.evaluate(trace.pod(), then.node()))
-                .toList();
+    Trace trace = then.chosen() == null ? asOfNow(then) : then;
     return () ->
         Decision.of(
             trace.policy().toString(),
             trace.at(),
             null,
             fitting(trace),
-            refused,
+            trace.refused().nearest(),
             trace.refused(),
             null);
+  }
+
+  /** Evaluates the nodes again that are shown. Some may no longer fit, such as one cut anew. */
+  private Trace asOfNow(Trace then) {
+    var fitting = new ArrayList<Scored>();
+    var lost = new ArrayList<NodeFit>();
+    for (Scored scored : then.fitting()) {
+      NodeFit now = evaluator.evaluate(then.pod(), scored.evaluation().node());
+      if (now.fits()) {
+        fitting.add(new Scored(now, scored.score()));
+      } else {
+        lost.add(now);
+      }
+    }
+    Refusals before = then.refused();
+    List<NodeFit> nearest =
+        before.nearest().stream().map(fit -> evaluator.evaluate(then.pod(), fit.node())).toList();
+    Refusals refused =
+        new Refusals(nearest, before.count(), before.byReason()).and(Refusals.of(lost));
+    int count = then.fittingCount() - lost.size();
+    return new Trace(then.pod(), then.policy(), then.at(), fitting, count, refused, null);
   }
 
   private static Fitting fitting(Trace trace) {
