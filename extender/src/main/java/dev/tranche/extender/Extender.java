@@ -81,6 +81,7 @@ public final class Extender implements AutoCloseable {
   private static final int API_TIMEOUT_MS = 4_000;
 
   private static final long STOP_S = 10;
+  private static final long SOON_MS = 50;
   private static final long EVERY_SECOND_MS = 1_000;
   private static final long EVERY_TEN_SECONDS_MS = 10_000;
   private static final Logger LOG = LoggerFactory.getLogger(Extender.class);
@@ -413,6 +414,7 @@ public final class Extender implements AutoCloseable {
                 state,
                 metrics,
                 loop::run,
+                task -> vertx.setTimer(SOON_MS, id -> loop.run(task)),
                 Extender::nowMs),
             metrics,
             RequestLimiter.READ_WITHIN_MS);

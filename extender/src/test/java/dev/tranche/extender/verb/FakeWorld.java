@@ -61,12 +61,16 @@ import org.jspecify.annotations.Nullable;
  */
 public final class FakeWorld implements NodePlugins, ApiServer {
   public static final long GIB = 1L << 30;
+  private static final long SOON_MS = 50;
   public final List<String> woken = new ArrayList<>();
   public final Map<String, String> rejections = new HashMap<>();
   public final Map<String, PodFacts> onServer = new HashMap<>();
   public final List<Assignment> assigned = new ArrayList<>();
   public final MeterRegistry registry;
   public long nowMs = 100_000;
+
+  /** What happens before something is looked at again a little later. */
+  public Runnable meanwhile = () -> {};
 
   /** So much passes whenever somebody looks at the clock. */
   public long stepMs;
@@ -240,7 +244,14 @@ public final class FakeWorld implements NodePlugins, ApiServer {
         state,
         metrics,
         loop,
+        this::soon,
         this::nowMs);
+  }
+
+  private void soon(Runnable task) {
+    nowMs += SOON_MS;
+    meanwhile.run();
+    task.run();
   }
 
   public Bind bind(RecentlyFilteredPods recentlyFiltered, Loop loop) {
