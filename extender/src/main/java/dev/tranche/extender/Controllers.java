@@ -15,6 +15,7 @@ import dev.tranche.extender.controller.StartupTaints;
 import dev.tranche.extender.controller.UnconvertedNumbers;
 import dev.tranche.extender.controller.UnknownCordons;
 import dev.tranche.extender.controller.UnmutatedPods;
+import dev.tranche.extender.ledger.GpuFacts;
 import dev.tranche.extender.ledger.Hold;
 import dev.tranche.extender.ledger.Ledger;
 import dev.tranche.extender.ledger.NodeFacts;
@@ -23,6 +24,9 @@ import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.limit.NodeRate;
 import dev.tranche.extender.load.LoadCache;
 import dev.tranche.extender.metrics.ExtenderMetrics;
+import dev.tranche.extender.metrics.Failures;
+import dev.tranche.extender.placement.GpuView;
+import dev.tranche.extender.snapshot.ClusterSnapshot;
 import dev.tranche.extender.snapshot.NodeFitCache;
 import dev.tranche.extender.stream.ReportListener;
 import dev.tranche.extender.watch.WatchedNode;
@@ -43,6 +47,7 @@ import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
  * The components that write labels, annotations, taints and events. Runs on the loop, except {@link
@@ -56,6 +61,7 @@ final class Controllers implements ReportListener {
   private final NodeFitCache fits;
   private final LongSupplier clockMs;
   private final ExtenderMetrics metrics;
+  private final Failures failures;
   private final NodeEventWriter nodeEvents;
   private final NodeLabels nodeLabels;
   private final StartupTaints startupTaints;
@@ -80,6 +86,7 @@ final class Controllers implements ReportListener {
       LoadCache loads,
       NodeFitCache fits,
       ExtenderMetrics metrics,
+      Failures failures,
       LongSupplier clockMs) {
     this.api = api;
     this.loop = loop;
@@ -88,6 +95,7 @@ final class Controllers implements ReportListener {
     this.fits = fits;
     this.clockMs = clockMs;
     this.metrics = metrics;
+    this.failures = failures;
     this.nodeEvents =
         new NodeEventWriter(
             this::writeEvent,
@@ -97,7 +105,12 @@ final class Controllers implements ReportListener {
             configMapEvents(config));
     this.nodeLabels =
         new NodeLabels(
-            this::mergePatch, deciding, this::advertises, clockMs, rate("labels", NodeLabels.RATE));
+            this::mergePatch,
+            deciding,
+            this::advertises,
+            clockMs,
+            rate("labels", NodeLabels.RATE),
+            failures);
     this.startupTaints =
         new StartupTaints(
             this::jsonPatch, deciding, clockMs, rate("taints", StartupTaints.RATE), metrics);
@@ -162,7 +175,8 @@ final class Controllers implements ReportListener {
                 : Optional.empty(),
         clockMs,
         Instant::now,
-        metrics);
+        metrics,
+        failures);
   }
 
   @Override
@@ -205,23 +219,28 @@ final class Controllers implements ReportListener {
   }
 
   void everySecond() {
-    unmutatedPods.tick();
-    unconvertedNumbers.tick();
-    outdatedShares.tick();
-    duplicates.tick();
-    nodeUses.tick();
+    failures.task("unmutated pods", unmutatedPods::tick);
+    failures.task("unconverted numbers", unconvertedNumbers::tick);
+    failures.task("outdated shares", outdatedShares::tick);
+    failures.task("duplicates", duplicates::tick);
+    failures.task("node uses", nodeUses::tick);
   }
 
   /** Each check goes through all pods or all nodes, and has a turn of its own. */
   void everyTenSeconds() {
     long nowMs = clockMs.getAsLong();
-    outdatedShares.check(
-        ledger.pods(),
-        () -> ledger.nodes().stream().flatMap(node -> ledger.gpus(node).stream()),
-        nowMs);
-    loop.get().run(() -> unknownCordons.check(cordons(nowMs)));
-    loop.get().run(nodeLabels::tick);
-    loop.get().run(() -> contradictingLabels.check(nodeLabels.contradictions()));
+    turn("outdated shares", () -> outdatedShares.check(ledger.pods(), this::gpus, nowMs));
+    turn("cordons", () -> unknownCordons.check(cordons(nowMs)));
+    turn("labels", nodeLabels::tick);
+    turn("contradictions", () -> contradictingLabels.check(nodeLabels.contradictions()));
+  }
+
+  private void turn(String name, Runnable check) {
+    loop.get().run(() -> failures.task(name, check));
+  }
+
+  private Stream<GpuFacts> gpus() {
+    return ledger.nodes().stream().flatMap(node -> ledger.gpus(node).stream());
   }
 
   /** Returns the cordons of nodes that report; the GPUs of other nodes are not known. */
@@ -230,10 +249,9 @@ final class Controllers implements ReportListener {
     for (String node : ledger.nodes()) {
       Set<String> cordoned = ledger.node(node).map(NodeFacts::cordoned).orElse(Set.of());
       if (!cordoned.isEmpty()) {
-        NodeView view = ledger.view(node, hold -> true, nowMs);
-        if (view.availability() == NodeView.Availability.AVAILABLE) {
-          Set<String> gpus =
-              view.gpus().stream().map(gpu -> gpu.facts().uuid()).collect(Collectors.toSet());
+        ClusterSnapshot.NodeGpus now = fits.nodeGpus(node, nowMs);
+        if (now.availability() == NodeView.Availability.AVAILABLE) {
+          Set<String> gpus = now.gpus().stream().map(GpuView::uuid).collect(Collectors.toSet());
           cordons.add(new UnknownCordons.Cordons(node, cordoned, gpus));
         }
       }

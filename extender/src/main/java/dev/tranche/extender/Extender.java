@@ -20,6 +20,7 @@ import dev.tranche.extender.ledger.Timing;
 import dev.tranche.extender.limit.NodeRate;
 import dev.tranche.extender.load.LoadCache;
 import dev.tranche.extender.metrics.ExtenderMetrics;
+import dev.tranche.extender.metrics.Failures;
 import dev.tranche.extender.metrics.GpuCollector;
 import dev.tranche.extender.preempt.BudgetStore;
 import dev.tranche.extender.readapi.ReadApi;
@@ -92,6 +93,7 @@ public final class Extender implements AutoCloseable {
   private final PrometheusMeterRegistry registry = registry();
   private final GpuCollector gpus = new GpuCollector();
   private final ExtenderMetrics metrics = new ExtenderMetrics(registry);
+  private final Failures failures = new Failures(metrics);
   private final UnaryOperator<ConnectionLimits> limits;
   private final ConnectionLimiter opsConnections;
   private final ConnectionLimiter streamConnections;
@@ -161,7 +163,7 @@ public final class Extender implements AutoCloseable {
         new Ledger(
             timing, since1970Ms -> since1970Ms - System.currentTimeMillis() + Extender.nowMs());
     this.loads = new LoadCache(config.loadStaleAfterMs(), timing.halfLifeMs(), timing.newcomerMs());
-    var snapshot = new ClusterSnapshot(ledger, loads, timing, config.memoryGuard());
+    var snapshot = new ClusterSnapshot(ledger, loads, timing, config.memoryGuard(), failures);
     this.evaluations = new NodeFitCache(ledger, loads, snapshot);
     this.evaluator =
         new NodeEvaluator(ledger, snapshot, evaluations, config.policy(), Extender::nowMs);
@@ -182,6 +184,7 @@ public final class Extender implements AutoCloseable {
             podChecks(),
             streams,
             metrics,
+            failures,
             Extender::nowMs);
     this.nominations =
         new NominationPlanner(nominees, ledger, loads, evaluator, budgets, state, Extender::nowMs);
@@ -241,6 +244,7 @@ public final class Extender implements AutoCloseable {
         loads,
         evaluations,
         metrics,
+        failures,
         Extender::nowMs);
   }
 
@@ -263,8 +267,8 @@ public final class Extender implements AutoCloseable {
   }
 
   private void tick() {
-    state.tick();
-    podWaker.tick();
+    failures.task("tick", state::tick);
+    failures.task("wake", podWaker::tick);
   }
 
   private Future<Optional<PodFacts>> readPod(String key) {

@@ -3,6 +3,7 @@ package dev.tranche.extender.controller;
 import dev.tranche.api.Names;
 import dev.tranche.api.node.NodeReport;
 import dev.tranche.extender.limit.NodeRate;
+import dev.tranche.extender.metrics.Failures;
 import dev.tranche.extender.watch.GpuLabels;
 import io.vertx.core.Future;
 import java.util.HashMap;
@@ -39,6 +40,7 @@ public final class NodeLabels {
   private final Predicate<String> advertises;
   private final LongSupplier clockMs;
   private final NodeRate rate;
+  private final Failures failures;
   private final Map<String, LastWatched> nodes = new HashMap<>();
   private final Map<String, LastReport> lastReports = new HashMap<>();
   private final Set<String> underWay = new HashSet<>();
@@ -71,12 +73,14 @@ public final class NodeLabels {
       BooleanSupplier deciding,
       Predicate<String> advertises,
       LongSupplier clockMs,
-      NodeRate rate) {
+      NodeRate rate,
+      Failures failures) {
     this.patcher = patcher;
     this.deciding = deciding;
     this.advertises = advertises;
     this.clockMs = clockMs;
     this.rate = rate;
+    this.failures = failures;
   }
 
   public void seen(
@@ -123,7 +127,7 @@ public final class NodeLabels {
 
   /** Retries refused patches, and removes the labels of plugins that have gone. */
   public void tick() {
-    nodes.keySet().forEach(this::reconcile);
+    nodes.keySet().forEach(node -> failures.onNode(node, () -> reconcile(node)));
   }
 
   /** Returns the labels of others that a node's latest report contradicts, by node. */
@@ -134,15 +138,22 @@ public final class NodeLabels {
         (node, report) -> {
           LastWatched watched = nodes.get(node);
           if (watched != null && report.isLatest() && nowMs - report.atMs() <= FRESH_MS) {
-            var contradictions =
-                GpuLabels.contradictions(
-                    watched.labels(), watched.labelsAnnotation(), report.labels());
-            if (!contradictions.isEmpty()) {
-              found.put(node, contradictions);
-            }
+            failures.onNode(node, () -> contradictions(node, watched, report, found));
           }
         });
     return found;
+  }
+
+  private static void contradictions(
+      String node,
+      LastWatched watched,
+      LastReport report,
+      Map<String, List<GpuLabels.Contradiction>> found) {
+    var contradictions =
+        GpuLabels.contradictions(watched.labels(), watched.labelsAnnotation(), report.labels());
+    if (!contradictions.isEmpty()) {
+      found.put(node, contradictions);
+    }
   }
 
   private void reconcile(String node) {

@@ -271,8 +271,14 @@ public final class Preempt {
     }
 
     private void lookAt(String node) {
-      plan(node, offered.getOrDefault(node, NO_VICTIMS))
-          .ifPresent(plan -> plans.put(node, new Evaluated(plan, ledger.version(node))));
+      try {
+        plan(node, offered.getOrDefault(node, NO_VICTIMS))
+            .ifPresent(plan -> plans.put(node, new Evaluated(plan, ledger.version(node))));
+      } catch (Turn.Over over) {
+        throw over;
+      } catch (RuntimeException bug) {
+        evaluator.failed(node, bug);
+      }
     }
 
     private Answer answered() {

@@ -17,6 +17,7 @@ import dev.tranche.extender.load.LoadCache;
 import dev.tranche.extender.load.LoadReading;
 import dev.tranche.extender.load.Readings;
 import dev.tranche.extender.metrics.ExtenderMetrics;
+import dev.tranche.extender.metrics.Failures;
 import dev.tranche.extender.placement.MemoryGuard;
 import dev.tranche.extender.preempt.BudgetStore;
 import dev.tranche.extender.readapi.row.Explain;
@@ -93,6 +94,9 @@ public final class FakeWorld implements NodePlugins, ApiServer {
   /** What the API server's call ends with instead of its outcome. */
   @Nullable Throwable failure;
 
+  /** The node for which a retraction is a bug. */
+  String unretractable = "";
+
   /** What is thrown instead of sending an assignment. */
   @Nullable Error unassignable;
 
@@ -100,6 +104,7 @@ public final class FakeWorld implements NodePlugins, ApiServer {
   public final List<String> retracted = new ArrayList<>();
 
   public final ExtenderMetrics metrics;
+  public final Failures failures;
   public final Ledger ledger;
   public final LoadCache loads;
   public final NodeFitCache evaluations;
@@ -140,7 +145,8 @@ public final class FakeWorld implements NodePlugins, ApiServer {
     this.loads = new LoadCache(15_000, halfLifeMs, timing.newcomerMs());
     this.nominees = new NominatedPods(ledger, this::nowMs);
     this.readiness = new ReadinessGate(ledger::allReported, this::nowMs);
-    var snapshot = new ClusterSnapshot(ledger, loads, timing, guard);
+    this.failures = new Failures(metrics);
+    var snapshot = new ClusterSnapshot(ledger, loads, timing, guard, failures);
     evaluations = new NodeFitCache(ledger, loads, snapshot);
     inspector = new Inspector(ledger, loads, evaluations);
     evaluator = new NodeEvaluator(ledger, snapshot, evaluations, policy, this::nowMs);
@@ -159,6 +165,7 @@ public final class FakeWorld implements NodePlugins, ApiServer {
                 metrics),
             this,
             metrics,
+            failures,
             this::nowMs);
     nominations =
         new NominationPlanner(nominees, ledger, loads, evaluator, budgets, state, this::nowMs);
@@ -341,6 +348,9 @@ public final class FakeWorld implements NodePlugins, ApiServer {
 
   @Override
   public void retract(String node, String uid) {
+    if (node.equals(unretractable)) {
+      throw new IllegalStateException("of node " + node);
+    }
     retracted.add(uid);
   }
 

@@ -17,7 +17,6 @@ import dev.tranche.extender.readapi.row.Decision.LargestShare;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.selection.Exclusion;
 import dev.tranche.extender.selection.NodeFilter;
-import dev.tranche.extender.snapshot.ClusterSnapshot;
 import dev.tranche.extender.snapshot.NodeEvaluator;
 import dev.tranche.extender.snapshot.NodeFit;
 import dev.tranche.extender.snapshot.NodeSnapshot;
@@ -136,7 +135,8 @@ public final class Explain {
       return new Plan(
           pod,
           (filter, nodes) -> {
-            Decision decision = new NodesForPod(pod, policy, nodes).withoutExcluded(filter);
+            Decision decision =
+                new NodesForPod(evaluator, pod, policy, nodes).withoutExcluded(filter);
             return PodDetail.of(pod, hold, noteThatPreemptionDoesNotHelp(decision, outranks));
           });
     }
@@ -146,7 +146,7 @@ public final class Explain {
       return new Plan(
           pod,
           (filter, nodes) -> {
-            var all = new NodesForPod(pod, policy, nodes);
+            var all = new NodesForPod(evaluator, pod, policy, nodes);
             Decision decision = decided.get().get();
             Decision known =
                 filter.map(by -> decision.withSmallerShare(all.smallerShare(by))).orElse(decision);
@@ -256,7 +256,8 @@ public final class Explain {
    * All nodes as they are for a pod now. The pod's node selectors and tolerations are not kept; the
    * API server is asked for them.
    */
-  private record NodesForPod(PodFacts pod, Policy policy, List<NodeSnapshot> snapshots) {
+  private record NodesForPod(
+      NodeEvaluator evaluator, PodFacts pod, Policy policy, List<NodeSnapshot> snapshots) {
     /**
      * @param filter which nodes the pod excludes; empty if that is not known
      */
@@ -281,7 +282,7 @@ public final class Explain {
     }
 
     private @Nullable LargestShare smallerShare(List<NodeSnapshot> nodes) {
-      return SmallerShare.of(pod, policy, nodes).orElse(null);
+      return SmallerShare.of(pod, policy, nodes, evaluator).orElse(null);
     }
 
     private Decision evaluated(String note, List<NodeSnapshot> left) {
@@ -290,7 +291,7 @@ public final class Explain {
       var refused = new ArrayList<NodeFit>();
       for (NodeSnapshot node : left) {
         GpuRequest request = requests.of(node.replicas());
-        NodeFit now = ClusterSnapshot.evaluate(node.node(), request, node.nodeGpus(), policy);
+        NodeFit now = evaluator.evaluate(node, request, policy);
         if (now.placement().isEmpty()) {
           refused.add(now);
         } else if (fitted.size() < Explanations.NODES_MAX) {
