@@ -85,6 +85,19 @@ class NodeLabelsTest {
   }
 
   @Test
+  void nodeThatCannotBeLabelled_keepsNoOtherFromIt() {
+    deciding = false;
+    for (String node : List.of("a", "b", "c")) {
+      labels.seen(node, "1", Map.of(), "");
+      labels.reported(node, report(gpu("Tesla T4", 10)));
+    }
+    deciding = true;
+    unpatchable = "b";
+    labels.tick();
+    assertThat(patches).hasSize(2);
+  }
+
+  @Test
   void sharedGpus_areLabelledAsFeatureDiscoveryWould_once() {
     watched();
     labels.reported(NODE, report(gpu("Tesla T4", 10), gpu("Tesla T4", 10)));
