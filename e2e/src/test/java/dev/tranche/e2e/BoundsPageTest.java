@@ -81,6 +81,8 @@ class BoundsPageTest {
           new Bound("binds at once", EXTENDER + "Bind", "IN_FLIGHT_MAX"),
           new Bound("nodes that preemption looks", EXTENDER + "Preempt", "NODES_MAX"),
           new Bound("work of one preemption", EXTENDER + "Preempt", "WORK_MAX"),
+          new Bound("time that a preemption waits", EXTENDER + "Preempt", "KNOWN_WITHIN_MS"),
+          new Bound("unexpected exceptions that are", EXTENDER + "Failures", "LOGGED_MAX"),
           new Bound("one turn of a preemption", EXTENDER + "Turn", "WORK_MAX"),
           new Bound("one turn of a preemption", EXTENDER + "Turn", "MS_MAX"),
           new Bound("shapes of pods that", EXTENDER + "Shapes", "SHAPES_MAX"),

@@ -26,6 +26,9 @@ import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.limit.NodeRate;
 import dev.tranche.extender.load.LoadCache;
 import dev.tranche.extender.metrics.ExtenderMetrics;
+import dev.tranche.extender.metrics.Failures;
+import dev.tranche.extender.placement.GpuView;
+import dev.tranche.extender.snapshot.ClusterSnapshot;
 import dev.tranche.extender.snapshot.NodeFitCache;
 import dev.tranche.extender.watch.WatchedNode;
 import dev.tranche.extender.watch.WatchedPod;
@@ -53,7 +56,9 @@ final class Controllers implements Controller {
   private final BooleanSupplier deciding;
   private final Ledger ledger;
   private final LongSupplier clockMs;
+  private final NodeFitCache fits;
   private final ExtenderMetrics metrics;
+  private final Failures failures;
   private final DraNodes draNodes;
   private final DraLabels draLabels;
   private final List<Controller> all;
@@ -71,16 +76,24 @@ final class Controllers implements Controller {
       LoadCache loads,
       NodeFitCache fits,
       ExtenderMetrics metrics,
+      Failures failures,
       LongSupplier clockMs) {
     this.api = api;
     this.loop = loop;
     this.deciding = deciding;
     this.ledger = ledger;
     this.clockMs = clockMs;
+    this.fits = fits;
     this.metrics = metrics;
+    this.failures = failures;
     var labels =
         new NodeLabels(
-            this::mergePatch, deciding, this::advertises, clockMs, rate("labels", NodeLabels.RATE));
+            this::mergePatch,
+            deciding,
+            this::advertises,
+            clockMs,
+            rate("labels", NodeLabels.RATE),
+            failures);
     draNodes = new DraNodes(config.resources());
     draLabels =
         new DraLabels(draNodes, this::mergePatch, deciding, rate("dra-labels", DraLabels.RATE));
@@ -92,7 +105,7 @@ final class Controllers implements Controller {
             new StartupTaints(
                 this::jsonPatch, deciding, clockMs, rate("taints", StartupTaints.RATE), metrics),
             duplicates(),
-            nodeUses(config.nodeUseAnnotation(), loads, fits),
+            nodeUses(config.nodeUseAnnotation(), loads),
             new UnmutatedPods(config.schedulerName(), this::writeEvent, deciding, metrics),
             unconvertedNumbers(config),
             outdatedShares(),
@@ -130,7 +143,7 @@ final class Controllers implements Controller {
         metrics);
   }
 
-  private NodeUseWriter nodeUses(boolean wanted, LoadCache loads, NodeFitCache fits) {
+  private NodeUseWriter nodeUses(boolean wanted, LoadCache loads) {
     return new NodeUseWriter(
         this::mergePatch,
         deciding,
@@ -142,7 +155,8 @@ final class Controllers implements Controller {
                 : Optional.empty(),
         clockMs,
         Instant::now,
-        metrics);
+        metrics,
+        failures);
   }
 
   private UnconvertedNumbers unconvertedNumbers(ExtenderConfig config) {
@@ -215,13 +229,18 @@ final class Controllers implements Controller {
 
   @Override
   public void tick() {
-    all.forEach(Controller::tick);
+    all.forEach(each -> failures.task(name(each), each::tick));
   }
 
   /** Each has a turn of its own. */
   @Override
   public void everyTenSeconds() {
-    all.forEach(each -> loop.get().run(each::everyTenSeconds));
+    all.forEach(
+        each -> loop.get().run(() -> failures.task(name(each), each::everyTenSeconds)));
+  }
+
+  private static String name(Controller controller) {
+    return controller.getClass().getSimpleName();
   }
 
   /** What is known of DRA; confined to the loop. */
@@ -241,10 +260,9 @@ final class Controllers implements Controller {
     for (String node : ledger.nodes()) {
       Set<String> cordoned = ledger.node(node).map(NodeFacts::cordoned).orElse(Set.of());
       if (!cordoned.isEmpty()) {
-        NodeView view = ledger.view(node, hold -> true, nowMs);
-        if (view.availability() == NodeView.Availability.AVAILABLE) {
-          Set<String> gpus =
-              view.gpus().stream().map(gpu -> gpu.facts().uuid()).collect(Collectors.toSet());
+        ClusterSnapshot.NodeGpus now = fits.nodeGpus(node, nowMs);
+        if (now.availability() == NodeView.Availability.AVAILABLE) {
+          Set<String> gpus = now.gpus().stream().map(GpuView::uuid).collect(Collectors.toSet());
           cordons.add(new UnknownCordons.Cordons(node, cordoned, gpus));
         }
       }

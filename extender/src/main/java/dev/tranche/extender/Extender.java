@@ -22,6 +22,7 @@ import dev.tranche.extender.ledger.Timing;
 import dev.tranche.extender.limit.NodeRate;
 import dev.tranche.extender.load.LoadCache;
 import dev.tranche.extender.metrics.ExtenderMetrics;
+import dev.tranche.extender.metrics.Failures;
 import dev.tranche.extender.metrics.GpuCollector;
 import dev.tranche.extender.preempt.BudgetStore;
 import dev.tranche.extender.readapi.InspectionCache;
@@ -83,6 +84,7 @@ public final class Extender implements AutoCloseable {
   private static final int API_TIMEOUT_MS = 4_000;
 
   private static final long STOP_S = 10;
+  private static final long SOON_MS = 50;
   private static final long EVERY_SECOND_MS = 1_000;
   private static final long EVERY_TEN_SECONDS_MS = 10_000;
   private static final Logger LOG = LoggerFactory.getLogger(Extender.class);
@@ -93,6 +95,7 @@ public final class Extender implements AutoCloseable {
   private final PrometheusMeterRegistry registry = registry();
   private final GpuCollector gpus = new GpuCollector();
   private final ExtenderMetrics metrics = new ExtenderMetrics(registry);
+  private final Failures failures = new Failures(metrics);
   private final UnaryOperator<ConnectionLimits> limits;
   private final ConnectionLimiter opsConnections;
   private final ConnectionLimiter streamConnections;
@@ -166,7 +169,7 @@ public final class Extender implements AutoCloseable {
         new Ledger(
             timing, since1970Ms -> since1970Ms - System.currentTimeMillis() + Extender.nowMs());
     this.loads = new LoadCache(config.loadStaleAfterMs(), timing.halfLifeMs(), timing.newcomerMs());
-    var snapshot = new ClusterSnapshot(ledger, loads, timing, config.memoryGuard());
+    var snapshot = new ClusterSnapshot(ledger, loads, timing, config.memoryGuard(), failures);
     this.evaluations = new NodeFitCache(ledger, loads, snapshot);
     this.evaluator =
         new NodeEvaluator(ledger, snapshot, evaluations, config.policy(), Extender::nowMs);
@@ -187,6 +190,7 @@ public final class Extender implements AutoCloseable {
             podChecks(),
             streams,
             metrics,
+            failures,
             Extender::nowMs);
     this.nominations =
         new NominationPlanner(nominees, ledger, loads, evaluator, budgets, state, Extender::nowMs);
@@ -246,6 +250,7 @@ public final class Extender implements AutoCloseable {
         loads,
         evaluations,
         metrics,
+        failures,
         Extender::nowMs);
   }
 
@@ -268,8 +273,8 @@ public final class Extender implements AutoCloseable {
   }
 
   private void tick() {
-    state.tick();
-    podWaker.tick();
+    failures.task("tick", state::tick);
+    failures.task("wake", podWaker::tick);
   }
 
   private Future<Optional<PodFacts>> readPod(String key) {
@@ -421,6 +426,7 @@ public final class Extender implements AutoCloseable {
                 state,
                 metrics,
                 loop::run,
+                task -> vertx.setTimer(SOON_MS, id -> loop.run(task)),
                 Extender::nowMs),
             metrics,
             RequestLimiter.READ_WITHIN_MS);

@@ -190,6 +190,25 @@ class RenderingTest {
         .contains("- key: zone\n", "- paused-for-driver-upgrade");
   }
 
+  /** A kube-scheduler ends at a flag that it does not know, or that it may not change. */
+  @ParameterizedTest
+  @CsvSource({
+    "v1.30.14, false",
+    "v1.32.13, false",
+    "v1.33.0, true",
+    "1.34.4, true",
+    "v1.37.2-rc.0, true",
+    "v1.38.0, false",
+    "v1.3.1, false",
+    "ours, false",
+  })
+  void asynchronousPreemption_isOff_inVersionsThatHaveIt(String tag, boolean off) {
+    assertThat(
+            render(Map.of("scheduler.image.tag", tag))
+                .contains("- --feature-gates=SchedulerAsyncPreemption=false\n"))
+        .isEqualTo(off);
+  }
+
   @Test
   void managedResources_followTheConfig() {
     String config =

@@ -3,6 +3,7 @@ package dev.tranche.extender.controller;
 import dev.tranche.api.Names;
 import dev.tranche.api.node.NodeReport;
 import dev.tranche.extender.limit.NodeRate;
+import dev.tranche.extender.metrics.Failures;
 import dev.tranche.extender.watch.GpuLabels;
 import dev.tranche.extender.watch.WatchedNode;
 import io.vertx.core.Future;
@@ -40,6 +41,7 @@ public final class NodeLabels implements Controller {
   private final Predicate<String> advertises;
   private final LongSupplier clockMs;
   private final NodeRate rate;
+  private final Failures failures;
   private final Map<String, LastWatched> nodes = new HashMap<>();
   private final Map<String, LastReport> lastReports = new HashMap<>();
   private final Set<String> underWay = new HashSet<>();
@@ -72,12 +74,14 @@ public final class NodeLabels implements Controller {
       BooleanSupplier deciding,
       Predicate<String> advertises,
       LongSupplier clockMs,
-      NodeRate rate) {
+      NodeRate rate,
+      Failures failures) {
     this.patcher = patcher;
     this.deciding = deciding;
     this.advertises = advertises;
     this.clockMs = clockMs;
     this.rate = rate;
+    this.failures = failures;
   }
 
   @Override
@@ -132,7 +136,7 @@ public final class NodeLabels implements Controller {
   /** Retries refused patches, and removes the labels of plugins that have gone. */
   @Override
   public void everyTenSeconds() {
-    nodes.keySet().forEach(this::reconcile);
+    nodes.keySet().forEach(node -> failures.onNode(node, () -> reconcile(node)));
   }
 
   /** Returns the labels of others that a node's latest report contradicts, by node. */
@@ -143,15 +147,22 @@ public final class NodeLabels implements Controller {
         (node, report) -> {
           LastWatched watched = nodes.get(node);
           if (watched != null && report.isLatest() && nowMs - report.atMs() <= FRESH_MS) {
-            var contradictions =
-                GpuLabels.contradictions(
-                    watched.labels(), watched.labelsAnnotation(), report.labels());
-            if (!contradictions.isEmpty()) {
-              found.put(node, contradictions);
-            }
+            failures.onNode(node, () -> contradictions(node, watched, report, found));
           }
         });
     return found;
+  }
+
+  private static void contradictions(
+      String node,
+      LastWatched watched,
+      LastReport report,
+      Map<String, List<GpuLabels.Contradiction>> found) {
+    var contradictions =
+        GpuLabels.contradictions(watched.labels(), watched.labelsAnnotation(), report.labels());
+    if (!contradictions.isEmpty()) {
+      found.put(node, contradictions);
+    }
   }
 
   private void reconcile(String node) {

@@ -3,6 +3,7 @@ package dev.tranche.extender.controller;
 import dev.tranche.api.Names;
 import dev.tranche.extender.controller.NodeUse.Written;
 import dev.tranche.extender.metrics.ExtenderMetrics;
+import dev.tranche.extender.metrics.Failures;
 import dev.tranche.extender.watch.WatchedNode;
 import io.micrometer.core.instrument.Counter;
 import java.time.Duration;
@@ -63,6 +64,7 @@ public final class NodeUseWriter implements Controller {
   private final Function<String, Optional<NodeUse>> use;
   private final LongSupplier clockMs;
   private final Supplier<Instant> now;
+  private final Failures failures;
   private final Counter done;
   private final Counter failed;
   private final Map<String, LastWatched> nodes = new HashMap<>();
@@ -94,7 +96,8 @@ public final class NodeUseWriter implements Controller {
       Function<String, Optional<NodeUse>> use,
       LongSupplier clockMs,
       Supplier<Instant> now,
-      ExtenderMetrics metrics) {
+      ExtenderMetrics metrics,
+      Failures failures) {
     this.patcher = patcher;
     this.deciding = deciding;
     this.advertises = advertises;
@@ -102,6 +105,7 @@ public final class NodeUseWriter implements Controller {
     this.use = use;
     this.clockMs = clockMs;
     this.now = now;
+    this.failures = failures;
     this.done = writes(metrics, "written");
     this.failed = writes(metrics, "failed");
     metrics.gauge(
@@ -148,9 +152,13 @@ public final class NodeUseWriter implements Controller {
     for (int i = 0; i < checks; i++) {
       String node = round.remove();
       round.add(node);
-      if (change(node).isPresent()) {
-        due.add(node);
-      }
+      failures.onNode(
+          node,
+          () -> {
+            if (change(node).isPresent()) {
+              due.add(node);
+            }
+          });
     }
     if (!due.isEmpty() && mayWrite()) {
       write();
@@ -176,7 +184,7 @@ public final class NodeUseWriter implements Controller {
       LastWatched watched = nodes.get(node);
       if (watched != null) {
         // It may have changed back.
-        change(node).ifPresent(text -> write(node, watched, text));
+        failures.onNode(node, () -> change(node).ifPresent(text -> write(node, watched, text)));
       }
     }
   }

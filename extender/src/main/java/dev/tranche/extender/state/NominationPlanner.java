@@ -77,10 +77,20 @@ public final class NominationPlanner {
       for (Unplanned each : unplanned) {
         turn.step();
         each.nominee().turnMs = nowMs;
-        plan(each.pod(), each.nominee());
+        planOne(each);
       }
     } catch (Turn.Over over) {
       // The attempt goes on when its pod has its next turn.
+    }
+  }
+
+  private void planOne(Unplanned each) {
+    try {
+      plan(each.pod(), each.nominee());
+    } catch (Turn.Over over) {
+      throw over;
+    } catch (RuntimeException bug) {
+      evaluator.failed(each.nominee().node, bug);
     }
   }
 

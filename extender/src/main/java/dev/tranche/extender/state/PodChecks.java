@@ -72,7 +72,7 @@ public final class PodChecks {
 
   private void send(Request request) {
     inFlight++;
-    pods.apply(request.check().key())
+    read(request.check().key())
         .onComplete(
             read -> {
               inFlight--;
@@ -83,6 +83,15 @@ public final class PodChecks {
                 count("failed");
               }
             });
+  }
+
+  /** An exception must free the place of the request, too. */
+  private Future<Optional<PodFacts>> read(String key) {
+    try {
+      return pods.apply(key);
+    } catch (RuntimeException bug) {
+      return Future.failedFuture(bug);
+    }
   }
 
   private void sendNext() {

@@ -11,6 +11,7 @@ import dev.tranche.extender.load.LoadCache;
 import dev.tranche.extender.load.LoadCache.LoadChange;
 import dev.tranche.extender.load.LoadReading;
 import dev.tranche.extender.metrics.ExtenderMetrics;
+import dev.tranche.extender.metrics.Failures;
 import dev.tranche.extender.snapshot.NodeFit;
 import dev.tranche.extender.snapshot.NodeFitCache;
 import dev.tranche.extender.snapshot.PackedPolicy;
@@ -42,6 +43,7 @@ public final class StateWriter {
   private final PodChecks podChecks;
   private final NodePlugins nodes;
   private final ExtenderMetrics metrics;
+  private final Failures failures;
   private final LongSupplier clockMs;
 
   public StateWriter(
@@ -54,6 +56,7 @@ public final class StateWriter {
       PodChecks podChecks,
       NodePlugins nodes,
       ExtenderMetrics metrics,
+      Failures failures,
       LongSupplier clockMs) {
     this.ledger = ledger;
     this.loads = loads;
@@ -64,6 +67,7 @@ public final class StateWriter {
     this.podChecks = podChecks;
     this.nodes = nodes;
     this.metrics = metrics;
+    this.failures = failures;
     this.clockMs = clockMs;
   }
 
@@ -123,36 +127,46 @@ public final class StateWriter {
     packing.apply(event);
     var acks = new ArrayList<Future<Void>>(1);
     for (Decision decision : ledger.apply(event, clockMs.getAsLong())) {
-      switch (decision) {
-        case Decision.Assign(String node, var assignment) -> acks.add(assign(node, assignment));
-        case Decision.Retract(String node, String uid) -> nodes.retract(node, uid);
-        case Decision.CapacityGrew(String node) -> waiting.changed(node);
-        case Decision.Drifted(String node, String key, var assigned, var actual) -> {
-          metrics.drifts.increment();
-          if (driftLog.tryAcquire(node)) {
-            LOG.warn(
-                "pod {} on node {} was assigned {} but the kubelet gave it {}",
-                key,
-                node,
-                assigned,
-                actual);
-          }
-        }
-        case Decision.CheckPod check -> podChecks.check(check, clockMs.getAsLong(), this::apply);
-        case Decision.BackedOff(String node, long forMs) -> {
-          metrics.ackBackoffs.increment();
-          LOG.warn(
-              "node {} does not acknowledge assignments; it gets no pods for {} s",
-              node,
-              forMs / 1_000);
-        }
-        case Decision.Expired(String node, String key) -> {
-          metrics.expiredHolds.increment();
-          LOG.debug("the hold of pod {} on node {} was never bound", key, node);
-        }
+      try {
+        carryOut(decision, acks);
+      } catch (RuntimeException bug) {
+        failures.failed(decision.node(), bug);
+        acks.add(Future.failedFuture(bug));
       }
     }
     return acks.isEmpty() ? Future.succeededFuture() : Future.all(acks).mapEmpty();
+  }
+
+  private void carryOut(Decision decision, List<Future<Void>> acks) {
+    switch (decision) {
+      case Decision.Assign(String node, var assignment) -> acks.add(assign(node, assignment));
+      case Decision.Retract(String node, String uid) -> nodes.retract(node, uid);
+      case Decision.CapacityGrew(String node) -> waiting.changed(node);
+      case Decision.Drifted(String node, String key, var assigned, var actual) -> {
+        metrics.drifts.increment();
+        if (driftLog.tryAcquire(node)) {
+          LOG.warn(
+              "pod {} on node {} was assigned {} but the kubelet gave it {}",
+              key,
+              node,
+              assigned,
+              actual);
+        }
+      }
+      case Decision.CheckPod check -> podChecks.check(check, clockMs.getAsLong(), this::apply);
+      case Decision.BackedOff(String node, long forMs) -> {
+        metrics.ackBackoffs.increment();
+        LOG.warn(
+            "node {} does not acknowledge assignments; it gets no pods for {} s",
+            node,
+            forMs / 1_000);
+      }
+      case Decision.Failed(String node, Throwable bug) -> failures.failed(node, bug);
+      case Decision.Expired(String node, String key) -> {
+        metrics.expiredHolds.increment();
+        LOG.debug("the hold of pod {} on node {} was never bound", key, node);
+      }
+    }
   }
 
   private Future<Void> assign(String node, Assignment assignment) {

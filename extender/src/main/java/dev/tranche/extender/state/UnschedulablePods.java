@@ -7,7 +7,6 @@ import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.ledger.RequestsByReplicas;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.placement.GpuRequest;
-import dev.tranche.extender.placement.Outcome;
 import dev.tranche.extender.placement.Reason;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.snapshot.ClusterSnapshot;
@@ -332,7 +331,7 @@ public final class UnschedulablePods {
       Function<PodFacts, Policy> policyOf) {
     PodFacts pod = rejected.pod();
     GpuRequest request = rejected.kind().request(pod, ledger.replicasPerGpu(node, pod.resource()));
-    return ClusterSnapshot.outcome(request, nodeGpus, policyOf.apply(pod)) instanceof Outcome.Fits;
+    return snapshot.fits(node, request, nodeGpus, policyOf.apply(pod));
   }
 
   /** Handles the end of the last patch; returns whether none is under way now. */

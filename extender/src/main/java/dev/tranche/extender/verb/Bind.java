@@ -242,8 +242,9 @@ public final class Bind {
   }
 
   /**
-   * Whether the held GPUs still fit. One of them may have been cut anew meanwhile. If an earlier
-   * bind may have succeeded, the pod itself may use the memory, so free memory isn't checked.
+   * Whether the held GPUs still fit. One of them may have been cut anew meanwhile, or its MPS
+   * client slots may have been taken. If an earlier bind may have succeeded, the pod itself may use
+   * the memory, so free memory isn't checked.
    */
   private static boolean stillFits(Hold hold, NodeFit now) {
     boolean maybeBound = hold.stage() != Hold.Stage.TENTATIVE;
@@ -256,6 +257,7 @@ public final class Bind {
                             g.uuid().equals(share.getKey())
                                 && Placer.ineligible(now.request(), g).isEmpty()
                                 && g.freeReplicas() >= share.getValue()
+                                && g.freeClients() >= hold.clients(share.getKey())
                                 && (maybeBound || g.replicasByMemory() >= share.getValue())));
   }
 

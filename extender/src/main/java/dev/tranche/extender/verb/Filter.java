@@ -370,9 +370,6 @@ public final class Filter implements WhatIf.Rules {
       if (why.isPresent()) {
         return new Transience(true, why);
       }
-      if (refused.stream().anyMatch(NodeFit::notAcknowledging)) {
-        return new Transience(true, Optional.of(UNACKNOWLEDGED));
-      }
       long endMs = endMs(msMax);
       boolean looked = false;
       for (NodeFit evaluation : refused) {
@@ -462,12 +459,20 @@ public final class Filter implements WhatIf.Rules {
     return new Offer(policy, offeredMax, rotation);
   }
 
-  /** Returns what filter would wait for before it refuses a pod on these nodes. */
+  /**
+   * Returns what filter would wait for before it refuses a pod on these nodes: a first report, or
+   * the end of a node's backoff.
+   */
   @Override
   public Optional<String> awaiting(List<NodeFit> refused) {
     return readiness
         .awaitingFirstReports()
-        .filter(why -> refused.stream().anyMatch(NodeFit::notReported));
+        .filter(why -> refused.stream().anyMatch(NodeFit::notReported))
+        .or(
+            () ->
+                refused.stream().anyMatch(NodeFit::notAcknowledging)
+                    ? Optional.of(UNACKNOWLEDGED)
+                    : Optional.empty());
   }
 
   /** Returns why filter would decide nothing because of this node; changes nothing. */

@@ -61,6 +61,13 @@ public final class Preempt {
    */
   static final long WORK_MAX = 200_000;
 
+  /**
+   * How long a call waits for what a decision needs and is not known yet. After an error
+   * kube-scheduler retries the pod only once a pod ends or a node grows, or after five minutes. Its
+   * call times out after 10 s.
+   */
+  static final long KNOWN_WITHIN_MS = 5_000;
+
   /** The time within which kube-scheduler has seen what this extender saw. */
   private static final long SEEN_WITHIN_MS = 10_000;
 
@@ -76,6 +83,7 @@ public final class Preempt {
   private final StateWriter state;
   private final ExtenderMetrics metrics;
   private final Consumer<Runnable> loop;
+  private final Consumer<Runnable> soon;
   private final LongSupplier clockMs;
 
   /** The call before. The next one begins when it is answered. */
@@ -83,6 +91,7 @@ public final class Preempt {
 
   /**
    * @param loop runs something in a later turn
+   * @param soon runs something on the loop a little later
    */
   public Preempt(
       ReadinessGate readiness,
@@ -94,6 +103,7 @@ public final class Preempt {
       StateWriter state,
       ExtenderMetrics metrics,
       Consumer<Runnable> loop,
+      Consumer<Runnable> soon,
       LongSupplier clockMs) {
     this.readiness = readiness;
     this.ledger = ledger;
@@ -104,6 +114,7 @@ public final class Preempt {
     this.state = state;
     this.metrics = metrics;
     this.loop = loop;
+    this.soon = soon;
     this.clockMs = clockMs;
   }
 
@@ -137,16 +148,43 @@ public final class Preempt {
     if (pod.servedByDra()) {
       return Future.succeededFuture(DraPods.preempt(ledger, offered));
     }
-    long untilMs = clockMs.getAsLong() + NodeEvaluator.DECIDE_WITHIN_MS;
+    long askedMs = clockMs.getAsLong();
     Future<Answer> answer =
-        previous.transform(
-            done -> {
-              var search = new Search(pod, offered, untilMs);
-              search.turn();
-              return search.answer.future();
-            });
+        previous
+            .transform(done -> allKnown())
+            .compose(
+                waitedMs -> {
+                  long untilMs = askedMs + waitedMs + NodeEvaluator.DECIDE_WITHIN_MS;
+                  var search = new Search(pod, offered, untilMs);
+                  search.turn();
+                  return search.answer.future();
+                });
     previous = answer;
     return answer;
+  }
+
+  /**
+   * Waits a while for what a decision needs. Another replica's leadership is not waited for.
+   *
+   * @return how long that took
+   */
+  private Future<Long> allKnown() {
+    Promise<Long> promise = Promise.promise();
+    lookAgain(clockMs.getAsLong(), promise);
+    return promise.future();
+  }
+
+  private void lookAgain(long sinceMs, Promise<Long> promise) {
+    long waitedMs = clockMs.getAsLong() - sinceMs;
+    if (waitedMs >= KNOWN_WITHIN_MS || readiness.leadershipMissing() || unknown().isEmpty()) {
+      promise.complete(waitedMs);
+    } else {
+      soon.accept(() -> lookAgain(sinceMs, promise));
+    }
+  }
+
+  private Optional<String> unknown() {
+    return readiness.notDeciding().or(readiness::awaitingFirstReports).or(store::whyNotReady);
   }
 
   private record Evaluated(NodePlan plan, long version) {}
@@ -195,10 +233,9 @@ public final class Preempt {
     }
 
     private Answer decide() {
-      Optional<String> notReady =
-          readiness.notDeciding().or(readiness::awaitingFirstReports).or(store::whyNotReady);
-      if (notReady.isPresent()) {
-        return new Answer.Undecided(notReady.get());
+      Optional<String> unknown = unknown();
+      if (unknown.isPresent()) {
+        return new Answer.Undecided(unknown.get());
       }
       if (nodes == null) {
         nominations.planAll();
@@ -237,8 +274,14 @@ public final class Preempt {
     }
 
     private void lookAt(String node) {
-      plan(node, offered.getOrDefault(node, NO_VICTIMS))
-          .ifPresent(plan -> plans.put(node, new Evaluated(plan, ledger.version(node))));
+      try {
+        plan(node, offered.getOrDefault(node, NO_VICTIMS))
+            .ifPresent(plan -> plans.put(node, new Evaluated(plan, ledger.version(node))));
+      } catch (Turn.Over over) {
+        throw over;
+      } catch (RuntimeException bug) {
+        evaluator.failed(node, bug);
+      }
     }
 
     private Answer answered() {
@@ -271,12 +314,22 @@ public final class Preempt {
           .toList();
     }
 
-    /** Returns the node where pods are still ending for this pod, if it fits there without them. */
+    /**
+     * Returns the node where pods are still ending for this pod, or have just ended, if it fits
+     * there without them.
+     */
     private Optional<String> awaitedNode() {
       return ledger
           .awaitedHold(pod.uid(), nowMs)
+          .or(() -> ledger.hold(pod.uid()).filter(this::hasJustBecomeFree))
           .map(Hold::node)
           .filter(node -> trials.without(node, ending(node)).fits());
+    }
+
+    private boolean hasJustBecomeFree(Hold hold) {
+      return ledger.nominated(pod.uid())
+          && ledger.endedSince(hold.node(), nowMs - SEEN_WITHIN_MS)
+          && trials.without(hold.node(), Set.of()).fits();
     }
 
     private Set<String> ending(String node) {
@@ -377,11 +430,15 @@ public final class Preempt {
         .toList();
   }
 
-  /** Returns the proposed victims that are not candidates: they go anyway. */
-  private static List<String> others(List<Candidate> candidates, VictimUids offered) {
+  /**
+   * Returns the proposed victims that are not candidates: they go anyway. Those that are gone are
+   * left out. If kube-scheduler deleted them again, the event of their first deletion might come
+   * while it waits for the second, and would not wake the pod.
+   */
+  private List<String> others(List<Candidate> candidates, VictimUids offered) {
     var ours = new HashSet<String>();
     candidates.forEach(c -> ours.add(c.pod().uid()));
-    return offered.uids().stream().filter(uid -> !ours.contains(uid)).toList();
+    return offered.uids().stream().filter(uid -> !ours.contains(uid) && !ledger.gone(uid)).toList();
   }
 
   /**
@@ -389,8 +446,7 @@ public final class Preempt {
    * most important first. Other pods are kept as proposed: what they free, such as CPU, is not
    * judged here.
    */
-  private static VictimUids merge(
-      NodeVictims choice, List<Candidate> candidates, VictimUids offered) {
+  private VictimUids merge(NodeVictims choice, List<Candidate> candidates, VictimUids offered) {
     List<String> others = others(candidates, offered);
     var uids = new ArrayList<>(choice.victims().stream().map(PodFacts::uid).toList());
     uids.addAll(others);

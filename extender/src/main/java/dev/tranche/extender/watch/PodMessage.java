@@ -34,8 +34,15 @@ final class PodMessage {
   private String resourceVersion = "";
   private String scheduler = "";
 
-  /** Whether a container requests an extended resource, such as a GPU. */
-  private boolean devices;
+  /** Whether what containers have is read, beside what they request. */
+  private boolean readsGrants;
+
+  /**
+   * @param readsGrants also of pods without devices
+   */
+  PodMessage(boolean readsGrants) {
+    this.readsGrants = readsGrants;
+  }
 
   PodMessage read(CodedInputStream in) throws IOException {
     ProtobufFields.fields(
@@ -149,7 +156,7 @@ final class PodMessage {
           }
           return true;
         });
-    devices |= limits.keySet().stream().anyMatch(name -> name.indexOf('/') > 0);
+    readsGrants |= limits.keySet().stream().anyMatch(name -> name.indexOf('/') > 0);
     if (init) {
       draft.initContainer(own[0], own[1], limits, requests);
     } else {
@@ -172,8 +179,8 @@ final class PodMessage {
       case 1 -> draft.phase(in.readString());
       case 7 -> draft.startedAtMs(timeMs(in));
       case 8, 10 -> {
-        // The spec comes first. What pods without devices have is not needed.
-        if (!devices) {
+        // The spec comes first, with what shows that the pod has devices.
+        if (!readsGrants) {
           return false;
         }
         containerStatus(in);

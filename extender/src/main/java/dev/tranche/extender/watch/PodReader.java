@@ -27,7 +27,7 @@ public final class PodReader {
         Pod.class,
         PodList.class,
         pod -> watched(pod, resources, needsHostRequests),
-        in -> new PodMessage().read(in).watched(resources, needsHostRequests));
+        in -> new PodMessage(needsHostRequests).read(in).watched(resources, needsHostRequests));
   }
 
   private static WatchedPod watched(Pod pod, List<String> resources, boolean needsHostRequests) {

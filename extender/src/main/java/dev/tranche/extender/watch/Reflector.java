@@ -331,15 +331,25 @@ public final class Reflector<T extends WatchedObject> implements AutoCloseable {
         item.tracked() ? known.put(item.key(), item.uid()) : known.remove(item.key());
     // After a lost watch, a name that was deleted and created again looks like an update.
     if (before != null && !before.equals(item.uid())) {
-      sink.gone().accept(before, item.key());
+      handOver(item.key(), () -> sink.gone().accept(before, item.key()));
     }
-    sink.seen().accept(item);
+    handOver(item.key(), () -> sink.seen().accept(item));
+  }
+
+  /** After an exception a new list would end at the same object, and later ones never be seen. */
+  private void handOver(String key, Runnable object) {
+    try {
+      object.run();
+    } catch (RuntimeException bug) {
+      health.undecodable();
+      LOG.error("{}: skipping {} because of a bug", kind.path(), key, bug);
+    }
   }
 
   private void gone(String key) {
     @Nullable String uid = known.remove(key);
     if (uid != null) {
-      sink.gone().accept(uid, key);
+      handOver(key, () -> sink.gone().accept(uid, key));
     }
   }
 

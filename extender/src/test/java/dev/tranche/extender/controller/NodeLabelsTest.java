@@ -7,6 +7,7 @@ import dev.tranche.api.node.NodeReport;
 import dev.tranche.api.node.SharingStrategy;
 import dev.tranche.extender.limit.NodeRate;
 import dev.tranche.extender.metrics.ExtenderMetrics;
+import dev.tranche.extender.metrics.Failures;
 import dev.tranche.extender.watch.GpuLabels;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.vertx.core.Future;
@@ -23,20 +24,22 @@ class NodeLabelsTest {
   private boolean deciding = true;
   private boolean advertises = true;
   private long nowMs;
+  private final ExtenderMetrics metrics = new ExtenderMetrics(new SimpleMeterRegistry());
+  private String unpatchable = "";
   private final NodeLabels labels =
       new NodeLabels(
           (node, patch) -> {
+            if (node.equals(unpatchable)) {
+              throw new IllegalStateException("of node " + node);
+            }
             patches.add(new JsonObject(patch).getJsonObject("metadata"));
             return Future.succeededFuture();
           },
           () -> deciding,
           node -> advertises,
           () -> nowMs,
-          new NodeRate(
-              "labels",
-              NodeLabels.RATE,
-              () -> nowMs,
-              new ExtenderMetrics(new SimpleMeterRegistry())));
+          new NodeRate("labels", NodeLabels.RATE, () -> nowMs, metrics),
+          new Failures(metrics));
   private Map<String, String> onNode = new HashMap<>();
   private String written = "";
 
@@ -79,6 +82,19 @@ class NodeLabelsTest {
     String now = patch.getJsonObject("annotations").getString("tranche.dev/node-labels");
     written = now == null ? "" : now;
     watched();
+  }
+
+  @Test
+  void nodeThatCannotBeLabelled_keepsNoOtherFromIt() {
+    deciding = false;
+    for (String node : List.of("a", "b", "c")) {
+      labels.seen(node, "1", Map.of(), "");
+      labels.reported(node, report(gpu("Tesla T4", 10)));
+    }
+    deciding = true;
+    unpatchable = "b";
+    labels.tick();
+    assertThat(patches).hasSize(2);
   }
 
   @Test

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.api.Names;
 import dev.tranche.extender.metrics.ExtenderMetrics;
+import dev.tranche.extender.metrics.Failures;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.vertx.core.Future;
 import io.vertx.core.json.JsonObject;
@@ -28,17 +29,25 @@ final class NodeUseWriterTest {
   private boolean advertises;
   private boolean podsWait;
   private boolean refusing;
+  private String unreadable = "";
   private long nowMs;
+  private final ExtenderMetrics metrics = new ExtenderMetrics(registry);
   private final NodeUseWriter writer =
       new NodeUseWriter(
           this::patched,
           () -> deciding,
           node -> advertises,
           () -> podsWait,
-          node -> Optional.ofNullable(uses.get(node)),
+          node -> {
+            if (node.equals(unreadable)) {
+              throw new IllegalStateException("of node " + node);
+            }
+            return Optional.ofNullable(uses.get(node));
+          },
           () -> nowMs,
           () -> START.plusMillis(nowMs),
-          new ExtenderMetrics(registry));
+          metrics,
+          new Failures(metrics));
 
   /** Carries a patch out, as the API server would, and shows the Node as it is then. */
   private Future<?> patched(String node, String patch) {
@@ -50,6 +59,20 @@ final class NodeUseWriterTest {
     written.add(node + ": " + text);
     writer.seen(node, "2", text == null ? "" : text);
     return Future.succeededFuture();
+  }
+
+  @Test
+  void nodeWhoseUseCannotBeRead_keepsNobodyElseFromBeingWritten() {
+    uses.put("a", BUSY);
+    uses.put("b", BUSY);
+    writer.seen("a", "1", "");
+    writer.seen("b", "1", "");
+    unreadable = "a";
+    ticks(120);
+    assertThat(written).isNotEmpty().allMatch(text -> text.startsWith("b: "));
+    double failures =
+        registry.get("tranche.extender.failures").tag("part", "node").counter().count();
+    assertThat(failures).isPositive();
   }
 
   private void ticks(int seconds) {

@@ -24,6 +24,9 @@ final class PodChecksTest {
   private final PodChecks checks =
       new PodChecks(
           key -> {
+            if (key.equals("ns/bug")) {
+              throw new IllegalStateException("of pod " + key);
+            }
             Promise<Optional<PodFacts>> read = Promise.promise();
             reads.add(read);
             return read.future();
@@ -84,6 +87,16 @@ final class PodChecksTest {
     check("q");
     reads.getLast().complete(Optional.empty());
     assertThat(answers).containsExactly(new Event.PodChecked("q", "ns/q", null, 7));
+  }
+
+  @Test
+  void readsThatAreBugs_freeTheirPlaces() {
+    for (int i = 0; i <= PodChecks.IN_FLIGHT_MAX; i++) {
+      check("bug");
+    }
+    assertThat(count("failed")).isEqualTo(PodChecks.IN_FLIGHT_MAX + 1);
+    check("p");
+    assertThat(reads).hasSize(1);
   }
 
   /** It may say that it keeps assignments of pods that nobody knows. */

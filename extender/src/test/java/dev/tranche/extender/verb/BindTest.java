@@ -102,12 +102,48 @@ final class BindTest {
     assertThat(world.assigned.getFirst().placement().held()).containsOnlyKeys(other);
   }
 
+  /** Others were bound by another scheduler, between prioritize and bind. */
+  @Test
+  void heldGpuWhoseClientSlotsAreTakenBeforeTheBind_isNotAssigned() {
+    reportGpus(2, 10, 10);
+    var pod = FakeWorld.pod("p", 3);
+    world.state.apply(new Event.PodSeen(pod));
+    world.filter(recentlyFiltered, 0).filter(pod, List.of("a"), false);
+    String held = world.ledger.hold("p").orElseThrow().held().keySet().iterator().next();
+    for (String other : List.of("q", "r")) {
+      var bound = FakeWorld.pod(other, 1, "tranche.dev/gpu=" + held).on("a");
+      world.state.apply(new Event.PodSeen(bound));
+    }
+    assertThat(bind("ns/p", "p")).isEmpty();
+    assertThat(world.assigned)
+        .filteredOn(assignment -> assignment.uid().equals("p"))
+        .singleElement()
+        .satisfies(
+            assignment ->
+                assertThat(assignment.placement().held())
+                    .containsOnlyKeys(held.equals("a0") ? "a1" : "a0"));
+  }
+
   private void reportReplicas(int... replicas) {
+    reportGpus(0, replicas);
+  }
+
+  private void reportGpus(int clientsMax, int... replicas) {
     var gpus = new ArrayList<GpuFacts>();
     for (int i = 0; i < replicas.length; i++) {
       gpus.add(
           new GpuFacts(
-              "a" + i, i, "T4", Names.RESOURCE, replicas[i], 1L << 34, true, "", 0, "", 0));
+              "a" + i,
+              i,
+              "T4",
+              Names.RESOURCE,
+              replicas[i],
+              1L << 34,
+              true,
+              "",
+              clientsMax,
+              "",
+              0));
     }
     var state = new NodeState(true, gpus, Map.of(), true, Map.of(), List.of());
     world.state.reported(new Event.Reported("a", state, OptionalLong.of(0)), Map.of());

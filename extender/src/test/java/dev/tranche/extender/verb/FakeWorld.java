@@ -18,6 +18,7 @@ import dev.tranche.extender.load.LoadCache;
 import dev.tranche.extender.load.LoadReading;
 import dev.tranche.extender.load.Readings;
 import dev.tranche.extender.metrics.ExtenderMetrics;
+import dev.tranche.extender.metrics.Failures;
 import dev.tranche.extender.placement.MemoryGuard;
 import dev.tranche.extender.preempt.BudgetStore;
 import dev.tranche.extender.readapi.row.Explain;
@@ -62,12 +63,16 @@ import org.jspecify.annotations.Nullable;
  */
 public final class FakeWorld implements NodePlugins, ApiServer {
   public static final long GIB = 1L << 30;
+  private static final long SOON_MS = 50;
   public final List<String> woken = new ArrayList<>();
   public final Map<String, String> rejections = new HashMap<>();
   public final Map<String, PodFacts> onServer = new HashMap<>();
   public final List<Assignment> assigned = new ArrayList<>();
   public final MeterRegistry registry;
   public long nowMs = 100_000;
+
+  /** What happens before something is looked at again a little later. */
+  public Runnable meanwhile = () -> {};
 
   /** So much passes whenever somebody looks at the clock. */
   public long stepMs;
@@ -90,6 +95,9 @@ public final class FakeWorld implements NodePlugins, ApiServer {
   /** What the API server's call ends with instead of its outcome. */
   @Nullable Throwable failure;
 
+  /** The node for which a retraction is a bug. */
+  String unretractable = "";
+
   /** What is thrown instead of sending an assignment. */
   @Nullable Error unassignable;
 
@@ -97,6 +105,7 @@ public final class FakeWorld implements NodePlugins, ApiServer {
   public final List<String> retracted = new ArrayList<>();
 
   public final ExtenderMetrics metrics;
+  public final Failures failures;
   public final Ledger ledger;
   public final LoadCache loads;
   public final NodeFitCache evaluations;
@@ -138,7 +147,8 @@ public final class FakeWorld implements NodePlugins, ApiServer {
     this.loads = new LoadCache(15_000, halfLifeMs, timing.newcomerMs());
     this.nominees = new NominatedPods(ledger, this::nowMs);
     this.readiness = new ReadinessGate(ledger::allReported, this::nowMs);
-    var snapshot = new ClusterSnapshot(ledger, loads, timing, guard);
+    this.failures = new Failures(metrics);
+    var snapshot = new ClusterSnapshot(ledger, loads, timing, guard, failures);
     evaluations = new NodeFitCache(ledger, loads, snapshot);
     inspector = new Inspector(ledger, loads, evaluations);
     evaluator = new NodeEvaluator(ledger, snapshot, evaluations, policy, this::nowMs);
@@ -157,6 +167,7 @@ public final class FakeWorld implements NodePlugins, ApiServer {
                 metrics),
             this,
             metrics,
+            failures,
             this::nowMs);
     nominations =
         new NominationPlanner(nominees, ledger, loads, evaluator, budgets, state, this::nowMs);
@@ -243,7 +254,14 @@ public final class FakeWorld implements NodePlugins, ApiServer {
         state,
         metrics,
         loop,
+        this::soon,
         this::nowMs);
+  }
+
+  private void soon(Runnable task) {
+    nowMs += SOON_MS;
+    meanwhile.run();
+    task.run();
   }
 
   public Bind bind(RecentlyFilteredPods recentlyFiltered, Loop loop) {
@@ -333,6 +351,9 @@ public final class FakeWorld implements NodePlugins, ApiServer {
 
   @Override
   public void retract(String node, String uid) {
+    if (node.equals(unretractable)) {
+      throw new IllegalStateException("of node " + node);
+    }
     retracted.add(uid);
   }
 

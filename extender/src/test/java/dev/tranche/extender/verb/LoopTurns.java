@@ -209,7 +209,8 @@ final class LoopTurns {
             () -> true,
             node -> true,
             world::nowMs,
-            new NodeRate("labels", NodeLabels.RATE, world::nowMs, world.metrics));
+            new NodeRate("labels", NodeLabels.RATE, world::nowMs, world.metrics),
+            world.failures);
     Map<String, String> known =
         Map.of(Names.RESOURCE + ".count", "8", Names.LABEL_REPLICAS_PER_GPU, "10");
     names.forEach(node -> labels.seen(node, "1", known, ""));

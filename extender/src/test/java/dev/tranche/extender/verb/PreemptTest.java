@@ -3,6 +3,7 @@ package dev.tranche.extender.verb;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.extender.ledger.Event;
+import dev.tranche.extender.ledger.NodeFacts;
 import dev.tranche.extender.ledger.NodeNeeds;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.ledger.PodLabels;
@@ -13,9 +14,12 @@ import dev.tranche.extender.score.packing.HostRequest;
 import dev.tranche.extender.verb.FakeWorld.Gpu;
 import dev.tranche.extender.verb.Preempt.Answer;
 import dev.tranche.extender.verb.Preempt.VictimUids;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -126,6 +130,23 @@ final class PreemptTest {
     world.state.apply(new Event.PodGone("x", "ns/x"));
     assertThat(victims(urgent(5), Map.of("a", offered("y")))).isEmpty();
     assertThat(victims(urgent(5), Map.of("a", offered("y", "cpu-hog"))))
+        .containsExactly(Map.entry("a", offered("cpu-hog")));
+    assertThat(heldOn()).isEqualTo("a");
+  }
+
+  /** kube-scheduler has not seen it yet. To delete them again would keep the pod from waking. */
+  @Test
+  void victimsThatAreGone_areNotNamedAgain_norPodsOfAnotherNode() {
+    bound("x", 10, "a", "a0", 0);
+    bound("y", 10, "a", "a1", 100);
+    bound("z", 10, "b", "b0", 0);
+    bound("w", 10, "b", "b1", 100);
+    victims(urgent(5), Map.of("a", offered("x")));
+    addPod(urgent(5).with(preemptionInfo(50, "a")));
+    world.state.apply(new Event.PodGone("x", "ns/x"));
+    assertThat(victims(urgent(5), Map.of("a", offered("x")))).isEmpty();
+    assertThat(victims(urgent(5), Map.of("a", offered("x"), "b", offered("z")))).isEmpty();
+    assertThat(victims(urgent(5), Map.of("a", offered("x", "cpu-hog"), "b", offered("z"))))
         .containsExactly(Map.entry("a", offered("cpu-hog")));
     assertThat(heldOn()).isEqualTo("a");
   }
@@ -446,9 +467,46 @@ final class PreemptTest {
         .isEqualTo(
             new Answer.Undecided(
                 "the extender has not read the cluster's PodDisruptionBudgets yet"));
-    cold.readiness.closeWhile(() -> java.util.Optional.of("another leads"), () -> 0);
+    cold.readiness.closeWhile(() -> Optional.of("another leads"), () -> 0);
     assertThat(cold.preempt().preempt(urgent(5), Map.of()).result())
         .isEqualTo(new Answer.Undecided("another leads"));
+  }
+
+  /** kube-scheduler would retry the pod after an error only when some pod ends. */
+  @Test
+  void whatIsReadSoon_isWaitedFor() {
+    var cold = FakeWorld.unsynced(new SimpleMeterRegistry());
+    cold.state.apply(new Event.NodeSeen(new NodeFacts("a", Set.of(), "", true)));
+    cold.state.apply(
+        new Event.PodSeen(
+            FakeWorld.pod("x", 10, "tranche.dev/gpu=a0").with(preemptionInfo(0, null)).on("a")));
+    long startMs = cold.nowMs;
+    cold.meanwhile =
+        () -> {
+          if (cold.nowMs == startMs + 500) {
+            cold.synced();
+          } else if (cold.nowMs == startMs + 1_000) {
+            cold.report("a", new Gpu("a0", 0, 0));
+          } else if (cold.nowMs == startMs + 4_000) {
+            cold.budgets.listed();
+          }
+        };
+    var answer = cold.preempt().preempt(urgent(5), Map.of("a", offered("x"))).result();
+    assertThat(answer).isEqualTo(new Answer.Nodes(Map.of("a", offered("x"))));
+    assertThat(cold.nowMs).isEqualTo(startMs + 4_000);
+  }
+
+  @Test
+  void whatStaysUnknown_isWaitedForInVain_butNoLeadershipOfAnother() {
+    var cold = new FakeWorld(Policy.LOAD);
+    long startMs = cold.nowMs;
+    assertThat(cold.preempt().preempt(urgent(5), Map.of()).result())
+        .isInstanceOf(Answer.Undecided.class);
+    assertThat(cold.nowMs).isEqualTo(startMs + Preempt.KNOWN_WITHIN_MS);
+    cold.readiness.closeWhile(() -> Optional.of("another leads"), () -> 0);
+    assertThat(cold.preempt().preempt(urgent(5), Map.of()).result())
+        .isEqualTo(new Answer.Undecided("another leads"));
+    assertThat(cold.nowMs).isEqualTo(startMs + Preempt.KNOWN_WITHIN_MS);
   }
 
   private String heldOn() {

@@ -240,6 +240,20 @@ final class WhatIfTest {
     assertThat(world.evaluator.evaluate(pod, "a")).isSameAs(known);
   }
 
+  /** Filter does not refuse the pod either: kube-scheduler would evict pods of other nodes. */
+  @Test
+  void nodeInBackoff_isNoRefusalForGood() {
+    world.report("a", new Gpu("a0", 0, 0));
+    world.report("b", new Gpu("b0", 0, 0));
+    world.state.apply(new Event.PodSeen(FakeWorld.pod("held", 9, "tranche.dev/gpu=b0").on("b")));
+    world.state.apply(new Event.Unacknowledged("a", world.nowMs));
+    PodFacts pod = FakeWorld.pod("p", 9);
+    WhatIf.Answer answer = ask(pod, 1);
+    assertThat(answer.places()).isEmpty();
+    var decided = (Filter.Answer.Undecided) filter.filter(pod, nodes(), true);
+    assertThat(answer.undecided()).contains(decided.error());
+  }
+
   /** kube-scheduler is told to try again where only what passes by itself stands in the way. */
   @Test
   void roomThatIsHeldForAPodBeingScheduled_isNoRefusalForGood() {

@@ -3,6 +3,7 @@ package dev.tranche.extender.watch;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.tranche.extender.score.packing.HostRequest;
 import io.fabric8.kubernetes.client.utils.KubernetesSerialization;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
@@ -279,6 +280,26 @@ final class ObjectDecoderTest {
       assertThat(constrained(spec, hasMore)).isTrue();
       assertThat(constrained(spec, allocated)).isTrue();
     }
+  }
+
+  /** Under policy packed, pods without GPUs count too. */
+  @Test
+  void hostRequest_ofAPodThatIsBeingResized_isTheLargerOfWhatItRequestsAndHas() throws Exception {
+    byte[] name = field(1, bytes("c"));
+    byte[] spec = field(2, joined(name, field(8, quantity(2, "cpu", "1"))));
+    byte[] hasMore = field(8, joined(name, field(11, quantity(2, "cpu", "8"))));
+    byte[] allocated = field(8, joined(name, quantity(10, "memory", "1Gi")));
+    byte[] hasLess = field(8, joined(name, field(11, quantity(2, "cpu", "500m"))));
+    assertThat(host(spec, new byte[0])).isEqualTo(new HostRequest(1_000, 0));
+    assertThat(host(spec, hasMore)).isEqualTo(new HostRequest(8_000, 0));
+    assertThat(host(spec, allocated)).isEqualTo(new HostRequest(1_000, 1_024));
+    assertThat(host(spec, hasLess)).isEqualTo(new HostRequest(1_000, 0));
+  }
+
+  private HostRequest host(byte[] spec, byte[] status) throws IOException {
+    var packed = new ObjectDecoder<>(PodReader.kind(RESOURCES, true), json);
+    byte[] page = list(joined(pod("p", spec), field(3, status)));
+    return page(packed, page, PROTOBUF).items().getFirst().host();
   }
 
   /** An entry of a map of quantities. */

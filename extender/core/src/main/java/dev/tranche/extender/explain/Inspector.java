@@ -131,6 +131,9 @@ public final class Inspector {
 
   private Inspection.Node node(
       String name, ClusterSnapshot.NodeGpus nodeGpus, List<Hold> holds, Instant at, long nowMs) {
+    if (nodeGpus.availability() == NodeView.Availability.FAILED) {
+      return new Inspection.Node(name, nodeGpus.availability(), List.of(), List.of(), at);
+    }
     NodeView view = ledger.view(name, hold -> true, nowMs);
     var gpus = new ArrayList<Inspection.Gpu>();
     // The same objects that the verbs read: separate ones would be a twentieth of the heap.

@@ -188,7 +188,7 @@ public final class WhatIf {
 
     private NodeFit fit(NodeSnapshot node) {
       GpuRequest request = requests.of(node.replicas());
-      return ClusterSnapshot.evaluate(node.node(), request, node.nodeGpus(), policy);
+      return evaluator.evaluate(node, request, policy);
     }
 
     Answer answer() {

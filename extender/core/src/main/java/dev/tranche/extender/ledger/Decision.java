@@ -28,6 +28,9 @@ public sealed interface Decision {
   /** The node is offered no pods for so long, since it does not acknowledge assignments. */
   record BackedOff(String node, long forMs) implements Decision {}
 
+  /** An exception that is a bug has ended what was to be done for this node. */
+  record Failed(String node, Throwable bug) implements Decision {}
+
   /** A tentative hold was never bound. */
   record Expired(String node, String key) implements Decision {}
 }

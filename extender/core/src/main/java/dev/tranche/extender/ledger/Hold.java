@@ -80,6 +80,17 @@ public record Hold(
     return placement == null ? Map.of() : placement.held();
   }
 
+  /**
+   * Returns how many of the pod's containers are on a GPU. If they are not known, each replica may
+   * be another container's.
+   */
+  public int clients(String uuid) {
+    int replicas = held().getOrDefault(uuid, 0);
+    return placement == null || placement.containers().isEmpty() || replicas == 0
+        ? replicas
+        : Math.max(1, placement.clients(uuid));
+  }
+
   Hold at(Stage next, long nowMs, long expires) {
     return with(placement, exact, replicasPerGpu, next, confirmed, nowMs, nowMs, expires);
   }

@@ -28,15 +28,23 @@ final class HoldExpiry {
     ledgerState.forgetGone(step.nowMs());
     acknowledgements.tick(step);
     for (NodeEntry entry : List.copyOf(ledgerState.nodes.values())) {
-      if (!entry.ended.isEmpty()
-          && entry.ended.values().removeIf(ended -> ended.listedUntilMs() <= step.nowMs())) {
-        entry.changed();
+      try {
+        tick(step, entry);
+      } catch (RuntimeException bug) {
+        step.emit(new Decision.Failed(entry.name, bug));
       }
-      if (entry.expiresFromMs <= step.nowMs()) {
-        expire(step, entry);
-      }
-      ledgerState.forget(entry);
     }
+  }
+
+  private void tick(Transition step, NodeEntry entry) {
+    if (!entry.ended.isEmpty()
+        && entry.ended.values().removeIf(ended -> ended.listedUntilMs() <= step.nowMs())) {
+      entry.changed();
+    }
+    if (entry.expiresFromMs <= step.nowMs()) {
+      expire(step, entry);
+    }
+    ledgerState.forget(entry);
   }
 
   /** Most holds never expire, and there are tens of thousands. */

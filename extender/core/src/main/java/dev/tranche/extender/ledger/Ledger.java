@@ -559,6 +559,11 @@ public final class Ledger {
         .filter(held -> terminatingPods.haveGpusOf(held, holds(held.node()), nowMs));
   }
 
+  /** Returns whether the pod has been deleted a moment ago. */
+  public boolean gone(String uid) {
+    return ledgerState.isGone(uid);
+  }
+
   /** Returns whether a pod of the node has ended since this time, which is not long ago. */
   public boolean endedSince(String node, long sinceMs) {
     NodeEntry entry = ledgerState.nodes.get(node);

@@ -353,7 +353,7 @@ final class NodeEntry {
       } else if (here != null && hold.placement() != null) {
         int countedIn = countedIn(hold, gpu);
         use.add(here, countedIn, isOf(hold, gpu), listed(hold));
-        clients = Math.min(UNPLACED_MAX, clients + clients(hold.placement(), gpu.uuid(), here));
+        clients = Math.min(UNPLACED_MAX, clients + hold.clients(gpu.uuid()));
         if (hold.sinceMs() >= youngSinceMs) {
           young = young.isEmpty() ? new ArrayList<>(2) : young;
           young.add(new NodeView.Young(hold.key(), (double) here / countedIn, hold.sinceMs()));
@@ -422,13 +422,6 @@ final class NodeEntry {
       known.addUnknown(listed.replicas(), listed.grant());
     }
     return Math.max(0, gpu.withheldReplicas() - known.withheld(0));
-  }
-
-  /**
-   * Counts the containers on a GPU. If they are not known, each replica may be another container's.
-   */
-  private static int clients(Placement placement, String uuid, int replicas) {
-    return placement.containers().isEmpty() ? replicas : Math.max(1, placement.clients(uuid));
   }
 
   /** What one container of a pod that only the kubelet knows holds of a GPU. */

@@ -17,7 +17,9 @@ public record NodeView(String name, Availability availability, List<Gpu> gpus) {
     /** Draining, or not registered with the kubelet. */
     NOT_SERVING,
     /** In backoff, since it does not acknowledge assignments. */
-    NOT_ACKNOWLEDGING
+    NOT_ACKNOWLEDGING,
+    /** Could not be read because of a bug. */
+    FAILED
   }
 
   /**

@@ -204,9 +204,18 @@ public final class PodDraft {
   public HostRequest host() {
     var sum = new HostRequest.Sum();
     sum.overhead(HostRequest.of(overhead));
-    inits.forEach(c -> sum.init(HostRequest.of(c.requests()), c.kind() == Kind.SIDECAR));
-    apps.forEach(c -> sum.app(HostRequest.of(c.requests())));
+    inits.forEach(c -> sum.init(host(c), c.kind() == Kind.SIDECAR));
+    apps.forEach(c -> sum.app(host(c)));
     return sum.total();
+  }
+
+  /** While a resize is under way, a container takes the larger of what it requests and has. */
+  private HostRequest host(ContainerDraft container) {
+    HostRequest largest = HostRequest.of(container.requests());
+    for (Map<String, String> has : granted.getOrDefault(container.name(), List.of())) {
+      largest = largest.max(HostRequest.of(has));
+    }
+    return largest;
   }
 
   /**

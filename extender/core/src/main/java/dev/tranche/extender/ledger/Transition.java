@@ -29,7 +29,7 @@ final class Transition {
   /** Records the node's free capacity; must be called before the node changes. */
   void beforeChange(NodeEntry node) {
     if (!before.containsKey(node)) {
-      before.put(node, node.placeableGpus());
+      before.put(node, placeableGpus(node));
     }
     node.changed();
   }
@@ -40,9 +40,19 @@ final class Transition {
     return decisions;
   }
 
+  /** The event changes other nodes too, and must not end because one of them cannot be read. */
+  private Map<String, NodeView.Gpu> placeableGpus(NodeEntry node) {
+    try {
+      return node.placeableGpus();
+    } catch (RuntimeException bug) {
+      emit(new Decision.Failed(node.name, bug));
+      return Map.of();
+    }
+  }
+
   private void grew(NodeEntry node, Map<String, NodeView.Gpu> placeableBefore) {
     boolean grew =
-        node.placeableGpus().entrySet().stream()
+        placeableGpus(node).entrySet().stream()
             .anyMatch(now -> grewSince(placeableBefore.get(now.getKey()), now.getValue()));
     if (grew) {
       decisions.add(new Decision.CapacityGrew(node.name));

@@ -6,6 +6,7 @@ package dev.tranche.extender.placement;
  * figures are in the event and the explanation.
  */
 public enum Reason {
+  FAILED("the node could not be evaluated because of a bug; the extender's log says more", true),
   NO_REPORT("the node's GPU plugin sends no reports", false),
   NOT_SERVING("the node's GPU plugin is draining or not registered with the kubelet", false),
   // Never told to kube-scheduler, which would evict pods of other nodes: see Filter.

@@ -48,6 +48,7 @@ public final class ClusterSnapshot {
   private final LoadCache loads;
   private final Timing timing;
   private final MemoryGuard guard;
+  private final NodeFailures failures;
   private final UseHistory history = new UseHistory();
 
   /**
@@ -64,11 +65,18 @@ public final class ClusterSnapshot {
 
   private @Nullable PodFacts lastPod;
 
-  public ClusterSnapshot(Ledger ledger, LoadCache loads, Timing timing, MemoryGuard guard) {
+  public ClusterSnapshot(
+      Ledger ledger, LoadCache loads, Timing timing, MemoryGuard guard, NodeFailures failures) {
     this.ledger = ledger;
     this.loads = loads;
     this.timing = timing;
     this.guard = guard;
+    this.failures = failures;
+  }
+
+  /** Reports an exception that one node causes. */
+  void failed(String node, Throwable bug) {
+    failures.failed(node, bug);
   }
 
   /**
@@ -107,7 +115,18 @@ public final class ClusterSnapshot {
     return known.of(nodeReplicas);
   }
 
-  public static NodeFit evaluate(
+  /** Evaluates a node; on any thread. An exception is a refusal of this node. */
+  NodeFit evaluate(String node, GpuRequest request, NodeGpus nodeGpus, Policy policy) {
+    try {
+      return evaluated(node, request, nodeGpus, policy);
+    } catch (RuntimeException | StackOverflowError bug) {
+      failures.failed(node, bug);
+      var refusal = new Outcome.DoesNotFit(Reason.FAILED);
+      return new NodeFit(node, request, List.of(), refusal, false, 0, 0, 0, 0);
+    }
+  }
+
+  private static NodeFit evaluated(
       String node, GpuRequest request, NodeGpus nodeGpus, Policy policy) {
     Outcome outcome = outcome(request, nodeGpus, policy);
     IdleGpus idleness =
@@ -131,8 +150,19 @@ public final class ClusterSnapshot {
         idleness.idle());
   }
 
-  public static Outcome outcome(GpuRequest request, NodeGpus nodeGpus, Policy policy) {
+  /** Returns whether the pod fits the node; on any thread. */
+  public boolean fits(String node, GpuRequest request, NodeGpus nodeGpus, Policy policy) {
+    try {
+      return outcome(request, nodeGpus, policy) instanceof Outcome.Fits;
+    } catch (RuntimeException | StackOverflowError bug) {
+      failures.failed(node, bug);
+      return false;
+    }
+  }
+
+  private static Outcome outcome(GpuRequest request, NodeGpus nodeGpus, Policy policy) {
     return switch (nodeGpus.availability()) {
+      case FAILED -> new Outcome.DoesNotFit(Reason.FAILED);
       case SILENT -> new Outcome.DoesNotFit(Reason.NO_REPORT);
       case NOT_SERVING -> new Outcome.DoesNotFit(Reason.NOT_SERVING);
       case NOT_ACKNOWLEDGING ->
@@ -159,8 +189,13 @@ public final class ClusterSnapshot {
    * @param more additional holds that are assumed
    */
   NodeGpus nodeGpus(String node, HoldFilter filter, List<Hold> more, long nowMs) {
-    NodeView view = ledger.view(node, filter::counts, more, nowMs);
-    return new NodeGpus(view.availability(), gpus(view, filter, nowMs), fadesAtMs(view));
+    try {
+      NodeView view = ledger.view(node, filter::counts, more, nowMs);
+      return new NodeGpus(view.availability(), gpus(view, filter, nowMs), fadesAtMs(view));
+    } catch (RuntimeException bug) {
+      failures.failed(node, bug);
+      return new NodeGpus(NodeView.Availability.FAILED, List.of(), Long.MAX_VALUE);
+    }
   }
 
   private long fadesAtMs(NodeView view) {

@@ -4,6 +4,7 @@ import dev.tranche.api.Names;
 import dev.tranche.extender.ledger.Hold;
 import dev.tranche.extender.ledger.Ledger;
 import dev.tranche.extender.ledger.PodFacts;
+import dev.tranche.extender.placement.GpuRequest;
 import dev.tranche.extender.placement.GpuView;
 import dev.tranche.extender.score.Policy;
 import java.util.HashMap;
@@ -84,6 +85,21 @@ public final class NodeEvaluator {
    */
   public void setIdleScarce(boolean scarce) {
     idleScarce = scarce;
+  }
+
+  /** Reports an exception that one node causes. */
+  public void failed(String node, Throwable bug) {
+    snapshot.failed(node, bug);
+  }
+
+  /** Evaluates a node as it was read; on any thread. */
+  public NodeFit evaluate(NodeSnapshot node, GpuRequest request, Policy chosen) {
+    return snapshot.evaluate(node.node(), request, node.nodeGpus(), chosen);
+  }
+
+  /** Returns whether a pod fits the node as it was read; on any thread. */
+  public boolean fits(NodeSnapshot node, GpuRequest request, Policy chosen) {
+    return snapshot.fits(node.node(), request, node.nodeGpus(), chosen);
   }
 
   public NodeFit evaluate(PodFacts pod, String node) {

@@ -108,7 +108,7 @@ public final class NodeFitCache {
       }
       computed++;
       GpuRequest request = requests.of(ledger.replicasPerGpu(node, example.resource()));
-      NodeFit evaluation = ClusterSnapshot.evaluate(node, request, nodeGpus, policy);
+      NodeFit evaluation = snapshot.evaluate(node, request, nodeGpus, policy);
       keep(slot.index, evaluation);
       return evaluation;
     }

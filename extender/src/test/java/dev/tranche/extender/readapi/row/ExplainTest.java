@@ -7,6 +7,8 @@ import dev.tranche.api.Names;
 import dev.tranche.extender.explain.Explanations;
 import dev.tranche.extender.explain.Refusals;
 import dev.tranche.extender.ledger.Event;
+import dev.tranche.extender.ledger.GpuFacts;
+import dev.tranche.extender.ledger.NodeState;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.ledger.PreemptionInfo;
 import dev.tranche.extender.placement.Placement;
@@ -24,6 +26,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
@@ -241,6 +244,30 @@ final class ExplainTest {
   private void see(String pod, int replicas, String gpu, String node) {
     world.state.apply(
         new Event.PodSeen(FakeWorld.pod(pod, replicas, "tranche.dev/gpu=" + gpu).on(node)));
+  }
+
+  /** kube-scheduler has not asked since. */
+  @Test
+  void nodeThatIsCutAnewAfterFilter_isShownAsItIs() {
+    world.report("a", new Gpu("a0", 0.2, 0));
+    world.report("b", new Gpu("b0", 0.2, 0));
+    see("x", 9, "b0", "b");
+    world.state.apply(new Event.PodSeen(FakeWorld.pod("p", 3)));
+    world.filter().filter(FakeWorld.pod("p", 3), List.of("a", "b"), false);
+    world.state.apply(new Event.Release("p"));
+    assertThat(explained().getInteger("fittedCount")).isOne();
+    var gpu =
+        new GpuFacts("a0", 0, "Tesla T4", Names.RESOURCE, 4, FakeWorld.GIB, true, "", 0, "", 0);
+    var state = new NodeState(true, List.of(gpu), Map.of(), true, Map.of(), List.of());
+    world.state.reported(new Event.Reported("a", state, OptionalLong.of(0)), Map.of());
+    JsonObject explained = explained();
+    assertThat(explained.getInteger("fittedCount")).isZero();
+    assertThat(explained.getJsonArray("fitted")).isEmpty();
+    assertThat(explained.getInteger("refusedCount")).isEqualTo(2);
+    assertThat(explained.getJsonArray("refusedByReason"))
+        .contains(
+            new JsonObject().put("message", Reason.OTHER_REPLICAS.sentence()).put("nodes", 1));
+    assertThat(explained.encode()).doesNotContain("10 of 10");
   }
 
   @Test

@@ -38,7 +38,7 @@ public record HostRequest(long cpuMilli, long memoryMib) {
     return new HostRequest(cpuMilli - other.cpuMilli, memoryMib - other.memoryMib);
   }
 
-  HostRequest max(HostRequest other) {
+  public HostRequest max(HostRequest other) {
     return new HostRequest(
         Math.max(cpuMilli, other.cpuMilli), Math.max(memoryMib, other.memoryMib));
   }

@@ -17,7 +17,6 @@ import dev.tranche.extender.readapi.row.Decision.LargestShare;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.selection.Exclusion;
 import dev.tranche.extender.selection.NodeFilter;
-import dev.tranche.extender.snapshot.ClusterSnapshot;
 import dev.tranche.extender.snapshot.NodeEvaluator;
 import dev.tranche.extender.snapshot.NodeFit;
 import dev.tranche.extender.snapshot.NodeSnapshot;
@@ -136,7 +135,8 @@ public final class Explain {
       return new Plan(
           pod,
           (filter, nodes) -> {
-            Decision decision = new NodesForPod(pod, policy, nodes).withoutExcluded(filter);
+            Decision decision =
+                new NodesForPod(evaluator, pod, policy, nodes).withoutExcluded(filter);
             return PodDetail.of(pod, hold, noteThatPreemptionDoesNotHelp(decision, outranks));
           });
     }
@@ -146,7 +146,7 @@ public final class Explain {
       return new Plan(
           pod,
           (filter, nodes) -> {
-            var all = new NodesForPod(pod, policy, nodes);
+            var all = new NodesForPod(evaluator, pod, policy, nodes);
             Decision decision = decided.get().get();
             Decision known =
                 filter.map(by -> decision.withSmallerShare(all.smallerShare(by))).orElse(decision);
@@ -166,23 +166,39 @@ public final class Explain {
         : decision;
   }
 
-  private Supplier<Decision> decided(Trace trace) {
+  private Supplier<Decision> decided(Trace then) {
     // For a waiting pod show the nodes as they are now, for a bound one as they were then.
-    List<NodeFit> refused =
-        trace.chosen() != null
-            ? trace.refused().nearest()
-            : trace.refused().nearest().stream()
-                .map(then -> evaluator.evaluate(trace.pod(), then.node()))
-                .toList();
+    Trace trace = then.chosen() == null ? asOfNow(then) : then;
     return () ->
         Decision.of(
             trace.policy().toString(),
             trace.at(),
             null,
             fitting(trace),
-            refused,
+            trace.refused().nearest(),
             trace.refused(),
             null);
+  }
+
+  /** Evaluates the nodes again that are shown. Some may no longer fit, such as one cut anew. */
+  private Trace asOfNow(Trace then) {
+    var fitting = new ArrayList<Scored>();
+    var lost = new ArrayList<NodeFit>();
+    for (Scored scored : then.fitting()) {
+      NodeFit now = evaluator.evaluate(then.pod(), scored.evaluation().node());
+      if (now.fits()) {
+        fitting.add(new Scored(now, scored.score()));
+      } else {
+        lost.add(now);
+      }
+    }
+    Refusals before = then.refused();
+    List<NodeFit> nearest =
+        before.nearest().stream().map(fit -> evaluator.evaluate(then.pod(), fit.node())).toList();
+    Refusals refused =
+        new Refusals(nearest, before.count(), before.byReason()).and(Refusals.of(lost));
+    int count = then.fittingCount() - lost.size();
+    return new Trace(then.pod(), then.policy(), then.at(), fitting, count, refused, null);
   }
 
   private static Fitting fitting(Trace trace) {
@@ -240,7 +256,8 @@ public final class Explain {
    * All nodes as they are for a pod now. The pod's node selectors and tolerations are not kept; the
    * API server is asked for them.
    */
-  private record NodesForPod(PodFacts pod, Policy policy, List<NodeSnapshot> snapshots) {
+  private record NodesForPod(
+      NodeEvaluator evaluator, PodFacts pod, Policy policy, List<NodeSnapshot> snapshots) {
     /**
      * @param filter which nodes the pod excludes; empty if that is not known
      */
@@ -265,7 +282,7 @@ public final class Explain {
     }
 
     private @Nullable LargestShare smallerShare(List<NodeSnapshot> nodes) {
-      return SmallerShare.of(pod, policy, nodes).orElse(null);
+      return SmallerShare.of(pod, policy, nodes, evaluator).orElse(null);
     }
 
     private Decision evaluated(String note, List<NodeSnapshot> left) {
@@ -274,7 +291,7 @@ public final class Explain {
       var refused = new ArrayList<NodeFit>();
       for (NodeSnapshot node : left) {
         GpuRequest request = requests.of(node.replicas());
-        NodeFit now = ClusterSnapshot.evaluate(node.node(), request, node.nodeGpus(), policy);
+        NodeFit now = evaluator.evaluate(node, request, policy);
         if (now.placement().isEmpty()) {
           refused.add(now);
         } else if (fitted.size() < Explanations.NODES_MAX) {

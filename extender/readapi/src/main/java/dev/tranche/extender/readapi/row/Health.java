@@ -27,7 +27,7 @@ public enum Health {
 
   static Health of(Inspection.Node node, Inspection.Gpu gpu) {
     return switch (node.availability()) {
-      case SILENT -> SILENT;
+      case SILENT, FAILED -> SILENT;
       case NOT_SERVING -> DRAINING;
       case AVAILABLE, NOT_ACKNOWLEDGING ->
           gpu.view().healthy() ? gpu.view().cordoned() ? CORDONED : HEALTHY : UNHEALTHY;

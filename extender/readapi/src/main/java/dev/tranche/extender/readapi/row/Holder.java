@@ -42,9 +42,7 @@ public record Holder(
 
   /** Returns R of the hold's share, which may be that of an earlier config. */
   static int replicasPerGpu(Inspection.Gpu gpu, Hold hold) {
-    return hold.replicasPerGpu() > 0
-        ? hold.replicasPerGpu()
-        : gpu.formerReplicas().getOrDefault(hold.uid(), gpu.view().replicas());
+    return gpu.formerReplicas().getOrDefault(hold.uid(), gpu.view().replicas());
   }
 
   static String namespace(Hold hold) {

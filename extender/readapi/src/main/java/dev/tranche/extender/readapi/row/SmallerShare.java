@@ -2,10 +2,9 @@ package dev.tranche.extender.readapi.row;
 
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.placement.GpuRequest;
-import dev.tranche.extender.placement.Outcome;
 import dev.tranche.extender.readapi.row.Decision.LargestShare;
 import dev.tranche.extender.score.Policy;
-import dev.tranche.extender.snapshot.ClusterSnapshot;
+import dev.tranche.extender.snapshot.NodeEvaluator;
 import dev.tranche.extender.snapshot.NodeSnapshot;
 import java.util.HashMap;
 import java.util.List;
@@ -18,6 +17,7 @@ import java.util.Optional;
 final class SmallerShare {
   private final GpuRequest request;
   private final Policy policy;
+  private final NodeEvaluator evaluator;
   private final Map<Integer, GpuRequest> smaller = new HashMap<>();
 
   /** Replicas of the largest share that was found to fit. */
@@ -25,9 +25,10 @@ final class SmallerShare {
 
   private String bestNode = "";
 
-  private SmallerShare(GpuRequest request, Policy policy) {
+  private SmallerShare(GpuRequest request, Policy policy, NodeEvaluator evaluator) {
     this.request = request;
     this.policy = policy;
+    this.evaluator = evaluator;
   }
 
   /**
@@ -36,7 +37,8 @@ final class SmallerShare {
    *
    * @param nodes that the pod does not exclude
    */
-  static Optional<LargestShare> of(PodFacts pod, Policy policy, List<NodeSnapshot> nodes) {
+  static Optional<LargestShare> of(
+      PodFacts pod, Policy policy, List<NodeSnapshot> nodes, NodeEvaluator evaluator) {
     if (pod.stampedReplicas().isEmpty()) {
       return Optional.empty();
     }
@@ -44,7 +46,7 @@ final class SmallerShare {
     if (request.shareReplicas() < 2) {
       return Optional.empty();
     }
-    var search = new SmallerShare(request, policy);
+    var search = new SmallerShare(request, policy, evaluator);
     if (nodes.stream().anyMatch(node -> search.fits(request, node))) {
       return Optional.empty();
     }
@@ -73,7 +75,7 @@ final class SmallerShare {
     }
   }
 
-  private boolean fits(GpuRequest request, NodeSnapshot node) {
-    return ClusterSnapshot.outcome(request, node.nodeGpus(), policy) instanceof Outcome.Fits;
+  private boolean fits(GpuRequest asked, NodeSnapshot node) {
+    return evaluator.fits(node, asked, policy);
   }
 }

@@ -60,6 +60,19 @@ final class GpuTest {
     assertThat(holder.getString("stage")).isEqualTo("Confirmed");
   }
 
+  /** The node says so, and it counts more than what the pod was sized for. */
+  @Test
+  void replicasThatTheNodeHasGranted_areCountedInItsR() {
+    var share = new Placement.Share("GPU-a", 3);
+    var place = Placement.of(List.of(new Placement.Container("main", List.of(share))));
+    var stage = Hold.Stage.BOUND;
+    var hold =
+        new Hold("uid-p", "ns/p", "a", "nvidia.com/gpu", place, true, 3, 10, stage, true, 0, 0, 0);
+    JsonObject holder =
+        shown(List.of(hold), Map.of("uid-p", 4)).getJsonArray("holders").getJsonObject(0);
+    assertThat(holder.getInteger("replicasPerGpu")).isEqualTo(4);
+  }
+
   private static JsonObject shown(List<Hold> holds, Map<String, Integer> formerReplicas) {
     return shown(holds, formerReplicas, null);
   }
