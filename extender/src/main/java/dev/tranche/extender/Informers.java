@@ -39,7 +39,7 @@ final class Informers implements AutoCloseable {
   private final Reflector<?> pods;
 
   /** Started last: only preemption needs it. */
-  private final Reflector<?> budgets;
+  private final Reflector<?> budgetReflector;
 
   /**
    * @param needsHostRequests whether the CPU and memory of all pods are needed, for policy {@code
@@ -79,7 +79,7 @@ final class Informers implements AutoCloseable {
             new Reflector.Sink<>(this::podSeen, this::podGone, () -> listed("pods")),
             metrics,
             clockMs);
-    this.budgets =
+    this.budgetReflector =
         new Reflector<>(
             client,
             BudgetReader.kind(),
@@ -113,7 +113,7 @@ final class Informers implements AutoCloseable {
             } else {
               readiness.synced();
               state.apply(new Event.Synced());
-              budgets.start();
+              budgetReflector.start();
             }
           }
         });
@@ -161,6 +161,6 @@ final class Informers implements AutoCloseable {
   public void close() {
     nodes.close();
     pods.close();
-    budgets.close();
+    budgetReflector.close();
   }
 }
