@@ -133,6 +133,15 @@ class TidyTest {
 
   private static final Pattern TYPE = Pattern.compile(".*\\b(class|record|interface|enum) .*");
 
+  /** Of a class in a file of its own: what others may see, and the name. */
+  private static final Pattern TOP_TYPE =
+      Pattern.compile(
+          "(?m)^(public )?(?:final |abstract |sealed |non-sealed )*(?:class|interface|enum|record) (\\w+)");
+
+  private static final Pattern FIELD =
+      Pattern.compile(
+          "(?m)^  (?:public |private |protected |static |final |volatile |@Nullable )*([A-Z][\\w.<>?, ]*) ([a-z]\\w*)(?: =.*|;)$");
+
   private static final Map<String, String> TEXTS = new TreeMap<>();
 
   @BeforeAll
@@ -281,6 +290,59 @@ class TidyTest {
     return USERS_READ.matcher(name).matches() && !HISTORY.contains(name)
         ? text.lines()
         : Stream.of();
+  }
+
+  /** A reader takes a field {@code ledger} for the Ledger. */
+  @Test
+  void fields_areNotNamedLikeAnotherType() {
+    Map<String, Set<String>> places = placesOfTypes();
+    assertThat(places).hasSizeGreaterThan(500);
+    assertThat(
+            TEXTS.entrySet().stream()
+                .filter(e -> e.getKey().matches(".*/src/main/java/.*\\.java"))
+                .flatMap(
+                    e ->
+                        FIELD
+                            .matcher(e.getValue())
+                            .results()
+                            .filter(
+                                field ->
+                                    namesAnother(
+                                        field.group(1), field.group(2), e.getKey(), places))
+                            .map(field -> e.getKey() + ":" + field.group())))
+        .isEmpty();
+  }
+
+  /**
+   * Returns by name the modules in which each public type can be seen, and the packages of the
+   * others. The names of the read API's rows are words of the API, and other types share them.
+   */
+  private static Map<String, Set<String>> placesOfTypes() {
+    var places = new HashMap<String, Set<String>>();
+    TEXTS.forEach(
+        (name, text) -> {
+          if (name.matches(".*/src/main/java/.*\\.java") && !name.contains("/readapi/row/")) {
+            TOP_TYPE
+                .matcher(text)
+                .results()
+                .forEach(
+                    type ->
+                        places
+                            .computeIfAbsent(type.group(2), first -> new TreeSet<>())
+                            .add(type.group(1) == null ? folder(name) : name.split("/")[0]));
+          }
+        });
+    return places;
+  }
+
+  private static boolean namesAnother(
+      String type, String field, String file, Map<String, Set<String>> places) {
+    String named = Character.toUpperCase(field.charAt(0)) + field.substring(1);
+    Set<String> seen = places.getOrDefault(named, Set.of());
+    // A BudgetStore may be named budgets, and so may a List of Budgets.
+    return !type.contains(named.replaceFirst("s$", ""))
+        && type.matches(".*\\b(?:" + String.join("|", places.keySet()) + ")\\b.*")
+        && (seen.contains(file.split("/")[0]) || seen.contains(folder(file)));
   }
 
   @Test

@@ -40,7 +40,7 @@ final class Informers implements AutoCloseable {
   private final Reflector<?> pods;
 
   /** Started last: only preemption needs it. */
-  private final Reflector<?> budgets;
+  private final Reflector<?> budgetReflector;
 
   private final DraWatch dra;
   private final PodGroupWatch podGroups;
@@ -95,7 +95,7 @@ final class Informers implements AutoCloseable {
             OptionalApi.CHECK_AGAIN_MS);
     this.podGroups =
         new PodGroupWatch(client, loop, gangs, metrics, clockMs, OptionalApi.CHECK_AGAIN_MS);
-    this.budgets =
+    this.budgetReflector =
         new Reflector<>(
             client,
             BudgetReader.kind(),
@@ -129,7 +129,7 @@ final class Informers implements AutoCloseable {
             } else {
               readiness.synced();
               state.apply(new Event.Synced());
-              budgets.start();
+              budgetReflector.start();
               dra.start();
               podGroups.start();
             }
@@ -182,7 +182,7 @@ final class Informers implements AutoCloseable {
   public void close() {
     nodes.close();
     pods.close();
-    budgets.close();
+    budgetReflector.close();
     dra.close();
     podGroups.close();
   }

@@ -28,7 +28,7 @@ final class LatestReport implements ReportTurns.Turn {
 
   private final String node;
   private final LongSupplier clockMs;
-  private final BiConsumer<Event.Reported, Map<String, LoadReading>> ledger;
+  private final BiConsumer<Event.Reported, Map<String, LoadReading>> applier;
   private final ReportListener others;
   private final Executor loop;
   private final Executor own;
@@ -43,7 +43,7 @@ final class LatestReport implements ReportTurns.Turn {
   private @Nullable NodeState before;
 
   /**
-   * @param ledger receives each report, and its readings by uuid
+   * @param applier receives each report, and its readings by uuid
    * @param loop runs deliveries
    * @param own runs a task on the stream's loop
    * @param closed whether the stream has closed; read on its loop
@@ -53,7 +53,7 @@ final class LatestReport implements ReportTurns.Turn {
   LatestReport(
       String node,
       LongSupplier clockMs,
-      BiConsumer<Event.Reported, Map<String, LoadReading>> ledger,
+      BiConsumer<Event.Reported, Map<String, LoadReading>> applier,
       ReportListener others,
       Executor loop,
       Executor own,
@@ -62,7 +62,7 @@ final class LatestReport implements ReportTurns.Turn {
       ReportTurns turns) {
     this.node = node;
     this.clockMs = clockMs;
-    this.ledger = ledger;
+    this.applier = applier;
     this.others = others;
     this.loop = loop;
     this.own = own;
@@ -181,7 +181,7 @@ final class LatestReport implements ReportTurns.Turn {
   private void deliver(Delivery delivery) {
     Received received = delivery.received();
     OptionalLong listAgeMs = received.listAgeMs(clockMs.getAsLong());
-    ledger.accept(new Event.Reported(node, delivery.state(), listAgeMs), delivery.readings());
+    applier.accept(new Event.Reported(node, delivery.state(), listAgeMs), delivery.readings());
     if (received.isWhole()) {
       others.reported(node, received.report());
     } else {

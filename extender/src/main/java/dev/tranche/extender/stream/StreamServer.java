@@ -111,7 +111,7 @@ public final class StreamServer extends VerticleBase {
   private final TokenCheck tokens;
   private final NodeStreams streams;
   private final StateWriter state;
-  private final EventBatcher ledger;
+  private final EventBatcher batcher;
   private final ReportListener others;
   private final LongSupplier clockMs;
   private final Counter refused;
@@ -161,7 +161,7 @@ public final class StreamServer extends VerticleBase {
     this.tokens = tokens;
     this.streams = streams;
     this.state = state;
-    this.ledger =
+    this.batcher =
         new EventBatcher(task -> vertx.setTimer(BATCH_MS, elapsed -> task.run()), ledgerLoop::run);
     this.others = others;
     this.clockMs = clockMs;
@@ -289,7 +289,7 @@ public final class StreamServer extends VerticleBase {
             clockMs,
             state::reported,
             others,
-            ledger,
+            batcher,
             this::run,
             stream::closed,
             works.computeIfAbsent(node, first -> new ReportWork(clockMs.getAsLong())),
@@ -417,7 +417,7 @@ public final class StreamServer extends VerticleBase {
         LOG.info("the stream of node {} closed: {}", stream.node, why);
       }
       // By way of the batch, so that it is applied after the stream's last report.
-      ledger.execute(() -> state.apply(new Event.StreamLost(stream.node)));
+      batcher.execute(() -> state.apply(new Event.StreamLost(stream.node)));
     }
   }
 
@@ -441,6 +441,6 @@ public final class StreamServer extends VerticleBase {
     // Hands over the loss of these streams too, since no timer runs after this.
     return server == null
         ? Future.succeededFuture()
-        : server.close().onComplete(v -> ledger.flush());
+        : server.close().onComplete(v -> batcher.flush());
   }
 }

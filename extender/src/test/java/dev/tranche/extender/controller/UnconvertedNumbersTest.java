@@ -81,7 +81,7 @@ class UnconvertedNumbersTest {
   @Test
   void withoutNamespaces_orLeadership_nothingIsWritten() {
     UnconvertedNumbers none = numbers(Set.of());
-    none.seen(shown(plain("kube-system", Names.RESOURCE, "1")));
+    none.podSeen(shown(plain("kube-system", Names.RESOURCE, "1")));
     none.tick();
     deciding = false;
     unconverted.podSeen(shown(plain("kube-system", Names.RESOURCE, "1")));

@@ -18,8 +18,8 @@ import dev.tranche.extender.readapi.row.WaitingReasons;
 import dev.tranche.extender.readapi.row.WhatIfAnswer;
 import dev.tranche.extender.readapi.row.WhatIfAnswer.Counted;
 import dev.tranche.extender.readapi.row.WhatIfAnswer.PodsOnNode;
+import dev.tranche.extender.readapi.table.AnswerText;
 import dev.tranche.extender.readapi.table.Output;
-import dev.tranche.extender.readapi.table.Text;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.selection.NodeFilter;
 import dev.tranche.extender.verb.FakeWorld;
@@ -90,7 +90,7 @@ final class RenderingTest {
   }
 
   private static String shown(Record answer, Output output) {
-    return Text.of(answer, output, NOW);
+    return AnswerText.of(answer, output, NOW);
   }
 
   @Test

@@ -58,7 +58,7 @@ final class Answers {
   private final LongSupplier clockMs;
   private final WaitingReasons reasons;
   private final Buffer document = document();
-  private final RateLimit explanations = new RateLimit(EXPLANATIONS_PER_SECOND_MAX);
+  private final RateLimit explanationRate = new RateLimit(EXPLANATIONS_PER_SECOND_MAX);
   private SoftReference<@Nullable Snapshot> latest = new SoftReference<>(null);
 
   /** Writes a record as a request asks for it. Runs on a worker. */
@@ -170,7 +170,7 @@ final class Answers {
                   namespace + "/" + name,
                   "names of Kubernetes: lower case letters, digits, dashes and dots")));
     }
-    if (!explanations.tryAcquire(clockMs.getAsLong())) {
+    if (!explanationRate.tryAcquire(clockMs.getAsLong())) {
       return refused(
           Problem.tooMany(
               "at most %d pods a second are explained; retry in a second"

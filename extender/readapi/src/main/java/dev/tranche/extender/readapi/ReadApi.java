@@ -43,8 +43,8 @@ public final class ReadApi {
   private static final long ANSWERED_MS_MAX = 10_000;
 
   private final Optional<HistorySampler> sampler;
-  private final Port remote;
-  private final Port local;
+  private final ReadApiPort remote;
+  private final ReadApiPort local;
 
   /**
    * What the answers are made from.
@@ -117,9 +117,11 @@ public final class ReadApi {
         new Endpoint(
             vertx, rendering::of, new LocalHosts(), stream::join, ANSWERED_MS_MAX, counted);
     this.remote =
-        new Port(vertx, transport, "api", remote, limits.apply(REMOTE), remoteEndpoint, metrics);
+        new ReadApiPort(
+            vertx, transport, "api", remote, limits.apply(REMOTE), remoteEndpoint, metrics);
     this.local =
-        new Port(vertx, transport, "api-local", local, limits.apply(LOCAL), localEndpoint, metrics);
+        new ReadApiPort(
+            vertx, transport, "api-local", local, limits.apply(LOCAL), localEndpoint, metrics);
     metrics.gauge(
         "tranche.extender.read.api.in.flight",
         "Requests of the read API in progress; bounded.",

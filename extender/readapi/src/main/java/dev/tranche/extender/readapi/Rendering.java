@@ -3,8 +3,8 @@ package dev.tranche.extender.readapi;
 import dev.tranche.extender.readapi.Answers.Answer;
 import dev.tranche.extender.readapi.json.Json;
 import dev.tranche.extender.readapi.query.Problem;
+import dev.tranche.extender.readapi.table.AnswerText;
 import dev.tranche.extender.readapi.table.Output;
-import dev.tranche.extender.readapi.table.Text;
 import io.vertx.core.Future;
 import io.vertx.core.MultiMap;
 import io.vertx.core.buffer.Buffer;
@@ -41,7 +41,10 @@ final class Rendering {
     }
     var others = MultiMap.caseInsensitiveMultiMap().addAll(parameters).remove(OUTPUT);
     return answers.of(
-        route, others, body, answer -> Buffer.buffer(Text.of(answer, output.get(), Instant.now())));
+        route,
+        others,
+        body,
+        answer -> Buffer.buffer(AnswerText.of(answer, output.get(), Instant.now())));
   }
 
   private static boolean renders(Route route) {

@@ -91,7 +91,7 @@ public record ListQuery(Map<String, String> filters, int limit, String after) {
     if (position == null) {
       return new Parsed.Valid(new ListQuery(filters, limit, ""));
     }
-    Continue at = Continue.decode(position).orElse(null);
+    ContinueToken at = ContinueToken.decode(position).orElse(null);
     if (at == null) {
       return refused(new Invalid(CONTINUE, position, "metadata.continue of the page before"));
     }
@@ -100,14 +100,14 @@ public record ListQuery(Map<String, String> filters, int limit, String after) {
           new Invalid(CONTINUE, position, "the continue of a list with the same filters"));
     }
     // Another replica's clock may be ahead.
-    if (Duration.between(at.issued(), now).abs().compareTo(Continue.AGE_MAX) > 0) {
+    if (Duration.between(at.issued(), now).abs().compareTo(ContinueToken.AGE_MAX) > 0) {
       return new Parsed.Refused(
           Problem.expired(
               new Invalid(
                   CONTINUE,
                   position,
                   "one of the last %d minutes; begin again without it"
-                      .formatted(Continue.AGE_MAX.toMinutes()))));
+                      .formatted(ContinueToken.AGE_MAX.toMinutes()))));
     }
     return new Parsed.Valid(new ListQuery(filters, limit, at.key()));
   }

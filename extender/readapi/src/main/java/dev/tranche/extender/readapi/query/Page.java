@@ -41,7 +41,8 @@ public record Page<R>(List<R> rows, Metadata metadata) {
     String position =
         left == 0
             ? null
-            : Continue.after(key.apply(rest.get(rows.size() - 1)), query.filters(), now).encoded();
+            : ContinueToken.after(key.apply(rest.get(rows.size() - 1)), query.filters(), now)
+                .encoded();
     return new Page<>(rows, new Metadata(left, position));
   }
 }

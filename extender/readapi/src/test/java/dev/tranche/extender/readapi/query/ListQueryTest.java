@@ -75,7 +75,7 @@ final class ListQueryTest {
 
   @Test
   void continueOfOtherFilters_isRefused() {
-    String position = Continue.after("k", Map.of("node", "a"), NOW).encoded();
+    String position = ContinueToken.after("k", Map.of("node", "a"), NOW).encoded();
     assertThat(valid("node", "a", "continue", position).after()).isEqualTo("k");
     assertThat(refused("node", "b", "continue", position).detail()).contains("same filters");
   }
@@ -83,11 +83,12 @@ final class ListQueryTest {
   @Test
   void continueOfLongAgo_isGone() {
     String old =
-        Continue.after("k", Map.of(), NOW.minus(Continue.AGE_MAX).minusSeconds(1)).encoded();
+        ContinueToken.after("k", Map.of(), NOW.minus(ContinueToken.AGE_MAX).minusSeconds(1))
+            .encoded();
     Problem problem = refused("continue", old);
     assertThat(problem.status()).isEqualTo(410);
     assertThat(problem.detail()).contains("begin again");
-    String young = Continue.after("k", Map.of(), NOW.minus(Continue.AGE_MAX)).encoded();
+    String young = ContinueToken.after("k", Map.of(), NOW.minus(ContinueToken.AGE_MAX)).encoded();
     assertThat(valid("continue", young).after()).isEqualTo("k");
   }
 

@@ -9,8 +9,8 @@ import dev.tranche.extender.readapi.row.WhatIfAnswer;
 import java.time.Instant;
 
 /** Answers as text. */
-public final class Text {
-  private Text() {}
+public final class AnswerText {
+  private AnswerText() {}
 
   public static String of(Record answer, Output output, Instant now) {
     return switch (output) {

@@ -15,7 +15,7 @@ import java.util.TreeMap;
  *
  * @param key of the last row that was shown
  */
-public record Continue(Instant issued, String filters, String key) {
+public record ContinueToken(Instant issued, String filters, String key) {
   /** After this time rows have come and gone, and a list joined from pages would say little. */
   static final Duration AGE_MAX = Duration.ofMinutes(5);
 
@@ -25,8 +25,8 @@ public record Continue(Instant issued, String filters, String key) {
   private static final String SEPARATOR = "\n";
   private static final int PARTS = 4;
 
-  static Continue after(String key, Map<String, String> filters, Instant now) {
-    return new Continue(now, hash(filters), key);
+  static ContinueToken after(String key, Map<String, String> filters, Instant now) {
+    return new ContinueToken(now, hash(filters), key);
   }
 
   /** Returns whether the filters are those of the list that it continues. */
@@ -47,7 +47,7 @@ public record Continue(Instant issued, String filters, String key) {
   }
 
   /** Decodes a position; empty if it is not one that we encoded. */
-  static Optional<Continue> decode(String encoded) {
+  static Optional<ContinueToken> decode(String encoded) {
     if (encoded.length() > CHARS_MAX) {
       return Optional.empty();
     }
@@ -58,7 +58,7 @@ public record Continue(Instant issued, String filters, String key) {
         return Optional.empty();
       }
       var issued = Instant.ofEpochSecond(Long.parseLong(parts.get(1)));
-      return Optional.of(new Continue(issued, parts.get(2), parts.get(3)));
+      return Optional.of(new ContinueToken(issued, parts.get(2), parts.get(3)));
     } catch (IllegalArgumentException | java.time.DateTimeException notOurs) {
       return Optional.empty();
     }

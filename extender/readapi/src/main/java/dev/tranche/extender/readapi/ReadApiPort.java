@@ -19,9 +19,9 @@ import org.slf4j.LoggerFactory;
  * One port of the read API, with its connection limits. Scheduling does not need it: if it cannot
  * be opened, the error is logged and opening is retried.
  */
-final class Port {
+final class ReadApiPort {
   private static final long OPEN_AGAIN_MS = 10_000;
-  private static final Logger LOG = LoggerFactory.getLogger(Port.class);
+  private static final Logger LOG = LoggerFactory.getLogger(ReadApiPort.class);
 
   private final Vertx vertx;
   private final LimitedTransport transport;
@@ -35,7 +35,7 @@ final class Port {
   /**
    * @param address null to keep the port closed
    */
-  Port(
+  ReadApiPort(
       Vertx vertx,
       LimitedTransport transport,
       String name,
