@@ -6,6 +6,8 @@ import static java.util.stream.Collectors.joining;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
+import java.net.URL;
+import java.net.URLClassLoader;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -114,13 +116,33 @@ final class Licences {
   }
 
   private List<String> ofJar(JsonObject component) throws IOException {
+    Path file = lib.resolve(Bom.jar(component));
     List<String> found = new ArrayList<>();
-    try (ZipFile jar = new ZipFile(lib.resolve(Bom.jar(component)).toFile())) {
+    try (ZipFile jar = new ZipFile(file.toFile())) {
       for (ZipEntry entry : jar.stream().filter(e -> isText(e.getName())).toList()) {
         found.add(text(jar.getInputStream(entry).readAllBytes()));
       }
     }
-    return found;
+    return found.isEmpty() && "org.bouncycastle".equals(component.getString("group"))
+        ? ofBouncyCastle()
+        : found;
+  }
+
+  /** Its licence is a constant of a class in one of its jars. */
+  private List<String> ofBouncyCastle() throws IOException {
+    try (var files = Files.newDirectoryStream(lib, "bcprov-*.jar")) {
+      List<URL> jars = new ArrayList<>();
+      for (Path file : files) {
+        jars.add(file.toUri().toURL());
+      }
+      try (URLClassLoader loader = new URLClassLoader(jars.toArray(URL[]::new))) {
+        Object text = loader.loadClass("org.bouncycastle.LICENSE").getField("licenseText").get(null);
+        return List.of(String.valueOf(text).replace("\r\n", "\n").strip());
+      }
+    } catch (ReflectiveOperationException e) {
+      // The caller names the component as one without a text.
+      return List.of();
+    }
   }
 
   private List<String> ofDebian(String name) throws IOException {
