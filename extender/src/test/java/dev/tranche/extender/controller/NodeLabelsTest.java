@@ -93,7 +93,7 @@ class NodeLabelsTest {
     }
     deciding = true;
     unpatchable = "b";
-    labels.tick();
+    labels.everyTenSeconds();
     assertThat(patches).hasSize(2);
   }
 

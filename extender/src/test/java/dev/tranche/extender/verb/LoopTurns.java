@@ -28,6 +28,7 @@ import dev.tranche.extender.readapi.row.Explain;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.score.packing.HostRequest;
 import dev.tranche.extender.snapshot.NodeSnapshot;
+import dev.tranche.extender.watch.WatchedNode;
 import io.vertx.core.Future;
 import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadMXBean;
@@ -213,20 +214,34 @@ final class LoopTurns {
             world.failures);
     Map<String, String> known =
         Map.of(Names.RESOURCE + ".count", "8", Names.LABEL_REPLICAS_PER_GPU, "10");
-    names.forEach(node -> labels.seen(node, "1", known, ""));
-    var outdated = new OutdatedShares(event -> Future.succeededFuture(), () -> true, world.metrics);
+    names.forEach(node -> labels.nodeSeen(watched(node, known)));
+    var outdated =
+        new OutdatedShares(
+            world.ledger::pods,
+            () -> names.stream().flatMap(node -> world.ledger.gpus(node).stream()),
+            event -> Future.succeededFuture(),
+            () -> true,
+            world::nowMs,
+            world.metrics);
     for (int i = 0; i < 8; i++) {
       run("clock: four times a second", world::tick);
-      run("clock: labels of nodes", labels::tick);
+      run("clock: labels of nodes", labels::everyTenSeconds);
       turn("clock: labels that contradict", labels::contradictions);
-      run(
-          "clock: shares of an earlier number of replicas",
-          () ->
-              outdated.check(
-                  world.ledger.pods(),
-                  () -> names.stream().flatMap(node -> world.ledger.gpus(node).stream()),
-                  world.nowMs()));
+      run("clock: shares of an earlier number of replicas", outdated::everyTenSeconds);
     }
+  }
+
+  private WatchedNode watched(String node, Map<String, String> labels) {
+    return new WatchedNode(
+        "uid-" + node,
+        "1",
+        world.ledger.node(node).orElseThrow(),
+        HostRequest.NONE,
+        labels,
+        "",
+        "",
+        Optional.empty(),
+        Optional.empty());
   }
 
   // --- filter ---
