@@ -136,7 +136,8 @@ final class Licences {
         jars.add(file.toUri().toURL());
       }
       try (URLClassLoader loader = new URLClassLoader(jars.toArray(URL[]::new))) {
-        Object text = loader.loadClass("org.bouncycastle.LICENSE").getField("licenseText").get(null);
+        Object text =
+            loader.loadClass("org.bouncycastle.LICENSE").getField("licenseText").get(null);
         return List.of(String.valueOf(text).replace("\r\n", "\n").strip());
       }
     } catch (ReflectiveOperationException e) {
