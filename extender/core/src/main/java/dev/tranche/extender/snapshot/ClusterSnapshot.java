@@ -13,6 +13,7 @@ import dev.tranche.extender.ledger.Timing;
 import dev.tranche.extender.load.GpuActivity;
 import dev.tranche.extender.load.LoadCache;
 import dev.tranche.extender.load.LoadReading;
+import dev.tranche.extender.load.MpsLoad;
 import dev.tranche.extender.load.UsageDistribution;
 import dev.tranche.extender.load.UseHistory;
 import dev.tranche.extender.placement.GpuRequest;
@@ -48,6 +49,7 @@ public final class ClusterSnapshot {
   private final LoadCache loads;
   private final Timing timing;
   private final MemoryGuard guard;
+  private final MpsLoad mpsLoad;
   private final UseHistory history = new UseHistory();
 
   /**
@@ -64,7 +66,9 @@ public final class ClusterSnapshot {
 
   private @Nullable PodFacts lastPod;
 
-  public ClusterSnapshot(Ledger ledger, LoadCache loads, Timing timing, MemoryGuard guard) {
+  public ClusterSnapshot(
+      Ledger ledger, LoadCache loads, Timing timing, MemoryGuard guard, MpsLoad mpsLoad) {
+    this.mpsLoad = mpsLoad;
     this.ledger = ledger;
     this.loads = loads;
     this.timing = timing;
@@ -265,7 +269,7 @@ public final class ClusterSnapshot {
    * others, so that neither kind of GPU is preferred.
    */
   private double workingPart(GpuFacts gpu, LoadReading reading) {
-    if (gpu.clientsMax() == 0) {
+    if (mpsLoad == MpsLoad.UTILIZATION || gpu.clientsMax() == 0) {
       return 1;
     }
     GpuActivity activity = reading.activity();
@@ -318,7 +322,7 @@ public final class ClusterSnapshot {
   /** Takes the ratio over only if it has changed by more than a little. */
   private boolean learnActivityRatio() {
     double now = loads.activityRatio();
-    boolean changed = Math.abs(now - activityRatio) > RATIO_STEP;
+    boolean changed = mpsLoad == MpsLoad.ACTIVITY && Math.abs(now - activityRatio) > RATIO_STEP;
     activityRatio = changed ? now : activityRatio;
     return changed;
   }
