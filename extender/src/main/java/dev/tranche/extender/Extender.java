@@ -169,7 +169,9 @@ public final class Extender implements AutoCloseable {
         new Ledger(
             timing, since1970Ms -> since1970Ms - System.currentTimeMillis() + Extender.nowMs());
     this.loads = new LoadCache(config.loadStaleAfterMs(), timing.halfLifeMs(), timing.newcomerMs());
-    var snapshot = new ClusterSnapshot(ledger, loads, timing, config.memoryGuard(), failures);
+    var snapshot =
+        new ClusterSnapshot(
+            ledger, loads, timing, config.memoryGuard(), config.mpsLoad(), failures);
     this.evaluations = new NodeFitCache(ledger, loads, snapshot);
     this.evaluator =
         new NodeEvaluator(ledger, snapshot, evaluations, config.policy(), Extender::nowMs);

@@ -6,8 +6,10 @@ import dev.tranche.api.Names;
 import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.ledger.GpuFacts;
 import dev.tranche.extender.ledger.NodeState;
+import dev.tranche.extender.ledger.Timing;
 import dev.tranche.extender.load.GpuActivity;
 import dev.tranche.extender.load.LoadReading;
+import dev.tranche.extender.load.MpsLoad;
 import dev.tranche.extender.placement.GpuView;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.verb.FakeWorld;
@@ -26,7 +28,8 @@ final class ActivityTest {
   private static final int MPS_CLIENTS = 48;
   private static final int TIME_SLICING = 0;
 
-  private final FakeWorld world = new FakeWorld(Policy.LOAD);
+  private FakeWorld world =
+      new FakeWorld(Timing.DEFAULT, Timing.DEFAULT.halfLifeMs(), MpsLoad.ACTIVITY);
 
   private static GpuActivity activity(double mean) {
     return new GpuActivity(0, 0, 0, 0, mean);
@@ -87,6 +90,13 @@ final class ActivityTest {
     report("a", 1, TIME_SLICING, reading(1, activity(0.01), Map.of("ns/spins", 1.0)));
     assertThat(gpu("a").smLoad()).isEqualTo(1);
     assertThat(gpu("a").loadForecast().chances()).singleElement().extracting("load").isEqualTo(1.0);
+  }
+
+  @Test
+  void utilizationCounts_unlessTheSettingSaysOtherwise() {
+    world = new FakeWorld(Policy.LOAD);
+    report("a", 1, MPS_CLIENTS, reading(1, activity(0.01), Map.of("ns/spins", 1.0)));
+    assertThat(gpu("a").smLoad()).isEqualTo(1);
   }
 
   @Test

@@ -16,6 +16,7 @@ import dev.tranche.extender.ledger.Timing;
 import dev.tranche.extender.limit.NodeRate;
 import dev.tranche.extender.load.LoadCache;
 import dev.tranche.extender.load.LoadReading;
+import dev.tranche.extender.load.MpsLoad;
 import dev.tranche.extender.load.Readings;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.metrics.Failures;
@@ -139,8 +140,26 @@ public final class FakeWorld implements NodePlugins, ApiServer {
     synced();
   }
 
+  /**
+   * @param halfLifeMs of the mean of what a pod uses
+   */
+  public FakeWorld(Timing timing, double halfLifeMs, MpsLoad mpsLoad) {
+    this(Policy.LOAD, MemoryGuard.ENFORCE, timing, halfLifeMs, mpsLoad, new SimpleMeterRegistry());
+    synced();
+  }
+
   private FakeWorld(
       Policy policy, MemoryGuard guard, Timing timing, double halfLifeMs, MeterRegistry registry) {
+    this(policy, guard, timing, halfLifeMs, MpsLoad.UTILIZATION, registry);
+  }
+
+  private FakeWorld(
+      Policy policy,
+      MemoryGuard guard,
+      Timing timing,
+      double halfLifeMs,
+      MpsLoad mpsLoad,
+      MeterRegistry registry) {
     this.registry = registry;
     this.metrics = new ExtenderMetrics(registry);
     this.ledger = new Ledger(timing);
@@ -148,7 +167,7 @@ public final class FakeWorld implements NodePlugins, ApiServer {
     this.nominees = new NominatedPods(ledger, this::nowMs);
     this.readiness = new ReadinessGate(ledger::allReported, this::nowMs);
     this.failures = new Failures(metrics);
-    var snapshot = new ClusterSnapshot(ledger, loads, timing, guard, failures);
+    var snapshot = new ClusterSnapshot(ledger, loads, timing, guard, mpsLoad, failures);
     evaluations = new NodeFitCache(ledger, loads, snapshot);
     inspector = new Inspector(ledger, loads, evaluations);
     evaluator = new NodeEvaluator(ledger, snapshot, evaluations, policy, this::nowMs);

@@ -13,6 +13,7 @@ import dev.tranche.extender.ledger.Timing;
 import dev.tranche.extender.load.GpuActivity;
 import dev.tranche.extender.load.LoadCache;
 import dev.tranche.extender.load.LoadReading;
+import dev.tranche.extender.load.MpsLoad;
 import dev.tranche.extender.load.UsageDistribution;
 import dev.tranche.extender.load.UseHistory;
 import dev.tranche.extender.placement.GpuRequest;
@@ -49,6 +50,7 @@ public final class ClusterSnapshot {
   private final Timing timing;
   private final MemoryGuard guard;
   private final NodeFailures failures;
+  private final MpsLoad mpsLoad;
   private final UseHistory history = new UseHistory();
 
   /**
@@ -66,7 +68,13 @@ public final class ClusterSnapshot {
   private @Nullable PodFacts lastPod;
 
   public ClusterSnapshot(
-      Ledger ledger, LoadCache loads, Timing timing, MemoryGuard guard, NodeFailures failures) {
+      Ledger ledger,
+      LoadCache loads,
+      Timing timing,
+      MemoryGuard guard,
+      MpsLoad mpsLoad,
+      NodeFailures failures) {
+    this.mpsLoad = mpsLoad;
     this.ledger = ledger;
     this.loads = loads;
     this.timing = timing;
@@ -300,7 +308,7 @@ public final class ClusterSnapshot {
    * others, so that neither kind of GPU is preferred.
    */
   private double workingPart(GpuFacts gpu, LoadReading reading) {
-    if (gpu.clientsMax() == 0) {
+    if (mpsLoad == MpsLoad.UTILIZATION || gpu.clientsMax() == 0) {
       return 1;
     }
     GpuActivity activity = reading.activity();
@@ -353,7 +361,7 @@ public final class ClusterSnapshot {
   /** Takes the ratio over only if it has changed by more than a little. */
   private boolean learnActivityRatio() {
     double now = loads.activityRatio();
-    boolean changed = Math.abs(now - activityRatio) > RATIO_STEP;
+    boolean changed = mpsLoad == MpsLoad.ACTIVITY && Math.abs(now - activityRatio) > RATIO_STEP;
     activityRatio = changed ? now : activityRatio;
     return changed;
   }

@@ -80,6 +80,9 @@ public final class LoadContest implements AutoCloseable {
     Path log = folder.resolve(contestant + ".log");
     var all = new ArrayList<>(flags.get());
     all.add("--measured-after-ms=" + TimeScale.MEASURED_AFTER_MS);
+    if (hardware.gpm() != Hardware.Gpm.NONE) {
+      all.add("--mps-load=activity");
+    }
     try (var extender =
         new ExtenderProcess(artifacts.root(), plane, log, all.toArray(String[]::new))) {
       Await.until("the extender to be ready", WAIT_S, extender::ready);
