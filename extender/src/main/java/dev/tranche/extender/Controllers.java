@@ -235,8 +235,7 @@ final class Controllers implements Controller {
   /** Each has a turn of its own. */
   @Override
   public void everyTenSeconds() {
-    all.forEach(
-        each -> loop.get().run(() -> failures.task(name(each), each::everyTenSeconds)));
+    all.forEach(each -> loop.get().run(() -> failures.task(name(each), each::everyTenSeconds)));
   }
 
   private static String name(Controller controller) {

@@ -96,7 +96,8 @@ final class NvmlGpm {
     } catch (NvmlException e) {
       device.last = new Gpm.Unavailable(String.valueOf(e.getMessage()));
     }
-    boolean works = device.last instanceof Gpm.Values || device.last.equals(Gpm.Unavailable.PENDING);
+    boolean works =
+        device.last instanceof Gpm.Values || device.last.equals(Gpm.Unavailable.PENDING);
     // What a sample from before a failure would be compared with is too old.
     device.sampled &= works;
     device.nextAtMs = nowMs + (works ? APART_MS + 1 : RETRY_MS);

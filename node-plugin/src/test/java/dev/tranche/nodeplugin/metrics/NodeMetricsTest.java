@@ -45,7 +45,11 @@ class NodeMetricsTest {
 
   @Test
   void whatGpmDoesNotTell_isNoNumber_andNotZero() {
-    for (Gpm gpm : List.of(Gpm.Unavailable.UNSUPPORTED, Gpm.Unavailable.PENDING, new Gpm.Unavailable("no permission"))) {
+    for (Gpm gpm :
+        List.of(
+            Gpm.Unavailable.UNSUPPORTED,
+            Gpm.Unavailable.PENDING,
+            new Gpm.Unavailable("no permission"))) {
       assertThat(value(gpm, "tranche_gpu_gpm_available")).isEqualTo("0.0");
       assertThat(value(gpm, "tranche_gpu_sm_active_ratio")).isEqualTo("NaN");
       assertThat(value(gpm, "tranche_gpu_activity_mean_ratio")).isEqualTo("NaN");

@@ -134,7 +134,8 @@ class GpmIT {
   void migDeviceWithoutGpm_countsAsBusyWithAProcess() throws Exception {
     fake.state(MIG_GPU, MIG_DEVICE, "process gpu=0 mig=2 pid=7 used_mib=12");
     try (Nvml nvml = open()) {
-      assertThat(nvml.readMig(0, 2)).isEqualTo(new GpuReading(0, 100, 1, Gpm.Unavailable.UNSUPPORTED));
+      assertThat(nvml.readMig(0, 2))
+          .isEqualTo(new GpuReading(0, 100, 1, Gpm.Unavailable.UNSUPPORTED));
     }
   }
 }
