@@ -27,16 +27,15 @@ import dev.tranche.extender.readapi.row.Explain;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.score.packing.HostRequest;
 import dev.tranche.extender.snapshot.NodeSnapshot;
+import dev.tranche.process.loop.Loop;
+import io.vertx.core.Context;
 import io.vertx.core.Future;
+import io.vertx.core.Handler;
 import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadMXBean;
+import java.lang.reflect.Proxy;
 import java.time.Instant;
 import java.util.ArrayDeque;
-import java.lang.reflect.Proxy;
-import io.vertx.core.Context;
-import io.vertx.core.Handler;
-import dev.tranche.process.loop.Loop;
-import org.jspecify.annotations.Nullable;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.Deque;
@@ -50,6 +49,7 @@ import java.util.OptionalLong;
 import java.util.Random;
 import java.util.Set;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /**

@@ -33,6 +33,7 @@ final class ReflectorIT {
   private final LinkedBlockingQueue<String> told = new LinkedBlockingQueue<>();
   private final LinkedBlockingQueue<String> asked = new LinkedBlockingQueue<>();
   private final AtomicInteger lists = new AtomicInteger();
+
   /** The uids of nodes that cause an exception. */
   private static final Set<String> BUGS = Set.of("a1", "d1");
 
