@@ -29,9 +29,13 @@ import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.score.packing.HostRequest;
 import dev.tranche.extender.snapshot.NodeSnapshot;
 import dev.tranche.extender.watch.WatchedNode;
+import dev.tranche.process.loop.Loop;
+import io.vertx.core.Context;
 import io.vertx.core.Future;
+import io.vertx.core.Handler;
 import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadMXBean;
+import java.lang.reflect.Proxy;
 import java.time.Instant;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -47,6 +51,7 @@ import java.util.OptionalLong;
 import java.util.Random;
 import java.util.Set;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -61,6 +66,7 @@ final class LoopTurns {
   private static final int PENDING = 20_000;
   private static final int MINIMAL = 100_000;
   private static final int TERMINATING = 5_000;
+  private static final int BINDS = 500;
   private static final long GIB = 1L << 30;
   private static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
 
@@ -69,6 +75,9 @@ final class LoopTurns {
   private final Deque<Runnable> later = new ArrayDeque<>();
   private final Map<String, List<Long>> turnsNs = new LinkedHashMap<>();
   private final List<String> names = new ArrayList<>();
+
+  /** So many pending pods have been bound. */
+  private int bound;
 
   @Test
   void turns() {
@@ -93,6 +102,9 @@ final class LoopTurns {
     packedAndPrioritize();
     preemption();
     bodies();
+    binds();
+    lists();
+    leadership();
   }
 
   // --- the cluster ---
@@ -486,6 +498,85 @@ final class LoopTurns {
     } catch (MalformedException bug) {
       throw new IllegalStateException(bug);
     }
+  }
+
+  // --- binds, new lists after a lost watch, and another leader ---
+
+  private void binds() {
+    var recently = new RecentlyFilteredPods();
+    Filter filter = world.filter(recently, 64, later::add);
+    Bind bind = world.bind(recently, loop());
+    for (int i = 0; i < BINDS; i++) {
+      PodFacts pod = pod("ns" + bound % 50, "pending-" + bound, 3, "main");
+      bound++;
+      filter("filter: a known kind of pod", filter, pod);
+      String node = names.get((i * 31) % NODES);
+      var result = turn("bind: the decision", () -> bind.bind(pod.key(), pod.uid(), node));
+      while (!later.isEmpty()) {
+        run("bind: acknowledgement and Binding", later.remove());
+      }
+      assertThat(result.isComplete()).isTrue();
+    }
+  }
+
+  /** Runs what is put on the loop when it is this thread's turn. */
+  private Loop loop() {
+    return new Loop(
+        (Context)
+            Proxy.newProxyInstance(
+                Context.class.getClassLoader(),
+                new Class<?>[] {Context.class},
+                (proxy, method, arguments) -> {
+                  @SuppressWarnings("unchecked")
+                  var task = (Handler<@Nullable Void>) arguments[0];
+                  later.add(() -> task.handle(null));
+                  return null;
+                }));
+  }
+
+  private void lists() {
+    for (String node : names) {
+      run(
+          "list: a Node that is known",
+          () -> world.state.apply(new Event.NodeSeen(new NodeFacts(node, Set.of(), "", true))));
+    }
+    for (int n = 0; n < NODES; n++) {
+      for (int gpu = 0; gpu < GPUS; gpu++) {
+        PodFacts pod = bound(n, gpu);
+        run("list: a bound Pod that is known", () -> world.state.apply(new Event.PodSeen(pod)));
+      }
+    }
+    for (int i = bound; i < PENDING; i++) {
+      PodFacts pod = pod("ns" + i % 50, "pending-" + i, 3, "main");
+      run("list: a pending Pod that is known", () -> world.state.apply(new Event.PodSeen(pod)));
+    }
+    run("clock: after a list", world::tick);
+  }
+
+  private void leadership() {
+    for (int i = 0; i < 1_000; i++) {
+      PodFacts pod = nominee(i);
+      String node = names.get(i * 5);
+      var info = new PreemptionInfo(9, Map.of(), 1, false, node);
+      run("leader: a nominated Pod", () -> world.state.apply(new Event.PodSeen(pod.with(info))));
+    }
+    for (int i = 0; i < 8; i++) {
+      world.readiness.closeWhile(() -> Optional.of("another leads"), () -> 0);
+      run("leader: the clock of one that does not lead", world::tick);
+      world.readiness.closeWhile(Optional::empty, () -> 1);
+      run("leader: all is listed", () -> world.state.apply(new Event.Synced()));
+      run("leader: the clock of one that has begun to lead", world::tick);
+      run("leader: plans for nominated pods", world.nominations::planAll);
+    }
+    for (int i = 0; i < 1_000; i++) {
+      PodFacts pod = nominee(i);
+      world.state.apply(new Event.PodGone(pod.uid(), pod.key()));
+    }
+  }
+
+  /** Another pod in each round: one that is gone does not return. */
+  private PodFacts nominee(int number) {
+    return pod("ns", "nominee-" + bound + "-" + number, 8, "main");
   }
 
   // --- what tenants may write ---
