@@ -213,18 +213,19 @@ final class LoopTurns {
     Map<String, String> known =
         Map.of(Names.RESOURCE + ".count", "8", Names.LABEL_REPLICAS_PER_GPU, "10");
     names.forEach(node -> labels.seen(node, "1", known, ""));
-    var outdated = new OutdatedShares(event -> Future.succeededFuture(), () -> true, world.metrics);
+    var outdated =
+        new OutdatedShares(
+            world.ledger::pods,
+            () -> names.stream().flatMap(node -> world.ledger.gpus(node).stream()),
+            event -> Future.succeededFuture(),
+            () -> true,
+            world::nowMs,
+            world.metrics);
     for (int i = 0; i < 8; i++) {
       run("clock: four times a second", world::tick);
-      run("clock: labels of nodes", labels::tick);
+      run("clock: labels of nodes", labels::everyTenSeconds);
       turn("clock: labels that contradict", labels::contradictions);
-      run(
-          "clock: shares of an earlier number of replicas",
-          () ->
-              outdated.check(
-                  world.ledger.pods(),
-                  () -> names.stream().flatMap(node -> world.ledger.gpus(node).stream()),
-                  world.nowMs()));
+      run("clock: shares of an earlier number of replicas", outdated::everyTenSeconds);
     }
   }
 
