@@ -1,8 +1,8 @@
 package dev.tranche.e2e.record;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import dev.tranche.e2e.plane.ControlPlane;
 import dev.tranche.e2e.install.Await;
+import dev.tranche.e2e.plane.ControlPlane;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;

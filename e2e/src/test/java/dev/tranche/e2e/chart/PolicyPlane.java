@@ -2,9 +2,9 @@ package dev.tranche.e2e.chart;
 
 import static dev.tranche.e2e.chart.Chart.documents;
 
-import dev.tranche.e2e.plane.ControlPlane;
 import dev.tranche.e2e.cluster.KubernetesVersion;
 import dev.tranche.e2e.install.Artifacts;
+import dev.tranche.e2e.plane.ControlPlane;
 import io.fabric8.kubernetes.api.model.HasMetadata;
 import io.fabric8.kubernetes.api.model.NamespaceBuilder;
 import io.fabric8.kubernetes.api.model.Pod;

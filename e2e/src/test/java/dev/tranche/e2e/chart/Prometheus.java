@@ -3,9 +3,9 @@ package dev.tranche.e2e.chart;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import dev.tranche.e2e.plane.ControlPlane;
 import dev.tranche.e2e.install.Await;
 import dev.tranche.e2e.install.Shell;
+import dev.tranche.e2e.plane.ControlPlane;
 import io.fabric8.kubernetes.client.utils.Serialization;
 import java.io.IOException;
 import java.io.UncheckedIOException;

@@ -2,9 +2,9 @@ package dev.tranche.e2e.bench;
 
 import dev.tranche.e2e.bench.plane.BoundPods;
 import dev.tranche.e2e.bench.plane.ClusterObjects;
-import dev.tranche.e2e.plane.ControlPlane;
 import dev.tranche.e2e.bench.plane.WaitingPods;
 import dev.tranche.e2e.install.Await;
+import dev.tranche.e2e.plane.ControlPlane;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;

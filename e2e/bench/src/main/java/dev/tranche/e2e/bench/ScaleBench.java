@@ -2,13 +2,13 @@ package dev.tranche.e2e.bench;
 
 import dev.tranche.api.node.Assignment;
 import dev.tranche.e2e.bench.plane.BoundPods;
-import dev.tranche.e2e.plane.ChildProcess;
 import dev.tranche.e2e.bench.plane.ClusterObjects;
-import dev.tranche.e2e.plane.ControlPlane;
 import dev.tranche.e2e.bench.plane.ExtenderProcess;
 import dev.tranche.e2e.bench.plane.SimulatedNodes;
 import dev.tranche.e2e.install.Artifacts;
 import dev.tranche.e2e.install.Await;
+import dev.tranche.e2e.plane.ChildProcess;
+import dev.tranche.e2e.plane.ControlPlane;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

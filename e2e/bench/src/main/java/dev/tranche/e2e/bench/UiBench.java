@@ -1,17 +1,17 @@
 package dev.tranche.e2e.bench;
 
 import dev.tranche.e2e.bench.plane.ClusterObjects;
-import dev.tranche.e2e.plane.ControlPlane;
 import dev.tranche.e2e.bench.plane.ExtenderProcess;
 import dev.tranche.e2e.bench.plane.SimulatedNodes;
 import dev.tranche.e2e.bench.ui.BusyPods;
-import dev.tranche.e2e.browser.Chromium;
 import dev.tranche.e2e.bench.ui.FilterCalls;
 import dev.tranche.e2e.bench.ui.PageWatch;
 import dev.tranche.e2e.bench.ui.StreamReaders;
+import dev.tranche.e2e.browser.Chromium;
 import dev.tranche.e2e.install.Artifacts;
 import dev.tranche.e2e.install.Await;
 import dev.tranche.e2e.install.HttpGet;
+import dev.tranche.e2e.plane.ControlPlane;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.net.URI;

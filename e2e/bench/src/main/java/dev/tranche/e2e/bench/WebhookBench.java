@@ -1,11 +1,11 @@
 package dev.tranche.e2e.bench;
 
-import dev.tranche.e2e.plane.ControlPlane;
 import dev.tranche.e2e.bench.plane.ImageFiles;
 import dev.tranche.e2e.bench.webhook.FakeApi;
 import dev.tranche.e2e.bench.webhook.ReviewBodies;
 import dev.tranche.e2e.bench.webhook.TlsPost;
 import dev.tranche.e2e.install.Artifacts;
+import dev.tranche.e2e.plane.ControlPlane;
 import io.vertx.core.http.HttpServerOptions;
 import java.io.IOException;
 import java.nio.file.Files;

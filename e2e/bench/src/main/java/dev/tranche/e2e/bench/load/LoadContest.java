@@ -1,11 +1,11 @@
 package dev.tranche.e2e.bench.load;
 
 import dev.tranche.e2e.bench.plane.ClusterObjects;
-import dev.tranche.e2e.plane.ControlPlane;
 import dev.tranche.e2e.bench.plane.ExtenderProcess;
 import dev.tranche.e2e.bench.plane.SimulatedNodes;
 import dev.tranche.e2e.install.Artifacts;
 import dev.tranche.e2e.install.Await;
+import dev.tranche.e2e.plane.ControlPlane;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;

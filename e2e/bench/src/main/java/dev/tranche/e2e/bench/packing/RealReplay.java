@@ -1,10 +1,10 @@
 package dev.tranche.e2e.bench.packing;
 
-import dev.tranche.e2e.plane.ControlPlane;
 import dev.tranche.e2e.bench.plane.ExtenderProcess;
 import dev.tranche.e2e.bench.plane.SimulatedNodes;
 import dev.tranche.e2e.install.Artifacts;
 import dev.tranche.e2e.install.Await;
+import dev.tranche.e2e.plane.ControlPlane;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
