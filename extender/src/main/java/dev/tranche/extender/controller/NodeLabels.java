@@ -89,7 +89,8 @@ public final class NodeLabels implements Controller {
     seen(node.key(), node.resourceVersion(), node.labels(), node.labelsAnnotation());
   }
 
-  void seen(String node, String version, Map<String, String> labels, String labelsAnnotation) {
+  public void seen(
+      String node, String version, Map<String, String> labels, String labelsAnnotation) {
     @Nullable LastWatched before = nodes.get(node);
     long sinceMs = before == null ? clockMs.getAsLong() : before.sinceMs();
     nodes.put(node, new LastWatched(version, labels, labelsAnnotation, sinceMs));
