@@ -5,7 +5,12 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 . "$root/.build/cache.sh"
 started=$SECONDS
 
-step() { printf '[%3d s] %s\n' $((SECONDS - started)) "$*" >"${TRANCHE_STEPS:-/dev/stderr}"; }
+# To whoever shows the steps of a long command, see progress.sh, else to stderr. Not to /dev/stderr: that would empty a file that it is.
+step() {
+  local line
+  line=$(printf '[%3d s] %s' $((SECONDS - started)) "$*")
+  if [ -n "${TRANCHE_STEPS:-}" ]; then echo "$line" >"$TRANCHE_STEPS"; else echo "$line" >&2; fi
+}
 
 prepare_jdk() {
   JAVA_HOME=$("$root/.build/jdk.sh")

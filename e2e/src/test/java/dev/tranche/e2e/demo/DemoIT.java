@@ -38,6 +38,17 @@ class DemoIT {
     assertThat(log()).hasContent("out\nerr");
   }
 
+  /** A program that opens /dev/stderr empties the file that it is. */
+  @Test
+  void stepsOfOtherCommands_areAddedToTheirLog() throws IOException {
+    Path errors = folder.resolve("errors");
+    Shell.run(
+            ROOT,
+            "{ . .build/prepare.sh; echo before >&2; step one; step two; } 2>%s".formatted(errors))
+        .orFail();
+    assertThat(Files.readAllLines(errors)).hasSize(3).startsWith("before");
+  }
+
   @Test
   void failure_showsTheEndOfTheLog_andItsPath() throws IOException {
     Shell.Result failed = bash("step one; seq 100; ls /nowhere-at-all; step two");
