@@ -33,17 +33,13 @@ import dev.tranche.process.loop.Loop;
 import io.vertx.core.Context;
 import io.vertx.core.Future;
 import io.vertx.core.Handler;
-import java.lang.management.ManagementFactory;
-import java.lang.management.ThreadMXBean;
 import java.lang.reflect.Proxy;
 import java.time.Instant;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.Deque;
 import java.util.HashMap;
 import java.util.HashSet;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -60,7 +56,7 @@ import org.junit.jupiter.api.Test;
  * nor the garbage collector count. It is no test of the build; docs/limits.md has its figures and
  * the command that runs it.
  */
-final class LoopTurns {
+final class LoopTurns extends TurnTimes {
   private static final int NODES = 5_000;
   private static final int GPUS = 8;
   private static final int PENDING = 20_000;
@@ -68,12 +64,10 @@ final class LoopTurns {
   private static final int TERMINATING = 5_000;
   private static final int BINDS = 500;
   private static final long GIB = 1L << 30;
-  private static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
 
   private final FakeWorld world = new FakeWorld(Policy.LOAD);
   private final Random random = new Random(7);
   private final Deque<Runnable> later = new ArrayDeque<>();
-  private final Map<String, List<Long>> turnsNs = new LinkedHashMap<>();
   private final List<String> names = new ArrayList<>();
 
   /** So many pending pods have been bound. */
@@ -611,55 +605,5 @@ final class LoopTurns {
       PodFacts pod = pod("ns", "beside-" + i, 2, "beside-" + i);
       filter("filter: with 100,000 Pods on one node", filter, pod);
     }
-  }
-
-  // --- figures ---
-
-  private void run(String kind, Runnable work) {
-    turn(
-        kind,
-        () -> {
-          work.run();
-          return true;
-        });
-  }
-
-  private <T> T turn(String kind, Supplier<T> work) {
-    long before = THREADS.getCurrentThreadCpuTime();
-    T result = work.get();
-    long ns = THREADS.getCurrentThreadCpuTime() - before;
-    turnsNs.computeIfAbsent(kind, first -> new ArrayList<>()).add(ns);
-    return result;
-  }
-
-  private static long used() {
-    long least = Long.MAX_VALUE;
-    for (int i = 0; i < 3; i++) {
-      System.gc();
-      least =
-          Math.min(least, Runtime.getRuntime().totalMemory() - Runtime.getRuntime().freeMemory());
-    }
-    return least;
-  }
-
-  private static void heap(String what) {
-    System.out.printf(
-        "heap, %s: %,d MiB of %,d%n", what, used() >> 20, Runtime.getRuntime().maxMemory() >> 20);
-  }
-
-  private void print() {
-    System.out.println("| turn | count | median ms | p99 ms | longest ms |");
-    System.out.println("|---|---|---|---|---|");
-    turnsNs.forEach(
-        (kind, all) -> {
-          Collections.sort(all);
-          System.out.printf(
-              "| %s | %,d | %.2f | %.2f | %.2f |%n",
-              kind,
-              all.size(),
-              all.get(all.size() / 2) / 1e6,
-              all.get(all.size() * 99 / 100) / 1e6,
-              all.getLast() / 1e6);
-        });
   }
 }
