@@ -78,12 +78,7 @@ final class LedgerTest extends LedgerRig {
         reported(
             NODE,
             new NodeState(
-                true,
-                quarters,
-                holdings,
-                true,
-                Map.of("ns/p", grant, "ns/q", grant),
-                List.of())));
+                true, quarters, holdings, true, Map.of("ns/p", grant, "ns/q", grant), List.of())));
     assertThat(free("gpu-0")).as("six tenths leave one quarter").isOne();
     assertThat(view("gpu-0").earlier()).isEqualTo(GpuPart.of(6, 10));
     assertThat(free("gpu-1")).isEqualTo(4);
