@@ -63,6 +63,9 @@ type candidate struct {
 func (c candidate) Name() string               { return c.name }
 func (c candidate) Victims() *extender.Victims { return c.victims }
 
+// NumPodGroupDisruptions is asked for since 1.37; the questions have no pod groups.
+func (c candidate) NumPodGroupDisruptions() int { return 0 }
+
 type dryRun struct {
 	cache     cache.Cache
 	snapshot  *cache.Snapshot

@@ -56,7 +56,7 @@ class HelpIT {
   }
 
   @ParameterizedTest
-  @CsvSource({"1.30, v1.30.14", "v1.37, v1.37.2", "1.38.0-alpha.1, v1.38.0-alpha.1", "'', v1.34.4"})
+  @CsvSource({"1.30, v1.30.14", "v1.37, v1.37.2", "1.38.0-alpha.1, v1.38.0-alpha.1", "'', v1.37.2"})
   void kubernetesVersion_isThatOfItsMinorVersion(String wanted, String version) throws Exception {
     assertThat(run(".build/kubernetes-version.sh " + wanted).output().strip()).isEqualTo(version);
   }

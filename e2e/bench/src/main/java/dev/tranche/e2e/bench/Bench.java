@@ -49,6 +49,8 @@ public final class Bench implements Callable<Integer> {
               (artifacts, hurried) -> UiBench.run(artifacts, this.ui()),
               "races",
               (artifacts, hurried) -> races(artifacts),
+              "upgrade",
+              UpgradeBench::run,
               "packing",
               (artifacts, hurried) -> PackingBench.run(artifacts, hurried, this.traces)));
 
