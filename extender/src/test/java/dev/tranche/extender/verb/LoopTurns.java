@@ -28,7 +28,6 @@ import dev.tranche.extender.readapi.row.Explain;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.score.packing.HostRequest;
 import dev.tranche.extender.snapshot.NodeSnapshot;
-import dev.tranche.extender.watch.WatchedNode;
 import dev.tranche.process.loop.Loop;
 import io.vertx.core.Context;
 import io.vertx.core.Future;
@@ -220,7 +219,7 @@ final class LoopTurns extends TurnTimes {
             world.failures);
     Map<String, String> known =
         Map.of(Names.RESOURCE + ".count", "8", Names.LABEL_REPLICAS_PER_GPU, "10");
-    names.forEach(node -> labels.nodeSeen(watched(node, known)));
+    names.forEach(node -> labels.seen(node, "1", known, ""));
     var outdated =
         new OutdatedShares(
             world.ledger::pods,
@@ -235,19 +234,6 @@ final class LoopTurns extends TurnTimes {
       turn("clock: labels that contradict", labels::contradictions);
       run("clock: shares of an earlier number of replicas", outdated::everyTenSeconds);
     }
-  }
-
-  private WatchedNode watched(String node, Map<String, String> labels) {
-    return new WatchedNode(
-        "uid-" + node,
-        "1",
-        world.ledger.node(node).orElseThrow(),
-        HostRequest.NONE,
-        labels,
-        "",
-        "",
-        Optional.empty(),
-        Optional.empty());
   }
 
   // --- filter ---
