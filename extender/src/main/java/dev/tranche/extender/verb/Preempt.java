@@ -36,6 +36,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
@@ -68,6 +69,12 @@ public final class Preempt {
    */
   static final long KNOWN_WITHIN_MS = 5_000;
 
+  /**
+   * What has been unknown for so long is waited for no longer. kube-scheduler decides about one pod
+   * after the other, so each wait holds up all.
+   */
+  static final long UNKNOWN_MAX_MS = 30_000;
+
   /** The time within which kube-scheduler has seen what this extender saw. */
   private static final long SEEN_WITHIN_MS = 10_000;
 
@@ -85,6 +92,9 @@ public final class Preempt {
   private final Consumer<Runnable> loop;
   private final Consumer<Runnable> soon;
   private final LongSupplier clockMs;
+
+  /** Since when something has been unknown; empty while nothing is. */
+  private OptionalLong unknownSinceMs = OptionalLong.empty();
 
   /** The call before. The next one begins when it is answered. */
   private Future<?> previous = Future.succeededFuture();
@@ -175,8 +185,18 @@ public final class Preempt {
   }
 
   private void lookAgain(long sinceMs, Promise<Long> promise) {
-    long waitedMs = clockMs.getAsLong() - sinceMs;
-    if (waitedMs >= KNOWN_WITHIN_MS || readiness.leadershipMissing() || unknown().isEmpty()) {
+    long nowMs = clockMs.getAsLong();
+    long waitedMs = nowMs - sinceMs;
+    boolean settled = unknown().isEmpty() || readiness.leadershipMissing();
+    if (settled) {
+      unknownSinceMs = OptionalLong.empty();
+    } else if (unknownSinceMs.isEmpty()) {
+      unknownSinceMs = OptionalLong.of(nowMs);
+    }
+    boolean inVain =
+        waitedMs >= KNOWN_WITHIN_MS
+            || (waitedMs == 0 && nowMs - unknownSinceMs.orElse(nowMs) > UNKNOWN_MAX_MS);
+    if (settled || inVain) {
       promise.complete(waitedMs);
     } else {
       soon.accept(() -> lookAgain(sinceMs, promise));

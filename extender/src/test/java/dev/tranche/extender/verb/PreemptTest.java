@@ -509,6 +509,19 @@ final class PreemptTest {
     assertThat(cold.nowMs).isEqualTo(startMs + Preempt.KNOWN_WITHIN_MS);
   }
 
+  /** kube-scheduler decides about no other pod while it waits for an answer. */
+  @Test
+  void whatStaysUnknownForLong_holdsUpNoFurtherCalls() {
+    var cold = new FakeWorld(Policy.LOAD);
+    var preempt = cold.preempt();
+    long startMs = cold.nowMs;
+    for (int i = 0; i < 100; i++) {
+      assertThat(preempt.preempt(urgent(5), Map.of()).result())
+          .isInstanceOf(Answer.Undecided.class);
+    }
+    assertThat(cold.nowMs - startMs).isEqualTo(Preempt.UNKNOWN_MAX_MS + Preempt.KNOWN_WITHIN_MS);
+  }
+
   private String heldOn() {
     return world.ledger.hold("urgent").map(h -> h.node()).orElse("");
   }
