@@ -14,6 +14,7 @@ import dev.tranche.extender.placement.Placement;
 import dev.tranche.extender.placement.Reason;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.selection.NodeFilter;
+import dev.tranche.extender.snapshot.ClusterSnapshot;
 import dev.tranche.extender.verb.FakeWorld.Gpu;
 import java.util.List;
 import java.util.Map;
@@ -58,6 +59,16 @@ final class NodeFailureTest {
     Map<String, Integer> scores = world.prioritize().prioritize(pod, BOTH);
     assertThat(scores.get("b")).isGreaterThan(scores.get("a"));
     assertThat(failures()).as("the node has not changed").isEqualTo(before + 1);
+  }
+
+  @Test
+  void failedNode_isTriedAgainLater() {
+    PodFacts pod = FakeWorld.pod("p", 3);
+    world.filter().filter(pod, BOTH, true);
+    double before = failures();
+    world.nowMs += ClusterSnapshot.FAILED_MS;
+    world.filter().filter(pod, BOTH, true);
+    assertThat(failures()).isGreaterThan(before);
   }
 
   @Test

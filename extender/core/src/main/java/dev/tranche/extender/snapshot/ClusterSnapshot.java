@@ -45,6 +45,9 @@ public final class ClusterSnapshot {
   /** Below this, the ratio of two small numbers says nothing. */
   private static final double LEAST_UTILIZATION = 0.01;
 
+  /** A node that could not be evaluated is tried again after so long. The cause may have passed. */
+  public static final long FAILED_MS = 10_000;
+
   private final Ledger ledger;
   private final LoadCache loads;
   private final Timing timing;
@@ -202,7 +205,7 @@ public final class ClusterSnapshot {
       return new NodeGpus(view.availability(), gpus(view, filter, nowMs), fadesAtMs(view));
     } catch (RuntimeException bug) {
       failures.failed(node, bug);
-      return new NodeGpus(NodeView.Availability.FAILED, List.of(), Long.MAX_VALUE);
+      return new NodeGpus(NodeView.Availability.FAILED, List.of(), nowMs + FAILED_MS);
     }
   }
 
