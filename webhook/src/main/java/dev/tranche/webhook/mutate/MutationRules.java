@@ -17,7 +17,8 @@ import java.util.stream.Collectors;
  * @param memory GPU memory to assume where nodes do not state it
  * @param dialects the other systems whose annotations and resources are translated
  * @param plainRequests what a number of the first resource counts in a pod that requests it
- * @param plainServedBy what serves the GPUs of a plain request, if its selectors leave both or none
+ * @param plainServedBy what serves the GPUs of a plain request for the first resource, if its
+ *     selectors leave both or none
  * @param replicaSchedulers other schedulers whose pods' numbers count replicas in any case
  */
 public record MutationRules(

@@ -61,9 +61,14 @@ public final class PodMutator {
         StaleReplicaRequirement.removeFrom(
             translation.view(), cluster.nodes(), rules.defaultReplicasPerGpu());
     var problems = new ArrayList<>(translation.problems());
-    ServedBy servedBy = ServedBy.of(view, cluster.nodes(), rules);
+    var patch = new JsonPatch();
+    var warnings = new ArrayList<>(translation.warnings());
+    translation.write(patch);
+    ServedBy servedBy = servedBy(view, cluster);
     if (servedBy == ServedBy.DRA && requestsOurResource(view)) {
-      return leaveToDra(original, view, cluster);
+      return problems.isEmpty()
+          ? leaveToDra(original, view, cluster, patch, warnings)
+          : denied(problems);
     }
     GpuRequests requests = GpuRequests.read(view, resource(), problems);
     boolean countsGpus = countsGpus(view, cluster);
@@ -74,9 +79,6 @@ public final class PodMutator {
     if (!problems.isEmpty()) {
       return denied(problems);
     }
-    var patch = new JsonPatch();
-    var warnings = new ArrayList<>(translation.warnings());
-    translation.write(patch);
     ResultAnnotations resultAnnotations = ResultAnnotations.NONE;
     if (!requests.isEmpty()) {
       switch (GrantResult.of(view, requests, cluster.nodes(), rules, countsGpus)) {
@@ -145,19 +147,18 @@ public final class PodMutator {
 
   /**
    * Leaves the pod to its scheduler. Only a number of whole GPUs is written as replicas, so that it
-   * means the same whoever places the pod.
+   * means the same whoever places the pod. Replicas are kept off nodes with a DRA driver.
    */
   private Mutation leaveToOtherScheduler(PodView pod, MutationRules.Cluster cluster) {
     boolean shares = GpuRequests.firstKey(pod.annotations()).isPresent();
-    if (!shares
-        && requestsOurResource(pod)
-        && ServedBy.of(pod, cluster.nodes(), rules) == ServedBy.DRA) {
-      return leaveToDra(pod, pod, cluster);
+    ServedBy servedBy = servedBy(pod, cluster);
+    if (servedBy == ServedBy.DRA && requestsOurResource(pod)) {
+      return leaveToDra(pod, pod, cluster, new JsonPatch(), new ArrayList<>());
     }
     if (shares
         || rules.replicaSchedulers().contains(pod.text("schedulerName"))
         || !countsGpus(pod, cluster)) {
-      return leaveAlone(pod, otherSchedulerWarnings(pod));
+      return leaveReplicas(pod, cluster, otherSchedulerWarnings(pod));
     }
     var problems = new ArrayList<Problem>();
     GpuRequests requests = GpuRequests.NONE.withPlain(pod, resource(), problems);
@@ -165,7 +166,7 @@ public final class PodMutator {
       return denied(problems);
     }
     if (requests.isEmpty()) {
-      return leaveAlone(pod, List.of());
+      return leaveReplicas(pod, cluster, List.of());
     }
     return switch (GrantResult.of(pod, requests, cluster.nodes(), rules, true)) {
       case GrantResult.Refused(var reasons) -> denied(reasons);
@@ -181,7 +182,9 @@ public final class PodMutator {
         }
         ResultAnnotations.of(granted.grants(), granted.granularity().replicasPerGpu())
             .write(pod, patch);
-        yield admitted(patch, granted.warnings());
+        var warnings = new ArrayList<>(granted.warnings());
+        servedBy.warning(pod, cluster.nodes()).ifPresent(warnings::add);
+        yield admitted(patch, warnings);
       }
     };
   }
@@ -189,10 +192,16 @@ public final class PodMutator {
   /**
    * Restricts the pod to nodes with a DRA driver, where its number counts whole GPUs. The scheduler
    * stays: two schedulers that allocate devices of one driver could give both the same one.
+   *
+   * @param patch has the changes from the original to the pod; receives the others
+   * @param warnings receives those of this choice
    */
-  private static Mutation leaveToDra(PodView original, PodView pod, MutationRules.Cluster cluster) {
-    var patch = new JsonPatch();
-    var warnings = new ArrayList<String>();
+  private static Mutation leaveToDra(
+      PodView original,
+      PodView pod,
+      MutationRules.Cluster cluster,
+      JsonPatch patch,
+      List<String> warnings) {
     var affinity = new NodeAffinityPatch(original.spec(), pod.spec());
     ServedBy.DRA.require(pod, cluster.nodes(), affinity);
     Optional<Problem> large = affinity.write(patch);
@@ -202,6 +211,25 @@ public final class PodMutator {
     ServedBy.DRA.warning(pod, cluster.nodes()).ifPresent(warnings::add);
     PlacementAnnotations.warnOfUnknown(pod.annotations(), warnings);
     ResultAnnotations.ON_DRA.write(pod, patch);
+    return admitted(patch, warnings);
+  }
+
+  /** Leaves the pod's number, but keeps it off nodes where that would count whole GPUs. */
+  private Mutation leaveReplicas(
+      PodView pod, MutationRules.Cluster cluster, List<String> otherWarnings) {
+    if (!requestsOurResource(pod)) {
+      return leaveAlone(pod, otherWarnings);
+    }
+    var patch = new JsonPatch();
+    var affinity = new NodeAffinityPatch(pod.spec(), pod.spec());
+    ServedBy.DEVICE_PLUGIN.require(pod, cluster.nodes(), affinity);
+    Optional<Problem> large = affinity.write(patch);
+    if (large.isPresent()) {
+      return denied(List.of(large.get()));
+    }
+    var warnings = new ArrayList<>(otherWarnings);
+    ServedBy.DEVICE_PLUGIN.warning(pod, cluster.nodes()).ifPresent(warnings::add);
+    ResultAnnotations.NONE.write(pod, patch);
     return admitted(patch, warnings);
   }
 
@@ -217,6 +245,18 @@ public final class PodMutator {
         .map(key -> Warning.FOREIGN_SCHEDULER.of(pod.text("schedulerName"), key))
         .map(List::of)
         .orElse(List.of());
+  }
+
+  /**
+   * Chooses the kind of nodes. The configured choice is for plain numbers of the first resource, in
+   * pods whose scheduler does not count replicas.
+   */
+  private ServedBy servedBy(PodView pod, MutationRules.Cluster cluster) {
+    boolean plain =
+        !rules.replicaSchedulers().contains(pod.text("schedulerName"))
+            && rules.resources().stream().skip(1).noneMatch(r -> requests(pod, r));
+    return ServedBy.of(
+        pod, cluster.nodes(), plain ? rules.plainServedBy() : ServedBy.DEVICE_PLUGIN);
   }
 
   /** Whether a plain number of the resource counts GPUs. */
@@ -239,8 +279,11 @@ public final class PodMutator {
   }
 
   private boolean requestsOurResource(PodView pod) {
-    return pod.containers().stream()
-        .anyMatch(c -> rules.resources().stream().anyMatch(r -> c.requested(r) > 0));
+    return rules.resources().stream().anyMatch(r -> requests(pod, r));
+  }
+
+  private static boolean requests(PodView pod, String resource) {
+    return pod.containers().stream().anyMatch(c -> c.requested(resource) > 0);
   }
 
   /**

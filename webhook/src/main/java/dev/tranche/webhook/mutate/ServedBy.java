@@ -10,6 +10,7 @@ import dev.tranche.webhook.request.PlacementAnnotations;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.function.Predicate;
 
 /**
  * What serves the GPUs of the nodes that a pod is restricted to. The same number counts replicas on
@@ -20,14 +21,18 @@ public enum ServedBy {
   DRA;
 
   /**
-   * Chooses for a pod: what its own selectors leave, else what the nodes that they admit have, else
-   * the configured one. A share is possible with the device plugin alone.
+   * Chooses for a pod: by its nodeName, else by what its own selectors leave, else by the nodes
+   * that they admit, else the preferred one. A share is possible with the device plugin alone.
    *
    * @param nodes all that are labelled
+   * @param preferred if the selectors leave both or none
    */
-  static ServedBy of(PodView pod, List<GpuNode> nodes, MutationRules rules) {
-    if (isShare(pod)) {
+  static ServedBy of(PodView pod, List<GpuNode> nodes, ServedBy preferred) {
+    if (isShare(pod) || countsReplicas(pod)) {
       return DEVICE_PLUGIN;
+    }
+    if (hasNodeName(pod)) {
+      return admitsDra(pod, nodes) ? DRA : DEVICE_PLUGIN;
     }
     var selection = new NodeSelection(pod.spec());
     if (!selection.admitsLabel(Names.SERVED_BY, Names.DRA)) {
@@ -36,9 +41,9 @@ public enum ServedBy {
     if (!selection.admitsLabel(Names.SERVED_BY, null)) {
       return DRA;
     }
-    boolean dra = admitsDra(selection, nodes);
-    boolean plugin = admitsPlugin(selection, nodes);
-    return dra == plugin ? rules.plainServedBy() : dra ? DRA : DEVICE_PLUGIN;
+    boolean dra = admitsDra(pod, nodes);
+    boolean plugin = admitsPlugin(pod, nodes);
+    return dra == plugin ? preferred : dra ? DRA : DEVICE_PLUGIN;
   }
 
   /** Whether an annotation requests what only Tranche's plugin can give. */
@@ -47,12 +52,31 @@ public enum ServedBy {
         || PlacementAnnotations.areOn(pod.annotations());
   }
 
-  private static boolean admitsDra(NodeSelection selection, List<GpuNode> nodes) {
-    return nodes.stream().anyMatch(n -> n.servedByDra() && selection.admits(n));
+  /** Whether Tranche has converted its number before, as in a pod that is restored. */
+  private static boolean countsReplicas(PodView pod) {
+    return pod.annotations().containsKey(Names.REPLICAS_PER_GPU)
+        || pod.annotations().containsKey(Names.GPUS_REQUESTED);
   }
 
-  private static boolean admitsPlugin(NodeSelection selection, List<GpuNode> nodes) {
-    return nodes.stream().anyMatch(n -> n.replicasPerGpu().isPresent() && selection.admits(n));
+  private static boolean hasNodeName(PodView pod) {
+    return !pod.text("nodeName").isEmpty();
+  }
+
+  private static boolean admitsDra(PodView pod, List<GpuNode> nodes) {
+    Predicate<GpuNode> admitted = admitted(pod);
+    return nodes.stream().anyMatch(n -> n.servedByDra() && admitted.test(n));
+  }
+
+  private static boolean admitsPlugin(PodView pod, List<GpuNode> nodes) {
+    Predicate<GpuNode> admitted = admitted(pod);
+    return nodes.stream().anyMatch(n -> n.replicasPerGpu().isPresent() && admitted.test(n));
+  }
+
+  /** By its nodeName, no scheduler looks at the pod's selectors. */
+  private static Predicate<GpuNode> admitted(PodView pod) {
+    return hasNodeName(pod)
+        ? node -> node.name().equals(pod.text("nodeName"))
+        : new NodeSelection(pod.spec())::admits;
   }
 
   /** Says where a plain request is placed, if nodes of both kinds admit the pod. */
@@ -60,23 +84,25 @@ public enum ServedBy {
     if (isShare(pod)) {
       return Optional.empty();
     }
-    var selection = new NodeSelection(pod.spec());
-    return admitsDra(selection, nodes) && admitsPlugin(selection, nodes)
+    return admitsDra(pod, nodes) && admitsPlugin(pod, nodes)
         ? Optional.of(Warning.SERVED_BY_BOTH.of(this == DRA ? "a DRA driver" : "a device plugin"))
         : Optional.empty();
   }
 
   /** Whether the pod's selectors admit nodes with a DRA driver and none with a device plugin. */
   static boolean onlyDra(PodView pod, List<GpuNode> nodes) {
-    var selection = new NodeSelection(pod.spec());
-    return admitsDra(selection, nodes) && !admitsPlugin(selection, nodes);
+    return admitsDra(pod, nodes) && !admitsPlugin(pod, nodes);
   }
 
   /**
    * Restricts the pod to these nodes, by node affinity, so that an autoscaler sees it. Without any
-   * node of a DRA driver, a device plugin needs no requirement.
+   * node of a DRA driver, a device plugin needs no requirement. A pod with a nodeName gets none: it
+   * cannot go elsewhere, and the kubelet would fail it if its node were not labelled so.
    */
   void require(PodView pod, List<GpuNode> nodes, NodeAffinityPatch affinity) {
+    if (hasNodeName(pod)) {
+      return;
+    }
     var selection = new NodeSelection(pod.spec());
     if (this == DRA && selection.admitsLabel(Names.SERVED_BY, null)) {
       affinity.require(Names.SERVED_BY, "In", List.of(Names.DRA));

@@ -26,7 +26,7 @@ final class StaleReplicaRequirement {
   private StaleReplicaRequirement() {}
 
   /**
-   * @param nodes all labelled nodes
+   * @param nodes all labelled nodes; without any that has replicas, a requirement is kept
    * @param defaultReplicas the replicas per GPU of future nodes; a requirement of this number is
    *     kept
    * @return the same pod, or a copy without the requirement
@@ -36,7 +36,7 @@ final class StaleReplicaRequirement {
     JsonNode terms = terms(pod.pod());
     if (former == null
         || former.equals(Integer.toString(defaultReplicas))
-        || nodes.isEmpty()
+        || nodes.stream().allMatch(n -> n.replicasPerGpu().isEmpty())
         || !isRequired(terms, former)
         || isOffered(terms, nodes, former)) {
       return pod;

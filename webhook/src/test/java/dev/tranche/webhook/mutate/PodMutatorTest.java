@@ -359,6 +359,22 @@ class PodMutatorTest {
             "/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms");
   }
 
+  /** It is kept while no node has a plugin: the number was cut by it. */
+  @Test
+  void replicaRequirement_isStale_byNodesWithAPluginAlone() {
+    var dra = new GpuNode("d", Map.of("tranche.dev/gpus-served-by", "dra"));
+    JsonNode pod =
+        Reviews.json(
+            "{'metadata':{'annotations':{'tranche.dev/replicas-per-gpu':'10'}},'spec':{'affinity':{'nodeAffinity':{'requiredDuringSchedulingIgnoredDuringExecution':{'nodeSelectorTerms':[{'matchExpressions':[{'key':'nvidia.com/gpu.replicas','operator':'In','values':['10']}]}]}}}}}"
+                .replace('\'', '"'));
+    assertThat(StaleReplicaRequirement.removeFrom(new PodView(pod), List.of(dra), 4).pod())
+        .isEqualTo(pod);
+    assertThat(
+            StaleReplicaRequirement.removeFrom(new PodView(pod), List.of(dra, node("a", 4, 8)), 4)
+                .pod())
+        .isNotEqualTo(pod);
+  }
+
   @Test
   void hostPid_withAPlainRequest_isDeniedWhereGpusAreSharedByMps() {
     ObjectNode plain = pod("plain-gpu");

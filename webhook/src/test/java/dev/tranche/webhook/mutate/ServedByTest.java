@@ -2,6 +2,7 @@ package dev.tranche.webhook.mutate;
 
 import static dev.tranche.webhook.Reviews.annotation;
 import static dev.tranche.webhook.Reviews.apply;
+import static dev.tranche.webhook.Reviews.denial;
 import static dev.tranche.webhook.Reviews.expressions;
 import static dev.tranche.webhook.Reviews.replicas;
 import static dev.tranche.webhook.Reviews.warnings;
@@ -16,6 +17,7 @@ import dev.tranche.webhook.nodes.GpuNode;
 import dev.tranche.webhook.pod.Mutation;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -199,5 +201,140 @@ class ServedByTest {
     assertThat(expressions(before)).contains(NOT_IN);
     Mutation again = PodUpdate.restore(before, pod, PlainRequestsTest.rules(PlainRequests.GPUS));
     assertThat(apply(again, pod).at("/spec/affinity")).isEqualTo(before.at("/spec/affinity"));
+  }
+
+  private static PodMutator preferringDra(PlainRequests plain, String... replicaSchedulers) {
+    MutationRules rules = PlainRequestsTest.rules(plain);
+    return new PodMutator(
+        new MutationRules(
+            rules.resources(),
+            rules.defaultReplicasPerGpu(),
+            rules.schedulerName(),
+            rules.runtimeClass(),
+            rules.memory(),
+            rules.dialects(),
+            plain,
+            ServedBy.DRA,
+            Set.of(replicaSchedulers)));
+  }
+
+  private static ObjectNode with(ObjectNode pod, String field, String value) {
+    ((ObjectNode) pod.path("spec")).put(field, value);
+    return pod;
+  }
+
+  private static ObjectNode limits(ObjectNode pod) {
+    return (ObjectNode) pod.at("/spec/containers/0/resources/limits");
+  }
+
+  /** The kubelet checks required node affinity, and would fail the pod. */
+  @Test
+  void nodeName_decidesAlone_andAddsNoRequirement() {
+    PodMutator mutator = preferringDra(PlainRequests.GPUS);
+    for (String scheduler : List.of("default-scheduler", "hub")) {
+      for (String node : List.of("plugin", "dra", "unknown")) {
+        ObjectNode pod = with(with(plain(1), "nodeName", node), "schedulerName", scheduler);
+        Mutation mutation = mutator.mutate(pod, BOTH);
+        JsonNode after = apply(mutation, pod);
+        assertThat(replicas(after)).as(node).isEqualTo(node.equals("plugin") ? "10" : "1");
+        assertThat(after.at("/spec/affinity").toString()).as(node).doesNotContain(LABEL);
+        assertThat(warnings(mutation)).noneMatch(w -> w.contains("a DRA driver"));
+        if (!node.equals("dra")) {
+          assertThat(annotation(after, "gpus-served-by")).as(node).isEmpty();
+        }
+      }
+    }
+  }
+
+  /** Otherwise one replica could become a whole GPU. */
+  @Test
+  void replicasOfAnotherSchedulersPod_areKeptOffDraNodes_andStay() {
+    ObjectNode pod = with(plain(1), "schedulerName", "hub");
+    MutationRules rules = PlainRequestsTest.rules(PlainRequests.REPLICAS);
+    var mutator = new PodMutator(rules);
+    Mutation mutation = mutator.mutate(pod, BOTH);
+    JsonNode after = apply(mutation, pod);
+    assertThat(replicas(after)).isEqualTo("1");
+    assertThat(expressions(after)).containsExactly(NOT_IN);
+    assertThat(warnings(mutation)).anyMatch(w -> w.contains("those with a device plugin"));
+    assertThat(mutator.mutate(after, BOTH)).isInstanceOf(Mutation.Unchanged.class);
+    ObjectNode mig = with(plain(1), "schedulerName", "hub");
+    limits(mig).removeAll().put("nvidia.com/mig-1g.5gb", "2");
+    JsonNode kept = apply(mutator(PlainRequests.GPUS).mutate(mig, BOTH), mig);
+    assertThat(expressions(kept)).containsExactly(NOT_IN);
+    ObjectNode none = with(Reviews.annotated(), "schedulerName", "hub");
+    assertThat(mutator.mutate(none, BOTH)).isInstanceOf(Mutation.Unchanged.class);
+  }
+
+  @Test
+  void replicaScheduler_decidesBeforeTheValue_butNotBeforeSelectors() {
+    PodMutator mutator = preferringDra(PlainRequests.GPUS, "hub");
+    ObjectNode pod = with(plain(1), "schedulerName", "hub");
+    JsonNode after = apply(mutator.mutate(pod, BOTH), pod);
+    assertThat(replicas(after)).isEqualTo("1");
+    assertThat(expressions(after)).containsExactly(NOT_IN);
+    assertThat(annotation(after, "gpus-served-by")).isEmpty();
+    selecting(pod, "pool", "whole");
+    JsonNode onDra = apply(mutator.mutate(pod, BOTH), pod);
+    assertThat(expressions(onDra)).containsExactly(IN);
+    assertThat(annotation(onDra, "gpus-served-by")).isEqualTo("dra");
+  }
+
+  @Test
+  void value_choosesForTheFirstResourceAlone() {
+    for (String scheduler : List.of("default-scheduler", "hub")) {
+      ObjectNode mig = with(plain(1), "schedulerName", scheduler);
+      limits(mig).removeAll().put("nvidia.com/mig-1g.5gb", "2");
+      ObjectNode both = with(plain(1), "schedulerName", scheduler);
+      limits(both).put("nvidia.com/mig-1g.5gb", "2");
+      for (ObjectNode pod : List.of(mig, both)) {
+        JsonNode after = apply(preferringDra(PlainRequests.REPLICAS).mutate(pod, BOTH), pod);
+        assertThat(expressions(after)).containsExactly(NOT_IN);
+        assertThat(annotation(after, "gpus-served-by")).isEmpty();
+      }
+    }
+  }
+
+  /** No node has the resource, so the pod would be pending for ever. */
+  @Test
+  void resourceOfAnotherSystem_isTakenFromAPodForDra_withItsWarning() {
+    ObjectNode pod = selecting(plain(1), "pool", "whole");
+    limits(pod).put("nvidia.com/priority", "1");
+    Mutation mutation = mutator(PlainRequests.GPUS).mutate(pod, BOTH);
+    JsonNode after = apply(mutation, pod);
+    assertThat(limits((ObjectNode) after).has("nvidia.com/priority")).isFalse();
+    assertThat(annotation(after, "gpus-served-by")).isEqualTo("dra");
+    assertThat(warnings(mutation)).anyMatch(w -> w.contains("nvidia.com/priority"));
+  }
+
+  @Test
+  void problemOfATranslation_deniesAPodForDra() {
+    ObjectNode pod = selecting(plain(1), "pool", "whole");
+    ((ObjectNode) pod.path("metadata").path("annotations")).put("gpu-memory", "much");
+    assertThat(denial(mutator(PlainRequests.GPUS).mutate(pod, BOTH))).contains("gpu-memory");
+  }
+
+  /** Its number counts replicas already: ten of them must not become ten GPUs. */
+  @Test
+  void podWhoseNumberTrancheHasConverted_staysWithThePlugin_whenItIsRestored() {
+    var before = new MutationRules.Cluster(List.of(PLUGIN), true);
+    var now = new GpuNode("plugin", Map.of("tranche.dev/replicas-per-gpu", "4"));
+    var onlyDra = new MutationRules.Cluster(List.of(DRA), true);
+    for (String scheduler : List.of("default-scheduler", "hub")) {
+      ObjectNode pod = with(plain(1), "schedulerName", scheduler);
+      JsonNode stored = apply(mutator(PlainRequests.GPUS).mutate(pod, before), pod);
+      assertThat(replicas(stored)).isEqualTo("10");
+      PodMutator mutator = preferringDra(PlainRequests.GPUS);
+      JsonNode restored = apply(mutator.mutate(stored, BOTH), stored);
+      assertThat(replicas(restored)).isEqualTo("10");
+      assertThat(expressions(restored)).contains(NOT_IN);
+      assertThat(annotation(restored, "gpus-served-by")).isEmpty();
+      var cluster = new MutationRules.Cluster(List.of(now, DRA), true);
+      JsonNode other = apply(mutator.mutate(stored, cluster), stored);
+      assertThat(replicas(other)).isEqualTo("4");
+      JsonNode waiting = apply(mutator.mutate(stored, onlyDra), stored);
+      assertThat(replicas(waiting)).isEqualTo("10");
+      assertThat(expressions(waiting)).contains(NOT_IN);
+    }
   }
 }
