@@ -5,6 +5,8 @@ set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=SCRIPTDIR/apt.sh
 . "$here/apt.sh"
+# What starts here stays, also a service of an installed package. It must not hold the steps, see progress.sh, nor a lock, see cache.sh.
+exec 3>&- 4>&- 5>&- 8>&-
 state=${TRANCHE_CACHE:-$HOME/.cache/tranche}/docker
 
 # Uses curl instead of `docker info`, since a machine may have an engine without a client.
@@ -56,7 +58,7 @@ main() {
   exec 9>"$state/lock"
   flock 9
   if answers; then return; fi
-  command -v dockerd >/dev/null || need_packages docker.io iptables
+  command -v dockerd >/dev/null || need_packages docker.io iptables 9>&-
   start
   wait_for_answer
 }

@@ -2,6 +2,9 @@
 # Sourced. Shows the steps of a long command, a line each, and counts the seconds of the one that runs. All other output goes to a log,
 # whose end is shown if the command fails.
 
+# The line after which no step is shown.
+progress_last=$'\4'
+
 # progress_begin LOG: from here on, stdout and stderr are the log. `step` and programs that get TRANCHE_STEPS write lines of steps.
 progress_begin() {
   progress_log=$1
@@ -13,13 +16,14 @@ progress_begin() {
   progress_shower=$!
   # shellcheck disable=SC2154 # prepare.sh sets it.
   export TRANCHE_STEPS=$progress_folder/steps TRANCHE_STARTED_S=$(($(date +%s) - SECONDS + started))
-  # The steps end when nobody has them open any more.
   exec 3>"$TRANCHE_STEPS" 4>&1 5>&2 >>"$progress_log" 2>&1
   trap progress_failed EXIT
 }
 
 # progress_end: shows the last step as done. stdout and stderr are what they were.
 progress_end() {
+  # Processes that still run may have the steps open, so their end is a line. Who shows them may have been killed.
+  (trap '' PIPE && echo "$progress_last" >&3) 2>/dev/null || true
   exec 3>&- 1>&4 2>&5 4>&- 5>&-
   unset TRANCHE_STEPS
   wait "$progress_shower" || true
@@ -44,6 +48,7 @@ progress_show() {
   while :; do
     status=0
     IFS= read -r -t 1 line || status=$?
+    [ "$line" != "$progress_last" ] || status=1
     if [ ! -t 2 ]; then
       [ "$status" != 0 ] || printf '%s\n' "$line"
     elif [ "$status" -gt 128 ]; then

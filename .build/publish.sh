@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # publish.sh FOLDER IMAGE: pushes the release in FOLDER: its image as IMAGE with the version as its tag, and its chart to IMAGE's registry
 # below charts/. Prints IMAGE@DIGEST. Whoever calls it has logged in, by `helm registry login` or `docker login`.
+# What the registry has already is not pushed again, so that it can be run again after a failure.
 set -euo pipefail
 shopt -s inherit_errexit
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 [ $# = 2 ] || {
-  sed -n '2,3s/^# //p' "${BASH_SOURCE[0]}" >&2
+  sed -n '2,4s/^# //p' "${BASH_SOURCE[0]}" >&2
   exit 2
 }
 folder=$1
@@ -22,11 +23,21 @@ charts=("$folder"/tranche-[0-9]*.tgz)
 [ ${#charts[@]} = 1 ] || { echo "error: $folder has ${#charts[@]} charts" >&2; exit 1; }
 version=$(basename "${charts[0]}" .tgz)
 version=${version#tranche-}
-# A version is published once. Another image under the same tag would be one that nobody has tried.
-if "$crane" digest "$image:$version" >/dev/null 2>&1; then
-  echo "error: $image:$version is published already; release a new version" >&2
+
+# A version is published once. Another image or chart under the same tag would be one that nobody has tried.
+published_already() {
+  echo "error: another $1 is published already; release a new version" >&2
   exit 1
-fi
-pushed=$("$crane" push "$folder/image" "$image:$version")
-"$helm" push "${plain[@]}" "${charts[0]}" "oci://$image/charts" >&2
-echo "$pushed"
+}
+digest=$(grep -o 'sha256:[0-9a-f]\{64\}' "$folder/image/index.json")
+found=$("$crane" digest "$image:$version" 2>/dev/null || true)
+[ -z "$found" ] || [ "$found" = "$digest" ] || published_already "$image:$version"
+# The chart's manifest also has the time of the file.
+chart=$image/charts/tranche:$version
+layer=$(sha256sum "${charts[0]}" | cut -d ' ' -f 1)
+manifest=$("$crane" manifest "$chart" 2>/dev/null || true)
+[ -z "$manifest" ] || [[ $manifest = *"sha256:$layer"* ]] || published_already "$chart"
+
+[ -n "$found" ] || "$crane" push "$folder/image" "$image:$version" >&2
+[ -n "$manifest" ] || "$helm" push "${plain[@]}" "${charts[0]}" "oci://$image/charts" >&2
+echo "$image@$digest"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # sign.sh FOLDER IMAGE: pushes the release in FOLDER to IMAGE's registry, signs image and chart without a key, attests the bills of
-# materials, and makes the release on GitHub. It only runs in a workflow, whose identity is what signs. GITHUB_TOKEN is that of the workflow.
+# materials, and makes the release on GitHub. It can be run again after a failure. It only runs in a workflow, whose identity is what signs.
+# GITHUB_TOKEN is that of the workflow.
 set -euo pipefail
 shopt -s inherit_errexit
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -26,6 +27,14 @@ done
 # The image is in the registry; its layout is for tools on this machine.
 files=()
 for file in "$folder"/*; do [ -d "$file" ] || files+=("$file"); done
-gh release create "v$version" --verify-tag --title "$version" --notes-file "$folder/release-notes.md" "${files[@]}"
+prerelease=()
+[[ $version != *-rc.* ]] || prerelease=(--prerelease)
+if gh release view "v$version" >/dev/null 2>&1; then
+  # An earlier run made it, and may have left it as a draft without all files.
+  gh release upload "v$version" --clobber "${files[@]}"
+  gh release edit "v$version" --draft=false "${prerelease[@]}"
+else
+  gh release create "v$version" --verify-tag --title "$version" --notes-file "$folder/release-notes.md" "${prerelease[@]}" "${files[@]}"
+fi
 echo "name=$image" >>"${GITHUB_OUTPUT:?}"
 echo "digest=${pushed#*@}" >>"$GITHUB_OUTPUT"

@@ -8,6 +8,7 @@ import static org.assertj.core.api.Assertions.tuple;
 import static org.assertj.core.api.InstanceOfAssertFactories.STRING;
 
 import com.marcnuri.helm.Helm;
+import dev.tranche.e2e.install.Shell;
 import io.fabric8.kubernetes.api.model.NodeSelectorTerm;
 import io.fabric8.kubernetes.api.model.SecurityContext;
 import io.fabric8.kubernetes.api.model.apps.DaemonSet;
@@ -18,6 +19,8 @@ import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -207,6 +210,20 @@ class RenderingTest {
             render(Map.of("scheduler.image.tag", tag))
                 .contains("- --feature-gates=SchedulerAsyncPreemption=false\n"))
         .isEqualTo(off);
+  }
+
+  /** The page of the plain YAML has a command for kube-schedulers that do not know the gate. */
+  @Test
+  void plainYamlForOlderVersions_equalsTheChartForThem() throws IOException {
+    Matcher command =
+        Pattern.compile("(?m)^(sed -e .*:(v1\\.\\d+\\.\\d+)#.* deploy/tranche.yaml) \\|")
+            .matcher(Files.readString(Path.of("../deploy/README.md")));
+    assertThat(command.find()).isTrue();
+    Rendering all = Rendering.ALL.iterator().next();
+    Map<String, Object> values = Map.of("scheduler.image.tag", command.group(2));
+    assertThat(Shell.run(Path.of(".."), command.group(1)).orFail())
+        .isEqualTo(new Rendering(all.file(), all.purpose(), values).render(Chart.FOLDER))
+        .doesNotContain("feature-gates");
   }
 
   @Test

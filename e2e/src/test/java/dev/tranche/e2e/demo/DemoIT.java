@@ -61,11 +61,9 @@ class DemoIT {
 
   @Test
   void demoOfAnotherFolder_isNotRemovedUnasked() throws IOException {
-    Path docker = folder.resolve("docker");
-    Files.writeString(
-        docker,
+    stub(
+        "docker",
         """
-        #!/bin/sh
         case $1 in
           ps) echo 1234 ;;
           inspect) echo /other/folder/target/demo/node-t4/driver ;;
@@ -73,11 +71,75 @@ class DemoIT {
         esac
         """
             .formatted(folder.resolve("calls")));
-    assertThat(docker.toFile().setExecutable(true)).isTrue();
     Shell.Result refused = Shell.run(ROOT, "PATH=%s:$PATH ./demo".formatted(folder));
     assertThat(refused.status()).isEqualTo(1);
     assertThat(refused.output().lines()).hasSize(1);
     assertThat(refused.output()).contains("/other/folder; ./demo --replace removes it");
     assertThat(folder.resolve("calls")).doesNotExist();
+  }
+
+  /** A program that the script finds before the machine's own. */
+  private void stub(String name, String script) throws IOException {
+    Path stub = folder.resolve(name);
+    Files.writeString(stub, "#!/bin/sh\n" + script);
+    assertThat(stub.toFile().setExecutable(true)).isTrue();
+  }
+
+  /** Where the client is installed and no engine runs, the engine is started later. */
+  @Test
+  void dockerWithoutAnEngine_meansThatNoDemoRuns() throws IOException {
+    stub("docker", "echo 'Cannot connect to the Docker daemon' >&2; exit 1\n");
+    Shell.Result failed =
+        Shell.run(
+            ROOT,
+            "JAVA_HOME=%s DOCKER_HOST=unix://%s PATH=%s:$PATH ./demo"
+                .formatted(System.getProperty("java.home"), folder.resolve("none"), folder));
+    assertThat(failed.status()).isEqualTo(1);
+    assertThat(failed.output())
+        .contains("preparing what the demo needs\n", "no Docker engine answers at DOCKER_HOST=");
+  }
+
+  /** A process that a command leaves behind may have the steps open for as long as it lives. */
+  @Test
+  void steps_endBeforeTheProcessesThatHaveThemOpen() throws IOException {
+    Shell.Result done =
+        bash(
+            """
+            sleep 120 & left=$!
+            step one
+            progress_end
+            kill $left && echo it ran""");
+    assertThat(done.orFail()).matches("\\[ +\\d+ s] one\nit ran\n");
+  }
+
+  /** It would hold the terminal, the steps and the locks of whoever started it. */
+  @Test
+  void engineThatTheScriptStarts_inheritsNoFilesOfIts() throws IOException {
+    Path open = folder.resolve("open");
+    Path answers = folder.resolve("answers");
+    stub("id", "echo 0\n");
+    // The pid file of the machine's own engine stays.
+    stub("rm", "");
+    stub("docker", "");
+    stub("curl", "test -e %s\n".formatted(answers));
+    stub(
+        "dockerd",
+        """
+        for fd in 3 4 5 6 7 8 9; do
+          [ ! -e /proc/$$/fd/$fd ] || echo $fd
+        done >%s
+        : >%s
+        """
+            .formatted(open, answers));
+    bash("""
+            unset DOCKER_HOST
+            export PATH=%1$s:$PATH TRANCHE_CACHE=%1$s/cache
+            exec 8>%1$s/lock
+            .build/docker.sh
+            PATH=${PATH#*:}
+            progress_end"""
+            .formatted(folder))
+        .orFail();
+    assertThat(open).isEmptyFile();
   }
 }

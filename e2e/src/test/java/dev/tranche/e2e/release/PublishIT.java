@@ -11,6 +11,7 @@ import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.FileTime;
 import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -124,9 +125,52 @@ class PublishIT {
     }
     assertThat(Shell.output("%s ls %s/charts/tranche".formatted(crane, image)).strip())
         .isEqualTo("1.2.3");
-    Shell.Result again = publish(joined, image);
-    assertThat(again.status()).isEqualTo(1);
-    assertThat(again.output()).contains("is published already; release a new version");
+    refuse(work.resolve("amd64"), image);
+  }
+
+  /** A step after it may fail in passing, and the workflow is run again. */
+  @Test
+  void sameRelease_isPublishedFurther() throws IOException {
+    Path release = release("amd64", "notes");
+    String image = address + "/example/again";
+    Shell.output("%s push %s/image %s:1.2.3".formatted(crane, release, image));
+    String pushed = publish(release, image).orFail().lines().toList().getLast();
+    String chart = "%s digest %s/charts/tranche:1.2.3".formatted(crane, image);
+    String digest = Shell.output(chart);
+    // helm writes the file's time into the manifest.
+    Path tgz = release.resolve("tranche-1.2.3.tgz");
+    Files.setLastModifiedTime(tgz, FileTime.fromMillis(0));
+    assertThat(publish(release, image).orFail().lines().toList().getLast()).isEqualTo(pushed);
+    assertThat(Shell.output(chart)).isEqualTo(digest);
+  }
+
+  @Test
+  void otherChartOfTheSameVersion_isNotPushed() throws IOException {
+    Path release = release("amd64", "notes");
+    String image = address + "/example/chart";
+    Path other = Files.createDirectories(work.resolve("other"));
+    Shell.run(
+            ROOT,
+            """
+            set -e
+            tar -C %1$s -xzf %2$s/tranche-1.2.3.tgz
+            echo '# other' >>%1$s/tranche/values.yaml
+            helm=$(.build/helm.sh)
+            $helm package %1$s/tranche -d %1$s
+            $helm push --plain-http %1$s/tranche-1.2.3.tgz oci://%3$s/charts
+            """
+                .formatted(other, release, image))
+        .orFail();
+    refuse(release, image);
+    assertThat(Shell.run("%s digest %s:1.2.3".formatted(crane, image)).status())
+        .as("nothing of it is pushed")
+        .isNotZero();
+  }
+
+  private static void refuse(Path release, String image) throws IOException {
+    Shell.Result refused = publish(release, image);
+    assertThat(refused.status()).isEqualTo(1);
+    assertThat(refused.output()).contains("is published already; release a new version");
   }
 
   private static Shell.Result publish(Path release, String image) throws IOException {
