@@ -11,6 +11,9 @@ import java.util.stream.Stream;
 
 /** The steps of {@code ./release} that are more than the call of a tool. */
 public final class Release {
+  /** The lock file of the web page's packages, below the sources. */
+  static final String NPM_LOCK = "extender/readapi/src/main/web/package-lock.json";
+
   private Release() {}
 
   public static void main(String[] args) throws IOException {
@@ -61,7 +64,7 @@ public final class Release {
       bom.addMaven(json(sources.resolve(part).resolve("target/bom.json")));
     }
     bom.checkJars(tranche.resolve("lib"));
-    bom.addNpm(json(sources.resolve("extender/src/main/web/package-lock.json")));
+    bom.addNpm(json(sources.resolve(NPM_LOCK)));
     bom.addJava(Files.readString(Path.of(System.getProperty("java.home"), "release")));
     bom.addLibffi();
     for (String status : debian(image.resolve("var/lib/dpkg/status.d"))) {

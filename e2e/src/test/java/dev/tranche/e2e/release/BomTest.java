@@ -92,6 +92,11 @@ class BomTest {
   }
 
   @Test
+  void lockFileOfThePage_isWhereTheReleaseReadsIt() {
+    assertThat(Path.of("..", Release.NPM_LOCK)).exists();
+  }
+
+  @Test
   void components_areThoseOfTheImage_eachOnce() {
     JsonObject json = bom.json("example/a", "1.0.0", "2026-01-01T00:00:00Z");
     assertThat(json.getJsonArray("components"))
