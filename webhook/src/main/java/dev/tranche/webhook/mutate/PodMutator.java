@@ -64,8 +64,9 @@ public final class PodMutator {
     var patch = new JsonPatch();
     var warnings = new ArrayList<>(translation.warnings());
     translation.write(patch);
-    ServedBy servedBy = servedBy(view, cluster);
-    if (servedBy == ServedBy.DRA && requestsOurResource(view)) {
+    boolean requestsResource = requestsOurResource(view);
+    ServedBy servedBy = requestsResource ? servedBy(view, cluster) : ServedBy.DEVICE_PLUGIN;
+    if (servedBy == ServedBy.DRA) {
       return problems.isEmpty()
           ? leaveToDra(original, view, cluster, patch, warnings)
           : denied(problems);
@@ -100,7 +101,7 @@ public final class PodMutator {
           warnings.addAll(granted.warnings());
         }
       }
-    } else if (requestsOurResource(view)) {
+    } else if (requestsResource) {
       CandidateNodes candidates = CandidateNodes.of(view, requests, cluster.nodes(), rules);
       Optional<Problem> hostPid = PodRules.hostPidOnMps(candidates);
       if (hostPid.isPresent()) {
@@ -111,7 +112,7 @@ public final class PodMutator {
     } else {
       PlacementAnnotations.warnOfNoEffect(view.annotations(), warnings);
     }
-    if (requestsOurResource(view)) {
+    if (requestsResource) {
       servedBy.warning(view, cluster.nodes()).ifPresent(warnings::add);
     }
     PlacementAnnotations.warnOfUnknown(view.annotations(), warnings);
@@ -151,8 +152,7 @@ public final class PodMutator {
    */
   private Mutation leaveToOtherScheduler(PodView pod, MutationRules.Cluster cluster) {
     boolean shares = GpuRequests.firstKey(pod.annotations()).isPresent();
-    ServedBy servedBy = servedBy(pod, cluster);
-    if (servedBy == ServedBy.DRA && requestsOurResource(pod)) {
+    if (requestsOurResource(pod) && servedBy(pod, cluster) == ServedBy.DRA) {
       return leaveToDra(pod, pod, cluster, new JsonPatch(), new ArrayList<>());
     }
     if (shares
@@ -183,7 +183,7 @@ public final class PodMutator {
         ResultAnnotations.of(granted.grants(), granted.granularity().replicasPerGpu())
             .write(pod, patch);
         var warnings = new ArrayList<>(granted.warnings());
-        servedBy.warning(pod, cluster.nodes()).ifPresent(warnings::add);
+        ServedBy.DEVICE_PLUGIN.warning(pod, cluster.nodes()).ifPresent(warnings::add);
         yield admitted(patch, warnings);
       }
     };
