@@ -372,6 +372,7 @@ public final class Filter implements WhatIf.Rules {
       }
       long endMs = endMs(msMax);
       boolean looked = false;
+      Set<String> own = group.isEmpty() ? Set.of() : gangs.holding(group);
       for (NodeFit evaluation : refused) {
         long version = ledger.version(evaluation.node());
         if (lasting.getOrDefault(evaluation.node(), -1L) == version) {
@@ -383,7 +384,7 @@ public final class Filter implements WhatIf.Rules {
         if (looked && isOver(endMs)) {
           return new Transience(false, Optional.empty());
         }
-        why = undecided(pod, evaluation, gangs.holding(group));
+        why = undecided(pod, evaluation, own);
         if (why.isPresent()) {
           return new Transience(true, why);
         }
