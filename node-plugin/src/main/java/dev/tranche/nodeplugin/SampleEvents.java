@@ -120,21 +120,18 @@ final class SampleEvents {
 
   private boolean judgeOveruse(GpuStatus gpu, GpuSharing how) {
     // A share of unknown memory is unknown, too.
-    if (usable(gpu.info()) == 0) {
+    if (gpu.info().usableBytes() == 0) {
       return false;
     }
     List<Overuse.EpisodeChange> changes =
-        overuse.judge(gpu.info().uuid(), usable(gpu.info()), how.replicas(), gpu.uses(), grants);
+        overuse.judge(
+            gpu.info().uuid(), gpu.info().usableBytes(), how.replicas(), gpu.uses(), grants);
     changes.forEach(change -> report(gpu.info(), change));
     return !changes.isEmpty();
   }
 
-  private static long usable(GpuInfo gpu) {
-    return Math.max(0, gpu.memoryTotalBytes() - gpu.memoryReservedBytes());
-  }
-
   private ContainerCollector.Row row(GpuInfo gpu, ContainerUse use) {
-    long granted = (long) (usable(gpu) * grants.share(gpu.uuid(), use));
+    long granted = (long) (gpu.usableBytes() * grants.share(gpu.uuid(), use));
     return new ContainerCollector.Row(gpu, use, granted, overuse.hasOpenEpisode(gpu.uuid(), use));
   }
 

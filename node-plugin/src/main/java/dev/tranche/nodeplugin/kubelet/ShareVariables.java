@@ -73,7 +73,6 @@ final class ShareVariables {
   private Share share(GpuStatus gpu, int picked) {
     GpuSharing how = replicas.sharing().get(gpu.info().uuid());
     return new Share(
-        GpuPart.of(picked, how == null ? 1 : how.replicas()),
-        gpu.info().memoryTotalBytes() - gpu.info().memoryReservedBytes());
+        GpuPart.of(picked, how == null ? 1 : how.replicas()), gpu.info().usableBytes());
   }
 }

@@ -58,6 +58,11 @@ public record GpuInfo(
         mig);
   }
 
+  /** Returns the memory that programs can use; 0: unknown. */
+  public long usableBytes() {
+    return Math.max(0, memoryTotalBytes - memoryReservedBytes);
+  }
+
   /** What makes this a MIG device; empty for a GPU. */
   public Optional<Mig.Device> migDevice() {
     return mig instanceof Mig.Device device ? Optional.of(device) : Optional.empty();
