@@ -20,10 +20,7 @@ import java.util.Set;
 final class BudgetMessage {
   private final List<Requirement> requirements = new ArrayList<>();
   private final Set<String> disrupted = new HashSet<>();
-  private String name = "";
-  private String namespace = "";
-  private String uid = "";
-  private String resourceVersion = "";
+  private final MetadataFields metadata = new MetadataFields();
   private boolean selects;
   private int allowed;
 
@@ -32,7 +29,7 @@ final class BudgetMessage {
         in,
         number ->
             switch (number) {
-              case 1 -> ProtobufFields.message(in, of -> metadata(in, of));
+              case 1 -> ProtobufFields.message(in, of -> metadata.read(in, of));
               case 2 -> ProtobufFields.message(in, of -> of == 2 && selector(in));
               case 3 -> ProtobufFields.message(in, of -> status(in, of));
               default -> false;
@@ -43,20 +40,9 @@ final class BudgetMessage {
   WatchedBudget watched() {
     List<Requirement> all = selects ? requirements : List.of(BudgetReader.NO_POD);
     return new WatchedBudget(
-        uid, resourceVersion, new Budget(namespace, name, all, allowed, disrupted));
-  }
-
-  private boolean metadata(CodedInputStream in, int number) throws IOException {
-    switch (number) {
-      case 1 -> name = in.readString();
-      case 3 -> namespace = in.readString();
-      case 5 -> uid = in.readString();
-      case 6 -> resourceVersion = in.readString();
-      default -> {
-        return false;
-      }
-    }
-    return true;
+        metadata.uid,
+        metadata.resourceVersion,
+        new Budget(metadata.namespace, metadata.name, all, allowed, disrupted));
   }
 
   private boolean selector(CodedInputStream in) throws IOException {

@@ -20,9 +20,7 @@ public final class DraReader {
   public static final String API = "resource.k8s.io/v1";
 
   private final List<String> expressions = new ArrayList<>();
-  private String name = "";
-  private String uid = "";
-  private String resourceVersion = "";
+  private final MetadataFields metadata = new MetadataFields();
   private String extendedResource = "";
   private String node = "";
   private String driver = "";
@@ -49,18 +47,20 @@ public final class DraReader {
 
   private WatchedDeviceClass deviceClass() {
     return new WatchedDeviceClass(
-        name, uid, resourceVersion, extendedResource, List.copyOf(expressions));
+        metadata.name,
+        metadata.uid,
+        metadata.resourceVersion,
+        extendedResource,
+        List.copyOf(expressions));
   }
 
   private WatchedSlice slice() {
-    return new WatchedSlice(name, uid, resourceVersion, node, driver.intern());
+    return new WatchedSlice(
+        metadata.name, metadata.uid, metadata.resourceVersion, node, driver.intern());
   }
 
   private DraReader model(GenericKubernetesResource json) {
-    var meta = json.getMetadata();
-    name = meta.getName();
-    uid = String.valueOf(meta.getUid());
-    resourceVersion = String.valueOf(meta.getResourceVersion());
+    metadata.read(json.getMetadata());
     extendedResource = text(json.get("spec", "extendedResourceName"));
     node = text(json.get("spec", "nodeName"));
     driver = text(json.get("spec", "driver"));
@@ -89,23 +89,11 @@ public final class DraReader {
         in,
         number ->
             switch (number) {
-              case 1 -> ProtobufFields.message(in, of -> metadata(in, of));
+              case 1 -> ProtobufFields.message(in, of -> metadata.read(in, of));
               case 2 -> ProtobufFields.message(in, spec);
               default -> false;
             });
     return this;
-  }
-
-  private boolean metadata(CodedInputStream in, int number) throws IOException {
-    switch (number) {
-      case 1 -> name = in.readString();
-      case 5 -> uid = in.readString();
-      case 6 -> resourceVersion = in.readString();
-      default -> {
-        return false;
-      }
-    }
-    return true;
   }
 
   private boolean classSpec(CodedInputStream in, int number) throws IOException {

@@ -19,10 +19,7 @@ public final class PodGroupReader {
   private static final int SCHEDULING_POLICY = 3;
   private static final int GANG = 2;
 
-  private String name = "";
-  private String namespace = "";
-  private String uid = "";
-  private String resourceVersion = "";
+  private final MetadataFields metadata = new MetadataFields();
   private int minimum;
 
   private PodGroupReader() {}
@@ -37,15 +34,12 @@ public final class PodGroupReader {
   }
 
   private WatchedPodGroup watched() {
-    return new WatchedPodGroup(namespace + "/" + name, uid, resourceVersion, minimum);
+    return new WatchedPodGroup(
+        metadata.namespace + "/" + metadata.name, metadata.uid, metadata.resourceVersion, minimum);
   }
 
   private PodGroupReader model(GenericKubernetesResource json) {
-    var meta = json.getMetadata();
-    name = meta.getName();
-    namespace = meta.getNamespace();
-    uid = String.valueOf(meta.getUid());
-    resourceVersion = String.valueOf(meta.getResourceVersion());
+    metadata.read(json.getMetadata());
     if (json.get("spec", "schedulingPolicy", "gang", "minCount") instanceof Number count) {
       minimum = count.intValue();
     }
@@ -57,7 +51,7 @@ public final class PodGroupReader {
         in,
         number ->
             switch (number) {
-              case 1 -> ProtobufFields.message(in, of -> metadata(in, of));
+              case 1 -> ProtobufFields.message(in, of -> metadata.read(in, of));
               case 2 ->
                   ProtobufFields.message(
                       in,
@@ -75,19 +69,6 @@ public final class PodGroupReader {
 
   private boolean minCount(CodedInputStream in) throws IOException {
     minimum = in.readInt32();
-    return true;
-  }
-
-  private boolean metadata(CodedInputStream in, int number) throws IOException {
-    switch (number) {
-      case 1 -> name = in.readString();
-      case 3 -> namespace = in.readString();
-      case 5 -> uid = in.readString();
-      case 6 -> resourceVersion = in.readString();
-      default -> {
-        return false;
-      }
-    }
     return true;
   }
 }
