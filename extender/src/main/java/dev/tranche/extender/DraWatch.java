@@ -26,8 +26,7 @@ final class DraWatch implements AutoCloseable {
   private final Runnable changed;
   private final ExtenderMetrics metrics;
   private final LongSupplier clockMs;
-  private final OptionalApi api;
-  private volatile @Nullable Reflector<?> classes;
+  private final OptionalReflector classes;
 
   /** Confined to the loop until the end. */
   private volatile @Nullable Reflector<?> slices;
@@ -35,7 +34,7 @@ final class DraWatch implements AutoCloseable {
   /**
    * @param nodes confined to the loop
    * @param changed called on the loop after all slices have been listed
-   * @param checkAgainMs see {@link OptionalApi}
+   * @param checkAgainMs see {@link OptionalReflector}
    */
   DraWatch(
       KubernetesClient client,
@@ -51,23 +50,22 @@ final class DraWatch implements AutoCloseable {
     this.changed = changed;
     this.metrics = metrics;
     this.clockMs = clockMs;
-    this.api =
-        new OptionalApi(client, DraReader.API, "deviceclasses", this::watchClasses, checkAgainMs);
-  }
-
-  void start() {
-    api.start();
-  }
-
-  private void watchClasses() {
     var sink =
         new Reflector.Sink<>(
             this::classSeen,
             (String uid, String name) -> loop.run(() -> nodes.classGone(name)),
             () -> loop.run(nodes::classesListed));
-    var reflector = new Reflector<>(client, DraReader.deviceClasses(), sink, metrics, clockMs);
-    classes = reflector;
-    reflector.start();
+    this.classes =
+        new OptionalReflector(
+            client,
+            DraReader.API,
+            "deviceclasses",
+            () -> new Reflector<>(client, DraReader.deviceClasses(), sink, metrics, clockMs),
+            checkAgainMs);
+  }
+
+  void start() {
+    classes.start();
   }
 
   private void classSeen(WatchedDeviceClass seen) {
@@ -100,11 +98,10 @@ final class DraWatch implements AutoCloseable {
 
   @Override
   public void close() {
-    api.close();
-    for (Reflector<?> each : new Reflector<?>[] {classes, slices}) {
-      if (each != null) {
-        each.close();
-      }
+    classes.close();
+    Reflector<?> watched = slices;
+    if (watched != null) {
+      watched.close();
     }
   }
 }

@@ -10,11 +10,13 @@ import dev.tranche.extender.state.ReadinessGate;
 import dev.tranche.extender.state.StateWriter;
 import dev.tranche.extender.watch.BudgetReader;
 import dev.tranche.extender.watch.NodeReader;
+import dev.tranche.extender.watch.PodGroupReader;
 import dev.tranche.extender.watch.PodReader;
 import dev.tranche.extender.watch.Reflector;
 import dev.tranche.extender.watch.WatchedBudget;
 import dev.tranche.extender.watch.WatchedNode;
 import dev.tranche.extender.watch.WatchedPod;
+import dev.tranche.extender.watch.WatchedPodGroup;
 import dev.tranche.process.loop.Loop;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import java.util.HashSet;
@@ -43,7 +45,7 @@ final class Informers implements AutoCloseable {
   private final Reflector<?> budgetReflector;
 
   private final DraWatch dra;
-  private final PodGroupWatch podGroups;
+  private final OptionalReflector podGroups;
 
   /**
    * @param needsHostRequests whether the CPU and memory of all pods are needed, for policy {@code
@@ -92,9 +94,20 @@ final class Informers implements AutoCloseable {
             controllers::draListed,
             metrics,
             clockMs,
-            OptionalApi.CHECK_AGAIN_MS);
+            OptionalReflector.CHECK_AGAIN_MS);
+    var groups =
+        new Reflector.Sink<>(
+            (WatchedPodGroup group) ->
+                loop.run(() -> gangs.groupSeen(group.key(), group.minimum())),
+            (uid, key) -> loop.run(() -> gangs.groupGone(key)),
+            () -> {});
     this.podGroups =
-        new PodGroupWatch(client, loop, gangs, metrics, clockMs, OptionalApi.CHECK_AGAIN_MS);
+        new OptionalReflector(
+            client,
+            PodGroupReader.API,
+            "podgroups",
+            () -> new Reflector<>(client, PodGroupReader.kind(), groups, metrics, clockMs),
+            OptionalReflector.CHECK_AGAIN_MS);
     this.budgetReflector =
         new Reflector<>(
             client,

@@ -1,44 +1,49 @@
 package dev.tranche.extender;
 
+import dev.tranche.extender.watch.Reflector;
 import io.fabric8.kubernetes.api.model.APIResourceList;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Waits until the API server serves a kind that not every version or configuration has. A watch of
- * a missing kind would fail for ever.
+ * Starts a reflector of a kind that not every version or configuration of the API server has, once
+ * it is served. A watch of a missing kind would fail for ever, and its age would be no fault.
  */
-final class OptionalApi implements AutoCloseable {
+final class OptionalReflector implements AutoCloseable {
   /** An API server is upgraded rarely. */
   static final long CHECK_AGAIN_MS = 300_000;
 
-  private static final Logger LOG = LoggerFactory.getLogger(OptionalApi.class);
+  private static final Logger LOG = LoggerFactory.getLogger(OptionalReflector.class);
 
   private final KubernetesClient client;
   private final String groupVersion;
   private final String resource;
-  private final Runnable served;
+  private final Supplier<Reflector<?>> create;
   private final long checkAgainMs;
   private final Thread thread;
+  private @Nullable Reflector<?> reflector;
+  private boolean closed;
 
   /**
    * @param groupVersion such as {@code resource.k8s.io/v1}
    * @param resource the plural name
-   * @param served called once, on another thread
+   * @param create creates the reflector of that resource; called once
    * @param checkAgainMs the mean time after which the API server is asked again
    */
-  OptionalApi(
+  OptionalReflector(
       KubernetesClient client,
       String groupVersion,
       String resource,
-      Runnable served,
+      Supplier<Reflector<?>> create,
       long checkAgainMs) {
     this.client = client;
     this.groupVersion = groupVersion;
     this.resource = resource;
-    this.served = served;
+    this.create = create;
     this.checkAgainMs = checkAgainMs;
     this.thread = Thread.ofVirtual().name("discover " + resource).unstarted(this::run);
   }
@@ -52,9 +57,16 @@ final class OptionalApi implements AutoCloseable {
       while (!isServed()) {
         Thread.sleep(checkAgainMs / 2 + ThreadLocalRandom.current().nextLong(checkAgainMs));
       }
-      served.run();
+      begin();
     } catch (InterruptedException end) {
       LOG.debug("no longer looks for {}", resource);
+    }
+  }
+
+  private synchronized void begin() {
+    if (!closed) {
+      reflector = create.get();
+      reflector.start();
     }
   }
 
@@ -70,7 +82,11 @@ final class OptionalApi implements AutoCloseable {
   }
 
   @Override
-  public void close() {
+  public synchronized void close() {
+    closed = true;
     thread.interrupt();
+    if (reflector != null) {
+      reflector.close();
+    }
   }
 }
