@@ -87,8 +87,7 @@ class BoundsPageTest {
           new Bound("one turn of a preemption", EXTENDER + "Turn", "MS_MAX"),
           new Bound("shapes of pods that", EXTENDER + "Shapes", "SHAPES_MAX"),
           new Bound("shapes of pods that", EXTENDER + "Shapes", "PODS_MAX"),
-          new Bound(
-              "pods on their GPUs that the", EXTENDER + "ClusterSnapshot", "LEARNED_FROM_MAX"),
+          new Bound("pods on their GPUs that the", EXTENDER + "ClusterView", "LEARNED_FROM_MAX"),
           new Bound("silence of a node", EXTENDER + "StreamServer", "SILENCE_MS"),
           new Bound("pods that the API server is", EXTENDER + "PodChecks", "IN_FLIGHT_MAX"),
           new Bound("assignments that a node reports", EXTENDER + "NodeEntry", "ECHOED_MAX"),

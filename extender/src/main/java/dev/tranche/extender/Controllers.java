@@ -28,7 +28,7 @@ import dev.tranche.extender.load.LoadCache;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.metrics.Failures;
 import dev.tranche.extender.placement.GpuView;
-import dev.tranche.extender.snapshot.ClusterSnapshot;
+import dev.tranche.extender.snapshot.ClusterView;
 import dev.tranche.extender.snapshot.NodeFitCache;
 import dev.tranche.extender.watch.WatchedNode;
 import dev.tranche.extender.watch.WatchedPod;
@@ -259,7 +259,7 @@ final class Controllers implements Controller {
     for (String node : ledger.nodes()) {
       Set<String> cordoned = ledger.node(node).map(NodeFacts::cordoned).orElse(Set.of());
       if (!cordoned.isEmpty()) {
-        ClusterSnapshot.NodeGpus now = fits.nodeGpus(node, nowMs);
+        ClusterView.NodeGpus now = fits.nodeGpus(node, nowMs);
         if (now.availability() == NodeView.Availability.AVAILABLE) {
           Set<String> gpus = now.gpus().stream().map(GpuView::uuid).collect(Collectors.toSet());
           cordons.add(new UnknownCordons.Cordons(node, cordoned, gpus));

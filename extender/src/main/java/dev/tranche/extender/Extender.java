@@ -31,7 +31,7 @@ import dev.tranche.extender.readapi.row.Explain;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.selection.NodeFilter;
 import dev.tranche.extender.selection.NodeTraits;
-import dev.tranche.extender.snapshot.ClusterSnapshot;
+import dev.tranche.extender.snapshot.ClusterView;
 import dev.tranche.extender.snapshot.NodeEvaluator;
 import dev.tranche.extender.snapshot.NodeFitCache;
 import dev.tranche.extender.snapshot.PackedPolicy;
@@ -169,14 +169,13 @@ public final class Extender implements AutoCloseable {
         new Ledger(
             timing, since1970Ms -> since1970Ms - System.currentTimeMillis() + Extender.nowMs());
     this.loads = new LoadCache(config.loadStaleAfterMs(), timing.halfLifeMs(), timing.newcomerMs());
-    var snapshot =
-        new ClusterSnapshot(
-            ledger, loads, timing, config.memoryGuard(), config.mpsLoad(), failures);
-    this.evaluations = new NodeFitCache(ledger, loads, snapshot);
+    var cluster =
+        new ClusterView(ledger, loads, timing, config.memoryGuard(), config.mpsLoad(), failures);
+    this.evaluations = new NodeFitCache(ledger, loads, cluster);
     this.evaluator =
-        new NodeEvaluator(ledger, snapshot, evaluations, config.policy(), Extender::nowMs);
+        new NodeEvaluator(ledger, cluster, evaluations, config.policy(), Extender::nowMs);
     this.readiness = new ReadinessGate(ledger::allReported, Extender::nowMs);
-    this.waiting = new UnschedulablePods(ledger, evaluations, snapshot, metrics);
+    this.waiting = new UnschedulablePods(ledger, evaluations, cluster, metrics);
     this.nominees = new NominatedPods(ledger, Extender::nowMs);
     this.explanations = new Explanations(api::explainRejection);
 

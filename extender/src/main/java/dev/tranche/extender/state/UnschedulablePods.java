@@ -9,7 +9,7 @@ import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.placement.GpuRequest;
 import dev.tranche.extender.placement.Reason;
 import dev.tranche.extender.score.Policy;
-import dev.tranche.extender.snapshot.ClusterSnapshot;
+import dev.tranche.extender.snapshot.ClusterView;
 import dev.tranche.extender.snapshot.NodeFit;
 import dev.tranche.extender.snapshot.NodeFitCache;
 import io.vertx.core.Future;
@@ -51,7 +51,7 @@ public final class UnschedulablePods {
 
   private final Ledger ledger;
   private final NodeFitCache evaluations;
-  private final ClusterSnapshot snapshot;
+  private final ClusterView cluster;
   private final ExtenderMetrics metrics;
   private final Map<String, Rejected> pods = new LinkedHashMap<>();
   private final Map<Shape, Kind> kinds = new LinkedHashMap<>();
@@ -139,10 +139,10 @@ public final class UnschedulablePods {
   }
 
   public UnschedulablePods(
-      Ledger ledger, NodeFitCache evaluations, ClusterSnapshot snapshot, ExtenderMetrics metrics) {
+      Ledger ledger, NodeFitCache evaluations, ClusterView cluster, ExtenderMetrics metrics) {
     this.ledger = ledger;
     this.evaluations = evaluations;
-    this.snapshot = snapshot;
+    this.cluster = cluster;
     this.metrics = metrics;
   }
 
@@ -308,8 +308,8 @@ public final class UnschedulablePods {
       boolean holds = ledger.hold(pod.uid()).map(Hold::node).filter(node::equals).isPresent();
       if (holds) {
         // The pod's own hold does not count, so it sees other free capacity than the rest.
-        ClusterSnapshot.NodeGpus own =
-            snapshot.nodeGpus(node, ClusterSnapshot.HoldFilter.ALL.without(pod), nowMs);
+        ClusterView.NodeGpus own =
+            cluster.nodeGpus(node, ClusterView.HoldFilter.ALL.without(pod), nowMs);
         if (fits(rejected, own, node, policyOf)) {
           wakes.add(rejected);
         }
@@ -326,12 +326,12 @@ public final class UnschedulablePods {
 
   private boolean fits(
       Rejected rejected,
-      ClusterSnapshot.NodeGpus nodeGpus,
+      ClusterView.NodeGpus nodeGpus,
       String node,
       Function<PodFacts, Policy> policyOf) {
     PodFacts pod = rejected.pod();
     GpuRequest request = rejected.kind().request(pod, ledger.replicasPerGpu(node, pod.resource()));
-    return snapshot.fits(node, request, nodeGpus, policyOf.apply(pod));
+    return cluster.fits(node, request, nodeGpus, policyOf.apply(pod));
   }
 
   /** Handles the end of the last patch; returns whether none is under way now. */

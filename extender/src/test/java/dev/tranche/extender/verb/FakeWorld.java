@@ -26,7 +26,7 @@ import dev.tranche.extender.readapi.row.Explain;
 import dev.tranche.extender.readapi.row.PodDetail;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.selection.NodeFilter;
-import dev.tranche.extender.snapshot.ClusterSnapshot;
+import dev.tranche.extender.snapshot.ClusterView;
 import dev.tranche.extender.snapshot.NodeEvaluator;
 import dev.tranche.extender.snapshot.NodeFitCache;
 import dev.tranche.extender.snapshot.NodeSnapshot;
@@ -167,11 +167,11 @@ public final class FakeWorld implements NodePlugins, ApiServer {
     this.nominees = new NominatedPods(ledger, this::nowMs);
     this.readiness = new ReadinessGate(ledger::allReported, this::nowMs);
     this.failures = new Failures(metrics);
-    var snapshot = new ClusterSnapshot(ledger, loads, timing, guard, mpsLoad, failures);
-    evaluations = new NodeFitCache(ledger, loads, snapshot);
+    var cluster = new ClusterView(ledger, loads, timing, guard, mpsLoad, failures);
+    evaluations = new NodeFitCache(ledger, loads, cluster);
     inspector = new Inspector(ledger, loads, evaluations);
-    evaluator = new NodeEvaluator(ledger, snapshot, evaluations, policy, this::nowMs);
-    waiting = new UnschedulablePods(ledger, evaluations, snapshot, metrics);
+    evaluator = new NodeEvaluator(ledger, cluster, evaluations, policy, this::nowMs);
+    waiting = new UnschedulablePods(ledger, evaluations, cluster, metrics);
     state =
         new StateWriter(
             ledger,

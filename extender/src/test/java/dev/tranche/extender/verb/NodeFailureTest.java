@@ -14,7 +14,7 @@ import dev.tranche.extender.placement.Placement;
 import dev.tranche.extender.placement.Reason;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.selection.NodeFilter;
-import dev.tranche.extender.snapshot.ClusterSnapshot;
+import dev.tranche.extender.snapshot.ClusterView;
 import dev.tranche.extender.verb.FakeWorld.Gpu;
 import java.util.List;
 import java.util.Map;
@@ -66,7 +66,7 @@ final class NodeFailureTest {
     PodFacts pod = FakeWorld.pod("p", 3);
     world.filter().filter(pod, BOTH, true);
     double before = failures();
-    world.nowMs += ClusterSnapshot.FAILED_MS;
+    world.nowMs += ClusterView.FAILED_MS;
     world.filter().filter(pod, BOTH, true);
     assertThat(failures()).isGreaterThan(before);
   }

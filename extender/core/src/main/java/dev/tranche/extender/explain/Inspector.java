@@ -7,7 +7,7 @@ import dev.tranche.extender.ledger.NodeView;
 import dev.tranche.extender.load.LoadCache;
 import dev.tranche.extender.load.LoadReading;
 import dev.tranche.extender.placement.GpuView;
-import dev.tranche.extender.snapshot.ClusterSnapshot;
+import dev.tranche.extender.snapshot.ClusterView;
 import dev.tranche.extender.snapshot.NodeFitCache;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -53,12 +53,12 @@ public final class Inspector {
       Inspection.Node node,
       long ledgerVersion,
       long loadsVersion,
-      ClusterSnapshot.NodeGpus nodeGpus,
+      ClusterView.NodeGpus nodeGpus,
       Map<String, Integer> holdsByStage) {
     /** Does not compare holds: a change of them changes the Ledger's version of the node. */
     @SuppressWarnings("ReferenceEquality")
     boolean isCurrent(
-        long ledgerVersionNow, long loadsVersionNow, ClusterSnapshot.NodeGpus nodeGpusNow) {
+        long ledgerVersionNow, long loadsVersionNow, ClusterView.NodeGpus nodeGpusNow) {
       return ledgerVersion == ledgerVersionNow
           && loadsVersion == loadsVersionNow
           && nodeGpus == nodeGpusNow;
@@ -107,7 +107,7 @@ public final class Inspector {
   }
 
   private CachedNode refresh(String name, Instant at, long nowMs) {
-    ClusterSnapshot.NodeGpus nodeGpus = evaluations.nodeGpus(name, nowMs);
+    ClusterView.NodeGpus nodeGpus = evaluations.nodeGpus(name, nowMs);
     long ledgerVersion = ledger.version(name);
     long loadsVersion = loads.version(name);
     @Nullable CachedNode known = cachedNodes.get(name);
@@ -130,7 +130,7 @@ public final class Inspector {
   }
 
   private Inspection.Node node(
-      String name, ClusterSnapshot.NodeGpus nodeGpus, List<Hold> holds, Instant at, long nowMs) {
+      String name, ClusterView.NodeGpus nodeGpus, List<Hold> holds, Instant at, long nowMs) {
     if (nodeGpus.availability() == NodeView.Availability.FAILED) {
       return new Inspection.Node(name, nodeGpus.availability(), List.of(), List.of(), at);
     }

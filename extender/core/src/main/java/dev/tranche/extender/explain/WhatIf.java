@@ -12,7 +12,7 @@ import dev.tranche.extender.score.Scores;
 import dev.tranche.extender.score.packing.HostRequest;
 import dev.tranche.extender.selection.Exclusion;
 import dev.tranche.extender.selection.NodeFilter;
-import dev.tranche.extender.snapshot.ClusterSnapshot;
+import dev.tranche.extender.snapshot.ClusterView;
 import dev.tranche.extender.snapshot.NodeEvaluator;
 import dev.tranche.extender.snapshot.NodeFit;
 import dev.tranche.extender.snapshot.NodeSnapshot;
@@ -283,7 +283,7 @@ public final class WhatIf {
       int index = fits.indexOf(place.fit());
       NodeSnapshot before = nodes.get(index);
       PodFacts one = numbered(number);
-      ClusterSnapshot.NodeGpus nodeGpus =
+      ClusterView.NodeGpus nodeGpus =
           loop.call(
               () -> {
                 List<Hold> held =

@@ -36,7 +36,7 @@ public final class NodeEvaluator {
   public static final String LATE = "the decision took too long; the pod will be retried";
 
   private final Ledger ledger;
-  private final ClusterSnapshot snapshot;
+  private final ClusterView cluster;
   private final NodeFitCache evaluations;
   private final Policy policy;
   private final LongSupplier clockMs;
@@ -49,12 +49,12 @@ public final class NodeEvaluator {
    */
   public NodeEvaluator(
       Ledger ledger,
-      ClusterSnapshot snapshot,
+      ClusterView cluster,
       NodeFitCache evaluations,
       Policy policy,
       LongSupplier clockMs) {
     this.ledger = ledger;
-    this.snapshot = snapshot;
+    this.cluster = cluster;
     this.evaluations = evaluations;
     this.policy = policy;
     this.clockMs = clockMs;
@@ -89,17 +89,17 @@ public final class NodeEvaluator {
 
   /** Reports an exception that one node causes. */
   public void failed(String node, Throwable bug) {
-    snapshot.failed(node, bug);
+    cluster.failed(node, bug);
   }
 
   /** Evaluates a node as it was read; on any thread. */
   public NodeFit evaluate(NodeSnapshot node, GpuRequest request, Policy chosen) {
-    return snapshot.evaluate(node.node(), request, node.nodeGpus(), chosen);
+    return cluster.evaluate(node.node(), request, node.nodeGpus(), chosen);
   }
 
   /** Returns whether a pod fits the node as it was read; on any thread. */
   public boolean fits(NodeSnapshot node, GpuRequest request, Policy chosen) {
-    return snapshot.fits(node.node(), request, node.nodeGpus(), chosen);
+    return cluster.fits(node.node(), request, node.nodeGpus(), chosen);
   }
 
   public NodeFit evaluate(PodFacts pod, String node) {
@@ -167,7 +167,7 @@ public final class NodeEvaluator {
         return known.fit();
       }
       evaluations.countComputed();
-      NodeFit fit = snapshot.evaluate(pod, node, chosen, holdFilter(pod), nowMs);
+      NodeFit fit = cluster.evaluate(pod, node, chosen, holdFilter(pod), nowMs);
       uncached.byNode.put(node, new Uncached.Found(version, chosen, fit));
       return fit;
     }
@@ -201,9 +201,9 @@ public final class NodeEvaluator {
 
   /** Returns a node as it is for a pod; empty if it has no GPUs, or is gone. */
   private Optional<NodeSnapshot> snapshotFor(PodFacts pod, String node, String own, long nowMs) {
-    ClusterSnapshot.NodeGpus nodeGpus =
+    ClusterView.NodeGpus nodeGpus =
         countsDifferently(node, own)
-            ? snapshot.nodeGpus(node, holdFilter(pod), nowMs)
+            ? cluster.nodeGpus(node, holdFilter(pod), nowMs)
             : evaluations.nodeGpus(node, nowMs);
     return nodeGpus.gpus().isEmpty()
         ? Optional.empty()
@@ -216,8 +216,8 @@ public final class NodeEvaluator {
    *
    * @param more the holds of these other pods
    */
-  public ClusterSnapshot.NodeGpus nodeGpusAfter(PodFacts pod, String node, List<Hold> more) {
-    return snapshot.nodeGpus(node, holdFilter(pod), more, clockMs.getAsLong());
+  public ClusterView.NodeGpus nodeGpusAfter(PodFacts pod, String node, List<Hold> more) {
+    return cluster.nodeGpus(node, holdFilter(pod), more, clockMs.getAsLong());
   }
 
   /** Returns a lookup of nodes' GPUs at one moment, as they are for a pod that holds none. */
@@ -258,8 +258,8 @@ public final class NodeEvaluator {
 
   /** Evaluates the node as if these pods had ended. */
   public NodeFit evaluateWithout(PodFacts pod, String node, Set<String> gone) {
-    var filter = new ClusterSnapshot.HoldFilter(counted(pod), gone);
-    return snapshot.evaluate(pod, node, policyOf(pod), filter, clockMs.getAsLong());
+    var filter = new ClusterView.HoldFilter(counted(pod), gone);
+    return cluster.evaluate(pod, node, policyOf(pod), filter, clockMs.getAsLong());
   }
 
   /**
@@ -278,12 +278,12 @@ public final class NodeEvaluator {
     Predicate<Hold> lasting =
         hold ->
             !isTemporary(hold, nowMs) || ledger.nominated(hold.uid()) || kept.contains(hold.uid());
-    var filter = new ClusterSnapshot.HoldFilter(counted(pod).and(lasting), endingSoon);
-    return snapshot.evaluate(pod, node, policyOf(pod), filter, nowMs);
+    var filter = new ClusterView.HoldFilter(counted(pod).and(lasting), endingSoon);
+    return cluster.evaluate(pod, node, policyOf(pod), filter, nowMs);
   }
 
-  private ClusterSnapshot.HoldFilter holdFilter(PodFacts pod) {
-    return new ClusterSnapshot.HoldFilter(counted(pod), Set.of());
+  private ClusterView.HoldFilter holdFilter(PodFacts pod) {
+    return new ClusterView.HoldFilter(counted(pod), Set.of());
   }
 
   /**

@@ -35,7 +35,7 @@ public final class NodeFitCache {
 
   private final Ledger ledger;
   private final LoadCache loads;
-  private final ClusterSnapshot snapshot;
+  private final ClusterView cluster;
   private final Map<String, Slot> slots = new HashMap<>();
   private final Map<Shape, Page> pages =
       new LinkedHashMap<>(SHAPES_MAX, 0.75f, true) {
@@ -51,10 +51,10 @@ public final class NodeFitCache {
   /** Indexes of removed nodes, for reuse. */
   private final Deque<Integer> freeIndexes = new ArrayDeque<>();
 
-  public NodeFitCache(Ledger ledger, LoadCache loads, ClusterSnapshot snapshot) {
+  public NodeFitCache(Ledger ledger, LoadCache loads, ClusterView cluster) {
     this.ledger = ledger;
     this.loads = loads;
-    this.snapshot = snapshot;
+    this.cluster = cluster;
   }
 
   /** Everything that decides a pod's placement, apart from the node. */
@@ -74,7 +74,7 @@ public final class NodeFitCache {
     /** When the entry expires although nothing has changed it. */
     long untilMs;
 
-    ClusterSnapshot.@Nullable NodeGpus nodeGpus;
+    ClusterView.@Nullable NodeGpus nodeGpus;
 
     Slot(int index) {
       this.index = index;
@@ -101,14 +101,14 @@ public final class NodeFitCache {
 
     NodeFit of(String node, long nowMs) {
       Slot slot = slot(node);
-      ClusterSnapshot.NodeGpus nodeGpus = nodeGpus(slot, node, nowMs);
+      ClusterView.NodeGpus nodeGpus = nodeGpus(slot, node, nowMs);
       NodeFit known = slot.index < evaluations.length ? evaluations[slot.index] : null;
       if (known != null) {
         return known;
       }
       computed++;
       GpuRequest request = requests.of(ledger.replicasPerGpu(node, example.resource()));
-      NodeFit evaluation = snapshot.evaluate(node, request, nodeGpus, policy);
+      NodeFit evaluation = cluster.evaluate(node, request, nodeGpus, policy);
       keep(slot.index, evaluation);
       return evaluation;
     }
@@ -162,17 +162,17 @@ public final class NodeFitCache {
    * Returns a node's snapshot; the same object for as long as nothing in it changes. It may be read
    * on any thread.
    */
-  public ClusterSnapshot.NodeGpus nodeGpus(String node, long nowMs) {
+  public ClusterView.NodeGpus nodeGpus(String node, long nowMs) {
     return nodeGpus(slot(node), node, nowMs);
   }
 
-  private ClusterSnapshot.NodeGpus nodeGpus(Slot slot, String node, long nowMs) {
-    ClusterSnapshot.NodeGpus before = slot.nodeGpus;
+  private ClusterView.NodeGpus nodeGpus(Slot slot, String node, long nowMs) {
+    ClusterView.NodeGpus before = slot.nodeGpus;
     if (before != null && !slot.changed && nowMs < slot.untilMs) {
       return before;
     }
     computed++;
-    ClusterSnapshot.NodeGpus fresh = snapshot.nodeGpus(node, ClusterSnapshot.HoldFilter.ALL, nowMs);
+    ClusterView.NodeGpus fresh = cluster.nodeGpus(node, ClusterView.HoldFilter.ALL, nowMs);
     if (before != null && before.equals(fresh)) {
       fresh = before;
     } else {
@@ -235,7 +235,7 @@ public final class NodeFitCache {
    */
   public void measured(String node, LoadChange change) {
     Slot slot = slots.get(node);
-    ClusterSnapshot.NodeGpus nodeGpus = slot == null ? null : slot.nodeGpus;
+    ClusterView.NodeGpus nodeGpus = slot == null ? null : slot.nodeGpus;
     boolean unchanged =
         change == LoadChange.NONE
             && nodeGpus != null
@@ -251,7 +251,7 @@ public final class NodeFitCache {
    * every node.
    */
   public void learn(Event.Reported report, Map<String, LoadReading> readings) {
-    if (snapshot.learn(report, readings)) {
+    if (cluster.learn(report, readings)) {
       // The expected use of newcomers has changed.
       slots.values().forEach(slot -> slot.changed = true);
     }
@@ -267,7 +267,7 @@ public final class NodeFitCache {
     }
   }
 
-  private long until(String node, ClusterSnapshot.NodeGpus nodeGpus, long nowMs) {
+  private long until(String node, ClusterView.NodeGpus nodeGpus, long nowMs) {
     boolean measured = nodeGpus.gpus().stream().anyMatch(GpuView::measured);
     long staleAtMs = measured ? loads.staleAtMs(node, nowMs) : Long.MAX_VALUE;
     return Math.min(nodeGpus.fadesAtMs(), staleAtMs);

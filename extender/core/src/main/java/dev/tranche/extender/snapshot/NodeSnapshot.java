@@ -5,4 +5,4 @@ package dev.tranche.extender.snapshot;
  *
  * @param replicas R of the resource that a pod requests
  */
-public record NodeSnapshot(String node, int replicas, ClusterSnapshot.NodeGpus nodeGpus) {}
+public record NodeSnapshot(String node, int replicas, ClusterView.NodeGpus nodeGpus) {}

@@ -35,7 +35,7 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /** Combines the Ledger and the measured load into what the verbs decide on. */
-public final class ClusterSnapshot {
+public final class ClusterView {
   /** Many times the pods that the history remembers. */
   private static final int LEARNED_FROM_MAX = 20_000;
 
@@ -70,7 +70,7 @@ public final class ClusterSnapshot {
 
   private @Nullable PodFacts lastPod;
 
-  public ClusterSnapshot(
+  public ClusterView(
       Ledger ledger,
       LoadCache loads,
       Timing timing,
