@@ -225,15 +225,12 @@ final class Bounds {
               "NODES_OF_BOUND_MAX"),
           new Bound("how fast a node may report", EXTENDER + "ReportRate", "BYTES_PER_S"),
           new Bound("how fast a node may report", EXTENDER + "ReportRate", "OWN_BYTES_PER_S"),
-          new Bound("lookups of pods because", EXTENDER + "PodChecks", "WAITING_MAX"),
           new Bound(
               "calls of one connection of the port", PROCESS + "ListeningPort", "HEAD_BYTES_MAX"),
           new Bound("length of a value in a pod", WEBHOOK + "ReviewReader", "PATH_BYTES_MAX"),
           new Bound(
               "memory that one review may cost", WEBHOOK + "ReviewBodyReader", "BODIES_BYTES_MAX"),
           new Bound("text of others in logs", API + "Printable", "MESSAGE_CHARS_MAX"),
-          new Bound(
-              "events of one lasting problem", PLUGIN + "ProblemEvents", "REPORT_INTERVAL_MS"),
           new Bound("events that a node keeps", PLUGIN + "EventBuffer", "KEPT_MAX"));
 
   /**
@@ -325,6 +322,8 @@ final class Bounds {
               "10 s"),
           written("a nominated pod's hold", EXTENDER + "Timing", ALL_TIMES, "10 min"),
           written("the grace period of a pod", EXTENDER + "Timing", ALL_TIMES, "10 min"),
+          written(
+              "lookups of pods because", EXTENDER + "PodChecks", "WAITING_MAX = 1_024;", "2,048"),
           written(
               "labels and annotations of a pod that",
               POLICIES + "podsizepolicy.yaml",

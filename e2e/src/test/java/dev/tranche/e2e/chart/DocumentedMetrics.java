@@ -9,8 +9,8 @@ import java.util.Map;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.regex.Pattern;
 
-/** One series or two of every metric of docs/metrics.md, with the labels that it names. */
-final class DocumentedMetrics {
+/** The metrics of docs/metrics.md, and one series or two of each with the labels that it names. */
+public final class DocumentedMetrics {
   static final int REPLICAS = 10;
 
   private static final Pattern ROW =
@@ -40,7 +40,7 @@ final class DocumentedMetrics {
   private final List<Metric> metrics;
   private final AtomicLong scrapes = new AtomicLong();
 
-  private record Metric(String name, String type, List<String> labels) {}
+  public record Metric(String name, String type, List<String> labels) {}
 
   private DocumentedMetrics(List<Metric> metrics) {
     this.metrics = metrics;
@@ -49,7 +49,7 @@ final class DocumentedMetrics {
   /**
    * @param part the heading on the page
    */
-  static DocumentedMetrics of(String part) throws IOException {
+  public static DocumentedMetrics of(String part) throws IOException {
     var metrics = new ArrayList<Metric>();
     String section = "";
     List<String> labels = List.of();
@@ -75,6 +75,10 @@ final class DocumentedMetrics {
                 "scheduler_pod_scheduling_sli_duration_seconds",
                 "histogram",
                 List.of("attempts"))));
+  }
+
+  public List<Metric> metrics() {
+    return metrics;
   }
 
   int size() {
