@@ -12,7 +12,9 @@ import dev.tranche.webhook.pod.Mutation;
 import io.fabric8.zjsonpatch.JsonPatch;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 
 /** AdmissionReviews as the API server sends them, and pods made of less. */
@@ -71,15 +73,22 @@ public final class Reviews {
 
   /** One container, main, with annotations as pairs of key and value. */
   public static ObjectNode annotated(String... annotations) {
+    var map = new LinkedHashMap<String, String>();
+    for (int i = 0; i < annotations.length; i += 2) {
+      map.put("tranche.dev/" + annotations[i], annotations[i + 1]);
+    }
+    return pod(map);
+  }
+
+  /** One container, main, with these annotations. */
+  public static ObjectNode pod(Map<String, String> annotations) {
     ObjectNode pod =
         (ObjectNode)
             json(
                 "{'metadata':{'name':'p'},'spec':{'containers':[{'name':'main'}]}}"
                     .replace('\'', '"'));
     ObjectNode map = ((ObjectNode) pod.path("metadata")).putObject("annotations");
-    for (int i = 0; i < annotations.length; i += 2) {
-      map.put("tranche.dev/" + annotations[i], annotations[i + 1]);
-    }
+    annotations.forEach(map::put);
     return pod;
   }
 

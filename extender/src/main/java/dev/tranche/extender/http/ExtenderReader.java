@@ -38,7 +38,7 @@ public final class ExtenderReader {
     @Nullable List<String> nodeNames;
 
     @JsonProperty("NodeNameToMetaVictims")
-    @Nullable Map<String, MetaVictims> victims;
+    @Nullable Map<String, @Nullable MetaVictims> victims;
   }
 
   private record Binding(
@@ -65,12 +65,17 @@ public final class ExtenderReader {
   }
 
   private static @Nullable Map<String, Preempt.VictimUids> victims(
-      @Nullable Map<String, MetaVictims> read) {
+      @Nullable Map<String, @Nullable MetaVictims> read) throws MalformedException {
     if (read == null) {
       return null;
     }
     var byNode = new LinkedHashMap<String, Preempt.VictimUids>();
-    read.forEach((node, victims) -> byNode.put(node, victims.read()));
+    for (var victims : read.entrySet()) {
+      if (victims.getValue() == null || !victims.getValue().haveUids()) {
+        throw new MalformedException("a victim on node " + victims.getKey() + " without UID");
+      }
+      byNode.put(victims.getKey(), victims.getValue().read());
+    }
     return byNode;
   }
 

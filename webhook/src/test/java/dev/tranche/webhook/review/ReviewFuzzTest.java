@@ -1,0 +1,91 @@
+package dev.tranche.webhook.review;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.core.StreamReadFeature;
+import com.fasterxml.jackson.databind.DeserializationFeature;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.json.JsonMapper;
+import dev.tranche.process.fuzz.Corpus;
+import dev.tranche.webhook.Reviews;
+import dev.tranche.webhook.guard.Guard;
+import dev.tranche.webhook.guard.GuardMode;
+import dev.tranche.webhook.guard.GuardRules;
+import dev.tranche.webhook.guard.GuardedPod;
+import dev.tranche.webhook.mutate.MutationRules;
+import dev.tranche.webhook.mutate.PodMutator;
+import dev.tranche.webhook.review.ReviewReader.Purpose;
+import dev.tranche.webhook.review.ReviewReader.Raw;
+import java.io.IOException;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+
+/**
+ * Any body is read without an exception. A pod that is read is judged and changed as the whole pod
+ * that Jackson reads.
+ */
+public class ReviewFuzzTest {
+  /** A field that is there twice means one of two things, so the API server sends none. */
+  private static final ObjectMapper STRICT =
+      JsonMapper.builder()
+          .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
+          .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
+          .build();
+
+  private static final MutationRules.Cluster CLUSTER = new MutationRules.Cluster(List.of(), true);
+  private static final PodMutator MUTATOR = new PodMutator(Reviews.RULES);
+  private static final Guard GUARD =
+      new Guard(
+          new GuardRules(
+              GuardMode.VOID,
+              true,
+              Set.of(),
+              List.of("nvidia.com/gpu"),
+              "/var/lib/kubelet",
+              List.of()),
+          node -> Set.of());
+
+  @Test
+  void corpus() throws Exception {
+    Corpus.replay(ReviewFuzzTest.class, ReviewFuzzTest::fuzzerTestOneInput);
+  }
+
+  public static void fuzzerTestOneInput(byte[] body) {
+    Raw mutation = ReviewReader.read(body, Purpose.MUTATION);
+    Raw guard = ReviewReader.read(body, Purpose.GUARD);
+    Raw update = ReviewReader.read(body, Purpose.UPDATE);
+    assertThat(update).isNotNull();
+    Optional<JsonNode> whole = whole(body);
+    if (whole.isPresent()) {
+      if (mutation instanceof Raw.Request read) {
+        assertThat(mutation(read.object())).isEqualTo(mutation(whole.get()));
+      }
+      if (guard instanceof Raw.Request read) {
+        assertThat(verdict(read.object())).isEqualTo(verdict(whole.get()));
+      }
+    }
+  }
+
+  /** What Jackson reads; empty if it refuses the body. */
+  private static Optional<JsonNode> whole(byte[] body) {
+    try {
+      return Optional.of(STRICT.readTree(body).at("/request/object"));
+    } catch (IOException refused) {
+      return Optional.empty();
+    }
+  }
+
+  private static String mutation(JsonNode pod) {
+    return new String(AdmissionReview.answer("u", MUTATOR.mutate(pod, CLUSTER)), UTF_8);
+  }
+
+  private static String verdict(JsonNode pod) {
+    return new String(
+        AdmissionReview.answer("u", GUARD.judge(GuardedPod.created("n", pod), GuardMode.VOID)),
+        UTF_8);
+  }
+}
