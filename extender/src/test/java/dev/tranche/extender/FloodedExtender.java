@@ -9,8 +9,8 @@ import java.time.Duration;
 /**
  * The process that {@link FloodedExtenderIT} and {@link HonestLoadIT} start with the options of the
  * image. It prints the ports, then the used heap for each byte of its input. The API server is in
- * the process of the test, so that the heap is the extender's alone. Unless it runs as shipped, time
- * limits are long, so that nothing ends before the heap is read.
+ * the process of the test, so that the heap is the extender's alone. Unless it runs as shipped,
+ * time limits are long, so that nothing ends before the heap is read.
  */
 final class FloodedExtender {
   /** May read the read API. */
