@@ -106,7 +106,7 @@ public final class Extender implements AutoCloseable {
   private final Ledger ledger;
   private final LoadCache loads;
   private final NodeFitCache evaluations;
-  private final PackedPolicy packing = new PackedPolicy();
+  private final PackedPolicy packing = new PackedPolicy(failures);
   private final UnschedulablePods waiting;
   private final NominatedPods nominees;
   private final BudgetStore budgets = new BudgetStore();

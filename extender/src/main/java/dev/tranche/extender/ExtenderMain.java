@@ -90,7 +90,7 @@ public final class ExtenderMain {
     Runtime.getRuntime().halt(FAILED);
   }
 
-  private static KubernetesClient openClient() {
+  static KubernetesClient openClient() {
     return ApiClient.open(
         ApiClient.serialization(
             List.of(Node.class, Pod.class, PodDisruptionBudget.class, Secret.class, Status.class)));

@@ -1,14 +1,16 @@
 package dev.tranche.extender;
 
 import dev.tranche.process.listen.ClientSockets;
+import io.fabric8.kubernetes.client.KubernetesClient;
 import java.io.IOException;
+import java.nio.file.Path;
 import java.time.Duration;
-import java.util.concurrent.CountDownLatch;
 
 /**
  * The process that {@link FloodedExtenderIT} and {@link HonestLoadIT} start with the options of the
- * image. It prints the ports, then the used heap for each byte of its input. Unless it runs as
- * shipped, time limits are long, so that nothing ends before the heap is read.
+ * image. It prints the ports, then the used heap for each byte of its input. The API server is in
+ * the process of the test, so that the heap is the extender's alone. Unless it runs as shipped,
+ * time limits are long, so that nothing ends before the heap is read.
  */
 final class FloodedExtender {
   /** May read the read API. */
@@ -17,20 +19,41 @@ final class FloodedExtender {
   private FloodedExtender() {}
 
   /**
-   * @param args "reviewing" to have no token reviewed to the end, "shipped" for the shipped time
-   *     limits, "service" for these and mode service
+   * Starts the process.
+   *
+   * @param mode "shipped" for the shipped time limits, "service" for these and mode service,
+   *     "patient" for long ones
+   * @param cluster which reviews tokens
    */
-  public static void main(String[] args) throws Exception {
-    var cluster = new MockCluster();
-    if (args[0].equals("reviewing")) {
-      reviewForEver(cluster);
-    } else {
-      cluster.reviewTokens();
-    }
+  static Process start(String mode, MockCluster cluster) throws Exception {
     cluster.reviewAccess();
     cluster.mayView(VIEWER);
     cluster.certificate();
-    Extender extender = extender(args[0], cluster);
+    if (mode.equals("service")) {
+      cluster.verbsService();
+    }
+    var extender =
+        new ProcessBuilder(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "@" + Path.of("../deploy/image/extender.args").toAbsolutePath(),
+                "-XX:MaxRAM=512m",
+                "-cp",
+                System.getProperty("java.class.path"),
+                FloodedExtender.class.getName(),
+                mode)
+            .redirectError(ProcessBuilder.Redirect.DISCARD);
+    extender.environment().put("KUBERNETES_MASTER", cluster.client().getMasterUrl().toString());
+    extender.environment().put("KUBERNETES_TRUST_CERTIFICATES", "true");
+    extender.environment().put("KUBERNETES_AUTH_TRYKUBECONFIG", "false");
+    extender.environment().put("KUBERNETES_AUTH_TRYSERVICEACCOUNT", "false");
+    return extender.start();
+  }
+
+  /**
+   * @param args the mode
+   */
+  public static void main(String[] args) throws Exception {
+    Extender extender = extender(args[0], ExtenderMain.openClient());
     extender.start().toCompletionStage().toCompletableFuture().get();
     ExtenderIT.until(
         Duration.ofSeconds(60),
@@ -47,35 +70,12 @@ final class FloodedExtender {
     System.exit(0);
   }
 
-  private static Extender extender(String mode, MockCluster cluster) {
+  private static Extender extender(String mode, KubernetesClient client) {
     return switch (mode) {
-      case "shipped" -> new Extender(ExtenderIT.config(), cluster.client());
-      case "service" -> {
-        cluster.verbsService();
-        yield new Extender(ExtenderIT.serviceConfig("extender-0", "10.0.0.1"), cluster.client());
-      }
-      default -> new Extender(ExtenderIT.config(), cluster.client(), ClientSockets::withLongTimes);
+      case "shipped" -> new Extender(ExtenderIT.config(), client);
+      case "service" -> new Extender(ExtenderIT.serviceConfig("extender-0", "10.0.0.1"), client);
+      default -> new Extender(ExtenderIT.config(), client, ClientSockets::withLongTimes);
     };
-  }
-
-  /** The answer to a token stays out, so that a call is neither a node's nor refused. */
-  private static void reviewForEver(MockCluster cluster) {
-    cluster
-        .server()
-        .expect()
-        .post()
-        .withPath("/apis/authentication.k8s.io/v1/tokenreviews")
-        .andReply(
-            201,
-            request -> {
-              try {
-                new CountDownLatch(1).await();
-              } catch (InterruptedException ended) {
-                Thread.currentThread().interrupt();
-              }
-              return "";
-            })
-        .always();
   }
 
   private static void serve() throws IOException {

@@ -15,7 +15,6 @@ import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.net.Socket;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
@@ -51,6 +50,7 @@ final class FloodedExtenderIT {
 
   private final ClientSockets sockets = new ClientSockets();
   private final Vertx vertx = Vertx.vertx();
+  private MockCluster cluster = new MockCluster();
 
   @SuppressWarnings("NullAway.Init")
   private Process extender;
@@ -62,22 +62,13 @@ final class FloodedExtenderIT {
   private String[] ports;
 
   @BeforeEach
-  void startAnswering() throws IOException {
-    start("answering");
+  void startAnswering() throws Exception {
+    cluster.reviewTokens();
+    start();
   }
 
-  private void start(String reviews) throws IOException {
-    extender =
-        new ProcessBuilder(
-                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "@" + Path.of("../deploy/image/extender.args").toAbsolutePath(),
-                "-XX:MaxRAM=512m",
-                "-cp",
-                System.getProperty("java.class.path"),
-                FloodedExtender.class.getName(),
-                reviews)
-            .redirectError(ProcessBuilder.Redirect.DISCARD)
-            .start();
+  private void start() throws Exception {
+    extender = FloodedExtender.start("patient", cluster);
     output = extender.inputReader();
     ports = line("ports");
   }
@@ -86,6 +77,7 @@ final class FloodedExtenderIT {
   void stop() throws IOException {
     sockets.close();
     extender.destroyForcibly();
+    cluster.close();
     vertx.close().await();
   }
 
@@ -156,7 +148,10 @@ final class FloodedExtenderIT {
   @Test
   void connectionWithTwoCalls_retainsWhatThePageSays() throws Exception {
     extender.destroyForcibly();
-    start("reviewing");
+    cluster.close();
+    cluster = new MockCluster();
+    cluster.neverReviewTokens();
+    start();
     openCalls(2);
     long before = settled();
     openCalls(24);

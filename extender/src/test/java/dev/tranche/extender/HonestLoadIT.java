@@ -13,7 +13,6 @@ import io.vertx.core.Vertx;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.net.Socket;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -65,6 +64,7 @@ final class HonestLoadIT {
 
   private final Vertx vertx = Vertx.vertx();
   private final ClientSockets sockets = new ClientSockets();
+  private final MockCluster cluster = new MockCluster();
 
   @SuppressWarnings("NullAway.Init")
   private Process extender;
@@ -75,17 +75,8 @@ final class HonestLoadIT {
   private int verbsPort;
 
   private void start(String mode) throws Exception {
-    extender =
-        new ProcessBuilder(
-                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "@" + Path.of("../deploy/image/extender.args").toAbsolutePath(),
-                "-XX:MaxRAM=512m",
-                "-cp",
-                System.getProperty("java.class.path"),
-                FloodedExtender.class.getName(),
-                mode)
-            .redirectError(ProcessBuilder.Redirect.DISCARD)
-            .start();
+    cluster.reviewTokens();
+    extender = FloodedExtender.start(mode, cluster);
     BufferedReader output = extender.inputReader();
     String line = output.readLine();
     while (line != null && !line.startsWith("ports")) {
@@ -102,6 +93,7 @@ final class HonestLoadIT {
   void stop() throws IOException {
     sockets.close();
     extender.destroyForcibly();
+    cluster.close();
     vertx.close().await();
   }
 

@@ -31,6 +31,7 @@ import java.util.Map;
 import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /** An API server that carries out bindings as the real one does: node and annotations at once. */
@@ -46,6 +47,7 @@ final class MockCluster implements AutoCloseable {
   private final Set<String> accepted = ConcurrentHashMap.newKeySet();
   private final Set<String> viewers = ConcurrentHashMap.newKeySet();
   private final AtomicInteger reviews = new AtomicInteger();
+  private final CountDownLatch closed = new CountDownLatch(1);
 
   MockCluster() {
     var expected = new HashMap<ServerRequest, Queue<ServerResponse>>();
@@ -75,6 +77,7 @@ final class MockCluster implements AutoCloseable {
    */
   @Override
   public void close() {
+    closed.countDown();
     Thread.ofVirtual()
         .start(
             () -> {
@@ -121,6 +124,25 @@ final class MockCluster implements AutoCloseable {
                       .getJsonObject("spec")
                       .getString("token");
               return review(token);
+            })
+        .always();
+  }
+
+  /** No token is reviewed to the end, so that a call is neither a node's nor refused. */
+  void neverReviewTokens() {
+    server
+        .expect()
+        .post()
+        .withPath("/apis/authentication.k8s.io/v1/tokenreviews")
+        .andReply(
+            201,
+            request -> {
+              try {
+                closed.await();
+              } catch (InterruptedException ended) {
+                Thread.currentThread().interrupt();
+              }
+              return "";
             })
         .always();
   }

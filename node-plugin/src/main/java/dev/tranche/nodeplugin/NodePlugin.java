@@ -19,6 +19,7 @@ import dev.tranche.nodeplugin.health.Readiness;
 import dev.tranche.nodeplugin.kubelet.AssignmentFile;
 import dev.tranche.nodeplugin.kubelet.Assignments;
 import dev.tranche.nodeplugin.kubelet.Kubelet;
+import dev.tranche.nodeplugin.metrics.Failures;
 import dev.tranche.nodeplugin.metrics.NodeMetrics;
 import dev.tranche.nodeplugin.mps.MpsAvailability;
 import dev.tranche.nodeplugin.mps.MpsRoot;
@@ -55,6 +56,7 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
 
   private final Vertx vertx;
   private final NodeMetrics metrics = new NodeMetrics();
+  private final Failures failures = new Failures(metrics);
   private final PluginState state;
   private final EventBuffer events =
       new EventBuffer(metrics, System::currentTimeMillis, this::sendReport);
@@ -98,7 +100,8 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
             options.stateDir().resolve(HeldFile.NAME),
             metrics,
             () -> HeldFile.content(state.held().all()));
-    this.kubelet = new Kubelet(vertx, options, assignments, state.held(), hardware, metrics, this);
+    this.kubelet =
+        new Kubelet(vertx, options, assignments, state.held(), hardware, metrics, failures, this);
     this.cdi = new CdiKeeper(vertx, options.cdiRoot(), hardware, metrics, this::publish);
     this.streams =
         options
@@ -113,8 +116,9 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
             this::publish);
     Overuse overuse = new Overuse(overuseOptions);
     this.reports =
-        new ReportBuilder(options.nodeName(), UUID.randomUUID().toString(), version(), overuse);
-    this.sampleEvents = new SampleEvents(options.nodeName(), events, metrics, overuse);
+        new ReportBuilder(
+            options.nodeName(), UUID.randomUUID().toString(), version(), overuse, failures);
+    this.sampleEvents = new SampleEvents(options.nodeName(), events, metrics, failures, overuse);
     gauges();
   }
 
@@ -170,6 +174,10 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
     return state.replicas().map(what::applyAsInt).orElse(0);
   }
 
+  Failures failures() {
+    return failures;
+  }
+
   NodeMetrics metrics() {
     return metrics;
   }
@@ -195,9 +203,13 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
 
   /** Checks what no event reports. Must be called every second. */
   void tick() {
-    expire();
-    mps.check();
+    failures.task("the expiry of assignments", this::expire);
+    failures.task("the check of MPS", mps::check);
     kubelet.check();
+    failures.task("the report of problems", this::reportProblems);
+  }
+
+  private void reportProblems() {
     problems.update(Stream.concat(watch.problems().stream(), cdi.problem().stream()).toList());
     problems.report(System.nanoTime() / 1_000_000);
   }
@@ -431,19 +443,23 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
     long nowMs = System.nanoTime() / 1_000_000;
     directive.getRetractPodUidsList().forEach(uid -> assignments.retract(uid, nowMs));
     for (Assignment assignment : directive.getAssignList()) {
-      if (assignments.receive(assignment, state::withReplicasPerGpu, nowMs)
-          instanceof Assignments.Receipt.Refused refused) {
-        LOG.warn("{}", refused.reason());
-        metrics.count(
-            "tranche.node.assignments.refused",
-            "Assignments of an extender that the plugin refused.");
-      }
+      failures.task("an assignment", () -> receive(assignment, nowMs));
     }
     if (directive.getAssignCount() + directive.getRetractPodUidsCount() > 0) {
       assignmentsChanged();
     }
     if (directive.hasConfigName()) {
       labelListener.accept(directive.getConfigName());
+    }
+  }
+
+  private void receive(Assignment assignment, long nowMs) {
+    if (assignments.receive(assignment, state::withReplicasPerGpu, nowMs)
+        instanceof Assignments.Receipt.Refused refused) {
+      LOG.warn("{}", refused.reason());
+      metrics.count(
+          "tranche.node.assignments.refused",
+          "Assignments of an extender that the plugin refused.");
     }
   }
 

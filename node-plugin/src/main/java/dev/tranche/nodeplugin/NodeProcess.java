@@ -88,11 +88,14 @@ final class NodeProcess implements NvmlThread.Listener {
             () -> JnaNvml.open(driverRoot), gpuWatch(watch), options.sampleIntervalMs(), this);
   }
 
-  private static GpuWatch gpuWatch(WatchOptions watch) {
+  private GpuWatch gpuWatch(WatchOptions watch) {
     // A monotonic clock, so that no duration stalls if somebody sets the wall clock back.
     LongSupplier clockMs = () -> System.nanoTime() / 1_000_000;
     return new GpuWatch(
-        watch.health(), new UsageReader(watch.hostProc(), watch.hostLog(), clockMs), clockMs);
+        watch.health(),
+        new UsageReader(watch.hostProc(), watch.hostLog(), clockMs),
+        clockMs,
+        plugin.failures());
   }
 
   /** One event loop does all work; only file access and name lookups block. */
@@ -175,8 +178,8 @@ final class NodeProcess implements NvmlThread.Listener {
 
   // One timer runs all checks of each second: a wake-up costs more than the checks.
   private void tick() {
-    checkNvml();
-    configs.check();
+    plugin.failures().task("the check of NVML", this::checkNvml);
+    plugin.failures().task("the check of the config", configs::check);
     plugin.tick();
   }
 
@@ -261,7 +264,7 @@ final class NodeProcess implements NvmlThread.Listener {
   @Override
   public void sampled(List<GpuStatus> gpus) {
     watchdog.answered();
-    refreshNodes();
+    plugin.failures().task("the search for device nodes", this::refreshNodes);
     passToLoop(gpus);
   }
 

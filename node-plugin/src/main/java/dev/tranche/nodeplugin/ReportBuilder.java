@@ -6,6 +6,7 @@ import dev.tranche.api.node.Health;
 import dev.tranche.api.node.NodeReport;
 import dev.tranche.api.node.PodUse;
 import dev.tranche.api.node.SharingStrategy;
+import dev.tranche.nodeplugin.gpu.GpuFailures;
 import dev.tranche.nodeplugin.gpu.GpuSharing;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
 import dev.tranche.nodeplugin.gpu.MpsClientLimit;
@@ -26,16 +27,19 @@ final class ReportBuilder {
   private final String instance;
   private final String version;
   private final Overuse overuse;
+  private final GpuFailures failures;
   private List<GpuStatus> reported = List.of();
 
   /**
    * @param instance identifies this run of the plugin
    */
-  ReportBuilder(String node, String instance, String version, Overuse overuse) {
+  ReportBuilder(
+      String node, String instance, String version, Overuse overuse, GpuFailures failures) {
     this.node = node;
     this.instance = instance;
     this.version = version;
     this.overuse = overuse;
+    this.failures = failures;
   }
 
   /**
@@ -68,9 +72,15 @@ final class ReportBuilder {
     for (GpuStatus gpu : gpus) {
       String uuid = gpu.info().uuid();
       GpuSharing sharing = replicas.sharing().get(uuid);
-      if (sharing != null) {
+      if (sharing == null) {
+        continue;
+      }
+      try {
         int withheld = anyWithheld ? replicas.withheld(uuid) : 0;
         report.addGpus(gpu(sharing, gpu, epochMs).setWithheldReplicas(withheld));
+      } catch (RuntimeException bug) {
+        // Without this one GPU, it takes no new pods; without a report, none of them would.
+        failures.failed(uuid, bug);
       }
     }
   }

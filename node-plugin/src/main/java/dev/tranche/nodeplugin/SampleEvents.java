@@ -7,6 +7,7 @@ import dev.tranche.nodeplugin.gpu.HealthChange;
 import dev.tranche.nodeplugin.gpu.HeldReplica;
 import dev.tranche.nodeplugin.gpu.RepeatedFaults;
 import dev.tranche.nodeplugin.metrics.ContainerCollector;
+import dev.tranche.nodeplugin.metrics.Failures;
 import dev.tranche.nodeplugin.metrics.NodeMetrics;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import dev.tranche.nodeplugin.usage.ContainerUse;
@@ -26,6 +27,7 @@ import java.util.Set;
 final class SampleEvents {
   private final EventBuffer events;
   private final NodeMetrics metrics;
+  private final Failures failures;
   private final Overuse overuse;
   private final ContainerCollector containers;
   private final RepeatedFaults repeatedFaults = new RepeatedFaults();
@@ -34,9 +36,11 @@ final class SampleEvents {
   private Grants grants = new Grants(Map.of());
   private List<Object> grantsInputs = List.of();
 
-  SampleEvents(String node, EventBuffer events, NodeMetrics metrics, Overuse overuse) {
+  SampleEvents(
+      String node, EventBuffer events, NodeMetrics metrics, Failures failures, Overuse overuse) {
     this.events = events;
     this.metrics = metrics;
+    this.failures = failures;
     this.overuse = overuse;
     this.containers = new ContainerCollector(node);
     metrics.collect(containers);
@@ -48,8 +52,11 @@ final class SampleEvents {
    * @return whether a cordon has begun or ended, which must be reported at once
    */
   boolean sampled(PluginState state, List<GpuStatus> gpus) {
-    HealthChange.between(state.gpus(), gpus).forEach(this::reportHealth);
-    gpus.forEach(this::reportEarlierErrors);
+    // What is said about the GPUs must not keep their health from the kubelet.
+    for (HealthChange change : HealthChange.between(state.gpus(), gpus)) {
+      failures.onGpu(change.uuid(), () -> reportHealth(change));
+    }
+    gpus.forEach(gpu -> failures.onGpu(gpu.info().uuid(), () -> reportEarlierErrors(gpu)));
     List<ContainerCollector.Row> rows = new ArrayList<>();
     boolean changed = updateContainers(state, gpus, rows);
     containers.update(rows);
@@ -86,17 +93,24 @@ final class SampleEvents {
       PluginState state, List<GpuStatus> gpus, List<ContainerCollector.Row> rows) {
     Map<String, GpuSharing> sharing =
         state.replicas().map(replicas -> replicas.sharing()).orElse(Map.of());
-    updateGrants(state);
-    boolean changed = false;
+    failures.task("the grants of containers", () -> updateGrants(state));
+    Set<String> changed = new HashSet<>();
     for (GpuStatus gpu : gpus) {
-      GpuSharing how = sharing.get(gpu.info().uuid());
+      String uuid = gpu.info().uuid();
+      GpuSharing how = sharing.get(uuid);
       // A lost GPU has no reading; what was known of it stays.
       if (how != null && gpu.load() != null) {
-        changed |= state.holdingsKnown() && judgeOveruse(gpu, how);
-        gpu.uses().forEach(use -> rows.add(row(gpu.info(), use)));
+        failures.onGpu(
+            uuid,
+            () -> {
+              if (state.holdingsKnown() && judgeOveruse(gpu, how)) {
+                changed.add(uuid);
+              }
+              gpu.uses().forEach(use -> rows.add(row(gpu.info(), use)));
+            });
       }
     }
-    return changed;
+    return !changed.isEmpty();
   }
 
   // Cached, since this runs at each sample and a node may hold hundreds of replicas.

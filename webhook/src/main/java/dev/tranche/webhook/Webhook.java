@@ -10,6 +10,7 @@ import dev.tranche.webhook.compat.SharingSystem;
 import dev.tranche.webhook.events.GuardEvents;
 import dev.tranche.webhook.guard.Guard;
 import dev.tranche.webhook.guard.GuardMode;
+import dev.tranche.webhook.metrics.NodeFailures;
 import dev.tranche.webhook.metrics.ReviewKind;
 import dev.tranche.webhook.metrics.WebhookMetrics;
 import dev.tranche.webhook.mutate.MutationRules;
@@ -69,7 +70,12 @@ final class Webhook {
   Webhook(WebhookConfig config, KubernetesClient client, InstantSource clock) {
     this.config = config;
     this.client = client;
-    cluster = new ClusterWatch(client, config.rules().runtimeClass(), config.rules().resources());
+    cluster =
+        new ClusterWatch(
+            client,
+            config.rules().runtimeClass(),
+            config.rules().resources(),
+            new NodeFailures(metrics));
     guardEvents = new GuardEvents(client, InstantSource.system(), metrics);
     readiness = new Readiness(cluster::missing, clock);
     certificateController =

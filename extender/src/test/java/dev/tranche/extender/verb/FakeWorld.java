@@ -112,7 +112,7 @@ public final class FakeWorld implements NodePlugins, ApiServer {
   public final NodeFitCache evaluations;
   private final Inspector inspector;
   public final NodeEvaluator evaluator;
-  public final PackedPolicy packing = new PackedPolicy();
+  public final PackedPolicy packing;
   public final UnschedulablePods waiting;
   public final NominatedPods nominees;
   public final BudgetStore budgets = new BudgetStore();
@@ -167,6 +167,7 @@ public final class FakeWorld implements NodePlugins, ApiServer {
     this.nominees = new NominatedPods(ledger, this::nowMs);
     this.readiness = new ReadinessGate(ledger::allReported, this::nowMs);
     this.failures = new Failures(metrics);
+    this.packing = new PackedPolicy(failures);
     var cluster = new ClusterView(ledger, loads, timing, guard, mpsLoad, failures);
     evaluations = new NodeFitCache(ledger, loads, cluster);
     inspector = new Inspector(ledger, loads, evaluations);

@@ -22,6 +22,7 @@ final class ErrorWatch {
   static final int FAILURES_MAX = 3;
 
   private final KnownGpus gpus;
+  private final GpuFailures bugs;
   private final Set<String> watched = new TreeSet<>();
   // GPUs whose errors this driver never reports.
   private final Set<String> unsupported = new TreeSet<>();
@@ -31,8 +32,9 @@ final class ErrorWatch {
   private int failures;
   private String why = "";
 
-  ErrorWatch(KnownGpus gpus) {
+  ErrorWatch(KnownGpus gpus, GpuFailures bugs) {
     this.gpus = gpus;
+    this.bugs = bugs;
   }
 
   /** Begins a new listing of the GPUs. */
@@ -48,11 +50,9 @@ final class ErrorWatch {
       boolean reportsErrors = session.watch(index);
       leftOut.remove(uuid);
       (reportsErrors ? watched : unsupported).add(uuid);
-    } catch (NvmlException e) {
-      if (e.driverGone()) {
-        throw e;
-      }
-      leaveOut(uuid, String.valueOf(e.getMessage()));
+    } catch (RuntimeException e) {
+      NvmlException.rethrowIfDriverGone(e);
+      leaveOut(uuid, bugs.reason(uuid, e));
     }
   }
 
@@ -106,9 +106,9 @@ final class ErrorWatch {
   }
 
   /** Records a failed wait and returns whether it is the first in a row. */
-  boolean failed(NvmlException e) {
+  boolean failed(String reason) {
     failures++;
-    why = String.valueOf(e.getMessage());
+    why = reason;
     if (failures == 1) {
       LOG.warn("waiting for GPU errors failed; subscribing to the GPUs again: {}", why);
     }

@@ -3,7 +3,6 @@ package dev.tranche.nodeplugin.gpu;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import dev.tranche.nodeplugin.nvml.GpuLink;
 import dev.tranche.nodeplugin.nvml.Nvml;
-import dev.tranche.nodeplugin.nvml.NvmlException;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -43,7 +42,7 @@ public record GpuLinkScores(Map<String, Map<String, Integer>> points) {
   private static GpuLink link(Nvml nvml, GpuInfo gpu, GpuInfo other) {
     try {
       return nvml.link(gpu.index(), other.index());
-    } catch (NvmlException unavailable) {
+    } catch (RuntimeException unavailable) {
       return GpuLink.UNKNOWN;
     }
   }

@@ -36,6 +36,7 @@ final class GpuSampler {
   private final HealthOptions options;
   private final UsageReader usage;
   private final LongSupplier clockMs;
+  private final GpuFailures failures;
   private final Map<String, Long> eccErrors = new HashMap<>();
   // By uuid: failed samples in a row.
   private final Map<String, Integer> failedSamples = new HashMap<>();
@@ -44,10 +45,11 @@ final class GpuSampler {
   // By uuid: why GPM fails, as last logged. It may come and go, which must not fill the log.
   private final Map<String, String> gpmLogged = new HashMap<>();
 
-  GpuSampler(HealthOptions options, UsageReader usage, LongSupplier clockMs) {
+  GpuSampler(HealthOptions options, UsageReader usage, LongSupplier clockMs, GpuFailures failures) {
     this.options = options;
     this.usage = usage;
     this.clockMs = clockMs;
+    this.failures = failures;
   }
 
   /** Forgets all other GPUs. */
@@ -100,8 +102,14 @@ final class GpuSampler {
               : health,
           load,
           uses);
-    } catch (NvmlException e) {
-      return afterFailedSample(session, gpu, index, nowMs, e);
+    } catch (RuntimeException e) {
+      NvmlException.rethrowIfDriverGone(e);
+      String why = failures.reason(gpu.info().uuid(), e);
+      if (e instanceof NvmlException nvml && nvml.lost()) {
+        unreadable.remove(gpu.info().uuid());
+        return gpu.asLost(why);
+      }
+      return afterFailedSample(session, gpu, index, nowMs, why);
     }
   }
 
@@ -135,15 +143,7 @@ final class GpuSampler {
   }
 
   private GpuStatus afterFailedSample(
-      Nvml session, GpuStatus gpu, int index, long nowMs, NvmlException e) {
-    if (e.driverGone()) {
-      throw e;
-    }
-    String why = String.valueOf(e.getMessage());
-    if (e.lost()) {
-      unreadable.remove(gpu.info().uuid());
-      return gpu.asLost(why);
-    }
+      Nvml session, GpuStatus gpu, int index, long nowMs, String why) {
     int failed = failedSamples.merge(gpu.info().uuid(), 1, Integer::sum);
     if (failed < FAILED_SAMPLES_MAX) {
       // The last reading has its own time.
@@ -170,10 +170,8 @@ final class GpuSampler {
       return gpu.migDevice().isEmpty()
           ? now.uuid().equals(gpu.uuid())
           : session.migDevices(now).stream().anyMatch(device -> device.uuid().equals(gpu.uuid()));
-    } catch (NvmlException e) {
-      if (e.driverGone()) {
-        throw e;
-      }
+    } catch (RuntimeException e) {
+      NvmlException.rethrowIfDriverGone(e);
       return false;
     }
   }

@@ -36,7 +36,8 @@ public final class GpuWatch {
   private final KnownGpus gpus = new KnownGpus();
   private final GpuSampler sampler;
   private final GpuErrors errors;
-  private final ErrorWatch errorWatch = new ErrorWatch(gpus);
+  private final ErrorWatch errorWatch;
+  private final GpuFailures failures;
   private final UsageReader usage;
   // By index: why a GPU did not tell its identity at the last listing.
   private final Map<Integer, String> unidentified = new TreeMap<>();
@@ -54,12 +55,16 @@ public final class GpuWatch {
   /**
    * @param usage finds the containers of a GPU's processes
    * @param clockMs any monotonic clock
+   * @param failures is told of bugs that one GPU causes
    */
-  public GpuWatch(HealthOptions options, UsageReader usage, LongSupplier clockMs) {
+  public GpuWatch(
+      HealthOptions options, UsageReader usage, LongSupplier clockMs, GpuFailures failures) {
     this.options = options;
     this.clockMs = clockMs;
     this.usage = usage;
-    this.sampler = new GpuSampler(options, usage, clockMs);
+    this.failures = failures;
+    this.errorWatch = new ErrorWatch(gpus, failures);
+    this.sampler = new GpuSampler(options, usage, clockMs, failures);
     this.errors = new GpuErrors(options, clockMs, gpus);
   }
 
@@ -106,18 +111,15 @@ public final class GpuWatch {
       errorWatch.add(session, info, index);
       session.migDevices(info).forEach(device -> gpus.add(device, index));
       gpus.migDevicesListed(info);
-    } catch (NvmlException e) {
-      if (e.driverGone()) {
-        throw e;
-      }
+    } catch (RuntimeException e) {
+      NvmlException.rethrowIfDriverGone(e);
       // Whatever is wrong with this GPU, the others are usable, and it is looked for again. Its
       // uuid cannot be read; whether it was known follows from which GPUs are missing.
-      complain(index, e);
+      complain(index, failures.reason(index, e));
     }
   }
 
-  private void complain(int index, NvmlException e) {
-    String why = String.valueOf(e.getMessage());
+  private void complain(int index, String why) {
     unidentified.put(index, "GPU " + index + ": " + why);
     if (!why.equals(logged.put(index, why))) {
       LOG.warn("GPU {} is left out until it answers: {}", index, why);
@@ -277,10 +279,9 @@ public final class GpuWatch {
       GpuInfo now = session.info(gpus.index(known));
       return !now.mig().equals(known.mig())
           || !migByUuid(session.migDevices(now)).equals(migByUuid(gpus.migDevicesOf(known)));
-    } catch (NvmlException e) {
-      if (e.driverGone()) {
-        throw e;
-      }
+    } catch (RuntimeException e) {
+      NvmlException.rethrowIfDriverGone(e);
+      failures.reason(known.index(), e);
       return false;
     }
   }
@@ -313,17 +314,15 @@ public final class GpuWatch {
       Optional<GpuEvent> event = session().awaitEvent(timeoutMs);
       errorWatch.worked();
       return event.isPresent() && errors.apply(event.get(), session());
-    } catch (NvmlException e) {
-      if (e.driverGone()) {
-        throw e;
-      }
-      return failedWait(e, timeoutMs);
+    } catch (RuntimeException e) {
+      NvmlException.rethrowIfDriverGone(e);
+      return failedWait(failures.reason("of an error", e), timeoutMs);
     }
   }
 
   /** Samples at once, since a lost GPU ends a wait. Later failures must not become a busy loop. */
-  private boolean failedWait(NvmlException e, int timeoutMs) throws InterruptedException {
-    boolean first = errorWatch.failed(e);
+  private boolean failedWait(String why, int timeoutMs) throws InterruptedException {
+    boolean first = errorWatch.failed(why);
     if (first) {
       sample();
     }

@@ -8,6 +8,7 @@ import dev.tranche.nodeplugin.gpu.Hardware;
 import dev.tranche.nodeplugin.gpu.HeldReplicas;
 import dev.tranche.nodeplugin.gpu.NodeReplicas;
 import dev.tranche.nodeplugin.gpu.Replicas;
+import dev.tranche.nodeplugin.metrics.Failures;
 import dev.tranche.nodeplugin.metrics.NodeMetrics;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
@@ -33,6 +34,7 @@ public final class Kubelet {
   private final HeldReplicas held;
   private final Supplier<Hardware> hardware;
   private final NodeMetrics metrics;
+  private final Failures failures;
   private final Listener listener;
   private final PodResourcesClient podResources;
   private final ReadBack readBack;
@@ -78,6 +80,7 @@ public final class Kubelet {
       HeldReplicas held,
       Supplier<Hardware> hardware,
       NodeMetrics metrics,
+      Failures failures,
       Listener listener) {
     this.vertx = vertx;
     this.options = options;
@@ -85,6 +88,7 @@ public final class Kubelet {
     this.held = held;
     this.hardware = hardware;
     this.metrics = metrics;
+    this.failures = failures;
     this.listener = listener;
     this.podResources = new PodResourcesClient(vertx, options.podResourcesSocket());
     this.readBack = new ReadBack(vertx, podResources, this::read, this::registered);
@@ -111,7 +115,9 @@ public final class Kubelet {
     Set<String> resources = replicas.resources().collect(Collectors.toSet());
     List<String> gone = links.keySet().stream().filter(r -> !resources.contains(r)).toList();
     gone.forEach(resource -> stopLink(Objects.requireNonNull(links.remove(resource))));
-    replicas.byResource().forEach(this::publish);
+    replicas
+        .byResource()
+        .forEach(ofOne -> failures.task("resource " + ofOne.resource(), () -> publish(ofOne)));
   }
 
   private void publish(Replicas replicas) {
@@ -133,7 +139,7 @@ public final class Kubelet {
 
   /** Restores sockets and registrations that the kubelet, or another plugin, has removed. */
   public void check() {
-    links.values().forEach(KubeletLink::check);
+    links.forEach((resource, link) -> failures.task("resource " + resource, link::check));
   }
 
   private void stopLink(KubeletLink link) {

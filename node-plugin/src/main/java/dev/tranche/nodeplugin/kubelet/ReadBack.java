@@ -129,13 +129,15 @@ final class ReadBack {
   }
 
   private void succeeded(PodList list, long requestedAtMs) {
+    boolean held = reader.test(list);
+    // Only now: a List that could not be taken over must not count as a recent one.
     listedAtMs = requestedAtMs;
     readAtMs = System.nanoTime() / 1_000_000;
     if (failing) {
       LOG.info("PodResources answers again");
       failing = false;
     }
-    pace.listed(reader.test(list));
+    pace.listed(held);
   }
 
   private void failed(Throwable cause) {

@@ -2,7 +2,6 @@ package dev.tranche.nodeplugin.mps;
 
 import dev.tranche.api.Backoff;
 import dev.tranche.nodeplugin.nvml.AdminNvml;
-import dev.tranche.nodeplugin.nvml.NvmlException;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.util.ArrayList;
@@ -125,7 +124,8 @@ final class Supervisor {
       what.run();
     } catch (MpsException e) {
       failed(String.valueOf(e.getMessage()));
-    } catch (IOException | NvmlException e) {
+    } catch (IOException | RuntimeException e) {
+      // A bug must not end this process: the daemons that serve, and their clients, live with it.
       failed(e.toString());
     }
   }
@@ -225,7 +225,7 @@ final class Supervisor {
   private void restoreModes(Set<String> kept) {
     try {
       modes.restore(kept);
-    } catch (IOException | NvmlException e) {
+    } catch (IOException | RuntimeException e) {
       LOG.warn("cannot restore the compute modes: {}", e.toString());
     }
   }

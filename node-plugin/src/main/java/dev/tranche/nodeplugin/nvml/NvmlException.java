@@ -23,6 +23,13 @@ public final class NvmlException extends RuntimeException {
     return code == NvmlCode.GPU_IS_LOST || code == NvmlCode.RESET_REQUIRED;
   }
 
+  /** Throws it again if it says that NVML itself is gone, which no work on one GPU can survive. */
+  public static void rethrowIfDriverGone(RuntimeException e) {
+    if (e instanceof NvmlException nvml && nvml.driverGone()) {
+      throw nvml;
+    }
+  }
+
   /** NVML itself is gone, for example while a driver is reloaded, and must be started again. */
   public boolean driverGone() {
     return code == NvmlCode.UNINITIALIZED

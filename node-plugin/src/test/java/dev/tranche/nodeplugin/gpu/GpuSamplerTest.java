@@ -24,7 +24,8 @@ class GpuSamplerTest {
       new GpuWatch(
           new HealthOptions(XidPolicy.parse("", "", word -> {}), 300_000),
           new UsageReader(Path.of("none"), Path.of("none"), () -> nowMs),
-          () -> nowMs);
+          () -> nowMs,
+          GpuWatchTest.NO_BUGS);
 
   private Health health() {
     return watch.gpus().getFirst().health();

@@ -35,10 +35,20 @@ class GpuWatchTest {
   private static final long QUIET_MS = 300_000;
   private static final long REOPEN_MS = 30_000;
 
+  /** Where none is expected. */
+  static final GpuFailures NO_BUGS =
+      (gpu, bug) -> {
+        throw new AssertionError(gpu, bug);
+      };
+
   private long nowMs = 1_000_000;
+  private final List<String> bugs = new ArrayList<>();
   private final InMemoryNvml nvml = new InMemoryNvml();
 
-  /** NVML as a list of uuids; a "-" in front: lost; a "?": fails with an unknown error. */
+  /**
+   * NVML as a list of uuids; a "-" in front: lost; a "?": fails with an unknown error; a "!": with
+   * an exception that nobody expects.
+   */
   private static final class InMemoryNvml implements Nvml {
     private List<String> uuids = new ArrayList<>(List.of("GPU-a", "GPU-b"));
     private final Deque<GpuEvent> events = new ArrayDeque<>();
@@ -51,6 +61,7 @@ class GpuWatchTest {
     private int waitCode;
     private int watchCode;
     private int waits;
+    private boolean waitFails;
     private final Set<String> watched = new HashSet<>();
     // Says who it is, but not its load.
     private String unreadable = "";
@@ -66,6 +77,9 @@ class GpuWatchTest {
       }
       if (uuids.get(index).startsWith("?")) {
         throw new NvmlException(UNKNOWN_ERROR, "Unknown Error");
+      }
+      if (uuids.get(index).startsWith("!")) {
+        throw new IllegalStateException("a value that nobody expects");
       }
       return uuids.get(index);
     }
@@ -152,6 +166,9 @@ class GpuWatchTest {
     @Override
     public Optional<GpuEvent> awaitEvent(int timeoutMs) {
       waits++;
+      if (waitFails) {
+        throw new IllegalStateException("an event that nobody expects");
+      }
       if (waitCode != 0) {
         throw new NvmlException(waitCode, "waiting failed");
       }
@@ -171,10 +188,62 @@ class GpuWatchTest {
         new GpuWatch(
             new HealthOptions(XidPolicy.parse(disabled, "", word -> {}), QUIET_MS, REOPEN_MS),
             new UsageReader(Path.of("none"), Path.of("none"), () -> nowMs),
-            () -> nowMs);
+            () -> nowMs,
+            (gpu, bug) -> bugs.add(gpu));
     watch.open(nvml);
     watch.sample();
     return watch;
+  }
+
+  @Test
+  void gpuWithAnUnexpectedException_isLeftOut_andAllOthersAreRead() {
+    nvml.uuids.set(0, "!GPU-a");
+    GpuWatch watch = watch("");
+    assertThat(watch.gpus()).extracting(gpu -> gpu.info().uuid()).containsExactly("GPU-b");
+    assertThat(watch.problems())
+        .singleElement()
+        .satisfies(p -> assertThat(p.sentence()).contains("GPU 0", "nobody expects"));
+    assertThat(bugs).containsOnly("0");
+    nvml.uuids.set(0, "GPU-a");
+    nowMs += REOPEN_MS;
+    watch.restartNeeded();
+    assertThat(watch.gpus()).extracting(gpu -> gpu.info().uuid()).contains("GPU-a");
+  }
+
+  @Test
+  void sampleWithAnUnexpectedException_isAFailedOneOfThatGpu() {
+    GpuWatch watch = watch("");
+    nvml.uuids.set(0, "!GPU-a");
+    for (int i = 0; i < GpuSampler.FAILED_SAMPLES_MAX; i++) {
+      watch.sample();
+    }
+    assertThat(health(watch, "GPU-a").healthy()).isFalse();
+    assertThat(health(watch, "GPU-b").healthy()).isTrue();
+    assertThat(bugs).contains("GPU-a");
+  }
+
+  /** NVML should never show that; a collector of maps throws where two keys are equal. */
+  @Test
+  void migDevicesOfOneUuid_endOnlyTheComparisonOfTheirGpu() {
+    nvml.migDevices.put("GPU-a", List.of("MIG-1", "MIG-2"));
+    GpuWatch watch = watch("");
+    nvml.migDevices.put("GPU-a", List.of("MIG-1", "MIG-1"));
+    nowMs += REOPEN_MS;
+    watch.sample();
+    assertThat(health(watch, "GPU-b").healthy()).isTrue();
+    assertThat(bugs).containsOnly("0");
+  }
+
+  @Test
+  void errorThatNobodyExpects_doesNotEndTheWaits() throws InterruptedException {
+    GpuWatch watch = watch("");
+    nvml.waitFails = true;
+    assertThat(watch.awaitError(1)).isTrue();
+    nvml.waitFails = false;
+    nvml.events.add(new GpuEvent(0, 79, GpuEvent.ANY, GpuEvent.ANY));
+    assertThat(watch.awaitError(1)).isTrue();
+    assertThat(health(watch, "GPU-a").healthy()).isFalse();
+    assertThat(bugs).hasSize(1);
   }
 
   private static Health health(GpuWatch watch, String uuid) {

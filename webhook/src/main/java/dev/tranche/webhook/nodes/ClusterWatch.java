@@ -2,6 +2,7 @@ package dev.tranche.webhook.nodes;
 
 import dev.tranche.api.Names;
 import dev.tranche.process.client.ApiClient;
+import dev.tranche.webhook.metrics.NodeFailures;
 import io.fabric8.kubernetes.api.model.ConfigMap;
 import io.fabric8.kubernetes.api.model.Event;
 import io.fabric8.kubernetes.api.model.HasMetadata;
@@ -16,6 +17,7 @@ import io.fabric8.kubernetes.client.dsl.Resource;
 import io.fabric8.kubernetes.client.informers.ResourceEventHandler;
 import io.fabric8.kubernetes.client.informers.SharedIndexInformer;
 import io.fabric8.kubernetes.client.utils.KubernetesSerialization;
+import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -39,6 +41,7 @@ public final class ClusterWatch implements AutoCloseable {
 
   private final @Nullable SharedIndexInformer<RuntimeClass> runtimeClass;
   private final List<String> gpuResources;
+  private final NodeFailures failures;
   private final AtomicLong changes = new AtomicLong();
   private volatile Snapshot snapshot = new Snapshot(-1, List.of());
 
@@ -52,8 +55,13 @@ public final class ClusterWatch implements AutoCloseable {
    * @param runtimeClassName the RuntimeClass to watch; empty for none
    * @param gpuResources the resources whose capacity counts replicas
    */
-  public ClusterWatch(KubernetesClient client, String runtimeClassName, List<String> gpuResources) {
+  public ClusterWatch(
+      KubernetesClient client,
+      String runtimeClassName,
+      List<String> gpuResources,
+      NodeFailures failures) {
     this.gpuResources = List.copyOf(gpuResources);
+    this.failures = failures;
     String ours = DecidingLabel.REPLICAS.ours();
     String nvidias = DecidingLabel.REPLICAS.nvidias();
     nodes =
@@ -119,7 +127,7 @@ public final class ClusterWatch implements AutoCloseable {
     long current = changes.get();
     Snapshot known = snapshot;
     if (known.changes() != current) {
-      known = new Snapshot(current, watched().map(this::node).toList());
+      known = new Snapshot(current, gpuNodes(watched().toList(), gpuResources, failures));
       snapshot = known;
     }
     return known.nodes();
@@ -157,7 +165,17 @@ public final class ClusterWatch implements AutoCloseable {
         first.stream(), others.stream().filter(node -> names.add(node.getMetadata().getName())));
   }
 
-  private GpuNode node(SlimNode node) {
+  /** Leaves out a node that cannot be read: no pod is sized for it, and all others count. */
+  static List<GpuNode> gpuNodes(
+      List<SlimNode> nodes, List<String> gpuResources, NodeFailures failures) {
+    var found = new ArrayList<GpuNode>(nodes.size());
+    for (SlimNode node : nodes) {
+      failures.onNode(node.getMetadata().getName(), () -> found.add(gpuNode(node, gpuResources)));
+    }
+    return List.copyOf(found);
+  }
+
+  private static GpuNode gpuNode(SlimNode node, List<String> gpuResources) {
     Map<String, String> labels = node.getMetadata().getLabels();
     Map<String, Long> capacity =
         node.getStatus().capacity().entrySet().stream()

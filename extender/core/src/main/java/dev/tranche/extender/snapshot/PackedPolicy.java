@@ -16,6 +16,7 @@ import dev.tranche.extender.score.packing.HostCapacity;
 import dev.tranche.extender.score.packing.HostRequest;
 import dev.tranche.extender.score.packing.Packer;
 import dev.tranche.extender.score.packing.Shape;
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
 import java.util.HashMap;
@@ -23,6 +24,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.Function;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -35,6 +37,7 @@ public final class PackedPolicy {
   private final HostCapacity hosts = new HostCapacity();
 
   private final Packer packer = new Packer();
+  private final NodeFailures failures;
   private final Map<String, CachedCapacity> capacities = new HashMap<>();
 
   /** What pods request beside GPUs, by uid; set by filter, and again later by the informers. */
@@ -44,6 +47,10 @@ public final class PackedPolicy {
 
   /** A node's free capacity, and the inputs that it was computed from. */
   private record CachedCapacity(List<GpuView> gpus, HostRequest free, FreeCapacity capacity) {}
+
+  public PackedPolicy(NodeFailures failures) {
+    this.failures = failures;
+  }
 
   /**
    * @param evaluation of the node that is to take the pod
@@ -141,12 +148,34 @@ public final class PackedPolicy {
   }
 
   private Optional<Winner> best(Shape shape, List<NodeFit> fitting) {
-    List<FreeCapacity> candidates =
-        fitting.stream().map(e -> capacity(e.node(), e.gpus())).toList();
+    var candidates = new Candidates();
+    for (NodeFit fit : fitting) {
+      candidates.add(fit.node(), fit::gpus, fit);
+    }
     return packer
-        .choose(shape, candidates)
-        .flatMap(choice -> winner(fitting.get(choice.index()), choice.leastMilli()))
-        .or(() -> winner(fitting.getFirst(), 0));
+        .choose(shape, candidates.capacities)
+        .flatMap(choice -> winner(candidates.fits.get(choice.index()), choice.leastMilli()))
+        .or(() -> candidates.fits.stream().findFirst().flatMap(first -> winner(first, 0)));
+  }
+
+  /** Nodes with their free capacity. One that causes an exception is none. */
+  private final class Candidates {
+    private final List<NodeFit> fits = new ArrayList<>();
+    private final List<String> names = new ArrayList<>();
+    private final List<FreeCapacity> capacities = new ArrayList<>();
+
+    private void add(String node, Supplier<List<GpuView>> gpus, @Nullable NodeFit fit) {
+      try {
+        capacities.add(capacity(node, gpus.get()));
+      } catch (RuntimeException bug) {
+        failures.failed(node, bug);
+        return;
+      }
+      names.add(node);
+      if (fit != null) {
+        fits.add(fit);
+      }
+    }
   }
 
   /**
@@ -155,22 +184,29 @@ public final class PackedPolicy {
    */
   public List<String> chooseWithoutGpu(
       HostRequest request, List<String> names, Function<String, List<GpuView>> gpus) {
-    List<FreeCapacity> candidates =
-        names.stream().map(name -> capacity(name, gpus.apply(name))).toList();
+    var candidates = new Candidates();
+    names.forEach(name -> candidates.add(name, () -> gpus.apply(name), null));
     Shape shape = Shape.withoutGpu(request.cpuMilli(), request.memoryMib());
-    return packer.cheapest(shape, candidates).stream().map(names::get).toList();
+    return packer.cheapest(shape, candidates.capacities).stream()
+        .map(candidates.names::get)
+        .toList();
   }
 
-  private static Optional<Winner> winner(NodeFit evaluation, int leastMilli) {
+  private Optional<Winner> winner(NodeFit evaluation, int leastMilli) {
     GpuOrder order =
         share ->
             Comparator.comparing((GpuView gpu) -> freeMilli(gpu) < leastMilli)
                 .thenComparingInt(PackedPolicy::freeMilli)
                 .thenComparingInt(GpuView::index);
-    return Placer.place(evaluation.request(), evaluation.gpus(), order)
-            instanceof Outcome.Fits(Placement placement)
-        ? Optional.of(new Winner(evaluation, placement))
-        : Optional.empty();
+    try {
+      return Placer.place(evaluation.request(), evaluation.gpus(), order)
+              instanceof Outcome.Fits(Placement placement)
+          ? Optional.of(new Winner(evaluation, placement))
+          : Optional.empty();
+    } catch (RuntimeException bug) {
+      failures.failed(evaluation.node(), bug);
+      return Optional.empty();
+    }
   }
 
   /**

@@ -1,0 +1,83 @@
+package dev.tranche.process.meters;
+
+import io.micrometer.core.instrument.Counter;
+import java.util.LinkedHashMap;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Unexpected exceptions that end only one part of the work, such as that of one node, one GPU, or
+ * one of several tasks. Each is counted. Its stack trace is logged once an hour. Safe for use by
+ * several threads.
+ *
+ * @param <P> the kinds of parts
+ */
+public class PartFailures<P extends Enum<P>> {
+  /** Limit of exceptions that are remembered as logged. */
+  static final int LOGGED_MAX = 1_000;
+
+  private static final long LOGGED_FOR_MS = TimeUnit.HOURS.toMillis(1);
+  private final Map<P, Counter> counters;
+  private final Logger log;
+  private final LongSupplier clockMs;
+
+  /** When each was logged, the oldest first. */
+  private final Map<String, Long> logged = new LinkedHashMap<>();
+
+  /**
+   * @param prefix the first part of the metric's name, such as {@code tranche.node}
+   */
+  public PartFailures(Meters meters, String prefix, String help, Class<P> parts) {
+    this(
+        meters,
+        prefix,
+        help,
+        parts,
+        LoggerFactory.getLogger(PartFailures.class),
+        () -> TimeUnit.NANOSECONDS.toMillis(System.nanoTime()));
+  }
+
+  PartFailures(
+      Meters meters, String prefix, String help, Class<P> parts, Logger log, LongSupplier clockMs) {
+    this.log = log;
+    this.clockMs = clockMs;
+    this.counters =
+        Meters.each(
+            parts,
+            part ->
+                meters.counter(
+                    prefix + ".failures", help, "part", part.name().toLowerCase(Locale.ROOT)));
+  }
+
+  /** Runs the work on one part. An exception ends only that. */
+  public final void run(P part, String what, Runnable work) {
+    try {
+      work.run();
+    } catch (RuntimeException bug) {
+      failed(part, what, bug);
+    }
+  }
+
+  public final void failed(P part, String what, Throwable bug) {
+    Objects.requireNonNull(counters.get(part)).increment();
+    StackTraceElement[] trace = bug.getStackTrace();
+    String place = trace.length == 0 ? "" : trace[0].toString();
+    if (isFirst(what + " " + bug.getClass().getName() + " " + place)) {
+      log.error("{} is left out because of a bug; all others go on", what, bug);
+    }
+  }
+
+  private synchronized boolean isFirst(String key) {
+    long nowMs = clockMs.getAsLong();
+    logged.values().removeIf(atMs -> nowMs - atMs >= LOGGED_FOR_MS);
+    if (logged.size() >= LOGGED_MAX && !logged.containsKey(key)) {
+      logged.remove(logged.keySet().iterator().next());
+    }
+    return logged.putIfAbsent(key, nowMs) == null;
+  }
+}
