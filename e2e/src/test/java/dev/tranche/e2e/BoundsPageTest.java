@@ -3,7 +3,7 @@ package dev.tranche.e2e;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.e2e.Bounds.Bound;
-import dev.tranche.e2e.Bounds.Written;
+import dev.tranche.e2e.WrittenBounds.Written;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -33,7 +33,7 @@ class BoundsPageTest {
           .as("%s", bound)
           .containsAnyElementsOf(shown(bound));
     }
-    for (Written written : Bounds.WRITTEN) {
+    for (Written written : WrittenBounds.WRITTEN) {
       assertThat(text(written)).contains(written.text());
       assertThat(figures(rowOf(written.row(), rows))).containsAll(written.figures());
     }
@@ -47,12 +47,12 @@ class BoundsPageTest {
     for (Bound bound : Bounds.CONSTANTS) {
       known.computeIfAbsent(rowOf(bound.row(), rows), row -> new HashSet<>()).addAll(shown(bound));
     }
-    for (Written written : Bounds.WRITTEN) {
+    for (Written written : WrittenBounds.WRITTEN) {
       known
           .computeIfAbsent(rowOf(written.row(), rows), row -> new HashSet<>())
           .addAll(written.figures());
     }
-    Bounds.MEASURED.forEach(
+    WrittenBounds.MEASURED.forEach(
         (row, figures) ->
             known.computeIfAbsent(rowOf(row, rows), same -> new HashSet<>()).addAll(figures));
     var unknown = new ArrayList<String>();

@@ -23,8 +23,9 @@ class MetricsPageTest {
   /** The first part of the names of the meters that every process has. */
   private static final Pattern PREFIX = Pattern.compile("super\\(registry, \"(tranche[.][a-z]+)\"");
 
-  /** What follows it, in the class Meters. */
-  private static final Pattern SUFFIX = Pattern.compile("\\bname\\(\"([a-z.]+)\"\\)");
+  /** What follows it, in the classes of its package. */
+  private static final Pattern SUFFIX =
+      Pattern.compile("(?:\\bname\\(\"|prefix \\+ \"[.])([a-z.]+)\"");
 
   private static final Pattern ROW = Pattern.compile("(?m)^\\| `(tranche_[a-z_]+)` \\|");
   private static final Pattern NAMED = Pattern.compile("`(tranche_[a-z_]+)[`{]");
@@ -80,13 +81,13 @@ class MetricsPageTest {
         String text = read(file);
         matches(REGISTERED, text).forEach(names::add);
         matches(PREFIX, text).forEach(prefixes::add);
-        if (file.endsWith("Meters.java")) {
+        if (file.toString().contains("/process/meters/")) {
           matches(SUFFIX, text).forEach(suffixes::add);
         }
       }
     }
     assertThat(prefixes).containsOnly("tranche_extender", "tranche_node", "tranche_webhook");
-    assertThat(suffixes).contains("connections");
+    assertThat(suffixes).contains("connections", "failures");
     names.removeAll(prefixes);
     prefixes.forEach(prefix -> suffixes.forEach(suffix -> names.add(prefix + "_" + suffix)));
     return names;

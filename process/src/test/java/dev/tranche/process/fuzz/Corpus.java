@@ -13,8 +13,8 @@ import java.util.random.RandomGeneratorFactory;
 import java.util.stream.Stream;
 
 /**
- * Inputs of a fuzz target, in the folder {@code src/test/corpus/TARGET} of its module. {@code
- * ./fuzz} adds to them what reaches new code.
+ * Inputs of a fuzz target, in the folder {@code src/test/corpus/TARGET} of its module, those that
+ * are no text in base64.
  */
 public final class Corpus {
   private static final int CHANGED_OF_EACH = 50;
@@ -26,7 +26,7 @@ public final class Corpus {
   public static void replay(Class<?> fuzzTarget, Target target) throws Exception {
     RandomGenerator random = RandomGeneratorFactory.of("L64X128MixRandom").create(17);
     for (Path file : files(fuzzTarget)) {
-      byte[] input = Files.readAllBytes(file);
+      byte[] input = read(file);
       run(target, input, file);
       for (int i = 0; i < CHANGED_OF_EACH; i++) {
         run(target, changed(input, random), file);
@@ -49,6 +49,12 @@ public final class Corpus {
               .formatted(file, Base64.getEncoder().encodeToString(input)),
           failure);
     }
+  }
+
+  private static byte[] read(Path file) throws IOException {
+    return file.toString().endsWith(".base64")
+        ? Base64.getMimeDecoder().decode(Files.readAllBytes(file))
+        : Files.readAllBytes(file);
   }
 
   private static List<Path> files(Class<?> fuzzTarget) throws IOException {
