@@ -166,12 +166,12 @@ final class ExtenderIT {
       until(() -> !client.v1().events().inNamespace("team-a").list().getItems().isEmpty());
       assertThat(
               client.v1().events().inNamespace("team-a").list().getItems().getFirst().getMessage())
-          .contains("gpu 0: 10 of 10 replicas free, needs 3; measured free memory of 1.8 GiB");
+          .contains("gpu 0: 1 free, needs 0.3 of one GPU; measured free memory of 1.8 GiB");
       unschedulable("trainer", "0/2 nodes are available: 1 Insufficient nvidia.com/gpu.");
       assertThat(api("pods/team-a/trainer?output=table"))
           .containsPattern("State: +Waiting")
           .containsPattern("Scheduler: +0/2 nodes")
-          .contains("needs 3", "kubectl describe node");
+          .contains("needs 0.3", "kubectl describe node");
 
       // All rejected pods are woken once at first, whatever room there is.
       until(() -> !wokenAt("node-a").isEmpty() || !wokenAt("node-b").isEmpty());

@@ -78,7 +78,7 @@ final class ExplainTest {
     JsonObject explained = explained();
     assertThat(explained.getJsonArray("refused").getJsonObject(0).getString("message"))
         .contains("too little measured free memory");
-    assertThat(explained.encode()).contains("gpu 0: 10 of 10 replicas free, needs 3");
+    assertThat(explained.encode()).contains("gpu 0: 1 free, needs 0.3 of one GPU");
   }
 
   @Test
@@ -86,8 +86,7 @@ final class ExplainTest {
     world.report("a", new Gpu("a0", 0.2, 0));
     PodFacts halves = FakeWorld.pod("p", 10, Names.GPU_FRACTION + "=0.5", Names.GPU_COUNT + "=2");
     world.filter().filter(halves, List.of("a"), false);
-    assertThat(explained().encode())
-        .contains("gpu 0: 10 of 10 replicas free, needs 2 GPUs with 5 free each");
+    assertThat(explained().encode()).contains("gpu 0: 1 free, needs 0.5 on each of two GPUs");
   }
 
   @Test
@@ -267,7 +266,7 @@ final class ExplainTest {
     assertThat(explained.getJsonArray("refusedByReason"))
         .contains(
             new JsonObject().put("message", Reason.OTHER_REPLICAS.sentence()).put("nodes", 1));
-    assertThat(explained.encode()).doesNotContain("10 of 10");
+    assertThat(explained.encode()).doesNotContain("gpu 0: 1 free, needs 0.3 of one GPU\"");
   }
 
   @Test
