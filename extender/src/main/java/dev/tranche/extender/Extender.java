@@ -154,7 +154,6 @@ public final class Extender implements AutoCloseable {
     this.client = client;
     this.limits = limits;
     var timing = Timing.DEFAULT.withYoungMs(config.measuredAfterMs());
-
     // The connections: node streams and the API server.
     this.streams =
         new NodeStreams(config.assignmentAckTimeoutMs(), sent -> loop().completeOnLoop(sent));
@@ -164,7 +163,6 @@ public final class Extender implements AutoCloseable {
     this.tokens = tokenReviewer();
     this.schedulerMessages =
         new SchedulerMessages(ApiClient.withoutRetries(client, API_TIMEOUT_MS), metrics);
-
     this.access = new AccessReviewer(ApiClient.withoutRetries(client, API_TIMEOUT_MS), metrics);
 
     // The state, and its evaluation for a pod.

@@ -52,7 +52,7 @@ public final class WaitSurvey implements Controller {
   private boolean running;
   private long lastMs = Long.MIN_VALUE / 2;
 
-  /** Kinds of requests that the last surveys have handled since the first one. */
+  /** The kind of requests that the next survey begins with. */
   private int offset;
 
   /** Reads all nodes as they are for a pod; completes on the loop. */
@@ -74,9 +74,9 @@ public final class WaitSurvey implements Controller {
   /**
    * What a survey found.
    *
-   * @param kinds how many kinds of requests it handled
+   * @param next the kind of requests that the next survey begins with
    */
-  public record Found(List<Answer> answers, int kinds) {}
+  public record Found(List<Answer> answers, int next) {}
 
   /**
    * @param worker runs work aside, and completes on the loop
@@ -108,39 +108,34 @@ public final class WaitSurvey implements Controller {
       return;
     }
     lastMs = nowMs;
-    Map<Shape, List<PodFacts>> waiting = waiting();
+    List<PodFacts> waiting = waiting();
     if (waiting.isEmpty()) {
       return;
     }
     running = true;
-    List<List<PodFacts>> kinds = new ArrayList<>(waiting.values());
-    Collections.rotate(kinds, -(offset % kinds.size()));
+    int from = offset;
     nodes
-        .of(kinds.getFirst().getFirst())
-        .compose(all -> worker.apply(() -> evaluate(kinds, all)))
+        .of(waiting.getFirst())
+        .compose(all -> worker.apply(() -> evaluate(waiting, from, all)))
         .onComplete(
             done -> {
               running = false;
               if (done.succeeded()) {
-                offset = (offset + done.result().kinds()) % kinds.size();
-                done.result().answers().forEach(this::found);
+                offset = done.result().next();
+                done.result().answers().forEach(this::tell);
               }
             });
   }
 
-  /** Returns the pods that wait, by their requests. */
-  private Map<Shape, List<PodFacts>> waiting() {
-    var waiting = new LinkedHashMap<Shape, List<PodFacts>>();
+  /** Returns the pods that wait. */
+  private List<PodFacts> waiting() {
+    var waiting = new ArrayList<PodFacts>();
     Set<String> uids = new HashSet<>();
     if (ledger.podsPending()) {
       for (PodFacts pod : ledger.pods()) {
         if (waits(pod)) {
           uids.add(pod.uid());
-          waiting
-              .computeIfAbsent(
-                  new Shape(pod.resource(), pod.requests(), pod.annotations()),
-                  first -> new ArrayList<>())
-              .add(pod);
+          waiting.add(pod);
         }
       }
     }
@@ -156,8 +151,16 @@ public final class WaitSurvey implements Controller {
         && (pod.preemption().nominatedNode() != null || ledger.hold(pod.uid()).isEmpty());
   }
 
-  private Found evaluate(List<List<PodFacts>> kinds, List<NodeSnapshot> all) {
+  /** Evaluates the nodes once for each kind of requests; runs on a worker. */
+  private Found evaluate(List<PodFacts> waiting, int from, List<NodeSnapshot> all) {
     long untilMs = clockMs.getAsLong() + WORK_MS_MAX;
+    var byShape = new LinkedHashMap<Shape, List<PodFacts>>();
+    for (PodFacts pod : waiting) {
+      var shape = new Shape(pod.resource(), pod.requests(), pod.annotations());
+      byShape.computeIfAbsent(shape, first -> new ArrayList<>()).add(pod);
+    }
+    List<List<PodFacts>> kinds = new ArrayList<>(byShape.values());
+    Collections.rotate(kinds, -(from % kinds.size()));
     var answers = new ArrayList<Answer>();
     int done = 0;
     while (done < kinds.size() && (done == 0 || clockMs.getAsLong() < untilMs)) {
@@ -172,17 +175,16 @@ public final class WaitSurvey implements Controller {
         var condition = new Condition(pod.scheduler(), pod.preemption().nominatedNode(), decided);
         WaitCause cause =
             causes.computeIfAbsent(condition, any -> WaitCauses.of(pod, survey, decided));
-        answers.add(new Answer(pod, cause, refused));
+        answers.add(new Answer(pod, explanations.found(pod, cause), refused));
       }
     }
-    return new Found(answers, done);
+    return new Found(answers, (from + done) % kinds.size());
   }
 
   /** Unless it was bound in the meantime. */
-  private void found(Answer answer) {
-    boolean stillWaits = ledger.pod(answer.pod().uid()).filter(this::waits).isPresent();
-    if (stillWaits) {
-      explanations.found(answer.pod(), answer.cause(), answer.refused());
+  private void tell(Answer answer) {
+    if (ledger.pod(answer.pod().uid()).filter(this::waits).isPresent()) {
+      explanations.tell(answer.pod(), answer.cause(), answer.refused());
     }
   }
 }

@@ -9,6 +9,7 @@ import dev.tranche.extender.controller.WaitSurvey;
 import dev.tranche.extender.explain.WaitReason;
 import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.ledger.PodFacts;
+import dev.tranche.extender.ledger.PreemptionInfo;
 import dev.tranche.extender.ledger.SchedulerVerdict;
 import dev.tranche.extender.limit.NodeRate;
 import dev.tranche.extender.readapi.row.Pod;
@@ -32,6 +33,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Random;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
@@ -122,6 +124,37 @@ final class WaitReasonsTest {
     PodFacts freed = remove(situation.reason(), pod);
     scheduler.report();
     assertThat(scheduler.trySchedule(freed)).as("without the reason").isEmpty();
+  }
+
+  /** Its GPU is held for it, so that it is not Waiting. */
+  @Test
+  void nominatedPod_saysThatItLacksAPort_onceTheVictimsAreGone() {
+    Node node = scheduler.add(new Node("a", 0));
+    scheduler.report();
+    PodFacts nominated = pod(5, Map.of()).with(new PreemptionInfo(5, Map.of(), 1, false, "a"));
+    var place = world.evaluator.evaluate(nominated, "a").placement().orElseThrow();
+    world.state.apply(new Event.Nominate(nominated, Map.of("a", place), "a"));
+    world.state.apply(new Event.PodSeen(nominated));
+    survey();
+    assertThat(row().reason()).isEqualTo("Preempting");
+    node.portTaken = true;
+    world.state.apply(
+        new Event.PodSeen(
+            SimulatedScheduler.refused(nominated, scheduler.trySchedule(nominated).orElseThrow())));
+    survey();
+    assertThat(row().reason()).isEqualTo("PortOrCpu");
+    assertThat(row().message())
+        .isEqualTo("pods were evicted for it on node a, which still lacks a free host port");
+    PodDetail explained = world.explained("ns/p", Optional.empty());
+    var reasons = new WaitingReasons(world.explanations);
+    Optional<Pod> listed =
+        snapshot().pods.stream()
+            .filter(row -> row.pod().name().equals("p"))
+            .findFirst()
+            .map(reasons::pod);
+    assertThat(AnswerText.of(explained.with(listed, Optional.empty()), Output.TABLE, Instant.now()))
+        .startsWith("Waits because: PortOrCpu: pods were evicted for it on node a")
+        .contains("State:         Scheduling");
   }
 
   /** kube-scheduler's condition; filter is called only for the nodes that its own checks leave. */

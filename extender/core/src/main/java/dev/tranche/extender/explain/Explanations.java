@@ -11,6 +11,7 @@ import dev.tranche.extender.snapshot.NodeFit;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Supplier;
@@ -45,6 +46,14 @@ public final class Explanations {
 
   /** Why pods wait, by uid. Pods with equal requests mostly share one object. */
   private final Cache<String, WaitCause> causes =
+      Caffeine.newBuilder()
+          .maximumSize(CAUSES_MAX)
+          .expireAfterWrite(Duration.ofMinutes(10))
+          .executor(Runnable::run)
+          .build();
+
+  /** What the gangs of refused pods lack, by the pods' uids. */
+  private final Cache<String, String> gangs =
       Caffeine.newBuilder()
           .maximumSize(CAUSES_MAX)
           .expireAfterWrite(Duration.ofMinutes(10))
@@ -97,6 +106,7 @@ public final class Explanations {
     byKey.put(
         pod.key(), new Trace(pod, policy, Instant.now(), kept, fitting.size(), refusals, null));
     if (!fitting.isEmpty()) {
+      gangs.invalidate(pod.uid());
       found(pod, WaitCauses.fits(fitting.getFirst()));
     }
   }
@@ -120,15 +130,24 @@ public final class Explanations {
     return get(pod.key()).filter(trace -> trace.pod().uid().equals(pod.uid()));
   }
 
-  /** Records why a pod waits; its owner is not told. Safe on any thread. */
-  public void found(PodFacts pod, WaitCause cause) {
-    causes.asMap().merge(pod.uid(), cause, (known, now) -> known.equals(now) ? known : now);
+  /**
+   * Records why a pod waits; its owner is not told. Safe on any thread.
+   *
+   * @return why it waits: a pod that would fit alone waits for its gang
+   */
+  public WaitCause found(PodFacts pod, WaitCause alone) {
+    boolean ofGang = alone.reason().isOfGpus() || alone.reason() == WaitReason.NOT_BOUND_YET;
+    WaitCause cause =
+        Optional.ofNullable(ofGang ? gangs.getIfPresent(pod.uid()) : null)
+            .map(WaitCauses::gang)
+            .orElse(alone);
+    return Objects.requireNonNull(
+        causes.asMap().merge(pod.uid(), cause, (known, now) -> known.equals(now) ? known : now));
   }
 
-  /** Records why a pod waits, and tells its owner. */
-  public void found(PodFacts pod, WaitCause cause, Refusals refused) {
-    found(pod, cause);
-    owners.waits(pod, cause, () -> FitErrorText.figures(refused, Optional.empty()));
+  /** Tells a pod's owner why the pod waits. */
+  public void tell(PodFacts pod, WaitCause cause, Refusals refused) {
+    owners.waits(pod, cause, () -> FitErrorText.figures(refused));
   }
 
   /**
@@ -137,9 +156,9 @@ public final class Explanations {
    * @param gang what its gang lacks, a clause; empty if it is in none
    */
   public void rejected(PodFacts pod, List<NodeFit> refused, Optional<String> gang) {
-    WaitCause cause = WaitCauses.refused(pod, refused);
-    found(pod, cause);
-    owners.waits(pod, cause, () -> FitErrorText.figures(Refusals.of(refused), gang));
+    gang.ifPresentOrElse(clause -> gangs.put(pod.uid(), clause), () -> gangs.invalidate(pod.uid()));
+    WaitCause cause = found(pod, WaitCauses.refused(pod, refused));
+    owners.waits(pod, cause, () -> FitErrorText.figures(Refusals.of(refused)));
   }
 
   public void prioritized(PodFacts pod, Policy policy, List<NodeFit> evaluations, int[] scores) {

@@ -82,15 +82,11 @@ public final class FitErrorText {
     return "node %s: %s".formatted(evaluation.node(), text);
   }
 
-  /**
-   * Returns the figures of the nodes nearest to fitting, for an event.
-   *
-   * @param gang what the pod's gang lacks, a clause
-   */
-  static String figures(Refusals refused, Optional<String> gang) {
+  /** Returns the figures of the nodes nearest to fitting, for an event. */
+  static String figures(Refusals refused) {
     List<String> nearest =
         refused.nearest().stream().limit(EVENT_NODES_MAX).map(FitErrorText::node).toList();
-    String text = gang.map(clause -> clause + ". ").orElse("") + String.join(". ", nearest);
+    String text = String.join(". ", nearest);
     int more = refused.count() - nearest.size();
     return more > 0 ? text + ". " + more + " more nodes: see kubectl tranche explain" : text;
   }

@@ -71,6 +71,19 @@ public final class WaitCauses {
   }
 
   /**
+   * Returns why a pod waits whose gang cannot be placed whole.
+   *
+   * @param lacking what the gang lacks, a clause
+   */
+  static WaitCause gang(String lacking) {
+    return new WaitCause(
+        WaitReason.GANG,
+        lacking,
+        "Wait until other pods end, request smaller shares, or add a GPU node: a pod group starts"
+            + " only as a whole.");
+  }
+
+  /**
    * Returns why a pod waits that filter has just refused. What kube-scheduler wrote before no
    * longer counts.
    *
@@ -253,14 +266,14 @@ public final class WaitCauses {
     if (asked != null && survey.models().stream().noneMatch(models::admits)) {
       return new WaitCause(
           WaitReason.NO_SUCH_MODEL,
-          "it asks for the GPU model %s; the cluster has %s"
+          "it requests the GPU model %s; the cluster has %s"
               .formatted(Printable.name(asked), models()),
           "Set %s to a model that the cluster has, or remove it.".formatted(Names.GPU_MODEL));
     }
     if (pod.annotations().containsKey(Names.GPU_UUID)) {
       return new WaitCause(
           WaitReason.NOT_ALLOWED,
-          "it asks for GPUs by uuid, and none that may serve it is there",
+          "it requests GPUs by uuid, and no node reports one of them that may serve it",
           "Correct %s: kubectl tranche top gpus -o wide lists the uuids."
               .formatted(Names.GPU_UUID));
     }
@@ -291,7 +304,7 @@ public final class WaitCauses {
         WaitReason.OTHER_REPLICAS,
         "its share is counted in steps of %s of a GPU, and GPUs are now shared in steps of %s"
             .formatted(then, now),
-        "Delete the pod: its owner recreates it, and the share is counted anew.");
+        "Delete the pod: its owner recreates it, with a share in the new steps.");
   }
 
   /** Whether admission has chosen the GPUs by the amount of memory. */

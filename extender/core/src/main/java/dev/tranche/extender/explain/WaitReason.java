@@ -10,15 +10,18 @@ import java.util.stream.Stream;
  * refusal by the extender.
  */
 public enum WaitReason {
-  GATED(Events.POD_WAITS, "scheduling gates of the pods are not removed yet"),
-  NOT_FILTERED(Events.POD_WAITS, "kube-scheduler has not tried the pods yet"),
-  NOT_BOUND_YET(Events.POD_WAITS, "a node fits; kube-scheduler has not bound the pods yet"),
-  PREEMPTING(Events.POD_WAITS, "pods are being evicted to make room"),
-  NODES_EXCLUDED(Events.NO_NODE, "the pods exclude the nodes whose GPUs would fit"),
-  PINNED_TO(Events.NO_NODE, "the pods' amount of memory was sized for GPUs that are taken"),
-  PORT_OR_CPU(Events.NO_NODE, "GPUs would fit, but their nodes lack another resource"),
-  NO_NODE(Events.NO_GPU, "no node reports GPUs of the resource that the pods request"),
-  NO_SUCH_MODEL(Events.NO_GPU, "no GPU is of a model that the pods ask for"),
+  GATED(EventReason.POD_WAITS, "scheduling gates of the pods are not removed yet"),
+  NOT_FILTERED(EventReason.POD_WAITS, "kube-scheduler has not tried the pods yet"),
+  NOT_BOUND_YET(EventReason.POD_WAITS, "a node fits; kube-scheduler has not bound the pods yet"),
+  PREEMPTING(EventReason.POD_WAITS, "pods are being evicted to make room"),
+  NODES_EXCLUDED(EventReason.NO_NODE, "the pods exclude the nodes whose GPUs would fit"),
+  PINNED_TO(EventReason.NO_NODE, "the pods' amount of memory was sized for GPUs that are taken"),
+  PORT_OR_CPU(EventReason.NO_NODE, "GPUs would fit, but their nodes lack another resource"),
+  GANG(
+      EventReason.NO_GPU,
+      "the pods' groups start only as a whole, and some of their pods do not fit"),
+  NO_NODE(EventReason.NO_GPU, "no node reports GPUs of the resource that the pods request"),
+  NO_SUCH_MODEL(EventReason.NO_GPU, "no GPU is of a model that the pods request"),
   FAILED(Reason.FAILED),
   NO_REPORT(Reason.NO_REPORT),
   NOT_SERVING(Reason.NOT_SERVING),
@@ -36,23 +39,27 @@ public enum WaitReason {
   UNDECIDED(Reason.UNDECIDED);
 
   /** The reasons of the events that tell a pod's owner why it waits. */
-  static final class Events {
-    static final String NO_GPU = "NoGpuFits";
-    static final String NO_NODE = "NoNodeFits";
-    static final String POD_WAITS = "PodWaits";
+  enum EventReason {
+    NO_GPU("NoGpuFits"),
+    NO_NODE("NoNodeFits"),
+    POD_WAITS("PodWaits");
 
-    private Events() {}
+    private final String text;
+
+    EventReason(String text) {
+      this.text = text;
+    }
   }
 
-  private final String event;
+  private final EventReason event;
   private final String sentence;
   private final String text;
 
   WaitReason(Reason refusal) {
-    this(Events.NO_GPU, refusal.sentence());
+    this(EventReason.NO_GPU, refusal.sentence());
   }
 
-  WaitReason(String event, String sentence) {
+  WaitReason(EventReason event, String sentence) {
     this.event = event;
     this.sentence = sentence;
     this.text =
@@ -68,12 +75,12 @@ public enum WaitReason {
 
   /** Returns the reason of the event about such a pod. */
   public String event() {
-    return event;
+    return event.text;
   }
 
   /** Returns whether the GPUs are what is missing. */
   public boolean isOfGpus() {
-    return event.equals(Events.NO_GPU);
+    return event == EventReason.NO_GPU;
   }
 
   /** Returns a sentence that is the same for all pods that wait for this reason. */

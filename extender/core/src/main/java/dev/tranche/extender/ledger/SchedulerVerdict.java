@@ -40,6 +40,10 @@ public record SchedulerVerdict(State state, Map<Blocker, Integer> nodes, Set<Rea
   private static final String INSUFFICIENT = "Insufficient ";
   private static final Map<String, Reason> OURS = ours();
 
+  private static final Set<Blocker> KNOWN =
+      Collections.unmodifiableSet(
+          EnumSet.of(Blocker.GPUS, Blocker.AFFINITY, Blocker.TAINTS, Blocker.CORDONED));
+
   /** What kube-scheduler did with the pod. */
   public enum State {
     NOT_TRIED,
@@ -53,7 +57,7 @@ public record SchedulerVerdict(State state, Map<Blocker, Integer> nodes, Set<Rea
     GPUS("GPUs", Kind.GPUS),
     CPU("CPU", Kind.HOST),
     MEMORY("memory", Kind.HOST),
-    PODS("room for one more pod", Kind.HOST),
+    PODS("a place for one more pod", Kind.HOST),
     PORTS("a free host port", Kind.HOST),
     OTHER_RESOURCE("another resource that it requests", Kind.HOST),
     AFFINITY("its nodeSelector or node affinity", Kind.NODE),
@@ -175,6 +179,15 @@ public record SchedulerVerdict(State state, Map<Blocker, Integer> nodes, Set<Rea
   /** Returns whether some node was refused for a reason of this kind. */
   public boolean has(Kind kind) {
     return nodes.keySet().stream().anyMatch(blocker -> blocker.kind() == kind);
+  }
+
+  /**
+   * Returns whether all nodes that were refused are known by name: those of the pod's own fields
+   * and the GPUs that they have. A volume, for example, excludes nodes that only kube-scheduler
+   * knows.
+   */
+  public boolean isOfKnownNodes() {
+    return KNOWN.containsAll(nodes.keySet());
   }
 
   public boolean has(Blocker blocker) {

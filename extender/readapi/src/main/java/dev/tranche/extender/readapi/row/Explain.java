@@ -175,8 +175,8 @@ public final class Explain {
   /** Finds out why a pod waits, from all nodes as they are now. */
   private Waiting waiting(PodFacts pod, Policy policy, List<NodeSnapshot> nodes) {
     Survey survey = Survey.of(evaluator.evaluate(pod, nodes, policy));
-    WaitCause cause = WaitCauses.of(pod, survey, explanations.decided(pod));
-    explanations.found(pod, cause);
+    WaitCause cause =
+        explanations.found(pod, WaitCauses.of(pod, survey, explanations.decided(pod)));
     return Waiting.of(cause, explanations.trace(pod));
   }
 
@@ -305,6 +305,10 @@ public final class Explain {
     }
 
     private @Nullable LargestShare smallerShare(List<NodeSnapshot> nodes) {
+      // Otherwise the node may be one that kube-scheduler refuses for a volume or a port.
+      if (!pod.scheduler().isOfKnownNodes()) {
+        return null;
+      }
       return SmallerShare.of(pod, policy, nodes, evaluator).orElse(null);
     }
 

@@ -52,6 +52,25 @@ public record PodDetail(
         null);
   }
 
+  /** Names the pods that hold the room, where a higher priority does not help. */
+  public PodDetail namingHolders(Snapshot snapshot) {
+    return new PodDetail(
+        namespace,
+        name,
+        uid,
+        resource,
+        state,
+        annotations,
+        node,
+        decision == null ? null : decision.namingHolders(snapshot),
+        stage,
+        gpus,
+        granted,
+        waiting,
+        used,
+        kubeScheduler);
+  }
+
   /**
    * @param row the pod as lists show it; empty if the newest snapshot does not have it yet
    * @param schedulerMessage kube-scheduler's own message about a waiting pod
