@@ -230,6 +230,10 @@ final class Bounds {
           new Bound(
               "memory that one review may cost", WEBHOOK + "ReviewBodyReader", "BODIES_BYTES_MAX"),
           new Bound("text of others in logs", API + "Printable", "MESSAGE_CHARS_MAX"),
+          new Bound("reasons of pending pods", EXTENDER + "Explanations", "CAUSES_MAX"),
+          new Bound("survey of why pods wait", EXTENDER + "WaitSurvey", "EVERY_MS"),
+          new Bound("events that tell why pods wait", EXTENDER + "WaitEvents", "QUEUE_MAX"),
+          new Bound("events that tell why pods wait", EXTENDER + "WaitEvents", "PODS_MAX"),
           new Bound("events that a node keeps", PLUGIN + "EventBuffer", "KEPT_MAX"));
 
   private Bounds() {}

@@ -48,6 +48,7 @@ import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /** The components that write labels, annotations, taints and events. */
 final class Controllers implements Controller {
@@ -66,6 +67,7 @@ final class Controllers implements Controller {
   /**
    * @param loop available once the verbs' verticle is deployed
    * @param deciding whether this extender may decide at all, as a leader does
+   * @param waits what finds out why pods wait, and tells their owners
    */
   Controllers(
       ExtenderConfig config,
@@ -77,7 +79,8 @@ final class Controllers implements Controller {
       NodeFitCache fits,
       ExtenderMetrics metrics,
       Failures failures,
-      LongSupplier clockMs) {
+      LongSupplier clockMs,
+      List<Controller> waits) {
     this.api = api;
     this.loop = loop;
     this.deciding = deciding;
@@ -97,7 +100,7 @@ final class Controllers implements Controller {
     draNodes = new DraNodes(config.resources());
     draLabels =
         new DraLabels(draNodes, this::mergePatch, deciding, rate("dra-labels", DraLabels.RATE));
-    all =
+    var own =
         List.of(
             events(config),
             labels,
@@ -111,6 +114,7 @@ final class Controllers implements Controller {
             outdatedShares(),
             unknownCordons(),
             contradictingLabels(labels));
+    all = Stream.concat(own.stream(), waits.stream()).toList();
   }
 
   private NodeEventWriter events(ExtenderConfig config) {

@@ -2,9 +2,12 @@ package dev.tranche.extender;
 
 import dev.tranche.extender.controller.AccessReviewer;
 import dev.tranche.extender.controller.ApiWriter;
+import dev.tranche.extender.controller.Controller;
 import dev.tranche.extender.controller.SchedulerMessages;
 import dev.tranche.extender.controller.TokenReviewer;
 import dev.tranche.extender.controller.VerbsEndpointSlice;
+import dev.tranche.extender.controller.WaitEvents;
+import dev.tranche.extender.controller.WaitSurvey;
 import dev.tranche.extender.election.Leadership;
 import dev.tranche.extender.explain.Explanations;
 import dev.tranche.extender.explain.Inspection;
@@ -59,8 +62,6 @@ import dev.tranche.process.settings.HostPort;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import io.micrometer.core.instrument.binder.jvm.JvmMemoryMetrics;
 import io.micrometer.core.instrument.binder.system.ProcessorMetrics;
-import io.micrometer.core.instrument.config.MeterFilter;
-import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
@@ -70,6 +71,7 @@ import io.vertx.core.net.PemKeyCertOptions;
 import io.vertx.core.net.SocketAddress;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
+import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
@@ -92,7 +94,7 @@ public final class Extender implements AutoCloseable {
   private final ExtenderConfig config;
   private final LimitedTransport transport = new LimitedTransport();
   private final Vertx vertx = transport.vertx(new VertxOptions());
-  private final PrometheusMeterRegistry registry = registry();
+  private final PrometheusMeterRegistry registry = ExtenderMetrics.prometheusRegistry();
   private final GpuCollector gpus = new GpuCollector();
   private final ExtenderMetrics metrics = new ExtenderMetrics(registry);
   private final Failures failures = new Failures(metrics);
@@ -111,6 +113,7 @@ public final class Extender implements AutoCloseable {
   private final NominatedPods nominees;
   private final BudgetStore budgets = new BudgetStore();
   private final Explanations explanations;
+  private final Explain explain;
   private final Gangs gangs = new Gangs();
   private final ReadinessGate readiness;
   private final NodeEvaluator evaluator;
@@ -151,7 +154,6 @@ public final class Extender implements AutoCloseable {
     this.client = client;
     this.limits = limits;
     var timing = Timing.DEFAULT.withYoungMs(config.measuredAfterMs());
-
     // The connections: node streams and the API server.
     this.streams =
         new NodeStreams(config.assignmentAckTimeoutMs(), sent -> loop().completeOnLoop(sent));
@@ -161,7 +163,6 @@ public final class Extender implements AutoCloseable {
     this.tokens = tokenReviewer();
     this.schedulerMessages =
         new SchedulerMessages(ApiClient.withoutRetries(client, API_TIMEOUT_MS), metrics);
-
     this.access = new AccessReviewer(ApiClient.withoutRetries(client, API_TIMEOUT_MS), metrics);
 
     // The state, and its evaluation for a pod.
@@ -177,7 +178,9 @@ public final class Extender implements AutoCloseable {
     this.readiness = new ReadinessGate(ledger::allReported, Extender::nowMs);
     this.waiting = new UnschedulablePods(ledger, evaluations, cluster, metrics);
     this.nominees = new NominatedPods(ledger, Extender::nowMs);
-    this.explanations = new Explanations(api::explainRejection);
+    var waitEvents = waitEvents();
+    this.explanations = new Explanations(waitEvents);
+    this.explain = new Explain(ledger, evaluator, explanations);
 
     // The only writer of that state, and what runs by the clock or before each pod.
     this.state =
@@ -198,7 +201,7 @@ public final class Extender implements AutoCloseable {
     this.podWaker = podWaker();
 
     // The writers of labels, annotations, taints and events.
-    this.controllers = controllers();
+    this.controllers = controllers(List.of(waitSurvey(waitEvents), waitEvents));
 
     // The ports and leader election.
     this.opsConnections = new ConnectionLimiter(limits.apply(ConnectionLimits.METRICS));
@@ -241,7 +244,28 @@ public final class Extender implements AutoCloseable {
     return new TokenReviewer(client, account.namespace(), account.name(), metrics);
   }
 
-  private Controllers controllers() {
+  private WaitEvents waitEvents() {
+    return new WaitEvents(
+        event -> loop().completeOnLoop(api.podEvent(event)),
+        this::deciding,
+        new NodeRate("wait-events", WaitEvents.RATE, Extender::nowMs, metrics),
+        Extender::nowMs,
+        metrics);
+  }
+
+  private WaitSurvey waitSurvey(WaitEvents events) {
+    return new WaitSurvey(
+        ledger,
+        evaluator,
+        explanations,
+        events,
+        pod -> explain.nodes(pod, loop()),
+        work -> loop().completeOnLoop(vertx.executeBlocking(work::get, false)),
+        () -> readiness.notReady().isEmpty(),
+        Extender::nowMs);
+  }
+
+  private Controllers controllers(List<Controller> waits) {
     return new Controllers(
         config,
         api,
@@ -252,7 +276,8 @@ public final class Extender implements AutoCloseable {
         evaluations,
         metrics,
         failures,
-        Extender::nowMs);
+        Extender::nowMs,
+        waits);
   }
 
   private VerbsEndpointSlice verbsSlice() {
@@ -293,16 +318,6 @@ public final class Extender implements AutoCloseable {
   private boolean deciding() {
     return ports.missing().isEmpty()
         && readiness.notDeciding().or(readiness::awaitingFirstReports).isEmpty();
-  }
-
-  private static PrometheusMeterRegistry registry() {
-    var registry = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
-    // Two of Micrometer's names break Prometheus's rules; other metrics have the same information.
-    registry
-        .config()
-        .meterFilter(MeterFilter.denyNameStartsWith("process.cpu.time"))
-        .meterFilter(MeterFilter.denyNameStartsWith("system.cpu.count"));
-    return registry;
   }
 
   /** Completes when the ports that need no certificate are open. */
@@ -461,7 +476,7 @@ public final class Extender implements AutoCloseable {
             this::loop,
             inspections,
             readiness::notReady,
-            new Explain(ledger, evaluator, explanations),
+            explain,
             explanations,
             schedulerMessages::of,
             this::nodeFilter,

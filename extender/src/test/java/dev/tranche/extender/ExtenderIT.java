@@ -32,6 +32,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -40,7 +41,7 @@ import org.junit.jupiter.api.Test;
 final class ExtenderIT {
   private static final String NAMESPACE = "gpu";
   private static final long GIB = 1L << 30;
-  private static final Duration PATIENCE = Duration.ofSeconds(20);
+  private static final Duration PATIENCE = Duration.ofSeconds(60);
 
   private final MockCluster cluster = new MockCluster();
   private final KubernetesClient client = cluster.client();
@@ -163,15 +164,24 @@ final class ExtenderIT {
           .isEqualTo("the node's GPUs have too little measured free memory");
       assertThat(filtered.getJsonObject("FailedNodes").getString("node-b"))
           .isEqualTo("the node's GPU plugin sends no reports");
-      until(() -> !client.v1().events().inNamespace("team-a").list().getItems().isEmpty());
+      // Told once it has waited for some seconds, in which the node reports on.
+      var tries = new AtomicInteger();
+      until(
+          () -> {
+            if (tries.incrementAndGet() % 20 == 0) {
+              a.report(r -> r);
+            }
+            return !client.v1().events().inNamespace("team-a").list().getItems().isEmpty();
+          });
       assertThat(
               client.v1().events().inNamespace("team-a").list().getItems().getFirst().getMessage())
-          .contains("gpu 0: 10 of 10 replicas free, needs 3; measured free memory of 1.8 GiB");
+          .startsWith("Memory: it needs 0.3 of one GPU")
+          .contains("gpu 0: 1 free, needs 0.3 of one GPU; measured free memory of 1.8 GiB");
       unschedulable("trainer", "0/2 nodes are available: 1 Insufficient nvidia.com/gpu.");
       assertThat(api("pods/team-a/trainer?output=table"))
           .containsPattern("State: +Waiting")
           .containsPattern("Scheduler: +0/2 nodes")
-          .contains("needs 3", "kubectl describe node");
+          .contains("needs 0.3", "kubectl describe node");
 
       // All rejected pods are woken once at first, whatever room there is.
       until(() -> !wokenAt("node-a").isEmpty() || !wokenAt("node-b").isEmpty());

@@ -283,7 +283,7 @@ final class ReadApiIT {
         json(whatIf("", pod("A100").encode(), null)).put("time", "2026-11-23T19:56:01.966Z");
     OpenApi.assertIs("WhatIf", other.encode());
     assertThat(other.getBoolean("fits")).isFalse();
-    assertThat(other.getJsonObject("waiting").getString("reason")).isEqualTo("NotAllowed");
+    assertThat(other.getJsonObject("waiting").getString("reason")).isEqualTo("NoSuchModel");
   }
 
   @ParameterizedTest

@@ -200,8 +200,9 @@ class SentencesTest {
               Warning.SERVED_BY_BOTH,
               Pod.of("{}", "'resources':{'limits':{'nvidia.com/gpu':'7'}}").on(T4, DRA)),
           warned(Warning.NO_EFFECT, Pod.of("{'gpu-model':'Tesla T4'}")),
-          warned(Warning.UNKNOWN, Pod.of("{'gpu-fracton':'1'}")),
-          warned(Warning.UNKNOWN, Pod.of("{'fraction':'1'}")),
+          warned(Warning.MISSPELT, Pod.of("{'gpu-fractoin':'1'}")),
+          warned(Warning.MISSPELT, Pod.of("{'gpu_fraction.main':'1'}")),
+          warned(Warning.UNKNOWN, Pod.of("{'something':'1'}")),
           warned(Warning.FOREIGN_SCHEDULER, Pod.of(HALF).with("'schedulerName':'kai-scheduler'")),
           warned(Warning.WHOLE_GPUS, Pod.of("{}", "'resources':{'limits':{'nvidia.com/gpu':'7'}}")),
           warned(

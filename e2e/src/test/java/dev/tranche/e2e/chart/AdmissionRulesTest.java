@@ -436,36 +436,62 @@ class AdmissionRulesTest {
 
   @ParameterizedTest
   @CsvSource({
-    "gpu-fractoin, false",
-    "GPU-fraction, false",
-    "fraction, false",
-    "gpu-fraction, true",
-    "gpu-fraction.main, true",
-    "gpu-memory, true",
-    "gpu-memory.main, true",
-    "gpu-count, true",
-    "gpu-container, true",
-    "gpu-placement, true",
-    "gpu-model, true",
-    "gpu-uuid, true",
-    "gpu, true",
-    "replicas-per-gpu, true",
-    "granted-fraction, true",
-    "gpus-requested, true",
+    "gpu-fractoin, 1, Did you mean tranche.dev/gpu-fraction?",
+    "gpu_fraction, 1, Did you mean tranche.dev/gpu-fraction?",
+    "GPU-fraction, 1, Did you mean tranche.dev/gpu-fraction?",
+    "fraction, 1, Did you mean tranche.dev/gpu-fraction?",
+    "gpu-memroy, 1, Did you mean tranche.dev/gpu-memory?",
+    "gpu-modle, 1, Did you mean tranche.dev/gpu-model?",
+    "gpu-contianer, 1, Did you mean tranche.dev/gpu-container?",
+    "gpu-cout, 1, Did you mean tranche.dev/gpu-count?",
+    "something, 1, 'Correct its name, or remove it.'",
+    "gpu-fraction, 1, ''",
+    "gpu-fraction.main, 1, ''",
+    "gpu-memory, 1, ''",
+    "gpu-memory.main, 1, ''",
+    "gpu-count, 1, ''",
+    "gpu-container, 1, ''",
+    "gpu-placement, load, ''",
+    "gpu-model, 1, ''",
+    "gpu-uuid, 1, ''",
+    "gpu, 1, ''",
+    "replicas-per-gpu, 1, ''",
+    "granted-fraction, 1, ''",
+    "gpus-requested, 1, ''",
   })
-  void annotationInATemplate_isWarnedOf_ifItIsUnknown(String name, boolean known) {
+  void annotationInATemplate_isWarnedOf_ifItIsUnknown(String name, String value, String advice) {
     var workload =
         json(
-            "{'metadata':{},'spec':{'template':{'metadata':{'annotations':{'tranche.dev/%s':'1'}}}}}"
-                .formatted(name));
+            "{'metadata':{},'spec':{'template':{'metadata':{'annotations':{'tranche.dev/%s':'%s'}}}}}"
+                .formatted(name, value));
     Map<String, Object> request =
         Map.of("userInfo", Map.of("username", "me"), "operation", "UPDATE");
     String warning =
-        "annotation tranche.dev/%s of the pod template is unknown to Tranche: it has no effect."
-                .formatted(name)
-            + " Correct its name, or remove it.";
+        "annotation tranche.dev/%s of the pod template is unknown to Tranche: it has no effect. %s"
+            .formatted(name, advice);
     assertThat(Cel.refusals(policy("tranche-workload-annotations"), request, workload, Map.of()))
-        .isEqualTo(known ? List.of() : List.of(warning));
+        .isEqualTo(advice.isEmpty() ? List.of() : List.of(warning));
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "gpu-memory, 4Gi, true",
+    "gpu-memory.main, 1.5e9, true",
+    "gpu-memory, 4GB, false",
+    "gpu-memory.main, four, false",
+    "gpu-count, 2, true",
+    "gpu-count, 0, false",
+    "gpu-count, two, false",
+    "gpu-placement, packed, true",
+    "gpu-placement, fast, false",
+  })
+  void valueInATemplate_isWarnedOf_whereTheWebhookWouldDenyIt(
+      String name, String value, boolean allowed) {
+    String workload =
+        "{'metadata':{},'spec':{'template':{'metadata':{'annotations':{'tranche.dev/%s':'%s'}}}}}"
+            .formatted(name, value);
+    assertThat(allowed(policy("tranche-workload-annotations"), workload, "{}", "me"))
+        .isEqualTo(allowed);
   }
 
   /** Such as of the extender, whose pods have an annotation of the chart. */

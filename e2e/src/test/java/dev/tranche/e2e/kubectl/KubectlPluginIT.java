@@ -178,6 +178,19 @@ class KubectlPluginIT {
         .hasToString(
             "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"generateName\":\"what-if-\","
                 + "\"labels\":{\"app\":\"a\"}},\"spec\":{\"containers\":[]}}");
+    assertThat(cluster.calls())
+        .as("of a manifest without a namespace and with one pod")
+        .anyMatch(call -> call.startsWith("create --dry-run=server "))
+        .anyMatch(call -> call.contains("--raw /api/v1/what-if?output=table -f "));
+    cluster.put("namespace", "team-c");
+    cluster.put("replicas", "3");
+    cluster.run("what-if", "-f", "pod.yaml");
+    cluster.run("what-if", "-f", "pod.yaml", "-n", "team-d", "--count", "7");
+    assertThat(cluster.calls())
+        .anyMatch(call -> call.startsWith("-n team-c create --dry-run=server "))
+        .anyMatch(call -> call.contains("--raw /api/v1/what-if?output=table&count=3 -f "))
+        .anyMatch(call -> call.startsWith("-n team-d create --dry-run=server "))
+        .anyMatch(call -> call.contains("--raw /api/v1/what-if?output=table&count=7 -f "));
     cluster.put("kind", "Pod Service ");
     Ended several = cluster.run("what-if", "-f", "pod.yaml");
     assertThat(several.status()).isEqualTo(FAILED);

@@ -21,11 +21,10 @@ class FragmentationE2E extends Scenario {
     assertThat(pendingMessage("three"))
         .contains("no single GPU has enough")
         .doesNotContainPattern("gpu \\d");
-    Await.until("the event with the figures", 15, () -> !figures().isEmpty());
-    assertThat(figures()).contains("2 of 10 replicas free").contains("needs 3");
+    Await.until("the event with the figures", 60, () -> !figures().isEmpty());
+    assertThat(figures()).contains("Fragmented: ").contains("0.2 free, needs 0.3");
     assertThat(tranche().queryReadApi("/api/v1/pods/" + namespace + "/three?output=table"))
-        .anySatisfy(
-            page -> assertThat(page.body()).contains("2 of 10 replicas free").contains("needs 3"));
+        .anySatisfy(page -> assertThat(page.body()).contains("0.2 free, needs 0.3 of one GPU"));
     assertThat(get("three").getSpec().getNodeName()).isNull();
   }
 
@@ -52,7 +51,7 @@ class FragmentationE2E extends Scenario {
   private String figures() {
     return events("three").stream()
         .map(Event::getMessage)
-        .filter(message -> message.contains("replicas free"))
+        .filter(message -> message.contains("Fragmented: "))
         .findFirst()
         .orElse("");
   }

@@ -56,6 +56,31 @@ class KubectlPluginE2E extends Scenario {
   }
 
   @Test
+  void podOfAFullNode_isFull_inEventAndExplain_thoughFilterIsNeverCalled() throws Exception {
+    create(PodSpecs.on(ALPHA, PodSpecs.fraction("one", "1")));
+    create(PodSpecs.on(ALPHA, PodSpecs.fraction("two", "1")));
+    allRunning(2);
+    create(PodSpecs.on(ALPHA, PodSpecs.fraction("three", "0.3")));
+    assertThat(pendingMessage("three")).contains("Insufficient nvidia.com/gpu");
+
+    Ended waiting = plugin("explain", "three", "-n", namespace);
+    assertThat(waiting.out())
+        .startsWith("Waits because: Full: it needs 0.3 of one GPU, and no GPU")
+        .contains("\nWhat to do:    Wait until ", "kube-scheduler has not called this extender");
+    Await.until(
+        "the event with the same reason",
+        90,
+        () ->
+            events("three").stream()
+                .anyMatch(
+                    event ->
+                        "NoGpuFits".equals(event.getReason())
+                            && event.getMessage().startsWith("Full: it needs 0.3 of one GPU")));
+    assertThat(plugin("top", "pods", "-n", namespace).out())
+        .containsPattern("three +Waiting .* Full");
+  }
+
+  @Test
   void userWithTheRole_seesWhoHoldsWhat_andWhyOthersWait() throws Exception {
     create(PodSpecs.on(ALPHA, PodSpecs.fraction("one", "0.8")));
     create(PodSpecs.on(ALPHA, PodSpecs.fraction("two", "0.8")));

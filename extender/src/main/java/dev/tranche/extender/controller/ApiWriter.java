@@ -1,7 +1,5 @@
 package dev.tranche.extender.controller;
 
-import com.github.benmanes.caffeine.cache.Cache;
-import com.github.benmanes.caffeine.cache.Caffeine;
 import dev.tranche.api.Names;
 import dev.tranche.extender.client.Workers;
 import dev.tranche.extender.ledger.PodFacts;
@@ -13,7 +11,6 @@ import io.fabric8.kubernetes.api.model.Event;
 import io.fabric8.kubernetes.api.model.Node;
 import io.fabric8.kubernetes.api.model.ObjectReference;
 import io.fabric8.kubernetes.client.KubernetesClient;
-import io.fabric8.kubernetes.client.KubernetesClientException;
 import io.fabric8.kubernetes.client.dsl.base.PatchContext;
 import io.fabric8.kubernetes.client.dsl.base.PatchType;
 import io.micrometer.core.instrument.Counter;
@@ -22,7 +19,6 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
-import java.util.UUID;
 import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -32,13 +28,9 @@ public final class ApiWriter implements ApiServer {
   /** The source of the extender's Events. */
   static final String COMPONENT = "tranche-extender";
 
-  private static final int NOT_FOUND = 404;
-
   /** Time for a Binding under way, and for a read of its pod. */
   private static final Duration DRAIN = Duration.ofSeconds(5);
 
-  private static final Duration BETWEEN_EVENTS = Duration.ofMinutes(5);
-  private static final String REASON = "NoGpuFits";
   private static final Logger LOG = LoggerFactory.getLogger(ApiWriter.class);
 
   private final KubernetesClient client;
@@ -49,8 +41,6 @@ public final class ApiWriter implements ApiServer {
   private final Workers writes;
   private final Workers events;
   private final Workers rejections;
-  private final Cache<String, Boolean> recentlyExplained =
-      Caffeine.newBuilder().maximumSize(10_000).expireAfterWrite(BETWEEN_EVENTS).build();
 
   /**
    * @param client with a request timeout well below the scheduler's, and without retries: a bind
@@ -157,31 +147,9 @@ public final class ApiWriter implements ApiServer {
     return writes.submit(() -> client.nodes().withName(node).patch(how, patch));
   }
 
-  /**
-   * Writes an event that tells the pod's owner why it waits; at most one per pod in five minutes.
-   */
-  public void explainRejection(PodFacts pod, String message) {
-    if (recentlyExplained.asMap().putIfAbsent(pod.uid(), true) == null) {
-      rejections
-          .submit(() -> client.v1().events().resource(event(pod, message)).create())
-          .onFailure(e -> unwritten(pod, e));
-    }
-  }
-
-  private static void unwritten(PodFacts pod, Throwable failure) {
-    boolean gone = failure instanceof KubernetesClientException e && e.getCode() == NOT_FOUND;
-    if (!gone) {
-      LOG.warn("cannot write an event for pod {}: {}", pod.key(), failure.getMessage());
-    }
-  }
-
-  private static Event event(PodFacts pod, String message) {
-    return Events.warning(
-        COMPONENT,
-        Events.pod(pod.namespace(), pod.name(), pod.uid()),
-        UUID.randomUUID(),
-        REASON,
-        message);
+  /** Creates an event about a pod that waits; fails with the API server's refusal. */
+  public Future<?> podEvent(Event event) {
+    return rejections.submit(() -> client.v1().events().resource(event).create());
   }
 
   public void close() {

@@ -177,6 +177,13 @@ final class PodMessage {
   private boolean status(CodedInputStream in, int number) throws IOException {
     switch (number) {
       case 1 -> draft.phase(in.readString());
+      case 2 -> {
+        // The spec comes first: a pod on a node is no longer refused.
+        if (draft.node() != null) {
+          return false;
+        }
+        condition(in);
+      }
       case 7 -> draft.startedAtMs(timeMs(in));
       case 8, 10 -> {
         // The spec comes first, with what shows that the pod has devices.
@@ -191,6 +198,19 @@ final class PodMessage {
       }
     }
     return true;
+  }
+
+  private void condition(CodedInputStream in) throws IOException {
+    var text = new String[] {"", "", "", ""};
+    ProtobufFields.message(
+        in,
+        number ->
+            switch (number) {
+              case 1, 2 -> ProtobufFields.text(in, text, number - 1);
+              case 5, 6 -> ProtobufFields.text(in, text, number - 3);
+              default -> false;
+            });
+    draft.condition(text[0], text[1], text[2], text[3]);
   }
 
   private void containerStatus(CodedInputStream in) throws IOException {

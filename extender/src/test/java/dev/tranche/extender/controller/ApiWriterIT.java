@@ -73,7 +73,8 @@ final class ApiWriterIT {
   @Test
   void wakeUp_doesNotWaitForEvents() throws Exception {
     for (int i = 0; i < 300; i++) {
-      api.explainRejection(pod("waiting-" + i), "no room");
+      var waiting = new EventBuilder().withNewMetadata().withName("w" + i).withNamespace("ns");
+      var _ = api.podEvent(waiting.endMetadata().build());
       var event =
           new EventBuilder().withNewMetadata().withName("e" + i).withNamespace("ns").endMetadata();
       var _ = api.event(event.build());

@@ -153,7 +153,7 @@ final class RenderingTest {
     world.state.apply(new Event.PodSeen(FakeWorld.pod("x", 1, "tranche.dev/gpu=a1").on("a")));
     world.state.apply(new Event.PodSeen(FakeWorld.pod("big", 10)));
     assertThat(shown(explained("big", Optional.of(node -> Optional.empty())), Output.TABLE))
-        .contains("Smaller share: 9 of 10 replicas would fit now, such as on a\n");
+        .contains("Smaller share: 0.9 per GPU would fit now, such as on node a\n");
   }
 
   @Test

@@ -5,6 +5,7 @@ import dev.tranche.api.Names;
 import dev.tranche.extender.explain.Explanations;
 import dev.tranche.extender.explain.Inspection;
 import dev.tranche.extender.explain.Inspector;
+import dev.tranche.extender.explain.WaitCause;
 import dev.tranche.extender.gang.Gangs;
 import dev.tranche.extender.ledger.Assignment;
 import dev.tranche.extender.ledger.Event;
@@ -74,6 +75,9 @@ public final class FakeWorld implements NodePlugins, ApiServer {
 
   /** What happens before something is looked at again a little later. */
   public Runnable meanwhile = () -> {};
+
+  /** Who else is told why a pod waits. */
+  public Explanations.Owners owners = (pod, cause, figures) -> {};
 
   /** So much passes whenever somebody looks at the clock. */
   public long stepMs;
@@ -394,7 +398,8 @@ public final class FakeWorld implements NodePlugins, ApiServer {
     return patched;
   }
 
-  public void explainRejection(PodFacts pod, String message) {
-    rejections.put(pod.key(), message);
+  private void explainRejection(PodFacts pod, WaitCause cause, Supplier<String> figures) {
+    rejections.put(pod.key(), cause.line() + ". " + figures.get());
+    owners.waits(pod, cause, figures);
   }
 }

@@ -236,7 +236,7 @@ final class VerbsTest {
   void rejectedPod_isWokenOnceWhenItFits() {
     world.report("a", new Gpu("a0", 0, 9 * GIB));
     nodes(FakeWorld.pod("p", 3));
-    assertThat(world.rejections.get("ns/p")).contains("gpu 0: 10 of 10 replicas free, needs 3");
+    assertThat(world.rejections.get("ns/p")).contains("gpu 0: 1 free, needs 0.3 of one GPU");
     world.report("a", new Gpu("a0", 0, 8 * GIB));
     world.tick();
     assertThat(world.woken).isEmpty();

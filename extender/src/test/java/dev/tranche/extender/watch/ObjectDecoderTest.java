@@ -3,6 +3,8 @@ package dev.tranche.extender.watch;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.tranche.extender.ledger.PodFacts;
+import dev.tranche.extender.ledger.SchedulerVerdict;
 import dev.tranche.extender.score.packing.HostRequest;
 import io.fabric8.kubernetes.client.utils.KubernetesSerialization;
 import java.io.ByteArrayInputStream;
@@ -16,6 +18,7 @@ import java.util.Arrays;
 import java.util.Base64;
 import java.util.Collections;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -151,6 +154,45 @@ final class ObjectDecoderTest {
     assertThat(page(groups, bytes(text), "application/json").items()).isEqualTo(read);
     byte[] basic = joined(field(1, meta), field(2, field(3, field(1, new byte[0]))));
     assertThat(page(groups, list(basic), PROTOBUF).items().getFirst().minimum()).isZero();
+  }
+
+  @Test
+  void refusalOfKubeScheduler_inProtobuf_isReadAsInJson() throws Exception {
+    byte[] quantity = field(2, field(1, bytes("1")));
+    byte[] limit = field(1, joined(field(1, bytes("nvidia.com/gpu")), quantity));
+    byte[] condition =
+        joined(
+            field(1, bytes("PodScheduled")),
+            field(2, bytes("False")),
+            field(5, bytes("Unschedulable")),
+            field(6, bytes("0/1 nodes are available: 1 Insufficient nvidia.com/gpu.")));
+    byte[] other = joined(field(1, bytes("Ready")), field(2, bytes("False")));
+    byte[] status = joined(longField(2, condition), field(2, other));
+    byte[] spec = field(2, field(8, limit));
+    String text =
+        """
+        {"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[{
+         "metadata":{"name":"p","namespace":"ns","uid":"u"},
+         "spec":{"containers":[{"resources":{"limits":{"nvidia.com/gpu":"1"}}}]},
+         "status":{"conditions":[{"type":"PodScheduled","status":"False","reason":"Unschedulable",
+          "message":"0/1 nodes are available: 1 Insufficient nvidia.com/gpu."},
+          {"type":"Ready","status":"False"}]}}]}
+        """;
+    byte[] message = joined(pod("p", spec), longField(3, status));
+    PodFacts read =
+        page(pods, longList(message), PROTOBUF).items().getFirst().facts().orElseThrow();
+    assertThat(read.scheduler().nodes()).isEqualTo(Map.of(SchedulerVerdict.Blocker.GPUS, 1));
+    assertThat(page(pods, bytes(text), "application/json").items().getFirst().facts())
+        .contains(read);
+    byte[] bound = joined(pod("p", joined(spec, field(10, bytes("a")))), longField(3, status));
+    assertThat(
+            page(pods, longList(bound), PROTOBUF)
+                .items()
+                .getFirst()
+                .facts()
+                .orElseThrow()
+                .scheduler())
+        .isEqualTo(SchedulerVerdict.NONE);
   }
 
   @Test
@@ -396,6 +438,11 @@ final class ObjectDecoderTest {
 
   private static byte[] longField(int number, byte[] value) {
     return joined(new byte[] {(byte) (number << 3 | 2)}, varint(value.length), value);
+  }
+
+  private static byte[] longList(byte[] item) {
+    byte[] all = joined(field(1, field(2, bytes("17"))), longField(2, item));
+    return joined(bytes("k8s\0"), longField(2, all));
   }
 
   private static byte[] varint(int value) {

@@ -40,6 +40,17 @@ public final class PlacementAnnotations {
           Names.GPUS_REQUESTED,
           Names.SERVED_BY);
 
+  private static final List<String> WRITTEN_FOR_CONTAINERS = List.of("gpu-fraction", "gpu-memory");
+  private static final List<String> WRITTEN_BY_USERS =
+      List.of(
+          "gpu-fraction",
+          "gpu-memory",
+          "gpu-count",
+          "gpu-container",
+          "gpu-placement",
+          "gpu-model",
+          "gpu-uuid");
+
   private PlacementAnnotations() {}
 
   /** Returns whether one of them says which GPUs the pod may get. */
@@ -62,8 +73,19 @@ public final class PlacementAnnotations {
     annotations.keySet().stream()
         .filter(k -> k.startsWith(PREFIX) && !KNOWN.contains(k) && !GpuRequests.requestsShare(k))
         .limit(WARNINGS_MAX)
-        .map(Warning.UNKNOWN::of)
+        .map(PlacementAnnotations::unknown)
         .forEach(warnings::add);
+  }
+
+  /** The share of a container keeps the container's name. */
+  private static String unknown(String key) {
+    String name = key.substring(PREFIX.length());
+    int dot = name.indexOf('.');
+    String container = dot < 0 ? "" : name.substring(dot);
+    List<String> meant = dot < 0 ? WRITTEN_BY_USERS : WRITTEN_FOR_CONTAINERS;
+    return Spelling.nearest(dot < 0 ? name : name.substring(0, dot), meant)
+        .map(near -> Warning.MISSPELT.of(key, PREFIX + near + container))
+        .orElseGet(() -> Warning.UNKNOWN.of(key));
   }
 
   /** Adds a warning for each placement annotation of a pod that requests no GPU. */

@@ -4,14 +4,17 @@ import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.placement.Placement;
+import dev.tranche.extender.placement.Reason;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.score.TopK;
 import dev.tranche.extender.snapshot.NodeFit;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
-import java.util.function.BiConsumer;
+import java.util.Set;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** Recent decisions and their reasons, for later questions about them. */
@@ -26,6 +29,9 @@ public final class Explanations {
 
   private static final int PODS_MAX = 2_000;
 
+  /** As many waiting pods as the Ledger keeps. */
+  static final int CAUSES_MAX = 20_000;
+
   /** Most pods take less. One that takes more counts as several. */
   private static final long POD_BYTES = 4 << 10;
 
@@ -38,13 +44,35 @@ public final class Explanations {
           .executor(Runnable::run)
           .build();
 
-  private final BiConsumer<PodFacts, String> owners;
+  /** Why pods wait, by uid. Pods with equal requests mostly share one object. */
+  private final Cache<String, WaitCause> causes =
+      Caffeine.newBuilder()
+          .maximumSize(CAUSES_MAX)
+          .expireAfterWrite(Duration.ofMinutes(10))
+          .executor(Runnable::run)
+          .build();
 
-  /**
-   * @param owners reports to a pod's owner why the pod waits
-   */
-  public Explanations(BiConsumer<PodFacts, String> owners) {
+  /** What the gangs of refused pods lack, by the pods' uids. */
+  private final Cache<String, String> gangs =
+      Caffeine.newBuilder()
+          .maximumSize(CAUSES_MAX)
+          .expireAfterWrite(Duration.ofMinutes(10))
+          .executor(Runnable::run)
+          .build();
+
+  private final Owners owners;
+
+  public Explanations(Owners owners) {
     this.owners = owners;
+  }
+
+  /** Tells a pod's owner why the pod waits. Called each time that it is found out. */
+  @FunctionalInterface
+  public interface Owners {
+    /**
+     * @param figures of the nodes that came nearest to fitting
+     */
+    void waits(PodFacts pod, WaitCause cause, Supplier<String> figures);
   }
 
   /**
@@ -77,6 +105,49 @@ public final class Explanations {
     var refusals = Refusals.of(refused);
     byKey.put(
         pod.key(), new Trace(pod, policy, Instant.now(), kept, fitting.size(), refusals, null));
+    if (!fitting.isEmpty()) {
+      gangs.invalidate(pod.uid());
+      found(pod, WaitCauses.fits(fitting.getFirst()));
+    }
+  }
+
+  /** Returns why a pod waits, as found out last. Safe on any thread. */
+  public Optional<WaitCause> cause(String uid) {
+    return Optional.ofNullable(causes.getIfPresent(uid));
+  }
+
+  /**
+   * Returns for what reasons filter has refused the pod: none if some node fitted. Empty if
+   * kube-scheduler has not called filter for it lately.
+   */
+  public Optional<Set<Reason>> decided(PodFacts pod) {
+    return trace(pod)
+        .map(trace -> trace.fittingCount() > 0 ? Set.of() : trace.refused().byReason().keySet());
+  }
+
+  /** Returns the last decision about this very pod. */
+  public Optional<Trace> trace(PodFacts pod) {
+    return get(pod.key()).filter(trace -> trace.pod().uid().equals(pod.uid()));
+  }
+
+  /**
+   * Records why a pod waits; its owner is not told. Safe on any thread.
+   *
+   * @return why it waits: a pod that would fit alone waits for its gang
+   */
+  public WaitCause found(PodFacts pod, WaitCause alone) {
+    boolean ofGang = alone.reason().isOfGpus() || alone.reason() == WaitReason.NOT_BOUND_YET;
+    WaitCause cause =
+        Optional.ofNullable(ofGang ? gangs.getIfPresent(pod.uid()) : null)
+            .map(WaitCauses::gang)
+            .orElse(alone);
+    return Objects.requireNonNull(
+        causes.asMap().merge(pod.uid(), cause, (known, now) -> known.equals(now) ? known : now));
+  }
+
+  /** Tells a pod's owner why the pod waits. */
+  public void tell(PodFacts pod, WaitCause cause, Refusals refused) {
+    owners.waits(pod, cause, () -> FitErrorText.figures(refused));
   }
 
   /**
@@ -85,7 +156,9 @@ public final class Explanations {
    * @param gang what its gang lacks, a clause; empty if it is in none
    */
   public void rejected(PodFacts pod, List<NodeFit> refused, Optional<String> gang) {
-    owners.accept(pod, FitErrorText.event(refused, gang));
+    gang.ifPresentOrElse(clause -> gangs.put(pod.uid(), clause), () -> gangs.invalidate(pod.uid()));
+    WaitCause cause = found(pod, WaitCauses.refused(pod, refused));
+    owners.waits(pod, cause, () -> FitErrorText.figures(Refusals.of(refused)));
   }
 
   public void prioritized(PodFacts pod, Policy policy, List<NodeFit> evaluations, int[] scores) {

@@ -57,6 +57,9 @@ public final class PodDraft {
   private boolean terminating;
   private boolean constrained;
   private @Nullable String nominatedNode;
+  private boolean refused;
+  private String refusal = "";
+  private String refusalMessage = "";
 
   public PodDraft identity(String podNamespace, String podName, String podUid) {
     namespace = podNamespace;
@@ -148,6 +151,16 @@ public final class PodDraft {
 
   public PodDraft nominatedNode(@Nullable String value) {
     nominatedNode = value == null || value.isEmpty() ? null : value;
+    return this;
+  }
+
+  /** Reads a condition of the pod's status; only that of kube-scheduler's refusal is kept. */
+  public PodDraft condition(String type, String status, String reason, String message) {
+    if (type.equals("PodScheduled") && status.equals("False")) {
+      refused = true;
+      refusal = reason;
+      refusalMessage = message;
+    }
     return this;
   }
 
@@ -297,7 +310,10 @@ public final class PodDraft {
         resource,
         requests,
         kept.annotations(),
-        preemption(requested));
+        preemption(requested),
+        refused && node == null && !ended()
+            ? SchedulerVerdict.of(refusal, refusalMessage, resource)
+            : SchedulerVerdict.NONE);
   }
 
   /**

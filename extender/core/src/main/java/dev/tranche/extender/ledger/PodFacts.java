@@ -21,6 +21,7 @@ import org.jspecify.annotations.Nullable;
  *     no GPU serves
  * @param requests in the order of admission
  * @param annotations only those that Tranche reads; see {@link KeptAnnotations}
+ * @param scheduler what kube-scheduler says of it; nothing once it is bound
  */
 public record PodFacts(
     String uid,
@@ -32,7 +33,8 @@ public record PodFacts(
     String resource,
     List<Demand.Request> requests,
     Map<String, String> annotations,
-    PreemptionInfo preemption) {
+    PreemptionInfo preemption,
+    SchedulerVerdict scheduler) {
   /** Separates the names of several resources. */
   static final String SEVERAL = " and ";
 
@@ -74,15 +76,67 @@ public record PodFacts(
         PreemptionInfo.NONE);
   }
 
+  public PodFacts(
+      String uid,
+      String namespace,
+      String name,
+      @Nullable String node,
+      boolean ended,
+      boolean running,
+      String resource,
+      List<Demand.Request> requests,
+      Map<String, String> annotations,
+      PreemptionInfo preemption) {
+    this(
+        uid,
+        namespace,
+        name,
+        node,
+        ended,
+        running,
+        resource,
+        requests,
+        annotations,
+        preemption,
+        SchedulerVerdict.NONE);
+  }
+
   /** Returns the same pod with other fields for preemption. */
   public PodFacts with(PreemptionInfo other) {
     return new PodFacts(
-        uid, namespace, name, node, ended, running, resource, requests, annotations, other);
+        uid,
+        namespace,
+        name,
+        node,
+        ended,
+        running,
+        resource,
+        requests,
+        annotations,
+        other,
+        scheduler);
+  }
+
+  /** Returns the same pod as kube-scheduler says something else of it. */
+  public PodFacts with(SchedulerVerdict other) {
+    return new PodFacts(
+        uid,
+        namespace,
+        name,
+        node,
+        ended,
+        running,
+        resource,
+        requests,
+        annotations,
+        preemption,
+        other);
   }
 
   /** Returns about how much memory it takes. */
   public int bytes() {
     int bytes = OBJECT_BYTES + uid.length() + namespace.length() + name.length();
+    bytes += ENTRY_BYTES * scheduler.nodes().size();
     for (Demand.Request request : requests) {
       bytes += ENTRY_BYTES + CHAR_BYTES_MAX * request.container().length();
     }
@@ -101,7 +155,17 @@ public record PodFacts(
   /** Returns the same pod, bound to a node. */
   public PodFacts on(String boundTo) {
     return new PodFacts(
-        uid, namespace, name, boundTo, ended, running, resource, requests, annotations, preemption);
+        uid,
+        namespace,
+        name,
+        boundTo,
+        ended,
+        running,
+        resource,
+        requests,
+        annotations,
+        preemption,
+        SchedulerVerdict.NONE);
   }
 
   /** Returns whether a pod that requests a resource counts against GPUs of the served one. */

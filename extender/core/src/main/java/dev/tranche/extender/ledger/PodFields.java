@@ -68,8 +68,19 @@ public record PodFields(@Nullable Metadata metadata, @Nullable Spec spec, @Nulla
       @Nullable String phase,
       @Nullable String startTime,
       @Nullable String nominatedNodeName,
+      @Nullable List<Condition> conditions,
       @Nullable List<ContainerStatus> containerStatuses,
       @Nullable List<ContainerStatus> initContainerStatuses) {}
+
+  record Condition(
+      @Nullable String type,
+      @Nullable String status,
+      @Nullable String reason,
+      @Nullable String message) {
+    void addTo(PodDraft draft) {
+      draft.condition(text(type), text(status), text(reason), text(message));
+    }
+  }
 
   record ContainerStatus(
       @Nullable String name,
@@ -177,6 +188,7 @@ public record PodFields(@Nullable Metadata metadata, @Nullable Spec spec, @Nulla
       if (status.startTime != null) {
         draft.startedAt(status.startTime);
       }
+      list(status.conditions).forEach(each -> each.addTo(draft));
       list(status.containerStatuses).forEach(each -> each.addTo(draft));
       list(status.initContainerStatuses).forEach(each -> each.addTo(draft));
     }

@@ -4,9 +4,11 @@ import dev.tranche.api.Names;
 import dev.tranche.extender.ledger.Hold;
 import dev.tranche.extender.ledger.Ledger;
 import dev.tranche.extender.ledger.PodFacts;
+import dev.tranche.extender.ledger.RequestsByReplicas;
 import dev.tranche.extender.placement.GpuRequest;
 import dev.tranche.extender.placement.GpuView;
 import dev.tranche.extender.score.Policy;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -95,6 +97,16 @@ public final class NodeEvaluator {
   /** Evaluates a node as it was read; on any thread. */
   public NodeFit evaluate(NodeSnapshot node, GpuRequest request, Policy chosen) {
     return cluster.evaluate(node.node(), request, node.nodeGpus(), chosen);
+  }
+
+  /** Evaluates nodes as they were read; on any thread. */
+  public List<NodeFit> evaluate(PodFacts pod, List<NodeSnapshot> nodes, Policy chosen) {
+    var requests = new RequestsByReplicas(pod);
+    var fits = new ArrayList<NodeFit>(nodes.size());
+    for (NodeSnapshot node : nodes) {
+      fits.add(evaluate(node, requests.of(node.replicas()), chosen));
+    }
+    return fits;
   }
 
   /** Returns whether a pod fits the node as it was read; on any thread. */

@@ -23,16 +23,13 @@ class FitErrorTextTest {
   @Test
   void node_saysWhatIsNeededAndWhatOneGpuHas() {
     NodeFit fit = fit(Map.of(Names.GPU_FRACTION, "0.6"), app("main", 6));
-    assertThat(FitErrorText.node(fit))
-        .isEqualTo(
-            "node a: the node has enough free GPU replicas, but no single GPU has enough; at most 3"
-                + " free on one GPU; gpu 0: 3 of 10 replicas free, needs 6");
+    assertThat(FitErrorText.node(fit)).isEqualTo("node a: gpu 0: 0.3 free, needs 0.6 of one GPU");
   }
 
   @Test
   void gpu_equalSharesOfOneContainer_areSoManyGpus() {
     NodeFit fit = fit(Map.of(Names.GPU_FRACTION, "0.6", Names.GPU_COUNT, "2"), app("main", 12));
-    assertThat(FitErrorText.gpu(fit, gpu())).endsWith("needs 2 GPUs with 6 free each");
+    assertThat(FitErrorText.gpu(fit, gpu())).endsWith("needs 0.6 on each of two GPUs");
   }
 
   /** They may be on one GPU. */
@@ -43,13 +40,14 @@ class FitErrorTextTest {
             Map.of(Names.GPU_FRACTION + ".b", "0.3", Names.GPU_FRACTION + ".a", "0.6"),
             app("a", 6),
             app("b", 3));
-    assertThat(FitErrorText.gpu(fit, gpu())).endsWith("needs shares of 6, 3 replicas");
+    assertThat(FitErrorText.gpu(fit, gpu()))
+        .endsWith("needs 0.6 of one GPU for container a and 0.3 of one GPU for container b");
   }
 
   @Test
   void gpu_manyShares_areCounted() {
     NodeFit fit = fit(Map.of(Names.GPU_FRACTION, "0.6", Names.GPU_COUNT, "20"), app("main", 120));
-    assertThat(FitErrorText.gpu(fit, gpu())).endsWith("needs 120 replicas in 20 shares");
+    assertThat(FitErrorText.gpu(fit, gpu())).endsWith("needs 0.6 on each of 20 GPUs");
   }
 
   private static Request app(String container, int replicas) {

@@ -201,9 +201,10 @@ final class Answers {
   private Future<Answer> explained(String key, Supplier<PodDetail> detail, Format format) {
     return onWorker(
             inspection -> {
-              PodDetail explained = detail.get();
+              Snapshot snapshot = snapshot(inspection);
+              PodDetail explained = detail.get().namingHolders(snapshot);
               Optional<Pod> row =
-                  snapshot(inspection).pods.stream()
+                  snapshot.pods.stream()
                       .filter(each -> each.pod().uid().equals(explained.uid()))
                       .findFirst()
                       .map(reasons::pod);

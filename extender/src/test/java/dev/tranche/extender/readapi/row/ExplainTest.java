@@ -11,6 +11,7 @@ import dev.tranche.extender.ledger.GpuFacts;
 import dev.tranche.extender.ledger.NodeState;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.ledger.PreemptionInfo;
+import dev.tranche.extender.ledger.SchedulerVerdict;
 import dev.tranche.extender.placement.Placement;
 import dev.tranche.extender.placement.Reason;
 import dev.tranche.extender.readapi.json.Json;
@@ -78,7 +79,7 @@ final class ExplainTest {
     JsonObject explained = explained();
     assertThat(explained.getJsonArray("refused").getJsonObject(0).getString("message"))
         .contains("too little measured free memory");
-    assertThat(explained.encode()).contains("gpu 0: 10 of 10 replicas free, needs 3");
+    assertThat(explained.encode()).contains("gpu 0: 1 free, needs 0.3 of one GPU");
   }
 
   @Test
@@ -86,8 +87,7 @@ final class ExplainTest {
     world.report("a", new Gpu("a0", 0.2, 0));
     PodFacts halves = FakeWorld.pod("p", 10, Names.GPU_FRACTION + "=0.5", Names.GPU_COUNT + "=2");
     world.filter().filter(halves, List.of("a"), false);
-    assertThat(explained().encode())
-        .contains("gpu 0: 10 of 10 replicas free, needs 2 GPUs with 5 free each");
+    assertThat(explained().encode()).contains("gpu 0: 1 free, needs 0.5 on each of two GPUs");
   }
 
   @Test
@@ -165,6 +165,26 @@ final class ExplainTest {
     assertThat(explained(notC).getJsonObject("smallerShare")).as("all is full").isNull();
   }
 
+  /** Its volume is on a node that only kube-scheduler knows. */
+  @Test
+  void podWhoseVolumeExcludesNodes_isToldNoSmallerShare() {
+    world.report("a", new Gpu("a0", 0.2, 0));
+    see("x", 6, "a0", "a");
+    PodFacts pod = FakeWorld.pod("p", 8);
+    String full = "0/2 nodes are available: 1 Insufficient nvidia.com/gpu";
+    Optional<NodeFilter> all = Optional.of(node -> Optional.empty());
+    world.state.apply(new Event.PodSeen(refused(pod, full + ".")));
+    assertThat(explained(all).getJsonObject("smallerShare")).isNotNull();
+    for (String other : List.of("node(s) had volume node affinity conflict", "Insufficient cpu")) {
+      world.state.apply(new Event.PodSeen(refused(pod, full + ", 1 " + other + ".")));
+      assertThat(explained(all).getJsonObject("smallerShare")).as(other).isNull();
+    }
+  }
+
+  private static PodFacts refused(PodFacts pod, String message) {
+    return pod.with(SchedulerVerdict.of("Unschedulable", message, pod.resource()));
+  }
+
   @Test
   void podOnSeveralGpus_isToldTheShareOfEach() {
     world.report("a", new Gpu("a0", 0.2, 0), new Gpu("a1", 0.2, 0));
@@ -199,6 +219,10 @@ final class ExplainTest {
         .endsWith(Explain.NOTE_NO_PREEMPTION);
     world.filter().filter(urgent, List.of("a"), false);
     assertThat(explained().getString("note")).isEqualTo(Explain.NOTE_NO_PREEMPTION);
+    PodDetail named =
+        world.explained("ns/p", Optional.empty()).namingHolders(Snapshot.of(world.inspection()));
+    assertThat(Json.buffer(named).toJsonObject().getJsonObject("decision").getString("note"))
+        .endsWith("GPU 0 of node a is held by ns/x (0.5)");
     var equal = FakeWorld.pod("p", 9);
     world.state.apply(new Event.PodSeen(equal));
     assertThat(explained().getString("note")).as("of no higher priority").isNull();
@@ -267,7 +291,7 @@ final class ExplainTest {
     assertThat(explained.getJsonArray("refusedByReason"))
         .contains(
             new JsonObject().put("message", Reason.OTHER_REPLICAS.sentence()).put("nodes", 1));
-    assertThat(explained.encode()).doesNotContain("10 of 10");
+    assertThat(explained.encode()).doesNotContain("gpu 0: 1 free, needs 0.3 of one GPU\"");
   }
 
   @Test

@@ -3,11 +3,16 @@ package dev.tranche.extender.readapi.row;
 import com.fasterxml.jackson.annotation.JsonClassDescription;
 import com.fasterxml.jackson.annotation.JsonPropertyDescription;
 import dev.tranche.extender.explain.Refusals;
+import dev.tranche.extender.explain.ShareText;
 import dev.tranche.extender.placement.GpuRequest;
 import dev.tranche.extender.readapi.json.Limits;
+import dev.tranche.extender.readapi.row.Candidate.CandidateGpu;
+import dev.tranche.extender.readapi.row.Snapshot.GpuRow;
 import dev.tranche.extender.snapshot.NodeFit;
 import java.time.Instant;
+import java.util.Comparator;
 import java.util.List;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -29,6 +34,8 @@ public record Decision(
             "Nodes that the pod's nodeSelector, affinity or tolerations exclude; only if kube-scheduler has not called filter for the pod.")
         @Nullable Integer excludedCount,
     @Nullable LargestShare smallerShare) {
+  private static final int HOLDERS_MAX = 3;
+
   /** The largest share that would fit now. */
   @JsonClassDescription(
       "The largest smaller share that would fit now, on each GPU that the pod requests. Absent if the pod does not wait, no smaller share would fit, or its containers request different shares.")
@@ -73,6 +80,40 @@ public record Decision(
   /** Appends to the note. */
   Decision withNote(String more) {
     return with(note == null ? more : note + ". " + more, smallerShare);
+  }
+
+  /** Says who holds the GPU with the most free replicas, if no pod is evicted from it. */
+  Decision namingHolders(Snapshot snapshot) {
+    if (note == null || !note.endsWith(Explain.NOTE_NO_PREEMPTION)) {
+      return this;
+    }
+    return refused.stream()
+        .flatMap(node -> node.gpus().stream())
+        .max(Comparator.comparingInt(CandidateGpu::freeReplicas))
+        .flatMap(gpu -> snapshot.gpu(gpu.uuid()))
+        .map(Decision::holders)
+        .filter(holders -> !holders.isEmpty())
+        .map(this::withNote)
+        .orElse(this);
+  }
+
+  private static String holders(GpuRow row) {
+    String names =
+        row.gpu().holds().stream()
+            .limit(HOLDERS_MAX)
+            .map(
+                hold ->
+                    "%s (%s)"
+                        .formatted(
+                            hold.key(),
+                            ShareText.fraction(
+                                Holder.replicas(row.gpu(), hold),
+                                Holder.replicasPerGpu(row.gpu(), hold))))
+            .collect(Collectors.joining(", "));
+    return names.isEmpty()
+        ? ""
+        : "GPU %d of node %s is held by %s"
+            .formatted(row.gpu().view().index(), row.node().name(), names);
   }
 
   private Decision with(@Nullable String itsNote, @Nullable LargestShare share) {

@@ -5,6 +5,9 @@ import dev.tranche.extender.explain.Explanations.Chosen;
 import dev.tranche.extender.explain.Explanations.Scored;
 import dev.tranche.extender.explain.Explanations.Trace;
 import dev.tranche.extender.explain.Refusals;
+import dev.tranche.extender.explain.Survey;
+import dev.tranche.extender.explain.WaitCause;
+import dev.tranche.extender.explain.WaitCauses;
 import dev.tranche.extender.ledger.Hold;
 import dev.tranche.extender.ledger.Ledger;
 import dev.tranche.extender.ledger.PodFacts;
@@ -97,10 +100,13 @@ public final class Explain {
   /** Reads the nodes that an answer needs, in turns, so that decisions on pods do not wait. */
   public Future<List<NodeSnapshot>> nodes(Plan plan, Loop loop) {
     PodFacts pod = plan.evaluated();
-    return pod == null
-        ? Future.succeededFuture(List.of())
-        : loop.submit(() -> List.copyOf(ledger.nodes()))
-            .compose(names -> nodes(pod, names, 0, new ArrayList<>(names.size()), loop));
+    return pod == null ? Future.succeededFuture(List.of()) : nodes(pod, loop);
+  }
+
+  /** Reads all nodes as they are for a pod. */
+  public Future<List<NodeSnapshot>> nodes(PodFacts pod, Loop loop) {
+    return loop.submit(() -> List.copyOf(ledger.nodes()))
+        .compose(names -> nodes(pod, names, 0, new ArrayList<>(names.size()), loop));
   }
 
   private Future<List<NodeSnapshot>> nodes(
@@ -137,7 +143,11 @@ public final class Explain {
           (filter, nodes) -> {
             Decision decision =
                 new NodesForPod(evaluator, pod, policy, nodes).withoutExcluded(filter);
-            return PodDetail.of(pod, hold, noteThatPreemptionDoesNotHelp(decision, outranks));
+            return PodDetail.of(
+                pod,
+                hold,
+                noteThatPreemptionDoesNotHelp(decision, outranks),
+                waiting(pod, policy, nodes));
           });
     }
     Optional<Supplier<Decision>> decided =
@@ -150,11 +160,24 @@ public final class Explain {
             Decision decision = decided.get().get();
             Decision known =
                 filter.map(by -> decision.withSmallerShare(all.smallerShare(by))).orElse(decision);
-            return PodDetail.of(pod, hold, noteThatPreemptionDoesNotHelp(known, outranks));
+            return PodDetail.of(
+                pod,
+                hold,
+                noteThatPreemptionDoesNotHelp(known, outranks),
+                waiting(pod, policy, nodes));
           });
     }
     return new Plan(
-        null, (filter, nodes) -> PodDetail.of(pod, hold, decided.map(Supplier::get).orElse(null)));
+        null,
+        (filter, nodes) -> PodDetail.of(pod, hold, decided.map(Supplier::get).orElse(null), null));
+  }
+
+  /** Finds out why a pod waits, from all nodes as they are now. */
+  private Waiting waiting(PodFacts pod, Policy policy, List<NodeSnapshot> nodes) {
+    Survey survey = Survey.of(evaluator.evaluate(pod, nodes, policy));
+    WaitCause cause =
+        explanations.found(pod, WaitCauses.of(pod, survey, explanations.decided(pod)));
+    return Waiting.of(cause, explanations.trace(pod));
   }
 
   /** Says so where the pod fits no node, and some node refuses it only for its scattered room. */
@@ -282,6 +305,10 @@ public final class Explain {
     }
 
     private @Nullable LargestShare smallerShare(List<NodeSnapshot> nodes) {
+      // Otherwise the node may be one that kube-scheduler refuses for a volume or a port.
+      if (!pod.scheduler().isOfKnownNodes()) {
+        return null;
+      }
       return SmallerShare.of(pod, policy, nodes, evaluator).orElse(null);
     }
 

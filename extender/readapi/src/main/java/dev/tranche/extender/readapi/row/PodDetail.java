@@ -33,7 +33,8 @@ public record PodDetail(
   @JsonClassDescription("kube-scheduler's own message about a waiting pod.")
   public record KubeScheduler(String message, List<String> whatToDo) {}
 
-  static PodDetail of(PodFacts pod, Optional<Hold> hold, @Nullable Decision decision) {
+  static PodDetail of(
+      PodFacts pod, Optional<Hold> hold, @Nullable Decision decision, @Nullable Waiting waiting) {
     return new PodDetail(
         pod.namespace(),
         pod.name(),
@@ -46,9 +47,28 @@ public record PodDetail(
         null,
         null,
         null,
-        null,
+        waiting,
         null,
         null);
+  }
+
+  /** Names the pods that hold the room, where a higher priority does not help. */
+  public PodDetail namingHolders(Snapshot snapshot) {
+    return new PodDetail(
+        namespace,
+        name,
+        uid,
+        resource,
+        state,
+        annotations,
+        node,
+        decision == null ? null : decision.namingHolders(snapshot),
+        stage,
+        gpus,
+        granted,
+        waiting,
+        used,
+        kubeScheduler);
   }
 
   /**
@@ -72,7 +92,7 @@ public record PodDetail(
         pod.stage(),
         pod.gpus(),
         pod.granted(),
-        pod.waiting(),
+        waiting != null && pod.state() == PodState.WAITING ? waiting : pod.waiting(),
         pod.used(),
         schedulerMessage
             .map(

@@ -90,6 +90,10 @@ public final class Snapshot {
     this.nodes = nodes;
   }
 
+  Optional<GpuRow> gpu(String uuid) {
+    return gpus.stream().filter(row -> row.gpu().view().uuid().equals(uuid)).findFirst();
+  }
+
   public static Snapshot of(Inspection inspection) {
     return of(inspection, NONE);
   }

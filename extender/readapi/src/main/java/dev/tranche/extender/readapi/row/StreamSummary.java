@@ -1,6 +1,7 @@
 package dev.tranche.extender.readapi.row;
 
 import dev.tranche.api.Printable;
+import dev.tranche.extender.explain.WaitReason;
 import dev.tranche.extender.readapi.json.Limits;
 import dev.tranche.extender.readapi.row.Snapshot.GpuRow;
 import dev.tranche.extender.readapi.row.Snapshot.PodRow;
@@ -34,11 +35,11 @@ public record StreamSummary(
       var byReason = new TreeMap<String, PodCount>();
       int total = 0;
       for (PodRow row : rows) {
-        Waiting why = reasons.of(row);
-        if (why != null) {
+        if (row.state() == PodState.WAITING) {
+          WaitReason why = reasons.cause(row.pod()).reason();
           total++;
           byReason.merge(
-              why.reason(), new PodCount(why.reason(), why.message(), 1), PodCount::plus);
+              why.toString(), new PodCount(why.toString(), why.sentence(), 1), PodCount::plus);
         }
       }
       return new WaitingPods(total, List.copyOf(byReason.values()));

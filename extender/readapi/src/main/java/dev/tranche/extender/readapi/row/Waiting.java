@@ -2,7 +2,11 @@ package dev.tranche.extender.readapi.row;
 
 import com.fasterxml.jackson.annotation.JsonClassDescription;
 import com.fasterxml.jackson.annotation.JsonPropertyDescription;
+import dev.tranche.api.Printable;
+import dev.tranche.extender.explain.Explanations.Trace;
+import dev.tranche.extender.explain.WaitCause;
 import java.time.Instant;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -11,14 +15,28 @@ import org.jspecify.annotations.Nullable;
  * @param refusedNodes how many nodes were refused; null without a decision
  * @param time of the decision; null if there is none
  */
-@JsonClassDescription("Why a pod waits, by the node that came nearest to fitting.")
+@JsonClassDescription("Why a pod waits, and what to do about it.")
 public record Waiting(
-    @JsonPropertyDescription("A reason in CamelCase, such as Full, Memory, NotFiltered.")
+    @JsonPropertyDescription("A reason in CamelCase, such as Full, Memory, NodesExcluded.")
         String reason,
     String message,
     @Nullable Integer refusedNodes,
-    @Nullable Instant time) {
-  Waiting(String reason, String message) {
-    this(reason, message, null, null);
+    @Nullable Instant time,
+    @JsonPropertyDescription("What to do about this reason.") @Nullable String whatToDo) {
+  public Waiting(
+      String reason, String message, @Nullable Integer refusedNodes, @Nullable Instant time) {
+    this(reason, message, refusedNodes, time, null);
+  }
+
+  /**
+   * @param decided the last decision of filter on the pod
+   */
+  static Waiting of(WaitCause cause, Optional<Trace> decided) {
+    return new Waiting(
+        cause.reason().toString(),
+        Printable.message(cause.message()),
+        decided.map(trace -> trace.refused().count()).orElse(null),
+        decided.map(Trace::at).orElse(null),
+        cause.whatToDo());
   }
 }

@@ -3,10 +3,12 @@ package dev.tranche.extender.readapi.row;
 import com.fasterxml.jackson.annotation.JsonClassDescription;
 import com.fasterxml.jackson.annotation.JsonPropertyDescription;
 import dev.tranche.extender.explain.Refusals;
+import dev.tranche.extender.explain.WaitCauses;
 import dev.tranche.extender.explain.WhatIf;
 import dev.tranche.extender.explain.WhatIf.Place;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.readapi.json.Limits;
+import dev.tranche.extender.selection.Exclusion;
 import dev.tranche.extender.snapshot.NodeFit;
 import java.time.Instant;
 import java.util.Comparator;
@@ -14,6 +16,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** Where a pod would go. */
@@ -82,7 +85,7 @@ public record WhatIfAnswer(
         pod.resource(),
         found.policy().toString(),
         place.isPresent(),
-        place.isPresent() ? null : waiting(found, refusals),
+        place.isPresent() ? null : waiting(pod, found),
         place.map(first -> first.fit().node()).orElse(null),
         place.map(Place::score).orElse(null),
         place.map(WhatIfAnswer::shares).orElse(null),
@@ -113,15 +116,18 @@ public record WhatIfAnswer(
         .toList();
   }
 
-  /** Returns the reason of the node that came nearest to fitting. */
-  private static Waiting waiting(WhatIf.Answer found, Refusals refusals) {
+  private static Waiting waiting(PodFacts pod, WhatIf.Answer found) {
     if (found.undecided().isPresent()) {
-      return new Waiting("NotDecided", found.undecided().get());
+      return new Waiting("NotDecided", found.undecided().get(), null, null);
     }
-    return refusals.nearest().stream()
-        .findFirst()
-        .flatMap(fit -> fit.outcome().refusal())
-        .map(reason -> new Waiting(WaitingReasons.name(reason), reason.sentence()))
-        .orElseGet(() -> new Waiting("NoNode", "no eligible node has GPUs"));
+    boolean allExcluded = found.refused().isEmpty() && !found.excluded().isEmpty();
+    return Waiting.of(
+        allExcluded
+            ? WaitCauses.allExcluded(
+                found.excluded().keySet().stream()
+                    .map(Exclusion::words)
+                    .collect(Collectors.joining(" and ")))
+            : WaitCauses.refused(pod, found.refused()),
+        Optional.empty());
   }
 }

@@ -3,6 +3,7 @@ package dev.tranche.extender.readapi.table;
 import static dev.tranche.extender.readapi.table.Cells.text;
 
 import dev.tranche.api.Printable;
+import dev.tranche.extender.explain.ShareText;
 import dev.tranche.extender.readapi.row.Candidate;
 import dev.tranche.extender.readapi.row.Candidate.CandidateGpu;
 import dev.tranche.extender.readapi.row.Decision;
@@ -47,7 +48,7 @@ final class Description {
     }
     if (pod.kubeScheduler() != null) {
       description.line("Scheduler", pod.kubeScheduler().message());
-      pod.kubeScheduler().whatToDo().forEach(each -> description.line("What to do", each));
+      pod.kubeScheduler().whatToDo().forEach(each -> description.line("About that", each));
     }
     return description.text.toString();
   }
@@ -89,6 +90,7 @@ final class Description {
   private void waiting(@Nullable Waiting waiting) {
     if (waiting != null) {
       line("Waits because", waiting.reason() + ": " + waiting.message());
+      line("What to do", text(waiting.whatToDo()));
     }
   }
 
@@ -104,6 +106,7 @@ final class Description {
   }
 
   private void head(PodDetail pod) {
+    waiting(pod.waiting());
     line("Name", pod.name());
     line("Namespace", pod.namespace());
     line("State", pod.state() + (pod.stage() == null ? "" : " (" + pod.stage() + ")"));
@@ -119,7 +122,6 @@ final class Description {
     if (pod.used() != null) {
       amount("Used", pod.used().gpus(), pod.used().memory());
     }
-    waiting(pod.waiting());
     pod.annotations().forEach((key, value) -> line("Annotation", key + "=" + value));
   }
 
@@ -139,8 +141,10 @@ final class Description {
     if (smaller != null) {
       line(
           "Smaller share",
-          "%d of %d replicas would fit now, such as on %s"
-              .formatted(smaller.replicas(), smaller.replicasPerGpu(), smaller.node()));
+          "%s per GPU would fit now, such as on node %s"
+              .formatted(
+                  ShareText.fraction(smaller.replicas(), smaller.replicasPerGpu()),
+                  smaller.node()));
     }
     if (decision.chosen() != null) {
       line("Chosen", decision.chosen().node());

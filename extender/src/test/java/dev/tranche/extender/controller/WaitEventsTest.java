@@ -1,0 +1,167 @@
+package dev.tranche.extender.controller;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.api.Names;
+import dev.tranche.extender.explain.WaitCause;
+import dev.tranche.extender.explain.WaitReason;
+import dev.tranche.extender.ledger.PodFacts;
+import dev.tranche.extender.limit.NodeRate;
+import dev.tranche.extender.metrics.ExtenderMetrics;
+import io.fabric8.kubernetes.api.model.Event;
+import io.fabric8.kubernetes.client.KubernetesClientException;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import io.vertx.core.Future;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+
+final class WaitEventsTest {
+  private static final long HOUR_S = 3_600;
+  private static final WaitCause FULL = cause(WaitReason.FULL);
+  private static final WaitCause MEMORY = cause(WaitReason.MEMORY);
+  private final SimpleMeterRegistry registry = new SimpleMeterRegistry();
+  private final ExtenderMetrics metrics = new ExtenderMetrics(registry);
+  private final List<Event> created = new ArrayList<>();
+  private Future<?> outcome = Future.succeededFuture();
+  private boolean deciding = true;
+  private long nowMs;
+  private final WaitEvents events =
+      new WaitEvents(
+          event -> {
+            created.add(event);
+            return outcome;
+          },
+          () -> deciding,
+          new NodeRate("wait-events", WaitEvents.RATE, () -> nowMs, metrics),
+          () -> nowMs,
+          metrics);
+
+  private static WaitCause cause(WaitReason reason) {
+    return new WaitCause(reason, "it needs 0.4 of one GPU", "Wait.");
+  }
+
+  private static PodFacts pod(String namespace, int number) {
+    return new PodFacts(
+        namespace + "-" + number,
+        namespace,
+        "p" + number,
+        null,
+        false,
+        false,
+        Names.RESOURCE,
+        List.of(),
+        Map.of());
+  }
+
+  private void waits(WaitCause cause, long atMs) {
+    waits(cause, atMs, "figures");
+  }
+
+  private void waits(WaitCause cause, long atMs, String figures) {
+    nowMs = atMs;
+    events.waits(pod("a", 1), cause, () -> figures);
+    events.tick();
+  }
+
+  @Test
+  void podThatWaitsForSeconds_isTold_andOnceMoreWhenTheReasonChanges() throws IOException {
+    waits(FULL, 0);
+    waits(FULL, WaitEvents.AFTER_MS - 1);
+    assertThat(created).isEmpty();
+    waits(FULL, WaitEvents.AFTER_MS, "gpu 0: 0.1 free");
+    waits(FULL, WaitEvents.BETWEEN_MS * 3, "gpu 0: 0.2 free");
+    assertThat(created).extracting(Event::getReason).containsExactly("NoGpuFits");
+    assertThat(created.getFirst().getMessage())
+        .isEqualTo("Full: it needs 0.4 of one GPU. Wait. gpu 0: 0.1 free");
+    waits(MEMORY, WaitEvents.BETWEEN_MS * 3);
+    assertThat(created).hasSize(2);
+    for (WaitReason reason : WaitReason.values()) {
+      assertThat(Files.readString(Path.of("../docs/errors.md")))
+          .contains("`" + reason.event() + "`", "`" + reason + "`");
+    }
+  }
+
+  @Test
+  void reasonThatAlternates_isToldEveryFiveMinutesAtMost() {
+    for (long s = 0; s < HOUR_S; s++) {
+      waits(s % 2 == 0 ? FULL : MEMORY, s * 1_000);
+    }
+    assertThat(created).hasSizeLessThanOrEqualTo(12);
+  }
+
+  @Test
+  void fiveThousandPodsForAnHour_getOneEventEach_atABoundedRate() {
+    List<PodFacts> pods = IntStream.range(0, 5_000).mapToObj(i -> pod("team-" + i % 5, i)).toList();
+    int most = 0;
+    for (long s = 0; s < HOUR_S; s++) {
+      nowMs = s * 1_000;
+      if (s % 3 == 0) {
+        pods.forEach(pod -> events.waits(pod, FULL, () -> "figures"));
+      }
+      int before = created.size();
+      events.tick();
+      most = Math.max(most, created.size() - before);
+    }
+    assertThat(created).hasSize(5_000);
+    assertThat(created.stream().map(event -> event.getMetadata().getName()).distinct())
+        .hasSize(5_000);
+    assertThat(most).isLessThanOrEqualTo(WaitEvents.RATE.burstOfAll());
+  }
+
+  @Test
+  void namespaceWithThousandsOfPods_doesNotKeepAnotherWaiting() {
+    List<PodFacts> many = IntStream.range(0, 500).mapToObj(i -> pod("flood", i)).toList();
+    many.forEach(pod -> events.waits(pod, FULL, () -> ""));
+    events.waits(pod("small", 1), FULL, () -> "");
+    nowMs = WaitEvents.AFTER_MS;
+    many.forEach(pod -> events.waits(pod, FULL, () -> ""));
+    events.waits(pod("small", 1), FULL, () -> "");
+    events.tick();
+    Map<String, Long> counts =
+        created.stream()
+            .collect(
+                Collectors.groupingBy(e -> e.getMetadata().getNamespace(), Collectors.counting()));
+    assertThat(counts).containsEntry("flood", (long) WaitEvents.RATE.burst());
+    assertThat(counts).containsEntry("small", 1L);
+  }
+
+  @Test
+  void pods_areBounded_andThoseThatNoLongerWaitAreForgotten() {
+    IntStream.range(0, WaitEvents.PODS_MAX + 5)
+        .forEach(i -> events.waits(pod("a", i), FULL, () -> ""));
+    assertThat(events.pods()).isEqualTo(WaitEvents.PODS_MAX);
+    assertThat(registry.get("tranche.extender.wait.events").tag("outcome", "dropped").counter())
+        .satisfies(counter -> assertThat(counter.count()).isEqualTo(5));
+    events.retain(Set.of("a-1"));
+    assertThat(events.pods()).isOne();
+  }
+
+  @Test
+  void failedEvent_isWrittenAgain_andARefusedOneIsNot() {
+    outcome = Future.failedFuture(new KubernetesClientException("busy", 503, null));
+    waits(FULL, 0);
+    waits(FULL, WaitEvents.AFTER_MS);
+    outcome = Future.failedFuture(new KubernetesClientException("quota", 403, null));
+    waits(FULL, WaitEvents.AFTER_MS + 3_000);
+    waits(FULL, WaitEvents.AFTER_MS + 6_000);
+    assertThat(created).hasSize(2);
+    assertThat(registry.get("tranche.extender.wait.events").tag("outcome", "refused").counter())
+        .satisfies(counter -> assertThat(counter.count()).isOne());
+  }
+
+  @Test
+  void extenderThatDoesNotDecide_tellsNobody() {
+    deciding = false;
+    waits(FULL, 0);
+    waits(FULL, WaitEvents.AFTER_MS);
+    assertThat(created).isEmpty();
+  }
+}
