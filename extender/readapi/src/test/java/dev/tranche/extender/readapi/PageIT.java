@@ -43,11 +43,17 @@ final class PageIT extends PageFixture {
     assertThat(cells()).hasCount(3);
     Locator busy = cell("node-a GPU 0");
     assertThat(busy).hasAccessibleName(Pattern.compile("5 of 10 granted, load 92"));
-    assertThat(busy.locator(".fill")).hasAttribute("style", Pattern.compile("height: 50%"));
-    assertThat(cell("node-a GPU 1").locator(".box")).hasClass(Pattern.compile("missing"));
+    assertThat(busy.locator(".part")).hasCount(2);
+    assertThat(busy.locator(".part.ns")).hasText("trainer0.5");
+    assertThat(busy.locator(".part.free")).hasText("0.5 free");
+    assertThat(busy.locator(".bar.sm i")).hasAttribute("style", Pattern.compile("height: 92%"));
+    Locator unknown = cell("node-a GPU 1");
+    assertThat(unknown.locator(".bar.sm")).hasClass(Pattern.compile("none"));
+    assertThat(unknown.locator(".part.unknown")).hasText("0.5 pod unknown");
     Locator broken = cell("node-b GPU 0");
     assertThat(broken).hasAccessibleName(Pattern.compile("unhealthy"));
     assertThat(broken).containsText("unhealthy");
+    assertThat(broken.locator(".part.blocked")).hasText("0.5 blocked");
   }
 
   private static JsonObject changed(String node, int index, String uuid) {
@@ -113,7 +119,7 @@ final class PageIT extends PageFixture {
             .put(
                 "gpus",
                 new JsonArray().add(change.copy().putNull("measured")).add(gpu("c", 0, 1))));
-    assertThat(cell("node-a GPU 0").locator(".box")).hasClass(Pattern.compile("missing"));
+    assertThat(cell("node-a GPU 0").locator(".bar.sm")).hasClass(Pattern.compile("none"));
     assertThat(cells()).hasCount(3);
   }
 
@@ -162,6 +168,9 @@ final class PageIT extends PageFixture {
     "model:h100, 2",
     "ns:team-a, 1",
     "health:unhealthy, 1",
+    "health:healthy, 2",
+    "node=node-a, 2",
+    "node=node, 0",
     "node-a load<95, 1",
     "GPU-node-b-0, 1",
   })
@@ -223,7 +232,7 @@ final class PageIT extends PageFixture {
     Locator drawer = page.locator(".drawer");
     assertThat(drawer).containsText("GPU-node-a-0");
     drawer.getByText("team-a/trainer").click();
-    assertThat(drawer).containsText("0.50 GPUs");
+    assertThat(drawer).containsText("0.5 GPU");
     page.goBack();
     assertThat(drawer).containsText("GPU-node-a-0");
     go("?gpu=gone/7");
@@ -255,7 +264,7 @@ final class PageIT extends PageFixture {
   void waste_beginsWithTheOwnerThatUsesLeast() {
     go("?view=waste");
     assertThat(page.locator(".owner h2")).hasText(new String[] {"team-a", "team-b"});
-    assertThat(page.locator(".owner").first()).containsText("0.4 of 0.5 GPUs idle");
+    assertThat(page.locator(".owner").first()).containsText("0.4 of 0.5 GPUs not used");
   }
 
   @Test
@@ -423,8 +432,8 @@ final class PageIT extends PageFixture {
     page = newPage(width, width == 390 ? 844 : width * 10 / 16, ColorScheme.LIGHT);
     for (String view : List.of("", "?view=waiting", "?view=waste", "?group=namespace")) {
       go(view);
-      assertThat(page.locator(".funnel li")).hasCount(4);
-      assertThat(page.locator(".funnel")).isInViewport();
+      assertThat(page.locator(".headline li")).hasCount(4);
+      assertThat(page.locator(".headline")).isInViewport();
       assertThat(page.evaluate("document.documentElement.scrollWidth <= innerWidth"))
           .as(view)
           .isEqualTo(true);
@@ -456,7 +465,7 @@ final class PageIT extends PageFixture {
             .toCompletableFuture()
             .join();
     page.navigate("http://127.0.0.1:%d/gpus/?view=waiting".formatted(proxy.actualPort()));
-    assertThat(page.locator(".pods li")).hasCount(1);
+    assertThat(page.locator(".waiters > li")).hasCount(1);
     page.getByText("Map").click();
     assertThat(cells()).hasCount(3);
     assertThat(page.url()).contains("/gpus/");
@@ -477,7 +486,7 @@ final class PageIT extends PageFixture {
     page = newPage(1280, 800, theme);
     api.history = history("GPU", HistoryPageIT.hour());
     go(query);
-    assertThat(page.locator(".funnel li")).hasCount(4);
+    assertThat(page.locator(".headline li")).hasCount(4);
     assertThat(page.locator(".history canvas")).hasCount(query.contains("gpu=") ? 1 : 0);
     check(query);
   }

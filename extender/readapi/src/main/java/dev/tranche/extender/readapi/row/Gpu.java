@@ -30,6 +30,9 @@ public record Gpu(
     @JsonPropertyDescription("How many replicas the GPU is split into.") int replicas,
     int freeReplicas,
     @JsonPropertyDescription(
+            "The largest share that a pod could be granted of this GPU now, in replicas; 0 if it takes no pods.")
+        int largestShareReplicas,
+    @JsonPropertyDescription(
             "What pods can be granted: the GPU's memory without the part that the driver reserves.")
         MemoryQuantity memory,
     Amount granted,
@@ -114,6 +117,13 @@ public record Gpu(
     return of(row, readingTime(row));
   }
 
+  private static int largestShare(GpuRow row) {
+    GpuView view = row.gpu().view();
+    boolean takesPods =
+        Health.of(row.node(), row.gpu()) == Health.HEALTHY && view.freeClients() > 0;
+    return takesPods ? Math.min(view.freeReplicas(), view.replicasByMemory()) : 0;
+  }
+
   /** When the last reading was taken; null without one. */
   public static @Nullable Instant readingTime(GpuRow row) {
     return row.gpu().ageMs() < 0 ? null : row.node().at().minusMillis(row.gpu().ageMs());
@@ -134,6 +144,7 @@ public record Gpu(
         view.resource(),
         view.replicas(),
         view.freeReplicas(),
+        largestShare(row),
         new MemoryQuantity(view.memoryUsableBytes()),
         Amount.of((double) granted / view.replicas(), view.grantedBytes(granted)),
         Health.of(row.node(), gpu),

@@ -56,24 +56,21 @@ public record PodDetail(
    * @param schedulerMessage kube-scheduler's own message about a waiting pod
    */
   public PodDetail with(Optional<Pod> row, Optional<String> schedulerMessage) {
-    Pod pod =
-        row.orElseGet(
-            () ->
-                new Pod(namespace, name, uid, resource, state, node, null, null, null, null, null));
+    Pod pod = row.orElse(null);
     return new PodDetail(
         namespace,
         name,
         uid,
-        pod.resource(),
-        pod.state(),
+        pod == null ? resource : pod.resource(),
+        pod == null ? state : pod.state(),
         annotations,
-        pod.node() == null ? node : pod.node(),
+        pod == null || pod.node() == null ? node : pod.node(),
         decision,
-        pod.stage(),
-        pod.gpus(),
-        pod.granted(),
-        pod.waiting(),
-        pod.used(),
+        pod == null ? null : pod.stage(),
+        pod == null ? null : pod.gpus(),
+        pod == null ? null : pod.granted(),
+        pod == null ? null : pod.waiting(),
+        pod == null ? null : pod.used(),
         schedulerMessage
             .map(
                 text ->
