@@ -23,7 +23,7 @@ const cells = computed(() => groups.value.reduce((sum, group) => sum + group.til
 const size = computed(() =>
   whole.value ? "small" : cells.value <= 8 ? "huge" : cells.value <= 24 ? "large" : cells.value <= 96 ? "middle" : cells.value <= 400 ? "medium" : "small",
 );
-/** Cells that have room for names. */
+/** Whether the cells are large enough for names. */
 const named = computed(() => !["medium", "small"].includes(size.value));
 const whole = computed(() => shownGpus.value.length > CELLS_MAX);
 

@@ -15,7 +15,7 @@ import { link, shownPlace } from "./url.ts";
 const ROWS_MAX = 200;
 const BELOW_MAX = 6;
 
-/** Pods of one owner that ask for the same and wait for the same reason. */
+/** Pods of one owner with the same request that wait for the same reason. */
 interface Waiter {
   readonly name: string;
   readonly first: Pod;

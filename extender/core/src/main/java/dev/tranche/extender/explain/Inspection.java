@@ -69,6 +69,11 @@ public record Inspection(
       Map<String, Integer> formerReplicas,
       Optional<LoadReading> reading,
       Map<String, Instant> idleSince) {
+    /** Whether {@code memoryUsedBytes} was measured. */
+    public boolean memoryKnown() {
+      return reading.map(LoadReading::memoryKnown).orElse(false);
+    }
+
     /** SM utilization by the last reading alone. */
     public double sm() {
       return reading.map(LoadReading::sm).orElse(smMean);

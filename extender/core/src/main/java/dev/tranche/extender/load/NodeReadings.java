@@ -34,6 +34,7 @@ final class NodeReadings {
     Map<String, Long> memoryUsedBytesByPod = Map.of();
     Map<String, Double> smByPod = Map.of();
     @Nullable GpuActivity activity;
+    boolean memoryKnown;
 
     /** When a pod was first seen to use its GPU. */
     Map<String, Long> beganAtMs = Map.of();
@@ -63,6 +64,7 @@ final class NodeReadings {
     cell.sampledAtMs = reading.sampledAtMs();
     cell.memoryUsedBytesByPod = reading.memoryUsedBytesByPod();
     cell.activity = reading.activity();
+    cell.memoryKnown = reading.memoryKnown();
     cell.lastWork.add(reading, staleAfterMs);
     return change;
   }
@@ -82,6 +84,7 @@ final class NodeReadings {
             && cell.smMean == reading.smMean()
             && cell.processes == reading.processes()
             && Objects.equals(cell.activity, reading.activity())
+            && cell.memoryKnown == reading.memoryKnown()
             && cell.smByPod.equals(means);
     return same ? LoadChange.NONE : LoadChange.SOME;
   }
@@ -243,7 +246,8 @@ final class NodeReadings {
                     cell.sampledAtMs,
                     cell.memoryUsedBytesByPod,
                     cell.smByPod,
-                    cell.activity));
+                    cell.activity,
+                    cell.memoryKnown));
   }
 
   /** Returns when the first fresh reading becomes stale; the largest number if there is none. */

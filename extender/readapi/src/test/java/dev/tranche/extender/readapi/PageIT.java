@@ -1,6 +1,7 @@
 package dev.tranche.extender.readapi;
 
 import static com.microsoft.playwright.assertions.PlaywrightAssertions.assertThat;
+import static dev.tranche.extender.readapi.ScriptedApi.bound;
 import static dev.tranche.extender.readapi.ScriptedApi.gpu;
 import static dev.tranche.extender.readapi.ScriptedApi.history;
 import static dev.tranche.extender.readapi.ScriptedApi.measured;
@@ -265,6 +266,38 @@ final class PageIT extends PageFixture {
     go("?view=waste");
     assertThat(page.locator(".owner h2")).hasText(new String[] {"team-a", "team-b"});
     assertThat(page.locator(".owner").first()).containsText("0.4 of 0.5 GPUs not used");
+  }
+
+  /**
+   * Memory that is not measured is not unused, and used, unused and unknown sum to what is held.
+   */
+  @Test
+  void waste_tellsWhatIsNotMeasured() {
+    var unmeasured = bound("team-a", "quiet", "0");
+    unmeasured.remove("used");
+    var halfKnown = bound("team-a", "half", "100m");
+    halfKnown.getJsonObject("used").remove("memory");
+    api.snapshot =
+        snapshot(
+            List.of(gpu("node-a", 0, 50)),
+            List.of(bound("team-a", "trainer", "100m"), unmeasured, halfKnown));
+    go("?view=waste");
+    Locator owner = page.locator(".owner").first();
+    assertThat(owner).containsText("0.8 of 1.5 GPUs not used · 0.2 used · 0.5 not measured");
+    assertThat(owner).containsText("30 GiB of 40 GiB memory not used · 80 GiB memory not measured");
+    assertThat(owner).containsText("holds 0.5, not measured");
+  }
+
+  @Test
+  void boundPodOfANodeThatHasNotReported_isNotShownAsHoldingNothing() {
+    var early = ScriptedApi.pod("team-a", "early", "Bound").put("node", "new-node");
+    api.snapshot = snapshot(List.of(gpu("node-a", 0, 50)), List.of(early));
+    api.pod = early.copy().put("annotations", new JsonObject());
+    go("?pod=team-a/early");
+    assertThat(page.locator(".drawer"))
+        .containsText("not known: the node has not reported which GPU it holds");
+    go("?view=waste");
+    assertThat(page.locator("main")).containsText("1 bound pod not counted");
   }
 
   @Test

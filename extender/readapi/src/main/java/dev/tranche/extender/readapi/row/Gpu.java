@@ -60,13 +60,14 @@ public record Gpu(
   @JsonClassDescription(
       "The last reading. sm is its weighted mean with a half-life of 10 s, smLast is the"
           + " utilization of the last second. Both are absent if the reading is not fresh."
+          + " memory is absent where NVML does not tell it."
           + " smActive, smOccupancy, tensorActive and dramActive are what the GPU's performance"
           + " monitoring (GPM) says of the last second; each is absent where it is not known. The"
           + " whole is absent without a reading.")
   public record Measured(
       Instant time,
       boolean fresh,
-      MemoryQuantity memory,
+      @Nullable MemoryQuantity memory,
       @Nullable GpuQuantity sm,
       @Nullable GpuQuantity smLast,
       @JsonPropertyDescription("Part of the SMs that were busy.") @Nullable GpuQuantity smActive,
@@ -81,7 +82,7 @@ public record Gpu(
       return new Measured(
           readingTime,
           fresh,
-          new MemoryQuantity(gpu.memoryUsedBytes()),
+          gpu.memoryKnown() ? new MemoryQuantity(gpu.memoryUsedBytes()) : null,
           fresh ? GpuQuantity.of(gpu.smMean()) : null,
           fresh ? GpuQuantity.of(gpu.sm()) : null,
           activity(gpu, GpuActivity::sm),

@@ -19,6 +19,7 @@ public record PodDetail(
     String name,
     String uid,
     @JsonPropertyDescription("The extended resource that the pod requests.") String resource,
+    Requested requested,
     PodState state,
     @JsonPropertyDescription("Those of tranche.dev only.") Map<String, String> annotations,
     @Nullable String node,
@@ -39,6 +40,7 @@ public record PodDetail(
         pod.name(),
         pod.uid(),
         pod.resource(),
+        Requested.of(pod),
         PodState.of(pod, hold.isPresent()),
         Collections.unmodifiableMap(new TreeMap<>(pod.annotations())),
         hold.map(Hold::node).orElse(null),
@@ -56,21 +58,27 @@ public record PodDetail(
    * @param schedulerMessage kube-scheduler's own message about a waiting pod
    */
   public PodDetail with(Optional<Pod> row, Optional<String> schedulerMessage) {
-    Pod pod = row.orElse(null);
+    Pod pod =
+        row.orElseGet(
+            () ->
+                new Pod(
+                    namespace, name, uid, resource, requested, state, null, node, null, null, null,
+                    null, null, null));
     return new PodDetail(
         namespace,
         name,
         uid,
-        pod == null ? resource : pod.resource(),
-        pod == null ? state : pod.state(),
+        pod.resource(),
+        pod.requested(),
+        pod.state(),
         annotations,
-        pod == null || pod.node() == null ? node : pod.node(),
+        pod.node() == null ? node : pod.node(),
         decision,
-        pod == null ? null : pod.stage(),
-        pod == null ? null : pod.gpus(),
-        pod == null ? null : pod.granted(),
-        pod == null ? null : pod.waiting(),
-        pod == null ? null : pod.used(),
+        pod.stage(),
+        pod.gpus(),
+        pod.granted(),
+        pod.waiting(),
+        pod.used(),
         schedulerMessage
             .map(
                 text ->
