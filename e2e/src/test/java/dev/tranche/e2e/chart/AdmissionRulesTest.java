@@ -451,6 +451,8 @@ class AdmissionRulesTest {
     "gpu, true",
     "replicas-per-gpu, true",
     "granted-fraction, true",
+    "granted-memory, true",
+    "gpu-model-granted, true",
     "gpus-requested, true",
   })
   void annotationInATemplate_isWarnedOf_ifItIsUnknown(String name, boolean known) {
