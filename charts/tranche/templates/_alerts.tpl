@@ -175,7 +175,14 @@ groups:
           summary: {{ print "The kubelet of node {{ $labels.node }} has not registered the node plugin {{ $labels.pod }}." | quote }}
           description: New GPU pods fail there. The plugin's log says what the kubelet answered.
       - alert: TrancheNodePluginsGone
-        expr: count by (namespace) (tranche_node_registered{namespace="{{ $ns }}"}) < 0.9 * count by (namespace) (tranche_node_registered{namespace="{{ $ns }}"} offset 30m)
+        # No series is counted where all are gone. They stay gone for the alert as long as the extender knows GPUs that nobody measures.
+        expr: |
+          {{- $plugins := printf "tranche_node_registered{namespace=%q}" $ns }}
+          (count by (namespace) ({{ $plugins }}) or 0 * count by (namespace) ({{ $plugins }} offset 30m))
+            < 0.9 * count by (namespace) ({{ $plugins }} offset 30m)
+            {{- if .Values.extender.enabled }}
+            or absent({{ $plugins }}) and on (namespace) max by (namespace) (tranche_extender_gpu_measured{namespace="{{ $ns }}"}) == 0
+            {{- end }}
         for: 10m
         labels: {severity: warning}
         annotations:

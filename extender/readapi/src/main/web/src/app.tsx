@@ -3,15 +3,15 @@ import { render } from "preact";
 import { Card, hovered } from "./card.tsx";
 import { connect, connection, heardMs, nowMs } from "./connection.ts";
 import { close, Drawer } from "./drawer.tsx";
-import { Funnel } from "./funnel.tsx";
+import { Headline } from "./headline.tsx";
 import { Help, helping } from "./help.tsx";
-import { follow, GpuMap, letTabIn } from "./map.tsx";
+import { follow, GpuMap, letTabIn, showOpen } from "./map.tsx";
 import { Instead, Notice } from "./notice.tsx";
 import { age } from "./quantity.ts";
-import { gpus, summary } from "./store.ts";
+import { clusterName, gpus, summary, time } from "./store.ts";
 import { GpuTable } from "./table.tsx";
 import { go, link, place, shownPlace, VIEWS } from "./url.ts";
-import { Waiting } from "./waiting.tsx";
+import { Waiting, WaitingBelow } from "./waiting.tsx";
 import { Waste } from "./waste.tsx";
 
 const NAMES = { map: "Map", waiting: "Waiting", waste: "Waste" };
@@ -20,7 +20,7 @@ function App() {
   return (
     <>
       <header>
-        <h1>Tranche</h1>
+        <h1>{clusterName.value || "Tranche"}</h1>
         <nav aria-label="Views">
           {VIEWS.map((view) => (
             <a href={link({ view })} onClick={follow({ view })} aria-current={place.value.view === view ? "page" : undefined}>
@@ -42,7 +42,7 @@ function App() {
       </header>
       <main>
         <Notice />
-        <Funnel />
+        <Headline />
         <View />
       </main>
       <Drawer />
@@ -58,7 +58,7 @@ function View() {
   const { view, as } = shownPlace.value;
   if (view === "waiting") return <Waiting />;
   if (view === "waste") return <Waste />;
-  return as === "table" ? <GpuTable /> : <GpuMap />;
+  return <>{as === "table" ? <GpuTable /> : <GpuMap />}<WaitingBelow /></>;
 }
 
 function Waits({ view }: { view: string }) {
@@ -69,10 +69,15 @@ function Waits({ view }: { view: string }) {
 function Status() {
   const { state } = connection.value;
   const old = heardMs.value === 0 ? "" : age((nowMs.value - heardMs.value) / 1000);
+  // By the extender's clock, in this machine's time zone.
+  const clock = time.value && new Date(time.value).toLocaleTimeString([], { hour12: false });
   return (
-    <p class={`status ${state}`}>
-      {state === "live" ? "live" : state === "lost" && old ? `${old} old` : state === "connecting" ? "connecting" : "no data"}
-    </p>
+    <>
+      {clock && <time class="clock" dateTime={time.value}>{clock}</time>}
+      <p class={`status ${state}`}>
+        {state === "live" ? "live" : state === "lost" && old ? `${old} old` : state === "connecting" ? "connecting" : "no data"}
+      </p>
+    </>
   );
 }
 
@@ -95,8 +100,12 @@ function keys(event: KeyboardEvent) {
 
 addEventListener("keydown", keys);
 render(<App />, document.getElementById("app")!);
+effect(() => void (document.title = clusterName.value ? `${clusterName.value} · Tranche` : "Tranche"));
 effect(() => {
-  void [gpus.value, shownPlace.value];
-  requestAnimationFrame(letTabIn);
+  void [gpus.value, shownPlace.value, place.value];
+  requestAnimationFrame(() => {
+    letTabIn();
+    showOpen();
+  });
 });
 void connect();

@@ -2,11 +2,15 @@
 import { signal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { factsOf, modelText, readingText, shareText, shortUuid } from "./gpu.ts";
-import { count, memory, percent } from "./quantity.ts";
+import { colourOf } from "./palette.ts";
+import { count, memory, percent, share } from "./quantity.ts";
+import { shareOf } from "./stack.ts";
 import { gpuByKey } from "./store.ts";
 import { nodeText } from "./tile.ts";
 import { Since } from "./since.tsx";
 import type { Gpu } from "./types.ts";
+
+const PODS_MAX = 8;
 
 export interface Hover {
   readonly key: string;
@@ -43,14 +47,16 @@ function OfGpu({ gpu }: { gpu: Gpu }) {
       <p>{modelText(gpu.model)} <span class="mono quiet">{shortUuid(gpu.uuid)}</span></p>
       <dl>
         <dt>Granted</dt><dd>{shareText(gpu)}</dd>
-        <dt>SM load</dt><dd>{facts.load === undefined ? readingText(gpu) : percent(facts.load)}</dd>
+        <dt>SM load</dt><dd>{facts.load === undefined ? readingText(gpu) : `${percent(facts.load)}, mean ${percent(facts.mean ?? 0)}`}</dd>
         <dt>Memory</dt><dd>{facts.usedBytes === undefined ? "–" : memory(facts.usedBytes)} of {memory(facts.bytes)}</dd>
         <dt>Pods</dt><dd>{gpu.holderCount}</dd>
         {gpu.measured && <><dt>Measured</dt><dd><Since time={gpu.measured.time} /></dd></>}
       </dl>
-      {facts.words.length > 0 && <p><b class="word">{facts.words.join(", ")}</b> {gpu.healthReason}</p>}
-      {gpu.holders.slice(0, 3).map((holder) => <p class="mono quiet">{holder.namespace}/{holder.name}</p>)}
-      {gpu.holderCount > 3 && <p class="quiet">and {count(gpu.holderCount - 3, "more pod")}</p>}
+      {facts.words.length > 0 && <p><b class="word">{facts.words.join(", ")}</b> {gpu.healthReason ?? ""} {facts.overuse ?? ""}</p>}
+      {gpu.holders.slice(0, PODS_MAX).map((holder) => (
+        <p class="of"><i class={`ns ns${colourOf(holder.namespace)} ${holder.idleSince ? "idle" : ""}`} />{holder.namespace}/{holder.name} {share(shareOf(holder))}</p>
+      ))}
+      {gpu.holderCount > PODS_MAX && <p class="quiet">and {count(gpu.holderCount - PODS_MAX, "more pod")}</p>}
     </>
   );
 }

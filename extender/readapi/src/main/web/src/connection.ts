@@ -1,5 +1,5 @@
 /** Sends requests to the extender, with a token if it requires one, and keeps the stream open. */
-import { signal } from "@preact/signals";
+import { computed, signal } from "@preact/signals";
 import { apply, start } from "./store.ts";
 
 /** An idle stream sends a keep-alive every 5 s. After this long without a byte, the page says that the data is old. */
@@ -18,6 +18,8 @@ export const connection = signal<Connection>({ state: "connecting" });
 /** When the last byte arrived, by this machine's clock. */
 export const heardMs = signal(0);
 export const nowMs = signal(Date.now());
+/** The same, but it changes only once in ten seconds, for ages in hundreds of places. */
+export const tenSecondsMs = computed(() => Math.floor(nowMs.value / 10_000) * 10_000);
 
 let token = sessionStorage.getItem(TOKEN) ?? "";
 let attempt = 0;

@@ -1,17 +1,18 @@
 /** The drawer with the details of one GPU or pod. */
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import { cividis } from "./colour.ts";
 import { Decision } from "./decision.tsx";
 import { factsOf, modelText, readingText, shareText } from "./gpu.ts";
+import { tenSecondsMs } from "./connection.ts";
 import { LastHours } from "./history.tsx";
 import { follow } from "./map.tsx";
-import { bytesOf, gpusOf, memory, percent } from "./quantity.ts";
+import { age, bytesOf, gpusOf, memory, percent, share } from "./quantity.ts";
 import { Since } from "./since.tsx";
 import { gpuByKey, gpuByUuid, gpus, podByKey } from "./store.ts";
 import { gpuKey } from "./key.ts";
 import type { Gpu, Holder, Pod } from "./types.ts";
 import { go, link, place } from "./url.ts";
+import { sizeText } from "./waiting.tsx";
 
 const NODES_MAX = 20;
 
@@ -53,11 +54,12 @@ function OfGpu({ id }: { id: string }) {
     <>
       <h2 class="mono">{gpu.node} GPU {gpu.index}</h2>
       <p>{modelText(gpu.model)} · <span class="mono">{gpu.uuid}</span></p>
-      {facts.words.length > 0 && <p><b class="word">{facts.words.join(", ")}</b> {gpu.healthReason}</p>}
-      <Bars gpu={gpu} />
+      {facts.words.length > 0 && <p><b class="word">{facts.words.join(", ")}</b> {gpu.healthReason ?? ""}{facts.overuse && ` ${facts.overuse}`}</p>}
       <dl class="facts">
         <Fact name="Granted">{shareText(gpu)} {gpu.resource}</Fact>
-        <Fact name="SM load">{facts.load === undefined ? readingText(gpu) : percent(facts.load)}</Fact>
+        <Fact name="Largest share that fits now">{share(gpu.largestShareReplicas / gpu.replicas)}</Fact>
+        <Fact name="SM load, last reading">{facts.load === undefined ? readingText(gpu) : percent(facts.load)}</Fact>
+        <Fact name="SM load, ten-second mean">{facts.mean === undefined ? "–" : percent(facts.mean)}</Fact>
         <Fact name="Load for placement">{gpu.effective.sm === undefined ? "–" : percent(gpusOf(gpu.effective.sm))}</Fact>
         <Fact name="SMs busy">{activityText(gpu.measured?.smActive)}</Fact>
         <Fact name="SM occupancy">{activityText(gpu.measured?.smOccupancy)}</Fact>
@@ -92,21 +94,6 @@ const loadText = (gpu: Gpu) => {
 /** GPUs before Hopper do not tell these. */
 const activityText = (share: string | undefined) => (share === undefined ? "not known" : percent(gpusOf(share)));
 
-function Bars({ gpu }: { gpu: Gpu }) {
-  const facts = factsOf(gpu);
-  const used = facts.usedBytes === undefined ? 0 : Math.min(1, facts.usedBytes / facts.bytes);
-  const bar = (share: number, background: string) => (
-    <span class="meter"><i style={{ width: `${Math.min(1, share) * 100}%`, background }} /></span>
-  );
-  return (
-    <div class="bars" aria-hidden="true">
-      <span>granted</span>{bar(facts.shareGranted, "")}
-      <span>SM load</span>{bar(facts.load ?? 0, cividis(facts.load ?? 0))}
-      <span>memory</span>{bar(used, "")}
-    </div>
-  );
-}
-
 function HolderLine({ holder }: { holder: Holder }) {
   const detail = { pod: `${holder.namespace}/${holder.name}`, gpu: "" };
   return (
@@ -115,6 +102,7 @@ function HolderLine({ holder }: { holder: Holder }) {
       {holder.replicas} of {holder.replicasPerGpu}
       {holder.sm && `, uses ${percent(gpusOf(holder.sm))}`}
       {holder.memory && `, ${memory(bytesOf(holder.memory))}`}
+      {holder.idleSince && `, idle ${age((tenSecondsMs.value - Date.parse(holder.idleSince)) / 1000)}`}
       {holder.stage !== "Confirmed" && <span class="quiet"> {holder.stage.toLowerCase()}</span>}
     </li>
   );
@@ -137,10 +125,14 @@ function PodFacts({ pod }: { pod: Pod }) {
       {pod.waiting && <p class="reason">{pod.waiting.message}</p>}
       <dl class="facts">
         <Fact name="State">{pod.state.toLowerCase()}</Fact>
-        <Fact name="Requests">{pod.resource}</Fact>
+        <Fact name="Requests">{sizeText(pod)}</Fact>
+        <Fact name="Resource">{pod.resource}</Fact>
+        {pod.since && <Fact name={pod.state === "Waiting" ? "Created" : "Started"}><Since time={pod.since} /></Fact>}
         {pod.node && <Fact name="Node"><span class="mono">{pod.node}</span></Fact>}
-        {pod.granted && <Fact name="Granted">{gpusOf(pod.granted.gpus).toFixed(2)} GPUs, {memory(bytesOf(pod.granted.memory))}</Fact>}
+        {pod.granted && <Fact name="Granted">{share(gpusOf(pod.granted.gpus))} GPU, {memory(bytesOf(pod.granted.memory))}</Fact>}
         {pod.granted && <Fact name="Uses">{usedText(pod)}</Fact>}
+        {pod.state === "Bound" && !pod.granted && <Fact name="Granted">not known: the node has not reported which GPU it holds</Fact>}
+        {pod.idleSince && <Fact name="Idle"><Since time={pod.idleSince} /></Fact>}
       </dl>
       <ul>
         {pod.gpus?.map((on) => {
@@ -159,7 +151,7 @@ function PodFacts({ pod }: { pod: Pod }) {
 
 function usedText({ used }: Pod): string {
   const parts = [
-    used?.gpus === undefined ? "" : `${gpusOf(used.gpus).toFixed(2)} GPUs`,
+    used?.gpus === undefined ? "" : `${share(gpusOf(used.gpus))} GPU`,
     used?.memory === undefined ? "" : memory(bytesOf(used.memory)),
   ].filter(Boolean);
   return parts.join(", ") || "not measured: the node cannot distinguish pods";

@@ -24,7 +24,8 @@ export function Help() {
       <dl>{KEYS.map(([key, does]) => <div><dt><kbd>{key}</kbd></dt><dd>{does}</dd></div>)}</dl>
       <p>Filter by <code>{ALLOWED}</code>. <code>load</code> and <code>granted</code> are in percent, <code>free</code> counts replicas.</p>
       <p>For example <code>model:H100 ns:team-a load&gt;80</code></p>
-      <p>Height is the granted share, colour the measured SM load. Hatched: no fresh reading. Outlined: unhealthy, cordoned, or overused, which is more memory in use than granted.</p>
+      <p><code>:</code> finds a part of a name, <code>=</code> the whole name.</p>
+      <p>A box is a GPU, divided into the shares of its pods. A colour is a namespace. Striped: the pod has not worked for a minute or longer. The bars beside it are SM load and memory in use. A red frame: unhealthy, cordoned, draining, silent, or overused, which is more memory in use than granted.</p>
       <button onClick={() => (helping.value = false)}>Close</button>
     </dialog>
   );

@@ -1,19 +1,30 @@
-/** The map: a cell for each GPU, as high as its granted share and coloured by its load. */
+/** The map: each GPU as the stack of its pods, with its load beside it. */
 import { computed, signal } from "@preact/signals";
 import { Component, type VNode } from "preact";
 import { useEffect } from "preact/hooks";
-import { cividis } from "./colour.ts";
 import { hovered, type Hover } from "./card.tsx";
-import { shareText } from "./gpu.ts";
-import { percent } from "./quantity.ts";
+import { factsOf } from "./gpu.ts";
+import { colourOf, namespaces } from "./palette.ts";
+import { memory, memoryOf, percent } from "./quantity.ts";
+import { Bar, Stack } from "./stackbox.tsx";
 import { shownGpus } from "./store.ts";
-import { CELLS_MAX, groupsOf, type Group, type Tile } from "./tile.ts";
+import { CELLS_MAX, forgetTiles, groupsOf, type Group, type Tile } from "./tile.ts";
 import { go, GROUPS, link, place, shownPlace } from "./url.ts";
 
 const by = computed(() => shownPlace.value.group);
-const groups = computed(() => groupsOf(shownGpus.value, by.value));
+let colouredFor = "";
+const groups = computed(() => {
+  const names = namespaces.value.join();
+  if (names !== colouredFor) forgetTiles();
+  colouredFor = names;
+  return groupsOf(shownGpus.value, by.value);
+});
 const cells = computed(() => groups.value.reduce((sum, group) => sum + group.tiles.length, 0));
-const size = computed(() => (cells.value <= 24 ? "large" : cells.value <= 240 ? "medium" : "small"));
+const size = computed(() =>
+  whole.value ? "small" : cells.value <= 8 ? "huge" : cells.value <= 24 ? "large" : cells.value <= 96 ? "middle" : cells.value <= 400 ? "medium" : "small",
+);
+/** Whether the cells are large enough for names. */
+const named = computed(() => !["medium", "small"].includes(size.value));
 const whole = computed(() => shownGpus.value.length > CELLS_MAX);
 
 /** Mounting a thousand cells at once would delay the response to a key. */
@@ -51,7 +62,7 @@ export function GpuMap() {
   forgetOldCells();
   return (
     <section aria-label="Map of GPUs">
-      <div class="bar">
+      <div class="choices">
         <div class="choice" role="group" aria-label="Group by">
           {GROUPS.map((group) => (
             <a href={link({ group })} onClick={follow({ group })} aria-current={place.value.group === group ? "true" : undefined}>
@@ -62,8 +73,8 @@ export function GpuMap() {
         <Legend />
         <a class="twin" href={link({ as: "table" })} onClick={follow({ as: "table" })}>Table</a>
       </div>
-      {whole.value && <p class="note">One cell for each node, with the mean of its GPUs. Open one to see them.</p>}
-      <div class={`groups ${size.value} ${whole.value || (by.value !== "node" && size.value !== "large") ? "wide" : ""}`} onKeyDown={arrows} onClick={open} {...hovering}>
+      {whole.value && <p class="note">One cell for each node, with the sum of its GPUs. Open one to see them.</p>}
+      <div class={`groups ${size.value} ${named.value ? "named" : ""} ${whole.value || by.value !== "node" ? "wide" : ""}`} onKeyDown={arrows} onClick={open} {...hovering}>
         {drawn.value.map((group) => <GroupBox key={group.name} group={group} />)}
       </div>
     </section>
@@ -76,17 +87,22 @@ export const follow = (change: Parameters<typeof go>[0]) => (event: MouseEvent) 
   go(change);
 };
 
+const NAMES_MAX = 8;
+
 function Legend() {
+  const names = namespaces.value;
   return (
-    <p class="legend">
-      <span>SM load 0 %</span>
-      <span class="scale" aria-hidden="true">
-        {[0.05, 0.2, 0.35, 0.5, 0.65, 0.8, 0.95].map((load) => <i style={{ background: cividis(load) }} />)}
-      </span>
-      <span>100 %</span>
-      <span class="key"><i class="half" aria-hidden="true" /> height: granted</span>
-      <span class="key"><i class="missing" aria-hidden="true" /> no reading</span>
-    </p>
+    <ul class="legend" aria-label="Legend">
+      {whole.value && by.value !== "namespace" && <li><i class="ns accent" aria-hidden="true" />granted</li>}
+      {(by.value === "namespace" || !whole.value) && names.slice(0, NAMES_MAX).map((name) => <li key={name}><i class={`ns ns${colourOf(name)}`} aria-hidden="true" />{name}</li>)}
+      {names.length > NAMES_MAX && <li>{names.length - NAMES_MAX} more namespaces</li>}
+      <li><i class="ns idle ink" aria-hidden="true" />idle</li>
+      <li><i class="free" aria-hidden="true" />free</li>
+      <li><i class="bar sm" aria-hidden="true" />SM load</li>
+      {named.value && <li><i class="bar mem" aria-hidden="true" />memory</li>}
+      <li><i class="bar none" aria-hidden="true" />no reading</li>
+      <li><i class="odd" aria-hidden="true" />needs a look</li>
+    </ul>
   );
 }
 
@@ -103,12 +119,11 @@ class GroupBox extends Component<{ group: Group }> {
 
   override render({ group }: { group: Group }) {
     return (
-      <section class="group">
+      <section class="group" style={{ "--cells": group.tiles.length }}>
         <h2>{group.name}</h2>
         <p class="sub">
           {group.words.map((word) => <b class="word">{word}</b>)}
-          {group.granted}<span class="long"> granted</span> ·{" "}
-          {group.load ? <><span class="long">load </span>{group.load}</> : "no reading"}
+          {group.granted}{by.value !== "namespace" && <span class="long"> granted</span>} · {group.load}
           {by.value !== "model" && <span class="model"> · {group.model}</span>}
         </p>
         <div class="cells">
@@ -130,39 +145,48 @@ function forgetOldCells() {
 
 /** The same node for the same tile, so that Preact skips it. A thousand components would cost more than the drawing. */
 function cellOfTile(tile: Tile): VNode {
-  if (size.value === "large") return <Cell key={tile.key} tile={tile} large={true} />;
+  if (named.value && tile.gpu) return <NamedCell key={tile.key} tile={tile} />;
   let cell = known.get(tile);
   if (!cell) {
-    cell = Cell({ tile, large: false });
+    cell = plainCell(tile);
     known.set(tile, cell);
   }
   return cell;
 }
 
-function Cell({ tile, large }: { tile: Tile; large: boolean }) {
-  const { load, share, words } = tile;
-  const fill = { height: `${Math.min(1, share) * 100}%`, background: load === undefined ? "" : cividis(load) };
+const boxClass = (tile: Tile) => `box ${tile.words.length > 0 ? "odd" : ""}`;
+
+function plainCell(tile: Tile): VNode {
   return (
-    <button key={tile.key} class="cell" data-key={tile.key} aria-label={large ? undefined : tile.label} tabIndex={-1}>
-      {large && <span class="said">{tile.label}</span>}
-      <span class={`box ${load === undefined ? "missing" : ""} ${words.length > 0 ? "odd" : ""}`}>
-        <span class="fill" style={fill} />
-      </span>
-      {large && <Figures tile={tile} />}
+    <button key={tile.key} class="cell plain" data-key={tile.key} aria-label={tile.label} tabIndex={-1}>
+      <span class={boxClass(tile)} style={{ backgroundImage: tile.picture }} />
+      <Bar kind="sm" share={tile.load} />
     </button>
   );
 }
 
-/** Text in a cell, if it fits. */
-function Figures({ tile: { gpu, load, name, words } }: { tile: Tile }) {
-  if (!gpu) return null;
+function NamedCell({ tile }: { tile: Tile }) {
+  const gpu = tile.gpu!;
+  const facts = factsOf(gpu);
+  const words = tile.words.filter((word) => word !== "overused" || !facts.overuse);
   return (
-    <span class="figures" aria-hidden="true">
-      <b class="mono">{load === undefined ? "–" : percent(load)}</b>
-      <span>{by.value === "node" ? "GPU" : gpu.node} {name} · {shareText(gpu)}</span>
-      {words.length > 0 && <b class="word">{words.join(", ")}</b>}
-      {gpu.holders.slice(0, 4).map((holder) => <span class="mono pod">{holder.name}</span>)}
-    </span>
+    <button class="cell" data-key={tile.key} tabIndex={-1}>
+      <span class="said">{tile.label}</span>
+      <span class="head" aria-hidden="true">
+        <b>{by.value === "node" ? "GPU" : gpu.node} {tile.name}</b>
+        <span class="load">{tile.load === undefined ? "–" : percent(tile.load)}</span>
+      </span>
+      <span class="body" aria-hidden="true">
+        <span class={boxClass(tile)}><Stack parts={tile.parts} size={size.value} /></span>
+        <Bar kind="sm" share={tile.load} />
+        <Bar kind="mem" share={facts.usedBytes === undefined ? undefined : facts.usedBytes / facts.bytes} />
+      </span>
+      <span class="foot" aria-hidden="true">
+        <span>{facts.usedBytes === undefined ? "– of " : `${memoryOf(facts.usedBytes, facts.bytes)} of `}{memory(facts.bytes)}</span>
+        {words.length > 0 && <b class="word">{words.join(", ")}</b>}
+        {tile.words.includes("overused") && <b class="word">{facts.overuse}</b>}
+      </span>
+    </button>
   );
 }
 
@@ -171,7 +195,7 @@ const cellOf = (event: Event) => (event.target as HTMLElement).closest<HTMLEleme
 function open(event: Event) {
   const key = cellOf(event)?.dataset["key"];
   if (!key) return;
-  if (whole.value) go({ q: `${place.value.q} node:${key}`.trim() });
+  if (whole.value) go({ q: `${place.value.q} node=${key}`.trim() });
   else go({ gpu: key, pod: "" });
 }
 
@@ -220,6 +244,21 @@ function nearest(here: HTMLElement, all: readonly HTMLElement[], way: 1 | -1): H
     }
   }
   return best;
+}
+
+let shownKey = "";
+
+/** Marks the cell of the open GPU, and shows it once, since the drawer may have moved it. */
+export function showOpen() {
+  const key = place.value.gpu;
+  const marked = document.querySelector<HTMLElement>(".cell[data-open]");
+  if (marked && marked.dataset["key"] !== key) delete marked.dataset["open"];
+  if (!key) shownKey = "";
+  const cell = key && document.querySelector<HTMLElement>(`.cell[data-key="${CSS.escape(key)}"]`);
+  if (!cell) return;
+  cell.dataset["open"] = "";
+  if (shownKey !== key) cell.scrollIntoView({ block: "nearest" });
+  shownKey = key;
 }
 
 /** Tab reaches one cell: the one that was focused last, or the first one. */

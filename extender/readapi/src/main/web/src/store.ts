@@ -9,6 +9,8 @@ export const pods = signal<readonly Pod[]>([]);
 export const summary = signal<StreamSummary | undefined>(undefined);
 /** Time of the newest data, by the extender's clock. */
 export const time = signal("");
+/** Empty where nobody has named the cluster. */
+export const clusterName = signal("");
 
 export const shownGpus = computed(() => gpus.value.filter(filter.value.gpu));
 export const shownPods = computed(() => pods.value.filter(filter.value.pod));
@@ -18,6 +20,7 @@ export const podByKey = computed(() => new Map(pods.value.map((pod) => [podKey(p
 
 export interface Snapshot {
   readonly time: string;
+  readonly clusterName?: string;
   readonly gpus: readonly Gpu[];
   readonly pods: readonly Pod[];
   readonly summary: StreamSummary;
@@ -40,6 +43,7 @@ export function start(snapshot: Snapshot): void {
   gpus.value = sorted(snapshot.gpus, gpuPlace);
   pods.value = sorted(snapshot.pods, podKey);
   summary.value = snapshot.summary;
+  clusterName.value = snapshot.clusterName ?? "";
   time.value = snapshot.time;
 }
 

@@ -16,7 +16,7 @@ export function GpuTable() {
   const rows = all.slice(0, ROWS_MAX);
   return (
     <section aria-label="Table of GPUs">
-      <div class="bar">
+      <div class="choices">
         <p class="note">{rows.length < all.length ? `The first ${ROWS_MAX} of ${count(all.length, "GPU")}. Filter to see others.` : count(all.length, "GPU")}</p>
         <a class="twin" href={link({ as: "map" })} onClick={follow({ as: "map" })}>Map</a>
       </div>
@@ -25,7 +25,7 @@ export function GpuTable() {
           <thead>
             <tr>
               <th scope="col">Node</th><th scope="col">GPU</th><th scope="col">Model</th><th scope="col">State</th>
-              <th scope="col" class="number">Granted</th><th scope="col" class="number">SM load</th>
+              <th scope="col" class="number">Granted</th><th scope="col" class="number">SM load</th><th scope="col" class="number">10 s mean</th>
               <th scope="col" class="number">Memory used</th><th scope="col" class="number">of</th><th scope="col">Pods</th>
             </tr>
           </thead>
@@ -53,6 +53,7 @@ class Row extends Component<{ gpu: Gpu }> {
         <td>{facts.words.length > 0 ? <b class="word">{facts.words.join(", ")}</b> : "healthy"}</td>
         <td class="number">{shareText(gpu)}</td>
         <td class="number">{facts.load === undefined ? readingText(gpu) : percent(facts.load)}</td>
+        <td class="number">{facts.mean === undefined ? "–" : percent(facts.mean)}</td>
         <td class="number">{facts.usedBytes === undefined ? "–" : memory(facts.usedBytes)}</td>
         <td class="number">{memory(facts.bytes)}</td>
         <td class="mono">{first.join(" ")}{gpu.holderCount > 2 && ` +${gpu.holderCount - 2}`}</td>

@@ -1,7 +1,9 @@
 /** The view of shares that are granted and not used. */
 import { computed } from "@preact/signals";
 import { follow } from "./map.tsx";
-import { bytesOf, count, gpusOf, memory } from "./quantity.ts";
+import { tenSecondsMs } from "./connection.ts";
+import { colourOf } from "./palette.ts";
+import { age, bytesOf, count, gpusOf, memory, rounded, share } from "./quantity.ts";
 import { shownPods } from "./store.ts";
 import { podKey } from "./key.ts";
 import type { Pod } from "./types.ts";
@@ -9,30 +11,43 @@ import { link } from "./url.ts";
 
 const PODS_MAX = 10;
 
+/** In GPUs; used, unused and unknown sum to held. */
 interface Owner {
   readonly name: string;
   readonly pods: readonly Pod[];
-  readonly granted: number;
+  readonly held: number;
   readonly used: number;
-  readonly grantedBytes: number;
-  readonly usedBytes: number;
-  readonly unmeasured: number;
+  readonly unused: number;
+  readonly unknown: number;
+  readonly unusedBytes: number;
+  readonly knownBytes: number;
+  readonly unknownBytes: number;
 }
 
-const idle = (pod: Pod) => (pod.used?.gpus ? gpusOf(pod.granted?.gpus) - gpusOf(pod.used.gpus) : 0);
+const heldBy = (pod: Pod) => gpusOf(pod.granted?.gpus);
+const unusedBy = (pod: Pod) => (pod.used?.gpus ? Math.max(0, heldBy(pod) - gpusOf(pod.used.gpus)) : 0);
 
-/** Sums only pods whose use is measured, since unknown use does not count as waste. */
+/** What is not known is neither used nor unused. */
 function ownerOf(name: string, pods: readonly Pod[]): Owner {
+  const sum = (of: readonly Pod[], value: (pod: Pod) => number) => of.reduce((total, pod) => total + value(pod), 0);
   const measured = pods.filter((pod) => pod.used?.gpus !== undefined);
-  const sum = (value: (pod: Pod) => number) => measured.reduce((total, pod) => total + value(pod), 0);
+  const known = pods.filter((pod) => pod.used?.memory !== undefined);
+  const grantedBytes = (pod: Pod) => bytesOf(pod.granted?.memory);
+  const held = sum(pods, heldBy);
+  const ofMeasured = sum(measured, heldBy);
+  const unused = sum(measured, unusedBy);
+  const [used, unusedShown, unknown] = rounded([ofMeasured - unused, unused, held - ofMeasured]);
+  const knownBytes = sum(known, grantedBytes);
   return {
     name,
-    pods: [...pods].sort((a, b) => idle(b) - idle(a)),
-    granted: sum((pod) => gpusOf(pod.granted?.gpus)),
-    used: sum((pod) => gpusOf(pod.used?.gpus)),
-    grantedBytes: sum((pod) => bytesOf(pod.granted?.memory)),
-    usedBytes: sum((pod) => bytesOf(pod.used?.memory)),
-    unmeasured: pods.length - measured.length,
+    pods: [...pods].sort((a, b) => unusedBy(b) - unusedBy(a)),
+    held: used! + unusedShown! + unknown!,
+    used: used!,
+    unused: unusedShown!,
+    unknown: unknown!,
+    unusedBytes: sum(known, (pod) => Math.max(0, grantedBytes(pod) - bytesOf(pod.used?.memory))),
+    knownBytes,
+    unknownBytes: sum(pods, grantedBytes) - knownBytes,
   };
 }
 
@@ -44,32 +59,44 @@ const owners = computed(() => {
     if (pods) pods.push(pod);
     else byNamespace.set(pod.namespace, [pod]);
   }
-  return [...byNamespace]
-    .map(([name, pods]) => ownerOf(name, pods))
-    .sort((a, b) => b.granted - b.used - (a.granted - a.used));
+  return [...byNamespace].map(([name, pods]) => ownerOf(name, pods)).sort((a, b) => b.unused - a.unused || b.held - a.held);
 });
 
 export function Waste() {
   const all = owners.value;
+  const unplaced = shownPods.value.filter((pod) => pod.state === "Bound" && !pod.granted).length;
+  const note = unplaced > 0 && <p class="note">{count(unplaced, "bound pod")} not counted: the node has not reported which GPU {unplaced === 1 ? "it holds" : "they hold"}.</p>;
   if (all.length === 0) {
-    return <p class="empty"><b>No pod holds a GPU.</b>Such pods appear here, the one that uses least of its share first.</p>;
+    return <><p class="empty"><b>No pod holds a GPU.</b>Such pods appear here, the one that uses least of its share first.</p>{note}</>;
   }
-  const widest = Math.max(...all.map((owner) => owner.granted), 0.001);
+  const widest = Math.max(...all.map((owner) => owner.held), 0.001);
   return (
     <section aria-label="Granted but not used">
-      <p class="note">Namespaces by GPUs that are granted and not used. A bar is what is granted, its filled part what is used. Pods whose use is not measured do not count.</p>
+      <p class="note">
+        Namespaces by GPUs that are granted and not used now. <i class="swatch" /> used <i class="swatch idle" /> not used <i class="swatch unknown" /> not measured
+      </p>
+      {note}
       {all.map((owner) => <OwnerBox key={owner.name} owner={owner} widest={widest} />)}
     </section>
   );
 }
 
 function OwnerBox({ owner, widest }: { owner: Owner; widest: number }) {
+  const unusedText = owner.knownBytes > 0 ? `${memory(owner.unusedBytes)} of ${memory(owner.knownBytes)} memory not used` : "";
+  const unknownText = owner.unknownBytes > 0 ? `${memory(owner.unknownBytes)} memory not measured` : "";
   return (
     <section class="owner">
-      <h2 class="mono">{owner.name}</h2>
-      {owner.unmeasured === owner.pods.length ? (
-        <p class="quiet">{count(owner.unmeasured, "pod")} not measured: the nodes cannot distinguish pods</p>
-      ) : <Idle owner={owner} widest={widest} />}
+      <h2>{owner.name}</h2>
+      <p>
+        <strong>{share(owner.unused)}</strong> of {share(owner.held)} {owner.held === 1 ? "GPU" : "GPUs"} not used
+        <span class="quiet">
+          {[`${share(owner.used)} used`, owner.unknown > 0 && `${share(owner.unknown)} not measured`, unusedText, unknownText]
+            .filter(Boolean).map((text) => ` · ${text}`)}
+        </span>
+      </p>
+      <div class={`held ns${colourOf(owner.name)}`} aria-hidden="true" style={{ width: `${(owner.held / widest) * 100}%` }}>
+        {[["", owner.used], ["idle", owner.unused], ["unknown", owner.unknown]].map(([kind, part]) => part !== 0 && <i class={kind as string} style={{ flexGrow: part as number }} />)}
+      </div>
       <ul class="idle">
         {owner.pods.slice(0, PODS_MAX).map((pod) => <PodLine key={podKey(pod)} pod={pod} />)}
         {owner.pods.length > PODS_MAX && <li class="quiet">and {count(owner.pods.length - PODS_MAX, "more pod")}</li>}
@@ -78,29 +105,14 @@ function OwnerBox({ owner, widest }: { owner: Owner; widest: number }) {
   );
 }
 
-function Idle({ owner, widest }: { owner: Owner; widest: number }) {
-  const share = owner.granted === 0 ? 0 : Math.min(1, owner.used / owner.granted);
-  return (
-    <>
-      <p>
-        <strong>{Math.max(0, owner.granted - owner.used).toFixed(1)}</strong> of {owner.granted.toFixed(1)} GPUs idle
-        <span class="quiet"> · {memory(Math.max(0, owner.grantedBytes - owner.usedBytes))} of {memory(owner.grantedBytes)} unused
-          {owner.unmeasured > 0 && ` · ${count(owner.unmeasured, "pod")} not measured`}</span>
-      </p>
-      <div class="held" aria-hidden="true" style={{ width: `${(owner.granted / widest) * 100}%` }}>
-        <i style={{ width: `${share * 100}%` }} />
-      </div>
-    </>
-  );
-}
-
 function PodLine({ pod }: { pod: Pod }) {
   const detail = { pod: podKey(pod), gpu: "" };
+  const idle = pod.idleSince && `, idle ${age((tenSecondsMs.value - Date.parse(pod.idleSince)) / 1000)}`;
   return (
     <li>
-      <a class="mono" href={link(detail)} onClick={follow(detail)}>{pod.name}</a>
+      <a href={link(detail)} onClick={follow(detail)}>{pod.name}</a>
       <span class="number">
-        {pod.used?.gpus === undefined ? "not measured" : `uses ${gpusOf(pod.used.gpus).toFixed(2)} of ${gpusOf(pod.granted?.gpus).toFixed(2)}`}
+        {pod.used?.gpus === undefined ? `holds ${share(heldBy(pod))}, not measured` : `uses ${share(gpusOf(pod.used.gpus))} of ${share(heldBy(pod))}`}{idle}
       </span>
     </li>
   );

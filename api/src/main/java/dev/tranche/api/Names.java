@@ -56,6 +56,15 @@ public final class Names {
   public static final String GPU = "tranche.dev/gpu";
 
   /**
+   * Written by the extender with the Binding, for people: the memory that was granted of each of
+   * the pod's GPUs, in the order of {@link #GPU}.
+   */
+  public static final String GRANTED_MEMORY = "tranche.dev/granted-memory";
+
+  /** Written by the extender with the Binding, for people: the models of the pod's GPUs. */
+  public static final String GPU_MODEL_GRANTED = "tranche.dev/gpu-model-granted";
+
+  /**
    * On a node, written by the extender's leader: a time. Each change makes kube-scheduler retry
    * rejected pods, for instance after GPU replicas were freed.
    */

@@ -484,6 +484,7 @@ public final class Extender implements AutoCloseable {
             traits::filter,
             config.resources(),
             historyBytesMax(),
+            config.clusterName(),
             Extender::nowMs),
         metrics);
   }

@@ -3,6 +3,7 @@ package dev.tranche.extender;
 import static dev.tranche.extender.ExtenderSetting.API_ADDRESS;
 import static dev.tranche.extender.ExtenderSetting.API_LOCAL_ADDRESS;
 import static dev.tranche.extender.ExtenderSetting.ASSIGNMENT_ACK_TIMEOUT_MS;
+import static dev.tranche.extender.ExtenderSetting.CLUSTER_NAME;
 import static dev.tranche.extender.ExtenderSetting.CONFIG_MAP;
 import static dev.tranche.extender.ExtenderSetting.GPU_METRICS;
 import static dev.tranche.extender.ExtenderSetting.HISTORY_MEMORY;
@@ -28,6 +29,7 @@ import static dev.tranche.extender.ExtenderSetting.VERBS_ADDRESS;
 import static dev.tranche.extender.ExtenderSetting.VERBS_CLIENT_CERTIFICATE;
 import static dev.tranche.extender.ExtenderSetting.VERBS_TLS;
 
+import dev.tranche.api.Printable;
 import dev.tranche.api.Quantity;
 import dev.tranche.extender.load.MpsLoad;
 import dev.tranche.extender.placement.MemoryGuard;
@@ -50,6 +52,7 @@ import org.jspecify.annotations.Nullable;
  * @param api where the read API serves remote callers; null: nowhere
  * @param apiLocal where the read API serves callers from loopback; null: nowhere
  * @param historyBytesMax of the read API's history; 0: none is kept
+ * @param clusterName shown on the web page; may be empty
  * @param serviceAccount of the node plugins
  * @param configMap of their configs, in the same namespace; empty: none is known
  */
@@ -70,6 +73,7 @@ public record ExtenderConfig(
     @Nullable HostPort api,
     @Nullable HostPort apiLocal,
     long historyBytesMax,
+    String clusterName,
     ServiceAccount serviceAccount,
     String configMap,
     long assignmentAckTimeoutMs,
@@ -123,6 +127,7 @@ public record ExtenderConfig(
           optionalAddress(API_ADDRESS),
           loopbackAddress(),
           historyBytesMax(),
+          clusterName(),
           serviceAccount(),
           configMap(),
           settings.number(ASSIGNMENT_ACK_TIMEOUT_MS, "", 10, 5_000, errors),
@@ -194,6 +199,14 @@ public record ExtenderConfig(
         wrong(HISTORY_MEMORY, "0, or memory from 1Mi to 1Gi");
       }
       return bytes;
+    }
+
+    private String clusterName() {
+      String name = settings.text(CLUSTER_NAME);
+      if (name.length() > Settings.DNS_LABEL_CHARS_MAX || !Printable.name(name).equals(name)) {
+        wrong(CLUSTER_NAME, "at most 63 printable characters");
+      }
+      return name;
     }
 
     private ServiceAccount serviceAccount() {

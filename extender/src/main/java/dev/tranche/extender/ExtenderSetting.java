@@ -45,6 +45,7 @@ enum ExtenderSetting implements ProcessSetting {
       "16Mi",
       "Memory for the read API's history of GPUs, 1Mi to 1Gi; with more GPUs it has fewer samples."
           + " 0: no history."),
+  CLUSTER_NAME("", "The cluster's name, which the web page shows, at most 63 characters."),
   NODE_PLUGIN_SERVICE_ACCOUNT("", "The only ServiceAccount that may report, namespace:name."),
   CONFIG_MAP(
       "",

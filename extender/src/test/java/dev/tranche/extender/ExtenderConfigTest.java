@@ -47,6 +47,7 @@ final class ExtenderConfigTest {
             "--stream-address=[::]:9444",
             "--metrics-address=127.0.0.1:9091",
             "--history-memory=64Mi",
+            "--cluster-name=prod eu-1",
             "--node-plugin-service-account=gpu:slice-node-plugin",
             "--assignment-ack-timeout-ms=500",
             "--load-stale-after-ms=30000",
@@ -55,6 +56,7 @@ final class ExtenderConfigTest {
     assertThat(config.mpsLoad()).isEqualTo(MpsLoad.ACTIVITY);
     assertThat(config.measuredAfterMs()).isEqualTo(750);
     assertThat(config.historyBytesMax()).isEqualTo(64 << 20);
+    assertThat(config.clusterName()).isEqualTo("prod eu-1");
     assertThat(config.resources()).hasSize(2);
     assertThat(config.policy()).isEqualTo(Policy.PACKED);
     assertThat(config.verbsTls()).isTrue();

@@ -134,7 +134,7 @@ final class LivePageIT {
       Page page = open(theme);
       page.navigate("http://127.0.0.1:" + extender.apiLocalPort());
       assertThat(page.locator(".cell")).hasCount(6);
-      assertThat(page.locator(".funnel li").first()).containsText("6");
+      assertThat(page.locator(".headline li").first()).containsText("6");
       assertThat(page.locator(".badge")).hasText("1");
       Locator first = page.locator(".cell").first();
       assertThat(first).containsText(Pattern.compile("load \\d"));
@@ -145,7 +145,7 @@ final class LivePageIT {
     }
     Page page = open(ColorScheme.LIGHT);
     page.navigate("http://127.0.0.1:%d/?view=waste".formatted(extender.apiLocalPort()));
-    assertThat(page.locator(".owner")).containsText("of 2.6 GPUs idle");
+    assertThat(page.locator(".owner")).containsText("of 2.6 GPUs not used");
     page.navigate("http://127.0.0.1:%d/?pod=team-a/train".formatted(extender.apiLocalPort()));
     assertThat(page.locator(".drawer .decision")).containsText("gpu-fraction: 0.8");
     nodes.get(2).close();

@@ -122,7 +122,8 @@ final class ReportBuilder {
         .setNamespace(use.namespace())
         .setPod(use.pod())
         .setContainer(use.container())
-        .setMemoryUsedBytes(use.memoryUsedBytes())
+        .setMemoryUsedBytes(Math.max(0, use.memoryUsedBytes()))
+        .setMemoryUnknown(use.memoryUsedBytes() < 0)
         .setSmUtilizationPercent((float) use.smPercent())
         .build();
   }
@@ -140,6 +141,7 @@ final class ReportBuilder {
         GpuLoad.newBuilder()
             .setSampledAtMs(epochMs + load.sampledAtMs())
             .setMemoryUsedBytes(Math.max(0, load.now().memoryUsedBytes()))
+            .setMemoryUnknown(load.now().memoryUsedBytes() < 0)
             .setSmUtilizationPercent(load.now().smPercent())
             .setSmUtilizationMeanPercent((float) load.smMeanPercent())
             .setProcesses(load.now().processes());

@@ -63,9 +63,18 @@ public final class Demo {
       throw new IllegalArgumentException("write ./demo load NODE GPU PERCENT");
     }
     SimulatedLoad.set(folder, arguments.get(0), arguments.get(1), arguments.get(2));
+    try {
+      Watch.awaitLoad(
+          folder, arguments.get(0), arguments.get(1), Integer.parseInt(arguments.get(2)));
+    } catch (IOException | UncheckedIOException | KubernetesClientException | AssertionError e) {
+      System.err.println(
+          "the load is written, but the extender does not report it; ./demo starts the demo again: "
+              + e.getMessage());
+      System.exit(1);
+    }
     System.out.printf(
-        "GPU %s of %s has a load of %s %% now; the mean that placement uses follows within a minute%n",
-        arguments.get(1), arguments.get(0), arguments.get(2));
+        "the extender sees a load of %s %% on GPU %s of %s; the mean that placement uses follows within a minute%n",
+        arguments.get(2), arguments.get(1), arguments.get(0));
   }
 
   private static void up(Path root, Path folder) throws Exception {
@@ -76,7 +85,7 @@ public final class Demo {
 
     System.out.println();
     System.out.print(Table.of(tranche, pods));
-    System.out.print(nextSteps(tranche.kubeconfig(), tranche));
+    System.out.print(nextSteps(root, tranche.kubeconfig(), tranche));
   }
 
   private static Tranche.Plan plan(Path folder) {
@@ -132,7 +141,7 @@ public final class Demo {
     return pods.list().getItems();
   }
 
-  private static String nextSteps(Path kubeconfig, Tranche tranche) {
+  private static String nextSteps(Path root, Path kubeconfig, Tranche tranche) {
     return """
 
         kubeconfig  %1$s
@@ -141,18 +150,18 @@ public final class Demo {
         See it, at http://localhost:9445:
           kubectl --kubeconfig %1$s -n tranche port-forward deploy/tranche-extender 9445
 
-        Try next:
-          export KUBECONFIG=%1$s
+        Try next, in this folder:
+          export KUBECONFIG=%1$s PATH=%3$s:$PATH
           kubectl get nodes -o custom-columns='NODE:.metadata.name,GPU:.status.allocatable.nvidia\\.com/gpu'
           kubectl -n demo describe pod rerank
-          curl 'localhost:9445/api/v1/gpus?output=wide'
-          curl 'localhost:9445/api/v1/pods/demo/chat?output=table'
+          kubectl tranche top gpus
+          kubectl tranche explain demo/chat
           kubectl -n demo run one-more --image=tranche-e2e/busybox:1 --annotations=tranche.dev/gpu-fraction=0.25 -- sleep infinity
-          ./demo watch                    every GPU, live
-          ./demo load node-a10g 1 95      makes a GPU busy
-          ./demo down                     removes everything
+          ./demo load node-a10g 1 95  # makes a GPU busy
+          ./demo watch  # every GPU, live, until Ctrl-C
+          ./demo down  # removes everything
         """
-        .formatted(kubeconfig, tranche.extenderUrl());
+        .formatted(kubeconfig, tranche.extenderUrl(), root.resolve("deploy/kubectl"));
   }
 
   /** Goes on with the steps of the script that started this program. */

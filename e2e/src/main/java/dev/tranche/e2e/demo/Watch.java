@@ -1,6 +1,7 @@
 package dev.tranche.e2e.demo;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import dev.tranche.e2e.install.Await;
 import dev.tranche.e2e.install.LocalApi;
 import dev.tranche.e2e.install.Tranche;
 import io.fabric8.kubernetes.api.model.Pod;
@@ -9,6 +10,7 @@ import io.fabric8.kubernetes.client.KubernetesClient;
 import io.fabric8.kubernetes.client.KubernetesClientBuilder;
 import java.io.Console;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -31,6 +33,9 @@ final class Watch {
 
   private static final List<String> HEAD =
       List.of("NODE", "GPU", "SM MEAN", "", "SM LAST", "MEMORY FREE", "REPLICAS FREE", "PODS");
+
+  /** Nodes report a changed load at once. */
+  private static final int READING_S_MAX = 30;
 
   private Watch() {}
 
@@ -55,6 +60,36 @@ final class Watch {
         }
       } while (live);
     }
+  }
+
+  /** Waits until the extender's last reading of a GPU is that load. */
+  static void awaitLoad(Path folder, String node, String gpu, int percent) throws IOException {
+    var config = Config.fromKubeconfig(Files.readString(folder.resolve("kubeconfig")));
+    try (var client = new KubernetesClientBuilder().withConfig(config).build();
+        var api = new LocalApi(client, extender(client))) {
+      Await.until(
+          "the extender to see a load of %d %% on GPU %s of %s".formatted(percent, gpu, node),
+          READING_S_MAX,
+          () -> percent == load(gpusOf(api, node), gpu));
+    }
+  }
+
+  private static JsonNode gpusOf(LocalApi api, String node) {
+    try {
+      return api.get("/api/v1/gpus?limit=500&node=" + node).json();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  /** Returns a GPU's last reading in percent; -1 without one. */
+  static int load(JsonNode gpus, String index) {
+    for (JsonNode gpu : gpus.path("items")) {
+      if (gpu.path("index").asText().equals(index) && gpu.at("/measured/smLast").isTextual()) {
+        return percent(gpu.at("/measured/smLast"));
+      }
+    }
+    return -1;
   }
 
   private static Pod extender(KubernetesClient client) throws IOException {

@@ -457,6 +457,8 @@ class AdmissionRulesTest {
     "gpu, 1, ''",
     "replicas-per-gpu, 1, ''",
     "granted-fraction, 1, ''",
+    "granted-memory, 1, ''",
+    "gpu-model-granted, 1, ''",
     "gpus-requested, 1, ''",
   })
   void annotationInATemplate_isWarnedOf_ifItIsUnknown(String name, String value, String advice) {

@@ -50,6 +50,17 @@ class AlertsIT {
         .allSatisfy(alert -> assertThat(cases).contains("alertname: " + alert + "}"));
   }
 
+  /** A comparison of series that no longer exist is empty, so it fires for nothing. */
+  @Test
+  void everyAlert_isRightWhereAllIsGone(@TempDir Path folder) throws Exception {
+    Files.writeString(folder.resolve("rules.yaml"), Alerts.ruleFileWithout(annotation -> true));
+    String cases = resource("/chart/alerts-gone.yaml");
+    Files.writeString(folder.resolve("cases.yaml"), cases);
+    assertThat(promtool(folder, "test rules cases.yaml")).contains("SUCCESS");
+    assertThat(Alerts.pages().keySet())
+        .allSatisfy(alert -> assertThat(cases).contains("alertname: " + alert));
+  }
+
   private static String resource(String name) throws Exception {
     try (var in = AlertsIT.class.getResourceAsStream(name)) {
       return new String(requireNonNull(in).readAllBytes(), UTF_8);

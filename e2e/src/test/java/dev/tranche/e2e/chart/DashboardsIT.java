@@ -109,7 +109,7 @@ class DashboardsIT {
     for (Dashboard dashboard : Dashboard.all()) {
       for (JsonNode variable : dashboard.json().path("templating").path("list")) {
         if (variable.path("type").asText().equals("query")) {
-          assertThat(values(variable.path("definition").asText()))
+          assertThat(values(variable.path("query").path("query").asText()))
               .as("%s of %s", variable.path("name"), dashboard.name())
               .contains(VARIABLES.get(variable.path("name").asText()));
         }

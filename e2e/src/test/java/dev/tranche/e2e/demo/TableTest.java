@@ -65,6 +65,14 @@ class TableTest {
   }
 
   @Test
+  void load_isTheLastReadingOfThatGpu() throws Exception {
+    var gpus = json("{\"items\": [%s, {\"index\": 1}]}".formatted(gpu(0, 50)));
+    assertThat(Watch.load(gpus, "0")).isEqualTo(95);
+    assertThat(Watch.load(gpus, "1")).isEqualTo(-1);
+    assertThat(Watch.load(gpus, "7")).isEqualTo(-1);
+  }
+
+  @Test
   void watch_showsLoadMemoryAndPodsOfEveryGpu() throws Exception {
     assertThat(
             Watch.table(

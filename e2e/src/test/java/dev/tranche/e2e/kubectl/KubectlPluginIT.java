@@ -48,6 +48,9 @@ class KubectlPluginIT {
                     arguments(shell, "top pods -A --output=wide", OK, "b      1"),
                     arguments(shell, "explain bound", OK, "State:         Bound"),
                     arguments(shell, "explain -nteam-a pod/waiting", WAITS, "Waiting"),
+                    arguments(shell, "explain team-a/waiting", WAITS, "Waiting"),
+                    arguments(shell, "explain -n b team-a/x", MISUSED, "another namespace than -n"),
+                    arguments(shell, "explain team-a/A;id", MISUSED, "a name of Kubernetes"),
                     arguments(shell, "explain nobody", UNKNOWN, "nothing is known"),
                     arguments(shell, "explain broken", FAILED, "the extender failed"),
                     arguments(shell, "explain", MISUSED, "needs the name of a pod"),
@@ -231,6 +234,48 @@ class KubectlPluginIT {
         .contains("in the namespace gpu; --tranche-namespace names another");
   }
 
+  /** As kubectl does: scripts that read a table get nothing. */
+  @ParameterizedTest
+  @MethodSource("shells")
+  void emptyList_isSaid(String shell) throws Exception {
+    var cluster = new FakeCluster(shell, folder);
+    cluster.put("page1", "NAMESPACE   NAME   STATE\n");
+    Ended here = cluster.run("top", "pods", "-n", "team-b");
+    assertThat(here.status()).isZero();
+    assertThat(here.out()).isEmpty();
+    assertThat(here.errors()).isEqualTo("No resources found in team-b namespace.\n");
+    assertThat(cluster.run("top", "pods", "-A").errors()).isEqualTo("No resources found\n");
+  }
+
+  /** The extender is away for a while, as during an update. */
+  @ParameterizedTest
+  @MethodSource("shells")
+  void watch_survivesTriesThatFail(String shell) throws Exception {
+    var cluster = new FakeCluster(shell, folder);
+    Process process = cluster.start("kubectl-tranche", "top", "--watch");
+    awaitText(cluster, process, "out", "NODE");
+    cluster.put("extenders", "");
+    cluster.put("refuse-lists", "");
+    awaitText(cluster, process, "errors", "no pod of Tranche's extender runs");
+    cluster.put("extenders", "e-0 tranche 0.1.0 True\n");
+    cluster.put("refuse-forward", "");
+    awaitText(cluster, process, "errors", "cannot forward a port to pod e-0");
+    cluster.remove("refuse-forward");
+    cluster.put("page1", "NODE   GPUS\nback   1\n");
+    cluster.remove("refuse-lists");
+    awaitText(cluster, process, "out", "back");
+    process.destroy();
+    assertThat(cluster.end(process).status()).isEqualTo(143);
+  }
+
+  private static void awaitText(FakeCluster cluster, Process process, String file, String text)
+      throws InterruptedException {
+    while (!cluster.read(file).contains(text) && process.isAlive()) {
+      Thread.sleep(20);
+    }
+    assertThat(cluster.read(file)).contains(text);
+  }
+
   /** As Ctrl-C and a closed terminal do. */
   @ParameterizedTest
   @MethodSource("shells")
@@ -259,8 +304,12 @@ class KubectlPluginIT {
     String content = Shell.run(folder, "tar xzOf bundle.tar.gz").orFail();
     assertThat(content)
         .contains("REDACTED", "NODE   GPUS", "nodes is forbidden")
+        .contains("validatingadmissionpolicies -l", "get resourcequotas -A")
         .doesNotContain("abc123", "eyJ", "c2lnbmF0");
-    assertThat(cluster.calls()).noneMatch(call -> call.contains("secret"));
+    assertThat(cluster.calls())
+        .anyMatch(call -> call.endsWith("/pods/tranche-extender-1:9090/proxy/metrics"))
+        .anyMatch(call -> call.endsWith("get --raw /api/v1/pods/a/2?output=wide"))
+        .noneMatch(call -> call.contains("secret"));
     assertThat(Files.getPosixFilePermissions(folder.resolve("bundle.tar.gz")))
         .as("others on this machine")
         .hasSize(2);
@@ -278,6 +327,18 @@ class KubectlPluginIT {
     assertThat(cluster.complete("top", "--tr").out())
         .isEqualTo("--tranche-namespace\n--tranche-port\n:4\n");
     assertThat(cluster.complete("support-bundle", "--file", "").out()).isEqualTo(":0\n");
+    assertThat(cluster.complete("explain", "").out()).isEqualTo("trainer\n:4\n");
+    for (String[] words :
+        new String[][] {
+          {"-n", "team-b", "explain", ""},
+          {"explain", "-n", "team-b", ""},
+          {"--namespace=team-b", "explain", ""},
+          {"-nteam-b", "explain", ""}
+        }) {
+      assertThat(cluster.complete(words).out()).isEqualTo("rerank\n:4\n");
+    }
+    assertThat(cluster.complete("what-if", "--model", "").out())
+        .isEqualTo("NVIDIA-L4\nTesla-T4\n:4\n");
   }
 
   @Test

@@ -18,6 +18,7 @@ import io.vertx.core.Future;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.function.Supplier;
 import org.slf4j.Logger;
@@ -64,9 +65,12 @@ public final class ApiWriter implements ApiServer {
 
   @Override
   public Future<BindOutcome> bind(
-      PodFacts pod, String node, String gpuAnnotation, Supplier<Optional<String>> expiry) {
+      PodFacts pod,
+      String node,
+      Map<String, String> annotations,
+      Supplier<Optional<String>> expiry) {
     return binds
-        .submit(() -> unlessExpired(pod, node, gpuAnnotation, expiry))
+        .submit(() -> unlessExpired(pod, node, annotations, expiry))
         .recover(
             e -> Future.succeededFuture(new BindOutcome.Refused(String.valueOf(e.getMessage()))));
   }
@@ -76,13 +80,16 @@ public final class ApiWriter implements ApiServer {
    * further.
    */
   private BindOutcome unlessExpired(
-      PodFacts pod, String node, String gpuAnnotation, Supplier<Optional<String>> expiry) {
+      PodFacts pod,
+      String node,
+      Map<String, String> annotations,
+      Supplier<Optional<String>> expiry) {
     Optional<String> expired = expiry.get();
     if (expired.isPresent()) {
       expiredBinds.increment();
       return new BindOutcome.Refused(expired.get());
     }
-    return binder.bind(pod, node, gpuAnnotation);
+    return binder.bind(pod, node, annotations);
   }
 
   /**

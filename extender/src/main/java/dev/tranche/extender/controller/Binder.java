@@ -1,6 +1,5 @@
 package dev.tranche.extender.controller;
 
-import dev.tranche.api.Names;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.verb.ApiServer.BindOutcome;
 import dev.tranche.process.client.ApiClient;
@@ -11,6 +10,8 @@ import io.fabric8.kubernetes.client.http.HttpResponse;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.json.DecodeException;
 import io.vertx.core.json.JsonObject;
+import java.util.LinkedHashMap;
+import java.util.Map;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -34,8 +35,8 @@ final class Binder {
   }
 
   /** Posts a Binding. If this throws, the Binding has not been sent. */
-  BindOutcome bind(PodFacts pod, String node, String gpuAnnotation) {
-    HttpRequest request = request(pod, node, gpuAnnotation);
+  BindOutcome bind(PodFacts pod, String node, Map<String, String> annotations) {
+    HttpRequest request = request(pod, node, annotations);
     var sent = client.getHttpClient().sendAsync(request, byte[].class);
     try {
       return outcome(pod, node, sent.get(ANSWER_S_MAX, TimeUnit.SECONDS));
@@ -63,24 +64,24 @@ final class Binder {
    * start a timer whose end costs a stack trace, for each pod. A request without a timeout gets the
    * client's.
    */
-  private HttpRequest request(PodFacts pod, String node, String gpuAnnotation) {
+  private HttpRequest request(PodFacts pod, String node, Map<String, String> annotations) {
     String path = "/api/v1/namespaces/%s/pods/%s/binding".formatted(pod.namespace(), pod.name());
     return client
         .getHttpClient()
         .newHttpRequestBuilder()
         .uri(ApiClient.uri(client, path))
-        .post("application/json", binding(pod, node, gpuAnnotation))
+        .post("application/json", binding(pod, node, annotations))
         .build();
   }
 
-  private static String binding(PodFacts pod, String node, String gpuAnnotation) {
+  private static String binding(PodFacts pod, String node, Map<String, String> annotations) {
     var meta =
         new JsonObject()
             .put("namespace", pod.namespace())
             .put("name", pod.name())
             .put("uid", pod.uid());
-    if (!gpuAnnotation.isEmpty()) {
-      meta.put("annotations", new JsonObject().put(Names.GPU, gpuAnnotation));
+    if (!annotations.isEmpty()) {
+      meta.put("annotations", new JsonObject(new LinkedHashMap<String, Object>(annotations)));
     }
     var target = new JsonObject().put("apiVersion", "v1").put("kind", "Node").put("name", node);
     return new JsonObject()

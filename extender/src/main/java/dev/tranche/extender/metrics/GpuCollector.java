@@ -59,9 +59,9 @@ public final class GpuCollector implements MultiCollector {
                 g -> g.view().freeReplicas()))
         .metricSnapshot(
             gauge(
-                now,
+                now.stream().filter(g -> g.view().measured()).toList(),
                 "tranche_extender_gpu_sm_load_ratio",
-                "Effective SM load for placement: the measured mean, plus shares that are too recent to be measured.",
+                "Effective SM load for placement: the measured mean, plus shares that are too recent to be measured. Absent without a recent reading.",
                 g -> g.view().smLoad()))
         .metricSnapshot(
             gauge(

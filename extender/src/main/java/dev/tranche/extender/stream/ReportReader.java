@@ -148,7 +148,8 @@ public final class ReportReader {
         nowMs - ageMs(load.getSampledAtMs(), sentAtMs),
         memoryByPod(uses),
         smByPod(uses, load.getSmUtilizationPercent()),
-        activity(load));
+        activity(load),
+        !load.getMemoryUnknown());
   }
 
   private static @Nullable GpuActivity activity(GpuLoad load) {
@@ -180,6 +181,10 @@ public final class ReportReader {
       long used = memoryBytes(use.getMemoryUsedBytes());
       byPod.merge(use.getNamespace() + "/" + use.getPod(), used, Long::sum);
     }
+    // A pod of which a part is not known is not known.
+    containers.stream()
+        .filter(PodUse::getMemoryUnknown)
+        .forEach(use -> byPod.remove(use.getNamespace() + "/" + use.getPod()));
     return byPod;
   }
 

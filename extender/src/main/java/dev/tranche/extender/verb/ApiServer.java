@@ -2,6 +2,7 @@ package dev.tranche.extender.verb;
 
 import dev.tranche.extender.ledger.PodFacts;
 import io.vertx.core.Future;
+import java.util.Map;
 import java.util.Optional;
 import java.util.function.Supplier;
 
@@ -23,12 +24,15 @@ public interface ApiServer {
   /**
    * Posts a Binding. The future never fails.
    *
-   * @param gpuAnnotation empty: none
+   * @param annotations for the pod; empty: none
    * @param expiry called on another thread right before the Binding is sent, which may be long
    *     after this call. It returns a sentence if the Binding must no longer be sent.
    */
   Future<BindOutcome> bind(
-      PodFacts pod, String node, String gpuAnnotation, Supplier<Optional<String>> expiry);
+      PodFacts pod,
+      String node,
+      Map<String, String> annotations,
+      Supplier<Optional<String>> expiry);
 
   /**
    * Reads the pod from the API server; empty if it doesn't exist or requests no GPU.

@@ -182,7 +182,7 @@ public final class Bind {
           "node %s has a device plugin, and pod %s counts GPUs of nodes that serve them by DRA"
               .formatted(node, pod.key()));
     }
-    return loop.completeOnLoop(api.bind(pod, node, "", readiness.expiry(SEND_WITHIN_MS)))
+    return loop.completeOnLoop(api.bind(pod, node, Map.of(), readiness.expiry(SEND_WITHIN_MS)))
         .map(outcome -> notBound(pod, node, outcome));
   }
 
@@ -277,7 +277,7 @@ public final class Bind {
 
   private Future<Optional<String>> post(
       PodFacts pod, NodeFit now, Placement place, Supplier<Optional<String>> expiry) {
-    return loop.completeOnLoop(api.bind(pod, now.node(), place.annotation(), expiry))
+    return loop.completeOnLoop(api.bind(pod, now.node(), GrantAnnotations.of(place, now), expiry))
         .map(outcome -> applyOutcome(pod, now, place, outcome));
   }
 

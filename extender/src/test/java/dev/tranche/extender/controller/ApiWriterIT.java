@@ -85,11 +85,13 @@ final class ApiWriterIT {
   @Test
   void bindingThatHasExpired_isNotSent() throws Exception {
     assertThat(
-            api.bind(pod("p"), "a", "GPU-0", () -> Optional.of("another leads")).await(30, SECONDS))
+            api.bind(pod("p"), "a", Map.of(Names.GPU, "GPU-0"), () -> Optional.of("another leads"))
+                .await(30, SECONDS))
         .isEqualTo(new BindOutcome.Refused("another leads"));
     assertThat(bindings).hasValue(0);
     assertThat(registry.counter("tranche.extender.binds.expired").count()).isEqualTo(1);
-    assertThat(api.bind(pod("p"), "a", "GPU-0", Optional::empty).await(30, SECONDS))
+    assertThat(
+            api.bind(pod("p"), "a", Map.of(Names.GPU, "GPU-0"), Optional::empty).await(30, SECONDS))
         .isEqualTo(new BindOutcome.Bound());
     assertThat(bindings).hasValue(1);
   }
@@ -97,7 +99,8 @@ final class ApiWriterIT {
   @Test
   void bindingAfterTheDrain_isRefused() throws Exception {
     assertThat(api.drainBinds()).isTrue();
-    assertThat(api.bind(pod("p"), "a", "GPU-0", Optional::empty).await(30, SECONDS))
+    assertThat(
+            api.bind(pod("p"), "a", Map.of(Names.GPU, "GPU-0"), Optional::empty).await(30, SECONDS))
         .isInstanceOf(BindOutcome.Refused.class);
     assertThat(bindings).hasValue(0);
   }

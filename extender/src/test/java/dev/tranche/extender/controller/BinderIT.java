@@ -91,7 +91,8 @@ final class BinderIT {
             .container("main", Map.of(Names.RESOURCE, "3"), Map.of())
             .facts(List.of(Names.RESOURCE))
             .orElseThrow();
-    return new Binder(ApiClient.withoutRetries(client, timeoutMs)).bind(facts, "node-a", "GPU-a0");
+    return new Binder(ApiClient.withoutRetries(client, timeoutMs))
+        .bind(facts, "node-a", Map.of(Names.GPU, "GPU-a0", Names.GRANTED_MEMORY, "7.9Gi"));
   }
 
   @Test
@@ -100,8 +101,9 @@ final class BinderIT {
     JsonObject sent = posted.remove();
     assertThat(sent.getString("kind")).isEqualTo("Binding");
     assertThat(sent.getJsonObject("metadata").getString("uid")).isEqualTo("uid-1");
-    assertThat(sent.getJsonObject("metadata").getJsonObject("annotations").getString(Names.GPU))
-        .isEqualTo("GPU-a0");
+    JsonObject annotations = sent.getJsonObject("metadata").getJsonObject("annotations");
+    assertThat(annotations.getString(Names.GPU)).isEqualTo("GPU-a0");
+    assertThat(annotations.getString(Names.GRANTED_MEMORY)).isEqualTo("7.9Gi");
     assertThat(sent.getJsonObject("target").getString("name")).isEqualTo("node-a");
   }
 

@@ -75,6 +75,15 @@ final class CountsTest {
     assertThat(gauge("tranche_extender_gpu_reading_age_seconds", "uuid", "a0")).isEqualTo(17.001);
   }
 
+  /** The last load of a GPU that has fallen silent is not its load. */
+  @Test
+  void loadOfASilentGpu_isNotShown() {
+    String load = "tranche_extender_gpu_sm_load_ratio";
+    assertThat(gauges(load, "uuid", "a0", true)).containsExactly(0.2);
+    world.nowMs += 15_001;
+    assertThat(gauges(load, "uuid", "a0", true)).isEmpty();
+  }
+
   /** An age of -1 s would be the youngest of all. */
   @Test
   void gpuWithoutAReading_hasNoAge() {

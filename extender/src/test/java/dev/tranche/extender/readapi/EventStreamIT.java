@@ -60,7 +60,14 @@ final class EventStreamIT {
     var reasons = new WaitingReasons(world.explanations);
     var stream =
         new EventStream(
-            vertx, this::inspection, Snapshot::of, reasons, nowMs::get, metrics, WAITING_BYTES_MAX);
+            vertx,
+            this::inspection,
+            Snapshot::of,
+            reasons,
+            "",
+            nowMs::get,
+            metrics,
+            WAITING_BYTES_MAX);
     var endpoint =
         new Endpoint(
             vertx,

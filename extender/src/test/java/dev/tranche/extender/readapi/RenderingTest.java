@@ -115,10 +115,10 @@ final class RenderingTest {
   void gpus_areATable_andUnknownLoadIsNoZero() {
     assertThat(shown(gpus(), Output.TABLE).lines().map(l -> l.replaceAll(" +", " ")))
         .containsExactly(
-            "NODE GPU MODEL GRANTED FREE SM% MEMORY-USED MEMORY HEALTH PODS",
-            "a 0 Tesla T4 0.3 7/10 25% 3.0Gi 10.0Gi Healthy 1",
-            "a 1 Tesla T4 0 10/10 <unknown> <unknown> 10.0Gi Healthy 0",
-            "b 0 Tesla T4 0 10/10 90% 10.0Gi 10.0Gi Healthy 0");
+            "NODE GPU MODEL GRANTED FREE SM% SM%-10S-MEAN MEMORY-USED MEMORY HEALTH PODS",
+            "a 0 Tesla T4 0.3 7/10 25% 25% 3.0Gi 10.0Gi Healthy 1",
+            "a 1 Tesla T4 0 10/10 <unknown> <unknown> <unknown> 10.0Gi Healthy 0",
+            "b 0 Tesla T4 0 10/10 90% 90% 10.0Gi 10.0Gi Healthy 0");
     assertThat(shown(gpus(), Output.WIDE)).contains("UUID", "a0", "ns/held", "READING");
   }
 
@@ -126,10 +126,27 @@ final class RenderingTest {
   void pods_areATable_withTheReasonOfThoseThatWait() {
     assertThat(shown(pods(), Output.TABLE).lines().map(l -> l.replaceAll(" +", " ")))
         .containsExactly(
-            "NAMESPACE NAME STATE NODE GPU GRANTED SM% MEMORY-USED WAITING",
-            "ns held Bound a 0 0.3 20% 2.0Gi <none>",
-            "ns waiting Waiting <none> <none> <none> <none> <none> Memory");
+            "NAMESPACE NAME STATE NODE GPU REQUESTED GRANTED SM% MEMORY-USED WAITING AGE",
+            "ns held Bound a 0 0.3 0.3 20% 2.0Gi <none> <unknown>",
+            "ns waiting Waiting <none> <none> 0.3 <none> <none> <none> Memory <unknown>");
     assertThat(shown(pods(), Output.WIDE)).contains("STAGE", "BECAUSE");
+  }
+
+  /** A terminal would obey them, also in JSON. The values stay the same. */
+  @Test
+  void charactersThatSteerATerminal_areEscapedInEachForm() {
+    String hostile = "a\u001b[2J\u009b31m\u202eb";
+    world.state.apply(
+        new Event.PodSeen(FakeWorld.pod("hostile", 3, "tranche.dev/gpu-model=" + hostile)));
+    PodDetail pod = explained("hostile", Optional.empty());
+    for (Output output : Output.values()) {
+      assertThat(shown(pod, output)).doesNotContain("\u001b", "\u009b", "\u202e");
+    }
+    assertThat(
+            new JsonObject(shown(pod, Output.JSON))
+                .getJsonObject("annotations")
+                .getString("tranche.dev/gpu-model"))
+        .isEqualTo(hostile);
   }
 
   @Test
@@ -144,7 +161,7 @@ final class RenderingTest {
   void waitingPod_isDescribed_withEachGpuAndWhatToDo() {
     assertThat(shown(pod("waiting"), Output.TABLE))
         .contains("State:         Waiting\n", "Waits because: Memory: ")
-        .contains("Does not fit:  1 nodes\n", "Nodes, nearest:\nNODE ")
+        .contains("Does not fit:  1 node\n", "Nodes, nearest:\nNODE ")
         .contains("Scheduler:     0/1 nodes are available", "What to do:    ");
   }
 
@@ -167,6 +184,11 @@ final class RenderingTest {
     assertThat(shown(fits(counted), Output.TABLE))
         .startsWith("Fits:          6 of 20, and perhaps more: the time limit was reached\n")
         .contains("               6 on a\n");
+    var complete = new Counted(20, 6, true, List.of(new PodsOnNode("a", 6)));
+    // Of two nodes one is full for the seventh pod: there are not three.
+    assertThat(shown(fits(complete), Output.TABLE))
+        .contains("First pod fits: 2 nodes\n", "Pod 7:         does not fit 1 node\n")
+        .doesNotContain("Fitting:", "Does not fit:");
     var waits =
         new WhatIfAnswer(
             NOW,

@@ -47,6 +47,26 @@ final class ReportReaderTest {
     assertThat(read(40).smMean()).isCloseTo(0.4, within(1e-6));
   }
 
+  @Test
+  void memoryThatNvmlDoesNotTell_isUnknown() {
+    var load = GpuLoad.newBuilder().setMemoryUnknown(true);
+    var known = PodUse.newBuilder().setNamespace("ns").setPod("known").setMemoryUsedBytes(5);
+    var gpu =
+        Gpu.newBuilder()
+            .setUuid("GPU-0")
+            .setLoad(load)
+            .addPodUses(known)
+            .addPodUses(known.clone().setPod("unknown"))
+            .addPodUses(known.clone().setPod("unknown").setMemoryUnknown(true));
+    var report = NodeReport.newBuilder().addGpus(gpu).build();
+    LoadReading reading =
+        Objects.requireNonNull(ReportReader.read("node", report, 0).readings().get("GPU-0"));
+    assertThat(reading.memoryKnown()).isFalse();
+    assertThat(reading.memoryBytesOf("ns/known")).isEqualTo(5);
+    assertThat(reading.memoryBytesOf("ns/unknown")).isNull();
+    assertThat(reading.memoryBytesOf("ns/other")).isNull();
+  }
+
   private static @Nullable GpuActivity activity(GpuLoad.Builder load) {
     var gpu = Gpu.newBuilder().setUuid("GPU-0").setLoad(load);
     var report = NodeReport.newBuilder().addGpus(gpu).build();

@@ -59,6 +59,19 @@ final class BindTest {
     assertThat(world.assigned.getFirst().placement().held().values()).containsExactly(3);
   }
 
+  /** So that kubectl describe pod says what the pod got. */
+  @Test
+  void binding_saysWhichGpu_howMuchMemory_andWhichModel() {
+    world.state.apply(new Event.PodSeen(FakeWorld.pod("p", 3)));
+    assertThat(bind("ns/p", "p")).isEmpty();
+    assertThat(world.bindAnnotations)
+        .containsExactlyInAnyOrderEntriesOf(
+            Map.of(
+                "tranche.dev/gpu", "a0",
+                "tranche.dev/granted-memory", "3.0Gi",
+                "tranche.dev/gpu-model-granted", "Tesla T4"));
+  }
+
   @Test
   void podThatTheApiServerHasNot_isNotBound() {
     recentlyFiltered.put(FakeWorld.pod("p", 3));

@@ -89,6 +89,10 @@ public final class FakeWorld implements NodePlugins, ApiServer {
   public Map<String, Map<String, Map<String, Integer>>> holdings = Map.of();
 
   public Future<?> patched = Future.succeededFuture();
+
+  /** Of the last Binding. */
+  public Map<String, String> bindAnnotations = Map.of();
+
   public BindOutcome outcome = new BindOutcome.Bound();
 
   /** What becomes of an assignment that is sent. */
@@ -383,8 +387,12 @@ public final class FakeWorld implements NodePlugins, ApiServer {
 
   @Override
   public Future<BindOutcome> bind(
-      PodFacts pod, String node, String gpuAnnotation, Supplier<Optional<String>> expiry) {
+      PodFacts pod,
+      String node,
+      Map<String, String> annotations,
+      Supplier<Optional<String>> expiry) {
     expiries.add(expiry);
+    bindAnnotations = annotations;
     return failure == null ? Future.succeededFuture(outcome) : Future.failedFuture(failure);
   }
 

@@ -39,9 +39,9 @@ public final class ContainerCollector implements MultiCollector {
     List<Row> now = rows;
     return MetricSnapshots.of(
         gauge(
-            now,
+            now.stream().filter(r -> r.use().memoryUsedBytes() >= 0).toList(),
             "tranche_container_gpu_memory_used_bytes",
-            "GPU memory used by the container's processes.",
+            "GPU memory used by the container's processes; absent where the driver does not tell.",
             r -> r.use().memoryUsedBytes()),
         gauge(
             now,

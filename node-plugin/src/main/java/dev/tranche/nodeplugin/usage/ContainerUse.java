@@ -1,14 +1,19 @@
 package dev.tranche.nodeplugin.usage;
 
+import dev.tranche.nodeplugin.nvml.GpuReading;
+
 /**
  * What one container uses of one GPU, by all of its processes there.
  *
+ * @param memoryUsedBytes {@link GpuReading#UNKNOWN} if the driver does not tell that of one of them
  * @param smPercent 0 to 100, of the whole GPU
  */
 public record ContainerUse(
     String namespace, String pod, String container, long memoryUsedBytes, double smPercent) {
   ContainerUse plus(ContainerUse other) {
-    return with(memoryUsedBytes + other.memoryUsedBytes, smPercent + other.smPercent);
+    boolean known = memoryUsedBytes >= 0 && other.memoryUsedBytes >= 0;
+    long memory = known ? memoryUsedBytes + other.memoryUsedBytes : GpuReading.UNKNOWN;
+    return with(memory, smPercent + other.smPercent);
   }
 
   ContainerUse with(long memory, double sm) {

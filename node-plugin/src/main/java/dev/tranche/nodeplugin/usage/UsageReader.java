@@ -77,7 +77,7 @@ public final class UsageReader {
    */
   private static List<ContainerUse> scaled(
       Collection<ContainerUse> uses, long memoryBytes, int smPercent) {
-    long memory = uses.stream().mapToLong(ContainerUse::memoryUsedBytes).sum();
+    long memory = uses.stream().mapToLong(use -> Math.max(0, use.memoryUsedBytes())).sum();
     double sm = uses.stream().mapToDouble(ContainerUse::smPercent).sum();
     double ofMemory = memoryBytes >= 0 && memory > memoryBytes ? (double) memoryBytes / memory : 1;
     double ofSm = sm > smPercent ? smPercent / sm : 1;
@@ -91,7 +91,7 @@ public final class UsageReader {
         container.pod().namespace(),
         container.pod().name(),
         container.name(),
-        Math.max(0, process.memoryUsedBytes()),
+        process.memoryUsedBytes(),
         process.smPercent());
   }
 

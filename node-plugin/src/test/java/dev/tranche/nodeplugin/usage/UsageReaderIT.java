@@ -50,6 +50,16 @@ class UsageReaderIT {
         .containsExactly(new ContainerUse("ns", "train-0", "main", 150, 15));
   }
 
+  /** Not 0: the driver of a GPU with unified memory tells nothing. */
+  @Test
+  void memoryThatTheDriverDoesNotTell_staysUnknown() {
+    List<GpuProcess> processes =
+        List.of(new GpuProcess(7, 300, 60), new GpuProcess(8, GpuReading.UNKNOWN, 10));
+    ContainerUse use = usage.of(processes, new GpuReading(200, 70, 2)).getFirst();
+    assertThat(use.memoryUsedBytes()).isEqualTo(GpuReading.UNKNOWN);
+    assertThat(use.smPercent()).isCloseTo(70, within(0.001));
+  }
+
   @Test
   void sum_neverExceedsTheGpus() {
     List<GpuProcess> processes =

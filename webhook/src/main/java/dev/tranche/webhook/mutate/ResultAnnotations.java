@@ -26,6 +26,8 @@ record ResultAnnotations(Map<String, String> values) {
               Names.REPLICAS_PER_GPU,
               Names.GRANTED_FRACTION,
               Names.GPU,
+              Names.GRANTED_MEMORY,
+              Names.GPU_MODEL_GRANTED,
               Names.GPUS_REQUESTED,
               Names.SERVED_BY)
           .sorted()

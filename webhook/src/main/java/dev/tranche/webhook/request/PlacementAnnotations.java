@@ -37,6 +37,8 @@ public final class PlacementAnnotations {
           Names.GPU,
           Names.REPLICAS_PER_GPU,
           Names.GRANTED_FRACTION,
+          Names.GRANTED_MEMORY,
+          Names.GPU_MODEL_GRANTED,
           Names.GPUS_REQUESTED,
           Names.SERVED_BY);
 

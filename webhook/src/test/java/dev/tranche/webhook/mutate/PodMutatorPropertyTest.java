@@ -42,6 +42,8 @@ class PodMutatorPropertyTest {
           "tranche.dev/gpu-model",
           "tranche.dev/replicas-per-gpu",
           "tranche.dev/granted-fraction",
+          "tranche.dev/granted-memory",
+          "tranche.dev/gpu-model-granted",
           "tranche.dev/gpu",
           "gpu-fraction",
           "gpu-memory",

@@ -56,6 +56,8 @@ public record Inspection(
    * @param formerReplicas R that a pod's replicas were granted in, by the pod's uid, if it is not
    *     the GPU's current R
    * @param reading the last reading, for the use of single pods
+   * @param idleSince since when pods have not worked on the GPU, by uid; only of those that have
+   *     been idle for a while
    */
   public record Gpu(
       GpuView view,
@@ -65,7 +67,13 @@ public record Inspection(
       long ageMs,
       List<Hold> holds,
       Map<String, Integer> formerReplicas,
-      Optional<LoadReading> reading) {
+      Optional<LoadReading> reading,
+      Map<String, Instant> idleSince) {
+    /** Whether {@code memoryUsedBytes} was measured. */
+    public boolean memoryKnown() {
+      return reading.map(LoadReading::memoryKnown).orElse(false);
+    }
+
     /** SM utilization by the last reading alone. */
     public double sm() {
       return reading.map(LoadReading::sm).orElse(smMean);

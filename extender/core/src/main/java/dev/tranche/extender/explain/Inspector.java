@@ -9,6 +9,7 @@ import dev.tranche.extender.load.LoadReading;
 import dev.tranche.extender.placement.GpuView;
 import dev.tranche.extender.snapshot.ClusterView;
 import dev.tranche.extender.snapshot.NodeFitCache;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -29,6 +30,12 @@ import org.jspecify.annotations.Nullable;
 public final class Inspector {
   /** This many take less than half a millisecond, even if all have changed. */
   private static final int NODES_AHEAD_AT_ONCE = 32;
+
+  /** A pod that works from time to time is not idle in between. */
+  static final Duration IDLE_MIN = Duration.ofMinutes(1);
+
+  /** The clocks of two snapshots may differ a little. */
+  private static final Duration CLOCKS_DIFFER = Duration.ofSeconds(1);
 
   private final Ledger ledger;
   private final LoadCache loads;
@@ -55,6 +62,17 @@ public final class Inspector {
       long loadsVersion,
       ClusterView.NodeGpus nodeGpus,
       Map<String, Integer> holdsByStage) {
+    /** Returns since when pods have been idle, by uuid and uid. */
+    Map<String, Map<String, Instant>> idleSince() {
+      var known = new HashMap<String, Map<String, Instant>>();
+      for (Inspection.Gpu gpu : node.gpus()) {
+        if (!gpu.idleSince().isEmpty()) {
+          known.put(gpu.view().uuid(), gpu.idleSince());
+        }
+      }
+      return known;
+    }
+
     /** Does not compare holds: a change of them changes the Ledger's version of the node. */
     @SuppressWarnings("ReferenceEquality")
     boolean isCurrent(
@@ -116,7 +134,7 @@ public final class Inspector {
     }
     List<Hold> holds = List.copyOf(ledger.holds(name));
     return new CachedNode(
-        node(name, nodeGpus, holds, at, nowMs),
+        node(name, nodeGpus, holds, at, nowMs, known == null ? Map.of() : known.idleSince()),
         ledgerVersion,
         loadsVersion,
         nodeGpus,
@@ -130,7 +148,12 @@ public final class Inspector {
   }
 
   private Inspection.Node node(
-      String name, ClusterView.NodeGpus nodeGpus, List<Hold> holds, Instant at, long nowMs) {
+      String name,
+      ClusterView.NodeGpus nodeGpus,
+      List<Hold> holds,
+      Instant at,
+      long nowMs,
+      Map<String, Map<String, Instant>> idleBefore) {
     if (nodeGpus.availability() == NodeView.Availability.FAILED) {
       return new Inspection.Node(name, nodeGpus.availability(), List.of(), List.of(), at);
     }
@@ -151,7 +174,11 @@ public final class Inspector {
               reading.map(r -> r.ageMs(nowMs)).orElse(-1L),
               here,
               formerReplicas(here, view.gpus().get(i).facts()),
-              reading));
+              reading,
+              views.get(i).measured()
+                  ? idleSince(
+                      name, uuid, here, reading, at, nowMs, idleBefore.getOrDefault(uuid, Map.of()))
+                  : Map.of()));
     }
     return new Inspection.Node(
         name,
@@ -159,6 +186,34 @@ public final class Inspector {
         gpus,
         holds.stream().filter(h -> h.placement() == null).toList(),
         at);
+  }
+
+  private Map<String, Instant> idleSince(
+      String node,
+      String uuid,
+      List<Hold> holds,
+      Optional<LoadReading> reading,
+      Instant at,
+      long nowMs,
+      Map<String, Instant> before) {
+    var idle = new HashMap<String, Instant>();
+    for (Hold hold : holds) {
+      long idleMs = nowMs - loads.idleSinceMs(node, uuid, hold.key());
+      Instant since = idleMs < 0 ? at : at.minusMillis(idleMs);
+      // Another pod of the same name may have been there before.
+      Instant started =
+          Instant.ofEpochMilli(
+              ledger.pod(hold.uid()).map(pod -> pod.preemption().startedAtMs()).orElse(0L));
+      since = started.isAfter(since) ? started : since;
+      // A use that is not known is not idle.
+      if (Duration.between(since, at).compareTo(IDLE_MIN) >= 0
+          && reading.map(r -> r.smOf(hold.key())).isPresent()) {
+        Instant known = before.getOrDefault(hold.uid(), since);
+        boolean same = Duration.between(known, since).abs().compareTo(CLOCKS_DIFFER) < 0;
+        idle.put(hold.uid(), same ? known : since);
+      }
+    }
+    return idle.isEmpty() ? Map.of() : Map.copyOf(idle);
   }
 
   private Map<String, Integer> formerReplicas(List<Hold> holds, GpuFacts gpu) {

@@ -86,7 +86,9 @@ public final class LoadCache {
     countActivity(kept, -1);
     LoadChange change = LoadChange.NONE;
     for (var entry : readings.entrySet()) {
-      change = change.or(kept.put(entry.getKey(), entry.getValue(), halfLifeMs, newcomerMs));
+      change =
+          change.or(
+              kept.put(entry.getKey(), entry.getValue(), halfLifeMs, newcomerMs, staleAfterMs));
     }
     podsNamed |= kept.namesPods;
     if (kept.size() > readings.size()) {
@@ -151,6 +153,14 @@ public final class LoadCache {
    */
   public long beganAtMs(String node, String uuid, String pod) {
     return of(node).beganAtMs(uuid, pod);
+  }
+
+  /**
+   * Returns since when a pod has certainly not worked on the GPU; the largest number if nobody
+   * knows.
+   */
+  public long idleSinceMs(String node, String uuid, String pod) {
+    return of(node).idleSinceMs(uuid, pod);
   }
 
   /** Returns whether the node has ever reported which pods use its GPUs. */

@@ -16,6 +16,7 @@ import org.jspecify.annotations.Nullable;
  *     {@link LoadCache}. Use by no pod is under {@link #OTHERS}. Empty if the node cannot tell its
  *     processes apart
  * @param activity null where the GPU or its driver does not tell
+ * @param memoryKnown false where NVML does not tell {@code memoryUsedBytes}, which is 0 then
  */
 public record LoadReading(
     long memoryUsedBytes,
@@ -25,7 +26,8 @@ public record LoadReading(
     long sampledAtMs,
     Map<String, Long> memoryUsedBytesByPod,
     Map<String, Double> smByPod,
-    @Nullable GpuActivity activity) {
+    @Nullable GpuActivity activity,
+    boolean memoryKnown) {
   /** Lower utilization is shown as 0 % and counts as none. */
   private static final double NOTHING = 0.005;
 
@@ -35,6 +37,28 @@ public record LoadReading(
   public LoadReading {
     memoryUsedBytesByPod = Map.copyOf(memoryUsedBytesByPod);
     smByPod = Map.copyOf(smByPod);
+  }
+
+  /** A reading of a GPU whose memory is known. */
+  public LoadReading(
+      long memoryUsedBytes,
+      double sm,
+      double smMean,
+      int processes,
+      long sampledAtMs,
+      Map<String, Long> memoryUsedBytesByPod,
+      Map<String, Double> smByPod,
+      @Nullable GpuActivity activity) {
+    this(
+        memoryUsedBytes,
+        sm,
+        smMean,
+        processes,
+        sampledAtMs,
+        memoryUsedBytesByPod,
+        smByPod,
+        activity,
+        true);
   }
 
   /** A reading of a GPU whose activity is not known. */
@@ -74,7 +98,7 @@ public record LoadReading(
       return named;
     }
     long pods = memoryUsedBytesByPod.values().stream().mapToLong(Long::longValue).sum();
-    return pods >= memoryUsedBytes ? 0L : null;
+    return memoryKnown && pods >= memoryUsedBytes ? 0L : null;
   }
 
   public long ageMs(long nowMs) {

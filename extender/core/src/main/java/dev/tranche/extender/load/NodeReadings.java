@@ -34,15 +34,20 @@ final class NodeReadings {
     Map<String, Long> memoryUsedBytesByPod = Map.of();
     Map<String, Double> smByPod = Map.of();
     @Nullable GpuActivity activity;
+    boolean memoryKnown;
 
     /** When a pod was first seen to use its GPU. */
     Map<String, Long> beganAtMs = Map.of();
+
+    final LastWork lastWork = new LastWork();
   }
 
   /**
    * @param begunKeptMs the shortest time for which the beginning of a pod that pauses is kept
+   * @param staleAfterMs the longest time between two readings that follow each other
    */
-  LoadChange put(String uuid, LoadReading reading, double halfLifeMs, long begunKeptMs) {
+  LoadChange put(
+      String uuid, LoadReading reading, double halfLifeMs, long begunKeptMs, long staleAfterMs) {
     boolean known = byUuid.containsKey(uuid);
     Cell cell = byUuid.computeIfAbsent(uuid, fresh -> new Cell());
     double kept = Math.pow(0.5, Math.max(0, reading.sampledAtMs() - cell.sampledAtMs) / halfLifeMs);
@@ -59,6 +64,8 @@ final class NodeReadings {
     cell.sampledAtMs = reading.sampledAtMs();
     cell.memoryUsedBytesByPod = reading.memoryUsedBytesByPod();
     cell.activity = reading.activity();
+    cell.memoryKnown = reading.memoryKnown();
+    cell.lastWork.add(reading, staleAfterMs);
     return change;
   }
 
@@ -77,6 +84,7 @@ final class NodeReadings {
             && cell.smMean == reading.smMean()
             && cell.processes == reading.processes()
             && Objects.equals(cell.activity, reading.activity())
+            && cell.memoryKnown == reading.memoryKnown()
             && cell.smByPod.equals(means);
     return same ? LoadChange.NONE : LoadChange.SOME;
   }
@@ -137,7 +145,7 @@ final class NodeReadings {
   int pods() {
     int pods = 0;
     for (Cell cell : byUuid.values()) {
-      pods += cell.memoryUsedBytesByPod.size() + cell.beganAtMs.size();
+      pods += cell.memoryUsedBytesByPod.size() + cell.beganAtMs.size() + cell.lastWork.size();
     }
     return pods;
   }
@@ -155,7 +163,9 @@ final class NodeReadings {
             cell.memoryUsedBytesByPod = Map.of();
             cell.smByPod = Map.of();
             cell.beganAtMs = Map.of();
+            cell.lastWork.forget(cell.sampledAtMs);
           } else {
+            cell.lastWork.forget(cell.sampledAtMs);
             var began = new HashMap<>(cell.beganAtMs);
             began.keySet().retainAll(cell.smByPod.keySet());
             cell.beganAtMs = Map.copyOf(began);
@@ -191,6 +201,12 @@ final class NodeReadings {
           }
         });
     return Map.copyOf(began);
+  }
+
+  /** Returns since when the pod has not worked; the largest number if nobody knows. */
+  long idleSinceMs(String uuid, String pod) {
+    Cell cell = byUuid.get(uuid);
+    return cell == null ? Long.MAX_VALUE : cell.lastWork.idleSinceMs(pod);
   }
 
   /** Returns when the pod began; the largest number if it never did. */
@@ -230,7 +246,8 @@ final class NodeReadings {
                     cell.sampledAtMs,
                     cell.memoryUsedBytesByPod,
                     cell.smByPod,
-                    cell.activity));
+                    cell.activity,
+                    cell.memoryKnown));
   }
 
   /** Returns when the first fresh reading becomes stale; the largest number if there is none. */

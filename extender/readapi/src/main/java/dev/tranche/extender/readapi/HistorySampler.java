@@ -76,7 +76,7 @@ final class HistorySampler {
                 view.uuid(),
                 view.index(),
                 fresh ? gpu.smMean() : Double.NaN,
-                fresh ? gpu.memoryUsedBytes() : -1,
+                fresh && gpu.memoryKnown() ? gpu.memoryUsedBytes() : -1,
                 (double) (view.replicas() - view.freeReplicas()) / view.replicas()));
       }
     }

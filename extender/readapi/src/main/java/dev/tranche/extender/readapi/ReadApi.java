@@ -57,6 +57,7 @@ public final class ReadApi {
    * @param selections which nodes a pod excludes, by the fields of a posted pod
    * @param resources GPU resources that pods may request
    * @param historyBytesMax maximum size of the history of GPUs; 0 to keep none
+   * @param clusterName shown on the web page; may be empty
    */
   public record Sources(
       Supplier<Loop> loop,
@@ -70,6 +71,7 @@ public final class ReadApi {
       Function<PodSelection, NodeFilter> selections,
       List<String> resources,
       long historyBytesMax,
+      String clusterName,
       LongSupplier clockMs) {}
 
   /**
@@ -101,6 +103,7 @@ public final class ReadApi {
             sources.inspections()::latest,
             answers::snapshot,
             reasons,
+            sources.clusterName(),
             sources.clockMs(),
             metrics);
     var rendering = new Rendering(answers);

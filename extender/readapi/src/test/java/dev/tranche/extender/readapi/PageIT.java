@@ -1,6 +1,7 @@
 package dev.tranche.extender.readapi;
 
 import static com.microsoft.playwright.assertions.PlaywrightAssertions.assertThat;
+import static dev.tranche.extender.readapi.ScriptedApi.bound;
 import static dev.tranche.extender.readapi.ScriptedApi.gpu;
 import static dev.tranche.extender.readapi.ScriptedApi.history;
 import static dev.tranche.extender.readapi.ScriptedApi.measured;
@@ -43,11 +44,17 @@ final class PageIT extends PageFixture {
     assertThat(cells()).hasCount(3);
     Locator busy = cell("node-a GPU 0");
     assertThat(busy).hasAccessibleName(Pattern.compile("5 of 10 granted, load 92"));
-    assertThat(busy.locator(".fill")).hasAttribute("style", Pattern.compile("height: 50%"));
-    assertThat(cell("node-a GPU 1").locator(".box")).hasClass(Pattern.compile("missing"));
+    assertThat(busy.locator(".part")).hasCount(2);
+    assertThat(busy.locator(".part.ns")).hasText("trainer0.5");
+    assertThat(busy.locator(".part.free")).hasText("0.5 free");
+    assertThat(busy.locator(".bar.sm i")).hasAttribute("style", Pattern.compile("height: 92%"));
+    Locator unknown = cell("node-a GPU 1");
+    assertThat(unknown.locator(".bar.sm")).hasClass(Pattern.compile("none"));
+    assertThat(unknown.locator(".part.unknown")).hasText("0.5 pod unknown");
     Locator broken = cell("node-b GPU 0");
     assertThat(broken).hasAccessibleName(Pattern.compile("unhealthy"));
     assertThat(broken).containsText("unhealthy");
+    assertThat(broken.locator(".part.blocked")).hasText("0.5 blocked");
   }
 
   private static JsonObject changed(String node, int index, String uuid) {
@@ -113,7 +120,7 @@ final class PageIT extends PageFixture {
             .put(
                 "gpus",
                 new JsonArray().add(change.copy().putNull("measured")).add(gpu("c", 0, 1))));
-    assertThat(cell("node-a GPU 0").locator(".box")).hasClass(Pattern.compile("missing"));
+    assertThat(cell("node-a GPU 0").locator(".bar.sm")).hasClass(Pattern.compile("none"));
     assertThat(cells()).hasCount(3);
   }
 
@@ -162,6 +169,9 @@ final class PageIT extends PageFixture {
     "model:h100, 2",
     "ns:team-a, 1",
     "health:unhealthy, 1",
+    "health:healthy, 2",
+    "node=node-a, 2",
+    "node=node, 0",
     "node-a load<95, 1",
     "GPU-node-b-0, 1",
   })
@@ -223,7 +233,7 @@ final class PageIT extends PageFixture {
     Locator drawer = page.locator(".drawer");
     assertThat(drawer).containsText("GPU-node-a-0");
     drawer.getByText("team-a/trainer").click();
-    assertThat(drawer).containsText("0.50 GPUs");
+    assertThat(drawer).containsText("0.5 GPU");
     page.goBack();
     assertThat(drawer).containsText("GPU-node-a-0");
     go("?gpu=gone/7");
@@ -255,7 +265,39 @@ final class PageIT extends PageFixture {
   void waste_beginsWithTheOwnerThatUsesLeast() {
     go("?view=waste");
     assertThat(page.locator(".owner h2")).hasText(new String[] {"team-a", "team-b"});
-    assertThat(page.locator(".owner").first()).containsText("0.4 of 0.5 GPUs idle");
+    assertThat(page.locator(".owner").first()).containsText("0.4 of 0.5 GPUs not used");
+  }
+
+  /**
+   * Memory that is not measured is not unused, and used, unused and unknown sum to what is held.
+   */
+  @Test
+  void waste_tellsWhatIsNotMeasured() {
+    var unmeasured = bound("team-a", "quiet", "0");
+    unmeasured.remove("used");
+    var halfKnown = bound("team-a", "half", "100m");
+    halfKnown.getJsonObject("used").remove("memory");
+    api.snapshot =
+        snapshot(
+            List.of(gpu("node-a", 0, 50)),
+            List.of(bound("team-a", "trainer", "100m"), unmeasured, halfKnown));
+    go("?view=waste");
+    Locator owner = page.locator(".owner").first();
+    assertThat(owner).containsText("0.8 of 1.5 GPUs not used · 0.2 used · 0.5 not measured");
+    assertThat(owner).containsText("30 GiB of 40 GiB memory not used · 80 GiB memory not measured");
+    assertThat(owner).containsText("holds 0.5, not measured");
+  }
+
+  @Test
+  void boundPodOfANodeThatHasNotReported_isNotShownAsHoldingNothing() {
+    var early = ScriptedApi.pod("team-a", "early", "Bound").put("node", "new-node");
+    api.snapshot = snapshot(List.of(gpu("node-a", 0, 50)), List.of(early));
+    api.pod = early.copy().put("annotations", new JsonObject());
+    go("?pod=team-a/early");
+    assertThat(page.locator(".drawer"))
+        .containsText("not known: the node has not reported which GPU it holds");
+    go("?view=waste");
+    assertThat(page.locator("main")).containsText("1 bound pod not counted");
   }
 
   @Test
@@ -423,8 +465,8 @@ final class PageIT extends PageFixture {
     page = newPage(width, width == 390 ? 844 : width * 10 / 16, ColorScheme.LIGHT);
     for (String view : List.of("", "?view=waiting", "?view=waste", "?group=namespace")) {
       go(view);
-      assertThat(page.locator(".funnel li")).hasCount(4);
-      assertThat(page.locator(".funnel")).isInViewport();
+      assertThat(page.locator(".headline li")).hasCount(4);
+      assertThat(page.locator(".headline")).isInViewport();
       assertThat(page.evaluate("document.documentElement.scrollWidth <= innerWidth"))
           .as(view)
           .isEqualTo(true);
@@ -456,7 +498,7 @@ final class PageIT extends PageFixture {
             .toCompletableFuture()
             .join();
     page.navigate("http://127.0.0.1:%d/gpus/?view=waiting".formatted(proxy.actualPort()));
-    assertThat(page.locator(".pods li")).hasCount(1);
+    assertThat(page.locator(".waiters > li")).hasCount(1);
     page.getByText("Map").click();
     assertThat(cells()).hasCount(3);
     assertThat(page.url()).contains("/gpus/");
@@ -477,7 +519,7 @@ final class PageIT extends PageFixture {
     page = newPage(1280, 800, theme);
     api.history = history("GPU", HistoryPageIT.hour());
     go(query);
-    assertThat(page.locator(".funnel li")).hasCount(4);
+    assertThat(page.locator(".headline li")).hasCount(4);
     assertThat(page.locator(".history canvas")).hasCount(query.contains("gpu=") ? 1 : 0);
     check(query);
   }

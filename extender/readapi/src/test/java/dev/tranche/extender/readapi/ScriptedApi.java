@@ -199,6 +199,7 @@ final class ScriptedApi implements AutoCloseable {
             .put("resource", "nvidia.com/gpu")
             .put("replicas", 10)
             .put("freeReplicas", 5)
+            .put("largestShareReplicas", 5)
             .put("memory", "80Gi")
             .put("granted", new JsonObject().put("gpus", "500m").put("memory", "40Gi"))
             .put("health", "Healthy")
@@ -213,7 +214,8 @@ final class ScriptedApi implements AutoCloseable {
         .put("time", Instant.now().toString())
         .put("fresh", true)
         .put("memory", "20Gi")
-        .put("sm", smPercent * 10 + "m");
+        .put("sm", smPercent * 10 + "m")
+        .put("smLast", smPercent * 10 + "m");
   }
 
   static JsonObject held(JsonObject gpu, String namespace, String name) {
@@ -228,12 +230,18 @@ final class ScriptedApi implements AutoCloseable {
     return gpu.put("holders", new JsonArray().add(holder)).put("holderCount", 1);
   }
 
+  static JsonObject requested(int gpus, String share) {
+    return new JsonObject().put("replicas", 5 * gpus).put("gpus", gpus).put("share", share);
+  }
+
   static JsonObject pod(String namespace, String name, String state) {
     return new JsonObject()
         .put("namespace", namespace)
         .put("name", name)
         .put("uid", name)
         .put("resource", "nvidia.com/gpu")
+        .put("requested", requested(1, "500m"))
+        .put("since", Instant.now().minusSeconds(600).toString())
         .put("state", state);
   }
 

@@ -16,7 +16,9 @@ import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Random;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -27,7 +29,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 final class RowChangesTest {
   private final FakeWorld world = new FakeWorld(Policy.LOAD);
   private final WaitingReasons reasons = new WaitingReasons(world.explanations);
-  private final RowChanges changes = new RowChanges(reasons);
+  private final RowChanges changes = new RowChanges(reasons, "");
 
   private Snapshot last = Snapshot.of(world.inspection());
 
@@ -163,7 +165,27 @@ final class RowChangesTest {
         0,
         gpu.holds(),
         gpu.formerReplicas(),
-        gpu.reading());
+        gpu.reading(),
+        gpu.idleSince());
+  }
+
+  /** The clocks of two snapshots differ a little, and nothing is sent for that. */
+  @Test
+  void podThatDoesNotWork_isIdleAfterAMinute_sinceTheSameTime() {
+    var inspector = new Inspector(world.ledger, world.loads, world.evaluations);
+    long workedMs = world.nowMs;
+    var idle = new HashSet<Instant>();
+    for (int i = 1; i < 20; i++) {
+      world.nowMs += 5_000;
+      world.report("a", new Gpu("a0", 0, FakeWorld.GIB), new Gpu("a1", 0, 0));
+      Inspection now = inspector.inspect(0, world.nowMs, Instant.ofEpochMilli(world.nowMs + i % 2));
+      Map<String, Instant> since = now.nodes().getFirst().gpus().getFirst().idleSince();
+      assertThat(since.containsKey("held")).isEqualTo(world.nowMs - workedMs >= 60_000);
+      idle.addAll(since.values());
+    }
+    assertThat(idle).hasSize(1);
+    world.report("a", new Gpu("a0", 0.5, FakeWorld.GIB), new Gpu("a1", 0, 0));
+    assertThat(world.inspection().nodes().getFirst().gpus().getFirst().idleSince()).isEmpty();
   }
 
   @Test

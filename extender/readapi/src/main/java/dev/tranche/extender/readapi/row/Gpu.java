@@ -30,6 +30,9 @@ public record Gpu(
     @JsonPropertyDescription("How many replicas the GPU is split into.") int replicas,
     int freeReplicas,
     @JsonPropertyDescription(
+            "The largest share that a pod could be granted of this GPU now, in replicas; 0 if it takes no pods.")
+        int largestShareReplicas,
+    @JsonPropertyDescription(
             "What pods can be granted: the GPU's memory without the part that the driver reserves.")
         MemoryQuantity memory,
     Amount granted,
@@ -57,13 +60,14 @@ public record Gpu(
   @JsonClassDescription(
       "The last reading. sm is its weighted mean with a half-life of 10 s, smLast is the"
           + " utilization of the last second. Both are absent if the reading is not fresh."
+          + " memory is absent where NVML does not tell it."
           + " smActive, smOccupancy, tensorActive and dramActive are what the GPU's performance"
           + " monitoring (GPM) says of the last second; each is absent where it is not known. The"
           + " whole is absent without a reading.")
   public record Measured(
       Instant time,
       boolean fresh,
-      MemoryQuantity memory,
+      @Nullable MemoryQuantity memory,
       @Nullable GpuQuantity sm,
       @Nullable GpuQuantity smLast,
       @JsonPropertyDescription("Part of the SMs that were busy.") @Nullable GpuQuantity smActive,
@@ -78,7 +82,7 @@ public record Gpu(
       return new Measured(
           readingTime,
           fresh,
-          new MemoryQuantity(gpu.memoryUsedBytes()),
+          gpu.memoryKnown() ? new MemoryQuantity(gpu.memoryUsedBytes()) : null,
           fresh ? GpuQuantity.of(gpu.smMean()) : null,
           fresh ? GpuQuantity.of(gpu.sm()) : null,
           activity(gpu, GpuActivity::sm),
@@ -114,6 +118,13 @@ public record Gpu(
     return of(row, readingTime(row));
   }
 
+  private static int largestShare(GpuRow row) {
+    GpuView view = row.gpu().view();
+    boolean takesPods =
+        Health.of(row.node(), row.gpu()) == Health.HEALTHY && view.freeClients() > 0;
+    return takesPods ? Math.min(view.freeReplicas(), view.replicasByMemory()) : 0;
+  }
+
   /** When the last reading was taken; null without one. */
   public static @Nullable Instant readingTime(GpuRow row) {
     return row.gpu().ageMs() < 0 ? null : row.node().at().minusMillis(row.gpu().ageMs());
@@ -134,6 +145,7 @@ public record Gpu(
         view.resource(),
         view.replicas(),
         view.freeReplicas(),
+        largestShare(row),
         new MemoryQuantity(view.memoryUsableBytes()),
         Amount.of((double) granted / view.replicas(), view.grantedBytes(granted)),
         Health.of(row.node(), gpu),

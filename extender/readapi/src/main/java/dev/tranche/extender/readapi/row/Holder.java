@@ -5,6 +5,7 @@ import com.fasterxml.jackson.annotation.JsonPropertyDescription;
 import dev.tranche.extender.explain.Inspection;
 import dev.tranche.extender.ledger.Hold;
 import dev.tranche.extender.load.LoadReading;
+import java.time.Instant;
 import org.jspecify.annotations.Nullable;
 
 /** A pod that holds replicas of a GPU. */
@@ -20,7 +21,10 @@ public record Holder(
         int replicasPerGpu,
     Stage stage,
     @Nullable GpuQuantity sm,
-    @Nullable MemoryQuantity memory) {
+    @Nullable MemoryQuantity memory,
+    @JsonPropertyDescription(
+            "Since when the pod has not worked on the GPU. Absent if it did within the last minute, or if that is not known.")
+        @Nullable Instant idleSince) {
   static Holder of(Inspection.Gpu gpu, Hold hold) {
     LoadReading reading = gpu.reading().orElse(null);
     Double sm = reading == null || !gpu.view().measured() ? null : reading.smOf(hold.key());
@@ -33,7 +37,8 @@ public record Holder(
         replicasPerGpu(gpu, hold),
         Stage.of(hold),
         sm == null ? null : GpuQuantity.of(sm),
-        memory == null ? null : new MemoryQuantity(memory));
+        memory == null ? null : new MemoryQuantity(memory),
+        gpu.idleSince().get(hold.uid()));
   }
 
   static int replicas(Inspection.Gpu gpu, Hold hold) {

@@ -9,6 +9,7 @@ import dev.tranche.extender.readapi.query.ListQuery;
 import dev.tranche.extender.readapi.query.ListQuery.Field;
 import dev.tranche.extender.readapi.row.Snapshot.GpuRow;
 import dev.tranche.extender.readapi.row.Snapshot.PodRow;
+import java.time.Instant;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -22,13 +23,19 @@ public record Pod(
     String name,
     String uid,
     @JsonPropertyDescription("The extended resource that the pod requests.") String resource,
+    Requested requested,
     PodState state,
+    @JsonPropertyDescription("When it started, or was created if it has not started.")
+        @Nullable Instant since,
     @Nullable String node,
     @Nullable Stage stage,
     @Nullable List<GpuShare> gpus,
     @Nullable Amount granted,
     @Nullable Waiting waiting,
-    @Nullable Used used) {
+    @Nullable Used used,
+    @JsonPropertyDescription(
+            "Since when it has not worked on any of its GPUs. Absent if it did within the last minute, or if that is not known.")
+        @Nullable Instant idleSince) {
   public static final List<Field> FIELDS =
       List.of(Field.text("namespace"), Field.text("node"), new Field("state", PodState.NAMES));
 
@@ -85,13 +92,34 @@ public record Pod(
         pod.name(),
         pod.uid(),
         pod.resource(),
+        Requested.of(pod),
         row.state(),
+        startedAt(pod),
         node(row),
         hold == null ? null : Stage.of(hold),
         hold == null ? null : row.gpus().stream().map(gpu -> share(gpu, hold)).toList(),
         hold == null || hold.placement() == null ? null : granted(row.gpus(), hold),
         waiting,
-        hold == null ? null : Used.of(hold.key(), row.gpus()));
+        hold == null ? null : Used.of(hold.key(), row.gpus()),
+        idleSince(row));
+  }
+
+  private static @Nullable Instant startedAt(PodFacts pod) {
+    long startedAtMs = pod.preemption().startedAtMs();
+    return startedAtMs == 0 ? null : Instant.ofEpochMilli(startedAtMs);
+  }
+
+  /** Returns the latest of its GPUs' times; null if it is not idle on all of them. */
+  private static @Nullable Instant idleSince(PodRow row) {
+    Instant latest = null;
+    for (GpuRow gpu : row.gpus()) {
+      Instant here = gpu.gpu().idleSince().get(row.pod().uid());
+      if (here == null) {
+        return null;
+      }
+      latest = latest == null || here.isAfter(latest) ? here : latest;
+    }
+    return latest;
   }
 
   private static GpuShare share(GpuRow row, Hold hold) {

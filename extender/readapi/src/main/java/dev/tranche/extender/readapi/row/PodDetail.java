@@ -19,6 +19,7 @@ public record PodDetail(
     String name,
     String uid,
     @JsonPropertyDescription("The extended resource that the pod requests.") String resource,
+    Requested requested,
     PodState state,
     @JsonPropertyDescription("Those of tranche.dev only.") Map<String, String> annotations,
     @Nullable String node,
@@ -40,6 +41,7 @@ public record PodDetail(
         pod.name(),
         pod.uid(),
         pod.resource(),
+        Requested.of(pod),
         PodState.of(pod, hold.isPresent()),
         Collections.unmodifiableMap(new TreeMap<>(pod.annotations())),
         hold.map(Hold::node).orElse(null),
@@ -79,12 +81,15 @@ public record PodDetail(
     Pod pod =
         row.orElseGet(
             () ->
-                new Pod(namespace, name, uid, resource, state, node, null, null, null, null, null));
+                new Pod(
+                    namespace, name, uid, resource, requested, state, null, node, null, null, null,
+                    null, null, null));
     return new PodDetail(
         namespace,
         name,
         uid,
         pod.resource(),
+        pod.requested(),
         pod.state(),
         annotations,
         pod.node() == null ? node : pod.node(),

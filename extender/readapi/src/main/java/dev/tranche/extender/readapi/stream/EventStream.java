@@ -68,15 +68,17 @@ public final class EventStream {
   /**
    * @param snapshots takes a snapshot, at most one a second
    * @param rows makes a snapshot's rows, on a worker
+   * @param clusterName empty where nobody has named the cluster
    */
   public EventStream(
       Vertx vertx,
       Supplier<Future<Inspection>> snapshots,
       Function<Inspection, Snapshot> rows,
       WaitingReasons reasons,
+      String clusterName,
       LongSupplier clockMs,
       Meters metrics) {
-    this(vertx, snapshots, rows, reasons, clockMs, metrics, WAITING_BYTES_MAX);
+    this(vertx, snapshots, rows, reasons, clusterName, clockMs, metrics, WAITING_BYTES_MAX);
   }
 
   /**
@@ -87,6 +89,7 @@ public final class EventStream {
       Supplier<Future<Inspection>> snapshots,
       Function<Inspection, Snapshot> rows,
       WaitingReasons reasons,
+      String clusterName,
       LongSupplier clockMs,
       Meters metrics,
       long waitingBytesMax) {
@@ -95,7 +98,7 @@ public final class EventStream {
     this.snapshots = snapshots;
     this.rows = rows;
     this.clockMs = clockMs;
-    this.changes = new RowChanges(reasons);
+    this.changes = new RowChanges(reasons, clusterName);
     this.dropped =
         metrics.counter(
             "tranche.extender.read.api.stream.dropped",

@@ -31,13 +31,18 @@ public final class RowChanges {
   private static final RowFields<Pod> POD = RowFields.of(Pod.class, Pod.IDENTITY);
 
   private final WaitingReasons reasons;
+  private final String clusterName;
   private Map<String, SentGpu> gpus = Map.of();
   private Map<String, SentPod> pods = Map.of();
   private @Nullable StreamSummary summary;
   private Instant time = Instant.EPOCH;
 
-  RowChanges(WaitingReasons reasons) {
+  /**
+   * @param clusterName empty where nobody has named the cluster
+   */
+  RowChanges(WaitingReasons reasons, String clusterName) {
     this.reasons = reasons;
+    this.clusterName = clusterName;
   }
 
   sealed interface Change {
@@ -119,6 +124,9 @@ public final class RowChanges {
   /** Returns all that readers know by now, as a {@link StreamSnapshot}. */
   Buffer snapshotJson() {
     Buffer json = Buffer.buffer("{\"time\":").appendBytes(Json.bytes(time));
+    if (!clusterName.isEmpty()) {
+      json.appendString(",\"clusterName\":").appendBytes(Json.bytes(clusterName));
+    }
     rows(json.appendString(",\"gpus\":"), gpus.values().stream().map(SentGpu::row));
     rows(json.appendString(",\"pods\":"), pods.values().stream().map(SentPod::row));
     return json.appendString(",\"summary\":")

@@ -57,7 +57,19 @@ final class Description {
   static String of(WhatIfAnswer answer, boolean wide, Instant now) {
     var description = new Description(wide, now);
     description.head(answer);
-    description.nodes(answer.fittedCount(), answer.refusedCount(), answer.refusedByReason());
+    Counted count = answer.count();
+    if (count == null
+        || !count.complete()
+        || count.fit() == 0
+        || count.fit() == count.requested()) {
+      description.nodes(answer.fittedCount(), answer.refusedCount(), answer.refusedByReason());
+    } else {
+      // The first pod fits on nodes that a later one does not: they are not other nodes.
+      description.line("First pod fits", nodeCount(answer.fittedCount()));
+      description.line(
+          "Pod " + (count.fit() + 1), "does not fit " + nodeCount(answer.refusedCount()));
+      description.reasons(answer.refusedByReason());
+    }
     description.excluded(answer.excludedCount());
     description.reasons(answer.excludedByReason());
     description.gpus("fits", answer.fitted());
@@ -156,14 +168,18 @@ final class Description {
   }
 
   private void nodes(int fitted, int refused, List<NodeCount> refusedByReason) {
-    line("Fitting", fitted + " nodes");
-    line("Does not fit", refused + " nodes");
+    line("Fitting", nodeCount(fitted));
+    line("Does not fit", nodeCount(refused));
     reasons(refusedByReason);
+  }
+
+  private static String nodeCount(int nodes) {
+    return nodes == 1 ? "1 node" : nodes + " nodes";
   }
 
   private void excluded(@Nullable Integer nodes) {
     if (nodes != null) {
-      line("Excluded", nodes + " nodes, by the pod's selectors and tolerations");
+      line("Excluded", nodeCount(nodes) + ", by the pod's selectors and tolerations");
     }
   }
 

@@ -13,6 +13,7 @@ import dev.tranche.extender.readapi.row.GpuList;
 import dev.tranche.extender.readapi.row.GpuShare;
 import dev.tranche.extender.readapi.row.Pod;
 import dev.tranche.extender.readapi.row.PodList;
+import dev.tranche.extender.readapi.row.Requested;
 import dev.tranche.extender.readapi.row.Summary;
 import dev.tranche.extender.readapi.row.Summary.NodeSums;
 import dev.tranche.extender.readapi.row.Waiting;
@@ -51,7 +52,8 @@ final class Tables {
           Column.of("MODEL", Gpu::model),
           Column.of("GRANTED", gpu -> gpus(gpu.granted().gpus())),
           Column.of("FREE", gpu -> gpu.freeReplicas() + "/" + gpu.replicas()),
-          Column.of("SM%", gpu -> percent(measured(gpu, Measured::sm))),
+          Column.of("SM%", gpu -> percent(measured(gpu, Measured::smLast))),
+          Column.of("SM%-10S-MEAN", gpu -> percent(measured(gpu, Measured::sm))),
           Column.wide("EFFECTIVE-SM%", gpu -> percent(gpu.effective().sm())),
           Column.wide("SM-ACTIVE%", gpu -> percent(measured(gpu, Measured::smActive))),
           Column.wide("SM-OCCUPANCY%", gpu -> percent(measured(gpu, Measured::smOccupancy))),
@@ -74,6 +76,7 @@ final class Tables {
           Column.of("STATE", pod -> text(pod.state())),
           Column.of("NODE", pod -> text(pod.node())),
           Column.of("GPU", Tables::indices),
+          Column.of("REQUESTED", Tables::requested),
           Column.of("GRANTED", pod -> known(pod, pod.granted(), granted -> gpus(granted.gpus()))),
           Column.of("SM%", pod -> known(pod, pod.used(), used -> percent(used.gpus()))),
           Column.wide(
@@ -83,6 +86,7 @@ final class Tables {
           Column.wide("RESOURCE", Pod::resource),
           Column.wide("STAGE", pod -> text(pod.stage())),
           Column.of("WAITING", pod -> waiting(pod, Waiting::reason)),
+          new Column<>("AGE", false, (pod, time) -> age(pod.since(), time)),
           Column.wide("BECAUSE", pod -> waiting(pod, Waiting::message)));
 
   private Tables() {}
@@ -169,6 +173,16 @@ final class Tables {
     return gpus == null
         ? ""
         : gpus.stream().map(gpu -> text(gpu.index())).collect(Collectors.joining(","));
+  }
+
+  /** Returns a request as its author wrote it: {@code 0.3}, {@code 2×0.5}, {@code 4Gi}. */
+  private static String requested(Pod pod) {
+    Requested requested = pod.requested();
+    if (requested.gpus() == null || requested.share() == null) {
+      return requested.replicas() + " replicas";
+    }
+    String each = requested.memory() == null ? gpus(requested.share()) : requested.memory();
+    return requested.gpus() == 1 ? each : requested.gpus() + "×" + each;
   }
 
   private static String waiting(Pod pod, Function<Waiting, String> field) {

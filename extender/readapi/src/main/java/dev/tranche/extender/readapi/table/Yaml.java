@@ -71,7 +71,7 @@ final class Yaml {
    * Escapes characters that JSON does not: those that move a terminal's cursor or change the
    * direction of text.
    */
-  private static String escaped(String json) {
+  static String escaped(String json) {
     var escaped = new StringBuilder(json.length());
     for (int i = 0; i < json.length(); i++) {
       char c = json.charAt(i);

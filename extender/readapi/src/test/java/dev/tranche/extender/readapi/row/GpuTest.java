@@ -22,6 +22,8 @@ import org.junit.jupiter.api.Test;
 
 /** One GPU's row. */
 final class GpuTest {
+  private boolean memoryKnown = true;
+
   @Test
   void lastReadingMeanAndEffectiveLoad_standSideBySide() {
     JsonObject shown = shown(List.of(), Map.of());
@@ -44,6 +46,16 @@ final class GpuTest {
     assertThat(some.getString("smOccupancy")).isEqualTo("0");
     assertThat(some.containsKey("tensorActive")).isFalse();
     assertThat(some.getString("dramActive")).isEqualTo("254m");
+  }
+
+  @Test
+  void memoryThatNvmlDoesNotTell_isAbsent() {
+    JsonObject known = shown(List.of(), Map.of()).getJsonObject("measured");
+    assertThat(known.getString("memory")).isEqualTo("3Gi");
+    memoryKnown = false;
+    JsonObject unknown = shown(List.of(), Map.of()).getJsonObject("measured");
+    assertThat(unknown.containsKey("memory")).isFalse();
+    assertThat(unknown.getString("sm")).isEqualTo("200m");
   }
 
   @Test
@@ -73,11 +85,11 @@ final class GpuTest {
     assertThat(holder.getInteger("replicasPerGpu")).isEqualTo(4);
   }
 
-  private static JsonObject shown(List<Hold> holds, Map<String, Integer> formerReplicas) {
+  private JsonObject shown(List<Hold> holds, Map<String, Integer> formerReplicas) {
     return shown(holds, formerReplicas, null);
   }
 
-  private static JsonObject shown(
+  private JsonObject shown(
       List<Hold> holds, Map<String, Integer> formerReplicas, @Nullable GpuActivity activity) {
     var view =
         new GpuView(
@@ -98,10 +110,11 @@ final class GpuTest {
             "",
             LoadForecast.certain(0.3, UsageDistribution.GUESS),
             0);
-    var reading = new LoadReading(3L << 30, 0.9, 0.2, 1, 100, Map.of(), Map.of(), activity);
+    var reading =
+        new LoadReading(3L << 30, 0.9, 0.2, 1, 100, Map.of(), Map.of(), activity, memoryKnown);
     var gpu =
         new Inspection.Gpu(
-            view, 0, 0.2, 3L << 30, 100, holds, formerReplicas, Optional.of(reading));
+            view, 0, 0.2, 3L << 30, 100, holds, formerReplicas, Optional.of(reading), Map.of());
     var node =
         new Inspection.Node("a", Availability.AVAILABLE, List.of(gpu), List.of(), Instant.EPOCH);
     return Json.buffer(Gpu.of(new Snapshot.GpuRow("a/GPU-a", node, gpu))).toJsonObject();

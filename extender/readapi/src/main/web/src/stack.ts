@@ -1,0 +1,64 @@
+/** A GPU as the stack of its pods, from the top: what each holds, and what is free. */
+import { factsOf } from "./gpu.ts";
+import { gpusOf } from "./quantity.ts";
+import type { Gpu, Holder } from "./types.ts";
+
+export type Part =
+  | { readonly kind: "pod"; readonly share: number; readonly holder: Holder }
+  /** Held by pods of other namespaces, or of which it is not known who they are. */
+  | { readonly kind: "others" | "unknown"; readonly share: number }
+  /** Free, or not held but not to be had either. */
+  | { readonly kind: "free" | "blocked"; readonly share: number };
+
+const LEAST = 0.0005;
+
+export const shareOf = (holder: Holder) => holder.replicas / holder.replicasPerGpu;
+
+const inOrder = (a: Holder, b: Holder) =>
+  a.namespace < b.namespace ? -1 : a.namespace > b.namespace ? 1 : shareOf(b) - shareOf(a) || (a.name < b.name ? -1 : 1);
+
+const known = new WeakMap<Gpu, readonly Part[]>();
+
+export function partsOf(gpu: Gpu): readonly Part[] {
+  let parts = known.get(gpu);
+  if (!parts) {
+    parts = made(gpu);
+    known.set(gpu, parts);
+  }
+  return parts;
+}
+
+function made(gpu: Gpu): readonly Part[] {
+  const parts: Part[] = [...gpu.holders].sort(inOrder).map((holder) => ({ kind: "pod", share: shareOf(holder), holder }));
+  const { shareGranted } = factsOf(gpu);
+  const named = parts.reduce((sum, part) => sum + part.share, 0);
+  // A bound pod whose GPU the node has not reported yet counts against each GPU that it may be on.
+  if (shareGranted - named > LEAST) parts.push({ kind: "unknown", share: shareGranted - named });
+  const left = 1 - Math.max(shareGranted, named);
+  if (left > LEAST) parts.push({ kind: gpu.health === "Healthy" ? "free" : "blocked", share: left });
+  return parts;
+}
+
+/** The same stack with one namespace's pods; all others are one part. */
+export function partsOfNamespace(gpu: Gpu, namespace: string): readonly Part[] {
+  const own: Part[] = [];
+  const rest: Part[] = [];
+  let others = 0;
+  for (const part of partsOf(gpu)) {
+    if (part.kind !== "pod") rest.push(part);
+    else if (part.holder.namespace === namespace) own.push(part);
+    else others += part.share;
+  }
+  return others > LEAST ? [...own, { kind: "others", share: others }, ...rest] : [...own, ...rest];
+}
+
+/** What pods hold and do not use, in GPUs, by namespace. */
+export function addIdle(gpu: Gpu, admits: (holder: Holder) => boolean, byNamespace: Map<string, number>): void {
+  for (const holder of gpu.holders) {
+    if (holder.idleSince && admits(holder)) {
+      byNamespace.set(holder.namespace, (byNamespace.get(holder.namespace) ?? 0) + shareOf(holder));
+    }
+  }
+}
+
+export const smOf = (holder: Holder) => (holder.sm === undefined ? undefined : gpusOf(holder.sm));
