@@ -46,11 +46,11 @@ class KubectlCheckIT {
     cluster.put("daemonsets", "kube-system/kube-proxy|3|tranche/tranche-node-plugin|3|");
     cluster.put("nodes", "a|{\"x\":\"y\"}|{\"cpu\":\"8\",\"nvidia.com/gpu\":\"20\"}\nb|{}|{}\n");
     cluster.put("bundles", "fraction.tranche.dev|LS0t\nguard.tranche.dev|LS0t\n");
-    cluster.put("policies", "tranche-fixed-annotations|\ntranche-share-without-request|\n");
+    cluster.put("policies", "tranche-fixed-annotations\ntranche-share-without-request\n");
     cluster.put("bindings", "tranche-fixed-annotations\ntranche-share-without-request\n");
     cluster.put(
         "admitted",
-        "{\"metadata\": {\"annotations\": {\"tranche.dev/granted-fraction\": \"0.1\"}}}");
+        "{\"metadata\": {\"annotations\": {\"tranche.dev/replicas-per-gpu\": \"10\"}}}");
     cluster.put("metrics", metrics(Duration.ofDays(80)));
     return cluster;
   }
@@ -125,11 +125,6 @@ class KubectlCheckIT {
         arguments("admitted", "{\"kind\": \"Pod\"}", "is not changed by the webhook", "-n"),
         arguments("refuse-pod", "", "is refused (dry run): Error from", "docs/errors.md"),
         arguments("bindings", "tranche-fixed-annotations\n", "has no binding", "helm upgrade"),
-        arguments(
-            "policies",
-            "tranche-fixed-annotations|[{\"warning\":\"undefined field\"}]\n",
-            "undefined field",
-            "support-bundle"),
         arguments("refuse-forward", "", "the extender does not answer", "describe pods"),
         arguments("metrics", metrics(Duration.ofDays(3)), "webhook expires in", "certificates"));
   }
