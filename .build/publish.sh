@@ -29,13 +29,27 @@ published_already() {
   echo "error: another $1 is published already; release a new version" >&2
   exit 1
 }
+
+errors=$(mktemp)
+trap 'rm -f "$errors"' EXIT
+
+# look_up digest|manifest REFERENCE: prints nothing if the registry does not have it. Any other failure ends this script: without an answer nobody
+# knows what is published. GitHub's registry says DENIED of a package that does not exist; who may not read one may not push it either.
+look_up() {
+  "$crane" "$1" "$2" 2>"$errors" || grep -q -e MANIFEST_UNKNOWN -e NAME_UNKNOWN -e 'status code 404' -e DENIED "$errors" || {
+    cat "$errors" >&2
+    echo "error: $2 cannot be looked up, so nothing is pushed; try again when the registry answers" >&2
+    exit 1
+  }
+}
+
 digest=$(grep -o 'sha256:[0-9a-f]\{64\}' "$folder/image/index.json")
-found=$("$crane" digest "$image:$version" 2>/dev/null || true)
+found=$(look_up digest "$image:$version")
 [ -z "$found" ] || [ "$found" = "$digest" ] || published_already "$image:$version"
 # The chart's manifest also has the time of the file.
 chart=$image/charts/tranche:$version
 layer=$(sha256sum "${charts[0]}" | cut -d ' ' -f 1)
-manifest=$("$crane" manifest "$chart" 2>/dev/null || true)
+manifest=$(look_up manifest "$chart")
 [ -z "$manifest" ] || [[ $manifest = *"sha256:$layer"* ]] || published_already "$chart"
 
 [ -n "$found" ] || "$crane" push "$folder/image" "$image:$version" >&2

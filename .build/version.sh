@@ -18,7 +18,7 @@ set_version() {
   of=${of//./\\.}
   git ls-files '*pom.xml' | xargs sed -i "s#<version>${old//./\\.}</version>#<version>$new</version>#"
   new=${new%-SNAPSHOT}
-  sed -i -e "s/^version: .*/version: $new/" -e "s/^appVersion: .*/appVersion: $new/" charts/tranche/Chart.yaml
+  sed -i -e "s/^version: .*/version: $new/" -e "s/^appVersion: .*/appVersion: $new/" -e "s#tranche:$of\b#tranche:$new#" charts/tranche/Chart.yaml
   sed -i "s/^version=.*/version=$new/" deploy/kubectl/kubectl-tranche
   # Beside the image's name only: other programs have versions of their own.
   git ls-files 'deploy/*.yaml' 'deploy/*.md' 'docs/*.md' README.md |

@@ -180,27 +180,20 @@ has(c.resources) && has(c.resources.limits) && c.resources.limits.exists(r, (r i
 {{- end }}
 {{- end -}}
 
-{{/* The namespaces of guard.exemptNamespaces that exist, as a JSON list: otherwise whoever creates one of that name would be exempt. Where Helm does not ask the
-cluster, the names that the user gives count, and of the chart's own only kube-system. An upgrade with --reuse-values may lack the value. */}}
+{{/* The namespaces of guard.exemptNamespaces, as a JSON list, for the `modes` of a webhook's entry or a policy. Where only `deny` applies, the chart's own list
+counts with kube-system alone: whoever may create a namespace of the other names would be exempt. The same cluster or none, it is rendered alike. */}}
 {{- define "tranche.exemptNamespaces" -}}
-{{- $given := .Values.guard.exemptNamespaces | default list -}}
+{{- $given := .root.Values.guard.exemptNamespaces | default list -}}
 {{- $own := list "kube-system" "gpu-operator" "nvidia-gpu-operator" "dcgm-exporter" -}}
-{{- $counted := list -}}
-{{- if and (ne (toString .Values.guard.checkExemptNamespaces) "false") (lookup "v1" "Namespace" "" "kube-system") -}}
-{{- range $given -}}{{- if lookup "v1" "Namespace" "" . -}}{{- $counted = append $counted . -}}{{- end -}}{{- end -}}
-{{- else if eq (toJson $given) (toJson $own) -}}
-{{- $counted = list "kube-system" -}}
-{{- else -}}
-{{- $counted = $given -}}
-{{- end -}}
-{{- toJson $counted -}}
+{{- $strict := or (eq .root.Values.guard.mode "deny") (eq (toJson .modes) (toJson (list "deny"))) -}}
+{{- if and $strict (eq (toJson $given) (toJson $own)) -}}{{ toJson (list "kube-system") }}{{- else -}}{{ toJson $given }}{{- end -}}
 {{- end -}}
 
 {{/* A binding's namespaces: those whose mode is among the given ones. A policy fails closed, so it spares what the cluster and Tranche need to start. */}}
 {{- define "tranche.guardedNamespaces" -}}
 {{- $root := .root -}}
 {{- $modes := .modes -}}
-{{- $kept := concat (list (include "tranche.namespace" $root) "kube-system") (include "tranche.exemptNamespaces" $root | fromJsonArray) -}}
+{{- $kept := concat (list (include "tranche.namespace" $root) "kube-system") (include "tranche.exemptNamespaces" . | fromJsonArray) -}}
 namespaceSelector:
   matchExpressions:
     - {key: kubernetes.io/metadata.name, operator: NotIn, values: {{ $kept | uniq | toJson }}}

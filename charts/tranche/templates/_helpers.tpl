@@ -44,10 +44,11 @@
 {{- toYaml $annotations -}}
 {{- end -}}
 
-{{/* The Secrets that the webhook keeps certificates in, as a JSON list. */}}
+{{/* The Secrets that have certificates, as a JSON list. cert-manager keeps its own CA elsewhere. */}}
 {{- define "tranche.certificateSecrets" -}}
 {{- $name := include "tranche.name" . -}}
-{{- $secrets := list (printf "%s-ca" $name) (printf "%s-webhook-tls" $name) (printf "%s-extender-tls" $name) -}}
+{{- $secrets := list (printf "%s-webhook-tls" $name) (printf "%s-extender-tls" $name) -}}
+{{- if not .Values.webhook.certManager.enabled -}}{{- $secrets = prepend $secrets (printf "%s-ca" $name) -}}{{- end -}}
 {{- if and .Values.extender.enabled (eq .Values.extender.mode "service") -}}
 {{- $secrets = append $secrets (printf "%s-scheduler-client-tls" $name) -}}
 {{- end -}}

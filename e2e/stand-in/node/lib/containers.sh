@@ -41,6 +41,8 @@ sandbox_image = "tranche-e2e/pause:1"
 restrict_oom_score_adj = $restricted
 [plugins."io.containerd.grpc.v1.cri".cni]
 bin_dir = "/usr/lib/cni"
+[plugins."io.containerd.grpc.v1.cri".registry]
+config_path = "/etc/containerd/certs.d"
 [plugins."io.containerd.grpc.v1.cri".containerd]
 snapshotter = "$snapshotter"
 TOML

@@ -66,9 +66,7 @@ public record Rendering(String file, String purpose, String namespace, Map<Strin
             .withName("tranche")
             .withNamespace(namespace)
             // Of the kube-scheduler image; without this, Helm takes the cluster's own version.
-            .withKubeVersion(KubernetesVersion.DEFAULT)
-            // There is no cluster to ask.
-            .set("guard.checkExemptNamespaces", false);
+            .withKubeVersion(KubernetesVersion.DEFAULT);
     values.forEach(template::set);
     return "# %s\n# Rendered from charts/tranche; ./check compares, and `./check --render` writes it again.\n"
             .formatted(purpose)
@@ -97,10 +95,11 @@ public record Rendering(String file, String purpose, String namespace, Map<Strin
     }
   }
 
-  /** Writes every file: {@code Rendering <chart> <deploy>}. */
+  /** Writes every file, and the page of values: {@code Rendering <chart> <deploy> <page>}. */
   public static void main(String[] args) throws IOException {
     for (Rendering rendering : ALL) {
       Files.writeString(Path.of(args[1], rendering.file()), rendering.render(Path.of(args[0])));
     }
+    Files.writeString(Path.of(args[2]), ValuesPage.of(Path.of(args[0])).text());
   }
 }

@@ -34,7 +34,6 @@ final class Chart {
         .withNamespace("tranche")
         .withKubeVersion(KubernetesVersion.DEFAULT)
         .withValuesFile(file)
-        .set("guard.checkExemptNamespaces", false)
         .call();
   }
 

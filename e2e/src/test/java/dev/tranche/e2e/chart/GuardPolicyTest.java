@@ -283,6 +283,11 @@ class GuardPolicyTest {
         .endsWith("tranche.dev/guard In [void, deny]");
     assertThat(namespaces(values("guard.exemptNamespaces[0]", "mine"), "tranche-guard"))
         .startsWith("kubernetes.io/metadata.name NotIn [tranche, kube-system, mine]");
+    assertThat(namespaces(Map.of(), "tranche-guard"))
+        .as("under deny, a namespace of the chart's own list may be anybody's")
+        .startsWith("kubernetes.io/metadata.name NotIn [tranche, kube-system]");
+    assertThat(namespaces(Map.of(), ANNOTATIONS))
+        .startsWith("kubernetes.io/metadata.name NotIn [tranche, kube-system, gpu-operator,");
     assertThat(Chart.render(Map.of("guard.enabled", false))).doesNotContain("tranche-guard");
   }
 

@@ -357,6 +357,16 @@ class RenderingTest {
     assertThat(render(Map.of("guard.enabled", false))).doesNotContain("/mutate/guard");
   }
 
+  /** Helm, Argo CD and Flux render the same. */
+  @Test
+  void noTemplate_asksTheCluster() throws IOException {
+    try (var templates = Files.walk(Chart.FOLDER.resolve("templates"))) {
+      for (Path template : templates.filter(Files::isRegularFile).toList()) {
+        assertThat(Files.readString(template)).as(template.toString()).doesNotContain("lookup \"");
+      }
+    }
+  }
+
   @Test
   void guardThatFailsClosed_leavesOutWhatKeepsAClusterAlive() {
     var closed = new HashMap<String, Object>();

@@ -97,7 +97,9 @@ class RightsTest {
               .filter(line -> line.contains(" secrets named ") && line.contains("update"))
               .flatMap(line -> Stream.of(line.split(" named ")[1].split(" \\|")[0].split(", ")))
               .toList();
-      assertThat(made).isEqualTo(written);
+      // With cert-manager, that fills them, and has its own CA.
+      assertThat(made).containsAll(written);
+      assertThat(made.contains("tranche-ca")).isEqualTo(written.contains("tranche-ca"));
     }
   }
 

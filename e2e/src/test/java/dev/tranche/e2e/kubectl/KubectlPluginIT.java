@@ -80,6 +80,7 @@ class KubectlPluginIT {
                     arguments(shell, "dance", MISUSED, "there is no command \"dance\""),
                     arguments(shell, "", MISUSED, "kubectl tranche explain POD"),
                     arguments(shell, "version", OK, "tranche " + FakeCluster.version()),
+                    arguments(shell, "check -o json", MISUSED, "check has only the output table"),
                     arguments(shell, "--help", OK, "Exit status: 0")));
   }
 

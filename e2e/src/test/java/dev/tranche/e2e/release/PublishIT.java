@@ -5,16 +5,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.e2e.install.Shell;
 import io.vertx.core.json.JsonObject;
-import java.io.BufferedReader;
 import java.io.IOException;
-import java.io.InputStreamReader;
-import java.nio.charset.StandardCharsets;
+import java.net.InetAddress;
+import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
 import java.util.List;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -27,37 +24,22 @@ import org.junit.jupiter.api.io.TempDir;
 @Tag("slow")
 class PublishIT {
   private static final Path ROOT = Path.of("..").toAbsolutePath().normalize();
-  private static final Pattern ADDRESS = Pattern.compile("serving on port (\\d+)");
 
   @TempDir static Path folder;
-  private static Process registry;
+  private static LocalRegistry registry;
   private static String crane;
   private static String address;
 
   @BeforeAll
   static void startRegistry() throws IOException {
-    crane = Shell.output("../.build/crane.sh").strip();
-    registry =
-        new ProcessBuilder(crane, "registry", "serve", "--address", "127.0.0.1:0")
-            .redirectErrorStream(true)
-            .start();
-    BufferedReader log =
-        new BufferedReader(
-            new InputStreamReader(registry.getInputStream(), StandardCharsets.UTF_8));
-    Matcher found = ADDRESS.matcher("");
-    for (String line = log.readLine(); line != null; line = log.readLine()) {
-      if (found.reset(line).find()) {
-        break;
-      }
-    }
-    address = "127.0.0.1:" + found.group(1);
-    // A full pipe would stop the registry.
-    Thread.ofPlatform().daemon().start(() -> log.lines().forEach(line -> {}));
+    registry = LocalRegistry.start("127.0.0.1");
+    crane = registry.crane();
+    address = "127.0.0.1:" + registry.port();
   }
 
   @AfterAll
   static void stopRegistry() {
-    registry.destroyForcibly();
+    registry.close();
   }
 
   private Path work;
@@ -165,6 +147,22 @@ class PublishIT {
     assertThat(Shell.run("%s digest %s:1.2.3".formatted(crane, image)).status())
         .as("nothing of it is pushed")
         .isNotZero();
+  }
+
+  /** What is published already must be known, so "no answer" is not "not there". */
+  @Test
+  void registryThatDoesNotAnswer_endsIt_withItsError() throws IOException {
+    Path release = release("amd64", "notes");
+    int nobody;
+    try (var socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      nobody = socket.getLocalPort();
+    }
+    Shell.Result unanswered = publish(release, "127.0.0.1:" + nobody + "/example/tranche");
+    assertThat(unanswered.status()).isNotZero();
+    assertThat(unanswered.output())
+        .contains("connection refused")
+        .contains("error: 127.0.0.1:" + nobody + "/example/tranche:1.2.3 cannot be looked up")
+        .doesNotContain("pushing");
   }
 
   private static void refuse(Path release, String image) throws IOException {

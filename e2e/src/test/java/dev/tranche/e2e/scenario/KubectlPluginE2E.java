@@ -138,6 +138,35 @@ class KubectlPluginE2E extends Scenario {
   }
 
   @Test
+  void check_findsNothing_untilTheNamespaceRefusesThePlugin() throws Exception {
+    Ended healthy = run(List.of("check", "-n", namespace));
+    assertThat(healthy.out().lines())
+        .as(healthy.toString())
+        .allMatch(line -> line.startsWith("ok "))
+        .anyMatch(line -> line.matches("ok +gpus +nodes that offer GPUs: 3"))
+        .anyMatch(line -> line.matches("ok +policies +admission policies that are bound: \\d+"))
+        .anyMatch(line -> line.matches("ok +certificates +.* \\d+ days left"));
+    assertThat(healthy.status()).isZero();
+
+    String label = "pod-security.kubernetes.io/enforce";
+    kubectl("label", "namespace", Tranche.NAMESPACE, label + "=baseline");
+    try {
+      Ended refused = run(List.of("check", "-n", namespace));
+      assertThat(refused.status()).isEqualTo(3);
+      assertThat(refused.out()).contains("enforces the level baseline of Pod Security", "do: ");
+    } finally {
+      kubectl("label", "namespace", Tranche.NAMESPACE, label + "-");
+    }
+  }
+
+  @Test
+  void check_withoutRights_saysWhatIsUnknown() throws Exception {
+    Ended ended = plugin("check", "-n", namespace);
+    assertThat(ended.status()).as(ended.toString()).isEqualTo(1);
+    assertThat(ended.errors()).contains("cannot list resource \"deployments\"");
+  }
+
+  @Test
   void describedNode_saysHowItsGpusAreUsed() {
     create(PodSpecs.on(BETA, PodSpecs.fraction("one", "0.5")));
     allRunning(1);

@@ -1,0 +1,213 @@
+package dev.tranche.e2e.kubectl;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.params.provider.Arguments.arguments;
+
+import dev.tranche.e2e.kubectl.FakeCluster.Ended;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** What {@code kubectl tranche check} finds, and that it says what to do. */
+@Tag("slow")
+class KubectlCheckIT {
+  private static final int OK = 0;
+  private static final int PROBLEM = 3;
+
+  @TempDir private Path folder;
+
+  static Stream<String> shells() {
+    return KubectlPluginIT.shells();
+  }
+
+  /** An installation of which nothing is to be said. */
+  private static FakeCluster healthy(String shell, Path folder) throws Exception {
+    var cluster = new FakeCluster(shell, folder);
+    cluster.put("version", "{\n  \"major\": \"1\",\n  \"gitVersion\": \"v1.37.2+k3s1\"\n}\n");
+    cluster.put(
+        "workloads",
+        """
+        Deployment|tranche|tranche-extender|2|2
+        Deployment|tranche|tranche-webhook|2|2
+        Deployment|other|mine|1|
+        DaemonSet|tranche|tranche-node-plugin|3|3
+        """);
+    cluster.put("scheduler", "registry.k8s.io/kube-scheduler:v1.37.2\n");
+    cluster.put("runtimeclasses", "nvidia\n");
+    cluster.put("daemonsets", "kube-system/kube-proxy|3|tranche/tranche-node-plugin|3|");
+    cluster.put("nodes", "a|{\"x\":\"y\"}|{\"cpu\":\"8\",\"nvidia.com/gpu\":\"20\"}\nb|{}|{}\n");
+    cluster.put("bundles", "fraction.tranche.dev|LS0t\nguard.tranche.dev|LS0t\n");
+    cluster.put("policies", "tranche-fixed-annotations\ntranche-share-without-request\n");
+    cluster.put("bindings", "tranche-fixed-annotations\ntranche-share-without-request\n");
+    cluster.put(
+        "admitted",
+        "{\"metadata\": {\"annotations\": {\"tranche.dev/replicas-per-gpu\": \"10\"}}}");
+    cluster.put("metrics", metrics(Duration.ofDays(80)));
+    return cluster;
+  }
+
+  /** As a Prometheus client writes them: a number of seconds, with an exponent. */
+  private static String metrics(Duration left) {
+    double expiry = Instant.now().plus(left).getEpochSecond();
+    return """
+        # TYPE tranche_webhook_certificate_expiry_timestamp_seconds gauge
+        tranche_webhook_certificate_expiry_timestamp_seconds{certificate="ca"} %s
+        tranche_webhook_certificate_expiry_timestamp_seconds{certificate="webhook"} %s
+        """
+        .formatted(expiry * 2, expiry);
+  }
+
+  @ParameterizedTest
+  @MethodSource("shells")
+  void healthyInstallation_hasNoProblem(String shell) throws Exception {
+    var cluster = healthy(shell, folder);
+    Ended ended = cluster.run("check");
+    assertThat(ended.errors()).isEmpty();
+    assertThat(ended.out().lines())
+        .as(ended.out())
+        .allMatch(line -> line.startsWith("ok "))
+        .anyMatch(line -> line.matches("ok +certificates +.* has (79|80) days left"))
+        .anyMatch(line -> line.matches("ok +gpus +nodes that offer GPUs: 1"));
+    assertThat(ended.status()).isEqualTo(OK);
+    assertThat(cluster.calls())
+        .as("check changes nothing")
+        .noneMatch(call -> call.matches(".* (apply|delete|patch|label|annotate|replace|edit) .*"))
+        .filteredOn(call -> call.contains(" create ") || call.startsWith("create "))
+        .allMatch(call -> call.contains("--dry-run=server"));
+  }
+
+  /** File of the fake cluster, its content, the expected finding, and a part of what to do. */
+  static Stream<Arguments> problems() {
+    return Stream.of(
+        arguments("version", "\"gitVersion\": \"v1.29.4\"", "Tranche needs 1.30", "upgrade"),
+        arguments("scheduler", "r/kube-scheduler:v1.38.0\n", "v1.38.0, and the", "helm upgrade"),
+        arguments("scheduler", "r/kube-scheduler:v1.35.0\n", "v1.35.0, and the", "helm upgrade"),
+        arguments(
+            "unready",
+            "w-0|ImagePullBackOff |\n",
+            "Deployment tranche-webhook has 1 of 2 pods ready: the node cannot pull the image",
+            "docs/air-gap.md"),
+        arguments("unready", "w-0|CrashLoopBackOff |\n", "w-0 ends again and again", "--previous"),
+        arguments("unready", "w-0||0/3 nodes: taint\n", "w-0: 0/3 nodes: taint", "tolerations"),
+        arguments("unready", "w-0||\n", "1 of 2 pods ready", "describe pods"),
+        arguments("level", "restricted", "enforces the level restricted", "enforce=privileged"),
+        arguments(
+            "refused",
+            "pods \"p\" is forbidden: violates PodSecurity \"baseline:latest\"\n",
+            "default level of Pod Security",
+            "kubectl label namespace tranche"),
+        arguments("class", "gpu", "RuntimeClass gpu, which does not exist", "runtimeClass.create"),
+        arguments(
+            "daemonsets",
+            "gpu-operator/nvidia-device-plugin-daemonset|2|tranche/tranche-node-plugin|3|",
+            "DaemonSet gpu-operator/nvidia-device-plugin-daemonset serves GPUs, too",
+            "kubectl patch clusterpolicies.nvidia.com/cluster-policy"),
+        arguments(
+            "daemonsets",
+            "kube-system/nvidia-gpu-device-plugin-small-cos|1|",
+            "DaemonSet kube-system/nvidia-gpu-device-plugin-small-cos",
+            "docs/switching.md"),
+        arguments(
+            "nodes",
+            "a|{\"nvidia.com/gpu.present\":\"true\"}|{\"cpu\":\"8\",\"nvidia.com/gpu\":\"0\"}\n",
+            "the node a has a GPU by its labels, and offers none",
+            "runtimeClassName=nvidia"),
+        arguments("bundles", "fraction.tranche.dev|\n", "lacks a caBundle", "cainjector"),
+        arguments("admitted", "{\"kind\": \"Pod\"}", "is not changed by the webhook", "-n"),
+        arguments("refuse-pod", "", "is refused (dry run): Error from", "docs/errors.md"),
+        arguments("bindings", "tranche-fixed-annotations\n", "has no binding", "helm upgrade"),
+        arguments("refuse-forward", "", "the extender does not answer", "describe pods"),
+        arguments("metrics", metrics(Duration.ofDays(3)), "webhook expires in", "certificates"));
+  }
+
+  @ParameterizedTest
+  @MethodSource("problems")
+  void problem_isSaid_withWhatToDo(String file, String content, String said, String todo)
+      throws Exception {
+    var cluster = healthy("dash", folder);
+    if (file.equals("unready")) {
+      cluster.put("workloads", "Deployment|tranche|tranche-webhook|2|1\n");
+    }
+    cluster.put(file, content);
+    Ended ended = cluster.run("check");
+    List<String> lines = ended.out().lines().toList();
+    assertThat(lines)
+        .as(ended.toString())
+        .anyMatch(line -> line.startsWith("problem ") && line.contains(said));
+    String line = lines.stream().filter(l -> l.contains(said)).findFirst().orElseThrow();
+    assertThat(lines.get(lines.indexOf(line) + 1)).contains(" do: ").contains(todo);
+    assertThat(ended.status()).isEqualTo(PROBLEM);
+  }
+
+  @Test
+  void noGpuNodeYet_isANote() throws Exception {
+    var cluster = healthy("dash", folder);
+    cluster.put("nodes", "a|{}|{\"cpu\":\"8\"}\n");
+    Ended ended = cluster.run("check");
+    assertThat(ended.out()).contains("note     gpus           no node offers GPUs yet");
+    assertThat(ended.status()).isEqualTo(OK);
+  }
+
+  @Test
+  void nodesOfADraDriver_areNotMissed() throws Exception {
+    var cluster = healthy("dash", folder);
+    cluster.put(
+        "nodes",
+        "a|{\"nvidia.com/gpu.present\":\"true\",\"tranche.dev/gpus-served-by\":\"dra\"}|{}\n");
+    assertThat(cluster.run("check").out()).contains("no node offers GPUs yet");
+  }
+
+  @Test
+  void whatMayNotBeRead_isUnknown_andTheRestIsChecked() throws Exception {
+    var cluster = healthy("dash", folder);
+    cluster.remove("nodes");
+    Ended ended = cluster.run("check");
+    assertThat(ended.out())
+        .contains("unknown  gpus           Error from server (Forbidden): nodes is forbidden")
+        .contains("do: get the rights of docs/kubectl.md")
+        .contains("ok       certificates");
+    assertThat(ended.status()).isEqualTo(OK);
+  }
+
+  @Test
+  void otherNamespace_isNamed() throws Exception {
+    var cluster = healthy("dash", folder);
+    cluster.put("workloads", "");
+    assertThat(cluster.run("check", "--tranche-namespace", "gpu").out())
+        .contains("nothing of Tranche is installed in the namespace gpu")
+        .contains("--tranche-namespace");
+    assertThat(cluster.run("check", "pods").errors()).contains("one argument too many");
+  }
+
+  /** Each finding but ok has a second argument. */
+  @Test
+  void everyFinding_saysWhatToDo() throws Exception {
+    String script = Files.readString(FakeCluster.PLUGIN.resolve("kubectl-tranche"));
+    String section =
+        script.substring(script.indexOf("# ---- check ----"), script.indexOf("# ---- ui ----"));
+    assertThat(section.lines().filter(line -> line.matches(" *found (note|problem|unknown) .*")))
+        .hasSizeGreaterThan(20)
+        .allMatch(line -> line.endsWith("\\") || line.matches(".*\" \".*\""));
+  }
+
+  /** The versions in the script are those of the chart and of the tests. */
+  @Test
+  void versions_areTheChartsAndTheTests() throws Exception {
+    String script = Files.readString(FakeCluster.PLUGIN.resolve("kubectl-tranche"));
+    String chart = Files.readString(Path.of("../charts/tranche/Chart.yaml"));
+    String oldest = chart.replaceAll("(?s).*kubeVersion: \">= 1\\.(\\d+)\\..*", "$1");
+    String newest =
+        Files.readString(Path.of("stand-in/kubernetes-versions"))
+            .replaceAll("(?s).*v1\\.(\\d+)\\.\\d+ default.*", "$1");
+    assertThat(script).contains("oldest_minor=" + oldest + "\n", "newest_minor=" + newest + "\n");
+  }
+}
