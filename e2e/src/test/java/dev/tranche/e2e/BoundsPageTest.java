@@ -50,6 +50,9 @@ class BoundsPageTest {
           new Bound("replicas in one pod", API + "RequestBounds", "CONTAINERS_MAX"),
           new Bound("annotation of a share", API + "RequestBounds", "VALUE_CHARS_MAX"),
           new Bound("earlier numbers of replicas per GPU", EXTENDER + "UseOfGpu", "EARLIER_MAX"),
+          new Bound("cgroups that the node plugin", PLUGIN + "ContainerCgroups", "FOLDERS_MAX"),
+          new Bound(
+              "a program of NVIDIA's container", PLUGIN + "ToolkitReader", "PROGRAM_BYTES_MAX"),
           new Bound("a cache of the dynamic linker", PLUGIN + "LdCache", "BYTES_MAX"),
           new Bound("failed waits for GPU errors", PLUGIN + "ErrorWatch", "FAILURES_MAX"),
           new Bound("what waiting pods request", EXTENDER + "UnschedulablePods", "CHARS_MAX"),

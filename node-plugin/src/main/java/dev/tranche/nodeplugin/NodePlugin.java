@@ -19,6 +19,8 @@ import dev.tranche.nodeplugin.health.Readiness;
 import dev.tranche.nodeplugin.kubelet.AssignmentFile;
 import dev.tranche.nodeplugin.kubelet.Assignments;
 import dev.tranche.nodeplugin.kubelet.Kubelet;
+import dev.tranche.nodeplugin.limit.ContainerLimit;
+import dev.tranche.nodeplugin.limit.ExpectedLimit;
 import dev.tranche.nodeplugin.metrics.NodeMetrics;
 import dev.tranche.nodeplugin.mps.MpsAvailability;
 import dev.tranche.nodeplugin.mps.MpsRoot;
@@ -72,6 +74,7 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
   private Consumer<String> labelListener = name -> {};
   private Runnable usedListener = () -> {};
   private Consumer<String> unusableListener = reason -> {};
+  private Consumer<List<ExpectedLimit>> limitsListener = expected -> {};
   private String advertisedSummary = "";
   private String requestedConfig = "";
   // The newest config cannot even be read, so another one is in use.
@@ -164,6 +167,7 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
         "tranche.node.registered",
         "1 while the plugin is registered with the kubelet, else 0.",
         () -> kubelet.registered() ? 1 : 0);
+    LimitGauges.register(metrics, state::containerLimits);
   }
 
   private int count(ToIntFunction<NodeReplicas> what) {
@@ -198,7 +202,15 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
     expire();
     mps.check();
     kubelet.check();
-    problems.update(Stream.concat(watch.problems().stream(), cdi.problem().stream()).toList());
+    problems.update(
+        Stream.of(
+                watch.problems().stream(),
+                cdi.problem().stream(),
+                state.limitProblem().stream(),
+                LimitGauges.problem(state.containerLimits()).stream())
+            .flatMap(problem -> problem)
+            .toList());
+    limitsListener.accept(state.expectedLimits());
     problems.report(System.nanoTime() / 1_000_000);
   }
 
@@ -419,6 +431,17 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
    */
   void onUsed(Runnable listener) {
     usedListener = listener;
+  }
+
+  /** Sets the listener for the memory limits that containers should have; called every second. */
+  void onLimitsExpected(Consumer<List<ExpectedLimit>> listener) {
+    limitsListener = listener;
+  }
+
+  /** Takes the memory limits that the driver tells of running containers. */
+  void limitsRead(List<ContainerLimit> limits) {
+    state.containerLimits(limits);
+    sendReport();
   }
 
   /** Sets the listener for the reason why the process must be restarted. */
