@@ -4,11 +4,14 @@
  */
 #include "state.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #define NVML __attribute__((visibility("default")))
 
@@ -24,10 +27,13 @@ enum {
     TIMEOUT = 10,
     FUNCTION_NOT_FOUND = 13,
     GPU_IS_LOST = 15,
+    OPERATING_SYSTEM = 17,
     ARGUMENT_VERSION_MISMATCH = 25,
 };
 
 enum { EXCLUSIVE_PROCESS = 3 };
+
+enum { CGROUP_DEPTH_MAX = 32 };
 
 enum { EVENT_SINGLE_BIT_ECC = 1, EVENT_DOUBLE_BIT_ECC = 2, EVENT_XID = 8 };
 
@@ -97,6 +103,16 @@ struct event_set {
     int deliveries;
 };
 
+struct set_limits {
+    const char *cgroup;
+    unsigned long long soft, hard;
+};
+
+struct get_limits {
+    const char *cgroup;
+    unsigned long long soft, hard, used;
+};
+
 struct gpm_support {
     unsigned version, supported;
 };
@@ -123,6 +139,8 @@ struct gpm_metrics {
     struct gpm_metric metric[];
 };
 
+_Static_assert(sizeof(struct set_limits) == 24, "nvmlSetMemoryLimits_v1_t");
+_Static_assert(sizeof(struct get_limits) == 32, "nvmlGetMemoryLimits_v1_t");
 _Static_assert(sizeof(struct gpm_metric) == 40, "nvmlGpmMetric_t");
 _Static_assert(sizeof(struct gpm_metrics) == 24, "nvmlGpmMetricsGet_t up to its metrics");
 _Static_assert(sizeof(struct memory_v2) == 40, "nvmlMemory_v2_t");
@@ -238,6 +256,7 @@ NVML const char *nvmlErrorString(int result)
     case TIMEOUT: return "Timeout";
     case FUNCTION_NOT_FOUND: return "Function Not Found";
     case GPU_IS_LOST: return "GPU is lost";
+    case OPERATING_SYSTEM: return "Operating system error";
     case ARGUMENT_VERSION_MISMATCH: return "Argument version mismatch";
     default: return "Unknown Error";
     }
@@ -383,7 +402,7 @@ NVML int nvmlDeviceGetMemoryInfo_v2(device_t device, struct memory_v2 *memory)
         return leave(result);
     if (memory->version != (sizeof *memory | 2u << 24))
         return leave(ARGUMENT_VERSION_MISMATCH);
-    memory->total = device->memory_mib << 20;
+    memory->total = (device->v2_total_mib ? device->v2_total_mib : device->memory_mib) << 20;
     memory->reserved = device->reserved_mib << 20;
     memory->used = device->used_mib << 20;
     memory->free = memory->total - memory->reserved - memory->used;
@@ -511,6 +530,143 @@ static int process_is_on(const struct process *process, device_t device)
     return process->gpu == device->index;
 }
 
+/* A cgroup and those above it, the lowest first. */
+struct cgroups {
+    int count;
+    struct cgroup cgroup[CGROUP_DEPTH_MAX];
+};
+
+static int same_cgroup(const struct cgroup *one, const struct cgroup *other)
+{
+    return one->device == other->device && one->inode == other->inode;
+}
+
+/* Opens the path as the caller sees it. Returns -1 if it is no folder. */
+static int cgroups_above(const char *path, struct cgroups *found)
+{
+    int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    found->count = 0;
+    while (folder >= 0 && found->count < CGROUP_DEPTH_MAX) {
+        struct stat now;
+        if (fstat(folder, &now) != 0)
+            break;
+        struct cgroup cgroup = {now.st_dev, now.st_ino};
+        /* The root is its own parent, and the parent of a mount is another file system's. */
+        if (found->count > 0 && (same_cgroup(&cgroup, &found->cgroup[found->count - 1]) ||
+                                 cgroup.device != found->cgroup[0].device))
+            break;
+        found->cgroup[found->count++] = cgroup;
+        int parent = openat(folder, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        close(folder);
+        folder = parent;
+    }
+    if (folder >= 0)
+        close(folder);
+    return found->count > 0 ? 0 : -1;
+}
+
+static int is_below(const struct process *process, const struct cgroup *cgroup)
+{
+    struct cgroups own;
+    if (process->cgroup[0] == '\0' || cgroups_above(process->cgroup, &own) != 0)
+        return 0;
+    for (int i = 0; i < own.count; i++)
+        if (same_cgroup(&own.cgroup[i], cgroup))
+            return 1;
+    return 0;
+}
+
+/* Managed memory escapes every limit, and misc counts only what is allocated once there is a limit. */
+static int is_counted(const struct process *process)
+{
+    return !process->managed && !(state.limits == LIMITS_MISC && process->early);
+}
+
+static unsigned long long allocated_mib(const struct process *process);
+
+/* What the processes below the cgroup have, up to this one of the state's. */
+static unsigned long long counted_mib(int gpu, const struct cgroup *cgroup, const struct process *end)
+{
+    unsigned long long sum = 0;
+    for (const struct process *process = state.process; process < end; process++)
+        if (process->gpu == gpu && is_counted(process) && is_below(process, cgroup))
+            sum += allocated_mib(process);
+    return sum;
+}
+
+/* What the process got of what it wants: an allocation beyond a hard limit fails, and the process lives. */
+static unsigned long long allocated_mib(const struct process *process)
+{
+    struct cgroups own;
+    unsigned long long got = process->used_mib;
+    if (process->cgroup[0] == '\0' || !is_counted(process) || cgroups_above(process->cgroup, &own) != 0)
+        return got;
+    for (int i = 0; i < own.count; i++) {
+        struct limit limit;
+        if (state_limit(process->gpu, &own.cgroup[i], &limit) != 0)
+            continue;
+        unsigned long long before = counted_mib(process->gpu, &own.cgroup[i], process), hard = limit.hard >> 20;
+        unsigned long long left = hard > before ? hard - before : 0;
+        /* dmem counts also what was allocated before, and takes nothing of it away. */
+        if (got > left && !process->early)
+            got = left;
+    }
+    return got;
+}
+
+/* Memory limits are for whole GPUs with memory of their own. */
+static int enter_limits(const char *function, device_t device, const char *path, struct cgroups *cgroups)
+{
+    int result = enter_as(function, device);
+    if (result != SUCCESS)
+        return result;
+    if (state.limits == LIMITS_UNKNOWN)
+        return FUNCTION_NOT_FOUND;
+    if (state.limits == LIMITS_NONE || is_mig(device) || device->mig > 0 || device->addressing == 2)
+        return NOT_SUPPORTED;
+    return path == NULL ? INVALID_ARGUMENT : cgroups_above(path, cgroups) == 0 ? SUCCESS : OPERATING_SYSTEM;
+}
+
+NVML int nvmlDeviceSetMemoryLimits_v1(device_t device, struct set_limits *limits)
+{
+    struct cgroups cgroups;
+    int result = enter_limits(__func__, device, limits->cgroup, &cgroups);
+    if (result != SUCCESS)
+        return leave(result);
+    if (!privileged())
+        return leave(NO_PERMISSION);
+    struct limit limit = {limits->soft, limits->hard};
+    int none = limit.hard == ~0ull;
+    if (limit.soft > limit.hard || (!none && limit.hard > device->memory_mib << 20))
+        return leave(INVALID_ARGUMENT);
+    /* dmem takes a limit below the use, without effect on it. */
+    if (state.limits == LIMITS_MISC && !none &&
+        counted_mib(device->index, &cgroups.cgroup[0], state.process + state.processes) << 20 > limit.hard)
+        return leave(INVALID_ARGUMENT);
+    int kept = state_set_limit(device->index, &cgroups.cgroup[0], none && limit.soft == 0 ? NULL : &limit);
+    return leave(kept == 0 ? SUCCESS : OPERATING_SYSTEM);
+}
+
+NVML int nvmlDeviceGetMemoryLimits_v1(device_t device, struct get_limits *limits)
+{
+    struct cgroups cgroups;
+    int result = enter_limits(__func__, device, limits->cgroup, &cgroups);
+    if (result != SUCCESS)
+        return leave(result);
+    struct limit limit = {0, ~0ull};
+    int at = 0;
+    int found = state_limit(device->index, &cgroups.cgroup[0], &limit) == 0;
+    /* With misc, a cgroup without a limit answers with the nearest one above that has one. */
+    while (!found && state.limits == LIMITS_MISC && ++at < cgroups.count)
+        found = state_limit(device->index, &cgroups.cgroup[at], &limit) == 0;
+    if (!found && state.limits == LIMITS_MISC)
+        return leave(NOT_SUPPORTED);
+    limits->soft = limit.soft;
+    limits->hard = limit.hard;
+    limits->used = counted_mib(device->index, &cgroups.cgroup[found ? at : 0], state.process + state.processes) << 20;
+    return leave(SUCCESS);
+}
+
 static int running(const char *function, device_t device, unsigned *count, void *infos, int list)
 {
     int result = enter_sum(function, device);
@@ -521,7 +677,7 @@ static int running(const char *function, device_t device, unsigned *count, void 
         if (!process_is_on(&state.process[i], device) || (int)state.process[i].list != list)
             continue;
         if (found < room && infos != NULL) {
-            struct process_info_535 info = {{state.process[i].pid, state.process[i].used_mib << 20, ~0u, ~0u}, 0};
+            struct process_info_535 info = {{state.process[i].pid, allocated_mib(&state.process[i]) << 20, ~0u, ~0u}, 0};
             memcpy((char *)infos + (size_t)found * state.process_bytes, &info, state.process_bytes);
         }
         found++;

@@ -128,6 +128,8 @@ static void gpu_set(struct gpu *gpu, const char *key, const char *value)
         gpu->reserved_mib = number;
     else if (strcmp(key, "used_mib") == 0)
         gpu->used_mib = number;
+    else if (strcmp(key, "v2_total_mib") == 0)
+        gpu->v2_total_mib = number;
     else if (strcmp(key, "sm") == 0)
         gpu->sm = (unsigned)number;
     else if (strcmp(key, "memory_util") == 0)
@@ -224,7 +226,7 @@ static int mig_line(struct state *state, char *line)
 
 static int process_line(struct state *state, char *line)
 {
-    struct process process = {-1, 0, 0, -1, 0, 0};
+    struct process process = {.gpu = -1, .mig = -1, .list = COMPUTE};
     char *key, *value;
     int more;
     while ((more = next_pair(&line, &key, &value)) > 0) {
@@ -242,6 +244,12 @@ static int process_line(struct state *state, char *line)
             process.list = atoi(value) != 0 ? GRAPHICS : COMPUTE;
         else if (strcmp(key, "mps") == 0)
             process.list = atoi(value) != 0 ? MPS : COMPUTE;
+        else if (strcmp(key, "cgroup") == 0)
+            snprintf(process.cgroup, sizeof process.cgroup, "%s", value);
+        else if (strcmp(key, "managed") == 0)
+            process.managed = atoi(value) != 0;
+        else if (strcmp(key, "early") == 0)
+            process.early = atoi(value) != 0;
     }
     if (more < 0 || process.gpu < 0 || state->processes == PROCESSES_MAX)
         return -1;
@@ -283,6 +291,10 @@ static int driver_line(struct state *state, char *line)
             state->process_bytes = strcmp(value, "32") == 0 ? 32 : 24;
         else if (strcmp(key, "privileges") == 0)
             state->privileges = strcmp(value, "caller") == 0 ? SYS_ADMIN_ONLY : NOBODY;
+        else if (strcmp(key, "limits") == 0)
+            state->limits = strcmp(value, "dmem") == 0   ? LIMITS_DMEM
+                            : strcmp(value, "misc") == 0 ? LIMITS_MISC
+                                                         : LIMITS_NONE;
     return more;
 }
 
@@ -386,17 +398,55 @@ int state_refresh(struct state *state)
     return seen_result;
 }
 
+/* The path of a file for what was set, or -1. */
+static int kept_path(char *file, size_t size, const char *name)
+{
+    const char *folder = getenv(MODES_VARIABLE), *path = state_path();
+    int length = -1;
+    if (folder != NULL && folder[0] != '\0')
+        length = snprintf(file, size, "%s/%s.%s", folder, FILE_NAME, name);
+    else if (path != NULL)
+        length = snprintf(file, size, "%s.%s", path, name);
+    return length >= 0 && (size_t)length < size ? 0 : -1;
+}
+
 static FILE *compute_mode_file(int index, const char *how)
 {
-    char file[4200];
-    const char *folder = getenv(MODES_VARIABLE), *path = state_path();
-    if (folder != NULL && folder[0] != '\0')
-        snprintf(file, sizeof file, "%s/%s.compute_mode.%d", folder, FILE_NAME, index);
-    else if (path != NULL)
-        snprintf(file, sizeof file, "%s.compute_mode.%d", path, index);
-    else
-        return NULL;
-    return fopen(file, how);
+    char file[4200], name[64];
+    snprintf(name, sizeof name, "compute_mode.%d", index);
+    return kept_path(file, sizeof file, name) == 0 ? fopen(file, how) : NULL;
+}
+
+static int limit_path(char *file, size_t size, int gpu, const struct cgroup *cgroup)
+{
+    char name[128];
+    snprintf(name, sizeof name, "limit.%d.%llu.%llu", gpu, cgroup->device, cgroup->inode);
+    return kept_path(file, size, name);
+}
+
+int state_limit(int gpu, const struct cgroup *cgroup, struct limit *limit)
+{
+    char path[4200];
+    FILE *file = limit_path(path, sizeof path, gpu, cgroup) == 0 ? fopen(path, "re") : NULL;
+    if (file == NULL)
+        return -1;
+    int read = fscanf(file, "%llu %llu", &limit->soft, &limit->hard);
+    fclose(file);
+    return read == 2 ? 0 : -1;
+}
+
+int state_set_limit(int gpu, const struct cgroup *cgroup, const struct limit *limit)
+{
+    char path[4200];
+    if (limit_path(path, sizeof path, gpu, cgroup) != 0)
+        return -1;
+    if (limit == NULL)
+        return remove(path) == 0 || errno == ENOENT ? 0 : -1;
+    FILE *file = fopen(path, "we");
+    if (file == NULL)
+        return -1;
+    fprintf(file, "%llu %llu\n", limit->soft, limit->hard);
+    return fclose(file);
 }
 
 unsigned state_compute_mode(int index)

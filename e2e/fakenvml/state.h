@@ -12,7 +12,7 @@
 #undef __GLIBC_USE_C23_STRTOL
 #define __GLIBC_USE_C23_STRTOL 0
 
-enum { GPUS_MAX = 64, MIGS_MAX = 256, PROCESSES_MAX = 1024, XIDS_MAX = 256, ANSWERS_MAX = 64, TEXT_MAX = 96, LINKS_MAX = 18 };
+enum { GPUS_MAX = 64, MIGS_MAX = 256, PROCESSES_MAX = 1024, XIDS_MAX = 256, ANSWERS_MAX = 64, TEXT_MAX = 96, LINKS_MAX = 18, CGROUP_MAX = 256 };
 
 /* What GPM measures of a GPU: NVML's metrics 1, 2, 3, 5 and 10. */
 enum { GPM_GRAPHICS, GPM_SM, GPM_OCCUPANCY, GPM_TENSOR, GPM_DRAM, GPM_METRICS };
@@ -25,6 +25,8 @@ struct gpu {
     unsigned long long memory_mib;
     unsigned long long reserved_mib;
     unsigned long long used_mib;
+    /* The total that nvmlDeviceGetMemoryInfo_v2 tells; 0: the same. */
+    unsigned long long v2_total_mib;
     unsigned sm;
     unsigned memory_util;
     unsigned minor;
@@ -62,6 +64,12 @@ struct process {
     int mig;
     unsigned sm;
     enum { COMPUTE, GRAPHICS, MPS } list; /* which of NVML's lists of processes */
+    /* The folder of its cgroup; empty: not known. */
+    char cgroup[CGROUP_MAX];
+    /* Its memory is managed (cudaMallocManaged), which no limit counts. */
+    int managed;
+    /* It allocated before its cgroup got a limit. */
+    int early;
 };
 
 /* With code 0: a double-bit ECC event. */
@@ -90,6 +98,8 @@ struct state {
     unsigned process_bytes;
     /* Who gets what the driver keeps from unprivileged callers. */
     enum { EVERYBODY, SYS_ADMIN_ONLY, NOBODY } privileges;
+    /* What keeps memory limits: nothing since the driver is older than they are, nothing on this kernel, or a backend. */
+    enum { LIMITS_UNKNOWN, LIMITS_NONE, LIMITS_DMEM, LIMITS_MISC } limits;
     int answers;
     struct answer answer[ANSWERS_MAX];
     struct gpu gpu[GPUS_MAX];
@@ -110,5 +120,20 @@ unsigned state_compute_mode(int index);
 
 /* Returns 0, or -1 if the file cannot be written. */
 int state_set_compute_mode(int index, unsigned mode);
+
+struct limit {
+    unsigned long long soft, hard;
+};
+
+/* A cgroup by the identity of its folder, since callers may see it under different paths. */
+struct cgroup {
+    unsigned long long device, inode;
+};
+
+/* The limit that a cgroup itself has, from the file gpus.state.limit.<gpu>.<device>.<inode>. Returns 0, or -1 for none. */
+int state_limit(int gpu, const struct cgroup *cgroup, struct limit *limit);
+
+/* With NULL, removes the limit. Returns 0, or -1 if the file cannot be written. */
+int state_set_limit(int gpu, const struct cgroup *cgroup, const struct limit *limit);
 
 #endif

@@ -117,7 +117,14 @@ default: |
   "LOG_FORMAT" (.Values.logFormat | default "text")
   "TRANCHE_PLAIN_REQUESTS" (and .Values.webhook.enabled (eq "gpus" (include "tranche.plainRequests" .)) | ternary "gpus" "replicas")
   "TRANCHE_SAMPLE_INTERVAL" .Values.nodePlugin.sampleInterval
-  "TRANCHE_HEALTH_QUIET_PERIOD" .Values.nodePlugin.healthQuietPeriod -}}
+  "TRANCHE_HEALTH_QUIET_PERIOD" .Values.nodePlugin.healthQuietPeriod
+  "TRANCHE_MEMORY_LIMITS" (include "tranche.memoryLimits" .) -}}
+{{- if eq "required" (include "tranche.memoryLimits" .) -}}
+{{- $_ := set $env "TRANCHE_HOST_LOG_DIR" "/host/log" -}}
+{{- $_ := set $env "TRANCHE_CGROUP_CTR_PATH" "/host/cgroup" -}}
+{{- $_ := set $env "TRANCHE_TOOLKIT_CTR_PATH" "/host/toolkit" -}}
+{{- $_ := set $env "TRANCHE_RUNTIME_CONFIG_CTR_PATH" "/host/nvidia-container-runtime" -}}
+{{- end -}}
 {{- if .Values.nodePlugin.usagePerPod -}}
 {{- $_ := set $env "TRANCHE_HOST_LOG_DIR" "/host/log" -}}
 {{- $_ := set $env "TRANCHE_OVERUSE" .Values.nodePlugin.overuse -}}
@@ -357,6 +364,12 @@ capabilities:
 {{- $_ := set $node "requiredDuringSchedulingIgnoredDuringExecution" (dict "nodeSelectorTerms" $terms) -}}
 {{- $_ := set $affinity "nodeAffinity" $node -}}
 {{- toYaml $affinity -}}
+{{- end -}}
+
+{{/* off, auto or required. YAML reads an off without quotes as false. */}}
+{{- define "tranche.memoryLimits" -}}
+{{- $limits := .Values.nodePlugin.memoryLimits -}}
+{{- if eq "false" (toString $limits) -}}off{{- else -}}{{ $limits | default "auto" }}{{- end -}}
 {{- end -}}
 
 {{/* Folders of the host that make up the driver's root, as JSON. Of the host's own root only these are mounted: the whole root would expose root's files and sockets in the container. */}}

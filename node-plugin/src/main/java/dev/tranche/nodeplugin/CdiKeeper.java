@@ -29,7 +29,11 @@ final class CdiKeeper {
 
   /** The inputs of the specs. */
   private record SpecInputs(
-      AllocateOptions options, List<GpuInfo> gpus, String driverVersion, HostNodes nodes) {
+      AllocateOptions options,
+      List<GpuInfo> gpus,
+      String driverVersion,
+      HostNodes nodes,
+      boolean memoryLimits) {
     /** Returns the uuids of those GPUs that these specs also cover. */
     private Set<String> coveredUuids(List<GpuInfo> others) {
       return others.stream()
@@ -85,7 +89,8 @@ final class CdiKeeper {
     }
     Hardware now = hardware.get();
     SpecInputs inputs =
-        new SpecInputs(options, List.copyOf(gpus), now.driverVersion(), now.nodes());
+        new SpecInputs(
+            options, List.copyOf(gpus), now.driverVersion(), now.nodes(), now.limits().required());
     if (!inputs.equals(written) && !writing) {
       write(inputs);
     }
@@ -129,7 +134,9 @@ final class CdiKeeper {
             why -> {
               throw new DriverUnusable(why);
             });
-    var specs = new CdiSpecs(options, inputs.nodes(), files, version).of(inputs.gpus());
+    var specs =
+        new CdiSpecs(options, inputs.nodes(), files, version, inputs.memoryLimits())
+            .of(inputs.gpus());
     try {
       for (CdiSpec spec : specs) {
         spec.writeTo(folder);

@@ -19,6 +19,8 @@ import dev.tranche.nodeplugin.health.Readiness;
 import dev.tranche.nodeplugin.kubelet.AssignmentFile;
 import dev.tranche.nodeplugin.kubelet.Assignments;
 import dev.tranche.nodeplugin.kubelet.Kubelet;
+import dev.tranche.nodeplugin.limit.ContainerLimit;
+import dev.tranche.nodeplugin.limit.ExpectedLimit;
 import dev.tranche.nodeplugin.metrics.Failures;
 import dev.tranche.nodeplugin.metrics.NodeMetrics;
 import dev.tranche.nodeplugin.mps.MpsAvailability;
@@ -74,6 +76,7 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
   private Consumer<String> labelListener = name -> {};
   private Runnable usedListener = () -> {};
   private Consumer<String> unusableListener = reason -> {};
+  private Consumer<List<ExpectedLimit>> limitsListener = expected -> {};
   private String advertisedSummary = "";
   private String requestedConfig = "";
   // The newest config cannot even be read, so another one is in use.
@@ -168,6 +171,7 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
         "tranche.node.registered",
         "1 while the plugin is registered with the kubelet, else 0.",
         () -> kubelet.registered() ? 1 : 0);
+    LimitGauges.register(metrics, state::containerLimits);
   }
 
   private int count(ToIntFunction<NodeReplicas> what) {
@@ -207,10 +211,18 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
     failures.task("the check of MPS", mps::check);
     kubelet.check();
     failures.task("the report of problems", this::reportProblems);
+    failures.task("the limits of containers", () -> limitsListener.accept(state.expectedLimits()));
   }
 
   private void reportProblems() {
-    problems.update(Stream.concat(watch.problems().stream(), cdi.problem().stream()).toList());
+    problems.update(
+        Stream.of(
+                watch.problems().stream(),
+                cdi.problem().stream(),
+                state.limitProblem().stream(),
+                LimitGauges.problem(state.containerLimits()).stream())
+            .flatMap(problem -> problem)
+            .toList());
     problems.report(System.nanoTime() / 1_000_000);
   }
 
@@ -431,6 +443,17 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
    */
   void onUsed(Runnable listener) {
     usedListener = listener;
+  }
+
+  /** Sets the listener for the memory limits that containers should have; called every second. */
+  void onLimitsExpected(Consumer<List<ExpectedLimit>> listener) {
+    limitsListener = listener;
+  }
+
+  /** Takes the memory limits that the driver tells of running containers. */
+  void limitsRead(List<ContainerLimit> limits) {
+    state.containerLimits(limits);
+    sendReport();
   }
 
   /** Sets the listener for the reason why the process must be restarted. */

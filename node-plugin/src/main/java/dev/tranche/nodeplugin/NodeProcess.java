@@ -2,6 +2,7 @@ package dev.tranche.nodeplugin;
 
 import dev.tranche.nodeplugin.config.ConfigSource;
 import dev.tranche.nodeplugin.config.ConfigSource.Outcome;
+import dev.tranche.nodeplugin.config.MemoryLimits;
 import dev.tranche.nodeplugin.config.Options;
 import dev.tranche.nodeplugin.config.Setting;
 import dev.tranche.nodeplugin.config.WatchOptions;
@@ -12,10 +13,15 @@ import dev.tranche.nodeplugin.gpu.Hardware;
 import dev.tranche.nodeplugin.gpu.HostNodes;
 import dev.tranche.nodeplugin.gpu.NvmlThread;
 import dev.tranche.nodeplugin.gpu.NvmlWatchdog;
+import dev.tranche.nodeplugin.limit.ContainerLimit;
+import dev.tranche.nodeplugin.limit.LimitProbe;
+import dev.tranche.nodeplugin.limit.LimitReader;
+import dev.tranche.nodeplugin.limit.NodeLimits;
 import dev.tranche.nodeplugin.metrics.MetricsServer;
 import dev.tranche.nodeplugin.nvml.JnaNvml;
 import dev.tranche.nodeplugin.nvml.NvmlException;
 import dev.tranche.nodeplugin.stream.Resolver;
+import dev.tranche.nodeplugin.usage.ContainerCgroups;
 import dev.tranche.nodeplugin.usage.UsageReader;
 import dev.tranche.process.listen.ConnectionLimits;
 import dev.tranche.process.listen.LimitedTransport;
@@ -52,6 +58,7 @@ final class NodeProcess implements NvmlThread.Listener {
   private final Context loop;
   private final NodePlugin plugin;
   private final ConfigKeeper configs;
+  private final LimitReader limitReader;
   private final NvmlThread nvml;
   private final NvmlWatchdog watchdog;
   // From the first config; read by the NVML thread.
@@ -62,6 +69,7 @@ final class NodeProcess implements NvmlThread.Listener {
   // Null once the loop has taken it. A sample without a GPU is not null.
   private final AtomicReference<@Nullable List<GpuStatus>> latest = new AtomicReference<>();
   // Written by the NVML thread only.
+  private List<ContainerLimit> limitsRead = List.of();
   private String complaint = "";
   private long nodesReadAtMs;
   private volatile boolean startedOnce;
@@ -83,9 +91,19 @@ final class NodeProcess implements NvmlThread.Listener {
         new ConfigKeeper(vertx, source, options.stateDir(), plugin.metrics(), plugin::configured);
     this.watchdog =
         new NvmlWatchdog(options.sampleIntervalMs(), () -> System.nanoTime() / 1_000_000);
+    this.limitReader =
+        new LimitReader(
+            new ContainerCgroups(
+                watch.limits().cgroups(), watch.hostLog(), () -> System.nanoTime() / 1_000_000),
+            () -> System.nanoTime() / 1_000_000);
     this.nvml =
         new NvmlThread(
-            () -> JnaNvml.open(driverRoot), gpuWatch(watch), options.sampleIntervalMs(), this);
+            () -> JnaNvml.open(driverRoot),
+            gpuWatch(watch),
+            new LimitProbe(watch.limits(), () -> System.nanoTime() / 1_000_000),
+            limitReader,
+            options.sampleIntervalMs(),
+            this);
   }
 
   private GpuWatch gpuWatch(WatchOptions watch) {
@@ -114,6 +132,11 @@ final class NodeProcess implements NvmlThread.Listener {
   /** Runs until stopped and returns the exit status. */
   int run() {
     LOG.info("options: {}, {}", options, watch);
+    if (watch.limits().mode() == MemoryLimits.AUTO) {
+      LOG.info(
+          "memory limits: auto sets none, since nobody has reported a run on a real GPU yet;"
+              + " set memory-limits to required to use them");
+    }
     plugin.load();
     Outcome first = configs.load();
     Optional<Outcome.Usable> kept = configs.fallback();
@@ -147,6 +170,7 @@ final class NodeProcess implements NvmlThread.Listener {
     plugin.onLabel(configs::label);
     plugin.onUnusable(this::unusable);
     plugin.onUsed(configs::recordUsed);
+    plugin.onLimitsExpected(limitReader::expect);
     outcomes.forEach(plugin::configured);
     plugin.start();
     plugin
@@ -239,7 +263,12 @@ final class NodeProcess implements NvmlThread.Listener {
     complaint = "";
     startedOnce = true;
     watchdog.answered();
-    hardware = new Hardware(driverVersion, nodes(), GpuLinkScores.UNKNOWN);
+    hardware =
+        new Hardware(
+            driverVersion,
+            nodes(),
+            GpuLinkScores.UNKNOWN,
+            watch.limits().required() ? NodeLimits.untried() : NodeLimits.NONE);
     loop.runOnContext(v -> plugin.driverStarted(driverVersion));
   }
 
@@ -251,13 +280,29 @@ final class NodeProcess implements NvmlThread.Listener {
   // Device nodes appear with kernel modules, which the driver may load at their first use.
   private void refreshNodes() {
     if (System.nanoTime() / 1_000_000 - nodesReadAtMs >= NODES_REFRESH_MS) {
-      hardware = new Hardware(hardware.driverVersion(), nodes(), hardware.linkScores());
+      hardware = hardware.withNodes(nodes());
     }
   }
 
   @Override
   public void linksMeasured(GpuLinkScores linkScores) {
-    hardware = new Hardware(hardware.driverVersion(), hardware.nodes(), linkScores);
+    hardware = hardware.withLinkScores(linkScores);
+  }
+
+  @Override
+  public void limitsProbed(NodeLimits limits) {
+    if (!limits.equals(hardware.limits())) {
+      hardware = hardware.withLimits(limits);
+      LOG.info("memory limits: {}", limits);
+    }
+  }
+
+  @Override
+  public void limitsRead(List<ContainerLimit> limits) {
+    if (!limits.equals(limitsRead)) {
+      limitsRead = limits;
+      loop.runOnContext(v -> plugin.limitsRead(limits));
+    }
   }
 
   // The loop takes the latest sample; those it was too slow for are overwritten.

@@ -11,13 +11,18 @@ import dev.tranche.nodeplugin.gpu.GpuSharing;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
 import dev.tranche.nodeplugin.gpu.Hardware;
 import dev.tranche.nodeplugin.gpu.HeldReplicas;
+import dev.tranche.nodeplugin.gpu.NodeProblem;
 import dev.tranche.nodeplugin.gpu.NodeReplicas;
 import dev.tranche.nodeplugin.gpu.SharingPlan;
 import dev.tranche.nodeplugin.health.Health;
+import dev.tranche.nodeplugin.limit.ContainerLimit;
+import dev.tranche.nodeplugin.limit.ExpectedLimit;
 import dev.tranche.nodeplugin.mps.MpsAvailability;
 import dev.tranche.nodeplugin.mps.MpsPlan;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -41,6 +46,7 @@ final class PluginState {
   private String driverVersion = "";
   private List<Holding> holdings = List.of();
   private List<Holding> byReplicas = List.of();
+  private List<ContainerLimit> containerLimits = List.of();
   private List<Object> byReplicasInputs = List.of();
   private boolean holdingsKnown;
   private boolean draining;
@@ -127,19 +133,73 @@ final class PluginState {
     return gpus == null ? List.of() : gpus;
   }
 
-  /** Returns the GPUs as advertised: a GPU that has lost its MPS control daemon is not healthy. */
+  /**
+   * Returns the GPUs as advertised. A GPU is not healthy if it has lost its MPS control daemon, or
+   * if its shares cannot have the memory limit that they must have.
+   */
   List<GpuStatus> advertisedGpus() {
-    return mps instanceof MpsAvailability.Lost lost
-        ? gpus().stream().map(gpu -> withoutDaemon(lost, gpu)).toList()
-        : gpus();
+    return gpus().stream().map(this::asAdvertised).toList();
   }
 
-  private GpuStatus withoutDaemon(MpsAvailability.Lost daemon, GpuStatus gpu) {
-    GpuSharing how = plan == null ? null : plan.byUuid().get(gpu.info().uuid());
-    return how != null && how.strategy() == SharingStrategy.MPS
-        ? new GpuStatus(
-            gpu.info(), gpu.health().afterFailedProbe(daemon.reason()), gpu.load(), gpu.uses())
-        : gpu;
+  private GpuStatus asAdvertised(GpuStatus gpu) {
+    return obstacle(gpu.info())
+        .map(
+            reason ->
+                new GpuStatus(
+                    gpu.info(), gpu.health().afterFailedProbe(reason), gpu.load(), gpu.uses()))
+        .orElse(gpu);
+  }
+
+  private Optional<String> obstacle(GpuInfo gpu) {
+    GpuSharing how = plan == null ? null : plan.byUuid().get(gpu.uuid());
+    return how != null
+            && how.strategy() == SharingStrategy.MPS
+            && mps instanceof MpsAvailability.Lost lost
+        ? Optional.of(lost.reason())
+        : limitObstacle(gpu)
+            .map(why -> "memoryLimits is required, and its memory cannot be limited: " + why);
+  }
+
+  private Optional<String> limitObstacle(GpuInfo gpu) {
+    GpuSharing how = plan == null ? null : plan.byUuid().get(gpu.uuid());
+    return how == null || config == null || !how.takesLimits(gpu)
+        ? Optional.empty()
+        : hardware.get().limits().obstacle(gpu.uuid(), config.config().allocate());
+  }
+
+  /** Returns the limits that containers should have; none where limits are not required. */
+  List<ExpectedLimit> expectedLimits() {
+    return hardware.get().limits().required()
+        ? ExpectedLimits.of(
+            holdingsByReplicas(), gpus(), replicas().map(NodeReplicas::sharing).orElse(Map.of()))
+        : List.of();
+  }
+
+  void containerLimits(List<ContainerLimit> now) {
+    containerLimits = now;
+  }
+
+  /** Returns the limits of running containers, as last read back. */
+  List<ContainerLimit> containerLimits() {
+    return containerLimits;
+  }
+
+  /** Returns which GPUs take no shares, since their memory cannot be limited. */
+  Optional<NodeProblem> limitProblem() {
+    Map<String, String> reasons = new LinkedHashMap<>();
+    for (GpuInfo gpu : infos(gpus())) {
+      limitObstacle(gpu).ifPresent(why -> reasons.put(gpu.uuid(), why));
+    }
+    return reasons.isEmpty()
+        ? Optional.empty()
+        : Optional.of(
+            new NodeProblem(
+                NodeProblem.Reason.GPU_MEMORY_NOT_LIMITED,
+                reasons.size(),
+                "memoryLimits is required, and %s cannot be limited, so no share of it is offered: %s"
+                    .formatted(
+                        String.join(", ", reasons.keySet()),
+                        String.join("; ", new LinkedHashSet<>(reasons.values())))));
   }
 
   /**

@@ -3,6 +3,7 @@ package dev.tranche.nodeplugin;
 import dev.tranche.api.node.Gpu;
 import dev.tranche.api.node.GpuLoad;
 import dev.tranche.api.node.Health;
+import dev.tranche.api.node.Limited;
 import dev.tranche.api.node.NodeReport;
 import dev.tranche.api.node.PodUse;
 import dev.tranche.api.node.SharingStrategy;
@@ -12,6 +13,7 @@ import dev.tranche.nodeplugin.gpu.GpuStatus;
 import dev.tranche.nodeplugin.gpu.MpsClientLimit;
 import dev.tranche.nodeplugin.gpu.NodeReplicas;
 import dev.tranche.nodeplugin.gpu.Replica.Stage;
+import dev.tranche.nodeplugin.limit.ContainerLimit;
 import dev.tranche.nodeplugin.load.Load;
 import dev.tranche.nodeplugin.nvml.Gpm;
 import dev.tranche.nodeplugin.usage.ContainerUse;
@@ -62,8 +64,34 @@ final class ReportBuilder {
             .setConfig(state.configStatus())
             .setDriverVersion(state.driverVersion());
     Optional<NodeReplicas> replicas = state.replicas();
-    replicas.ifPresent(r -> add(report, r, state.advertisedGpus(), nowMs - clockMs));
+    replicas.ifPresent(
+        r -> {
+          add(report, r, state.advertisedGpus(), nowMs - clockMs);
+          addLimits(report, state.containerLimits());
+        });
     return report;
+  }
+
+  private static void addLimits(NodeReport.Builder report, List<ContainerLimit> limits) {
+    for (Gpu.Builder gpu : report.getGpusBuilderList()) {
+      limits.stream()
+          .filter(limit -> limit.uuid().equals(gpu.getUuid()))
+          .forEach(limit -> gpu.addLimits(limit(limit)));
+    }
+  }
+
+  private static dev.tranche.api.node.ContainerLimit limit(ContainerLimit limit) {
+    return dev.tranche.api.node.ContainerLimit.newBuilder()
+        .setNamespace(limit.container().namespace())
+        .setPod(limit.container().pod())
+        .setContainer(limit.container().container())
+        .setLimited(
+            switch (limit.limited()) {
+              case YES -> Limited.LIMITED_YES;
+              case PARTLY -> Limited.LIMITED_PARTLY;
+              case NO -> Limited.LIMITED_NO;
+            })
+        .build();
   }
 
   private void add(

@@ -11,14 +11,18 @@ import dev.tranche.nodeplugin.config.ConfigSource;
 import dev.tranche.nodeplugin.config.ConfigSource.Outcome;
 import dev.tranche.nodeplugin.config.Options;
 import dev.tranche.nodeplugin.config.Setting;
+import dev.tranche.nodeplugin.config.WatchOptions;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
 import dev.tranche.nodeplugin.gpu.GpuWatch;
 import dev.tranche.nodeplugin.gpu.Hardware;
 import dev.tranche.nodeplugin.gpu.NvmlThread;
 import dev.tranche.nodeplugin.health.HealthOptions;
 import dev.tranche.nodeplugin.health.XidPolicy;
+import dev.tranche.nodeplugin.limit.LimitProbe;
+import dev.tranche.nodeplugin.limit.LimitReader;
 import dev.tranche.nodeplugin.nvml.JnaNvml;
 import dev.tranche.nodeplugin.nvml.NvmlException;
+import dev.tranche.nodeplugin.usage.ContainerCgroups;
 import dev.tranche.nodeplugin.usage.OveruseOptions;
 import dev.tranche.nodeplugin.usage.UsageReader;
 import dev.tranche.process.settings.ConfigErrors;
@@ -179,6 +183,11 @@ final class PluginRig {
                 new UsageReader(folder.resolve("proc"), folder.resolve("log"), PluginRig::clockMs),
                 PluginRig::clockMs,
                 plugin.failures()),
+            new LimitProbe(
+                WatchOptions.of(settings, new ConfigErrors()).limits(), PluginRig::clockMs),
+            new LimitReader(
+                new ContainerCgroups(folder, folder.resolve("log"), PluginRig::clockMs),
+                PluginRig::clockMs),
             options.sampleIntervalMs(),
             new Samples());
     thread.start();

@@ -14,9 +14,16 @@ import dev.tranche.nodeplugin.gpu.Hardware;
 import dev.tranche.nodeplugin.gpu.NodeReplicas;
 import dev.tranche.nodeplugin.gpu.SharingPlan;
 import dev.tranche.nodeplugin.health.Health;
+import dev.tranche.nodeplugin.limit.ContainerLimit;
+import dev.tranche.nodeplugin.limit.LimitSupport;
+import dev.tranche.nodeplugin.limit.NodeLimits;
+import dev.tranche.nodeplugin.limit.Toolkit;
 import dev.tranche.nodeplugin.mps.MpsAvailability;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import dev.tranche.nodeplugin.nvml.Mig;
+import dev.tranche.nodeplugin.usage.ContainerCgroups;
+import dev.tranche.nodeplugin.usage.Overuse;
+import dev.tranche.nodeplugin.usage.OveruseOptions;
 import dev.tranche.process.settings.ConfigErrors;
 import java.util.List;
 import java.util.Map;
@@ -27,6 +34,55 @@ import org.junit.jupiter.api.Test;
 /** Which config is in use, as configs and GPUs come and go. */
 class PluginStateTest {
   private final PluginState state = new PluginState(() -> Hardware.NONE);
+
+  private static PluginState limited(Map<String, LimitSupport> gpus) {
+    Set<String> programs = Set.of("nvidia-container-runtime", "nvidia-cdi-hook");
+    NodeLimits limits = new NodeLimits(true, new Toolkit(programs, programs, ""), gpus);
+    return new PluginState(() -> Hardware.NONE.withLimits(limits));
+  }
+
+  @Test
+  void gpuThatCannotBeLimited_takesNoShares_whereLimitsAreRequired() {
+    PluginState limited =
+        limited(
+            Map.of(
+                "GPU-0", LimitSupport.WORKS, "GPU-1", new LimitSupport.Unavailable("it is old")));
+    limited.config(replicas(4));
+    limited.gpus(gpus(2));
+    assertThat(limited.replicas().orElseThrow().healthyCount()).isEqualTo(4);
+    assertThat(limited.advertisedGpus().getLast().health().reason())
+        .contains("memoryLimits is required, and its memory cannot be limited: it is old");
+    assertThat(limited.limitProblem().orElseThrow().sentence()).contains("GPU-1").contains("old");
+  }
+
+  @Test
+  void limitsThatWereReadBack_areReportedWithTheirGpu() {
+    state.config(replicas(4));
+    state.gpus(gpus(2));
+    var container = new ContainerCgroups.Name("ns", "p", "main");
+    state.containerLimits(
+        List.of(new ContainerLimit(container, "GPU-1", ContainerLimit.Limited.PARTLY, 5)));
+    var overuse = new Overuse(new OveruseOptions(0.05, 3, false));
+    var report = new ReportBuilder("node", "run", "1", overuse).report(state, true, 0, 0).build();
+    assertThat(report.getGpus(0).getLimitsList()).isEmpty();
+    assertThat(report.getGpus(1).getLimitsList())
+        .containsExactly(
+            dev.tranche.api.node.ContainerLimit.newBuilder()
+                .setNamespace("ns")
+                .setPod("p")
+                .setContainer("main")
+                .setLimited(dev.tranche.api.node.Limited.LIMITED_PARTLY)
+                .build());
+  }
+
+  @Test
+  void wholeGpus_needNoLimit() {
+    PluginState limited = limited(Map.of());
+    limited.config(replicas(1));
+    limited.gpus(gpus(2));
+    assertThat(limited.replicas().orElseThrow().healthyCount()).isEqualTo(2);
+    assertThat(limited.limitProblem()).isEmpty();
+  }
 
   private static List<GpuStatus> gpus(int count) {
     return IntStream.range(0, count)

@@ -86,6 +86,8 @@ class RenderingTest {
         "migStrategy|single|SYS_ADMIN",
         "migStrategy|mixed|SYS_ADMIN",
         "deviceListStrategy|volume-mounts|SYS_ADMIN",
+        "nodePlugin.memoryLimits|required|SYS_ADMIN",
+        "nodePlugin.memoryLimits|auto|none",
         "deviceListStrategy|cdi-cri|none",
         "compatWithCPUManager|true|privileged",
         "compatWithCPUManager|false|none",

@@ -63,8 +63,13 @@ public record CdiSpec(String deviceClass, Map<String, Edits> devices, Edits comm
     }
   }
 
-  /** A program on the host that the runtime runs before the container switches to its root. */
-  public record Hook(String path, List<String> args) {
+  /**
+   * A program on the host that the runtime runs before the container starts.
+   *
+   * @param stage createRuntime: among the host's files; createContainer: among the container's,
+   *     before it switches to its root
+   */
+  public record Hook(String stage, String path, List<String> args) {
     public Hook {
       args = List.copyOf(args);
     }
@@ -134,7 +139,7 @@ public record CdiSpec(String deviceClass, Map<String, Edits> devices, Edits comm
   }
 
   private static JsonObject json(Hook hook) {
-    return JsonObject.of("hookName", "createContainer")
+    return JsonObject.of("hookName", hook.stage())
         .put("path", hook.path())
         .put("args", hook.args())
         .put("env", List.of("NVIDIA_CTK_DEBUG=false"));

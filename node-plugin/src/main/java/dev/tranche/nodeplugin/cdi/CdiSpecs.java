@@ -6,6 +6,7 @@ import dev.tranche.nodeplugin.cdi.CdiSpec.Hook;
 import dev.tranche.nodeplugin.cdi.CdiSpec.Node;
 import dev.tranche.nodeplugin.config.AllocateOptions;
 import dev.tranche.nodeplugin.gpu.HostNodes;
+import dev.tranche.nodeplugin.limit.Toolkit;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import dev.tranche.nodeplugin.nvml.Mig;
 import java.util.ArrayList;
@@ -20,6 +21,8 @@ public final class CdiSpecs {
   private static final List<String> SOCKET =
       List.of("nosuid", "nodev", "rbind", "rprivate", "noexec");
 
+  private static final String CREATE_CONTAINER = "createContainer";
+
   // The nvidia runtime must not add GPUs of its own to those that CDI has injected.
   private static final String VOID = "NVIDIA_VISIBLE_DEVICES=void";
 
@@ -27,13 +30,22 @@ public final class CdiSpecs {
   private final HostNodes nodes;
   private final DriverFiles files;
   private final String driverVersion;
+  private final boolean memoryLimits;
 
+  /**
+   * @param memoryLimits name the hook that limits a container's memory
+   */
   public CdiSpecs(
-      AllocateOptions options, HostNodes nodes, DriverFiles files, String driverVersion) {
+      AllocateOptions options,
+      HostNodes nodes,
+      DriverFiles files,
+      String driverVersion,
+      boolean memoryLimits) {
     this.options = options;
     this.nodes = nodes;
     this.files = files;
     this.driverVersion = driverVersion;
+    this.memoryLimits = memoryLimits;
   }
 
   /**
@@ -66,11 +78,25 @@ public final class CdiSpecs {
     Map<String, Edits> devices = new LinkedHashMap<>();
     for (GpuInfo gpu : gpus) {
       if (!(gpu.mig() instanceof Mig.On)) {
-        Edits edits = Edits.of(gpu.nodes().stream().map(this::node).toList());
+        List<Node> own = gpu.nodes().stream().map(this::node).toList();
+        Edits edits = new Edits(List.of(), own, List.of(), limitHooks(gpu));
         devices.put(options.byIndex() ? gpu.number() : gpu.uuid(), edits);
       }
     }
     return devices;
+  }
+
+  /** Returns NVIDIA's hook, which does nothing without the variables of Allocate's answer. */
+  private List<Hook> limitHooks(GpuInfo gpu) {
+    List<Hook> hooks = new ArrayList<>();
+    if (memoryLimits && gpu.migDevice().isEmpty()) {
+      addHook(
+          hooks,
+          "createRuntime",
+          Toolkit.HOOK,
+          List.of("--driver-root", options.driverRoot(), "--gpu-id", gpu.uuid()));
+    }
+    return hooks;
   }
 
   private Node node(String path) {
@@ -133,19 +159,22 @@ public final class CdiSpecs {
       List<String> listed = new ArrayList<>();
       folders.forEach(folder -> listed.addAll(List.of("--folder", folder)));
       if (!links.isEmpty()) {
-        addHook(hooks, "create-symlinks", links);
+        addHook(hooks, CREATE_CONTAINER, "create-symlinks", links);
       }
-      addHook(hooks, "enable-cuda-compat", List.of("--host-driver-version=" + driverVersion));
-      addHook(hooks, "update-ldcache", listed);
+      addHook(
+          hooks,
+          CREATE_CONTAINER,
+          "enable-cuda-compat",
+          List.of("--host-driver-version=" + driverVersion));
+      addHook(hooks, CREATE_CONTAINER, "update-ldcache", listed);
     }
-    addHook(hooks, "disable-device-node-modification", List.of());
-    addHook(hooks, "update-application-profile", List.of());
+    addHook(hooks, CREATE_CONTAINER, "disable-device-node-modification", List.of());
+    addHook(hooks, CREATE_CONTAINER, "update-application-profile", List.of());
     return hooks;
   }
 
-  private void addHook(List<Hook> hooks, String name, List<String> args) {
-    List<String> disabled = options.cdi().disabledHooks();
-    if (disabled.contains(name) || disabled.contains("all")) {
+  private void addHook(List<Hook> hooks, String stage, String name, List<String> args) {
+    if (!options.cdi().names(name)) {
       return;
     }
     String path = options.cdi().hookPath();
@@ -156,7 +185,7 @@ public final class CdiSpecs {
     }
     arguments.add(name);
     arguments.addAll(args);
-    hooks.add(new Hook(path, arguments));
+    hooks.add(new Hook(stage, path, arguments));
   }
 
   private static String folder(String path) {

@@ -19,4 +19,9 @@ public record CdiOptions(
     featureFlags = List.copyOf(featureFlags);
     disabledHooks = List.copyOf(disabledHooks);
   }
+
+  /** Returns whether the CDI spec names this hook. */
+  public boolean names(String hook) {
+    return !disabledHooks.contains(hook) && !disabledHooks.contains("all");
+  }
 }

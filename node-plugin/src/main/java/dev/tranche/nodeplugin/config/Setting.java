@@ -152,6 +152,22 @@ public enum Setting implements ProcessSetting {
       "observe or cordon-gpu: reaction to a container that uses more memory than granted"),
   OVERUSE_TOLERANCE(Prefix.TRANCHE, "5%", "how much more than granted is tolerated; 0% to 100%"),
   OVERUSE_SAMPLES(Prefix.TRANCHE, "10", "samples in a row before it is overuse; 1 to 3600"),
+  MEMORY_LIMITS(
+      Prefix.TRANCHE,
+      "auto",
+      "off, auto or required: memory limits of the driver's for shares of time-sliced GPUs; auto sets none yet, required lets no share run without one"),
+  CGROUP_CTR_PATH(
+      Prefix.TRANCHE,
+      "/sys/fs/cgroup",
+      "where the host's cgroup v2 folder is mounted in this container, writable; used with memory-limits required"),
+  TOOLKIT_CTR_PATH(
+      Prefix.TRANCHE,
+      "/usr/bin",
+      "where the folder of NVIDIA's container toolkit is mounted in this container; used with memory-limits required"),
+  RUNTIME_CONFIG_CTR_PATH(
+      Prefix.TRANCHE,
+      "/etc/nvidia-container-runtime",
+      "where the folder with the config.toml of NVIDIA's container runtime is mounted in this container; used with memory-limits required"),
   METRICS_ADDRESS(
       Prefix.TRANCHE, "0.0.0.0:9090", "where /metrics, /healthz and /readyz are served"),
   DISABLE_HEALTHCHECKS(

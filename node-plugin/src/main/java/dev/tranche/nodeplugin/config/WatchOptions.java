@@ -14,7 +14,11 @@ import java.nio.file.Path;
  * @param hostLog the host's /var/log
  */
 public record WatchOptions(
-    HealthOptions health, OveruseOptions overuse, Path hostProc, Path hostLog) {
+    HealthOptions health,
+    OveruseOptions overuse,
+    Path hostProc,
+    Path hostLog,
+    LimitOptions limits) {
   private static final int SAMPLES_MAX = 3_600;
 
   public static WatchOptions of(Settings<Setting> settings, ConfigErrors findings) {
@@ -24,7 +28,8 @@ public record WatchOptions(
             settings.duration(Setting.HEALTH_QUIET_PERIOD, "0s", "24h", findings).toMillis()),
         overuse(settings, findings),
         Path.of(settings.text(Setting.HOST_PROC)),
-        Path.of(settings.text(Setting.HOST_LOG_DIR)));
+        Path.of(settings.text(Setting.HOST_LOG_DIR)),
+        LimitOptions.of(settings, findings));
   }
 
   private static XidPolicy xids(Settings<Setting> settings, ConfigErrors findings) {

@@ -2,6 +2,7 @@ package dev.tranche.nodeplugin.gpu;
 
 import dev.tranche.nodeplugin.config.SharedResource;
 import dev.tranche.nodeplugin.config.SharingStrategy;
+import dev.tranche.nodeplugin.nvml.GpuInfo;
 
 /**
  * How one GPU is advertised.
@@ -26,6 +27,14 @@ public record GpuSharing(
             entry.replicas(),
             entry.strategy(),
             entry.failRequestsGreaterThanOne());
+  }
+
+  /**
+   * Returns whether shares of this GPU can have a memory limit of the driver's. MPS has limits of
+   * its own, and a MIG device has memory of its own.
+   */
+  public boolean takesLimits(GpuInfo gpu) {
+    return strategy == SharingStrategy.TIME_SLICING && gpu.migDevice().isEmpty();
   }
 
   public boolean shared() {

@@ -19,6 +19,10 @@ public record NodeProblem(Reason reason, int count, String sentence) {
     NVML_RESTART_BLOCKED("NvmlRestartBlocked"),
     /** Containers are to get GPUs by CDI specs, which cannot be written. */
     CDI_SPECS_NOT_WRITTEN("CdiSpecsNotWritten"),
+    /** Shares must have a memory limit, and GPUs cannot have one. */
+    GPU_MEMORY_NOT_LIMITED("GpuMemoryNotLimited"),
+    /** Containers that should have a memory limit have none, or a larger one. */
+    CONTAINER_MEMORY_NOT_LIMITED("ContainerMemoryNotLimited"),
     /** The pods of the GPUs' processes cannot be found. */
     POD_NAMES_UNREADABLE("PodNamesUnreadable");
 

@@ -1,5 +1,9 @@
 package dev.tranche.nodeplugin.gpu;
 
+import dev.tranche.nodeplugin.limit.ContainerLimit;
+import dev.tranche.nodeplugin.limit.LimitProbe;
+import dev.tranche.nodeplugin.limit.LimitReader;
+import dev.tranche.nodeplugin.limit.NodeLimits;
 import dev.tranche.nodeplugin.nvml.Nvml;
 import dev.tranche.nodeplugin.nvml.NvmlException;
 import java.time.Duration;
@@ -19,6 +23,8 @@ public final class NvmlThread implements AutoCloseable {
 
   private final Supplier<Nvml> open;
   private final GpuWatch gpus;
+  private final LimitProbe limits;
+  private final LimitReader limitReader;
   private final int intervalMs;
   private final Listener listener;
   private final Thread thread;
@@ -39,6 +45,12 @@ public final class NvmlThread implements AutoCloseable {
 
     /** The links between the GPUs were measured; once for each start, before the first sample. */
     default void linksMeasured(GpuLinkScores linkScores) {}
+
+    /** What can be limited; before each regular sample. */
+    default void limitsProbed(NodeLimits limits) {}
+
+    /** What limits running containers have; likewise. */
+    default void limitsRead(List<ContainerLimit> limits) {}
 
     /** Tells what is wrong beside the health of single GPUs; called at each change. */
     default void observed(WatchState state) {}
@@ -71,9 +83,17 @@ public final class NvmlThread implements AutoCloseable {
     }
   }
 
-  public NvmlThread(Supplier<Nvml> open, GpuWatch gpus, int intervalMs, Listener listener) {
+  public NvmlThread(
+      Supplier<Nvml> open,
+      GpuWatch gpus,
+      LimitProbe limits,
+      LimitReader limitReader,
+      int intervalMs,
+      Listener listener) {
     this.open = open;
     this.gpus = gpus;
+    this.limits = limits;
+    this.limitReader = limitReader;
     this.intervalMs = intervalMs;
     this.listener = listener;
     this.thread = Thread.ofPlatform().name("nvml").daemon().unstarted(this::runOrBreak);
@@ -98,6 +118,7 @@ public final class NvmlThread implements AutoCloseable {
       listener.starting();
       try (Nvml nvml = open.get()) {
         gpus.open(nvml);
+        limits.restart();
         reportStart(nvml.driverVersion());
         listener.linksMeasured(gpus.measureLinks());
         again = watch();
@@ -153,6 +174,8 @@ public final class NvmlThread implements AutoCloseable {
     long nextNs = System.nanoTime();
     while (!Thread.currentThread().isInterrupted()) {
       gpus.sample();
+      listener.limitsProbed(gpus.probe(limits));
+      listener.limitsRead(gpus.read(limitReader));
       reportSample();
       if (gpus.restartNeeded()) {
         return true;

@@ -9,6 +9,7 @@ import dev.tranche.nodeplugin.gpu.GpuStatus;
 import dev.tranche.nodeplugin.gpu.HeldReplicas;
 import dev.tranche.nodeplugin.gpu.HostNodes;
 import dev.tranche.nodeplugin.gpu.Replicas;
+import dev.tranche.nodeplugin.limit.NodeLimits;
 import dev.tranche.nodeplugin.mps.MpsClient;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import java.util.Collection;
@@ -40,22 +41,30 @@ public final class Allocation {
 
   private final Replicas replicas;
   private final HeldReplicas held;
+  private final NodeLimits limits;
   private final AllocateAnswer answer;
 
   /**
    * @param nodes device nodes of this host other than those of its GPUs
    * @param held what containers hold now
+   * @param limits whether shares must have a memory limit
    */
-  public Allocation(Replicas replicas, HostNodes nodes, HeldReplicas held) {
-    this(replicas, nodes, held, () -> UUID.randomUUID().toString());
+  public Allocation(Replicas replicas, HostNodes nodes, HeldReplicas held, NodeLimits limits) {
+    this(replicas, nodes, held, limits, () -> UUID.randomUUID().toString());
   }
 
   /**
    * @param answerId creates the part of an annotation's key that is unique to each answer
    */
-  Allocation(Replicas replicas, HostNodes nodes, HeldReplicas held, Supplier<String> answerId) {
+  Allocation(
+      Replicas replicas,
+      HostNodes nodes,
+      HeldReplicas held,
+      NodeLimits limits,
+      Supplier<String> answerId) {
     this.replicas = replicas;
     this.held = held;
+    this.limits = limits;
     this.answer = new AllocateAnswer(replicas.config().allocate(), nodes, answerId);
   }
 
@@ -91,7 +100,19 @@ public final class Allocation {
     }
     return held.overfull(replicas.resource(), ids, replicas.sharing(), !assigned.isEmpty())
         .<Verdict>map(uuid -> refused("does_not_fit", noRoom(ids, uuid)))
+        .or(() -> unlimited(ids))
         .orElseGet(() -> new Verdict.Granted(response(ids)));
+  }
+
+  /** The kubelet may pick a GPU that has just lost what its limits need. */
+  private Optional<Verdict> unlimited(Collection<String> ids) {
+    return LimitVariables.obstacle(
+            limits, replicas.config().allocate(), GrantedShare.of(replicas, ids))
+        .map(
+            why ->
+                refused(
+                    "no_memory_limit",
+                    "memoryLimits is required, and the share cannot be limited: " + why));
   }
 
   // The id goes into a status header and a log line, and could be as long as a whole message.
@@ -192,7 +213,9 @@ public final class Allocation {
     List<GpuInfo> gpus =
         ids.stream().flatMap(id -> replicas.gpuOf(id).stream()).map(GpuStatus::info).toList();
     var response = answer.of(gpus);
-    new ShareVariables(replicas).addTo(response, ids);
+    List<GrantedShare> shares = GrantedShare.of(replicas, ids);
+    ShareVariables.add(response, shares);
+    LimitVariables.add(response, limits, shares);
     new MpsClient(replicas).addTo(response, ids);
     return response.build();
   }

@@ -251,7 +251,7 @@ final class DevicePluginServer extends DevicePluginService {
     List<String> ids = container.getDevicesIdsList();
     Replicas pickedFrom = replicasAtPick.of(ids, nowMs);
     var verdict =
-        new Allocation(pickedFrom, hardware.get().nodes(), held)
+        new Allocation(pickedFrom, hardware.get().nodes(), held, hardware.get().limits())
             .decide(
                 ids,
                 allocationCalls.assigned(ids.size(), nowMs),

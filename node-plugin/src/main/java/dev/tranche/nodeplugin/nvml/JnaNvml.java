@@ -54,6 +54,7 @@ public final class JnaNvml implements AdminNvml {
   private final NativeLibrary library;
   private final NvmlTelemetry telemetry;
   private final NvmlGpm gpm;
+  private final NvmlLimits limits;
 
   private JnaNvml(
       NumaNodes numaNodes, NvmlFunctions functions, NativeLibrary library, LongSupplier clockMs) {
@@ -64,6 +65,7 @@ public final class JnaNvml implements AdminNvml {
     this.library = library;
     this.telemetry = new NvmlTelemetry(functions);
     this.gpm = new NvmlGpm(functions, clockMs);
+    this.limits = new NvmlLimits(functions);
   }
 
   /**
@@ -124,7 +126,7 @@ public final class JnaNvml implements AdminNvml {
         functions.call("nvmlDeviceGetMinorNumber", device, scratch),
         "GPU " + index + " returns no minor number");
     int minor = scratch.getInt(0);
-    GpuMemory memory = memory(index, device);
+    GpuMemory memory = unlimited(memory(index, device), device);
     return new GpuInfo(
         index,
         uuid,
@@ -220,6 +222,16 @@ public final class JnaNvml implements AdminNvml {
   @Override
   public List<GpuProcess> migProcesses(int index, int migIndex) {
     return telemetry.migProcesses(migHandle(index, migIndex), BUSY_PERCENT);
+  }
+
+  @Override
+  public void memoryLimit(int index, Path cgroup, MemoryLimit limit) {
+    limits.set("GPU " + index, handle(index), cgroup, limit);
+  }
+
+  @Override
+  public Optional<MemoryLimit.Reading> memoryLimit(int index, Path cgroup) {
+    return limits.get("GPU " + index, handle(index), cgroup);
   }
 
   @Override
@@ -322,6 +334,14 @@ public final class JnaNvml implements AdminNvml {
     }
     check(result, "GPU " + index + " returns no memory");
     return new GpuMemory(scratch.getLong(0), 0, scratch.getLong(MEMORY_USED_OFFSET));
+  }
+
+  // The second version adjusts its answer to a memory limit of the caller's cgroup, the first does
+  // not.
+  private GpuMemory unlimited(GpuMemory memory, long device) {
+    return functions.call("nvmlDeviceGetMemoryInfo", device, scratch) == NvmlCode.SUCCESS
+        ? new GpuMemory(scratch.getLong(0), memory.reservedBytes(), memory.usedBytes())
+        : memory;
   }
 
   // GPUs with their own memory may also address the system's, so only those without are checked.

@@ -1,5 +1,6 @@
 package dev.tranche.nodeplugin.nvml;
 
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 
@@ -31,6 +32,24 @@ public interface Nvml extends AutoCloseable {
   /** Returns the processes on a MIG device, by its number on its GPU. */
   default List<GpuProcess> migProcesses(int index, int mig) {
     throw new IllegalArgumentException("GPU " + index + " has no MIG device " + mig);
+  }
+
+  /**
+   * Limits the memory that the processes of a cgroup can have on a GPU. Needs the capability
+   * SYS_ADMIN; not for MIG.
+   *
+   * @param cgroup its folder in cgroup v2, as this process sees it
+   */
+  default void memoryLimit(int index, Path cgroup, MemoryLimit limit) {
+    throw new NvmlException(NvmlCode.FUNCTION_NOT_FOUND, "GPU " + index + " takes no memory limit");
+  }
+
+  /**
+   * Returns the limit of a cgroup on a GPU. On one of the driver's two backends, a cgroup without a
+   * limit answers with that of the nearest cgroup above it.
+   */
+  default Optional<MemoryLimit.Reading> memoryLimit(int index, Path cgroup) {
+    throw new NvmlException(NvmlCode.FUNCTION_NOT_FOUND, "GPU " + index + " tells no memory limit");
   }
 
   /** How two GPUs are connected. */

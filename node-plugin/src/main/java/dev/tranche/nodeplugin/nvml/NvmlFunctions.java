@@ -63,7 +63,9 @@ final class NvmlFunctions {
           "nvmlGpmSampleAlloc",
           "nvmlGpmSampleFree",
           "nvmlGpmSampleGet",
-          "nvmlGpmMetricsGet");
+          "nvmlGpmMetricsGet",
+          "nvmlDeviceSetMemoryLimits_v1",
+          "nvmlDeviceGetMemoryLimits_v1");
 
   private final Map<String, Function> found = new HashMap<>();
 

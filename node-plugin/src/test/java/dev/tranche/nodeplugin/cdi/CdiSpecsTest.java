@@ -49,7 +49,7 @@ class CdiSpecsTest {
     List<String> given = new ArrayList<>(List.of("--device-list-strategy=cdi-cri"));
     given.addAll(List.of(flags));
     Config config = config(given);
-    return new CdiSpecs(config.allocate(), NODES, files, "580.1")
+    return new CdiSpecs(config.allocate(), NODES, files, "580.1", false)
         .of(GPUS).stream().map(spec -> new JsonObject(spec.json())).toList();
   }
 
@@ -62,9 +62,30 @@ class CdiSpecsTest {
             devRoot(List.of("--driver-root=/home/kubernetes/bin/nvidia", "--dev-root=/srv"), false))
         .isEqualTo("/srv");
     var options = config(flags).allocate();
-    assertThat(new CdiSpecs(options, nodes(false), FILES, "580.1").of(GPUS).getFirst().json())
+    assertThat(
+            new CdiSpecs(options, nodes(false), FILES, "580.1", false).of(GPUS).getFirst().json())
         .contains("/dev/nvidia3")
         .doesNotContain("/home/kubernetes/bin/nvidia/dev");
+  }
+
+  /** As NVIDIA's toolkit names it from 1.20.1 on. */
+  @Test
+  void hookThatLimitsMemory_isNamedForGpus_notForMigDevices_whereLimitsAreRequired() {
+    String[] flags = {"--device-list-strategy=cdi-cri", "--driver-root=/run/nvidia/driver"};
+    var options = config(List.of(flags)).allocate();
+    JsonObject spec =
+        new JsonObject(
+            new CdiSpecs(options, NODES, FILES, "615.1", true).of(GPUS).getFirst().json());
+    assertThat(edits(spec, "GPU-0").getJsonArray("hooks"))
+        .isEqualTo(
+            new JsonArray(
+                """
+                [{"hookName": "createRuntime", "path": "/usr/bin/nvidia-ctk",
+                  "args": ["nvidia-ctk", "hook", "apply-cuda-memory-limits",
+                    "--driver-root", "/run/nvidia/driver", "--gpu-id", "GPU-0"],
+                  "env": ["NVIDIA_CTK_DEBUG=false"]}]"""));
+    assertThat(edits(spec, "MIG-1").containsKey("hooks")).isFalse();
+    assertThat(edits(specs(FILES).getFirst(), "GPU-0").containsKey("hooks")).isFalse();
   }
 
   private static String devRoot(List<String> flags, boolean driverHasDev) {

@@ -14,6 +14,7 @@ import dev.tranche.nodeplugin.gpu.HeldReplicas;
 import dev.tranche.nodeplugin.gpu.HostNodes;
 import dev.tranche.nodeplugin.gpu.Replicas;
 import dev.tranche.nodeplugin.health.Health;
+import dev.tranche.nodeplugin.limit.NodeLimits;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import dev.tranche.nodeplugin.nvml.Mig;
 import java.util.List;
@@ -50,7 +51,8 @@ class AllocationTest {
     return new Allocation(
         new Replicas(config, sharing.resource(), all, by, List.of()),
         HostNodes.NONE,
-        new HeldReplicas());
+        new HeldReplicas(),
+        NodeLimits.NONE);
   }
 
   private static Replicas replicas(GpuSharing sharing, boolean specs, boolean byIndex) {
@@ -67,7 +69,8 @@ class AllocationTest {
 
   private static Allocation.Verdict decide(
       GpuSharing sharing, List<String> ids, GpuShare... assigned) {
-    return new Allocation(replicas(sharing, false, false), HostNodes.NONE, new HeldReplicas())
+    return new Allocation(
+            replicas(sharing, false, false), HostNodes.NONE, new HeldReplicas(), NodeLimits.NONE)
         .decide(ids, List.of(assigned), 0, assigned.length > 0);
   }
 
@@ -109,7 +112,7 @@ class AllocationTest {
             Map.of("GPU-0", TEN, "GPU-1", TEN),
             List.of());
     return refusal(
-        new Allocation(replicas, HostNodes.NONE, new HeldReplicas())
+        new Allocation(replicas, HostNodes.NONE, new HeldReplicas(), NodeLimits.NONE)
             .decide(ids, List.of(), 0, mayBeAssigned));
   }
 
@@ -128,7 +131,8 @@ class AllocationTest {
   @Test
   void indexes_areToldWhereAskedFor() {
     var verdict =
-        new Allocation(replicas(TEN, false, true), HostNodes.NONE, new HeldReplicas())
+        new Allocation(
+                replicas(TEN, false, true), HostNodes.NONE, new HeldReplicas(), NodeLimits.NONE)
             .decide(List.of("GPU-1::0"), List.of(), 0, false);
     assertThat(envs(verdict)).containsEntry("NVIDIA_VISIBLE_DEVICES", "1");
   }
@@ -140,7 +144,8 @@ class AllocationTest {
             replicas(TEN, true, false),
             new HostNodes(
                 List.of("/dev/nvidiactl"), List.of(), List.of(), List.of(), List.of(), true),
-            new HeldReplicas());
+            new HeldReplicas(),
+            NodeLimits.NONE);
     var verdict = allocation.decide(List.of("GPU-1::0"), List.of(), 0, false);
     assertThat(verdict)
         .isInstanceOfSatisfying(
@@ -211,7 +216,8 @@ class AllocationTest {
   @Test
   void shareOfOtherReplicas_isRefused_sinceItWouldBeAnotherPartOfTheGpu() {
     var allocation =
-        new Allocation(replicas(TEN, false, false), HostNodes.NONE, new HeldReplicas());
+        new Allocation(
+            replicas(TEN, false, false), HostNodes.NONE, new HeldReplicas(), NodeLimits.NONE);
     List<String> ids = List.of("GPU-1::0", "GPU-1::1", "GPU-1::2");
     List<GpuShare> assigned = List.of(share("GPU-1", 3));
     assertThat(refusal(allocation.decide(ids, assigned, 4, true)))
@@ -226,7 +232,8 @@ class AllocationTest {
     var held = new HeldReplicas();
     List<String> four = List.of("GPU-0::0", "GPU-0::1", "GPU-0::2", "GPU-0::3");
     held.update(List.of(holding("p", four), holding("q", four)), true, Map.of("GPU-0", TEN), 0);
-    var allocation = new Allocation(replicas(TEN, false, false), HostNodes.NONE, held);
+    var allocation =
+        new Allocation(replicas(TEN, false, false), HostNodes.NONE, held, NodeLimits.NONE);
     List<String> three = List.of("GPU-0::4", "GPU-0::5", "GPU-0::6");
     assertThat(refusal(allocation.decide(three, List.of(), 0, false)))
         .contains("3 of 10 replicas of GPU-0 do not fit", "gave a replica to two pods");

@@ -9,6 +9,7 @@ import dev.tranche.nodeplugin.gpu.HeldReplicas;
 import dev.tranche.nodeplugin.gpu.HostNodes;
 import dev.tranche.nodeplugin.gpu.NodeReplicas;
 import dev.tranche.nodeplugin.gpu.Replicas;
+import dev.tranche.nodeplugin.limit.NodeLimits;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -113,7 +114,7 @@ public final class PluginCalls {
     Replicas pickedFrom = of.picks.of(ids, nowMs);
     int size = ids.size();
     var verdict =
-        new Allocation(pickedFrom, HostNodes.NONE, held)
+        new Allocation(pickedFrom, HostNodes.NONE, held, NodeLimits.NONE)
             .decide(
                 ids,
                 of.calls.assigned(size, nowMs),

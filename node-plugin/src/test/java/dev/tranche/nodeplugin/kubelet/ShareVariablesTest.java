@@ -10,6 +10,7 @@ import dev.tranche.nodeplugin.gpu.HeldReplicas;
 import dev.tranche.nodeplugin.gpu.HostNodes;
 import dev.tranche.nodeplugin.gpu.Replicas;
 import dev.tranche.nodeplugin.health.Health;
+import dev.tranche.nodeplugin.limit.NodeLimits;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import dev.tranche.nodeplugin.nvml.Mig;
 import java.util.ArrayList;
@@ -43,7 +44,7 @@ class ShareVariablesTest {
       List<String> ids, List<GpuStatus> gpus, Map<String, GpuSharing> by, String... flags) {
     Replicas replicas = new Replicas(Configs.of(flags), "nvidia.com/gpu", gpus, by, List.of());
     var verdict =
-        new Allocation(replicas, HostNodes.NONE, new HeldReplicas())
+        new Allocation(replicas, HostNodes.NONE, new HeldReplicas(), NodeLimits.NONE)
             .decide(ids, List.of(), 0, true);
     return switch (verdict) {
       case Allocation.Verdict.Refused refused -> Map.of("refused", refused.message());

@@ -16,7 +16,7 @@ public enum Finding {
    * Limits of MPS that the pod sets itself. They override those that the plugin derives from its
    * share.
    */
-  MPS_LIMIT("remove it: the limit is derived from the share"),
+  SHARE_LIMIT("remove it: the limit is derived from the share"),
   /** Annotations that request devices through the Container Device Interface (CDI). */
   CDI_ANNOTATION("remove it and request a share"),
   /** Annotations by which a plugin of the runtime adds devices. */

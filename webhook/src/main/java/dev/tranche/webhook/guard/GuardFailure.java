@@ -23,7 +23,7 @@ public final class GuardFailure {
       Stream.of(
               List.of(Variables.NAME, DeviceListMounts.FOLDER_NAME),
               Variables.DEVICES,
-              Variables.MPS_LIMITS)
+              Variables.LIMITS)
           .flatMap(List::stream)
           .toList();
 

@@ -30,15 +30,21 @@ final class Variables {
           "NVIDIA_MIG_CONFIG_DEVICES",
           "NVIDIA_MIG_MONITOR_DEVICES");
 
-  /** The device plugin derives these from a share, on nodes that share by MPS. */
-  static final List<String> MPS_LIMITS =
-      List.of("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT");
+  /**
+   * The device plugin derives these from a share: limits of MPS, and those that NVIDIA's hook sets.
+   */
+  static final List<String> LIMITS =
+      List.of(
+          "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE",
+          "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT",
+          "NVIDIA_GPU_MEMORY_LIMIT",
+          "NVIDIA_GPU_MEMORY_REQUEST");
 
   // A pod may have thousands of containers: nothing is made for each of them.
   private static final List<String> OF_RUNTIME =
       Stream.concat(Stream.of(NAME), DEVICES.stream()).toList();
   private static final List<String> ALL =
-      Stream.concat(OF_RUNTIME.stream(), MPS_LIMITS.stream()).toList();
+      Stream.concat(OF_RUNTIME.stream(), LIMITS.stream()).toList();
 
   /** Values that open no GPU. */
   static final Set<String> HARMLESS = Set.of("", VOID, "none");
@@ -47,7 +53,7 @@ final class Variables {
 
   /**
    * @param mayUseNvidiaRuntime whether the nvidia runtime may run the container: nobody else reads
-   *     {@link #NAME} and {@link #DEVICES}, whereas the limits of MPS are read by CUDA itself
+   *     {@link #NAME} and {@link #DEVICES}, whereas the limits are read by others, too
    */
   static void scan(
       Container container, boolean requestsGpus, boolean mayUseNvidiaRuntime, GuardScan scan) {
@@ -64,10 +70,10 @@ final class Variables {
         continue;
       }
       indexes.add(index);
-      if (MPS_LIMITS.contains(name)) {
+      if (LIMITS.contains(name)) {
         remove |=
             scan.recordRemovable(
-                Finding.MPS_LIMIT,
+                Finding.SHARE_LIMIT,
                 "container \"%s\" sets %s, which is derived from its share",
                 container.name(),
                 name);
@@ -115,12 +121,12 @@ final class Variables {
     if (mayUseNvidiaRuntime) {
       return requestsGpus ? ALL : OF_RUNTIME;
     }
-    return requestsGpus ? MPS_LIMITS : List.of();
+    return requestsGpus ? LIMITS : List.of();
   }
 
   /** Whether the guard removes a watched variable. */
   static boolean isRemoved(JsonNode variable) {
-    return MPS_LIMITS.contains(variable.path("name").asText(""))
+    return LIMITS.contains(variable.path("name").asText(""))
         || variable.path("valueFrom").isObject()
         || !HARMLESS.contains(variable.path("value").asText(""));
   }

@@ -25,7 +25,7 @@ import org.slf4j.LoggerFactory;
 public final class GuardHandler implements ReviewHandler {
   private static final Mutation UNCHANGED = new Mutation.Unchanged(List.of());
   private static final String FAILED =
-      "Tranche's guard failed on this pod because of a bug, and the pod names GPUs, their devices, NVIDIA_VISIBLE_DEVICES or limits of MPS, so it is denied; remove these, or ask your administrator to read the webhook's log and to exempt the namespace for now (label tranche.dev/guard: exempt).";
+      "Tranche's guard failed on this pod because of a bug, and the pod names GPUs, their devices, NVIDIA_VISIBLE_DEVICES or limits of its share, so it is denied; remove these, or ask your administrator to read the webhook's log and to exempt the namespace for now (label tranche.dev/guard: exempt).";
   private static final Logger LOG = LoggerFactory.getLogger(GuardHandler.class);
 
   private final Guard guard;

@@ -163,7 +163,7 @@ class GpuAccessPathTest {
             "deviceVariables",
             Stream.concat(Stream.of(Variables.NAME), Variables.DEVICES.stream()).toList())
         .containsEntry("harmlessValues", Variables.HARMLESS.stream().sorted().toList())
-        .containsEntry("limitVariables", Variables.MPS_LIMITS)
+        .containsEntry("limitVariables", Variables.LIMITS)
         .containsEntry("nvidiaResources", Guard.NVIDIA_RESOURCES);
     assertThat(String.valueOf(table.get("rules"))).contains(DeviceListMounts.FOLDER_NAME);
   }

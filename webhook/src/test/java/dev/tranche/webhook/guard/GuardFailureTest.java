@@ -17,6 +17,7 @@ class GuardFailureTest {
         "{\"name\":\"NVIDIA_VISIBLE_DEVICES\"}|false|true|true",
         "{\"name\":\"CUDA_MPS_ACTIVE_THREAD_PERCENTAGE\"}|false|true|true",
         "{\"name\":\"CUDA_MPS_PINNED_DEVICE_MEM_LIMIT\"}|false|true|true",
+        "{\"name\":\"NVIDIA_GPU_MEMORY_LIMIT\"}|false|true|true",
         "{\"cdi.k8s.io/x\":\"nvidia.com/gpu=all\"}|false|true|true",
         "{\"mountPath\":\"/var/run/nvidia-container-devices/all\"}|false|true|true",
         "{\"privileged\":true}|false|false|true",

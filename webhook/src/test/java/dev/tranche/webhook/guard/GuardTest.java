@@ -167,16 +167,33 @@ class GuardTest {
   }
 
   @Test
+  void limitsOfNvidiasHook_thatAPodSetsItself_areRemoved_whereItHasAGpu() {
+    String env =
+        "'env':[{'name':'NVIDIA_GPU_MEMORY_LIMIT','value':'999999'},{'name':'A','value':'1'},"
+            + "{'name':'NVIDIA_GPU_MEMORY_REQUEST','value':'1'}]";
+    JsonNode with = container(env + "," + ONE_GPU);
+    assertThat(found(with, GuardMode.VOID))
+        .containsExactly("share_limit=voided", "share_limit=voided");
+    assertThat(after(with).at("/spec/containers/0/env"))
+        .isEqualTo(json("[{'name':'A','value':'1'}]"));
+    assertThat(found(with, GuardMode.DENY))
+        .containsExactly("share_limit=denied", "share_limit=denied");
+    assertThat(found(container(env), GuardMode.VOID)).isEmpty();
+  }
+
+  @Test
   void limitsOfMps_thatAPodSetsItself_areTakenAway_whereItHasAGpu() {
     String env =
         "'env':[{'name':'CUDA_MPS_ACTIVE_THREAD_PERCENTAGE','value':'100'},{'name':'A','value':'1'},"
             + "{'name':'CUDA_MPS_PINNED_DEVICE_MEM_LIMIT','valueFrom':{'fieldRef':{}}}]";
     JsonNode with = container(env + "," + ONE_GPU);
-    assertThat(found(with, GuardMode.VOID)).containsExactly("mps_limit=voided", "mps_limit=voided");
+    assertThat(found(with, GuardMode.VOID))
+        .containsExactly("share_limit=voided", "share_limit=voided");
     assertThat(after(with).at("/spec/containers/0/env"))
         .isEqualTo(json("[{'name':'A','value':'1'}]"));
     assertThat(admitted(with, GuardMode.AUDIT).patch()).isEmpty();
-    assertThat(found(with, GuardMode.DENY)).containsExactly("mps_limit=denied", "mps_limit=denied");
+    assertThat(found(with, GuardMode.DENY))
+        .containsExactly("share_limit=denied", "share_limit=denied");
     JsonNode without = container(env);
     assertThat(found(without, GuardMode.VOID)).isEmpty();
     assertThat(after(without).at("/spec/containers/0/env")).hasSize(4);
@@ -245,8 +262,9 @@ class GuardTest {
     assertThat(admitted(with, GuardMode.VOID).warnings())
         .containsExactly(
             "container \"main\" gets variables from envFrom, and NVIDIA_VISIBLE_DEVICES or"
-                + " CUDA_MPS_ACTIVE_THREAD_PERCENTAGE or CUDA_MPS_PINNED_DEVICE_MEM_LIMIT may be"
-                + " one; it is recorded.");
+                + " CUDA_MPS_ACTIVE_THREAD_PERCENTAGE or CUDA_MPS_PINNED_DEVICE_MEM_LIMIT or"
+                + " NVIDIA_GPU_MEMORY_LIMIT or NVIDIA_GPU_MEMORY_REQUEST may be one; it is"
+                + " recorded.");
     assertThat(admitted(container(from), GuardMode.AUDIT).warnings()).isEmpty();
     assertThat(found(with, GuardMode.DENY)).containsExactly("env_from=denied");
   }
@@ -429,7 +447,7 @@ class GuardTest {
                 + "],'envFrom':[{'configMapRef':{'name':'c'}}],"
                 + ONE_GPU);
     assertThat(Pods.found(careful, pod, GuardMode.DENY))
-        .containsExactly("mps_limit=denied", "env_from=denied");
+        .containsExactly("share_limit=denied", "env_from=denied");
     var verdict = (Verdict.Admitted) careful.judge(created(pod), GuardMode.VOID);
     assertThat(JsonPatch.apply(verdict.patch(), pod).at("/spec/containers/0/env"))
         .as("the other variable says nothing to other runtimes")

@@ -1,0 +1,26 @@
+package dev.tranche.nodeplugin.limit;
+
+import dev.tranche.nodeplugin.usage.ContainerCgroups;
+import java.util.Locale;
+
+/**
+ * The limit that the driver tells of a running container.
+ *
+ * @param uuid of the GPU
+ * @param hardBytes of its own cgroup; 0 where there is none
+ */
+public record ContainerLimit(
+    ContainerCgroups.Name container, String uuid, Limited limited, long hardBytes) {
+  /** Whether a container is limited to its share. */
+  public enum Limited {
+    YES,
+    /** Its limit is larger than its share. */
+    PARTLY,
+    NO;
+
+    /** In lower case. */
+    public String text() {
+      return name().toLowerCase(Locale.ROOT);
+    }
+  }
+}

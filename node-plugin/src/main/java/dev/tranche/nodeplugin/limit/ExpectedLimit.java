@@ -1,0 +1,10 @@
+package dev.tranche.nodeplugin.limit;
+
+import dev.tranche.nodeplugin.usage.ContainerCgroups;
+
+/**
+ * The limit that a container should have on a GPU.
+ *
+ * @param uuid of the GPU
+ */
+public record ExpectedLimit(ContainerCgroups.Name container, String uuid, long hardBytes) {}

@@ -1,0 +1,123 @@
+package dev.tranche.nodeplugin.limit;
+
+import dev.tranche.nodeplugin.limit.ContainerLimit.Limited;
+import dev.tranche.nodeplugin.nvml.MemoryLimit;
+import dev.tranche.nodeplugin.nvml.Nvml;
+import dev.tranche.nodeplugin.nvml.NvmlException;
+import dev.tranche.nodeplugin.usage.ContainerCgroups;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.function.LongSupplier;
+
+/**
+ * Reads back the limits of running containers. That NVIDIA's hook was requested does not say that
+ * it ran, nor with which value. All but {@link #expect} is confined to the thread that calls NVML.
+ */
+public final class LimitReader {
+  static final long INTERVAL_MS = 10_000;
+
+  private final ContainerCgroups cgroups;
+  private final LongSupplier clockMs;
+  private volatile List<ExpectedLimit> expected = List.of();
+  private List<ContainerLimit> read = List.of();
+  // Not limited at the last read. Only NVIDIA's hook, which runs after the cgroup is made, sets it.
+  private Set<ExpectedLimit> suspects = Set.of();
+  private long nextAtMs = Long.MIN_VALUE;
+
+  public LimitReader(ContainerCgroups cgroups, LongSupplier clockMs) {
+    this.cgroups = cgroups;
+    this.clockMs = clockMs;
+  }
+
+  /** Sets which containers should have a limit. Any thread may call this. */
+  public void expect(List<ExpectedLimit> now) {
+    expected = List.copyOf(now);
+  }
+
+  /**
+   * Returns the limits as last read, at most every ten seconds. Leaves out containers that do not
+   * run.
+   *
+   * @param indexes of the GPUs that are present, by uuid
+   * @throws NvmlException if NVML itself is gone
+   */
+  public List<ContainerLimit> read(Nvml session, Map<String, Integer> indexes) {
+    long nowMs = clockMs.getAsLong();
+    List<ExpectedLimit> now = expected;
+    if (nowMs >= nextAtMs) {
+      nextAtMs = nowMs + INTERVAL_MS;
+      read = now.isEmpty() ? List.of() : readNow(session, indexes, now);
+    }
+    return read;
+  }
+
+  private List<ContainerLimit> readNow(
+      Nvml session, Map<String, Integer> indexes, List<ExpectedLimit> now) {
+    List<ContainerLimit> limits = new ArrayList<>();
+    Set<ExpectedLimit> before = suspects;
+    suspects = new HashSet<>();
+    try {
+      Map<ContainerCgroups.Name, Path> folders = cgroups.find();
+      for (ExpectedLimit limit : now) {
+        Path folder = folders.get(limit.container());
+        Integer index = indexes.get(limit.uuid());
+        if (folder != null && index != null) {
+          own(session, index, folder)
+              .map(own -> judge(limit, own))
+              .filter(
+                  own ->
+                      own.limited() == Limited.YES
+                          || !suspects.add(limit)
+                          || before.contains(limit))
+              .ifPresent(limits::add);
+        }
+      }
+      return List.copyOf(limits);
+    } catch (IOException unreadable) {
+      // The probe needs the same folder and says what is wrong with it.
+      return List.of();
+    }
+  }
+
+  /**
+   * Returns the hard limit of a cgroup itself, 0 for none; empty if it cannot be read, as of a
+   * container that has just ended. One backend answers with the limit of a cgroup above, which may
+   * have been set for others.
+   */
+  private static Optional<Long> own(Nvml session, int index, Path folder) {
+    try {
+      Optional<MemoryLimit> limit = limit(session, index, folder);
+      boolean inherited = limit.isPresent() && limit.equals(limit(session, index, above(folder)));
+      return Optional.of(inherited ? 0L : limit.map(MemoryLimit::hardBytes).orElse(0L));
+    } catch (NvmlException e) {
+      if (e.driverGone()) {
+        throw e;
+      }
+      return Optional.empty();
+    }
+  }
+
+  private static Path above(Path folder) {
+    return Optional.ofNullable(folder.getParent()).orElse(folder);
+  }
+
+  private static Optional<MemoryLimit> limit(Nvml session, int index, Path folder) {
+    return session.memoryLimit(index, folder).map(MemoryLimit.Reading::limit);
+  }
+
+  private static ContainerLimit judge(ExpectedLimit expected, long hardBytes) {
+    Limited limited =
+        hardBytes == 0
+            ? Limited.NO
+            : Long.compareUnsigned(hardBytes, expected.hardBytes()) > 0
+                ? Limited.PARTLY
+                : Limited.YES;
+    return new ContainerLimit(expected.container(), expected.uuid(), limited, hardBytes);
+  }
+}

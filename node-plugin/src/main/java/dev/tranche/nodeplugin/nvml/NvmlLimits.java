@@ -1,0 +1,65 @@
+package dev.tranche.nodeplugin.nvml;
+
+import com.sun.jna.Memory;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.Optional;
+
+/** Sets and reads memory limits by cgroup, which drivers have since R615. */
+final class NvmlLimits {
+  // nvmlSetMemoryLimits_v1_t: nameSpace, softLimit, hardLimit. nvmlGetMemoryLimits_v1_t also has
+  // currentUsed.
+  private static final int SCRATCH_BYTES = 32;
+  private static final int SET_SOFT_OFFSET = 8;
+  private static final int SET_HARD_OFFSET = 16;
+  private static final int GET_SOFT_OFFSET = 8;
+  private static final int GET_HARD_OFFSET = 16;
+  private static final int GET_USED_OFFSET = 24;
+
+  private final Memory scratch = new Memory(SCRATCH_BYTES);
+  private final NvmlFunctions functions;
+
+  NvmlLimits(NvmlFunctions functions) {
+    this.functions = functions;
+  }
+
+  void set(String gpu, long device, Path cgroup, MemoryLimit limit) {
+    try (Memory path = path(cgroup)) {
+      scratch.setPointer(0, path);
+      scratch.setLong(SET_SOFT_OFFSET, limit.softBytes());
+      scratch.setLong(SET_HARD_OFFSET, limit.hardBytes());
+      int result = functions.call("nvmlDeviceSetMemoryLimits_v1", device, scratch);
+      if (result != NvmlCode.SUCCESS) {
+        throw functions.failure(result, gpu + " takes no memory limit for " + cgroup, "");
+      }
+    }
+  }
+
+  Optional<MemoryLimit.Reading> get(String gpu, long device, Path cgroup) {
+    try (Memory path = path(cgroup)) {
+      scratch.clear();
+      scratch.setPointer(0, path);
+      int result = functions.call("nvmlDeviceGetMemoryLimits_v1", device, scratch);
+      // One backend has no limit of its own to tell, the other tells "no limit".
+      if (result == NvmlCode.NOT_SUPPORTED || result == NvmlCode.NOT_FOUND) {
+        return Optional.empty();
+      }
+      if (result != NvmlCode.SUCCESS) {
+        throw functions.failure(result, gpu + " tells no memory limit of " + cgroup, "");
+      }
+      MemoryLimit limit =
+          new MemoryLimit(scratch.getLong(GET_SOFT_OFFSET), scratch.getLong(GET_HARD_OFFSET));
+      return limit.equals(MemoryLimit.NONE)
+          ? Optional.empty()
+          : Optional.of(new MemoryLimit.Reading(limit, scratch.getLong(GET_USED_OFFSET)));
+    }
+  }
+
+  private static Memory path(Path cgroup) {
+    byte[] text = cgroup.toString().getBytes(StandardCharsets.UTF_8);
+    Memory path = new Memory(text.length + 1L);
+    path.write(0, text, 0, text.length);
+    path.setByte(text.length, (byte) 0);
+    return path;
+  }
+}

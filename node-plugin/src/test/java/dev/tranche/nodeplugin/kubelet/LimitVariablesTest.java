@@ -1,0 +1,122 @@
+package dev.tranche.nodeplugin.kubelet;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.nodeplugin.config.Configs;
+import dev.tranche.nodeplugin.config.SharingStrategy;
+import dev.tranche.nodeplugin.gpu.GpuSharing;
+import dev.tranche.nodeplugin.gpu.GpuStatus;
+import dev.tranche.nodeplugin.gpu.HeldReplicas;
+import dev.tranche.nodeplugin.gpu.HostNodes;
+import dev.tranche.nodeplugin.gpu.Replicas;
+import dev.tranche.nodeplugin.health.Health;
+import dev.tranche.nodeplugin.limit.LimitSupport;
+import dev.tranche.nodeplugin.limit.NodeLimits;
+import dev.tranche.nodeplugin.limit.Toolkit;
+import dev.tranche.nodeplugin.nvml.GpuInfo;
+import dev.tranche.nodeplugin.nvml.Mig;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+
+/** Which containers NVIDIA's hook limits, and to how much. */
+class LimitVariablesTest {
+  private static final Set<String> PROGRAMS =
+      Set.of("nvidia-container-runtime", "nvidia-cdi-hook", "nvidia-ctk");
+  private static final NodeLimits LIMITS =
+      limits(Map.of("GPU-a", LimitSupport.WORKS, "GPU-b", LimitSupport.WORKS));
+  private static final Mig.Device MIG = new Mig.Device(0, "GPU-m", "1g.5gb", 7, 0, List.of());
+
+  private static NodeLimits limits(Map<String, LimitSupport> gpus) {
+    return new NodeLimits(true, new Toolkit(PROGRAMS, PROGRAMS, ""), gpus);
+  }
+
+  private static GpuStatus gpu(String uuid, int totalMib, Mig mig) {
+    GpuInfo info =
+        new GpuInfo(0, uuid, "H100", 0, "", (long) totalMib << 20, 480L << 20, -1, 9, mig);
+    return new GpuStatus(info, new Health.Healthy(), null);
+  }
+
+  private static List<String> ids(String uuid, int replicas) {
+    return IntStream.range(0, replicas).mapToObj(i -> uuid + "::" + i).toList();
+  }
+
+  private static Map<String, String> limit(
+      NodeLimits limits, SharingStrategy strategy, Mig mig, List<String> ids, String... flags) {
+    GpuSharing ten = new GpuSharing("nvidia.com/gpu", 10, strategy, false);
+    Replicas replicas =
+        new Replicas(
+            Configs.of(flags),
+            "nvidia.com/gpu",
+            List.of(gpu("GPU-a", 81_559, mig), gpu("GPU-b", 40_960, mig)),
+            Map.of("GPU-a", ten, "GPU-b", ten),
+            List.of());
+    var verdict =
+        new Allocation(replicas, HostNodes.NONE, new HeldReplicas(), limits)
+            .decide(ids, List.of(), 0, true);
+    return switch (verdict) {
+      case Allocation.Verdict.Refused refused -> Map.of(refused.outcome(), refused.message());
+      case Allocation.Verdict.Granted granted -> {
+        var ours = new TreeMap<>(granted.response().getEnvsMap());
+        ours.keySet().removeIf(name -> !name.startsWith("NVIDIA_GPU_MEMORY_"));
+        yield ours;
+      }
+    };
+  }
+
+  private static Map<String, String> timeSliced(NodeLimits limits, List<String> ids) {
+    return limit(limits, SharingStrategy.TIME_SLICING, Mig.OFF, ids);
+  }
+
+  private static Map<String, String> mib(String limit) {
+    return Map.of("NVIDIA_GPU_MEMORY_LIMIT", limit, "NVIDIA_GPU_MEMORY_REQUEST", "0");
+  }
+
+  @Test
+  void shareOfATimeSlicedGpu_isLimitedToItsPartOfTheUsableMemory() {
+    for (String strategy : List.of("envvar", "volume-mounts", "cdi-annotations", "cdi-cri")) {
+      assertThat(
+              limit(
+                  LIMITS,
+                  SharingStrategy.TIME_SLICING,
+                  Mig.OFF,
+                  ids("GPU-a", 3),
+                  "--device-list-strategy=" + strategy))
+          .isEqualTo(mib("24323"));
+    }
+  }
+
+  @Test
+  void ofSeveralGpus_theSmallestShareCounts() {
+    List<String> both = Stream.concat(ids("GPU-a", 3).stream(), ids("GPU-b", 3).stream()).toList();
+    assertThat(timeSliced(LIMITS, both)).isEqualTo(mib("12144"));
+  }
+
+  @Test
+  void wholeGpusMpsAndMig_areNotLimited_norAnythingWhereLimitsAreNotRequired() {
+    assertThat(timeSliced(LIMITS, ids("GPU-a", 10))).isEmpty();
+    assertThat(timeSliced(NodeLimits.NONE, ids("GPU-a", 3))).isEmpty();
+    assertThat(limit(LIMITS, SharingStrategy.TIME_SLICING, MIG, ids("GPU-a", 3))).isEmpty();
+    String[] mps = {"--mps-root=/mps"};
+    assertThat(limit(LIMITS, SharingStrategy.MPS, Mig.OFF, ids("GPU-a", 3), mps)).isEmpty();
+  }
+
+  @Test
+  void shareThatCannotBeLimited_isRefused_withTheReason() {
+    NodeLimits none = limits(Map.of("GPU-a", new LimitSupport.Unavailable("driver 580 has none")));
+    assertThat(timeSliced(none, ids("GPU-a", 3)))
+        .hasEntrySatisfying(
+            "no_memory_limit",
+            message -> assertThat(message).contains("cannot be limited: driver 580 has none"));
+    assertThat(timeSliced(NodeLimits.untried(), ids("GPU-a", 3))).containsKey("no_memory_limit");
+    assertThat(timeSliced(none, ids("GPU-a", 10))).isEmpty();
+    NodeLimits old = new NodeLimits(true, new Toolkit(PROGRAMS, Set.of(), ""), LIMITS.gpus());
+    assertThat(timeSliced(old, ids("GPU-a", 3)))
+        .hasEntrySatisfying(
+            "no_memory_limit", message -> assertThat(message).contains("is too old"));
+  }
+}

@@ -1,0 +1,140 @@
+package dev.tranche.nodeplugin.limit;
+
+import static dev.tranche.nodeplugin.FakeNvml.gpu;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.nodeplugin.FakeNvml;
+import dev.tranche.nodeplugin.limit.ContainerLimit.Limited;
+import dev.tranche.nodeplugin.nvml.JnaNvml;
+import dev.tranche.nodeplugin.nvml.MemoryLimit;
+import dev.tranche.nodeplugin.nvml.Nvml;
+import dev.tranche.nodeplugin.usage.ContainerCgroups;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Limits of containers, read back through the simulated driver. */
+class LimitReaderIT {
+  private static final String UID = "6c3a1b2e-0000-4000-8000-0123456789ab";
+  private static final long GIB = 1L << 30;
+  private static final ContainerCgroups.Name MAIN = new ContainerCgroups.Name("ns", "p", "main");
+
+  @TempDir Path folder;
+  private FakeNvml fake;
+  private Nvml nvml;
+  private Path cgroups;
+  private LimitReader reader;
+  private long nowMs;
+
+  @BeforeEach
+  void open() throws Exception {
+    fake = FakeNvml.compiled();
+    fake.state("driver version=615.71.09 limits=dmem", gpu(0, ""));
+    nvml = JnaNvml.open(fake.root());
+    cgroups = Files.createDirectory(folder.resolve("cgroup"));
+    Files.createDirectories(folder.resolve("log/pods/ns_p_" + UID));
+    Files.createDirectories(folder.resolve("log/containers"));
+    reader =
+        new LimitReader(
+            new ContainerCgroups(cgroups, folder.resolve("log"), () -> nowMs), () -> nowMs);
+    reader.expect(List.of(new ExpectedLimit(MAIN, "GPU-0", 4 * GIB)));
+  }
+
+  @AfterEach
+  void close() throws Exception {
+    nvml.close();
+    try (var limits = Files.newDirectoryStream(fake.library().getParent(), "gpus.state.limit.*")) {
+      for (Path limit : limits) {
+        Files.delete(limit);
+      }
+    }
+  }
+
+  private String started(String name, char digit) throws Exception {
+    String id = Character.toString(digit).repeat(64);
+    Files.createFile(folder.resolve("log/containers/p_ns_" + name + "-" + id + ".log"));
+    return id;
+  }
+
+  private Path systemd(String id) throws Exception {
+    return Files.createDirectories(
+        cgroups.resolve(
+            "kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod%s.slice/cri-containerd-%s.scope"
+                .formatted(UID.replace('-', '_'), id)));
+  }
+
+  /** What is known after enough time that a limit which is being set is there. */
+  private List<ContainerLimit> read() {
+    reader.read(nvml, Map.of("GPU-0", 0));
+    nowMs += LimitReader.INTERVAL_MS;
+    List<ContainerLimit> read = reader.read(nvml, Map.of("GPU-0", 0));
+    nowMs += LimitReader.INTERVAL_MS;
+    return read;
+  }
+
+  private static ContainerLimit main(Limited limited, long hardBytes) {
+    return new ContainerLimit(MAIN, "GPU-0", limited, hardBytes);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"dmem", "misc"})
+  void limitOfTheContainersOwnCgroup_isRead_andNoOther(String backend) throws Exception {
+    fake.state("driver version=615.71.09 limits=" + backend, gpu(0, ""));
+    assertThat(read()).as("it does not run yet").isEmpty();
+    Path container = systemd(started("main", 'a'));
+    Path pod = container.resolve("..").normalize();
+    Path pause = systemd(started("other", 'b'));
+    nvml.memoryLimit(0, pause, MemoryLimit.hard(GIB));
+    assertThat(read()).containsExactly(main(Limited.NO, 0));
+    nvml.memoryLimit(0, pod, MemoryLimit.hard(4 * GIB));
+    assertThat(read()).as("of its pod").containsExactly(main(Limited.NO, 0));
+    nvml.memoryLimit(0, pod, MemoryLimit.NONE);
+    nvml.memoryLimit(0, container, MemoryLimit.hard(4 * GIB));
+    assertThat(read()).containsExactly(main(Limited.YES, 4 * GIB));
+    nvml.memoryLimit(0, container, MemoryLimit.hard(8 * GIB));
+    assertThat(read()).containsExactly(main(Limited.PARTLY, 8 * GIB));
+    Files.delete(container);
+    assertThat(read()).isEmpty();
+  }
+
+  @Test
+  void cgroupfsAndCrun_haveOtherFolders() throws Exception {
+    Path container =
+        Files.createDirectories(
+            cgroups.resolve("kubepods/burstable/pod" + UID + "/" + started("main", 'a')));
+    nvml.memoryLimit(0, container, MemoryLimit.hard(GIB));
+    assertThat(read()).containsExactly(main(Limited.YES, GIB));
+    Path ofCrun = Files.createDirectory(container.resolve("container"));
+    assertThat(read()).containsExactly(main(Limited.NO, 0));
+    nvml.memoryLimit(0, ofCrun, MemoryLimit.hard(2 * GIB));
+    assertThat(read()).containsExactly(main(Limited.YES, 2 * GIB));
+  }
+
+  /** The cgroup is there shortly before NVIDIA's hook runs. */
+  @Test
+  void missingLimit_countsOnlyIfItIsMissingTwice() throws Exception {
+    Path container = systemd(started("main", 'a'));
+    assertThat(reader.read(nvml, Map.of("GPU-0", 0))).isEmpty();
+    nowMs += LimitReader.INTERVAL_MS - 1;
+    nvml.memoryLimit(0, container, MemoryLimit.hard(GIB));
+    assertThat(reader.read(nvml, Map.of("GPU-0", 0))).isEmpty();
+    nowMs++;
+    assertThat(reader.read(nvml, Map.of("GPU-0", 0))).containsExactly(main(Limited.YES, GIB));
+  }
+
+  @Test
+  void nothingIsRead_ofOthersAndOfAGpuThatIsGone() throws Exception {
+    systemd(started("main", 'a'));
+    reader.expect(List.of());
+    assertThat(read()).isEmpty();
+    reader.expect(List.of(new ExpectedLimit(MAIN, "GPU-9", GIB)));
+    assertThat(read()).isEmpty();
+  }
+}

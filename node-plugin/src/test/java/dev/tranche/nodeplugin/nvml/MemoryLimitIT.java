@@ -1,0 +1,149 @@
+package dev.tranche.nodeplugin.nvml;
+
+import static dev.tranche.nodeplugin.FakeNvml.gpu;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.tranche.nodeplugin.FakeNvml;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Memory limits against the simulated library, by both backends of the driver. */
+class MemoryLimitIT {
+  private static final MemoryLimit LIMIT = MemoryLimit.hard(1024L << 20);
+
+  private FakeNvml fake;
+  @TempDir Path root;
+  private Path pod;
+  private Path container;
+
+  @BeforeEach
+  void compile() throws Exception {
+    fake = FakeNvml.compiled();
+    pod = root.resolve("kubepods/pod1");
+    container = Files.createDirectories(pod.resolve("container"));
+  }
+
+  private static String driver(String more) {
+    return "driver version=615.71.09 " + more;
+  }
+
+  private String process(int pid, int usedMib, String more) {
+    return "process gpu=0 pid=%d used_mib=%d cgroup=%s %s".formatted(pid, usedMib, container, more);
+  }
+
+  private static long usedMib(Nvml nvml, int pid) {
+    return nvml.processes(0).stream()
+            .filter(process -> process.pid() == pid)
+            .findFirst()
+            .orElseThrow()
+            .memoryUsedBytes()
+        >> 20;
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"dmem", "misc"})
+  void limit_isReadBackAndCleared_ofOneGpuAndOneCgroup(String backend) throws Exception {
+    fake.state(driver("limits=" + backend), gpu(0, ""), gpu(1, ""));
+    try (Nvml nvml = JnaNvml.open(fake.root())) {
+      assertThat(nvml.memoryLimit(0, container)).isEmpty();
+      nvml.memoryLimit(0, container, LIMIT);
+      assertThat(nvml.memoryLimit(0, container)).contains(new MemoryLimit.Reading(LIMIT, 0));
+      assertThat(nvml.memoryLimit(1, container)).isEmpty();
+      assertThat(nvml.memoryLimit(0, pod)).isEmpty();
+      nvml.memoryLimit(0, container, MemoryLimit.NONE);
+      assertThat(nvml.memoryLimit(0, container)).isEmpty();
+    }
+  }
+
+  @Test
+  void cgroupWithoutALimit_answersWithTheOneAbove_onlyWithMisc() throws Exception {
+    fake.state(driver("limits=misc"), gpu(0, ""));
+    try (Nvml nvml = JnaNvml.open(fake.root())) {
+      nvml.memoryLimit(0, pod, LIMIT);
+      assertThat(nvml.memoryLimit(0, container).map(MemoryLimit.Reading::limit)).contains(LIMIT);
+      fake.state(driver("limits=dmem"), gpu(0, ""));
+      assertThat(nvml.memoryLimit(0, container)).isEmpty();
+      nvml.memoryLimit(0, pod, MemoryLimit.NONE);
+    }
+  }
+
+  @Test
+  void processesGetNoMoreThanTheLimit_butManagedMemoryEscapes() throws Exception {
+    fake.state(
+        driver("limits=dmem"),
+        gpu(0, ""),
+        process(7, 800, ""),
+        process(8, 800, ""),
+        process(9, 5000, "managed=1"));
+    try (Nvml nvml = JnaNvml.open(fake.root())) {
+      assertThat(usedMib(nvml, 8)).isEqualTo(800);
+      nvml.memoryLimit(0, pod, LIMIT);
+      assertThat(usedMib(nvml, 7)).isEqualTo(800);
+      assertThat(usedMib(nvml, 8)).isEqualTo(224);
+      assertThat(usedMib(nvml, 9)).isEqualTo(5000);
+      assertThat(nvml.memoryLimit(0, pod)).contains(new MemoryLimit.Reading(LIMIT, 1024L << 20));
+      nvml.memoryLimit(0, pod, MemoryLimit.NONE);
+    }
+  }
+
+  @Test
+  void memoryFromBeforeTheLimit_isCountedByDmem_andNotByMisc() throws Exception {
+    String early = process(7, 2000, "early=1");
+    fake.state(driver("limits=dmem"), gpu(0, ""), early);
+    try (Nvml nvml = JnaNvml.open(fake.root())) {
+      nvml.memoryLimit(0, container, LIMIT);
+      assertThat(nvml.memoryLimit(0, container))
+          .contains(new MemoryLimit.Reading(LIMIT, 2000L << 20));
+      fake.state(driver("limits=misc"), gpu(0, ""), early, process(8, 2000, ""));
+      assertThat(nvml.memoryLimit(0, container))
+          .contains(new MemoryLimit.Reading(LIMIT, 1024L << 20));
+      assertThat(usedMib(nvml, 7)).isEqualTo(2000);
+      assertThatThrownBy(() -> nvml.memoryLimit(0, container, MemoryLimit.hard(1 << 20)))
+          .hasMessageContaining("GPU 0 takes no memory limit for " + container);
+      nvml.memoryLimit(0, container, MemoryLimit.NONE);
+    }
+  }
+
+  @Test
+  void whatCannotLimit_isToldApart() throws Exception {
+    fake.state(driver(""), gpu(0, ""));
+    try (Nvml nvml = JnaNvml.open(fake.root())) {
+      assertThat(failure(nvml, container).functionMissing()).isTrue();
+      fake.state(driver("limits=none"), gpu(0, ""));
+      assertThat(failure(nvml, container).notSupported()).isTrue();
+      fake.state(driver("limits=dmem privileges=none"), gpu(0, ""));
+      assertThat(failure(nvml, container).noPermission()).isTrue();
+      assertThat(nvml.memoryLimit(0, container)).isEmpty();
+      fake.state(driver("limits=dmem"), gpu(0, "mig=1"), gpu(1, "addressing=ats"));
+      assertThat(failure(nvml, container).notSupported()).isTrue();
+      fake.state(driver("limits=dmem"), gpu(0, ""));
+      assertThat(failure(nvml, root.resolve("gone"))).hasMessageContaining("Operating system");
+    }
+  }
+
+  private static NvmlException failure(Nvml nvml, Path cgroup) {
+    try {
+      nvml.memoryLimit(0, cgroup, LIMIT);
+    } catch (NvmlException e) {
+      return e;
+    }
+    throw new AssertionError("the limit was set");
+  }
+
+  @Test
+  void totalOfAGpu_isTheWholeMemory_belowALimitToo() throws IOException {
+    fake.state(driver("limits=dmem"), gpu(0, "v2_total_mib=1024"));
+    try (Nvml nvml = JnaNvml.open(fake.root())) {
+      GpuInfo info = nvml.info(0);
+      assertThat(info.memoryTotalBytes()).isEqualTo(15360L << 20);
+      assertThat(info.usableBytes()).isEqualTo((15360L - 450) << 20);
+    }
+  }
+}
