@@ -275,7 +275,8 @@ public final class Extender implements AutoCloseable {
 
   private void tick() {
     failures.task("tick", state::tick);
-    failures.task("wake", podWaker::tick);
+    // In a turn of its own, since both take several milliseconds after a new list of all nodes.
+    loop().run(() -> failures.task("wake", podWaker::tick));
   }
 
   private Future<Optional<PodFacts>> readPod(String key) {
