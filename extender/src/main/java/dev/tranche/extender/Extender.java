@@ -329,7 +329,17 @@ public final class Extender implements AutoCloseable {
     metrics.connections("verbs", verbConnections);
     metrics.gauge(
         "tranche.extender.ready", "1 while /readyz says ready, else 0.", () -> ready ? 1 : 0);
-    StateGauges.register(metrics, ledger, streams, loads, packing, waiting, nominees, budgets);
+    StateGauges.register(
+        metrics,
+        ledger,
+        streams,
+        loads,
+        packing,
+        waiting,
+        nominees,
+        budgets,
+        gangs,
+        controllers.draNodes());
   }
 
   private void startWatchesAndPorts() {
