@@ -300,7 +300,8 @@ public final class Extender implements AutoCloseable {
 
   private void tick() {
     failures.task("tick", state::tick);
-    failures.task("wake", podWaker::tick);
+    // In a turn of its own, since both take several milliseconds after a new list of all nodes.
+    loop().run(() -> failures.task("wake", podWaker::tick));
   }
 
   private Future<Optional<PodFacts>> readPod(String key) {
@@ -343,7 +344,17 @@ public final class Extender implements AutoCloseable {
     metrics.connections("verbs", verbConnections);
     metrics.gauge(
         "tranche.extender.ready", "1 while /readyz says ready, else 0.", () -> ready ? 1 : 0);
-    StateGauges.register(metrics, ledger, streams, loads, packing, waiting, nominees, budgets);
+    StateGauges.register(
+        metrics,
+        ledger,
+        streams,
+        loads,
+        packing,
+        waiting,
+        nominees,
+        budgets,
+        gangs,
+        controllers.draNodes());
   }
 
   private void startWatchesAndPorts() {

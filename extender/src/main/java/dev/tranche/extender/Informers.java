@@ -2,6 +2,7 @@ package dev.tranche.extender;
 
 import dev.tranche.extender.gang.Gangs;
 import dev.tranche.extender.ledger.Event;
+import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.preempt.BudgetStore;
 import dev.tranche.extender.selection.NodeTraits;
@@ -31,6 +32,7 @@ final class Informers implements AutoCloseable {
   private final StateWriter state;
   private final PackedPolicy packing;
   private final Controllers controllers;
+  private final Gangs gangs;
   private final NodeTraits.Table traits;
 
   /** The kinds that have not been listed yet; confined to the loop. */
@@ -44,6 +46,7 @@ final class Informers implements AutoCloseable {
   /** Started last: only preemption needs it. */
   private final Reflector<?> budgetReflector;
 
+  private final LongSupplier clockMs;
   private final DraWatch dra;
   private final OptionalReflector podGroups;
 
@@ -70,7 +73,9 @@ final class Informers implements AutoCloseable {
     this.state = state;
     this.packing = packing;
     this.controllers = controllers;
+    this.gangs = gangs;
     this.traits = traits;
+    this.clockMs = clockMs;
     this.nodes =
         new Reflector<>(
             client,
@@ -97,8 +102,7 @@ final class Informers implements AutoCloseable {
             OptionalReflector.CHECK_AGAIN_MS);
     var groups =
         new Reflector.Sink<>(
-            (WatchedPodGroup group) ->
-                loop.run(() -> gangs.groupSeen(group.key(), group.minimum())),
+            (WatchedPodGroup group) -> loop.run(() -> groupSeen(group)),
             (uid, key) -> loop.run(() -> gangs.groupGone(key)),
             () -> {});
     this.podGroups =
@@ -162,7 +166,21 @@ final class Informers implements AutoCloseable {
     // A pod that counts GPUs of DRA holds nothing of ours.
     pod.facts()
         .filter(facts -> !facts.servedByDra())
-        .ifPresent(facts -> loop.run(() -> state.apply(new Event.PodSeen(facts))));
+        .ifPresent(facts -> loop.run(() -> gpuPodSeen(facts, pod.group())));
+  }
+
+  private void gpuPodSeen(PodFacts facts, String group) {
+    state.apply(new Event.PodSeen(facts));
+    if (!group.isEmpty() && facts.node() != null && !facts.ended()) {
+      gangs.bound(group, facts.uid(), clockMs.getAsLong());
+    }
+  }
+
+  /** What kube-scheduler refuses by itself, it says here only. */
+  private void groupSeen(WatchedPodGroup group) {
+    gangs
+        .groupSeen(group.key(), group.minimum(), group.refusal())
+        .forEach(uid -> state.apply(new Event.Release(uid)));
   }
 
   private void podGone(String uid, String key) {

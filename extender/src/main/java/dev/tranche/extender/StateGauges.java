@@ -1,5 +1,7 @@
 package dev.tranche.extender;
 
+import dev.tranche.extender.dra.DraNodes;
+import dev.tranche.extender.gang.Gangs;
 import dev.tranche.extender.ledger.Ledger;
 import dev.tranche.extender.load.LoadCache;
 import dev.tranche.extender.metrics.ExtenderMetrics;
@@ -21,7 +23,23 @@ final class StateGauges {
       PackedPolicy packing,
       UnschedulablePods waiting,
       NominatedPods nominees,
-      BudgetStore budgets) {
+      BudgetStore budgets,
+      Gangs gangs,
+      DraNodes draNodes) {
+    metrics.gauge(
+        "tranche.extender.gangs", "Pod groups whose members are remembered; bounded.", gangs::size);
+    metrics.gauge(
+        "tranche.extender.pod.groups",
+        "PodGroups whose minimum is known; bounded.",
+        gangs::podGroups);
+    metrics.gauge(
+        "tranche.extender.dra.slices",
+        "ResourceSlices of nodes that are known; bounded.",
+        draNodes::slices);
+    metrics.gauge(
+        "tranche.extender.dra.classes",
+        "DeviceClasses that map a resource of Tranche's and are known; bounded.",
+        draNodes::classes);
     metrics.gauge(
         "tranche.extender.pods.dropped",
         "Pods not kept in memory since the start because too many wait, have ended or are on unknown nodes; they are still placed.",

@@ -20,17 +20,28 @@ final class DraPods {
     return ledger.node(node).map(NodeFacts::advertises).orElse(true);
   }
 
-  static Filter.Answer.Nodes filter(Ledger ledger, List<String> names) {
+  /**
+   * Leaves out a node that no watch has shown yet. It may be of either kind, and a refusal would
+   * last until something changes in the cluster.
+   */
+  static Filter.Answer filter(Ledger ledger, List<String> names) {
     var offered = new ArrayList<String>();
+    var unknown = new ArrayList<String>();
     var refused = new LinkedHashMap<String, Reason>();
     for (String name : names) {
-      if (mayHavePlugin(ledger, name)) {
+      if (ledger.node(name).isEmpty()) {
+        unknown.add(name);
+      } else if (mayHavePlugin(ledger, name)) {
         refused.put(name, Reason.SERVED_BY_PLUGIN);
       } else {
         offered.add(name);
       }
     }
-    return new Filter.Answer.Nodes(offered, refused);
+    return offered.isEmpty() && !unknown.isEmpty()
+        ? new Filter.Answer.Undecided(
+            "node %s has not been read from the API server yet; the pod is retried"
+                .formatted(unknown.getFirst()))
+        : new Filter.Answer.Nodes(offered, refused);
   }
 
   /** Returns what kube-scheduler proposes on the nodes without a device plugin. */

@@ -181,8 +181,10 @@ public final class Filter implements WhatIf.Rules {
       return new Answer.Undecided(notReady.get());
     }
     recentlyFiltered.put(pod);
-    var answer = DraPods.filter(ledger, names);
-    answer.refused().values().forEach(metrics::denied);
+    Answer answer = DraPods.filter(ledger, names);
+    if (answer instanceof Answer.Nodes(var offered, var refused)) {
+      refused.values().forEach(metrics::denied);
+    }
     return answer;
   }
 

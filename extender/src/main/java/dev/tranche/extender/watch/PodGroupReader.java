@@ -4,6 +4,9 @@ import com.google.protobuf.CodedInputStream;
 import io.fabric8.kubernetes.api.model.GenericKubernetesResource;
 import io.fabric8.kubernetes.api.model.GenericKubernetesResourceList;
 import java.io.IOException;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Reads PodGroups, from JSON or from their protobuf messages.
@@ -19,8 +22,12 @@ public final class PodGroupReader {
   private static final int SCHEDULING_POLICY = 3;
   private static final int GANG = 2;
 
+  /** The condition that kube-scheduler writes after an attempt. */
+  private static final String SCHEDULED = "PodGroupInitiallyScheduled";
+
   private final MetadataFields metadata = new MetadataFields();
   private int minimum;
+  private int refusal;
 
   private PodGroupReader() {}
 
@@ -35,13 +42,24 @@ public final class PodGroupReader {
 
   private WatchedPodGroup watched() {
     return new WatchedPodGroup(
-        metadata.namespace + "/" + metadata.name, metadata.uid, metadata.resourceVersion, minimum);
+        metadata.namespace + "/" + metadata.name,
+        metadata.uid,
+        metadata.resourceVersion,
+        minimum,
+        refusal);
   }
 
   private PodGroupReader model(GenericKubernetesResource json) {
     metadata.read(json.getMetadata());
     if (json.get("spec", "schedulingPolicy", "gang", "minCount") instanceof Number count) {
       minimum = count.intValue();
+    }
+    if (json.get("status", "conditions") instanceof List<?> conditions) {
+      for (Object each : conditions) {
+        if (each instanceof Map<?, ?> of) {
+          condition(of.get("type"), of.get("status"), of.get("reason"), of.get("message"));
+        }
+      }
     }
     return this;
   }
@@ -58,9 +76,38 @@ public final class PodGroupReader {
                       of ->
                           of == SCHEDULING_POLICY
                               && ProtobufFields.message(in, p -> policy(in, p)));
+              case 3 -> ProtobufFields.message(in, of -> of == 1 && condition(in));
               default -> false;
             });
     return this;
+  }
+
+  private boolean condition(CodedInputStream in) throws IOException {
+    var texts = new String[] {"", "", "", ""};
+    ProtobufFields.message(
+        in,
+        number ->
+            switch (number) {
+              case 1 -> ProtobufFields.text(in, texts, 0);
+              case 2 -> ProtobufFields.text(in, texts, 1);
+              case 5 -> ProtobufFields.text(in, texts, 2);
+              case 6 -> ProtobufFields.text(in, texts, 3);
+              default -> false;
+            });
+    condition(texts[0], texts[1], texts[2], texts[3]);
+    return true;
+  }
+
+  /** The texts may be long, and only a change of them matters: a number stands for them. */
+  private void condition(
+      @Nullable Object type,
+      @Nullable Object status,
+      @Nullable Object reason,
+      @Nullable Object message) {
+    if (SCHEDULED.equals(type) && "False".equals(status)) {
+      int hash = (reason + "\n" + message).hashCode();
+      refusal = hash == 0 ? 1 : hash;
+    }
   }
 
   private boolean policy(CodedInputStream in, int number) throws IOException {

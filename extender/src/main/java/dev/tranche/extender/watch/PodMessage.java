@@ -22,6 +22,7 @@ final class PodMessage {
   private static final int SPREAD = 33;
   private static final int CLAIMS = 39;
   private static final int POD_RESOURCES = 40;
+  private static final int SCHEDULING_GROUP = 43;
 
   /**
    * Field numbers of the volumes that any number of pods can have on any node: hostPath, emptyDir,
@@ -33,6 +34,9 @@ final class PodMessage {
   private final Map<String, String> overhead = new HashMap<>();
   private String resourceVersion = "";
   private String scheduler = "";
+
+  /** The name of the pod's PodGroup. */
+  private final String[] group = {""};
 
   /** Whether what containers have is read, beside what they request. */
   private boolean readsGrants;
@@ -59,7 +63,8 @@ final class PodMessage {
 
   WatchedPod watched(List<String> resources, boolean needsHostRequests) {
     draft.overhead(overhead);
-    return WatchedPod.of(draft, resourceVersion, scheduler, resources, needsHostRequests);
+    String key = group[0].isEmpty() ? "" : draft.key().split("/", 2)[0] + "/" + group[0];
+    return WatchedPod.of(draft, resourceVersion, scheduler, key, resources, needsHostRequests);
   }
 
   private boolean metadata(CodedInputStream in, int number) throws IOException {
@@ -93,6 +98,8 @@ final class PodMessage {
       case 20 -> container(in, true);
       case 25 -> draft.priority(in.readInt32());
       case 32 -> ProtobufFields.quantity(in, overhead);
+      case SCHEDULING_GROUP ->
+          ProtobufFields.message(in, of -> of == 1 && ProtobufFields.text(in, group, 0));
       case SPREAD, CLAIMS, POD_RESOURCES -> {
         draft.constrained();
         return false;

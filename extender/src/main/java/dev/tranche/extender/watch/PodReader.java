@@ -33,7 +33,9 @@ public final class PodReader {
   private static WatchedPod watched(Pod pod, List<String> resources, boolean needsHostRequests) {
     String scheduler = Objects.requireNonNullElse(pod.getSpec().getSchedulerName(), "");
     String version = String.valueOf(pod.getMetadata().getResourceVersion());
-    return WatchedPod.of(fields(pod).draft(), version, scheduler, resources, needsHostRequests);
+    PodFields fields = fields(pod);
+    return WatchedPod.of(
+        fields.draft(), version, scheduler, fields.group(), resources, needsHostRequests);
   }
 
   public static PodFields fields(Pod pod) {

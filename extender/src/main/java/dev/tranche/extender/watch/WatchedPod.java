@@ -12,6 +12,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @param facts empty if the pod requests none of our resources
  * @param host the CPU and memory that the pod requests
+ * @param group the PodGroup that the pod is in, {@code namespace/name}; empty if it is in none
  * @param unmetShare the annotation that asks for a share, if nothing has turned it into a request
  * @param tracked under policy {@code packed}, also true for pods that request none of our resources
  */
@@ -24,6 +25,7 @@ public record WatchedPod(
     Optional<PodFacts> facts,
     HostRequest host,
     String scheduler,
+    String group,
     Optional<String> unmetShare,
     boolean tracked)
     implements WatchedObject {
@@ -35,6 +37,7 @@ public record WatchedPod(
       PodDraft draft,
       String resourceVersion,
       String scheduler,
+      String group,
       List<String> resources,
       boolean needsHostRequests) {
     Optional<PodFacts> facts = draft.facts(resources);
@@ -49,6 +52,7 @@ public record WatchedPod(
         facts,
         tracked ? draft.host() : HostRequest.NONE,
         scheduler.intern(),
+        group,
         unmetShare,
         tracked);
   }

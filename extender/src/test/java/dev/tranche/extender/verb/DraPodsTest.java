@@ -51,11 +51,22 @@ class DraPodsTest {
     var answer = world.filter(filtered, 0).filter(onDra(1), List.of("plugin", "dra", "new"), false);
     assertThat(answer)
         .isEqualTo(
-            new Filter.Answer.Nodes(
-                List.of("dra"),
-                Map.of("plugin", Reason.SERVED_BY_PLUGIN, "new", Reason.SERVED_BY_PLUGIN)));
+            new Filter.Answer.Nodes(List.of("dra"), Map.of("plugin", Reason.SERVED_BY_PLUGIN)));
     assertThat(world.prioritize().prioritize(onDra(1), List.of("dra"))).isEmpty();
     assertThat(world.ledger.hold("uid")).isEmpty();
+  }
+
+  /** kube-scheduler may see a node first. A refusal would last until something else happens. */
+  @Test
+  void nodeThatIsNotReadYet_isNoRefusal() {
+    Filter filter = world.filter(filtered, 0);
+    List<String> names = List.of("plugin", "new");
+    assertThat(filter.filter(onDra(1), names, false))
+        .isInstanceOfSatisfying(
+            Filter.Answer.Undecided.class, why -> assertThat(why.error()).contains("node new"));
+    world.state.apply(new Event.NodeSeen(new NodeFacts("new", Set.of(), "", false)));
+    assertThat(((Filter.Answer.Nodes) filter.filter(onDra(1), names, false)).nodes())
+        .containsExactly("new");
   }
 
   @Test

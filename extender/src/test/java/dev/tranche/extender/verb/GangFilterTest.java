@@ -23,7 +23,7 @@ class GangFilterTest {
   void oneNode() {
     world.state.apply(new Event.NodeSeen(new NodeFacts("a", Set.of(), "", true)));
     world.report("a", new FakeWorld.Gpu("GPU-1", 0, 0), new FakeWorld.Gpu("GPU-2", 0, 0));
-    world.gangs.groupSeen(GROUP, 4);
+    world.gangs.groupSeen(GROUP, 4, 0);
   }
 
   private static PodFacts half(String name) {
@@ -120,9 +120,24 @@ class GangFilterTest {
     assertThat(holding()).containsExactly("m1", "fifth");
   }
 
+  /** The old leader bound two of the four. Only the watch says so to the new one. */
+  @Test
+  void refusal_afterAChangeOfLeader_countsTheBoundMembers() {
+    for (String name : List.of("m1", "m2")) {
+      var bound = FakeWorld.pod(name, 5, "tranche.dev/gpu=GPU-1").on("a");
+      world.state.apply(new Event.PodSeen(bound));
+      world.gangs.bound(GROUP, name, world.nowMs);
+    }
+    fifthTakesAHalf();
+    assertThat(offered(member("m3"))).isTrue();
+    member("m4");
+    assertThat(world.rejections.get("ns/m4")).contains("and 3 of them fit now");
+    assertThat(holding()).containsExactly("m1", "m2", "fifth");
+  }
+
   @Test
   void podsOfAGroupThatIsNoGang_areHeldEachOnItsOwn() {
-    world.gangs.groupSeen(GROUP, 0);
+    world.gangs.groupSeen(GROUP, 0, 0);
     fifthTakesAHalf();
     List.of("m1", "m2", "m3", "m4").forEach(this::member);
     assertThat(holding()).containsExactly("m1", "m2", "m3", "fifth");

@@ -515,6 +515,14 @@ final class LoopTurns extends TurnTimes {
   }
 
   private void lists() {
+    for (int i = 0; i < 6; i++) {
+      list();
+      run("clock: after a list", world.state::tick);
+      run("wake-ups: after a list", world.podWaker::tick);
+    }
+  }
+
+  private void list() {
     for (String node : names) {
       run(
           "list: a Node that is known",
@@ -530,7 +538,6 @@ final class LoopTurns extends TurnTimes {
       PodFacts pod = pod("ns" + i % 50, "pending-" + i, 3, "main");
       run("list: a pending Pod that is known", () -> world.state.apply(new Event.PodSeen(pod)));
     }
-    run("clock: after a list", world::tick);
   }
 
   private void leadership() {

@@ -146,14 +146,55 @@ final class ObjectDecoderTest {
         """
         {"kind":"PodGroupList","apiVersion":"scheduling.k8s.io/v1beta1","metadata":{"resourceVersion":"1"},"items":[{
          "metadata":{"name":"g","namespace":"ns","uid":"u","resourceVersion":"9"},
-         "spec":{"schedulingPolicy":{"gang":{"minCount":4}}}}]}
+         "spec":{"schedulingPolicy":{"gang":{"minCount":4}}},
+         "status":{"conditions":[
+          {"type":"PodGroupInitiallyScheduled","status":"False","reason":"Unschedulable","message":"m"},
+          {"type":"DisruptionTarget","status":"False","reason":"r","message":"other"}]}}]}
         """;
+    byte[] refused =
+        joined(
+            field(1, bytes("PodGroupInitiallyScheduled")),
+            field(2, bytes("False")),
+            field(5, bytes("Unschedulable")),
+            field(6, bytes("m")));
+    byte[] other = joined(field(1, bytes("DisruptionTarget")), field(2, bytes("False")));
+    byte[] status = joined(field(1, refused), field(1, other));
+    byte[] spec = field(3, gang);
     List<WatchedPodGroup> read =
-        page(groups, list(joined(field(1, meta), field(2, field(3, gang)))), PROTOBUF).items();
-    assertThat(read).containsExactly(new WatchedPodGroup("ns/g", "u", "9", 4));
+        page(groups, list(joined(field(1, meta), field(2, spec), field(3, status))), PROTOBUF)
+            .items();
+    int refusal = "Unschedulable\nm".hashCode();
+    assertThat(read).containsExactly(new WatchedPodGroup("ns/g", "u", "9", 4, refusal));
     assertThat(page(groups, bytes(text), "application/json").items()).isEqualTo(read);
     byte[] basic = joined(field(1, meta), field(2, field(3, field(1, new byte[0]))));
-    assertThat(page(groups, list(basic), PROTOBUF).items().getFirst().minimum()).isZero();
+    WatchedPodGroup noGang = page(groups, list(basic), PROTOBUF).items().getFirst();
+    assertThat(noGang.minimum()).isZero();
+    assertThat(noGang.refusal()).isZero();
+  }
+
+  @Test
+  void groupOfAPod_isTheSameInBothEncodings() throws Exception {
+    byte[] meta =
+        joined(
+            field(1, bytes("p")),
+            field(3, bytes("ns")),
+            field(5, bytes("u")),
+            field(6, bytes("9")));
+    byte[] group = field(1, bytes("train"));
+    // The tag of field 43 takes two bytes.
+    byte[] tag = {(byte) 0xDA, 2, (byte) group.length};
+    byte[] spec = joined(field(10, bytes("node-a")), tag, group);
+    String text =
+        """
+        {"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[{
+         "metadata":{"name":"p","namespace":"ns","uid":"u","resourceVersion":"9"},
+         "spec":{"nodeName":"node-a","schedulingGroup":{"podGroupName":"train"},"containers":[]}}]}
+        """;
+    WatchedPod read =
+        page(pods, list(joined(field(1, meta), field(2, spec))), PROTOBUF).items().getFirst();
+    assertThat(read.group()).isEqualTo("ns/train");
+    assertThat(page(pods, bytes(text), "application/json").items().getFirst().group())
+        .isEqualTo("ns/train");
   }
 
   @Test

@@ -101,6 +101,10 @@ public final class DraNodes {
     return slices.size();
   }
 
+  public int classes() {
+    return classes.size();
+  }
+
   /**
    * Returns whether a driver with devices on the node belongs to a class of ours. The kubelet's
    * allocatable decides first: kube-scheduler uses DRA only on a node without the resource there.

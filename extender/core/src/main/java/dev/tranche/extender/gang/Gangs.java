@@ -36,13 +36,22 @@ public final class Gangs {
   private enum Answer {
     NONE,
     FITS,
-    REFUSED
+    REFUSED,
+    /** It is on a node, whichever replica of the extender bound it. */
+    BOUND
   }
 
   private record Member(Answer answer, long atMs) {}
 
-  /** The minimum of each PodGroup; 0 for one that is no gang. */
-  private final Map<String, Integer> minimums = new LinkedHashMap<>();
+  /**
+   * What a PodGroup says.
+   *
+   * @param minimum of pods that are placed together; 0 for a group that is no gang
+   * @param refusal identifies why kube-scheduler's last attempt failed; 0 if none has failed
+   */
+  private record PodGroup(int minimum, int refusal) {}
+
+  private final Map<String, PodGroup> podGroups = new LinkedHashMap<>();
 
   /** By group, in the order of the latest answers. */
   private final Map<String, Map<String, Member>> groups = new LinkedHashMap<>(16, 0.75f, true);
@@ -58,18 +67,32 @@ public final class Gangs {
   }
 
   /**
+   * A PodGroup is listed, is new or has changed. kube-scheduler may refuse a gang without asking
+   * about all of its members, and says so in the PodGroup's status. It writes that once while its
+   * reason stays the same.
+   *
    * @param group {@code namespace/name}
    * @param minimum of pods that are placed together; 0 for a group that is no gang
+   * @param refusal identifies why kube-scheduler's last attempt failed; 0 if none has failed
+   * @return the members whose tentative holds are of no use now
    */
-  public void groupSeen(String group, int minimum) {
-    if (minimums.size() < MINIMUMS_MAX || minimums.containsKey(group)) {
-      minimums.put(group, minimum);
+  public List<String> groupSeen(String group, int minimum, int refusal) {
+    if (podGroups.size() >= MINIMUMS_MAX && !podGroups.containsKey(group)) {
+      return List.of();
     }
+    PodGroup before = podGroups.put(group, new PodGroup(minimum, refusal));
+    boolean refused = refusal != 0 && before != null && before.refusal() != refusal;
+    return refused ? undecided(group) : List.of();
   }
 
   public void groupGone(String group) {
-    minimums.remove(group);
+    podGroups.remove(group);
     groups.remove(group);
+  }
+
+  /** Returns the number of PodGroups whose minimum is known. */
+  public int podGroups() {
+    return podGroups.size();
   }
 
   /** Returns the number of groups whose members are remembered. */
@@ -90,6 +113,11 @@ public final class Gangs {
     put(group, uid, new Member(Answer.FITS, nowMs));
   }
 
+  /** A watch shows a member on a node. It may be there since before this process led. */
+  public void bound(String group, String uid, long nowMs) {
+    put(group, uid, new Member(Answer.BOUND, nowMs));
+  }
+
   /**
    * A member was refused by all nodes.
    *
@@ -102,13 +130,13 @@ public final class Gangs {
         .removeIf(
             member ->
                 nowMs - member.getValue().atMs() > SEEN_WITHIN_MS && !exists.test(member.getKey()));
-    Integer known = minimums.get(group);
-    int minimum = known == null ? members.size() : known;
+    PodGroup known = podGroups.get(group);
+    int minimum = known == null ? members.size() : known.minimum();
     int refused = count(members, Answer.REFUSED);
     if (Math.max(members.size(), minimum) - refused >= minimum) {
       return Refusal.NONE;
     }
-    int fitting = count(members, Answer.FITS);
+    int fitting = count(members, Answer.FITS) + count(members, Answer.BOUND);
     String sentence =
         "its pod group %s needs %d pods with GPUs at once, and %d of them fit now"
             .formatted(group, minimum, fitting);
@@ -122,7 +150,8 @@ public final class Gangs {
    */
   public List<String> undecided(String group) {
     Map<String, Member> members = groups.get(group);
-    boolean gang = minimums.getOrDefault(group, 1) > 0;
+    PodGroup known = podGroups.get(group);
+    boolean gang = known == null || known.minimum() > 0;
     return members == null || !gang ? List.of() : giveUp(members);
   }
 
@@ -149,7 +178,7 @@ public final class Gangs {
           if (member.answer() == Answer.FITS) {
             fitting.add(uid);
           }
-          return new Member(Answer.NONE, member.atMs());
+          return member.answer() == Answer.BOUND ? member : new Member(Answer.NONE, member.atMs());
         });
     return fitting;
   }

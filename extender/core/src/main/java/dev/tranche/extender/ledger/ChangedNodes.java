@@ -1,12 +1,14 @@
 package dev.tranche.extender.ledger;
 
+import java.util.ArrayList;
+import java.util.Iterator;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
 
 /**
- * The nodes that have changed since the last call of {@link #take}. Of thousands of nodes, only a
- * few change between two calls.
+ * The nodes that have changed since they were taken. Of thousands of nodes, only a few change
+ * between two calls, but a new list of all nodes and pods changes all of them.
  */
 public final class ChangedNodes {
   private final Set<String> nodes = new LinkedHashSet<>();
@@ -22,14 +24,22 @@ public final class ChangedNodes {
     return ++last;
   }
 
-  public boolean isEmpty() {
-    return nodes.isEmpty();
+  public int size() {
+    return nodes.size();
   }
 
-  /** Returns the changed nodes and clears them, so that each is returned once. */
-  public List<String> take() {
-    List<String> changed = List.copyOf(nodes);
-    nodes.clear();
+  /** Returns whether a node has changed, and takes it, so that this is said once. */
+  public boolean take(String node) {
+    return nodes.remove(node);
+  }
+
+  /** Takes so many of the changed nodes at most, and returns them. */
+  public List<String> take(int max) {
+    var changed = new ArrayList<String>(Math.min(max, nodes.size()));
+    for (Iterator<String> oldest = nodes.iterator(); oldest.hasNext() && changed.size() < max; ) {
+      changed.add(oldest.next());
+      oldest.remove();
+    }
     return changed;
   }
 }

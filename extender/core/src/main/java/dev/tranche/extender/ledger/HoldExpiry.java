@@ -1,15 +1,23 @@
 package dev.tranche.extender.ledger;
 
 import dev.tranche.extender.ledger.Hold.Stage;
+import java.util.Collections;
+import java.util.Iterator;
 import java.util.List;
 
 /** Ends what is due: holds, and what is remembered of ended pods. */
 final class HoldExpiry {
+  /** Limit of nodes in one tick. With more nodes, several ticks divide them. */
+  static final int NODES_MAX = 1_000;
+
   private final LedgerState ledgerState;
   private final Nominations nominations;
   private final TerminatingPods terminatingPods;
   private final ReportApplier reports;
   private final Acknowledgements acknowledgements;
+
+  /** The nodes that this round has not come to yet. */
+  private Iterator<NodeEntry> left = Collections.emptyIterator();
 
   HoldExpiry(
       LedgerState ledgerState,
@@ -27,7 +35,11 @@ final class HoldExpiry {
   void tick(Transition step) {
     ledgerState.forgetGone(step.nowMs());
     acknowledgements.tick(step);
-    for (NodeEntry entry : List.copyOf(ledgerState.nodes.values())) {
+    if (!left.hasNext()) {
+      left = List.copyOf(ledgerState.nodes.values()).iterator();
+    }
+    for (int count = 0; count < NODES_MAX && left.hasNext(); count++) {
+      NodeEntry entry = left.next();
       try {
         tick(step, entry);
       } catch (RuntimeException bug) {
@@ -36,7 +48,11 @@ final class HoldExpiry {
     }
   }
 
+  @SuppressWarnings("ReferenceEquality") // A node may be gone since the round began, or another.
   private void tick(Transition step, NodeEntry entry) {
+    if (ledgerState.nodes.get(entry.name) != entry) {
+      return;
+    }
     if (!entry.ended.isEmpty()
         && entry.ended.values().removeIf(ended -> ended.listedUntilMs() <= step.nowMs())) {
       entry.changed();

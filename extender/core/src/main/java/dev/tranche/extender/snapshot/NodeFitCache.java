@@ -30,6 +30,9 @@ public final class NodeFitCache {
   /** Limit of cached kinds of pods; the least recently used ones are evicted. */
   static final int SHAPES_MAX = 24;
 
+  /** Limit of changed nodes that are marked at once, since each may wait for memory. */
+  public static final int MARKED_MAX = 1_000;
+
   /** The index of a node that is not cached. */
   private static final int UNKNOWN = Integer.MAX_VALUE;
 
@@ -202,8 +205,9 @@ public final class NodeFitCache {
   }
 
   private Slot slot(String node) {
-    if (!ledger.changes.isEmpty()) {
-      markChangedNodes();
+    // Only this one: after a new list, all nodes have changed, and marking them takes long.
+    if (ledger.changes.take(node)) {
+      changed(node);
     }
     Slot known = slots.get(node);
     if (known != null) {
@@ -223,10 +227,11 @@ public final class NodeFitCache {
   }
 
   /**
-   * Marks the nodes that have changed in the Ledger; they are evaluated again on their next use.
+   * Marks nodes that have changed in the Ledger, {@link #MARKED_MAX} at once. The others are marked
+   * on their next use; what is kept of one that is gone takes memory until a later call.
    */
   public void markChangedNodes() {
-    ledger.changes.take().forEach(this::changed);
+    ledger.changes.take(MARKED_MAX).forEach(this::changed);
   }
 
   /**

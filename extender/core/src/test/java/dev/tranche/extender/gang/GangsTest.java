@@ -22,7 +22,7 @@ class GangsTest {
 
   @Test
   void refusedMember_givesUpTheOthers_andSaysWhatIsMissing() {
-    gangs.groupSeen(GROUP, 4);
+    gangs.groupSeen(GROUP, 4, 0);
     fit("a", "b", "c");
     Gangs.Refusal refusal = refuse("d");
     assertThat(refusal.release()).containsExactly("a", "b", "c");
@@ -34,7 +34,7 @@ class GangsTest {
 
   @Test
   void gangOfMorePodsThanItsMinimum_canDoWithoutSome() {
-    gangs.groupSeen(GROUP, 2);
+    gangs.groupSeen(GROUP, 2, 0);
     fit("a", "b", "c");
     assertThat(refuse("c")).isEqualTo(Gangs.Refusal.NONE);
     assertThat(gangs.holding(GROUP)).containsExactlyInAnyOrder("a", "b");
@@ -44,13 +44,13 @@ class GangsTest {
   /** The others are still to be asked about. */
   @Test
   void firstMember_ofAGangWhoseMinimumIsLarger_endsTheAttempt() {
-    gangs.groupSeen(GROUP, 4);
+    gangs.groupSeen(GROUP, 4, 0);
     assertThat(refuse("a").sentence()).hasValueSatisfying(s -> assertThat(s).contains("0 of them"));
   }
 
   @Test
   void groupThatIsNoGang_keepsItsHolds() {
-    gangs.groupSeen(GROUP, 0);
+    gangs.groupSeen(GROUP, 0, 0);
     fit("a");
     assertThat(refuse("b")).isEqualTo(Gangs.Refusal.NONE);
     assertThat(gangs.undecided(GROUP)).isEmpty();
@@ -65,16 +65,58 @@ class GangsTest {
 
   @Test
   void undecidedMember_endsTheAttempt() {
-    gangs.groupSeen(GROUP, 2);
+    gangs.groupSeen(GROUP, 2, 0);
     fit("a", "b", "c");
     assertThat(gangs.undecided(GROUP)).containsExactly("a", "b", "c");
     assertThat(gangs.undecided(GROUP)).isEmpty();
     assertThat(gangs.undecided("ns/other")).isEmpty();
   }
 
+  /** It refused a member by itself, so that nobody was asked about it. */
+  @Test
+  void refusalOfKubeSchedulerItself_givesUpTheAttempt_onceForEachReason() {
+    gangs.groupSeen(GROUP, 4, 0);
+    fit("a", "b", "c");
+    assertThat(gangs.groupSeen(GROUP, 4, 17)).containsExactly("a", "b", "c");
+    fit("a", "b");
+    assertThat(gangs.groupSeen(GROUP, 4, 17)).as("another change of the object").isEmpty();
+    assertThat(gangs.holding(GROUP)).containsExactlyInAnyOrder("a", "b");
+    assertThat(gangs.groupSeen(GROUP, 4, 18)).containsExactly("a", "b");
+    fit("a");
+    assertThat(gangs.groupSeen(GROUP, 4, 0)).as("it is scheduled").isEmpty();
+  }
+
+  @Test
+  void refusalInTheFirstList_isAnOldOne() {
+    fit("a");
+    assertThat(gangs.groupSeen(GROUP, 4, 17)).isEmpty();
+  }
+
+  @Test
+  void refusedGroupThatIsNoGang_keepsItsHolds() {
+    gangs.groupSeen(GROUP, 0, 0);
+    fit("a");
+    assertThat(gangs.groupSeen(GROUP, 0, 17)).isEmpty();
+    assertThat(gangs.holding(GROUP)).containsExactly("a");
+  }
+
+  @Test
+  void boundMembers_countForTheMinimum_andAreNeverReleased() {
+    gangs.groupSeen(GROUP, 2, 0);
+    gangs.bound(GROUP, "a", nowMs);
+    gangs.bound(GROUP, "b", nowMs);
+    assertThat(refuse("c")).as("the gang has its minimum").isEqualTo(Gangs.Refusal.NONE);
+    gangs.groupSeen(GROUP, 4, 0);
+    fit("d");
+    Gangs.Refusal refusal = refuse("c");
+    assertThat(refusal.release()).containsExactly("d");
+    assertThat(refusal.sentence()).hasValueSatisfying(s -> assertThat(s).contains("3 of them"));
+    assertThat(refuse("c").sentence()).hasValueSatisfying(s -> assertThat(s).contains("2 of them"));
+  }
+
   @Test
   void podsThatAreGone_areNoMembers() {
-    gangs.groupSeen(GROUP, 2);
+    gangs.groupSeen(GROUP, 2, 0);
     fit("gone", "a", "b");
     nowMs += Gangs.SEEN_WITHIN_MS + 1;
     fit("a", "b");
@@ -83,7 +125,7 @@ class GangsTest {
 
   @Test
   void podThatTheWatchHasNotShownYet_isAMember() {
-    gangs.groupSeen(GROUP, 2);
+    gangs.groupSeen(GROUP, 2, 0);
     fit("a", "b");
     assertThat(gangs.refused(GROUP, "c", known -> false, nowMs)).isEqualTo(Gangs.Refusal.NONE);
   }
@@ -103,7 +145,7 @@ class GangsTest {
 
   @Test
   void groupThatIsDeleted_isForgotten() {
-    gangs.groupSeen(GROUP, 1);
+    gangs.groupSeen(GROUP, 1, 0);
     fit("a");
     gangs.groupGone(GROUP);
     assertThat(gangs.size()).isZero();
