@@ -235,7 +235,8 @@ final class Bounds {
           new Bound("events that tell why pods wait", EXTENDER + "WaitEvents", "QUEUE_MAX"),
           new Bound("events that tell why pods wait", EXTENDER + "WaitEvents", "PODS_MAX"),
           new Bound("cgroups that the node plugin", PLUGIN + "ContainerCgroups", "FOLDERS_MAX"),
-          new Bound("a program of NVIDIA's container", PLUGIN + "ToolkitReader", "PROGRAM_BYTES_MAX"),
+          new Bound(
+              "a program of NVIDIA's container", PLUGIN + "ToolkitReader", "PROGRAM_BYTES_MAX"),
           new Bound("events that a node keeps", PLUGIN + "EventBuffer", "KEPT_MAX"));
 
   private Bounds() {}
