@@ -32,7 +32,6 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -165,14 +164,10 @@ final class ExtenderIT {
       assertThat(filtered.getJsonObject("FailedNodes").getString("node-b"))
           .isEqualTo("the node's GPU plugin sends no reports");
       // Told once it has waited for some seconds, in which the node reports on.
-      var tries = new AtomicInteger();
       until(
-          () -> {
-            if (tries.incrementAndGet() % 20 == 0) {
-              a.report(r -> r);
-            }
-            return !client.v1().events().inNamespace("team-a").list().getItems().isEmpty();
-          });
+          () ->
+              a.reportsOn()
+                  && !client.v1().events().inNamespace("team-a").list().getItems().isEmpty());
       assertThat(
               client.v1().events().inNamespace("team-a").list().getItems().getFirst().getMessage())
           .startsWith("Memory: it needs 0.3 of one GPU")

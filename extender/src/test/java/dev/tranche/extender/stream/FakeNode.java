@@ -48,6 +48,7 @@ public final class FakeNode implements AutoCloseable {
   private volatile boolean deaf;
   private volatile Consumer<NodeDirective> hearing = directive -> {};
   private final BriefReports brief = new BriefReports();
+  private int calls;
   private long sequence;
 
   public FakeNode(Vertx vertx, int port, String token, NodeReport first) throws Exception {
@@ -118,6 +119,14 @@ public final class FakeNode implements AutoCloseable {
     long now = System.currentTimeMillis();
     state = change.apply(state.toBuilder()).setSequence(++sequence).setSentAtMs(now).build();
     write(brief.of(state));
+  }
+
+  /** Reports the same once in twenty calls, so that a test may wait for long; returns true. */
+  public synchronized boolean reportsOn() {
+    if (++calls % 20 == 0) {
+      report(same -> same);
+    }
+    return true;
   }
 
   /** As it is. */
