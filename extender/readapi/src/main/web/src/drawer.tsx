@@ -12,7 +12,7 @@ import { gpuByKey, gpuByUuid, gpus, podByKey } from "./store.ts";
 import { gpuKey } from "./key.ts";
 import type { Gpu, Holder, Pod } from "./types.ts";
 import { go, link, place } from "./url.ts";
-import { sizeText } from "./waiting.tsx";
+import { adviceOf, sizeText } from "./waiting.tsx";
 
 const NODES_MAX = 20;
 
@@ -123,6 +123,7 @@ function PodFacts({ pod }: { pod: Pod }) {
   return (
     <>
       {pod.waiting && <p class="reason">{pod.waiting.message}</p>}
+      {adviceOf(pod) && <p>{adviceOf(pod)}</p>}
       <dl class="facts">
         <Fact name="State">{pod.state.toLowerCase()}</Fact>
         <Fact name="Requests">{sizeText(pod)}</Fact>

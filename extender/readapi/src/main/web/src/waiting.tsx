@@ -46,6 +46,9 @@ function waitersOf(pods: readonly Pod[]): readonly Waiter[] {
 const waiting = computed(() => shownPods.value.filter((pod) => pod.state === "Waiting"));
 const waiters = computed(() => waitersOf(waiting.value));
 
+/** What to do about the reason, if the extender says so. */
+export const adviceOf = (pod: Pod) => (pod.waiting as { readonly whatToDo?: string } | undefined)?.whatToDo;
+
 /** What a pod requests, as its author wrote it. */
 export function sizeText({ requested, resource }: Pod): string {
   const { gpus, share: of, memory, model, replicas } = requested;
@@ -108,6 +111,7 @@ function Row({ waiter: { first, name, pods }, place, open = false }: { waiter: W
       <p class="age quiet">{Number.isFinite(seconds) && age(seconds)}</p>
       <p class="reason">
         {why ? why.message : "The extender gives no reason."}
+        {adviceOf(first) && <span class="advice">{adviceOf(first)}</span>}
         {place === "view" && why?.refusedNodes !== undefined && why.refusedNodes > 0 && <span class="quiet"> {count(why.refusedNodes, "node")} refused{why.time && <>, <Since time={why.time} /></>}.</span>}
       </p>
       {open && <Decision of={podKey(first)} nearest={2} />}

@@ -250,6 +250,12 @@ final class ScriptedApi implements AutoCloseable {
         .put("waiting", new JsonObject().put("reason", "Memory").put("message", message));
   }
 
+  static JsonObject waiting(String namespace, String name, String message, String whatToDo) {
+    JsonObject pod = waiting(namespace, name, message);
+    pod.getJsonObject("waiting").put("whatToDo", whatToDo);
+    return pod;
+  }
+
   static JsonObject bound(String namespace, String name, String used) {
     return pod(namespace, name, "Bound")
         .put("granted", new JsonObject().put("gpus", "500m").put("memory", "40Gi"))

@@ -17,6 +17,7 @@ import org.junit.jupiter.api.Test;
 
 /** Each GPU as the stack of its pods, the headline, and the waiting pods below the map. */
 final class StackIT extends PageFixture {
+  private static final String ADVICE = "Request 0.4 of each GPU: that fits on node-h100.";
   private static final String ALL_FULL =
       "all 3 nodes are full: the emptiest, node-h100, has 1.3 of 2 free";
 
@@ -49,7 +50,7 @@ final class StackIT extends PageFixture {
                         .idle("web", "legacy", 10, 191)
                         .row()),
                 List.of(
-                    waiting("newcomer", "frag", "no node has two GPUs with 0.6 free")
+                    waiting("newcomer", "frag", "no node has two GPUs with 0.6 free", ADVICE)
                         .put("requested", ScriptedApi.requested(2, "600m")),
                     waiting("newcomer", "big-6b7c9d8f4x-2k4pz", ALL_FULL)
                         .put("requested", ScriptedApi.requested(2, "1")),
@@ -128,6 +129,7 @@ final class StackIT extends PageFixture {
     assertThat(big).containsText(ALL_FULL);
     assertThat(rows.filter(new Locator.FilterOptions().setHasText("frag")))
         .containsText("2 × 0.6 GPU");
+    assertThat(rows.locator(".advice")).hasText(ADVICE);
   }
 
   @Test
