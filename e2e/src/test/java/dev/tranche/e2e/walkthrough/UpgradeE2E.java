@@ -28,6 +28,11 @@ class UpgradeE2E {
   private static final List<String> SECRETS =
       List.of("tranche-ca", "tranche-webhook-tls", "tranche-extender-tls");
 
+  /** By the chart of the last release. */
+  private static final String LAST_RELEASE =
+      "helm install tranche %s -n tranche --create-namespace -f values.yaml --wait --timeout 5m"
+          .formatted(Walkthrough.ROOT.resolve("e2e/last-release/tranche"));
+
   @Test
   void page_disturbsNoPod_andKeepsTheCertificates() throws Exception {
     try (var reader = Walkthrough.start("../platform-engineer.md", NODE, POD_RESOURCES)) {
@@ -36,7 +41,7 @@ class UpgradeE2E {
       var pods = new UndisturbedPods(reader, POD_RESOURCES);
       reader.terminal().set("IMAGE_TAG", image.substring(image.lastIndexOf(':') + 1) + "-older");
       values(reader, "{webhook: {replicas: 1}, extender: {replicas: 1}}");
-      reader.type("Upgrade");
+      reader.typeOwn(LAST_RELEASE);
       reader.awaitAllocatable(NODE, GPUS * 10);
       pods.run(PodSpecs.fraction("share", "0.3"));
       pods.run(PodSpecs.plain("plain", 1));
