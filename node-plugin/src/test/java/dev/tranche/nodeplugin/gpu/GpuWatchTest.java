@@ -6,32 +6,16 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.tranche.nodeplugin.health.Health;
 import dev.tranche.nodeplugin.health.HealthOptions;
 import dev.tranche.nodeplugin.health.XidPolicy;
-import dev.tranche.nodeplugin.nvml.Gpm;
 import dev.tranche.nodeplugin.nvml.GpuEvent;
-import dev.tranche.nodeplugin.nvml.GpuInfo;
-import dev.tranche.nodeplugin.nvml.GpuProcess;
-import dev.tranche.nodeplugin.nvml.GpuReading;
-import dev.tranche.nodeplugin.nvml.Mig;
-import dev.tranche.nodeplugin.nvml.Nvml;
 import dev.tranche.nodeplugin.nvml.NvmlException;
 import dev.tranche.nodeplugin.usage.UsageReader;
 import java.nio.file.Path;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Deque;
-import java.util.HashMap;
-import java.util.HashSet;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
-import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 class GpuWatchTest {
-  private static final int LOST = 15;
-  private static final int UNINITIALIZED = 1;
-  private static final int UNKNOWN_ERROR = 999;
   private static final long QUIET_MS = 300_000;
   private static final long REOPEN_MS = 30_000;
 
@@ -44,144 +28,6 @@ class GpuWatchTest {
   private long nowMs = 1_000_000;
   private final List<String> bugs = new ArrayList<>();
   private final InMemoryNvml nvml = new InMemoryNvml();
-
-  /**
-   * NVML as a list of uuids; a "-" in front: lost; a "?": fails with an unknown error; a "!": with
-   * an exception that nobody expects.
-   */
-  private static final class InMemoryNvml implements Nvml {
-    private List<String> uuids = new ArrayList<>(List.of("GPU-a", "GPU-b"));
-    private final Deque<GpuEvent> events = new ArrayDeque<>();
-    // By uuid of their GPU, which has MIG on.
-    private final Map<String, List<String>> migDevices = new HashMap<>();
-    private String driver = "1";
-    private long eccErrors;
-    private boolean gone;
-    private boolean reportsErrors = true;
-    private int waitCode;
-    private int watchCode;
-    private int waits;
-    private boolean waitFails;
-    private final Set<String> watched = new HashSet<>();
-    // Says who it is, but not its load.
-    private String unreadable = "";
-    private Optional<String> obstacle = Optional.empty();
-    private final List<String> queried = new ArrayList<>();
-
-    private String uuid(int index) {
-      if (gone) {
-        throw new NvmlException(UNINITIALIZED, "Uninitialized");
-      }
-      if (uuids.get(index).startsWith("-")) {
-        throw new NvmlException(LOST, "GPU is lost");
-      }
-      if (uuids.get(index).startsWith("?")) {
-        throw new NvmlException(UNKNOWN_ERROR, "Unknown Error");
-      }
-      if (uuids.get(index).startsWith("!")) {
-        throw new IllegalStateException("a value that nobody expects");
-      }
-      return uuids.get(index);
-    }
-
-    @Override
-    public String driverVersion() {
-      return driver;
-    }
-
-    @Override
-    public int count() {
-      if (gone) {
-        throw new NvmlException(UNINITIALIZED, "Uninitialized");
-      }
-      return uuids.size();
-    }
-
-    @Override
-    public GpuInfo info(int index) {
-      String uuid = uuid(index);
-      return gpu(index, uuid, migDevices.containsKey(uuid) ? Mig.ON : Mig.OFF);
-    }
-
-    private static GpuInfo gpu(int index, String uuid, Mig mig) {
-      return new GpuInfo(index, uuid, "Tesla T4", index, "", 100, 0, -1, 8, mig);
-    }
-
-    @Override
-    public List<GpuInfo> migDevices(GpuInfo gpu) {
-      List<String> names = migDevices.getOrDefault(gpu.uuid(), List.of());
-      return IntStream.range(0, names.size())
-          .mapToObj(
-              i -> {
-                Mig mig = new Mig.Device(i, gpu.uuid(), "1g.5gb", i, 0, List.of());
-                return gpu(gpu.index(), names.get(i), mig);
-              })
-          .toList();
-    }
-
-    @Override
-    public GpuReading readMig(int index, int mig) {
-      return read(index);
-    }
-
-    @Override
-    public GpuReading read(int index) {
-      if (uuid(index).equals(unreadable)) {
-        throw new NvmlException(UNKNOWN_ERROR, "Unknown Error");
-      }
-      return new GpuReading(index, 0, 0, 40, 1, 0, eccErrors, Gpm.Unavailable.UNSUPPORTED);
-    }
-
-    @Override
-    public List<GpuProcess> processes(int index) {
-      queried.add("GPU " + index);
-      return List.of();
-    }
-
-    @Override
-    public List<GpuProcess> migProcesses(int index, int mig) {
-      queried.add("MIG device " + index + ":" + mig);
-      return List.of();
-    }
-
-    @Override
-    public void unwatchAll() {
-      watched.clear();
-    }
-
-    @Override
-    public boolean watch(int index) {
-      if (watchCode != 0) {
-        throw new NvmlException(watchCode, "cannot be watched");
-      }
-      watched.add(uuid(index));
-      return reportsErrors;
-    }
-
-    @Override
-    public Optional<String> restartObstacle() {
-      return obstacle;
-    }
-
-    @Override
-    public Optional<GpuEvent> awaitEvent(int timeoutMs) {
-      waits++;
-      if (waitFails) {
-        throw new IllegalStateException("an event that nobody expects");
-      }
-      if (waitCode != 0) {
-        throw new NvmlException(waitCode, "waiting failed");
-      }
-      if (events.isEmpty()
-          && uuids.stream().anyMatch(uuid -> watched.contains(uuid.substring(1)))) {
-        throw new NvmlException(LOST, "GPU is lost");
-      }
-      return Optional.ofNullable(events.poll());
-    }
-
-    @Override
-    public void close() {}
-  }
 
   private GpuWatch watch(String disabled) {
     var watch =
@@ -410,7 +256,7 @@ class GpuWatchTest {
   void waitThatFailsForGood_leavesAllGpusUnwatched_untilItWorks_andRestartsNvmlEverMoreSeldom()
       throws Exception {
     GpuWatch watch = watch("");
-    nvml.waitCode = UNKNOWN_ERROR;
+    nvml.waitCode = InMemoryNvml.UNKNOWN_ERROR;
     int restarts = 0;
     for (int second = 0; second < 1_800; second++) {
       nowMs += 1_000;
@@ -441,7 +287,7 @@ class GpuWatchTest {
   @Test
   void waitThatFailsOnce_isTriedAgainAtOnce_andIsNoProblem() throws Exception {
     GpuWatch watch = watch("");
-    nvml.waitCode = UNKNOWN_ERROR;
+    nvml.waitCode = InMemoryNvml.UNKNOWN_ERROR;
     watch.awaitError(0);
     assertThat(watch.unwatched()).isEmpty();
     nvml.waitCode = 0;
@@ -451,7 +297,7 @@ class GpuWatchTest {
 
   @Test
   void gpuThatCannotBeWatched_isUnwatched_andTriedAgain() {
-    nvml.watchCode = UNKNOWN_ERROR;
+    nvml.watchCode = InMemoryNvml.UNKNOWN_ERROR;
     GpuWatch watch = watch("");
     assertThat(watch.unwatched()).containsExactly("GPU-a", "GPU-b");
     nvml.watchCode = 0;
