@@ -237,6 +237,8 @@ final class Bounds {
           new Bound("cgroups that the node plugin", PLUGIN + "ContainerCgroups", "FOLDERS_MAX"),
           new Bound(
               "a program of NVIDIA's container", PLUGIN + "ToolkitReader", "PROGRAM_BYTES_MAX"),
+          new Bound("nodes that one tick", EXTENDER + "HoldExpiry", "NODES_MAX"),
+          new Bound("nodes that one tick", EXTENDER + "NodeFitCache", "MARKED_MAX"),
           new Bound("events that a node keeps", PLUGIN + "EventBuffer", "KEPT_MAX"));
 
   private Bounds() {}

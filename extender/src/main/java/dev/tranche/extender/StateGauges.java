@@ -26,20 +26,7 @@ final class StateGauges {
       BudgetStore budgets,
       Gangs gangs,
       DraNodes draNodes) {
-    metrics.gauge(
-        "tranche.extender.gangs", "Pod groups whose members are remembered; bounded.", gangs::size);
-    metrics.gauge(
-        "tranche.extender.pod.groups",
-        "PodGroups whose minimum is known; bounded.",
-        gangs::podGroups);
-    metrics.gauge(
-        "tranche.extender.dra.slices",
-        "ResourceSlices of nodes that are known; bounded.",
-        draNodes::slices);
-    metrics.gauge(
-        "tranche.extender.dra.classes",
-        "DeviceClasses that map a resource of Tranche's and are known; bounded.",
-        draNodes::classes);
+    registerGroups(metrics, gangs, draNodes);
     metrics.gauge(
         "tranche.extender.pods.dropped",
         "Pods not kept in memory since the start because too many wait, have ended or are on unknown nodes; they are still placed.",
@@ -97,5 +84,22 @@ final class StateGauges {
         "tranche.extender.waiting.untried.nodes",
         "Nodes with newly freed replicas on which rejected pods have not been tried yet.",
         waiting::untriedNodes);
+  }
+
+  private static void registerGroups(ExtenderMetrics metrics, Gangs gangs, DraNodes draNodes) {
+    metrics.gauge(
+        "tranche.extender.gangs", "Pod groups whose members are remembered; bounded.", gangs::size);
+    metrics.gauge(
+        "tranche.extender.pod.groups",
+        "PodGroups whose minimum is known; bounded.",
+        gangs::podGroups);
+    metrics.gauge(
+        "tranche.extender.dra.slices",
+        "ResourceSlices of nodes that are known; bounded.",
+        draNodes::slices);
+    metrics.gauge(
+        "tranche.extender.dra.classes",
+        "DeviceClasses that map a resource of Tranche's and are known; bounded.",
+        draNodes::classes);
   }
 }

@@ -16,7 +16,7 @@ public final class Failures extends PartFailures<Failures.Part> implements NodeF
   public Failures(ExtenderMetrics metrics) {
     super(
         metrics,
-        "tranche.extender",
+        "tranche.extender.failures",
         "Unexpected errors that ended the work on one node, or one task; the rest went on.",
         Part.class);
   }

@@ -173,6 +173,79 @@ final class NominatedPodsTest {
     assertThat(second.ledger.nominations()).isOne();
   }
 
+  /**
+   * From Kubernetes 1.35 on, kube-scheduler also nominates the node of a pod that it is about to
+   * bind, while its volume is made. Nobody is evicted for it.
+   */
+  @Test
+  void podWhoseVolumeIsSlow_keepsItsGpu_untilItIsBound() {
+    aboutToBeBound();
+    assertThat(second.ledger.nominations()).isZero();
+    passes(Timing.DEFAULT.tentativeMs() + 1);
+    assertThat(offeredB("q")).as("its tentative hold is over, but not its nomination").isFalse();
+    passes(5 * 60_000);
+    assertThat(offeredB("q")).isFalse();
+    apply(new Event.PodSeen(slow(null).on("b")));
+    assertThat(second.ledger.nominations()).isZero();
+    assertThat(second.ledger.hold("slow")).isPresent();
+  }
+
+  @Test
+  void podWhoseVolumeFails_holdsNoGpuForTenMinutes() {
+    aboutToBeBound();
+    passes(Timing.DEFAULT.tentativeMs() + 1);
+    assertThat(offeredB("q")).isFalse();
+    // kube-scheduler clears the nomination when a binding fails.
+    apply(new Event.PodSeen(slow(null)));
+    passes(Timing.DEFAULT.tentativeMs() + 1);
+    assertThat(second.ledger.nominations()).isZero();
+    assertThat(offeredB("q")).isTrue();
+  }
+
+  @Test
+  void podWhoseVolumeIsSlow_holdsNothing_onceItIsDeleted() {
+    aboutToBeBound();
+    passes(Timing.DEFAULT.tentativeMs() + 1);
+    assertThat(offeredB("q")).isFalse();
+    gone("slow");
+    assertThat(offeredB("q")).isTrue();
+  }
+
+  @Test
+  void podThatStaysNominated_withoutVictims_holdsItsGpuForTenMinutesAtMost() {
+    aboutToBeBound();
+    passes(Timing.DEFAULT.tentativeMs() + 1);
+    assertThat(offeredB("q")).isFalse();
+    passes(Timing.DEFAULT.nominatedMs());
+    assertThat(offeredB("q")).isTrue();
+  }
+
+  private void aboutToBeBound() {
+    second.report("b", new Gpu("b0", 0, 0));
+    first = second;
+    apply(new Event.PodSeen(slow(null)));
+    assertThat(second.filter().filter(slow(null), List.of("b"), false))
+        .isInstanceOf(Filter.Answer.Nodes.class);
+    assertThat(second.ledger.hold("slow")).get().extracting("node").isEqualTo("b");
+    apply(new Event.PodSeen(slow("b")));
+  }
+
+  private static PodFacts slow(@Nullable String nominatedNode) {
+    return FakeWorld.pod("slow", 10)
+        .with(new PreemptionInfo(LOW, Map.of(), 1, false, nominatedNode));
+  }
+
+  private boolean offeredB(String name) {
+    second.report("b", new Gpu("b0", 0, 0));
+    PodFacts pod = FakeWorld.pod(name, 10).with(new PreemptionInfo(LOW, Map.of(), 1, false, null));
+    boolean offered =
+        second.filter().filter(pod, List.of("b"), false)
+                instanceof Filter.Answer.Nodes(var nodes, var refused)
+            && !nodes.isEmpty();
+    second.state.apply(new Event.Release(name));
+    return offered;
+  }
+
   /** Each look at the clock costs 20 ms: one filter has time for a few of them only. */
   @Test
   void manyNominees_takeTurns_overSeveralFilters() {

@@ -46,6 +46,7 @@ import java.util.OptionalLong;
 import java.util.Random;
 import java.util.Set;
 import java.util.function.Supplier;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
@@ -96,7 +97,7 @@ final class LoopTurns extends TurnTimes {
     preemption();
     bodies();
     binds();
-    lists();
+    IntStream.range(0, 6).forEach(i -> lists());
     leadership();
   }
 
@@ -515,14 +516,6 @@ final class LoopTurns extends TurnTimes {
   }
 
   private void lists() {
-    for (int i = 0; i < 6; i++) {
-      list();
-      run("clock: after a list", world.state::tick);
-      run("wake-ups: after a list", world.podWaker::tick);
-    }
-  }
-
-  private void list() {
     for (String node : names) {
       run(
           "list: a Node that is known",
@@ -538,6 +531,8 @@ final class LoopTurns extends TurnTimes {
       PodFacts pod = pod("ns" + i % 50, "pending-" + i, 3, "main");
       run("list: a pending Pod that is known", () -> world.state.apply(new Event.PodSeen(pod)));
     }
+    run("clock: after a list", world.state::tick);
+    run("wake-ups: after a list", world.podWaker::tick);
   }
 
   private void leadership() {

@@ -16,7 +16,7 @@ public final class Failures extends PartFailures<Failures.Part> implements GpuFa
   public Failures(NodeMetrics metrics) {
     super(
         metrics,
-        "tranche.node",
+        "tranche.node.failures",
         "Unexpected errors that ended the work on one GPU, or one task; the rest went on.",
         Part.class);
   }

@@ -27,7 +27,7 @@ class GpuWatchTest {
 
   private long nowMs = 1_000_000;
   private final List<String> bugs = new ArrayList<>();
-  private final ListedNvml nvml = new ListedNvml();
+  private final InMemoryNvml nvml = new InMemoryNvml();
 
   private GpuWatch watch(String disabled) {
     var watch =
@@ -256,7 +256,7 @@ class GpuWatchTest {
   void waitThatFailsForGood_leavesAllGpusUnwatched_untilItWorks_andRestartsNvmlEverMoreSeldom()
       throws Exception {
     GpuWatch watch = watch("");
-    nvml.waitCode = ListedNvml.UNKNOWN_ERROR;
+    nvml.waitCode = InMemoryNvml.UNKNOWN_ERROR;
     int restarts = 0;
     for (int second = 0; second < 1_800; second++) {
       nowMs += 1_000;
@@ -287,7 +287,7 @@ class GpuWatchTest {
   @Test
   void waitThatFailsOnce_isTriedAgainAtOnce_andIsNoProblem() throws Exception {
     GpuWatch watch = watch("");
-    nvml.waitCode = ListedNvml.UNKNOWN_ERROR;
+    nvml.waitCode = InMemoryNvml.UNKNOWN_ERROR;
     watch.awaitError(0);
     assertThat(watch.unwatched()).isEmpty();
     nvml.waitCode = 0;
@@ -297,7 +297,7 @@ class GpuWatchTest {
 
   @Test
   void gpuThatCannotBeWatched_isUnwatched_andTriedAgain() {
-    nvml.watchCode = ListedNvml.UNKNOWN_ERROR;
+    nvml.watchCode = InMemoryNvml.UNKNOWN_ERROR;
     GpuWatch watch = watch("");
     assertThat(watch.unwatched()).containsExactly("GPU-a", "GPU-b");
     nvml.watchCode = 0;

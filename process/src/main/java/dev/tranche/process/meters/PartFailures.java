@@ -30,12 +30,12 @@ public class PartFailures<P extends Enum<P>> {
   private final Map<String, Long> logged = new LinkedHashMap<>();
 
   /**
-   * @param prefix the first part of the metric's name, such as {@code tranche.node}
+   * @param name of the metric
    */
-  public PartFailures(Meters meters, String prefix, String help, Class<P> parts) {
+  public PartFailures(Meters meters, String name, String help, Class<P> parts) {
     this(
         meters,
-        prefix,
+        name,
         help,
         parts,
         LoggerFactory.getLogger(PartFailures.class),
@@ -43,15 +43,13 @@ public class PartFailures<P extends Enum<P>> {
   }
 
   PartFailures(
-      Meters meters, String prefix, String help, Class<P> parts, Logger log, LongSupplier clockMs) {
+      Meters meters, String name, String help, Class<P> parts, Logger log, LongSupplier clockMs) {
     this.log = log;
     this.clockMs = clockMs;
     this.counters =
         Meters.each(
             parts,
-            part ->
-                meters.counter(
-                    prefix + ".failures", help, "part", part.name().toLowerCase(Locale.ROOT)));
+            part -> meters.counter(name, help, "part", part.name().toLowerCase(Locale.ROOT)));
   }
 
   /** Runs the work on one part. An exception ends only that. */

@@ -24,7 +24,12 @@ class PartFailuresTest {
   private long nowMs = 1_000;
   private final PartFailures<Part> failures =
       new PartFailures<>(
-          new Meters(registry, "tranche.x"), "tranche.x", "Help", Part.class, log, () -> nowMs);
+          new Meters(registry, "tranche.x"),
+          "tranche.x.failures",
+          "Help",
+          Part.class,
+          log,
+          () -> nowMs);
 
   private enum Part {
     NODE

@@ -13,7 +13,7 @@ public final class NodeFailures extends PartFailures<NodeFailures.Part> {
   public NodeFailures(WebhookMetrics metrics) {
     super(
         metrics,
-        "tranche.webhook",
+        "tranche.webhook.failures",
         "Unexpected errors that ended the reading of one node; all others count",
         Part.class);
   }

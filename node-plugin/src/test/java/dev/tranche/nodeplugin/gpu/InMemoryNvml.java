@@ -23,7 +23,7 @@ import java.util.stream.IntStream;
  * NVML as a list of uuids; a "-" in front: lost; a "?": fails with an unknown error; a "!": with an
  * exception that nobody expects.
  */
-final class ListedNvml implements Nvml {
+final class InMemoryNvml implements Nvml {
   static final int LOST = 15;
   static final int UNINITIALIZED = 1;
   static final int UNKNOWN_ERROR = 999;
@@ -81,7 +81,7 @@ final class ListedNvml implements Nvml {
     return gpu(index, uuid, migDevices.containsKey(uuid) ? Mig.ON : Mig.OFF);
   }
 
-  static GpuInfo gpu(int index, String uuid, Mig mig) {
+  private static GpuInfo gpu(int index, String uuid, Mig mig) {
     return new GpuInfo(index, uuid, "Tesla T4", index, "", 100, 0, -1, 8, mig);
   }
 
