@@ -1,6 +1,7 @@
 package dev.tranche.extender.explain;
 
 import dev.tranche.extender.ledger.Hold;
+import dev.tranche.extender.ledger.Limited;
 import dev.tranche.extender.ledger.NodeView;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.load.LoadReading;
@@ -56,6 +57,7 @@ public record Inspection(
    * @param formerReplicas R that a pod's replicas were granted in, by the pod's uid, if it is not
    *     the GPU's current R
    * @param reading the last reading, for the use of single pods
+   * @param limited by {@code namespace/pod}, of those whose memory must be limited
    */
   public record Gpu(
       GpuView view,
@@ -65,7 +67,8 @@ public record Inspection(
       long ageMs,
       List<Hold> holds,
       Map<String, Integer> formerReplicas,
-      Optional<LoadReading> reading) {
+      Optional<LoadReading> reading,
+      Map<String, Limited> limited) {
     /** SM utilization by the last reading alone. */
     public double sm() {
       return reading.map(LoadReading::sm).orElse(smMean);

@@ -151,7 +151,8 @@ public final class Inspector {
               reading.map(r -> r.ageMs(nowMs)).orElse(-1L),
               here,
               formerReplicas(here, view.gpus().get(i).facts()),
-              reading));
+              reading,
+              view.gpus().get(i).facts().limited()));
     }
     return new Inspection.Node(
         name,

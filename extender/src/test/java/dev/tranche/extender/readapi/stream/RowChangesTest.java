@@ -163,7 +163,8 @@ final class RowChangesTest {
         0,
         gpu.holds(),
         gpu.formerReplicas(),
-        gpu.reading());
+        gpu.reading(),
+        gpu.limited());
   }
 
   @Test
