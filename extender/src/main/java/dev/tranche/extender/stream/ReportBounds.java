@@ -30,6 +30,9 @@ final class ReportBounds {
   /** Containers with processes on a GPU, over all GPUs; a kubelet runs a few hundred. */
   static final int USES_MAX = 4_096;
 
+  /** Containers that must have a memory limit, over all GPUs; each of them has a share. */
+  static final int LIMITS_MAX = USES_MAX;
+
   static final int EVENTS_MAX = 64;
 
   /** The longest name in Kubernetes. */
@@ -68,9 +71,11 @@ final class ReportBounds {
     }
     long replicas = 0;
     long uses = 0;
+    long limits = 0;
     for (Gpu gpu : report.getGpusList()) {
       replicas += Integer.toUnsignedLong(gpu.getReplicas());
       uses += gpu.getPodUsesCount();
+      limits += gpu.getLimitsCount();
     }
     for (var reading : report.getReadingsList()) {
       uses += reading.getPodUsesCount();
@@ -88,6 +93,7 @@ final class ReportBounds {
     count("assignments", report.getAssignmentsCount(), ASSIGNMENTS_MAX);
     count("containers and shares of assignments", shares, 2L * REPLICAS_MAX);
     count("containers at work", uses, USES_MAX);
+    count("containers with a memory limit", limits, LIMITS_MAX);
     for (var holding : report.getHoldingsList()) {
       replicasPerGpu(holding.getReplicasPerGpu());
     }
@@ -130,6 +136,9 @@ final class ReportBounds {
     text("reason of a GPU's health", gpu.getHealthReasonBytes(), SENTENCE_BYTES_MAX);
     text("reason of a GPU's cordon", gpu.getCordonReasonBytes(), SENTENCE_BYTES_MAX);
     uses(gpu.getPodUsesList());
+    for (var limit : gpu.getLimitsList()) {
+      pod(limit.getNamespaceBytes(), limit.getPodBytes(), limit.getContainerBytes());
+    }
   }
 
   private void uses(List<PodUse> uses) {

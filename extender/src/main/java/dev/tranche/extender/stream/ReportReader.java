@@ -1,6 +1,7 @@
 package dev.tranche.extender.stream;
 
 import dev.tranche.api.ReplicaId;
+import dev.tranche.api.node.ContainerLimit;
 import dev.tranche.api.node.Gpu;
 import dev.tranche.api.node.GpuLoad;
 import dev.tranche.api.node.GpuReading;
@@ -11,6 +12,7 @@ import dev.tranche.api.node.PodUse;
 import dev.tranche.extender.ledger.Assignment;
 import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.ledger.GpuFacts;
+import dev.tranche.extender.ledger.Limited;
 import dev.tranche.extender.ledger.NodeState;
 import dev.tranche.extender.load.GpuActivity;
 import dev.tranche.extender.load.LoadReading;
@@ -224,7 +226,29 @@ public final class ReportReader {
         gpu.getHealthReason(),
         count(gpu.getMaxClients()),
         gpu.getCordonReason(),
-        Math.min(replicas, count(gpu.getWithheldReplicas())));
+        Math.min(replicas, count(gpu.getWithheldReplicas())),
+        limited(gpu.getLimitsList()));
+  }
+
+  /** The container that is limited least counts for its pod. */
+  private static Map<String, Limited> limited(List<ContainerLimit> limits) {
+    if (limits.isEmpty()) {
+      return Map.of();
+    }
+    var byPod = new HashMap<String, Limited>();
+    for (ContainerLimit limit : limits) {
+      @Nullable Limited limited =
+          switch (limit.getLimited()) {
+            case LIMITED_YES -> Limited.YES;
+            case LIMITED_PARTLY -> Limited.PARTLY;
+            case LIMITED_NO -> Limited.NO;
+            case LIMITED_UNSPECIFIED, UNRECOGNIZED -> null;
+          };
+      if (limited != null) {
+        byPod.merge(limit.getNamespace() + "/" + limit.getPod(), limited, Limited::orWorse);
+      }
+    }
+    return byPod;
   }
 
   private static Map<String, Map<String, Map<String, Integer>>> holdings(List<Holding> holdings) {

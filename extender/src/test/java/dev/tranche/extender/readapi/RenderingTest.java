@@ -2,7 +2,11 @@ package dev.tranche.extender.readapi;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.tranche.api.Names;
 import dev.tranche.extender.ledger.Event;
+import dev.tranche.extender.ledger.GpuFacts;
+import dev.tranche.extender.ledger.Limited;
+import dev.tranche.extender.ledger.NodeState;
 import dev.tranche.extender.load.Readings;
 import dev.tranche.extender.readapi.json.Json;
 import dev.tranche.extender.readapi.query.ListQuery;
@@ -29,6 +33,7 @@ import java.time.Instant;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -102,6 +107,29 @@ final class RenderingTest {
             a      2      0.3       15%        25%   3.0Gi         20.0Gi
             b      1      0         0%         90%   10.0Gi        10.0Gi
             """);
+  }
+
+  @Test
+  void limitOfAPodsMemory_isInTheApi_andInAWideColumn() {
+    assertThat(shown(pods(), Output.JSON)).doesNotContain("limited");
+    var gpu =
+        new GpuFacts(
+            "a0",
+            0,
+            "Tesla T4",
+            Names.RESOURCE,
+            10,
+            10 * FakeWorld.GIB,
+            true,
+            "",
+            0,
+            "",
+            0,
+            Map.of("ns/held", Limited.PARTLY));
+    var state = new NodeState(true, List.of(gpu), Map.of(), true, Map.of(), List.of());
+    world.state.reported(new Event.Reported("a", state, OptionalLong.of(0)), Map.of());
+    assertThat(shown(pods(), Output.WIDE)).contains("LIMITED", "Partly");
+    assertThat(shown(pods(), Output.JSON)).contains("\"limited\" : \"Partly\"");
   }
 
   @Test

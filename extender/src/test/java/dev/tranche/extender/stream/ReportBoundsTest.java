@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.api.node.Assignment;
 import dev.tranche.api.node.ContainerAssignment;
+import dev.tranche.api.node.ContainerLimit;
 import dev.tranche.api.node.Gpu;
 import dev.tranche.api.node.GpuReading;
 import dev.tranche.api.node.GpuShare;
@@ -78,6 +79,20 @@ final class ReportBoundsTest {
         .contains("a report names 60000 containers at work; 4096 are allowed");
     var brief = NodeReport.newBuilder().addReadings(GpuReading.newBuilder().addAllPodUses(uses));
     assertThat(ReportBounds.violation(brief.build())).isPresent();
+  }
+
+  @Test
+  void containersWithALimit_areAsManyAsANodeCanRun() {
+    var limits =
+        Collections.nCopies(ReportBounds.LIMITS_MAX + 1, ContainerLimit.getDefaultInstance());
+    var gpu = Gpu.newBuilder().setUuid("GPU-0").setReplicas(10).addAllLimits(limits);
+    assertThat(ReportBounds.violation(NodeReport.newBuilder().addGpus(gpu).build()))
+        .contains("a report names 4097 containers with a memory limit; 4096 are allowed");
+    var longName = ContainerLimit.newBuilder().setPod("p".repeat(254));
+    assertThat(
+            ReportBounds.violation(
+                NodeReport.newBuilder().addGpus(Gpu.newBuilder().addLimits(longName)).build()))
+        .isPresent();
   }
 
   @Test

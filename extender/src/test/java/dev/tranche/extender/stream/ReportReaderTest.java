@@ -3,11 +3,14 @@ package dev.tranche.extender.stream;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
+import dev.tranche.api.node.ContainerLimit;
 import dev.tranche.api.node.Gpu;
 import dev.tranche.api.node.GpuLoad;
 import dev.tranche.api.node.GpuReading;
+import dev.tranche.api.node.Limited;
 import dev.tranche.api.node.NodeReport;
 import dev.tranche.api.node.PodUse;
+import dev.tranche.extender.ledger.GpuFacts;
 import dev.tranche.extender.load.GpuActivity;
 import dev.tranche.extender.load.LoadReading;
 import dev.tranche.extender.load.Readings;
@@ -39,6 +42,36 @@ final class ReportReaderTest {
     assertThat(read(50, 25, 50).smByPod())
         .isEqualTo(Map.of("ns/p", 0.75, LoadReading.OTHERS, 0.25));
     assertThat(read(50, 80, 70).smByPod()).isEqualTo(Map.of("ns/p", 1.0, LoadReading.OTHERS, 0.0));
+  }
+
+  private static ContainerLimit limit(String pod, String container, Limited limited) {
+    return ContainerLimit.newBuilder()
+        .setNamespace("ns")
+        .setPod(pod)
+        .setContainer(container)
+        .setLimited(limited)
+        .build();
+  }
+
+  @Test
+  void containerThatIsLimitedLeast_countsForItsPod() {
+    var gpu =
+        Gpu.newBuilder()
+            .setUuid("GPU-0")
+            .addLimits(limit("p", "a", Limited.LIMITED_YES))
+            .addLimits(limit("p", "b", Limited.LIMITED_PARTLY))
+            .addLimits(limit("q", "a", Limited.LIMITED_NO))
+            .addLimits(limit("q", "b", Limited.LIMITED_YES))
+            .addLimits(limit("r", "a", Limited.LIMITED_YES))
+            .addLimits(limit("s", "a", Limited.LIMITED_UNSPECIFIED));
+    var report = NodeReport.newBuilder().addGpus(gpu).build();
+    GpuFacts facts = ReportReader.read("node", report, 0).report().state().gpus().getFirst();
+    assertThat(facts.limited())
+        .isEqualTo(
+            Map.of(
+                "ns/p", dev.tranche.extender.ledger.Limited.PARTLY,
+                "ns/q", dev.tranche.extender.ledger.Limited.NO,
+                "ns/r", dev.tranche.extender.ledger.Limited.YES));
   }
 
   @Test

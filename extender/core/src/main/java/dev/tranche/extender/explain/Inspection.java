@@ -1,6 +1,7 @@
 package dev.tranche.extender.explain;
 
 import dev.tranche.extender.ledger.Hold;
+import dev.tranche.extender.ledger.Limited;
 import dev.tranche.extender.ledger.NodeView;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.load.LoadReading;
@@ -58,6 +59,7 @@ public record Inspection(
    * @param reading the last reading, for the use of single pods
    * @param idleSince since when pods have not worked on the GPU, by uid; only of those that have
    *     been idle for a while
+   * @param limited by {@code namespace/pod}, of those whose memory must be limited
    */
   public record Gpu(
       GpuView view,
@@ -68,7 +70,8 @@ public record Inspection(
       List<Hold> holds,
       Map<String, Integer> formerReplicas,
       Optional<LoadReading> reading,
-      Map<String, Instant> idleSince) {
+      Map<String, Instant> idleSince,
+      Map<String, Limited> limited) {
     /** Whether {@code memoryUsedBytes} was measured. */
     public boolean memoryKnown() {
       return reading.map(LoadReading::memoryKnown).orElse(false);

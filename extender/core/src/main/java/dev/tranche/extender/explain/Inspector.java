@@ -178,7 +178,8 @@ public final class Inspector {
               views.get(i).measured()
                   ? idleSince(
                       name, uuid, here, reading, at, nowMs, idleBefore.getOrDefault(uuid, Map.of()))
-                  : Map.of()));
+                  : Map.of(),
+              view.gpus().get(i).facts().limited()));
     }
     return new Inspection.Node(
         name,

@@ -1,5 +1,7 @@
 package dev.tranche.extender.ledger;
 
+import java.util.Map;
+
 /**
  * A GPU as its node reports it.
  *
@@ -9,6 +11,7 @@ package dev.tranche.extender.ledger;
  * @param cordonReason why the node places no new pods on it although it is healthy; otherwise empty
  * @param withheldReplicas replicas that no pod can get, since containers hold that part of the GPU
  *     as replicas of an earlier config
+ * @param limited by {@code namespace/pod}, of those whose memory must be limited
  */
 public record GpuFacts(
     String uuid,
@@ -21,4 +24,37 @@ public record GpuFacts(
     String healthReason,
     int clientsMax,
     String cordonReason,
-    int withheldReplicas) {}
+    int withheldReplicas,
+    Map<String, Limited> limited) {
+  public GpuFacts {
+    limited = Map.copyOf(limited);
+  }
+
+  /** A GPU whose pods need no memory limit. */
+  public GpuFacts(
+      String uuid,
+      int index,
+      String model,
+      String resource,
+      int replicas,
+      long memoryUsableBytes,
+      boolean healthy,
+      String healthReason,
+      int clientsMax,
+      String cordonReason,
+      int withheldReplicas) {
+    this(
+        uuid,
+        index,
+        model,
+        resource,
+        replicas,
+        memoryUsableBytes,
+        healthy,
+        healthReason,
+        clientsMax,
+        cordonReason,
+        withheldReplicas,
+        Map.of());
+  }
+}

@@ -166,7 +166,8 @@ final class RowChangesTest {
         gpu.holds(),
         gpu.formerReplicas(),
         gpu.reading(),
-        gpu.idleSince());
+        gpu.idleSince(),
+        gpu.limited());
   }
 
   /** The clocks of two snapshots differ a little, and nothing is sent for that. */

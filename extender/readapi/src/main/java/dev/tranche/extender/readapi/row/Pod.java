@@ -127,7 +127,8 @@ public record Pod(
         row.gpu().view().uuid(),
         row.gpu().view().index(),
         Holder.replicas(row.gpu(), hold),
-        Holder.replicasPerGpu(row.gpu(), hold));
+        Holder.replicasPerGpu(row.gpu(), hold),
+        row.gpu().limited().get(hold.key()));
   }
 
   private static Amount granted(List<GpuRow> gpus, Hold hold) {

@@ -61,6 +61,7 @@ public record PodDetail(
         name,
         uid,
         resource,
+        requested,
         state,
         annotations,
         node,

@@ -6,6 +6,7 @@ import static dev.tranche.extender.readapi.table.Cells.memory;
 import static dev.tranche.extender.readapi.table.Cells.percent;
 import static dev.tranche.extender.readapi.table.Cells.text;
 
+import dev.tranche.extender.ledger.Limited;
 import dev.tranche.extender.readapi.query.Metadata;
 import dev.tranche.extender.readapi.row.Gpu;
 import dev.tranche.extender.readapi.row.Gpu.Measured;
@@ -23,6 +24,7 @@ import java.util.List;
 import java.util.function.BiFunction;
 import java.util.function.Function;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** Writes lists as tables. A column is a header and a function that returns a row's cell. */
@@ -83,6 +85,7 @@ final class Tables {
               "MEMORY-GRANTED",
               pod -> known(pod, pod.granted(), granted -> memory(granted.memory()))),
           Column.of("MEMORY-USED", pod -> known(pod, pod.used(), used -> memory(used.memory()))),
+          Column.wide("LIMITED", Tables::limited),
           Column.wide("RESOURCE", Pod::resource),
           Column.wide("STAGE", pod -> text(pod.stage())),
           Column.of("WAITING", pod -> waiting(pod, Waiting::reason)),
@@ -183,6 +186,18 @@ final class Tables {
     }
     String each = requested.memory() == null ? gpus(requested.share()) : requested.memory();
     return requested.gpus() == 1 ? each : requested.gpus() + "×" + each;
+  }
+
+  /** Returns the worst of the pod's GPUs. */
+  private static String limited(Pod pod) {
+    List<GpuShare> gpus = pod.gpus();
+    return gpus == null
+        ? ""
+        : gpus.stream()
+            .flatMap(gpu -> Stream.ofNullable(gpu.limited()))
+            .reduce(Limited::orWorse)
+            .map(Limited::toString)
+            .orElse("");
   }
 
   private static String waiting(Pod pod, Function<Waiting, String> field) {
