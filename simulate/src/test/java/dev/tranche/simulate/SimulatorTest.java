@@ -6,7 +6,7 @@ import java.util.stream.LongStream;
 import org.junit.jupiter.api.Test;
 
 class SimulatorTest {
-  private static final int SEEDS = 6;
+  private static final int SEEDS = 4;
 
   private static Outcome run(long seed) {
     return new World(Scenario.of(seed)).run();
@@ -30,12 +30,12 @@ class SimulatorTest {
               assertThat(outcome.violation())
                   .as(() -> "seed " + outcome.scenario().seed() + "\n" + Timeline.of(outcome))
                   .isEmpty();
-              // The cluster is too small for all pods, and large enough for most.
-              assertThat(outcome.waited()).isGreaterThan(10);
               assertThat(outcome.bound()).isGreaterThan(100);
               counts.add(outcome.counts());
             });
-    assertThat(counts.of(Branch.CHANGE_OF_LEADER)).isGreaterThan(SEEDS);
+    // Clusters are too small for all pods, and large enough for most.
+    assertThat(counts.of(Branch.LONG_WAIT)).isPositive();
+    assertThat(counts.of(Branch.CHANGE_OF_LEADER)).isPositive();
     assertThat(counts.of(Branch.PREEMPTION)).isPositive();
     assertThat(counts.of(Branch.UNKNOWN_BIND)).isPositive();
   }
