@@ -23,8 +23,8 @@ prepare_compiler() {
 }
 
 sources_hash() {
-  hash_of "$root/pom.xml" "$root/.mvn" "$root"/{api,process,webhook,extender,extender/core,extender/readapi,node-plugin,e2e,e2e/bench}/pom.xml \
-    "$root"/{api,process,webhook,extender,extender/core,extender/readapi,node-plugin,e2e,e2e/bench}/src/main "$JAVA_HOME/release"
+  hash_of "$root/pom.xml" "$root/.mvn" "$root"/{api,process,webhook,extender,extender/core,extender/readapi,node-plugin,simulate,e2e,e2e/bench}/pom.xml \
+    "$root"/{api,process,webhook,extender,extender/core,extender/readapi,node-plugin,simulate,e2e,e2e/bench}/src/main "$JAVA_HOME/release"
 }
 
 # Builds the jars and their libraries; does nothing if the sources have not changed.
@@ -32,7 +32,7 @@ prepare_jars() {
   [ "$(cat "$root/target/jars.stamp" 2>/dev/null)" != "$(sources_hash)" ] || return 0
   step "building the jars"
   # Otherwise a library that is no longer needed would stay, and get into the image.
-  rm -rf "$root"/{webhook,extender,node-plugin,e2e}/target/lib
+  rm -rf "$root"/{webhook,extender,node-plugin,simulate,e2e}/target/lib
   (cd "$root" && ./mvnw -q -B -T2 package -DskipTests -Dspotless.check.skip -Dcyclonedx.skip)
   jars_are_built
 }

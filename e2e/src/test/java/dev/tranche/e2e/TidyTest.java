@@ -33,6 +33,7 @@ class TidyTest {
           "webhook", Set.of("api", "process", "webhook"),
           "extender", Set.of("api", "process", "extender"),
           "node-plugin", Set.of("api", "process", "nodeplugin"),
+          "simulate", Set.of("api", "process", "extender", "nodeplugin", "simulate"),
           "e2e", Set.of("api", "process", "e2e"));
 
   /**

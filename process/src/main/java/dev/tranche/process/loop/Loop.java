@@ -3,18 +3,26 @@ package dev.tranche.process.loop;
 import io.vertx.core.Context;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 
 /** The one event loop that owns the Ledger; other threads use this class to read or change it. */
 public final class Loop {
-  private final Context context;
+  private final Consumer<Runnable> tasks;
 
   public Loop(Context context) {
-    this.context = context;
+    this(task -> context.runOnContext(ignored -> task.run()));
+  }
+
+  /**
+   * @param tasks runs one task after the other, each in a later turn
+   */
+  public Loop(Consumer<Runnable> tasks) {
+    this.tasks = tasks;
   }
 
   public void run(Runnable task) {
-    context.runOnContext(ignored -> task.run());
+    tasks.accept(task);
   }
 
   /** Runs a task on the loop and returns its result; the future completes there. */

@@ -1,0 +1,64 @@
+package dev.tranche.extender.invariant;
+
+import dev.tranche.api.GpuPart;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A cluster at one moment, as far as the invariants need it: from a simulator, from a soak, or read
+ * from a running cluster.
+ *
+ * @param holds of the extender that decides; none while there is none
+ */
+public record ObservedCluster(List<Gpu> gpus, List<Pod> pods, List<Hold> holds) {
+  public ObservedCluster {
+    gpus = List.copyOf(gpus);
+    pods = List.copyOf(pods);
+    holds = List.copyOf(holds);
+  }
+
+  /**
+   * @param healthy whether the node offers it to new pods
+   */
+  public record Gpu(String node, String uuid, boolean healthy) {}
+
+  /**
+   * @param key {@code namespace/name}
+   * @param node that it is bound to; null while it waits
+   * @param ended in phase Succeeded or Failed, or gone from the API server
+   * @param promised parts by GPU uuid, as {@code tranche.dev/gpu} on the pod says
+   * @param allocated parts by GPU uuid that the kubelet has given to its containers; empty before
+   *     its admission
+   * @param startsOnUnhealthyGpu the kubelet gave it a GPU that was unhealthy before the pod was
+   *     bound
+   * @param fitsOn a node that could take the waiting pod now; null if there is none
+   */
+  public record Pod(
+      String uid,
+      String key,
+      @Nullable String node,
+      boolean ended,
+      Map<String, GpuPart> promised,
+      Map<String, GpuPart> allocated,
+      boolean startsOnUnhealthyGpu,
+      @Nullable String fitsOn) {
+    public Pod {
+      promised = Map.copyOf(promised);
+      allocated = Map.copyOf(allocated);
+    }
+  }
+
+  /**
+   * What the extender records of a pod.
+   *
+   * @param parts by GPU uuid
+   * @param bound whether the extender takes the pod for bound
+   */
+  public record Hold(
+      String uid, String key, String node, Map<String, GpuPart> parts, boolean bound) {
+    public Hold {
+      parts = Map.copyOf(parts);
+    }
+  }
+}

@@ -1,0 +1,5 @@
+/** What the simulator needs of the node streams. */
+@NullMarked
+package dev.tranche.extender.stream;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,241 @@
+package dev.tranche.simulate;
+
+import dev.tranche.api.GpuPart;
+import dev.tranche.extender.invariant.Finding;
+import dev.tranche.extender.invariant.Invariant;
+import dev.tranche.extender.invariant.InvariantWatch;
+import dev.tranche.extender.invariant.Invariants;
+import dev.tranche.extender.invariant.ObservedCluster;
+import dev.tranche.extender.ledger.Hold;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Checks the invariants: safety on a node at each step that could break it, and the rest once no
+ * fault is under way.
+ */
+final class Checks {
+  /** Longer than any bound of an invariant. */
+  static final long AFTER_CALM_MS = 250_000;
+
+  private static final long EVERY_MS = 5_000;
+
+  private final World world;
+  private final InvariantWatch watch = new InvariantWatch();
+  private final Set<String> bound = new HashSet<>();
+  private final Set<String> waited = new HashSet<>();
+  private Optional<Finding> violation = Optional.empty();
+
+  Checks(World world) {
+    this.world = world;
+  }
+
+  Optional<Finding> violation() {
+    return violation;
+  }
+
+  int bound() {
+    return bound.size();
+  }
+
+  int waited() {
+    return waited.size();
+  }
+
+  void waits(PodObject pod) {
+    waited.add(pod.uid());
+  }
+
+  void start() {
+    world.queue.after(world.scenario.calmMs(), this::checkAll);
+  }
+
+  private void checkAll() {
+    broken(watch.update(Invariants.all(cluster()), world.queue.nowMs()));
+    world.queue.after(EVERY_MS, this::checkAll);
+  }
+
+  /** Something has changed on a node. */
+  void check(String node) {
+    world
+        .node(node)
+        .ifPresent(
+            each ->
+                broken(Invariants.safety(new ObservedCluster(List.of(), podsOn(each), List.of()))));
+  }
+
+  /** A process has logged an error, or thrown an exception. */
+  void bug(String sentence) {
+    broken(List.of(new Finding(Invariant.NO_ERROR_IS_LOGGED, "", sentence)));
+  }
+
+  private void broken(List<Finding> findings) {
+    if (violation.isEmpty() && !findings.isEmpty()) {
+      violation = Optional.of(findings.getFirst());
+      world.nodes.stream()
+          .filter(node -> findings.getFirst().sentence().matches(".*\\b" + node.name + "\\b.*"))
+          .forEach(this::describe);
+      world.history.add(
+          "VIOLATION", findings.getFirst().invariant() + ": " + findings.getFirst().sentence());
+    }
+  }
+
+  /** Says what the leader records of a node, for whoever reads the history. */
+  private void describe(SimulatedNode node) {
+    ExtenderReplica leader = world.leader();
+    if (leader != null && leader.running()) {
+      var ledger = leader.core().ledger;
+      world.history.add(
+          leader.name,
+          "records of %s: %s; holds %s"
+              .formatted(
+                  node.name,
+                  ledger.view(node.name, hold -> true, leader.clockMs()),
+                  ledger.holds(node.name)));
+    }
+  }
+
+  void admitted(PodObject pod, Map<String, GpuPart> parts) {
+    bound.add(pod.uid());
+    if (!uuids(pod).containsAll(parts.keySet())) {
+      world.counts.count(Branch.DRIFT);
+    }
+  }
+
+  void refused(PodObject pod, String why) {
+    bound.add(pod.uid());
+  }
+
+  // --- the cluster as it is ---
+
+  private static Set<String> uuids(PodObject pod) {
+    return pod.gpu().isEmpty() ? Set.of() : Set.of(pod.gpu().split(","));
+  }
+
+  /** Returns what the pod's annotation promises; the parts of a plain request are not known. */
+  private static Map<String, GpuPart> promised(PodObject pod) {
+    Map<String, GpuPart> promised = new HashMap<>();
+    Set<String> uuids = uuids(pod);
+    int of = pod.plan().replicasPerGpu();
+    boolean exact = uuids.size() == 1 && of > 0;
+    uuids.forEach(
+        uuid -> promised.put(uuid, exact ? GpuPart.of(pod.plan().replicas(), of) : GpuPart.NONE));
+    return promised;
+  }
+
+  /** Those that the API server has there, and those that only the kubelet still has. */
+  private List<ObservedCluster.Pod> podsOn(SimulatedNode node) {
+    var pods = new ArrayList<ObservedCluster.Pod>();
+    Map<String, Map<String, GpuPart>> parts = node.kubelet.allParts();
+    for (PodObject pod : world.api.pods.all()) {
+      if (node.name.equals(pod.node())) {
+        Map<String, GpuPart> has = parts.remove(pod.uid());
+        pods.add(observed(node, pod, has == null ? Map.of() : has));
+      }
+    }
+    parts.forEach(
+        (uid, has) ->
+            pods.add(
+                new ObservedCluster.Pod(uid, uid, node.name, false, Map.of(), has, false, null)));
+    return pods;
+  }
+
+  private static ObservedCluster.Pod observed(
+      SimulatedNode node, PodObject pod, Map<String, GpuPart> has) {
+    return new ObservedCluster.Pod(
+        pod.uid(),
+        pod.key(),
+        node.name,
+        pod.ended(),
+        node.kubelet.guessed(pod.uid()) ? Map.of() : promised(pod),
+        has,
+        node.kubelet.startedOnUnhealthyGpu(pod.uid()),
+        null);
+  }
+
+  private ObservedCluster cluster() {
+    var pods = new ArrayList<ObservedCluster.Pod>();
+    world.nodes.forEach(node -> pods.addAll(podsOn(node)));
+    for (PodObject pod : world.api.pods.all()) {
+      if (pod.waits()) {
+        pods.add(
+            new ObservedCluster.Pod(
+                pod.uid(), pod.key(), null, false, Map.of(), Map.of(), false, fits(pod)));
+      }
+    }
+    var gpus = new ArrayList<ObservedCluster.Gpu>();
+    world.nodes.forEach(
+        node ->
+            node.gpus.forEach(
+                gpu -> gpus.add(new ObservedCluster.Gpu(node.name, gpu.uuid, gpu.healthy()))));
+    return new ObservedCluster(gpus, pods, holds());
+  }
+
+  private List<ObservedCluster.Hold> holds() {
+    ExtenderReplica leader = world.leader();
+    if (leader == null || !leader.leads()) {
+      return List.of();
+    }
+    var holds = new ArrayList<ObservedCluster.Hold>();
+    for (SimulatedNode node : world.nodes) {
+      for (Hold hold : leader.core().ledger.holds(node.name)) {
+        Map<String, GpuPart> parts = new HashMap<>();
+        int of = hold.replicasPerGpu() > 0 ? hold.replicasPerGpu() : node.plugin.replicas();
+        hold.held().forEach((uuid, n) -> parts.put(uuid, GpuPart.of(n, of)));
+        holds.add(
+            new ObservedCluster.Hold(
+                hold.uid(), hold.key(), node.name, parts, hold.stage() == Hold.Stage.BOUND));
+      }
+    }
+    return holds;
+  }
+
+  /** Returns a node on which a waiting pod would fit, by what is really free there. */
+  private @Nullable String fits(PodObject pod) {
+    return world.nodes.stream()
+        .filter(node -> fitsOn(pod, node))
+        .map(node -> node.name)
+        .findFirst()
+        .orElse(null);
+  }
+
+  private boolean fitsOn(PodObject pod, SimulatedNode node) {
+    int replicas = node.plugin.replicas();
+    int of = pod.plan().replicasPerGpu();
+    @Nullable NodeObject object = world.api.nodes.get(node.name).orElse(null);
+    if (object == null
+        || !node.plugin.registered()
+        || (of > 0 && of != replicas)
+        || freeInTotal(node, object) < pod.plan().replicas()) {
+      return false;
+    }
+    Map<String, GpuPart> taken = new HashMap<>();
+    for (ObservedCluster.Pod each : podsOn(node)) {
+      if (!each.ended()) {
+        Map<String, GpuPart> parts =
+            each.allocated().isEmpty() ? each.promised() : each.allocated();
+        parts.forEach((uuid, part) -> taken.merge(uuid, part, GpuPart::plus));
+      }
+    }
+    return node.gpus.stream()
+        .filter(gpu -> gpu.healthy() && !object.cordoned().contains(gpu.uuid))
+        .anyMatch(
+            gpu ->
+                replicas - taken.getOrDefault(gpu.uuid, GpuPart.NONE).replicas(replicas)
+                    >= pod.plan().replicas());
+  }
+
+  private int freeInTotal(SimulatedNode node, NodeObject object) {
+    return object.allocatable()
+        - world.api.pods.all().stream()
+            .filter(pod -> node.name.equals(pod.node()) && !pod.ended())
+            .mapToInt(pod -> pod.plan().replicas())
+            .sum();
+  }
+}

@@ -1,0 +1,470 @@
+package dev.tranche.simulate;
+
+import dev.tranche.api.GpuPart;
+import dev.tranche.api.Names;
+import dev.tranche.api.ReplicaId;
+import dev.tranche.api.podresources.ContainerDevices;
+import dev.tranche.api.podresources.ContainerResources;
+import dev.tranche.api.podresources.ListPodResourcesResponse;
+import dev.tranche.api.podresources.PodResources;
+import dev.tranche.nodeplugin.SimulatedPlugin;
+import dev.tranche.nodeplugin.usage.ContainerUse;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.SplittableRandom;
+import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A kubelet: it takes up one change after the other, admits one pod at a time, and remembers which
+ * devices it gave. Its calls do not name pods, and its lists name them without uids.
+ */
+final class KubeletModel extends SimulatedProcess {
+  private static final int START_MS_MAX = 4_000;
+  private static final int STATUS_MS_MAX = 1_500;
+
+  /** After this time the kubelet and the plugin know that a GPU is unhealthy. */
+  private static final long KNOWN_AFTER_MS = 3_000;
+
+  private static final String STATIC_POD = "proxy";
+
+  /** A pod that this kubelet runs, or is about to. */
+  private static final class LocalPod {
+    PodObject pod;
+
+    /** The devices, in the order of the pick. */
+    List<String> ids = List.of();
+
+    /** Parts by uuid, as granted. */
+    Map<String, GpuPart> parts = Map.of();
+
+    boolean admitted;
+    boolean listed = true;
+    boolean ends;
+    boolean onUnhealthyGpu;
+
+    /** Whether the plugin had to guess which pod it is. */
+    boolean guessed;
+
+    LocalPod(PodObject pod) {
+      this.pod = pod;
+    }
+  }
+
+  private final World world;
+  private final String node;
+  private final List<GpuModel> gpus;
+  private final SplittableRandom random;
+  private final Watch<PodObject> watch;
+  private final Map<String, LocalPod> pods = new LinkedHashMap<>();
+
+  /** Changes that the API server has shown, and that wait until the pod before is admitted. */
+  private final Deque<Runnable> changes = new ArrayDeque<>();
+
+  private Map<String, Boolean> devices = new LinkedHashMap<>();
+  private @Nullable PluginModel plugin;
+  private boolean endpoint;
+  private boolean admitting;
+  private long listHangsUntilMs;
+  private int allocatable = -1;
+
+  KubeletModel(World world, String node, List<GpuModel> gpus) {
+    super("kubelet-" + node, world.queue, world.randoms.of("kubelet-" + node));
+    this.world = world;
+    this.node = node;
+    this.gpus = gpus;
+    this.random = world.randoms.of("kubelet delays " + node);
+    this.watch = world.watch(this, world.api.pods, pod -> node.equals(pod.node()), new PodSink());
+  }
+
+  void serve(PluginModel by) {
+    plugin = by;
+  }
+
+  private PluginModel plugin() {
+    return Objects.requireNonNull(plugin);
+  }
+
+  @Override
+  void start() {
+    super.start();
+    endpoint = false;
+    admitting = false;
+    changes.clear();
+    devices = new LinkedHashMap<>();
+    allocatable = -1;
+    // Until the API server shows a pod again, it is not listed, though its containers run.
+    pods.values().forEach(local -> local.listed = false);
+    pods.values().removeIf(local -> !local.admitted);
+    world.history.add(name, "starts");
+    watch.start();
+    every(2_000, this::statusChanged);
+    for (LocalPod local : List.copyOf(pods.values())) {
+      resume(local);
+    }
+    plugin().dropped();
+  }
+
+  private void resume(LocalPod local) {
+    if (local.ends) {
+      run(500, () -> contentEnded(local));
+    } else {
+      run(random.nextInt(START_MS_MAX), () -> started(local));
+    }
+  }
+
+  @Override
+  void kill() {
+    super.kill();
+    world.history.add(name, "is killed");
+  }
+
+  void hangList(long forMs) {
+    listHangsUntilMs = Math.max(listHangsUntilMs, queue.nowMs() + forMs);
+  }
+
+  void delayWatch(long forMs) {
+    watch.delay(forMs);
+  }
+
+  void breakWatch(boolean tooOld) {
+    watch.breakOff(tooOld);
+  }
+
+  boolean listHangs() {
+    return !running() || queue.nowMs() < listHangsUntilMs;
+  }
+
+  // --- what others see ---
+
+  ListPodResourcesResponse list() {
+    var list = ListPodResourcesResponse.newBuilder();
+    list.addPodResources(PodResources.newBuilder().setNamespace("kube-system").setName(STATIC_POD));
+    for (LocalPod local : pods.values()) {
+      if (local.listed) {
+        var container = ContainerResources.newBuilder().setName("main");
+        if (!local.ids.isEmpty()) {
+          container.addDevices(
+              ContainerDevices.newBuilder()
+                  .setResourceName(Names.RESOURCE)
+                  .addAllDeviceIds(local.ids));
+        }
+        list.addPodResources(
+            PodResources.newBuilder()
+                .setNamespace(PodObject.NAMESPACE)
+                .setName(local.pod.plan().name())
+                .addContainers(container));
+      }
+    }
+    return list.build();
+  }
+
+  List<ContainerUse> uses(String uuid) {
+    var uses = new ArrayList<ContainerUse>();
+    for (LocalPod local : pods.values()) {
+      GpuPart part = local.parts.get(uuid);
+      if (part != null && local.pod.phase() == PodObject.Phase.RUNNING) {
+        long bytes = part.of(GpuModel.bytes(1, 1));
+        uses.add(new ContainerUse(PodObject.NAMESPACE, local.pod.plan().name(), "main", bytes, 10));
+      }
+    }
+    return uses;
+  }
+
+  boolean startedOnUnhealthyGpu(String uid) {
+    LocalPod local = pods.get(uid);
+    return local != null && local.onUnhealthyGpu;
+  }
+
+  /** Whether the plugin had no List when it was asked for this pod. */
+  boolean guessed(String uid) {
+    LocalPod local = pods.get(uid);
+    return local != null && local.guessed;
+  }
+
+  /** Returns the parts of all pods that have devices, whether the API server knows them or not. */
+  Map<String, Map<String, GpuPart>> allParts() {
+    Map<String, Map<String, GpuPart>> parts = new TreeMap<>();
+    pods.forEach((uid, local) -> parts.put(uid, local.parts));
+    return parts;
+  }
+
+  boolean holdsAny() {
+    return pods.values().stream().anyMatch(local -> !local.ids.isEmpty());
+  }
+
+  // --- the plugin ---
+
+  /** The plugin has sent its device lists. */
+  void devices(PluginModel by, int of, Map<String, Map<String, Boolean>> lists) {
+    if (by.running() && by.incarnation() == of) {
+      endpoint = true;
+      devices = new LinkedHashMap<>(lists.getOrDefault(Names.RESOURCE, Map.of()));
+      statusChanged();
+    }
+  }
+
+  /** The plugin is gone: its devices count as unhealthy. */
+  void endpointLost() {
+    if (running()) {
+      endpoint = false;
+      devices.replaceAll((id, healthy) -> false);
+      statusChanged();
+    }
+  }
+
+  private void statusChanged() {
+    int now = (int) devices.values().stream().filter(healthy -> healthy).count();
+    if (now == allocatable) {
+      return;
+    }
+    allocatable = now;
+    world.network.<Boolean>call(
+        this,
+        world.api,
+        3_000,
+        answer -> {
+          world.api.updateNode(node, (before, at) -> before.allocatable(at, now));
+          answer.accept(true);
+        },
+        answer -> {
+          if (answer.isEmpty()) {
+            allocatable = -1;
+          }
+        });
+  }
+
+  // --- pods ---
+
+  private final class PodSink implements Watch.Sink<PodObject> {
+    @Override
+    public void seen(PodObject pod) {
+      changes.add(() -> takeUp(pod));
+      takeUpNext();
+    }
+
+    @Override
+    public void gone(PodObject pod) {
+      changes.add(() -> forget(pod));
+      takeUpNext();
+    }
+  }
+
+  private void takeUpNext() {
+    while (!admitting && !changes.isEmpty()) {
+      changes.remove().run();
+    }
+  }
+
+  private void takeUp(PodObject pod) {
+    LocalPod local = pods.get(pod.uid());
+    if (local == null) {
+      if (!pod.ended() && !pod.terminating()) {
+        var added = new LocalPod(pod);
+        pods.put(pod.uid(), added);
+        admitting = true;
+        run(1 + random.nextInt(20), () -> prefer(added));
+      } else if (pod.terminating() && !pod.ended()) {
+        finish(pod.uid());
+      }
+      return;
+    }
+    local.listed = true;
+    local.pod = pod;
+    if (pod.terminating() && !local.ends) {
+      local.ends = true;
+      run(random.nextLong(pod.plan().graceMs() + 1), () -> contentEnded(local));
+    }
+  }
+
+  private void forget(PodObject pod) {
+    LocalPod local = pods.remove(pod.uid());
+    if (local != null && !local.ids.isEmpty()) {
+      world.history.add(name, "forgets pod %s (%s)".formatted(pod.key(), pod.uid()));
+    }
+  }
+
+  /** The containers of a deleted pod have ended. */
+  private void contentEnded(LocalPod local) {
+    free(local);
+    pods.remove(local.pod.uid());
+    finish(local.pod.uid());
+  }
+
+  private static void free(LocalPod local) {
+    local.ids = List.of();
+    local.parts = Map.of();
+  }
+
+  private void finish(String uid) {
+    call(() -> world.api.finish(uid), () -> finish(uid));
+  }
+
+  private void phase(LocalPod local, PodObject.Phase phase, String why) {
+    String uid = local.pod.uid();
+    call(() -> world.api.phase(uid, phase, why), () -> phase(local, phase, why));
+  }
+
+  /** Writes until it has an answer. */
+  private void call(Runnable write, Runnable again) {
+    world.network.<Boolean>call(
+        this,
+        world.api,
+        3_000,
+        answer -> {
+          write.run();
+          answer.accept(true);
+        },
+        answer -> {
+          if (answer.isEmpty()) {
+            run(500, again);
+          }
+        });
+  }
+
+  private List<String> free() {
+    Set<String> taken = new HashSet<>();
+    pods.values().forEach(local -> taken.addAll(local.ids));
+    var free = new ArrayList<String>();
+    devices.forEach(
+        (id, healthy) -> {
+          if (healthy && !taken.contains(id)) {
+            free.add(id);
+          }
+        });
+    return free;
+  }
+
+  private void prefer(LocalPod local) {
+    int size = local.pod.plan().replicas();
+    List<String> free = free();
+    if (free.size() < size || !endpoint || !plugin().running()) {
+      fail(local, "too few healthy replicas: %d of %d".formatted(free.size(), size));
+      return;
+    }
+    // Available devices are a set in Go: in any order.
+    var shuffled = new ArrayList<>(free);
+    for (int i = shuffled.size() - 1; i > 0; i--) {
+      int j = random.nextInt(i + 1);
+      String swapped = shuffled.get(i);
+      shuffled.set(i, shuffled.get(j));
+      shuffled.set(j, swapped);
+    }
+    int of = plugin().incarnation();
+    plugin()
+        .run(
+            random.nextInt(3),
+            () -> {
+              local.guessed = listHangs();
+              List<String> preferred = plugin().prefer(Names.RESOURCE, shuffled, size);
+              run(random.nextInt(10), () -> allocate(local, picked(preferred, shuffled, size), of));
+            });
+    run(
+        6_000,
+        () -> {
+          if (admitting && !local.admitted && pods.containsValue(local) && local.ids.isEmpty()) {
+            fail(local, "the plugin does not answer");
+          }
+        });
+  }
+
+  /** The kubelet fills up what is missing as it likes. */
+  private static List<String> picked(List<String> preferred, List<String> free, int size) {
+    var picked = new LinkedHashSet<String>();
+    preferred.stream().limit(size).forEach(picked::add);
+    for (String id : free) {
+      if (picked.size() < size) {
+        picked.add(id);
+      }
+    }
+    return List.copyOf(picked);
+  }
+
+  private void allocate(LocalPod local, List<String> ids, int of) {
+    if (plugin().incarnation() != of || !admitting) {
+      fail(local, "the plugin has ended");
+      return;
+    }
+    plugin()
+        .run(
+            random.nextInt(3),
+            () -> {
+              var answer = plugin().allocate(Names.RESOURCE, ids);
+              run(random.nextInt(4), () -> allocated(local, ids, answer));
+            });
+  }
+
+  private void allocated(LocalPod local, List<String> ids, SimulatedPlugin.Allocated answer) {
+    if (!admitting) {
+      return;
+    }
+    String refusal = answer.refusal();
+    if (!refusal.isEmpty()) {
+      world.counts.count(Branch.REFUSED_BY_NODE);
+      fail(local, refusal);
+      return;
+    }
+    Map<String, GpuPart> parts = new HashMap<>();
+    for (String id : ids) {
+      String uuid = ReplicaId.uuidOf(id);
+      int of = id.equals(uuid) ? 1 : answer.replicasPerGpu().getOrDefault(uuid, 1);
+      parts.merge(uuid, GpuPart.of(1, of), GpuPart::plus);
+    }
+    local.ids = ids;
+    local.parts = parts;
+    local.admitted = true;
+    local.onUnhealthyGpu =
+        gpus.stream()
+            .anyMatch(gpu -> parts.containsKey(gpu.uuid) && gpu.unhealthyFor(KNOWN_AFTER_MS));
+    admitting = false;
+    world.history.add(
+        name,
+        "gives %s to pod %s (%s)"
+            .formatted(new TreeMap<>(parts), local.pod.key(), local.pod.uid()));
+    world.allocated(local.pod, parts);
+    run(100 + random.nextInt(START_MS_MAX), () -> started(local));
+    takeUpNext();
+  }
+
+  private void fail(LocalPod local, String why) {
+    admitting = false;
+    world.history.add(
+        name, "refuses pod %s (%s): %s".formatted(local.pod.key(), local.pod.uid(), why));
+    free(local);
+    local.ends = true;
+    pods.remove(local.pod.uid());
+    phase(local, PodObject.Phase.FAILED, ": " + why);
+    world.refused(local.pod, why);
+    run(random.nextInt(STATUS_MS_MAX), this::takeUpNext);
+  }
+
+  private void started(LocalPod local) {
+    if (local.ends || pods.get(local.pod.uid()) != local || !local.admitted) {
+      return;
+    }
+    phase(local, PodObject.Phase.RUNNING, "");
+    run(world.runMs(local.pod.plan()), () -> ended(local));
+  }
+
+  private void ended(LocalPod local) {
+    if (local.ends || pods.get(local.pod.uid()) != local) {
+      return;
+    }
+    if (world.calm()) {
+      return;
+    }
+    local.ends = true;
+    free(local);
+    pods.remove(local.pod.uid());
+    phase(local, PodObject.Phase.SUCCEEDED, "");
+  }
+}

@@ -1,0 +1,125 @@
+package dev.tranche.simulate;
+
+import dev.tranche.api.Demand;
+import dev.tranche.api.Names;
+import dev.tranche.extender.ledger.NodeNeeds;
+import dev.tranche.extender.ledger.PodFacts;
+import dev.tranche.extender.ledger.PodLabels;
+import dev.tranche.extender.ledger.PreemptionInfo;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A pod as the API server has it.
+ *
+ * @param gpu the value of {@code tranche.dev/gpu}; empty without one
+ * @param deletionAtMs when its grace period ends, by the API server's time of day; 0 unless it is
+ *     terminating
+ * @param startedAtMs by the API server's time of day
+ */
+record PodObject(
+    PodPlan plan,
+    long version,
+    @Nullable String node,
+    String gpu,
+    Phase phase,
+    long deletionAtMs,
+    @Nullable String nominated,
+    long startedAtMs,
+    PodFacts facts)
+    implements Stored {
+  enum Phase {
+    PENDING,
+    RUNNING,
+    SUCCEEDED,
+    FAILED
+  }
+
+  static final String NAMESPACE = "ns";
+
+  static PodObject created(PodPlan plan, long version, long wallMs) {
+    return of(plan, version, null, "", Phase.PENDING, 0, null, wallMs);
+  }
+
+  private static PodObject of(
+      PodPlan plan,
+      long version,
+      @Nullable String node,
+      String gpu,
+      Phase phase,
+      long deletionAtMs,
+      @Nullable String nominated,
+      long startedAtMs) {
+    Map<String, String> annotations = new HashMap<>();
+    if (plan.replicasPerGpu() > 0) {
+      annotations.put(Names.REPLICAS_PER_GPU, Integer.toString(plan.replicasPerGpu()));
+      annotations.put(Names.GPU_FRACTION, plan.replicas() + "/" + plan.replicasPerGpu());
+    }
+    if (!gpu.isEmpty()) {
+      annotations.put(Names.GPU, gpu);
+    }
+    var facts =
+        new PodFacts(
+                plan.uid(),
+                NAMESPACE,
+                plan.name(),
+                node,
+                phase == Phase.SUCCEEDED || phase == Phase.FAILED,
+                phase == Phase.RUNNING,
+                Names.RESOURCE,
+                List.of(new Demand.Request("main", Demand.Kind.APP, plan.replicas())),
+                annotations)
+            .with(
+                new PreemptionInfo(
+                    plan.priority(),
+                    PodLabels.of(Map.of()),
+                    startedAtMs,
+                    deletionAtMs > 0,
+                    nominated,
+                    deletionAtMs,
+                    NodeNeeds.NONE));
+    return new PodObject(
+        plan, version, node, gpu, phase, deletionAtMs, nominated, startedAtMs, facts);
+  }
+
+  PodObject bound(long at, String to, String onGpu) {
+    return of(plan, at, to, onGpu, phase, deletionAtMs, null, startedAtMs);
+  }
+
+  PodObject in(long at, Phase now, long wallMs) {
+    return of(plan, at, node, gpu, now, deletionAtMs, nominated, wallMs);
+  }
+
+  PodObject terminating(long at, long untilWallMs) {
+    return of(plan, at, node, gpu, phase, untilWallMs, nominated, startedAtMs);
+  }
+
+  PodObject nominated(long at, @Nullable String to) {
+    return of(plan, at, node, gpu, phase, deletionAtMs, to, startedAtMs);
+  }
+
+  @Override
+  public String uid() {
+    return plan.uid();
+  }
+
+  @Override
+  public String key() {
+    return NAMESPACE + "/" + plan.name();
+  }
+
+  boolean ended() {
+    return facts.ended();
+  }
+
+  boolean terminating() {
+    return deletionAtMs > 0;
+  }
+
+  /** Whether it waits for a node. */
+  boolean waits() {
+    return node == null && !ended() && !terminating();
+  }
+}

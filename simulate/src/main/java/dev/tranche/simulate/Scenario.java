@@ -1,0 +1,161 @@
+package dev.tranche.simulate;
+
+import dev.tranche.extender.score.Policy;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.SplittableRandom;
+
+/**
+ * What a seed decides before the run: the cluster, the pods that come, and what goes wrong.
+ *
+ * @param gpusOfNodes how many GPUs each node has
+ * @param calmMs when the last fault is over and no pod comes or goes any more
+ */
+record Scenario(
+    long seed,
+    Policy policy,
+    List<Integer> gpusOfNodes,
+    List<PodPlan> pods,
+    List<Fault> faults,
+    long calmMs) {
+  static final int PODS = 300;
+  static final int REPLICAS = 10;
+
+  private static final long FIRST_MS = 8_000;
+  private static final long CHAOS_MS = 300_000;
+  private static final long CALM_AFTER_MS = 20_000;
+  private static final int MORE_FAULTS_MAX = 30;
+  private static final int[] SIZES = {1, 1, 2, 2, 3, 3, 4, 5, 5, 6, 7, 10, 10};
+  private static final int[] RECUTS = {4, 5, 8, 20};
+  private static final int NAMES = 25;
+
+  Scenario {
+    gpusOfNodes = List.copyOf(gpusOfNodes);
+    pods = List.copyOf(pods);
+    faults = List.copyOf(faults);
+  }
+
+  Scenario with(List<PodPlan> otherPods, List<Fault> otherFaults) {
+    return new Scenario(seed, policy, gpusOfNodes, otherPods, otherFaults, calmMs);
+  }
+
+  static Scenario of(long seed) {
+    SplittableRandom random = new Randoms(seed).of("scenario");
+    Policy policy =
+        switch (random.nextInt(3)) {
+          case 0 -> Policy.PACKED;
+          case 1 -> Policy.SPREAD;
+          default -> Policy.LOAD;
+        };
+    var gpus = new ArrayList<Integer>();
+    int nodes = 20 + random.nextInt(31);
+    // About as many GPUs as the pods need, so that a third of them waits at some time.
+    for (int i = 0; i < nodes; i++) {
+      gpus.add(nodes < 30 ? 1 + random.nextInt(2) : 1 + random.nextInt(8) / 7);
+    }
+    return new Scenario(
+        seed,
+        policy,
+        gpus,
+        pods(random),
+        faults(random, nodes),
+        FIRST_MS + CHAOS_MS + CALM_AFTER_MS);
+  }
+
+  private static List<PodPlan> pods(SplittableRandom random) {
+    var pods = new ArrayList<PodPlan>();
+    for (int i = 0; i < PODS; i++) {
+      long createdMs = FIRST_MS + random.nextLong(CHAOS_MS - 20_000);
+      if (random.nextInt(4) == 0) {
+        // In bursts, as of a Job.
+        createdMs = createdMs / 60_000 * 60_000 + FIRST_MS + random.nextInt(300);
+      }
+      boolean named = random.nextInt(3) == 0;
+      boolean deleted = random.nextInt(3) == 0;
+      long grace = random.nextInt(4) == 0 ? 8_000 : 1_500;
+      pods.add(
+          new PodPlan(
+              i,
+              createdMs,
+              named ? "web-" + random.nextInt(NAMES) : "p" + i,
+              SIZES[random.nextInt(SIZES.length)],
+              random.nextInt(8) == 0 ? 0 : REPLICAS,
+              priority(random),
+              40_000 + random.nextLong(220_000),
+              deleted ? 1 + random.nextLong(90_000) : 0,
+              random.nextInt(3) == 0,
+              grace));
+    }
+    pods.sort(Comparator.comparingLong(PodPlan::createdMs).thenComparingInt(PodPlan::number));
+    return pods;
+  }
+
+  private static int priority(SplittableRandom random) {
+    return switch (random.nextInt(10)) {
+      case 0 -> 1_000;
+      case 1, 2 -> 100;
+      default -> 0;
+    };
+  }
+
+  /** Each kind once, and some more of any kind. */
+  private static List<Fault> faults(SplittableRandom random, int nodes) {
+    var faults = new ArrayList<Fault>();
+    for (Fault.Kind kind : Fault.Kind.values()) {
+      for (int i = 0; i < often(kind); i++) {
+        faults.add(fault(random, kind, nodes));
+      }
+    }
+    int more = random.nextInt(MORE_FAULTS_MAX);
+    for (int i = 0; i < more; i++) {
+      Fault.Kind[] kinds = Fault.Kind.values();
+      faults.add(fault(random, kinds[random.nextInt(kinds.length)], nodes));
+    }
+    faults.sort(Comparator.comparingLong(Fault::atMs));
+    return faults;
+  }
+
+  /** What concerns one node of many must happen more often to meet a pod. */
+  private static int often(Fault.Kind kind) {
+    return switch (kind) {
+      case RECUT, KUBELET_LIST_HANGS, KUBELET_STALE -> 5;
+      case ANSWERS_LOST -> 2;
+      case PLUGIN_KILLED, PLUGIN_STATE_LOST, KUBELET_KILLED, GPU_LOST -> 3;
+      default -> 1;
+    };
+  }
+
+  private static Fault fault(SplittableRandom random, Fault.Kind kind, int nodes) {
+    boolean longLasting = kind == Fault.Kind.STALE_VIEW || kind == Fault.Kind.ALL_VIEWS_STALE;
+    long atMs = FIRST_MS + 10_000 + random.nextLong(longLasting ? 60_000 : CHAOS_MS - 100_000);
+    long forMs =
+        switch (kind) {
+          case STALE_VIEW, ALL_VIEWS_STALE -> 20_000 + random.nextLong(100_000);
+          case KUBELET_STALE -> 2_000 + random.nextLong(38_000);
+          case SCHEDULER_STALE -> 2_000 + random.nextLong(52_000);
+          case EXTENDER_FROZEN, EXTENDER_SUSPENDED -> 1_000 + random.nextLong(25_000);
+          case EXTENDER_KILLED, CRASH_BEFORE_BINDING, CRASH_AFTER_BINDING ->
+              500 + random.nextLong(8_000);
+          case PLUGIN_KILLED, PLUGIN_STATE_LOST, KUBELET_KILLED, SCHEDULER_KILLED ->
+              500 + random.nextLong(5_000);
+          case GPU_LOST, GPU_FAULTY, GPU_CORDONED -> 10_000 + random.nextLong(44_000);
+          default -> 1_000 + random.nextLong(20_000);
+        };
+    // A plugin that loses its state cannot know what an earlier config has granted.
+    int node = random.nextInt(nodes / 2) * 2;
+    int target =
+        switch (kind) {
+          case RECUT -> node;
+          case PLUGIN_STATE_LOST -> node + 1 < nodes ? node + 1 : 1;
+          default -> random.nextInt(nodes);
+        };
+    int value =
+        switch (kind) {
+          case RECUT -> RECUTS[random.nextInt(RECUTS.length)];
+          case CLOCK_JUMP -> random.nextInt(-40_000, 40_000);
+          default -> 0;
+        };
+    return new Fault(kind, atMs, forMs, target, value);
+  }
+}

@@ -1,0 +1,171 @@
+package dev.tranche.simulate;
+
+import dev.tranche.extender.invariant.Finding;
+import java.io.IOException;
+import java.io.PrintStream;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Locale;
+import java.util.concurrent.Callable;
+import java.util.concurrent.TimeUnit;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+
+/** Runs simulated clusters, one seed after the other, until one breaks an invariant. */
+@Command(name = "./bench simulate", description = "Runs simulated clusters.")
+public final class Simulate implements Callable<Integer> {
+  private static final int SHRINK_RUNS_MAX = 400;
+
+  /** A rare branch must be met so often in so many seeds. */
+  private static final long MET_MIN = 100;
+
+  private static final int LONG_RUN = 1_000;
+
+  private static final int MUTANT_SEEDS = 200;
+
+  @Option(names = "--seed", description = "The first seed.")
+  private long seed = 1;
+
+  @Option(names = "--runs", description = "How many seeds.")
+  private int runs = Integer.MAX_VALUE;
+
+  @Option(names = "--minutes", description = "For how long at most.")
+  private double minutes;
+
+  @Option(names = "--no-shrink", description = "Print a violation as it was found.")
+  private boolean unshrunk;
+
+  @Option(names = "--keep-going", description = "Go on after a violation.")
+  private boolean keepGoing;
+
+  @Option(names = "--history", description = "Print all that happens.")
+  private boolean history;
+
+  @Option(names = "--mutants", description = "Put known bugs back, one at a time.")
+  private boolean mutants;
+
+  @Option(names = "--mutant", description = "Of mutants: only this one.")
+  private List<String> only = List.of();
+
+  @Option(names = "--root", hidden = true)
+  private Path root = Path.of(".");
+
+  private final PrintStream out = System.out;
+  private final Counts counts = new Counts();
+  private long pods;
+  private long bound;
+  private long waited;
+  private int done;
+  private int failed;
+
+  @Override
+  public Integer call() throws IOException, InterruptedException {
+    return mutants || !only.isEmpty() ? findMutants() : simulate();
+  }
+
+  /** Returns 1 if a known bug is not found. */
+  private int findMutants() throws IOException, InterruptedException {
+    int missed = 0;
+    for (String name : only.isEmpty() ? Mutants.names(root) : only) {
+      long startedNs = System.nanoTime();
+      String seeds = Integer.toString(runs == Integer.MAX_VALUE ? MUTANT_SEEDS : runs);
+      String said =
+          Mutants.run(
+              root, name, List.of("--seed", Long.toString(seed), "--runs", seeds, "--no-shrink"));
+      String found =
+          said.lines().filter(line -> line.contains(" breaks ")).findFirst().orElse("not found");
+      missed += found.equals("not found") ? 1 : 0;
+      out.printf(
+          Locale.ROOT,
+          "%s: %s (%.1f min; %s)%n",
+          name,
+          found,
+          minutesSince(startedNs),
+          Mutants.bug(root, name));
+    }
+    return missed > 0 ? 1 : 0;
+  }
+
+  private int simulate() {
+    long startedNs = System.nanoTime();
+    double limit = minutes > 0 ? minutes : runs == Integer.MAX_VALUE ? 1 : Double.MAX_VALUE;
+    while (done < runs && minutesSince(startedNs) < limit && (failed == 0 || keepGoing)) {
+      run(seed + done);
+      done++;
+    }
+    summary(minutesSince(startedNs));
+    return failed > 0 || rareBranchMissed() ? 1 : 0;
+  }
+
+  private static double minutesSince(long startedNs) {
+    return (System.nanoTime() - startedNs) / (double) TimeUnit.MINUTES.toNanos(1);
+  }
+
+  private void run(long of) {
+    Outcome outcome = new World(Scenario.of(of)).run();
+    counts.add(outcome.counts());
+    pods += outcome.scenario().pods().size();
+    bound += outcome.bound();
+    waited += outcome.waited();
+    if (history) {
+      outcome.history().lines().forEach(out::println);
+      out.println("hash " + outcome.history().hash());
+    }
+    outcome.violation().ifPresent(found -> report(of, outcome, found));
+  }
+
+  private void report(long of, Outcome outcome, Finding found) {
+    failed++;
+    out.printf("seed %d breaks %s: %s%n", of, found.invariant(), found.sentence());
+    if (!unshrunk) {
+      Outcome shortest = Shrinker.shrink(outcome, each -> new World(each).run(), SHRINK_RUNS_MAX);
+      out.printf(
+          Locale.ROOT,
+          "the shortest history found has %d of %d faults and %d of %d pods:%n%s%n",
+          shortest.scenario().faults().size(),
+          outcome.scenario().faults().size(),
+          shortest.scenario().pods().size(),
+          outcome.scenario().pods().size(),
+          Timeline.of(shortest));
+    }
+  }
+
+  private void summary(double took) {
+    out.printf(
+        Locale.ROOT,
+        "%d seeds, %d pods in %.1f min (%.0f pods a minute); %d admitted, %d waited at some time; %d seeds broke an invariant%n",
+        done,
+        pods,
+        took,
+        pods / Math.max(took, 1e-9),
+        bound,
+        waited,
+        failed);
+    for (Branch branch : Branch.values()) {
+      out.printf(
+          Locale.ROOT,
+          "  %-24s %8d  %s%n",
+          branch.name().toLowerCase(Locale.ROOT),
+          counts.of(branch),
+          counts.of(branch) * LONG_RUN < MET_MIN * done ? "too rare" : "");
+    }
+  }
+
+  /** In a long run, what is met too rarely proves nothing. */
+  private boolean rareBranchMissed() {
+    if (done < LONG_RUN) {
+      return false;
+    }
+    for (Branch branch : Branch.values()) {
+      if (counts.of(branch) * LONG_RUN < MET_MIN * done) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  public static void main(String[] args) {
+    System.exit(new CommandLine(new Simulate()).execute(args));
+  }
+}

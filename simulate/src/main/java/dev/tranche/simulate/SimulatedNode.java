@@ -1,0 +1,30 @@
+package dev.tranche.simulate;
+
+import java.util.ArrayList;
+import java.util.List;
+
+/** A machine with GPUs, a kubelet and a plugin. */
+final class SimulatedNode {
+  final String name;
+  final List<GpuModel> gpus = new ArrayList<>();
+  final KubeletModel kubelet;
+  final PluginModel plugin;
+  private final World world;
+
+  SimulatedNode(World world, int number, int gpuCount) {
+    this.world = world;
+    this.name = "n" + number;
+    for (int i = 0; i < gpuCount; i++) {
+      gpus.add(new GpuModel("GPU-" + number + "-" + i, i, world.queue));
+    }
+    this.kubelet = new KubeletModel(world, name, gpus);
+    this.plugin = new PluginModel(world, name, gpus, kubelet, Scenario.REPLICAS);
+    kubelet.serve(plugin);
+  }
+
+  void start() {
+    world.api.createNode(name, "");
+    kubelet.start();
+    plugin.start();
+  }
+}

@@ -1,0 +1,236 @@
+package dev.tranche.simulate;
+
+import dev.tranche.api.GpuPart;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.Set;
+import java.util.SplittableRandom;
+import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
+
+/** A whole cluster in one thread, and what happens in it. */
+final class World {
+  private static final long ROUTE_MS_MAX = 1_500;
+  private static final long NAME_RETRY_MS = 500;
+  private static final long LONG_WAIT_MS = 60_000;
+
+  final Scenario scenario;
+  final Randoms randoms;
+  final EventQueue queue = new EventQueue();
+  final History history = new History(queue);
+  final Counts counts = new Counts();
+  final Network network;
+  final ApiModel api;
+  final List<ExtenderReplica> extenders = new ArrayList<>();
+  final List<SimulatedNode> nodes = new ArrayList<>();
+  final SchedulerModel scheduler;
+  private final SplittableRandom random;
+  private final Faults faults;
+  private final Checks checks;
+  private final Set<String> usedNames = new HashSet<>();
+  private long answersLostUntilMs;
+  private @Nullable ExtenderReplica route;
+  private @Nullable ExtenderReplica leader;
+  private @Nullable Runnable onNextAssignment;
+  private @Nullable Runnable onNextBinding;
+
+  World(Scenario scenario) {
+    this.scenario = scenario;
+    this.randoms = new Randoms(scenario.seed());
+    this.random = randoms.of("world");
+    this.network = new Network(queue, randoms.of("network"));
+    this.api = new ApiModel(queue, randoms.of("api"), history);
+    extenders.add(new ExtenderReplica(this, "extender-0"));
+    extenders.add(new ExtenderReplica(this, "extender-1"));
+    for (int i = 0; i < scenario.gpusOfNodes().size(); i++) {
+      nodes.add(new SimulatedNode(this, i, scenario.gpusOfNodes().get(i)));
+    }
+    this.scheduler = new SchedulerModel(this);
+    this.faults = new Faults(this);
+    this.checks = new Checks(this);
+  }
+
+  <T extends Stored> Watch<T> watch(
+      SimulatedProcess client, ApiModel.Table<T> table, Predicate<T> selected, Watch.Sink<T> sink) {
+    SplittableRandom delays = randoms.of("watch " + client.name + sink.getClass().getSimpleName());
+    return new Watch<>(client, api, network, table, selected, sink, delays, counts::count);
+  }
+
+  /** Runs until the end, or until something does not hold. */
+  Outcome run() {
+    nodes.forEach(SimulatedNode::start);
+    extenders.forEach(ExtenderReplica::start);
+    scheduler.start();
+    scenario.pods().forEach(plan -> queue.after(plan.createdMs(), () -> create(plan)));
+    scenario.faults().forEach(fault -> queue.after(fault.atMs(), () -> faults.apply(fault)));
+    checks.start();
+    long endMs = scenario.calmMs() + Checks.AFTER_CALM_MS;
+    boolean goesOn = true;
+    var errors = new LoggedErrors(checks::bug);
+    try {
+      while (goesOn && checks.violation().isEmpty()) {
+        goesOn = next(endMs);
+      }
+    } finally {
+      errors.close();
+    }
+    return new Outcome(
+        scenario, checks.violation(), history, counts, checks.bound(), checks.waited());
+  }
+
+  private boolean next(long endMs) {
+    try {
+      return queue.runNext(endMs);
+    } catch (RuntimeException bug) {
+      StackTraceElement[] at = bug.getStackTrace();
+      checks.bug(bug + (at.length == 0 ? "" : " at " + at[0]));
+      return true;
+    }
+  }
+
+  private void create(PodPlan plan) {
+    if (calm()) {
+      return;
+    }
+    if (api.pods.named(PodObject.NAMESPACE + "/" + plan.name()).isPresent()) {
+      queue.after(NAME_RETRY_MS, () -> create(plan));
+      return;
+    }
+    if (!usedNames.add(plan.name())) {
+      counts.count(Branch.NAME_USED_AGAIN);
+    }
+    api.create(plan);
+    queue.after(LONG_WAIT_MS, () -> countIfWaiting(plan));
+    if (plan.deletedAfterMs() > 0) {
+      queue.after(
+          plan.deletedAfterMs(),
+          () -> {
+            if (!calm()) {
+              api.delete(plan.uid(), plan.force());
+            }
+          });
+    }
+  }
+
+  private void countIfWaiting(PodPlan plan) {
+    if (api.pods.get(plan.uid()).filter(PodObject::waits).isPresent()) {
+      counts.count(Branch.LONG_WAIT);
+    }
+  }
+
+  /** Whether no pod comes or goes any more, so that all that fit must be bound. */
+  boolean calm() {
+    return queue.nowMs() >= scenario.calmMs();
+  }
+
+  long runMs(PodPlan plan) {
+    return plan.runMs();
+  }
+
+  Checks checks() {
+    return checks;
+  }
+
+  Optional<SimulatedNode> node(@Nullable String name) {
+    return nodes.stream().filter(node -> node.name.equals(name)).findFirst();
+  }
+
+  // --- the Service of the verbs ---
+
+  /** A replica has begun to lead: the Service routes to it soon. */
+  void won(ExtenderReplica replica) {
+    if (leader != replica) {
+      counts.count(Branch.CHANGE_OF_LEADER);
+    }
+    leader = replica;
+    queue.after(
+        random.nextLong(ROUTE_MS_MAX),
+        () -> {
+          if (leader == replica) {
+            route = replica;
+          }
+        });
+  }
+
+  void retired(ExtenderReplica replica) {
+    queue.after(
+        random.nextLong(ROUTE_MS_MAX),
+        () -> {
+          if (route == replica && leader != replica) {
+            route = null;
+          }
+        });
+  }
+
+  /** The Service still routes to the other replica. */
+  void routeToOther() {
+    route = extenders.get(route == extenders.get(0) ? 1 : 0);
+    queue.after(ROUTE_MS_MAX, () -> route = leader);
+  }
+
+  @Nullable ExtenderReplica routed() {
+    return route;
+  }
+
+  @Nullable ExtenderReplica leader() {
+    return leader;
+  }
+
+  // --- faults that others ask about ---
+
+  void loseAnswers(long forMs) {
+    answersLostUntilMs = Math.max(answersLostUntilMs, queue.nowMs() + forMs);
+  }
+
+  boolean answersLost() {
+    return queue.nowMs() < answersLostUntilMs;
+  }
+
+  void onNextAssignment(Runnable then) {
+    onNextAssignment = then;
+  }
+
+  void onNextBinding(Runnable then) {
+    onNextBinding = then;
+  }
+
+  /** A node has acknowledged an assignment. */
+  void assignmentDone() {
+    Runnable then = onNextAssignment;
+    if (then != null) {
+      onNextAssignment = null;
+      then.run();
+    }
+  }
+
+  // --- what is checked at once ---
+
+  /** A Binding was accepted. */
+  void bindingDone(ExtenderReplica by, String node) {
+    boolean other = extenders.stream().anyMatch(each -> each != by && each.believesToLead());
+    if (other || !by.believesToLead()) {
+      counts.count(Branch.BIND_OF_FORMER_LEADER);
+    }
+    checks.check(node);
+    Runnable then = onNextBinding;
+    if (then != null) {
+      onNextBinding = null;
+      then.run();
+    }
+  }
+
+  /** A kubelet has admitted a pod. */
+  void allocated(PodObject pod, Map<String, GpuPart> parts) {
+    checks.admitted(pod, parts);
+    checks.check(Objects.requireNonNull(pod.node()));
+  }
+
+  /** A kubelet has refused a pod. */
+  void refused(PodObject pod, String why) {
+    checks.refused(pod, why);
+  }
+}
