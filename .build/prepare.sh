@@ -23,8 +23,8 @@ prepare_compiler() {
 }
 
 sources_hash() {
-  hash_of "$root/pom.xml" "$root/.mvn" "$root"/{api,process,webhook,extender,extender/core,extender/readapi,node-plugin,simulate,e2e,e2e/bench}/pom.xml \
-    "$root"/{api,process,webhook,extender,extender/core,extender/readapi,node-plugin,simulate,e2e,e2e/bench}/src/main "$JAVA_HOME/release"
+  hash_of "$root/pom.xml" "$root/.mvn" "$root"/{api,process,webhook,extender,extender/core,extender/readapi,node-plugin,e2e/simulate,e2e,e2e/bench}/pom.xml \
+    "$root"/{api,process,webhook,extender,extender/core,extender/readapi,node-plugin,e2e/simulate,e2e,e2e/bench}/src/main "$JAVA_HOME/release"
 }
 
 # Builds the jars and their libraries; does nothing if the sources have not changed.

@@ -20,7 +20,7 @@ import javax.tools.ToolProvider;
  */
 final class Mutants {
   /** Where the patches are, from the root of the repository. */
-  static final Path FOLDER = Path.of("simulate", "src", "test", "resources", "mutants");
+  static final Path FOLDER = Path.of("e2e", "simulate", "src", "test", "resources", "mutants");
 
   private static final Pattern TARGET = Pattern.compile("(?m)^\\+\\+\\+ b/(.*)$");
 

@@ -10,6 +10,7 @@ import dev.tranche.nodeplugin.gpu.HeldReplicas;
 import dev.tranche.nodeplugin.gpu.HostNodes;
 import dev.tranche.nodeplugin.gpu.NodeReplicas;
 import dev.tranche.nodeplugin.gpu.Replicas;
+import dev.tranche.nodeplugin.limit.NodeLimits;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -146,7 +147,7 @@ public final class SimulatedCalls {
     Replicas counted = of.picks.of(ids, nowMs);
     int size = ids.size();
     var verdict =
-        new Allocation(counted, HostNodes.NONE, held)
+        new Allocation(counted, HostNodes.NONE, held, NodeLimits.NONE)
             .decide(
                 ids,
                 of.calls.assigned(size, nowMs),

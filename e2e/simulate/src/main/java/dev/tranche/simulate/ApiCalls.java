@@ -1,9 +1,11 @@
 package dev.tranche.simulate;
 
+import dev.tranche.api.Names;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.verb.ApiServer;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
+import java.util.Map;
 import java.util.Optional;
 import java.util.SplittableRandom;
 import java.util.function.Supplier;
@@ -30,7 +32,10 @@ final class ApiCalls implements ApiServer {
 
   @Override
   public Future<BindOutcome> bind(
-      PodFacts pod, String node, String gpuAnnotation, Supplier<Optional<String>> expiry) {
+      PodFacts pod,
+      String node,
+      Map<String, String> annotations,
+      Supplier<Optional<String>> expiry) {
     Promise<BindOutcome> done = Promise.promise();
     long queuedMs = random.nextInt(QUEUED_MS_MAX);
     if (random.nextInt(BUSY_ONE_IN) == 0) {
@@ -43,7 +48,7 @@ final class ApiCalls implements ApiServer {
           if (expired.isPresent()) {
             done.complete(new BindOutcome.Refused(expired.get()));
           } else {
-            post(pod, node, gpuAnnotation, done);
+            post(pod, node, annotations.getOrDefault(Names.GPU, ""), done);
           }
         });
     return done.future();

@@ -13,7 +13,7 @@ import org.junit.jupiter.api.io.TempDir;
  * Finding the bugs is {@code ./bench simulate --mutants}; here, each patch applies and compiles.
  */
 class MutantsTest {
-  private static final Path ROOT = Path.of("..").toAbsolutePath().normalize();
+  private static final Path ROOT = Path.of("../..").toAbsolutePath().normalize();
 
   @TempDir Path work;
 

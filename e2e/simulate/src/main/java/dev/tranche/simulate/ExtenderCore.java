@@ -90,8 +90,8 @@ final class ExtenderCore {
     this.readiness = new ReadinessGate(ledger::allReported, clockMs);
     var waiting = new UnschedulablePods(ledger, evaluations, cluster, metrics);
     var nominees = new NominatedPods(ledger, clockMs);
-    var explanations = new Explanations((pod, sentence) -> given.rejected().accept(pod));
-    var packing = new PackedPolicy();
+    var explanations = new Explanations((pod, cause, figures) -> given.rejected().accept(pod));
+    var packing = new PackedPolicy(failures);
     var checks =
         new PodChecks(
             key -> given.api().pod(key),
