@@ -364,7 +364,7 @@ class TidyTest {
                 .filter(
                     name ->
                         !name.matches(
-                            ".*\\.java|charts/tranche/.*|e2e/last-release/.*|.*/README\\.md"))
+                            ".*\\.(java|diff)|charts/tranche/.*|e2e/last-release/.*|.*/README\\.md"))
                 .filter(name -> !namedElsewhere(name)))
         .isEmpty();
   }
@@ -430,8 +430,7 @@ class TidyTest {
     assertThat(
             lines(
                 (name, line) ->
-                    !name.endsWith(".md")
-                        && !name.equals("LICENSE")
+                    !name.matches(".*\\.(md|diff)|LICENSE")
                         && (line.endsWith(" ") || line.endsWith("\r"))))
         .isEmpty();
   }

@@ -102,6 +102,24 @@ final class WrittenBounds {
           written(
               "lookups of pods because", EXTENDER + "PodChecks", "WAITING_MAX = 1_024;", "2,048"),
           written(
+              "events that tell why pods wait",
+              EXTENDER + "WaitEvents",
+              "RATE = new NodeRate.Limits(20, 500, 50, 10);",
+              "2",
+              "20",
+              "50",
+              "10"),
+          written(
+              "events that tell why pods wait",
+              EXTENDER + "WaitEvents",
+              "BETWEEN_MS = 300_000;",
+              "5"),
+          written(
+              "reasons of pending pods",
+              EXTENDER + "Explanations",
+              ".expireAfterWrite(Duration.ofMinutes(10))",
+              "10"),
+          written(
               "labels and annotations of a pod that",
               POLICIES + "podsizepolicy.yaml",
               "object.metadata.labels.size() <= 64",

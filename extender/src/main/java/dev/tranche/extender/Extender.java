@@ -494,15 +494,11 @@ public final class Extender implements AutoCloseable {
             () -> Objects.requireNonNull(whatIf, "asked once the verbs are there"),
             traits::filter,
             config.resources(),
-            historyBytesMax(),
+            // Without a port nobody could read the history.
+            config.api() == null && config.apiLocal() == null ? 0 : config.historyBytesMax(),
             config.clusterName(),
             Extender::nowMs),
         metrics);
-  }
-
-  /** Returns 0 without a port, since nobody could read the history. */
-  private long historyBytesMax() {
-    return config.api() == null && config.apiLocal() == null ? 0 : config.historyBytesMax();
   }
 
   /** Returns which nodes a pod excludes; empty if the API server does not answer. */
@@ -530,15 +526,7 @@ public final class Extender implements AutoCloseable {
         config.leaderElect()
             ? ports.missing().or(leadership::leaderless).or(verbsSlice::missing)
             : ports.missing();
-    return missing.or(this::unacknowledged);
-  }
-
-  private Optional<String> unacknowledged() {
-    return ledger.acknowledgements().mostFail()
-        ? Optional.of(
-            "most nodes do not acknowledge assignments in time, so the cause is probably here or in"
-                + " the network; see this extender's CPU and log")
-        : Optional.empty();
+    return missing.or(ledger.acknowledgements()::mostMissing);
   }
 
   private StreamServer streamServer(PemKeyCertOptions certificate) {

@@ -5,17 +5,17 @@ import java.util.Map;
 
 /** How often each rare thing has happened. */
 final class Counts {
-  private final Map<Branch, Long> counts = new EnumMap<>(Branch.class);
+  private final Map<Branch, Long> byBranch = new EnumMap<>(Branch.class);
 
   void count(Branch branch) {
-    counts.merge(branch, 1L, Long::sum);
+    byBranch.merge(branch, 1L, Long::sum);
   }
 
   void add(Counts others) {
-    others.counts.forEach((branch, n) -> counts.merge(branch, n, Long::sum));
+    others.byBranch.forEach((branch, n) -> byBranch.merge(branch, n, Long::sum));
   }
 
   long of(Branch branch) {
-    return counts.getOrDefault(branch, 0L);
+    return byBranch.getOrDefault(branch, 0L);
   }
 }

@@ -140,30 +140,46 @@ final class ExtenderCore {
             clockMs);
     this.prioritize =
         new Prioritize(readiness, ledger, evaluator, state, packing, explanations, metrics);
-    this.bind =
-        new Bind(
-            readiness,
-            ledger,
-            evaluator,
-            state,
-            explanations,
-            recentlyFiltered,
-            given.api(),
-            given.loop(),
-            metrics);
-    this.preempt =
-        new Preempt(
-            readiness,
-            ledger,
-            budgets,
-            evaluator,
-            packing,
-            nominations,
-            state,
-            metrics,
-            given.loop()::run,
-            task -> given.later().after(SOON_MS, task),
-            clockMs);
+    this.bind = bind(given, evaluator, explanations, recentlyFiltered, metrics);
+    this.preempt = preempt(given, evaluator, packing, nominations, metrics);
+  }
+
+  private Bind bind(
+      Given given,
+      NodeEvaluator evaluator,
+      Explanations explanations,
+      RecentlyFilteredPods recentlyFiltered,
+      ExtenderMetrics metrics) {
+    return new Bind(
+        readiness,
+        ledger,
+        evaluator,
+        state,
+        explanations,
+        recentlyFiltered,
+        given.api(),
+        given.loop(),
+        metrics);
+  }
+
+  private Preempt preempt(
+      Given given,
+      NodeEvaluator evaluator,
+      PackedPolicy packing,
+      NominationPlanner nominations,
+      ExtenderMetrics metrics) {
+    return new Preempt(
+        readiness,
+        ledger,
+        budgets,
+        evaluator,
+        packing,
+        nominations,
+        state,
+        metrics,
+        given.loop()::run,
+        task -> given.later().after(SOON_MS, task),
+        given.clockMs());
   }
 
   void tick() {

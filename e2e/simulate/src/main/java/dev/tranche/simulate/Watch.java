@@ -36,7 +36,7 @@ final class Watch<T extends Stored> {
   private final Predicate<T> selected;
   private final Sink<T> sink;
   private final SplittableRandom random;
-  private final Consumer<Branch> counts;
+  private final Consumer<Branch> met;
 
   /** What was seen last, by key. */
   private final Map<String, T> known = new HashMap<>();
@@ -60,7 +60,7 @@ final class Watch<T extends Stored> {
       Predicate<T> selected,
       Sink<T> sink,
       SplittableRandom random,
-      Consumer<Branch> counts) {
+      Consumer<Branch> met) {
     this.client = client;
     this.api = api;
     this.network = network;
@@ -68,7 +68,7 @@ final class Watch<T extends Stored> {
     this.selected = selected;
     this.sink = sink;
     this.random = random;
-    this.counts = counts;
+    this.met = met;
     table.watch(this::changed);
   }
 
@@ -124,7 +124,7 @@ final class Watch<T extends Stored> {
 
   private void reopen() {
     if (expired) {
-      counts.accept(Branch.LIST_AFTER_GONE);
+      met.accept(Branch.LIST_AFTER_GONE);
       list();
       return;
     }

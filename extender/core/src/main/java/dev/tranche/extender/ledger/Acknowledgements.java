@@ -2,6 +2,7 @@ package dev.tranche.extender.ledger;
 
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 
 /**
@@ -27,6 +28,15 @@ public final class Acknowledgements {
   /** Returns whether most nodes do not acknowledge assignments; may be called on any thread. */
   public boolean mostFail() {
     return mostFail;
+  }
+
+  /** Returns a sentence while most nodes do not acknowledge; may be called on any thread. */
+  public Optional<String> mostMissing() {
+    return mostFail
+        ? Optional.of(
+            "most nodes do not acknowledge assignments in time, so the cause is probably here or in"
+                + " the network; see this extender's CPU and log")
+        : Optional.empty();
   }
 
   /** Returns the number of nodes in backoff; may be called on any thread. */
