@@ -160,7 +160,7 @@ function plainCell(tile: Tile): VNode {
   return (
     <button key={tile.key} class="cell plain" data-key={tile.key} aria-label={tile.label} tabIndex={-1}>
       <span class={boxClass(tile)} style={{ backgroundImage: tile.picture }} />
-      <Bar kind="sm" share={tile.load} />
+      <span class={`bar ${tile.load === undefined ? "none" : ""}`} style={{ backgroundSize: `100% ${Math.min(1, tile.load ?? 0) * 100}%` }} />
     </button>
   );
 }
@@ -250,7 +250,7 @@ let shownKey = "";
 
 /** Marks the cell of the open GPU, and shows it once, since the drawer may have moved it. */
 export function showOpen() {
-  const key = place.value.gpu;
+  const key = shownPlace.value.gpu;
   const marked = document.querySelector<HTMLElement>(".cell[data-open]");
   if (marked && marked.dataset["key"] !== key) delete marked.dataset["open"];
   if (!key) shownKey = "";
