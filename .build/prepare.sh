@@ -32,7 +32,7 @@ prepare_jars() {
   [ "$(cat "$root/target/jars.stamp" 2>/dev/null)" != "$(sources_hash)" ] || return 0
   step "building the jars"
   # Otherwise a library that is no longer needed would stay, and get into the image.
-  rm -rf "$root"/{webhook,extender,node-plugin,simulate,e2e}/target/lib
+  rm -rf "$root"/{webhook,extender,node-plugin,e2e,e2e/simulate}/target/lib
   (cd "$root" && ./mvnw -q -B -T2 package -DskipTests -Dspotless.check.skip -Dcyclonedx.skip)
   jars_are_built
 }
