@@ -74,12 +74,10 @@ public final class StateWriter {
   /** Applies an event of an informer, a stream or a verb, without waiting for acknowledgements. */
   public void apply(Event event) {
     switch (event) {
-      case Event.PodSeen(PodFacts pod) when pod.node() != null || pod.ended() -> {
-        waiting.forget(pod.uid());
-        // The size of a plain request is not known before its node has reported R.
-        pod.stampedReplicas().ifPresent(r -> packing.learn(pod, r));
-      }
+      case Event.PodSeen(PodFacts pod) -> seen(pod);
       case Event.PodGone(String uid, String key) -> waiting.forget(uid);
+      case Event.PodChecked checked when checked.pod() != null -> seen(checked.pod());
+      case Event.PodChecked checked -> waiting.forget(checked.uid());
       case Event.NodeSeen(var node) -> nodes.configure(node.name(), node.config());
       case Event.NodeGone(String name) -> forget(name);
       // The node's last reports may have come after the Node was deleted.
@@ -90,9 +88,19 @@ public final class StateWriter {
     switch (event) {
       case Event.PodSeen(PodFacts pod) -> nominees.update(pod.uid());
       case Event.PodGone(String uid, String key) -> nominees.update(uid);
+      case Event.PodChecked checked -> nominees.update(checked.uid());
       // Filter decides about the pod again.
       case Event.Release(String uid) -> waiting.forget(uid);
       default -> {}
+    }
+  }
+
+  /** Applies what follows, beside the Ledger, from a pod that is bound or has ended. */
+  private void seen(PodFacts pod) {
+    if (pod.node() != null || pod.ended()) {
+      waiting.forget(pod.uid());
+      // The size of a plain request is not known before its node has reported R.
+      pod.stampedReplicas().ifPresent(r -> packing.learn(pod, r));
     }
   }
 

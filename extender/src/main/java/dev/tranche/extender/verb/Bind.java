@@ -135,7 +135,7 @@ public final class Bind {
     if (on == null) {
       return start(pod, key, node);
     }
-    state.apply(new Event.PodSeen(pod));
+    state.apply(Event.PodChecked.forBind(pod));
     return bound(key, on, node);
   }
 
@@ -291,7 +291,7 @@ public final class Bind {
       case BindOutcome.BoundElsewhere(String other) -> {
         // Moves the hold to the pod's actual node; the informer delivers the rest.
         state.apply(new Event.BindFailed(pod.uid()));
-        state.apply(new Event.PodSeen(pod.on(other)));
+        state.apply(Event.PodChecked.forBind(pod.on(other)));
       }
       case BindOutcome.Refused refused -> state.apply(new Event.BindFailed(pod.uid()));
       case BindOutcome.Unknown unknown -> state.apply(new Event.BindUnknown(pod.uid()));

@@ -3,6 +3,7 @@ package dev.tranche.extender.snapshot;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.extender.ledger.Event;
+import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.placement.GpuView;
 import dev.tranche.extender.placement.Placement;
 import dev.tranche.extender.score.Policy;
@@ -63,6 +64,19 @@ final class PackedPolicyTest {
         .containsExactly("b");
   }
 
+  private static PodFacts ended(PodFacts pod) {
+    return new PodFacts(
+        pod.uid(),
+        pod.namespace(),
+        pod.name(),
+        "a",
+        true,
+        false,
+        pod.resource(),
+        pod.requests(),
+        pod.annotations());
+  }
+
   /** Its end was seen by no watch: its CPU and memory would be taken for ever. */
   @Test
   void podThatTheApiServerHasNoMore_takesNothing() {
@@ -72,6 +86,11 @@ final class PackedPolicyTest {
     packing.apply(new Event.BindStarted(pod, "a", Placement.of(List.of())));
     assertThat(packing.pods()).isOne();
     packing.apply(new Event.PodChecked(pod.uid(), pod.key(), null, 0));
+    assertThat(packing.pods()).isZero();
+    packing.apply(new Event.BindStarted(pod, "a", Placement.of(List.of())));
+    packing.apply(Event.PodChecked.forBind(pod.on("a")));
+    assertThat(packing.pods()).isOne();
+    packing.apply(Event.PodChecked.forBind(ended(pod)));
     assertThat(packing.pods()).isZero();
   }
 }

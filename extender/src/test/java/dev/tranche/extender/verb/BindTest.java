@@ -80,6 +80,7 @@ final class BindTest {
     assertThat(bind("ns/p", "p")).isPresent();
     world.onServer.put("ns/p", FakeWorld.pod("p", 3).on("b"));
     assertThat(bind("ns/p", "p").orElseThrow()).contains("is bound to node b");
+    assertThat(world.ledger.hold("p").orElseThrow().expiresAtMs()).isLessThan(Long.MAX_VALUE);
     assertThat(bind("ns/never", "never").orElseThrow()).contains("was not filtered here");
     assertThat(world.assigned).isEmpty();
   }
@@ -278,6 +279,7 @@ final class BindTest {
     assertThat(bind("ns/p", "p").orElseThrow()).contains("is bound to node b");
     assertThat(world.ledger.hold("p").orElseThrow().node()).isEqualTo("b");
     assertThat(world.retracted).containsExactly("p");
+    assertThat(world.ledger.hold("p").orElseThrow().expiresAtMs()).isLessThan(Long.MAX_VALUE);
   }
 
   /** The room is not asked for once more, whatever kube-scheduler has made of the first bind. */

@@ -389,6 +389,19 @@ final class VerbsTest {
   }
 
   @Test
+  void rejectedPod_thatAReadShowsBoundOrGone_isNotTriedAgain() {
+    var pod = FakeWorld.pod("p", 3);
+    nodes(pod);
+    assertThat(world.waiting.size()).isOne();
+    world.state.apply(new Event.PodChecked("p", "ns/p", pod.on("a"), world.nowMs));
+    assertThat(world.waiting.size()).isZero();
+    nodes(FakeWorld.pod("q", 3));
+    assertThat(world.waiting.size()).isOne();
+    world.state.apply(new Event.PodChecked("q", "ns/q", null, world.nowMs));
+    assertThat(world.waiting.size()).isZero();
+  }
+
+  @Test
   void rejectedPod_isWokenAgainWhenThePatchFails() {
     Promise<Void> slow = Promise.promise();
     world.patched = slow.future();

@@ -9,6 +9,7 @@ import org.jspecify.annotations.Nullable;
  * An input of the Ledger. Events may come in any order, late or twice; the result must be the same.
  */
 public sealed interface Event {
+  /** A watch shows the pod. It will also show the pod's end. */
   record PodSeen(PodFacts pod) implements Event {}
 
   /** The pod's object is gone. */
@@ -52,13 +53,18 @@ public sealed interface Event {
 
   /**
    * The API server's answer to {@link Decision.CheckPod}. There is no event for a failed request;
-   * the Ledger asks again.
+   * the Ledger asks again. No watch may have shown the pod, and then none shows its end.
    *
    * @param pod as the API server has it; null if there is no pod of that uid
    * @param requestedAtMs when the Ledger decided to send the request
    */
   record PodChecked(String uid, String key, @Nullable PodFacts pod, long requestedAtMs)
-      implements Event {}
+      implements Event {
+    /** A bound pod that bind has read. */
+    public static PodChecked forBind(PodFacts pod) {
+      return new PodChecked(pod.uid(), pod.key(), pod, Long.MIN_VALUE);
+    }
+  }
 
   /** The node has acknowledged an assignment. */
   record Acknowledged(String node) implements Event {}

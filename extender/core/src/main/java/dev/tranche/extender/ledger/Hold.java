@@ -18,8 +18,8 @@ import org.jspecify.annotations.Nullable;
  * @param sinceMs when this stage began
  * @param listsCountFromMs kubelet lists older than this are ignored, since they may show an earlier
  *     pod of the same name
- * @param expiresAtMs when the hold is dropped, or checked if it may be bound; {@code NEVER} if it
- *     does not expire
+ * @param expiresAtMs when the hold is dropped, or checked if it may be bound; {@code NEVER} while
+ *     the binding is under way, and once a watch has shown the pod on its node
  */
 public record Hold(
     String uid,

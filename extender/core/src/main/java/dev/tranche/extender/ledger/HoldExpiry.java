@@ -74,11 +74,6 @@ final class HoldExpiry {
 
   private void expireIfDue(Transition step, NodeEntry entry, Hold hold) {
     if (hold.expiresAtMs() <= step.nowMs()) {
-      PodFacts pod = ledgerState.pods.get(hold.uid());
-      if (hold.stage() == Stage.BOUND && pod != null && pod.node() != null) {
-        ledgerState.put(entry, hold.until(Hold.NEVER));
-        return;
-      }
       if (hold.stage() != Stage.TENTATIVE || entry.echoed.containsKey(hold.uid())) {
         reports.check(step, entry, hold.uid(), hold.key());
         return;

@@ -30,7 +30,8 @@ import org.jspecify.annotations.Nullable;
  * <p><b>No timeout drops an accepted binding.</b> The watch and the kubelet may both lag. The API
  * server may have accepted a binding without our knowledge, be it ours or one that a node echoes.
  * When such a binding is due, the Ledger asks the API server ({@link Decision.CheckPod}). The hold
- * stays until the answer comes.
+ * stays until the answer comes. If the pod is bound, the Ledger asks again later, until a watch
+ * shows the pod: a list that a watch begins anew with says nothing of pods that it never showed.
  *
  * <p><b>The kubelet's choice is authoritative.</b> A report lists the replicas that each container
  * holds. If they match the assignment, the hold is confirmed. If not, the hold moves to those
@@ -93,7 +94,7 @@ public final class Ledger {
   public List<Decision> apply(Event event, long nowMs) {
     var step = new Transition(nowMs);
     switch (event) {
-      case Event.PodSeen(PodFacts pod) -> podSeen(step, pod);
+      case Event.PodSeen(PodFacts pod) -> podSeen(step, pod, Hold.NEVER);
       case Event.PodGone(String uid, String key) -> podGone(step, uid, key);
       case Event.NodeSeen(NodeFacts node) -> nodeSeen(step, node);
       case Event.NodeGone(String name) -> nodeGone(step, name);
@@ -121,7 +122,10 @@ public final class Ledger {
 
   // --- pods ---
 
-  private void podSeen(Transition step, PodFacts pod) {
+  /**
+   * @param untilMs until when this is relied upon; {@code NEVER} if a watch will show the pod's end
+   */
+  private void podSeen(Transition step, PodFacts pod, long untilMs) {
     if (ledgerState.isGone(pod.uid())) {
       return;
     }
@@ -143,11 +147,11 @@ public final class Ledger {
       terminatingPods.add(pod.uid(), step.nowMs(), graceUntilMs);
     }
     if (pod.ended()) {
-      long listedUntilMs = kept ? Hold.NEVER : step.nowMs() + timing.tombstoneMs();
+      long listedUntilMs = kept ? untilMs : step.nowMs() + timing.tombstoneMs();
       end(step, pod.uid(), pod.key(), pod.node(), listedUntilMs);
     } else if (pod.node() != null && (kept || ledgerState.known(pod.node()))) {
       nominations.remove(pod.uid());
-      recordBound(step, pod, ledgerState.entry(pod.node()), before);
+      recordBound(step, pod, ledgerState.entry(pod.node()), before, untilMs);
     } else if (pod.node() == null) {
       applyNomination(step, before, pod);
     }
@@ -175,19 +179,27 @@ public final class Ledger {
   /**
    * Applies the API server's answer about a pod that no watch has shown in time. That the pod is
    * gone or bound is final. That it is pending counts only against a binding that was due when the
-   * API server was asked.
+   * API server was asked. What would be kept until a watch shows the pod's end is left to the
+   * watch.
    */
   private void podChecked(Transition step, Event.PodChecked checked) {
     String uid = checked.uid();
     NodeEntry holder = ledgerState.holders.get(uid);
-    if (checked.pod() == null) {
+    PodFacts pod = checked.pod();
+    if (pod == null) {
       gone(step, uid, checked.key(), holder);
       return;
     }
-    podSeen(step, checked.pod());
-    Hold hold = ledgerState.hold(uid).orElse(null);
     PodFacts known = ledgerState.pods.get(uid);
-    boolean waits = known == null || known.node() == null;
+    boolean ended = known != null && known.ended();
+    if (!ended && (pod.ended() || (pod.node() != null && ledgerState.hasRoom(pod)))) {
+      podSeen(step, pod, step.nowMs() + timing.unknownBindMs());
+      known = ledgerState.pods.get(uid);
+    }
+    Hold hold = ledgerState.hold(uid).orElse(null);
+    boolean waits =
+        (known == null || known.node() == null)
+            && (hold == null || !hold.node().equals(pod.node()));
     if (holder != null && hold != null && waits && hold.expiresAtMs() <= checked.requestedAtMs()) {
       nominations.remove(uid);
       ledgerState.giveUp(step, holder, uid);
@@ -273,14 +285,14 @@ public final class Ledger {
    * @param before what was known of the pod before
    */
   private void recordBound(
-      Transition step, PodFacts pod, NodeEntry entry, @Nullable PodFacts before) {
+      Transition step, PodFacts pod, NodeEntry entry, @Nullable PodFacts before, long untilMs) {
     NodeEntry holder = ledgerState.holders.get(pod.uid());
     Hold hold = holder == entry ? entry.holds.get(pod.uid()) : null;
     if (holder != entry) {
       ledgerState.drop(step, pod.uid());
     }
     step.beforeChange(entry);
-    Hold bound = bound(step, pod, entry, hold);
+    Hold bound = ledgerState.bound(pod, entry, hold, step.nowMs(), untilMs);
     boolean startsNow = before != null && !before.running() && pod.running();
     if (startsNow && !bound.confirmed() && entry.echoes(pod.uid())) {
       // Kubelet lists from now on show this pod, even while the node still keeps its assignment.
@@ -288,29 +300,6 @@ public final class Ledger {
     }
     ledgerState.put(entry, bound);
     reports.resendIfDue(step, entry, reports.readBack(step, entry, bound));
-  }
-
-  private Hold bound(Transition step, PodFacts pod, NodeEntry entry, @Nullable Hold hold) {
-    int replicas = entry.replicasPerGpu(pod.resource());
-    Optional<PlacementReader.Found> claimed = entry.claimedPlacement(pod);
-    if (hold != null && (hold.confirmed() || hold.agreesWith(claimed))) {
-      return hold.stage() == Stage.BOUND ? hold : hold.at(Stage.BOUND, step.nowMs(), Hold.NEVER);
-    }
-    PlacementReader.Found found = claimed.orElse(null);
-    return new Hold(
-        pod.uid(),
-        pod.key(),
-        entry.name,
-        pod.resource(),
-        found == null ? null : found.placement(),
-        found != null && found.exact(),
-        pod.demand(replicas).peakReplicas(),
-        entry.assignedReplicasPerGpu(pod),
-        Stage.BOUND,
-        false,
-        Hold.since(hold, pod, step.nowMs(), timing.newcomerMs()),
-        Hold.listsCountFromMs(hold, pod, step.nowMs()),
-        Hold.NEVER);
   }
 
   // --- nodes ---

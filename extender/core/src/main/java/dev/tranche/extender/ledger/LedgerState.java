@@ -70,6 +70,36 @@ final class LedgerState {
         nowMs + timing.tentativeMs());
   }
 
+  /**
+   * Creates a bound hold.
+   *
+   * @param before the hold so far. Once a watch has shown that it is bound, it stays so
+   * @param untilMs when the pod is checked again
+   */
+  Hold bound(PodFacts pod, NodeEntry entry, @Nullable Hold before, long nowMs, long untilMs) {
+    Hold bound = before != null && before.stage() == Stage.BOUND ? before : null;
+    long expiresAtMs = bound == null ? untilMs : Math.max(bound.expiresAtMs(), untilMs);
+    Optional<PlacementReader.Found> claimed = entry.claimedPlacement(pod);
+    if (before != null && (before.confirmed() || before.agreesWith(claimed))) {
+      return bound == null ? before.at(Stage.BOUND, nowMs, expiresAtMs) : bound.until(expiresAtMs);
+    }
+    PlacementReader.Found found = claimed.orElse(null);
+    return new Hold(
+        pod.uid(),
+        pod.key(),
+        entry.name,
+        pod.resource(),
+        found == null ? null : found.placement(),
+        found != null && found.exact(),
+        pod.demand(entry.replicasPerGpu(pod.resource())).peakReplicas(),
+        entry.assignedReplicasPerGpu(pod),
+        Stage.BOUND,
+        false,
+        Hold.since(before, pod, nowMs, timing.newcomerMs()),
+        Hold.listsCountFromMs(before, pod, nowMs),
+        expiresAtMs);
+  }
+
   void put(NodeEntry entry, Hold hold) {
     entry.changed();
     entry.expiresFromMs = Math.min(entry.expiresFromMs, hold.expiresAtMs());
@@ -166,9 +196,8 @@ final class LedgerState {
    * it is there, and the node counts as taken until it is gone.
    */
   boolean beyondBounds(Transition step, PodFacts pod) {
-    NodeEntry entry = pod.ended() || pod.node() == null ? null : nodes.get(pod.node());
-    if (entry == null
-        || pods.hasRoom(pod, entry.holds.size(), entry.holds.containsKey(pod.uid()))) {
+    NodeEntry entry = boundTo(pod);
+    if (entry == null || hasRoom(pod, entry)) {
       countAgain(step, pod.uid());
       return false;
     }
@@ -182,6 +211,20 @@ final class LedgerState {
     pods.remove(pod.uid());
     drop(step, pod.uid());
     return true;
+  }
+
+  /** Returns whether the pod is not one of too many on its node. */
+  boolean hasRoom(PodFacts pod) {
+    NodeEntry entry = boundTo(pod);
+    return entry == null || hasRoom(pod, entry);
+  }
+
+  private @Nullable NodeEntry boundTo(PodFacts pod) {
+    return pod.ended() || pod.node() == null ? null : nodes.get(pod.node());
+  }
+
+  private boolean hasRoom(PodFacts pod, NodeEntry entry) {
+    return pods.hasRoom(pod, entry.holds.size(), entry.holds.containsKey(pod.uid()));
   }
 
   /** The pod is gone, or is kept from now on. */

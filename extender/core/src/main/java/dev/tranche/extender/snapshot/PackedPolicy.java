@@ -113,7 +113,9 @@ public final class PackedPolicy {
           hosts.pod(pod.uid(), node, false, requests.get(pod.uid(), unknown -> HostRequest.NONE));
       case Event.BindFailed(String uid) -> hosts.podGone(uid);
       // No watch has shown the pod's end, and perhaps none ever will.
-      case Event.PodChecked checked when checked.pod() == null -> hosts.podGone(checked.uid());
+      case Event.PodChecked(String uid, String key, var pod, long requestedAtMs)
+          when pod == null || pod.ended() ->
+          hosts.podGone(uid);
       default -> {}
     }
   }

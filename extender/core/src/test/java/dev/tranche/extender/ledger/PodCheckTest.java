@@ -39,8 +39,109 @@ final class PodCheckTest extends LedgerRig {
     assertThat(free("gpu-0")).isEqualTo(7);
     checked("p", pod("p", NODE, "gpu-0"));
     nowMs += 10 * Timing.DEFAULT.unknownBindMs();
-    assertThat(apply(new Event.Tick())).isEmpty();
+    assertThat(apply(new Event.Tick())).containsExactly(new Decision.CheckPod(NODE, "p", "ns/p"));
     assertThat(free("gpu-0")).isEqualTo(7);
+  }
+
+  /** The watch that was stale lists again. It never had the pod, so it reports no deletion. */
+  @Test
+  void pod_thatOnlyAReadHasShown_isCheckedAgain_andDroppedOnceItIsGone() {
+    apply(new Event.Synced());
+    report(NODE, Map.of());
+    echoed("p", 4);
+    checked("p", pod("p", NODE, "gpu-0"));
+    nowMs += Timing.DEFAULT.unknownBindMs() - 1;
+    assertThat(apply(new Event.Tick())).isEmpty();
+    nowMs++;
+    assertThat(apply(new Event.Tick())).containsExactly(new Decision.CheckPod(NODE, "p", "ns/p"));
+    checked("p", null);
+    assertThat(free("gpu-0")).isEqualTo(10);
+    assertThat(ledger.pod("p")).isEmpty();
+  }
+
+  /** Bind reads a pod that the watch has not shown, and finds it bound by another replica. */
+  @Test
+  void pod_thatBindHasRead_isCheckedAgain_andDroppedOnceItIsGone() {
+    apply(new Event.Synced());
+    report(NODE, Map.of());
+    apply(Event.PodChecked.forBind(pod("p", NODE, "gpu-0")));
+    assertThat(free("gpu-0")).isEqualTo(7);
+    nowMs += Timing.DEFAULT.unknownBindMs();
+    assertThat(apply(new Event.Tick())).containsExactly(new Decision.CheckPod(NODE, "p", "ns/p"));
+    checked("p", null);
+    assertThat(free("gpu-0")).isEqualTo(10);
+  }
+
+  @Test
+  void pod_thatTheWatchHasShown_isCheckedNoMore_andALateReadDoesNotMatter() {
+    apply(new Event.Synced());
+    report(NODE, Map.of());
+    apply(Event.PodChecked.forBind(pod("read", NODE, "gpu-0")));
+    apply(new Event.PodSeen(pod("read", NODE, "gpu-0")));
+    apply(new Event.PodSeen(pod("seen", NODE, "gpu-1")));
+    checked("seen", pod("seen", NODE, "gpu-1"));
+    apply(new Event.BindStarted(pod("own", null), NODE, on("gpu-1", 3)));
+    apply(new Event.BindDone("own"));
+    apply(new Event.PodSeen(pod("own", NODE, "gpu-1")));
+    nowMs += 10 * Timing.DEFAULT.unknownBindMs();
+    assertThat(apply(new Event.Tick())).isEmpty();
+    assertThat(ledger.holds(NODE)).extracting(Hold::uid).containsOnly("read", "seen", "own");
+  }
+
+  /** Once the pod is deleted, another one may have its name. */
+  @Test
+  void pod_thatAReadHasShownEnded_hidesNoLaterPodOfItsName() {
+    apply(new Event.Synced());
+    report(NODE, Map.of());
+    apply(new Event.BindStarted(pod("p", null), NODE, on("gpu-0", 3)));
+    apply(new Event.BindDone("p"));
+    checked("p", ended("p", NODE));
+    assertThat(free("gpu-0")).isEqualTo(10);
+    var listed = Map.of("ns/p", Map.of("main", Map.of("gpu-0", 3)));
+    report(NODE, listed);
+    assertThat(free("gpu-0")).isEqualTo(10);
+    nowMs += Timing.DEFAULT.unknownBindMs();
+    apply(new Event.Tick());
+    report(NODE, listed);
+    assertThat(free("gpu-0")).isEqualTo(7);
+  }
+
+  /** The object of an ended pod stays, and so does what an older kubelet lists of it. */
+  @Test
+  void pod_thatTheWatchHasShownEnded_staysEnded_whateverALateReadSays() {
+    apply(new Event.Synced());
+    apply(new Event.PodSeen(ended("p", NODE)));
+    checked("p", ended("p", NODE));
+    nowMs += 2 * Timing.DEFAULT.unknownBindMs();
+    apply(new Event.Tick());
+    report(NODE, Map.of("ns/p", Map.of("main", Map.of("gpu-0", 3))));
+    assertThat(free("gpu-0")).isEqualTo(10);
+  }
+
+  /** Nothing would ever remove it if the watch never had it. */
+  @Test
+  void pod_thatAReadHasShownPending_isNotKept() {
+    apply(new Event.Synced());
+    report(NODE, Map.of());
+    apply(new Event.BindStarted(pod("p", null), NODE, on("gpu-0", 3)));
+    apply(new Event.BindUnknown("p"));
+    nowMs += Timing.DEFAULT.unknownBindMs();
+    apply(new Event.Tick());
+    checked("p", pod("p", null));
+    assertThat(ledger.pod("p")).isEmpty();
+  }
+
+  @Test
+  void pod_thatOnlyAReadHasShown_onANodeWithTooManyPods_takesNoWholeNode() {
+    apply(new Event.Synced());
+    report(NODE, Map.of());
+    for (int i = 0; i < KeptPods.ON_NODE_MAX; i++) {
+      apply(new Event.PodSeen(pod("p" + i, NODE, "gpu-0")));
+    }
+    apply(Event.PodChecked.forBind(pod("one-more", NODE, "gpu-0")));
+    assertThat(ledger.uncountedPods()).isZero();
+    apply(new Event.PodSeen(pod("one-more", NODE, "gpu-0")));
+    assertThat(ledger.uncountedPods()).isOne();
   }
 
   /** Deleted before the informer has shown it with a node. */

@@ -436,7 +436,7 @@ final class World {
     if (pods.containsKey(before.uid())) {
       carryOut(pod, node, place);
       leader.apply(new Event.BindFailed(before.uid()));
-      leader.apply(new Event.PodSeen(before.on(node.name)));
+      leader.apply(Event.PodChecked.forBind(before.on(node.name)));
       leader.apply(new Event.PodSeen(pod.facts));
       reportAndWait();
     }
