@@ -55,6 +55,7 @@ final class Bounds {
           new Bound("pod groups", EXTENDER + "Gangs", "GROUPS_MAX"),
           new Bound("pod groups", EXTENDER + "Gangs", "MEMBERS_MAX"),
           new Bound("pod groups", EXTENDER + "Gangs", "MINIMUMS_MAX"),
+          new Bound("pod groups", EXTENDER + "Gangs", "BOUND_MAX"),
           new Bound("requests of kube-scheduler at", EXTENDER + "RequestLimiter", "CALLS_MAX"),
           new Bound("requests of kube-scheduler at", EXTENDER + "RequestLimiter", "BYTES_MAX"),
           new Bound("a decision", EXTENDER + "NodeEvaluator", "DECIDE_WITHIN_MS"),

@@ -381,6 +381,7 @@ public final class Extender implements AutoCloseable {
     ports.start();
     loop().run(this::measureLag);
     vertx.setPeriodic(EVERY_SECOND_MS, id -> loop().run(this::everySecond));
+    vertx.setPeriodic(EVERY_SECOND_MS, id -> loop().run(watched::everySecond));
     vertx.setPeriodic(EVERY_TEN_SECONDS_MS, id -> loop().run(controllers::everyTenSeconds));
   }
 

@@ -171,22 +171,35 @@ final class Informers implements AutoCloseable {
 
   private void gpuPodSeen(PodFacts facts, String group) {
     state.apply(new Event.PodSeen(facts));
-    if (!group.isEmpty() && facts.node() != null && !facts.ended()) {
-      gangs.bound(group, facts.uid(), clockMs.getAsLong());
+    if (facts.ended()) {
+      gangs.podEnded(facts.uid());
+    } else if (!group.isEmpty() && facts.node() != null) {
+      gangs.bound(group, facts.uid());
     }
   }
 
   /** What kube-scheduler refuses by itself, it says here only. */
   private void groupSeen(WatchedPodGroup group) {
-    gangs
-        .groupSeen(group.key(), group.minimum(), group.refusal())
-        .forEach(uid -> state.apply(new Event.Release(uid)));
+    release(gangs.groupSeen(group.key(), group.minimum(), group.refusal(), clockMs.getAsLong()));
+  }
+
+  /** On the loop. */
+  void everySecond() {
+    release(gangs.overdue(clockMs.getAsLong()));
+  }
+
+  private void release(List<String> uids) {
+    uids.forEach(uid -> state.apply(new Event.Release(uid)));
   }
 
   private void podGone(String uid, String key) {
     controllers.podGone(uid);
     packing.podGone(uid);
-    loop.run(() -> state.apply(new Event.PodGone(uid, key)));
+    loop.run(
+        () -> {
+          gangs.podEnded(uid);
+          state.apply(new Event.PodGone(uid, key));
+        });
   }
 
   private void nodeSeen(WatchedNode node) {

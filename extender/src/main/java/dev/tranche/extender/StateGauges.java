@@ -90,6 +90,10 @@ final class StateGauges {
     metrics.gauge(
         "tranche.extender.gangs", "Pod groups whose members are remembered; bounded.", gangs::size);
     metrics.gauge(
+        "tranche.extender.gang.bound.pods",
+        "Pods on nodes that count as members of pod groups; bounded.",
+        gangs::boundPods);
+    metrics.gauge(
         "tranche.extender.pod.groups",
         "PodGroups whose minimum is known; bounded.",
         gangs::podGroups);

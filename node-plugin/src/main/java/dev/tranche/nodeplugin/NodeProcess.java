@@ -263,12 +263,7 @@ final class NodeProcess implements NvmlThread.Listener {
     complaint = "";
     startedOnce = true;
     watchdog.answered();
-    hardware =
-        new Hardware(
-            driverVersion,
-            nodes(),
-            GpuLinkScores.UNKNOWN,
-            watch.limits().required() ? NodeLimits.untried() : NodeLimits.NONE);
+    hardware = hardware.started(driverVersion, nodes(), watch.limits().required());
     loop.runOnContext(v -> plugin.driverStarted(driverVersion));
   }
 

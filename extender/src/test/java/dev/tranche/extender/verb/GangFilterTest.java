@@ -23,7 +23,7 @@ class GangFilterTest {
   void oneNode() {
     world.state.apply(new Event.NodeSeen(new NodeFacts("a", Set.of(), "", true)));
     world.report("a", new FakeWorld.Gpu("GPU-1", 0, 0), new FakeWorld.Gpu("GPU-2", 0, 0));
-    world.gangs.groupSeen(GROUP, 4, 0);
+    world.gangs.groupSeen(GROUP, 4, 0, world.nowMs);
   }
 
   private static PodFacts half(String name) {
@@ -126,7 +126,7 @@ class GangFilterTest {
     for (String name : List.of("m1", "m2")) {
       var bound = FakeWorld.pod(name, 5, "tranche.dev/gpu=GPU-1").on("a");
       world.state.apply(new Event.PodSeen(bound));
-      world.gangs.bound(GROUP, name, world.nowMs);
+      world.gangs.bound(GROUP, name);
     }
     fifthTakesAHalf();
     assertThat(offered(member("m3"))).isTrue();
@@ -137,7 +137,7 @@ class GangFilterTest {
 
   @Test
   void podsOfAGroupThatIsNoGang_areHeldEachOnItsOwn() {
-    world.gangs.groupSeen(GROUP, 0, 0);
+    world.gangs.groupSeen(GROUP, 0, 0, world.nowMs);
     fifthTakesAHalf();
     List.of("m1", "m2", "m3", "m4").forEach(this::member);
     assertThat(holding()).containsExactly("m1", "m2", "m3", "fifth");

@@ -15,6 +15,15 @@ public record Hardware(
   public static final Hardware NONE =
       new Hardware("", HostNodes.NONE, GpuLinkScores.UNKNOWN, NodeLimits.NONE);
 
+  /**
+   * NVML has started, with another driver than before. The limits that were known count until they
+   * are tried again: without them, each allocation would fail meanwhile.
+   */
+  public Hardware started(String driver, HostNodes now, boolean limitsRequired) {
+    NodeLimits known = limitsRequired && !limits.required() ? NodeLimits.untried() : limits;
+    return new Hardware(driver, now, GpuLinkScores.UNKNOWN, known);
+  }
+
   public Hardware withNodes(HostNodes now) {
     return new Hardware(driverVersion, now, linkScores, limits);
   }

@@ -15,10 +15,12 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** NVIDIA's own hook on the simulated driver, for a process in a real cgroup v2. */
+@Tag("slow")
 class RealToolkitIT {
   private static final String LIMIT = "NVIDIA_GPU_MEMORY_LIMIT=3727";
   private static final String REQUEST = "NVIDIA_GPU_MEMORY_REQUEST=0";

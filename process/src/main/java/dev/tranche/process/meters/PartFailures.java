@@ -12,8 +12,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Unexpected exceptions that end only one part of the work, such as that of one node, one GPU, or
- * one of several tasks. Each is counted. Its stack trace is logged once an hour. Safe for use by
- * several threads.
+ * one of several tasks. Each is counted. Its stack trace is logged once an hour. While too many are
+ * remembered, further ones are only counted. Safe for use by several threads.
  *
  * @param <P> the kinds of parts
  */
@@ -22,12 +22,21 @@ public class PartFailures<P extends Enum<P>> {
   static final int LOGGED_MAX = 1_000;
 
   private static final long LOGGED_FOR_MS = TimeUnit.HOURS.toMillis(1);
+  private final String metric;
   private final Map<P, Counter> counters;
   private final Logger log;
   private final LongSupplier clockMs;
 
   /** When each was logged, the oldest first. */
   private final Map<String, Long> logged = new LinkedHashMap<>();
+
+  private long othersLoggedUntilMs = Long.MIN_VALUE;
+
+  private enum Line {
+    TRACE,
+    OTHERS,
+    NONE
+  }
 
   /**
    * @param name of the metric
@@ -44,6 +53,7 @@ public class PartFailures<P extends Enum<P>> {
 
   PartFailures(
       Meters meters, String name, String help, Class<P> parts, Logger log, LongSupplier clockMs) {
+    this.metric = name.replace('.', '_') + "_total";
     this.log = log;
     this.clockMs = clockMs;
     this.counters =
@@ -65,17 +75,31 @@ public class PartFailures<P extends Enum<P>> {
     Objects.requireNonNull(counters.get(part)).increment();
     StackTraceElement[] trace = bug.getStackTrace();
     String place = trace.length == 0 ? "" : trace[0].toString();
-    if (isFirst(what + " " + bug.getClass().getName() + " " + place)) {
-      log.error("{} is left out because of a bug; all others go on", what, bug);
+    switch (line(what + " " + bug.getClass().getName() + " " + place)) {
+      case TRACE -> log.error("{} is left out because of a bug; all others go on", what, bug);
+      case OTHERS ->
+          log.error(
+              "{} counts others that are left out because of bugs; {} were logged within an hour",
+              metric,
+              LOGGED_MAX);
+      case NONE -> {}
     }
   }
 
-  private synchronized boolean isFirst(String key) {
+  private synchronized Line line(String key) {
     long nowMs = clockMs.getAsLong();
     logged.values().removeIf(atMs -> nowMs - atMs >= LOGGED_FOR_MS);
-    if (logged.size() >= LOGGED_MAX && !logged.containsKey(key)) {
-      logged.remove(logged.keySet().iterator().next());
+    if (logged.containsKey(key)) {
+      return Line.NONE;
     }
-    return logged.putIfAbsent(key, nowMs) == null;
+    if (logged.size() < LOGGED_MAX) {
+      logged.put(key, nowMs);
+      return Line.TRACE;
+    }
+    if (nowMs < othersLoggedUntilMs) {
+      return Line.NONE;
+    }
+    othersLoggedUntilMs = nowMs + LOGGED_FOR_MS;
+    return Line.OTHERS;
   }
 }

@@ -58,14 +58,20 @@ class PartFailuresTest {
   }
 
   @Test
-  void failuresBeyondTheBound_forgetTheOldest() {
-    for (int i = 0; i <= PartFailures.LOGGED_MAX; i++) {
-      fail("node " + i);
+  void failuresBeyondTheBound_areCounted_andLoggedAsOthersOnceAnHour() {
+    int parts = PartFailures.LOGGED_MAX + 10;
+    for (int round = 0; round < 3; round++) {
+      for (int i = 0; i < parts; i++) {
+        fail("node " + i);
+      }
     }
+    assertThat(lines).hasSize(PartFailures.LOGGED_MAX + 1);
+    assertThat(lines.getLast()).isEqualTo("tranche_x_failures_total");
+    assertThat(registry.get("tranche.x.failures").tag("part", "node").counter().count())
+        .isEqualTo(3 * parts);
     lines.clear();
-    fail("node " + PartFailures.LOGGED_MAX);
-    assertThat(lines).isEmpty();
-    fail("node 0");
-    assertThat(lines).hasSize(1);
+    nowMs += 3_600_000;
+    fail("node " + parts);
+    assertThat(lines).containsExactly("node " + parts);
   }
 }

@@ -1,6 +1,7 @@
 package dev.tranche.extender.gang;
 
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -29,6 +30,12 @@ public final class Gangs {
   /** PodGroups whose minimum is remembered. */
   public static final int MINIMUMS_MAX = 20_000;
 
+  /** Pods on nodes that count as members. */
+  public static final int BOUND_MAX = 20_000;
+
+  /** The time in which the next attempt shows whether a refusal was about an earlier one. */
+  static final long REFUSED_FOR_MS = 2_000;
+
   /** The time after which the watch has shown a pod that kube-scheduler has seen. */
   static final long SEEN_WITHIN_MS = 15_000;
 
@@ -36,9 +43,7 @@ public final class Gangs {
   private enum Answer {
     NONE,
     FITS,
-    REFUSED,
-    /** It is on a node, whichever replica of the extender bound it. */
-    BOUND
+    REFUSED
   }
 
   private record Member(Answer answer, long atMs) {}
@@ -53,8 +58,17 @@ public final class Gangs {
 
   private final Map<String, PodGroup> podGroups = new LinkedHashMap<>();
 
-  /** By group, in the order of the latest answers. */
+  /** By group, in the order of the latest answers. Without the pods on nodes. */
   private final Map<String, Map<String, Member>> groups = new LinkedHashMap<>(16, 0.75f, true);
+
+  /** Pods on nodes by uid, whichever replica of the extender bound them. */
+  private final Map<String, String> groupByBoundPod = new HashMap<>();
+
+  /** Their number by group. Of all groups, so that a new leader knows it before it is asked. */
+  private final Map<String, Integer> boundPods = new HashMap<>();
+
+  /** When kube-scheduler refused a gang by itself, for {@link #REFUSED_FOR_MS}. */
+  private final Map<String, Long> refusedAtMs = new HashMap<>();
 
   /**
    * What follows from a member that does not fit.
@@ -69,25 +83,50 @@ public final class Gangs {
   /**
    * A PodGroup is listed, is new or has changed. kube-scheduler may refuse a gang without asking
    * about all of its members, and says so in the PodGroup's status. It writes that once while its
-   * reason stays the same.
+   * reason stays the same. Its status may come late, when the next attempt has begun. So only those
+   * holds are of no use that are not asked about again for a while; see {@link #overdue}.
    *
    * @param group {@code namespace/name}
    * @param minimum of pods that are placed together; 0 for a group that is no gang
    * @param refusal identifies why kube-scheduler's last attempt failed; 0 if none has failed
-   * @return the members whose tentative holds are of no use now
+   * @return the members that an earlier refusal was about
    */
-  public List<String> groupSeen(String group, int minimum, int refusal) {
+  public List<String> groupSeen(String group, int minimum, int refusal, long nowMs) {
     if (podGroups.size() >= MINIMUMS_MAX && !podGroups.containsKey(group)) {
       return List.of();
     }
     PodGroup before = podGroups.put(group, new PodGroup(minimum, refusal));
     boolean refused = refusal != 0 && before != null && before.refusal() != refusal;
-    return refused ? undecided(group) : List.of();
+    if (!refused || !groups.containsKey(group)) {
+      return List.of();
+    }
+    Long earlier = refusedAtMs.put(group, nowMs);
+    return earlier == null ? List.of() : giveUp(group, earlier);
+  }
+
+  /**
+   * Returns the members whose tentative holds are of no use: kube-scheduler refused their gang, and
+   * has not asked about them since.
+   */
+  public List<String> overdue(long nowMs) {
+    var release = new ArrayList<String>();
+    refusedAtMs
+        .entrySet()
+        .removeIf(
+            refused -> {
+              boolean due = nowMs - refused.getValue() >= REFUSED_FOR_MS;
+              if (due) {
+                release.addAll(giveUp(refused.getKey(), refused.getValue()));
+              }
+              return due;
+            });
+    return release;
   }
 
   public void groupGone(String group) {
     podGroups.remove(group);
     groups.remove(group);
+    refusedAtMs.remove(group);
   }
 
   /** Returns the number of PodGroups whose minimum is known. */
@@ -98,6 +137,11 @@ public final class Gangs {
   /** Returns the number of groups whose members are remembered. */
   public int size() {
     return groups.size();
+  }
+
+  /** Returns the number of pods on nodes that count as members. */
+  public int boundPods() {
+    return groupByBoundPod.size();
   }
 
   /** Returns the members that fit in the current attempt. Their holds are the gang's own. */
@@ -114,8 +158,23 @@ public final class Gangs {
   }
 
   /** A watch shows a member on a node. It may be there since before this process led. */
-  public void bound(String group, String uid, long nowMs) {
-    put(group, uid, new Member(Answer.BOUND, nowMs));
+  public void bound(String group, String uid) {
+    if (groupByBoundPod.size() >= BOUND_MAX || groupByBoundPod.putIfAbsent(uid, group) != null) {
+      return;
+    }
+    boundPods.merge(group, 1, Integer::sum);
+    Map<String, Member> asked = groups.get(group);
+    if (asked != null) {
+      asked.remove(uid);
+    }
+  }
+
+  /** A pod has ended or is deleted. */
+  public void podEnded(String uid) {
+    String group = groupByBoundPod.remove(uid);
+    if (group != null) {
+      boundPods.computeIfPresent(group, (key, pods) -> pods == 1 ? null : pods - 1);
+    }
   }
 
   /**
@@ -130,17 +189,19 @@ public final class Gangs {
         .removeIf(
             member ->
                 nowMs - member.getValue().atMs() > SEEN_WITHIN_MS && !exists.test(member.getKey()));
+    int bound = boundPods.getOrDefault(group, 0);
+    int pods = members.size() + bound;
     PodGroup known = podGroups.get(group);
-    int minimum = known == null ? members.size() : known.minimum();
+    int minimum = known == null ? pods : known.minimum();
     int refused = count(members, Answer.REFUSED);
-    if (Math.max(members.size(), minimum) - refused >= minimum) {
+    if (Math.max(pods, minimum) - refused >= minimum) {
       return Refusal.NONE;
     }
-    int fitting = count(members, Answer.FITS) + count(members, Answer.BOUND);
+    int fitting = count(members, Answer.FITS) + bound;
     String sentence =
         "its pod group %s needs %d pods with GPUs at once, and %d of them fit now"
             .formatted(group, minimum, fitting);
-    return new Refusal(giveUp(members), Optional.of(sentence));
+    return new Refusal(giveUp(members, nowMs), Optional.of(sentence));
   }
 
   /**
@@ -149,15 +210,20 @@ public final class Gangs {
    * @return the members whose tentative holds are of no use now
    */
   public List<String> undecided(String group) {
+    return giveUp(group, Long.MAX_VALUE);
+  }
+
+  private List<String> giveUp(String group, long askedUntilMs) {
     Map<String, Member> members = groups.get(group);
     PodGroup known = podGroups.get(group);
     boolean gang = known == null || known.minimum() > 0;
-    return members == null || !gang ? List.of() : giveUp(members);
+    return members == null || !gang ? List.of() : giveUp(members, askedUntilMs);
   }
 
   private Map<String, Member> put(String group, String uid, Member member) {
     Map<String, Member> members = groups.computeIfAbsent(group, first -> new LinkedHashMap<>());
-    if (members.size() < MEMBERS_MAX || members.containsKey(uid)) {
+    boolean known = members.containsKey(uid);
+    if (known || (members.size() < MEMBERS_MAX && !groupByBoundPod.containsKey(uid))) {
       members.put(uid, member);
     }
     if (groups.size() > GROUPS_MAX) {
@@ -170,15 +236,18 @@ public final class Gangs {
     return (int) members.values().stream().filter(member -> member.answer() == answer).count();
   }
 
-  /** Ends the attempt, and returns the members that fit in it. */
-  private static List<String> giveUp(Map<String, Member> members) {
+  /** Ends the attempt, and returns the members that fit in it. Later answers are of another one. */
+  private static List<String> giveUp(Map<String, Member> members, long askedUntilMs) {
     var fitting = new ArrayList<String>();
     members.replaceAll(
         (uid, member) -> {
+          if (member.atMs() > askedUntilMs) {
+            return member;
+          }
           if (member.answer() == Answer.FITS) {
             fitting.add(uid);
           }
-          return member.answer() == Answer.BOUND ? member : new Member(Answer.NONE, member.atMs());
+          return new Member(Answer.NONE, member.atMs());
         });
     return fitting;
   }
