@@ -128,6 +128,7 @@ final class NvmlProbe {
       processes();
       mig();
       gpm();
+      new MemoryLimitProbe(this).run(devices);
       links();
       events();
     }
@@ -424,6 +425,11 @@ final class NvmlProbe {
   void put(String name, List<Answer> answers) {
     var expected = EXPECTED.getOrDefault(name, List.of());
     results.put(name, new FunctionResults(name, NEEDED.contains(name), expected, answers));
+  }
+
+  /** Reports that a function was not called. */
+  void skip(String name, String why) {
+    missing.add(Check.of(AREA, name, CheckStatus.NOT_AVAILABLE, why));
   }
 
   Optional<Function> function(String name) {
