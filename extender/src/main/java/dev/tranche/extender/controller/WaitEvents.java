@@ -24,9 +24,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Writes an event for each pod that waits: once it has waited for some seconds, and again when the
- * reason changes, or has stayed for most of an hour. Changed figures write none, nor do gates, which
- * somebody set on purpose. An event's name is derived from the pod's uid, the reason and how long
- * the pod has waited, so that it stays one event over replicas. Confined to the loop.
+ * reason changes, or has stayed for most of an hour. Changed figures write none, nor do gates,
+ * which somebody set on purpose. An event's name is derived from the pod's uid, the reason and how
+ * long the pod has waited, so that it stays one event over replicas. Confined to the loop.
  */
 public final class WaitEvents implements Controller, Explanations.Owners {
   /** Most pods are bound before. */

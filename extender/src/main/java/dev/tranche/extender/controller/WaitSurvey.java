@@ -32,8 +32,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * Finds out every few seconds why each pending pod waits, also where kube-scheduler has refused it
  * without a call of the extender. The loop reads nodes in short turns, and a worker evaluates them,
- * once for all pods with equal requests and an equal view of the nodes, for a bounded time. What is left comes first the next
- * time. Confined to the loop but for {@link #evaluate}.
+ * once for all pods with equal requests and an equal view of the nodes, for a bounded time. What is
+ * left comes first the next time. Confined to the loop but for {@link #evaluate}.
  */
 public final class WaitSurvey implements Controller {
   static final long EVERY_MS = 3_000;

@@ -57,6 +57,7 @@ final class WaitReasonsTest {
           new NodeRate("wait-events", WaitEvents.RATE, world::nowMs, world.metrics),
           world::nowMs,
           world.metrics);
+
   /** The pod for which the nodes cannot be read. */
   private String unreadable = "";
 
