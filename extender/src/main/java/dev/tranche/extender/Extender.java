@@ -262,6 +262,7 @@ public final class Extender implements AutoCloseable {
         pod -> explain.nodes(pod, loop()),
         work -> loop().completeOnLoop(vertx.executeBlocking(work::get, false)),
         () -> readiness.notReady().isEmpty(),
+        failures,
         Extender::nowMs);
   }
 

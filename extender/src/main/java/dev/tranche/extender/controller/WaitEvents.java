@@ -24,8 +24,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Writes an event for each pod that waits: once it has waited for some seconds, and again when the
- * reason changes. Changed figures write none. An event's name is derived from the pod's uid and the
- * reason, so that it stays one event over restarts and replicas. Confined to the loop.
+ * reason changes, or has stayed for most of an hour. Changed figures write none, nor do gates,
+ * which somebody set on purpose. An event's name is derived from the pod's uid, the reason and how
+ * long the pod has waited, so that it stays one event over replicas. Confined to the loop.
  */
 public final class WaitEvents implements Controller, Explanations.Owners {
   /** Most pods are bound before. */
@@ -33,6 +34,9 @@ public final class WaitEvents implements Controller, Explanations.Owners {
 
   /** The least time between two events of one pod, whose reason may alternate. */
   static final long BETWEEN_MS = 300_000;
+
+  /** A reason that stays is told again before the API server deletes the event after an hour. */
+  static final long REPEAT_MS = 3_000_000;
 
   static final int PODS_MAX = 10_000;
 
@@ -74,20 +78,31 @@ public final class WaitEvents implements Controller, Explanations.Owners {
 
     boolean isDue(WaitReason reason, long nowMs) {
       return nowMs - sinceMs >= AFTER_MS
-          && told != reason
-          && (told == null || nowMs - toldAtMs >= BETWEEN_MS);
+          && (told == null || nowMs - toldAtMs >= (told == reason ? REPEAT_MS : BETWEEN_MS));
+    }
+
+    long period(long nowMs) {
+      return (nowMs - sinceMs) / REPEAT_MS;
     }
   }
 
+  /**
+   * @param period how many times {@link #REPEAT_MS} the pod had waited
+   */
   private record Notice(
-      String namespace, String name, String uid, WaitReason reason, String message) {
+      String namespace, String name, String uid, WaitReason reason, long period, String message) {
     Event event() {
-      return Events.warning(
-          ApiWriter.COMPONENT,
-          Events.pod(namespace, name, uid),
-          Events.uuid(reason + uid),
-          reason.event(),
-          message);
+      Event event =
+          Events.warning(
+              ApiWriter.COMPONENT,
+              Events.pod(namespace, name, uid),
+              Events.uuid(reason + uid + (period == 0 ? "" : " " + period)),
+              reason.event(),
+              message);
+      if (reason.isUsual()) {
+        event.setType("Normal");
+      }
+      return event;
     }
   }
 
@@ -116,7 +131,7 @@ public final class WaitEvents implements Controller, Explanations.Owners {
 
   @Override
   public void waits(PodFacts pod, WaitCause cause, Supplier<String> figures) {
-    if (!deciding.getAsBoolean()) {
+    if (!deciding.getAsBoolean() || cause.reason() == WaitReason.GATED) {
       return;
     }
     long nowMs = clockMs.getAsLong();
@@ -135,7 +150,12 @@ public final class WaitEvents implements Controller, Explanations.Owners {
       queue.put(
           pod.uid(),
           new Notice(
-              pod.namespace(), pod.name(), pod.uid(), cause.reason(), message(cause, figures)));
+              pod.namespace(),
+              pod.name(),
+              pod.uid(),
+              cause.reason(),
+              known.period(nowMs),
+              message(cause, figures)));
     }
   }
 

@@ -9,13 +9,13 @@ import dev.tranche.extender.explain.WaitCauses;
 import dev.tranche.extender.ledger.Ledger;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.ledger.SchedulerVerdict;
+import dev.tranche.extender.metrics.Failures;
 import dev.tranche.extender.placement.Reason;
 import dev.tranche.extender.snapshot.NodeEvaluator;
 import dev.tranche.extender.snapshot.NodeFit;
 import dev.tranche.extender.snapshot.NodeSnapshot;
 import io.vertx.core.Future;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -32,14 +32,16 @@ import org.jspecify.annotations.Nullable;
 /**
  * Finds out every few seconds why each pending pod waits, also where kube-scheduler has refused it
  * without a call of the extender. The loop reads nodes in short turns, and a worker evaluates them,
- * once for all pods with equal requests and for a bounded time. What is left comes first the next
- * time. Confined to the loop but for {@link #evaluate}.
+ * once for all pods with equal requests and an equal view of the nodes, for a bounded time. What is
+ * left comes first the next time. Confined to the loop but for {@link #evaluate}.
  */
 public final class WaitSurvey implements Controller {
   static final long EVERY_MS = 3_000;
 
   /** The work of one survey on a worker, which evaluates at least one kind of request. */
   static final long WORK_MS_MAX = 300;
+
+  private static final String TASK = "survey of why pods wait";
 
   private final Ledger ledger;
   private final NodeEvaluator evaluator;
@@ -48,12 +50,16 @@ public final class WaitSurvey implements Controller {
   private final Nodes nodes;
   private final Function<Supplier<Found>, Future<Found>> worker;
   private final BooleanSupplier ready;
+  private final Failures failures;
   private final LongSupplier clockMs;
   private boolean running;
   private long lastMs = Long.MIN_VALUE / 2;
 
-  /** The kind of requests that the next survey begins with. */
-  private int offset;
+  /** The view of the nodes that the next survey begins with. */
+  private int view;
+
+  /** The kind of requests of this view that the next survey begins with. */
+  private int kind;
 
   /** Reads all nodes as they are for a pod; completes on the loop. */
   @FunctionalInterface
@@ -61,9 +67,16 @@ public final class WaitSurvey implements Controller {
     Future<List<NodeSnapshot>> of(PodFacts pod);
   }
 
-  /** What one evaluation of all nodes serves. */
-  private record Shape(
-      String resource, List<Demand.Request> requests, Map<String, String> annotations) {}
+  /**
+   * What decides how a pod sees the nodes. A nominated pod's hold counts against pods of equal or
+   * lower priority only, and no pod's own hold counts against it.
+   *
+   * @param holder the pod's uid if it has a hold, otherwise empty
+   */
+  private record View(String resource, int priority, String holder) {}
+
+  /** What one evaluation of all nodes serves, for pods with the same view. */
+  private record Shape(List<Demand.Request> requests, Map<String, String> annotations) {}
 
   /** What decides the cause beside the shape. */
   private record Condition(
@@ -72,9 +85,9 @@ public final class WaitSurvey implements Controller {
   private record Answer(PodFacts pod, WaitCause cause, Refusals refused) {}
 
   /**
-   * What a survey found.
+   * What a survey of one view found.
    *
-   * @param next the kind of requests that the next survey begins with
+   * @param next the kind of requests that the next survey begins with; 0 if all were evaluated
    */
   public record Found(List<Answer> answers, int next) {}
 
@@ -90,6 +103,7 @@ public final class WaitSurvey implements Controller {
       Nodes nodes,
       Function<Supplier<Found>, Future<Found>> worker,
       BooleanSupplier ready,
+      Failures failures,
       LongSupplier clockMs) {
     this.ledger = ledger;
     this.evaluator = evaluator;
@@ -98,6 +112,7 @@ public final class WaitSurvey implements Controller {
     this.nodes = nodes;
     this.worker = worker;
     this.ready = ready;
+    this.failures = failures;
     this.clockMs = clockMs;
   }
 
@@ -108,39 +123,72 @@ public final class WaitSurvey implements Controller {
       return;
     }
     lastMs = nowMs;
-    List<PodFacts> waiting = waiting();
-    if (waiting.isEmpty()) {
+    List<List<PodFacts>> views = List.copyOf(views().values());
+    if (!views.isEmpty()) {
+      running = true;
+      survey(views, views.size(), nowMs);
+    }
+  }
+
+  /**
+   * Surveys the next view, and then the others that are left. A failure ends only that of its view.
+   */
+  private void survey(List<List<PodFacts>> views, int left, long startMs) {
+    boolean first = left == views.size();
+    if (left == 0 || (!first && clockMs.getAsLong() >= startMs + WORK_MS_MAX)) {
+      running = false;
       return;
     }
-    running = true;
-    int from = offset;
-    nodes
-        .of(waiting.getFirst())
-        .compose(all -> worker.apply(() -> evaluate(waiting, from, all)))
+    view %= views.size();
+    List<PodFacts> pods = views.get(view);
+    int from = kind;
+    Future.succeededFuture()
+        .compose(any -> nodes.of(pods.getFirst()))
+        .compose(
+            all ->
+                worker.apply(
+                    () ->
+                        evaluate(
+                            pods,
+                            from,
+                            all,
+                            (first ? clockMs.getAsLong() : startMs) + WORK_MS_MAX)))
         .onComplete(
             done -> {
-              running = false;
+              kind = done.succeeded() ? done.result().next() : 0;
               if (done.succeeded()) {
-                offset = done.result().next();
-                done.result().answers().forEach(this::tell);
+                done.result().answers().forEach(each -> failures.task(TASK, () -> tell(each)));
+              } else {
+                failures.failed(Failures.Part.TASK, TASK, done.cause());
+              }
+              if (kind == 0) {
+                view++;
+                survey(views, left - 1, startMs);
+              } else {
+                running = false;
               }
             });
   }
 
-  /** Returns the pods that wait. */
-  private List<PodFacts> waiting() {
-    var waiting = new ArrayList<PodFacts>();
+  /** Returns the pods that wait, by their view of the nodes. */
+  private Map<View, List<PodFacts>> views() {
+    var views = new LinkedHashMap<View, List<PodFacts>>();
     Set<String> uids = new HashSet<>();
     if (ledger.podsPending()) {
       for (PodFacts pod : ledger.pods()) {
         if (waits(pod)) {
           uids.add(pod.uid());
-          waiting.add(pod);
+          views.computeIfAbsent(view(pod), any -> new ArrayList<>()).add(pod);
         }
       }
     }
     events.retain(uids);
-    return waiting;
+    return views;
+  }
+
+  private View view(PodFacts pod) {
+    int priority = ledger.nominations() == 0 ? 0 : pod.preemption().priority();
+    return new View(pod.resource(), priority, ledger.hold(pod.uid()).isEmpty() ? "" : pod.uid());
   }
 
   /** A pod for which others are evicted holds a GPU, and may lack something else. */
@@ -151,34 +199,43 @@ public final class WaitSurvey implements Controller {
         && (pod.preemption().nominatedNode() != null || ledger.hold(pod.uid()).isEmpty());
   }
 
-  /** Evaluates the nodes once for each kind of requests; runs on a worker. */
-  private Found evaluate(List<PodFacts> waiting, int from, List<NodeSnapshot> all) {
-    long untilMs = clockMs.getAsLong() + WORK_MS_MAX;
+  /**
+   * Evaluates the nodes once for each kind of requests; runs on a worker.
+   *
+   * @param pods with the same view of the nodes
+   */
+  private Found evaluate(List<PodFacts> pods, int from, List<NodeSnapshot> all, long untilMs) {
     var byShape = new LinkedHashMap<Shape, List<PodFacts>>();
-    for (PodFacts pod : waiting) {
-      var shape = new Shape(pod.resource(), pod.requests(), pod.annotations());
+    for (PodFacts pod : pods) {
+      var shape = new Shape(pod.requests(), pod.annotations());
       byShape.computeIfAbsent(shape, first -> new ArrayList<>()).add(pod);
     }
-    List<List<PodFacts>> kinds = new ArrayList<>(byShape.values());
-    Collections.rotate(kinds, -(from % kinds.size()));
+    List<List<PodFacts>> kinds = List.copyOf(byShape.values());
     var answers = new ArrayList<Answer>();
-    int done = 0;
-    while (done < kinds.size() && (done == 0 || clockMs.getAsLong() < untilMs)) {
-      List<PodFacts> pods = kinds.get(done++);
-      PodFacts first = pods.getFirst();
-      List<NodeFit> fits = evaluator.evaluate(first, all, evaluator.policyOf(first, false));
-      var survey = Survey.of(fits);
-      var refused = Refusals.of(fits.stream().filter(fit -> !fit.fits()).toList());
-      Map<Condition, WaitCause> causes = new HashMap<>();
-      for (PodFacts pod : pods) {
-        Optional<Set<Reason>> decided = explanations.decided(pod);
-        var condition = new Condition(pod.scheduler(), pod.preemption().nominatedNode(), decided);
-        WaitCause cause =
-            causes.computeIfAbsent(condition, any -> WaitCauses.of(pod, survey, decided));
-        answers.add(new Answer(pod, explanations.found(pod, cause), refused));
-      }
+    int begin = from < kinds.size() ? from : 0;
+    int next = begin;
+    while (next < kinds.size() && (next == begin || clockMs.getAsLong() < untilMs)) {
+      List<PodFacts> equal = kinds.get(next++);
+      failures.task(TASK, () -> answers.addAll(answers(equal, all)));
     }
-    return new Found(answers, (from + done) % kinds.size());
+    return new Found(answers, next % kinds.size());
+  }
+
+  private List<Answer> answers(List<PodFacts> pods, List<NodeSnapshot> all) {
+    PodFacts first = pods.getFirst();
+    List<NodeFit> fits = evaluator.evaluate(first, all, evaluator.policyOf(first, false));
+    var survey = Survey.of(fits);
+    var refused = Refusals.of(fits.stream().filter(fit -> !fit.fits()).toList());
+    Map<Condition, WaitCause> causes = new HashMap<>();
+    var answers = new ArrayList<Answer>();
+    for (PodFacts pod : pods) {
+      Optional<Set<Reason>> decided = explanations.decided(pod);
+      var condition = new Condition(pod.scheduler(), pod.preemption().nominatedNode(), decided);
+      WaitCause cause =
+          causes.computeIfAbsent(condition, any -> WaitCauses.of(pod, survey, decided));
+      answers.add(new Answer(pod, explanations.found(pod, cause), refused));
+    }
+    return answers;
   }
 
   /** Unless it was bound in the meantime. */

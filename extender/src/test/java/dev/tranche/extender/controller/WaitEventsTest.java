@@ -90,6 +90,26 @@ final class WaitEventsTest {
   }
 
   @Test
+  void reasonThatStays_isToldAgainBeforeTheEventIsDeleted() {
+    for (long s = 0; s < 2 * HOUR_S; s += 3) {
+      waits(FULL, s * 1_000);
+    }
+    assertThat(created).hasSize(3);
+    assertThat(created.stream().map(event -> event.getMetadata().getName()).distinct()).hasSize(3);
+  }
+
+  @Test
+  void gatedPod_getsNoEvent_andAUsualStepIsNoWarning() {
+    waits(cause(WaitReason.GATED), 0);
+    waits(cause(WaitReason.GATED), WaitEvents.AFTER_MS);
+    assertThat(created).isEmpty();
+    waits(cause(WaitReason.NOT_BOUND_YET), WaitEvents.AFTER_MS);
+    waits(cause(WaitReason.NOT_BOUND_YET), 2 * WaitEvents.AFTER_MS);
+    waits(FULL, WaitEvents.BETWEEN_MS * 2);
+    assertThat(created).extracting(Event::getType).containsExactly("Normal", "Warning");
+  }
+
+  @Test
   void reasonThatAlternates_isToldEveryFiveMinutesAtMost() {
     for (long s = 0; s < HOUR_S; s++) {
       waits(s % 2 == 0 ? FULL : MEMORY, s * 1_000);
@@ -98,10 +118,10 @@ final class WaitEventsTest {
   }
 
   @Test
-  void fiveThousandPodsForAnHour_getOneEventEach_atABoundedRate() {
+  void fiveThousandPodsFor50Minutes_getOneEventEach_atABoundedRate() {
     List<PodFacts> pods = IntStream.range(0, 5_000).mapToObj(i -> pod("team-" + i % 5, i)).toList();
     int most = 0;
-    for (long s = 0; s < HOUR_S; s++) {
+    for (long s = 0; s < WaitEvents.REPEAT_MS / 1_000; s++) {
       nowMs = s * 1_000;
       if (s % 3 == 0) {
         pods.forEach(pod -> events.waits(pod, FULL, () -> "figures"));

@@ -57,15 +57,25 @@ final class WaitReasonsTest {
           new NodeRate("wait-events", WaitEvents.RATE, world::nowMs, world.metrics),
           world::nowMs,
           world.metrics);
+
+  /** The pod for which the nodes cannot be read. */
+  private String unreadable = "";
+
   private final WaitSurvey survey =
       new WaitSurvey(
           world.ledger,
           world.evaluator,
           world.explanations,
           events,
-          pod -> Future.succeededFuture(nodes(pod)),
+          pod -> {
+            if (pod.uid().equals(unreadable)) {
+              throw new IllegalStateException("unreadable");
+            }
+            return Future.succeededFuture(nodes(pod));
+          },
           work -> Future.succeededFuture(work.get()),
           () -> true,
+          world.failures,
           world::nowMs);
 
   record Situation(WaitReason reason, int seed) {
@@ -115,15 +125,21 @@ final class WaitReasonsTest {
     List<String> lines = AnswerText.of(explained, Output.TABLE, Instant.now()).lines().toList();
     assertThat(lines.get(0)).isEqualTo("Waits because: " + reason + ": " + row().message());
     assertThat(lines.get(1)).isEqualTo("What to do:    " + row().whatToDo());
-    assertThat(written).hasSize(1);
-    assertThat(written.getFirst().getReason()).isEqualTo(situation.reason().event());
-    assertThat(written.getFirst().getMessage())
-        .startsWith(reason + ": " + row().message() + ". " + row().whatToDo())
-        .doesNotContain("replicas", "[", "]");
+    assertThat(written).hasSize(situation.reason() == WaitReason.GATED ? 0 : 1);
+    if (!written.isEmpty()) {
+      assertEvent(situation.reason());
+    }
 
     PodFacts freed = remove(situation.reason(), pod);
     scheduler.report();
     assertThat(scheduler.trySchedule(freed)).as("without the reason").isEmpty();
+  }
+
+  private void assertEvent(WaitReason reason) {
+    assertThat(written.getFirst().getReason()).isEqualTo(reason.event());
+    assertThat(written.getFirst().getMessage())
+        .startsWith(reason + ": " + row().message() + ". " + row().whatToDo())
+        .doesNotContain("replicas", "[", "]");
   }
 
   /** Its GPU is held for it, so that it is not Waiting. */
@@ -155,6 +171,65 @@ final class WaitReasonsTest {
     assertThat(AnswerText.of(explained.with(listed, Optional.empty()), Output.TABLE, Instant.now()))
         .startsWith("Waits because: PortOrCpu: pods were evicted for it on node a")
         .contains("State:         Scheduling");
+  }
+
+  /** A pod with a hold sees its own GPU as free, and others do not. */
+  @Test
+  void podBesideANominatedOne_isToldThatItsGpuIsTaken() {
+    nominateBesideOthers();
+    survey();
+    assertThat(reasonOf("p")).isEqualTo(WaitReason.PREEMPTING);
+    assertThat(reasonOf("a")).isEqualTo(WaitReason.FULL);
+    assertThat(reasonOf("z")).isEqualTo(WaitReason.FULL);
+  }
+
+  @Test
+  void podWhoseNodesCannotBeRead_keepsNoOtherWithoutAReason() {
+    nominateBesideOthers();
+    unreadable = "p";
+    survey();
+    assertThat(world.explanations.cause("p")).isEmpty();
+    assertThat(reasonOf("a")).isEqualTo(WaitReason.FULL);
+    assertThat(reasonOf("z")).isEqualTo(WaitReason.FULL);
+    assertThat(world.registry.get("tranche.extender.failures").tag("part", "task").counter())
+        .satisfies(counter -> assertThat(counter.count()).isPositive());
+    unreadable = "";
+    survey();
+    assertThat(reasonOf("p")).isEqualTo(WaitReason.PREEMPTING);
+  }
+
+  /** The only GPU is held for pod p; pods a and z want the same. */
+  private void nominateBesideOthers() {
+    scheduler.add(new Node("a", 0));
+    scheduler.report();
+    PodFacts nominated = pod(6, Map.of()).with(new PreemptionInfo(5, Map.of(), 1, false, "a"));
+    var place = world.evaluator.evaluate(nominated, "a").placement().orElseThrow();
+    world.state.apply(new Event.Nominate(nominated, Map.of("a", place), "a"));
+    world.state.apply(new Event.PodSeen(nominated));
+    for (String name : List.of("a", "z")) {
+      PodFacts other =
+          named(name, pod(6, Map.of())).with(new PreemptionInfo(5, Map.of(), 1, false, null));
+      world.state.apply(new Event.PodSeen(other));
+      String message = scheduler.trySchedule(other).orElseThrow();
+      world.state.apply(new Event.PodSeen(SimulatedScheduler.refused(other, message)));
+    }
+  }
+
+  private static PodFacts named(String name, PodFacts pod) {
+    return new PodFacts(
+        name,
+        pod.namespace(),
+        name,
+        null,
+        false,
+        false,
+        pod.resource(),
+        pod.requests(),
+        pod.annotations());
+  }
+
+  private WaitReason reasonOf(String uid) {
+    return world.explanations.cause(uid).orElseThrow().reason();
   }
 
   /** kube-scheduler's condition; filter is called only for the nodes that its own checks leave. */

@@ -83,6 +83,11 @@ public enum WaitReason {
     return event == EventReason.NO_GPU;
   }
 
+  /** Returns whether this is a usual step on the way to a node, and no fault. */
+  public boolean isUsual() {
+    return this == NOT_FILTERED || this == NOT_BOUND_YET || this == PREEMPTING;
+  }
+
   /** Returns a sentence that is the same for all pods that wait for this reason. */
   public String sentence() {
     return sentence;
