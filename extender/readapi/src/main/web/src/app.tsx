@@ -101,7 +101,7 @@ function keys(event: KeyboardEvent) {
 addEventListener("keydown", keys);
 render(<App />, document.getElementById("app")!);
 effect(() => void (document.title = clusterName.value ? `${clusterName.value} · Tranche` : "Tranche"));
-// The page makes room for the drawer after the drawer is drawn, since moving a thousand cells would delay it.
+// The page moves its cells only after the drawer is drawn, since moving a thousand of them would delay it.
 effect(() => void document.body.classList.toggle("beside", Boolean(shownPlace.value.gpu || shownPlace.value.pod)));
 effect(() => {
   void [gpus.value, shownPlace.value, place.value];

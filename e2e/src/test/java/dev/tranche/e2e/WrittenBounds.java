@@ -115,6 +115,11 @@ final class WrittenBounds {
               "BETWEEN_MS = 300_000;",
               "5"),
           written(
+              "events that tell why pods wait",
+              EXTENDER + "WaitEvents",
+              "REPEAT_MS = 3_000_000;",
+              "50"),
+          written(
               "reasons of pending pods",
               EXTENDER + "Explanations",
               ".expireAfterWrite(Duration.ofMinutes(10))",
