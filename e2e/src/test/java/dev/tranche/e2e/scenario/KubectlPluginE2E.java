@@ -134,7 +134,7 @@ class KubectlPluginE2E extends Scenario {
         .contains(namespace + "/one", namespace + "/two");
     assertThat(plugin("top", "pods", "-n", namespace).out().lines())
         .hasSize(4)
-        .anyMatch(line -> line.matches(".* three +Waiting .* Fragmented"));
+        .anyMatch(line -> line.matches(".* three +Waiting .* Fragmented +\\d+\\w"));
   }
 
   @Test
