@@ -130,11 +130,9 @@ public final class WaitCauses {
   /** kube-scheduler evicts pods on a node for this one, or has done so. */
   private WaitCause nominated(String node) {
     if (verdict.has(Kind.HOST) && !verdict.has(Kind.GPUS)) {
-      return new WaitCause(
-          WaitReason.PORT_OR_CPU,
+      return host(
           "pods were evicted for it on node %s, which still lacks %s"
-              .formatted(node, blockers(Kind.HOST)),
-          hostAdvice());
+              .formatted(node, blockers(Kind.HOST)));
     }
     return new WaitCause(
         WaitReason.PREEMPTING,
@@ -149,7 +147,7 @@ public final class WaitCauses {
       return shortage(last);
     }
     if (verdict.has(Kind.HOST)) {
-      return host("it");
+      return host("nodes lack " + blockers(Kind.HOST));
     }
     return verdict.has(Kind.NODE) ? excluded("") : notTried();
   }
@@ -170,7 +168,9 @@ public final class WaitCauses {
       return shortage(shortage.get());
     }
     if (host) {
-      return host(survey.fittingNode());
+      return host(
+          "GPUs of node %s would fit, but nodes lack %s"
+              .formatted(survey.fittingNode(), blockers(Kind.HOST)));
     }
     return node
         ? excluded("; GPUs of node %s would fit".formatted(survey.fittingNode()))
@@ -252,12 +252,7 @@ public final class WaitCauses {
 
   private String needs() {
     NodeFit any = survey.refused().values().stream().findFirst().orElse(null);
-    if (any != null) {
-      return "it needs " + ShareText.needs(any.request().demand());
-    }
-    return pod.stampedReplicas().isPresent()
-        ? "it needs " + ShareText.needs(pod.demand(pod.stampedReplicas().getAsInt()))
-        : "it needs GPUs";
+    return "it needs " + (any == null ? share("GPUs") : ShareText.needs(any.request().demand()));
   }
 
   private WaitCause notAllowed() {
@@ -317,15 +312,20 @@ public final class WaitCauses {
     return new WaitCause(
         WaitReason.PINNED_TO,
         "its %s was turned into %s, which counts only for the GPUs that its node affinity names;"
-                .formatted(Names.GPU_MEMORY, share())
+                .formatted(Names.GPU_MEMORY, share("a share"))
             + " GPUs of node %s would fit now".formatted(survey.fittingNode()),
         "Recreate the pod, and its memory is sized for the GPUs that are free then; or wait.");
   }
 
-  private String share() {
+  /**
+   * Returns the share that admission granted.
+   *
+   * @param unknown the words if the pod does not say in which replicas it is counted
+   */
+  private String share(String unknown) {
     return pod.stampedReplicas().isPresent()
         ? ShareText.needs(pod.demand(pod.stampedReplicas().getAsInt()))
-        : "a share";
+        : unknown;
   }
 
   private WaitCause excluded(String what) {
@@ -355,13 +355,8 @@ public final class WaitCauses {
     return advice.toString();
   }
 
-  private WaitCause host(String node) {
-    return new WaitCause(
-        WaitReason.PORT_OR_CPU,
-        node.equals("it")
-            ? "nodes lack " + blockers(Kind.HOST)
-            : "GPUs of node %s would fit, but nodes lack %s".formatted(node, blockers(Kind.HOST)),
-        hostAdvice());
+  private WaitCause host(String message) {
+    return new WaitCause(WaitReason.PORT_OR_CPU, message, hostAdvice());
   }
 
   private String hostAdvice() {

@@ -103,34 +103,28 @@ public record PodFacts(
 
   /** Returns the same pod with other fields for preemption. */
   public PodFacts with(PreemptionInfo other) {
-    return new PodFacts(
-        uid,
-        namespace,
-        name,
-        node,
-        ended,
-        running,
-        resource,
-        requests,
-        annotations,
-        other,
-        scheduler);
+    return with(node, other, scheduler);
   }
 
   /** Returns the same pod as kube-scheduler says something else of it. */
   public PodFacts with(SchedulerVerdict other) {
+    return with(node, preemption, other);
+  }
+
+  private PodFacts with(
+      @Nullable String otherNode, PreemptionInfo otherPreemption, SchedulerVerdict otherVerdict) {
     return new PodFacts(
         uid,
         namespace,
         name,
-        node,
+        otherNode,
         ended,
         running,
         resource,
         requests,
         annotations,
-        preemption,
-        other);
+        otherPreemption,
+        otherVerdict);
   }
 
   /** Returns about how much memory it takes. */
@@ -154,18 +148,7 @@ public record PodFacts(
 
   /** Returns the same pod, bound to a node. */
   public PodFacts on(String boundTo) {
-    return new PodFacts(
-        uid,
-        namespace,
-        name,
-        boundTo,
-        ended,
-        running,
-        resource,
-        requests,
-        annotations,
-        preemption,
-        SchedulerVerdict.NONE);
+    return with(boundTo, preemption, SchedulerVerdict.NONE);
   }
 
   /** Returns whether a pod that requests a resource counts against GPUs of the served one. */
