@@ -14,7 +14,7 @@ kubectl=$("$root/e2e/stand-in/build.sh" kubectl)
 for version in "$@"; do
   export KUBERNETES_VERSION=$version
   folder=$(cached "kube-scheduler-$version" "$here/kube-scheduler.sh" "$root/e2e/stand-in/build/go-module.sh" \
-    "$root/e2e/stand-in/scheduler")
+    "$root/e2e/stand-in/build/other-patches" "$root/e2e/stand-in/scheduler")
   step "recording kube-scheduler $version"
   (run_java dev.tranche.e2e.record.RecordRequests "$(dirname "${kubectl#kubectl=}")" "$folder/kube-scheduler" \
     "$root/extender/src/test/resources/extender-v1/$version")

@@ -18,7 +18,8 @@ steps=$here/build
 registry=$here/../../.build/registry.sh
 
 kube() {
-  cached "kube-$KUBERNETES_VERSION" "$steps/kube.sh" "$steps/go-module.sh" "$here/kube" "$here/etcd" "$here/scheduler"
+  cached "kube-$KUBERNETES_VERSION" "$steps/kube.sh" "$steps/go-module.sh" "$steps/other-patches" "$here/kube" "$here/etcd" \
+    "$here/scheduler"
 }
 
 rootfs() {

@@ -20,5 +20,6 @@ compile() {
   rm -r sources
 }
 
-folder=$(cached "dry-run-$version" compile "$here/dry-run.sh" "$here/build/go-module.sh" "$here/dry-run")
+folder=$(cached "dry-run-$version" compile "$here/dry-run.sh" "$here/build/go-module.sh" "$here/build/other-patches" \
+  "$here/dry-run")
 echo "$folder/dry-run"

@@ -24,7 +24,7 @@ final class VersionsPage {
   private static final String COLUMNS =
       """
 
-      - *programs*: the first digits of the SHA-256 of `etcd`, `kube` and `scheduler`, one after the other. The [stand-in](../e2e/stand-in/README.md) has all Kubernetes programs in `kube`.
+      - *programs*: the first digits of the SHA-256 of `etcd`, `kube` and `scheduler`, one after the other. The [stand-in](../e2e/stand-in/README.md) has all Kubernetes programs in `kube`. A module named below it is of [another patch](../e2e/stand-in/build/other-patches), since the Go module proxy refuses the release's own.
       - *commit*, *date*: the commit of Tranche that ran, and when.
       - *scenarios passed*: a scenario passes if all its tests pass. A skipped test has not passed.
       - *what differs*: what has changed since the row above, with the first version that has it.
@@ -38,18 +38,25 @@ final class VersionsPage {
   private VersionsPage() {}
 
   static void write(Path root) throws IOException {
-    Files.writeString(file(root), render(VersionResult.readAll(root), Difference.readAll(root)));
+    Files.writeString(file(root), render(root));
+  }
+
+  /** Renders the page of what the repository holds. */
+  static String render(Path root) throws IOException {
+    return render(
+        VersionResult.readAll(root), Difference.readAll(root), OtherPatch.readAll(root));
   }
 
   static Path file(Path root) {
     return root.resolve("docs/kubernetes-versions.md");
   }
 
-  static String render(List<VersionResult> results, List<Difference> differences) {
+  static String render(
+      List<VersionResult> results, List<Difference> differences, List<OtherPatch> otherPatches) {
     var page = new StringBuilder(HEAD);
     int earlier = results.isEmpty() ? 0 : results.getFirst().minor() - 1;
     for (VersionResult result : results) {
-      page.append(row(result, earlier, differences));
+      page.append(row(result, earlier, differences, otherPatches));
       earlier = result.minor();
     }
     page.append(COLUMNS);
@@ -59,12 +66,16 @@ final class VersionsPage {
     return page.toString();
   }
 
-  private static String row(VersionResult result, int earlier, List<Difference> differences) {
-    return "| [%s](kubernetes/1.%d.json) | `%s` | %s | %s | %s | %s |\n"
+  private static String row(
+      VersionResult result,
+      int earlier,
+      List<Difference> differences,
+      List<OtherPatch> otherPatches) {
+    return "| [%s](kubernetes/1.%d.json) | %s | %s | %s | %s | %s |\n"
         .formatted(
             result.version().substring(1),
             result.minor(),
-            result.programs().substring(0, DIGEST_SHOWN),
+            programs(result, otherPatches),
             result.commit(),
             result.date(),
             passed(result),
@@ -72,6 +83,15 @@ final class VersionsPage {
                 .filter(difference -> difference.isBetween(earlier, result.minor()))
                 .map(it -> "[%s](%s): %s".formatted(it.since(), it.reason(), it.what()))
                 .collect(Collectors.joining("<br>")));
+  }
+
+  private static String programs(VersionResult result, List<OtherPatch> otherPatches) {
+    return Stream.concat(
+            Stream.of("`%s`".formatted(result.programs().substring(0, DIGEST_SHOWN))),
+            otherPatches.stream()
+                .filter(other -> other.kubernetes().equals(result.version()))
+                .map(other -> "`%s` %s".formatted(other.module(), other.patch())))
+        .collect(Collectors.joining("<br>"));
   }
 
   private static String passed(VersionResult result) {

@@ -18,6 +18,9 @@ class VersionsPageTest {
   private static final Difference SOCKETS = new Difference("1.34", "It refuses.", ISSUE);
   private static final Difference HEALTH = new Difference("1.36", "It is shown.", ISSUE);
 
+  private static final OtherPatch PROXY =
+      new OtherPatch("v1.31.13", "k8s.io/kube-proxy", "v0.31.11");
+
   private static VersionResult result(String version, ScenarioResult... scenarios) {
     return new VersionResult(version, PROGRAMS, "abc1234", "2026-11-26", List.of(scenarios));
   }
@@ -27,7 +30,7 @@ class VersionsPageTest {
   }
 
   private static List<String> rows(VersionResult... results) {
-    return VersionsPage.render(List.of(results), List.of(SOCKETS, HEALTH))
+    return VersionsPage.render(List.of(results), List.of(SOCKETS, HEALTH), List.of(PROXY))
         .lines()
         .filter(line -> line.startsWith("| [1."))
         .toList();
@@ -37,7 +40,7 @@ class VersionsPageTest {
   void page_isThatOfTheRecordedRuns() throws IOException {
     assertThat(Files.readString(VersionsPage.file(ROOT)))
         .as("./matrix --page rewrites it")
-        .isEqualTo(VersionsPage.render(VersionResult.readAll(ROOT), Difference.readAll(ROOT)));
+        .isEqualTo(VersionsPage.render(ROOT));
   }
 
   /** A commit with a plus had changes that nobody can look up. */
@@ -85,6 +88,28 @@ class VersionsPageTest {
   }
 
   @Test
+  void row_namesModulesOfAnotherPatch() {
+    assertThat(rows(result("v1.31.13", passing("a")), result("v1.31.14", passing("a"))))
+        .satisfiesExactly(
+            row -> assertThat(row).contains("| `0123456789ab`<br>`k8s.io/kube-proxy` v0.31.11 |"),
+            row -> assertThat(row).contains("| `0123456789ab` |"));
+  }
+
+  /** A line for a version that nobody builds would explain nothing. */
+  @Test
+  void modulesOfAnotherPatch_areOfListedVersions() throws IOException {
+    List<String> versions = Files.readAllLines(ROOT.resolve("e2e/stand-in/kubernetes-versions"));
+    assertThat(OtherPatch.readAll(ROOT))
+        .isNotEmpty()
+        .allSatisfy(
+            other -> {
+              assertThat(versions).contains(other.kubernetes());
+              assertThat(other.module()).startsWith("k8s.io/");
+              assertThat(other.patch()).matches("v0\\.\\d+\\.\\d+");
+            });
+  }
+
+  @Test
   void row_saysWhichScenariosAreNotPossible() {
     assertThat(rows(result("v1.33.13", passing("a"))))
         .singleElement()
@@ -96,7 +121,7 @@ class VersionsPageTest {
 
   @Test
   void page_namesTheTestsOfEachScenario() {
-    assertThat(VersionsPage.render(List.of(), List.of()))
+    assertThat(VersionsPage.render(List.of(), List.of(), List.of()))
         .contains("| MPS | `WalkthroughDE2E` |")
         .contains("| preemption | `PreemptionE2E`, `ConstrainedPreemptionE2E` |")
         .contains("`ConfigE2E#editBelowAFullGpu_leavesTheIdleGpuUsableAtOnce`");
