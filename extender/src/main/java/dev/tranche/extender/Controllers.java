@@ -17,6 +17,7 @@ import dev.tranche.extender.controller.StartupTaints;
 import dev.tranche.extender.controller.UnconvertedNumbers;
 import dev.tranche.extender.controller.UnknownCordons;
 import dev.tranche.extender.controller.UnmutatedPods;
+import dev.tranche.extender.core.SchedulingCore;
 import dev.tranche.extender.dra.DraNodes;
 import dev.tranche.extender.ledger.Hold;
 import dev.tranche.extender.ledger.Ledger;
@@ -74,19 +75,16 @@ final class Controllers implements Controller {
       ApiWriter api,
       Supplier<Loop> loop,
       BooleanSupplier deciding,
-      Ledger ledger,
-      LoadCache loads,
-      NodeFitCache fits,
+      SchedulingCore core,
       ExtenderMetrics metrics,
       Failures failures,
-      LongSupplier clockMs,
       List<Controller> waits) {
     this.api = api;
     this.loop = loop;
     this.deciding = deciding;
-    this.ledger = ledger;
-    this.clockMs = clockMs;
-    this.fits = fits;
+    this.ledger = core.ledger;
+    this.clockMs = core.clockMs;
+    this.fits = core.fits;
     this.metrics = metrics;
     this.failures = failures;
     var labels =
@@ -108,7 +106,7 @@ final class Controllers implements Controller {
             new StartupTaints(
                 this::jsonPatch, deciding, clockMs, rate("taints", StartupTaints.RATE), metrics),
             duplicates(),
-            nodeUses(config.nodeUseAnnotation(), loads),
+            nodeUses(config.nodeUseAnnotation(), core.loads),
             new UnmutatedPods(config.schedulerName(), this::writeEvent, deciding, metrics),
             unconvertedNumbers(config),
             outdatedShares(),

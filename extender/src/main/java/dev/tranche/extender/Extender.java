@@ -8,43 +8,27 @@ import dev.tranche.extender.controller.TokenReviewer;
 import dev.tranche.extender.controller.VerbsEndpointSlice;
 import dev.tranche.extender.controller.WaitEvents;
 import dev.tranche.extender.controller.WaitSurvey;
+import dev.tranche.extender.core.SchedulingCore;
 import dev.tranche.extender.election.Leadership;
-import dev.tranche.extender.explain.Explanations;
 import dev.tranche.extender.explain.Inspection;
-import dev.tranche.extender.explain.Inspector;
 import dev.tranche.extender.explain.WhatIf;
-import dev.tranche.extender.gang.Gangs;
 import dev.tranche.extender.http.ExtenderReader;
 import dev.tranche.extender.http.OpsRoutes;
 import dev.tranche.extender.http.RequestLimiter;
 import dev.tranche.extender.http.VerbRoutes;
 import dev.tranche.extender.http.VerbServer;
-import dev.tranche.extender.ledger.Ledger;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.ledger.Timing;
 import dev.tranche.extender.limit.NodeRate;
-import dev.tranche.extender.load.LoadCache;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.metrics.Failures;
 import dev.tranche.extender.metrics.GpuCollector;
-import dev.tranche.extender.preempt.BudgetStore;
 import dev.tranche.extender.readapi.InspectionCache;
 import dev.tranche.extender.readapi.ReadApi;
 import dev.tranche.extender.readapi.row.Explain;
-import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.selection.NodeFilter;
 import dev.tranche.extender.selection.NodeTraits;
-import dev.tranche.extender.snapshot.ClusterView;
-import dev.tranche.extender.snapshot.NodeEvaluator;
-import dev.tranche.extender.snapshot.NodeFitCache;
-import dev.tranche.extender.snapshot.PackedPolicy;
-import dev.tranche.extender.state.NominatedPods;
-import dev.tranche.extender.state.NominationPlanner;
-import dev.tranche.extender.state.PodChecks;
-import dev.tranche.extender.state.PodWaker;
-import dev.tranche.extender.state.ReadinessGate;
-import dev.tranche.extender.state.StateWriter;
-import dev.tranche.extender.state.UnschedulablePods;
+import dev.tranche.extender.state.SchedulingState;
 import dev.tranche.extender.stream.NodeStreams;
 import dev.tranche.extender.stream.StreamServer;
 import dev.tranche.extender.verb.Bind;
@@ -105,27 +89,14 @@ public final class Extender implements AutoCloseable {
   private final NodeTraits.Table traits = new NodeTraits.Table();
   private final NodeStreams streams;
   private final ApiWriter api;
-  private final Ledger ledger;
-  private final LoadCache loads;
-  private final NodeFitCache evaluations;
-  private final PackedPolicy packing = new PackedPolicy(failures);
-  private final UnschedulablePods waiting;
-  private final NominatedPods nominees;
-  private final BudgetStore budgets = new BudgetStore();
-  private final Explanations explanations;
+  private final SchedulingCore core;
+  private final SchedulingState state;
   private final Explain explain;
-  private final Gangs gangs = new Gangs();
-  private final ReadinessGate readiness;
-  private final NodeEvaluator evaluator;
-  private final StateWriter state;
-  private final NominationPlanner nominations;
-  private final PodWaker podWaker;
   private final VerbServer verbs;
   private final Controllers controllers;
   private final TokenReviewer tokens;
   private final SchedulerMessages schedulerMessages;
   private final AccessReviewer access;
-  private final Inspector inspector;
   private final InspectionCache inspections;
   private final ReadApi readApi;
   private volatile @Nullable WhatIf whatIf;
@@ -153,7 +124,6 @@ public final class Extender implements AutoCloseable {
     this.config = config;
     this.client = client;
     this.limits = limits;
-    var timing = Timing.DEFAULT.withYoungMs(config.measuredAfterMs());
     // The connections: node streams and the API server.
     this.streams =
         new NodeStreams(config.assignmentAckTimeoutMs(), sent -> loop().completeOnLoop(sent));
@@ -165,40 +135,17 @@ public final class Extender implements AutoCloseable {
         new SchedulerMessages(ApiClient.withoutRetries(client, API_TIMEOUT_MS), metrics);
     this.access = new AccessReviewer(ApiClient.withoutRetries(client, API_TIMEOUT_MS), metrics);
 
-    // The state, and its evaluation for a pod.
-    this.ledger =
-        new Ledger(
-            timing, since1970Ms -> since1970Ms - System.currentTimeMillis() + Extender.nowMs());
-    this.loads = new LoadCache(config.loadStaleAfterMs(), timing.halfLifeMs(), timing.newcomerMs());
-    var cluster =
-        new ClusterView(ledger, loads, timing, config.memoryGuard(), config.mpsLoad(), failures);
-    this.evaluations = new NodeFitCache(ledger, loads, cluster);
-    this.evaluator =
-        new NodeEvaluator(ledger, cluster, evaluations, config.policy(), Extender::nowMs);
-    this.readiness = new ReadinessGate(ledger::allReported, Extender::nowMs);
-    this.waiting = new UnschedulablePods(ledger, evaluations, cluster, metrics);
-    this.nominees = new NominatedPods(ledger, Extender::nowMs);
+    // What decides, and the state that the verbs share.
     var waitEvents = waitEvents();
-    this.explanations = new Explanations(waitEvents);
-    this.explain = new Explain(ledger, evaluator, explanations);
-
-    // The only writer of that state, and what runs by the clock or before each pod.
-    this.state =
-        new StateWriter(
-            ledger,
-            loads,
-            evaluations,
-            packing,
-            waiting,
-            nominees,
-            podChecks(),
-            streams,
-            metrics,
+    this.core =
+        new SchedulingCore(
+            settings(config),
+            Extender::nowMs,
+            since1970Ms -> since1970Ms - System.currentTimeMillis() + Extender.nowMs(),
             failures,
-            Extender::nowMs);
-    this.nominations =
-        new NominationPlanner(nominees, ledger, loads, evaluator, budgets, state, Extender::nowMs);
-    this.podWaker = podWaker();
+            waitEvents);
+    this.state = new SchedulingState(core, streams, this::readPod, api::wake, metrics, failures);
+    this.explain = new Explain(core.ledger, core.evaluator, core.explanations);
 
     // The writers of labels, annotations, taints and events.
     this.controllers = controllers(List.of(waitSurvey(waitEvents), waitEvents));
@@ -209,7 +156,6 @@ public final class Extender implements AutoCloseable {
     this.verbConnections =
         new ConnectionLimiter(limits.apply(VerbServer.limits(config.verbsTls())));
     this.verbs = verbServer();
-    this.inspector = new Inspector(ledger, loads, evaluations);
     this.inspections = new InspectionCache(this::inspect, Extender::nowMs);
     this.readApi = readApi();
     this.ports =
@@ -221,18 +167,21 @@ public final class Extender implements AutoCloseable {
 
   private VerbServer verbServer() {
     return new VerbServer(
-        address(config.verbs()), transport, verbConnections, readiness, this::tick, this::routes);
+        address(config.verbs()),
+        transport,
+        verbConnections,
+        state.readiness,
+        this::tick,
+        this::routes);
   }
 
-  private PodChecks podChecks() {
-    var rate = new NodeRate("pod-checks", PodChecks.RATE, Extender::nowMs, metrics);
-    return new PodChecks(this::readPod, rate, metrics);
-  }
-
-  private PodWaker podWaker() {
-    var rate = new NodeRate("wake-ups", PodWaker.RATE, Extender::nowMs, metrics);
-    return new PodWaker(
-        readiness, ledger, evaluator, waiting, api::wake, rate, metrics, Extender::nowMs);
+  private static SchedulingCore.Settings settings(ExtenderConfig config) {
+    return new SchedulingCore.Settings(
+        Timing.DEFAULT.withYoungMs(config.measuredAfterMs()),
+        config.policy(),
+        config.memoryGuard(),
+        config.mpsLoad(),
+        config.loadStaleAfterMs());
   }
 
   private static long nowMs() {
@@ -255,30 +204,19 @@ public final class Extender implements AutoCloseable {
 
   private WaitSurvey waitSurvey(WaitEvents events) {
     return new WaitSurvey(
-        ledger,
-        evaluator,
-        explanations,
+        core.ledger,
+        core.evaluator,
+        core.explanations,
         events,
         pod -> explain.nodes(pod, loop()),
         work -> loop().completeOnLoop(vertx.executeBlocking(work::get, false)),
-        () -> readiness.notReady().isEmpty(),
+        () -> state.readiness.notReady().isEmpty(),
         failures,
         Extender::nowMs);
   }
 
   private Controllers controllers(List<Controller> waits) {
-    return new Controllers(
-        config,
-        api,
-        this::loop,
-        this::deciding,
-        ledger,
-        loads,
-        evaluations,
-        metrics,
-        failures,
-        Extender::nowMs,
-        waits);
+    return new Controllers(config, api, this::loop, this::deciding, core, metrics, failures, waits);
   }
 
   private VerbsEndpointSlice verbsSlice() {
@@ -300,9 +238,9 @@ public final class Extender implements AutoCloseable {
   }
 
   private void tick() {
-    failures.task("tick", state::tick);
+    failures.task("tick", state.writer::tick);
     // In a turn of its own, since both take several milliseconds after a new list of all nodes.
-    loop().run(() -> failures.task("wake", podWaker::tick));
+    loop().run(() -> failures.task("wake", state.waker::tick));
   }
 
   private Future<Optional<PodFacts>> readPod(String key) {
@@ -319,7 +257,7 @@ public final class Extender implements AutoCloseable {
    */
   private boolean deciding() {
     return ports.missing().isEmpty()
-        && readiness.notDeciding().or(readiness::awaitingFirstReports).isEmpty();
+        && state.readiness.notDeciding().or(state.readiness::awaitingFirstReports).isEmpty();
   }
 
   /** Completes when the ports that need no certificate are open. */
@@ -345,38 +283,14 @@ public final class Extender implements AutoCloseable {
     metrics.connections("verbs", verbConnections);
     metrics.gauge(
         "tranche.extender.ready", "1 while /readyz says ready, else 0.", () -> ready ? 1 : 0);
-    StateGauges.register(
-        metrics,
-        ledger,
-        streams,
-        loads,
-        packing,
-        waiting,
-        nominees,
-        budgets,
-        gangs,
-        controllers.draNodes());
+    StateGauges.register(metrics, core, state, streams, controllers.draNodes());
   }
 
   private void startWatchesAndPorts() {
     if (config.leaderElect()) {
-      readiness.closeWhile(leadership::missing, leadership::term);
+      state.readiness.closeWhile(leadership::missing, leadership::term);
     }
-    var watched =
-        new Informers(
-            client,
-            config.resources(),
-            config.policy() == Policy.PACKED,
-            loop(),
-            readiness,
-            state,
-            budgets,
-            packing,
-            controllers,
-            gangs,
-            metrics,
-            Extender::nowMs,
-            traits);
+    var watched = new Informers(client, config, loop(), core, state, controllers, metrics, traits);
     informers = watched;
     watched.start();
     ports.start();
@@ -397,7 +311,7 @@ public final class Extender implements AutoCloseable {
   }
 
   private void everySecond() {
-    ready = missing().or(readiness::notReady).isEmpty();
+    ready = missing().or(state.readiness::notReady).isEmpty();
     controllers.tick();
   }
 
@@ -411,52 +325,23 @@ public final class Extender implements AutoCloseable {
 
   private VerbRoutes routes(Loop loop) {
     var recentlyFiltered = new RecentlyFilteredPods();
-    var bind =
-        new Bind(
-            readiness,
-            ledger,
-            evaluator,
-            state,
-            explanations,
-            recentlyFiltered,
-            api,
-            loop,
-            metrics);
+    var bind = new Bind(core, state, recentlyFiltered, api, loop, metrics);
     metrics.gauge("tranche.extender.binds.in.flight", "Binds in progress.", bind::inFlight);
     var filter =
-        new Filter(
-            readiness,
-            ledger,
-            evaluator,
-            nominations,
-            state,
-            packing,
-            explanations,
-            gangs,
-            recentlyFiltered,
-            metrics,
-            config.offeredNodesMax(),
-            loop::run,
-            Extender::nowMs);
-    whatIf = new WhatIf(ledger, evaluator, packing, filter, Extender::nowMs);
+        new Filter(core, state, recentlyFiltered, metrics, config.offeredNodesMax(), loop::run);
+    whatIf = new WhatIf(core.ledger, core.evaluator, core.packing, filter, core.clockMs);
     var verbRoutes =
         new VerbRoutes(
             new ExtenderReader(config.resources()),
             filter,
-            new Prioritize(readiness, ledger, evaluator, state, packing, explanations, metrics),
+            new Prioritize(core, state, metrics),
             bind,
             new Preempt(
-                readiness,
-                ledger,
-                budgets,
-                evaluator,
-                packing,
-                nominations,
+                core,
                 state,
                 metrics,
                 loop::run,
-                task -> vertx.setTimer(SOON_MS, id -> loop.run(task)),
-                Extender::nowMs),
+                task -> vertx.setTimer(SOON_MS, id -> loop.run(task))),
             metrics,
             RequestLimiter.READ_WITHIN_MS);
     metrics.gauge(
@@ -469,7 +354,13 @@ public final class Extender implements AutoCloseable {
   private Future<HttpServer> serveOps() {
     var routes =
         new OpsRoutes(
-            readiness, inspections, loop(), registry, gpus, config.gpuMetrics(), this::missing);
+            state.readiness,
+            inspections,
+            loop(),
+            registry,
+            gpus,
+            config.gpuMetrics(),
+            this::missing);
     return routes
         .port(vertx)
         .listen(vertx, transport, opsConnections, config.metrics())
@@ -488,9 +379,9 @@ public final class Extender implements AutoCloseable {
         new ReadApi.Sources(
             this::loop,
             inspections,
-            readiness::notReady,
+            state.readiness::notReady,
             explain,
-            explanations,
+            core.explanations,
             schedulerMessages::of,
             this::nodeFilter,
             () -> Objects.requireNonNull(whatIf, "asked once the verbs are there"),
@@ -511,12 +402,16 @@ public final class Extender implements AutoCloseable {
   /** Takes a snapshot in steps, so that verbs are answered in between. */
   private Future<Inspection> inspect() {
     return loop()
-        .submit(() -> inspector.readAhead(nowMs(), timeOfDay()))
+        .submit(() -> core.inspector.readAhead(nowMs(), timeOfDay()))
         .compose(
             more ->
                 more
                     ? inspect()
-                    : loop().submit(() -> inspector.inspect(waiting.size(), nowMs(), timeOfDay())));
+                    : loop()
+                        .submit(
+                            () ->
+                                core.inspector.inspect(
+                                    state.waiting.size(), nowMs(), timeOfDay())));
   }
 
   private static Instant timeOfDay() {
@@ -528,7 +423,7 @@ public final class Extender implements AutoCloseable {
         config.leaderElect()
             ? ports.missing().or(leadership::leaderless).or(verbsSlice::missing)
             : ports.missing();
-    return missing.or(ledger.acknowledgements()::mostMissing);
+    return missing.or(core.ledger.acknowledgements()::mostMissing);
   }
 
   private StreamServer streamServer(PemKeyCertOptions certificate) {
@@ -539,7 +434,7 @@ public final class Extender implements AutoCloseable {
         certificate,
         tokens,
         streams,
-        state,
+        state.writer,
         loop(),
         controllers,
         metrics,

@@ -1,13 +1,15 @@
 package dev.tranche.extender;
 
+import dev.tranche.extender.core.SchedulingCore;
 import dev.tranche.extender.gang.Gangs;
 import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.metrics.ExtenderMetrics;
-import dev.tranche.extender.preempt.BudgetStore;
+import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.selection.NodeTraits;
 import dev.tranche.extender.snapshot.PackedPolicy;
 import dev.tranche.extender.state.ReadinessGate;
+import dev.tranche.extender.state.SchedulingState;
 import dev.tranche.extender.state.StateWriter;
 import dev.tranche.extender.watch.BudgetReader;
 import dev.tranche.extender.watch.NodeReader;
@@ -50,36 +52,27 @@ final class Informers implements AutoCloseable {
   private final DraWatch dra;
   private final OptionalReflector podGroups;
 
-  /**
-   * @param needsHostRequests whether the CPU and memory of all pods are needed, for policy {@code
-   *     packed}
-   */
   Informers(
       KubernetesClient client,
-      List<String> resources,
-      boolean needsHostRequests,
+      ExtenderConfig config,
       Loop loop,
-      ReadinessGate readiness,
-      StateWriter state,
-      BudgetStore budgetStore,
-      PackedPolicy packing,
+      SchedulingCore core,
+      SchedulingState shared,
       Controllers controllers,
-      Gangs gangs,
       ExtenderMetrics metrics,
-      LongSupplier clockMs,
       NodeTraits.Table traits) {
     this.loop = loop;
-    this.readiness = readiness;
-    this.state = state;
-    this.packing = packing;
+    this.readiness = shared.readiness;
+    this.state = shared.writer;
+    this.packing = core.packing;
     this.controllers = controllers;
-    this.gangs = gangs;
+    this.gangs = core.gangs;
     this.traits = traits;
-    this.clockMs = clockMs;
+    this.clockMs = core.clockMs;
     this.nodes =
         new Reflector<>(
             client,
-            NodeReader.kind(resources),
+            NodeReader.kind(config.resources()),
             new Reflector.Sink<>(
                 this::nodeSeen, (uid, name) -> nodeGone(name), () -> listed("nodes")),
             metrics,
@@ -87,7 +80,8 @@ final class Informers implements AutoCloseable {
     this.pods =
         new Reflector<>(
             client,
-            PodReader.kind(resources, needsHostRequests),
+            // Policy packed needs the CPU and memory of all pods.
+            PodReader.kind(config.resources(), config.policy() == Policy.PACKED),
             new Reflector.Sink<>(this::podSeen, this::podGone, () -> listed("pods")),
             metrics,
             clockMs);
@@ -117,9 +111,9 @@ final class Informers implements AutoCloseable {
             client,
             BudgetReader.kind(),
             new Reflector.Sink<>(
-                (WatchedBudget budget) -> loop.run(() -> budgetStore.put(budget.budget())),
-                (uid, key) -> loop.run(() -> budgetStore.gone(key)),
-                () -> loop.run(budgetStore::listed)),
+                (WatchedBudget budget) -> loop.run(() -> core.budgets.put(budget.budget())),
+                (uid, key) -> loop.run(() -> core.budgets.gone(key)),
+                () -> loop.run(core.budgets::listed)),
             metrics,
             clockMs);
   }

@@ -1,14 +1,10 @@
 package dev.tranche.extender;
 
+import dev.tranche.extender.core.SchedulingCore;
 import dev.tranche.extender.dra.DraNodes;
 import dev.tranche.extender.gang.Gangs;
-import dev.tranche.extender.ledger.Ledger;
-import dev.tranche.extender.load.LoadCache;
 import dev.tranche.extender.metrics.ExtenderMetrics;
-import dev.tranche.extender.preempt.BudgetStore;
-import dev.tranche.extender.snapshot.PackedPolicy;
-import dev.tranche.extender.state.NominatedPods;
-import dev.tranche.extender.state.UnschedulablePods;
+import dev.tranche.extender.state.SchedulingState;
 import dev.tranche.extender.stream.NodeStreams;
 
 /** Registers gauges for the sizes of the extender's state. */
@@ -17,32 +13,27 @@ final class StateGauges {
 
   static void register(
       ExtenderMetrics metrics,
-      Ledger ledger,
+      SchedulingCore core,
+      SchedulingState state,
       NodeStreams streams,
-      LoadCache loads,
-      PackedPolicy packing,
-      UnschedulablePods waiting,
-      NominatedPods nominees,
-      BudgetStore budgets,
-      Gangs gangs,
       DraNodes draNodes) {
-    registerGroups(metrics, gangs, draNodes);
+    registerGroups(metrics, core.gangs, draNodes);
     metrics.gauge(
         "tranche.extender.pods.dropped",
         "Pods not kept in memory since the start because too many wait, have ended or are on unknown nodes; they are still placed.",
-        ledger::droppedPods);
+        core.ledger::droppedPods);
     metrics.gauge(
         "tranche.extender.pods.uncounted",
         "Pods that are not kept because their node has too many; the node counts as taken until they are gone.",
-        ledger::uncountedPods);
+        core.ledger::uncountedPods);
     metrics.gauge(
         "tranche.extender.pods.remembered",
         "Deleted pods that are kept in memory, since their events may arrive late; bounded.",
-        ledger::rememberedPods);
+        core.ledger::rememberedPods);
     metrics.gauge(
         "tranche.extender.budgets.unread",
         "PodDisruptionBudgets that are too many or too large to read; all pods of their namespaces count as protected.",
-        budgets::unread);
+        core.budgets::unread);
     metrics.gauge("tranche.extender.streams", "Open streams of nodes.", streams::size);
     metrics.gauge(
         "tranche.extender.reports.kept.bytes",
@@ -51,39 +42,39 @@ final class StateGauges {
     metrics.gauge(
         "tranche.extender.load.pods",
         "Pods stored with the load readings of GPUs; bounded for each node.",
-        loads::pods);
+        core.loads::pods);
     metrics.gauge(
         "tranche.pending.fragmented.pods",
         "Pending pods with enough free replicas on a node but not on any single GPU.",
-        waiting::fragmented);
+        state.waiting::fragmented);
     metrics.gauge(
         "tranche.extender.ack.backoff.nodes",
         "Nodes that temporarily get no pods because they do not acknowledge assignments.",
-        ledger.acknowledgements()::backedOff);
+        core.ledger.acknowledgements()::backedOff);
     metrics.gauge(
         "tranche.extender.nominations",
         "Preempting pods whose GPU is held while their victims are evicted.",
-        ledger::nominations);
+        core.ledger::nominations);
     metrics.gauge(
         "tranche.extender.nominees",
         "Pods that kube-scheduler has nominated, whether or not the extender chose their victims; bounded.",
-        nominees::size);
+        state.nominees::size);
     metrics.gauge(
         "tranche.extender.packing.shapes",
         "Different pod shapes that policy packed distinguishes.",
-        packing::shapes);
+        core.packing::shapes);
     metrics.gauge(
         "tranche.extender.packing.pods",
         "Pods whose CPU and memory on their nodes are known to policy packed.",
-        packing::pods);
+        core.packing::pods);
     metrics.gauge(
         "tranche.extender.waiting.pods",
         "Rejected pods that are retried when they would fit.",
-        waiting::size);
+        state.waiting::size);
     metrics.gauge(
         "tranche.extender.waiting.untried.nodes",
         "Nodes with newly freed replicas on which rejected pods have not been tried yet.",
-        waiting::untriedNodes);
+        state.waiting::untriedNodes);
   }
 
   private static void registerGroups(ExtenderMetrics metrics, Gangs gangs, DraNodes draNodes) {

@@ -1,30 +1,20 @@
 package dev.tranche.simulate;
 
-import dev.tranche.extender.explain.Explanations;
-import dev.tranche.extender.gang.Gangs;
+import dev.tranche.extender.core.SchedulingCore;
 import dev.tranche.extender.ledger.Ledger;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.ledger.Timing;
-import dev.tranche.extender.limit.NodeRate;
-import dev.tranche.extender.load.LoadCache;
 import dev.tranche.extender.load.MpsLoad;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.metrics.Failures;
 import dev.tranche.extender.placement.MemoryGuard;
 import dev.tranche.extender.preempt.BudgetStore;
 import dev.tranche.extender.score.Policy;
-import dev.tranche.extender.snapshot.ClusterView;
-import dev.tranche.extender.snapshot.NodeEvaluator;
-import dev.tranche.extender.snapshot.NodeFitCache;
-import dev.tranche.extender.snapshot.PackedPolicy;
 import dev.tranche.extender.state.NodePlugins;
-import dev.tranche.extender.state.NominatedPods;
-import dev.tranche.extender.state.NominationPlanner;
-import dev.tranche.extender.state.PodChecks;
 import dev.tranche.extender.state.PodWaker;
 import dev.tranche.extender.state.ReadinessGate;
+import dev.tranche.extender.state.SchedulingState;
 import dev.tranche.extender.state.StateWriter;
-import dev.tranche.extender.state.UnschedulablePods;
 import dev.tranche.extender.verb.ApiServer;
 import dev.tranche.extender.verb.Bind;
 import dev.tranche.extender.verb.Filter;
@@ -56,7 +46,7 @@ final class ExtenderCore {
   final Prioritize prioritize;
   final Bind bind;
   final Preempt preempt;
-  final BudgetStore budgets = new BudgetStore();
+  final BudgetStore budgets;
   private final PodWaker waker;
 
   /** What the parts need of the process and of others. */
@@ -77,109 +67,36 @@ final class ExtenderCore {
   }
 
   ExtenderCore(Given given) {
-    LongSupplier clockMs = given.clockMs();
     var metrics = new ExtenderMetrics(new SimpleMeterRegistry());
     var failures = new Failures(metrics);
-    var timing = Timing.DEFAULT;
-    this.ledger = new Ledger(timing, given.toClock());
-    var loads = new LoadCache(LOAD_STALE_AFTER_MS, timing.halfLifeMs(), timing.newcomerMs());
-    var cluster =
-        new ClusterView(ledger, loads, timing, MemoryGuard.ENFORCE, MpsLoad.UTILIZATION, failures);
-    var evaluations = new NodeFitCache(ledger, loads, cluster);
-    var evaluator = new NodeEvaluator(ledger, cluster, evaluations, given.policy(), clockMs);
-    this.readiness = new ReadinessGate(ledger::allReported, clockMs);
-    var waiting = new UnschedulablePods(ledger, evaluations, cluster, metrics);
-    var nominees = new NominatedPods(ledger, clockMs);
-    var explanations = new Explanations((pod, cause, figures) -> given.rejected().accept(pod));
-    var packing = new PackedPolicy(failures);
-    var checks =
-        new PodChecks(
-            key -> given.api().pod(key),
-            new NodeRate("pod-checks", PodChecks.RATE, clockMs, metrics),
-            metrics);
-    this.state =
-        new StateWriter(
-            ledger,
-            loads,
-            evaluations,
-            packing,
-            waiting,
-            nominees,
-            checks,
-            given.nodes(),
-            metrics,
+    var settings =
+        new SchedulingCore.Settings(
+            Timing.DEFAULT,
+            given.policy(),
+            MemoryGuard.ENFORCE,
+            MpsLoad.UTILIZATION,
+            LOAD_STALE_AFTER_MS);
+    var core =
+        new SchedulingCore(
+            settings,
+            given.clockMs(),
+            given.toClock(),
             failures,
-            clockMs);
-    var nominations =
-        new NominationPlanner(nominees, ledger, loads, evaluator, budgets, state, clockMs);
-    this.waker =
-        new PodWaker(
-            readiness,
-            ledger,
-            evaluator,
-            waiting,
-            given.wake(),
-            new NodeRate("wake-ups", PodWaker.RATE, clockMs, metrics),
-            metrics,
-            clockMs);
+            (pod, cause, figures) -> given.rejected().accept(pod));
+    var shared =
+        new SchedulingState(core, given.nodes(), given.api()::pod, given.wake(), metrics, failures);
+    this.ledger = core.ledger;
+    this.budgets = core.budgets;
+    this.readiness = shared.readiness;
+    this.state = shared.writer;
+    this.waker = shared.waker;
     var recentlyFiltered = new RecentlyFilteredPods();
-    this.filter =
-        new Filter(
-            readiness,
-            ledger,
-            evaluator,
-            nominations,
-            state,
-            packing,
-            explanations,
-            new Gangs(),
-            recentlyFiltered,
-            metrics,
-            OFFERED_MAX,
-            given.loop()::run,
-            clockMs);
-    this.prioritize =
-        new Prioritize(readiness, ledger, evaluator, state, packing, explanations, metrics);
-    this.bind = bind(given, evaluator, explanations, recentlyFiltered, metrics);
-    this.preempt = preempt(given, evaluator, packing, nominations, metrics);
-  }
-
-  private Bind bind(
-      Given given,
-      NodeEvaluator evaluator,
-      Explanations explanations,
-      RecentlyFilteredPods recentlyFiltered,
-      ExtenderMetrics metrics) {
-    return new Bind(
-        readiness,
-        ledger,
-        evaluator,
-        state,
-        explanations,
-        recentlyFiltered,
-        given.api(),
-        given.loop(),
-        metrics);
-  }
-
-  private Preempt preempt(
-      Given given,
-      NodeEvaluator evaluator,
-      PackedPolicy packing,
-      NominationPlanner nominations,
-      ExtenderMetrics metrics) {
-    return new Preempt(
-        readiness,
-        ledger,
-        budgets,
-        evaluator,
-        packing,
-        nominations,
-        state,
-        metrics,
-        given.loop()::run,
-        task -> given.later().after(SOON_MS, task),
-        given.clockMs());
+    Loop loop = given.loop();
+    this.filter = new Filter(core, shared, recentlyFiltered, metrics, OFFERED_MAX, loop::run);
+    this.prioritize = new Prioritize(core, shared, metrics);
+    this.bind = new Bind(core, shared, recentlyFiltered, given.api(), loop, metrics);
+    this.preempt =
+        new Preempt(core, shared, metrics, loop::run, task -> given.later().after(SOON_MS, task));
   }
 
   void tick() {

@@ -1,5 +1,6 @@
 package dev.tranche.extender.state;
 
+import dev.tranche.extender.core.SchedulingCore;
 import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.ledger.Hold;
 import dev.tranche.extender.ledger.Ledger;
@@ -44,21 +45,14 @@ public final class NominationPlanner {
   private final LongSupplier clockMs;
   private final Turn turn;
 
-  public NominationPlanner(
-      NominatedPods nominees,
-      Ledger ledger,
-      LoadCache loads,
-      NodeEvaluator evaluator,
-      BudgetStore budgets,
-      StateWriter state,
-      LongSupplier clockMs) {
+  NominationPlanner(SchedulingCore core, NominatedPods nominees, StateWriter state) {
     this.nominees = nominees;
-    this.ledger = ledger;
-    this.loads = loads;
-    this.evaluator = evaluator;
-    this.budgets = budgets;
+    this.ledger = core.ledger;
+    this.loads = core.loads;
+    this.evaluator = core.evaluator;
+    this.budgets = core.budgets;
     this.state = state;
-    this.clockMs = clockMs;
+    this.clockMs = core.clockMs;
     this.turn = new Turn(clockMs);
   }
 

@@ -1,5 +1,6 @@
 package dev.tranche.extender.state;
 
+import dev.tranche.extender.core.SchedulingCore;
 import dev.tranche.extender.ledger.Ledger;
 import dev.tranche.extender.ledger.NodeFacts;
 import dev.tranche.extender.limit.NodeRate;
@@ -38,23 +39,21 @@ public final class PodWaker {
    * @param patch changes the node of that name, so that kube-scheduler retries rejected pods
    * @param rate of patches by node
    */
-  public PodWaker(
+  PodWaker(
+      SchedulingCore core,
       ReadinessGate readiness,
-      Ledger ledger,
-      NodeEvaluator evaluator,
       UnschedulablePods waiting,
       Function<String, Future<?>> patch,
       NodeRate rate,
-      ExtenderMetrics metrics,
-      LongSupplier clockMs) {
+      ExtenderMetrics metrics) {
     this.readiness = readiness;
-    this.ledger = ledger;
-    this.evaluator = evaluator;
+    this.ledger = core.ledger;
+    this.evaluator = core.evaluator;
     this.waiting = waiting;
     this.patch = patch;
     this.rate = rate;
     this.metrics = metrics;
-    this.clockMs = clockMs;
+    this.clockMs = core.clockMs;
   }
 
   /** Runs one turn; must be called after the Ledger has applied what is due. */

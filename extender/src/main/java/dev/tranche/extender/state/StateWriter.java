@@ -1,5 +1,6 @@
 package dev.tranche.extender.state;
 
+import dev.tranche.extender.core.SchedulingCore;
 import dev.tranche.extender.ledger.Assignment;
 import dev.tranche.extender.ledger.Decision;
 import dev.tranche.extender.ledger.Event;
@@ -46,29 +47,25 @@ public final class StateWriter {
   private final Failures failures;
   private final LongSupplier clockMs;
 
-  public StateWriter(
-      Ledger ledger,
-      LoadCache loads,
-      NodeFitCache evaluations,
-      PackedPolicy packing,
+  StateWriter(
+      SchedulingCore core,
       UnschedulablePods waiting,
       NominatedPods nominees,
       PodChecks podChecks,
       NodePlugins nodes,
       ExtenderMetrics metrics,
-      Failures failures,
-      LongSupplier clockMs) {
-    this.ledger = ledger;
-    this.loads = loads;
-    this.evaluations = evaluations;
-    this.packing = packing;
+      Failures failures) {
+    this.ledger = core.ledger;
+    this.loads = core.loads;
+    this.evaluations = core.fits;
+    this.packing = core.packing;
+    this.clockMs = core.clockMs;
     this.waiting = waiting;
     this.nominees = nominees;
     this.podChecks = podChecks;
     this.nodes = nodes;
     this.metrics = metrics;
     this.failures = failures;
-    this.clockMs = clockMs;
   }
 
   /** Applies an event of an informer, a stream or a verb, without waiting for acknowledgements. */

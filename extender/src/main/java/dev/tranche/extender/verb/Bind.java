@@ -1,5 +1,6 @@
 package dev.tranche.extender.verb;
 
+import dev.tranche.extender.core.SchedulingCore;
 import dev.tranche.extender.explain.Explanations;
 import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.ledger.Hold;
@@ -11,6 +12,7 @@ import dev.tranche.extender.placement.Placer;
 import dev.tranche.extender.snapshot.NodeEvaluator;
 import dev.tranche.extender.snapshot.NodeFit;
 import dev.tranche.extender.state.ReadinessGate;
+import dev.tranche.extender.state.SchedulingState;
 import dev.tranche.extender.state.StateWriter;
 import dev.tranche.extender.verb.ApiServer.BindOutcome;
 import dev.tranche.process.loop.Loop;
@@ -50,20 +52,17 @@ public final class Bind {
   private final Map<String, Flight> inFlight = new HashMap<>();
 
   public Bind(
-      ReadinessGate readiness,
-      Ledger ledger,
-      NodeEvaluator evaluator,
-      StateWriter state,
-      Explanations explanations,
+      SchedulingCore core,
+      SchedulingState shared,
       RecentlyFilteredPods recentlyFiltered,
       ApiServer api,
       Loop loop,
       ExtenderMetrics metrics) {
-    this.readiness = readiness;
-    this.ledger = ledger;
-    this.evaluator = evaluator;
-    this.state = state;
-    this.explanations = explanations;
+    this.readiness = shared.readiness;
+    this.ledger = core.ledger;
+    this.evaluator = core.evaluator;
+    this.state = shared.writer;
+    this.explanations = core.explanations;
     this.recentlyFiltered = recentlyFiltered;
     this.api = api;
     this.loop = loop;

@@ -1,5 +1,6 @@
 package dev.tranche.extender.verb;
 
+import dev.tranche.extender.core.SchedulingCore;
 import dev.tranche.extender.explain.Explanations;
 import dev.tranche.extender.explain.WhatIf;
 import dev.tranche.extender.gang.Gangs;
@@ -19,6 +20,7 @@ import dev.tranche.extender.snapshot.PackedPolicy;
 import dev.tranche.extender.snapshot.Turn;
 import dev.tranche.extender.state.NominationPlanner;
 import dev.tranche.extender.state.ReadinessGate;
+import dev.tranche.extender.state.SchedulingState;
 import dev.tranche.extender.state.StateWriter;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
@@ -82,32 +84,25 @@ public final class Filter implements WhatIf.Rules {
    * @param loop runs something in a later turn
    */
   public Filter(
-      ReadinessGate readiness,
-      Ledger ledger,
-      NodeEvaluator evaluator,
-      NominationPlanner nominations,
-      StateWriter state,
-      PackedPolicy packing,
-      Explanations explanations,
-      Gangs gangs,
+      SchedulingCore core,
+      SchedulingState shared,
       RecentlyFilteredPods recentlyFiltered,
       ExtenderMetrics metrics,
       int offeredMax,
-      Consumer<Runnable> loop,
-      LongSupplier clockMs) {
-    this.readiness = readiness;
-    this.ledger = ledger;
-    this.evaluator = evaluator;
-    this.nominations = nominations;
-    this.state = state;
-    this.packing = packing;
-    this.explanations = explanations;
-    this.gangs = gangs;
+      Consumer<Runnable> loop) {
+    this.readiness = shared.readiness;
+    this.ledger = core.ledger;
+    this.evaluator = core.evaluator;
+    this.nominations = shared.nominations;
+    this.state = shared.writer;
+    this.packing = core.packing;
+    this.explanations = core.explanations;
+    this.gangs = core.gangs;
     this.recentlyFiltered = recentlyFiltered;
     this.metrics = metrics;
     this.offeredMax = offeredMax;
     this.loop = loop;
-    this.clockMs = clockMs;
+    this.clockMs = core.clockMs;
   }
 
   /** Records what a pod requests beside GPUs. */

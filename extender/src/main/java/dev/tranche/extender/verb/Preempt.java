@@ -1,5 +1,6 @@
 package dev.tranche.extender.verb;
 
+import dev.tranche.extender.core.SchedulingCore;
 import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.ledger.Hold;
 import dev.tranche.extender.ledger.Ledger;
@@ -23,6 +24,7 @@ import dev.tranche.extender.snapshot.Trials;
 import dev.tranche.extender.snapshot.Turn;
 import dev.tranche.extender.state.NominationPlanner;
 import dev.tranche.extender.state.ReadinessGate;
+import dev.tranche.extender.state.SchedulingState;
 import dev.tranche.extender.state.StateWriter;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
@@ -104,28 +106,22 @@ public final class Preempt {
    * @param soon runs something on the loop a little later
    */
   public Preempt(
-      ReadinessGate readiness,
-      Ledger ledger,
-      BudgetStore budgets,
-      NodeEvaluator evaluator,
-      PackedPolicy packing,
-      NominationPlanner nominations,
-      StateWriter state,
+      SchedulingCore core,
+      SchedulingState shared,
       ExtenderMetrics metrics,
       Consumer<Runnable> loop,
-      Consumer<Runnable> soon,
-      LongSupplier clockMs) {
-    this.readiness = readiness;
-    this.ledger = ledger;
-    this.store = budgets;
-    this.evaluator = evaluator;
-    this.packing = packing;
-    this.nominations = nominations;
-    this.state = state;
+      Consumer<Runnable> soon) {
+    this.readiness = shared.readiness;
+    this.ledger = core.ledger;
+    this.store = core.budgets;
+    this.evaluator = core.evaluator;
+    this.packing = core.packing;
+    this.nominations = shared.nominations;
+    this.state = shared.writer;
     this.metrics = metrics;
     this.loop = loop;
     this.soon = soon;
-    this.clockMs = clockMs;
+    this.clockMs = core.clockMs;
   }
 
   /**

@@ -1,5 +1,6 @@
 package dev.tranche.extender.verb;
 
+import dev.tranche.extender.core.SchedulingCore;
 import dev.tranche.extender.explain.Explanations;
 import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.ledger.Hold;
@@ -14,6 +15,7 @@ import dev.tranche.extender.snapshot.NodeEvaluator;
 import dev.tranche.extender.snapshot.NodeFit;
 import dev.tranche.extender.snapshot.PackedPolicy;
 import dev.tranche.extender.state.ReadinessGate;
+import dev.tranche.extender.state.SchedulingState;
 import dev.tranche.extender.state.StateWriter;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -34,20 +36,13 @@ public final class Prioritize {
   private final Explanations explanations;
   private final ExtenderMetrics metrics;
 
-  public Prioritize(
-      ReadinessGate readiness,
-      Ledger ledger,
-      NodeEvaluator evaluator,
-      StateWriter state,
-      PackedPolicy packing,
-      Explanations explanations,
-      ExtenderMetrics metrics) {
-    this.readiness = readiness;
-    this.ledger = ledger;
-    this.evaluator = evaluator;
-    this.state = state;
-    this.packing = packing;
-    this.explanations = explanations;
+  public Prioritize(SchedulingCore core, SchedulingState shared, ExtenderMetrics metrics) {
+    this.readiness = shared.readiness;
+    this.ledger = core.ledger;
+    this.evaluator = core.evaluator;
+    this.state = shared.writer;
+    this.packing = core.packing;
+    this.explanations = core.explanations;
     this.metrics = metrics;
   }
 

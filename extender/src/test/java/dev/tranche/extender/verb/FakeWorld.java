@@ -2,9 +2,9 @@ package dev.tranche.extender.verb;
 
 import dev.tranche.api.Demand;
 import dev.tranche.api.Names;
+import dev.tranche.extender.core.SchedulingCore;
 import dev.tranche.extender.explain.Explanations;
 import dev.tranche.extender.explain.Inspection;
-import dev.tranche.extender.explain.Inspector;
 import dev.tranche.extender.explain.WaitCause;
 import dev.tranche.extender.gang.Gangs;
 import dev.tranche.extender.ledger.Assignment;
@@ -14,7 +14,6 @@ import dev.tranche.extender.ledger.Ledger;
 import dev.tranche.extender.ledger.NodeState;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.ledger.Timing;
-import dev.tranche.extender.limit.NodeRate;
 import dev.tranche.extender.load.LoadCache;
 import dev.tranche.extender.load.LoadReading;
 import dev.tranche.extender.load.MpsLoad;
@@ -27,7 +26,6 @@ import dev.tranche.extender.readapi.row.Explain;
 import dev.tranche.extender.readapi.row.PodDetail;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.selection.NodeFilter;
-import dev.tranche.extender.snapshot.ClusterView;
 import dev.tranche.extender.snapshot.NodeEvaluator;
 import dev.tranche.extender.snapshot.NodeFitCache;
 import dev.tranche.extender.snapshot.NodeSnapshot;
@@ -35,9 +33,9 @@ import dev.tranche.extender.snapshot.PackedPolicy;
 import dev.tranche.extender.state.NodePlugins;
 import dev.tranche.extender.state.NominatedPods;
 import dev.tranche.extender.state.NominationPlanner;
-import dev.tranche.extender.state.PodChecks;
 import dev.tranche.extender.state.PodWaker;
 import dev.tranche.extender.state.ReadinessGate;
+import dev.tranche.extender.state.SchedulingState;
 import dev.tranche.extender.state.StateWriter;
 import dev.tranche.extender.state.UnschedulablePods;
 import dev.tranche.process.loop.Loop;
@@ -56,6 +54,7 @@ import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
+import java.util.function.LongUnaryOperator;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -118,18 +117,19 @@ public final class FakeWorld implements NodePlugins, ApiServer {
   public final Ledger ledger;
   public final LoadCache loads;
   public final NodeFitCache evaluations;
-  private final Inspector inspector;
   public final NodeEvaluator evaluator;
   public final PackedPolicy packing;
   public final UnschedulablePods waiting;
   public final NominatedPods nominees;
-  public final BudgetStore budgets = new BudgetStore();
-  public final Explanations explanations = new Explanations(this::explainRejection);
-  public final Gangs gangs = new Gangs();
+  public final BudgetStore budgets;
+  public final Explanations explanations;
+  public final Gangs gangs;
   public final ReadinessGate readiness;
   public final StateWriter state;
   public final NominationPlanner nominations;
   public final PodWaker podWaker;
+  private final SchedulingCore core;
+  private final SchedulingState shared;
 
   public FakeWorld(Policy policy) {
     this(policy, MemoryGuard.ENFORCE);
@@ -170,45 +170,27 @@ public final class FakeWorld implements NodePlugins, ApiServer {
       MeterRegistry registry) {
     this.registry = registry;
     this.metrics = new ExtenderMetrics(registry);
-    this.ledger = new Ledger(timing);
-    this.loads = new LoadCache(15_000, halfLifeMs, timing.newcomerMs());
-    this.nominees = new NominatedPods(ledger, this::nowMs);
-    this.readiness = new ReadinessGate(ledger::allReported, this::nowMs);
     this.failures = new Failures(metrics);
-    this.packing = new PackedPolicy(failures);
-    var cluster = new ClusterView(ledger, loads, timing, guard, mpsLoad, failures);
-    evaluations = new NodeFitCache(ledger, loads, cluster);
-    inspector = new Inspector(ledger, loads, evaluations);
-    evaluator = new NodeEvaluator(ledger, cluster, evaluations, policy, this::nowMs);
-    waiting = new UnschedulablePods(ledger, evaluations, cluster, metrics);
-    state =
-        new StateWriter(
-            ledger,
-            loads,
-            evaluations,
-            packing,
-            waiting,
-            nominees,
-            new PodChecks(
-                this::pod,
-                new NodeRate("pod-checks", PodChecks.RATE, this::nowMs, metrics),
-                metrics),
-            this,
-            metrics,
-            failures,
-            this::nowMs);
-    nominations =
-        new NominationPlanner(nominees, ledger, loads, evaluator, budgets, state, this::nowMs);
-    podWaker =
-        new PodWaker(
-            readiness,
-            ledger,
-            evaluator,
-            waiting,
-            this::wake,
-            new NodeRate("wake-ups", PodWaker.RATE, this::nowMs, metrics),
-            metrics,
-            this::nowMs);
+    var settings = new SchedulingCore.Settings(timing, policy, guard, mpsLoad, 15_000, halfLifeMs);
+    // Its clock counts from 1970.
+    this.core =
+        new SchedulingCore(
+            settings, this::nowMs, LongUnaryOperator.identity(), failures, this::explainRejection);
+    this.ledger = core.ledger;
+    this.loads = core.loads;
+    this.evaluations = core.fits;
+    this.evaluator = core.evaluator;
+    this.packing = core.packing;
+    this.budgets = core.budgets;
+    this.explanations = core.explanations;
+    this.gangs = core.gangs;
+    this.shared = new SchedulingState(core, this, this::pod, this::wake, metrics, failures);
+    this.readiness = shared.readiness;
+    this.waiting = shared.waiting;
+    this.nominees = shared.nominees;
+    this.state = shared.writer;
+    this.nominations = shared.nominations;
+    this.podWaker = shared.waker;
   }
 
   /** One that has read neither pods nor nodes. */
@@ -244,24 +226,11 @@ public final class FakeWorld implements NodePlugins, ApiServer {
    */
   public Filter filter(
       RecentlyFilteredPods recentlyFiltered, int offeredMax, Consumer<Runnable> loop) {
-    return new Filter(
-        readiness,
-        ledger,
-        evaluator,
-        nominations,
-        state,
-        packing,
-        explanations,
-        gangs,
-        recentlyFiltered,
-        metrics,
-        offeredMax,
-        loop,
-        this::nowMs);
+    return new Filter(core, shared, recentlyFiltered, metrics, offeredMax, loop);
   }
 
   public Prioritize prioritize() {
-    return new Prioritize(readiness, ledger, evaluator, state, packing, explanations, metrics);
+    return new Prioritize(core, shared, metrics);
   }
 
   public Preempt preempt() {
@@ -272,18 +241,7 @@ public final class FakeWorld implements NodePlugins, ApiServer {
    * @param loop runs what is left in a later turn
    */
   public Preempt preempt(Consumer<Runnable> loop) {
-    return new Preempt(
-        readiness,
-        ledger,
-        budgets,
-        evaluator,
-        packing,
-        nominations,
-        state,
-        metrics,
-        loop,
-        this::soon,
-        this::nowMs);
+    return new Preempt(core, shared, metrics, loop, this::soon);
   }
 
   private void soon(Runnable task) {
@@ -293,8 +251,7 @@ public final class FakeWorld implements NodePlugins, ApiServer {
   }
 
   public Bind bind(RecentlyFilteredPods recentlyFiltered, Loop loop) {
-    return new Bind(
-        readiness, ledger, evaluator, state, explanations, recentlyFiltered, this, loop, metrics);
+    return new Bind(core, shared, recentlyFiltered, this, loop, metrics);
   }
 
   /** Returns an explanation of a pod, with all nodes as they are now. */
@@ -315,10 +272,10 @@ public final class FakeWorld implements NodePlugins, ApiServer {
 
   public Inspection inspection() {
     long now = nowMs();
-    while (inspector.readAhead(now, Instant.ofEpochMilli(now))) {
+    while (core.inspector.readAhead(now, Instant.ofEpochMilli(now))) {
       // As the extender does.
     }
-    return inspector.inspect(waiting.size(), now, Instant.ofEpochMilli(now));
+    return core.inspector.inspect(waiting.size(), now, Instant.ofEpochMilli(now));
   }
 
   /** A GPU of ten replicas and 10 GiB. */
