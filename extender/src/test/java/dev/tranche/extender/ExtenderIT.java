@@ -403,9 +403,7 @@ final class ExtenderIT {
       var answer = send(bare.metricsPort(), "GET", "/readyz", "");
       assertThat(answer.statusCode()).isEqualTo(503);
       assertThat(answer.body())
-          .isEqualTo(
-              "Secret gpu/young-extender-tls with the extender's certificate does not exist yet;"
-                  + " the webhook writes it\n");
+          .isEqualTo("Secret gpu/young-extender-tls does not exist;" + " the webhook writes it\n");
     }
   }
 
