@@ -10,7 +10,7 @@ Refuses what the node plugin would refuse on every node after the upgrade, with 
 {{- end -}}
 {{- include "tranche.knownKeys" (dict "at" $in "map" $config "keys" (list "version" "flags" "sharing" "resources" "imex")) -}}
 {{- if not (has $config.version (list nil "" "v1")) -}}
-{{- fail (printf "%s: version must be v1, not %v." $in $config.version) -}}
+{{- fail (printf "%s: version is %s; allowed: v1." $in (toJson $config.version)) -}}
 {{- end -}}
 {{- range $key := list "flags" "sharing" "resources" "imex" -}}
 {{- include "tranche.mapOrAbsent" (dict "at" (printf "%s: %s" $in $key) "value" (index $config $key)) -}}
@@ -34,7 +34,7 @@ Refuses what the node plugin would refuse on every node after the upgrade, with 
 {{- if kindIs "invalid" $rule.pattern -}}
 {{- fail (printf "%s lacks its pattern, such as \"Tesla T4\" or \"*\"." $at) -}}
 {{- end -}}
-{{- include "tranche.validateName" (dict "at" $at "name" $rule.name) -}}
+{{- include "tranche.validateName" (dict "at" (printf "%s.name" $at) "name" $rule.name) -}}
 {{- end -}}
 {{- end -}}
 {{- range $strategy, $least := dict "timeSlicing" 1 "mps" 2 -}}
@@ -93,11 +93,11 @@ Refuses what the node plugin would refuse on every node after the upgrade, with 
 {{- if has $value $allowed -}}
 {{- $found = true -}}
 {{- else if not (and $isList (eq "" $value)) -}}
-{{- fail (printf "%s.%s has %s; allowed are %s." $.at $key (toJson $item) (join ", " $allowed)) -}}
+{{- fail (printf "%s.%s is %s; allowed: %s." $.at $key (toJson $item) (join ", " $allowed)) -}}
 {{- end -}}
 {{- end -}}
 {{- if and (eq $key "deviceListStrategy") (not $found) -}}
-{{- fail (printf "%s.%s is empty; it is one or more of %s." $.at $key (join ", " $allowed)) -}}
+{{- fail (printf "%s.%s is empty; allowed: one or more of %s." $.at $key (join ", " $allowed)) -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
@@ -124,7 +124,7 @@ Refuses what the node plugin would refuse on every node after the upgrade, with 
 {{- $root := . -}}
 {{- range $key := list "renameByDefault" "failRequestsGreaterThanOne" -}}
 {{- if not (or (kindIs "bool" (index $root.section $key)) (kindIs "invalid" (index $root.section $key))) -}}
-{{- fail (printf "%s.%s is true or false, not %s." $root.at $key (toJson (index $root.section $key))) -}}
+{{- fail (printf "%s.%s is %s; allowed: true or false." $root.at $key (toJson (index $root.section $key))) -}}
 {{- end -}}
 {{- end -}}
 {{- $shareable := list "nvidia.com/gpu" -}}
@@ -146,9 +146,9 @@ Refuses what the node plugin would refuse on every node after the upgrade, with 
 {{- if not (or (has $name $shareable) (hasPrefix "nvidia.com/mig-" $name)) -}}
 {{- fail (printf "%s.name is %s; only %s and nvidia.com/mig-* can be shared." $at $entry.name (join ", " $shareable)) -}}
 {{- end -}}
-{{- include "tranche.validateName" (dict "at" $at "name" $entry.name) -}}
+{{- include "tranche.validateName" (dict "at" (printf "%s.name" $at) "name" $entry.name) -}}
 {{- if not (has $entry.rename (list nil "")) -}}
-{{- include "tranche.validateName" (dict "at" $at "name" $entry.rename) -}}
+{{- include "tranche.validateName" (dict "at" (printf "%s.rename" $at) "name" $entry.rename) -}}
 {{- end -}}
 {{- include "tranche.validateDevices" (dict "at" $at "entry" $entry "compatible" $root.compatible) -}}
 {{- $replicas := $entry.replicas -}}
@@ -156,7 +156,7 @@ Refuses what the node plugin would refuse on every node after the upgrade, with 
 {{- $fits := false -}}
 {{- if $number -}}{{- $fits = and (ge (float64 $replicas) (float64 $least)) (le (float64 $replicas) 10000.0) (eq (floor $replicas) (float64 $replicas)) -}}{{- end -}}
 {{- if not $fits -}}
-{{- fail (printf "%s.replicas must be a whole number from %v to 10000, not %s." $at $least (toJson $replicas)) -}}
+{{- fail (printf "%s.replicas is %s; allowed: a whole number from %v to 10000%s." $at (toJson $replicas) $least (ternary ", without quotation marks" "" (kindIs "string" $replicas))) -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
@@ -164,7 +164,7 @@ Refuses what the node plugin would refuse on every node after the upgrade, with 
 {{- define "tranche.validateName" -}}
 {{- $full := include "tranche.resourceName" (toString .name) -}}
 {{- if or (not (kindIs "string" .name)) (gt (len $full) 63) (not (regexMatch "^nvidia[.]com/[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$" $full)) -}}
-{{- fail (printf "%s: %s is not a resource name; it is nvidia.com/ and lower case letters, digits, dots and dashes, at most 63 characters." .at (toJson .name)) -}}
+{{- fail (printf "%s is %s; allowed: nvidia.com/ and lower-case letters, digits, dots and dashes, at most 63 characters." .at (toJson .name)) -}}
 {{- end -}}
 {{- end -}}
 
@@ -183,7 +183,7 @@ Refuses what the node plugin would refuse on every node after the upgrade, with 
 {{- fail (printf "%s.devices is an empty list; name a device, or leave it out." .at) -}}
 {{- end -}}
 {{- if not $taken -}}
-{{- fail (printf "%s.devices is \"all\", a count above 0, or a list of indexes (0), MIG indexes (\"0:1\") and uuids, not %s." .at (toJson $devices)) -}}
+{{- fail (printf "%s.devices is %s; allowed: \"all\", a count above 0, or a list of indexes (0), MIG indexes (\"0:1\") and uuids." .at (toJson $devices)) -}}
 {{- end -}}
 {{- end -}}
 

@@ -5,6 +5,7 @@ import dev.tranche.extender.http.ClientCertificates;
 import dev.tranche.extender.http.VerbServer;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.stream.StreamServer;
+import dev.tranche.process.client.SecretErrors;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
@@ -71,8 +72,10 @@ final class CertifiedPorts implements AutoCloseable {
   Optional<String> missing() {
     return stream == null
         ? Optional.of(
-            "Secret %s/%s with the extender's certificate does not exist yet; the webhook writes it"
-                .formatted(config.namespace(), secretName()))
+            SecretErrors.missing(
+                config.namespace(),
+                secretName(),
+                "the webhook writes the extender's certificate to it"))
         : Optional.empty();
   }
 
@@ -156,8 +159,11 @@ final class CertifiedPorts implements AutoCloseable {
             .orElseThrow(
                 () ->
                     new IllegalStateException(
-                        "Secret %s/%s has no ca.crt, by which kube-scheduler's certificate is verified"
-                            .formatted(config.namespace(), secretName()))),
+                        SecretErrors.without(
+                            config.namespace(),
+                            secretName(),
+                            "ca.crt",
+                            "kube-scheduler's certificate is verified by it"))),
         config.schedulerClient(),
         metrics::recordClientCertificate);
   }

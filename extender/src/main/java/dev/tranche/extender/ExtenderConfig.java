@@ -213,7 +213,7 @@ public record ExtenderConfig(
       Matcher matcher =
           Settings.SERVICE_ACCOUNT.matcher(settings.text(NODE_PLUGIN_SERVICE_ACCOUNT));
       if (!matcher.matches()) {
-        wrong(NODE_PLUGIN_SERVICE_ACCOUNT, "namespace:name");
+        wrong(NODE_PLUGIN_SERVICE_ACCOUNT, Settings.SERVICE_ACCOUNT_ALLOWED);
         return new ServiceAccount("", "");
       }
       return new ServiceAccount(matcher.group(1), matcher.group(2));

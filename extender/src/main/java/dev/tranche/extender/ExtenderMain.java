@@ -86,7 +86,7 @@ public final class ExtenderMain {
   }
 
   private static void failed(Throwable why) {
-    LOG.error("the extender cannot start", why);
+    LOG.error("cannot start", why);
     Runtime.getRuntime().halt(FAILED);
   }
 

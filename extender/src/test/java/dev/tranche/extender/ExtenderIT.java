@@ -404,8 +404,8 @@ final class ExtenderIT {
       assertThat(answer.statusCode()).isEqualTo(503);
       assertThat(answer.body())
           .isEqualTo(
-              "Secret gpu/young-extender-tls with the extender's certificate does not exist yet;"
-                  + " the webhook writes it\n");
+              "Secret gpu/young-extender-tls does not exist; the webhook writes the extender's"
+                  + " certificate to it\n");
     }
   }
 

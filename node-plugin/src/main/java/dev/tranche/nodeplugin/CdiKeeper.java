@@ -4,7 +4,7 @@ import dev.tranche.nodeplugin.cdi.CdiSpec;
 import dev.tranche.nodeplugin.cdi.CdiSpecs;
 import dev.tranche.nodeplugin.cdi.DriverFiles;
 import dev.tranche.nodeplugin.config.AllocateOptions;
-import dev.tranche.nodeplugin.config.DeviceListStrategy;
+import dev.tranche.nodeplugin.config.AllocateOptions.DeviceListStrategy;
 import dev.tranche.nodeplugin.gpu.Hardware;
 import dev.tranche.nodeplugin.gpu.HostNodes;
 import dev.tranche.nodeplugin.gpu.NodeProblem;

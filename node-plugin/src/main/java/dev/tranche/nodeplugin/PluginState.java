@@ -5,7 +5,7 @@ import dev.tranche.api.node.ConfigStatus;
 import dev.tranche.api.node.Holding;
 import dev.tranche.nodeplugin.config.Config;
 import dev.tranche.nodeplugin.config.ConfigSource.Outcome;
-import dev.tranche.nodeplugin.config.SharingStrategy;
+import dev.tranche.nodeplugin.config.Sharing.SharingStrategy;
 import dev.tranche.nodeplugin.gpu.ConfigIndexes;
 import dev.tranche.nodeplugin.gpu.GpuSharing;
 import dev.tranche.nodeplugin.gpu.GpuStatus;

@@ -3,7 +3,7 @@ package dev.tranche.nodeplugin;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.api.node.Holding;
-import dev.tranche.nodeplugin.config.SharingStrategy;
+import dev.tranche.nodeplugin.config.Sharing.SharingStrategy;
 import dev.tranche.nodeplugin.gpu.GpuSharing;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
 import dev.tranche.nodeplugin.gpu.NodeProblem;

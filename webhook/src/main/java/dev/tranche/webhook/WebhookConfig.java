@@ -121,7 +121,7 @@ record WebhookConfig(
               settings.list(
                   GUARD_EXEMPT_SERVICE_ACCOUNTS,
                   Settings.SERVICE_ACCOUNT,
-                  "namespace:name, for example monitoring:dcgm-exporter",
+                  Settings.SERVICE_ACCOUNT_ALLOWED,
                   errors)),
           resources,
           root,

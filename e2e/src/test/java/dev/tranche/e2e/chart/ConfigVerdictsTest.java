@@ -83,6 +83,26 @@ class ConfigVerdictsTest {
     }
   }
 
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      quoteCharacter = '`',
+      value = {
+        "version: v2 | version is \"v2\"; allowed: v1",
+        "flags: {migStrategy: some} | is \"some\"; allowed: none, single, mixed",
+        "flags: {plugin: {deviceListStrategy: [envvar, cdi]}} | is \"cdi\"; allowed: envvar, volume-mounts, cdi-annotations, cdi-cri",
+        "sharing: {mps: {renameByDefault: 0, resources: [{name: gpu, replicas: 2}]}} | sharing.mps.renameByDefault is 0; allowed: true or false",
+        "sharing: {mps: {resources: [{name: gpu, replicas: 1}]}} | sharing.mps.resources[0].replicas is 1; allowed: a whole number from 2 to 10000",
+        "sharing: {mps: {resources: [{name: gpu, replicas: '4'}]}} | sharing.mps.resources[0].replicas is \"4\"; allowed: a whole number from 2 to 10000, without quotation marks",
+        "sharing: {mps: {resources: [{name: gpu, replicas: 2, devices: 0}]}} | resources[0].devices is 0; allowed: \"all\", a count above 0, or a list of indexes (0), MIG indexes (\"0:1\") and uuids",
+        "sharing: {mps: {resources: [{name: gpu, replicas: 2, rename: A_B}]}} | resources[0].rename is \"A_B\"; allowed: nvidia.com/ and lower-case letters, digits, dots and dashes, at most 63 characters",
+      })
+  void wrongValue_isReportedInTheSameWordsByBoth(String config, String sentence) {
+    assertThat(errors(config)).singleElement().asString().endsWith(sentence);
+    assertThatThrownBy(() -> render(Map.of("config.map.mine", config)))
+        .hasMessageContaining(sentence + ".");
+  }
+
   /** The page names every key: ConfigPageTest. */
   @Test
   void misplacedKey_belongsAtTheSamePlaceForBoth() throws IOException {

@@ -7,10 +7,10 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.tranche.e2e.install.Shell;
 import dev.tranche.nodeplugin.config.Config;
 import dev.tranche.nodeplugin.config.ConfigFile;
-import dev.tranche.nodeplugin.config.DeviceSelection;
 import dev.tranche.nodeplugin.config.Setting;
-import dev.tranche.nodeplugin.config.SharedResource;
-import dev.tranche.nodeplugin.config.SharingStrategy;
+import dev.tranche.nodeplugin.config.Sharing.DeviceSelection;
+import dev.tranche.nodeplugin.config.Sharing.SharedResource;
+import dev.tranche.nodeplugin.config.Sharing.SharingStrategy;
 import dev.tranche.process.settings.ConfigErrors;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -41,15 +41,14 @@ class NvidiaConfigsIT {
   private static final List<String> REASONS =
       List.of(
           "^unknown key ",
-          "; a node can have 10000 in total$",
+          "\\.replicas is \\d{5,}; allowed: a whole number from [12] to 10000$",
           "; only .*nvidia.com/gpu.* can be shared$",
           "(migStrategy|deviceDiscoveryStrategy|deviceIDStrategy|deviceListStrategy)\\) is .*; allowed: ",
           "tegra is not supported",
-          "flags.plugin.deviceListStrategy\\) is empty; ",
-          " is \\[] or \\[0], not ",
+          "imex.channelIDs\\) is .*; allowed: 0, or none$",
           " mixed cannot be combined with sharing.mps",
           "lacks its pattern",
-          "\\.devices is \"all\", a count above 0, or a list ",
+          "\\.devices is .*; allowed: \"all\", a count above 0, or a list ",
           "\\.devices is an empty list; name a device");
 
   @TempDir static Path folder;

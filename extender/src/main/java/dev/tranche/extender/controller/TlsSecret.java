@@ -1,5 +1,6 @@
 package dev.tranche.extender.controller;
 
+import dev.tranche.process.client.SecretErrors;
 import io.fabric8.kubernetes.api.model.Secret;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import io.fabric8.kubernetes.client.informers.ResourceEventHandler;
@@ -22,6 +23,7 @@ public final class TlsSecret implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(TlsSecret.class);
   private final SharedIndexInformer<Secret> informer;
   private volatile boolean closed;
+  private final String namespace;
   private final String name;
   private final Consumer<Material> onMaterial;
 
@@ -37,7 +39,8 @@ public final class TlsSecret implements AutoCloseable {
    */
   public TlsSecret(
       KubernetesClient client, String namespace, String name, Consumer<Material> onMaterial) {
-    this.name = namespace + "/" + name;
+    this.namespace = namespace;
+    this.name = name;
     this.onMaterial = onMaterial;
     this.informer =
         client
@@ -54,26 +57,29 @@ public final class TlsSecret implements AutoCloseable {
   }
 
   private boolean retryAlways(Throwable failure) {
-    LOG.warn("cannot read Secret {}, will retry: {}", name, failure.toString());
+    LOG.warn("cannot read Secret {}/{}, will retry: {}", namespace, name, failure.toString());
     return true;
   }
 
   private void logFailure(@org.jspecify.annotations.Nullable Throwable failure) {
     if (failure != null && !closed) {
-      LOG.error("cannot watch Secret {}; no node can report", name, failure);
+      LOG.error("cannot watch Secret {}/{}; no node can report", namespace, name, failure);
     }
   }
 
   private void read(Secret secret) {
     Map<String, String> data = secret.getData() == null ? Map.of() : secret.getData();
     if (data.isEmpty()) {
-      LOG.info("Secret {} is still empty; the webhook writes the certificate", name);
+      LOG.info("Secret {}/{} is still empty; the webhook writes the certificate", namespace, name);
       return;
     }
     String certificate = data.get("tls.crt");
     String key = data.get("tls.key");
     if (certificate == null || key == null) {
-      LOG.warn("Secret {} lacks tls.crt or tls.key; the webhook writes both", name);
+      LOG.warn(
+          "{}",
+          SecretErrors.without(
+              namespace, name, "tls.crt or no tls.key", "the webhook writes both"));
       return;
     }
     onMaterial.accept(
@@ -100,7 +106,7 @@ public final class TlsSecret implements AutoCloseable {
 
     @Override
     public void onDelete(Secret secret, boolean unknownFinalState) {
-      LOG.warn("Secret {} was deleted; the last certificate stays in use", name);
+      LOG.warn("Secret {}/{} was deleted; the last certificate stays in use", namespace, name);
     }
   }
 

@@ -19,6 +19,34 @@ public record Config(
     AllocateOptions allocate,
     ResourceNames resources,
     Sharing sharing) {
+  /** How MIG devices are advertised. In lower case, the names are NVIDIA's values. */
+  public enum MigStrategy {
+    /** A GPU is one device, whether MIG is on or not. */
+    NONE,
+    /** All MIG devices of the node are alike, and are advertised as {@code nvidia.com/gpu}. */
+    SINGLE,
+    /** Each profile is a resource of its own: {@code nvidia.com/mig-1g.5gb}. */
+    MIXED
+  }
+
+  /**
+   * How stand-alone GetPreferredAllocation picks among shared replicas, as NVIDIA's plugin does.
+   */
+  public enum SharedAllocationPolicy {
+    /** Over as many GPUs as possible. */
+    DISTRIBUTED,
+    /** On as few GPUs as possible. */
+    PACKED
+  }
+
+  /** What a number of replicas means that a pod requests without an annotation. */
+  public enum PlainRequests {
+    /** So many replicas, as under NVIDIA's plugin. */
+    REPLICAS,
+    /** The webhook has made it of whole GPUs. */
+    GPUS
+  }
+
   /**
    * Reads a configuration; all errors go to the findings.
    *

@@ -39,7 +39,7 @@ public record ConfigFile(Map<String, String> values, ResourceNames resources, Sh
     Map<String, String> values = new LinkedHashMap<>();
     flatten("flags", map.get("flags"), values, findings);
     flatten("imex", map.get("imex"), values, findings);
-    ResourceNames resources = ResourcesSection.parse(map.get("resources"), findings);
+    ResourceNames resources = ResourceNames.parse(map.get("resources"), findings);
     return new ConfigFile(
         values, resources, SharingSection.parse(map.get("sharing"), resources, findings));
   }
@@ -60,7 +60,7 @@ public record ConfigFile(Map<String, String> values, ResourceNames resources, Sh
   private static void checkTopKeys(Map<?, ?> map, ConfigErrors findings) {
     Object version = map.get("version");
     if (version != null && !version.equals("") && !version.equals("v1")) {
-      findings.error("version must be v1, not " + version);
+      findings.invalid("version", version, "v1");
     }
     for (Object key : map.keySet()) {
       if (!TOP_KEYS.contains(String.valueOf(key))) {

@@ -1,5 +1,13 @@
 package dev.tranche.nodeplugin.config;
 
+import dev.tranche.nodeplugin.config.AllocateOptions.CdiOptions;
+import dev.tranche.nodeplugin.config.AllocateOptions.DeviceIdStrategy;
+import dev.tranche.nodeplugin.config.AllocateOptions.DeviceListStrategy;
+import dev.tranche.nodeplugin.config.AllocateOptions.ImexOptions;
+import dev.tranche.nodeplugin.config.Config.MigStrategy;
+import dev.tranche.nodeplugin.config.Config.PlainRequests;
+import dev.tranche.nodeplugin.config.Config.SharedAllocationPolicy;
+import dev.tranche.nodeplugin.config.Sharing.SharingStrategy;
 import dev.tranche.process.settings.ConfigErrors;
 import dev.tranche.process.settings.Settings;
 import java.util.List;
@@ -97,7 +105,7 @@ final class ConfigReader {
     if (ids.isEmpty() || ids.equals(List.of("0"))) {
       return ids.isEmpty() ? List.of() : List.of(0);
     }
-    findings.error(Setting.IMEX_CHANNEL_IDS.describe() + " is [] or [0], not " + ids);
+    settings.reportInvalid(Setting.IMEX_CHANNEL_IDS, "0, or none", findings);
     return List.of();
   }
 

@@ -1,5 +1,8 @@
 package dev.tranche.nodeplugin.config;
 
+import dev.tranche.nodeplugin.config.Sharing.DeviceSelection;
+import dev.tranche.nodeplugin.config.Sharing.SharedResource;
+import dev.tranche.nodeplugin.config.Sharing.SharingStrategy;
 import dev.tranche.process.settings.ConfigErrors;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;

@@ -33,12 +33,14 @@ public record Options(
             ? Optional.empty()
             : Optional.of(settings.hostPort(Setting.EXTENDER_ADDRESS, findings));
     if (extender.isPresent() && settings.text(Setting.NODE_NAME).isEmpty()) {
-      findings.error(Setting.NODE_NAME.describe() + " is needed to report to an extender");
+      settings.reportInvalid(
+          Setting.NODE_NAME,
+          "the node's name, since --%s is set".formatted(Setting.EXTENDER_ADDRESS.flag()),
+          findings);
     }
     if (settings.text(Setting.KUBELET_SOCKET).isEmpty()) {
-      findings.error(
-          Setting.KUBELET_SOCKET.describe()
-              + " is empty; this plugin always registers, so give the kubelet's socket");
+      settings.reportInvalid(
+          Setting.KUBELET_SOCKET, "the kubelet's socket, since the plugin registers", findings);
     }
     return new Options(
         settings.text(Setting.NODE_NAME),

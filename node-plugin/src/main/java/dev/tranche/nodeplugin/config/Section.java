@@ -26,6 +26,10 @@ record Section(String at, Map<?, ?> map, ConfigErrors findings) {
     findings.error(at + suffix);
   }
 
+  void invalid(String suffix, @Nullable Object value, String allowed) {
+    findings.invalid(at + suffix, value, allowed);
+  }
+
   @Nullable Object get(String key) {
     return map.get(key);
   }
@@ -52,7 +56,7 @@ record Section(String at, Map<?, ?> map, ConfigErrors findings) {
   boolean isTrue(String key, boolean absent) {
     Object node = map.get(key);
     if (node != null && !(node instanceof Boolean)) {
-      error("." + key + " is true or false, not " + node);
+      invalid("." + key, node, "true or false");
     }
     return node instanceof Boolean given ? given : absent;
   }

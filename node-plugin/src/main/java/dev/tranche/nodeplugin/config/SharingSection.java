@@ -1,12 +1,16 @@
 package dev.tranche.nodeplugin.config;
 
 import dev.tranche.api.Names;
+import dev.tranche.api.RequestBounds;
+import dev.tranche.nodeplugin.config.Sharing.DeviceSelection;
+import dev.tranche.nodeplugin.config.Sharing.SharedResource;
+import dev.tranche.nodeplugin.config.Sharing.SharingStrategy;
 import dev.tranche.process.settings.ConfigErrors;
-import java.math.BigInteger;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /** The {@code sharing} section of the config file. */
@@ -14,6 +18,12 @@ final class SharingSection {
   private static final Set<String> KEYS =
       Set.of("renameByDefault", "failRequestsGreaterThanOne", "resources");
   private static final Set<String> RESOURCE_KEYS = Set.of("name", "replicas", "rename", "devices");
+
+  // An index, a MIG index, or a uuid of a GPU or a MIG device, old ones with slashes.
+  private static final Pattern DEVICE =
+      Pattern.compile("\\d{1,4}(:\\d{1,4})?|(GPU|MIG)-[-0-9a-zA-Z/]+");
+  private static final String DEVICES =
+      "\"all\", a count above 0, or a list of indexes (0), MIG indexes (\"0:1\") and uuids";
 
   private final SharingStrategy strategy;
   private final Section section;
@@ -71,13 +81,14 @@ final class SharingSection {
         name,
         unrenamed(name),
         advertised(entry, name),
-        DevicesNode.parse(entry.at() + ".devices", entry.get("devices"), section.findings()),
-        replicas(entry, name),
+        devices(entry.at() + ".devices", entry.get("devices"), section.findings()),
+        replicas(entry),
         failGreaterThanOne);
   }
 
   private String name(Section entry) {
-    String name = ResourceName.full(entry.at() + ".name", entry.get("name"), section.findings());
+    String name =
+        ResourceNames.fullName(entry.at() + ".name", entry.get("name"), section.findings());
     if (!shareable(name)) {
       entry.error(
           ".name is %s; only %s and nvidia.com/mig-* can be shared"
@@ -106,40 +117,53 @@ final class SharingSection {
     if (given == null || given.equals("")) {
       return unrenamed(name);
     }
-    return ResourceName.full(entry.at() + ".rename", given, section.findings());
+    return ResourceNames.fullName(entry.at() + ".rename", given, section.findings());
   }
 
-  private int replicas(Section entry, String name) {
+  /** Reads the devices that an entry applies to: all, a count, or a list. */
+  private static DeviceSelection devices(String at, @Nullable Object node, ConfigErrors findings) {
+    return switch (node) {
+      case null -> new DeviceSelection.All();
+      case String all when all.equals("all") -> new DeviceSelection.All();
+      case Integer count when count > 0 -> new DeviceSelection.Count(count);
+      // NVIDIA's parser takes an empty list; whether it counts is decided later.
+      case List<?> list -> listed(at, list, findings);
+      default -> {
+        findings.invalid(at, node, DEVICES);
+        yield new DeviceSelection.All();
+      }
+    };
+  }
+
+  private static DeviceSelection listed(String at, List<?> list, ConfigErrors findings) {
+    List<String> refs = new ArrayList<>();
+    for (Object item : list) {
+      String ref = String.valueOf(item);
+      if (!DEVICE.matcher(ref).matches()) {
+        findings.invalid(at, item, DEVICES);
+      } else if (refs.contains(ref)) {
+        findings.warning(at + " names " + ref + " twice; it counts once");
+      } else {
+        refs.add(ref);
+      }
+    }
+    return new DeviceSelection.Listed(refs);
+  }
+
+  private int replicas(Section entry) {
     int least = strategy == SharingStrategy.MPS ? 2 : 1;
     Object given = entry.get("replicas");
-    // A whole number that is not an Integer is a Long or a BigInteger, far outside the limits.
-    boolean wholeNumber =
-        given instanceof Integer || given instanceof Long || given instanceof BigInteger;
-    boolean withinLimit = given instanceof Integer number && number <= ReplicaLimit.PER_NODE;
-    if (withinLimit && given instanceof Integer number && number >= least) {
+    if (given instanceof Integer number
+        && number >= least
+        && number <= RequestBounds.REPLICAS_MAX) {
       return number;
     }
-    String replicas = ".replicas of " + name;
-    boolean negative = String.valueOf(given).startsWith("-");
-    if (wholeNumber && !withinLimit && !negative) {
-      entry.error(
-          "%s is %s; a node can have %d in total"
-              .formatted(replicas, given, ReplicaLimit.PER_NODE));
-    } else {
-      entry.error(
-          "%s must be a whole number of at least %d, not %s"
-              .formatted(replicas, least, shown(given)));
-    }
+    // 10 looks the same whether it is a number or a text.
+    String hint = given instanceof String ? ", without quotation marks" : "";
+    entry.invalid(
+        ".replicas",
+        given,
+        "a whole number from %d to %d%s".formatted(least, RequestBounds.REPLICAS_MAX, hint));
     return least;
-  }
-
-  // 10 looks the same whether it is a number or a text.
-  private static String shown(@Nullable Object given) {
-    return switch (given) {
-      case null -> "nothing; write replicas: 10";
-      case String text -> "the text \"" + text + "\"; write it without quotation marks";
-      case Double number -> "the decimal " + number + "; write a whole number";
-      default -> String.valueOf(given);
-    };
   }
 }

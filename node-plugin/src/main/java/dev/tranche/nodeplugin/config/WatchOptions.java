@@ -6,6 +6,7 @@ import dev.tranche.nodeplugin.usage.OveruseOptions;
 import dev.tranche.process.settings.ConfigErrors;
 import dev.tranche.process.settings.Settings;
 import java.nio.file.Path;
+import java.util.List;
 
 /**
  * Options for monitoring GPUs and their use, from flags and environment only.
@@ -19,6 +20,36 @@ public record WatchOptions(
     Path hostProc,
     Path hostLog,
     LimitOptions limits) {
+  /**
+   * Options for memory limits, from flags and environment only.
+   *
+   * @param cgroups the host's cgroup v2 folder, as mounted in this container
+   * @param toolkit the folder of NVIDIA's container toolkit, as mounted in this container
+   * @param runtimeConfig the folder of its runtime's config file, likewise
+   */
+  public record LimitOptions(MemoryLimits mode, Path cgroups, Path toolkit, Path runtimeConfig) {
+    static LimitOptions of(Settings<Setting> settings, ConfigErrors findings) {
+      return new LimitOptions(
+          settings.oneOf(Setting.MEMORY_LIMITS, List.of(MemoryLimits.values()), findings),
+          Path.of(settings.text(Setting.CGROUP_CTR_PATH)),
+          Path.of(settings.text(Setting.TOOLKIT_CTR_PATH)),
+          Path.of(settings.text(Setting.RUNTIME_CONFIG_CTR_PATH)));
+    }
+
+    public boolean required() {
+      return mode == MemoryLimits.REQUIRED;
+    }
+  }
+
+  /** Whether shares of time-sliced GPUs get a memory limit of the driver's. */
+  public enum MemoryLimits {
+    OFF,
+    /** Where that is known to work on real GPUs, which nobody has reported yet: nowhere. */
+    AUTO,
+    /** A GPU whose memory cannot be limited takes no shares. */
+    REQUIRED
+  }
+
   private static final int SAMPLES_MAX = 3_600;
 
   public static WatchOptions of(Settings<Setting> settings, ConfigErrors findings) {

@@ -1,7 +1,7 @@
 package dev.tranche.nodeplugin.gpu;
 
-import dev.tranche.nodeplugin.config.SharedResource;
-import dev.tranche.nodeplugin.config.SharingStrategy;
+import dev.tranche.nodeplugin.config.Sharing.SharedResource;
+import dev.tranche.nodeplugin.config.Sharing.SharingStrategy;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 
 /**

@@ -1,7 +1,7 @@
 package dev.tranche.nodeplugin.gpu;
 
 import dev.tranche.api.Names;
-import dev.tranche.nodeplugin.config.MigStrategy;
+import dev.tranche.nodeplugin.config.Config.MigStrategy;
 import dev.tranche.nodeplugin.config.ResourceNames;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import dev.tranche.nodeplugin.nvml.Mig;

@@ -1,6 +1,6 @@
 package dev.tranche.nodeplugin.gpu;
 
-import dev.tranche.nodeplugin.config.SharingStrategy;
+import dev.tranche.nodeplugin.config.Sharing.SharingStrategy;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 
 /** How many clients an MPS server takes, by the GPU's architecture. */

@@ -1,10 +1,10 @@
 package dev.tranche.nodeplugin.gpu;
 
+import dev.tranche.api.RequestBounds;
 import dev.tranche.nodeplugin.config.Config;
-import dev.tranche.nodeplugin.config.DeviceSelection;
-import dev.tranche.nodeplugin.config.ReplicaLimit;
-import dev.tranche.nodeplugin.config.SharedResource;
-import dev.tranche.nodeplugin.config.SharingStrategy;
+import dev.tranche.nodeplugin.config.Sharing.DeviceSelection;
+import dev.tranche.nodeplugin.config.Sharing.SharedResource;
+import dev.tranche.nodeplugin.config.Sharing.SharingStrategy;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -162,11 +162,14 @@ final class SharingPlanner {
 
   private void checkTotal(Map<String, GpuSharing> byUuid) {
     long total = byUuid.values().stream().mapToLong(GpuSharing::replicas).sum();
-    if (total > ReplicaLimit.PER_NODE) {
+    if (total > RequestBounds.REPLICAS_MAX) {
       errors.add(
           "%d GPUs have %d replicas together, and a node can have %d; lower replicas to %d per GPU"
               .formatted(
-                  gpus.size(), total, ReplicaLimit.PER_NODE, ReplicaLimit.PER_NODE / gpus.size()));
+                  gpus.size(),
+                  total,
+                  RequestBounds.REPLICAS_MAX,
+                  RequestBounds.REPLICAS_MAX / gpus.size()));
     }
   }
 }

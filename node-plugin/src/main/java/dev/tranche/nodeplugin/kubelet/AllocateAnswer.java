@@ -5,7 +5,7 @@ import dev.tranche.api.kubelet.ContainerAllocateResponse;
 import dev.tranche.api.kubelet.DeviceSpec;
 import dev.tranche.api.kubelet.Mount;
 import dev.tranche.nodeplugin.config.AllocateOptions;
-import dev.tranche.nodeplugin.config.DeviceListStrategy;
+import dev.tranche.nodeplugin.config.AllocateOptions.DeviceListStrategy;
 import dev.tranche.nodeplugin.gpu.HostNodes;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import java.util.ArrayList;

@@ -3,7 +3,7 @@ package dev.tranche.nodeplugin.kubelet;
 import dev.tranche.api.ReplicaId;
 import dev.tranche.api.kubelet.ContainerAllocateResponse;
 import dev.tranche.api.node.GpuShare;
-import dev.tranche.nodeplugin.config.PlainRequests;
+import dev.tranche.nodeplugin.config.Config.PlainRequests;
 import dev.tranche.nodeplugin.gpu.GpuSharing;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
 import dev.tranche.nodeplugin.gpu.HeldReplicas;

@@ -13,10 +13,7 @@ import dev.tranche.api.kubelet.PreStartContainerRequest;
 import dev.tranche.api.kubelet.PreStartContainerResponse;
 import dev.tranche.api.kubelet.PreferredAllocationRequest;
 import dev.tranche.api.kubelet.PreferredAllocationResponse;
-import dev.tranche.nodeplugin.gpu.GpuLinkScores;
 import dev.tranche.nodeplugin.gpu.Hardware;
-import dev.tranche.nodeplugin.gpu.HeldReplicas;
-import dev.tranche.nodeplugin.gpu.Replica;
 import dev.tranche.nodeplugin.gpu.Replicas;
 import dev.tranche.nodeplugin.metrics.NodeMetrics;
 import io.vertx.core.Future;
@@ -24,7 +21,6 @@ import io.vertx.grpc.common.GrpcStatus;
 import io.vertx.grpc.server.StatusException;
 import java.util.List;
 import java.util.Locale;
-import java.util.Map;
 import java.util.Optional;
 import java.util.function.BiConsumer;
 import java.util.function.Supplier;
@@ -47,35 +43,27 @@ final class DevicePluginServer extends DevicePluginService {
 
   private final PodResourcesClient podResources;
   private final ReadBack readBack;
-  private final AllocationCalls allocationCalls;
+  private final ResourceCalls calls;
   private final Supplier<Hardware> hardware;
   private final boolean standalone;
   private final NodeMetrics metrics;
-  private final HeldReplicas held;
   private final BiConsumer<Replicas, List<String>> allocated;
-  private final ReplicasAtPick replicasAtPick;
-  private Replicas replicas;
 
   DevicePluginServer(
       PodResourcesClient podResources,
       ReadBack readBack,
-      AllocationCalls allocationCalls,
+      ResourceCalls calls,
       Supplier<Hardware> hardware,
       boolean standalone,
       NodeMetrics metrics,
-      HeldReplicas held,
-      BiConsumer<Replicas, List<String>> allocated,
-      Replicas replicas) {
+      BiConsumer<Replicas, List<String>> allocated) {
     this.podResources = podResources;
     this.readBack = readBack;
-    this.allocationCalls = allocationCalls;
+    this.calls = calls;
     this.hardware = hardware;
     this.standalone = standalone;
     this.metrics = metrics;
-    this.held = held;
     this.allocated = allocated;
-    this.replicas = replicas;
-    this.replicasAtPick = new ReplicasAtPick(replicas);
   }
 
   /** Binds the calls of this service except ListAndWatch, which has its own handler. */
@@ -89,8 +77,7 @@ final class DevicePluginServer extends DevicePluginService {
   }
 
   void update(Replicas now) {
-    replicas = now;
-    replicasAtPick.update(now, System.nanoTime() / 1_000_000);
+    calls.update(now, System.nanoTime() / 1_000_000);
   }
 
   static DevicePluginOptions options() {
@@ -150,8 +137,10 @@ final class DevicePluginServer extends DevicePluginService {
   private ContainerPreferredAllocationResponse preferSafely(
       ContainerPreferredAllocationRequest container, Optional<PodList> list) {
     try {
-      var offered = offered(container);
-      var preferred = standalone ? standalone(offered) : withAssignments(offered, list);
+      var preferred =
+          standalone
+              ? calls.preferStandalone(container, hardware.get())
+              : calls.prefer(container, list, hardware.get(), System.nanoTime() / 1_000_000);
       count(preferred);
       return ContainerPreferredAllocationResponse.newBuilder()
           .addAllDeviceIDs(preferred.answer().ids())
@@ -161,44 +150,6 @@ final class DevicePluginServer extends DevicePluginService {
       metrics.count(PREFERRED, PREFERRED_HELP, "outcome", "failed", "pod", "unknown");
       return ContainerPreferredAllocationResponse.getDefaultInstance();
     }
-  }
-
-  /**
-   * Removes the replicas of an earlier config, which the kubelet may offer when their container
-   * ends.
-   */
-  private ContainerPreferredAllocationRequest offered(
-      ContainerPreferredAllocationRequest container) {
-    if (replicas.count(Replica.Stage.RETIRED) == 0) {
-      return container;
-    }
-    List<String> ids = replicas.current(container.getAvailableDeviceIDsList());
-    return container.toBuilder().clearAvailableDeviceIDs().addAllAvailableDeviceIDs(ids).build();
-  }
-
-  private AllocationCalls.Preferred withAssignments(
-      ContainerPreferredAllocationRequest container, Optional<PodList> list) {
-    boolean wholeGpus =
-        StandaloneAllocation.wholeGpus(replicas, container.getAvailableDeviceIDsList());
-    Optional<GpuLinkScores> linkScores =
-        wholeGpus ? Optional.of(hardware.get().linkScores()) : Optional.empty();
-    return allocationCalls.prefer(
-        container, list, linkScores, duplicates(), System.nanoTime() / 1_000_000);
-  }
-
-  private Map<String, Integer> duplicates() {
-    return held.duplicates(replicas.resource(), replicas.sharing());
-  }
-
-  private AllocationCalls.Preferred standalone(ContainerPreferredAllocationRequest container) {
-    var answer =
-        StandaloneAllocation.choose(
-            replicas,
-            StandaloneAllocation.free(container.getAvailableDeviceIDsList(), duplicates()),
-            container.getMustIncludeDeviceIDsList(),
-            container.getAllocationSize(),
-            hardware.get().linkScores());
-    return new AllocationCalls.Preferred(answer, Optional.empty());
   }
 
   private static final String PREFERRED = "tranche.node.preferred.allocations";
@@ -247,27 +198,14 @@ final class DevicePluginServer extends DevicePluginService {
   }
 
   private Allocation.Verdict decide(ContainerAllocateRequest container) {
-    long nowMs = System.nanoTime() / 1_000_000;
     List<String> ids = container.getDevicesIdsList();
-    Replicas pickedFrom = replicasAtPick.of(ids, nowMs);
-    var verdict =
-        new Allocation(pickedFrom, hardware.get().nodes(), held, hardware.get().limits())
-            .decide(
-                ids,
-                allocationCalls.assigned(ids.size(), nowMs),
-                allocationCalls.replicasPerGpu(ids.size(), nowMs),
-                allocationCalls.mayBeAssigned(ids.size(), nowMs));
-    switch (verdict) {
-      case Allocation.Verdict.Granted granted -> {
-        allocationCalls.granted(ids.size(), nowMs);
-        allocated.accept(pickedFrom, ids);
-      }
-      case Allocation.Verdict.Refused refused -> {
-        LOG.warn("refused {} replicas: {}", ids.size(), refused.message());
-        allocationCalls.refused(ids.size(), nowMs);
-      }
+    var answer = calls.allocate(ids, hardware.get(), System.nanoTime() / 1_000_000);
+    switch (answer.verdict()) {
+      case Allocation.Verdict.Granted granted -> allocated.accept(answer.pickedFrom(), ids);
+      case Allocation.Verdict.Refused refused ->
+          LOG.warn("refused {} replicas: {}", ids.size(), refused.message());
     }
-    return verdict;
+    return answer.verdict();
   }
 
   // NVIDIA's plugin returns the same status, so tools that read a pod's message find the known

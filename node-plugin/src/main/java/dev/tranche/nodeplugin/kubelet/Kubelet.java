@@ -152,13 +152,11 @@ public final class Kubelet {
         new DevicePluginServer(
             podResources,
             readBack,
-            new AllocationCalls(assignments, replicas.resource()),
+            new ResourceCalls(assignments, held, replicas),
             hardware,
             options.extender().isEmpty(),
             metrics,
-            held,
-            listener::allocated,
-            replicas);
+            listener::allocated);
     return new KubeletLink(vertx, options.kubeletSocket(), server, replicas, metrics, listener);
   }
 

@@ -1,7 +1,7 @@
 package dev.tranche.nodeplugin.kubelet;
 
 import dev.tranche.api.ReplicaId;
-import dev.tranche.nodeplugin.config.SharedAllocationPolicy;
+import dev.tranche.nodeplugin.config.Config.SharedAllocationPolicy;
 import dev.tranche.nodeplugin.gpu.GpuLinkScores;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
 import dev.tranche.nodeplugin.gpu.Replica;

@@ -1,6 +1,6 @@
 package dev.tranche.nodeplugin.limit;
 
-import dev.tranche.nodeplugin.config.LimitOptions;
+import dev.tranche.nodeplugin.config.WatchOptions.LimitOptions;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import dev.tranche.nodeplugin.nvml.MemoryLimit;
 import dev.tranche.nodeplugin.nvml.Nvml;

@@ -1,8 +1,8 @@
 package dev.tranche.nodeplugin.limit;
 
 import dev.tranche.nodeplugin.config.AllocateOptions;
-import dev.tranche.nodeplugin.config.CdiOptions;
-import dev.tranche.nodeplugin.config.DeviceListStrategy;
+import dev.tranche.nodeplugin.config.AllocateOptions.CdiOptions;
+import dev.tranche.nodeplugin.config.AllocateOptions.DeviceListStrategy;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;

@@ -3,7 +3,7 @@ package dev.tranche.nodeplugin.mps;
 import dev.tranche.api.ReplicaId;
 import dev.tranche.api.kubelet.ContainerAllocateResponse;
 import dev.tranche.api.kubelet.Mount;
-import dev.tranche.nodeplugin.config.SharingStrategy;
+import dev.tranche.nodeplugin.config.Sharing.SharingStrategy;
 import dev.tranche.nodeplugin.gpu.GpuSharing;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
 import dev.tranche.nodeplugin.gpu.Replicas;

@@ -1,7 +1,7 @@
 package dev.tranche.nodeplugin.mps;
 
 import dev.tranche.nodeplugin.config.Config;
-import dev.tranche.nodeplugin.config.SharingStrategy;
+import dev.tranche.nodeplugin.config.Sharing.SharingStrategy;
 import dev.tranche.nodeplugin.gpu.GpuSharing;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import java.util.ArrayList;

@@ -3,6 +3,17 @@ package dev.tranche.nodeplugin.config;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.tuple;
 
+import dev.tranche.nodeplugin.config.AllocateOptions.CdiOptions;
+import dev.tranche.nodeplugin.config.AllocateOptions.DeviceIdStrategy;
+import dev.tranche.nodeplugin.config.AllocateOptions.DeviceListStrategy;
+import dev.tranche.nodeplugin.config.AllocateOptions.ImexOptions;
+import dev.tranche.nodeplugin.config.Config.MigStrategy;
+import dev.tranche.nodeplugin.config.Config.PlainRequests;
+import dev.tranche.nodeplugin.config.Config.SharedAllocationPolicy;
+import dev.tranche.nodeplugin.config.ConfigSource.ConfigChoice;
+import dev.tranche.nodeplugin.config.Sharing.DeviceSelection;
+import dev.tranche.nodeplugin.config.Sharing.SharedResource;
+import dev.tranche.nodeplugin.config.Sharing.SharingStrategy;
 import dev.tranche.process.settings.ConfigErrors;
 import dev.tranche.process.settings.Settings;
 import java.util.Arrays;
@@ -326,19 +337,19 @@ class ConfigTest {
         "flags: {plugin: {deviceListStrategy: [envvar, cdi]}} | DEVICE_LIST_STRATEGY",
         "flags: {plugin: {deviceListStrategy: []}} | allowed: one or more of envvar",
         "flags: {deviceDiscoveryStrategy: tegra} | needs NVIDIA's device plugin",
-        "imex: {channelIDs: [1]} | is [] or [0], not [1]",
+        "imex: {channelIDs: [1]} | is \"1\"; allowed: 0, or none",
         "sharing: {mps: {resources: []}} | sharing.mps.resources is empty",
-        "sharing: {mps: {resources: [{name: gpu, replicas: 1}]}} | at least 2",
+        "sharing: {mps: {resources: [{name: gpu, replicas: 1}]}} | .replicas is 1; allowed: a whole number from 2 to 10000",
         "sharing: {mps: {resources: [{name: gpu, replicas: 2}]}} | MPS_ROOT",
         "{flags: {migStrategy: mixed}, sharing: {mps: {resources: [{name: gpu, replicas: 2}]}}} | mixed cannot be combined with sharing.mps",
-        "sharing: {timeSlicing: {resources: [{name: nvidia.com/gpu, replicas: 0}]}} | at least 1",
-        "sharing: {timeSlicing: {resources: [{name: nvidia.com/gpu, replicas: two}]}} | at least 1",
-        "sharing: {timeSlicing: {resources: [{name: nvidia.com/gpu, replicas: 10001}]}} | 10000 in total",
+        "sharing: {timeSlicing: {resources: [{name: nvidia.com/gpu, replicas: 0}]}} | .replicas is 0; allowed: a whole number from 1 to 10000",
+        "sharing: {timeSlicing: {resources: [{name: nvidia.com/gpu, replicas: two}]}} | .replicas is \"two\"; allowed: a whole number from 1 to 10000, without quotation marks",
+        "sharing: {timeSlicing: {resources: [{name: nvidia.com/gpu, replicas: 10001}]}} | .replicas is 10001; allowed: a whole number from 1 to 10000",
         "sharing: {timeSlicing: {resources: [{name: a/b, replicas: 2}]}} | only nvidia.com/gpu",
-        "sharing: {timeSlicing: {resources: [{name: gpu, replicas: 2, rename: A_B}]}} | not a resource name",
-        "sharing: {timeSlicing: {resources: [{name: gpu, replicas: 2, devices: some}]}} | not some",
+        "sharing: {timeSlicing: {resources: [{name: gpu, replicas: 2, rename: A_B}]}} | .rename is \"A_B\"; allowed: nvidia.com/ and",
+        "sharing: {timeSlicing: {resources: [{name: gpu, replicas: 2, devices: some}]}} | .devices is \"some\"; allowed: ",
         "sharing: {timeSlicing: {resources: [{name: gpu, replicas: 2, devices: 0}]}} | a count above 0",
-        "sharing: {timeSlicing: {resources: [{name: gpu, replicas: 2, devices: [x]}]}} | not x",
+        "sharing: {timeSlicing: {resources: [{name: gpu, replicas: 2, devices: [x]}]}} | .devices is \"x\"; allowed: ",
         "sharing: {timeSlicing: {resources: [{name: gpu, replicas: 2, renameByDefault: true}]}} | it belongs at sharing.timeSlicing.renameByDefault",
         "sharing: {renameByDefault: true} | it belongs at sharing.timeSlicing.renameByDefault",
         "flags: {failRequestsGreaterThanOne: true} | it belongs at sharing.timeSlicing.failRequestsGreaterThanOne",
@@ -348,7 +359,7 @@ class ConfigTest {
         "sharing: {timeslicing: {}} | unknown key sharing.timeslicing; it belongs at sharing.timeSlicing",
         "replicas: 4 | unknown key replicas; it belongs at sharing.timeSlicing.resources[].replicas",
         "flags: {passDeviceSpecs: true} | it belongs at flags.plugin.passDeviceSpecs",
-        "version: v2 | version must be v1",
+        "version: v2 | version is \"v2\"; allowed: v1",
       })
   void whatIsNotHonoured_isRefusedByName(String line, String named) {
     assertThat(errors(line)).anyMatch(e -> e.contains(named));
@@ -416,15 +427,17 @@ class ConfigTest {
   }
 
   @Test
-  void replicas_thatAreNoWholeNumber_areNamedForWhatTheyAre() {
-    assertThat(replicasFinding("\"10\"")).contains("the text \"10\"", "quotation marks");
-    assertThat(replicasFinding("10.5")).contains("the decimal 10.5", "a whole number");
-    assertThat(replicasFinding("1:30")).contains("the text \"1:30\"");
-    assertThat(replicasFinding("2147483648")).contains("is 2147483648; a node can have");
-    assertThat(replicasFinding("99999999999999999999")).contains("; a node can have");
-    assertThat(replicasFinding("0")).contains("at least 1, not 0");
-    assertThat(replicasFinding("-99999999999")).contains("at least 1, not -99999999999");
-    assertThat(replicasFinding("")).contains("not nothing");
+  void replicas_thatAreNoWholeNumber_areShownAsTheyAre() {
+    String allowed = "allowed: a whole number from 1 to 10000";
+    assertThat(replicasFinding("\"10\""))
+        .endsWith("is \"10\"; " + allowed + ", without quotation marks");
+    assertThat(replicasFinding("1:30")).contains("is \"1:30\"; " + allowed);
+    for (String wrong :
+        List.of("10.5", "2147483648", "99999999999999999999", "0", "-99999999999")) {
+      assertThat(replicasFinding(wrong)).matches(".* is [-.E\\d]+; " + allowed);
+    }
+    assertThat(replicasFinding("2147483648")).contains("is 2147483648; ");
+    assertThat(replicasFinding("")).endsWith("is null; " + allowed);
   }
 
   @ParameterizedTest

@@ -2,7 +2,7 @@ package dev.tranche.nodeplugin.gpu;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.tranche.nodeplugin.config.MigStrategy;
+import dev.tranche.nodeplugin.config.Config.MigStrategy;
 import dev.tranche.nodeplugin.config.ResourceNames;
 import dev.tranche.nodeplugin.config.ResourceNames.Rule;
 import dev.tranche.nodeplugin.nvml.GpuInfo;

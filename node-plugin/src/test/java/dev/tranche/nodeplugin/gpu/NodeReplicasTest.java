@@ -6,7 +6,7 @@ import static org.assertj.core.groups.Tuple.tuple;
 import dev.tranche.api.node.Holding;
 import dev.tranche.nodeplugin.config.Config;
 import dev.tranche.nodeplugin.config.Configs;
-import dev.tranche.nodeplugin.config.SharingStrategy;
+import dev.tranche.nodeplugin.config.Sharing.SharingStrategy;
 import dev.tranche.nodeplugin.gpu.Replica.Stage;
 import dev.tranche.nodeplugin.health.Health;
 import java.util.Arrays;

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.tranche.nodeplugin.config.Config;
 import dev.tranche.nodeplugin.config.ConfigFile;
 import dev.tranche.nodeplugin.config.Setting;
-import dev.tranche.nodeplugin.config.SharingStrategy;
+import dev.tranche.nodeplugin.config.Sharing.SharingStrategy;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import dev.tranche.nodeplugin.nvml.Mig;
 import dev.tranche.process.settings.ConfigErrors;

@@ -7,7 +7,7 @@ import dev.tranche.api.node.GpuShare;
 import dev.tranche.api.node.Holding;
 import dev.tranche.nodeplugin.config.Config;
 import dev.tranche.nodeplugin.config.Configs;
-import dev.tranche.nodeplugin.config.SharingStrategy;
+import dev.tranche.nodeplugin.config.Sharing.SharingStrategy;
 import dev.tranche.nodeplugin.gpu.GpuSharing;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
 import dev.tranche.nodeplugin.gpu.HeldReplicas;

@@ -5,11 +5,10 @@ import dev.tranche.api.kubelet.Device;
 import dev.tranche.api.node.Assignment;
 import dev.tranche.api.node.Holding;
 import dev.tranche.api.podresources.ListPodResourcesResponse;
+import dev.tranche.nodeplugin.gpu.Hardware;
 import dev.tranche.nodeplugin.gpu.HeldReplicas;
-import dev.tranche.nodeplugin.gpu.HostNodes;
 import dev.tranche.nodeplugin.gpu.NodeReplicas;
 import dev.tranche.nodeplugin.gpu.Replicas;
-import dev.tranche.nodeplugin.limit.NodeLimits;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -21,21 +20,9 @@ public final class PluginCalls {
   /** The replicas that a granted pick counts as. */
   public record Answer(Allocation.Verdict verdict, Replicas pickedFrom) {}
 
-  private static final class OfResource {
-    final AllocationCalls calls;
-    final ReplicasAtPick picks;
-    Replicas replicas;
-
-    OfResource(AllocationCalls calls, Replicas replicas) {
-      this.calls = calls;
-      this.picks = new ReplicasAtPick(replicas);
-      this.replicas = replicas;
-    }
-  }
-
   private final HeldReplicas held;
   private final Assignments assignments = new Assignments();
-  private final Map<String, OfResource> byResource = new HashMap<>();
+  private final Map<String, ResourceCalls> byResource = new HashMap<>();
 
   public PluginCalls(HeldReplicas held) {
     this.held = held;
@@ -46,11 +33,9 @@ public final class PluginCalls {
     Map<String, Map<String, Boolean>> lists = new LinkedHashMap<>();
     byResource.keySet().retainAll(replicas.resources().toList());
     for (Replicas of : replicas.byResource()) {
-      OfResource known =
-          byResource.computeIfAbsent(
-              of.resource(), r -> new OfResource(new AllocationCalls(assignments, r), of));
-      known.picks.update(of, nowMs);
-      known.replicas = of;
+      byResource
+          .computeIfAbsent(of.resource(), first -> new ResourceCalls(assignments, held, of))
+          .update(of, nowMs);
       Map<String, Boolean> devices = new LinkedHashMap<>();
       for (Device device : DeviceList.of(of).getDevicesList()) {
         devices.put(device.getID(), device.getHealth().equals("Healthy"));
@@ -86,44 +71,25 @@ public final class PluginCalls {
       int size,
       ListPodResourcesResponse list,
       long nowMs) {
-    OfResource of = byResource.get(resource);
-    if (of == null) {
+    ResourceCalls calls = byResource.get(resource);
+    if (calls == null) {
       return List.of();
     }
     var request =
         ContainerPreferredAllocationRequest.newBuilder()
-            .addAllAvailableDeviceIDs(of.replicas.current(available))
+            .addAllAvailableDeviceIDs(available)
             .setAllocationSize(size)
             .build();
-    return of.calls
-        .prefer(
-            request,
-            Optional.of(new PodList(list)),
-            Optional.empty(),
-            held.duplicates(resource, of.replicas.sharing()),
-            nowMs)
+    return calls
+        .prefer(request, Optional.of(new PodList(list)), Hardware.NONE, nowMs)
         .answer()
         .ids();
   }
 
+  /** Answers Allocate; empty if the resource is not advertised. */
   public Optional<Answer> allocate(String resource, List<String> ids, long nowMs) {
-    OfResource of = byResource.get(resource);
-    if (of == null) {
-      return Optional.empty();
-    }
-    Replicas pickedFrom = of.picks.of(ids, nowMs);
-    int size = ids.size();
-    var verdict =
-        new Allocation(pickedFrom, HostNodes.NONE, held, NodeLimits.NONE)
-            .decide(
-                ids,
-                of.calls.assigned(size, nowMs),
-                of.calls.replicasPerGpu(size, nowMs),
-                of.calls.mayBeAssigned(size, nowMs));
-    switch (verdict) {
-      case Allocation.Verdict.Granted granted -> of.calls.granted(size, nowMs);
-      case Allocation.Verdict.Refused refused -> of.calls.refused(size, nowMs);
-    }
-    return Optional.of(new Answer(verdict, pickedFrom));
+    return Optional.ofNullable(byResource.get(resource))
+        .map(calls -> calls.allocate(ids, Hardware.NONE, nowMs))
+        .map(answer -> new Answer(answer.verdict(), answer.pickedFrom()));
   }
 }

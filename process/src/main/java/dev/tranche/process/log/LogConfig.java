@@ -6,6 +6,7 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.Locale;
 import java.util.Map;
+import java.util.TreeSet;
 import java.util.logging.LogManager;
 
 /**
@@ -58,10 +59,10 @@ public final class LogConfig {
     String value = environment.getOrDefault(variable, "").strip().toLowerCase(Locale.ROOT);
     if (!value.isEmpty() && !known.containsKey(value)) {
       System.err.printf(
-          "%s is \"%s\", which is not one of %s; %s is used%n",
+          "%s is \"%s\"; allowed: %s; %s is used%n",
           variable,
           Printable.value(value),
-          known.keySet().stream().sorted().toList(),
+          String.join(", ", new TreeSet<>(known.keySet())),
           defaultValue);
     }
     return known.getOrDefault(value, known.getOrDefault(defaultValue, defaultValue));

@@ -2,6 +2,7 @@ package dev.tranche.process.settings;
 
 import java.util.ArrayList;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /** Collects the errors and warnings of a configuration, so that all are reported at once. */
 public final class ConfigErrors {
@@ -13,6 +14,12 @@ public final class ConfigErrors {
 
   public void error(String sentence) {
     errors.add(sentence);
+  }
+
+  /** Reports a wrong value, in the words of all processes and of the chart. */
+  public void invalid(String what, @Nullable Object value, String allowed) {
+    String shown = value instanceof String text ? "\"" + text + "\"" : String.valueOf(value);
+    error("%s is %s; allowed: %s".formatted(what, shown, allowed));
   }
 
   public void warning(String sentence) {

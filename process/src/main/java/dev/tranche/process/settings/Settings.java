@@ -28,7 +28,6 @@ public final class Settings<S extends Enum<S> & ProcessSetting> {
   public static final int DNS_LABEL_CHARS_MAX = 63;
 
   private static final Pattern DNS_LABEL = Pattern.compile("[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?");
-  private static final String DNS_LABEL_ALLOWED = "lower-case letters, digits and inner dashes";
 
   /** Of the installation, since names of objects are made from it. */
   public static final int NAME_CHARS_MAX = 40;
@@ -36,6 +35,9 @@ public final class Settings<S extends Enum<S> & ProcessSetting> {
   /** Namespace and name of a ServiceAccount, its groups. */
   public static final Pattern SERVICE_ACCOUNT =
       Pattern.compile("([a-z0-9][-a-z0-9]*):([a-z0-9][-a-z0-9.]*)");
+
+  public static final String SERVICE_ACCOUNT_ALLOWED =
+      "namespace:name, for example monitoring:dcgm-exporter";
 
   private static final Pattern RESOURCE =
       Pattern.compile("[a-z0-9]([-a-z0-9.]*[a-z0-9])?/[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?");
@@ -262,9 +264,13 @@ public final class Settings<S extends Enum<S> & ProcessSetting> {
   public String dnsLabel(S setting, int charsMax, ConfigErrors errors) {
     String text = text(setting);
     if (text.length() > charsMax || !DNS_LABEL.matcher(text).matches()) {
-      reportInvalid(setting, DNS_LABEL_ALLOWED + ", at most " + charsMax, errors);
+      reportInvalid(setting, dnsLabelAllowed(charsMax), errors);
     }
     return text;
+  }
+
+  private static String dnsLabelAllowed(int charsMax) {
+    return "lower-case letters, digits and inner dashes, at most " + charsMax;
   }
 
   /** Returns such a name; it may be empty. */
@@ -274,7 +280,7 @@ public final class Settings<S extends Enum<S> & ProcessSetting> {
 
   /** Returns a list of such names. */
   public List<String> dnsLabels(S setting, ConfigErrors errors) {
-    return list(setting, DNS_LABEL, DNS_LABEL_ALLOWED, errors);
+    return list(setting, DNS_LABEL, dnsLabelAllowed(DNS_LABEL_CHARS_MAX), errors);
   }
 
   /**
@@ -320,6 +326,6 @@ public final class Settings<S extends Enum<S> & ProcessSetting> {
 
   /** Reports that a value, of the setting or of its list, is wrong. */
   public void reportInvalid(S setting, String value, String allowed, ConfigErrors errors) {
-    errors.error("%s is \"%s\"; allowed: %s".formatted(setting.describe(), value, allowed));
+    errors.invalid(setting.describe(), value, allowed);
   }
 }

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -146,6 +147,15 @@ class SettingsTest {
   void dnsLabel_isThatOfKubernetes(String wrong) {
     read("--name=" + wrong).dnsLabel(Example.NAME, 63, errors);
     assertThat(errors.errors()).hasSize(1);
+  }
+
+  @Test
+  void dnsLabels_areRefusedInTheWordsOfOne() {
+    Settings<Example> wrong = read("--name=A");
+    wrong.dnsLabel(Example.NAME, Settings.DNS_LABEL_CHARS_MAX, errors);
+    wrong.dnsLabels(Example.NAME, errors);
+    assertThat(errors.errors()).hasSize(2);
+    assertThat(Set.copyOf(errors.errors())).hasSize(1);
   }
 
   @Test

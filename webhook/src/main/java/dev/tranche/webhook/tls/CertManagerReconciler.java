@@ -1,5 +1,6 @@
 package dev.tranche.webhook.tls;
 
+import dev.tranche.process.client.SecretErrors;
 import dev.tranche.webhook.tls.TlsStore.StoredSecret;
 import java.security.GeneralSecurityException;
 import java.security.cert.X509Certificate;
@@ -51,8 +52,11 @@ final class CertManagerReconciler {
         .orElseThrow(
             () ->
                 new IllegalStateException(
-                    "Secret %s/%s has no matching, readable tls.crt and tls.key (ECDSA, PKCS #8); cert-manager writes it, see its Certificate %2$s"
-                        .formatted(names.namespace(), secret)));
+                    SecretErrors.without(
+                        names.namespace(),
+                        secret,
+                        "matching, readable tls.crt and tls.key (ECDSA, PKCS #8)",
+                        "cert-manager writes it, see its Certificate " + secret)));
   }
 
   private List<X509Certificate> trusted(String secret) {
@@ -66,8 +70,11 @@ final class CertManagerReconciler {
           "Secret %s/%s: ca.crt cannot be read".formatted(names.namespace(), secret), unreadable);
     }
     throw new IllegalStateException(
-        "Secret %s/%s has no ca.crt; the issuer must be one that provides its CA, such as a CA issuer"
-            .formatted(names.namespace(), secret));
+        SecretErrors.without(
+            names.namespace(),
+            secret,
+            TlsStore.BUNDLE_KEY,
+            "the issuer must be one that provides its CA, such as a CA issuer"));
   }
 
   private StoredSecret read(String secret) {

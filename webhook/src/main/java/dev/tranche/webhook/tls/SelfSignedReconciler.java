@@ -1,5 +1,6 @@
 package dev.tranche.webhook.tls;
 
+import dev.tranche.process.client.SecretErrors;
 import dev.tranche.webhook.tls.TlsStore.StoredSecret;
 import io.fabric8.kubernetes.client.KubernetesClientException;
 import java.net.HttpURLConnection;
@@ -89,8 +90,11 @@ final class SelfSignedReconciler {
     Optional<CertificateAuthorities> before = store.authorities(stored);
     if (!stored.isEmpty() && before.isEmpty()) {
       throw new IllegalStateException(
-          "Secret %s/%s has no valid CA (ca.crt, and ca.key as PKCS #8 on an elliptic curve, PEM); empty it with %s, and the webhook creates a new one"
-              .formatted(names.namespace(), names.authoritySecret(), emptyingCommand()));
+          SecretErrors.without(
+              names.namespace(),
+              names.authoritySecret(),
+              "valid CA (ca.crt, and ca.key as PKCS #8 on an elliptic curve, PEM)",
+              "empty it with %s, and the webhook creates a new one".formatted(emptyingCommand())));
     }
     if (before.isPresent() && !Renewal.keyMatches(before.get().signing())) {
       // What it signed would verify nowhere, and would be made anew each time.

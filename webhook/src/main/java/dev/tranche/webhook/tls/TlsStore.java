@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import dev.tranche.process.client.SecretErrors;
 import io.fabric8.kubernetes.api.model.ConfigMap;
 import io.fabric8.kubernetes.api.model.ConfigMapBuilder;
 import io.fabric8.kubernetes.api.model.Secret;
@@ -180,8 +181,10 @@ final class TlsStore {
       }
       String name = fresh.getMetadata().getName();
       throw new IllegalStateException(
-          "Secret %s/%s is missing, and the webhook may not create Secrets; run helm upgrade, or kubectl apply of the chart's manifests, which create it empty"
-              .formatted(names.namespace(), name),
+          SecretErrors.missing(
+              names.namespace(),
+              name,
+              "the webhook may not create Secrets, so run helm upgrade, or kubectl apply of the chart's manifests, which create it empty"),
           e);
     }
   }

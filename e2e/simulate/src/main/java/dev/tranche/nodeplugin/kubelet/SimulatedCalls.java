@@ -6,11 +6,10 @@ import dev.tranche.api.kubelet.Device;
 import dev.tranche.api.node.Assignment;
 import dev.tranche.api.node.Holding;
 import dev.tranche.api.podresources.ListPodResourcesResponse;
+import dev.tranche.nodeplugin.gpu.Hardware;
 import dev.tranche.nodeplugin.gpu.HeldReplicas;
-import dev.tranche.nodeplugin.gpu.HostNodes;
 import dev.tranche.nodeplugin.gpu.NodeReplicas;
 import dev.tranche.nodeplugin.gpu.Replicas;
-import dev.tranche.nodeplugin.limit.NodeLimits;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -35,21 +34,9 @@ public final class SimulatedCalls {
   /** What a List has shown. */
   public record ReadBack(List<Holding> holdings, boolean complete, boolean confirmed) {}
 
-  private static final class OfResource {
-    final AllocationCalls calls;
-    final ReplicasAtPick picks;
-    Replicas replicas;
-
-    OfResource(AllocationCalls calls, Replicas replicas) {
-      this.calls = calls;
-      this.picks = new ReplicasAtPick(replicas);
-      this.replicas = replicas;
-    }
-  }
-
   private final HeldReplicas held;
   private final Assignments assignments = new Assignments();
-  private final Map<String, OfResource> byResource = new HashMap<>();
+  private final Map<String, ResourceCalls> byResource = new HashMap<>();
   private @Nullable NodeReplicas published;
 
   public SimulatedCalls(HeldReplicas held) {
@@ -62,11 +49,9 @@ public final class SimulatedCalls {
     Map<String, Map<String, Boolean>> lists = new LinkedHashMap<>();
     byResource.keySet().retainAll(replicas.resources().toList());
     for (Replicas of : replicas.byResource()) {
-      OfResource known =
-          byResource.computeIfAbsent(
-              of.resource(), r -> new OfResource(new AllocationCalls(assignments, r), of));
-      known.picks.update(of, nowMs);
-      known.replicas = of;
+      byResource
+          .computeIfAbsent(of.resource(), first -> new ResourceCalls(assignments, held, of))
+          .update(of, nowMs);
       Map<String, Boolean> devices = new LinkedHashMap<>();
       for (Device device : DeviceList.of(of).getDevicesList()) {
         devices.put(device.getID(), device.getHealth().equals("Healthy"));
@@ -118,50 +103,31 @@ public final class SimulatedCalls {
       int size,
       @Nullable ListPodResourcesResponse list,
       long nowMs) {
-    OfResource of = byResource.get(resource);
-    if (of == null) {
+    ResourceCalls calls = byResource.get(resource);
+    if (calls == null) {
       return List.of();
     }
     var request =
         ContainerPreferredAllocationRequest.newBuilder()
-            .addAllAvailableDeviceIDs(of.replicas.current(available))
+            .addAllAvailableDeviceIDs(available)
             .setAllocationSize(size)
             .build();
-    return of.calls
-        .prefer(
-            request,
-            Optional.ofNullable(list).map(PodList::new),
-            Optional.empty(),
-            held.duplicates(resource, of.replicas.sharing()),
-            nowMs)
+    return calls
+        .prefer(request, Optional.ofNullable(list).map(PodList::new), Hardware.NONE, nowMs)
         .answer()
         .ids();
   }
 
   /** Answers Allocate; empty if the resource is not advertised. */
   public Optional<Answer> allocate(String resource, List<String> ids, long nowMs) {
-    OfResource of = byResource.get(resource);
-    if (of == null) {
-      return Optional.empty();
-    }
-    Replicas counted = of.picks.of(ids, nowMs);
-    int size = ids.size();
-    var verdict =
-        new Allocation(counted, HostNodes.NONE, held, NodeLimits.NONE)
-            .decide(
-                ids,
-                of.calls.assigned(size, nowMs),
-                of.calls.replicasPerGpu(size, nowMs),
-                of.calls.mayBeAssigned(size, nowMs));
-    return switch (verdict) {
-      case Allocation.Verdict.Granted granted -> {
-        of.calls.granted(size, nowMs);
-        yield Optional.of(new Answer("", counted));
-      }
-      case Allocation.Verdict.Refused refused -> {
-        of.calls.refused(size, nowMs);
-        yield Optional.of(new Answer(refused.message(), counted));
-      }
-    };
+    return Optional.ofNullable(byResource.get(resource))
+        .map(calls -> calls.allocate(ids, Hardware.NONE, nowMs))
+        .map(
+            answer ->
+                new Answer(
+                    answer.verdict() instanceof Allocation.Verdict.Refused refused
+                        ? refused.message()
+                        : "",
+                    answer.pickedFrom()));
   }
 }

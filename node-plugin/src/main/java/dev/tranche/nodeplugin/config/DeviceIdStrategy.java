@@ -1,7 +1,0 @@
-package dev.tranche.nodeplugin.config;
-
-/** How a container's GPUs are identified to it. */
-public enum DeviceIdStrategy {
-  UUID,
-  INDEX
-}
