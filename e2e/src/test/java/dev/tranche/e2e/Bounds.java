@@ -241,6 +241,7 @@ final class Bounds {
           new Bound("nodes that one tick", EXTENDER + "HoldExpiry", "NODES_MAX"),
           new Bound("nodes that one tick", EXTENDER + "NodeFitCache", "MARKED_MAX"),
           new Bound("survey of why pods wait", EXTENDER + "WaitSurvey", "WORK_MS_MAX"),
+          new Bound("survey of why pods wait", EXTENDER + "WaitSurvey", "TURN_MS_MAX"),
           new Bound("pods remembered with a node's load", EXTENDER + "LastWork", "PODS_MAX"),
           new Bound("events that a node keeps", PLUGIN + "EventBuffer", "KEPT_MAX"));
 

@@ -167,8 +167,7 @@ public final class Extender implements AutoCloseable {
 
     // The state, and its evaluation for a pod.
     this.ledger =
-        new Ledger(
-            timing, since1970Ms -> since1970Ms - System.currentTimeMillis() + Extender.nowMs());
+        new Ledger(timing, Extender::toClockMs);
     this.loads = new LoadCache(config.loadStaleAfterMs(), timing.halfLifeMs(), timing.newcomerMs());
     var cluster =
         new ClusterView(ledger, loads, timing, config.memoryGuard(), config.mpsLoad(), failures);
@@ -239,6 +238,10 @@ public final class Extender implements AutoCloseable {
     return TimeUnit.NANOSECONDS.toMillis(System.nanoTime());
   }
 
+  private static long toClockMs(long since1970Ms) {
+    return since1970Ms - System.currentTimeMillis() + nowMs();
+  }
+
   private TokenReviewer tokenReviewer() {
     var account = config.serviceAccount();
     return new TokenReviewer(client, account.namespace(), account.name(), metrics);
@@ -250,6 +253,7 @@ public final class Extender implements AutoCloseable {
         this::deciding,
         new NodeRate("wait-events", WaitEvents.RATE, Extender::nowMs, metrics),
         Extender::nowMs,
+        Extender::toClockMs,
         metrics);
   }
 
@@ -261,6 +265,7 @@ public final class Extender implements AutoCloseable {
         events,
         pod -> explain.nodes(pod, loop()),
         work -> loop().completeOnLoop(vertx.executeBlocking(work::get, false)),
+        task -> loop().run(task),
         () -> readiness.notReady().isEmpty(),
         failures,
         Extender::nowMs);

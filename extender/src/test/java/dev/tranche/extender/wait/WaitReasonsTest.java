@@ -26,7 +26,9 @@ import dev.tranche.extender.verb.FakeWorld;
 import dev.tranche.extender.wait.SimulatedScheduler.Node;
 import io.vertx.core.Future;
 import java.time.Instant;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Deque;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -56,10 +58,13 @@ final class WaitReasonsTest {
           () -> true,
           new NodeRate("wait-events", WaitEvents.RATE, world::nowMs, world.metrics),
           world::nowMs,
+          since1970Ms -> since1970Ms,
           world.metrics);
 
   /** The pod for which the nodes cannot be read. */
   private String unreadable = "";
+
+  private final Deque<Runnable> turns = new ArrayDeque<>();
 
   private final WaitSurvey survey =
       new WaitSurvey(
@@ -74,6 +79,7 @@ final class WaitReasonsTest {
             return Future.succeededFuture(nodes(pod));
           },
           work -> Future.succeededFuture(work.get()),
+          turns::add,
           () -> true,
           world.failures,
           world::nowMs);
@@ -196,6 +202,37 @@ final class WaitReasonsTest {
     unreadable = "";
     survey();
     assertThat(reasonOf("p")).isEqualTo(WaitReason.PREEMPTING);
+  }
+
+  /** Telling one pod takes a millisecond here. */
+  @Test
+  void answersForManyPods_arePassedOnInShortTurns_withFiguresThatAreMadeOnce() {
+    scheduler.add(new Node("a", 10));
+    scheduler.report();
+    for (int i = 0; i < 30; i++) {
+      world.state.apply(new Event.PodSeen(named("many-" + i, pod(6, Map.of()))));
+    }
+    var told = new ArrayList<String>();
+    var figures = new ArrayList<String>();
+    world.owners =
+        (pod, cause, text) -> {
+          told.add(pod.uid());
+          figures.add(text.get());
+          world.nowMs++;
+        };
+    survey.tick();
+    assertThat(told).hasSizeBetween(1, 5);
+    while (!turns.isEmpty()) {
+      int before = told.size();
+      turns.remove().run();
+      assertThat(told.size() - before).isBetween(1, 5);
+    }
+    assertThat(told).hasSize(30).doesNotHaveDuplicates();
+    assertThat(figures).allSatisfy(text -> assertThat(text).isSameAs(figures.getFirst()));
+    told.clear();
+    world.nowMs += 3_000;
+    survey.tick();
+    assertThat(told).as("the next survey").isNotEmpty();
   }
 
   /** The only GPU is held for pod p; pods a and z want the same. */

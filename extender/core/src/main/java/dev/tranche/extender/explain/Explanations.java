@@ -146,8 +146,8 @@ public final class Explanations {
   }
 
   /** Tells a pod's owner why the pod waits. */
-  public void tell(PodFacts pod, WaitCause cause, Refusals refused) {
-    owners.waits(pod, cause, () -> FitErrorText.figures(refused));
+  public void tell(PodFacts pod, WaitCause cause, Supplier<String> figures) {
+    owners.waits(pod, cause, figures);
   }
 
   /**
