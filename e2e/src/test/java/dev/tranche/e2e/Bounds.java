@@ -232,6 +232,11 @@ final class Bounds {
               "memory that one review may cost", WEBHOOK + "ReviewBodyReader", "BODIES_BYTES_MAX"),
           new Bound("text of others in logs", API + "Printable", "MESSAGE_CHARS_MAX"),
           new Bound("reasons of pending pods", EXTENDER + "Explanations", "CAUSES_MAX"),
+          new Bound(
+              "reads of pods that the labels", EXTENDER + "PinChecks", "READS_PER_SECOND_MAX"),
+          new Bound("reads of pods that the labels", EXTENDER + "PinChecks", "QUEUE_MAX"),
+          new Bound("events with the warnings", WEBHOOK + "ObjectEvents", "QUEUED_MAX"),
+          new Bound("events with the warnings", WEBHOOK + "OwnerWarnings", "REMEMBERED_MAX"),
           new Bound("survey of why pods wait", EXTENDER + "WaitSurvey", "EVERY_MS"),
           new Bound("events that tell why pods wait", EXTENDER + "WaitEvents", "QUEUE_MAX"),
           new Bound("events that tell why pods wait", EXTENDER + "WaitEvents", "PODS_MAX"),

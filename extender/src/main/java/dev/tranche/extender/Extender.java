@@ -166,8 +166,7 @@ public final class Extender implements AutoCloseable {
     this.access = new AccessReviewer(ApiClient.withoutRetries(client, API_TIMEOUT_MS), metrics);
 
     // The state, and its evaluation for a pod.
-    this.ledger =
-        new Ledger(timing, Extender::toClockMs);
+    this.ledger = new Ledger(timing, Extender::toClockMs);
     this.loads = new LoadCache(config.loadStaleAfterMs(), timing.halfLifeMs(), timing.newcomerMs());
     var cluster =
         new ClusterView(ledger, loads, timing, config.memoryGuard(), config.mpsLoad(), failures);
@@ -177,8 +176,9 @@ public final class Extender implements AutoCloseable {
     this.readiness = new ReadinessGate(ledger::allReported, Extender::nowMs);
     this.waiting = new UnschedulablePods(ledger, evaluations, cluster, metrics);
     this.nominees = new NominatedPods(ledger, Extender::nowMs);
-    var waitEvents = waitEvents();
-    this.explanations = new Explanations(waitEvents);
+    var waitingPods =
+        new WaitingPods(api, schedulerMessages, traits, this::loop, this::deciding, metrics);
+    this.explanations = waitingPods.explanations();
     this.explain = new Explain(ledger, evaluator, explanations);
 
     // The only writer of that state, and what runs by the clock or before each pod.
@@ -200,7 +200,7 @@ public final class Extender implements AutoCloseable {
     this.podWaker = podWaker();
 
     // The writers of labels, annotations, taints and events.
-    this.controllers = controllers(List.of(waitSurvey(waitEvents), waitEvents));
+    this.controllers = controllers(waitingPods.controllers(this::waitSurvey));
 
     // The ports and leader election.
     this.opsConnections = new ConnectionLimiter(limits.apply(ConnectionLimits.METRICS));
@@ -234,27 +234,17 @@ public final class Extender implements AutoCloseable {
         readiness, ledger, evaluator, waiting, api::wake, rate, metrics, Extender::nowMs);
   }
 
-  private static long nowMs() {
+  static long nowMs() {
     return TimeUnit.NANOSECONDS.toMillis(System.nanoTime());
   }
 
-  private static long toClockMs(long since1970Ms) {
+  static long toClockMs(long since1970Ms) {
     return since1970Ms - System.currentTimeMillis() + nowMs();
   }
 
   private TokenReviewer tokenReviewer() {
     var account = config.serviceAccount();
     return new TokenReviewer(client, account.namespace(), account.name(), metrics);
-  }
-
-  private WaitEvents waitEvents() {
-    return new WaitEvents(
-        event -> loop().completeOnLoop(api.podEvent(event)),
-        this::deciding,
-        new NodeRate("wait-events", WaitEvents.RATE, Extender::nowMs, metrics),
-        Extender::nowMs,
-        Extender::toClockMs,
-        metrics);
   }
 
   private WaitSurvey waitSurvey(WaitEvents events) {

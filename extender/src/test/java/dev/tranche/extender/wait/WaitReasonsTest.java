@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.api.Demand;
 import dev.tranche.api.Names;
+import dev.tranche.extender.controller.PinChecks;
 import dev.tranche.extender.controller.WaitEvents;
 import dev.tranche.extender.controller.WaitSurvey;
 import dev.tranche.extender.explain.WaitReason;
@@ -21,6 +22,8 @@ import dev.tranche.extender.readapi.row.WaitingReasons;
 import dev.tranche.extender.readapi.table.AnswerText;
 import dev.tranche.extender.readapi.table.Output;
 import dev.tranche.extender.score.Policy;
+import dev.tranche.extender.selection.PodSelection;
+import dev.tranche.extender.selection.PodSelection.Pin;
 import dev.tranche.extender.snapshot.NodeSnapshot;
 import dev.tranche.extender.verb.FakeWorld;
 import dev.tranche.extender.wait.SimulatedScheduler.Node;
@@ -45,6 +48,8 @@ import org.junit.jupiter.params.provider.MethodSource;
  */
 final class WaitReasonsTest {
   private static final int SEEDS = 3;
+  private static final PodSelection NO_SELECTION =
+      new PodSelection(null, Map.of(), null, List.of());
 
   private final FakeWorld world = new FakeWorld(Policy.LOAD);
   private final SimulatedScheduler scheduler = new SimulatedScheduler(world);
@@ -202,6 +207,70 @@ final class WaitReasonsTest {
     unreadable = "";
     survey();
     assertThat(reasonOf("p")).isEqualTo(WaitReason.PREEMPTING);
+  }
+
+  /** Kueue adds the selector of a flavor after admission has sized the share for other nodes. */
+  @Test
+  void selectorThatContradictsThePin_isNamedWithIt_onAllSurfaces() {
+    PodFacts pod = arrange(WaitReason.PINNED_TO, new Random(1));
+    scheduler.report();
+    pod = condition(WaitReason.PINNED_TO, pod);
+    world.state.apply(new Event.PodSeen(pod));
+    var read = new ArrayList<String>();
+    var pins =
+        new PinChecks(
+            world.explanations,
+            key -> {
+              read.add(key);
+              return Future.succeededFuture(Optional.of(NO_SELECTION));
+            },
+            selection ->
+                Optional.of(new Pin("nvidia.com/gpu.memory In 15360", "nodeSelector pool=l4")),
+            world.metrics);
+    survey(pins);
+    assertThat(read).as("read once").containsExactly("ns/p");
+    assertThat(row().reason()).isEqualTo("PinnedTo");
+    assertThat(row().message())
+        .isEqualTo(
+            "admission sized its share for nodes with nvidia.com/gpu.memory In 15360, and its"
+                + " nodeSelector pool=l4 excludes all of these");
+    assertThat(written)
+        .singleElement()
+        .satisfies(e -> assertThat(e.getMessage()).contains(row().message()));
+    assertThat(world.explained("ns/p", Optional.empty()).waiting().message())
+        .isEqualTo(row().message());
+  }
+
+  @Test
+  void pinnedPod_saysWhichNodesItIsRestrictedTo() {
+    PodFacts pod = arrange(WaitReason.PINNED_TO, new Random(1));
+    scheduler.report();
+    world.state.apply(new Event.PodSeen(condition(WaitReason.PINNED_TO, pod)));
+    survey(
+        new PinChecks(
+            world.explanations,
+            key -> Future.succeededFuture(Optional.of(NO_SELECTION)),
+            selection -> Optional.of(new Pin("nvidia.com/gpu.memory In 15360", "")),
+            world.metrics));
+    assertThat(row().message())
+        .contains(
+            "tranche.dev/gpu-memory was turned into",
+            "GPUs of node idle would fit now; it may use only nodes with nvidia.com/gpu.memory In"
+                + " 15360");
+  }
+
+  private void survey(PinChecks pins) {
+    world.owners =
+        (pod, cause, figures) -> {
+          events.waits(pod, cause, figures);
+          pins.waits(pod, cause);
+        };
+    for (int i = 0; i < 6; i++) {
+      survey.tick();
+      pins.tick();
+      events.tick();
+      world.nowMs += 3_000;
+    }
   }
 
   /** Telling one pod takes a millisecond here. */
