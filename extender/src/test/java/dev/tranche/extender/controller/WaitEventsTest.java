@@ -225,8 +225,7 @@ final class WaitEventsTest {
 
   @Test
   void extenderThatStartsAgain_repeatsTheEventWhenItIsDue() {
-    PodFacts pod =
-        pod("a", 1).with(new PreemptionInfo(0, Map.of(), STARTED_MS, false, null));
+    PodFacts pod = pod("a", 1).with(new PreemptionInfo(0, Map.of(), STARTED_MS, false, null));
     for (long s = 0; s < HOUR_S; s += 3) {
       nowMs = s * 1_000;
       if (s == HOUR_S * 2 / 3) {
