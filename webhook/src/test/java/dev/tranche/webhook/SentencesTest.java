@@ -291,8 +291,7 @@ class SentencesTest {
     if (denial != Denial.MORE) {
       assertThat(denial.template())
           .containsPattern(
-              "(?i)(; |[.] |, (?=.*allowed))(.*)(allowed|remove|request |keep|ask|set |add"
-                  + " |drop|write|for example|its containers are|label)");
+              "(?i)(; |[.] |, (?=.*allowed))(.*)(allowed|remove|request |keep|ask|set |add |drop|write|for example|its containers are|label)");
     }
   }
 

@@ -208,15 +208,17 @@ class KubectlPluginIT {
     cluster.put("kind", "");
     cluster.put(
         "pod.yaml",
-        "# a comment\n"
-            + "---\n"
-            + "kind: Deployment\n"
-            + "--- # the Service needs no GPU\n"
-            + "kind: Service\n"
-            + "---\n"
-            + "kind: Pod\n"
-            + "metadata: {name: second}\n"
-            + "---\n");
+        """
+        # a comment
+        ---
+        kind: Deployment
+        --- # the Service needs no GPU
+        kind: Service
+        ---
+        kind: Pod
+        metadata: {name: second}
+        ---
+        """);
     Ended both = cluster.run("what-if", "-f", "pod.yaml");
     assertThat(both.errors()).isEmpty();
     assertThat(both.status()).isEqualTo(OK);
@@ -242,7 +244,7 @@ class KubectlPluginIT {
     assertThat(ended.out()).startsWith("The pod requests no GPU.");
   }
 
-  /** The dry run of one pod does not tell whether a quota has room for all. */
+  /** The dry run of one pod does not tell whether a quota admits all. */
   @ParameterizedTest
   @MethodSource("shells")
   void whatIf_holdsTheQuotasAgainstAllPods(String shell) throws Exception {
@@ -257,7 +259,7 @@ class KubectlPluginIT {
     assertThat(four.status()).isEqualTo(WAITS);
     assertThat(four.errors())
         .contains(
-            "ResourceQuota gpus leaves room for 4 of 5 pods: 4 of 20 requests.nvidia.com/gpu are"
+            "ResourceQuota gpus admits 4 of 5 pods: 4 of 20 requests.nvidia.com/gpu are"
                 + " used, and a pod requests 4.")
         .doesNotContain("large");
     cluster.put("foretold", "Fits:          4 of 4\n");

@@ -150,8 +150,7 @@ final class PodSelectionTest {
     assertThat(judged(affinity(other, name))).isEmpty();
     assertThat(judged(affinity(other, "{}"))).hasValue(Exclusion.NODE_AFFINITY);
     String both =
-        "{matchFields: [{key: metadata.name, operator: In, values: [n1]}], matchExpressions: [{key:"
-            + " zone, operator: In, values: [b]}]}";
+        "{matchFields: [{key: metadata.name, operator: In, values: [n1]}], matchExpressions: [{key: zone, operator: In, values: [b]}]}";
     assertThat(judged(affinity(both))).hasValue(Exclusion.NODE_AFFINITY);
   }
 

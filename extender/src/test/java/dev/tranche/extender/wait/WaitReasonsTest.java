@@ -209,6 +209,16 @@ final class WaitReasonsTest {
     assertThat(reasonOf("p")).isEqualTo(WaitReason.PREEMPTING);
   }
 
+  /** Its new pods wait for the old ones, and the old ones for the new ones. */
+  @Test
+  void podOnFullGpus_saysWhatARollingUpdateNeeds() {
+    PodFacts pod = arrange(WaitReason.FULL, new Random(1));
+    scheduler.report();
+    world.state.apply(new Event.PodSeen(condition(WaitReason.FULL, pod)));
+    survey();
+    assertThat(written.getFirst().getMessage()).contains("maxSurge: 0 and maxUnavailable: 1");
+  }
+
   /** Kueue adds the selector of a flavor after admission has sized the share for other nodes. */
   @Test
   void selectorThatContradictsThePin_isNamedWithIt_onAllSurfaces() {

@@ -68,8 +68,7 @@ public final class WebhookMetrics extends Meters {
     guardEventsDropped =
         counter(
             "tranche_webhook_guard_events_dropped",
-            "Events of the guard that were not written: too many, refused, or about an object that"
-                + " does not exist");
+            "Events of the guard that were not written: too many, refused, or about an object that does not exist");
     ownerWarningsDropped =
         counter(
             "tranche_webhook_owner_warnings_dropped",

@@ -11,87 +11,60 @@ import java.util.stream.Stream;
 public enum Denial {
   FRACTION_MALFORMED("%s: %s; for example %1$s: \"0.3\"."),
   MEMORY_MALFORMED(
-      "%s: \"%s\" is not an amount of memory above 0; allowed is a Kubernetes quantity, for example"
-          + " %1$s: \"4Gi\"."),
+      "%s: \"%s\" is not an amount of memory above 0; allowed is a Kubernetes quantity, for example %1$s: \"4Gi\"."),
   MEMORY_TOO_SMALL(
-      "%s: \"%s\" is less than 1Mi of GPU memory, so the unit is probably missing; add it, for"
-          + " example %1$s: \"4Gi\"."),
+      "%s: \"%s\" is less than 1Mi of GPU memory, so the unit is probably missing; add it, for example %1$s: \"4Gi\"."),
   MEMORY_UNKNOWN(
-      "%s: no eligible node reports how much memory its GPUs have (label %s), so \"%s\" cannot be"
-          + " converted to a share; request a share, for example tranche.dev/gpu-fraction: \"0.3\","
-          + " or have your administrator set webhook.defaultGpuMemory."),
+      "%s: no eligible node reports how much memory its GPUs have (label %s), so \"%s\" cannot be converted to a share; request a share, for example tranche.dev/gpu-fraction: \"0.3\", or have your administrator set webhook.defaultGpuMemory."),
   MEMORY_TOO_LARGE(
-      "this pod requests %s of one GPU's memory, and the largest GPU of an eligible node has %dMi;"
-          + " request at most that, or a share of each of several GPUs with"
-          + " tranche.dev/gpu-count."),
+      "this pod requests %s of one GPU's memory, and the largest GPU of an eligible node has %dMi; request at most that, or a share of each of several GPUs with tranche.dev/gpu-count."),
   COUNT_MALFORMED(
       "%s: \"%s\" is not a number of GPUs; allowed are 1 to %d, for example %1$s: \"2\"."),
   COUNT_WITH_WHOLE_GPUS(
-      "%s: \"%d\" contradicts the fraction \"%s\": a count needs a share of at most one GPU. For"
-          + " %2$d whole GPUs set only tranche.dev/gpu-fraction: \"%2$d\"."),
+      "%s: \"%d\" contradicts the fraction \"%s\": a count needs a share of at most one GPU. For %2$d whole GPUs set only tranche.dev/gpu-fraction: \"%2$d\"."),
   MISSING_SHARE("%s: \"%s\" needs a share; add one, for example %s: \"0.5\"."),
   NO_SUCH_CONTAINER(
       "%s names the container \"%s\", which this pod does not have; its containers are %s."),
   DUPLICATE_REQUEST("%s and %s both set the share of container \"%s\"; keep one of them."),
   PLACEMENT_UNKNOWN("%s: \"%s\" is not a placement; allowed are load, packed and spread."),
   LIST_MALFORMED(
-      "%s: \"%s\" is not an entry of a comma-separated list, in which a leading ! excludes; for"
-          + " example %s."),
+      "%s: \"%s\" is not an entry of a comma-separated list, in which a leading ! excludes; for example %s."),
   LIST_TOO_LONG(
-      "%s: \"%s\" is too long; allowed are %d entries and %d characters. Label the nodes instead,"
-          + " and use nodeSelector."),
+      "%s: \"%s\" is too long; allowed are %d entries and %d characters. Label the nodes instead, and use nodeSelector."),
   OWN_REQUEST(
-      "container \"%s\" requests %s: %d, and its %s \"%s\" equals %d replicas of 1/%d GPU; remove"
-          + " the request, and Tranche sets it."),
+      "container \"%s\" requests %s: %d, and its %s \"%s\" equals %d replicas of 1/%d GPU; remove the request, and Tranche sets it."),
   LIMIT_RANGE_REQUEST(
       "container \"%s\" has %s: %d from a LimitRange of its namespace, and its %s \"%s\" equals %d"
           + " replicas of 1/%d GPU; have the LimitRange set default and defaultRequest of %2$s to"
           + " 0, since its max is otherwise the default."),
   REQUEST_AND_LIMIT(
-      "container \"%s\" has a request of %s: %d and a limit of %d, which Kubernetes requires to be"
-          + " equal; remove both, and Tranche sets them."),
+      "container \"%s\" has a request of %s: %d and a limit of %d, which Kubernetes requires to be equal; remove both, and Tranche sets them."),
   OTHER_RESOURCE(
       "container \"%s\" requests a share of a GPU and also %s; remove the request, or the share."),
   PRIVILEGED(
-      "container \"%s\" is privileged, so it can access every GPU of its node regardless of its"
-          + " share; remove securityContext.privileged, or the share."),
+      "container \"%s\" is privileged, so it can access every GPU of its node regardless of its share; remove securityContext.privileged, or the share."),
   NODE_NAME(
-      "spec.nodeName is \"%s\", which bypasses the scheduler, so no GPU can be assigned; to use"
-          + " that node, set nodeSelector: {kubernetes.io/hostname: %1$s}."),
+      "spec.nodeName is \"%s\", which bypasses the scheduler, so no GPU can be assigned; to use that node, set nodeSelector: {kubernetes.io/hostname: %1$s}."),
   POD_RESOURCES(
-      "spec.resources requests %s for the pod as a whole, but GPUs are allocated to containers;"
-          + " remove it there, and set tranche.dev/gpu-fraction."),
+      "spec.resources requests %s for the pod as a whole, but GPUs are allocated to containers; remove it there, and set tranche.dev/gpu-fraction."),
   HOST_PID_WITH_MPS(
-      "spec.hostPID is true, and all eligible nodes share GPUs by MPS, for example node %s; there"
-          + " it could access the MPS server and all its other clients. Remove hostPID, or allow"
-          + " the pod on other nodes."),
+      "spec.hostPID is true, and all eligible nodes share GPUs by MPS, for example node %s; there it could access the MPS server and all its other clients. Remove hostPID, or allow the pod on other nodes."),
   WINDOWS(
-      "spec.os.name is \"windows\", and Tranche shares the GPUs of Linux nodes only; remove the"
-          + " share, or set spec.os.name: linux."),
+      "spec.os.name is \"windows\", and Tranche shares the GPUs of Linux nodes only; remove the share, or set spec.os.name: linux."),
   INIT_ABOVE_ONE_GPU(
-      "an init container requests a GPU, so all containers of this pod share one GPU of %d"
-          + " replicas, but they need %s; request at most one GPU in total, remove the init"
-          + " container's request, or let it request as many whole GPUs as the first other"
-          + " container with GPUs."),
+      "an init container requests a GPU, so all containers of this pod share one GPU of %d replicas, but they need %s; request at most one GPU in total, remove the init container's request, or let it request as many whole GPUs as the first other container with GPUs."),
   TOO_MANY_GPUS(
-      "this pod requests %s GPUs, and no eligible node has more than %d; allowed here is up to %s:"
-          + " \"%2$d\"."),
+      "this pod requests %s GPUs, and no eligible node has more than %d; allowed here is up to %s: \"%2$d\"."),
   PLAIN_NOT_WHOLE(
-      "container \"%s\" requests %s: %s, which is not a whole number; for a part of a GPU remove it"
-          + " and set tranche.dev/gpu-fraction, for example tranche.dev/gpu-fraction: \"0.3\"."),
+      "container \"%s\" requests %s: %s, which is not a whole number; for a part of a GPU remove it and set tranche.dev/gpu-fraction, for example tranche.dev/gpu-fraction: \"0.3\"."),
   CONFLICTING_ANNOTATIONS("%s (%s) is \"%s\", and %s is \"%s\"; keep one of them."),
   COMPAT_MEMORY_MALFORMED(
-      "%s: \"%s\" is not a number of MiB above 0; for example %1$s: \"4096\", or with Tranche's"
-          + " annotation %s: \"4Gi\"."),
+      "%s: \"%s\" is not a number of MiB above 0; for example %1$s: \"4096\", or with Tranche's annotation %s: \"4Gi\"."),
   COMPAT_COUNTS_DIFFER(
-      "container \"%s\" requests its share on %d GPUs and another container on %d; Tranche gives"
-          + " all containers of a pod the same number, tranche.dev/gpu-count; request the same"
-          + " number in each."),
+      "container \"%s\" requests its share on %d GPUs and another container on %d; Tranche gives all containers of a pod the same number, tranche.dev/gpu-count; request the same number in each."),
   COMPAT_VALUE_UNKNOWN("%s: \"%s\" is not a value of this %s annotation; allowed are %s."),
   COMPAT_MIG(
-      "%s: \"mig\" (%s annotation) requests a MIG device, which Tranche does not create; request"
-          + " one that a node has, for example limits: {nvidia.com/mig-1g.5gb: 1}, or remove the"
-          + " annotation."),
+      "%s: \"mig\" (%s annotation) requests a MIG device, which Tranche does not create; request one that a node has, for example limits: {nvidia.com/mig-1g.5gb: 1}, or remove the annotation."),
   ABOVE_ANY_NODE("this pod requests %s, and no node has more than %s; request less."),
   TOO_LARGE("this pod has %s, which is too large; allowed are at most %s."),
   MORE("There are more problems; these are the first.");

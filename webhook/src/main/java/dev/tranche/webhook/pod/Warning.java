@@ -7,36 +7,26 @@ import java.util.stream.Stream;
 public enum Warning {
   ROUNDED_UP("container %s: %s rounded up to %s, because GPUs are split into %d replicas"),
   MEMORY_ROUNDED_UP(
-      "container %s: %s of GPU memory rounded up to %s of a GPU, %dMi, because GPUs are split into"
-          + " %d replicas"),
+      "container %s: %s of GPU memory rounded up to %s of a GPU, %dMi, because GPUs are split into %d replicas"),
   NODES_DISAGREE(
-      "eligible nodes split GPUs into %s replicas; the pod is restricted to those with %d. To"
-          + " choose others, set a nodeSelector"),
+      "eligible nodes split GPUs into %s replicas; the pod is restricted to those with %d. To choose others, set a nodeSelector"),
   MEMORIES_DISAGREE(
-      "eligible nodes have GPUs of %s MiB, on which %s is not the same share; the pod is restricted"
-          + " to those of %s MiB. To choose others, set a nodeSelector"),
+      "eligible nodes have GPUs of %s MiB, on which %s is not the same share; the pod is restricted to those of %s MiB. To choose others, set a nodeSelector"),
   HOST_PID_OFF_MPS(
-      "spec.hostPID is true, so this pod cannot use nodes that share GPUs by MPS, where it could"
-          + " access the MPS server and all its other clients"),
+      "spec.hostPID is true, so this pod cannot use nodes that share GPUs by MPS, where it could access the MPS server and all its other clients"),
   NO_NODE(
-      "no GPU node of this cluster satisfies this pod's nodeSelector, required node affinity and"
-          + " tranche.dev/gpu-model; the pod is pending until one does"),
+      "no GPU node of this cluster satisfies this pod's nodeSelector, required node affinity and tranche.dev/gpu-model; the pod is pending until one does"),
   NO_SHARE_ON_DRA(
-      "all eligible GPU nodes have a DRA driver instead of Tranche's device plugin, and a share"
-          + " needs the plugin; the pod is pending until a node with the plugin is eligible"),
+      "all eligible GPU nodes have a DRA driver instead of Tranche's device plugin, and a share needs the plugin; the pod is pending until a node with the plugin is eligible"),
   SERVED_BY_BOTH(
-      "some eligible nodes serve GPUs by a device plugin and others by a DRA driver; the pod is"
-          + " restricted to those with %s. To choose others, set a nodeSelector or affinity by the"
-          + " label tranche.dev/gpus-served-by"),
+      "some eligible nodes serve GPUs by a device plugin and others by a DRA driver; the pod is restricted to those with %s. To choose others, set a nodeSelector or affinity by the label tranche.dev/gpus-served-by"),
   NO_EFFECT("%s has no effect: this pod requests no GPU. Request a share, for example %s: \"0.3\""),
   UNKNOWN("annotation %s is unknown to Tranche and has no effect"),
   MISSPELT("annotation %s is unknown to Tranche and has no effect; did you mean %s?"),
   FOREIGN_SCHEDULER(
-      "this pod's schedulerName is \"%s\", so Tranche does not change this pod, and its %s has no"
-          + " effect"),
+      "this pod's schedulerName is \"%s\", so Tranche does not change this pod, and its %s has no effect"),
   WHOLE_GPUS(
-      "container %s requests %s: %d and gets %d whole GPUs, counted as %d replicas of 1/%d GPU. For"
-          + " a share of a GPU, set %s"),
+      "container %s requests %s: %d and gets %d whole GPUs, counted as %d replicas of 1/%d GPU. For a share of a GPU, set %s"),
   LIMIT_RANGE(
       "container %s requests %s: %d since a LimitRange of its namespace says so. If it needs no"
           + " GPU, have the LimitRange set default and defaultRequest of %2$s to 0"),
@@ -44,14 +34,11 @@ public enum Warning {
       "this pod selects nodes with %s %s, and no node has that value, but %s; the suffix -SHARED"
           + " says that GPUs are shared. Use tranche.dev/gpu-model instead, which takes both"),
   PROXY_SKIPPED(
-      "container %s gets this pod's share of a GPU: container %s before it is added by %s and uses"
-          + " no GPU. To choose another container, set %s"),
+      "container %s gets this pod's share of a GPU: container %s before it is added by %s and uses no GPU. To choose another container, set %s"),
   CONTAINER_CHOSEN(
-      "container %s gets this pod's share of a GPU: it is the first of %d containers, and no"
-          + " annotation names one. To choose another, set %s"),
+      "container %s gets this pod's share of a GPU: it is the first of %d containers, and no annotation names one. To choose another, set %s"),
   CLAIMS(
-      "container %s has a resource claim beside its share of a GPU; if a DRA driver allocates the"
-          + " same GPUs, neither knows what the other has allocated"),
+      "container %s has a resource claim beside its share of a GPU; if a DRA driver allocates the same GPUs, neither knows what the other has allocated"),
   COMPAT_TRANSLATED("%s (%s) is translated to %s: \"%s\""),
   COMPAT_IGNORED("%s: \"%s\" (%s) has no effect with Tranche"),
   COMPAT_DISABLED("this pod's label %s is \"%s\", so Tranche does not read its %s");

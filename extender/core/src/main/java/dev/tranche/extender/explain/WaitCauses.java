@@ -160,8 +160,7 @@ public final class WaitCauses {
     return new WaitCause(
         WaitReason.PREEMPTING,
         "pods are being evicted for it on node " + node,
-        "Wait until they have ended: their terminationGracePeriodSeconds says how long that"
-            + " takes.");
+        "Wait until they have ended: their terminationGracePeriodSeconds says how long that takes.");
   }
 
   /** Returns what the condition alone says. */
@@ -252,7 +251,8 @@ public final class WaitCauses {
   private static String shortageAdvice(Reason reason) {
     return switch (reason) {
       case FULL ->
-          "Wait until a pod on these GPUs ends, request a smaller share, or add a GPU node.";
+          "Wait until a pod on these GPUs ends, request a smaller share, or add a GPU node. If this"
+              + " is a rolling update, set maxSurge: 0 and maxUnavailable: 1: old pods end first.";
       case FRAGMENTED ->
           "Wait until one GPU has enough free, or request a smaller share. A higher priority does"
               + " not help: kube-scheduler evicts no pod for it.";
