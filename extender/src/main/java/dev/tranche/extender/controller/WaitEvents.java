@@ -140,7 +140,7 @@ public final class WaitEvents implements Controller, Explanations.Owners {
       return;
     }
     long nowMs = clockMs.getAsLong();
-    Waiting known = pods.get(pod.namespace(), pod.uid());
+    Waiting known = pods.get(pod.uid());
     if (known == null) {
       known = new Waiting(nowMs, createdMs(pod, nowMs));
       if (!pods.put(pod.namespace(), pod.uid(), known)) {
@@ -149,7 +149,7 @@ public final class WaitEvents implements Controller, Explanations.Owners {
       }
     }
     WaitReason reason = cause.reason();
-    Notice queued = queue.get(pod.namespace(), pod.uid());
+    Notice queued = queue.get(pod.uid());
     boolean news = queued == null || queued.cause().reason() != reason;
     if (news && known.isDue(reason, nowMs)) {
       queue.put(
@@ -189,7 +189,7 @@ public final class WaitEvents implements Controller, Explanations.Owners {
     }
     for (Optional<Notice> next = next(); next.isPresent(); next = next()) {
       Notice notice = next.get();
-      Waiting known = pods.get(notice.namespace(), notice.uid());
+      Waiting known = pods.get(notice.uid());
       if (known != null && rate.tryAcquire(notice.namespace())) {
         known.told = notice.cause().reason();
         known.toldAtMs = clockMs.getAsLong();
@@ -209,7 +209,7 @@ public final class WaitEvents implements Controller, Explanations.Owners {
   private void unwritten(Notice notice, Throwable failure) {
     int code = failure instanceof KubernetesClientException e ? e.getCode() : 0;
     boolean passing = code < 400 || code >= 500 || code == TOO_MANY;
-    Waiting known = pods.get(notice.namespace(), notice.uid());
+    Waiting known = pods.get(notice.uid());
     if (passing && known != null) {
       known.told = null;
     } else if (code != CONFLICT) {
