@@ -1,8 +1,8 @@
 /** Why a pod is where it is, or why it waits, node by node. */
 import { useAnswer } from "./answer.ts";
 import { modelText } from "./gpu.ts";
-import { count } from "./quantity.ts";
-import type { LargestShare, NodeFit, PodDetail } from "./types.ts";
+import { count, gpusOf, percent } from "./quantity.ts";
+import type { CandidateGpu, LargestShare, NodeFit, PodDetail } from "./types.ts";
 
 const AGAIN_MS = 5_000;
 
@@ -17,6 +17,7 @@ export function Decision({ of, nearest }: { of: string; nearest: number }) {
         <p class="mono quiet">{Object.entries(annotations).map(([name, value]) => <span class="pair">{name}: {value}</span>)}</p>
       )}
       {decision?.smallerShare && <Smaller share={decision.smallerShare} />}
+      {decision && <p>By policy <b>{decision.policy}</b>.</p>}
       {decision?.note && <p>{decision.note}</p>}
       {decision?.chosen && <Nodes title="Chosen" nodes={[decision.chosen]} of={1} />}
       {decision && <Nodes title="Fitted" nodes={decision.fitted.slice(0, nearest)} of={decision.fittedCount} />}
@@ -31,6 +32,9 @@ export function Decision({ of, nearest }: { of: string; nearest: number }) {
     </div>
   );
 }
+
+/** What placement counted with at that time. */
+const loadText = ({ effective: { sm } }: CandidateGpu) => (sm === undefined ? "SM load not known" : `SM load ${percent(gpusOf(sm))}`);
 
 function Smaller({ share: { replicas, replicasPerGpu, node } }: { share: LargestShare }) {
   // Rounded down, since the webhook rounds up to whole replicas.
@@ -52,7 +56,7 @@ function Nodes({ title, nodes, of }: { title: string; nodes: readonly NodeFit[];
           <li>
             <b class="mono">{node.node}</b>{node.score !== undefined && ` score ${node.score}`}{node.message && `: ${node.message}`}
             <ul>
-              {node.gpus.map((gpu) => <li>{gpu.message} <span class="quiet">{modelText(gpu.model)}</span></li>)}
+              {node.gpus.map((gpu) => <li>{gpu.message} <span class="quiet">{modelText(gpu.model)}, {loadText(gpu)}</span></li>)}
             </ul>
           </li>
         ))}

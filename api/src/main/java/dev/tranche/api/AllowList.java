@@ -1,6 +1,7 @@
 package dev.tranche.api;
 
 import java.util.HashSet;
+import java.util.List;
 import java.util.Locale;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -14,6 +15,12 @@ import org.jspecify.annotations.Nullable;
  */
 public record AllowList(Set<String> allowed, Set<String> denied) {
   public static final AllowList ANY = new AllowList(Set.of(), Set.of());
+
+  /** What the full name of a model begins with. */
+  private static final List<String> BRANDS =
+      List.of("nvidia-", "tesla-", "quadro-", "geforce-", "grid-");
+
+  private static final String MIG = "-mig-";
 
   /** Reads an annotation's value. */
   public static AllowList parse(@Nullable String list) {
@@ -39,6 +46,41 @@ public record AllowList(Set<String> allowed, Set<String> denied) {
     }
     String normalized = normalize(name);
     return !denied.contains(normalized) && (allowed.isEmpty() || allowed.contains(normalized));
+  }
+
+  /**
+   * Returns whether a model is admitted. An entry that begins with a brand is a full name. Any
+   * other is the words of one, such as {@code H100 80GB} of {@code NVIDIA H100 80GB HBM3}.
+   */
+  public boolean admitsModel(String model) {
+    return (allowed.isEmpty() && denied.isEmpty())
+        || (!names(denied, model) && (allowed.isEmpty() || names(allowed, model)));
+  }
+
+  /** Returns whether some entry of a set names that model. */
+  public static boolean names(Set<String> entries, String model) {
+    String normalized = normalize(model);
+    if (entries.contains(normalized)) {
+      return true;
+    }
+    // A plain loop: it runs for each GPU.
+    for (String entry : entries) {
+      if (isPart(entry, normalized)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** Whole words in a row. A MIG device is named as such, since it is not the whole GPU. */
+  private static boolean isPart(String entry, String model) {
+    int at = model.indexOf(entry);
+    int end = at + entry.length();
+    return at > 0
+        && model.charAt(at - 1) == '-'
+        && (end == model.length() || model.charAt(end) == '-')
+        && BRANDS.stream().noneMatch(entry::startsWith)
+        && (!model.contains(MIG) || ("-" + entry + "-").contains(MIG));
   }
 
   /** Returns a name in the form in which names are compared. */

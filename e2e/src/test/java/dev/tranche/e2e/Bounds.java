@@ -165,6 +165,7 @@ final class Bounds {
           new Bound("pods known not to have", EXTENDER + "PodEventQueue", "KNOWN_MAX"),
           new Bound("pods known whose number", EXTENDER + "PodEventQueue", "KNOWN_MAX"),
           new Bound("pending pods sized for", EXTENDER + "PodEventQueue", "KNOWN_MAX"),
+          new Bound("pods whose annotation names", EXTENDER + "PodEventQueue", "KNOWN_MAX"),
           new Bound("processes on one GPU", PLUGIN + "NvmlTelemetry", "PROCESSES_MAX"),
           new Bound("values of a config, with", PLUGIN + "GoYaml", "VALUES_MAX"),
           new Bound("scrapes of the extender at once", EXTENDER + "ScrapePlaces", "AT_ONCE_MAX"),
@@ -232,6 +233,11 @@ final class Bounds {
               "memory that one review may cost", WEBHOOK + "ReviewBodyReader", "BODIES_BYTES_MAX"),
           new Bound("text of others in logs", API + "Printable", "MESSAGE_CHARS_MAX"),
           new Bound("reasons of pending pods", EXTENDER + "Explanations", "CAUSES_MAX"),
+          new Bound(
+              "reads of pods that the labels", EXTENDER + "PinChecks", "READS_PER_SECOND_MAX"),
+          new Bound("reads of pods that the labels", EXTENDER + "PinChecks", "QUEUE_MAX"),
+          new Bound("events with the warnings", WEBHOOK + "ObjectEvents", "QUEUED_MAX"),
+          new Bound("events with the warnings", WEBHOOK + "OwnerWarnings", "REMEMBERED_MAX"),
           new Bound("survey of why pods wait", EXTENDER + "WaitSurvey", "EVERY_MS"),
           new Bound("events that tell why pods wait", EXTENDER + "WaitEvents", "QUEUE_MAX"),
           new Bound("events that tell why pods wait", EXTENDER + "WaitEvents", "PODS_MAX"),
@@ -241,6 +247,7 @@ final class Bounds {
           new Bound("nodes that one tick", EXTENDER + "HoldExpiry", "NODES_MAX"),
           new Bound("nodes that one tick", EXTENDER + "NodeFitCache", "MARKED_MAX"),
           new Bound("survey of why pods wait", EXTENDER + "WaitSurvey", "WORK_MS_MAX"),
+          new Bound("survey of why pods wait", EXTENDER + "WaitSurvey", "TURN_MS_MAX"),
           new Bound("pods remembered with a node's load", EXTENDER + "LastWork", "PODS_MAX"),
           new Bound("events that a node keeps", PLUGIN + "EventBuffer", "KEPT_MAX"));
 

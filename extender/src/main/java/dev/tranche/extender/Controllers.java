@@ -16,6 +16,7 @@ import dev.tranche.extender.controller.OutdatedShares;
 import dev.tranche.extender.controller.StartupTaints;
 import dev.tranche.extender.controller.UnconvertedNumbers;
 import dev.tranche.extender.controller.UnknownCordons;
+import dev.tranche.extender.controller.UnknownUuids;
 import dev.tranche.extender.controller.UnmutatedPods;
 import dev.tranche.extender.core.SchedulingCore;
 import dev.tranche.extender.dra.DraNodes;
@@ -110,6 +111,7 @@ final class Controllers implements Controller {
             new UnmutatedPods(config.schedulerName(), this::writeEvent, deciding, metrics),
             unconvertedNumbers(config),
             outdatedShares(),
+            unknownUuids(),
             unknownCordons(),
             contradictingLabels(labels));
     all = Stream.concat(own.stream(), waits.stream()).toList();
@@ -172,6 +174,16 @@ final class Controllers implements Controller {
 
   private OutdatedShares outdatedShares() {
     return new OutdatedShares(
+        ledger::pods,
+        () -> ledger.nodes().stream().flatMap(node -> ledger.gpus(node).stream()),
+        this::writeEvent,
+        deciding,
+        clockMs,
+        metrics);
+  }
+
+  private UnknownUuids unknownUuids() {
+    return new UnknownUuids(
         ledger::pods,
         () -> ledger.nodes().stream().flatMap(node -> ledger.gpus(node).stream()),
         this::writeEvent,

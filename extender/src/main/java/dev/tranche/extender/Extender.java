@@ -136,19 +136,20 @@ public final class Extender implements AutoCloseable {
     this.access = new AccessReviewer(ApiClient.withoutRetries(client, API_TIMEOUT_MS), metrics);
 
     // What decides, and the state that the verbs share.
-    var waitEvents = waitEvents();
+    var waitingPods =
+        new WaitingPods(api, schedulerMessages, traits, this::loop, this::deciding, metrics);
     this.core =
         new SchedulingCore(
             settings(config),
             Extender::nowMs,
-            since1970Ms -> since1970Ms - System.currentTimeMillis() + Extender.nowMs(),
+            Extender::toClockMs,
             failures,
-            waitEvents);
+            waitingPods);
     this.state = new SchedulingState(core, streams, this::readPod, api::wake, metrics, failures);
     this.explain = new Explain(core.ledger, core.evaluator, core.explanations);
 
     // The writers of labels, annotations, taints and events.
-    this.controllers = controllers(List.of(waitSurvey(waitEvents), waitEvents));
+    this.controllers = controllers(waitingPods.controllers(core.explanations, this::waitSurvey));
 
     // The ports and leader election.
     this.opsConnections = new ConnectionLimiter(limits.apply(ConnectionLimits.METRICS));
@@ -184,22 +185,17 @@ public final class Extender implements AutoCloseable {
         config.loadStaleAfterMs());
   }
 
-  private static long nowMs() {
+  static long nowMs() {
     return TimeUnit.NANOSECONDS.toMillis(System.nanoTime());
+  }
+
+  static long toClockMs(long since1970Ms) {
+    return since1970Ms - System.currentTimeMillis() + nowMs();
   }
 
   private TokenReviewer tokenReviewer() {
     var account = config.serviceAccount();
     return new TokenReviewer(client, account.namespace(), account.name(), metrics);
-  }
-
-  private WaitEvents waitEvents() {
-    return new WaitEvents(
-        event -> loop().completeOnLoop(api.podEvent(event)),
-        this::deciding,
-        new NodeRate("wait-events", WaitEvents.RATE, Extender::nowMs, metrics),
-        Extender::nowMs,
-        metrics);
   }
 
   private WaitSurvey waitSurvey(WaitEvents events) {
@@ -210,6 +206,7 @@ public final class Extender implements AutoCloseable {
         events,
         pod -> explain.nodes(pod, loop()),
         work -> loop().completeOnLoop(vertx.executeBlocking(work::get, false)),
+        task -> loop().run(task),
         () -> state.readiness.notReady().isEmpty(),
         failures,
         Extender::nowMs);

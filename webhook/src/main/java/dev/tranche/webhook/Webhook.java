@@ -8,6 +8,7 @@ import dev.tranche.process.ops.OpsPort;
 import dev.tranche.process.ops.Probe;
 import dev.tranche.webhook.compat.SharingSystem;
 import dev.tranche.webhook.events.GuardEvents;
+import dev.tranche.webhook.events.OwnerWarnings;
 import dev.tranche.webhook.guard.Guard;
 import dev.tranche.webhook.guard.GuardMode;
 import dev.tranche.webhook.metrics.NodeFailures;
@@ -58,6 +59,7 @@ final class Webhook {
   private final WebhookMetrics metrics = new WebhookMetrics(registry);
   private final ClusterWatch cluster;
   private final GuardEvents guardEvents;
+  private final OwnerWarnings ownerWarnings;
   private final Readiness readiness;
   private final CertificateController certificateController;
   private volatile @Nullable AdmissionVerticle admission;
@@ -77,6 +79,7 @@ final class Webhook {
             config.rules().resources(),
             new NodeFailures(metrics));
     guardEvents = new GuardEvents(client, InstantSource.system(), metrics);
+    ownerWarnings = new OwnerWarnings(client, InstantSource.system(), metrics);
     readiness = new Readiness(cluster::missing, clock);
     certificateController =
         new CertificateController(
@@ -113,6 +116,7 @@ final class Webhook {
               metricsPort = server.actualPort();
               cluster.start();
               guardEvents.start();
+              ownerWarnings.start();
               certificateController.start();
             })
         .mapEmpty();
@@ -154,8 +158,11 @@ final class Webhook {
   private FractionHandler fraction(MutationRules rules, WebhookMetrics metrics) {
     return new FractionHandler(
         new PodMutator(rules),
-        () -> new MutationRules.Cluster(cluster.nodes(), cluster.runtimeClassExists()),
-        metrics);
+        () ->
+            new MutationRules.Cluster(
+                cluster.nodes(), cluster.runtimeClassExists(), cluster::granted),
+        metrics,
+        ownerWarnings::report);
   }
 
   /**
@@ -211,6 +218,7 @@ final class Webhook {
       certificateController.close();
       cluster.close();
       guardEvents.close();
+      ownerWarnings.close();
       await(vertx.close());
       client.close();
     } catch (InterruptedException hurried) {

@@ -11,9 +11,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.tranche.api.GrantedGpus;
+import dev.tranche.api.Taint;
 import dev.tranche.webhook.mutate.MutationRules;
 import dev.tranche.webhook.mutate.PodMutator;
 import dev.tranche.webhook.nodes.GpuNode;
+import dev.tranche.webhook.nodes.NodeSelection;
+import dev.tranche.webhook.nodes.Taints;
 import dev.tranche.webhook.pod.Mutation;
 import java.math.BigInteger;
 import java.util.HashMap;
@@ -102,6 +106,80 @@ class MemoryTest {
     assertThat(chosen)
         .hasSize(2)
         .allSatisfy((replicas, pods) -> assertThat(pods).isBetween(50, 150));
+  }
+
+  /** Without it, each model would win some workloads by their names. */
+  @Test
+  void tie_isDecidedByRoom_asTheNodesAnnotationsTell() {
+    for (int i = 0; i < 20; i++) {
+      ObjectNode asking = annotated("gpu-memory", "4Gi");
+      ((ObjectNode) asking.path("metadata")).put("generateName", "web-" + i + "-");
+      // Three tenths of a T4, or one tenth of an A100.
+      assertThat(replicas(apply(mutator.mutate(asking, granted("0.7", "1.0")), asking)))
+          .isEqualTo("3");
+      assertThat(replicas(apply(mutator.mutate(asking, granted("0.8", "0.9")), asking)))
+          .isEqualTo("1");
+      JsonNode once = apply(mutator.mutate(asking, granted("0.8", "0.9")), asking);
+      assertThat(mutator.mutate(once, granted("0.0", "1.0")))
+          .as("our own result is not chosen again")
+          .isInstanceOf(Mutation.Unchanged.class);
+    }
+  }
+
+  private static MutationRules.Cluster granted(String ofT4, String ofA100) {
+    return new MutationRules.Cluster(
+        List.of(T4, A100),
+        true,
+        node -> GrantedGpus.read(use(node.name().equals("t4") ? ofT4 : ofA100)));
+  }
+
+  private static String use(String granted) {
+    return granted + " of 1 GPUs granted, 41% SM load, 6 of 14 GiB memory used, as of now";
+  }
+
+  @Test
+  void gatedPod_getsWhatIsEnoughOnEveryModel_andOnlySmallerOnesAreExcluded() {
+    GpuNode l4 = node("l4", 23034, 10);
+    GpuNode small = node("small", 4096, 10);
+    ObjectNode gated = gated("8Gi");
+    Mutation mutation = mutator.mutate(gated, cluster(T4, A100, node("b", 81920, 10), l4, small));
+    JsonNode after = apply(mutation, gated);
+    // 8Gi of a T4; on an L4 and an A100 the same share is more.
+    assertThat(replicas(after)).isEqualTo("6");
+    assertThat(expressions(after))
+        .containsExactly(
+            "{\"key\":\"nvidia.com/gpu.memory\",\"operator\":\"Gt\",\"values\":[\"15359\"]}");
+    assertThat(mutator.mutate(after, cluster(T4, A100, node("b", 81920, 10), l4, small)))
+        .isInstanceOf(Mutation.Unchanged.class);
+    // What Kueue adds later only narrows: each model that is left admits the pod.
+    var selection = new NodeSelection(after.path("spec"));
+    assertThat(List.of(T4, A100, l4)).allMatch(selection::admits);
+    assertThat(selection.admits(small)).isFalse();
+  }
+
+  @Test
+  void gatedPod_isSizedForNodesThatAreTaintedNow() {
+    var taint = new Taints(List.of(new Taint("team", "a", "NoSchedule")));
+    var tainted = new GpuNode("t4", T4.labels(), Map.of(), taint);
+    ObjectNode gated = gated("8Gi");
+    JsonNode after = apply(mutator.mutate(gated, cluster(tainted, A100)), gated);
+    assertThat(replicas(after)).isEqualTo("6");
+  }
+
+  @Test
+  void gatedPodWithLabelsOfUsableMemory_isSizedByTheLeast() {
+    ObjectNode gated = gated("4Gi");
+    var cluster = cluster(usable("a", 15109), usable("b", 15109), usable("c", 8000));
+    assertThat(replicas(apply(mutator.mutate(gated, cluster), gated))).isEqualTo("6");
+  }
+
+  private static ObjectNode gated(String memory) {
+    ObjectNode pod = annotated("gpu-memory", memory);
+    ((ObjectNode) pod.path("spec"))
+        .putArray("schedulingGates")
+        .addObject()
+        .put("name", "kueue.x-k8s.io/admission");
+    return pod;
   }
 
   @Test

@@ -126,6 +126,20 @@ class SentencesTest {
               Pod.of("{'gpu-fraction':'1','gpu-uuid':'GPU-" + "x".repeat(4_300) + "'}")),
           denied(Denial.OWN_REQUEST, Pod.of(HALF, "'resources':{'limits':{'nvidia.com/gpu':'1'}}")),
           denied(
+              Denial.LIMIT_RANGE_REQUEST,
+              Pod.of(
+                  "{'gpu-fraction':'0.5','kubernetes.io/limit-ranger':'LimitRanger plugin set: cpu,"
+                      + " nvidia.com/gpu request for container main; nvidia.com/gpu limit for"
+                      + " container main'}",
+                  "'resources':{'limits':{'nvidia.com/gpu':'8'}}")),
+          denied(
+              Denial.OWN_REQUEST,
+              Pod.of(
+                  "{'gpu-fraction':'0.5','kubernetes.io/limit-ranger':'LimitRanger plugin set:"
+                      + " nvidia.com/gpu limit for container main2; cpu limit for container main;"
+                      + " nvidia.com/gpu limit for init container main'}",
+                  "'resources':{'limits':{'nvidia.com/gpu':'8'}}")),
+          denied(
               Denial.REQUEST_AND_LIMIT,
               Pod.of(
                   HALF,
@@ -205,6 +219,23 @@ class SentencesTest {
           warned(Warning.UNKNOWN, Pod.of("{'something':'1'}")),
           warned(Warning.FOREIGN_SCHEDULER, Pod.of(HALF).with("'schedulerName':'kai-scheduler'")),
           warned(Warning.WHOLE_GPUS, Pod.of("{}", "'resources':{'limits':{'nvidia.com/gpu':'7'}}")),
+          warned(
+              Warning.LIMIT_RANGE,
+              Pod.of(
+                  "{'kubernetes.io/limit-ranger':'LimitRanger plugin set: nvidia.com/gpu limit for"
+                      + " container main'}",
+                  "'resources':{'limits':{'nvidia.com/gpu':'7'}}")),
+          warned(
+              Warning.PRODUCT_SUFFIX,
+              Pod.of(HALF)
+                  .with("'nodeSelector':{'nvidia.com/gpu.product':'Tesla-T4'}")
+                  .on(node("n", Map.of("nvidia.com/gpu.product", "Tesla-T4-SHARED")))),
+          warned(
+              Warning.PRODUCT_SUFFIX,
+              Pod.of(HALF)
+                  .with(
+                      "'affinity':{'nodeAffinity':{'requiredDuringSchedulingIgnoredDuringExecution':{'nodeSelectorTerms':[{'matchExpressions':[{'key':'nvidia.com/gpu.product','operator':'In','values':['Tesla-T4-SHARED']}]}]}}}")
+                  .on(node("n", Map.of("nvidia.com/gpu.product", "Tesla-T4")))),
           warned(
               Warning.PROXY_SKIPPED,
               new Pod(HALF, "{'containers':[{'name':'istio-proxy'},{'name':'a'}]}", List.of(T4))),

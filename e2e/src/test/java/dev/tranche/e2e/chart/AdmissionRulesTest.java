@@ -453,7 +453,7 @@ class AdmissionRulesTest {
     "gpu-container, 1, ''",
     "gpu-placement, load, ''",
     "gpu-model, 1, ''",
-    "gpu-uuid, 1, ''",
+    "gpu-uuid, GPU-1, ''",
     "gpu, 1, ''",
     "replicas-per-gpu, 1, ''",
     "granted-fraction, 1, ''",
@@ -486,6 +486,16 @@ class AdmissionRulesTest {
     "gpu-count, two, false",
     "gpu-placement, packed, true",
     "gpu-placement, fast, false",
+    "gpu-model, Tesla T4, true",
+    "gpu-model, 'Tesla T4, !NVIDIA A10', true",
+    "gpu-model, '! Tesla T4', true",
+    "gpu-model, '!', false",
+    "gpu-model, 'Tesla T4,', false",
+    "gpu-model, '', false",
+    "gpu-uuid, GPU-6e2f, true",
+    "gpu-uuid, 'GPU-6e2f , !MIG-91ab', true",
+    "gpu-uuid, 0, false",
+    "gpu-uuid, 'GPU-6e2f,', false",
   })
   void valueInATemplate_isWarnedOf_whereTheWebhookWouldDenyIt(
       String name, String value, boolean allowed) {

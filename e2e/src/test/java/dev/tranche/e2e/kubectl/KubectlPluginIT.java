@@ -198,7 +198,72 @@ class KubectlPluginIT {
     cluster.put("kind", "Pod Service ");
     Ended several = cluster.run("what-if", "-f", "pod.yaml");
     assertThat(several.status()).isEqualTo(FAILED);
-    assertThat(several.errors()).contains("pod.yaml has Pod Service; allowed: one Pod");
+    assertThat(several.errors()).contains("pod.yaml has Pod Service; allowed: Pods, and workloads");
+  }
+
+  @ParameterizedTest
+  @MethodSource("shells")
+  void whatIf_answersForEachDocumentThatHasPods(String shell) throws Exception {
+    var cluster = new FakeCluster(shell, folder);
+    cluster.put("kind", "");
+    cluster.put(
+        "pod.yaml",
+        """
+        # a comment
+        ---
+        kind: Deployment
+        --- # the Service needs no GPU
+        kind: Service
+        ---
+        kind: Pod
+        metadata: {name: second}
+        ---
+        """);
+    Ended both = cluster.run("what-if", "-f", "pod.yaml");
+    assertThat(both.errors()).isEmpty();
+    assertThat(both.status()).isEqualTo(OK);
+    assertThat(both.out().split("Fits:", -1)).hasSize(3);
+    assertThat(cluster.read("asked")).contains("name: second").doesNotContain("Deployment");
+    assertThat(cluster.calls().stream().filter(call -> call.contains(" port-forward "))).hasSize(1);
+    assertThat(cluster.run("what-if", "-f", "pod.yaml", "-o", "yaml").out()).contains("\n---\n");
+    cluster.put("foretold", "Fits:          no\n");
+    assertThat(cluster.run("what-if", "-f", "pod.yaml").status()).isEqualTo(WAITS);
+    cluster.put("pod.yaml", "kind: Service\n---\nkind: ConfigMap\n");
+    Ended none = cluster.run("what-if", "-f", "pod.yaml");
+    assertThat(none.status()).isEqualTo(FAILED);
+    assertThat(none.errors()).contains("pod.yaml has Service ConfigMap; allowed: Pods");
+  }
+
+  @ParameterizedTest
+  @MethodSource("shells")
+  void whatIf_saysThatAPodRequestsNoGpu(String shell) throws Exception {
+    var cluster = new FakeCluster(shell, folder);
+    cluster.put("no-gpu", "");
+    Ended ended = cluster.run("what-if", "-f", "pod.yaml");
+    assertThat(ended.status()).isEqualTo(OK);
+    assertThat(ended.out()).startsWith("The pod requests no GPU.");
+  }
+
+  /** The dry run of one pod does not tell whether a quota admits all. */
+  @ParameterizedTest
+  @MethodSource("shells")
+  void whatIf_holdsTheQuotasAgainstAllPods(String shell) throws Exception {
+    var cluster = new FakeCluster(shell, folder);
+    cluster.put("requested", "3 1");
+    cluster.put("foretold", "Fits:          5 of 5\n");
+    assertThat(cluster.run("what-if", "-f", "pod.yaml", "--count", "5").status())
+        .as("of quotas that may not be read")
+        .isEqualTo(OK);
+    cluster.put("quotas", "cpu  \ngpus 20 4\nlarge 100 0\n");
+    Ended four = cluster.run("what-if", "-f", "pod.yaml", "--count", "5");
+    assertThat(four.status()).isEqualTo(WAITS);
+    assertThat(four.errors())
+        .contains(
+            "ResourceQuota gpus admits 4 of 5 pods: 4 of 20 requests.nvidia.com/gpu are"
+                + " used, and a pod requests 4.")
+        .doesNotContain("large");
+    cluster.put("foretold", "Fits:          4 of 4\n");
+    assertThat(cluster.run("what-if", "-f", "pod.yaml", "--count", "4").status()).isEqualTo(OK);
   }
 
   @ParameterizedTest

@@ -1,5 +1,6 @@
 package dev.tranche.extender.controller;
 
+import dev.tranche.api.GrantedGpus;
 import dev.tranche.extender.load.LoadCache;
 import dev.tranche.extender.load.LoadReading;
 import dev.tranche.extender.placement.GpuView;
@@ -123,13 +124,7 @@ public record NodeUse(int grantedTenths, int gpus, int smPercent, long usedGib, 
                 smPercent,
                 usedGib,
                 totalGib);
-    return String.format(
-        Locale.ROOT,
-        "%d.%d of %d GPUs granted, %s, as of %s",
-        grantedTenths / TENTHS,
-        grantedTenths % TENTHS,
-        gpus,
-        use,
-        now.truncatedTo(ChronoUnit.SECONDS));
+    return new GrantedGpus(grantedTenths, gpus)
+        + ", %s, as of %s".formatted(use, now.truncatedTo(ChronoUnit.SECONDS));
   }
 }

@@ -6,17 +6,16 @@ import io.fabric8.kubernetes.api.model.Event;
 import io.fabric8.kubernetes.client.KubernetesClientException;
 import io.micrometer.core.instrument.Counter;
 import io.vertx.core.Future;
-import java.util.HashSet;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.function.Function;
+import java.util.stream.Stream;
 
 /**
  * Writes one Warning event with one reason for each pod that is added. The event's name is derived
  * from the pod's uid, so that it stays one event over restarts and replicas. Bounded in pods and in
- * events per tick.
+ * events per tick; namespaces have turns.
  */
 final class PodEventQueue {
   static final int KNOWN_MAX = 10_000;
@@ -31,16 +30,20 @@ final class PodEventQueue {
   private final Counter refused;
   private final Counter dropped;
 
-  /** Uids of the added pods that have not been removed. */
-  private final Set<String> known = new HashSet<>();
+  /** The added pods that have not been removed. */
+  private final NamespaceTurns<Boolean> known = new NamespaceTurns<>(KNOWN_MAX);
 
-  /** The known pods without an event yet, by uid, in the order in which they were added. */
-  private final Map<String, Notice> waiting = new LinkedHashMap<>();
+  /** Those without an event yet. */
+  private final NamespaceTurns<Notice> waiting = new NamespaceTurns<>(KNOWN_MAX);
 
   /**
    * @param key {@code namespace/name}
    */
-  private record Notice(String key, String uid, String message) {}
+  private record Notice(String key, String uid, String message) {
+    String namespace() {
+      return key.substring(0, key.indexOf('/'));
+    }
+  }
 
   /**
    * @param metric the counter's name; its label {@code outcome} is written, refused or dropped
@@ -59,16 +62,16 @@ final class PodEventQueue {
   }
 
   synchronized void add(String key, String uid, String message) {
-    if (known.contains(uid)) {
+    if (known.get(uid) != null) {
       return;
     }
-    if (known.size() >= KNOWN_MAX) {
+    var notice = new Notice(key, uid, message);
+    if (known.put(notice.namespace(), uid, true)) {
+      waiting.put(notice.namespace(), uid, notice);
+    } else {
       // Not remembered: it is added when the pod is seen again.
       dropped.increment();
-      return;
     }
-    known.add(uid);
-    waiting.put(uid, new Notice(key, uid, message));
   }
 
   synchronized void remove(String uid) {
@@ -78,12 +81,12 @@ final class PodEventQueue {
 
   /** Keeps only these pods. */
   synchronized void retain(Set<String> uids) {
-    known.retainAll(uids);
-    waiting.keySet().retainAll(uids);
+    known.retain(uids);
+    waiting.retain(uids);
   }
 
   synchronized boolean knows(String uid) {
-    return known.contains(uid);
+    return known.get(uid) != null;
   }
 
   synchronized int pods() {
@@ -101,9 +104,11 @@ final class PodEventQueue {
   }
 
   private synchronized List<Notice> due() {
-    List<Notice> due = waiting.values().stream().limit(PER_TICK_MAX).toList();
-    due.forEach(notice -> waiting.remove(notice.uid()));
-    return due;
+    return Stream.generate(() -> waiting.next(namespace -> true))
+        .limit(PER_TICK_MAX)
+        .takeWhile(Optional::isPresent)
+        .map(Optional::orElseThrow)
+        .toList();
   }
 
   /** Retries if the failure may pass. A conflict means that the event exists already. */
@@ -114,13 +119,13 @@ final class PodEventQueue {
       if (code != CONFLICT) {
         refused.increment();
       }
-    } else if (known.contains(notice.uid())) {
-      waiting.put(notice.uid(), notice);
+    } else if (known.get(notice.uid()) != null) {
+      waiting.put(notice.namespace(), notice.uid(), notice);
     }
   }
 
   private Event event(Notice pod) {
-    String namespace = pod.key().substring(0, pod.key().indexOf('/'));
+    String namespace = pod.namespace();
     String name = pod.key().substring(namespace.length() + 1);
     return Events.warning(
         ApiWriter.COMPONENT,

@@ -11,22 +11,21 @@ import io.fabric8.kubernetes.api.model.Event;
 import io.fabric8.kubernetes.client.KubernetesClientException;
 import io.micrometer.core.instrument.Counter;
 import io.vertx.core.Future;
-import java.util.HashMap;
-import java.util.Iterator;
-import java.util.LinkedHashMap;
-import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.function.BooleanSupplier;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
+import java.util.function.LongUnaryOperator;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Writes an event for each pod that waits: once it has waited for some seconds, and again when the
  * reason changes, or has stayed for most of an hour. Changed figures write none, nor do gates,
- * which somebody set on purpose. An event's name is derived from the pod's uid, the reason and how
- * long the pod has waited, so that it stays one event over replicas. Confined to the loop.
+ * which somebody set on purpose. An event's name is derived from the pod's uid, the reason and the
+ * pod's age, so that it stays one event over replicas and restarts. Namespaces have turns. Confined
+ * to the loop.
  */
 public final class WaitEvents implements Controller, Explanations.Owners {
   /** Most pods are bound before. */
@@ -46,9 +45,6 @@ public final class WaitEvents implements Controller, Explanations.Owners {
   /** A bucket for each namespace, and one for all. */
   public static final NodeRate.Limits RATE = new NodeRate.Limits(20, 500, 50, 10);
 
-  /** The API server refuses more than 1,024 characters. */
-  private static final int MESSAGE_CHARS_MAX = 1_000;
-
   private static final int CONFLICT = 409;
   private static final int TOO_MANY = 429;
   private static final String METRIC = "tranche.extender.wait.events";
@@ -58,47 +54,53 @@ public final class WaitEvents implements Controller, Explanations.Owners {
   private final BooleanSupplier deciding;
   private final NodeRate rate;
   private final LongSupplier clockMs;
+  private final LongUnaryOperator toClock;
   private final Counter written;
   private final Counter refused;
   private final Counter dropped;
-  private final Map<String, Waiting> pods = new HashMap<>();
-
-  /** By uid, in the order in which they were added. */
-  private final Map<String, Notice> queue = new LinkedHashMap<>();
+  private final NamespaceTurns<Waiting> pods = new NamespaceTurns<>(PODS_MAX);
+  private final NamespaceTurns<Notice> queue = new NamespaceTurns<>(QUEUE_MAX);
 
   /** A pod that waits, and what its owner was told last. */
   private static final class Waiting {
     final long sinceMs;
+    final long createdMs;
     @Nullable WaitReason told;
     long toldAtMs;
 
-    Waiting(long sinceMs) {
+    Waiting(long sinceMs, long createdMs) {
       this.sinceMs = sinceMs;
+      this.createdMs = createdMs;
     }
 
     boolean isDue(WaitReason reason, long nowMs) {
+      boolean news = told != reason || period(nowMs) != period(toldAtMs);
       return nowMs - sinceMs >= AFTER_MS
-          && (told == null || nowMs - toldAtMs >= (told == reason ? REPEAT_MS : BETWEEN_MS));
+          && (told == null || (news && nowMs - toldAtMs >= BETWEEN_MS));
     }
 
+    /** How many times {@link #REPEAT_MS} the pod has existed; the same after a restart. */
     long period(long nowMs) {
-      return (nowMs - sinceMs) / REPEAT_MS;
+      return (nowMs - createdMs) / REPEAT_MS;
     }
   }
 
   /**
-   * @param period how many times {@link #REPEAT_MS} the pod had waited
+   * @param figures pods with equal requests share the text
+   * @param period how many times {@link #REPEAT_MS} the pod had existed
    */
   private record Notice(
-      String namespace, String name, String uid, WaitReason reason, long period, String message) {
+      String namespace, String name, String uid, WaitCause cause, String figures, long period) {
     Event event() {
+      WaitReason reason = cause.reason();
+      String text = cause.line() + ". " + cause.whatToDo();
       Event event =
           Events.warning(
               ApiWriter.COMPONENT,
               Events.pod(namespace, name, uid),
               Events.uuid(reason + uid + (period == 0 ? "" : " " + period)),
               reason.event(),
-              message);
+              figures.isEmpty() ? text : text + " " + figures);
       if (reason.isUsual()) {
         event.setType("Normal");
       }
@@ -109,17 +111,20 @@ public final class WaitEvents implements Controller, Explanations.Owners {
   /**
    * @param deciding whether this extender may decide at all, as a leader does
    * @param rate of events by namespace
+   * @param toClock turns milliseconds since 1970 into those of the clock
    */
   public WaitEvents(
       Function<Event, Future<?>> writer,
       BooleanSupplier deciding,
       NodeRate rate,
       LongSupplier clockMs,
+      LongUnaryOperator toClock,
       ExtenderMetrics metrics) {
     this.writer = writer;
     this.deciding = deciding;
     this.rate = rate;
     this.clockMs = clockMs;
+    this.toClock = toClock;
     written = metrics.counter(METRIC, HELP, "outcome", "written");
     refused = metrics.counter(METRIC, HELP, "outcome", "refused");
     dropped = metrics.counter(METRIC, HELP, "outcome", "dropped");
@@ -137,42 +142,39 @@ public final class WaitEvents implements Controller, Explanations.Owners {
     long nowMs = clockMs.getAsLong();
     Waiting known = pods.get(pod.uid());
     if (known == null) {
-      if (pods.size() >= PODS_MAX) {
+      known = new Waiting(nowMs, createdMs(pod, nowMs));
+      if (!pods.put(pod.namespace(), pod.uid(), known)) {
         dropped.increment();
         return;
       }
-      known = new Waiting(nowMs);
-      pods.put(pod.uid(), known);
     }
-    if (known.isDue(cause.reason(), nowMs) && queue.size() < QUEUE_MAX) {
-      known.told = cause.reason();
-      known.toldAtMs = nowMs;
+    WaitReason reason = cause.reason();
+    Notice queued = queue.get(pod.uid());
+    boolean news = queued == null || queued.cause().reason() != reason;
+    if (news && known.isDue(reason, nowMs)) {
       queue.put(
+          pod.namespace(),
           pod.uid(),
           new Notice(
               pod.namespace(),
               pod.name(),
               pod.uid(),
-              cause.reason(),
-              known.period(nowMs),
-              message(cause, figures)));
+              cause,
+              reason.isOfGpus() ? figures.get() : "",
+              known.period(nowMs)));
     }
   }
 
-  private static String message(WaitCause cause, Supplier<String> figures) {
-    String text = cause.line() + ". " + cause.whatToDo();
-    if (cause.reason().isOfGpus()) {
-      text += " " + figures.get();
-    }
-    return text.length() <= MESSAGE_CHARS_MAX
-        ? text
-        : text.substring(0, MESSAGE_CHARS_MAX - 1) + "…";
+  /** A pod without a time of creation, or with one that is still to come, is new. */
+  private long createdMs(PodFacts pod, long nowMs) {
+    long since1970Ms = pod.preemption().startedAtMs();
+    return since1970Ms == 0 ? nowMs : Math.min(nowMs, toClock.applyAsLong(since1970Ms));
   }
 
   /** Keeps only these pods, by uid. */
   void retain(Set<String> waiting) {
-    pods.keySet().retainAll(waiting);
-    queue.keySet().retainAll(waiting);
+    pods.retain(waiting);
+    queue.retain(waiting);
   }
 
   int pods() {
@@ -185,16 +187,22 @@ public final class WaitEvents implements Controller, Explanations.Owners {
     if (!deciding.getAsBoolean()) {
       return;
     }
-    for (Iterator<Notice> next = queue.values().iterator(); next.hasNext(); ) {
-      Notice notice = next.next();
-      if (rate.available(notice.namespace()) && rate.tryAcquire(notice.namespace())) {
-        next.remove();
+    for (Optional<Notice> next = next(); next.isPresent(); next = next()) {
+      Notice notice = next.get();
+      Waiting known = pods.get(notice.uid());
+      if (known != null && rate.tryAcquire(notice.namespace())) {
+        known.told = notice.cause().reason();
+        known.toldAtMs = clockMs.getAsLong();
         writer
             .apply(notice.event())
             .onSuccess(done -> written.increment())
             .onFailure(failure -> unwritten(notice, failure));
       }
     }
+  }
+
+  private Optional<Notice> next() {
+    return queue.next(rate::available);
   }
 
   /** A conflict means that the event exists already. After a failure that may pass, it is due. */

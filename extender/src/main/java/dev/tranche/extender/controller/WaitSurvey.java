@@ -2,6 +2,7 @@ package dev.tranche.extender.controller;
 
 import dev.tranche.api.Demand;
 import dev.tranche.extender.explain.Explanations;
+import dev.tranche.extender.explain.FitErrorText;
 import dev.tranche.extender.explain.Refusals;
 import dev.tranche.extender.explain.Survey;
 import dev.tranche.extender.explain.WaitCause;
@@ -18,12 +19,14 @@ import io.vertx.core.Future;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.BooleanSupplier;
+import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
@@ -41,6 +44,9 @@ public final class WaitSurvey implements Controller {
   /** The work of one survey on a worker, which evaluates at least one kind of request. */
   static final long WORK_MS_MAX = 300;
 
+  /** The work of one turn of the loop that passes on what was found. */
+  static final long TURN_MS_MAX = 5;
+
   private static final String TASK = "survey of why pods wait";
 
   private final Ledger ledger;
@@ -49,6 +55,7 @@ public final class WaitSurvey implements Controller {
   private final WaitEvents events;
   private final Nodes nodes;
   private final Function<Supplier<Found>, Future<Found>> worker;
+  private final Consumer<Runnable> laterTurn;
   private final BooleanSupplier ready;
   private final Failures failures;
   private final LongSupplier clockMs;
@@ -82,7 +89,25 @@ public final class WaitSurvey implements Controller {
   private record Condition(
       SchedulerVerdict verdict, @Nullable String nominated, Optional<Set<Reason>> decided) {}
 
-  private record Answer(PodFacts pod, WaitCause cause, Refusals refused) {}
+  private record Answer(PodFacts pod, WaitCause cause, Supplier<String> figures) {}
+
+  /** A text that is made once for equal pods, and only if somebody is told. */
+  private static final class Figures implements Supplier<String> {
+    private final Refusals refused;
+    private @Nullable String text;
+
+    Figures(Refusals refused) {
+      this.refused = refused;
+    }
+
+    @Override
+    public String get() {
+      if (text == null) {
+        text = FitErrorText.figures(refused);
+      }
+      return text;
+    }
+  }
 
   /**
    * What a survey of one view found.
@@ -93,6 +118,7 @@ public final class WaitSurvey implements Controller {
 
   /**
    * @param worker runs work aside, and completes on the loop
+   * @param laterTurn runs a task on the loop after what waits there
    * @param ready whether nodes and pods are known
    */
   public WaitSurvey(
@@ -102,6 +128,7 @@ public final class WaitSurvey implements Controller {
       WaitEvents events,
       Nodes nodes,
       Function<Supplier<Found>, Future<Found>> worker,
+      Consumer<Runnable> laterTurn,
       BooleanSupplier ready,
       Failures failures,
       LongSupplier clockMs) {
@@ -111,6 +138,7 @@ public final class WaitSurvey implements Controller {
     this.events = events;
     this.nodes = nodes;
     this.worker = worker;
+    this.laterTurn = laterTurn;
     this.ready = ready;
     this.failures = failures;
     this.clockMs = clockMs;
@@ -156,18 +184,37 @@ public final class WaitSurvey implements Controller {
         .onComplete(
             done -> {
               kind = done.succeeded() ? done.result().next() : 0;
-              if (done.succeeded()) {
-                done.result().answers().forEach(each -> failures.task(TASK, () -> tell(each)));
-              } else {
+              if (done.failed()) {
                 failures.failed(Failures.Part.TASK, TASK, done.cause());
               }
-              if (kind == 0) {
-                view++;
-                survey(views, left - 1, startMs);
-              } else {
-                running = false;
-              }
+              List<Answer> answers = done.succeeded() ? done.result().answers() : List.of();
+              tell(answers.iterator(), () -> next(views, left, startMs));
             });
+  }
+
+  private void next(List<List<PodFacts>> views, int left, long startMs) {
+    if (kind == 0) {
+      view++;
+      survey(views, left - 1, startMs);
+    } else {
+      running = false;
+    }
+  }
+
+  /** Passes on the answers, in as many turns as it takes, and then goes on. */
+  private void tell(Iterator<Answer> answers, Runnable then) {
+    long endMs = clockMs.getAsLong() + TURN_MS_MAX;
+    boolean first = true;
+    while (answers.hasNext() && (first || clockMs.getAsLong() < endMs)) {
+      Answer answer = answers.next();
+      failures.task(TASK, () -> tell(answer));
+      first = false;
+    }
+    if (answers.hasNext()) {
+      laterTurn.accept(() -> tell(answers, then));
+    } else {
+      then.run();
+    }
   }
 
   /** Returns the pods that wait, by their view of the nodes. */
@@ -226,6 +273,7 @@ public final class WaitSurvey implements Controller {
     List<NodeFit> fits = evaluator.evaluate(first, all, evaluator.policyOf(first, false));
     var survey = Survey.of(fits);
     var refused = Refusals.of(fits.stream().filter(fit -> !fit.fits()).toList());
+    var figures = new Figures(refused);
     Map<Condition, WaitCause> causes = new HashMap<>();
     var answers = new ArrayList<Answer>();
     for (PodFacts pod : pods) {
@@ -233,7 +281,7 @@ public final class WaitSurvey implements Controller {
       var condition = new Condition(pod.scheduler(), pod.preemption().nominatedNode(), decided);
       WaitCause cause =
           causes.computeIfAbsent(condition, any -> WaitCauses.of(pod, survey, decided));
-      answers.add(new Answer(pod, explanations.found(pod, cause), refused));
+      answers.add(new Answer(pod, explanations.found(pod, cause), figures));
     }
     return answers;
   }
@@ -241,7 +289,7 @@ public final class WaitSurvey implements Controller {
   /** Unless it was bound in the meantime. */
   private void tell(Answer answer) {
     if (ledger.pod(answer.pod().uid()).filter(this::waits).isPresent()) {
-      explanations.tell(answer.pod(), answer.cause(), answer.refused());
+      explanations.tell(answer.pod(), answer.cause(), answer.figures());
     }
   }
 }

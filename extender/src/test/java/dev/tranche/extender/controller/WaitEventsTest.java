@@ -3,9 +3,11 @@ package dev.tranche.extender.controller;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.api.Names;
+import dev.tranche.api.Printable;
 import dev.tranche.extender.explain.WaitCause;
 import dev.tranche.extender.explain.WaitReason;
 import dev.tranche.extender.ledger.PodFacts;
+import dev.tranche.extender.ledger.PreemptionInfo;
 import dev.tranche.extender.limit.NodeRate;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import io.fabric8.kubernetes.api.model.Event;
@@ -25,6 +27,10 @@ import org.junit.jupiter.api.Test;
 
 final class WaitEventsTest {
   private static final long HOUR_S = 3_600;
+
+  /** What the clock's zero is since 1970. */
+  private static final long STARTED_MS = 1_700_000_000_000L;
+
   private static final WaitCause FULL = cause(WaitReason.FULL);
   private static final WaitCause MEMORY = cause(WaitReason.MEMORY);
   private final SimpleMeterRegistry registry = new SimpleMeterRegistry();
@@ -33,16 +39,20 @@ final class WaitEventsTest {
   private Future<?> outcome = Future.succeededFuture();
   private boolean deciding = true;
   private long nowMs;
-  private final WaitEvents events =
-      new WaitEvents(
-          event -> {
-            created.add(event);
-            return outcome;
-          },
-          () -> deciding,
-          new NodeRate("wait-events", WaitEvents.RATE, () -> nowMs, metrics),
-          () -> nowMs,
-          metrics);
+  private WaitEvents events = events();
+
+  private WaitEvents events() {
+    return new WaitEvents(
+        event -> {
+          created.add(event);
+          return outcome;
+        },
+        () -> deciding,
+        new NodeRate("wait-events", WaitEvents.RATE, () -> nowMs, metrics),
+        () -> nowMs,
+        since1970Ms -> since1970Ms - STARTED_MS,
+        metrics);
+  }
 
   private static WaitCause cause(WaitReason reason) {
     return new WaitCause(reason, "it needs 0.4 of one GPU", "Wait.");
@@ -151,6 +161,94 @@ final class WaitEventsTest {
                 Collectors.groupingBy(e -> e.getMetadata().getNamespace(), Collectors.counting()));
     assertThat(counts).containsEntry("flood", (long) WaitEvents.RATE.burst());
     assertThat(counts).containsEntry("small", 1L);
+  }
+
+  @Test
+  void namespaceThatFillsAllPlaces_doesNotKeepAnotherWaiting() {
+    List<PodFacts> many =
+        IntStream.range(0, WaitEvents.PODS_MAX + 2_000).mapToObj(i -> pod("flood", i)).toList();
+    var arrivals = new ArrayList<>(many);
+    arrivals.add(pod("small", 1));
+    for (long s = 0; s <= 12; s += 3) {
+      nowMs = s * 1_000;
+      arrivals.forEach(pod -> events.waits(pod, FULL, () -> ""));
+    }
+    events.tick();
+    assertThat(namespaces()).contains("small");
+    assertThat(created).hasSize(WaitEvents.RATE.burst() + 1);
+    assertThat(registry.get("tranche.extender.wait.events.queued").gauge().value())
+        .isEqualTo(WaitEvents.QUEUE_MAX - WaitEvents.RATE.burst() - 1);
+  }
+
+  @Test
+  void namespacesThatFillTheRateOfAll_letOthersHaveTheirTurn() {
+    for (int of = 0; of < 8; of++) {
+      for (int i = 0; i < 100; i++) {
+        events.waits(pod("flood-" + of, i), FULL, () -> "");
+      }
+    }
+    nowMs = WaitEvents.AFTER_MS;
+    for (int of = 0; of < 8; of++) {
+      for (int i = 0; i < 100; i++) {
+        events.waits(pod("flood-" + of, i), FULL, () -> "");
+      }
+    }
+    events.tick();
+    assertThat(created).hasSize(WaitEvents.RATE.burstOfAll());
+    events.waits(pod("small", 1), FULL, () -> "");
+    nowMs += WaitEvents.AFTER_MS;
+    events.waits(pod("small", 1), FULL, () -> "");
+    nowMs += 1_000;
+    events.tick();
+    assertThat(namespaces()).contains("small");
+  }
+
+  private List<String> namespaces() {
+    return created.stream().map(event -> event.getMetadata().getNamespace()).toList();
+  }
+
+  @Test
+  void namespaceThatHasGivenPlacesUp_getsThemBack() {
+    for (int i = 0; i < WaitEvents.PODS_MAX; i++) {
+      events.waits(pod("flood", i), FULL, () -> "");
+    }
+    events.waits(pod("small", 1), FULL, () -> "");
+    assertThat(events.pods()).isEqualTo(WaitEvents.PODS_MAX);
+    events.retain(
+        IntStream.range(0, WaitEvents.PODS_MAX)
+            .mapToObj(i -> "flood-" + i)
+            .collect(Collectors.toSet()));
+    assertThat(events.pods()).isEqualTo(WaitEvents.PODS_MAX - 1);
+    events.waits(pod("flood", WaitEvents.PODS_MAX - 1), FULL, () -> "");
+    assertThat(events.pods()).isEqualTo(WaitEvents.PODS_MAX);
+  }
+
+  @Test
+  void extenderThatStartsAgain_repeatsTheEventWhenItIsDue() {
+    PodFacts pod = pod("a", 1).with(new PreemptionInfo(0, Map.of(), STARTED_MS, false, null));
+    for (long s = 0; s < HOUR_S; s += 3) {
+      nowMs = s * 1_000;
+      if (s == HOUR_S * 2 / 3) {
+        events = events();
+        outcome = Future.failedFuture(new KubernetesClientException("exists", 409, null));
+      }
+      events.waits(pod, FULL, () -> "");
+      events.tick();
+    }
+    List<String> names = created.stream().map(event -> event.getMetadata().getName()).toList();
+    assertThat(names).as("of the first, the same again, and the repeated one").hasSize(3);
+    assertThat(names.get(1)).isEqualTo(names.get(0));
+    assertThat(names.get(2)).isNotEqualTo(names.get(0));
+  }
+
+  @Test
+  void longFigures_areTruncatedOnce() {
+    waits(FULL, 0);
+    waits(FULL, WaitEvents.AFTER_MS, "x".repeat(5_000));
+    assertThat(created.getFirst().getMessage())
+        .startsWith("Full: it needs")
+        .hasSize(Printable.MESSAGE_CHARS_MAX + 1)
+        .endsWith("x…");
   }
 
   @Test

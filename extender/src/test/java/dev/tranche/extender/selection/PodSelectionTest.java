@@ -3,6 +3,7 @@ package dev.tranche.extender.selection;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.api.Taint;
+import dev.tranche.extender.selection.PodSelection.Pin;
 import dev.tranche.extender.watch.PodReader;
 import io.fabric8.kubernetes.api.model.Pod;
 import io.fabric8.kubernetes.api.model.PodBuilder;
@@ -71,6 +72,70 @@ final class PodSelectionTest {
         "{matchExpressions: [{key: %s, operator: %s, values: %s}]}"
             .formatted(key, operator, values);
     assertThat(judged(affinity(term)).isEmpty()).isEqualTo(holds);
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "'' | ''",
+        "'nodeSelector: {pool: t4}' | ''",
+        "'nodeSelector: {pool: l4}' | 'nodeSelector pool=l4'",
+        "'nodeSelector: {pool: none}' | ''",
+      })
+  void laterSelectorThatExcludesAllPinnedNodes_isNamed(String selector, String contradicts) {
+    String term =
+        "{matchExpressions: [{key: nvidia.com/gpu.memory, operator: In, values: ['15360']}]}";
+    assertThat(pin(withSelector(term, selector))).hasValue(new Pin(PINNED, contradicts));
+  }
+
+  @Test
+  void affinityThatIsNarrowedLater_isNamedToo() {
+    String term =
+        "{matchExpressions: [{key: nvidia.com/gpu.memory, operator: In, values: ['15360']}, {key:"
+            + " pool, operator: In, values: [l4, a100]}]}";
+    assertThat(pin(affinity(term))).hasValue(new Pin(PINNED, "node affinity pool In l4, a100"));
+  }
+
+  @Test
+  void podThatIsPinnedByEitherOfTwoLabels_andOneThatIsNot() {
+    String ours =
+        "{matchExpressions: [{key: tranche.dev/replicas-per-gpu, operator: In, values: ['10']}]}";
+    String nvidias =
+        "{matchExpressions: [{key: tranche.dev/replicas-per-gpu, operator: DoesNotExist}, {key:"
+            + " nvidia.com/gpu.replicas, operator: In, values: ['10']}]}";
+    assertThat(pin(affinity(ours, nvidias)))
+        .hasValue(
+            new Pin("tranche.dev/replicas-per-gpu In 10 or nvidia.com/gpu.replicas In 10", ""));
+    assertThat(pin("{nodeSelector: {pool: l4}}")).isEmpty();
+  }
+
+  private static final String PINNED = "nvidia.com/gpu.memory In 15360";
+
+  private static Optional<Pin> pin(String spec) {
+    var table = new NodeTraits.Table();
+    Map.of("t4", "15360", "l4", "23034")
+        .forEach(
+            (pool, memory) ->
+                table.put(
+                    pool,
+                    NodeTraits.of(
+                        Map.of(
+                            "pool",
+                            pool,
+                            "nvidia.com/gpu.memory",
+                            memory,
+                            "tranche.dev/replicas-per-gpu",
+                            "10"),
+                        List.of(),
+                        false)));
+    String yaml = "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: " + spec;
+    return table.pin(PodReader.selection(Serialization.unmarshal(yaml, Pod.class)));
+  }
+
+  private static String withSelector(String term, String selector) {
+    String spec = affinity(term);
+    return selector.isEmpty() ? spec : spec.replaceFirst("\\{", "{" + selector + ", ");
   }
 
   private static String affinity(String... terms) {

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.api.Demand;
 import dev.tranche.api.Names;
+import dev.tranche.extender.controller.PinChecks;
 import dev.tranche.extender.controller.WaitEvents;
 import dev.tranche.extender.controller.WaitSurvey;
 import dev.tranche.extender.explain.WaitReason;
@@ -21,12 +22,16 @@ import dev.tranche.extender.readapi.row.WaitingReasons;
 import dev.tranche.extender.readapi.table.AnswerText;
 import dev.tranche.extender.readapi.table.Output;
 import dev.tranche.extender.score.Policy;
+import dev.tranche.extender.selection.PodSelection;
+import dev.tranche.extender.selection.PodSelection.Pin;
 import dev.tranche.extender.snapshot.NodeSnapshot;
 import dev.tranche.extender.verb.FakeWorld;
 import dev.tranche.extender.wait.SimulatedScheduler.Node;
 import io.vertx.core.Future;
 import java.time.Instant;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Deque;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -43,6 +48,8 @@ import org.junit.jupiter.params.provider.MethodSource;
  */
 final class WaitReasonsTest {
   private static final int SEEDS = 3;
+  private static final PodSelection NO_SELECTION =
+      new PodSelection(null, Map.of(), null, List.of());
 
   private final FakeWorld world = new FakeWorld(Policy.LOAD);
   private final SimulatedScheduler scheduler = new SimulatedScheduler(world);
@@ -56,10 +63,13 @@ final class WaitReasonsTest {
           () -> true,
           new NodeRate("wait-events", WaitEvents.RATE, world::nowMs, world.metrics),
           world::nowMs,
+          since1970Ms -> since1970Ms,
           world.metrics);
 
   /** The pod for which the nodes cannot be read. */
   private String unreadable = "";
+
+  private final Deque<Runnable> turns = new ArrayDeque<>();
 
   private final WaitSurvey survey =
       new WaitSurvey(
@@ -74,6 +84,7 @@ final class WaitReasonsTest {
             return Future.succeededFuture(nodes(pod));
           },
           work -> Future.succeededFuture(work.get()),
+          turns::add,
           () -> true,
           world.failures,
           world::nowMs);
@@ -196,6 +207,111 @@ final class WaitReasonsTest {
     unreadable = "";
     survey();
     assertThat(reasonOf("p")).isEqualTo(WaitReason.PREEMPTING);
+  }
+
+  /** Its new pods wait for the old ones, and the old ones for the new ones. */
+  @Test
+  void podOnFullGpus_saysWhatARollingUpdateNeeds() {
+    PodFacts pod = arrange(WaitReason.FULL, new Random(1));
+    scheduler.report();
+    world.state.apply(new Event.PodSeen(condition(WaitReason.FULL, pod)));
+    survey();
+    assertThat(written.getFirst().getMessage()).contains("maxSurge: 0 and maxUnavailable: 1");
+  }
+
+  /** Kueue adds the selector of a flavor after admission has sized the share for other nodes. */
+  @Test
+  void selectorThatContradictsThePin_isNamedWithIt_onAllSurfaces() {
+    PodFacts pod = arrange(WaitReason.PINNED_TO, new Random(1));
+    scheduler.report();
+    pod = condition(WaitReason.PINNED_TO, pod);
+    world.state.apply(new Event.PodSeen(pod));
+    var read = new ArrayList<String>();
+    var pins =
+        new PinChecks(
+            world.explanations,
+            key -> {
+              read.add(key);
+              return Future.succeededFuture(Optional.of(NO_SELECTION));
+            },
+            selection ->
+                Optional.of(new Pin("nvidia.com/gpu.memory In 15360", "nodeSelector pool=l4")),
+            world.metrics);
+    survey(pins);
+    assertThat(read).as("read once").containsExactly("ns/p");
+    assertThat(row().reason()).isEqualTo("PinnedTo");
+    assertThat(row().message())
+        .isEqualTo(
+            "admission sized its share for nodes with nvidia.com/gpu.memory In 15360, and its"
+                + " nodeSelector pool=l4 excludes all of these");
+    assertThat(written)
+        .singleElement()
+        .satisfies(e -> assertThat(e.getMessage()).contains(row().message()));
+    assertThat(world.explained("ns/p", Optional.empty()).waiting().message())
+        .isEqualTo(row().message());
+  }
+
+  @Test
+  void pinnedPod_saysWhichNodesItIsRestrictedTo() {
+    PodFacts pod = arrange(WaitReason.PINNED_TO, new Random(1));
+    scheduler.report();
+    world.state.apply(new Event.PodSeen(condition(WaitReason.PINNED_TO, pod)));
+    survey(
+        new PinChecks(
+            world.explanations,
+            key -> Future.succeededFuture(Optional.of(NO_SELECTION)),
+            selection -> Optional.of(new Pin("nvidia.com/gpu.memory In 15360", "")),
+            world.metrics));
+    assertThat(row().message())
+        .contains(
+            "tranche.dev/gpu-memory was turned into",
+            "GPUs of node idle would fit now; it may use only nodes with nvidia.com/gpu.memory In"
+                + " 15360");
+  }
+
+  private void survey(PinChecks pins) {
+    world.owners =
+        (pod, cause, figures) -> {
+          events.waits(pod, cause, figures);
+          pins.waits(pod, cause);
+        };
+    for (int i = 0; i < 6; i++) {
+      survey.tick();
+      pins.tick();
+      events.tick();
+      world.nowMs += 3_000;
+    }
+  }
+
+  /** Telling one pod takes a millisecond here. */
+  @Test
+  void answersForManyPods_arePassedOnInShortTurns_withFiguresThatAreMadeOnce() {
+    scheduler.add(new Node("a", 10));
+    scheduler.report();
+    for (int i = 0; i < 30; i++) {
+      world.state.apply(new Event.PodSeen(named("many-" + i, pod(6, Map.of()))));
+    }
+    var told = new ArrayList<String>();
+    var figures = new ArrayList<String>();
+    world.owners =
+        (pod, cause, text) -> {
+          told.add(pod.uid());
+          figures.add(text.get());
+          world.nowMs++;
+        };
+    survey.tick();
+    assertThat(told).hasSizeBetween(1, 5);
+    while (!turns.isEmpty()) {
+      int before = told.size();
+      turns.remove().run();
+      assertThat(told.size() - before).isBetween(1, 5);
+    }
+    assertThat(told).hasSize(30).doesNotHaveDuplicates();
+    assertThat(figures).allSatisfy(text -> assertThat(text).isSameAs(figures.getFirst()));
+    told.clear();
+    world.nowMs += 3_000;
+    survey.tick();
+    assertThat(told).as("the next survey").isNotEmpty();
   }
 
   /** The only GPU is held for pod p; pods a and z want the same. */

@@ -16,8 +16,6 @@ import java.time.InstantSource;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.UUID;
-import java.util.concurrent.ArrayBlockingQueue;
-import java.util.concurrent.BlockingQueue;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -32,19 +30,12 @@ import org.slf4j.LoggerFactory;
 public final class GuardEvents implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(GuardEvents.class);
   private static final String COMPONENT = "tranche-webhook";
-  private static final int QUEUED_MAX = 256;
   private static final int REMEMBERED_MAX = 2_048;
-  private static final long WRITE_INTERVAL_MS = 100;
-  private static final long STORAGE_WAIT_MS = 2_000;
   private static final Duration REPORT_INTERVAL = Duration.ofMinutes(10);
 
-  private final KubernetesClient client;
   private final InstantSource clock;
-  private final WebhookMetrics metrics;
-  private final ObjectLookup objects;
+  private final ObjectEvents events;
   private final LineLimiter findingLog = new LineLimiter(LOG, "the guard's findings in namespace");
-  private final BlockingQueue<Event> queue = new ArrayBlockingQueue<>(QUEUED_MAX);
-  private final Thread thread;
 
   /** When each finding was last reported, oldest first. Confined to the event loop. */
   private final Map<Key, Instant> lastReported =
@@ -58,15 +49,12 @@ public final class GuardEvents implements AutoCloseable {
   private record Key(String namespace, String kind, String name, String finding) {}
 
   public GuardEvents(KubernetesClient client, InstantSource clock, WebhookMetrics metrics) {
-    this.client = client;
-    objects = new ObjectLookup(client, clock);
     this.clock = clock;
-    this.metrics = metrics;
-    thread = Thread.ofPlatform().name("guard-events").daemon().unstarted(this::run);
+    events = new ObjectEvents(client, clock, "guard-events", metrics::guardEventDropped);
   }
 
   public void start() {
-    thread.start();
+    events.start();
   }
 
   /**
@@ -92,11 +80,8 @@ public final class GuardEvents implements AutoCloseable {
     if (findingLog.tryAcquire(Printable.name(pod.namespace()))) {
       LOG.info("guard: pod {} {}: {}", podName, found.outcome(), found.description());
     }
-    if (!objects.supports(regarding)) {
-      return;
-    }
-    if (!queue.offer(event(regarding, found, now))) {
-      metrics.guardEventDropped();
+    if (events.supports(regarding)) {
+      events.add(event(regarding, found, now));
     }
   }
 
@@ -133,49 +118,16 @@ public final class GuardEvents implements AutoCloseable {
         .build();
   }
 
-  private void run() {
-    try {
-      while (!Thread.currentThread().isInterrupted()) {
-        Event event = queue.take();
-        // A pod is stored after its admission, mostly at once, and one that is denied never is.
-        Thread.sleep(WRITE_INTERVAL_MS);
-        if (!tryWrite(event)) {
-          long ageMs = clock.millis() - Instant.parse(event.getFirstTimestamp()).toEpochMilli();
-          Thread.sleep(Math.clamp(STORAGE_WAIT_MS - ageMs, WRITE_INTERVAL_MS, STORAGE_WAIT_MS));
-          write(event);
-        }
-      }
-    } catch (InterruptedException closed) {
-      Thread.currentThread().interrupt();
-    }
-  }
-
   void write(Event event) {
-    if (!tryWrite(event)) {
-      metrics.guardEventDropped();
-    }
-  }
-
-  /** Writes an Event if its object exists, since anyone who posts a review can name any object. */
-  private boolean tryWrite(Event event) {
-    try {
-      if (!objects.exists(event.getInvolvedObject())) {
-        return false;
-      }
-      client.v1().events().inNamespace(event.getMetadata().getNamespace()).resource(event).create();
-      return true;
-    } catch (RuntimeException refused) {
-      LOG.debug("an Event was not written: {}", refused.toString());
-      return false;
-    }
+    events.write(event);
   }
 
   int queued() {
-    return queue.size();
+    return events.queued();
   }
 
   @Override
   public void close() {
-    thread.interrupt();
+    events.close();
   }
 }

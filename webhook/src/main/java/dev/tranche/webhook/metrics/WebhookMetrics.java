@@ -43,6 +43,7 @@ public final class WebhookMetrics extends Meters {
   private final Counter warnings;
   private final Counter guardExempt;
   private final Counter guardEventsDropped;
+  private final Counter ownerWarningsDropped;
 
   public WebhookMetrics(MeterRegistry registry) {
     super(registry, "tranche.webhook");
@@ -68,6 +69,11 @@ public final class WebhookMetrics extends Meters {
         counter(
             "tranche_webhook_guard_events_dropped",
             "Events of the guard that were not written: too many, refused, or about an object that does not exist");
+    ownerWarningsDropped =
+        counter(
+            "tranche_webhook_owner_warnings_dropped",
+            "Events with the warnings about a controller's pods that were not written: too many,"
+                + " refused, or about an object that does not exist");
   }
 
   /** Registers all series at the start, so that the first event of a kind shows as an increase. */
@@ -143,6 +149,10 @@ public final class WebhookMetrics extends Meters {
   }
 
   /** From any thread. */
+  public void ownerWarningDropped() {
+    ownerWarningsDropped.increment();
+  }
+
   public void guardEventDropped() {
     guardEventsDropped.increment();
   }

@@ -1,6 +1,7 @@
 package dev.tranche.webhook.mutate;
 
 import static java.util.stream.Collectors.joining;
+import static java.util.stream.Collectors.toSet;
 
 import dev.tranche.api.Fraction;
 import dev.tranche.api.Names;
@@ -19,6 +20,8 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Stream;
 
 /** The usable memory of a GPU, of which a request by memory becomes a share. */
 sealed interface GpuMemory {
@@ -62,11 +65,13 @@ sealed interface GpuMemory {
   /**
    * @param requests at least one is by memory
    * @param granularity of the nodes that the pod can land on
+   * @param cluster says which of the nodes have room
    */
   static GpuMemory of(
       PodView pod,
       GpuRequests requests,
       ReplicaGranularity granularity,
+      MutationRules.Cluster cluster,
       MutationRules.Memory rules) {
     List<Request> byMemory =
         requests.requests().stream().filter(a -> a.wanted() instanceof Wanted.Memory).toList();
@@ -74,7 +79,8 @@ sealed interface GpuMemory {
     for (Request request : byMemory) {
       largest = bytes(request) > bytes(largest) ? request : largest;
     }
-    List<Model> models = models(granularity.nodes(), rules);
+    boolean gated = pod.isGated();
+    List<Model> models = models(gated ? granularity.reachable() : granularity.nodes(), rules);
     if (models.isEmpty() && rules.defaultBytes() <= rules.reserveBytes()) {
       return new Refused(
           Denial.MEMORY_UNKNOWN.of(
@@ -89,9 +95,30 @@ sealed interface GpuMemory {
       return new Refused(
           Denial.MEMORY_TOO_LARGE.of(Printable.value(largest.text()), usableMax >> 20));
     }
-    return models.isEmpty()
-        ? new Known(usableMax, MemoryPin.NONE, Optional.empty())
-        : choose(pod, models, byMemory, bytes(largest), granularity.replicasPerGpu());
+    if (models.isEmpty()) {
+      return new Known(usableMax, MemoryPin.NONE, Optional.empty());
+    }
+    if (gated) {
+      return enoughOnAll(models, bytes(largest));
+    }
+    var requested = new Requested(requests, byMemory, bytes(largest));
+    return choose(pod, models, requested, granularity, cluster, rules);
+  }
+
+  /** What is requested by memory, and beside it. */
+  record Requested(GpuRequests all, List<Request> byMemory, long largestBytes) {}
+
+  /**
+   * Sizes a pod that is gated: what removes its gates may still choose its nodes, and its requests
+   * never change. So the share is enough on every model that is large enough, and only smaller ones
+   * are excluded.
+   */
+  private static GpuMemory enoughOnAll(List<Model> models, long largestBytes) {
+    List<Model> large = models.stream().filter(m -> m.usableBytes() >= largestBytes).toList();
+    int leastMib = large.stream().mapToInt(Model::totalMib).min().orElseThrow();
+    long usable = large.stream().mapToLong(Model::usableBytes).min().orElseThrow();
+    List<String> except = except(models.stream().filter(m -> m.totalMib() >= leastMib), large);
+    return new Known(usable, new MemoryPin(List.of(), leastMib, except), Optional.empty());
   }
 
   /**
@@ -101,12 +128,15 @@ sealed interface GpuMemory {
   private static GpuMemory choose(
       PodView pod,
       List<Model> models,
-      List<Request> byMemory,
-      long largestBytes,
-      int replicasPerGpu) {
+      Requested requested,
+      ReplicaGranularity granularity,
+      MutationRules.Cluster cluster,
+      MutationRules.Memory rules) {
+    List<Request> byMemory = requested.byMemory();
+    int replicasPerGpu = granularity.replicasPerGpu();
     var bySolution = new LinkedHashMap<List<Integer>, List<Model>>();
     models.stream()
-        .filter(m -> m.usableBytes() >= largestBytes)
+        .filter(m -> m.usableBytes() >= requested.largestBytes())
         .forEach(
             m ->
                 bySolution
@@ -116,7 +146,19 @@ sealed interface GpuMemory {
                     .add(m));
     var nodes = new LinkedHashMap<List<Integer>, Integer>();
     bySolution.forEach((solution, same) -> nodes.put(solution, nodes(same)));
-    List<Model> chosen = bySolution.getOrDefault(Majority.of(nodes, pod), List.of());
+    List<Model> chosen =
+        bySolution.getOrDefault(
+            Majority.of(
+                nodes,
+                pod,
+                solution ->
+                    withRoom(
+                        bySolution.getOrDefault(solution, List.of()),
+                        requested.all(),
+                        granularity,
+                        cluster,
+                        rules)),
+            List.of());
     String all = totals(bySolution.values().stream().flatMap(List::stream).toList());
     Optional<String> warning =
         all.equals(totals(chosen))
@@ -133,18 +175,44 @@ sealed interface GpuMemory {
     return new Known(usable, pin(models, chosen), warning);
   }
 
+  /** Returns how many nodes of these models say that they have room for the shares. */
+  private static int withRoom(
+      List<Model> models,
+      GpuRequests requests,
+      ReplicaGranularity granularity,
+      MutationRules.Cluster cluster,
+      MutationRules.Memory rules) {
+    int replicasPerGpu = granularity.replicasPerGpu();
+    long usable = models.stream().mapToLong(Model::usableBytes).min().orElseThrow();
+    double gpus =
+        Grant.of(requests, replicasPerGpu, usable).stream().mapToLong(Grant::replicas).sum()
+            / (double) replicasPerGpu;
+    Set<List<Object>> keys = models.stream().map(Model::key).collect(toSet());
+    return (int)
+        granularity.nodes().stream()
+            .filter(n -> n.memoryMib().isPresent())
+            .filter(n -> keys.contains(Model.of(n, rules.reserveBytes()).key()))
+            .filter(n -> cluster.hasRoom(n, gpus))
+            .count();
+  }
+
   private static MemoryPin pin(List<Model> models, List<Model> chosen) {
     List<Integer> totals = chosen.stream().map(Model::totalMib).distinct().toList();
-    List<String> kept = chosen.stream().map(Model::usableLabel).toList();
     List<String> except =
-        models.stream()
-            .filter(m -> totals.contains(m.totalMib()) && !chosen.contains(m))
-            .map(Model::usableLabel)
-            .filter(label -> !label.isEmpty() && !kept.contains(label))
-            .distinct()
-            .limit(EXCLUDED_MAX)
-            .toList();
-    return new MemoryPin(totals.stream().map(String::valueOf).toList(), except);
+        except(models.stream().filter(m -> totals.contains(m.totalMib())), chosen);
+    return new MemoryPin(totals.stream().map(String::valueOf).toList(), 0, except);
+  }
+
+  /** Returns the labels by which models are excluded whose totals are those of chosen ones. */
+  private static List<String> except(Stream<Model> models, List<Model> chosen) {
+    List<String> kept = chosen.stream().map(Model::usableLabel).toList();
+    return models
+        .filter(m -> !chosen.contains(m))
+        .map(Model::usableLabel)
+        .filter(label -> !label.isEmpty() && !kept.contains(label))
+        .distinct()
+        .limit(EXCLUDED_MAX)
+        .toList();
   }
 
   private static List<Integer> replicas(

@@ -33,33 +33,36 @@ sealed interface GrantResult {
 
   /**
    * @param requests at least one
-   * @param nodes all that are labelled
+   * @param cluster with all nodes that are labelled
    * @param numbersCountGpus whether a number of the resource counts GPUs in this pod
    */
   static GrantResult of(
       PodView pod,
       GpuRequests requests,
-      List<GpuNode> nodes,
+      MutationRules.Cluster cluster,
       MutationRules rules,
       boolean numbersCountGpus) {
+    List<GpuNode> nodes = cluster.nodes();
     CandidateNodes candidates = CandidateNodes.of(pod, requests, nodes, rules);
     Optional<Problem> hostPid = PodRules.hostPidOnMps(candidates);
     if (hostPid.isPresent()) {
       return new Refused(List.of(hostPid.get()));
     }
     ReplicaGranularity granularity =
-        ReplicaGranularity.of(pod, candidates, rules.defaultReplicasPerGpu());
+        ReplicaGranularity.of(pod, requests, candidates, cluster, rules.defaultReplicasPerGpu());
     var warnings = new ArrayList<String>();
     candidates.keptOffWarning().ifPresent(warnings::add);
     granularity.warning().ifPresent(warnings::add);
     if (candidates.sufficient().isEmpty() && !nodes.isEmpty()) {
       boolean onlyDra = ServedBy.onlyDra(pod, nodes);
-      warnings.add((onlyDra ? Warning.NO_SHARE_ON_DRA : Warning.NO_NODE).of());
+      warnings.add(
+          ProductSuffix.warning(pod, nodes)
+              .orElseGet(() -> (onlyDra ? Warning.NO_SHARE_ON_DRA : Warning.NO_NODE).of()));
     }
     if (requests.memoryBytesMax().isEmpty()) {
       return of(pod, requests, granularity, 0, MemoryPin.NONE, warnings, rules, numbersCountGpus);
     }
-    return switch (GpuMemory.of(pod, requests, granularity, rules.memory())) {
+    return switch (GpuMemory.of(pod, requests, granularity, cluster, rules.memory())) {
       case GpuMemory.Refused(Problem reason) -> new Refused(List.of(reason));
       case GpuMemory.Known(long usableBytes, var pin, var warning) -> {
         warning.ifPresent(warnings::add);

@@ -1,9 +1,12 @@
 package dev.tranche.webhook.mutate;
 
+import dev.tranche.api.GrantedGpus;
 import dev.tranche.webhook.compat.SharingSystem;
 import dev.tranche.webhook.nodes.GpuNode;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
+import java.util.function.Function;
 import java.util.stream.Collectors;
 
 /**
@@ -127,6 +130,20 @@ public record MutationRules(
    *
    * @param nodes the nodes labelled with their replicas per GPU, or as served by DRA
    * @param runtimeClassExists whether {@link MutationRules#runtimeClass} exists
+   * @param granted how much of a node's GPUs is granted, as far as its annotation says
    */
-  public record Cluster(List<GpuNode> nodes, boolean runtimeClassExists) {}
+  public record Cluster(
+      List<GpuNode> nodes,
+      boolean runtimeClassExists,
+      Function<GpuNode, Optional<GrantedGpus>> granted) {
+    /** A cluster whose nodes do not say how much is granted. */
+    public Cluster(List<GpuNode> nodes, boolean runtimeClassExists) {
+      this(nodes, runtimeClassExists, node -> Optional.empty());
+    }
+
+    /** Returns whether a node says that so much of its GPUs is free. */
+    boolean hasRoom(GpuNode node, double gpus) {
+      return granted.apply(node).filter(known -> known.leaves(gpus)).isPresent();
+    }
+  }
 }

@@ -39,7 +39,7 @@ final class NodeAffinityPatch {
    * Adds a requirement to each term, since terms are alternatives. An empty term matches no node,
    * and stays empty.
    *
-   * @param operator {@code In} or {@code NotIn}
+   * @param operator {@code In}, {@code NotIn} or {@code Gt}
    */
   void require(String label, String operator, Collection<String> values) {
     ArrayNode terms = terms();

@@ -15,6 +15,7 @@ import dev.tranche.webhook.pod.SizeLimits;
 import dev.tranche.webhook.pod.Warning;
 import dev.tranche.webhook.request.GpuContainer;
 import dev.tranche.webhook.request.GpuRequests;
+import dev.tranche.webhook.request.LimitRangeDefaults;
 import dev.tranche.webhook.request.PlacementAnnotations;
 import java.util.ArrayList;
 import java.util.List;
@@ -82,7 +83,7 @@ public final class PodMutator {
     }
     ResultAnnotations resultAnnotations = ResultAnnotations.NONE;
     if (!requests.isEmpty()) {
-      switch (GrantResult.of(view, requests, cluster.nodes(), rules, countsGpus)) {
+      switch (GrantResult.of(view, requests, cluster, rules, countsGpus)) {
         case GrantResult.Refused(var reasons) -> {
           return denied(reasons);
         }
@@ -114,6 +115,7 @@ public final class PodMutator {
     }
     if (requestsResource) {
       servedBy.warning(view, cluster.nodes()).ifPresent(warnings::add);
+      LimitRangeDefaults.warn(view, resource(), requests.containersWithShares(), warnings);
     }
     PlacementAnnotations.warnOfUnknown(view.annotations(), warnings);
     resultAnnotations.write(view, patch);
@@ -168,7 +170,7 @@ public final class PodMutator {
     if (requests.isEmpty()) {
       return leaveReplicas(pod, cluster, List.of());
     }
-    return switch (GrantResult.of(pod, requests, cluster.nodes(), rules, true)) {
+    return switch (GrantResult.of(pod, requests, cluster, rules, true)) {
       case GrantResult.Refused(var reasons) -> denied(reasons);
       case GrantResult.Granted granted -> {
         var patch = new JsonPatch();

@@ -14,6 +14,7 @@ import dev.tranche.webhook.pod.PodView.Container;
 import dev.tranche.webhook.pod.Problem;
 import dev.tranche.webhook.pod.SizeLimits;
 import dev.tranche.webhook.request.GpuRequests;
+import dev.tranche.webhook.request.LimitRangeDefaults;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -47,7 +48,7 @@ final class PodRules {
       }
       // Spark, KubeRay and others write the number of GPUs beside the share.
       int gpus = numbersCountGpus ? requests.gpus(grant.request()) : 0;
-      checkRequest(grant, resource, gpus, admittedBefore, denials);
+      checkRequest(pod, grant, resource, gpus, admittedBefore, denials);
       if (grant.request().container().privileged()) {
         denials.add(Denial.PRIVILEGED.of(grant.request().container().name()));
       }
@@ -84,7 +85,12 @@ final class PodRules {
    *     again.
    */
   private static void checkRequest(
-      Grant grant, String resource, int gpus, boolean admittedBefore, List<Problem> denials) {
+      PodView pod,
+      Grant grant,
+      String resource,
+      int gpus,
+      boolean admittedBefore,
+      List<Problem> denials) {
     Container container = grant.request().container();
     JsonNode resources = container.spec().path("resources");
     long requested = container.requested(resource);
@@ -96,15 +102,17 @@ final class PodRules {
         && requested != grant.replicas()
         && requested != gpus
         && !admittedBefore) {
+      boolean byLimitRange = LimitRangeDefaults.wrote(pod, container, resource);
       denials.add(
-          Denial.OWN_REQUEST.of(
-              container.name(),
-              resource,
-              requested,
-              grant.request().key(),
-              grant.request().text(),
-              grant.replicas(),
-              grant.replicasPerGpu()));
+          (byLimitRange ? Denial.LIMIT_RANGE_REQUEST : Denial.OWN_REQUEST)
+              .of(
+                  container.name(),
+                  resource,
+                  requested,
+                  grant.request().key(),
+                  grant.request().text(),
+                  grant.replicas(),
+                  grant.replicasPerGpu()));
     }
     Stream.of("limits", "requests")
         .flatMap(section -> resources.path(section).propertyStream())

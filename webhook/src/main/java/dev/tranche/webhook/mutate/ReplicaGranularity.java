@@ -7,11 +7,13 @@ import static java.util.stream.Collectors.summingInt;
 import dev.tranche.webhook.nodes.GpuNode;
 import dev.tranche.webhook.pod.PodView;
 import dev.tranche.webhook.pod.Warning;
+import dev.tranche.webhook.request.GpuRequests;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.TreeMap;
+import java.util.function.ToIntFunction;
 
 /**
  * The number of replicas per GPU on the nodes that a pod can land on.
@@ -32,11 +34,26 @@ record ReplicaGranularity(
   private static final int QUORUM_NODES = 2;
 
   /** Where the pod can land nowhere, the default decides. */
-  static ReplicaGranularity of(PodView pod, CandidateNodes candidates, int defaultReplicasPerGpu) {
+  static ReplicaGranularity of(
+      PodView pod,
+      GpuRequests requests,
+      CandidateNodes candidates,
+      MutationRules.Cluster cluster,
+      int defaultReplicasPerGpu) {
     Map<Integer, Integer> nodesByReplicas =
         candidates.schedulable().stream()
             .collect(groupingBy(ReplicaGranularity::replicas, TreeMap::new, summingInt(n -> 1)));
-    int replicas = choose(pod, nodesByReplicas, defaultReplicasPerGpu);
+    double gpus = requests.gpusAtLeast();
+    int replicas =
+        choose(
+            pod,
+            nodesByReplicas,
+            r ->
+                (int)
+                    candidates.schedulable().stream()
+                        .filter(n -> replicas(n) == r && cluster.hasRoom(n, gpus))
+                        .count(),
+            defaultReplicasPerGpu);
     String counts = nodesByReplicas.keySet().stream().map(String::valueOf).collect(joining(" or "));
     return new ReplicaGranularity(
         replicas,
@@ -67,12 +84,15 @@ record ReplicaGranularity(
    * no nodes. Otherwise, returns the number that most nodes have.
    */
   private static int choose(
-      PodView pod, Map<Integer, Integer> nodesByReplicas, int defaultReplicasPerGpu) {
+      PodView pod,
+      Map<Integer, Integer> nodesByReplicas,
+      ToIntFunction<Integer> room,
+      int defaultReplicasPerGpu) {
     int most = nodesByReplicas.values().stream().mapToInt(Integer::intValue).max().orElse(0);
     int having = nodesByReplicas.getOrDefault(defaultReplicasPerGpu, 0);
     return having >= Math.min(most, QUORUM_NODES)
         ? defaultReplicasPerGpu
-        : Majority.of(nodesByReplicas, pod);
+        : Majority.of(nodesByReplicas, pod, room);
   }
 
   /**

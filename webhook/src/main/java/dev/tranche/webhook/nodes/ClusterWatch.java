@@ -1,5 +1,6 @@
 package dev.tranche.webhook.nodes;
 
+import dev.tranche.api.GrantedGpus;
 import dev.tranche.api.Names;
 import dev.tranche.process.client.ApiClient;
 import dev.tranche.webhook.metrics.NodeFailures;
@@ -21,6 +22,7 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicLong;
@@ -131,6 +133,20 @@ public final class ClusterWatch implements AutoCloseable {
       snapshot = known;
     }
     return known.nodes();
+  }
+
+  /**
+   * Returns how much of a node's GPUs is granted; empty if no extender says so. It changes often,
+   * so that it is read only where it decides.
+   */
+  public Optional<GrantedGpus> granted(GpuNode node) {
+    return nodes.stream()
+        .map(informer -> informer.getIndexer().getByKey(node.name()))
+        .filter(Objects::nonNull)
+        .findFirst()
+        .map(watched -> watched.getMetadata().getAnnotations())
+        .map(annotations -> annotations.get(Names.GPU_USE))
+        .flatMap(GrantedGpus::read);
   }
 
   /** Names of the resources that a labelled node has some of; none where there is no such node. */

@@ -43,6 +43,6 @@ public final class ProductList {
   }
 
   private static boolean names(Set<String> products, String whole, String name) {
-    return products.contains(whole) || products.contains(name);
+    return AllowList.names(products, whole) || AllowList.names(products, name);
   }
 }

@@ -4,6 +4,8 @@ import com.fasterxml.jackson.annotation.JsonIgnoreProperties;
 import com.fasterxml.jackson.annotation.JsonProperty;
 import com.fasterxml.jackson.databind.JsonDeserializer;
 import com.fasterxml.jackson.databind.annotation.JsonDeserialize;
+import dev.tranche.api.GrantedGpus;
+import dev.tranche.api.Names;
 import dev.tranche.api.Taint;
 import io.fabric8.kubernetes.api.model.HasMetadata;
 import io.fabric8.kubernetes.api.model.ObjectMeta;
@@ -87,7 +89,16 @@ public class SlimNode implements HasMetadata {
             .withUid(full.getUid())
             .withResourceVersion(full.getResourceVersion())
             .withLabels(full.getLabels())
+            .withAnnotations(use(full.getAnnotations()))
             .build();
+  }
+
+  /** Of the annotations only what the extender says about the use of the GPUs. */
+  private static Map<String, String> use(@Nullable Map<String, String> annotations) {
+    String use = annotations == null ? null : annotations.get(Names.GPU_USE);
+    return use == null || use.length() > GrantedGpus.ANNOTATION_CHARS_MAX
+        ? Map.of()
+        : Map.of(Names.GPU_USE, use);
   }
 
   @Override

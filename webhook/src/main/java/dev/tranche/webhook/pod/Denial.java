@@ -33,6 +33,10 @@ public enum Denial {
       "%s: \"%s\" is too long; allowed are %d entries and %d characters. Label the nodes instead, and use nodeSelector."),
   OWN_REQUEST(
       "container \"%s\" requests %s: %d, and its %s \"%s\" equals %d replicas of 1/%d GPU; remove the request, and Tranche sets it."),
+  LIMIT_RANGE_REQUEST(
+      "container \"%s\" has %s: %d from a LimitRange of its namespace, and its %s \"%s\" equals %d"
+          + " replicas of 1/%d GPU; have the LimitRange set default and defaultRequest of %2$s to"
+          + " 0, since its max is otherwise the default."),
   REQUEST_AND_LIMIT(
       "container \"%s\" has a request of %s: %d and a limit of %d, which Kubernetes requires to be equal; remove both, and Tranche sets them."),
   OTHER_RESOURCE(

@@ -4,6 +4,11 @@ import java.util.List;
 
 /** The outcome of a pod's mutation at admission. */
 public sealed interface Mutation {
+  /** Returns the sentences that the user's client shows beside an admitted pod. */
+  default List<String> warnings() {
+    return List.of();
+  }
+
   /**
    * The pod is admitted unchanged.
    *

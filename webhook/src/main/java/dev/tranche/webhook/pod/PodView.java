@@ -100,6 +100,11 @@ public final class PodView {
     return spec().path(field).asText("");
   }
 
+  /** Whether something must remove a gate, and may choose nodes, before the pod is scheduled. */
+  public boolean isGated() {
+    return !spec().path("schedulingGates").isEmpty();
+  }
+
   /** Returns the annotations in the order of the pod, as they were at the first call. */
   public Map<String, String> annotations() {
     Map<String, String> known = annotations;

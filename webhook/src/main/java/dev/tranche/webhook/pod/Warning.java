@@ -27,6 +27,12 @@ public enum Warning {
       "this pod's schedulerName is \"%s\", so Tranche does not change this pod, and its %s has no effect"),
   WHOLE_GPUS(
       "container %s requests %s: %d and gets %d whole GPUs, counted as %d replicas of 1/%d GPU. For a share of a GPU, set %s"),
+  LIMIT_RANGE(
+      "container %s requests %s: %d since a LimitRange of its namespace says so. If it needs no"
+          + " GPU, have the LimitRange set default and defaultRequest of %2$s to 0"),
+  PRODUCT_SUFFIX(
+      "this pod selects nodes with %s %s, and no node has that value, but %s; the suffix -SHARED"
+          + " says that GPUs are shared. Use tranche.dev/gpu-model instead, which takes both"),
   PROXY_SKIPPED(
       "container %s gets this pod's share of a GPU: container %s before it is added by %s and uses no GPU. To choose another container, set %s"),
   CONTAINER_CHOSEN(

@@ -34,6 +34,9 @@ public record GpuRequests(List<Request> requests, int count, Optional<GpuContain
   private static final long MEMORY_BYTES_MIN = 1L << 20;
   private static final int CONTAINERS_NAMED_MAX = 10;
 
+  /** A tenth of a GPU, which most shares have at least. */
+  private static final double SHARE_MIN = 0.1;
+
   /** What is wanted of each of the pod's GPUs. */
   public sealed interface Wanted {
     record Share(Fraction fraction) implements Wanted {}
@@ -65,6 +68,27 @@ public record GpuRequests(List<Request> requests, int count, Optional<GpuContain
   /** The most GPUs that one container wants. */
   public int gpusMax() {
     return requests.stream().mapToInt(this::gpus).max().orElse(0);
+  }
+
+  /** Returns the containers that an annotation gives a share. */
+  public List<Container> containersWithShares() {
+    return requests.stream()
+        .filter(request -> !(request.wanted() instanceof Wanted.Gpus))
+        .map(Request::container)
+        .toList();
+  }
+
+  /** Returns how many GPUs the shares are in all; an amount of memory counts as almost nothing. */
+  public double gpusAtLeast() {
+    return requests.stream().mapToDouble(this::gpusAtLeast).sum();
+  }
+
+  private double gpusAtLeast(Request request) {
+    return switch (request.wanted()) {
+      case Wanted.Gpus(int gpus) -> gpus;
+      case Wanted.Share(Fraction f) -> (double) count * f.numerator() / f.denominator();
+      case Wanted.Memory memory -> count * SHARE_MIN;
+    };
   }
 
   /** The number of different GPUs that a request wants. */

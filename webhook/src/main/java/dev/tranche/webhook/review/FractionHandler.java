@@ -1,5 +1,6 @@
 package dev.tranche.webhook.review;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import dev.tranche.process.log.LineLimiter;
 import dev.tranche.webhook.metrics.ReviewKind;
 import dev.tranche.webhook.metrics.WebhookMetrics;
@@ -31,13 +32,33 @@ public final class FractionHandler implements ReviewHandler {
   private final PodMutator mutator;
   private final Supplier<MutationRules.Cluster> cluster;
   private final WebhookMetrics metrics;
+  private final Warnings warnings;
   private final LineLimiter denialLog = new LineLimiter(LOG, "denied pods of namespace");
 
+  /** Receives what admitted pods are warned of. */
+  @FunctionalInterface
+  public interface Warnings {
+    /**
+     * @param pod as it was created
+     */
+    void report(String namespace, JsonNode pod, List<String> warnings);
+  }
+
+  /** Warns only whoever creates the pod. */
   public FractionHandler(
       PodMutator mutator, Supplier<MutationRules.Cluster> cluster, WebhookMetrics metrics) {
+    this(mutator, cluster, metrics, (namespace, pod, warnings) -> {});
+  }
+
+  public FractionHandler(
+      PodMutator mutator,
+      Supplier<MutationRules.Cluster> cluster,
+      WebhookMetrics metrics,
+      Warnings warnings) {
     this.mutator = mutator;
     this.cluster = cluster;
     this.metrics = metrics;
+    this.warnings = warnings;
   }
 
   @Override
@@ -47,8 +68,13 @@ public final class FractionHandler implements ReviewHandler {
       case Raw.Malformed(String reason) -> new Answer.BadRequest(reason);
       case Raw.Unreadable(String uid, String reason) ->
           answer(uid, "", new Mutation.Denied(reason, WebhookMetrics.UNREADABLE), startNanos);
-      case Raw.Request pod when pod.createsPod() ->
-          answer(pod.uid(), pod.podName(), mutator.mutate(pod.object(), cluster.get()), startNanos);
+      case Raw.Request pod when pod.createsPod() -> {
+        Mutation mutation = mutator.mutate(pod.object(), cluster.get());
+        if (!pod.dryRun()) {
+          warnings.report(pod.namespace(), pod.object(), mutation.warnings());
+        }
+        yield answer(pod.uid(), pod.podName(), mutation, startNanos);
+      }
       // The configuration's rules match more requests than this handler reviews.
       case Raw.Request other -> answer(other.uid(), "", UNCHANGED, startNanos);
     };

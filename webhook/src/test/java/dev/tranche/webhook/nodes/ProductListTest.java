@@ -20,7 +20,19 @@ class ProductListTest {
         "! Tesla T4 | Tesla-T4 | false",
         "!Tesla T4 | NVIDIA-A100-PCIE-40GB | true",
         "NVIDIA A10, Tesla T4 | Tesla-T4 | true",
-        "T4 | Tesla-T4 | false",
+        "T4 | Tesla-T4 | true",
+        "T4 | Tesla-T4-SHARED | true",
+        "H100 80GB HBM3 | NVIDIA-H100-80GB-HBM3 | true",
+        "H100 | NVIDIA-H100-80GB-HBM3-SHARED | true",
+        "80GB HBM3 | NVIDIA-H100-80GB-HBM3 | true",
+        "A10 | NVIDIA-A100-PCIE-40GB | false",
+        "H200 | NVIDIA-H200-NVL | true",
+        "NVIDIA-H200 | NVIDIA-H200-NVL | false",
+        "NVIDIA H200 | NVIDIA-H200 | true",
+        "A100-SXM4-40GB | NVIDIA-A100-SXM4-40GB-MIG-1g.5gb | false",
+        "MIG-1g.5gb | NVIDIA-A100-SXM4-40GB-MIG-1g.5gb | true",
+        "!H100 | NVIDIA-H100-80GB-HBM3 | false",
+        "!A10 | NVIDIA-A100-PCIE-40GB | true",
       })
   void label_isHeldAgainstTheList(String list, String label, boolean admitted) {
     var node = new GpuNode("n", Map.of("nvidia.com/gpu.product", label));

@@ -1,6 +1,7 @@
 package dev.tranche.webhook.nodes;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.entry;
 
 import dev.tranche.api.Taint;
 import org.junit.jupiter.api.Test;
@@ -13,17 +14,31 @@ class SlimNodeTest {
             .unmarshal(
                 """
                 {"apiVersion":"v1","kind":"Node",
-                 "metadata":{"name":"n","labels":{"a":"b"},"annotations":{"long":"text"}},
+                 "metadata":{"name":"n","labels":{"a":"b"},"annotations":{"long":"text",
+                   "tranche.dev/gpu-use":"0.5 of 2 GPUs granted, 24 GiB memory"}},
                  "spec":{"podCIDR":"10.0.0.0/24","unschedulable":true,
                    "taints":[{"key":"team","value":"x","effect":"NoSchedule","timeAdded":"2026-01-01T00:00:00Z"}]},
                  "status":{"capacity":{"cpu":"8","nvidia.com/gpu":"20"},"images":[{"sizeBytes":1}]}}
                 """,
                 SlimNode.class);
     assertThat(node.getMetadata().getLabels()).containsEntry("a", "b");
-    assertThat(node.getMetadata().getAnnotations()).isEmpty();
+    assertThat(node.getMetadata().getAnnotations())
+        .containsExactly(entry("tranche.dev/gpu-use", "0.5 of 2 GPUs granted, 24 GiB memory"));
     assertThat(node.getStatus().capacity()).containsEntry("nvidia.com/gpu", "20");
     assertThat(node.getSpec().unschedulable()).isTrue();
     assertThat(node.getSpec().taints()).containsExactly(new Taint("team", "x", "NoSchedule"));
+  }
+
+  /** Whoever may write a node could otherwise fill the memory. */
+  @Test
+  void longAnnotation_isNotKept() {
+    SlimNode node =
+        ClusterWatch.serialization()
+            .unmarshal(
+                "{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"metadata\":{\"name\":\"n\",\"annotations\":{\"tranche.dev/gpu-use\":\"%s\"}}}"
+                    .formatted("x".repeat(257)),
+                SlimNode.class);
+    assertThat(node.getMetadata().getAnnotations()).isEmpty();
   }
 
   @Test

@@ -3,6 +3,7 @@ package dev.tranche.extender.explain;
 import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
 import dev.tranche.extender.ledger.PodFacts;
+import dev.tranche.extender.ledger.SchedulerVerdict;
 import dev.tranche.extender.placement.Placement;
 import dev.tranche.extender.placement.Reason;
 import dev.tranche.extender.score.Policy;
@@ -60,7 +61,17 @@ public final class Explanations {
           .executor(Runnable::run)
           .build();
 
+  /** What admission requires of the nodes of pods that wait for it, by the pods' uids. */
+  private final Cache<String, Pinned> pins =
+      Caffeine.newBuilder()
+          .maximumSize(CAUSES_MAX)
+          .expireAfterWrite(Duration.ofMinutes(10))
+          .executor(Runnable::run)
+          .build();
+
   private final Owners owners;
+
+  private record Pinned(String requires, String contradicts) {}
 
   public Explanations(Owners owners) {
     this.owners = owners;
@@ -140,14 +151,40 @@ public final class Explanations {
     WaitCause cause =
         Optional.ofNullable(ofGang ? gangs.getIfPresent(pod.uid()) : null)
             .map(WaitCauses::gang)
-            .orElse(alone);
+            .orElseGet(() -> withPin(pod.uid(), alone));
     return Objects.requireNonNull(
         causes.asMap().merge(pod.uid(), cause, (known, now) -> known.equals(now) ? known : now));
   }
 
+  private WaitCause withPin(String uid, WaitCause alone) {
+    Pinned pin = alone.reason().isOfNodes() ? pins.getIfPresent(uid) : null;
+    return pin == null ? alone : WaitCauses.pinned(alone, pin.requires, pin.contradicts);
+  }
+
+  /**
+   * Returns whether it may help to know what admission requires of a waiting pod's nodes, and it is
+   * not known.
+   */
+  public boolean asksForPin(PodFacts pod, WaitCause cause) {
+    return cause.reason().isOfNodes()
+        && pod.scheduler().has(SchedulerVerdict.Blocker.AFFINITY)
+        && pod.stampedReplicas().isPresent()
+        && pins.getIfPresent(pod.uid()) == null;
+  }
+
+  /**
+   * Records what admission requires of a pod's nodes.
+   *
+   * @param requires labels of the nodes; empty if it requires none
+   * @param contradicts what else of the pod excludes all such nodes; empty if nothing does
+   */
+  public void pinned(String uid, String requires, String contradicts) {
+    pins.put(uid, new Pinned(requires, contradicts));
+  }
+
   /** Tells a pod's owner why the pod waits. */
-  public void tell(PodFacts pod, WaitCause cause, Refusals refused) {
-    owners.waits(pod, cause, () -> FitErrorText.figures(refused));
+  public void tell(PodFacts pod, WaitCause cause, Supplier<String> figures) {
+    owners.waits(pod, cause, figures);
   }
 
   /**

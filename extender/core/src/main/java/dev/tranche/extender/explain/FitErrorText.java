@@ -83,7 +83,7 @@ public final class FitErrorText {
   }
 
   /** Returns the figures of the nodes nearest to fitting, for an event. */
-  static String figures(Refusals refused) {
+  public static String figures(Refusals refused) {
     List<String> nearest =
         refused.nearest().stream().limit(EVENT_NODES_MAX).map(FitErrorText::node).toList();
     String text = String.join(". ", nearest);

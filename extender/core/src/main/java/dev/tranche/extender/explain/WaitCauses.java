@@ -84,6 +84,29 @@ public final class WaitCauses {
   }
 
   /**
+   * Returns why a pod waits that may use only the nodes that admission sized its share for.
+   *
+   * @param requires labels of these nodes
+   * @param contradicts what else of the pod excludes all of them; empty if nothing does
+   */
+  static WaitCause pinned(WaitCause alone, String requires, String contradicts) {
+    if (!contradicts.isEmpty()) {
+      return new WaitCause(
+          WaitReason.PINNED_TO,
+          "admission sized its share for nodes with %s, and its %s excludes all of these"
+              .formatted(requires, contradicts),
+          "Recreate the pod with that choice of nodes from the start, and its share is sized for"
+              + " them; or choose nodes among the former.");
+    }
+    return alone.reason() == WaitReason.PINNED_TO && !requires.isEmpty()
+        ? new WaitCause(
+            WaitReason.PINNED_TO,
+            alone.message() + "; it may use only nodes with " + requires,
+            alone.whatToDo())
+        : alone;
+  }
+
+  /**
    * Returns why a pod waits that filter has just refused. What kube-scheduler wrote before no
    * longer counts.
    *
@@ -228,7 +251,8 @@ public final class WaitCauses {
   private static String shortageAdvice(Reason reason) {
     return switch (reason) {
       case FULL ->
-          "Wait until a pod on these GPUs ends, request a smaller share, or add a GPU node.";
+          "Wait until a pod on these GPUs ends, request a smaller share, or add a GPU node. If this"
+              + " is a rolling update, set maxSurge: 0 and maxUnavailable: 1: old pods end first.";
       case FRAGMENTED ->
           "Wait until one GPU has enough free, or request a smaller share. A higher priority does"
               + " not help: kube-scheduler evicts no pod for it.";
@@ -258,7 +282,7 @@ public final class WaitCauses {
   private WaitCause notAllowed() {
     @Nullable String asked = pod.annotations().get(Names.GPU_MODEL);
     AllowList models = AllowList.parse(asked);
-    if (asked != null && survey.models().stream().noneMatch(models::admits)) {
+    if (asked != null && survey.models().stream().noneMatch(models::admitsModel)) {
       return new WaitCause(
           WaitReason.NO_SUCH_MODEL,
           "it requests the GPU model %s; the cluster has %s"

@@ -15,7 +15,8 @@ public enum WaitReason {
   NOT_BOUND_YET(EventReason.POD_WAITS, "a node fits; kube-scheduler has not bound the pods yet"),
   PREEMPTING(EventReason.POD_WAITS, "pods are being evicted to make room"),
   NODES_EXCLUDED(EventReason.NO_NODE, "the pods exclude the nodes whose GPUs would fit"),
-  PINNED_TO(EventReason.NO_NODE, "the pods' amount of memory was sized for GPUs that are taken"),
+  PINNED_TO(
+      EventReason.NO_NODE, "the pods' shares were sized for other GPUs than those that would fit"),
   PORT_OR_CPU(EventReason.NO_NODE, "GPUs would fit, but their nodes lack another resource"),
   GANG(
       EventReason.NO_GPU,
@@ -81,6 +82,11 @@ public enum WaitReason {
   /** Returns whether the GPUs are what is missing. */
   public boolean isOfGpus() {
     return event == EventReason.NO_GPU;
+  }
+
+  /** Returns whether the pod excludes the nodes whose GPUs would fit. */
+  boolean isOfNodes() {
+    return this == NODES_EXCLUDED || this == PINNED_TO;
   }
 
   /** Returns whether this is a usual step on the way to a node, and no fault. */

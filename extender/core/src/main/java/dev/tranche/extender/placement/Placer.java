@@ -41,7 +41,7 @@ public final class Placer {
         && request.stampedReplicas().getAsInt() != gpu.replicas()) {
       return Optional.of(Reason.OTHER_REPLICAS);
     }
-    if (!request.models().admits(gpu.model()) || !request.uuids().admits(gpu.uuid())) {
+    if (!request.models().admitsModel(gpu.model()) || !request.uuids().admits(gpu.uuid())) {
       return Optional.of(Reason.NOT_ALLOWED);
     }
     return gpu.healthy() && !gpu.cordoned() ? Optional.empty() : Optional.of(Reason.UNFIT);

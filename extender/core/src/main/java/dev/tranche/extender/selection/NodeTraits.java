@@ -55,6 +55,11 @@ public record NodeTraits(Map<String, String> labels, List<Taint> taints, boolean
       byNode.remove(node);
     }
 
+    /** Returns what admission requires of the pod's nodes, and what contradicts it. */
+    public Optional<PodSelection.Pin> pin(PodSelection pod) {
+      return pod.pin(byNode);
+    }
+
     /** Returns the filter of the pod's own fields. */
     public NodeFilter filter(PodSelection pod) {
       return node ->

@@ -1,11 +1,17 @@
 package dev.tranche.extender.selection;
 
 import dev.tranche.api.LabelOperator;
+import dev.tranche.api.Names;
+import dev.tranche.api.Printable;
 import dev.tranche.api.Taint;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** The fields of a pod's spec that restrict its nodes, as its JSON has them. */
@@ -14,6 +20,16 @@ public record PodSelection(
     Map<String, String> nodeSelector,
     @Nullable Affinity affinity,
     List<Toleration> tolerations) {
+  /** The labels by which admission keeps a pod on nodes where its share has the computed size. */
+  private static final Set<String> PINS =
+      Set.of(
+          Names.LABEL_MEMORY,
+          Names.LABEL_MEMORY_USABLE,
+          Names.LABEL_REPLICAS_PER_GPU,
+          Names.LABEL_REPLICAS);
+
+  private static final int SHOWN_MAX = 4;
+
   public PodSelection(
       @Nullable String nodeName,
       @Nullable Map<String, String> nodeSelector,
@@ -24,6 +40,14 @@ public record PodSelection(
     this.affinity = affinity;
     this.tolerations = list(tolerations);
   }
+
+  /**
+   * What admission requires of the pod's nodes.
+   *
+   * @param requires labels, such as {@code nvidia.com/gpu.memory In 15360}
+   * @param contradicts what else of the pod excludes all such nodes; mostly empty
+   */
+  public record Pin(String requires, String contradicts) {}
 
   record Affinity(@Nullable NodeAffinity nodeAffinity) {}
 
@@ -42,6 +66,14 @@ public record PodSelection(
       this.matchExpressions = list(matchExpressions);
     }
 
+    Stream<Requirement> pins() {
+      return matchExpressions.stream().filter(r -> PINS.contains(r.key));
+    }
+
+    Stream<Requirement> others() {
+      return matchExpressions.stream().filter(r -> !PINS.contains(r.key));
+    }
+
     boolean matches(String node, NodeTraits traits) {
       return !(matchFields.isEmpty() && matchExpressions.isEmpty())
           && matchFields.stream().allMatch(r -> r.key.equals("metadata.name") && r.matches(node))
@@ -54,6 +86,11 @@ public record PodSelection(
       this.key = text(key);
       this.operator = text(operator);
       this.values = list(values);
+    }
+
+    String words() {
+      String shown = values.stream().limit(SHOWN_MAX).collect(Collectors.joining(", "));
+      return Printable.message((key + " " + operator + " " + shown).strip());
     }
 
     boolean matches(@Nullable String value) {
@@ -95,6 +132,53 @@ public record PodSelection(
     return traits.taints().stream().allMatch(this::tolerates)
         ? Optional.empty()
         : Optional.of(Exclusion.TAINTS);
+  }
+
+  /**
+   * Returns the labels by which admission keeps the pod on nodes where its share has the computed
+   * size, and what else of the pod excludes all of these nodes.
+   */
+  Optional<Pin> pin(Map<String, NodeTraits> nodes) {
+    NodeSelector required = required();
+    List<Term> terms = required == null ? List.of() : required.nodeSelectorTerms;
+    List<String> pins = texts(terms.stream().flatMap(Term::pins));
+    if (pins.isEmpty()) {
+      return Optional.empty();
+    }
+    boolean pinned = false;
+    boolean chosen = false;
+    boolean both = false;
+    for (Map.Entry<String, NodeTraits> each : nodes.entrySet()) {
+      Map<String, String> labels = each.getValue().labels();
+      boolean selected = labels.entrySet().containsAll(nodeSelector.entrySet());
+      pinned |= terms.stream().anyMatch(t -> t.pins().allMatch(r -> r.matches(labels.get(r.key))));
+      chosen |=
+          selected
+              && terms.stream()
+                  .anyMatch(t -> t.others().allMatch(r -> r.matches(labels.get(r.key))));
+      both |= selected && terms.stream().anyMatch(t -> t.matches(each.getKey(), each.getValue()));
+    }
+    return Optional.of(
+        new Pin(String.join(" or ", pins), pinned && chosen && !both ? others(terms) : ""));
+  }
+
+  private String others(List<Term> terms) {
+    var texts = new ArrayList<String>();
+    nodeSelector.forEach((key, value) -> texts.add("nodeSelector " + key + "=" + value));
+    texts(terms.stream().flatMap(Term::others)).forEach(text -> texts.add("node affinity " + text));
+    return texts.stream()
+        .limit(SHOWN_MAX)
+        .map(Printable::message)
+        .collect(Collectors.joining(" and "));
+  }
+
+  private static List<String> texts(Stream<Requirement> requirements) {
+    return requirements
+        .filter(r -> !r.operator.equals("DoesNotExist"))
+        .map(Requirement::words)
+        .distinct()
+        .limit(SHOWN_MAX)
+        .toList();
   }
 
   private @Nullable NodeSelector required() {

@@ -18,6 +18,7 @@ import dev.tranche.extender.readapi.json.Json;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.selection.Exclusion;
 import dev.tranche.extender.selection.NodeFilter;
+import dev.tranche.extender.snapshot.NodeFit;
 import dev.tranche.extender.snapshot.NodeSnapshot;
 import dev.tranche.extender.snapshot.Turn;
 import dev.tranche.extender.verb.FakeWorld;
@@ -44,6 +45,37 @@ final class ExplainTest {
     assertThat(explained.getJsonObject("chosen").getJsonArray("chosenGpus"))
         .hasSize(1)
         .allMatch(gpu -> ((JsonObject) gpu).getString("uuid").equals("a0"));
+  }
+
+  /** Only kube-scheduler knows how it broke a tie, and its own scores. */
+  @Test
+  void boundPod_saysWhatDecidedBesideTheScores() {
+    assertThat(noteOfBound(7, 5, 5)).isNull();
+    assertThat(noteOfBound(5, 5, 3))
+        .isEqualTo("node b had the same score; kube-scheduler broke the tie");
+    assertThat(noteOfBound(5, 5, 5))
+        .isEqualTo("nodes b and c had the same score; kube-scheduler broke the tie");
+    assertThat(noteOfBound(5, 6, 5))
+        .isEqualTo("node b had a higher score; kube-scheduler's own scores decided");
+    assertThat(noteOfBound(5)).isEqualTo("it was the only node that fitted");
+  }
+
+  /**
+   * @param scores of the nodes a, b and c, the first of which is chosen
+   */
+  private String noteOfBound(int... scores) {
+    List<String> nodes = List.of("a", "b", "c").subList(0, scores.length);
+    nodes.forEach(node -> world.report(node, new Gpu(node + "0", 0.2, 0)));
+    PodFacts pod = FakeWorld.pod("p", 3);
+    List<NodeFit> fits = nodes.stream().map(node -> world.evaluator.evaluate(pod, node)).toList();
+    world.explanations.filtered(pod, Policy.LOAD, fits, List.of());
+    world.explanations.prioritized(pod, Policy.LOAD, fits, scores);
+    world.explanations.bound(
+        pod, Policy.LOAD, fits.getFirst(), fits.getFirst().placement().orElseThrow());
+    world.state.apply(new Event.PodSeen(pod.on("a")));
+    String note = explained().getString("note");
+    world.state.apply(new Event.PodGone(pod.uid(), pod.key()));
+    return note;
   }
 
   @Test

@@ -154,7 +154,7 @@ final class LargePodReserve {
         capacity,
         r ->
             guarded.stream()
-                .mapToInt(s -> s.models().admits(r.model()) ? r.fittingPods(s) : 0)
+                .mapToInt(s -> s.models().admitsModel(r.model()) ? r.fittingPods(s) : 0)
                 .toArray());
   }
 

@@ -120,7 +120,7 @@ final class Stranding {
   private boolean[] admitted(String model) {
     boolean[] admits = new boolean[shapes.length];
     for (int i = 0; i < admits.length; i++) {
-      admits[i] = shapes[i].models().admits(model);
+      admits[i] = shapes[i].models().admitsModel(model);
     }
     return admits;
   }

@@ -32,6 +32,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Function;
+import java.util.function.IntPredicate;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -196,11 +197,58 @@ public final class Explain {
         Decision.of(
             trace.policy().toString(),
             trace.at(),
-            null,
+            choice(trace),
             fitting(trace),
             trace.refused().nearest(),
             trace.refused(),
             null);
+  }
+
+  /**
+   * Says what decided beside the scores, or null. kube-scheduler adds scores of its own, and breaks
+   * ties by chance.
+   */
+  private static @Nullable String choice(Trace trace) {
+    Integer own = score(trace);
+    if (trace.chosen() == null || own == null) {
+      return null;
+    }
+    if (trace.fittingCount() == 1) {
+      return "it was the only node that fitted";
+    }
+    String won = trace.chosen().evaluation().node();
+    List<String> higher = lost(trace, won, score -> score > own);
+    if (!higher.isEmpty()) {
+      return "%s had a higher score; kube-scheduler's own scores decided".formatted(nodes(higher));
+    }
+    List<String> equal = lost(trace, won, score -> score == own.intValue());
+    return equal.isEmpty()
+        ? null
+        : "%s had the same score; kube-scheduler broke the tie".formatted(nodes(equal));
+  }
+
+  private static List<String> lost(Trace trace, String won, IntPredicate scored) {
+    return trace.fitting().stream()
+        .filter(each -> !each.evaluation().node().equals(won))
+        .filter(each -> each.score() != null && scored.test(each.score()))
+        .map(each -> each.evaluation().node())
+        .toList();
+  }
+
+  private static String nodes(List<String> names) {
+    return (names.size() == 1 ? "node " : "nodes ") + String.join(" and ", names);
+  }
+
+  /** Returns the score of the chosen node; null if it is not known. */
+  private static @Nullable Integer score(Trace trace) {
+    Chosen chosen = trace.chosen();
+    Integer score = null;
+    for (Scored scored : trace.fitting()) {
+      if (chosen != null && scored.evaluation().node().equals(chosen.evaluation().node())) {
+        score = scored.score();
+      }
+    }
+    return score;
   }
 
   /** Evaluates the nodes again that are shown. Some may no longer fit, such as one cut anew. */
@@ -237,13 +285,8 @@ public final class Explain {
 
   private static Candidate chosen(Chosen chosen, Trace trace) {
     NodeFit node = chosen.evaluation();
-    Integer score = null;
-    for (Scored scored : trace.fitting()) {
-      if (scored.evaluation().node().equals(node.node())) {
-        score = scored.score();
-      }
-    }
-    return Candidate.chosen(node, chosen.at(), taken(node, chosen.placement().held()), score);
+    return Candidate.chosen(
+        node, chosen.at(), taken(node, chosen.placement().held()), score(trace));
   }
 
   private static List<GpuView> taken(NodeFit node, Map<String, Integer> held) {

@@ -1,0 +1,74 @@
+package dev.tranche.extender.controller;
+
+import dev.tranche.extender.explain.Explanations;
+import dev.tranche.extender.explain.WaitCause;
+import dev.tranche.extender.ledger.PodFacts;
+import dev.tranche.extender.metrics.ExtenderMetrics;
+import dev.tranche.extender.selection.PodSelection;
+import io.vertx.core.Future;
+import java.util.Optional;
+import java.util.function.Function;
+
+/**
+ * Finds out by which labels admission keeps waiting pods from nodes that would fit, and what of a
+ * pod contradicts them. What a pod requires of its nodes is not kept, so that the API server is
+ * asked for the few pods that wait for it. Confined to the loop.
+ */
+public final class PinChecks implements Controller {
+  static final int READS_PER_SECOND_MAX = 5;
+  static final int QUEUE_MAX = 1_000;
+
+  private final Explanations explanations;
+  private final Function<String, Future<Optional<PodSelection>>> selections;
+  private final Function<PodSelection, Optional<PodSelection.Pin>> pins;
+  private final NamespaceTurns<PodFacts> queue = new NamespaceTurns<>(QUEUE_MAX);
+
+  /**
+   * @param selections reads a pod by {@code namespace/name}, and completes on the loop; empty if
+   *     the API server does not answer
+   * @param pins what admission requires of such a pod's nodes
+   */
+  public PinChecks(
+      Explanations explanations,
+      Function<String, Future<Optional<PodSelection>>> selections,
+      Function<PodSelection, Optional<PodSelection.Pin>> pins,
+      ExtenderMetrics metrics) {
+    this.explanations = explanations;
+    this.selections = selections;
+    this.pins = pins;
+    metrics.gauge(
+        "tranche.extender.pin.checks.queued",
+        "Waiting pods whose requirements of nodes are still to be read; 1,000 at most.",
+        queue::size);
+  }
+
+  /** Called for each pod that waits, each time that it is found out why. */
+  public void waits(PodFacts pod, WaitCause cause) {
+    if (explanations.asksForPin(pod, cause)) {
+      queue.put(pod.namespace(), pod.uid(), pod);
+    }
+  }
+
+  /** Reads the next pods. What is not read now is asked for by the next survey. */
+  @Override
+  public void tick() {
+    for (int i = 0; i < READS_PER_SECOND_MAX; i++) {
+      Optional<PodFacts> next = queue.next(namespace -> true);
+      if (next.isEmpty()) {
+        return;
+      }
+      PodFacts pod = next.get();
+      selections
+          .apply(pod.key())
+          .onSuccess(selection -> selection.ifPresent(read -> found(pod, read)));
+    }
+  }
+
+  private void found(PodFacts pod, PodSelection read) {
+    Optional<PodSelection.Pin> pin = pins.apply(read);
+    explanations.pinned(
+        pod.uid(),
+        pin.map(PodSelection.Pin::requires).orElse(""),
+        pin.map(PodSelection.Pin::contradicts).orElse(""));
+  }
+}

@@ -1,0 +1,95 @@
+package dev.tranche.extender.controller;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.api.Names;
+import dev.tranche.extender.ledger.GpuFacts;
+import dev.tranche.extender.ledger.PodFacts;
+import dev.tranche.extender.metrics.ExtenderMetrics;
+import io.fabric8.kubernetes.api.model.Event;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import io.vertx.core.Future;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+final class UnknownUuidsTest {
+  private final List<Event> created = new ArrayList<>();
+  private final List<PodFacts> pods = new ArrayList<>();
+  private final List<String> uuids = new ArrayList<>(List.of("GPU-A", "GPU-b"));
+  private boolean deciding = true;
+  private long nowMs;
+  private final UnknownUuids controller =
+      new UnknownUuids(
+          () -> pods,
+          () -> uuids.stream().map(UnknownUuidsTest::gpu),
+          event -> {
+            created.add(event);
+            return Future.succeededFuture();
+          },
+          () -> deciding,
+          () -> nowMs,
+          new ExtenderMetrics(new SimpleMeterRegistry()));
+
+  private static GpuFacts gpu(String uuid) {
+    return new GpuFacts(uuid, 0, "T4", Names.RESOURCE, 10, 1L << 30, true, "", 0, "", 0);
+  }
+
+  private void pod(String name, String list) {
+    pods.add(
+        new PodFacts(
+            name,
+            "ns",
+            name,
+            null,
+            false,
+            false,
+            Names.RESOURCE,
+            List.of(),
+            Map.of(Names.GPU_UUID, list)));
+  }
+
+  private void minutes(int count) {
+    for (int i = 0; i < count * 6; i++) {
+      controller.everyTenSeconds();
+      controller.tick();
+      nowMs += 10_000;
+    }
+  }
+
+  @Test
+  void unknownUuids_areNamedOnce_whetherTheyAllowOrExclude() {
+    pod("known", "gpu-a, !GPU-B");
+    pod("allows", "GPU-A,GPU-gone");
+    pod("excludes", "!GPU-typo");
+    minutes(5);
+    assertThat(created).extracting(Event::getReason).containsOnly("UnknownGpuRequested");
+    assertThat(created)
+        .extracting(Event::getMessage)
+        .containsExactlyInAnyOrder(
+            "tranche.dev/gpu-uuid names gpu-gone, which no node reports, so that it has no effect."
+                + " Correct it: kubectl tranche top gpus -o wide lists the uuids.",
+            "tranche.dev/gpu-uuid names !gpu-typo, which no node reports, so that it has no effect."
+                + " Correct it: kubectl tranche top gpus -o wide lists the uuids.");
+  }
+
+  @Test
+  void nodeThatRestarts_causesNoEvent() {
+    pod("p", "GPU-A");
+    uuids.remove("GPU-A");
+    controller.everyTenSeconds();
+    nowMs += UnknownUuids.AFTER_MS - 1;
+    uuids.add("GPU-A");
+    minutes(3);
+    assertThat(created).isEmpty();
+  }
+
+  @Test
+  void extenderThatDoesNotDecide_writesNone() {
+    deciding = false;
+    pod("p", "GPU-typo");
+    minutes(3);
+    assertThat(created).isEmpty();
+  }
+}

@@ -1,0 +1,110 @@
+package dev.tranche.webhook.events;
+
+import io.fabric8.kubernetes.api.model.Event;
+import io.fabric8.kubernetes.api.model.ObjectReference;
+import io.fabric8.kubernetes.client.KubernetesClient;
+import io.fabric8.kubernetes.client.KubernetesClientException;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.util.concurrent.ArrayBlockingQueue;
+import java.util.concurrent.BlockingQueue;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Writes Events about objects that the API server has, at most ten per second. Events about others,
+ * or while the queue is full, are dropped.
+ */
+final class ObjectEvents implements AutoCloseable {
+  static final int QUEUED_MAX = 256;
+
+  private static final Logger LOG = LoggerFactory.getLogger(ObjectEvents.class);
+  private static final long WRITE_INTERVAL_MS = 100;
+  private static final long STORAGE_WAIT_MS = 2_000;
+  private static final int CONFLICT = 409;
+
+  private final KubernetesClient client;
+  private final InstantSource clock;
+  private final Runnable onDropped;
+  private final ObjectLookup objects;
+  private final BlockingQueue<Event> queue = new ArrayBlockingQueue<>(QUEUED_MAX);
+  private final Thread thread;
+
+  /**
+   * @param thread the name of the thread that writes
+   * @param onDropped called for each event that is not written
+   */
+  ObjectEvents(KubernetesClient client, InstantSource clock, String thread, Runnable onDropped) {
+    this.client = client;
+    this.clock = clock;
+    this.onDropped = onDropped;
+    this.objects = new ObjectLookup(client, clock);
+    this.thread = Thread.ofPlatform().name(thread).daemon().unstarted(this::run);
+  }
+
+  void start() {
+    thread.start();
+  }
+
+  /** Whether it can be found out that the object exists. */
+  boolean supports(ObjectReference object) {
+    return objects.supports(object);
+  }
+
+  /** Never waits. */
+  void add(Event event) {
+    if (!queue.offer(event)) {
+      onDropped.run();
+    }
+  }
+
+  private void run() {
+    try {
+      while (!Thread.currentThread().isInterrupted()) {
+        Event event = queue.take();
+        // A pod is stored after its admission, mostly at once, and one that is denied never is.
+        Thread.sleep(WRITE_INTERVAL_MS);
+        if (!tryWrite(event)) {
+          long ageMs = clock.millis() - Instant.parse(event.getFirstTimestamp()).toEpochMilli();
+          Thread.sleep(Math.clamp(STORAGE_WAIT_MS - ageMs, WRITE_INTERVAL_MS, STORAGE_WAIT_MS));
+          write(event);
+        }
+      }
+    } catch (InterruptedException closed) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  void write(Event event) {
+    if (!tryWrite(event)) {
+      onDropped.run();
+    }
+  }
+
+  /** Writes an Event if its object exists, since anyone who posts a review can name any object. */
+  private boolean tryWrite(Event event) {
+    try {
+      if (!objects.exists(event.getInvolvedObject())) {
+        return false;
+      }
+      client.v1().events().inNamespace(event.getMetadata().getNamespace()).resource(event).create();
+      return true;
+    } catch (KubernetesClientException refused) {
+      LOG.debug("an Event was not written: {}", refused.toString());
+      // Another replica, or this one before it started again, has written the same.
+      return refused.getCode() == CONFLICT;
+    } catch (RuntimeException failed) {
+      LOG.debug("an Event was not written: {}", failed.toString());
+      return false;
+    }
+  }
+
+  int queued() {
+    return queue.size();
+  }
+
+  @Override
+  public void close() {
+    thread.interrupt();
+  }
+}

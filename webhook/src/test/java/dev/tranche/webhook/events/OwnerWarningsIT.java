@@ -1,0 +1,150 @@
+package dev.tranche.webhook.events;
+
+import static dev.tranche.webhook.Await.await;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.tranche.webhook.MockApi;
+import dev.tranche.webhook.Reviews;
+import dev.tranche.webhook.metrics.WebhookMetrics;
+import dev.tranche.webhook.mutate.MutationRules;
+import dev.tranche.webhook.mutate.PodMutator;
+import dev.tranche.webhook.review.FractionHandler;
+import io.fabric8.kubernetes.api.model.Event;
+import io.fabric8.kubernetes.api.model.PodBuilder;
+import io.fabric8.kubernetes.api.model.apps.ReplicaSetBuilder;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.nio.charset.StandardCharsets;
+import java.time.InstantSource;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** A controller drops the warnings about its pods, so that they become its Events. */
+class OwnerWarningsIT {
+  private static final String ROUNDED =
+      "container main: 0.25 rounded up to 0.3, because GPUs are split into 10 replicas";
+
+  private final MockApi api = new MockApi();
+  private final SimpleMeterRegistry registry = new SimpleMeterRegistry();
+  private final WebhookMetrics metrics = new WebhookMetrics(registry);
+  private final OwnerWarnings warnings =
+      new OwnerWarnings(api.client(), InstantSource.system(), metrics);
+  private final FractionHandler handler =
+      new FractionHandler(
+          new PodMutator(
+              Reviews.rules(List.of("nvidia.com/gpu"), 10, "tranche-scheduler", "nvidia")),
+          () -> new MutationRules.Cluster(List.of(), true),
+          metrics,
+          warnings::report);
+
+  @BeforeEach
+  void owner() {
+    api.client()
+        .apps()
+        .replicaSets()
+        .inNamespace("team")
+        .resource(new ReplicaSetBuilder().withNewMetadata().withName("web-1").endMetadata().build())
+        .create();
+    api.client()
+        .pods()
+        .inNamespace("team")
+        .resource(new PodBuilder().withNewMetadata().withName("rank-0").endMetadata().build())
+        .create();
+    warnings.start();
+  }
+
+  @AfterEach
+  void stop() {
+    warnings.close();
+    api.close();
+  }
+
+  @Test
+  void warningsOfManyPods_areOneEventOfTheirController_perSentence() {
+    for (int i = 0; i < 20; i++) {
+      create(owned("ReplicaSet", "apps/v1", "web-1", "web-1-" + i), false);
+    }
+    assertThat(warnings.queued()).isLessThanOrEqualTo(1);
+    await("the events", () -> written().size() == 1);
+    Event event = written().getFirst();
+    assertThat(event.getInvolvedObject().getKind()).isEqualTo("ReplicaSet");
+    assertThat(event.getInvolvedObject().getName()).isEqualTo("web-1");
+    assertThat(event.getReason()).isEqualTo(OwnerWarnings.REASON);
+    assertThat(event.getMessage()).isEqualTo(ROUNDED);
+  }
+
+  @Test
+  void sameWarningOfAnotherReplica_isTheSameEvent_andNotCountedAsDropped() {
+    create(owned("ReplicaSet", "apps/v1", "web-1", "web-1-a"), false);
+    await("the events", () -> written().size() == 1);
+    try (var other = new OwnerWarnings(api.client(), InstantSource.system(), metrics)) {
+      other.start();
+      other.report(
+          "team", owned("ReplicaSet", "apps/v1", "web-1", "web-1-b"), List.of(ROUNDED, "another"));
+      await("the events", () -> written().size() == 2);
+    }
+    assertThat(dropped()).isZero();
+  }
+
+  @Test
+  void controllerOfAnUnknownKind_hasItsPodsTold() {
+    create(owned("PyTorchJob", "kubeflow.org/v1", "train", "rank-0"), false);
+    await("the events", () -> written().size() == 1);
+    assertThat(written().getFirst().getInvolvedObject().getName()).isEqualTo("rank-0");
+  }
+
+  @Test
+  void podWithoutAController_dryRun_andControllerThatIsNotThere_writeNone() {
+    create(pod("alone"), false);
+    create(owned("ReplicaSet", "apps/v1", "web-1", "web-1-dry"), true);
+    assertThat(warnings.queued()).isZero();
+    create(owned("ReplicaSet", "apps/v1", "gone", "gone-1"), false);
+    await("the dropped event", () -> dropped() == 1);
+    assertThat(written()).isEmpty();
+  }
+
+  @Test
+  void queue_isBounded_andWhatIsDroppedIsCounted() {
+    warnings.close();
+    for (int i = 0; i < 2 * ObjectEvents.QUEUED_MAX; i++) {
+      create(owned("ReplicaSet", "apps/v1", "many-" + i, "p-" + i), false);
+    }
+    assertThat(warnings.queued()).isLessThanOrEqualTo(ObjectEvents.QUEUED_MAX);
+    assertThat(dropped()).isGreaterThanOrEqualTo(ObjectEvents.QUEUED_MAX - 1);
+  }
+
+  private double dropped() {
+    return registry.get("tranche_webhook_owner_warnings_dropped").counter().count();
+  }
+
+  private List<Event> written() {
+    return api.client().v1().events().inNamespace("team").list().getItems();
+  }
+
+  private static ObjectNode pod(String name) {
+    ObjectNode pod = Reviews.annotated("gpu-fraction", "0.25");
+    ((ObjectNode) pod.path("metadata")).put("name", name);
+    return pod;
+  }
+
+  private static ObjectNode owned(String kind, String version, String owner, String name) {
+    ObjectNode pod = pod(name);
+    pod.withArray("/metadata/ownerReferences")
+        .addObject()
+        .put("apiVersion", version)
+        .put("kind", kind)
+        .put("name", owner)
+        .put("uid", "1-2-3")
+        .put("controller", true);
+    return pod;
+  }
+
+  private void create(ObjectNode pod, boolean dryRun) {
+    String review =
+        "{\"kind\":\"AdmissionReview\",\"apiVersion\":\"admission.k8s.io/v1\",\"request\":{\"uid\":\"u\",\"resource\":{\"group\":\"\",\"version\":\"v1\",\"resource\":\"pods\"},\"namespace\":\"team\",\"operation\":\"CREATE\",\"object\":%s,\"dryRun\":%s}}"
+            .formatted(pod, dryRun);
+    handler.review(review.getBytes(StandardCharsets.UTF_8));
+  }
+}
