@@ -256,7 +256,8 @@ final class DevicePluginServer extends DevicePluginService {
                 ids,
                 allocationCalls.assigned(ids.size(), nowMs),
                 allocationCalls.replicasPerGpu(ids.size(), nowMs),
-                allocationCalls.mayBeAssigned(ids.size(), nowMs));
+                allocationCalls.mayBeAssigned(ids.size(), nowMs),
+                allocationCalls.memoryLimit(ids.size(), nowMs));
     switch (verdict) {
       case Allocation.Verdict.Granted granted -> {
         allocationCalls.granted(ids.size(), nowMs);
