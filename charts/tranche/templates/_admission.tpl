@@ -28,7 +28,7 @@ k in ['tranche.dev/gpu-fraction', 'tranche.dev/gpu-memory'{{ if .Values.webhook.
 
 {{/* The annotations of pods that have one name each, without tranche.dev/. */}}
 {{- define "tranche.annotationNames" -}}
-{{- list "gpu" "gpu-fraction" "gpu-memory" "gpu-count" "gpu-container" "gpu-placement" "gpu-model" "gpu-uuid" "gpus-requested" "gpus-served-by" "replicas-per-gpu" "granted-fraction" "granted-memory" "gpu-model-granted" | toJson -}}
+{{- list "gpu" "gpu-fraction" "gpu-memory" "gpu-memory-limit" "gpu-count" "gpu-container" "gpu-placement" "gpu-model" "gpu-uuid" "gpus-requested" "gpus-served-by" "replicas-per-gpu" "granted-fraction" "granted-memory" "gpu-model-granted" | toJson -}}
 {{- end -}}
 
 {{/* CEL: the annotations of Tranche by name, with those of single containers. The API server's time to go through a pod's annotations grows with the
@@ -71,7 +71,7 @@ k.startsWith('tranche.dev/gpu') || k in ['tranche.dev/replicas-per-gpu', 'tranch
 {{/* Whether k looks like a misspelt annotation of a pod. The extender's own pods have the last one. */}}
 {{- define "tranche.unknownAnnotation" -}}
 {{- $known := append (include "tranche.annotationNames" . | fromJsonArray) "scheduler-config" -}}
-k.startsWith('tranche.dev/') && !k.startsWith('tranche.dev/gpu-fraction.') && !k.startsWith('tranche.dev/gpu-memory.') && !(k in ['tranche.dev/{{ join "', 'tranche.dev/" $known }}'])
+k.startsWith('tranche.dev/') && !k.startsWith('tranche.dev/gpu-fraction.') && !k.startsWith('tranche.dev/gpu-memory.') && !k.startsWith('tranche.dev/gpu-memory-limit.') && !(k in ['tranche.dev/{{ join "', 'tranche.dev/" $known }}'])
 {{- end -}}
 
 {{/* The extender's ServiceAccount as a user name of the API server. */}}

@@ -121,6 +121,7 @@ default: |
   "TRANCHE_MEMORY_LIMITS" (include "tranche.memoryLimits" .) -}}
 {{- if eq "required" (include "tranche.memoryLimits" .) -}}
 {{- $_ := set $env "TRANCHE_HOST_LOG_DIR" "/host/log" -}}
+{{- $_ := set $env "TRANCHE_MEMORY_LIMIT_OPT_OUT" (toString .Values.nodePlugin.memoryLimitOptOut) -}}
 {{- $_ := set $env "TRANCHE_CGROUP_CTR_PATH" "/host/cgroup" -}}
 {{- $_ := set $env "TRANCHE_TOOLKIT_CTR_PATH" "/host/toolkit" -}}
 {{- $_ := set $env "TRANCHE_RUNTIME_CONFIG_CTR_PATH" "/host/nvidia-container-runtime" -}}

@@ -19,6 +19,15 @@ public final class Names {
   /** Prefix of the memory of one named container: {@code tranche.dev/gpu-memory.trainer}. */
   public static final String GPU_MEMORY_OF = GPU_MEMORY + ".";
 
+  /**
+   * Memory limit of each container with a share, below that of its share: a quantity, or {@code
+   * none}; see {@link LimitRequest}.
+   */
+  public static final String GPU_MEMORY_LIMIT = "tranche.dev/gpu-memory-limit";
+
+  /** Prefix of the limit of one named container: {@code tranche.dev/gpu-memory-limit.trainer}. */
+  public static final String GPU_MEMORY_LIMIT_OF = GPU_MEMORY_LIMIT + ".";
+
   /** The number of different GPUs on each of which the share is requested. */
   public static final String GPU_COUNT = "tranche.dev/gpu-count";
 

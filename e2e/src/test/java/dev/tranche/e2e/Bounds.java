@@ -241,6 +241,7 @@ final class Bounds {
           new Bound("survey of why pods wait", EXTENDER + "WaitSurvey", "EVERY_MS"),
           new Bound("events that tell why pods wait", EXTENDER + "WaitEvents", "QUEUE_MAX"),
           new Bound("events that tell why pods wait", EXTENDER + "WaitEvents", "PODS_MAX"),
+          new Bound("containers with the annotation", PLUGIN + "LimitChoices", "CONTAINERS_MAX"),
           new Bound("cgroups that the node plugin", PLUGIN + "ContainerCgroups", "FOLDERS_MAX"),
           new Bound(
               "a program of NVIDIA's container", PLUGIN + "ToolkitReader", "PROGRAM_BYTES_MAX"),

@@ -6,6 +6,8 @@ import dev.tranche.api.node.Holding;
 import dev.tranche.nodeplugin.gpu.GpuSharing;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
 import dev.tranche.nodeplugin.limit.ExpectedLimit;
+import dev.tranche.nodeplugin.limit.LimitChoices;
+import dev.tranche.nodeplugin.limit.NodeLimits;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import dev.tranche.nodeplugin.usage.ContainerCgroups;
 import java.util.ArrayList;
@@ -21,9 +23,14 @@ final class ExpectedLimits {
   /**
    * @param holdings with the replicas per GPU that they were granted in
    * @param sharing by uuid
+   * @param choices what pods say about the limits
    */
   static List<ExpectedLimit> of(
-      List<Holding> holdings, List<GpuStatus> gpus, Map<String, GpuSharing> sharing) {
+      List<Holding> holdings,
+      List<GpuStatus> gpus,
+      Map<String, GpuSharing> sharing,
+      NodeLimits limits,
+      LimitChoices choices) {
     Map<String, GpuInfo> byUuid = new HashMap<>();
     gpus.forEach(gpu -> byUuid.put(gpu.info().uuid(), gpu.info()));
     Map<ContainerCgroups.Name, Map<String, GpuPart>> parts = new LinkedHashMap<>();
@@ -37,7 +44,11 @@ final class ExpectedLimits {
       }
     }
     List<ExpectedLimit> expected = new ArrayList<>();
-    parts.forEach((container, own) -> expected.addAll(of(container, own, byUuid, sharing)));
+    parts.forEach(
+        (container, own) ->
+            of(container, own, byUuid, sharing).stream()
+                .map(limit -> limit.to(limits.hardBytes(limit.hardBytes(), choices.of(container))))
+                .forEach(expected::add));
     return expected;
   }
 
@@ -68,8 +79,6 @@ final class ExpectedLimits {
       }
     }
     long smallest = least;
-    return limits.stream()
-        .map(limit -> new ExpectedLimit(limit.container(), limit.uuid(), smallest))
-        .toList();
+    return limits.stream().map(limit -> limit.to(smallest)).toList();
   }
 }

@@ -6,6 +6,7 @@ import dev.tranche.nodeplugin.limit.ContainerLimit.Limited;
 import dev.tranche.nodeplugin.metrics.NodeMetrics;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.IntSupplier;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
@@ -15,7 +16,12 @@ final class LimitGauges {
 
   private LimitGauges() {}
 
-  static void register(NodeMetrics metrics, Supplier<List<ContainerLimit>> limits) {
+  static void register(
+      NodeMetrics metrics, Supplier<List<ContainerLimit>> limits, IntSupplier choices) {
+    metrics.gauge(
+        "tranche.node.memory.limit.choices",
+        "Containers whose pods say something about their memory limit.",
+        choices::getAsInt);
     for (Limited limited : Limited.values()) {
       metrics.gauge(
           "tranche.node.containers.limited",
@@ -28,8 +34,7 @@ final class LimitGauges {
 
   /** Returns the containers that are not limited to their share. */
   static Optional<NodeProblem> problem(List<ContainerLimit> limits) {
-    List<ContainerLimit> wrong =
-        limits.stream().filter(limit -> limit.limited() != Limited.YES).toList();
+    List<ContainerLimit> wrong = limits.stream().filter(limit -> limit.limited().wrong()).toList();
     return wrong.isEmpty()
         ? Optional.empty()
         : Optional.of(

@@ -21,6 +21,7 @@ import dev.tranche.nodeplugin.kubelet.Assignments;
 import dev.tranche.nodeplugin.kubelet.Kubelet;
 import dev.tranche.nodeplugin.limit.ContainerLimit;
 import dev.tranche.nodeplugin.limit.ExpectedLimit;
+import dev.tranche.nodeplugin.limit.LimitChoices;
 import dev.tranche.nodeplugin.metrics.Failures;
 import dev.tranche.nodeplugin.metrics.NodeMetrics;
 import dev.tranche.nodeplugin.mps.MpsAvailability;
@@ -65,6 +66,7 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
   private final Assignments assignments = new Assignments();
   private final StateKeeper assignmentKeeper;
   private final StateKeeper heldKeeper;
+  private final StateKeeper limitKeeper;
   private final Kubelet kubelet;
   private final CdiKeeper cdi;
   private final Optional<ReportStreams> streams;
@@ -103,6 +105,12 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
             options.stateDir().resolve(HeldFile.NAME),
             metrics,
             () -> HeldFile.content(state.held().all()));
+    this.limitKeeper =
+        new StateKeeper(
+            vertx,
+            options.stateDir().resolve(LimitChoices.FILE),
+            metrics,
+            state.limitChoices()::content);
     this.kubelet =
         new Kubelet(vertx, options, assignments, state.held(), hardware, metrics, failures, this);
     this.cdi = new CdiKeeper(vertx, options.cdiRoot(), hardware, metrics, this::publish);
@@ -171,7 +179,7 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
         "tranche.node.registered",
         "1 while the plugin is registered with the kubelet, else 0.",
         () -> kubelet.registered() ? 1 : 0);
-    LimitGauges.register(metrics, state::containerLimits);
+    LimitGauges.register(metrics, state::containerLimits, state.limitChoices()::size);
   }
 
   private int count(ToIntFunction<NodeReplicas> what) {
@@ -194,6 +202,7 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
             AssignmentFile.parse(kept, System.currentTimeMillis())
                 .forEach(a -> assignments.receive(a, nowMs)));
     heldKeeper.load(kept -> state.held().restore(HeldFile.parse(kept)));
+    limitKeeper.load(kept -> state.limitChoices().restore(kept, nowMs));
   }
 
   private byte[] assignmentFile() {
@@ -391,7 +400,11 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
   @Override
   public void readBack(List<Holding> holdings, boolean complete, boolean assignmentsConfirmed) {
     boolean changed = state.holdings(holdings);
-    boolean held = state.held(holdings, complete, System.nanoTime() / 1_000_000);
+    long nowMs = System.nanoTime() / 1_000_000;
+    boolean held = state.held(holdings, complete, nowMs);
+    if (complete && state.limitChoices().held(holdings, nowMs)) {
+      limitKeeper.save();
+    }
     if (held) {
       heldKeeper.save();
       publish();
@@ -483,6 +496,8 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
       metrics.count(
           "tranche.node.assignments.refused",
           "Assignments of an extender that the plugin refused.");
+    } else if (state.limitChoices().received(assignment, nowMs)) {
+      limitKeeper.save();
     }
   }
 

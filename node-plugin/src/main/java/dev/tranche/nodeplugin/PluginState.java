@@ -17,6 +17,8 @@ import dev.tranche.nodeplugin.gpu.SharingPlan;
 import dev.tranche.nodeplugin.health.Health;
 import dev.tranche.nodeplugin.limit.ContainerLimit;
 import dev.tranche.nodeplugin.limit.ExpectedLimit;
+import dev.tranche.nodeplugin.limit.LimitChoices;
+import dev.tranche.nodeplugin.limit.NodeLimits;
 import dev.tranche.nodeplugin.mps.MpsAvailability;
 import dev.tranche.nodeplugin.mps.MpsPlan;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
@@ -33,6 +35,7 @@ import org.jspecify.annotations.Nullable;
 final class PluginState {
   private final Supplier<Hardware> hardware;
   private final HeldReplicas held = new HeldReplicas();
+  private final LimitChoices limitChoices = new LimitChoices();
   private final ConfigIndexes indexes = new ConfigIndexes();
   // The config of an earlier run, which is the first one that this run was given.
   private Outcome.@Nullable Usable earlierRunConfig;
@@ -169,10 +172,20 @@ final class PluginState {
 
   /** Returns the limits that containers should have; none where limits are not required. */
   List<ExpectedLimit> expectedLimits() {
-    return hardware.get().limits().required()
+    NodeLimits limits = hardware.get().limits();
+    return limits.required()
         ? ExpectedLimits.of(
-            holdingsByReplicas(), gpus(), replicas().map(NodeReplicas::sharing).orElse(Map.of()))
+            holdingsByReplicas(),
+            gpus(),
+            replicas().map(NodeReplicas::sharing).orElse(Map.of()),
+            limits,
+            limitChoices)
         : List.of();
+  }
+
+  /** What pods say about the memory limits of their containers. */
+  LimitChoices limitChoices() {
+    return limitChoices;
   }
 
   void containerLimits(List<ContainerLimit> now) {

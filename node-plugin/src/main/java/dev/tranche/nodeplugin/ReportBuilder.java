@@ -90,6 +90,7 @@ final class ReportBuilder {
               case YES -> Limited.LIMITED_YES;
               case PARTLY -> Limited.LIMITED_PARTLY;
               case NO -> Limited.LIMITED_NO;
+              case OPTED_OUT -> Limited.LIMITED_OPTED_OUT;
             })
         .build();
   }

@@ -1,5 +1,6 @@
 package dev.tranche.nodeplugin;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.api.node.Holding;
@@ -11,6 +12,8 @@ import dev.tranche.nodeplugin.health.Health;
 import dev.tranche.nodeplugin.limit.ContainerLimit;
 import dev.tranche.nodeplugin.limit.ContainerLimit.Limited;
 import dev.tranche.nodeplugin.limit.ExpectedLimit;
+import dev.tranche.nodeplugin.limit.LimitChoices;
+import dev.tranche.nodeplugin.limit.NodeLimits;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import dev.tranche.nodeplugin.nvml.Mig;
 import dev.tranche.nodeplugin.usage.ContainerCgroups;
@@ -48,7 +51,13 @@ class ExpectedLimitsTest {
   }
 
   private static List<ExpectedLimit> expected(SharingStrategy strategy, Holding... holdings) {
-    return ExpectedLimits.of(List.of(holdings), GPUS, sharing(strategy));
+    return expected(strategy, new LimitChoices(), holdings);
+  }
+
+  private static List<ExpectedLimit> expected(
+      SharingStrategy strategy, LimitChoices choices, Holding... holdings) {
+    return ExpectedLimits.of(
+        List.of(holdings), GPUS, sharing(strategy), NodeLimits.untried(), choices);
   }
 
   @Test
@@ -76,6 +85,21 @@ class ExpectedLimitsTest {
   }
 
   @Test
+  void whatAPodSays_countsForItsContainers() {
+    LimitChoices choices = new LimitChoices();
+    choices.restore("ns/p/main 1073741824\nns/p/free 0\n".getBytes(UTF_8), 0);
+    assertThat(
+            expected(
+                SharingStrategy.TIME_SLICING,
+                choices,
+                holding("main", 10, "GPU-a", 3),
+                holding("free", 10, "GPU-a", 3)))
+        .containsExactly(
+            new ExpectedLimit(name("main"), "GPU-a", 1L << 30),
+            new ExpectedLimit(name("free"), "GPU-a", 0));
+  }
+
+  @Test
   void wholeGpusAndMps_haveNone() {
     assertThat(expected(SharingStrategy.TIME_SLICING, holding("main", 5, "GPU-a", 5))).isEmpty();
     assertThat(expected(SharingStrategy.MPS, holding("main", 5, "GPU-a", 1))).isEmpty();
@@ -87,6 +111,7 @@ class ExpectedLimitsTest {
     List<ContainerLimit> limits =
         List.of(
             new ContainerLimit(name("main"), "GPU-a", Limited.YES, 1 << 20),
+            new ContainerLimit(name("free"), "GPU-a", Limited.OPTED_OUT, 0),
             new ContainerLimit(name("old"), "GPU-a", Limited.NO, 0),
             new ContainerLimit(name("liar"), "GPU-a", Limited.PARTLY, 999L << 20));
     NodeProblem problem = LimitGauges.problem(limits).orElseThrow();
@@ -94,7 +119,8 @@ class ExpectedLimitsTest {
     assertThat(problem.sentence())
         .contains("ns/p/old on GPU-a has no limit")
         .contains("ns/p/liar on GPU-a has a limit of 999 MiB")
-        .doesNotContain("main");
+        .doesNotContain("main")
+        .doesNotContain("free");
     assertThat(LimitGauges.problem(limits.subList(0, 1))).isEmpty();
   }
 }

@@ -12,6 +12,7 @@ import dev.tranche.nodeplugin.config.Setting;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
 import dev.tranche.nodeplugin.gpu.Hardware;
 import dev.tranche.nodeplugin.gpu.NodeReplicas;
+import dev.tranche.nodeplugin.gpu.Replica;
 import dev.tranche.nodeplugin.gpu.SharingPlan;
 import dev.tranche.nodeplugin.health.Health;
 import dev.tranche.nodeplugin.limit.ContainerLimit;
@@ -37,7 +38,7 @@ class PluginStateTest {
 
   private static PluginState limited(Map<String, LimitSupport> gpus) {
     Set<String> programs = Set.of("nvidia-container-runtime", "nvidia-cdi-hook");
-    NodeLimits limits = new NodeLimits(true, new Toolkit(programs, programs, ""), gpus);
+    NodeLimits limits = new NodeLimits(true, true, new Toolkit(programs, programs, ""), gpus);
     return new PluginState(() -> Hardware.NONE.withLimits(limits));
   }
 
@@ -83,6 +84,36 @@ class PluginStateTest {
                 .setContainer("main")
                 .setLimited(dev.tranche.api.node.Limited.LIMITED_PARTLY)
                 .build());
+  }
+
+  /** NVML adjusts one of its answers to a limit of the caller, and may adjust others some day. */
+  @Test
+  void totalThatMoves_leavesTheReplicas() {
+    state.config(replicas(4));
+    state.gpus(withMemory(15_360));
+    NodeReplicas before = state.replicas().orElseThrow();
+    state.gpus(withMemory(1_024));
+    NodeReplicas after = state.replicas().orElseThrow();
+    assertThat(after.sharing()).isEqualTo(before.sharing());
+    assertThat(ids(after)).isEqualTo(ids(before)).hasSize(8);
+    assertThat(after.healthyCount()).isEqualTo(8);
+  }
+
+  private static List<GpuStatus> withMemory(long totalMib) {
+    return gpus(2).stream()
+        .map(GpuStatus::info)
+        .map(
+            gpu ->
+                new GpuInfo(gpu.index(), gpu.uuid(), "", 0, "", totalMib << 20, 0, -1, 0, Mig.OFF))
+        .map(info -> new GpuStatus(info, new Health.Healthy(), null))
+        .toList();
+  }
+
+  private static List<String> ids(NodeReplicas replicas) {
+    return replicas.byResource().stream()
+        .flatMap(each -> each.all().stream())
+        .map(Replica::id)
+        .toList();
   }
 
   @Test

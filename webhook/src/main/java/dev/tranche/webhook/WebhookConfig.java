@@ -14,6 +14,8 @@ import static dev.tranche.webhook.WebhookSetting.GUARD_EXEMPT_SERVICE_ACCOUNTS;
 import static dev.tranche.webhook.WebhookSetting.GUARD_MODE;
 import static dev.tranche.webhook.WebhookSetting.KUBELET_ROOT;
 import static dev.tranche.webhook.WebhookSetting.LISTEN_ADDRESS;
+import static dev.tranche.webhook.WebhookSetting.MEMORY_LIMITS_REQUIRED;
+import static dev.tranche.webhook.WebhookSetting.MEMORY_LIMIT_OPT_OUT;
 import static dev.tranche.webhook.WebhookSetting.METRICS_ADDRESS;
 import static dev.tranche.webhook.WebhookSetting.NAME;
 import static dev.tranche.webhook.WebhookSetting.NAMESPACE;
@@ -85,7 +87,7 @@ record WebhookConfig(
               settings.number(DEFAULT_REPLICAS_PER_GPU, "", 1, RequestBounds.REPLICAS_MAX, errors),
               settings.dnsLabelOrNone(SCHEDULER_NAME, errors),
               settings.dnsLabelOrNone(RUNTIME_CLASS, errors),
-              new MutationRules.Memory(memory(GPU_MEMORY_RESERVE), optionalMemory()),
+              new MutationRules.Memory(memory(GPU_MEMORY_RESERVE), optionalMemory(), limits()),
               Set.copyOf(settings.someOf(COMPAT, List.of(SharingSystem.values()), errors)),
               MutationRules.PlainRequests.REPLICAS,
               settings.oneOf(PLAIN_REQUESTS_SERVED_BY, List.of(ServedBy.values()), errors),
@@ -131,6 +133,12 @@ record WebhookConfig(
               "the beginning of an annotation's key with its domain, for example"
                   + " example.cdi.k8s.io/",
               errors));
+    }
+
+    private MutationRules.Limits limits() {
+      return new MutationRules.Limits(
+          settings.isTrue(MEMORY_LIMITS_REQUIRED, errors),
+          settings.isTrue(MEMORY_LIMIT_OPT_OUT, errors));
     }
 
     private long optionalMemory() {

@@ -23,6 +23,11 @@ enum WebhookSetting implements ProcessSetting {
   DEFAULT_GPU_MEMORY(
       "",
       "Total memory of a GPU if no eligible node has the label; empty: requests by memory are denied then."),
+  MEMORY_LIMITS_REQUIRED(
+      "false", "Whether the node plugin limits the memory of each share by the driver."),
+  MEMORY_LIMIT_OPT_OUT(
+      "true",
+      "Whether a pod can opt out of its memory limit by the annotation tranche.dev/gpu-memory-limit: none."),
   COMPAT(
       "",
       "Other systems whose annotations and resources are accepted, comma-separated: kai, hami."),

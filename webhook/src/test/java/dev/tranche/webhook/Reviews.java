@@ -28,12 +28,17 @@ public final class Reviews {
 
   /** The same, but only these others' words. */
   public static MutationRules rules(Set<SharingSystem> dialects) {
+    return limits(dialects, MutationRules.Memory.DEFAULT.limits());
+  }
+
+  /** The same, with other rules for memory limits. */
+  public static MutationRules limits(Set<SharingSystem> dialects, MutationRules.Limits limits) {
     return new MutationRules(
         List.of("nvidia.com/gpu"),
         10,
         "tranche-scheduler",
         "nvidia",
-        MutationRules.Memory.DEFAULT,
+        new MutationRules.Memory(MutationRules.Memory.DEFAULT.reserveBytes(), 0, limits),
         dialects,
         PlainRequests.REPLICAS);
   }

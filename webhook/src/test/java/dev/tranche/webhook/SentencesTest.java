@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.tranche.api.Fraction;
+import dev.tranche.webhook.compat.SharingSystem;
 import dev.tranche.webhook.mutate.MutationRules;
 import dev.tranche.webhook.mutate.PodMutator;
 import dev.tranche.webhook.nodes.GpuNode;
@@ -18,6 +19,7 @@ import java.nio.file.Path;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -89,7 +91,9 @@ class SentencesTest {
     }
   }
 
-  private static final PodMutator MUTATOR = new PodMutator(Reviews.RULES);
+  private static final PodMutator MUTATOR =
+      new PodMutator(
+          Reviews.limits(Set.of(SharingSystem.values()), new MutationRules.Limits(true, false)));
 
   private static final String HALF = "{'gpu-fraction':'0.5'}";
 
@@ -105,6 +109,16 @@ class SentencesTest {
           denied(Denial.MEMORY_TOO_SMALL, Pod.of("{'gpu-memory':'4096'}")),
           denied(Denial.MEMORY_UNKNOWN, Pod.of("{'gpu-memory':'4Gi'}").on()),
           denied(Denial.MEMORY_TOO_LARGE, Pod.of("{'gpu-memory':'15Gi'}")),
+          denied(Denial.LIMIT_MALFORMED, Pod.of("{'gpu-fraction':'0.5','gpu-memory-limit':'all'}")),
+          denied(
+              Denial.LIMIT_MALFORMED,
+              Pod.of("{'gpu-fraction':'0.5','gpu-memory-limit.main':'2048'}")),
+          denied(Denial.LIMIT_OPT_OUT, Pod.of("{'gpu-fraction':'0.5','gpu-memory-limit':'none'}")),
+          denied(
+              Denial.LIMIT_ABOVE_GRANT, Pod.of("{'gpu-fraction':'0.5','gpu-memory-limit':'8Gi'}")),
+          denied(
+              Denial.NO_SUCH_CONTAINER,
+              Pod.of("{'gpu-fraction':'0.5','gpu-memory-limit.other':'1Gi'}")),
           denied(Denial.COUNT_MALFORMED, Pod.of("{'gpu-fraction':'0.5','gpu-count':'two'}")),
           denied(Denial.COUNT_MALFORMED, Pod.of("{'gpu-fraction':'0.5','gpu-count':'2000'}")),
           denied(Denial.COUNT_WITH_WHOLE_GPUS, Pod.of("{'gpu-fraction':'2','gpu-count':'2'}")),
@@ -214,6 +228,8 @@ class SentencesTest {
               Warning.SERVED_BY_BOTH,
               Pod.of("{}", "'resources':{'limits':{'nvidia.com/gpu':'7'}}").on(T4, DRA)),
           warned(Warning.NO_EFFECT, Pod.of("{'gpu-model':'Tesla T4'}")),
+          warned(Warning.NO_EFFECT, Pod.of("{'gpu-memory-limit':'1Gi'}")),
+          warned(Warning.LIMIT_NO_EFFECT, Pod.of("{'gpu-fraction':'1','gpu-memory-limit':'1Gi'}")),
           warned(Warning.MISSPELT, Pod.of("{'gpu-fractoin':'1'}")),
           warned(Warning.MISSPELT, Pod.of("{'gpu_fraction.main':'1'}")),
           warned(Warning.UNKNOWN, Pod.of("{'something':'1'}")),

@@ -50,6 +50,8 @@ class WebhookConfigTest {
             "--default-replicas-per-gpu=4",
             "--gpu-memory-reserve=1Gi",
             "--default-gpu-memory=16Gi",
+            "--memory-limits-required",
+            "--memory-limit-opt-out=false",
             "--compat=kai,hami",
             "--scheduler-name=",
             "--runtime-class=",
@@ -73,7 +75,8 @@ class WebhookConfigTest {
                     4,
                     "",
                     "",
-                    new MutationRules.Memory(1L << 30, 16L << 30),
+                    new MutationRules.Memory(
+                        1L << 30, 16L << 30, new MutationRules.Limits(true, false)),
                     Set.of(SharingSystem.KAI, SharingSystem.HAMI),
                     MutationRules.PlainRequests.REPLICAS)
                 .with(ServedBy.DRA));

@@ -2,6 +2,7 @@ package dev.tranche.extender.stream;
 
 import dev.tranche.api.node.ContainerAssignment;
 import dev.tranche.api.node.GpuShare;
+import dev.tranche.api.node.MemoryLimit;
 import dev.tranche.api.node.NodeDirective;
 import dev.tranche.extender.ledger.Assignment;
 import dev.tranche.extender.placement.Placement;
@@ -31,6 +32,10 @@ final class Directives {
       var named = ContainerAssignment.newBuilder().setContainer(container.name());
       for (Placement.Share share : container.shares()) {
         named.addShares(GpuShare.newBuilder().setUuid(share.uuid()).setReplicas(share.replicas()));
+      }
+      Long limit = assignment.memoryLimits().get(container.name());
+      if (limit != null) {
+        named.setMemoryLimit(MemoryLimit.newBuilder().setBytes(limit));
       }
       message.addContainers(named);
     }

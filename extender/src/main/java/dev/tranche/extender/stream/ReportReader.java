@@ -242,6 +242,7 @@ public final class ReportReader {
             case LIMITED_YES -> Limited.YES;
             case LIMITED_PARTLY -> Limited.PARTLY;
             case LIMITED_NO -> Limited.NO;
+            case LIMITED_OPTED_OUT -> Limited.OPTED_OUT;
             case LIMITED_UNSPECIFIED, UNRECOGNIZED -> null;
           };
       if (limited != null) {

@@ -13,6 +13,7 @@ import io.vertx.core.Vertx;
 import io.vertx.grpc.server.GrpcServerResponse;
 import java.lang.reflect.Proxy;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -56,6 +57,24 @@ final class NodeStreamsTest {
     assertThat(read.getReplicasPerGpu()).isEqualTo(10);
     byte[] unknown = read.toBuilder().setReplicasPerGpu(0).build().toByteArray();
     assertThat(unknown).isEqualTo(read.toBuilder().clearReplicasPerGpu().build().toByteArray());
+  }
+
+  @Test
+  void assignment_saysWhatThePodWantsOfItsMemoryLimits() {
+    var shares = List.of(new Share("GPU-a", 3));
+    var place =
+        Placement.of(
+            List.of(
+                new Container("main", shares),
+                new Container("free", shares),
+                new Container("silent", shares)));
+    var limits = Map.of("main", 1L << 30, "free", 0L);
+    var assignment = new Assignment("u", "ns/p", "nvidia.com/gpu", place, 10, limits);
+    var containers = Directives.assign(assignment).getAssign(0).getContainersList();
+    assertThat(containers.get(0).getMemoryLimit().getBytes()).isEqualTo(1L << 30);
+    assertThat(containers.get(1).hasMemoryLimit()).isTrue();
+    assertThat(containers.get(1).getMemoryLimit().getBytes()).isZero();
+    assertThat(containers.get(2).hasMemoryLimit()).isFalse();
   }
 
   @Test

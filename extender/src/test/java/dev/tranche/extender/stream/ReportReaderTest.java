@@ -63,6 +63,8 @@ final class ReportReaderTest {
             .addLimits(limit("q", "a", Limited.LIMITED_NO))
             .addLimits(limit("q", "b", Limited.LIMITED_YES))
             .addLimits(limit("r", "a", Limited.LIMITED_YES))
+            .addLimits(limit("o", "a", Limited.LIMITED_OPTED_OUT))
+            .addLimits(limit("o", "b", Limited.LIMITED_YES))
             .addLimits(limit("s", "a", Limited.LIMITED_UNSPECIFIED));
     var report = NodeReport.newBuilder().addGpus(gpu).build();
     GpuFacts facts = ReportReader.read("node", report, 0).report().state().gpus().getFirst();
@@ -71,6 +73,7 @@ final class ReportReaderTest {
             Map.of(
                 "ns/p", dev.tranche.extender.ledger.Limited.PARTLY,
                 "ns/q", dev.tranche.extender.ledger.Limited.NO,
+                "ns/o", dev.tranche.extender.ledger.Limited.OPTED_OUT,
                 "ns/r", dev.tranche.extender.ledger.Limited.YES));
   }
 

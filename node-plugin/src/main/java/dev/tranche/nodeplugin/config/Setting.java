@@ -156,6 +156,10 @@ public enum Setting implements ProcessSetting {
       Prefix.TRANCHE,
       "auto",
       "off, auto or required: memory limits of the driver's for shares of time-sliced GPUs; auto sets none yet, required lets no share run without one"),
+  MEMORY_LIMIT_OPT_OUT(
+      Prefix.TRANCHE,
+      "true",
+      "whether a pod can opt out of its memory limit by the annotation tranche.dev/gpu-memory-limit: none"),
   CGROUP_CTR_PATH(
       Prefix.TRANCHE,
       "/sys/fs/cgroup",

@@ -7,6 +7,7 @@ import java.util.Collection;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -46,6 +47,7 @@ final class AdmittingPod {
    * @param shares that the container is to get
    * @param replicasPerGpu R that the shares are counted in; 0 if unknown
    * @param nameAmbiguous whether it may also be another pod of the same name that requests as many
+   * @param memoryLimit in bytes, if the pod says something about it
    */
   record Found(
       String podUid,
@@ -53,9 +55,10 @@ final class AdmittingPod {
       List<GpuShare> shares,
       int replicasPerGpu,
       How how,
-      boolean nameAmbiguous) {
+      boolean nameAmbiguous,
+      OptionalLong memoryLimit) {
     Found asNameAmbiguous() {
-      return new Found(podUid, container, shares, replicasPerGpu, how, true);
+      return new Found(podUid, container, shares, replicasPerGpu, how, true, memoryLimit);
     }
 
     /** For the log. */
@@ -87,7 +90,13 @@ final class AdmittingPod {
     Found found(How how) {
       Assignment of = pod.assignment();
       return new Found(
-          of.getPodUid(), container, shares, of.getReplicasPerGpu(), how, nameAmbiguous);
+          of.getPodUid(),
+          container,
+          shares,
+          of.getReplicasPerGpu(),
+          how,
+          nameAmbiguous,
+          pod.memoryLimit(container));
     }
   }
 

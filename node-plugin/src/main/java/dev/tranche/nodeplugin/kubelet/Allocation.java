@@ -16,6 +16,7 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.TreeMap;
 import java.util.UUID;
 import java.util.function.Supplier;
@@ -78,6 +79,20 @@ public final class Allocation {
    */
   public Verdict decide(
       Collection<String> ids, List<GpuShare> assigned, int replicasPerGpu, boolean mayBeAssigned) {
+    return decide(ids, assigned, replicasPerGpu, mayBeAssigned, OptionalLong.empty());
+  }
+
+  /**
+   * As above, for a container whose pod may say something about its memory limit.
+   *
+   * @param memoryLimit in bytes
+   */
+  Verdict decide(
+      Collection<String> ids,
+      List<GpuShare> assigned,
+      int replicasPerGpu,
+      boolean mayBeAssigned,
+      OptionalLong memoryLimit) {
     for (String id : ids) {
       if (replicas.gpuOf(id).isEmpty()) {
         return refused("unknown_device", "unknown device: " + shown(id));
@@ -100,14 +115,14 @@ public final class Allocation {
     }
     return held.overfull(replicas.resource(), ids, replicas.sharing(), !assigned.isEmpty())
         .<Verdict>map(uuid -> refused("does_not_fit", noRoom(ids, uuid)))
-        .or(() -> unlimited(ids))
-        .orElseGet(() -> new Verdict.Granted(response(ids)));
+        .or(() -> unlimited(ids, memoryLimit))
+        .orElseGet(() -> new Verdict.Granted(response(ids, memoryLimit)));
   }
 
   /** The kubelet may pick a GPU that has just lost what its limits need. */
-  private Optional<Verdict> unlimited(Collection<String> ids) {
+  private Optional<Verdict> unlimited(Collection<String> ids, OptionalLong memoryLimit) {
     return LimitVariables.obstacle(
-            limits, replicas.config().allocate(), GrantedShare.of(replicas, ids))
+            limits, replicas.config().allocate(), GrantedShare.of(replicas, ids), memoryLimit)
         .map(
             why ->
                 refused(
@@ -209,13 +224,14 @@ public final class Allocation {
         .collect(Collectors.joining(" and "));
   }
 
-  private ContainerAllocateResponse response(Collection<String> ids) {
+  private ContainerAllocateResponse response(Collection<String> ids, OptionalLong memoryLimit) {
     List<GpuInfo> gpus =
         ids.stream().flatMap(id -> replicas.gpuOf(id).stream()).map(GpuStatus::info).toList();
     var response = answer.of(gpus);
     List<GrantedShare> shares = GrantedShare.of(replicas, ids);
-    ShareVariables.add(response, shares);
-    LimitVariables.add(response, limits, shares);
+    OptionalLong limitMib = LimitVariables.mib(limits, shares, memoryLimit);
+    limitMib.ifPresent(mib -> LimitVariables.add(response, mib));
+    ShareVariables.add(response, shares, limitMib);
     new MpsClient(replicas).addTo(response, ids);
     return response.build();
   }

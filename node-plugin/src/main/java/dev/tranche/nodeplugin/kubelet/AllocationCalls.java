@@ -2,12 +2,15 @@ package dev.tranche.nodeplugin.kubelet;
 
 import dev.tranche.api.ReplicaId;
 import dev.tranche.api.kubelet.ContainerPreferredAllocationRequest;
+import dev.tranche.api.node.ContainerAssignment;
 import dev.tranche.api.node.GpuShare;
 import dev.tranche.nodeplugin.gpu.GpuLinkScores;
 import dev.tranche.nodeplugin.kubelet.AdmittingPod.Found;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -121,16 +124,34 @@ final class AllocationCalls {
   }
 
   /**
+   * Returns what the pod says about the container's memory limit, in bytes. The kubelet skips
+   * GetPreferredAllocation for what an init container has left; then all pods that may be meant
+   * must agree.
+   */
+  OptionalLong memoryLimit(int size, long nowMs) {
+    Optional<Found> found = foundFor(size, nowMs);
+    if (found.isPresent()) {
+      return found.get().memoryLimit();
+    }
+    List<OptionalLong> limits =
+        mayBeMeant(size).map(PendingAssignment::memoryLimit).distinct().toList();
+    return limits.size() == 1 ? limits.getFirst() : OptionalLong.empty();
+  }
+
+  /**
    * Returns whether this Allocate may be for a container with an assignment. Outstanding
    * assignments of this size count too, since the kubelet skips GetPreferredAllocation if an init
    * container has left enough replicas.
    */
   boolean mayBeAssigned(int size, long nowMs) {
-    return foundFor(size, nowMs).isPresent()
-        || assignments.outstanding().stream()
-            .filter(pod -> !pod.refused() && pod.assignment().getResource().equals(resource))
-            .flatMap(pod -> pod.assignment().getContainersList().stream())
-            .anyMatch(container -> PendingAssignment.size(container) == size);
+    return foundFor(size, nowMs).isPresent() || mayBeMeant(size).findAny().isPresent();
+  }
+
+  private Stream<ContainerAssignment> mayBeMeant(int size) {
+    return assignments.outstanding().stream()
+        .filter(pod -> !pod.refused() && pod.assignment().getResource().equals(resource))
+        .flatMap(pod -> pod.assignment().getContainersList().stream())
+        .filter(container -> PendingAssignment.size(container) == size);
   }
 
   private Optional<Found> foundFor(int size, long nowMs) {

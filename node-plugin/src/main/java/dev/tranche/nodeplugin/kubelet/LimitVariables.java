@@ -5,6 +5,7 @@ import dev.tranche.nodeplugin.config.AllocateOptions;
 import dev.tranche.nodeplugin.limit.NodeLimits;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 
 /** Has NVIDIA's hook limit the memory of a container to its share. */
 final class LimitVariables {
@@ -15,24 +16,36 @@ final class LimitVariables {
 
   private LimitVariables() {}
 
-  /** Returns why a share cannot have the limit that it must have; empty if it can. */
+  /**
+   * Returns why a share cannot have the limit that it must have; empty if it can.
+   *
+   * @param wanted what the pod says about the limit, in bytes
+   */
   static Optional<String> obstacle(
-      NodeLimits limits, AllocateOptions options, List<GrantedShare> shares) {
+      NodeLimits limits, AllocateOptions options, List<GrantedShare> shares, OptionalLong wanted) {
     return shares.stream()
-        .filter(GrantedShare::takesLimit)
+        .filter(share -> share.takesLimit() && !limits.optsOut(wanted))
         .flatMap(share -> limits.obstacle(share.gpu().uuid(), options).stream())
         .findFirst();
   }
 
   /**
-   * Adds the limit. The hook sets the same one for each GPU of the container, so of several GPUs
-   * the smallest share counts.
+   * Returns the limit of a container; empty if it gets none. The hook sets the same one for each
+   * GPU of the container, so of several GPUs the smallest share counts.
+   *
+   * @param wanted what the pod says about the limit, in bytes
    */
-  static void add(
-      ContainerAllocateResponse.Builder response, NodeLimits limits, List<GrantedShare> shares) {
-    if (limits.required() && shares.stream().anyMatch(GrantedShare::takesLimit)) {
-      long mib = shares.stream().mapToLong(GrantedShare::memoryMib).min().orElseThrow();
-      response.putEnvs(LIMIT, Long.toString(mib)).putEnvs(REQUEST, "0");
+  static OptionalLong mib(NodeLimits limits, List<GrantedShare> shares, OptionalLong wanted) {
+    if (!limits.required() || shares.stream().noneMatch(GrantedShare::takesLimit)) {
+      return OptionalLong.empty();
     }
+    long shareMib = shares.stream().mapToLong(GrantedShare::memoryMib).min().orElseThrow();
+    return limits.optsOut(wanted)
+        ? OptionalLong.empty()
+        : OptionalLong.of(limits.hardBytes(shareMib << 20, wanted) >> 20);
+  }
+
+  static void add(ContainerAllocateResponse.Builder response, long mib) {
+    response.putEnvs(LIMIT, Long.toString(mib)).putEnvs(REQUEST, "0");
   }
 }

@@ -3,7 +3,9 @@ package dev.tranche.nodeplugin.kubelet;
 import dev.tranche.api.node.Assignment;
 import dev.tranche.api.node.ContainerAssignment;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Map;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.function.UnaryOperator;
 
@@ -51,7 +53,7 @@ record PendingAssignment(
   PendingAssignment renewed(
       Assignment again, UnaryOperator<Assignment> withReplicasPerGpu, long nowMs) {
     long expires = nowMs + Integer.toUnsignedLong(again.getExpiresInMs());
-    boolean same = again.getContainersList().equals(assignment.getContainersList());
+    boolean same = shares(again).equals(shares(assignment));
     // An R that the sender omits stays as at the first receipt: the config may have changed since.
     Assignment now =
         same && again.getReplicasPerGpu() == 0
@@ -66,6 +68,12 @@ record PendingAssignment(
         refused && same,
         heldBefore,
         predecessorUntilMs);
+  }
+
+  private static List<ContainerAssignment> shares(Assignment assignment) {
+    return assignment.getContainersList().stream()
+        .map(container -> container.toBuilder().clearMemoryLimit().build())
+        .toList();
   }
 
   PendingAssignment listed(long listNumber) {
@@ -149,6 +157,26 @@ record PendingAssignment(
         && (answered.contains(name)
             || (!hasPredecessor()
                 && !list.held(assignment, container).equals(heldBefore.get(name))));
+  }
+
+  /**
+   * Returns what the pod says about the memory limit of a container, in bytes. For a container that
+   * the assignment does not name, returns what holds for all that it names.
+   */
+  OptionalLong memoryLimit(String container) {
+    List<OptionalLong> limits =
+        assignment.getContainersList().stream()
+            .filter(of -> container.isEmpty() || of.getContainer().equals(container))
+            .map(PendingAssignment::memoryLimit)
+            .distinct()
+            .toList();
+    return limits.size() == 1 ? limits.getFirst() : OptionalLong.empty();
+  }
+
+  static OptionalLong memoryLimit(ContainerAssignment container) {
+    return container.hasMemoryLimit()
+        ? OptionalLong.of(container.getMemoryLimit().getBytes())
+        : OptionalLong.empty();
   }
 
   static String name(Assignment assignment) {

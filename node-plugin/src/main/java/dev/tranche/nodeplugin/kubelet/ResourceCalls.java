@@ -99,7 +99,8 @@ final class ResourceCalls {
                 ids,
                 calls.assigned(size, nowMs),
                 calls.replicasPerGpu(size, nowMs),
-                calls.mayBeAssigned(size, nowMs));
+                calls.mayBeAssigned(size, nowMs),
+                calls.memoryLimit(size, nowMs));
     switch (verdict) {
       case Allocation.Verdict.Granted granted -> calls.granted(size, nowMs);
       case Allocation.Verdict.Refused refused -> calls.refused(size, nowMs);

@@ -3,6 +3,7 @@ package dev.tranche.nodeplugin.kubelet;
 import dev.tranche.api.kubelet.ContainerAllocateResponse;
 import java.util.Comparator;
 import java.util.List;
+import java.util.OptionalLong;
 
 /**
  * Tells a container its share, so that a program can be started with the memory that it may use.
@@ -17,8 +18,13 @@ final class ShareVariables {
   /**
    * Adds the share of one GPU, rounded down. A program has one setting for all GPUs, so of several
    * GPUs the smallest share counts. Leaves out the memory where NVML does not tell the GPU's.
+   *
+   * @param limitMib the memory limit of the container, which may be below its share
    */
-  static void add(ContainerAllocateResponse.Builder response, List<GrantedShare> shares) {
+  static void add(
+      ContainerAllocateResponse.Builder response,
+      List<GrantedShare> shares,
+      OptionalLong limitMib) {
     shares.stream()
         .map(GrantedShare::fraction)
         .min(Comparator.naturalOrder())
@@ -27,7 +33,9 @@ final class ShareVariables {
       shares.stream()
           .mapToLong(GrantedShare::memoryMib)
           .min()
-          .ifPresent(mib -> response.putEnvs(MEMORY_MIB, Long.toString(mib)));
+          .ifPresent(
+              mib ->
+                  response.putEnvs(MEMORY_MIB, Long.toString(Math.min(mib, limitMib.orElse(mib)))));
     }
   }
 }

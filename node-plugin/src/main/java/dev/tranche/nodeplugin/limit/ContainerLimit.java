@@ -16,11 +16,18 @@ public record ContainerLimit(
     YES,
     /** Its limit is larger than its share. */
     PARTLY,
-    NO;
+    NO,
+    /** Its pod asked for no limit. */
+    OPTED_OUT;
 
-    /** In lower case. */
+    /** As metrics spell it. */
     public String text() {
       return name().toLowerCase(Locale.ROOT);
+    }
+
+    /** Whether its memory may exceed its share, although nobody allowed that. */
+    public boolean wrong() {
+      return this == PARTLY || this == NO;
     }
   }
 }

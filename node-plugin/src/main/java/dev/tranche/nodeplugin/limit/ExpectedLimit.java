@@ -6,5 +6,11 @@ import dev.tranche.nodeplugin.usage.ContainerCgroups;
  * The limit that a container should have on a GPU.
  *
  * @param uuid of the GPU
+ * @param hardBytes {@link dev.tranche.api.LimitRequest#NONE} if its pod asked for no limit
  */
-public record ExpectedLimit(ContainerCgroups.Name container, String uuid, long hardBytes) {}
+public record ExpectedLimit(ContainerCgroups.Name container, String uuid, long hardBytes) {
+  /** Returns the same with another limit. */
+  public ExpectedLimit to(long bytes) {
+    return new ExpectedLimit(container, uuid, bytes);
+  }
+}

@@ -1,5 +1,6 @@
 package dev.tranche.nodeplugin.limit;
 
+import dev.tranche.api.LimitRequest;
 import dev.tranche.nodeplugin.limit.ContainerLimit.Limited;
 import dev.tranche.nodeplugin.nvml.MemoryLimit;
 import dev.tranche.nodeplugin.nvml.Nvml;
@@ -71,10 +72,7 @@ public final class LimitReader {
           own(session, index, folder)
               .map(own -> judge(limit, own))
               .filter(
-                  own ->
-                      own.limited() == Limited.YES
-                          || !suspects.add(limit)
-                          || before.contains(limit))
+                  own -> !own.limited().wrong() || !suspects.add(limit) || before.contains(limit))
               .ifPresent(limits::add);
         }
       }
@@ -112,12 +110,17 @@ public final class LimitReader {
   }
 
   private static ContainerLimit judge(ExpectedLimit expected, long hardBytes) {
-    Limited limited =
-        hardBytes == 0
-            ? Limited.NO
-            : Long.compareUnsigned(hardBytes, expected.hardBytes()) > 0
-                ? Limited.PARTLY
-                : Limited.YES;
-    return new ContainerLimit(expected.container(), expected.uuid(), limited, hardBytes);
+    return new ContainerLimit(
+        expected.container(), expected.uuid(), limited(expected.hardBytes(), hardBytes), hardBytes);
+  }
+
+  private static Limited limited(long expectedBytes, long hardBytes) {
+    if (expectedBytes == LimitRequest.NONE) {
+      return Limited.OPTED_OUT;
+    }
+    if (hardBytes == 0) {
+      return Limited.NO;
+    }
+    return Long.compareUnsigned(hardBytes, expectedBytes) > 0 ? Limited.PARTLY : Limited.YES;
   }
 }

@@ -1,17 +1,21 @@
 package dev.tranche.nodeplugin.limit;
 
+import dev.tranche.api.LimitRequest;
 import dev.tranche.nodeplugin.config.AllocateOptions;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 
 /**
  * Whether shares of this node must have a memory limit, and which GPUs can have one.
  *
+ * @param optOut whether a pod can ask for no limit
  * @param gpus by uuid; MIG devices have none
  */
-public record NodeLimits(boolean required, Toolkit toolkit, Map<String, LimitSupport> gpus) {
+public record NodeLimits(
+    boolean required, boolean optOut, Toolkit toolkit, Map<String, LimitSupport> gpus) {
   /** Shares have no limit. */
-  public static final NodeLimits NONE = new NodeLimits(false, Toolkit.UNKNOWN, Map.of());
+  public static final NodeLimits NONE = new NodeLimits(false, true, Toolkit.UNKNOWN, Map.of());
 
   public NodeLimits {
     gpus = Map.copyOf(gpus);
@@ -19,7 +23,26 @@ public record NodeLimits(boolean required, Toolkit toolkit, Map<String, LimitSup
 
   /** Every share must have one, and nothing has been tried yet. */
   public static NodeLimits untried() {
-    return new NodeLimits(true, Toolkit.UNKNOWN, Map.of());
+    return new NodeLimits(true, true, Toolkit.UNKNOWN, Map.of());
+  }
+
+  /** Returns whether a container gets no limit, by what its pod says about it. */
+  public boolean optsOut(OptionalLong wanted) {
+    return optOut && wanted.isPresent() && wanted.getAsLong() == LimitRequest.NONE;
+  }
+
+  /**
+   * Returns the limit of a container: that of its share, or a smaller one that its pod asks for.
+   *
+   * @param wanted what the pod says about the limit, in bytes
+   * @return {@link LimitRequest#NONE} if the container opts out
+   */
+  public long hardBytes(long shareBytes, OptionalLong wanted) {
+    if (optsOut(wanted)) {
+      return LimitRequest.NONE;
+    }
+    long bytes = wanted.orElse(LimitRequest.NONE);
+    return bytes > 0 ? Math.min(shareBytes, bytes >> 20 << 20) : shareBytes;
   }
 
   /** Returns why a share of this GPU cannot have the limit that it must have; empty if it can. */

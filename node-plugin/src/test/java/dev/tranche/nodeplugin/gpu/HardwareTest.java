@@ -10,7 +10,7 @@ import org.junit.jupiter.api.Test;
 
 class HardwareTest {
   private static final NodeLimits PROBED =
-      new NodeLimits(true, Toolkit.UNKNOWN, Map.of("GPU-a", LimitSupport.WORKS));
+      new NodeLimits(true, true, Toolkit.UNKNOWN, Map.of("GPU-a", LimitSupport.WORKS));
 
   private static Hardware started(Hardware before, boolean limitsRequired) {
     return before.started("615.71", HostNodes.NONE, limitsRequired);

@@ -6,6 +6,7 @@ import dev.tranche.api.kubelet.ContainerPreferredAllocationRequest;
 import dev.tranche.api.node.Assignment;
 import dev.tranche.api.node.ContainerAssignment;
 import dev.tranche.api.node.GpuShare;
+import dev.tranche.api.node.MemoryLimit;
 import dev.tranche.api.podresources.ContainerDevices;
 import dev.tranche.api.podresources.ContainerResources;
 import dev.tranche.api.podresources.ListPodResourcesResponse;
@@ -450,6 +451,50 @@ class AllocationCallsTest {
         .isFalse();
     assignments.refused("uid-a");
     assertThat(allocationCalls.mayBeAssigned(3, nowMs)).isFalse();
+  }
+
+  private static ContainerAssignment limited(String name, String uuid, int replicas, long bytes) {
+    return container(name, uuid, replicas).toBuilder()
+        .setMemoryLimit(MemoryLimit.newBuilder().setBytes(bytes))
+        .build();
+  }
+
+  @Test
+  void memoryLimit_isThatOfTheContainer_orWhatAllThatMayBeMeantSay() {
+    assign("p", limited("main", "G0", 3, 1 << 30), container("side", "G0", 2));
+    lists("p", "main", "side");
+    prefer(3);
+    assertThat(allocationCalls.memoryLimit(3, nowMs)).hasValue(1 << 30);
+    allocationCalls.granted(3, nowMs);
+    holds("p", "main", ALL.subList(0, 3));
+    prefer(2);
+    assertThat(allocationCalls.memoryLimit(2, nowMs)).isEmpty();
+    allocationCalls.granted(2, nowMs);
+    // The kubelet passes an init container's replicas on, and does not prefer any.
+    assign("q", limited("main", "G1", 4, 0));
+    assertThat(allocationCalls.memoryLimit(4, nowMs)).hasValue(0);
+    assign("r", container("main", "G2", 4));
+    assertThat(allocationCalls.memoryLimit(4, nowMs)).isEmpty();
+  }
+
+  /** Another replica of the extender may not know the pod's annotation. */
+  @Test
+  void limitThatIsSentAnew_leavesTheProgressOfItsPod() {
+    assign("a", limited("main", "G0", 3, 0));
+    lists("a", "main");
+    prefer(3);
+    allocationCalls.granted(3, nowMs);
+    assign("a", container("main", "G0", 3));
+    assertThat(assignments.reserved(RESOURCE, "", "", Optional.empty())).isEmpty();
+  }
+
+  /** It is not named by the assignment, so what holds for all of the pod holds for it. */
+  @Test
+  void initContainer_hasTheLimitOfItsPod() {
+    assign("p", limited("main", "G0", 3, 0), limited("other", "G0", 2, 0));
+    lists("p", "main", "other");
+    assertThat(prefer(1).found().orElseThrow().container()).isEmpty();
+    assertThat(allocationCalls.memoryLimit(1, nowMs)).hasValue(0);
   }
 
   @Test

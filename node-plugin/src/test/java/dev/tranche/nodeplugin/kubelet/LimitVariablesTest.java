@@ -17,6 +17,7 @@ import dev.tranche.nodeplugin.nvml.GpuInfo;
 import dev.tranche.nodeplugin.nvml.Mig;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.stream.IntStream;
@@ -32,7 +33,7 @@ class LimitVariablesTest {
   private static final Mig.Device MIG = new Mig.Device(0, "GPU-m", "1g.5gb", 7, 0, List.of());
 
   private static NodeLimits limits(Map<String, LimitSupport> gpus) {
-    return new NodeLimits(true, new Toolkit(PROGRAMS, PROGRAMS, ""), gpus);
+    return new NodeLimits(true, true, new Toolkit(PROGRAMS, PROGRAMS, ""), gpus);
   }
 
   private static GpuStatus gpu(String uuid, int totalMib, Mig mig) {
@@ -47,6 +48,25 @@ class LimitVariablesTest {
 
   private static Map<String, String> limit(
       NodeLimits limits, SharingStrategy strategy, Mig mig, List<String> ids, String... flags) {
+    return variables(limits, strategy, mig, ids, OptionalLong.empty(), flags);
+  }
+
+  private static Map<String, String> wanting(NodeLimits limits, int replicas, long wantedMib) {
+    return variables(
+        limits,
+        SharingStrategy.TIME_SLICING,
+        Mig.OFF,
+        ids("GPU-a", replicas),
+        OptionalLong.of(wantedMib << 20));
+  }
+
+  private static Map<String, String> variables(
+      NodeLimits limits,
+      SharingStrategy strategy,
+      Mig mig,
+      List<String> ids,
+      OptionalLong wanted,
+      String... flags) {
     GpuSharing ten = new GpuSharing("nvidia.com/gpu", 10, strategy, false);
     Replicas replicas =
         new Replicas(
@@ -57,12 +77,16 @@ class LimitVariablesTest {
             List.of());
     var verdict =
         new Allocation(replicas, HostNodes.NONE, new HeldReplicas(), limits)
-            .decide(ids, List.of(), 0, true);
+            .decide(ids, List.of(), 0, true, wanted);
     return switch (verdict) {
       case Allocation.Verdict.Refused refused -> Map.of(refused.outcome(), refused.message());
       case Allocation.Verdict.Granted granted -> {
         var ours = new TreeMap<>(granted.response().getEnvsMap());
-        ours.keySet().removeIf(name -> !name.startsWith("NVIDIA_GPU_MEMORY_"));
+        ours.keySet()
+            .removeIf(
+                name ->
+                    !name.startsWith("NVIDIA_GPU_MEMORY_")
+                        && (wanted.isEmpty() || !name.equals("TRANCHE_GPU_MEMORY_MIB")));
         yield ours;
       }
     };
@@ -106,6 +130,26 @@ class LimitVariablesTest {
   }
 
   @Test
+  void podsOwnLimit_counts_ifItIsBelowTheShare() {
+    Map<String, String> own = new TreeMap<>(mib("1024"));
+    own.put("TRANCHE_GPU_MEMORY_MIB", "1024");
+    assertThat(wanting(LIMITS, 3, 1_024)).isEqualTo(own);
+    own.replaceAll((name, value) -> value.equals("0") ? value : "24323");
+    assertThat(wanting(LIMITS, 3, 30_000)).isEqualTo(own);
+    assertThat(wanting(LIMITS, 10, 1_024)).containsOnlyKeys("TRANCHE_GPU_MEMORY_MIB");
+  }
+
+  @Test
+  void podThatOptsOut_hasNoLimit_unlessThatIsForbidden() {
+    Map<String, String> share = Map.of("TRANCHE_GPU_MEMORY_MIB", "24323");
+    assertThat(wanting(LIMITS, 3, 0)).isEqualTo(share);
+    NodeLimits none = limits(Map.of("GPU-a", new LimitSupport.Unavailable("it is old")));
+    assertThat(wanting(none, 3, 0)).isEqualTo(share);
+    NodeLimits strict = new NodeLimits(true, false, LIMITS.toolkit(), LIMITS.gpus());
+    assertThat(wanting(strict, 3, 0)).containsEntry("NVIDIA_GPU_MEMORY_LIMIT", "24323");
+  }
+
+  @Test
   void shareThatCannotBeLimited_isRefused_withTheReason() {
     NodeLimits none = limits(Map.of("GPU-a", new LimitSupport.Unavailable("driver 580 has none")));
     assertThat(timeSliced(none, ids("GPU-a", 3)))
@@ -114,7 +158,7 @@ class LimitVariablesTest {
             message -> assertThat(message).contains("cannot be limited: driver 580 has none"));
     assertThat(timeSliced(NodeLimits.untried(), ids("GPU-a", 3))).containsKey("no_memory_limit");
     assertThat(timeSliced(none, ids("GPU-a", 10))).isEmpty();
-    NodeLimits old = new NodeLimits(true, new Toolkit(PROGRAMS, Set.of(), ""), LIMITS.gpus());
+    NodeLimits old = new NodeLimits(true, true, new Toolkit(PROGRAMS, Set.of(), ""), LIMITS.gpus());
     assertThat(timeSliced(old, ids("GPU-a", 3)))
         .hasEntrySatisfying(
             "no_memory_limit", message -> assertThat(message).contains("is too old"));

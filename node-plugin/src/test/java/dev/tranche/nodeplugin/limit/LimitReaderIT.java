@@ -105,6 +105,18 @@ class LimitReaderIT {
   }
 
   @Test
+  void containerThatMustNotBeLimited_isToldAsSuch() throws Exception {
+    Path container = systemd(started("main", 'a'));
+    reader.expect(List.of(new ExpectedLimit(MAIN, "GPU-0", 0)));
+    assertThat(reader.read(nvml, Map.of("GPU-0", 0)))
+        .as("at once")
+        .containsExactly(main(Limited.OPTED_OUT, 0));
+    nowMs += LimitReader.INTERVAL_MS;
+    nvml.memoryLimit(0, container, MemoryLimit.hard(GIB));
+    assertThat(read()).containsExactly(main(Limited.OPTED_OUT, GIB));
+  }
+
+  @Test
   void cgroupfsAndCrun_haveOtherFolders() throws Exception {
     Path container =
         Files.createDirectories(

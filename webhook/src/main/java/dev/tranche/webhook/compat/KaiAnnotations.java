@@ -21,6 +21,10 @@ final class KaiAnnotations {
   private static final String MEMORY = "gpu-memory";
   private static final String FRACTION = "gpu-fraction";
   private static final String MPS = "mps";
+
+  /** Of the whole pod, since KAI 0.18. */
+  private static final String POD_MODE = "kai.scheduler/gpu-compute-sharing-mode";
+
   private static final Map<String, String> SAME =
       Map.of(
           FRACTION,
@@ -79,6 +83,10 @@ final class KaiAnnotations {
     others.entrySet().stream()
         .takeWhile(entry -> pod.acceptsProblems())
         .forEach(entry -> other(entry.getKey(), entry.getValue(), requestsShare));
+    String mode = pod.annotation(POD_MODE);
+    if (mode != null) {
+      mode(POD_MODE, mode, requestsShare);
+    }
     String mps = pod.annotation(MPS);
     // Any application may use this key; beside a share it is KAI's.
     if (requestsShare && mps != null && mps.strip().equals("true")) {
@@ -136,8 +144,16 @@ final class KaiAnnotations {
   }
 
   private void other(String key, String value, boolean requestsShare) {
+    if (key.endsWith(MODE)) {
+      mode(key, value, requestsShare);
+    } else {
+      pod.ignore(SharingSystem.KAI, key, value);
+    }
+  }
+
+  private void mode(String key, String value, boolean requestsShare) {
     String mode = value.strip();
-    if (!key.endsWith(MODE) || !requestsShare || mode.equals("time-slicing")) {
+    if (!requestsShare || mode.equals("time-slicing")) {
       pod.ignore(SharingSystem.KAI, key, value);
     } else if (mode.equals("sm-sharing")) {
       pod.requireNodeLabel(SharingSystem.KAI, key, value, DecidingLabel.SHARING, "mps");

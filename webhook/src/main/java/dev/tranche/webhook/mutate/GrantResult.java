@@ -98,6 +98,7 @@ sealed interface GrantResult {
     List<Problem> denials =
         PodRules.check(
             pod, requests, grants, granularity, rules.resources().getFirst(), numbersCountGpus);
+    LimitRules.check(pod, grants, granularity, usableBytes, rules.memory(), denials, warnings);
     if (!denials.isEmpty()) {
       return new Refused(denials);
     }

@@ -119,11 +119,23 @@ public record MutationRules(
    *     total
    * @param defaultBytes a GPU's total memory if no node that the pod can land on states it; 0 if
    *     unknown, so that requests by memory are denied
+   * @param limits of the driver's
    */
-  public record Memory(long reserveBytes, long defaultBytes) {
+  public record Memory(long reserveBytes, long defaultBytes, Limits limits) {
     /** More than drivers are seen to keep of a data-centre GPU (about 450 MiB of a T4). */
     public static final Memory DEFAULT = new Memory(640L << 20, 0);
+
+    /** Of nodes without limits. */
+    public Memory(long reserveBytes, long defaultBytes) {
+      this(reserveBytes, defaultBytes, new Limits(false, true));
+    }
   }
+
+  /**
+   * @param required whether the node plugin limits the memory of each share
+   * @param optOut whether a pod can ask for no limit
+   */
+  public record Limits(boolean required, boolean optOut) {}
 
   /**
    * A snapshot of the cluster at admission.

@@ -15,6 +15,7 @@ import dev.tranche.webhook.pod.SizeLimits;
 import dev.tranche.webhook.pod.Warning;
 import dev.tranche.webhook.request.GpuContainer;
 import dev.tranche.webhook.request.GpuRequests;
+import dev.tranche.webhook.request.LimitAnnotations;
 import dev.tranche.webhook.request.LimitRangeDefaults;
 import dev.tranche.webhook.request.PlacementAnnotations;
 import java.util.ArrayList;
@@ -78,6 +79,7 @@ public final class PodMutator {
       requests = requests.withPlain(view, resource(), problems);
     }
     PlacementAnnotations.check(view.annotations(), problems);
+    LimitAnnotations.check(view, rules.memory().limits().optOut(), problems);
     if (!problems.isEmpty()) {
       return denied(problems);
     }

@@ -18,6 +18,12 @@ public enum Denial {
       "%s: no eligible node reports how much memory its GPUs have (label %s), so \"%s\" cannot be converted to a share; request a share, for example tranche.dev/gpu-fraction: \"0.3\", or have your administrator set webhook.defaultGpuMemory."),
   MEMORY_TOO_LARGE(
       "this pod requests %s of one GPU's memory, and the largest GPU of an eligible node has %dMi; request at most that, or a share of each of several GPUs with tranche.dev/gpu-count."),
+  LIMIT_MALFORMED(
+      "%s: \"%s\" is neither none nor an amount of memory of at least 1Mi; for example %1$s: \"2Gi\"."),
+  LIMIT_OPT_OUT(
+      "%s: \"none\" is not allowed on this cluster (nodePlugin.memoryLimitOptOut); remove it, and the share is the limit."),
+  LIMIT_ABOVE_GRANT(
+      "%s: \"%s\" is above what container \"%s\" is granted, %dMi; only an MPS v3 server takes borrowed memory back, and Tranche starts none. Request a larger share, or a limit of at most %4$dMi."),
   COUNT_MALFORMED(
       "%s: \"%s\" is not a number of GPUs; allowed are 1 to %d, for example %1$s: \"2\"."),
   COUNT_WITH_WHOLE_GPUS(

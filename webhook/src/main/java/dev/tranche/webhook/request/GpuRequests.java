@@ -252,16 +252,20 @@ public record GpuRequests(List<Request> requests, int count, Optional<GpuContain
     if (named == null) {
       return chosen.map(GpuContainer::container);
     }
-    List<Container> containers = pod.containers();
+    return checkContainer(pod, namesNoContainer(key) ? Names.GPU_CONTAINER : key, named, problems);
+  }
+
+  /** Returns a container by its name. Adds a problem if there is none. */
+  static Optional<Container> checkContainer(
+      PodView pod, String key, String named, List<Problem> problems) {
     Optional<Container> target = pod.container(named);
     if (target.isEmpty()) {
-      String from = namesNoContainer(key) ? Names.GPU_CONTAINER : key;
       String names =
-          containers.stream()
+          pod.containers().stream()
               .limit(CONTAINERS_NAMED_MAX)
               .map(c -> Printable.value(c.name()))
               .collect(Collectors.joining(", "));
-      problems.add(Denial.NO_SUCH_CONTAINER.of(from, Printable.value(named), names));
+      problems.add(Denial.NO_SUCH_CONTAINER.of(key, Printable.value(named), names));
     }
     return target;
   }

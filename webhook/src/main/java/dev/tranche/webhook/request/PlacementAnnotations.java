@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 
 /** Validates a pod's GPU annotations other than the shares. */
 public final class PlacementAnnotations {
@@ -29,6 +30,7 @@ public final class PlacementAnnotations {
       List.of(Names.GPU_PLACEMENT, Names.GPU_MODEL, Names.GPU_UUID);
   private static final Set<String> KNOWN =
       Set.of(
+          Names.GPU_MEMORY_LIMIT,
           Names.GPU_COUNT,
           Names.GPU_CONTAINER,
           Names.GPU_PLACEMENT,
@@ -42,11 +44,13 @@ public final class PlacementAnnotations {
           Names.GPUS_REQUESTED,
           Names.SERVED_BY);
 
-  private static final List<String> WRITTEN_FOR_CONTAINERS = List.of("gpu-fraction", "gpu-memory");
+  private static final List<String> WRITTEN_FOR_CONTAINERS =
+      List.of("gpu-fraction", "gpu-memory", "gpu-memory-limit");
   private static final List<String> WRITTEN_BY_USERS =
       List.of(
           "gpu-fraction",
           "gpu-memory",
+          "gpu-memory-limit",
           "gpu-count",
           "gpu-container",
           "gpu-placement",
@@ -73,10 +77,14 @@ public final class PlacementAnnotations {
   /** Adds a warning for each annotation that looks misspelt. */
   public static void warnOfUnknown(Map<String, String> annotations, List<String> warnings) {
     annotations.keySet().stream()
-        .filter(k -> k.startsWith(PREFIX) && !KNOWN.contains(k) && !GpuRequests.requestsShare(k))
+        .filter(k -> k.startsWith(PREFIX) && !KNOWN.contains(k) && !isOfContainer(k))
         .limit(WARNINGS_MAX)
         .map(PlacementAnnotations::unknown)
         .forEach(warnings::add);
+  }
+
+  private static boolean isOfContainer(String key) {
+    return GpuRequests.requestsShare(key) || key.startsWith(Names.GPU_MEMORY_LIMIT_OF);
   }
 
   /** The share of a container keeps the container's name. */
@@ -90,9 +98,9 @@ public final class PlacementAnnotations {
         .orElseGet(() -> Warning.UNKNOWN.of(key));
   }
 
-  /** Adds a warning for each placement annotation of a pod that requests no GPU. */
+  /** Adds a warning for each placement annotation and limit of a pod that requests no GPU. */
   public static void warnOfNoEffect(Map<String, String> annotations, List<String> warnings) {
-    PLACEMENT_KEYS.stream()
+    Stream.concat(PLACEMENT_KEYS.stream(), Stream.of(Names.GPU_MEMORY_LIMIT))
         .filter(annotations::containsKey)
         .map(key -> Warning.NO_EFFECT.of(key, Names.GPU_FRACTION))
         .forEach(warnings::add);

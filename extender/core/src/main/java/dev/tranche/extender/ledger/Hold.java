@@ -153,11 +153,14 @@ public record Hold(
     return claimed.get().exact() ? found.equals(held()) : found.keySet().equals(held().keySet());
   }
 
-  Assignment assignment() {
+  /**
+   * @param memoryLimits in bytes, by container
+   */
+  Assignment assignment(Map<String, Long> memoryLimits) {
     if (placement == null) {
       throw new IllegalStateException("pod " + key + " has no GPU that could be assigned");
     }
-    return new Assignment(uid, key, resource, placement, replicasPerGpu);
+    return new Assignment(uid, key, resource, placement, replicasPerGpu, memoryLimits);
   }
 
   /**

@@ -23,20 +23,21 @@ final class KeptAnnotations {
 
   /** The most characters of each value. */
   private static final Map<String, Integer> CHARS_MAX =
-      Map.of(
-          Names.GPU, LIST_CHARS_MAX,
-          Names.GPUS_REQUESTED, LIST_CHARS_MAX,
-          Names.GRANTED_FRACTION, LIST_CHARS_MAX,
-          Names.GPU_MODEL, NAMES_CHARS_MAX,
-          Names.GPU_UUID, NAMES_CHARS_MAX,
-          Names.GPU_CONTAINER, VALUE_CHARS_MAX,
-          Names.GPU_COUNT, VALUE_CHARS_MAX,
-          Names.GPU_FRACTION, VALUE_CHARS_MAX,
-          Names.GPU_MEMORY, VALUE_CHARS_MAX,
-          Names.GPU_PLACEMENT, VALUE_CHARS_MAX);
+      Map.ofEntries(
+          Map.entry(Names.GPU, LIST_CHARS_MAX),
+          Map.entry(Names.GPUS_REQUESTED, LIST_CHARS_MAX),
+          Map.entry(Names.GRANTED_FRACTION, LIST_CHARS_MAX),
+          Map.entry(Names.GPU_MODEL, NAMES_CHARS_MAX),
+          Map.entry(Names.GPU_UUID, NAMES_CHARS_MAX),
+          Map.entry(Names.GPU_CONTAINER, VALUE_CHARS_MAX),
+          Map.entry(Names.GPU_COUNT, VALUE_CHARS_MAX),
+          Map.entry(Names.GPU_FRACTION, VALUE_CHARS_MAX),
+          Map.entry(Names.GPU_MEMORY, VALUE_CHARS_MAX),
+          Map.entry(Names.GPU_MEMORY_LIMIT, VALUE_CHARS_MAX),
+          Map.entry(Names.GPU_PLACEMENT, VALUE_CHARS_MAX));
 
   private static final List<String> OF_CONTAINER =
-      List.of(Names.GPU_FRACTION_OF, Names.GPU_MEMORY_OF);
+      List.of(Names.GPU_FRACTION_OF, Names.GPU_MEMORY_OF, Names.GPU_MEMORY_LIMIT_OF);
 
   private KeptAnnotations() {}
 

@@ -401,7 +401,7 @@ public final class Ledger {
             .tentative(pod, entry, placement, step.nowMs())
             .at(Stage.BINDING, step.nowMs(), Hold.NEVER);
     ledgerState.put(entry, hold);
-    step.emit(new Decision.Assign(node, hold.assignment()));
+    step.emit(new Decision.Assign(node, hold.assignment(pod.memoryLimits())));
   }
 
   private void bindDone(Transition step, String uid) {

@@ -3,6 +3,8 @@ package dev.tranche.extender.ledger;
 /** Whether a pod's containers are limited to their share of a GPU's memory; the best one first. */
 public enum Limited {
   YES("Yes"),
+  /** The pod asked for no limit. */
+  OPTED_OUT("OptedOut"),
   /** The limit of a container is larger than its share. */
   PARTLY("Partly"),
   /** A container has no limit. */

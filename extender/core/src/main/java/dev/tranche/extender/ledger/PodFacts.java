@@ -2,9 +2,11 @@ package dev.tranche.extender.ledger;
 
 import dev.tranche.api.AllowList;
 import dev.tranche.api.Demand;
+import dev.tranche.api.LimitRequest;
 import dev.tranche.api.Names;
 import dev.tranche.api.RequestBounds;
 import dev.tranche.extender.placement.GpuRequest;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalInt;
@@ -197,6 +199,16 @@ public record PodFacts(
    */
   public Demand demand(int nodeReplicas) {
     return Demand.of(resource, stampedReplicas().orElse(nodeReplicas), requests, annotations);
+  }
+
+  /** Returns what the pod says about its containers' memory limits, in bytes. */
+  Map<String, Long> memoryLimits() {
+    Map<String, Long> limits = new HashMap<>();
+    for (Demand.Request request : requests) {
+      LimitRequest.of(annotations, request.container())
+          .ifPresent(bytes -> limits.put(request.container(), bytes));
+    }
+    return limits;
   }
 
   /** Returns the {@link #demand} together with the pod's restrictions on GPUs. */

@@ -58,7 +58,8 @@ final class ReportApplier {
     PodFacts pod = ledgerState.pods.get(hold.uid());
     boolean waits = pod == null || (!pod.running() && pod.listed());
     if (waits && hold.stage() != Stage.TENTATIVE && entry.markResentIfDue(hold, step.nowMs())) {
-      step.emit(new Decision.Assign(entry.name, hold.assignment()));
+      Map<String, Long> limits = pod == null ? Map.of() : pod.memoryLimits();
+      step.emit(new Decision.Assign(entry.name, hold.assignment(limits)));
     }
   }
 

@@ -18,6 +18,9 @@ public record Requested(
     @JsonPropertyDescription("The number of GPUs, each with that share.") @Nullable Integer gpus,
     @JsonPropertyDescription("Of each GPU.") @Nullable GpuQuantity share,
     @JsonPropertyDescription("The annotation gpu-memory.") @Nullable String memory,
+    @JsonPropertyDescription(
+            "The annotation gpu-memory-limit: none, or a limit below that of the share.")
+        @Nullable String memoryLimit,
     @JsonPropertyDescription("The annotation gpu-model.") @Nullable String model) {
   static Requested of(PodFacts pod) {
     Map<String, String> annotations = pod.annotations();
@@ -28,6 +31,7 @@ public record Requested(
         equal == null ? null : equal.count(),
         equal == null ? null : GpuQuantity.of((double) equal.replicas() / replicasPerGpu),
         text(annotations.get(Names.GPU_MEMORY)),
+        text(annotations.get(Names.GPU_MEMORY_LIMIT)),
         text(annotations.get(Names.GPU_MODEL)));
   }
 

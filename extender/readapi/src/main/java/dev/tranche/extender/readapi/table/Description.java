@@ -134,6 +134,7 @@ final class Description {
     if (pod.used() != null) {
       amount("Used", pod.used().gpus(), pod.used().memory());
     }
+    line("Memory limited", Tables.limited(pod.gpus()));
     pod.annotations().forEach((key, value) -> line("Annotation", key + "=" + value));
   }
 

@@ -85,7 +85,7 @@ final class Tables {
               "MEMORY-GRANTED",
               pod -> known(pod, pod.granted(), granted -> memory(granted.memory()))),
           Column.of("MEMORY-USED", pod -> known(pod, pod.used(), used -> memory(used.memory()))),
-          Column.wide("LIMITED", Tables::limited),
+          Column.wide("LIMITED", pod -> limited(pod.gpus())),
           Column.wide("RESOURCE", Pod::resource),
           Column.wide("STAGE", pod -> text(pod.stage())),
           Column.of("WAITING", pod -> waiting(pod, Waiting::reason)),
@@ -188,9 +188,8 @@ final class Tables {
     return requested.gpus() == 1 ? each : requested.gpus() + "×" + each;
   }
 
-  /** Returns the worst of the pod's GPUs. */
-  private static String limited(Pod pod) {
-    List<GpuShare> gpus = pod.gpus();
+  /** Returns the worst of a pod's GPUs. */
+  static String limited(@Nullable List<GpuShare> gpus) {
     return gpus == null
         ? ""
         : gpus.stream()
