@@ -147,12 +147,14 @@ final class WrittenBounds {
           written(
               "lists that the API server checks",
               POLICIES + "guardpolicies.yaml",
-              "size(variables.given) <= 1000 && (!has(object.spec.volumes) || size(object.spec.volumes) <= 1000)",
+              "size(variables.given) <= 1000 && (!has(object.spec.volumes) ||"
+                  + " size(object.spec.volumes) <= 1000)",
               "1,000"),
           written(
               "lists that the API server checks",
               POLICIES + "guardpolicies.yaml",
-              "(!has(c.ports) || size(c.ports) <= 1000) && (!has(c.volumeMounts) || size(c.volumeMounts) <= 1000)",
+              "(!has(c.ports) || size(c.ports) <= 1000) && (!has(c.volumeMounts) ||"
+                  + " size(c.volumeMounts) <= 1000)",
               "1,000"),
           written(
               "updates of pods that reach",
@@ -226,6 +228,14 @@ final class WrittenBounds {
               "REMOTE = ConnectionLimits.of(96, 80);",
               "96",
               "80"),
+          written("pods that the read API", EXTENDER + "ViewRate", "perSecondMax / 2", "5"),
+          written("questions of what-if", EXTENDER + "ViewRate", "perSecondMax / 2", "5"),
+          written(
+              "connections of the read API",
+              EXTENDER + "ReadApi",
+              "PROXIED = ConnectionLimits.of(32, 16);",
+              "32",
+              "16"),
           written(
               "connections of the read API",
               EXTENDER + "ReadApi",

@@ -435,6 +435,7 @@ final class ExtenderIT {
         new HostPort("127.0.0.1", 0),
         new HostPort("127.0.0.1", 0),
         new HostPort("127.0.0.1", 0),
+        new HostPort("127.0.0.1", 0),
         16 << 20,
         "",
         new ExtenderConfig.ServiceAccount(NAMESPACE, "tranche-node-plugin"),

@@ -34,7 +34,8 @@ public record Pod(
     @Nullable Waiting waiting,
     @Nullable Used used,
     @JsonPropertyDescription(
-            "Since when it has not worked on any of its GPUs. Absent if it did within the last minute, or if that is not known.")
+            "Since when it has not worked on any of its GPUs. Absent if it did within the last"
+                + " minute, or if that is not known.")
         @Nullable Instant idleSince) {
   public static final List<Field> FIELDS =
       List.of(Field.text("namespace"), Field.text("node"), new Field("state", PodState.NAMES));
@@ -132,14 +133,8 @@ public record Pod(
   }
 
   private static Amount granted(List<GpuRow> gpus, Hold hold) {
-    double granted = 0;
-    long grantedBytes = 0;
-    for (GpuRow row : gpus) {
-      int replicas = Holder.replicas(row.gpu(), hold);
-      int of = Holder.replicasPerGpu(row.gpu(), hold);
-      granted += (double) replicas / of;
-      grantedBytes += row.gpu().view().memoryUsableBytes() / of * replicas;
-    }
-    return Amount.of(granted, grantedBytes);
+    var granted = new Grants();
+    gpus.forEach(row -> granted.add(row, hold));
+    return granted.amount();
   }
 }
