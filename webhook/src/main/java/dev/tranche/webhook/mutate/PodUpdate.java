@@ -180,8 +180,7 @@ public final class PodUpdate {
           operator.equals("DoesNotExist") || isReplicas(expression, operator);
       case Names.LABEL_REPLICAS -> isReplicas(expression, operator);
       case Names.LABEL_MEMORY ->
-          (operator.equals("In") || operator.equals("Gt"))
-              && requests.memoryBytesMax().isPresent();
+          (operator.equals("In") || operator.equals("Gt")) && requests.memoryBytesMax().isPresent();
       case Names.LABEL_MEMORY_USABLE ->
           operator.equals("NotIn") && requests.memoryBytesMax().isPresent();
       case Names.SERVED_BY ->
