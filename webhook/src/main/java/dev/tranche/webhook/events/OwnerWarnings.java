@@ -11,6 +11,7 @@ import java.time.InstantSource;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.UUID;
 
 /**
  * Tells the owner of a pod what admission warns of. kubectl shows the warnings about a pod that
@@ -27,16 +28,17 @@ public final class OwnerWarnings implements AutoCloseable {
   private final InstantSource clock;
   private final ObjectEvents events;
 
-  /** The warnings that were reported, by controller, oldest first. Guarded by itself. */
-  private final Map<Key, Boolean> reported =
+  /**
+   * The warnings that were reported, oldest first, each as a hash with its controller: the texts of
+   * others may be long. Guarded by itself.
+   */
+  private final Map<UUID, Boolean> reported =
       new LinkedHashMap<>() {
         @Override
-        protected boolean removeEldestEntry(Map.Entry<Key, Boolean> eldest) {
+        protected boolean removeEldestEntry(Map.Entry<UUID, Boolean> eldest) {
           return size() > REMEMBERED_MAX;
         }
       };
-
-  private record Key(String namespace, String kind, String name, String uid, String warning) {}
 
   public OwnerWarnings(KubernetesClient client, InstantSource clock, WebhookMetrics metrics) {
     this.clock = clock;
@@ -66,38 +68,38 @@ public final class OwnerWarnings implements AutoCloseable {
   }
 
   private void report(String namespace, JsonNode metadata, JsonNode owner, String warning) {
-    var key =
-        new Key(
-            namespace,
-            owner.path("kind").asText(""),
-            owner.path("name").asText(""),
-            owner.path("uid").asText(""),
-            warning);
     ObjectReference controller =
         Events.object(
-            owner.path("apiVersion").asText(""), key.kind(), namespace, key.name(), key.uid());
+            owner.path("apiVersion").asText(""),
+            owner.path("kind").asText(""),
+            namespace,
+            owner.path("name").asText(""),
+            owner.path("uid").asText(""));
     String podName = metadata.path("name").asText("");
     ObjectReference regarding =
         events.supports(controller)
             ? controller
             : Events.object("v1", "Pod", namespace, podName, null);
-    if (events.supports(regarding) && isNew(key)) {
-      events.add(event(regarding, key));
+    UUID id = Events.uuid(controller + warning);
+    if (events.supports(regarding) && isNew(id)) {
+      events.add(event(regarding, id, warning));
     }
   }
 
-  private boolean isNew(Key key) {
+  private boolean isNew(UUID id) {
     synchronized (reported) {
-      return reported.put(key, true) == null;
+      return reported.put(id, true) == null;
     }
   }
 
-  /** Its name is that of the same warning in another replica. */
-  private Event event(ObjectReference regarding, Key key) {
-    return Events.eventBuilder(regarding, Events.uuid(key.toString()), clock.instant())
+  /**
+   * @param id the same for the same warning in another replica
+   */
+  private Event event(ObjectReference regarding, UUID id, String warning) {
+    return Events.eventBuilder(regarding, id, clock.instant())
         .withType("Warning")
         .withReason(REASON)
-        .withMessage(Printable.message(key.warning()))
+        .withMessage(Printable.message(warning))
         .withNewSource()
         .withComponent(COMPONENT)
         .endSource()

@@ -179,7 +179,8 @@ public final class PodUpdate {
       case Names.LABEL_REPLICAS_PER_GPU ->
           operator.equals("DoesNotExist") || isReplicas(expression, operator);
       case Names.LABEL_REPLICAS -> isReplicas(expression, operator);
-      case Names.LABEL_MEMORY -> operator.equals("In") && requests.memoryBytesMax().isPresent();
+      case Names.LABEL_MEMORY ->
+          (operator.equals("In") || operator.equals("Gt")) && requests.memoryBytesMax().isPresent();
       case Names.LABEL_MEMORY_USABLE ->
           operator.equals("NotIn") && requests.memoryBytesMax().isPresent();
       case Names.SERVED_BY ->

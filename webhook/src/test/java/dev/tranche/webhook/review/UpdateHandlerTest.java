@@ -114,6 +114,19 @@ class UpdateHandlerTest {
     assertThat(Reviews.expressions(after)).hasSize(kept ? 2 : 1);
   }
 
+  @ParameterizedTest
+  @CsvSource({"In, true", "Gt, true", "Lt, false"})
+  void requirementOfMemory_isKept_alsoThatOfAGatedPod(String operator, boolean kept) {
+    String pod =
+        "'metadata':{'annotations':{'tranche.dev/replicas-per-gpu':'10','tranche.dev/gpu-memory':'4Gi'}},"
+            + "'spec':{'containers':[{'name':'main'}],'affinity':{'nodeAffinity':{'requiredDuringSchedulingIgnoredDuringExecution':"
+            + "{'nodeSelectorTerms':[{'matchExpressions':[{'key':'zone','operator':'In','values':['a']}%s]}]}}}}";
+    String expression =
+        ",{'key':'nvidia.com/gpu.memory','operator':'%s','values':['15359']}".formatted(operator);
+    JsonNode after = after(fraction, pod.formatted(expression), pod.formatted(""));
+    assertThat(Reviews.expressions(after)).hasSize(kept ? 2 : 1);
+  }
+
   /** Of a container without a GPU, which therefore has the void. */
   @ParameterizedTest
   @CsvSource(
