@@ -77,7 +77,7 @@ final class Churn implements AutoCloseable {
     int here = 0;
     for (Pod pod : watch.pods()) {
       String uid = pod.getMetadata().getUid();
-      long lifeMs = LIFE_MIN_MS + random.nextInt(LIFE_MAX_MS - LIFE_MIN_MS);
+      int lifeMs = LIFE_MIN_MS + random.nextInt(LIFE_MAX_MS - LIFE_MIN_MS);
       if (nowMs > endByUidMs.computeIfAbsent(uid, unknown -> nowMs + lifeMs)) {
         delete(pod);
       }

@@ -165,15 +165,15 @@ final class Observer {
                                       holder.get("replicasPerGpu").asInt()),
                                   GpuPart::plus);
                         }));
-    return parts.keySet().stream()
+    return parts.entrySet().stream()
         .map(
-            uid ->
+            of ->
                 new ObservedCluster.Hold(
-                    uid, text(keys, uid), text(nodes, uid), parts.get(uid), true))
+                    of.getKey(),
+                    keys.getOrDefault(of.getKey(), ""),
+                    nodes.getOrDefault(of.getKey(), ""),
+                    of.getValue(),
+                    true))
         .toList();
-  }
-
-  private static String text(Map<String, String> of, String uid) {
-    return of.getOrDefault(uid, "");
   }
 }

@@ -105,8 +105,10 @@ final class Target {
   void connect() throws IOException {
     for (Pod extender : tranche.parts("extender")) {
       for (String pid : Processes.of(extender, "java")) {
-        while (rule("-D", pid)) {
-          continue;
+        // One rule for each time that it was struck.
+        boolean had = true;
+        while (had) {
+          had = rule("-D", pid);
         }
       }
     }
