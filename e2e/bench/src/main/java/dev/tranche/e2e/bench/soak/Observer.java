@@ -82,7 +82,8 @@ final class Observer {
   private Optional<KubeletTruth> kubelet(String node) {
     try {
       return Optional.of(KubeletTruth.of(tranche.podResourcesSocket(node)));
-    } catch (AssertionError | RuntimeException silent) {
+    } catch (AssertionError | Exception silent) {
+      // Vert.x throws checked exceptions, too.
       return Optional.empty();
     }
   }

@@ -18,6 +18,8 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.Set;
+import java.util.TreeSet;
 
 /**
  * Lets pods of all kinds come and go on a real cluster of three nodes while a fault strikes every
@@ -38,6 +40,12 @@ public final class SoakBench {
   private final Churn churn;
   private final Target target;
   private final Random random;
+
+  /** The names of the faults that were tried, and of those that struck. */
+  private final Set<String> tried = new TreeSet<>();
+
+  private final Set<String> effective = new TreeSet<>();
+
   private int struck;
 
   private SoakBench(Tranche tranche, Random random) {
@@ -67,7 +75,13 @@ public final class SoakBench {
             false,
             step -> System.err.println(step));
     try (Tranche tranche = Tranche.start(artifacts, plan)) {
-      return new SoakBench(tranche, new Random()).run(Duration.ofMinutes(minutes));
+      var soak = new SoakBench(tranche, new Random());
+      try {
+        return soak.run(Duration.ofMinutes(minutes));
+      } finally {
+        soak.churn.close();
+        soak.watch.close();
+      }
     }
   }
 
@@ -88,7 +102,8 @@ public final class SoakBench {
     Await.until("all pods to be gone", BACK_WITHIN_S, () -> watch.pods().isEmpty());
     calm();
     Logs.read(tranche, violations);
-    watch.close();
+    tried.removeAll(effective);
+    tried.forEach(name -> violations.add("fault_never_struck", name, "it was tried"));
     return figures();
   }
 
@@ -99,18 +114,30 @@ public final class SoakBench {
   /** Lets a fault strike, and checks what must hold at each moment until it is over. */
   private void strike(Fault fault) throws Exception {
     long start = System.nanoTime();
-    try {
-      System.err.println(fault.name() + ": " + fault.strike().on(target));
-      struck++;
-    } catch (KubernetesClientException | IllegalStateException notNow) {
-      // A part that an earlier fault has ended is not back yet.
-      System.err.println(fault.name() + " did not strike: " + notNow.getMessage());
+    tried.add(fault.name());
+    boolean strikes = false;
+    while (!strikes && left(start, BETWEEN)) {
+      strikes = strikes(fault);
     }
+    struck += strikes ? 1 : 0;
     while (left(start, BETWEEN)) {
       Invariants.safety(observer.cluster()).forEach(violations::add);
       sleep(LOOK.toMillis());
     }
     fault.end().on(target);
+  }
+
+  /** A part that an earlier fault has ended may not be back yet. */
+  private boolean strikes(Fault fault) throws Exception {
+    try {
+      System.err.println(fault.name() + ": " + fault.strike().on(target));
+      effective.add(fault.name());
+      return true;
+    } catch (KubernetesClientException | IllegalStateException | AssertionError notNow) {
+      System.err.println(fault.name() + " did not strike: " + notNow.getMessage());
+      sleep(LOOK.toMillis());
+      return false;
+    }
   }
 
   /** Returns when all holds again, or a violation has lasted for too long. */

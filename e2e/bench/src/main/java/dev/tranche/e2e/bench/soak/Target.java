@@ -91,7 +91,7 @@ final class Target {
   String signal(String node, String program, String signal) {
     tranche
         .cluster()
-        .exec(node, "pkill", "-" + signal, "-x", program)
+        .exec(node, "pkill", "-" + signal, "-f", "^%s( |$)".formatted(program))
         .orFail("sending %s to %s of %s".formatted(signal, program, node));
     return "%s of node %s got the signal %s".formatted(program, node, signal);
   }
