@@ -10,9 +10,11 @@ import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import java.util.UUID;
 
 /**
@@ -27,6 +29,7 @@ public final class NodeGpus {
   private final List<String> xids = new ArrayList<>();
   private final Map<Integer, String> processes = new LinkedHashMap<>();
   private final Map<Integer, String> migDevices = new LinkedHashMap<>();
+  private final Set<String> hangingFunctions = new LinkedHashSet<>();
 
   private NodeGpus(Path stateFile) {
     this.stateFile = stateFile;
@@ -120,6 +123,13 @@ public final class NodeGpus {
     write();
   }
 
+  /** Lets a function of NVML not return, or return again. */
+  public void hang(String function, boolean hangs) {
+    if (hangs ? hangingFunctions.add(function) : hangingFunctions.remove(function)) {
+      write();
+    }
+  }
+
   /** Adds a process to a GPU, or changes its figures; its memory is not added to the GPU's. */
   public void process(int index, int pid, int usedMib, int smPercent) {
     processes.put(
@@ -183,6 +193,7 @@ public final class NodeGpus {
     lines.addAll(migDevices.values());
     lines.addAll(processes.values());
     lines.addAll(xids);
+    hangingFunctions.forEach(function -> lines.add("answer function=" + function + " hang=1"));
     try {
       write(stateFile, lines);
     } catch (IOException e) {

@@ -166,7 +166,7 @@ public final class Tranche implements AutoCloseable {
     }
     // Helm accepts a DaemonSet that lacks a node.
     plan.progress().accept("waiting for the parts to be ready");
-    Await.until("the parts to be ready", READY_S, this::ready, this::unready);
+    Await.until("the parts to be ready", READY_S, this::isReady, this::unready);
     plan.progress().accept("waiting for the nodes to offer their replicas");
     Await.until("allocatable replicas", 60, this::isAllocatable, () -> allocatable().toString());
     if (existing != null) {
@@ -185,7 +185,7 @@ public final class Tranche implements AutoCloseable {
    * Returns whether all is ready and no old pod is left: an API server calls a webhook until it has
    * drained.
    */
-  private boolean ready() {
+  public boolean isReady() {
     return client().pods().inNamespace(NAMESPACE).list().getItems().stream()
             .allMatch(pod -> pod.getMetadata().getDeletionTimestamp() == null)
         && client().apps().deployments().inNamespace(NAMESPACE).list().getItems().stream()

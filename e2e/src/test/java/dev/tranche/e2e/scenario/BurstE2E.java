@@ -7,6 +7,7 @@ import dev.tranche.api.ReplicaId;
 import dev.tranche.e2e.install.Await;
 import dev.tranche.e2e.install.PodSpecs;
 import dev.tranche.e2e.install.Tranche;
+import dev.tranche.e2e.kubelet.KubeletTruth;
 import io.fabric8.kubernetes.api.model.Container;
 import io.fabric8.kubernetes.api.model.ContainerBuilder;
 import io.fabric8.kubernetes.api.model.Pod;

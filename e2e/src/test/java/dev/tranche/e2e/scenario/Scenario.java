@@ -10,6 +10,7 @@ import dev.tranche.e2e.gpu.Model;
 import dev.tranche.e2e.install.Artifacts;
 import dev.tranche.e2e.install.Await;
 import dev.tranche.e2e.install.Tranche;
+import dev.tranche.e2e.kubelet.KubeletTruth;
 import io.fabric8.kubernetes.api.model.Event;
 import io.fabric8.kubernetes.api.model.NamespaceBuilder;
 import io.fabric8.kubernetes.api.model.Pod;

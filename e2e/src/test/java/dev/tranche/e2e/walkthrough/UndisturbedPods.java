@@ -6,7 +6,7 @@ import dev.tranche.api.ReplicaId;
 import dev.tranche.e2e.cluster.Cluster;
 import dev.tranche.e2e.install.Await;
 import dev.tranche.e2e.install.ContainerStatuses;
-import dev.tranche.e2e.scenario.KubeletTruth;
+import dev.tranche.e2e.kubelet.KubeletTruth;
 import io.fabric8.kubernetes.api.model.Pod;
 import io.fabric8.kubernetes.api.model.PodBuilder;
 import java.io.IOException;

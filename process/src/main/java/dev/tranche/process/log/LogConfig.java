@@ -45,6 +45,8 @@ public final class LogConfig {
         java.util.logging.ConsoleHandler.formatter=%s
         # "Connection evicted", of each watch that the API server does not open; we say why.
         io.vertx.core.http.impl.HttpClientConnectionInternal.level=SEVERE
+        # "Broken pipe", of each peer that has ended; callers reconnect and say why.
+        io.vertx.core.net.impl.ConnectionBase.level=OFF
         # A stack trace for each token that could not be reviewed; callers say why, up to a limit.
         com.github.benmanes.caffeine.cache.LocalAsyncCache.level=SEVERE
         """

@@ -2,6 +2,7 @@ package dev.tranche.e2e.bench;
 
 import dev.tranche.e2e.bench.attack.AttackBench;
 import dev.tranche.e2e.bench.races.RacesBench;
+import dev.tranche.e2e.bench.soak.SoakBench;
 import dev.tranche.e2e.install.Artifacts;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -49,6 +50,8 @@ public final class Bench implements Callable<Integer> {
               (artifacts, hurried) -> UiBench.run(artifacts, this.ui()),
               "races",
               (artifacts, hurried) -> races(artifacts),
+              "soak",
+              (artifacts, hurried) -> SoakBench.run(artifacts, minutes(30, 3)),
               "upgrade",
               UpgradeBench::run,
               "packing",
@@ -78,7 +81,7 @@ public final class Bench implements Callable<Integer> {
   @Option(names = "--gpus", split = ",", description = "Of ui: how many.")
   private List<Integer> gpus = List.of();
 
-  @Option(names = "--minutes", description = "Of ui: how long the page is open.")
+  @Option(names = "--minutes", description = "Of ui and soak: how long.")
   private int minutes;
 
   @Option(names = "--of", description = "Of attacks: another checkout that is built.")
@@ -122,11 +125,19 @@ public final class Bench implements Callable<Integer> {
       if (record) {
         record(name, figures);
       }
-      if (figures.stream().anyMatch(f -> FAILURES.contains(f.name()) && f.value() > 0)) {
+      if (figures.stream().anyMatch(f -> isFailure(f.name()) && f.value() > 0)) {
         return 1;
       }
     }
     return 0;
+  }
+
+  private static boolean isFailure(String figure) {
+    return FAILURES.contains(figure) || figure.startsWith("soak.violations.");
+  }
+
+  private int minutes(int thorough, int hurried) {
+    return minutes > 0 ? minutes : quick ? hurried : thorough;
   }
 
   private String refusal() {
@@ -169,7 +180,7 @@ public final class Bench implements Callable<Integer> {
   private UiBench.Size ui() {
     return new UiBench.Size(
         gpus.isEmpty() ? List.of(1_000, 8_000) : gpus,
-        Duration.ofMinutes(minutes == 0 ? quick ? 1 : 10 : minutes),
+        Duration.ofMinutes(minutes(10, 1)),
         Duration.ofSeconds(quick ? 10 : 30),
         quick ? 2 : 5,
         quick ? 3 : 10);

@@ -1,4 +1,4 @@
-package dev.tranche.e2e.scenario;
+package dev.tranche.e2e.kubelet;
 
 import dev.tranche.api.podresources.ListPodResourcesRequest;
 import dev.tranche.api.podresources.ListPodResourcesResponse;

@@ -1,0 +1,196 @@
+package dev.tranche.e2e.bench.soak;
+
+import dev.tranche.e2e.gpu.NodeGpus;
+import dev.tranche.e2e.install.Await;
+import dev.tranche.e2e.install.Shell;
+import dev.tranche.e2e.install.Tranche;
+import io.fabric8.kubernetes.api.model.NamespaceBuilder;
+import io.fabric8.kubernetes.api.model.Pod;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+
+/** What faults strike: a cluster, its parts and its nodes. */
+final class Target {
+  private static final int SHOWN_WITHIN_S = 30;
+
+  final Tranche tranche;
+  final PodWatch watch;
+  final Churn churn;
+  private final Random random;
+  private final List<String> stopped = new ArrayList<>();
+  private int namespaces;
+
+  Target(Tranche tranche, PodWatch watch, Churn churn, Random random) {
+    this.tranche = tranche;
+    this.watch = watch;
+    this.churn = churn;
+    this.random = random;
+  }
+
+  String server() {
+    return tranche.nodes().getFirst();
+  }
+
+  String node() {
+    return tranche.nodes().get(random.nextInt(tranche.nodes().size()));
+  }
+
+  NodeGpus gpus(String node) {
+    return tranche.gpus(node);
+  }
+
+  /** Returns the extender that decides, by its Lease. */
+  Pod leader() {
+    String holder =
+        tranche
+            .client()
+            .leases()
+            .inNamespace(Tranche.NAMESPACE)
+            .withName("tranche-scheduler")
+            .get()
+            .getSpec()
+            .getHolderIdentity();
+    return tranche.parts("extender").stream()
+        .filter(pod -> holder.startsWith(pod.getMetadata().getName()))
+        .findFirst()
+        .orElseThrow(() -> new IllegalStateException("no extender is the leader " + holder));
+  }
+
+  Pod any(String part) {
+    List<Pod> pods = tranche.parts(part);
+    return pods.get(random.nextInt(pods.size()));
+  }
+
+  /** Kills a pod's program, and returns once its process is gone. */
+  String kill(Pod pod, String program) throws IOException {
+    String pid = pid(pod, program);
+    Processes.signal(pid, "KILL");
+    Await.until("process " + pid + " to end", SHOWN_WITHIN_S, () -> !Processes.exists(pid));
+    return "process %s of pod %s has ended".formatted(pid, pod.getMetadata().getName());
+  }
+
+  /** Stops a pod's program until {@link #goOn}. */
+  String freeze(Pod pod, String program) throws IOException {
+    String pid = pid(pod, program);
+    Processes.signal(pid, "STOP");
+    stopped.add(pid);
+    Await.until("process " + pid + " to stop", SHOWN_WITHIN_S, () -> Processes.isStopped(pid));
+    return "process %s of pod %s is stopped".formatted(pid, pod.getMetadata().getName());
+  }
+
+  void goOn() throws IOException {
+    for (String pid : stopped) {
+      Processes.signal(pid, "CONT");
+    }
+    stopped.clear();
+  }
+
+  /** Sends a signal to a node's own program; it must be there. */
+  String signal(String node, String program, String signal) {
+    tranche
+        .cluster()
+        .exec(node, "pkill", "-" + signal, "-f", "^%s( |$)".formatted(program))
+        .orFail("sending %s to %s of %s".formatted(signal, program, node));
+    return "%s of node %s got the signal %s".formatted(program, node, signal);
+  }
+
+  /** Drops what an extender answers to nodes, until {@link #connect}; it still hears them. */
+  String disconnect(Pod extender) throws IOException {
+    rule("-I", pid(extender, "java"));
+    return "pod %s reaches no node".formatted(extender.getMetadata().getName());
+  }
+
+  void connect() throws IOException {
+    for (Pod extender : tranche.parts("extender")) {
+      for (String pid : Processes.of(extender, "java")) {
+        // One rule for each time that it was struck.
+        boolean had = true;
+        while (had) {
+          had = rule("-D", pid);
+        }
+      }
+    }
+  }
+
+  private static boolean rule(String action, String pid) throws IOException {
+    return Shell.run(
+                "nsenter --target %s --net iptables %s OUTPUT -p tcp --sport 9443 -j DROP"
+                    .formatted(pid, action))
+            .status()
+        == 0;
+  }
+
+  String loseGpu(String node) {
+    gpus(node).setLost(0, true);
+    awaitAllocatable(node, (gpus(node).count() - 1) * Tranche.REPLICAS_PER_GPU);
+    watch.unhealthy(gpus(node).uuid(0));
+    return "node %s offers the replicas of its other GPU only".formatted(node);
+  }
+
+  void returnGpus() {
+    for (String node : tranche.nodes()) {
+      watch.healthy(gpus(node).uuid(0));
+      gpus(node).setLost(0, false);
+      gpus(node).hang("nvmlDeviceGetMemoryInfo_v2", false);
+      gpus(node).idle();
+    }
+  }
+
+  String xid(String node) {
+    gpus(node).xid(0, 94);
+    awaitAllocatable(node, (gpus(node).count() - 1) * Tranche.REPLICAS_PER_GPU);
+    return "node %s offers the replicas of its other GPU only".formatted(node);
+  }
+
+  private void awaitAllocatable(String node, int replicas) {
+    Await.until(
+        "%s to offer %d replicas".formatted(node, replicas),
+        2 * SHOWN_WITHIN_S,
+        () -> Integer.valueOf(replicas).equals(tranche.allocatable().get(node)));
+  }
+
+  /** Replaces the processes of all parts, as an upgrade does. */
+  String replaceAll() {
+    for (String part :
+        List.of("deploy/tranche-extender", "deploy/tranche-webhook", "ds/tranche-node-plugin")) {
+      tranche
+          .cluster()
+          .kubectl("-n", Tranche.NAMESPACE, "rollout", "restart", part)
+          .orFail("replacing " + part);
+    }
+    return "all parts are being replaced";
+  }
+
+  /** Deletes a namespace while its pods are placed. */
+  String deleteNamespace() {
+    String name = "soak-" + namespaces++;
+    createNamespace(name);
+    int created = churn.burst(name, 6);
+    tranche.client().namespaces().withName(name).delete();
+    return "namespace %s is deleted with %d pods".formatted(name, created);
+  }
+
+  void createNamespace(String name) {
+    tranche
+        .client()
+        .resource(new NamespaceBuilder().withNewMetadata().withName(name).endMetadata().build())
+        .create();
+    Await.until(
+        "a default service account",
+        60,
+        () ->
+            tranche.client().serviceAccounts().inNamespace(name).withName("default").get() != null);
+  }
+
+  private static String pid(Pod pod, String program) {
+    return Processes.of(pod, program).stream()
+        .findFirst()
+        .orElseThrow(
+            () ->
+                new IllegalStateException(
+                    "pod %s has no process %s now"
+                        .formatted(pod.getMetadata().getName(), program)));
+  }
+}
