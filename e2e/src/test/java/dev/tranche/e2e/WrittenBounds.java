@@ -147,14 +147,12 @@ final class WrittenBounds {
           written(
               "lists that the API server checks",
               POLICIES + "guardpolicies.yaml",
-              "size(variables.given) <= 1000 && (!has(object.spec.volumes) ||"
-                  + " size(object.spec.volumes) <= 1000)",
+              "size(variables.given) <= 1000 && (!has(object.spec.volumes) || size(object.spec.volumes) <= 1000)",
               "1,000"),
           written(
               "lists that the API server checks",
               POLICIES + "guardpolicies.yaml",
-              "(!has(c.ports) || size(c.ports) <= 1000) && (!has(c.volumeMounts) ||"
-                  + " size(c.volumeMounts) <= 1000)",
+              "(!has(c.ports) || size(c.ports) <= 1000) && (!has(c.volumeMounts) || size(c.volumeMounts) <= 1000)",
               "1,000"),
           written(
               "updates of pods that reach",

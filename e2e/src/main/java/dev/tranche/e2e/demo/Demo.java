@@ -73,8 +73,7 @@ public final class Demo {
       System.exit(1);
     }
     System.out.printf(
-        "the extender sees a load of %s %% on GPU %s of %s; the mean that placement uses follows"
-            + " within a minute%n",
+        "the extender sees a load of %s %% on GPU %s of %s; the mean that placement uses follows within a minute%n",
         arguments.get(2), arguments.get(1), arguments.get(0));
   }
 

@@ -123,14 +123,8 @@ public final class ReadApi {
             sources.clockMs(),
             metrics);
     var rendering = new Rendering(answers);
-    Endpoint.Guard byToken =
-        (request, route) ->
-            access.refusal(
-                request.getHeader("Authorization"),
-                route.rights(),
-                request.connection().remoteAddress().hostAddress());
     var remoteEndpoint =
-        new Endpoint(vertx, rendering::of, byToken, stream::join, ANSWERED_MS_MAX, counted);
+        new Endpoint(vertx, rendering::of, byToken(access), stream::join, ANSWERED_MS_MAX, counted);
     var localEndpoint =
         new Endpoint(
             vertx, rendering::of, new LocalHosts(), stream::join, ANSWERED_MS_MAX, counted);
@@ -166,10 +160,22 @@ public final class ReadApi {
             limits.apply(PROXIED),
             aggregated,
             metrics);
+    gauges(metrics, access, List.of(remoteEndpoint, localEndpoint, proxiedEndpoint));
+  }
+
+  private static Endpoint.Guard byToken(Access access) {
+    return (request, route) ->
+        access.refusal(
+            request.getHeader("Authorization"),
+            route.rights(),
+            request.connection().remoteAddress().hostAddress());
+  }
+
+  private static void gauges(Meters metrics, Access access, List<Endpoint> endpoints) {
     metrics.gauge(
         "tranche.extender.read.api.in.flight",
         "Requests of the read API in progress; bounded.",
-        () -> remoteEndpoint.inFlight() + localEndpoint.inFlight() + proxiedEndpoint.inFlight());
+        () -> endpoints.stream().mapToInt(Endpoint::inFlight).sum());
     metrics.gauge(
         "tranche.extender.read.api.verdicts",
         "Cached rights of tokens to the read API; bounded.",

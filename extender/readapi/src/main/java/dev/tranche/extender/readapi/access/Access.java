@@ -169,8 +169,7 @@ public final class Access {
             Problem.tooMany(
                 switch (caller) {
                   case Caller.Token token ->
-                      "too many tokens from this address were refused; another is reviewed in a"
-                          + " second";
+                      "too many tokens from this address were refused; another is reviewed in a second";
                   case Caller.User user ->
                       "too many requests of this user were refused; another is reviewed in a"
                           + " second";

@@ -33,17 +33,14 @@ public record Decision(
     int refusedCount,
     List<NodeCount> refusedByReason,
     @JsonPropertyDescription(
-            "Nodes that the pod's nodeSelector, affinity or tolerations exclude; only if"
-                + " kube-scheduler has not called filter for the pod.")
+            "Nodes that the pod's nodeSelector, affinity or tolerations exclude; only if kube-scheduler has not called filter for the pod.")
         @Nullable Integer excludedCount,
     @Nullable LargestShare smallerShare) {
   private static final int HOLDERS_MAX = 3;
 
   /** The largest share that would fit now. */
   @JsonClassDescription(
-      "The largest smaller share that would fit now, on each GPU that the pod requests. Absent if"
-          + " the pod does not wait, no smaller share would fit, or its containers request"
-          + " different shares.")
+      "The largest smaller share that would fit now, on each GPU that the pod requests. Absent if the pod does not wait, no smaller share would fit, or its containers request different shares.")
   public record LargestShare(
       @Limits(minimum = 1) int replicas,
       @Limits(minimum = 1) int replicasPerGpu,

@@ -32,8 +32,7 @@ public record Gpu(
     @JsonPropertyDescription("How many replicas the GPU is split into.") int replicas,
     int freeReplicas,
     @JsonPropertyDescription(
-            "The largest share that a pod could be granted of this GPU now, in replicas; 0 if it"
-                + " takes no pods.")
+            "The largest share that a pod could be granted of this GPU now, in replicas; 0 if it takes no pods.")
         int largestShareReplicas,
     @JsonPropertyDescription(
             "What pods can be granted: the GPU's memory without the part that the driver reserves.")

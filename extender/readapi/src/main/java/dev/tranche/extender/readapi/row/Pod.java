@@ -34,8 +34,7 @@ public record Pod(
     @Nullable Waiting waiting,
     @Nullable Used used,
     @JsonPropertyDescription(
-            "Since when it has not worked on any of its GPUs. Absent if it did within the last"
-                + " minute, or if that is not known.")
+            "Since when it has not worked on any of its GPUs. Absent if it did within the last minute, or if that is not known.")
         @Nullable Instant idleSince) {
   public static final List<Field> FIELDS =
       List.of(Field.text("namespace"), Field.text("node"), new Field("state", PodState.NAMES));
