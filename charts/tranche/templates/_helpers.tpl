@@ -55,6 +55,13 @@
 {{- toJson $secrets -}}
 {{- end -}}
 
+{{/* The port of the aggregated API; empty if it is off. An upgrade with --reuse-values may lack these values. */}}
+{{- define "tranche.aggregatedPort" -}}
+{{- $api := .Values.extender.api | default dict -}}
+{{- $aggregated := $api.aggregated | default dict -}}
+{{- if and .Values.extender.enabled $api.enabled $aggregated.enabled -}}{{ $aggregated.port | default 9446 }}{{- end -}}
+{{- end }}
+
 {{/* An upgrade with --reuse-values may lack this value. */}}
 {{- define "tranche.webhookMetricsPort" -}}{{ .Values.webhook.metricsPort | default 9090 }}{{- end }}
 

@@ -177,6 +177,7 @@ final class Bounds {
           new Bound("an answer of the read API", EXTENDER + "ReadApi", "ANSWERED_MS_MAX"),
           new Bound("pods that the read API", EXTENDER + "Answers", "EXPLANATIONS_PER_SECOND_MAX"),
           new Bound("pods that the read API", EXTENDER + "Turn", "MS_MAX"),
+          new Bound("pods that the read API", EXTENDER + "ViewRate", "OF_NAMESPACE_MAX"),
           new Bound("readers of the read API's", EXTENDER + "EventStream", "READERS_MAX"),
           new Bound("readers of the read API's", EXTENDER + "EventStream", "READERS_PER_OWNER_MAX"),
           new Bound("a reader of the stream", EXTENDER + "StreamReader", "TAKES_NOTHING_MS_MAX"),
@@ -185,6 +186,9 @@ final class Bounds {
           new Bound("pods whose last decision", EXTENDER + "Explanations", "PODS_MAX"),
           new Bound("questions of what-if", EXTENDER + "WhatIfAnswers", "PER_SECOND_MAX"),
           new Bound("questions of what-if", EXTENDER + "WhatIfAnswers", "AT_ONCE_MAX"),
+          new Bound(
+              "questions of what-if", EXTENDER + "WhatIfAnswers", "AT_ONCE_OF_NAMESPACES_MAX"),
+          new Bound("questions of what-if", EXTENDER + "ViewRate", "OF_NAMESPACE_MAX"),
           new Bound("a question of what-if", EXTENDER + "Endpoint", "BODY_BYTES_MAX"),
           new Bound("a question of what-if", EXTENDER + "WhatIf", "COUNT_MAX"),
           new Bound("a question of what-if", EXTENDER + "WhatIf", "PLACE_WITHIN_MS"),

@@ -45,6 +45,16 @@ class SecurityPageTest {
               EXTENDER + "KeptPodsTest#podsOnNodesThatAreNot_",
               EXTENDER + "BudgetStoreTest#"),
           Claim.of("end the webhook with a large pod", WEBHOOK + "HostileReviewsIT#"),
+          Claim.of(
+              "read another namespace by the API",
+              EXTENDER + "NamespaceViewIT#tenant_seesNobodyElse",
+              EXTENDER + "NamespaceViewIT#tenant_readsNoOtherNamespace",
+              EXTENDER + "NamespaceViewIT#tenant_readsNothingOfTheCluster",
+              EXTENDER + "NamespaceViewIT#whatIf_withTheUidOfAnotherTenantsPod_"),
+          Claim.of(
+              "pose as the API server or as another user",
+              EXTENDER + "NamespaceViewIT#onlyTheApiServer_mayCallItsPort",
+              EXTENDER + "NamespaceViewIT#headersOfTheApiServer_countAlone"),
           Claim.of("cause events for objects that do not exist", WEBHOOK + "GuardEventsIT#"),
           Claim.of(
               "forge lines of a log, an event or a page",

@@ -226,6 +226,14 @@ final class WrittenBounds {
               "REMOTE = ConnectionLimits.of(96, 80);",
               "96",
               "80"),
+          written("pods that the read API", EXTENDER + "ViewRate", "perSecondMax / 2", "5"),
+          written("questions of what-if", EXTENDER + "ViewRate", "perSecondMax / 2", "5"),
+          written(
+              "connections of the read API",
+              EXTENDER + "ReadApi",
+              "PROXIED = ConnectionLimits.of(32, 16);",
+              "32",
+              "16"),
           written(
               "connections of the read API",
               EXTENDER + "ReadApi",

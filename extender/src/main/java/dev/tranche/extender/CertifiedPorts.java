@@ -1,26 +1,30 @@
 package dev.tranche.extender;
 
+import dev.tranche.extender.controller.ApiServiceBundle;
+import dev.tranche.extender.controller.FrontProxyWatch;
 import dev.tranche.extender.controller.TlsSecret;
 import dev.tranche.extender.http.ClientCertificates;
 import dev.tranche.extender.http.VerbServer;
 import dev.tranche.extender.metrics.ExtenderMetrics;
+import dev.tranche.extender.readapi.ReadApi;
 import dev.tranche.extender.stream.StreamServer;
+import dev.tranche.process.client.ApiClient;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.net.PemKeyCertOptions;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Consumer;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The ports that need a certificate: the node streams' port, and the verbs' port if kube-scheduler
- * connects from another pod. The first certificate opens them; later ones replace it. Certificates
- * are applied one after the other. A failed open is retried until there is a newer certificate.
+ * The ports that need a certificate: the node streams' port, the read API's, and the verbs' port if
+ * kube-scheduler connects from another pod. The first certificate opens them; later ones replace
+ * it. Certificates are applied one after the other. A failed open is retried until there is a newer
+ * certificate.
  */
 final class CertifiedPorts implements AutoCloseable {
   private static final long OPEN_AGAIN_MS = 500;
@@ -31,7 +35,9 @@ final class CertifiedPorts implements AutoCloseable {
   private final Vertx vertx;
   private final VerbServer verbs;
   private final Function<PemKeyCertOptions, StreamServer> streams;
-  private final Consumer<PemKeyCertOptions> others;
+  private final ReadApi readApi;
+  private final Optional<FrontProxyWatch> frontProxy;
+  private final Optional<ApiServiceBundle> apiService;
   private final ExtenderMetrics metrics;
   private final TlsSecret secret;
   private volatile @Nullable StreamServer stream;
@@ -40,7 +46,6 @@ final class CertifiedPorts implements AutoCloseable {
 
   /**
    * @param streams creates the server of the node streams with its certificate
-   * @param others receives each certificate that is in use
    */
   CertifiedPorts(
       ExtenderConfig config,
@@ -48,14 +53,23 @@ final class CertifiedPorts implements AutoCloseable {
       Vertx vertx,
       VerbServer verbs,
       Function<PemKeyCertOptions, StreamServer> streams,
-      Consumer<PemKeyCertOptions> others,
+      ReadApi readApi,
       ExtenderMetrics metrics) {
     this.config = config;
     this.vertx = vertx;
     this.verbs = verbs;
     this.streams = streams;
-    this.others = others;
+    this.readApi = readApi;
     this.metrics = metrics;
+    this.frontProxy =
+        config.apiAggregated() == null
+            ? Optional.empty()
+            : Optional.of(new FrontProxyWatch(client, readApi::setFrontProxy));
+    this.apiService =
+        frontProxy.map(
+            watch ->
+                new ApiServiceBundle(
+                    ApiClient.withoutRetries(client, Extender.API_TIMEOUT_MS), metrics));
     this.secret = new TlsSecret(client, config.namespace(), secretName(), this::onCertificate);
   }
 
@@ -65,6 +79,9 @@ final class CertifiedPorts implements AutoCloseable {
 
   void start() {
     secret.start();
+    frontProxy.ifPresent(FrontProxyWatch::start);
+    apiService.ifPresent(
+        bundle -> vertx.setPeriodic(ApiServiceBundle.PERIOD_MS, due -> bundle.check()));
   }
 
   /** Returns why the ports are not open yet; empty once they are. */
@@ -97,7 +114,8 @@ final class CertifiedPorts implements AutoCloseable {
         .onSuccess(
             done -> {
               LOG.info("using the certificate of Secret {}", secretName());
-              others.accept(material.certificate());
+              readApi.setCertificate(material.certificate());
+              apiService.ifPresent(bundle -> material.authorities().ifPresent(bundle::set));
             })
         .onFailure(e -> LOG.error("cannot use the certificate of Secret {}", secretName(), e))
         .<Void>mapEmpty()
@@ -165,5 +183,7 @@ final class CertifiedPorts implements AutoCloseable {
   @Override
   public void close() {
     secret.close();
+    frontProxy.ifPresent(FrontProxyWatch::close);
+    apiService.ifPresent(ApiServiceBundle::close);
   }
 }

@@ -83,7 +83,7 @@ import org.slf4j.LoggerFactory;
 /** Creates the parts of the process and connects them. */
 public final class Extender implements AutoCloseable {
   /** kube-scheduler waits 10 s for a bind, by our chart, and a bind may also read the pod. */
-  private static final int API_TIMEOUT_MS = 4_000;
+  static final int API_TIMEOUT_MS = 4_000;
 
   private static final long STOP_S = 10;
   private static final long SOON_MS = 50;
@@ -213,8 +213,7 @@ public final class Extender implements AutoCloseable {
     this.inspections = new InspectionCache(this::inspect, Extender::nowMs);
     this.readApi = readApi();
     this.ports =
-        new CertifiedPorts(
-            config, client, vertx, verbs, this::streamServer, readApi::setCertificate, metrics);
+        new CertifiedPorts(config, client, vertx, verbs, this::streamServer, readApi, metrics);
     this.verbsSlice = verbsSlice();
     this.leadership = leadership();
   }
@@ -480,8 +479,7 @@ public final class Extender implements AutoCloseable {
     return new ReadApi(
         vertx,
         transport,
-        config.api() == null ? null : address(config.api()),
-        config.apiLocal() == null ? null : address(config.apiLocal()),
+        new ReadApi.Addresses(config.api(), config.apiLocal(), config.apiAggregated()),
         limits,
         config.viewerRole(),
         access,
@@ -497,7 +495,7 @@ public final class Extender implements AutoCloseable {
             traits::filter,
             config.resources(),
             // Without a port nobody could read the history.
-            config.api() == null && config.apiLocal() == null ? 0 : config.historyBytesMax(),
+            config.servesApi() ? config.historyBytesMax() : 0,
             config.clusterName(),
             Extender::nowMs),
         metrics);
@@ -558,18 +556,20 @@ public final class Extender implements AutoCloseable {
     return ops == null ? -1 : ops.actualPort();
   }
 
-  /** -1 before there is a certificate. */
   public int streamPort() {
     return ports.streamPort();
   }
 
-  /** -1 before there is a certificate. */
   public int apiPort() {
     return readApi.remotePort();
   }
 
   public int apiLocalPort() {
     return readApi.localPort();
+  }
+
+  public int apiAggregatedPort() {
+    return readApi.proxiedPort();
   }
 
   @Override

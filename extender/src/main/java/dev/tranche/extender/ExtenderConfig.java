@@ -1,6 +1,7 @@
 package dev.tranche.extender;
 
 import static dev.tranche.extender.ExtenderSetting.API_ADDRESS;
+import static dev.tranche.extender.ExtenderSetting.API_AGGREGATED_ADDRESS;
 import static dev.tranche.extender.ExtenderSetting.API_LOCAL_ADDRESS;
 import static dev.tranche.extender.ExtenderSetting.ASSIGNMENT_ACK_TIMEOUT_MS;
 import static dev.tranche.extender.ExtenderSetting.CLUSTER_NAME;
@@ -51,6 +52,7 @@ import org.jspecify.annotations.Nullable;
  * @param resources at least one
  * @param api where the read API serves remote callers; null: nowhere
  * @param apiLocal where the read API serves callers from loopback; null: nowhere
+ * @param apiAggregated where the read API serves the API server; null: nowhere
  * @param historyBytesMax of the read API's history; 0: none is kept
  * @param clusterName shown on the web page; may be empty
  * @param serviceAccount of the node plugins
@@ -72,6 +74,7 @@ public record ExtenderConfig(
     HostPort metrics,
     @Nullable HostPort api,
     @Nullable HostPort apiLocal,
+    @Nullable HostPort apiAggregated,
     long historyBytesMax,
     String clusterName,
     ServiceAccount serviceAccount,
@@ -90,6 +93,11 @@ public record ExtenderConfig(
   private static final String OFF = "off";
   private static final Pattern OBJECT_NAME =
       Pattern.compile("[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?");
+
+  /** Whether the read API has a port. */
+  boolean servesApi() {
+    return api != null || apiLocal != null || apiAggregated != null;
+  }
 
   /** The ClusterRole whose subjects may use the read API. */
   String viewerRole() {
@@ -126,6 +134,7 @@ public record ExtenderConfig(
           settings.hostPort(METRICS_ADDRESS, errors),
           optionalAddress(API_ADDRESS),
           loopbackAddress(),
+          optionalAddress(API_AGGREGATED_ADDRESS),
           historyBytesMax(),
           clusterName(),
           serviceAccount(),

@@ -41,6 +41,10 @@ enum ExtenderSetting implements ProcessSetting {
       "off",
       "Loopback address and port of the read API for kubectl port-forward, without a token; or"
           + " off."),
+  API_AGGREGATED_ADDRESS(
+      "off",
+      "Host and port of the read API for the API server, which proxies requests about single"
+          + " namespaces as an aggregated API; or off."),
   HISTORY_MEMORY(
       "16Mi",
       "Memory for the read API's history of GPUs, 1Mi to 1Gi; with more GPUs it has fewer samples."

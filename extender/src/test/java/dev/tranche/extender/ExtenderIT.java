@@ -417,12 +417,11 @@ final class ExtenderIT {
     return config("tranche", true, identity, podIp);
   }
 
-  private static ExtenderConfig config(
-      String name, boolean service, String identity, String podIp) {
+  private static ExtenderConfig config(String name, boolean service, String id, String podIp) {
     return new ExtenderConfig(
         name,
         NAMESPACE,
-        identity,
+        id,
         podIp,
         List.of(Names.RESOURCE),
         Policy.LOAD,
@@ -431,6 +430,7 @@ final class ExtenderIT {
         false,
         "tranche-scheduler",
         service,
+        new HostPort("127.0.0.1", 0),
         new HostPort("127.0.0.1", 0),
         new HostPort("127.0.0.1", 0),
         new HostPort("127.0.0.1", 0),

@@ -87,7 +87,7 @@ final class FloodedExtenderIT {
     ConnectionLimits nodes = StreamServer.LIMITS;
     ConnectionLimits verbs = VerbServer.limits(true);
     List<ConnectionLimits> http =
-        List.of(ReadApi.REMOTE, ReadApi.LOCAL, verbs, ConnectionLimits.METRICS);
+        List.of(ReadApi.REMOTE, ReadApi.LOCAL, ReadApi.PROXIED, verbs, ConnectionLimits.METRICS);
     long waiting = nodes.waitingMax();
     long served = 0;
     for (ConnectionLimits limits : http) {

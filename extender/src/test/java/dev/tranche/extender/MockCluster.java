@@ -2,6 +2,7 @@ package dev.tranche.extender;
 
 import dev.tranche.api.Names;
 import io.fabric8.kubernetes.api.model.Binding;
+import io.fabric8.kubernetes.api.model.ConfigMapBuilder;
 import io.fabric8.kubernetes.api.model.NodeBuilder;
 import io.fabric8.kubernetes.api.model.Pod;
 import io.fabric8.kubernetes.api.model.PodBuilder;
@@ -46,6 +47,10 @@ final class MockCluster implements AutoCloseable {
   private final KubernetesClient client;
   private final Set<String> accepted = ConcurrentHashMap.newKeySet();
   private final Set<String> viewers = ConcurrentHashMap.newKeySet();
+
+  /** As {@code user verb namespace}. */
+  private final Set<String> podRights = ConcurrentHashMap.newKeySet();
+
   private final AtomicInteger reviews = new AtomicInteger();
   private final CountDownLatch closed = new CountDownLatch(1);
 
@@ -174,7 +179,10 @@ final class MockCluster implements AutoCloseable {
         .build();
   }
 
-  /** Of non-resource URLs, by {@link #mayView} and by what every account may. */
+  /**
+   * Of non-resource URLs, by {@link #mayView} and by what every account may; of pods, by {@link
+   * #mayOnPods}.
+   */
   void reviewAccess() {
     server
         .expect()
@@ -184,11 +192,18 @@ final class MockCluster implements AutoCloseable {
             201,
             request -> {
               var spec = new JsonObject(request.getBody().readUtf8()).getJsonObject("spec");
+              String user = spec.getString("user");
               var url = spec.getJsonObject("nonResourceAttributes");
+              var pods = spec.getJsonObject("resourceAttributes");
               boolean allowed =
-                  url.getString("verb")
-                          .equals(url.getString("path").endsWith("/what-if") ? "post" : "get")
-                      && mayGet(spec.getString("user"), url.getString("path"));
+                  url == null
+                      ? pods.getString("resource").equals("pods")
+                          && podRights.contains(
+                              String.join(
+                                  " ", user, pods.getString("verb"), pods.getString("namespace")))
+                      : url.getString("verb")
+                              .equals(url.getString("path").endsWith("/what-if") ? "post" : "get")
+                          && mayGet(user, url.getString("path"));
               return new SubjectAccessReviewBuilder()
                   .withNewStatus()
                   .withAllowed(allowed)
@@ -201,6 +216,35 @@ final class MockCluster implements AutoCloseable {
   /** The chart's ClusterRole is bound to that user. */
   void mayView(String user) {
     viewers.add(user);
+  }
+
+  /**
+   * A role in a namespace is bound to that user.
+   *
+   * @param verbs on its pods
+   */
+  void mayOnPods(String user, String namespace, String... verbs) {
+    for (String verb : verbs) {
+      podRights.add(String.join(" ", user, verb, namespace));
+    }
+  }
+
+  /** What the API server publishes of itself. */
+  void frontProxy(String authorities) {
+    client
+        .resource(
+            new ConfigMapBuilder()
+                .withNewMetadata()
+                .withName("extension-apiserver-authentication")
+                .withNamespace("kube-system")
+                .endMetadata()
+                .addToData("requestheader-client-ca-file", authorities)
+                .addToData("requestheader-allowed-names", "[\"front-proxy\"]")
+                .addToData("requestheader-username-headers", "[\"X-Remote-User\"]")
+                .addToData("requestheader-group-headers", "[\"X-Remote-Group\"]")
+                .addToData("requestheader-extra-headers-prefix", "[\"X-Remote-Extra-\"]")
+                .build())
+        .create();
   }
 
   boolean mayGet(String user, String path) {
@@ -263,6 +307,22 @@ final class MockCluster implements AutoCloseable {
               return Map.of("kind", "Status", "apiVersion", "v1", "status", "Success");
             })
         .once();
+  }
+
+  /** A pod of another namespace, which holds replicas of a GPU. */
+  void boundPod(String namespace, String name, int replicas, String gpu, String node) {
+    Pod pod =
+        ExtenderIT.template(name, replicas)
+            .editMetadata()
+            .withNamespace(namespace)
+            .withUid("uid-of-" + name)
+            .addToAnnotations(Names.GPU, gpu)
+            .endMetadata()
+            .editSpec()
+            .withNodeName(node)
+            .endSpec()
+            .build();
+    client.pods().inNamespace(namespace).resource(pod).create();
   }
 
   /** Node and annotations in one write. */

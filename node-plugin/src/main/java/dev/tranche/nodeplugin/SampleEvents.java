@@ -162,15 +162,17 @@ final class SampleEvents {
       return;
     }
     metrics.count("tranche.node.overuse", "Times that a container used more than granted.");
-    String sentence = change.sentence() + on;
-    events.pod(use.namespace(), use.pod(), "GpuOveruse", sentence, true);
+    events.pod(use.namespace(), use.pod(), "GpuOveruse", change.sentence() + on, true);
     for (String neighbour : change.neighbours()) {
       int slash = neighbour.indexOf('/');
+      String namespace = neighbour.substring(0, slash);
       events.pod(
-          neighbour.substring(0, slash),
+          namespace,
           neighbour.substring(slash + 1),
           "GpuNeighbourOveruse",
-          "another pod on this pod's GPU uses more than its share: " + sentence,
+          "another pod on this pod's GPU uses more than its share: "
+              + change.sentenceFor(namespace)
+              + on,
           true);
     }
   }

@@ -94,7 +94,15 @@ public final class Demo {
     nodes.put("node-a10g", List.of(Model.A10G, Model.A10G));
     nodes.put("node-h100", List.of(Model.H100, Model.H100));
     // One replica of each Deployment, to be gentle with a small machine.
-    Map<String, Object> values = Map.of("webhook.replicas", 1, "extender.replicas", 1);
+    Map<String, Object> values =
+        Map.of(
+            "webhook.replicas",
+            1,
+            "extender.replicas",
+            1,
+            // Tenants see their own.
+            "extender.api.aggregated.enabled",
+            true);
     return new Tranche.Plan("demo", folder, nodes, Demo::makeBusy, values, true, Demo::printStep);
   }
 
@@ -144,23 +152,23 @@ public final class Demo {
   private static String nextSteps(Path root, Path kubeconfig, Tranche tranche) {
     return """
 
-        kubeconfig  %1$s
-        metrics     %2$s/metrics
+    kubeconfig  %1$s
+    metrics     %2$s/metrics
 
-        See it, at http://localhost:9445:
-          kubectl --kubeconfig %1$s -n tranche port-forward deploy/tranche-extender 9445
+    See it, at http://localhost:9445:
+      kubectl --kubeconfig %1$s -n tranche port-forward deploy/tranche-extender 9445
 
-        Try next, in this folder:
-          export KUBECONFIG=%1$s PATH=%3$s:$PATH
-          kubectl get nodes -o custom-columns='NODE:.metadata.name,GPU:.status.allocatable.nvidia\\.com/gpu'
-          kubectl -n demo describe pod rerank
-          kubectl tranche top gpus
-          kubectl tranche explain demo/chat
-          kubectl -n demo run one-more --image=tranche-e2e/busybox:1 --annotations=tranche.dev/gpu-fraction=0.25 -- sleep infinity
-          ./demo load node-a10g 1 95  # makes a GPU busy
-          ./demo watch  # every GPU, live, until Ctrl-C
-          ./demo down  # removes everything
-        """
+    Try next, in this folder:
+      export KUBECONFIG=%1$s PATH=%3$s:$PATH
+      kubectl get nodes -o custom-columns='NODE:.metadata.name,GPU:.status.allocatable.nvidia\\.com/gpu'
+      kubectl -n demo describe pod rerank
+      kubectl tranche top gpus
+      kubectl tranche explain demo/chat
+      kubectl -n demo run one-more --image=tranche-e2e/busybox:1 --annotations=tranche.dev/gpu-fraction=0.25 -- sleep infinity
+      ./demo load node-a10g 1 95  # makes a GPU busy
+      ./demo watch  # every GPU, live, until Ctrl-C
+      ./demo down  # removes everything
+    """
         .formatted(kubeconfig, tranche.extenderUrl(), root.resolve("deploy/kubectl"));
   }
 

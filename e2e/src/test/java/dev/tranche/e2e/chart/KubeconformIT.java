@@ -43,7 +43,7 @@ class KubeconformIT {
           + MPS
           + " "
           + DASHBOARDS
-          + " --set networkPolicies.enabled=true,webhook.certManager.enabled=true,runtimeClass.create=true,criticalPodsQuota.enabled=true,extender.api.historyMemory=0"
+          + " --set extender.api.aggregated.enabled=true --set networkPolicies.enabled=true,webhook.certManager.enabled=true,runtimeClass.create=true,criticalPodsQuota.enabled=true,extender.api.historyMemory=0"
           + " --api-versions admissionregistration.k8s.io/v1/MutatingAdmissionPolicy";
 
   static final Iterable<Rendering> RENDERINGS = Rendering.ALL;
@@ -81,6 +81,7 @@ class KubeconformIT {
         "--set extender.enabled=false",
         "--set extender.api.enabled=false,networkPolicies.enabled=true",
         "--set networkPolicies.enabled=true,networkPolicies.apiCidrs[0]=10.0.0.0/8",
+        "--set extender.api.aggregated.enabled=true,extender.mode=service",
         "--set nodePlugin.enabled=false,extender.enabled=false",
         "--set webhook.compat.kai=true,webhook.compat.hami=true,replicas=1",
         MPS,

@@ -28,7 +28,11 @@ class OddValuesTest {
   /** Sections without which the chart renders all the same. */
   private static final Set<String> OPTIONAL =
       Set.of(
-          "updateStrategy", "updateStrategy.rollingUpdate", "grafanaDashboards", "extender.verbs");
+          "updateStrategy",
+          "updateStrategy.rollingUpdate",
+          "grafanaDashboards",
+          "extender.verbs",
+          "extender.api.aggregated");
 
   @TempDir static Path folder;
 

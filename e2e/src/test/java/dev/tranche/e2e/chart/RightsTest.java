@@ -62,6 +62,19 @@ class RightsTest {
         .containsExactlyInAnyOrderElementsOf(expected);
   }
 
+  @Test
+  void aggregatedApi_bringsItsOwnRights_inEachMode() throws IOException {
+    List<String> added = documented("## Rights of the aggregated API");
+    for (String mode : List.of("scheduler", "service")) {
+      List<String> without = Rights.of(render(Map.of("extender.mode", mode)));
+      List<String> expected = Stream.concat(without.stream(), added.stream()).distinct().toList();
+      assertThat(
+              Rights.of(
+                  render(Map.of("extender.mode", mode, "extender.api.aggregated.enabled", true))))
+          .containsExactlyInAnyOrderElementsOf(expected);
+    }
+  }
+
   private static final List<Map<String, Object>> MODES =
       List.of(
           Map.of(),

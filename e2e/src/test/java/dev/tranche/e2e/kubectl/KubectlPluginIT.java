@@ -225,7 +225,9 @@ class KubectlPluginIT {
     cluster.put("refuse-forward", "");
     Ended refused = cluster.run("top");
     assertThat(refused.status()).isEqualTo(FAILED);
-    assertThat(refused.errors()).contains("cannot create resource \"pods/portforward\"", "pod e-0");
+    assertThat(refused.errors())
+        .contains("cannot forward a port to pod e-0", "Role tranche-kubectl")
+        .doesNotContain("cannot create resource");
     cluster.put("extenders", "e-0 tranche 0.1.0 False\n");
     assertThat(cluster.run("top").errors()).contains("no pod of Tranche's extender is ready");
     cluster.put("extenders", "");
@@ -233,6 +235,80 @@ class KubectlPluginIT {
     assertThat(nowhere.status()).isEqualTo(FAILED);
     assertThat(nowhere.errors())
         .contains("in the namespace gpu; --tranche-namespace names another");
+  }
+
+  @ParameterizedTest
+  @MethodSource("shells")
+  void tenant_readsTheNamespaceThroughTheApiServer(String shell) throws Exception {
+    var cluster = new FakeCluster(shell, folder);
+    cluster.put("tenant", "");
+    cluster.put("aggregated", "");
+    for (String words :
+        List.of("top", "top pods", "top gpus -n team-b", "explain bound", "history node-a")) {
+      Ended ended = cluster.run(words.split(" "));
+      assertThat(ended.status()).as(words + ended.errors()).isEqualTo(OK);
+      assertThat(ended.errors()).as(words).isEmpty();
+    }
+    assertThat(cluster.run("explain", "nobody").status()).isEqualTo(UNKNOWN);
+    assertThat(cluster.run("what-if", "--fraction", "0.3").status()).isEqualTo(OK);
+    String team = "/apis/read.tranche.dev/v1/namespaces/";
+    assertThat(cluster.calls())
+        .anyMatch(call -> call.endsWith(" " + team + "team-a/summary?output=table"))
+        .anyMatch(call -> call.endsWith(team + "team-a/pods?output=table&limit=500&continue=c2"))
+        .anyMatch(call -> call.endsWith(team + "team-b/gpus?output=table&limit=500"))
+        .anyMatch(call -> call.endsWith(team + "team-a/pods/bound?output=table"))
+        .anyMatch(call -> call.endsWith(team + "team-a/history?node=node-a"))
+        .anyMatch(call -> call.contains("create --raw " + team + "team-a/what-if?output=table -f "))
+        .noneMatch(call -> call.contains("port-forward"));
+  }
+
+  @ParameterizedTest
+  @MethodSource("shells")
+  void tenant_isToldWhatIsMissing(String shell) throws Exception {
+    var cluster = new FakeCluster(shell, folder);
+    cluster.put("tenant", "");
+    Ended off = cluster.run("top", "pods");
+    assertThat(off.status()).isEqualTo(FAILED);
+    assertThat(off.errors())
+        .contains("extender.api.aggregated.enabled=true", "Role tranche-kubectl", "--api https://");
+    cluster.put("aggregated", "");
+    for (String words : List.of("top nodes", "top pods -A", "ui", "support-bundle")) {
+      Ended ended = cluster.run(words.split(" "));
+      assertThat(ended.status()).as(words).isEqualTo(FAILED);
+      assertThat(ended.errors())
+          .as(words)
+          .contains("shows all namespaces", "Role tranche-kubectl in the namespace tranche");
+    }
+    assertThat(cluster.run("version").errors()).contains("Role tranche-kubectl");
+  }
+
+  @ParameterizedTest
+  @MethodSource("shells")
+  void apiWithAToken_isReadWithoutTheUsersCredentials(String shell) throws Exception {
+    var cluster = new FakeCluster(shell, folder);
+    cluster.put("token", "secret-token");
+    String url = "https://tranche-extender.tranche.svc:9444/";
+    String[] pods = {
+      "top", "pods", "--as", "x", "--api", url, "--api-token", "token", "--api-ca=ca.crt"
+    };
+    Ended ended = cluster.run(pods);
+    assertThat(ended.status()).as(ended.errors()).isEqualTo(OK);
+    assertThat(ended.out()).contains("b      1");
+    assertThat(cluster.calls())
+        .anyMatch(
+            call ->
+                call.startsWith("--kubeconfig /")
+                    && call.contains("/direct get --raw")
+                    && call.contains("/namespaces/team-a/pods?output=table"))
+        .noneMatch(call -> call.contains("secret-token"))
+        .noneMatch(call -> call.contains("port-forward"));
+    cluster.run("top", "nodes", "--api=" + url, "--api-token=token");
+    assertThat(cluster.calls())
+        .anyMatch(call -> call.contains("/direct get --raw /api/v1/summary"));
+    Ended none = cluster.run("top", "pods", "--api", url, "--api-token", "none");
+    assertThat(none.status()).isEqualTo(FAILED);
+    assertThat(none.errors()).contains("/none cannot be read");
+    assertThat(cluster.run("top", "--api", "http://x y").status()).isEqualTo(MISUSED);
   }
 
   /** As kubectl does: scripts that read a table get nothing. */

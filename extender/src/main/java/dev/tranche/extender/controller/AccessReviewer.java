@@ -4,13 +4,18 @@ import dev.tranche.extender.client.Workers;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.readapi.access.Access;
 import dev.tranche.extender.readapi.access.Access.Verdict;
+import dev.tranche.extender.readapi.access.Caller;
+import dev.tranche.extender.readapi.access.Right;
 import io.fabric8.kubernetes.api.model.authentication.TokenReviewBuilder;
 import io.fabric8.kubernetes.api.model.authentication.UserInfo;
 import io.fabric8.kubernetes.api.model.authorization.v1.SubjectAccessReviewBuilder;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import io.vertx.core.Future;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
 
-/** Asks the API server whose token it is, and whether that user may use a verb on a path. */
+/** Asks the API server whose token it is, and whether that user has a right. */
 public final class AccessReviewer implements Access.Reviews, AutoCloseable {
   private static final int AT_ONCE_MAX = 4;
   private static final int WAITING_MAX = 64;
@@ -27,11 +32,19 @@ public final class AccessReviewer implements Access.Reviews, AutoCloseable {
   }
 
   @Override
-  public Future<Verdict> review(String token, String verb, String path) {
-    return workers.submit(() -> reviewed(token, verb, path));
+  public Future<Verdict> review(Caller caller, Right right) {
+    return workers.submit(() -> reviewed(caller, right));
   }
 
-  private Verdict reviewed(String token, String verb, String path) {
+  private Verdict reviewed(Caller caller, Right right) {
+    return switch (caller) {
+      case Caller.User user -> verdict(user, right);
+      case Caller.Token(String token) ->
+          user(token).map(user -> verdict(user, right)).orElseGet(Verdict.Unknown::new);
+    };
+  }
+
+  private Optional<Caller.User> user(String token) {
     var status =
         client
             .tokenReviews()
@@ -40,32 +53,46 @@ public final class AccessReviewer implements Access.Reviews, AutoCloseable {
     if (status == null
         || !Boolean.TRUE.equals(status.getAuthenticated())
         || status.getUser() == null) {
-      return new Verdict.Unknown();
+      return Optional.empty();
     }
     UserInfo user = status.getUser();
-    return may(user, verb, path)
-        ? new Verdict.Allowed()
-        : new Verdict.Forbidden(String.valueOf(user.getUsername()));
+    return Optional.of(
+        new Caller.User(
+            String.valueOf(user.getUsername()),
+            user.getUid() == null ? "" : user.getUid(),
+            user.getGroups() == null ? List.of() : user.getGroups(),
+            user.getExtra() == null ? Map.of() : user.getExtra()));
   }
 
-  private boolean may(UserInfo user, String verb, String path) {
+  private Verdict verdict(Caller.User user, Right right) {
+    var spec =
+        new SubjectAccessReviewBuilder()
+            .withNewSpec()
+            .withUser(user.name())
+            .withUid(user.uid())
+            .withGroups(user.groups())
+            .withExtra(user.extra());
+    switch (right) {
+      case Right.NonResource(String verb, String path) ->
+          spec.withNewNonResourceAttributes(path, verb);
+      case Right.Pods(String verb, String namespace) ->
+          spec.withNewResourceAttributes()
+              .withVerb(verb)
+              .withVersion("v1")
+              .withResource("pods")
+              .withNamespace(namespace)
+              .endResourceAttributes();
+    }
     var status =
         client
             .authorization()
             .v1()
             .subjectAccessReview()
-            .create(
-                new SubjectAccessReviewBuilder()
-                    .withNewSpec()
-                    .withUser(user.getUsername())
-                    .withUid(user.getUid())
-                    .withGroups(user.getGroups())
-                    .withExtra(user.getExtra())
-                    .withNewNonResourceAttributes(path, verb)
-                    .endSpec()
-                    .build())
+            .create(spec.endSpec().build())
             .getStatus();
-    return status != null && Boolean.TRUE.equals(status.getAllowed());
+    return status != null && Boolean.TRUE.equals(status.getAllowed())
+        ? new Verdict.Allowed()
+        : new Verdict.Forbidden(user.name());
   }
 
   @Override

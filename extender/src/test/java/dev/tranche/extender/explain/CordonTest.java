@@ -39,12 +39,13 @@ class CordonTest {
   }
 
   @Test
-  void gpuCordonedByItsNode_isRefused_withTheNodesReason() {
+  void gpuCordonedByItsNode_isRefused_andNoOtherTenantsPodIsNamed() {
     report("pod ns/greedy uses more than its share");
     var evaluation = world.evaluator.evaluate(FakeWorld.pod("p", 3), "node-1");
     assertThat(evaluation.outcome()).isEqualTo(new Outcome.DoesNotFit(Reason.UNFIT));
     assertThat(FitErrorText.node(evaluation))
-        .contains("cordoned: pod ns/greedy uses more than its share");
+        .contains("cordoned: more memory than granted is used there")
+        .doesNotContain("greedy");
     assertThat(FitErrorText.largestFreeOnOneGpu(evaluation)).isZero();
     report("");
     NodeFit free = world.evaluator.evaluate(FakeWorld.pod("p", 3), "node-1");

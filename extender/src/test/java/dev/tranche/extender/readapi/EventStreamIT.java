@@ -71,8 +71,7 @@ final class EventStreamIT {
     var endpoint =
         new Endpoint(
             vertx,
-            (route, parameters, body) ->
-                Future.succeededFuture(new Answer.Found(Buffer.buffer("{}"))),
+            question -> Future.succeededFuture(new Answer.Found(Buffer.buffer("{}"))),
             (request, route) -> Future.succeededFuture(refusal),
             stream::join,
             10_000,

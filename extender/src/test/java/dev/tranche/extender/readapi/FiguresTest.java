@@ -14,6 +14,7 @@ import dev.tranche.extender.readapi.row.PodList;
 import dev.tranche.extender.readapi.row.PodState;
 import dev.tranche.extender.readapi.row.Snapshot;
 import dev.tranche.extender.readapi.row.Summary;
+import dev.tranche.extender.readapi.row.View;
 import dev.tranche.extender.readapi.row.WaitingReasons;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.verb.FakeWorld;
@@ -137,8 +138,8 @@ final class FiguresTest {
     Snapshot snapshot = Snapshot.of(world.inspection());
     var all = new ListQuery(Map.of(), ListQuery.LIMIT_MAX, "");
     return new Shown(
-        GpuList.of(snapshot, all, Instant.EPOCH).items(),
-        PodList.of(snapshot, reasons, all, Instant.EPOCH).items(),
+        GpuList.of(snapshot, View.ALL, all, Instant.EPOCH).items(),
+        PodList.of(snapshot, reasons, View.ALL, all, Instant.EPOCH).items(),
         Summary.of(snapshot, reasons, all, Instant.EPOCH));
   }
 

@@ -154,7 +154,7 @@ final class OpenApiTest {
         new FakeWorld.Gpu("a1", 0.7, FakeWorld.GIB));
     history.add(HistorySampler.samples(world.inspection()), 10_000);
     Instant now = Instant.parse("2026-11-23T20:00:00Z");
-    var found = history.find("a", null, 60_000, 20_000).orElseThrow();
+    var found = history.find("a", uuid -> true, 60_000, 20_000).orElseThrow();
     JsonObject node = json(History.of("a", found, true, now, 20_000));
     OpenApi.assertIs("History", node.encode());
     assertThat(node.getJsonArray("times").getList())
@@ -168,12 +168,12 @@ final class OpenApiTest {
     assertThat(mean.getJsonArray("smMax").getList()).isEqualTo(List.of(0.25, 0.7));
     assertThat(mean.getJsonArray("granted").getList()).isEqualTo(List.of(0.15, 0.15));
 
-    var one = history.find("a", "a0", 60_000, 20_000).orElseThrow();
+    var one = history.find("a", "a0"::equals, 60_000, 20_000).orElseThrow();
     JsonObject gpu = json(History.of("a", one, false, now, 20_000));
     OpenApi.assertIs("History", gpu.encode());
     assertThat(gpu.containsKey("mean")).isFalse();
     assertThat(gpu.getJsonArray("gpus")).hasSize(1);
-    var nothing = history.find("a", "a0", 60_000, 600_000).orElseThrow();
+    var nothing = history.find("a", "a0"::equals, 60_000, 600_000).orElseThrow();
     OpenApi.assertIs("History", json(History.of("a", nothing, true, now, 600_000)).encode());
   }
 
@@ -195,6 +195,6 @@ final class OpenApiTest {
         .forEachRemaining(
             path ->
                 assertThat(Route.of(path.replace("{", "").replace("}", ""))).as(path).isPresent());
-    assertThat(document.get("paths")).hasSize(8);
+    assertThat(document.get("paths")).hasSize(8 + 6);
   }
 }

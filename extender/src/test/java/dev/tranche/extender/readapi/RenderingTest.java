@@ -17,6 +17,7 @@ import dev.tranche.extender.readapi.row.PodDetail;
 import dev.tranche.extender.readapi.row.PodList;
 import dev.tranche.extender.readapi.row.Snapshot;
 import dev.tranche.extender.readapi.row.Summary;
+import dev.tranche.extender.readapi.row.View;
 import dev.tranche.extender.readapi.row.Waiting;
 import dev.tranche.extender.readapi.row.WaitingReasons;
 import dev.tranche.extender.readapi.row.WhatIfAnswer;
@@ -72,11 +73,11 @@ final class RenderingTest {
   }
 
   private GpuList gpus() {
-    return GpuList.of(Snapshot.of(world.inspection()), rows(100), NOW);
+    return GpuList.of(Snapshot.of(world.inspection()), View.ALL, rows(100), NOW);
   }
 
   private PodList pods() {
-    return PodList.of(Snapshot.of(world.inspection()), reasons, rows(100), NOW);
+    return PodList.of(Snapshot.of(world.inspection()), reasons, View.ALL, rows(100), NOW);
   }
 
   private PodDetail pod(String name) {

@@ -7,6 +7,7 @@ import dev.tranche.api.Names;
 import dev.tranche.extender.explain.WhatIf;
 import dev.tranche.extender.readapi.Answers.Answer;
 import dev.tranche.extender.readapi.json.Json;
+import dev.tranche.extender.readapi.row.View;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.verb.FakeWorld;
 import dev.tranche.process.loop.Loop;
@@ -57,6 +58,7 @@ final class WhatIfAnswersTest {
             .formatted(annotations, spec);
     return answers
         .of(
+            View.ALL,
             MultiMap.caseInsensitiveMultiMap().add("count", count),
             Buffer.buffer(body),
             Json::buffer)
@@ -133,7 +135,7 @@ final class WhatIfAnswersTest {
   @MethodSource("hostileBodies")
   void aBodyThatNoPodHas_isRefusedAndCostsLittle(String name, Buffer body) {
     long before = allocatedBytes();
-    assertThat(new PodBody(List.of(Names.RESOURCE)).parse(body))
+    assertThat(new PodBody(List.of(Names.RESOURCE)).parse(body, View.ALL))
         .isInstanceOf(PodBody.Parsed.Refused.class);
     assertThat(allocatedBytes() - before - body.length()).isLessThan(12 << 20);
   }
@@ -142,7 +144,8 @@ final class WhatIfAnswersTest {
   @Test
   void aMillionReplicas_fitNowhereAndCostLittle() {
     long before = allocatedBytes();
-    PodBody.Parsed parsed = new PodBody(List.of(Names.RESOURCE)).parse(pod(asks("1M"), 100));
+    PodBody.Parsed parsed =
+        new PodBody(List.of(Names.RESOURCE)).parse(pod(asks("1M"), 100), View.ALL);
     assertThat(parsed)
         .isInstanceOfSatisfying(
             PodBody.Parsed.Valid.class,

@@ -48,6 +48,14 @@ public final class Overuse {
           .formatted(use.podKey(), use.container(), gib(use.memoryUsedBytes()), gib(grantedBytes));
     }
 
+    /** Returns the sentence for a pod of a namespace; other namespaces learn no names. */
+    public String sentenceFor(String namespace) {
+      return namespace.equals(use.namespace())
+          ? sentence()
+          : "a pod of another namespace uses %s of %s granted"
+              .formatted(gib(use.memoryUsedBytes()), gib(grantedBytes));
+    }
+
     private static String gib(long bytes) {
       return String.format(Locale.ROOT, "%.1f GiB", bytes / (double) (1L << 30));
     }

@@ -55,7 +55,14 @@ class OveruseTest {
         .singleElement()
         .returns(true, Overuse.EpisodeChange::began)
         .returns(200L, Overuse.EpisodeChange::grantedBytes)
-        .satisfies(change -> assertThat(change.neighbours()).containsExactly("ns/meek"));
+        .satisfies(change -> assertThat(change.neighbours()).containsExactly("ns/meek"))
+        .satisfies(
+            change -> {
+              assertThat(change.sentenceFor("ns")).contains("pod ns/greedy, container");
+              assertThat(change.sentenceFor("other"))
+                  .startsWith("a pod of another namespace uses ")
+                  .doesNotContain("greedy", "ns/");
+            });
     assertThat(overuse.cordonReason(GPU)).contains("ns/greedy");
     for (int i = 0; i < 5; i++) {
       assertThat(judge(use("greedy", 500))).isEmpty();

@@ -56,9 +56,18 @@ public final class FitErrorText {
     };
   }
 
-  private static String unfit(GpuView gpu) {
+  /**
+   * Returns why a GPU takes no pods, for readers of any namespace. A node's reason for a cordon
+   * names the pods that use too much, so it is not repeated.
+   */
+  public static String unfit(GpuView gpu) {
     String state = gpu.healthy() ? "cordoned" : "unhealthy";
-    return gpu.unfitBecause().isEmpty() ? state : state + ": " + gpu.unfitBecause();
+    if (gpu.unfitBecause().isEmpty()) {
+      return state;
+    }
+    return gpu.healthy()
+        ? state + ": more memory than granted is used there"
+        : state + ": " + gpu.unfitBecause();
   }
 
   /**

@@ -9,7 +9,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
-import org.jspecify.annotations.Nullable;
+import java.util.function.Predicate;
 
 /**
  * Load, memory and grants of all GPUs over the last hours, in bounded memory.
@@ -162,18 +162,18 @@ public final class GpuHistory {
   }
 
   /**
-   * Returns what is known of one GPU, or of all GPUs of a node. Empty if there is none.
+   * Returns what is known of some GPUs of a node. Empty if there is none.
    *
-   * @param uuid null for all GPUs of the node
+   * @param uuids which GPUs
    * @param agoMs how far back
    * @param nowMs now, on a monotonic clock
    */
   public synchronized Optional<Found> find(
-      String node, @Nullable String uuid, long agoMs, long nowMs) {
+      String node, Predicate<String> uuids, long agoMs, long nowMs) {
     List<Map.Entry<Key, GpuSeries>> found =
         seriesByGpu.tailMap(new Key(node, "")).entrySet().stream()
             .takeWhile(entry -> entry.getKey().node().equals(node))
-            .filter(entry -> uuid == null || entry.getKey().uuid().equals(uuid))
+            .filter(entry -> uuids.test(entry.getKey().uuid()))
             .sorted(Comparator.comparingLong(entry -> -entry.getValue().last()))
             .limit(ANSWER_GPUS_MAX)
             .sorted(Comparator.comparingInt(entry -> entry.getValue().index))

@@ -33,7 +33,7 @@ final class GpuHistoryTest {
   }
 
   private static Found all(GpuHistory history, String node, long nowMs) {
-    return history.find(node, null, WINDOW, nowMs).orElseThrow();
+    return history.find(node, uuid -> true, WINDOW, nowMs).orElseThrow();
   }
 
   private Gpu only(long nowMs) {
@@ -98,9 +98,9 @@ final class GpuHistoryTest {
     add(0, sample("n", 0, 0.5), sample("n", 1, 0.5));
     add(1, sample("n", 0, 0.5));
     long one = history.bytes() / 2;
-    assertThat(history.find("n", "n1", WINDOW, START + 2 * STEP)).isPresent();
+    assertThat(history.find("n", "n1"::equals, WINDOW, START + 2 * STEP)).isPresent();
     add(2_161, sample("n", 0, 0.5));
-    assertThat(history.find("n", "n1", WINDOW, START + 2_162 * STEP)).isEmpty();
+    assertThat(history.find("n", "n1"::equals, WINDOW, START + 2_162 * STEP)).isEmpty();
     assertThat(history.bytes()).isEqualTo(one);
   }
 
@@ -189,9 +189,9 @@ final class GpuHistoryTest {
     }
     add(100, sample("n", 0, 0.5));
     long now = START + 101 * STEP;
-    Found found = history.find("n", "n0", 10 * STEP, now).orElseThrow();
+    Found found = history.find("n", "n0"::equals, 10 * STEP, now).orElseThrow();
     assertThat(found.timesMs()).hasSize(10).allMatch(at -> at >= now - 10 * STEP);
-    assertThat(history.find("n", "n1", STEP, now).orElseThrow().gpus()).isEmpty();
+    assertThat(history.find("n", "n1"::equals, STEP, now).orElseThrow().gpus()).isEmpty();
   }
 
   @Test
@@ -204,7 +204,7 @@ final class GpuHistoryTest {
       history.add(samples, START + step * STEP + STEP / 2);
     }
     long now = START + 2_160 * STEP;
-    Found one = history.find("n", "u7", WINDOW, now).orElseThrow();
+    Found one = history.find("n", "u7"::equals, WINDOW, now).orElseThrow();
     assertThat(one.timesMs()).hasSizeBetween(500, GpuHistory.POINTS_MAX);
     assertThat(one.gpus().getFirst().smMean()).hasSameSizeAs(one.timesMs()).containsOnly(0.5);
     Found many = all(history, "n", now);

@@ -8,12 +8,14 @@ import dev.tranche.extender.readapi.query.Problem;
 import dev.tranche.extender.readapi.row.Explain;
 import dev.tranche.extender.readapi.row.Gpu;
 import dev.tranche.extender.readapi.row.GpuList;
+import dev.tranche.extender.readapi.row.NamespaceSummary;
 import dev.tranche.extender.readapi.row.Pod;
 import dev.tranche.extender.readapi.row.PodDetail;
 import dev.tranche.extender.readapi.row.PodList;
 import dev.tranche.extender.readapi.row.PodState;
 import dev.tranche.extender.readapi.row.Snapshot;
 import dev.tranche.extender.readapi.row.Summary;
+import dev.tranche.extender.readapi.row.View;
 import dev.tranche.extender.readapi.row.WaitingReasons;
 import dev.tranche.extender.selection.NodeFilter;
 import dev.tranche.process.loop.Loop;
@@ -58,7 +60,8 @@ final class Answers {
   private final LongSupplier clockMs;
   private final WaitingReasons reasons;
   private final Buffer document = document();
-  private final RateLimit explanationRate = new RateLimit(EXPLANATIONS_PER_SECOND_MAX);
+  private final ViewRate explanationRate =
+      new ViewRate("explanations", EXPLANATIONS_PER_SECOND_MAX);
   private SoftReference<@Nullable Snapshot> latest = new SoftReference<>(null);
 
   /** Writes a record as a request asks for it. Runs on a worker. */
@@ -112,37 +115,71 @@ final class Answers {
     }
   }
 
-  Future<Answer> of(Route route, MultiMap parameters, Buffer body, Format format) {
+  Future<Answer> of(Question question, Format format) {
+    Route route = question.route();
+    MultiMap parameters = question.parameters();
     Instant now = Instant.now();
+    View view = route.view();
     return switch (route.kind()) {
       case SUMMARY ->
-          list(
-              List.of(),
-              parameters,
-              (snapshot, query) -> format.of(Summary.of(snapshot, reasons, query, now)));
+          view.namespace().isPresent()
+              ? summary(view.namespace().get(), parameters, format)
+              : list(
+                  List.of(),
+                  parameters,
+                  (snapshot, query) -> format.of(Summary.of(snapshot, reasons, query, now)));
       case GPUS ->
           list(
-              Gpu.FIELDS,
+              fields(Gpu.FIELDS, view),
               parameters,
-              (snapshot, query) -> format.of(GpuList.of(snapshot, query, now)));
+              (snapshot, query) -> format.of(GpuList.of(snapshot, view, query, now)));
       case PODS ->
           list(
-              Pod.FIELDS,
+              fields(Pod.FIELDS, view),
               parameters,
-              (snapshot, query) -> format.of(PodList.of(snapshot, reasons, query, now)));
-      case POD -> pod(route.namespace(), route.name(), parameters, format);
+              (snapshot, query) -> format.of(PodList.of(snapshot, reasons, view, query, now)));
+      case POD -> pod(route, parameters, format);
       // An empty answer lets the endpoint begin the stream, which never ends.
       case STREAM ->
           unknownParameter(parameters)
               .map(Future::succeededFuture)
               .orElseGet(
                   () -> whenReady(() -> Future.succeededFuture(new Answer.Found(Buffer.buffer()))));
-      case HISTORY -> whenReady(() -> histories.of(parameters, format));
-      case WHAT_IF -> whenReady(() -> whatIfs.of(parameters, body, format));
+      case HISTORY -> whenReady(() -> history(view, parameters, format));
+      case WHAT_IF -> whenReady(() -> whatIfs.of(view, parameters, question.body(), format));
       case OPENAPI ->
           Future.succeededFuture(
               unknownParameter(parameters).orElseGet(() -> new Answer.Found(document)));
     };
+  }
+
+  /** The path names the namespace. */
+  private static List<Field> fields(List<Field> all, View view) {
+    return view.namespace().isEmpty()
+        ? all
+        : all.stream().filter(field -> !field.name().equals("namespace")).toList();
+  }
+
+  private Future<Answer> summary(String namespace, MultiMap parameters, Format format) {
+    return unknownParameter(parameters)
+        .map(Future::succeededFuture)
+        .orElseGet(
+            () ->
+                whenReady(
+                    () ->
+                        onWorker(
+                            inspection ->
+                                new Answer.Found(
+                                    format.of(
+                                        NamespaceSummary.of(
+                                            snapshot(inspection), reasons, namespace))))));
+  }
+
+  private Future<Answer> history(View view, MultiMap parameters, Format format) {
+    return view.namespace().isEmpty()
+        ? histories.of(parameters, uuid -> true, format)
+        : onWorker(inspection -> snapshot(inspection).gpusOf(view))
+            .compose(held -> histories.of(parameters, held::contains, format));
   }
 
   private Future<Answer> list(
@@ -157,7 +194,9 @@ final class Answers {
     };
   }
 
-  private Future<Answer> pod(String namespace, String name, MultiMap parameters, Format format) {
+  private Future<Answer> pod(Route route, MultiMap parameters, Format format) {
+    String namespace = route.namespace();
+    String name = route.name();
     Optional<Answer> unknown = unknownParameter(parameters);
     if (unknown.isPresent()) {
       return Future.succeededFuture(unknown.get());
@@ -170,11 +209,9 @@ final class Answers {
                   namespace + "/" + name,
                   "names of Kubernetes: lower case letters, digits, dashes and dots")));
     }
-    if (!explanationRate.tryAcquire(clockMs.getAsLong())) {
-      return refused(
-          Problem.tooMany(
-              "at most %d pods a second are explained; retry in a second"
-                  .formatted(EXPLANATIONS_PER_SECOND_MAX)));
+    Optional<Problem> tooMany = explanationRate.refusal(route.view(), clockMs.getAsLong());
+    if (tooMany.isPresent()) {
+      return refused(tooMany.get());
     }
     String key = namespace + "/" + name;
     return whenReady(
@@ -185,24 +222,26 @@ final class Answers {
                     plan ->
                         plan.isEmpty()
                             ? refused(unknownPod(key))
-                            : explained(key, plan.get(), format)));
+                            : explained(key, plan.get(), route.view(), format)));
   }
 
-  private Future<Answer> explained(String key, Explain.Plan plan, Format format) {
+  private Future<Answer> explained(String key, Explain.Plan plan, View view, Format format) {
     return plan.filter(key, filters)
         .compose(
             filter ->
                 explain
                     .nodes(plan, loop.get())
                     .compose(
-                        nodes -> explained(key, () -> plan.answer().of(filter, nodes), format)));
+                        nodes ->
+                            explained(key, () -> plan.answer().of(filter, nodes), view, format)));
   }
 
-  private Future<Answer> explained(String key, Supplier<PodDetail> detail, Format format) {
+  private Future<Answer> explained(
+      String key, Supplier<PodDetail> detail, View view, Format format) {
     return onWorker(
             inspection -> {
               Snapshot snapshot = snapshot(inspection);
-              PodDetail explained = detail.get().namingHolders(snapshot);
+              PodDetail explained = detail.get().namingHolders(snapshot, view);
               Optional<Pod> row =
                   snapshot.pods.stream()
                       .filter(each -> each.pod().uid().equals(explained.uid()))

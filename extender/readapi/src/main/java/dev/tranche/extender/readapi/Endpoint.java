@@ -1,6 +1,7 @@
 package dev.tranche.extender.readapi;
 
 import dev.tranche.extender.readapi.Answers.Answer;
+import dev.tranche.extender.readapi.access.Access;
 import dev.tranche.extender.readapi.json.Json;
 import dev.tranche.extender.readapi.query.KubernetesStatus;
 import dev.tranche.extender.readapi.query.Problem;
@@ -57,16 +58,18 @@ final class Endpoint implements Handler<HttpServerRequest> {
   /** Answers a request that the guard has admitted. */
   @FunctionalInterface
   interface Answering {
-    /**
-     * @param body empty unless the request is a POST
-     */
-    Future<Answer> of(Route route, MultiMap parameters, Buffer body);
+    Future<Answer> of(Question question);
   }
 
   /** Decides whether a request may pass; an empty result admits it. */
   @FunctionalInterface
   interface Guard {
     Future<Optional<Problem>> refusal(HttpServerRequest request, Route route);
+
+    /** Returns by whom places and bodies are counted. */
+    default String sender(HttpServerRequest request) {
+      return String.valueOf(request.remoteAddress().hostAddress());
+    }
   }
 
   /**
@@ -108,7 +111,9 @@ final class Endpoint implements Handler<HttpServerRequest> {
               "Not found",
               "there are /api/v1/summary, /api/v1/gpus, /api/v1/pods,"
                   + " /api/v1/pods/{namespace}/{name}, /api/v1/history, /api/v1/stream,"
-                  + " /api/v1/what-if and /api/v1/openapi.json"));
+                  + " /api/v1/what-if and /api/v1/openapi.json; and of one namespace, under "
+                  + Access.NAMESPACES
+                  + "/{namespace}, /summary, /gpus, /pods, /pods/{name}, /history and /what-if"));
     } else if (!route.get().method().equals(request.method())) {
       refuse(request, Problem.methodNotAllowed(route.get().method().name()));
     } else if (request.method().equals(HttpMethod.POST) && !isJson(request)) {
@@ -166,7 +171,7 @@ final class Endpoint implements Handler<HttpServerRequest> {
 
   /** Only what has arrived as a whole takes a place: a body may be sent slowly, or never. */
   private void answerOnceRead(HttpServerRequest request, Route route, long deadline) {
-    var body = new PostedBody(bodyBytes, address(request), BODY_BYTES_MAX);
+    var body = new PostedBody(bodyBytes, guard.sender(request), BODY_BYTES_MAX);
     HttpServerResponse response = request.response();
     body.read(request)
         .timeout(answeredMsMax, TimeUnit.MILLISECONDS)
@@ -191,7 +196,7 @@ final class Endpoint implements Handler<HttpServerRequest> {
   }
 
   private Future<Void> answerWithPlace(HttpServerRequest request, Route route, Buffer body) {
-    String address = address(request);
+    String address = guard.sender(request);
     if (!answering.tryTake(address, 1)) {
       return shed(request, "%d requests are being answered".formatted(answering.used()));
     }
@@ -211,15 +216,11 @@ final class Endpoint implements Handler<HttpServerRequest> {
     return send(request, Problem.unavailable(why + "; retry in a second"));
   }
 
-  private static String address(HttpServerRequest request) {
-    return String.valueOf(request.remoteAddress().hostAddress());
-  }
-
   /** Returns whose reader it is: that of a token, or else of an address. */
-  private static String owner(HttpServerRequest request) {
+  private String owner(HttpServerRequest request) {
     return BearerToken.of(request.getHeader(HttpHeaders.AUTHORIZATION))
         .map(Sha256::hex)
-        .orElseGet(() -> address(request));
+        .orElseGet(() -> guard.sender(request));
   }
 
   /** Serves a stream. Its readers stay connected, so they have their own limit. */
@@ -275,7 +276,10 @@ final class Endpoint implements Handler<HttpServerRequest> {
           return new Answer.Refused(Problem.failed());
         };
     try {
-      return onLoop(answers.of(route, parameters, body)).otherwise(bug);
+      return onLoop(
+              answers.of(
+                  new Question(route, parameters, body, Rendering.forKubectl(request, route))))
+          .otherwise(bug);
     } catch (RuntimeException failure) {
       return Future.succeededFuture(bug.apply(failure));
     }
@@ -306,6 +310,7 @@ final class Endpoint implements Handler<HttpServerRequest> {
   private Future<Void> send(HttpServerRequest request, Problem problem) {
     problem.headers().forEach(request.response()::putHeader);
     return Rendering.requestedOutput(request).isPresent()
+            || Route.isOfKubernetes(String.valueOf(request.path()))
         ? send(
             request.response(), problem.status(), JSON, Json.buffer(KubernetesStatus.of(problem)))
         : send(request.response(), problem.status(), Problem.TYPE, Json.buffer(problem.document()));

@@ -15,6 +15,7 @@ import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.Optional;
 import java.util.function.LongSupplier;
+import java.util.function.Predicate;
 
 /** Answers what GPUs did in the last hours, without the extender's loop. */
 final class HistoryAnswers {
@@ -31,21 +32,26 @@ final class HistoryAnswers {
     this.clockMs = clockMs;
   }
 
-  Future<Answer> of(MultiMap parameters, Format format) {
+  /**
+   * @param shown which GPUs are shown, by uuid
+   */
+  Future<Answer> of(MultiMap parameters, Predicate<String> shown, Format format) {
     if (history.isEmpty()) {
       return refused(notFound("no history is kept: extender.api.historyMemory is 0"));
     }
     return switch (HistoryQuery.parse(parameters, Instant.now())) {
       case Parsed.Refused(Problem problem) -> refused(problem);
       case Parsed.Valid(HistoryQuery query) ->
-          vertx.executeBlocking(() -> answer(history.get(), query, format), false);
+          vertx.executeBlocking(() -> answer(history.get(), query, shown, format), false);
     };
   }
 
-  private Answer answer(GpuHistory kept, HistoryQuery query, Format format) {
+  private Answer answer(
+      GpuHistory kept, HistoryQuery query, Predicate<String> shown, Format format) {
     long nowMs = clockMs.getAsLong();
     Instant now = Instant.now().truncatedTo(ChronoUnit.MILLIS);
-    return kept.find(query.node(), query.uuid(), query.ago().toMillis(), nowMs)
+    Predicate<String> asked = uuid -> query.uuid() == null || uuid.equals(query.uuid());
+    return kept.find(query.node(), asked.and(shown), query.ago().toMillis(), nowMs)
         .map(found -> History.of(query.node(), found, query.uuid() == null, now, nowMs))
         .<Answer>map(found -> new Answer.Found(format.of(found)))
         .orElseGet(() -> new Answer.Refused(unknown(query)));

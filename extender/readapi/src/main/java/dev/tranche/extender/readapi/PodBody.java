@@ -7,6 +7,7 @@ import dev.tranche.extender.ledger.PodDraft;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.ledger.PodFields;
 import dev.tranche.extender.readapi.query.Problem;
+import dev.tranche.extender.readapi.row.View;
 import dev.tranche.extender.score.packing.HostRequest;
 import dev.tranche.extender.selection.PodSelection;
 import dev.tranche.process.client.KubernetesJson;
@@ -40,7 +41,10 @@ final class PodBody {
     record Refused(Problem problem) implements Parsed {}
   }
 
-  Parsed parse(Buffer body) {
+  /**
+   * @param view a namespace to which the pod has to belong, unless all are shown
+   */
+  Parsed parse(Buffer body, View view) {
     JsonNode pod;
     try {
       pod = PostedPod.read(body.getBytes());
@@ -62,7 +66,7 @@ final class PodBody {
       return refused("spec", large.get(), ALLOWED);
     }
     try {
-      return read(pod);
+      return read(pod, view);
     } catch (JsonProcessingException | RuntimeException unread) {
       // The API server checks quantities and names; a body from another source may have invalid
       // ones.
@@ -70,15 +74,23 @@ final class PodBody {
     }
   }
 
-  private Parsed read(JsonNode pod) throws JsonProcessingException {
+  private Parsed read(JsonNode pod, View view) throws JsonProcessingException {
+    String reviewed = view.namespace().orElse("default");
+    String namespace = pod.path("metadata").path("namespace").asText(reviewed);
+    if (view.namespace().isPresent() && !namespace.equals(reviewed)) {
+      return refused("metadata.namespace", namespace, reviewed + ", the namespace of the path");
+    }
     PodFields fields = KubernetesJson.MAPPER.treeToValue(pod, PodFields.class);
     PodDraft draft = fields.draft();
     JsonNode metadata = pod.path("metadata");
     // A pod created with generateName has no name yet.
     draft.identity(
-        metadata.path("namespace").asText("default"),
+        namespace,
         metadata.path("name").asText("what-if"),
-        metadata.path("uid").asText(UUID.randomUUID().toString()));
+        // With the uid of another tenant's pod the answer would be as if that pod were gone.
+        view.namespace().isPresent()
+            ? UUID.randomUUID().toString()
+            : metadata.path("uid").asText(UUID.randomUUID().toString()));
     Optional<PodFacts> facts = draft.facts(resources);
     if (facts.isEmpty()) {
       String fraction = metadata.path("annotations").path(Names.GPU_FRACTION).asText("");

@@ -5,6 +5,7 @@ import dev.tranche.extender.explain.Explanations;
 import dev.tranche.extender.explain.WhatIf;
 import dev.tranche.extender.history.GpuHistory;
 import dev.tranche.extender.readapi.access.Access;
+import dev.tranche.extender.readapi.access.FrontProxy;
 import dev.tranche.extender.readapi.row.Explain;
 import dev.tranche.extender.readapi.row.WaitingReasons;
 import dev.tranche.extender.readapi.stream.EventStream;
@@ -14,11 +15,11 @@ import dev.tranche.process.listen.ConnectionLimits;
 import dev.tranche.process.listen.LimitedTransport;
 import dev.tranche.process.loop.Loop;
 import dev.tranche.process.meters.Meters;
+import dev.tranche.process.settings.HostPort;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpServerOptions;
 import io.vertx.core.net.PemKeyCertOptions;
-import io.vertx.core.net.SocketAddress;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Function;
@@ -28,9 +29,10 @@ import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The read API's two ports. The answers name the pods of all tenants, so remote callers need a
- * token that may read them. Callers from loopback use {@code kubectl port-forward}, which the API
- * server has authorized.
+ * The read API's ports. The answers name the pods of all tenants, so remote callers need a token
+ * that may read them, or those of one namespace. Callers from loopback use {@code kubectl
+ * port-forward}, which the API server has authorized. The API server itself proxies requests about
+ * single namespaces.
  */
 public final class ReadApi {
   /** Web pages that read the stream may all connect through one ingress controller. */
@@ -39,12 +41,29 @@ public final class ReadApi {
   /** All connections come from one address. */
   public static final ConnectionLimits LOCAL = ConnectionLimits.of(96, 96);
 
+  /** A cluster has a few API servers. */
+  public static final ConnectionLimits PROXIED = ConnectionLimits.of(32, 16);
+
   private static final int IDLE_S_MAX = 60;
   private static final long ANSWERED_MS_MAX = 10_000;
 
   private final Optional<HistorySampler> sampler;
   private final ReadApiPort remote;
   private final ReadApiPort local;
+  private final ReadApiPort proxied;
+  private final AggregatedApi aggregated;
+  private @Nullable PemKeyCertOptions certificate;
+  private @Nullable FrontProxy frontProxy;
+
+  /**
+   * Where the ports listen.
+   *
+   * @param remote for callers with a token; null to open no port
+   * @param local a loopback address; null to open no port
+   * @param proxied for the API server; null to open no port
+   */
+  public record Addresses(
+      @Nullable HostPort remote, @Nullable HostPort local, @Nullable HostPort proxied) {}
 
   /**
    * What the answers are made from.
@@ -76,16 +95,13 @@ public final class ReadApi {
 
   /**
    * @param transport the transport of {@code vertx}
-   * @param remote address for remote callers; null to open no port
-   * @param local loopback address; null to open no port
    * @param limits of a port's connections, from those that are shipped
    * @param clusterRole ClusterRole that grants access to remote callers
    */
   public ReadApi(
       Vertx vertx,
       LimitedTransport transport,
-      @Nullable SocketAddress remote,
-      @Nullable SocketAddress local,
+      Addresses addresses,
       UnaryOperator<ConnectionLimits> limits,
       String clusterRole,
       Access.Reviews reviews,
@@ -107,28 +123,59 @@ public final class ReadApi {
             sources.clockMs(),
             metrics);
     var rendering = new Rendering(answers);
-    Endpoint.Guard byToken =
-        (request, route) ->
-            access.refusal(
-                request.getHeader("Authorization"),
-                route.verb(),
-                route.nonResourcePath(),
-                request.connection().remoteAddress().hostAddress());
     var remoteEndpoint =
-        new Endpoint(vertx, rendering::of, byToken, stream::join, ANSWERED_MS_MAX, counted);
+        new Endpoint(vertx, rendering::of, byToken(access), stream::join, ANSWERED_MS_MAX, counted);
     var localEndpoint =
         new Endpoint(
             vertx, rendering::of, new LocalHosts(), stream::join, ANSWERED_MS_MAX, counted);
+    this.aggregated = new AggregatedApi(access);
+    var proxiedEndpoint =
+        new Endpoint(
+            vertx, rendering::of, aggregated.guard(), stream::join, ANSWERED_MS_MAX, counted);
+    aggregated.passTo(proxiedEndpoint);
     this.remote =
         new ReadApiPort(
-            vertx, transport, "api", remote, limits.apply(REMOTE), remoteEndpoint, metrics);
+            vertx,
+            transport,
+            "api",
+            addresses.remote(),
+            limits.apply(REMOTE),
+            remoteEndpoint,
+            metrics);
     this.local =
         new ReadApiPort(
-            vertx, transport, "api-local", local, limits.apply(LOCAL), localEndpoint, metrics);
+            vertx,
+            transport,
+            "api-local",
+            addresses.local(),
+            limits.apply(LOCAL),
+            localEndpoint,
+            metrics);
+    this.proxied =
+        new ReadApiPort(
+            vertx,
+            transport,
+            "api-aggregated",
+            addresses.proxied(),
+            limits.apply(PROXIED),
+            aggregated,
+            metrics);
+    gauges(metrics, access, List.of(remoteEndpoint, localEndpoint, proxiedEndpoint));
+  }
+
+  private static Endpoint.Guard byToken(Access access) {
+    return (request, route) ->
+        access.refusal(
+            request.getHeader("Authorization"),
+            route.rights(),
+            request.connection().remoteAddress().hostAddress());
+  }
+
+  private static void gauges(Meters metrics, Access access, List<Endpoint> endpoints) {
     metrics.gauge(
         "tranche.extender.read.api.in.flight",
         "Requests of the read API in progress; bounded.",
-        () -> remoteEndpoint.inFlight() + localEndpoint.inFlight());
+        () -> endpoints.stream().mapToInt(Endpoint::inFlight).sum());
     metrics.gauge(
         "tranche.extender.read.api.verdicts",
         "Cached rights of tokens to the read API; bounded.",
@@ -190,9 +237,24 @@ public final class ReadApi {
     local.open(options());
   }
 
-  /** Opens the remote port with the first certificate; the later ones renew it. */
-  public void setCertificate(PemKeyCertOptions certificate) {
-    remote.setCertificate(options().setSsl(true), certificate);
+  /** Opens the ports over TLS with the first certificate; the later ones renew it. */
+  public synchronized void setCertificate(PemKeyCertOptions newest) {
+    certificate = newest;
+    remote.setCertificate(options().setSsl(true), newest, null);
+    renewProxied();
+  }
+
+  /** Sets how the API server shows whom it proxies. */
+  public synchronized void setFrontProxy(FrontProxy newest) {
+    frontProxy = newest;
+    aggregated.setProxy(newest);
+    renewProxied();
+  }
+
+  private void renewProxied() {
+    if (certificate != null && frontProxy != null) {
+      proxied.setCertificate(options().setSsl(true), certificate, frontProxy.trust());
+    }
   }
 
   private static HttpServerOptions options() {
@@ -202,6 +264,11 @@ public final class ReadApi {
   /** -1 while it is closed. */
   public int remotePort() {
     return remote.boundPort();
+  }
+
+  /** -1 while it is closed. */
+  public int proxiedPort() {
+    return proxied.boundPort();
   }
 
   /** -1 while it is closed. */

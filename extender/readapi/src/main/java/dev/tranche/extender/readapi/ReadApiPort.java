@@ -5,10 +5,15 @@ import dev.tranche.process.listen.ConnectionLimits;
 import dev.tranche.process.listen.LimitedTransport;
 import dev.tranche.process.listen.ListeningPort;
 import dev.tranche.process.meters.Meters;
+import dev.tranche.process.settings.HostPort;
+import io.vertx.core.Handler;
 import io.vertx.core.Vertx;
+import io.vertx.core.http.ClientAuth;
 import io.vertx.core.http.HttpServer;
 import io.vertx.core.http.HttpServerOptions;
+import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.net.PemKeyCertOptions;
+import io.vertx.core.net.PemTrustOptions;
 import io.vertx.core.net.ServerSSLOptions;
 import io.vertx.core.net.SocketAddress;
 import org.jspecify.annotations.Nullable;
@@ -26,10 +31,11 @@ final class ReadApiPort {
   private final Vertx vertx;
   private final LimitedTransport transport;
   private final String name;
-  private final @Nullable SocketAddress address;
+  private final @Nullable HostPort address;
   private final ConnectionLimiter connections;
-  private final Endpoint endpoint;
+  private final Handler<HttpServerRequest> requests;
   private @Nullable PemKeyCertOptions certificate;
+  private @Nullable PemTrustOptions clients;
   private volatile @Nullable HttpServer server;
 
   /**
@@ -39,16 +45,16 @@ final class ReadApiPort {
       Vertx vertx,
       LimitedTransport transport,
       String name,
-      @Nullable SocketAddress address,
+      @Nullable HostPort address,
       ConnectionLimits limits,
-      Endpoint endpoint,
+      Handler<HttpServerRequest> requests,
       Meters metrics) {
     this.vertx = vertx;
     this.transport = transport;
     this.name = name;
     this.address = address;
     this.connections = new ConnectionLimiter(limits);
-    this.endpoint = endpoint;
+    this.requests = requests;
     if (address != null) {
       metrics.connections(name, connections);
     }
@@ -56,19 +62,22 @@ final class ReadApiPort {
 
   /** Opens the port, with the newest certificate if it has one. */
   synchronized void open(HttpServerOptions options) {
-    SocketAddress to = address;
+    HostPort to = address;
     if (to == null) {
       return;
     }
     if (certificate != null) {
       options.setKeyCertOptions(certificate);
     }
+    if (clients != null) {
+      options.setClientAuth(ClientAuth.REQUIRED).setTrustOptions(clients);
+    }
     HttpServer opening =
         new ListeningPort(vertx, transport, name, connections)
-            .http1WithChunkedBodies(options, endpoint);
+            .http1WithChunkedBodies(options, requests);
     server = opening;
     opening
-        .listen(to)
+        .listen(SocketAddress.inetSocketAddress(to.port(), to.host()))
         .onSuccess(open -> LOG.info("the read API listens on {} ({})", to, name))
         .onFailure(
             failure -> {
@@ -82,15 +91,25 @@ final class ReadApiPort {
             });
   }
 
-  /** Sets the certificate. The first one opens the port; new handshakes use a later one. */
-  synchronized void setCertificate(HttpServerOptions options, PemKeyCertOptions newest) {
+  /**
+   * Sets the certificate. The first one opens the port; new handshakes use a later one.
+   *
+   * @param admitted the authorities of the only clients that are admitted; null: all clients
+   */
+  synchronized void setCertificate(
+      HttpServerOptions options, PemKeyCertOptions newest, @Nullable PemTrustOptions admitted) {
     boolean first = certificate == null;
     certificate = newest;
+    clients = admitted;
     HttpServer open = server;
     if (first) {
       open(options);
     } else if (open != null) {
-      open.updateSSLOptions(new ServerSSLOptions().setKeyCertOptions(newest))
+      var renewed = new ServerSSLOptions().setKeyCertOptions(newest);
+      if (admitted != null) {
+        renewed.setClientAuth(ClientAuth.REQUIRED).setTrustOptions(admitted);
+      }
+      open.updateSSLOptions(renewed)
           .onFailure(failure -> LOG.error("the read API's certificate was not renewed", failure));
     }
   }

@@ -4,10 +4,12 @@ import dev.tranche.extender.readapi.Answers.Answer;
 import dev.tranche.extender.readapi.json.Json;
 import dev.tranche.extender.readapi.query.Problem;
 import dev.tranche.extender.readapi.table.AnswerText;
+import dev.tranche.extender.readapi.table.KubernetesObjects;
 import dev.tranche.extender.readapi.table.Output;
 import io.vertx.core.Future;
 import io.vertx.core.MultiMap;
 import io.vertx.core.buffer.Buffer;
+import io.vertx.core.http.HttpHeaders;
 import io.vertx.core.http.HttpServerRequest;
 import java.time.Instant;
 import java.util.List;
@@ -26,10 +28,12 @@ final class Rendering {
     this.answers = answers;
   }
 
-  Future<Answer> of(Route route, MultiMap parameters, Buffer body) {
+  Future<Answer> of(Question question) {
+    Route route = question.route();
+    MultiMap parameters = question.parameters();
     List<String> requested = parameters.getAll(OUTPUT);
     if (!renders(route) || requested.isEmpty()) {
-      return answers.of(route, parameters, body, Json::buffer);
+      return answers.of(question, format(question));
     }
     Optional<Output> output =
         requested.size() == 1 ? Output.of(requested.getFirst()) : Optional.empty();
@@ -41,10 +45,27 @@ final class Rendering {
     }
     var others = MultiMap.caseInsensitiveMultiMap().addAll(parameters).remove(OUTPUT);
     return answers.of(
-        route,
-        others,
-        body,
+        question.with(others),
         answer -> Buffer.buffer(AnswerText.of(answer, output.get(), Instant.now())));
+  }
+
+  private static Answers.Format format(Question question) {
+    if (question.forKubectl()) {
+      return answer -> KubernetesObjects.table(answer, Instant.now());
+    }
+    return question.route().view().namespace().isPresent()
+        ? KubernetesObjects::object
+        : Json::buffer;
+  }
+
+  /** Whether {@code kubectl get} asks for a list of one namespace, to show it. */
+  static boolean forKubectl(HttpServerRequest request, Route route) {
+    String accepted = request.getHeader(HttpHeaders.ACCEPT);
+    return accepted != null
+        && accepted.contains("as=Table")
+        && accepted.contains("v=v1;")
+        && route.view().namespace().isPresent()
+        && (route.kind() == Route.Kind.GPUS || route.kind() == Route.Kind.PODS);
   }
 
   private static boolean renders(Route route) {

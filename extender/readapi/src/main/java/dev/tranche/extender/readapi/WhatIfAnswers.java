@@ -5,6 +5,7 @@ import dev.tranche.extender.readapi.Answers.Answer;
 import dev.tranche.extender.readapi.Answers.Format;
 import dev.tranche.extender.readapi.PodBody.Parsed;
 import dev.tranche.extender.readapi.query.Problem;
+import dev.tranche.extender.readapi.row.View;
 import dev.tranche.extender.readapi.row.WhatIfAnswer;
 import dev.tranche.extender.selection.NodeFilter;
 import dev.tranche.extender.selection.PodSelection;
@@ -15,6 +16,7 @@ import io.vertx.core.Vertx;
 import io.vertx.core.buffer.Buffer;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
+import java.util.Optional;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -29,6 +31,8 @@ final class WhatIfAnswers {
 
   static final int AT_ONCE_MAX = 2;
 
+  static final int AT_ONCE_OF_NAMESPACES_MAX = 1;
+
   private static final String COUNT = "count";
 
   private final Vertx vertx;
@@ -37,8 +41,11 @@ final class WhatIfAnswers {
   private final Function<PodSelection, NodeFilter> selections;
   private final PodBody pods;
   private final LongSupplier clockMs;
-  private final RateLimit rate = new RateLimit(PER_SECOND_MAX);
+  private final ViewRate rate = new ViewRate("what-if requests", PER_SECOND_MAX);
   private final Semaphore free = new Semaphore(AT_ONCE_MAX);
+
+  /** Of readers of single namespaces: they leave the others' places alone. */
+  private final Semaphore freeOfNamespaces = new Semaphore(AT_ONCE_OF_NAMESPACES_MAX);
 
   WhatIfAnswers(
       Vertx vertx,
@@ -55,7 +62,7 @@ final class WhatIfAnswers {
     this.clockMs = clockMs;
   }
 
-  Future<Answer> of(MultiMap parameters, Buffer body, Format format) {
+  Future<Answer> of(View view, MultiMap parameters, Buffer body, Format format) {
     for (var parameter : parameters) {
       if (!parameter.getKey().equals(COUNT) || parameters.getAll(COUNT).size() > 1) {
         return refused(
@@ -71,25 +78,25 @@ final class WhatIfAnswers {
           Problem.badRequest(
               new Problem.Invalid(COUNT, count, "a whole number from 1 to " + WhatIf.COUNT_MAX)));
     }
-    if (!rate.tryAcquire(clockMs.getAsLong())) {
-      return refused(
-          Problem.tooMany(
-              "at most %d what-if requests a second are answered; retry in a second"
-                  .formatted(PER_SECOND_MAX)));
+    Optional<Problem> tooMany = rate.refusal(view, clockMs.getAsLong());
+    if (tooMany.isPresent()) {
+      return refused(tooMany.get());
     }
-    if (!free.tryAcquire()) {
+    Semaphore places = view.namespace().isPresent() ? freeOfNamespaces : free;
+    if (!places.tryAcquire()) {
       return refused(
-          Problem.tooMany(
-              "%d what-if requests are being answered; retry in a second".formatted(AT_ONCE_MAX)));
+          Problem.tooMany("other what-if requests are being answered; retry in a second"));
     }
     Future<Answer> answered =
         Future.succeededFuture(body)
             .compose(
                 posted ->
                     vertx.executeBlocking(
-                        () -> answer(posted, Integer.parseInt(count), sent != null, format),
+                        () -> answer(view, posted, Integer.parseInt(count), sent != null, format),
                         false));
-    return answered.onComplete(done -> free.release()).recover(WhatIfAnswers::unavailableOnTimeout);
+    return answered
+        .onComplete(done -> places.release())
+        .recover(WhatIfAnswers::unavailableOnTimeout);
   }
 
   private static Future<Answer> refused(Problem problem) {
@@ -103,8 +110,8 @@ final class WhatIfAnswers {
         : Future.failedFuture(failure);
   }
 
-  private Answer answer(Buffer body, int count, boolean counts, Format format) {
-    return switch (pods.parse(body)) {
+  private Answer answer(View view, Buffer body, int count, boolean counts, Format format) {
+    return switch (pods.parse(body, view)) {
       case Parsed.Refused(Problem problem) -> new Answer.Refused(problem);
       case Parsed.Valid pod when count > 1 && whatIf.get().isPacked(pod.pod()) ->
           new Answer.Refused(

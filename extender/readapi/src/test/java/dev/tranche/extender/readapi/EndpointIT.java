@@ -184,7 +184,7 @@ final class EndpointIT {
         listen(
             new Endpoint(
                 vertx,
-                (route, parameters, body) -> Future.succeededFuture(FOUND),
+                question -> Future.succeededFuture(FOUND),
                 (request, route) -> Future.failedFuture("the guard was asked"),
                 reader -> Future.failedFuture("nobody streams"),
                 LONG_MS,
@@ -238,7 +238,7 @@ final class EndpointIT {
   private Endpoint answering(Endpoint.Guard guard) {
     return new Endpoint(
         vertx,
-        (route, parameters, body) -> Future.succeededFuture(FOUND),
+        question -> Future.succeededFuture(FOUND),
         guard,
         reader -> Future.failedFuture("nobody streams"),
         LONG_MS,
@@ -257,7 +257,7 @@ final class EndpointIT {
     return listen(
         new Endpoint(
             vertx,
-            (route, parameters, body) -> {
+            question -> {
               Promise<Answer> promise = Promise.promise();
               made.add(promise);
               return promise.future();

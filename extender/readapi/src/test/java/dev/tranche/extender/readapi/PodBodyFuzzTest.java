@@ -3,6 +3,7 @@ package dev.tranche.extender.readapi;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.api.Names;
+import dev.tranche.extender.readapi.row.View;
 import dev.tranche.process.fuzz.Corpus;
 import io.vertx.core.buffer.Buffer;
 import java.util.List;
@@ -18,7 +19,7 @@ public class PodBodyFuzzTest {
   }
 
   public static void fuzzerTestOneInput(byte[] input) {
-    switch (PODS.parse(Buffer.buffer(input))) {
+    switch (PODS.parse(Buffer.buffer(input), View.ALL)) {
       case PodBody.Parsed.Valid valid -> {
         assertThat(valid.pod().uid()).isNotNull();
         assertThat(valid.pod().requests()).isNotEmpty();

@@ -220,9 +220,17 @@ final class ExplainTest {
     world.filter().filter(urgent, List.of("a"), false);
     assertThat(explained().getString("note")).isEqualTo(Explain.NOTE_NO_PREEMPTION);
     PodDetail named =
-        world.explained("ns/p", Optional.empty()).namingHolders(Snapshot.of(world.inspection()));
+        world
+            .explained("ns/p", Optional.empty())
+            .namingHolders(Snapshot.of(world.inspection()), View.ALL);
     assertThat(Json.buffer(named).toJsonObject().getJsonObject("decision").getString("note"))
         .endsWith("GPU 0 of node a is held by ns/x (0.5)");
+    PodDetail unnamed =
+        world
+            .explained("ns/p", Optional.empty())
+            .namingHolders(Snapshot.of(world.inspection()), View.of("other"));
+    assertThat(Json.buffer(unnamed).toJsonObject().getJsonObject("decision").getString("note"))
+        .endsWith("GPU 0 of node a is held by pods of other namespaces");
     var equal = FakeWorld.pod("p", 9);
     world.state.apply(new Event.PodSeen(equal));
     assertThat(explained().getString("note")).as("of no higher priority").isNull();

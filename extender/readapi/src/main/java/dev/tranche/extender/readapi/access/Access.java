@@ -6,6 +6,7 @@ import com.github.benmanes.caffeine.cache.Caffeine;
 import com.github.benmanes.caffeine.cache.Expiry;
 import com.github.benmanes.caffeine.cache.Ticker;
 import dev.tranche.api.Printable;
+import dev.tranche.extender.readapi.json.Json;
 import dev.tranche.extender.readapi.query.Problem;
 import dev.tranche.process.Sha256;
 import dev.tranche.process.log.LineLimiter;
@@ -14,6 +15,8 @@ import dev.tranche.process.token.ReviewLimiter;
 import io.vertx.core.AsyncResult;
 import io.vertx.core.Future;
 import java.time.Duration;
+import java.util.Iterator;
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -22,9 +25,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Decides who may read, by bearer token. The API server says whose token it is and whether that
- * user may read; its verdict is remembered for a short time. Refused tokens are limited by address;
- * a token that was allowed recently is exempt.
+ * Decides who may read. The API server says whose token it is and whether that user may read; its
+ * verdict is remembered for a short time. Refused tokens are limited by address, and refused users
+ * by name; a caller that was allowed recently is exempt.
  */
 public final class Access {
   /**
@@ -32,6 +35,9 @@ public final class Access {
    * ClusterRole {@code system:discovery} every account may get {@code /api/*} of the API server.
    */
   static final String RIGHT = "/tranche";
+
+  /** Where one namespace is shown. */
+  public static final String NAMESPACES = "/apis/read.tranche.dev/v1/namespaces";
 
   /** How long an allowed token is remembered; a token or a right may be revoked. */
   public static final Duration ALLOWED_FOR = Duration.ofSeconds(10);
@@ -58,13 +64,13 @@ public final class Access {
   private final LineLimiter failureLog = new LineLimiter(LOG, "tokens not reviewed from");
   private final ReviewLimiter limiter = new ReviewLimiter(REFUSED_BURST);
 
-  /** Keyed by the token's digest, so that no token stays in memory, and by verb and path. */
+  /** Keyed by the caller's digest, so that no token stays in memory, and by the right. */
   private final AsyncCache<String, Verdict> verdicts;
 
   /** The keys that the API server allowed at their last review. */
   private final Cache<String, Verdict> allowed;
 
-  /** The API server's verdict on a token and a path. */
+  /** The API server's verdict on a caller and a right. */
   public sealed interface Verdict {
     record Allowed() implements Verdict {}
 
@@ -76,7 +82,7 @@ public final class Access {
   /** Asks the API server. */
   @FunctionalInterface
   public interface Reviews {
-    Future<Verdict> review(String token, String verb, String path);
+    Future<Verdict> review(Caller caller, Right right);
   }
 
   /**
@@ -109,50 +115,83 @@ public final class Access {
     return verdicts.synchronous().estimatedSize();
   }
 
+  /** Returns the right to a path, without the prefix {@code /tranche}. */
+  public static Right toPath(String verb, String path) {
+    return new Right.NonResource(verb, RIGHT + path);
+  }
+
   /**
    * Returns why a request is refused; empty if it may pass. The future never fails and may complete
    * on any thread.
    *
    * @param authorization value of the header {@code Authorization}
-   * @param verb HTTP method in lower case
-   * @param path of the right, without the prefix {@code /tranche}; {@code /api/v1/pods} for any pod
+   * @param rights the caller needs all of them
    */
   public Future<Optional<Problem>> refusal(
-      @Nullable String authorization, String verb, String path, String address) {
-    Optional<String> shown = BearerToken.of(authorization);
-    if (shown.isEmpty()) {
+      @Nullable String authorization, List<Right> rights, String address) {
+    Optional<String> token = BearerToken.of(authorization);
+    if (token.isEmpty()) {
       return refusedWith(
           Problem.unauthorized(
               "send the header Authorization: Bearer <token>, a ServiceAccount's by kubectl create"
                   + " token; or use kubectl port-forward to the local port, which needs none"));
     }
-    String token = shown.get();
-    String key = Sha256.hex(token) + verb + path;
+    return refusal(
+        new Caller.Token(token.get()), Sha256.hex(token.get()), rights.iterator(), address);
+  }
+
+  /** Likewise, of a user whom the API server has authenticated. */
+  public Future<Optional<Problem>> refusal(Caller.User user, List<Right> rights) {
+    String digest = Sha256.hex(Json.buffer(user).toString());
+    return refusal(user, "user " + digest, rights.iterator(), "user " + user.name());
+  }
+
+  private Future<Optional<Problem>> refusal(
+      Caller caller, String digest, Iterator<Right> rights, String sender) {
+    Future<Optional<Problem>> first = refusal(caller, digest, rights.next(), sender);
+    return rights.hasNext()
+        ? first.compose(
+            refused -> refused.isPresent() ? first : refusal(caller, digest, rights, sender))
+        : first;
+  }
+
+  /**
+   * @param sender whose refused reviews are limited together
+   */
+  private Future<Optional<Problem>> refusal(
+      Caller caller, String digest, Right right, String sender) {
+    String key = digest + right;
     CompletableFuture<Verdict> known = verdicts.getIfPresent(key);
     if (known == null) {
       boolean limited = allowed.getIfPresent(key) == null;
-      if (limited && !tryAcquire(address)) {
+      if (limited && !tryAcquire(sender)) {
         return refusedWith(
             Problem.tooMany(
-                "too many tokens from this address were refused; another is reviewed in a second"));
+                switch (caller) {
+                  case Caller.Token token ->
+                      "too many tokens from this address were refused; another is reviewed in a second";
+                  case Caller.User user ->
+                      "too many requests of this user were refused; another is reviewed in a"
+                          + " second";
+                }));
       }
       known =
           verdicts.get(
               key,
               (same, executor) ->
                   reviews
-                      .review(token, verb, RIGHT + path)
+                      .review(caller, right)
                       .onSuccess(verdict -> reviewed(key, verdict))
-                      .onComplete(answer -> giveBack(answer, limited, address))
+                      .onComplete(answer -> giveBack(answer, limited, sender))
                       .toCompletionStage()
                       .toCompletableFuture());
     }
     return Future.fromCompletionStage(known)
-        .map(verdict -> problemOf(verdict, verb, path))
+        .map(verdict -> problemOf(verdict, right))
         .recover(
             failure -> {
-              if (failureLog.tryAcquire(address)) {
-                LOG.warn("a token could not be reviewed: {}", failure.toString());
+              if (failureLog.tryAcquire(sender)) {
+                LOG.warn("a caller could not be reviewed: {}", failure.toString());
               }
               return refusedWith(
                   Problem.unavailable(
@@ -186,7 +225,7 @@ public final class Access {
     }
   }
 
-  private Optional<Problem> problemOf(Verdict verdict, String verb, String path) {
+  private Optional<Problem> problemOf(Verdict verdict, Right right) {
     return switch (verdict) {
       case Verdict.Allowed() -> Optional.empty();
       case Verdict.Unknown() ->
@@ -195,13 +234,21 @@ public final class Access {
                   "the API server does not accept the token; it may have expired, or be for another"
                       + " audience"));
       case Verdict.Forbidden(String user) ->
-          Optional.of(
-              Problem.of(
-                  403,
-                  "Forbidden",
-                  ("user \"%s\" may not %s the non-resource URL %s; bind the ClusterRole %s to it,"
-                          + " as kubectl create clusterrolebinding does")
-                      .formatted(Printable.name(user), verb, RIGHT + path, clusterRole)));
+          Optional.of(Problem.of(403, "Forbidden", forbidden(Printable.name(user), right)));
+    };
+  }
+
+  private String forbidden(String user, Right right) {
+    return switch (right) {
+      case Right.NonResource(String verb, String path) ->
+          ("user \"%s\" may not %s the non-resource URL %s; bind the ClusterRole %s to it,"
+                  + " as kubectl create clusterrolebinding does. Who may get and list the pods of"
+                  + " one namespace reads it under %s/{namespace}")
+              .formatted(user, verb, path, clusterRole, NAMESPACES);
+      case Right.Pods(String verb, String namespace) ->
+          ("user \"%s\" may not %s pods in the namespace %s; bind the ClusterRole view, edit or"
+                  + " admin to it there, as kubectl create rolebinding does")
+              .formatted(user, verb, namespace);
     };
   }
 }

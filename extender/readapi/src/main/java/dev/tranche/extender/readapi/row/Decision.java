@@ -4,6 +4,7 @@ import com.fasterxml.jackson.annotation.JsonClassDescription;
 import com.fasterxml.jackson.annotation.JsonPropertyDescription;
 import dev.tranche.extender.explain.Refusals;
 import dev.tranche.extender.explain.ShareText;
+import dev.tranche.extender.ledger.Hold;
 import dev.tranche.extender.placement.GpuRequest;
 import dev.tranche.extender.readapi.json.Limits;
 import dev.tranche.extender.readapi.row.Candidate.CandidateGpu;
@@ -13,6 +14,7 @@ import java.time.Instant;
 import java.util.Comparator;
 import java.util.List;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -83,7 +85,7 @@ public record Decision(
   }
 
   /** Says who holds the GPU with the most free replicas, if no pod is evicted from it. */
-  Decision namingHolders(Snapshot snapshot) {
+  Decision namingHolders(Snapshot snapshot, View view) {
     if (note == null || !note.endsWith(Explain.NOTE_NO_PREEMPTION)) {
       return this;
     }
@@ -91,15 +93,16 @@ public record Decision(
         .flatMap(node -> node.gpus().stream())
         .max(Comparator.comparingInt(CandidateGpu::freeReplicas))
         .flatMap(gpu -> snapshot.gpu(gpu.uuid()))
-        .map(Decision::holders)
+        .map(gpu -> holders(gpu, view))
         .filter(holders -> !holders.isEmpty())
         .map(this::withNote)
         .orElse(this);
   }
 
-  private static String holders(GpuRow row) {
-    String names =
-        row.gpu().holds().stream()
+  private static String holders(GpuRow row, View view) {
+    List<Hold> named = row.gpu().holds().stream().filter(view::shows).toList();
+    Stream<String> names =
+        named.stream()
             .limit(HOLDERS_MAX)
             .map(
                 hold ->
@@ -108,12 +111,16 @@ public record Decision(
                             hold.key(),
                             ShareText.fraction(
                                 Holder.replicas(row.gpu(), hold),
-                                Holder.replicasPerGpu(row.gpu(), hold))))
-            .collect(Collectors.joining(", "));
-    return names.isEmpty()
+                                Holder.replicasPerGpu(row.gpu(), hold))));
+    Stream<String> others =
+        named.size() < row.gpu().holds().size()
+            ? Stream.of("pods of other namespaces")
+            : Stream.empty();
+    String holders = Stream.concat(names, others).collect(Collectors.joining(", "));
+    return holders.isEmpty()
         ? ""
         : "GPU %d of node %s is held by %s"
-            .formatted(row.gpu().view().index(), row.node().name(), names);
+            .formatted(row.gpu().view().index(), row.node().name(), holders);
   }
 
   private Decision with(@Nullable String itsNote, @Nullable LargestShare share) {

@@ -3,7 +3,9 @@ package dev.tranche.extender.readapi.row;
 import com.fasterxml.jackson.annotation.JsonClassDescription;
 import com.fasterxml.jackson.annotation.JsonPropertyDescription;
 import dev.tranche.api.Printable;
+import dev.tranche.extender.explain.FitErrorText;
 import dev.tranche.extender.explain.Inspection;
+import dev.tranche.extender.ledger.Hold;
 import dev.tranche.extender.load.GpuActivity;
 import dev.tranche.extender.load.LoadReading;
 import dev.tranche.extender.placement.GpuView;
@@ -36,6 +38,10 @@ public record Gpu(
             "What pods can be granted: the GPU's memory without the part that the driver reserves.")
         MemoryQuantity memory,
     Amount granted,
+    @JsonPropertyDescription(
+            "What pods of other namespaces hold, or may hold; only in the view of one namespace,"
+                + " whose holders are its own.")
+        @Nullable Amount others,
     Health health,
     @Nullable String healthReason,
     @Nullable Measured measured,
@@ -114,6 +120,11 @@ public record Gpu(
                 .anyMatch(hold -> query.admits("namespace", Holder.namespace(hold))));
   }
 
+  /** The view of one namespace has only the GPUs that its pods hold. */
+  static boolean shown(GpuRow row, View view) {
+    return view.namespace().isEmpty() || row.gpu().holds().stream().anyMatch(view::shows);
+  }
+
   public static Gpu of(GpuRow row) {
     return of(row, readingTime(row));
   }
@@ -134,9 +145,18 @@ public record Gpu(
    * @param readingTime when the last reading was taken
    */
   public static Gpu of(GpuRow row, @Nullable Instant readingTime) {
+    return of(row, readingTime, View.ALL);
+  }
+
+  /**
+   * @param readingTime when the last reading was taken
+   */
+  static Gpu of(GpuRow row, @Nullable Instant readingTime, View shown) {
     Inspection.Gpu gpu = row.gpu();
     GpuView view = gpu.view();
-    int granted = view.replicas() - view.freeReplicas();
+    List<Hold> holds = gpu.holds().stream().filter(shown::shows).toList();
+    var granted = new Grants();
+    granted.addWhole(row);
     return new Gpu(
         row.node().name(),
         view.index(),
@@ -147,12 +167,25 @@ public record Gpu(
         view.freeReplicas(),
         largestShare(row),
         new MemoryQuantity(view.memoryUsableBytes()),
-        Amount.of((double) granted / view.replicas(), view.grantedBytes(granted)),
+        granted.amount(),
+        shown.namespace().isEmpty() ? null : others(row, granted, holds),
         Health.of(row.node(), gpu),
-        view.unfitBecause().isEmpty() ? null : Printable.message(view.unfitBecause()),
+        healthReason(view, shown),
         readingTime == null ? null : Measured.of(gpu, readingTime),
         Effective.of(view),
-        gpu.holds().stream().limit(HOLDERS_MAX).map(hold -> Holder.of(gpu, hold)).toList(),
-        gpu.holds().size());
+        holds.stream().limit(HOLDERS_MAX).map(hold -> Holder.of(gpu, hold)).toList(),
+        holds.size());
+  }
+
+  private static Amount others(GpuRow row, Grants all, List<Hold> own) {
+    var granted = new Grants();
+    own.forEach(hold -> granted.add(row, hold));
+    return all.without(granted);
+  }
+
+  /** The reason of a cordon names the pods that use more than they were granted. */
+  private static @Nullable String healthReason(GpuView view, View shown) {
+    String reason = shown.namespace().isEmpty() ? view.unfitBecause() : FitErrorText.unfit(view);
+    return view.unfitBecause().isEmpty() ? null : Printable.message(reason);
   }
 }

@@ -10,13 +10,13 @@ import java.util.List;
 /** A page of GPUs, by node and index. */
 public record GpuList(
     Instant time, Metadata metadata, @Limits(maxItems = ListQuery.LIMIT_MAX) List<Gpu> items) {
-  public static GpuList of(Snapshot snapshot, ListQuery query, Instant now) {
+  public static GpuList of(Snapshot snapshot, View view, ListQuery query, Instant now) {
     Page<Gpu> page =
         Page.of(
             snapshot.gpus,
             Snapshot.GpuRow::key,
-            row -> Gpu.admitted(row, query),
-            Gpu::of,
+            row -> Gpu.shown(row, view) && Gpu.admitted(row, query),
+            row -> Gpu.of(row, Gpu.readingTime(row), view),
             query,
             now);
     return new GpuList(snapshot.inspection.at(), page.metadata(), page.rows());

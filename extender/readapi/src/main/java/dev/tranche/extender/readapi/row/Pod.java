@@ -132,14 +132,8 @@ public record Pod(
   }
 
   private static Amount granted(List<GpuRow> gpus, Hold hold) {
-    double granted = 0;
-    long grantedBytes = 0;
-    for (GpuRow row : gpus) {
-      int replicas = Holder.replicas(row.gpu(), hold);
-      int of = Holder.replicasPerGpu(row.gpu(), hold);
-      granted += (double) replicas / of;
-      grantedBytes += row.gpu().view().memoryUsableBytes() / of * replicas;
-    }
-    return Amount.of(granted, grantedBytes);
+    var granted = new Grants();
+    gpus.forEach(row -> granted.add(row, hold));
+    return granted.amount();
   }
 }

@@ -54,8 +54,12 @@ public record PodDetail(
         null);
   }
 
-  /** Names the pods that hold the room, where a higher priority does not help. */
-  public PodDetail namingHolders(Snapshot snapshot) {
+  /**
+   * Names the pods that hold the room, where a higher priority does not help.
+   *
+   * @param view whose pods have names
+   */
+  public PodDetail namingHolders(Snapshot snapshot, View view) {
     return new PodDetail(
         namespace,
         name,
@@ -65,7 +69,7 @@ public record PodDetail(
         state,
         annotations,
         node,
-        decision == null ? null : decision.namingHolders(snapshot),
+        decision == null ? null : decision.namingHolders(snapshot, view),
         stage,
         gpus,
         granted,

@@ -11,12 +11,12 @@ import java.util.List;
 public record PodList(
     Instant time, Metadata metadata, @Limits(maxItems = ListQuery.LIMIT_MAX) List<Pod> items) {
   public static PodList of(
-      Snapshot snapshot, WaitingReasons reasons, ListQuery query, Instant now) {
+      Snapshot snapshot, WaitingReasons reasons, View view, ListQuery query, Instant now) {
     Page<Pod> page =
         Page.of(
             snapshot.pods,
             Snapshot.PodRow::key,
-            row -> Pod.admitted(row, query),
+            row -> view.shows(row.pod().namespace()) && Pod.admitted(row, query),
             reasons::pod,
             query,
             now);

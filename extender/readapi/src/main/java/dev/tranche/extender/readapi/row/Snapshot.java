@@ -10,6 +10,8 @@ import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** One {@link Inspection} as sorted rows of GPUs and pods, for lists. Made on a worker. */
@@ -88,6 +90,14 @@ public final class Snapshot {
     this.gpus = gpus;
     this.pods = pods;
     this.nodes = nodes;
+  }
+
+  /** Returns the uuids of the GPUs that a view shows. */
+  public Set<String> gpusOf(View view) {
+    return gpus.stream()
+        .filter(row -> Gpu.shown(row, view))
+        .map(row -> row.gpu().view().uuid())
+        .collect(Collectors.toUnmodifiableSet());
   }
 
   Optional<GpuRow> gpu(String uuid) {

@@ -11,6 +11,7 @@ import dev.tranche.extender.readapi.query.Problem;
 import dev.tranche.extender.readapi.row.GpuList;
 import dev.tranche.extender.readapi.row.Health;
 import dev.tranche.extender.readapi.row.History;
+import dev.tranche.extender.readapi.row.NamespaceSummary;
 import dev.tranche.extender.readapi.row.PodDetail;
 import dev.tranche.extender.readapi.row.PodList;
 import dev.tranche.extender.readapi.row.PodState;
@@ -18,6 +19,7 @@ import dev.tranche.extender.readapi.row.Summary;
 import dev.tranche.extender.readapi.row.WhatIfAnswer;
 import dev.tranche.extender.readapi.stream.StreamChange;
 import dev.tranche.extender.readapi.stream.StreamSnapshot;
+import dev.tranche.extender.readapi.table.KubernetesObjects;
 import dev.tranche.extender.readapi.table.Output;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -28,6 +30,9 @@ import java.util.TreeMap;
 
 /** Writes the API's OpenAPI document and the page's types. The build runs it. */
 public final class OpenApiDocument {
+  private static final String NAMESPACE =
+      "/apis/" + KubernetesObjects.GROUP_VERSION + "/namespaces/{namespace}/";
+
   private static final String PROBLEM = "application/problem+json";
 
   /** What every path may answer beside its content. */
@@ -72,6 +77,7 @@ public final class OpenApiDocument {
 
   private ObjectNode write() {
     addPaths();
+    addPathsOfNamespaces();
     ObjectNode document = JSON.objectNode().put("openapi", "3.1.0");
     document
         .putObject("info")
@@ -90,7 +96,8 @@ public final class OpenApiDocument {
         .put("scheme", "bearer")
         .put(
             "description",
-            "A token of the cluster whose user may get /tranche/api/v1/*. None on the local port.");
+            "A token of the cluster whose user may get /tranche/api/v1/*, or the pods of the"
+                + " namespace. None on the local port.");
     ObjectNode responses = components.putObject("responses");
     PROBLEMS.forEach((status, meaning) -> responses.set(status.toString(), problem(meaning)));
     schemas.reference(StreamSnapshot.class);
@@ -169,7 +176,7 @@ public final class OpenApiDocument {
     get("openapi.json", "getOpenApi", "This document.")
         .answers("OK", "application/json", JSON.objectNode().put("type", "object"));
     new Operation(
-            "what-if",
+            "/api/v1/what-if",
             "post",
             "whatIf",
             "Where a pod would go now, and why, or why it would wait. Nothing is held.")
@@ -184,8 +191,57 @@ public final class OpenApiDocument {
         .answers(WhatIfAnswer.class);
   }
 
+  /** The same, limited to one namespace. */
+  private void addPathsOfNamespaces() {
+    ofNamespace("summary", "getNamespaceSummary", "What the pods of the namespace hold.")
+        .text()
+        .answersObject(NamespaceSummary.class);
+    ofNamespace("gpus", "listNamespaceGpus", "GPUs that pods of the namespace hold.")
+        .query("node", "On this node.", string())
+        .query("model", "Of this model, as nvidia-smi names it.", string())
+        .query("uuid", "With this uuid.", string())
+        .query("health", "In this state.", schemas.reference(Health.class))
+        .page()
+        .text()
+        .answersObject(GpuList.class);
+    ofNamespace("pods", "listNamespacePods", "Pods of the namespace that request GPUs.")
+        .query("node", "On this node.", string())
+        .query("state", "In this state.", schemas.reference(PodState.class))
+        .page()
+        .text()
+        .answersObject(PodList.class);
+    ofNamespace("pods/{name}", "getNamespacePod", "Why a pod is where it is, or why it waits.")
+        .required("name", "path", "Its name.")
+        .may(404)
+        .text()
+        .answersObject(PodDetail.class);
+    ofNamespace("history", "getNamespaceHistory", "The history of such GPUs of a node.")
+        .required("node", "query", "On this node.")
+        .query("uuid", "Only of this GPU.", string())
+        .query("since", "Start, as for /api/v1/history.", string())
+        .may(404)
+        .answersObject(History.class);
+    new Operation(
+            NAMESPACE + "what-if",
+            "post",
+            "namespaceWhatIf",
+            "Where a pod of the namespace would go now, or why it would wait. Nothing is held.")
+        .required("namespace", "path", "The namespace, also of the Pod.")
+        .query("count", "Number of such pods.", integer(WhatIf.COUNT_MAX, 1))
+        .body("A Pod as the API server would store it: kubectl create --dry-run=server -o json.")
+        .may(413)
+        .may(415)
+        .text()
+        .answersObject(WhatIfAnswer.class);
+  }
+
+  private Operation ofNamespace(String path, String id, String summary) {
+    return new Operation(NAMESPACE + path, "get", id, summary)
+        .required("namespace", "path", "The namespace.");
+  }
+
   private Operation get(String path, String id, String summary) {
-    return new Operation(path, "get", id, summary);
+    return new Operation("/api/v1/" + path, "get", id, summary);
   }
 
   private static ObjectNode string() {
@@ -207,7 +263,7 @@ public final class OpenApiDocument {
     private boolean isText;
 
     Operation(String path, String method, String id, String summary) {
-      operation = paths.putObject("/api/v1/" + path).putObject(method);
+      operation = paths.putObject(path).putObject(method);
       operation.put("operationId", id).put("summary", summary);
       ALWAYS.forEach(this::may);
     }
@@ -261,6 +317,17 @@ public final class OpenApiDocument {
     Operation may(int status) {
       problems.putObject(Integer.toString(status)).put("$ref", "#/components/responses/" + status);
       return this;
+    }
+
+    /** The record's fields, in an object of Kubernetes. */
+    void answersObject(Class<?> record) {
+      schemas.reference(record);
+      ObjectNode object = JSON.objectNode().put("type", "object");
+      object.put(
+          "description",
+          "A %s with kind, apiVersion and metadata, as its items; text has neither."
+              .formatted(record.getSimpleName()));
+      answers("OK", "application/json", object);
     }
 
     void answers(Class<?> record) {

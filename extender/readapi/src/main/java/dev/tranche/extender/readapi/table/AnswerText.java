@@ -2,6 +2,7 @@ package dev.tranche.extender.readapi.table;
 
 import dev.tranche.extender.readapi.json.Json;
 import dev.tranche.extender.readapi.row.GpuList;
+import dev.tranche.extender.readapi.row.NamespaceSummary;
 import dev.tranche.extender.readapi.row.PodDetail;
 import dev.tranche.extender.readapi.row.PodList;
 import dev.tranche.extender.readapi.row.Summary;
@@ -29,6 +30,7 @@ public final class AnswerText {
   private static String table(Record answer, boolean wide, Instant now) {
     return switch (answer) {
       case Summary summary -> Tables.nodeTable(summary, wide);
+      case NamespaceSummary summary -> Description.of(summary);
       case GpuList gpus -> Tables.gpuTable(gpus, wide);
       case PodList pods -> Tables.podTable(pods, wide);
       case PodDetail pod -> Description.of(pod, wide, now);

@@ -11,6 +11,7 @@ import dev.tranche.extender.readapi.row.Decision.LargestShare;
 import dev.tranche.extender.readapi.row.GpuQuantity;
 import dev.tranche.extender.readapi.row.GpuShare;
 import dev.tranche.extender.readapi.row.MemoryQuantity;
+import dev.tranche.extender.readapi.row.NamespaceSummary;
 import dev.tranche.extender.readapi.row.NodeCount;
 import dev.tranche.extender.readapi.row.PodDetail;
 import dev.tranche.extender.readapi.row.Waiting;
@@ -50,6 +51,27 @@ final class Description {
       description.line("Scheduler", pod.kubeScheduler().message());
       pod.kubeScheduler().whatToDo().forEach(each -> description.line("About that", each));
     }
+    return description.text.toString();
+  }
+
+  static String of(NamespaceSummary summary) {
+    var description = new Description(false, summary.time());
+    description.line("Namespace", summary.namespace());
+    description.line("Pods", text(summary.pods()));
+    description.line("GPUs", text(summary.gpus()));
+    description.amount("Granted", summary.granted().gpus(), summary.granted().memory());
+    description.amount("Others", summary.others().gpus(), summary.others().memory());
+    if (summary.used() != null) {
+      description.amount("Used", summary.used().gpus(), summary.used().memory());
+    }
+    description.line("Waiting", text(summary.waitingPods().total()));
+    summary
+        .waitingPods()
+        .byReason()
+        .forEach(
+            reason ->
+                description.line(
+                    "", "%d × %s: %s".formatted(reason.pods(), reason.reason(), reason.message())));
     return description.text.toString();
   }
 

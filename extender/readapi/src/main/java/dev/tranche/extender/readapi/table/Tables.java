@@ -32,6 +32,8 @@ final class Tables {
   /** Holders that are shown of one GPU; the others are only counted. */
   private static final int HOLDERS_MAX = 5;
 
+  private static final String OTHERS = "OTHERS";
+
   private static final List<Column<NodeSums>> NODES =
       List.of(
           Column.of("NODE", NodeSums::node),
@@ -53,6 +55,7 @@ final class Tables {
           Column.of("GPU", gpu -> text(gpu.index())),
           Column.of("MODEL", Gpu::model),
           Column.of("GRANTED", gpu -> gpus(gpu.granted().gpus())),
+          Column.of(OTHERS, gpu -> gpu.others() == null ? "" : gpus(gpu.others().gpus())),
           Column.of("FREE", gpu -> gpu.freeReplicas() + "/" + gpu.replicas()),
           Column.of("SM%", gpu -> percent(measured(gpu, Measured::smLast))),
           Column.of("SM%-10S-MEAN", gpu -> percent(measured(gpu, Measured::sm))),
@@ -113,11 +116,46 @@ final class Tables {
   }
 
   static String gpuTable(GpuList list, boolean wide) {
-    return table(GPUS, list.items(), list.time(), list.metadata(), wide);
+    return table(gpuColumns(list), list.items(), list.time(), list.metadata(), wide);
   }
 
   static String podTable(PodList list, boolean wide) {
     return table(PODS, list.items(), list.time(), list.metadata(), wide);
+  }
+
+  /** Only the view of one namespace has others. */
+  private static List<Column<Gpu>> gpuColumns(GpuList list) {
+    boolean others = list.items().stream().anyMatch(gpu -> gpu.others() != null);
+    return GPUS.stream().filter(column -> others || !column.name().equals(OTHERS)).toList();
+  }
+
+  /**
+   * @param wide whether it is shown only with {@code -o wide}
+   */
+  record Head(String name, boolean wide) {}
+
+  /** All cells of a list. */
+  record Grid(List<Head> columns, List<List<String>> rows) {}
+
+  static Grid gpuGrid(GpuList list) {
+    return grid(gpuColumns(list), list.items(), list.time());
+  }
+
+  static Grid podGrid(PodList list) {
+    return grid(PODS, list.items(), list.time());
+  }
+
+  private static <R> Grid grid(List<Column<R>> columns, List<R> rows, Instant time) {
+    return new Grid(
+        columns.stream().map(column -> new Head(column.name(), column.wide())).toList(),
+        rows.stream().map(row -> cells(columns, row, time)).toList());
+  }
+
+  private static <R> List<String> cells(List<Column<R>> columns, R row, Instant time) {
+    return columns.stream()
+        .map(column -> column.cell().apply(row, time))
+        .map(TextTable::cell)
+        .toList();
   }
 
   private static <R> String table(

@@ -6,7 +6,7 @@ import java.util.List;
 
 /** Rows under a header, in columns as wide as their widest cell: as kubectl prints lists. */
 final class TextTable {
-  static final String NONE = "<none>";
+  private static final String NONE = "<none>";
   static final String UNKNOWN = "<unknown>";
 
   private static final String GAP = "   ";
@@ -27,7 +27,7 @@ final class TextTable {
     rows.add(cells.stream().map(TextTable::cell).toList());
   }
 
-  private static String cell(String text) {
+  static String cell(String text) {
     return text.isEmpty() ? NONE : Printable.message(text);
   }
 

@@ -8,18 +8,23 @@ import io.vertx.core.Future;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 final class AccessTest {
+  private static final List<Right> GPUS = List.of(Access.toPath("get", "/api/v1/gpus"));
+  private static final List<Right> LIST_PODS =
+      List.of(new Right.Pods("get", "team-a"), new Right.Pods("list", "team-a"));
+
   private final List<String> asked = new ArrayList<>();
   private Future<Verdict> answer = Future.succeededFuture(new Verdict.Allowed());
   private long nowNs = 1;
   private final Access access =
       new Access(
-          (token, verb, path) -> {
-            asked.add(token + " " + verb + " " + path);
+          (caller, right) -> {
+            asked.add(name(caller) + " " + name(right));
             return answer;
           },
           "tranche-viewer",
@@ -69,7 +74,7 @@ final class AccessTest {
   @Test
   void anotherPath_isAnotherRight() {
     refusal("Bearer t");
-    access.refusal("Bearer t", "get", "/api/v1/pods", "1.1.1.1");
+    access.refusal("Bearer t", List.of(Access.toPath("get", "/api/v1/pods")), "1.1.1.1");
     assertThat(asked).containsExactly("t get /tranche/api/v1/gpus", "t get /tranche/api/v1/pods");
   }
 
@@ -82,7 +87,7 @@ final class AccessTest {
     }
     assertThat(asked).hasSize(Access.REFUSED_BURST);
     answer = Future.succeededFuture(new Verdict.Allowed());
-    assertThat(access.refusal("Bearer t", "get", "/api/v1/gpus", "2.2.2.2").result())
+    assertThat(access.refusal("Bearer t", GPUS, "2.2.2.2").result())
         .as("another address")
         .isEmpty();
   }
@@ -143,8 +148,76 @@ final class AccessTest {
     assertThat(refusal("Bearer t")).isEmpty();
   }
 
+  @Test
+  void listOfANamespace_needsBothRights_eachAskedOnce() {
+    assertThat(access.refusal("Bearer t", LIST_PODS, "1.1.1.1").result()).isEmpty();
+    assertThat(access.refusal("Bearer t", LIST_PODS.subList(0, 1), "1.1.1.1").result()).isEmpty();
+    assertThat(asked).containsExactly("t get pods in team-a", "t list pods in team-a");
+    answer = Future.succeededFuture(new Verdict.Forbidden("u"));
+    Problem refused = access.refusal("Bearer other", LIST_PODS, "1.1.1.1").result().orElseThrow();
+    assertThat(refused.status()).isEqualTo(403);
+    assertThat(refused.detail()).contains("\"u\" may not get pods in the namespace team-a");
+    assertThat(asked).hasSize(3);
+  }
+
+  @Test
+  void rightInOneNamespace_isNoneInAnother() {
+    access.refusal("Bearer t", LIST_PODS, "1.1.1.1");
+    answer = Future.succeededFuture(new Verdict.Forbidden("u"));
+    assertThat(
+            access
+                .refusal("Bearer t", List.of(new Right.Pods("get", "team-b")), "1.1.1.1")
+                .result())
+        .isPresent();
+  }
+
+  /** The groups and extras are part of who a user is. */
+  @Test
+  void verdictOnAUser_isNotThatOnAnother() {
+    var alice = user("alice", "team-a");
+    assertThat(access.refusal(alice, LIST_PODS).result()).isEmpty();
+    answer = Future.succeededFuture(new Verdict.Forbidden("u"));
+    assertThat(access.refusal(alice, LIST_PODS).result()).isEmpty();
+    assertThat(access.refusal(user("alice", "team-b"), LIST_PODS).result()).isPresent();
+    assertThat(access.refusal(user("bob", "team-a"), LIST_PODS).result()).isPresent();
+    var scoped = new Caller.User("alice", "", List.of("team-a"), Map.of("scopes", List.of("none")));
+    assertThat(access.refusal(scoped, LIST_PODS).result()).isPresent();
+    assertThat(access.refusal("Bearer alice", LIST_PODS, "1.1.1.1").result()).isPresent();
+  }
+
+  /** All of them come from the API server's address. */
+  @Test
+  void refusedUser_isLimited_andOthersAreNot() {
+    answer = Future.succeededFuture(new Verdict.Forbidden("u"));
+    for (int i = 0; i < 1_000; i++) {
+      List<Right> right = List.of(new Right.Pods("get", "namespace-" + i));
+      int status = access.refusal(user("greedy"), right).result().orElseThrow().status();
+      assertThat(status).isEqualTo(i < Access.REFUSED_BURST ? 403 : 429);
+    }
+    answer = Future.succeededFuture(new Verdict.Allowed());
+    assertThat(access.refusal(user("alice"), LIST_PODS).result()).isEmpty();
+  }
+
+  private static Caller.User user(String name, String... groups) {
+    return new Caller.User(name, "", List.of(groups), Map.of());
+  }
+
+  private static String name(Caller caller) {
+    return switch (caller) {
+      case Caller.Token(String token) -> token;
+      case Caller.User user -> user.name();
+    };
+  }
+
+  private static String name(Right right) {
+    return switch (right) {
+      case Right.NonResource(String verb, String path) -> verb + " " + path;
+      case Right.Pods(String verb, String namespace) -> verb + " pods in " + namespace;
+    };
+  }
+
   private Optional<Problem> refusal(@Nullable String authorization) {
-    return access.refusal(authorization, "get", "/api/v1/gpus", "1.1.1.1").result();
+    return access.refusal(authorization, GPUS, "1.1.1.1").result();
   }
 
   private void pass(Duration time) {

@@ -1,0 +1,69 @@
+package dev.tranche.extender.readapi.row;
+
+import com.fasterxml.jackson.annotation.JsonClassDescription;
+import com.fasterxml.jackson.annotation.JsonPropertyDescription;
+import dev.tranche.extender.ledger.Hold;
+import dev.tranche.extender.readapi.row.Snapshot.GpuRow;
+import dev.tranche.extender.readapi.row.Snapshot.PodRow;
+import dev.tranche.extender.readapi.row.StreamSummary.WaitingPods;
+import java.time.Instant;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** What one namespace holds, and who waits there. */
+@JsonClassDescription("What the pods of one namespace hold, and which of them wait.")
+public record NamespaceSummary(
+    Instant time,
+    String namespace,
+    @JsonPropertyDescription("Pods that request GPUs and have not ended.") int pods,
+    @JsonPropertyDescription("GPUs that its pods hold a share of.") int gpus,
+    @JsonPropertyDescription("What its pods hold.") Amount granted,
+    @JsonPropertyDescription("What pods of other namespaces hold of the same GPUs.") Amount others,
+    Pod.@Nullable Used used,
+    WaitingPods waitingPods) {
+  public static NamespaceSummary of(Snapshot snapshot, WaitingReasons reasons, String namespace) {
+    View view = View.of(namespace);
+    List<PodRow> own =
+        snapshot.pods.stream().filter(row -> view.shows(row.pod().namespace())).toList();
+    var granted = new Grants();
+    var all = new Grants();
+    int gpus = 0;
+    for (GpuRow row : snapshot.gpus) {
+      List<Hold> held = row.gpu().holds().stream().filter(view::shows).toList();
+      if (!held.isEmpty()) {
+        gpus++;
+        held.forEach(hold -> granted.add(row, hold));
+        all.addWhole(row);
+      }
+    }
+    return new NamespaceSummary(
+        snapshot.inspection.at(),
+        namespace,
+        (int) own.stream().filter(row -> row.state() != PodState.ENDED).count(),
+        gpus,
+        granted.amount(),
+        all.without(granted),
+        used(own),
+        WaitingPods.of(own, reasons));
+  }
+
+  /** Adds up what is known; null if nothing is. */
+  private static Pod.@Nullable Used used(List<PodRow> rows) {
+    Double sm = null;
+    Long memoryBytes = null;
+    for (PodRow row : rows) {
+      Pod.Used used = row.hold().map(hold -> Pod.Used.of(hold.key(), row.gpus())).orElse(null);
+      if (used != null && used.gpus() != null) {
+        sm = used.gpus().gpus() + (sm == null ? 0 : sm);
+      }
+      if (used != null && used.memory() != null) {
+        memoryBytes = used.memory().bytes() + (memoryBytes == null ? 0 : memoryBytes);
+      }
+    }
+    return sm == null && memoryBytes == null
+        ? null
+        : new Pod.Used(
+            sm == null ? null : GpuQuantity.of(sm),
+            memoryBytes == null ? null : new MemoryQuantity(memoryBytes));
+  }
+}

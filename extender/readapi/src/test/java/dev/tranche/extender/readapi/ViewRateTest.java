@@ -1,0 +1,40 @@
+package dev.tranche.extender.readapi;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.extender.readapi.row.View;
+import org.junit.jupiter.api.Test;
+
+final class ViewRateTest {
+  private static final int MOST = 10;
+
+  private final ViewRate rate = new ViewRate("questions", MOST);
+
+  private int admitted(View view, long nowMs) {
+    int admitted = 0;
+    while (rate.refusal(view, nowMs).isEmpty()) {
+      admitted++;
+    }
+    return admitted;
+  }
+
+  @Test
+  void rate_isOfEachSecond() {
+    assertThat(admitted(View.ALL, 1_000)).isEqualTo(MOST);
+    assertThat(admitted(View.ALL, 1_999)).isZero();
+    assertThat(admitted(View.ALL, 2_000)).isEqualTo(MOST);
+  }
+
+  @Test
+  void oneNamespace_leavesRoomForOthers_andAllOfThemForAdministrators() {
+    assertThat(admitted(View.of("a"), 1_000)).isEqualTo(ViewRate.OF_NAMESPACE_MAX);
+    assertThat(rate.refusal(View.of("a"), 1_000).orElseThrow().detail())
+        .isEqualTo(
+            "at most 2 questions a second are answered for one namespace; retry in a second");
+    assertThat(admitted(View.of("b"), 1_000)).isEqualTo(ViewRate.OF_NAMESPACE_MAX);
+    assertThat(admitted(View.of("c"), 1_000)).isEqualTo(1);
+    assertThat(admitted(View.of("d"), 1_000)).isZero();
+    assertThat(admitted(View.ALL, 1_000)).isEqualTo(MOST / 2);
+    assertThat(admitted(View.of("a"), 2_000)).isEqualTo(ViewRate.OF_NAMESPACE_MAX);
+  }
+}
