@@ -28,6 +28,8 @@ public final class NodeGpus {
   private final Map<Integer, String> processes = new LinkedHashMap<>();
   private final Map<Integer, String> migDevices = new LinkedHashMap<>();
 
+  private String driver = "";
+
   private NodeGpus(Path stateFile) {
     this.stateFile = stateFile;
   }
@@ -98,6 +100,16 @@ public final class NodeGpus {
 
   public String model(int index) {
     return value(index, "model").replace("\"", "");
+  }
+
+  /**
+   * Makes it another driver.
+   *
+   * @param keys as the simulated NVML reads them; empty: the driver of before
+   */
+  public void driver(String keys) {
+    driver = keys;
+    write();
   }
 
   /** Makes a GPU as busy as this from now on. */
@@ -175,6 +187,9 @@ public final class NodeGpus {
 
   private void write() {
     var lines = new ArrayList<String>();
+    if (!driver.isEmpty()) {
+      lines.add("driver " + driver);
+    }
     for (Map<String, String> gpu : gpus) {
       var line = new StringBuilder("gpu");
       gpu.forEach((key, value) -> line.append(' ').append(key).append('=').append(value));
