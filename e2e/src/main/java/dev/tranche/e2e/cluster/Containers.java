@@ -15,7 +15,6 @@ import org.testcontainers.utility.DockerImageName;
 
 /** Creates the containers of a cluster's nodes, with what K3s needs, whichever image it is. */
 final class Containers {
-  private static final String TOOLKIT = "/usr/local/nvidia/toolkit";
   private static final String IMAGES = "/var/lib/rancher/k3s/agent/images/";
   static final String SHARED = "/opt/tranche-e2e/images";
   private static final Duration STARTUP = Duration.ofMinutes(3);
@@ -107,7 +106,7 @@ final class Containers {
     var runtime = Scripts.values(Map.of(), "e2e/nvidia-runtime/build.sh").get("runtime");
     return Stream.of(
         Map.entry(Node.DRIVER_ROOT, node.driver()),
-        Map.entry(TOOLKIT, Path.of(String.valueOf(runtime))));
+        Map.entry(NvidiaToolkit.FOLDER, Path.of(String.valueOf(runtime))));
   }
 
   private static void bind(GenericContainer<?> container, Map.Entry<String, Path> mount) {

@@ -31,6 +31,8 @@ public final class NodeGpus {
   private final Map<Integer, String> migDevices = new LinkedHashMap<>();
   private final Set<String> hangingFunctions = new LinkedHashSet<>();
 
+  private String driver = "";
+
   private NodeGpus(Path stateFile) {
     this.stateFile = stateFile;
   }
@@ -101,6 +103,16 @@ public final class NodeGpus {
 
   public String model(int index) {
     return value(index, "model").replace("\"", "");
+  }
+
+  /**
+   * Makes it another driver.
+   *
+   * @param keys as the simulated NVML reads them; empty: the driver of before
+   */
+  public void driver(String keys) {
+    driver = keys;
+    write();
   }
 
   /** Makes a GPU as busy as this from now on. */
@@ -185,6 +197,9 @@ public final class NodeGpus {
 
   private void write() {
     var lines = new ArrayList<String>();
+    if (!driver.isEmpty()) {
+      lines.add("driver " + driver);
+    }
     for (Map<String, String> gpu : gpus) {
       var line = new StringBuilder("gpu");
       gpu.forEach((key, value) -> line.append(' ').append(key).append('=').append(value));
