@@ -496,9 +496,9 @@ public final class Extender implements AutoCloseable {
             () -> Objects.requireNonNull(whatIf, "asked once the verbs are there"),
             traits::filter,
             config.resources(),
-            // Without a port nobody could read the history.
-            config.api() == null && config.apiLocal() == null ? 0 : config.historyBytesMax(),
+            config.historyBytesMax(),
             config.clusterName(),
+            ledger,
             Extender::nowMs),
         metrics);
   }

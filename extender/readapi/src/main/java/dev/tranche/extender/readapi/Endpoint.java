@@ -108,7 +108,7 @@ final class Endpoint implements Handler<HttpServerRequest> {
               "Not found",
               "there are /api/v1/summary, /api/v1/gpus, /api/v1/pods,"
                   + " /api/v1/pods/{namespace}/{name}, /api/v1/history, /api/v1/stream,"
-                  + " /api/v1/what-if and /api/v1/openapi.json"));
+                  + " /api/v1/what-if, /api/v1/invariants and /api/v1/openapi.json"));
     } else if (!route.get().method().equals(request.method())) {
       refuse(request, Problem.methodNotAllowed(route.get().method().name()));
     } else if (request.method().equals(HttpMethod.POST) && !isJson(request)) {

@@ -23,6 +23,7 @@ record Route(Kind kind, String namespace, String name) {
     STREAM("stream"),
     WHAT_IF("what-if"),
     HISTORY("history"),
+    INVARIANTS("invariants"),
     OPENAPI("openapi.json");
 
     private final String path;
