@@ -195,6 +195,7 @@ final class Bounds {
           new Bound("a question of what-if", EXTENDER + "WhatIf", "PLACE_WITHIN_MS"),
           new Bound("what a question of what-if", API + "RequestBounds", "FIELDS_MAX"),
           new Bound("a turn of a question", EXTENDER + "Turn", "MS_MAX"),
+          new Bound("findings of the invariants", EXTENDER + "InvariantCheck", "FINDINGS_MAX"),
           new Bound("an answer of the history", EXTENDER + "GpuHistory", "POINTS_MAX"),
           new Bound("an answer of the history", EXTENDER + "GpuHistory", "ANSWER_POINTS_MAX"),
           new Bound("an answer of the history", EXTENDER + "GpuHistory", "ANSWER_GPUS_MAX"),

@@ -385,6 +385,7 @@ public final class Extender implements AutoCloseable {
             // Without a port nobody could read the history.
             config.servesApi() ? config.historyBytesMax() : 0,
             config.clusterName(),
+            core.ledger,
             Extender::nowMs),
         metrics);
   }

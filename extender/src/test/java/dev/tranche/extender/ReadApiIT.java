@@ -176,6 +176,25 @@ final class ReadApiIT {
   }
 
   @Test
+  void invariants_areJudgedUnasked_andNeedTheRoleOfTheWholeCluster() throws Exception {
+    String path = "/api/v1/invariants";
+    ExtenderIT.until(
+        Duration.ofSeconds(60), () -> local(path).body().matches(".*\"gpus\" ?: ?2\\b.*"));
+    for (HttpResponse<String> answer : List.of(local(path), remote(path, VIEWER))) {
+      assertThat(answer.statusCode()).as(answer.body()).isEqualTo(200);
+      OpenApi.assertDescribed(path, 200, answer.body());
+    }
+    JsonObject judged = json(local(path));
+    assertThat(judged.getInteger("nodes")).isEqualTo(1);
+    assertThat(judged.getInteger("gpus")).isEqualTo(2);
+    assertThat(judged.getJsonArray("items")).isEmpty();
+    assertThat(local(path + "?output=table").body()).startsWith("INVARIANT   BROKEN");
+    assertThat(local(path + "?x=y").statusCode()).isEqualTo(400);
+    assertThat(remote(path, "user-stranger").statusCode()).isEqualTo(403);
+    assertThat(metrics()).contains("tranche_extender_invariants_broken 0.0");
+  }
+
+  @Test
   void gpus_arePaged() throws Exception {
     JsonObject first = json(local(GPUS + "?limit=1"));
     String position = first.getJsonObject("metadata").getString("continue");

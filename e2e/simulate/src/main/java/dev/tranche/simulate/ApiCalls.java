@@ -62,7 +62,7 @@ final class ApiCalls implements ApiServer {
         answer -> {
           ApiModel.Bound result = world.api.bind(pod.uid(), pod.key(), node, gpu);
           if (result == ApiModel.Bound.DONE) {
-            world.bindingDone(replica, node);
+            world.bindingDone(replica, node, gpu);
           }
           // The write succeeds, and its answer is lost.
           if (!world.answersLost()) {

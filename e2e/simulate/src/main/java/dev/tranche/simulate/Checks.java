@@ -14,6 +14,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -79,25 +80,39 @@ final class Checks {
     if (violation.isEmpty() && !findings.isEmpty()) {
       violation = Optional.of(findings.getFirst());
       world.nodes.stream()
-          .filter(node -> findings.getFirst().sentence().matches(".*\\b" + node.name + "\\b.*"))
+          .filter(node -> concerns(findings.getFirst().sentence(), node))
           .forEach(this::describe);
       world.history.add(
           "VIOLATION", findings.getFirst().invariant() + ": " + findings.getFirst().sentence());
     }
   }
 
-  /** Says what the leader records of a node, for whoever reads the history. */
+  /** Whether a sentence names a node or one of its GPUs. */
+  private static boolean concerns(String sentence, SimulatedNode node) {
+    return Stream.concat(Stream.of(node.name), node.gpus.stream().map(gpu -> gpu.uuid))
+        .anyMatch(name -> sentence.matches(".*\\b" + name + "\\b.*"));
+  }
+
+  /** Says what the replicas record of a node, for whoever reads the history. */
   private void describe(SimulatedNode node) {
-    ExtenderReplica leader = world.leader();
-    if (leader != null && leader.running()) {
-      var ledger = leader.core().ledger;
-      world.history.add(
-          leader.name,
-          "records of %s: %s; holds %s"
-              .formatted(
-                  node.name,
-                  ledger.view(node.name, hold -> true, leader.clockMs()),
-                  ledger.holds(node.name)));
+    for (ExtenderReplica replica : world.extenders) {
+      if (replica.running()) {
+        var ledger = replica.core().ledger;
+        world.history.add(
+            replica.name,
+            "%s; records of %s: %s; holds %s"
+                .formatted(
+                    replica == world.leader() ? "leads" : "does not lead",
+                    node.name,
+                    ledger.view(node.name, hold -> true, replica.clockMs()),
+                    ledger.holds(node.name)));
+        // A pod that is here may be recorded elsewhere.
+        world.api.pods.all().stream()
+            .filter(pod -> node.name.equals(pod.node()))
+            .flatMap(pod -> ledger.hold(pod.uid()).stream())
+            .filter(hold -> !hold.node().equals(node.name))
+            .forEach(hold -> world.history.add(replica.name, "records " + hold));
+      }
     }
   }
 
@@ -142,7 +157,8 @@ final class Checks {
     parts.forEach(
         (uid, has) ->
             pods.add(
-                new ObservedCluster.Pod(uid, uid, node.name, false, Map.of(), has, false, null)));
+                new ObservedCluster.Pod(
+                    uid, uid, node.name, false, Map.of(), has, false, false, null)));
     return pods;
   }
 
@@ -153,8 +169,9 @@ final class Checks {
         pod.key(),
         node.name,
         pod.ended(),
-        node.kubelet.guessed(pod.uid()) ? Map.of() : promised(pod),
+        promised(pod),
         has,
+        node.kubelet.mayHaveAnotherGpu(pod.uid()),
         node.kubelet.startedOnUnhealthyGpu(pod.uid()),
         null);
   }
@@ -166,7 +183,7 @@ final class Checks {
       if (pod.waits()) {
         pods.add(
             new ObservedCluster.Pod(
-                pod.uid(), pod.key(), null, false, Map.of(), Map.of(), false, fits(pod)));
+                pod.uid(), pod.key(), null, false, Map.of(), Map.of(), false, false, fits(pod)));
       }
     }
     var gpus = new ArrayList<ObservedCluster.Gpu>();
@@ -212,7 +229,7 @@ final class Checks {
     if (object == null
         || !node.plugin.registered()
         || (of > 0 && of != replicas)
-        || freeInTotal(node, object) < pod.plan().replicas()) {
+        || freeInTotal(node, object) < pod.plan().replicas() + nominated(pod, node)) {
       return false;
     }
     Map<String, GpuPart> taken = new HashMap<>();
@@ -223,12 +240,25 @@ final class Checks {
         parts.forEach((uuid, part) -> taken.merge(uuid, part, GpuPart::plus));
       }
     }
+    int wanted = pod.plan().replicas() + nominated(pod, node);
     return node.gpus.stream()
         .filter(gpu -> gpu.healthy() && !object.cordoned().contains(gpu.uuid))
         .anyMatch(
             gpu ->
-                replicas - taken.getOrDefault(gpu.uuid, GpuPart.NONE).replicas(replicas)
-                    >= pod.plan().replicas());
+                replicas - taken.getOrDefault(gpu.uuid, GpuPart.NONE).replicas(replicas) >= wanted);
+  }
+
+  /**
+   * Returns the replicas of pods that are nominated there. kube-scheduler counts them for all pods
+   * of no higher priority, and keeps a nomination as long as its dry run finds victims elsewhere.
+   */
+  private int nominated(PodObject forPod, SimulatedNode node) {
+    return world.api.pods.all().stream()
+        .filter(pod -> pod.waits() && node.name.equals(pod.nominated()))
+        .filter(pod -> !pod.uid().equals(forPod.uid()))
+        .filter(pod -> pod.plan().priority() >= forPod.plan().priority())
+        .mapToInt(pod -> pod.plan().replicas())
+        .sum();
   }
 
   private int freeInTotal(SimulatedNode node, NodeObject object) {

@@ -290,7 +290,7 @@ final class ExtenderReplica extends SimulatedProcess implements NodePlugins {
             result -> {
               run(0, () -> done.handle(result));
               if (result.succeeded()) {
-                world.assignmentDone();
+                world.assignmentDone(this);
               }
             });
     return done.future();

@@ -42,6 +42,8 @@ record Fault(Kind kind, long atMs, long forMs, int target, int value) {
     KUBELET_LIST_HANGS,
     GPU_LOST,
     GPU_FAULTY,
+    /** A GPU has an error after a pod was bound to it, and before its kubelet admits the pod. */
+    GPU_FAULTY_BEFORE_ADMISSION,
     GPU_CORDONED,
     RECUT,
     SCHEDULER_KILLED,

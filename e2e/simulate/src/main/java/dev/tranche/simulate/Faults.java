@@ -8,6 +8,11 @@ import java.util.SplittableRandom;
 final class Faults {
   private static final int LATE_MS_MAX = 4_000;
 
+  /** By then the kubelet knows that a GPU is unhealthy. */
+  private static final long GPU_KNOWN_MS = 4_000;
+
+  private static final long KILL_RETRY_MS = 1_000;
+
   /** The plugin keeps retracted assignments for a minute, for a kubelet that lags. */
   private static final long KUBELET_LATE_MS_MAX = 40_000;
 
@@ -19,8 +24,20 @@ final class Faults {
     this.random = world.randoms.of("faults");
   }
 
+  /** Whether a fault that begins now is over before it is calm. */
+  private boolean inTime(Fault fault) {
+    return world.queue.nowMs() + 2 * fault.forMs() < world.scenario.calmMs();
+  }
+
   void apply(Fault fault) {
     world.history.add("FAULT", fault.toString());
+    if (begins(fault)) {
+      world.counts.count(fault.kind());
+    }
+  }
+
+  /** Returns whether it has begun; it may wait for its moment, and count itself then. */
+  private boolean begins(Fault fault) {
     ExtenderReplica extender = world.extenders.get(fault.target() % 2);
     SimulatedNode node = world.nodes.get(fault.target() % world.nodes.size());
     long forMs = fault.forMs();
@@ -37,9 +54,15 @@ final class Faults {
         world.queue.after(Math.min(forMs, 5_000), () -> extender.breakWatches(true));
       }
       case WATCH_ENDS -> extender.breakWatches(random.nextBoolean());
-      case CRASH_BEFORE_BINDING -> world.onNextAssignment(() -> crashLeader(forMs));
-      case CRASH_AFTER_BINDING -> world.onNextBinding(() -> crashLeader(forMs));
-      case EXTENDER_KILLED -> restart(extender, forMs);
+      case CRASH_BEFORE_BINDING -> {
+        world.onAssignment(by -> kill(by, fault));
+        return false;
+      }
+      case CRASH_AFTER_BINDING -> {
+        world.onBinding((by, on, gpu) -> kill(by, fault));
+        return false;
+      }
+      case EXTENDER_KILLED -> killSoon(extender, fault);
       case EXTENDER_FROZEN -> extender.freeze(forMs);
       case EXTENDER_SUSPENDED -> extender.suspend(forMs);
       case CLOCK_JUMP -> extender.jump(fault.value());
@@ -52,17 +75,25 @@ final class Faults {
         }
       }
       case OLD_ROUTE -> world.routeToOther();
-      case SCHEDULER_KILLED -> restart(world.scheduler, forMs);
+      case SCHEDULER_KILLED -> killSoon(world.scheduler, fault);
       case SCHEDULER_STALE -> {
         world.scheduler.delayWatches(forMs);
         world.queue.after(forMs, () -> world.scheduler.breakWatches(random.nextBoolean()));
       }
       default -> {
-        if (!partition(fault, extender, node)) {
-          applyToNode(fault, node);
-        }
+        return partition(fault, extender, node) || ofNode(fault, node);
       }
     }
+    return !isKill(fault.kind());
+  }
+
+  /** A process is killed once it runs, and counts then. */
+  private static boolean isKill(Fault.Kind kind) {
+    return switch (kind) {
+      case EXTENDER_KILLED, SCHEDULER_KILLED, PLUGIN_KILLED, PLUGIN_STATE_LOST, KUBELET_KILLED ->
+          true;
+      default -> false;
+    };
   }
 
   private boolean partition(Fault fault, ExtenderReplica extender, SimulatedNode node) {
@@ -91,18 +122,18 @@ final class Faults {
     return from || to;
   }
 
-  private void applyToNode(Fault fault, SimulatedNode node) {
+  private boolean ofNode(Fault fault, SimulatedNode node) {
     long forMs = fault.forMs();
     GpuModel gpu = node.gpus.get(fault.target() % node.gpus.size());
     switch (fault.kind()) {
-      case PLUGIN_KILLED -> restart(node.plugin, forMs);
+      case PLUGIN_KILLED -> killSoon(node.plugin, fault);
       case PLUGIN_STATE_LOST -> {
         world.counts.count(Branch.PLUGIN_WITHOUT_STATE);
-        restart(node.plugin, forMs);
+        killSoon(node.plugin, fault);
         node.plugin.loseState();
       }
       case PLUGIN_FROZEN -> node.plugin.freeze(forMs);
-      case KUBELET_KILLED -> restart(node.kubelet, forMs);
+      case KUBELET_KILLED -> killSoon(node.kubelet, fault);
       case KUBELET_STALE -> {
         node.kubelet.delayWatch(forMs);
         world.queue.after(forMs, () -> node.kubelet.breakWatch(random.nextBoolean()));
@@ -111,6 +142,10 @@ final class Faults {
       case GPU_FAULTY -> {
         gpu.fail(node.plugin.clockMs());
         world.queue.after(forMs, gpu::recover);
+      }
+      case GPU_FAULTY_BEFORE_ADMISSION -> {
+        world.onBinding((by, on, uuids) -> failPromised(on, uuids, fault));
+        return false;
       }
       case GPU_LOST -> lose(node, gpu, forMs);
       case GPU_CORDONED -> {
@@ -129,6 +164,23 @@ final class Faults {
       }
       default -> throw new IllegalStateException("nobody applies " + fault);
     }
+    return !isKill(fault.kind());
+  }
+
+  /** Only a node with another GPU, which the kubelet may then give to the pod. */
+  private boolean failPromised(String on, String uuids, Fault fault) {
+    SimulatedNode node = world.node(on).orElseThrow();
+    GpuModel promised =
+        node.gpus.stream().filter(gpu -> gpu.uuid.equals(uuids)).findFirst().orElse(null);
+    if (promised == null || node.gpus.size() < 2 || !promised.healthy() || !inTime(fault)) {
+      return false;
+    }
+    world.history.add("FAULT", "%s has an error".formatted(promised.uuid));
+    world.counts.count(fault.kind());
+    promised.fail(node.plugin.clockMs());
+    node.kubelet.delayWatch(GPU_KNOWN_MS);
+    world.queue.after(Math.max(2 * GPU_KNOWN_MS, fault.forMs()), promised::recover);
+    return true;
   }
 
   private void lose(SimulatedNode node, GpuModel gpu, long forMs) {
@@ -152,17 +204,20 @@ final class Faults {
     world.api.updateNode(node.name, (before, at) -> before.cordoned(at, new HashSet<>(uuids)));
   }
 
-  private void crashLeader(long forMs) {
-    ExtenderReplica leader = world.leader();
-    if (leader != null) {
-      restart(leader, forMs);
+  private void killSoon(SimulatedProcess process, Fault fault) {
+    if (!kill(process, fault) && inTime(fault)) {
+      world.queue.after(KILL_RETRY_MS, () -> killSoon(process, fault));
     }
   }
 
-  private void restart(SimulatedProcess process, long afterMs) {
-    if (process.running()) {
-      process.kill();
-      world.queue.after(afterMs, process::start);
+  /** Returns whether it ran; it starts again later. */
+  private boolean kill(SimulatedProcess process, Fault fault) {
+    if (!process.running() || !inTime(fault)) {
+      return false;
     }
+    world.counts.count(fault.kind());
+    process.kill();
+    world.queue.after(fault.forMs(), process::start);
+    return true;
   }
 }

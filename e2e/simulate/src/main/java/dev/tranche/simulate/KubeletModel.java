@@ -52,8 +52,8 @@ final class KubeletModel extends SimulatedProcess {
     boolean ends;
     boolean onUnhealthyGpu;
 
-    /** Whether the plugin had to guess which pod it is. */
-    boolean guessed;
+    /** Whether the plugin could not give it the promised GPU, or had to guess which pod it is. */
+    boolean mayHaveAnotherGpu;
 
     LocalPod(PodObject pod) {
       this.pod = pod;
@@ -185,10 +185,9 @@ final class KubeletModel extends SimulatedProcess {
     return local != null && local.onUnhealthyGpu;
   }
 
-  /** Whether the plugin had no List when it was asked for this pod. */
-  boolean guessed(String uid) {
+  boolean mayHaveAnotherGpu(String uid) {
     LocalPod local = pods.get(uid);
-    return local != null && local.guessed;
+    return local != null && local.mayHaveAnotherGpu;
   }
 
   /** Returns the parts of all pods that have devices, whether the API server knows them or not. */
@@ -364,7 +363,7 @@ final class KubeletModel extends SimulatedProcess {
         .run(
             random.nextInt(3),
             () -> {
-              local.guessed = listHangs();
+              local.mayHaveAnotherGpu = listHangs() || !offersPromised(free, local.pod);
               List<String> preferred = plugin().prefer(Names.RESOURCE, shuffled, size);
               run(random.nextInt(10), () -> allocate(local, picked(preferred, shuffled, size), of));
             });
@@ -375,6 +374,13 @@ final class KubeletModel extends SimulatedProcess {
             fail(local, "the plugin does not answer");
           }
         });
+  }
+
+  /** Whether the promised GPUs have enough healthy free replicas. */
+  private static boolean offersPromised(List<String> free, PodObject pod) {
+    List<String> promised = List.of(pod.gpu().split(","));
+    return free.stream().filter(id -> promised.contains(ReplicaId.uuidOf(id))).count()
+        >= pod.plan().replicas();
   }
 
   /** The kubelet fills up what is missing as it likes. */

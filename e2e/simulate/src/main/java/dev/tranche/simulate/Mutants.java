@@ -6,9 +6,11 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Optional;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import javax.tools.JavaCompiler;
@@ -23,6 +25,8 @@ final class Mutants {
   static final Path FOLDER = Path.of("e2e", "simulate", "src", "test", "resources", "mutants");
 
   private static final Pattern TARGET = Pattern.compile("(?m)^\\+\\+\\+ b/(.*)$");
+  private static final Pattern TEST = Pattern.compile("(?m)^test: (\\S+) (\\S+)$");
+  private static final Pattern FAILED = Pattern.compile("(Failures|Errors): [1-9]");
 
   private Mutants() {}
 
@@ -41,6 +45,86 @@ final class Mutants {
   /** Returns the bug that a patch puts back: its first line. */
   static String bug(Path root, String name) throws IOException {
     return Files.readAllLines(file(root, name)).getFirst();
+  }
+
+  /**
+   * A test of the product that finds a bug, too.
+   *
+   * @param name as for Maven: a class, or a class and a method
+   */
+  record ProductTest(String module, String name) {}
+
+  /** Returns the test that a patch names: its second line. */
+  static Optional<ProductTest> test(Path root, String name) throws IOException {
+    return TEST.matcher(Files.readString(file(root, name)))
+        .results()
+        .map(found -> new ProductTest(found.group(1), found.group(2)))
+        .findFirst();
+  }
+
+  /** Runs a test on a copy of the whole work tree with one patch, and returns whether it fails. */
+  static boolean fails(Path root, String name, ProductTest test)
+      throws IOException, InterruptedException {
+    Path work = Files.createTempDirectory("mutant-");
+    try {
+      String files =
+          said(root, List.of("git", "ls-files", "-co", "--exclude-standard", "--deduplicate"));
+      for (String each : files.lines().toList()) {
+        Path from = root.resolve(each);
+        if (Files.isRegularFile(from)) {
+          Path to = work.resolve(each);
+          Files.createDirectories(to.getParent());
+          Files.copy(from, to, StandardCopyOption.COPY_ATTRIBUTES);
+        }
+      }
+      apply(root, name, work);
+      String said =
+          said(
+              work,
+              List.of(
+                  work.resolve("mvnw").toString(),
+                  "-B",
+                  "-ntp",
+                  "-pl",
+                  test.module(),
+                  "-am",
+                  "test",
+                  "-Dtest=" + test.name(),
+                  "-Dsurefire.failIfNoSpecifiedTests=false",
+                  "-Dspotless.check.skip",
+                  "-Dcyclonedx.skip"));
+      if (!said.contains("Tests run: ")) {
+        throw new IOException("no test ran with the patch " + name + ": " + said);
+      }
+      return FAILED.matcher(said).find();
+    } finally {
+      delete(work);
+    }
+  }
+
+  private static String said(Path folder, List<String> command)
+      throws IOException, InterruptedException {
+    Process run =
+        new ProcessBuilder(command)
+            .directory(folder.toAbsolutePath().toFile())
+            .redirectErrorStream(true)
+            .start();
+    String said = new String(run.getInputStream().readAllBytes(), UTF_8);
+    run.waitFor();
+    return said;
+  }
+
+  private static void apply(Path root, String name, Path work)
+      throws IOException, InterruptedException {
+    Process apply =
+        new ProcessBuilder("git", "apply", file(root, name).toString())
+            .directory(work.toFile())
+            .redirectErrorStream(true)
+            .start();
+    String said = new String(apply.getInputStream().readAllBytes(), UTF_8);
+    if (apply.waitFor() != 0) {
+      throw new IOException("the patch " + name + " does not apply: " + said);
+    }
   }
 
   private static Path file(Path root, String name) {
@@ -66,15 +150,7 @@ final class Mutants {
       Files.copy(root.resolve(target), copy);
       sources.add(copy.toString());
     }
-    Process apply =
-        new ProcessBuilder("git", "apply", file(root, name).toString())
-            .directory(work.toFile())
-            .redirectErrorStream(true)
-            .start();
-    String said = new String(apply.getInputStream().readAllBytes(), UTF_8);
-    if (apply.waitFor() != 0) {
-      throw new IOException("the patch " + name + " does not apply: " + said);
-    }
+    apply(root, name, work);
     Path classes = Files.createDirectories(work.resolve("classes"));
     var arguments =
         new ArrayList<>(

@@ -28,7 +28,7 @@ record Scenario(
   private static final int MORE_FAULTS_MAX = 30;
   private static final int[] SIZES = {1, 1, 2, 2, 3, 3, 4, 5, 5, 6, 7, 10, 10};
   private static final int[] RECUTS = {4, 5, 8, 20};
-  private static final int NAMES = 25;
+  private static final int NAMES = 90;
 
   Scenario {
     gpusOfNodes = List.copyOf(gpusOfNodes);
@@ -50,9 +50,9 @@ record Scenario(
         };
     var gpus = new ArrayList<Integer>();
     int nodes = 20 + random.nextInt(31);
-    // About as many GPUs as the pods need, so that a third of them waits at some time.
+    // Fewer GPUs than the pods need at the busiest time, so that a third of them waits.
     for (int i = 0; i < nodes; i++) {
-      gpus.add(nodes < 30 ? 1 + random.nextInt(2) : 1 + random.nextInt(8) / 7);
+      gpus.add(nodes < 30 ? 1 + random.nextInt(4) / 3 : 1 + random.nextInt(12) / 11);
     }
     return new Scenario(
         seed,
@@ -82,7 +82,7 @@ record Scenario(
               SIZES[random.nextInt(SIZES.length)],
               random.nextInt(8) == 0 ? 0 : REPLICAS,
               priority(random),
-              40_000 + random.nextLong(220_000),
+              80_000 + random.nextLong(240_000),
               deleted ? 1 + random.nextLong(90_000) : 0,
               random.nextInt(3) == 0,
               grace));
@@ -139,7 +139,8 @@ record Scenario(
               500 + random.nextLong(8_000);
           case PLUGIN_KILLED, PLUGIN_STATE_LOST, KUBELET_KILLED, SCHEDULER_KILLED ->
               500 + random.nextLong(5_000);
-          case GPU_LOST, GPU_FAULTY, GPU_CORDONED -> 10_000 + random.nextLong(44_000);
+          case GPU_LOST, GPU_FAULTY, GPU_FAULTY_BEFORE_ADMISSION, GPU_CORDONED ->
+              10_000 + random.nextLong(44_000);
           default -> 1_000 + random.nextLong(20_000);
         };
     // A plugin that loses its state cannot know what an earlier config has granted.

@@ -32,11 +32,18 @@ final class World {
   private final Faults faults;
   private final Checks checks;
   private final Set<String> usedNames = new HashSet<>();
+  private int created;
   private long answersLostUntilMs;
   private @Nullable ExtenderReplica route;
   private @Nullable ExtenderReplica leader;
-  private @Nullable Runnable onNextAssignment;
-  private @Nullable Runnable onNextBinding;
+  private final List<Predicate<ExtenderReplica>> onAssignment = new ArrayList<>();
+  private final List<OnBinding> onBinding = new ArrayList<>();
+
+  /** Waits for a Binding. */
+  interface OnBinding {
+    /** Returns whether this was the one. */
+    boolean bound(ExtenderReplica by, String node, String gpu);
+  }
 
   World(Scenario scenario) {
     this.scenario = scenario;
@@ -79,7 +86,7 @@ final class World {
       errors.close();
     }
     return new Outcome(
-        scenario, checks.violation(), history, counts, checks.bound(), checks.waited());
+        scenario, checks.violation(), history, counts, created, checks.bound(), checks.waited());
   }
 
   private boolean next(long endMs) {
@@ -104,6 +111,7 @@ final class World {
       counts.count(Branch.NAME_USED_AGAIN);
     }
     api.create(plan);
+    created++;
     queue.after(LONG_WAIT_MS, () -> countIfWaiting(plan));
     if (plan.deletedAfterMs() > 0) {
       queue.after(
@@ -190,37 +198,38 @@ final class World {
     return queue.nowMs() < answersLostUntilMs;
   }
 
-  void onNextAssignment(Runnable then) {
-    onNextAssignment = then;
+  /**
+   * @param fault returns whether this was the assignment that it has waited for
+   */
+  void onAssignment(Predicate<ExtenderReplica> fault) {
+    onAssignment.add(fault);
   }
 
-  void onNextBinding(Runnable then) {
-    onNextBinding = then;
+  void onBinding(OnBinding fault) {
+    onBinding.add(fault);
   }
 
   /** A node has acknowledged an assignment. */
-  void assignmentDone() {
-    Runnable then = onNextAssignment;
-    if (then != null) {
-      onNextAssignment = null;
-      then.run();
-    }
+  void assignmentDone(ExtenderReplica by) {
+    onAssignment.stream()
+        .filter(fault -> fault.test(by))
+        .findFirst()
+        .ifPresent(onAssignment::remove);
   }
 
   // --- what is checked at once ---
 
   /** A Binding was accepted. */
-  void bindingDone(ExtenderReplica by, String node) {
+  void bindingDone(ExtenderReplica by, String node, String gpu) {
     boolean other = extenders.stream().anyMatch(each -> each != by && each.believesToLead());
     if (other || !by.believesToLead()) {
       counts.count(Branch.BIND_OF_FORMER_LEADER);
     }
     checks.check(node);
-    Runnable then = onNextBinding;
-    if (then != null) {
-      onNextBinding = null;
-      then.run();
-    }
+    onBinding.stream()
+        .filter(fault -> fault.bound(by, node, gpu))
+        .findFirst()
+        .ifPresent(onBinding::remove);
   }
 
   /** A kubelet has admitted a pod. */

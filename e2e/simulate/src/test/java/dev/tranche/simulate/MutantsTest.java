@@ -2,8 +2,10 @@ package dev.tranche.simulate;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.TestFactory;
@@ -16,6 +18,12 @@ class MutantsTest {
   private static final Path ROOT = Path.of("../..").toAbsolutePath().normalize();
 
   @TempDir Path work;
+
+  private static List<String> sources(String module) throws IOException {
+    try (Stream<Path> files = Files.walk(ROOT.resolve(module))) {
+      return files.map(Path::toString).filter(file -> file.contains("/src/test/java/")).toList();
+    }
+  }
 
   @TestFactory
   Stream<DynamicTest> patches_applyAndCompile() throws Exception {
@@ -30,6 +38,11 @@ class MutantsTest {
                           Mutants.compile(ROOT, name, Files.createDirectory(work.resolve(name)));
                       assertThat(classes).isNotEmptyDirectory();
                       assertThat(table).contains("`" + name + "`");
+                      for (Mutants.ProductTest test : Mutants.test(ROOT, name).stream().toList()) {
+                        assertThat(sources(test.module()))
+                            .as("the test %s", test.name())
+                            .anyMatch(file -> file.endsWith(test.name() + ".java"));
+                      }
                     }));
   }
 }

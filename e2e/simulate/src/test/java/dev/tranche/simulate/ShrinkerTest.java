@@ -24,6 +24,7 @@ class ShrinkerTest {
         history,
         new Counts(),
         0,
+        0,
         0);
   }
 

@@ -23,6 +23,8 @@ class KubectlCheckIT {
   private static final int OK = 0;
   private static final int PROBLEM = 3;
 
+  private static final String INVARIANTS = "INVARIANT   BROKEN   SECONDS   MESSAGE\n";
+
   @TempDir private Path folder;
 
   static Stream<String> shells() {
@@ -51,6 +53,7 @@ class KubectlCheckIT {
     cluster.put(
         "admitted",
         "{\"metadata\": {\"annotations\": {\"tranche.dev/replicas-per-gpu\": \"10\"}}}");
+    cluster.put("invariants", INVARIANTS + "HoldHasPod   no   30   a hold is being ended\n");
     cluster.put("metrics", metrics(Duration.ofDays(80)));
     return cluster;
   }
@@ -59,10 +62,10 @@ class KubectlCheckIT {
   private static String metrics(Duration left) {
     double expiry = Instant.now().plus(left).getEpochSecond();
     return """
-        # TYPE tranche_webhook_certificate_expiry_timestamp_seconds gauge
-        tranche_webhook_certificate_expiry_timestamp_seconds{certificate="ca"} %s
-        tranche_webhook_certificate_expiry_timestamp_seconds{certificate="webhook"} %s
-        """
+    # TYPE tranche_webhook_certificate_expiry_timestamp_seconds gauge
+    tranche_webhook_certificate_expiry_timestamp_seconds{certificate="ca"} %s
+    tranche_webhook_certificate_expiry_timestamp_seconds{certificate="webhook"} %s
+    """
         .formatted(expiry * 2, expiry);
   }
 
@@ -125,8 +128,27 @@ class KubectlCheckIT {
         arguments("admitted", "{\"kind\": \"Pod\"}", "is not changed by the webhook", "-n"),
         arguments("refuse-pod", "", "is refused (dry run): Error from", "docs/errors.md"),
         arguments("bindings", "tranche-fixed-annotations\n", "has no binding", "helm upgrade"),
+        arguments(
+            "invariants",
+            INVARIANTS + "GpuAllocatedOnce   yes   75   3/2 of GPU G are allocated\n",
+            "GpuAllocatedOnce is broken for 75 s: 3/2 of GPU G are allocated",
+            "support-bundle"),
         arguments("refuse-forward", "", "the extender does not answer", "describe pods"),
         arguments("metrics", metrics(Duration.ofDays(3)), "webhook expires in", "certificates"));
+  }
+
+  /** The kubelet may have no other choice, and nothing is given twice. */
+  @Test
+  void podOnAnotherGpu_isANote() throws Exception {
+    var cluster = healthy("dash", folder);
+    cluster.put(
+        "invariants",
+        INVARIANTS + "PodOnPromisedGpu   yes   0   pod ns/a was promised G and has H\n");
+    Ended ended = cluster.run("check");
+    assertThat(ended.out())
+        .containsPattern("note +invariants +pod ns/a was promised G and has H \\(drift\\)")
+        .contains("docs/alerts.md#tranchedrift");
+    assertThat(ended.status()).isEqualTo(OK);
   }
 
   @ParameterizedTest

@@ -451,6 +451,7 @@ class KubectlPluginIT {
     assertThat(cluster.calls())
         .anyMatch(call -> call.endsWith("/pods/tranche-extender-1:9090/proxy/metrics"))
         .anyMatch(call -> call.endsWith("get --raw /api/v1/pods/a/2?output=wide"))
+        .anyMatch(call -> call.endsWith("get --raw /api/v1/invariants"))
         .noneMatch(call -> call.contains("secret"));
     assertThat(Files.getPosixFilePermissions(folder.resolve("bundle.tar.gz")))
         .as("others on this machine")

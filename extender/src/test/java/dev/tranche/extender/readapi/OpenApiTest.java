@@ -195,6 +195,6 @@ final class OpenApiTest {
         .forEachRemaining(
             path ->
                 assertThat(Route.of(path.replace("{", "").replace("}", ""))).as(path).isPresent());
-    assertThat(document.get("paths")).hasSize(8 + 6);
+    assertThat(document.get("paths")).hasSize(9 + 6);
   }
 }

@@ -6,7 +6,10 @@ public enum Invariant {
   GPU_ALLOCATED_ONCE(0),
   /** The pods that are bound and not ended were promised no more of a GPU than the whole. */
   GPU_PROMISED_ONCE(0),
-  /** All replicas of a container are on the GPUs in the pod's annotation. */
+  /**
+   * All replicas of a container are on the GPUs in the pod's annotation, if these had room and were
+   * healthy when the kubelet admitted it.
+   */
   POD_ON_PROMISED_GPU(0),
   /** No pod begins on a GPU that was known to be unhealthy. */
   NOTHING_ON_UNHEALTHY_GPU(0),

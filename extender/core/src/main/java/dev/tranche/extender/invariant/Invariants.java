@@ -18,11 +18,10 @@ public final class Invariants {
     var findings = new ArrayList<Finding>();
     overfull(cluster, Invariant.GPU_ALLOCATED_ONCE, "allocated", ObservedCluster.Pod::allocated)
         .forEach(findings::add);
-    overfull(cluster, Invariant.GPU_PROMISED_ONCE, "promised", ObservedCluster.Pod::promised)
+    overfull(cluster, Invariant.GPU_PROMISED_ONCE, "promised", ObservedCluster.Pod::promisedStill)
         .forEach(findings::add);
     for (ObservedCluster.Pod pod : cluster.pods()) {
-      boolean known = !pod.promised().isEmpty();
-      if (known && !pod.ended() && !pod.promised().keySet().containsAll(pod.allocated().keySet())) {
+      if (!pod.ended() && pod.isElsewhere() && !pod.mayHaveAnotherGpu()) {
         findings.add(
             new Finding(
                 Invariant.POD_ON_PROMISED_GPU,

@@ -30,6 +30,8 @@ public record ObservedCluster(List<Gpu> gpus, List<Pod> pods, List<Hold> holds) 
    * @param promised parts by GPU uuid, as {@code tranche.dev/gpu} on the pod says
    * @param allocated parts by GPU uuid that the kubelet has given to its containers; empty before
    *     its admission
+   * @param mayHaveAnotherGpu at its admission the promised GPU had too few healthy free replicas,
+   *     or the plugin had to guess which pod it was
    * @param startsOnUnhealthyGpu the kubelet gave it a GPU that was unhealthy before the pod was
    *     bound
    * @param fitsOn a node that could take the waiting pod now; null if there is none
@@ -41,11 +43,22 @@ public record ObservedCluster(List<Gpu> gpus, List<Pod> pods, List<Hold> holds) 
       boolean ended,
       Map<String, GpuPart> promised,
       Map<String, GpuPart> allocated,
+      boolean mayHaveAnotherGpu,
       boolean startsOnUnhealthyGpu,
       @Nullable String fitsOn) {
     public Pod {
       promised = Map.copyOf(promised);
       allocated = Map.copyOf(allocated);
+    }
+
+    /** Whether the kubelet has given it a GPU other than the promised ones. */
+    public boolean isElsewhere() {
+      return !promised.isEmpty() && !promised.keySet().containsAll(allocated.keySet());
+    }
+
+    /** Returns what it has or still will get; a promise that was not kept binds nobody. */
+    Map<String, GpuPart> promisedStill() {
+      return isElsewhere() ? Map.of() : promised;
     }
   }
 

@@ -559,6 +559,11 @@ public final class Ledger {
     return entry != null && entry.ended.values().stream().anyMatch(e -> e.atMs() >= sinceMs);
   }
 
+  /** Returns what shows nodes as the invariants need them. */
+  public LedgerObserver observer() {
+    return new LedgerObserver(ledgerState);
+  }
+
   public int nominations() {
     return nominations.size();
   }

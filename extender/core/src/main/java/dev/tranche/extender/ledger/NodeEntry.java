@@ -68,6 +68,12 @@ final class NodeEntry {
   /** The assignments in the last report, by pod uid. */
   private Map<String, Assignment> echoes = Map.of();
 
+  /**
+   * Those of them whose pods are held on another node, since that one echoes them, too. Another
+   * replica tries a failed bind again, and the pod may be bound on either node.
+   */
+  private Map<String, Assignment> contested = Map.of();
+
   /** By pod uid: the earliest time at which the pod's assignment may be sent again. */
   final Map<String, Long> resendFromMs = new HashMap<>();
 
@@ -167,8 +173,15 @@ final class NodeEntry {
     live = true;
     state = reported.orHoldingsOf(state);
     echoes = byUid(reported.echoes());
+    contested = Map.of();
     recordList(reported, listAgeMs, nowMs);
     return opened;
+  }
+
+  /** Counts an assignment of the report that was just applied as use of its GPUs. */
+  void contest(Assignment echo) {
+    contested = contested.isEmpty() ? new HashMap<>() : contested;
+    contested.put(echo.uid(), echo);
   }
 
   private static Map<String, Assignment> byUid(List<Assignment> echoes) {
@@ -427,9 +440,9 @@ final class NodeEntry {
   /** What one container of a pod that only the kubelet knows holds of a GPU. */
   private record Listed(int replicas, NodeState.Grant grant) {}
 
-  /** Returns what the kubelet lists for pods that no informer has shown yet, per uuid. */
+  /** Returns what pods use, per uuid, that no informer has shown here yet. */
   private Map<String, List<Listed>> unknownUse() {
-    if (state == null || state.holdings().isEmpty()) {
+    if (state == null || (state.holdings().isEmpty() && contested.isEmpty())) {
       return Map.of();
     }
     NodeState now = state;
@@ -449,7 +462,26 @@ final class NodeEntry {
                 }
               }
             });
+    contested.values().stream()
+        .filter(echo -> !known.contains(echo.key()) && !now.holdings().containsKey(echo.key()))
+        .forEach(echo -> addContested(echo, byUuid));
     return byUuid;
+  }
+
+  private void addContested(Assignment echo, Map<String, List<Listed>> byUuid) {
+    int of = echo.replicasPerGpu();
+    echo.placement()
+        .held()
+        .forEach(
+            (uuid, n) -> {
+              boolean earlier =
+                  of > 0
+                      && gpus().stream()
+                          .anyMatch(gpu -> gpu.uuid().equals(uuid) && gpu.replicas() != of);
+              byUuid
+                  .computeIfAbsent(uuid, u -> new ArrayList<>())
+                  .add(new Listed(n, new NodeState.Grant(of, earlier)));
+            });
   }
 
   /** Returns the GPUs that can take new pods, by uuid; the same map while the node is unchanged. */

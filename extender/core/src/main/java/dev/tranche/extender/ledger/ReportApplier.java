@@ -93,10 +93,18 @@ final class ReportApplier {
       step.emit(new Decision.Retract(entry.name, echo.uid()));
     } else if (holder != null && holder != entry) {
       // Another extender replica tries a failed bind again on this node, and retracts it by itself.
-      return;
+      if (heldForEcho(holder, echo.uid())) {
+        entry.contest(echo);
+      }
     } else {
       holdForEcho(step, entry, echo, pod);
     }
+  }
+
+  /** Whether a hold is of another replica's making. */
+  private static boolean heldForEcho(NodeEntry holder, String uid) {
+    Hold hold = holder.holds.get(uid);
+    return hold != null && hold.stage() == Stage.TENTATIVE && holder.echoed.containsKey(uid);
   }
 
   /**

@@ -14,7 +14,8 @@ class InvariantsTest {
 
   private static ObservedCluster.Pod pod(
       String uid, @Nullable String node, Map<String, GpuPart> promised, Map<String, GpuPart> has) {
-    return new ObservedCluster.Pod(uid, "ns/" + uid, node, false, promised, has, false, null);
+    return new ObservedCluster.Pod(
+        uid, "ns/" + uid, node, false, promised, has, false, false, null);
   }
 
   private static ObservedCluster.Pod bound(String uid, GpuPart part) {
@@ -61,6 +62,28 @@ class InvariantsTest {
   }
 
   @Test
+  void podWhosePromisedGpuCouldNotBeGiven_isNotFound_andNothingIsPromisedToIt() {
+    var elsewhere =
+        new ObservedCluster.Pod(
+            "a", "ns/a", "n", false, Map.of("H", MORE), Map.of("G", HALF), true, false, null);
+    var later = bound("b", HALF);
+    assertThat(
+            broken(List.of(elsewhere, later), List.of(hold("a", "G", HALF), hold("b", "G", HALF))))
+        .isEmpty();
+    // Its place was promised to another pod, which the kubelet refuses.
+    var refused = pod("c", "n", Map.of("G", MORE), Map.of());
+    assertThat(
+            broken(
+                List.of(elsewhere, refused), List.of(hold("a", "G", HALF), hold("c", "G", MORE))))
+        .isEmpty();
+    assertThat(
+            broken(
+                List.of(elsewhere, bound("d", MORE)),
+                List.of(hold("a", "G", HALF), hold("d", "G", MORE))))
+        .containsExactly(Invariant.GPU_ALLOCATED_ONCE);
+  }
+
+  @Test
   void holdsAndPods_matchEachOther() {
     assertThat(broken(List.of(bound("a", HALF)), List.of()))
         .containsExactly(Invariant.BOUND_POD_HAS_HOLD);
@@ -70,7 +93,8 @@ class InvariantsTest {
 
   @Test
   void waitingPod_thatFits_isFound() {
-    var waits = new ObservedCluster.Pod("a", "ns/a", null, false, Map.of(), Map.of(), false, "n");
+    var waits =
+        new ObservedCluster.Pod("a", "ns/a", null, false, Map.of(), Map.of(), false, false, "n");
     assertThat(broken(List.of(waits), List.of())).containsExactly(Invariant.WAITING_POD_IS_BOUND);
     assertThat(broken(List.of(pod("b", null, Map.of(), Map.of())), List.of())).isEmpty();
   }
@@ -79,7 +103,7 @@ class InvariantsTest {
   void unhealthyGpu_isFound() {
     var sick =
         new ObservedCluster.Pod(
-            "a", "ns/a", "n", false, Map.of("G", HALF), Map.of("G", HALF), true, null);
+            "a", "ns/a", "n", false, Map.of("G", HALF), Map.of("G", HALF), false, true, null);
     assertThat(broken(List.of(sick), List.of(hold("a", "G", HALF))))
         .containsExactly(Invariant.NOTHING_ON_UNHEALTHY_GPU);
   }

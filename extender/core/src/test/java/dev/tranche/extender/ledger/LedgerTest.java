@@ -329,6 +329,39 @@ final class LedgerTest extends LedgerRig {
     assertThat(ledger.holds("node-b")).isEmpty();
   }
 
+  /** Found by the simulator, seed 44: the replica began to lead before its watch showed the pod. */
+  @Test
+  void secondTryOfAnotherReplica_takesRoomOnBothNodes_whileEitherMayBeBound() {
+    NodeState echoing = state(Map.of(), List.of(echo("p", "gpu-0")));
+    apply(reported("node-b", echoing));
+    apply(reported(NODE, echoing));
+    assertThat(free("gpu-0")).isEqualTo(7);
+    assertThat(ledger.holds("node-b")).hasSize(1);
+    // The other replica has retracted the first assignment; our hold for it stands for a while.
+    apply(reported("node-b", state(Map.of(), List.of())));
+    apply(reported(NODE, echoing));
+    assertThat(free("gpu-0")).isEqualTo(7);
+    nowMs += Timing.DEFAULT.tentativeMs();
+    apply(new Event.Tick());
+    apply(new Event.PodChecked("p", "ns/p", pod("p", null), nowMs));
+    apply(reported(NODE, echoing));
+    assertThat(ledger.hold("p").orElseThrow().node()).isEqualTo(NODE);
+    assertThat(free("gpu-0")).isEqualTo(7);
+    apply(new Event.PodGone("p", "ns/p"));
+    assertThat(free("gpu-0")).isEqualTo(10);
+  }
+
+  @Test
+  void secondTryOfAnotherReplica_isRetracted_onceTheFirstIsBound() {
+    NodeState echoing = state(Map.of(), List.of(echo("p", "gpu-0")));
+    apply(reported("node-b", echoing));
+    apply(reported(NODE, echoing));
+    apply(new Event.PodSeen(pod("p", "node-b", "gpu-0")));
+    assertThat(apply(reported(NODE, echoing)))
+        .contains(new Decision.Retract(NODE, "p"), new Decision.CapacityGrew(NODE));
+    assertThat(free("gpu-0")).isEqualTo(10);
+  }
+
   @Test
   void streamReturns_unconfirmedAssignmentsAreSentAgain() {
     report(NODE, Map.of());

@@ -8,6 +8,7 @@ import dev.tranche.extender.readapi.query.Problem;
 import dev.tranche.extender.readapi.row.Explain;
 import dev.tranche.extender.readapi.row.Gpu;
 import dev.tranche.extender.readapi.row.GpuList;
+import dev.tranche.extender.readapi.row.InvariantList;
 import dev.tranche.extender.readapi.row.NamespaceSummary;
 import dev.tranche.extender.readapi.row.Pod;
 import dev.tranche.extender.readapi.row.PodDetail;
@@ -57,6 +58,7 @@ final class Answers {
   private final Function<String, Future<Optional<NodeFilter>>> filters;
   private final WhatIfAnswers whatIfs;
   private final HistoryAnswers histories;
+  private final InvariantSampler invariants;
   private final LongSupplier clockMs;
   private final WaitingReasons reasons;
   private final Buffer document = document();
@@ -93,6 +95,7 @@ final class Answers {
       Function<String, Future<Optional<NodeFilter>>> filters,
       WhatIfAnswers whatIfs,
       HistoryAnswers histories,
+      InvariantSampler invariants,
       LongSupplier clockMs) {
     this.vertx = vertx;
     this.loop = loop;
@@ -103,6 +106,7 @@ final class Answers {
     this.filters = filters;
     this.whatIfs = whatIfs;
     this.histories = histories;
+    this.invariants = invariants;
     this.clockMs = clockMs;
     this.reasons = reasons;
   }
@@ -147,6 +151,10 @@ final class Answers {
                   () -> whenReady(() -> Future.succeededFuture(new Answer.Found(Buffer.buffer()))));
       case HISTORY -> whenReady(() -> history(view, parameters, format));
       case WHAT_IF -> whenReady(() -> whatIfs.of(view, parameters, question.body(), format));
+      case INVARIANTS ->
+          unknownParameter(parameters)
+              .map(Future::succeededFuture)
+              .orElseGet(() -> whenReady(() -> invariants(format)));
       case OPENAPI ->
           Future.succeededFuture(
               unknownParameter(parameters).orElseGet(() -> new Answer.Found(document)));
@@ -223,6 +231,22 @@ final class Answers {
                         plan.isEmpty()
                             ? refused(unknownPod(key))
                             : explained(key, plan.get(), route.view(), format)));
+  }
+
+  private Future<Answer> invariants(Format format) {
+    return invariants
+        .latest()
+        .compose(
+            round ->
+                round.isEmpty()
+                    ? refused(Problem.unavailable("nothing was judged yet; retry in a minute"))
+                    : vertx.executeBlocking(
+                        () ->
+                            new Answer.Found(
+                                format.of(
+                                    InvariantList.of(
+                                        round.get(), Instant.now(), clockMs.getAsLong()))),
+                        false));
   }
 
   private Future<Answer> explained(String key, Explain.Plan plan, View view, Format format) {

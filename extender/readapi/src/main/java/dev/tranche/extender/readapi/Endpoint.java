@@ -111,7 +111,7 @@ final class Endpoint implements Handler<HttpServerRequest> {
               "Not found",
               "there are /api/v1/summary, /api/v1/gpus, /api/v1/pods,"
                   + " /api/v1/pods/{namespace}/{name}, /api/v1/history, /api/v1/stream,"
-                  + " /api/v1/what-if and /api/v1/openapi.json; and of one namespace, under "
+                  + " /api/v1/what-if, /api/v1/invariants and /api/v1/openapi.json; and of one namespace, under "
                   + Access.NAMESPACES
                   + "/{namespace}, /summary, /gpus, /pods, /pods/{name}, /history and /what-if"));
     } else if (!route.get().method().equals(request.method())) {

@@ -2,8 +2,10 @@ package dev.tranche.extender.readapi;
 
 import com.github.benmanes.caffeine.cache.Ticker;
 import dev.tranche.extender.explain.Explanations;
+import dev.tranche.extender.explain.InvariantCheck;
 import dev.tranche.extender.explain.WhatIf;
 import dev.tranche.extender.history.GpuHistory;
+import dev.tranche.extender.ledger.Ledger;
 import dev.tranche.extender.readapi.access.Access;
 import dev.tranche.extender.readapi.access.FrontProxy;
 import dev.tranche.extender.readapi.row.Explain;
@@ -48,6 +50,7 @@ public final class ReadApi {
   private static final long ANSWERED_MS_MAX = 10_000;
 
   private final Optional<HistorySampler> sampler;
+  private final InvariantSampler invariants;
   private final ReadApiPort remote;
   private final ReadApiPort local;
   private final ReadApiPort proxied;
@@ -77,6 +80,7 @@ public final class ReadApi {
    * @param resources GPU resources that pods may request
    * @param historyBytesMax maximum size of the history of GPUs; 0 to keep none
    * @param clusterName shown on the web page; may be empty
+   * @param ledger read on the loop
    */
   public record Sources(
       Supplier<Loop> loop,
@@ -91,6 +95,7 @@ public final class ReadApi {
       List<String> resources,
       long historyBytesMax,
       String clusterName,
+      Ledger ledger,
       LongSupplier clockMs) {}
 
   /**
@@ -110,9 +115,17 @@ public final class ReadApi {
     var access = new Access(reviews, clusterRole, Ticker.systemTicker());
     var counted = new ReadApiMetrics(metrics);
     var reasons = new WaitingReasons(sources.explanations());
-    Optional<GpuHistory> history = history(sources.historyBytesMax(), metrics);
+    // Without a port nobody could read the history.
+    boolean isRead = remote != null || local != null;
+    Optional<GpuHistory> history = history(isRead ? sources.historyBytesMax() : 0, metrics);
     this.sampler = history.map(kept -> sampler(vertx, kept, sources));
-    Answers answers = answers(vertx, sources, reasons, history);
+    this.invariants =
+        new InvariantSampler(
+            vertx,
+            sources.loop(),
+            sources.notReady(),
+            new InvariantCheck(sources.ledger(), sources.clockMs()));
+    Answers answers = answers(vertx, sources, reasons, history, invariants);
     var stream =
         new EventStream(
             vertx,
@@ -177,13 +190,21 @@ public final class ReadApi {
         "Requests of the read API in progress; bounded.",
         () -> endpoints.stream().mapToInt(Endpoint::inFlight).sum());
     metrics.gauge(
+        "tranche.extender.invariants.broken",
+        "Invariants that are broken now, for each pod or GPU.",
+        invariants::broken);
+    metrics.gauge(
         "tranche.extender.read.api.verdicts",
         "Cached rights of tokens to the read API; bounded.",
         access::remembered);
   }
 
   private static Answers answers(
-      Vertx vertx, Sources sources, WaitingReasons reasons, Optional<GpuHistory> history) {
+      Vertx vertx,
+      Sources sources,
+      WaitingReasons reasons,
+      Optional<GpuHistory> history,
+      InvariantSampler invariants) {
     return new Answers(
         vertx,
         sources.loop(),
@@ -201,6 +222,7 @@ public final class ReadApi {
             new PodBody(sources.resources()),
             sources.clockMs()),
         new HistoryAnswers(vertx, history, sources.clockMs()),
+        invariants,
         sources.clockMs());
   }
 
@@ -231,9 +253,10 @@ public final class ReadApi {
         sources.clockMs());
   }
 
-  /** Opens the loopback port, with retries, and starts the history. */
+  /** Opens the loopback port, with retries, and starts what is sampled. */
   public void start() {
     sampler.ifPresent(HistorySampler::start);
+    invariants.start();
     local.open(options());
   }
 

@@ -36,6 +36,7 @@ record Route(Kind kind, View view, String namespace, String name) {
     STREAM("stream"),
     WHAT_IF("what-if"),
     HISTORY("history"),
+    INVARIANTS("invariants"),
     OPENAPI("openapi.json");
 
     private static final Set<Kind> OF_A_NAMESPACE = Set.of(SUMMARY, GPUS, PODS, WHAT_IF, HISTORY);
@@ -108,7 +109,7 @@ record Route(Kind kind, View view, String namespace, String name) {
     var get = new Right.Pods("get", view.namespace().get());
     return switch (kind) {
       case POD, WHAT_IF -> List.of(get);
-      case SUMMARY, GPUS, PODS, STREAM, HISTORY, OPENAPI ->
+      case SUMMARY, GPUS, PODS, STREAM, HISTORY, INVARIANTS, OPENAPI ->
           List.of(get, new Right.Pods("list", view.namespace().get()));
     };
   }

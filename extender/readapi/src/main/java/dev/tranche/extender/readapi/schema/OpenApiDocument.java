@@ -11,6 +11,7 @@ import dev.tranche.extender.readapi.query.Problem;
 import dev.tranche.extender.readapi.row.GpuList;
 import dev.tranche.extender.readapi.row.Health;
 import dev.tranche.extender.readapi.row.History;
+import dev.tranche.extender.readapi.row.InvariantList;
 import dev.tranche.extender.readapi.row.NamespaceSummary;
 import dev.tranche.extender.readapi.row.PodDetail;
 import dev.tranche.extender.readapi.row.PodList;
@@ -45,7 +46,8 @@ public final class OpenApiDocument {
               Map.entry(401, "The token is missing or unknown. Remote port only."),
               Map.entry(
                   403,
-                  "The token's user may not read this; or, on the local port, the header Host is another one."),
+                  "The token's user may not read this; or, on the local port, the header Host is"
+                      + " another one."),
               Map.entry(404, "It is not known."),
               Map.entry(405, "Another method than GET."),
               Map.entry(410, "The continue has expired."),
@@ -124,7 +126,8 @@ public final class OpenApiDocument {
     get(
             "summary",
             "getSummary",
-            "Total, healthy, granted and used GPUs, and the waiting pods. limit and continue page its nodes.")
+            "Total, healthy, granted and used GPUs, and the waiting pods. limit and continue page"
+                + " its nodes.")
         .page()
         .text()
         .answers(Summary.class);
@@ -153,26 +156,41 @@ public final class OpenApiDocument {
         .text()
         .may(404)
         .answers(PodDetail.class);
+    addOthers();
+  }
+
+  private void addOthers() {
     get(
             "history",
             "getHistory",
-            "Load, memory and grants of a GPU, or of all GPUs of a node, over the last 6 hours, as columns.")
+            "Load, memory and grants of a GPU, or of all GPUs of a node, over the last 6 hours, as"
+                + " columns.")
         .required("node", "query", "On this node.")
         .query("uuid", "Only of this GPU.", string())
         .query(
             "since",
-            "Start: a duration before now, such as 30m or 1h30m, or an RFC 3339 time. Default: everything.",
+            "Start: a duration before now, such as 30m or 1h30m, or an RFC 3339 time. Default:"
+                + " everything.",
             string())
         .may(404)
         .answers(History.class);
     get(
             "stream",
             "getStream",
-            "Server-sent events: one event snapshot, then once a second an event change, if anything changed. While nothing changes, a comment every 5 s.")
+            "Server-sent events: one event snapshot, then once a second an event change, if"
+                + " anything changed. While nothing changes, a comment every 5 s.")
         .answers(
-            "OK. The data of an event snapshot is a StreamSnapshot, of an event change a StreamChange.",
+            "OK. The data of an event snapshot is a StreamSnapshot, of an event change a"
+                + " StreamChange.",
             "text/event-stream",
             string());
+    get(
+            "invariants",
+            "listInvariants",
+            "What does not hold in the cluster, of what must hold: judged every 15 s by the"
+                + " kubelets' lists, the pods' annotations and the extender's holds.")
+        .text()
+        .answers(InvariantList.class);
     get("openapi.json", "getOpenApi", "This document.")
         .answers("OK", "application/json", JSON.objectNode().put("type", "object"));
     new Operation(
@@ -289,7 +307,8 @@ public final class OpenApiDocument {
               "limit", "Rows of a page.", integer(ListQuery.LIMIT_MAX, ListQuery.LIMIT_DEFAULT))
           .query(
               "continue",
-              "metadata.continue of the page before, with the same filters. It expires after 5 minutes.",
+              "metadata.continue of the page before, with the same filters. It expires after 5"
+                  + " minutes.",
               string())
           .may(410);
     }

@@ -2,6 +2,7 @@ package dev.tranche.extender.readapi.table;
 
 import dev.tranche.extender.readapi.json.Json;
 import dev.tranche.extender.readapi.row.GpuList;
+import dev.tranche.extender.readapi.row.InvariantList;
 import dev.tranche.extender.readapi.row.NamespaceSummary;
 import dev.tranche.extender.readapi.row.PodDetail;
 import dev.tranche.extender.readapi.row.PodList;
@@ -34,6 +35,7 @@ public final class AnswerText {
       case GpuList gpus -> Tables.gpuTable(gpus, wide);
       case PodList pods -> Tables.podTable(pods, wide);
       case PodDetail pod -> Description.of(pod, wide, now);
+      case InvariantList invariants -> Tables.invariantTable(invariants, wide);
       case WhatIfAnswer whatIf -> Description.of(whatIf, wide, now);
       default -> throw new IllegalArgumentException("no table shows a " + answer.getClass());
     };

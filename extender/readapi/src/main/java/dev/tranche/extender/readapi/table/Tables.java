@@ -12,6 +12,8 @@ import dev.tranche.extender.readapi.row.Gpu;
 import dev.tranche.extender.readapi.row.Gpu.Measured;
 import dev.tranche.extender.readapi.row.GpuList;
 import dev.tranche.extender.readapi.row.GpuShare;
+import dev.tranche.extender.readapi.row.InvariantList;
+import dev.tranche.extender.readapi.row.InvariantList.InvariantFinding;
 import dev.tranche.extender.readapi.row.Pod;
 import dev.tranche.extender.readapi.row.PodList;
 import dev.tranche.extender.readapi.row.Requested;
@@ -95,6 +97,15 @@ final class Tables {
           new Column<>("AGE", false, (pod, time) -> age(pod.since(), time)),
           Column.wide("BECAUSE", pod -> waiting(pod, Waiting::message)));
 
+  private static final List<Column<InvariantFinding>> INVARIANTS =
+      List.of(
+          Column.of("INVARIANT", InvariantFinding::invariant),
+          Column.of("BROKEN", each -> each.broken() ? "yes" : "no"),
+          Column.of("SECONDS", each -> text(each.seconds())),
+          Column.wide("ALLOWED", each -> text(each.allowedSeconds())),
+          Column.wide("SUBJECT", InvariantFinding::subject),
+          Column.of("MESSAGE", InvariantFinding::message));
+
   private Tables() {}
 
   /**
@@ -156,6 +167,12 @@ final class Tables {
         .map(column -> column.cell().apply(row, time))
         .map(TextTable::cell)
         .toList();
+  }
+
+  static String invariantTable(InvariantList list, boolean wide) {
+    var whole = new Metadata(list.leftOut(), null);
+    return table(INVARIANTS, list.items(), list.time(), whole, wide)
+        + (list.leftOut() == 0 ? "" : "# %d more\n".formatted(list.leftOut()));
   }
 
   private static <R> String table(

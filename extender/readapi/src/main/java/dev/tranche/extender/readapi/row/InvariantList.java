@@ -1,0 +1,68 @@
+package dev.tranche.extender.readapi.row;
+
+import com.fasterxml.jackson.annotation.JsonClassDescription;
+import com.fasterxml.jackson.annotation.JsonPropertyDescription;
+import dev.tranche.api.Printable;
+import dev.tranche.extender.explain.InvariantCheck;
+import dev.tranche.extender.invariant.Invariant;
+import dev.tranche.extender.invariant.InvariantWatch.Standing;
+import dev.tranche.extender.readapi.json.Limits;
+import java.time.Instant;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Locale;
+
+/** What does not hold in the cluster, of what must hold. Broken ones come first. */
+public record InvariantList(
+    @JsonPropertyDescription("When they were judged.") Instant time,
+    @JsonPropertyDescription("Nodes that were judged.") int nodes,
+    int gpus,
+    int pods,
+    @Limits(maxItems = InvariantCheck.FINDINGS_MAX) List<InvariantFinding> items,
+    @JsonPropertyDescription("Findings that are not listed.") int leftOut) {
+  /** One finding. */
+  @JsonClassDescription("Something that does not hold now.")
+  public record InvariantFinding(
+      @JsonPropertyDescription("What should hold, such as GpuAllocatedOnce.") String invariant,
+      @JsonPropertyDescription("The uid or the key of a pod, or the uuid of a GPU.") String subject,
+      String message,
+      @JsonPropertyDescription("For how many seconds it has been found.") long seconds,
+      @JsonPropertyDescription("For how many seconds it may be found.") long allowedSeconds,
+      @JsonPropertyDescription("Whether it has been found for longer than that.") boolean broken) {
+    private static InvariantFinding of(Standing standing, long nowMs) {
+      Invariant invariant = standing.finding().invariant();
+      return new InvariantFinding(
+          name(invariant),
+          Printable.message(standing.finding().subject()),
+          Printable.message(standing.finding().sentence()),
+          Math.max(0, nowMs - standing.sinceMs()) / 1_000,
+          invariant.boundMs() / 1_000,
+          standing.broken());
+    }
+  }
+
+  /**
+   * @param nowMs now, on the clock of the round
+   */
+  public static InvariantList of(InvariantCheck.Round round, Instant now, long nowMs) {
+    return new InvariantList(
+        now.minusMillis(Math.max(0, nowMs - round.atMs())),
+        round.nodes(),
+        round.gpus(),
+        round.pods(),
+        round.findings().stream()
+            .map(standing -> InvariantFinding.of(standing, nowMs))
+            .sorted(Comparator.comparing((InvariantFinding each) -> !each.broken()))
+            .toList(),
+        round.leftOut());
+  }
+
+  /** Returns its name in the style of the API: {@code GpuAllocatedOnce}. */
+  static String name(Invariant invariant) {
+    var name = new StringBuilder();
+    for (String word : invariant.name().split("_", -1)) {
+      name.append(word.charAt(0)).append(word.substring(1).toLowerCase(Locale.ROOT));
+    }
+    return name.toString();
+  }
+}
