@@ -115,9 +115,7 @@ public final class ReadApi {
     var access = new Access(reviews, clusterRole, Ticker.systemTicker());
     var counted = new ReadApiMetrics(metrics);
     var reasons = new WaitingReasons(sources.explanations());
-    // Without a port nobody could read the history.
-    boolean isRead = remote != null || local != null;
-    Optional<GpuHistory> history = history(isRead ? sources.historyBytesMax() : 0, metrics);
+    Optional<GpuHistory> history = history(sources.historyBytesMax(), metrics);
     this.sampler = history.map(kept -> sampler(vertx, kept, sources));
     this.invariants =
         new InvariantSampler(
@@ -173,6 +171,10 @@ public final class ReadApi {
             limits.apply(PROXIED),
             aggregated,
             metrics);
+    metrics.gauge(
+        "tranche.extender.invariants.broken",
+        "Invariants that are broken now, for each pod or GPU.",
+        invariants::broken);
     gauges(metrics, access, List.of(remoteEndpoint, localEndpoint, proxiedEndpoint));
   }
 
@@ -189,10 +191,6 @@ public final class ReadApi {
         "tranche.extender.read.api.in.flight",
         "Requests of the read API in progress; bounded.",
         () -> endpoints.stream().mapToInt(Endpoint::inFlight).sum());
-    metrics.gauge(
-        "tranche.extender.invariants.broken",
-        "Invariants that are broken now, for each pod or GPU.",
-        invariants::broken);
     metrics.gauge(
         "tranche.extender.read.api.verdicts",
         "Cached rights of tokens to the read API; bounded.",

@@ -72,7 +72,7 @@ final class Observer {
     return watch.pods().stream()
         .map(
             pod ->
-                PodWatch.observed(
+                watch.observed(
                     pod,
                     allocated.getOrDefault(SoakPod.key(pod), Map.of()),
                     judgesFits ? fitsOn(pod, freeByNode) : null))

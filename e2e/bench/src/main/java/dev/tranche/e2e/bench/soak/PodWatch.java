@@ -12,11 +12,14 @@ import io.fabric8.kubernetes.client.Watch;
 import io.fabric8.kubernetes.client.Watcher;
 import io.fabric8.kubernetes.client.WatcherException;
 import java.time.Duration;
+import java.util.Collections;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -34,6 +37,10 @@ final class PodWatch implements AutoCloseable {
   private final Map<String, Pod> byUid = new LinkedHashMap<>();
   private @Nullable Watch watch;
   private final Map<String, Long> unhealthySinceNanos = new HashMap<>();
+
+  /** The kubelet gives another GPU to a pod whose GPU has failed since its Binding. */
+  private final Set<String> failedGpus = new HashSet<>();
+
   private boolean closed;
   private long revisions;
 
@@ -46,6 +53,11 @@ final class PodWatch implements AutoCloseable {
   /** Returns the pods of now. */
   synchronized List<Pod> pods() {
     return List.copyOf(byUid.values());
+  }
+
+  /** Tells that a GPU is about to fail. */
+  synchronized void fails(String uuid) {
+    failedGpus.add(uuid);
   }
 
   /** Tells that the cluster knows from now on that a GPU is unhealthy. */
@@ -144,7 +156,7 @@ final class PodWatch implements AutoCloseable {
    * @param allocated parts by GPU uuid, as the kubelet says
    * @param fitsOn a node that could take it now
    */
-  static ObservedCluster.Pod observed(
+  synchronized ObservedCluster.Pod observed(
       Pod pod, Map<String, GpuPart> allocated, @Nullable String fitsOn) {
     return new ObservedCluster.Pod(
         pod.getMetadata().getUid(),
@@ -153,6 +165,7 @@ final class PodWatch implements AutoCloseable {
         SoakPod.ended(pod),
         SoakPod.promised(pod),
         allocated,
+        !Collections.disjoint(failedGpus, SoakPod.promised(pod).keySet()),
         false,
         fitsOn);
   }

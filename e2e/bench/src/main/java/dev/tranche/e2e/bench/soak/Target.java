@@ -123,6 +123,7 @@ final class Target {
   }
 
   String loseGpu(String node) {
+    watch.fails(gpus(node).uuid(0));
     gpus(node).setLost(0, true);
     awaitAllocatable(node, (gpus(node).count() - 1) * Tranche.REPLICAS_PER_GPU);
     watch.unhealthy(gpus(node).uuid(0));
@@ -139,6 +140,7 @@ final class Target {
   }
 
   String xid(String node) {
+    watch.fails(gpus(node).uuid(0));
     gpus(node).xid(0, 94);
     awaitAllocatable(node, (gpus(node).count() - 1) * Tranche.REPLICAS_PER_GPU);
     return "node %s offers the replicas of its other GPU only".formatted(node);
