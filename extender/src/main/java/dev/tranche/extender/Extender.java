@@ -19,7 +19,6 @@ import dev.tranche.extender.http.VerbRoutes;
 import dev.tranche.extender.http.VerbServer;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.ledger.Timing;
-import dev.tranche.extender.limit.NodeRate;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.metrics.Failures;
 import dev.tranche.extender.metrics.GpuCollector;
@@ -140,11 +139,7 @@ public final class Extender implements AutoCloseable {
         new WaitingPods(api, schedulerMessages, traits, this::loop, this::deciding, metrics);
     this.core =
         new SchedulingCore(
-            settings(config),
-            Extender::nowMs,
-            Extender::toClockMs,
-            failures,
-            waitingPods);
+            settings(config), Extender::nowMs, Extender::toClockMs, failures, waitingPods);
     this.state = new SchedulingState(core, streams, this::readPod, api::wake, metrics, failures);
     this.explain = new Explain(core.ledger, core.evaluator, core.explanations);
 

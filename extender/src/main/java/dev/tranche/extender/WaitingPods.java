@@ -61,8 +61,7 @@ final class WaitingPods implements Explanations.Owners {
   }
 
   /** To be called once, before any pod is judged. */
-  List<Controller> controllers(
-      Explanations explanations, Function<WaitEvents, WaitSurvey> survey) {
+  List<Controller> controllers(Explanations explanations, Function<WaitEvents, WaitSurvey> survey) {
     pins = newPins.apply(explanations);
     return List.of(survey.apply(events), pins, events);
   }

@@ -21,7 +21,8 @@ final class Violations {
           "device_given_twice",
           "certificate_error",
           "process_grows",
-          "part_not_back", "fault_never_struck");
+          "part_not_back",
+          "fault_never_struck");
 
   private final Map<String, Set<String>> subjects = new LinkedHashMap<>();
 
