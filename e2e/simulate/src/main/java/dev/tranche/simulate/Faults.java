@@ -12,6 +12,7 @@ final class Faults {
   private static final long GPU_KNOWN_MS = 4_000;
 
   private static final long KILL_RETRY_MS = 1_000;
+  private static final long ANY_NODE_AFTER_MS = 20_000;
 
   /** The plugin keeps retracted assignments for a minute, for a kubelet that lags. */
   private static final long KUBELET_LATE_MS_MAX = 40_000;
@@ -167,12 +168,17 @@ final class Faults {
     return !isKill(fault.kind());
   }
 
-  /** Only a node with another GPU, which the kubelet may then give to the pod. */
+  /** At first only a node with another GPU, which the kubelet may then give to the pod. */
   private boolean failPromised(String on, String uuids, Fault fault) {
     SimulatedNode node = world.node(on).orElseThrow();
     GpuModel promised =
         node.gpus.stream().filter(gpu -> gpu.uuid.equals(uuids)).findFirst().orElse(null);
-    if (promised == null || node.gpus.size() < 2 || !promised.healthy() || !inTime(fault)) {
+    long nowMs = world.queue.nowMs();
+    boolean anyNode = nowMs - fault.atMs() > ANY_NODE_AFTER_MS;
+    if (promised == null
+        || !promised.healthy()
+        || (node.gpus.size() < 2 && !anyNode)
+        || nowMs + fault.forMs() >= world.scenario.calmMs()) {
       return false;
     }
     world.history.add("FAULT", "%s has an error".formatted(promised.uuid));

@@ -104,11 +104,12 @@ final class Mutants {
 
   private static String said(Path folder, List<String> command)
       throws IOException, InterruptedException {
-    Process run =
+    var builder =
         new ProcessBuilder(command)
             .directory(folder.toAbsolutePath().toFile())
-            .redirectErrorStream(true)
-            .start();
+            .redirectErrorStream(true);
+    builder.environment().put("JAVA_HOME", System.getProperty("java.home"));
+    Process run = builder.start();
     String said = new String(run.getInputStream().readAllBytes(), UTF_8);
     run.waitFor();
     return said;

@@ -50,7 +50,7 @@ record Scenario(
         };
     var gpus = new ArrayList<Integer>();
     int nodes = 20 + random.nextInt(31);
-    // Fewer GPUs than the pods need at the busiest time, so that a third of them waits.
+    // Fewer GPUs than the pods need at the busiest time, so that about a third of them waits.
     for (int i = 0; i < nodes; i++) {
       gpus.add(nodes < 30 ? 1 + random.nextInt(4) / 3 : 1 + random.nextInt(12) / 11);
     }
