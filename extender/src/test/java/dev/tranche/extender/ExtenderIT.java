@@ -404,8 +404,7 @@ final class ExtenderIT {
       assertThat(answer.statusCode()).isEqualTo(503);
       assertThat(answer.body())
           .isEqualTo(
-              "Secret gpu/young-extender-tls with the extender's certificate does not exist yet;"
-                  + " the webhook writes it\n");
+              "Secret gpu/young-extender-tls with the extender's certificate does not exist yet; the webhook writes it\n");
     }
   }
 
@@ -447,6 +446,7 @@ final class ExtenderIT {
         0,
         true,
         true,
+        false,
         Set.of("kube-system"));
   }
 
