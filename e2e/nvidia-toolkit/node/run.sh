@@ -9,11 +9,8 @@ export PATH="$here:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 # Where the simulated NVML keeps limits, as in the node plugin's container.
 export TRANCHE_FAKENVML_COMPUTE_MODES=/var/lib/tranche LD_PRELOAD=$here/missing.so
 
-case "$*" in
-  *apply-cuda-memory-limits*)
-    [ -f /sys/fs/cgroup/cgroup.controllers ] ||
-      # shellcheck disable=SC2016
-      exec unshare -m --propagation private sh -c 'mount --bind /sys/fs/cgroup/unified /sys/fs/cgroup && exec "$@"' "$0" "$program" "$@"
-    ;;
-esac
-exec "$program" "$@"
+if [ -f /sys/fs/cgroup/cgroup.controllers ] || [ "${1:-}" != apply-cuda-memory-limits ]; then
+  exec "$program" "$@"
+fi
+# shellcheck disable=SC2016
+exec unshare -m --propagation private sh -c 'mount --bind /sys/fs/cgroup/unified /sys/fs/cgroup && exec "$@"' "$0" "$program" "$@"

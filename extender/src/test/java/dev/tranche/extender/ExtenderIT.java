@@ -447,6 +447,7 @@ final class ExtenderIT {
         0,
         true,
         true,
+        false,
         Set.of("kube-system"));
   }
 
