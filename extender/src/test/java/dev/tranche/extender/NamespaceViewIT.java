@@ -410,7 +410,7 @@ final class NamespaceViewIT {
     "/apis/read.tranche.dev/v1, 200, APIResourceList",
     "/apis/read.tranche.dev, 200, APIGroup",
     "/apis, 404, Status",
-    "/openapi/v2, 404, Status",
+    "/openapi/v3, 404, Status",
     "/, 404, Status",
   })
   void discovery_isWhatTheApiServerAsksFor(String path, int status, String kind) throws Exception {
@@ -418,6 +418,14 @@ final class NamespaceViewIT {
     assertThat(answer.status()).isEqualTo(status);
     assertThat(answer.type()).isEqualTo("application/json");
     assertThat(answer.json().getString("kind")).isEqualTo(kind);
+  }
+
+  /** Without a document the API server would ask again and again. */
+  @Test
+  void openApi_describesNoPaths() {
+    JsonObject document = proxied("/openapi/v2", "system:aggregator").json();
+    assertThat(document.getString("swagger")).isEqualTo("2.0");
+    assertThat(document.getJsonObject("paths")).isEmpty();
   }
 
   private String uid(String namespace, String name) {

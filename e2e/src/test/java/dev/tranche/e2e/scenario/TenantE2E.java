@@ -137,6 +137,7 @@ class TenantE2E extends Scenario {
         .startsWith("Namespace:     " + namespace + "\nPods:          1\n");
     answers.add(plugin("explain", "mine", "-o", "wide"));
     assertThat(answers.getLast().out()).contains("State:         Bound");
+    Await.until("a first sample", 60, () -> plugin("history", ALPHA).status() == 0);
     answers.add(plugin("history", ALPHA));
     assertThat(answers.getLast().out()).contains(uuid);
     answers.add(plugin("what-if", "--fraction", "0.2"));
