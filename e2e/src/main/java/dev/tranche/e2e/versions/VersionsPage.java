@@ -43,8 +43,7 @@ final class VersionsPage {
 
   /** Renders the page of what the repository holds. */
   static String render(Path root) throws IOException {
-    return render(
-        VersionResult.readAll(root), Difference.readAll(root), OtherPatch.readAll(root));
+    return render(VersionResult.readAll(root), Difference.readAll(root), OtherPatch.readAll(root));
   }
 
   static Path file(Path root) {
