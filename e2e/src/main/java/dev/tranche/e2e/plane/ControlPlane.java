@@ -23,6 +23,10 @@ import org.jspecify.annotations.Nullable;
  */
 public final class ControlPlane implements AutoCloseable {
   private static final int READY_LIMIT_S = 60;
+
+  /** A pod at the cost limit of a policy takes the API server seconds on a busy machine. */
+  private static final int REQUEST_LIMIT_MS = 60_000;
+
   private static final String TOKEN = "benchmark";
   private static final Set<Integer> usedPorts = ConcurrentHashMap.newKeySet();
 
@@ -165,6 +169,7 @@ public final class ControlPlane implements AutoCloseable {
         .withMasterUrl("https://127.0.0.1:" + apiPort)
         .withOauthToken(TOKEN)
         .withTrustCerts(true)
+        .withRequestTimeout(REQUEST_LIMIT_MS)
         .withNamespace("default")
         .build();
   }
