@@ -35,6 +35,8 @@ public final class Bench implements Callable<Integer> {
   private final Map<String, Measurement> all =
       new TreeMap<>(
           Map.of(
+              "batching",
+              (artifacts, hurried) -> this.batching(artifacts),
               "plugin",
               PluginBench::run,
               "latency",
@@ -66,10 +68,10 @@ public final class Bench implements Callable<Integer> {
   @Option(names = "--traces", description = "Of packing: the folder with the traces.")
   private @Nullable Path traces;
 
-  @Option(names = "--nodes", split = ",", description = "Of scale: how many.")
+  @Option(names = "--nodes", split = ",", description = "Of scale and batching: how many.")
   private List<Integer> nodes = List.of();
 
-  @Option(names = "--pods", description = "Of scale, races and attacks: how many.")
+  @Option(names = "--pods", description = "Of scale, batching, races and attacks: how many.")
   private int pods;
 
   @Option(names = "--only", split = ",", description = "Of scale: none, noop, ours, all, worst.")
@@ -158,6 +160,11 @@ public final class Bench implements Callable<Integer> {
         new Figure("races.failed_requests", outcome.failedRequests(), "requests"),
         new Figure("races.running_ms.p50", Figure.quantile(0.5, ms), "ms"),
         new Figure("races.running_ms.p90", Figure.quantile(0.9, ms), "ms"));
+  }
+
+  private List<Figure> batching(Artifacts artifacts) throws Exception {
+    int count = nodes.isEmpty() ? quick ? 1_000 : 5_000 : nodes.getFirst();
+    return BatchingBench.run(artifacts, count, pods == 0 ? quick ? 500 : 1_000 : pods);
   }
 
   private ScaleBench.Size scale() {
