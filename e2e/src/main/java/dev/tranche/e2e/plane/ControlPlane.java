@@ -10,8 +10,10 @@ import java.io.IOException;
 import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
@@ -23,6 +25,10 @@ import org.jspecify.annotations.Nullable;
  */
 public final class ControlPlane implements AutoCloseable {
   private static final int READY_LIMIT_S = 60;
+
+  /** A pod at the cost limit of a policy takes the API server seconds on a busy machine. */
+  private static final int REQUEST_LIMIT_MS = 60_000;
+
   private static final String TOKEN = "benchmark";
   private static final Set<Integer> usedPorts = ConcurrentHashMap.newKeySet();
 
@@ -102,7 +108,7 @@ public final class ControlPlane implements AutoCloseable {
   }
 
   /** Returns a link to {@code kube}, which runs as the program by whose name it is called. */
-  private String program(String name) throws IOException {
+  public String program(String name) throws IOException {
     Path link = folder.resolve(name);
     if (!Files.exists(link)) {
       Files.createSymbolicLink(link, binaries.resolve("kube"));
@@ -119,8 +125,9 @@ public final class ControlPlane implements AutoCloseable {
     startScheduler(Path.of(program("kube-scheduler")), configuration);
   }
 
-  /** The same with a kube-scheduler of another release. */
-  public void startScheduler(Path program, String configuration) throws IOException {
+  /** The same with a kube-scheduler of another release, or with more flags. */
+  public void startScheduler(Path program, String configuration, String... flags)
+      throws IOException {
     Path file =
         Files.writeString(
             folder.resolve("scheduler.yaml"),
@@ -132,10 +139,21 @@ public final class ControlPlane implements AutoCloseable {
             """
                     .formatted(kubeconfig())
                 + configuration);
-    scheduler =
-        ChildProcess.start(
-            folder.resolve("kube-scheduler.log"),
+    var command =
+        new ArrayList<>(
             List.of(program.toString(), "--config=" + file, "--secure-port=0", "--v=0"));
+    command.addAll(List.of(flags));
+    scheduler = ChildProcess.start(schedulerLog(), command);
+  }
+
+  /** Returns the log of the kube-scheduler that was started last. */
+  public Path schedulerLog() {
+    return folder.resolve("kube-scheduler.log");
+  }
+
+  /** Returns the CPU time that the running kube-scheduler has used. */
+  public Duration schedulerCpu() {
+    return Objects.requireNonNull(scheduler, "no kube-scheduler runs").cpu();
   }
 
   public void stopScheduler() {
@@ -165,6 +183,7 @@ public final class ControlPlane implements AutoCloseable {
         .withMasterUrl("https://127.0.0.1:" + apiPort)
         .withOauthToken(TOKEN)
         .withTrustCerts(true)
+        .withRequestTimeout(REQUEST_LIMIT_MS)
         .withNamespace("default")
         .build();
   }

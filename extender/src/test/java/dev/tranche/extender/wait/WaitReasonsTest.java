@@ -7,6 +7,8 @@ import dev.tranche.api.Names;
 import dev.tranche.extender.controller.PinChecks;
 import dev.tranche.extender.controller.WaitEvents;
 import dev.tranche.extender.controller.WaitSurvey;
+import dev.tranche.extender.explain.Survey;
+import dev.tranche.extender.explain.WaitCauses;
 import dev.tranche.extender.explain.WaitReason;
 import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.ledger.PodFacts;
@@ -160,10 +162,16 @@ final class WaitReasonsTest {
     scheduler.report();
     PodFacts nominated = pod(5, Map.of()).with(new PreemptionInfo(5, Map.of(), 1, false, "a"));
     var place = world.evaluator.evaluate(nominated, "a").placement().orElseThrow();
+    node.taken = new int[] {10};
+    scheduler.report();
     world.state.apply(new Event.Nominate(nominated, Map.of("a", place), "a"));
     world.state.apply(new Event.PodSeen(nominated));
     survey();
     assertThat(row().reason()).isEqualTo("Preempting");
+    node.taken = new int[] {0};
+    scheduler.report();
+    survey();
+    assertThat(row().reason()).isEqualTo("NotBoundYet");
     node.portTaken = true;
     world.state.apply(
         new Event.PodSeen(
@@ -184,12 +192,34 @@ final class WaitReasonsTest {
         .contains("State:         Scheduling");
   }
 
+  /** From Kubernetes 1.35 on, kube-scheduler nominates the node while the pod's volume is made. */
+  @Test
+  void podWhoseVolumeIsMade_evictsNobody() {
+    scheduler.add(new Node("a", 0));
+    scheduler.report();
+    PodFacts nominated = pod(5, Map.of()).with(new PreemptionInfo(5, Map.of(), 1, false, "a"));
+    assertThat(scheduler.trySchedule(nominated)).isEmpty();
+    world.state.apply(new Event.PodSeen(nominated));
+    String chosen = "kube-scheduler has chosen node a, and has not bound the pod yet";
+    // Until the survey only filter's answer is known.
+    assertThat(WaitCauses.of(nominated, Survey.UNKNOWN, world.explanations.decided(nominated)))
+        .satisfies(
+            cause -> {
+              assertThat(cause.reason()).isEqualTo(WaitReason.NOT_BOUND_YET);
+              assertThat(cause.message()).isEqualTo(chosen);
+            });
+    survey();
+    assertThat(row().reason()).isEqualTo("NotBoundYet");
+    assertThat(row().message()).isEqualTo(chosen);
+    assertThat(row().whatToDo()).contains("PersistentVolumeClaims");
+  }
+
   /** A pod with a hold sees its own GPU as free, and others do not. */
   @Test
   void podBesideANominatedOne_isToldThatItsGpuIsTaken() {
     nominateBesideOthers();
     survey();
-    assertThat(reasonOf("p")).isEqualTo(WaitReason.PREEMPTING);
+    assertThat(reasonOf("p")).isEqualTo(WaitReason.NOT_BOUND_YET);
     assertThat(reasonOf("a")).isEqualTo(WaitReason.FULL);
     assertThat(reasonOf("z")).isEqualTo(WaitReason.FULL);
   }
@@ -206,7 +236,7 @@ final class WaitReasonsTest {
         .satisfies(counter -> assertThat(counter.count()).isPositive());
     unreadable = "";
     survey();
-    assertThat(reasonOf("p")).isEqualTo(WaitReason.PREEMPTING);
+    assertThat(reasonOf("p")).isEqualTo(WaitReason.NOT_BOUND_YET);
   }
 
   /** Its new pods wait for the old ones, and the old ones for the new ones. */

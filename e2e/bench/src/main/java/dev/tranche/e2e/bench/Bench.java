@@ -33,29 +33,21 @@ public final class Bench implements Callable<Integer> {
   private static final Set<String> FAILURES =
       Set.of("races.refused", "races.wrong_gpu", "races.failed_requests");
 
-  private final Map<String, Measurement> all =
-      new TreeMap<>(
-          Map.of(
-              "plugin",
-              PluginBench::run,
-              "latency",
-              LatencyBench::run,
-              "load",
-              LoadBench::run,
-              "scale",
-              (artifacts, hurried) -> ScaleBench.run(artifacts, this.scale()),
-              "webhook",
-              WebhookBench::run,
-              "ui",
-              (artifacts, hurried) -> UiBench.run(artifacts, this.ui()),
-              "races",
-              (artifacts, hurried) -> races(artifacts),
-              "soak",
-              (artifacts, hurried) -> SoakBench.run(artifacts, minutes(30, 3)),
-              "upgrade",
-              UpgradeBench::run,
-              "packing",
-              (artifacts, hurried) -> PackingBench.run(artifacts, hurried, this.traces)));
+  private final Map<String, Measurement> all = new TreeMap<>();
+
+  {
+    all.put("batching", (artifacts, hurried) -> batching(artifacts));
+    all.put("plugin", PluginBench::run);
+    all.put("latency", LatencyBench::run);
+    all.put("load", LoadBench::run);
+    all.put("scale", (artifacts, hurried) -> ScaleBench.run(artifacts, scale()));
+    all.put("webhook", WebhookBench::run);
+    all.put("ui", (artifacts, hurried) -> UiBench.run(artifacts, ui()));
+    all.put("races", (artifacts, hurried) -> races(artifacts));
+    all.put("soak", (artifacts, hurried) -> SoakBench.run(artifacts, minutes(30, 3)));
+    all.put("upgrade", UpgradeBench::run);
+    all.put("packing", (artifacts, hurried) -> PackingBench.run(artifacts, hurried, traces);
+  }
 
   @Parameters(index = "0", hidden = true)
   private Path root = Path.of(".");
@@ -69,10 +61,10 @@ public final class Bench implements Callable<Integer> {
   @Option(names = "--traces", description = "Of packing: the folder with the traces.")
   private @Nullable Path traces;
 
-  @Option(names = "--nodes", split = ",", description = "Of scale: how many.")
+  @Option(names = "--nodes", split = ",", description = "Of scale and batching: how many.")
   private List<Integer> nodes = List.of();
 
-  @Option(names = "--pods", description = "Of scale, races and attacks: how many.")
+  @Option(names = "--pods", description = "Of scale, batching, races and attacks: how many.")
   private int pods;
 
   @Option(names = "--only", split = ",", description = "Of scale: none, noop, ours, all, worst.")
@@ -169,6 +161,11 @@ public final class Bench implements Callable<Integer> {
         new Figure("races.failed_requests", outcome.failedRequests(), "requests"),
         new Figure("races.running_ms.p50", Figure.quantile(0.5, ms), "ms"),
         new Figure("races.running_ms.p90", Figure.quantile(0.9, ms), "ms"));
+  }
+
+  private List<Figure> batching(Artifacts artifacts) throws Exception {
+    int count = nodes.isEmpty() ? quick ? 1_000 : 5_000 : nodes.getFirst();
+    return BatchingBench.run(artifacts, count, pods == 0 ? quick ? 500 : 1_000 : pods);
   }
 
   private ScaleBench.Size scale() {

@@ -5,6 +5,7 @@ import dev.tranche.extender.placement.Reason;
 import dev.tranche.extender.snapshot.NodeFit;
 import java.util.Collections;
 import java.util.EnumMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -16,14 +17,14 @@ import java.util.TreeSet;
  * How a pod fits the cluster's GPUs, whatever else keeps it from their nodes.
  *
  * @param known false if no node was looked at
- * @param fittingNode a node whose GPUs fit the pod; empty if there is none
+ * @param fitting the nodes whose GPUs fit the pod, in the order in which they were looked at
  * @param refused for each reason, the refused node with the most free on one GPU
  * @param models of all GPUs of the resource
  * @param splits into how many replicas these GPUs are split
  */
 public record Survey(
     boolean known,
-    String fittingNode,
+    Set<String> fitting,
     Map<Reason, NodeFit> refused,
     SortedSet<String> models,
     SortedSet<Integer> splits) {
@@ -37,7 +38,7 @@ public record Survey(
   }
 
   private static Survey of(boolean known, List<NodeFit> nodes) {
-    String fitting = "";
+    var fitting = new LinkedHashSet<String>();
     var refused = new EnumMap<Reason, NodeFit>(Reason.class);
     var models = new TreeSet<String>();
     var splits = new TreeSet<Integer>();
@@ -45,8 +46,8 @@ public record Survey(
       Optional<Reason> refusal = node.outcome().refusal();
       if (refusal.isPresent()) {
         refused.merge(refusal.get(), node, Survey::nearer);
-      } else if (fitting.isEmpty()) {
-        fitting = node.node();
+      } else {
+        fitting.add(node.node());
       }
       for (GpuView gpu : node.gpus()) {
         if (gpu.resource().equals(node.request().demand().resource())) {
@@ -59,7 +60,7 @@ public record Survey(
     }
     return new Survey(
         known,
-        fitting,
+        Collections.unmodifiableSet(fitting),
         Collections.unmodifiableMap(refused),
         Collections.unmodifiableSortedSet(models),
         Collections.unmodifiableSortedSet(splits));
@@ -72,7 +73,12 @@ public record Survey(
   }
 
   public boolean fits() {
-    return !fittingNode.isEmpty();
+    return !fitting.isEmpty();
+  }
+
+  /** Returns a node whose GPUs fit the pod; empty if there is none. */
+  String fittingNode() {
+    return fits() ? fitting.iterator().next() : "";
   }
 
   /**

@@ -150,12 +150,24 @@ public final class WaitCauses {
     return survey.nearest(verdict.refusals()).map(this::refusal).orElseGet(this::noNode);
   }
 
-  /** kube-scheduler evicts pods on a node for this one, or has done so. */
+  /**
+   * kube-scheduler evicts pods on a node for this one, or has done so. From Kubernetes 1.35 on it
+   * may also be about to bind the pod to that node, while its volume is made.
+   */
   private WaitCause nominated(String node) {
     if (verdict.has(Kind.HOST) && !verdict.has(Kind.GPUS)) {
       return host(
           "pods were evicted for it on node %s, which still lacks %s"
               .formatted(node, blockers(Kind.HOST)));
+    }
+    boolean fitsNow =
+        survey.known() ? survey.fitting().contains(node) : decided.filter(Set::isEmpty).isPresent();
+    if (fitsNow) {
+      return new WaitCause(
+          WaitReason.NOT_BOUND_YET,
+          "kube-scheduler has chosen node %s, and has not bound the pod yet".formatted(node),
+          "Wait: a volume can take minutes until it is made or attached. kubectl describe shows the"
+              + " state of the pod's PersistentVolumeClaims.");
     }
     return new WaitCause(
         WaitReason.PREEMPTING,
