@@ -35,20 +35,6 @@ public final class Bench implements Callable<Integer> {
 
   private final Map<String, Measurement> all = new TreeMap<>();
 
-  {
-    all.put("batching", (artifacts, hurried) -> batching(artifacts));
-    all.put("plugin", PluginBench::run);
-    all.put("latency", LatencyBench::run);
-    all.put("load", LoadBench::run);
-    all.put("scale", (artifacts, hurried) -> ScaleBench.run(artifacts, scale()));
-    all.put("webhook", WebhookBench::run);
-    all.put("ui", (artifacts, hurried) -> UiBench.run(artifacts, ui()));
-    all.put("races", (artifacts, hurried) -> races(artifacts));
-    all.put("soak", (artifacts, hurried) -> SoakBench.run(artifacts, minutes(30, 3)));
-    all.put("upgrade", UpgradeBench::run);
-    all.put("packing", (artifacts, hurried) -> PackingBench.run(artifacts, hurried, traces);
-  }
-
   @Parameters(index = "0", hidden = true)
   private Path root = Path.of(".");
 
@@ -90,6 +76,20 @@ public final class Bench implements Callable<Integer> {
 
   @Option(names = "--record", description = "Add each run to docs/benchmarks/NAME.json.")
   private boolean record;
+
+  private Bench() {
+    all.put("batching", (artifacts, hurried) -> batching(artifacts));
+    all.put("plugin", PluginBench::run);
+    all.put("latency", LatencyBench::run);
+    all.put("load", LoadBench::run);
+    all.put("scale", (artifacts, hurried) -> ScaleBench.run(artifacts, scale()));
+    all.put("webhook", WebhookBench::run);
+    all.put("ui", (artifacts, hurried) -> UiBench.run(artifacts, ui()));
+    all.put("races", (artifacts, hurried) -> races(artifacts));
+    all.put("soak", (artifacts, hurried) -> SoakBench.run(artifacts, minutes(30, 3)));
+    all.put("upgrade", UpgradeBench::run);
+    all.put("packing", (artifacts, hurried) -> PackingBench.run(artifacts, hurried, traces));
+  }
 
   @Override
   public Integer call() throws Exception {
