@@ -6,6 +6,7 @@ import dev.tranche.e2e.bench.soak.SoakBench;
 import dev.tranche.e2e.install.Artifacts;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -86,7 +87,7 @@ public final class Bench implements Callable<Integer> {
     all.put("webhook", WebhookBench::run);
     all.put("ui", (artifacts, hurried) -> UiBench.run(artifacts, ui()));
     all.put("races", (artifacts, hurried) -> races(artifacts));
-    all.put("soak", (artifacts, hurried) -> SoakBench.run(artifacts, minutes(30, 3)));
+    all.put("soak", (artifacts, hurried) -> soak(artifacts));
     all.put("upgrade", UpgradeBench::run);
     all.put("packing", (artifacts, hurried) -> PackingBench.run(artifacts, hurried, traces));
   }
@@ -166,6 +167,22 @@ public final class Bench implements Callable<Integer> {
   private List<Figure> batching(Artifacts artifacts) throws Exception {
     int count = nodes.isEmpty() ? quick ? 1_000 : 5_000 : nodes.getFirst();
     return BatchingBench.run(artifacts, count, pods == 0 ? quick ? 500 : 1_000 : pods);
+  }
+
+  private List<Figure> soak(Artifacts artifacts) throws Exception {
+    SoakBench.Outcome outcome = SoakBench.run(artifacts, minutes(30, 3));
+    var figures = new ArrayList<Figure>();
+    figures.add(new Figure("soak.faults", outcome.faults(), "faults"));
+    figures.add(new Figure("soak.pods", outcome.pods(), "pods"));
+    figures.add(new Figure("soak.revisions", outcome.revisions(), "revisions"));
+    figures.add(new Figure("soak.refused_requests", outcome.refusedRequests(), "requests"));
+    outcome
+        .memoryMib()
+        .forEach((part, mib) -> figures.add(new Figure("soak.memory_mib." + part, mib, "MiB")));
+    outcome
+        .violations()
+        .forEach((name, count) -> figures.add(new Figure("soak.violations." + name, count, "")));
+    return figures;
   }
 
   private ScaleBench.Size scale() {

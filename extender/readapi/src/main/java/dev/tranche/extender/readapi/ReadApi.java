@@ -171,10 +171,6 @@ public final class ReadApi {
             limits.apply(PROXIED),
             aggregated,
             metrics);
-    metrics.gauge(
-        "tranche.extender.invariants.broken",
-        "Invariants that are broken now, for each pod or GPU.",
-        invariants::broken);
     gauges(metrics, access, List.of(remoteEndpoint, localEndpoint, proxiedEndpoint));
   }
 
@@ -186,7 +182,11 @@ public final class ReadApi {
             request.connection().remoteAddress().hostAddress());
   }
 
-  private static void gauges(Meters metrics, Access access, List<Endpoint> endpoints) {
+  private void gauges(Meters metrics, Access access, List<Endpoint> endpoints) {
+    metrics.gauge(
+        "tranche.extender.invariants.broken",
+        "Invariants that are broken now, for each pod or GPU.",
+        invariants::broken);
     metrics.gauge(
         "tranche.extender.read.api.in.flight",
         "Requests of the read API in progress; bounded.",

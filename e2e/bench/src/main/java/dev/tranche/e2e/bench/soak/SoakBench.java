@@ -1,6 +1,5 @@
 package dev.tranche.e2e.bench.soak;
 
-import dev.tranche.e2e.bench.Figure;
 import dev.tranche.e2e.gpu.Model;
 import dev.tranche.e2e.install.Artifacts;
 import dev.tranche.e2e.install.Await;
@@ -12,7 +11,6 @@ import dev.tranche.extender.invariant.ObservedCluster;
 import io.fabric8.kubernetes.client.KubernetesClientException;
 import java.time.Duration;
 import java.util.ArrayDeque;
-import java.util.ArrayList;
 import java.util.Deque;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -58,9 +56,26 @@ public final class SoakBench {
   }
 
   /**
+   * What a soak has seen.
+   *
+   * @param faults those that struck
+   * @param revisions of pods that were checked
+   * @param refusedRequests to create and delete pods
+   * @param memoryMib of the largest process of each part, while nothing failed
+   * @param violations by the invariant's name, also where there were none
+   */
+  public record Outcome(
+      int faults,
+      int pods,
+      long revisions,
+      int refusedRequests,
+      Map<String, Long> memoryMib,
+      Map<String, Integer> violations) {}
+
+  /**
    * @param minutes how long pods come and go; the last round ends later
    */
-  public static List<Figure> run(Artifacts artifacts, int minutes) throws Exception {
+  public static Outcome run(Artifacts artifacts, int minutes) throws Exception {
     var nodes = new LinkedHashMap<String, List<Model>>();
     for (String node : List.of("one", "two", "three")) {
       nodes.put(node, List.of(Model.T4, Model.T4));
@@ -85,7 +100,7 @@ public final class SoakBench {
     }
   }
 
-  private List<Figure> run(Duration length) throws Exception {
+  private Outcome run(Duration length) throws Exception {
     long start = System.nanoTime();
     target.createNamespace(NAMESPACE);
     Deque<Fault> faults = new ArrayDeque<>();
@@ -104,7 +119,7 @@ public final class SoakBench {
     Logs.read(tranche, violations);
     tried.removeAll(effective);
     tried.forEach(name -> violations.add("fault_never_struck", name, "it was tried"));
-    return figures();
+    return outcome();
   }
 
   private static boolean left(long startNanos, Duration length) {
@@ -184,17 +199,14 @@ public final class SoakBench {
     }
   }
 
-  private List<Figure> figures() {
-    var figures = new ArrayList<Figure>();
-    figures.add(new Figure("soak.faults", struck, "faults"));
-    figures.add(new Figure("soak.pods", churn.created(), "pods"));
-    figures.add(new Figure("soak.revisions", watch.revisions(), "revisions"));
-    figures.add(new Figure("soak.refused_requests", churn.refusals(), "requests"));
-    growth
-        .memoryMib()
-        .forEach((part, mib) -> figures.add(new Figure("soak.memory_mib." + part, mib, "MiB")));
-    figures.addAll(violations.figures());
-    return figures;
+  private Outcome outcome() {
+    return new Outcome(
+        struck,
+        churn.created(),
+        watch.revisions(),
+        churn.refusals(),
+        growth.memoryMib(),
+        violations.counts());
   }
 
   static void sleep(long ms) {

@@ -1,9 +1,7 @@
 package dev.tranche.e2e.bench.soak;
 
-import dev.tranche.e2e.bench.Figure;
 import dev.tranche.extender.invariant.Finding;
 import dev.tranche.extender.invariant.Invariant;
-import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -41,11 +39,11 @@ final class Violations {
     }
   }
 
-  synchronized List<Figure> figures() {
-    var figures = new ArrayList<Figure>();
-    subjects.forEach(
-        (name, found) -> figures.add(new Figure("soak.violations." + name, found.size(), "")));
-    return figures;
+  /** Returns the number of subjects by name, also where there are none. */
+  synchronized Map<String, Integer> counts() {
+    var counts = new LinkedHashMap<String, Integer>();
+    subjects.forEach((name, found) -> counts.put(name, found.size()));
+    return counts;
   }
 
   private static String name(Invariant invariant) {
