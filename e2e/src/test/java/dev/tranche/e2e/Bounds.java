@@ -242,6 +242,8 @@ final class Bounds {
               "reads of pods that the labels", EXTENDER + "PinChecks", "READS_PER_SECOND_MAX"),
           new Bound("reads of pods that the labels", EXTENDER + "PinChecks", "QUEUE_MAX"),
           new Bound("events with the warnings", WEBHOOK + "ObjectEvents", "QUEUED_MAX"),
+          new Bound(
+              "events with the warnings", WEBHOOK + "ObjectEvents", "QUEUED_OF_NAMESPACE_MAX"),
           new Bound("events with the warnings", WEBHOOK + "OwnerWarnings", "REMEMBERED_MAX"),
           new Bound("survey of why pods wait", EXTENDER + "WaitSurvey", "EVERY_MS"),
           new Bound("events that tell why pods wait", EXTENDER + "WaitEvents", "QUEUE_MAX"),

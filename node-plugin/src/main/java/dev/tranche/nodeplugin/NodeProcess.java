@@ -263,8 +263,14 @@ final class NodeProcess implements NvmlThread.Listener {
     complaint = "";
     startedOnce = true;
     watchdog.answered();
-    hardware = hardware.started(driverVersion, nodes(), watch.limits().required());
+    hardware = hardware.started(driverVersion, nodes(), untriedLimits());
     loop.runOnContext(v -> plugin.driverStarted(driverVersion));
+  }
+
+  private NodeLimits untriedLimits() {
+    return watch.limits().required()
+        ? NodeLimits.untried(watch.limits().optOut())
+        : NodeLimits.NONE;
   }
 
   private HostNodes nodes() {

@@ -8,6 +8,7 @@ import static dev.tranche.webhook.Reviews.warnings;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.tranche.webhook.compat.SharingSystem;
 import dev.tranche.webhook.mutate.MutationRules;
 import dev.tranche.webhook.mutate.PodMutator;
@@ -67,6 +68,15 @@ class MemoryLimitTest {
     assertThat(warnings(mutate(REQUIRED, more, T4))).hasSize(1).first().asString().contains("4Gi");
     JsonNode tooMuch = annotated("gpu-memory", "4Gi", "gpu-memory-limit.main", "5Gi");
     assertThat(denial(mutate(REQUIRED, tooMuch, T4))).contains("4416Mi");
+  }
+
+  /** It may still go to every model, and the same replicas of an A100 are more. */
+  @Test
+  void limitOfAGatedPod_isComparedWithTheLargestModel() {
+    ObjectNode gated = (ObjectNode) annotated("gpu-memory", "4Gi", "gpu-memory-limit", "10Gi");
+    ((ObjectNode) gated.path("spec")).putArray("schedulingGates").addObject().put("name", "queue");
+    assertThat(warnings(mutate(REQUIRED, gated, T4, A100))).noneMatch(w -> w.contains("limit"));
+    assertThat(denial(mutate(REQUIRED, gated, T4))).contains("4416Mi");
   }
 
   @Test

@@ -162,6 +162,7 @@ class OddValuesTest {
         "criticalPodsQuota.pods",
         "nodePlugin.enabled",
         "nodePlugin.usagePerPod",
+        "nodePlugin.memoryLimitOptOut",
         "webhook.enabled",
         "webhook.replicas",
         "webhook.timeoutSeconds",

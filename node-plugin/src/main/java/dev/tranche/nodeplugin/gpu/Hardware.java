@@ -18,9 +18,11 @@ public record Hardware(
   /**
    * NVML has started, with another driver than before. The limits that were known count until they
    * are tried again: without them, each allocation would fail meanwhile.
+   *
+   * @param untried what counts before any were tried
    */
-  public Hardware started(String driver, HostNodes now, boolean limitsRequired) {
-    NodeLimits known = limitsRequired && !limits.required() ? NodeLimits.untried() : limits;
+  public Hardware started(String driver, HostNodes now, NodeLimits untried) {
+    NodeLimits known = limits.required() ? limits : untried;
     return new Hardware(driver, now, GpuLinkScores.UNKNOWN, known);
   }
 

@@ -21,9 +21,13 @@ public record NodeLimits(
     gpus = Map.copyOf(gpus);
   }
 
-  /** Every share must have one, and nothing has been tried yet. */
-  public static NodeLimits untried() {
-    return new NodeLimits(true, true, Toolkit.UNKNOWN, Map.of());
+  /**
+   * Every share must have one, and nothing has been tried yet.
+   *
+   * @param optOut whether a pod can ask for no limit
+   */
+  public static NodeLimits untried(boolean optOut) {
+    return new NodeLimits(true, optOut, Toolkit.UNKNOWN, Map.of());
   }
 
   /** Returns whether a container gets no limit, by what its pod says about it. */

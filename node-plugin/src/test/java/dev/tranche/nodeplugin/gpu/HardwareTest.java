@@ -2,10 +2,12 @@ package dev.tranche.nodeplugin.gpu;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.tranche.api.LimitRequest;
 import dev.tranche.nodeplugin.limit.LimitSupport;
 import dev.tranche.nodeplugin.limit.NodeLimits;
 import dev.tranche.nodeplugin.limit.Toolkit;
 import java.util.Map;
+import java.util.OptionalLong;
 import org.junit.jupiter.api.Test;
 
 class HardwareTest {
@@ -13,14 +15,22 @@ class HardwareTest {
       new NodeLimits(true, true, Toolkit.UNKNOWN, Map.of("GPU-a", LimitSupport.WORKS));
 
   private static Hardware started(Hardware before, boolean limitsRequired) {
-    return before.started("615.71", HostNodes.NONE, limitsRequired);
+    return before.started(
+        "615.71", HostNodes.NONE, limitsRequired ? NodeLimits.untried(true) : NodeLimits.NONE);
   }
 
   @Test
   void requiredLimits_areUntried_onlyAtTheFirstStart() {
     Hardware first = started(Hardware.NONE, true);
-    assertThat(first.limits()).isEqualTo(NodeLimits.untried());
-    assertThat(started(first, true).limits()).isEqualTo(NodeLimits.untried());
+    assertThat(first.limits()).isEqualTo(NodeLimits.untried(true));
+    assertThat(started(first, true).limits()).isEqualTo(NodeLimits.untried(true));
+  }
+
+  @Test
+  void optingOut_isForbidden_beforeLimitsAreTried() {
+    var strict = NodeLimits.untried(false);
+    var limits = Hardware.NONE.started("615.71", HostNodes.NONE, strict).limits();
+    assertThat(limits.optsOut(OptionalLong.of(LimitRequest.NONE))).isFalse();
   }
 
   /** Allocations go on until the new driver was tried. */

@@ -156,7 +156,8 @@ class LimitVariablesTest {
         .hasEntrySatisfying(
             "no_memory_limit",
             message -> assertThat(message).contains("cannot be limited: driver 580 has none"));
-    assertThat(timeSliced(NodeLimits.untried(), ids("GPU-a", 3))).containsKey("no_memory_limit");
+    assertThat(timeSliced(NodeLimits.untried(true), ids("GPU-a", 3)))
+        .containsKey("no_memory_limit");
     assertThat(timeSliced(none, ids("GPU-a", 10))).isEmpty();
     NodeLimits old = new NodeLimits(true, true, new Toolkit(PROGRAMS, Set.of(), ""), LIMITS.gpus());
     assertThat(timeSliced(old, ids("GPU-a", 3)))

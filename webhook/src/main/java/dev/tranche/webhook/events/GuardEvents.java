@@ -50,7 +50,8 @@ public final class GuardEvents implements AutoCloseable {
 
   public GuardEvents(KubernetesClient client, InstantSource clock, WebhookMetrics metrics) {
     this.clock = clock;
-    events = new ObjectEvents(client, clock, "guard-events", metrics::guardEventDropped);
+    events =
+        new ObjectEvents(client, clock, "guard-events", dropped -> metrics.guardEventDropped());
   }
 
   public void start() {

@@ -6,8 +6,11 @@ import io.fabric8.kubernetes.client.KubernetesClient;
 import io.fabric8.kubernetes.client.KubernetesClientException;
 import java.time.Instant;
 import java.time.InstantSource;
+import java.util.Map;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -18,6 +21,9 @@ import org.slf4j.LoggerFactory;
 final class ObjectEvents implements AutoCloseable {
   static final int QUEUED_MAX = 256;
 
+  /** So that no namespace keeps out the events of another one. */
+  static final int QUEUED_OF_NAMESPACE_MAX = 64;
+
   private static final Logger LOG = LoggerFactory.getLogger(ObjectEvents.class);
   private static final long WRITE_INTERVAL_MS = 100;
   private static final long STORAGE_WAIT_MS = 2_000;
@@ -25,16 +31,18 @@ final class ObjectEvents implements AutoCloseable {
 
   private final KubernetesClient client;
   private final InstantSource clock;
-  private final Runnable onDropped;
+  private final Consumer<Event> onDropped;
   private final ObjectLookup objects;
   private final BlockingQueue<Event> queue = new ArrayBlockingQueue<>(QUEUED_MAX);
+  private final Map<String, Integer> queuedByNamespace = new ConcurrentHashMap<>();
   private final Thread thread;
 
   /**
    * @param thread the name of the thread that writes
    * @param onDropped called for each event that is not written
    */
-  ObjectEvents(KubernetesClient client, InstantSource clock, String thread, Runnable onDropped) {
+  ObjectEvents(
+      KubernetesClient client, InstantSource clock, String thread, Consumer<Event> onDropped) {
     this.client = client;
     this.clock = clock;
     this.onDropped = onDropped;
@@ -53,18 +61,29 @@ final class ObjectEvents implements AutoCloseable {
 
   /** Never waits. */
   void add(Event event) {
-    if (!queue.offer(event)) {
-      onDropped.run();
+    String namespace = event.getMetadata().getNamespace();
+    if (queuedByNamespace.merge(namespace, 1, Integer::sum) > QUEUED_OF_NAMESPACE_MAX
+        || !queue.offer(event)) {
+      taken(namespace);
+      onDropped.accept(event);
     }
+  }
+
+  private void taken(String namespace) {
+    queuedByNamespace.computeIfPresent(namespace, (of, count) -> count == 1 ? null : count - 1);
   }
 
   private void run() {
     try {
       while (!Thread.currentThread().isInterrupted()) {
         Event event = queue.take();
+        taken(event.getMetadata().getNamespace());
         // A pod is stored after its admission, mostly at once, and one that is denied never is.
+        // Its controller exists before it.
         Thread.sleep(WRITE_INTERVAL_MS);
-        if (!tryWrite(event)) {
+        if (!event.getInvolvedObject().getKind().equals("Pod")) {
+          write(event);
+        } else if (!tryWrite(event)) {
           long ageMs = clock.millis() - Instant.parse(event.getFirstTimestamp()).toEpochMilli();
           Thread.sleep(Math.clamp(STORAGE_WAIT_MS - ageMs, WRITE_INTERVAL_MS, STORAGE_WAIT_MS));
           write(event);
@@ -77,7 +96,7 @@ final class ObjectEvents implements AutoCloseable {
 
   void write(Event event) {
     if (!tryWrite(event)) {
-      onDropped.run();
+      onDropped.accept(event);
     }
   }
 

@@ -32,17 +32,25 @@ public final class OwnerWarnings implements AutoCloseable {
    * The warnings that were reported, oldest first, each as a hash with its controller: the texts of
    * others may be long. Guarded by itself.
    */
-  private final Map<UUID, Boolean> reported =
+  private final Map<String, Boolean> reported =
       new LinkedHashMap<>() {
         @Override
-        protected boolean removeEldestEntry(Map.Entry<UUID, Boolean> eldest) {
+        protected boolean removeEldestEntry(Map.Entry<String, Boolean> eldest) {
           return size() > REMEMBERED_MAX;
         }
       };
 
   public OwnerWarnings(KubernetesClient client, InstantSource clock, WebhookMetrics metrics) {
     this.clock = clock;
-    this.events = new ObjectEvents(client, clock, "owner-warnings", metrics::ownerWarningDropped);
+    this.events =
+        new ObjectEvents(
+            client,
+            clock,
+            "owner-warnings",
+            dropped -> {
+              metrics.ownerWarningDropped();
+              forget(dropped);
+            });
   }
 
   public void start() {
@@ -81,14 +89,22 @@ public final class OwnerWarnings implements AutoCloseable {
             ? controller
             : Events.object("v1", "Pod", namespace, podName, null);
     UUID id = Events.uuid(controller + warning);
-    if (events.supports(regarding) && isNew(id)) {
+    if (events.supports(regarding) && isNew(id.toString())) {
       events.add(event(regarding, id, warning));
     }
   }
 
-  private boolean isNew(UUID id) {
+  private boolean isNew(String id) {
     synchronized (reported) {
       return reported.put(id, true) == null;
+    }
+  }
+
+  /** The controller's next pod reports it again. */
+  private void forget(Event dropped) {
+    String name = dropped.getMetadata().getName();
+    synchronized (reported) {
+      reported.remove(name.substring(name.lastIndexOf('.') + 1));
     }
   }
 

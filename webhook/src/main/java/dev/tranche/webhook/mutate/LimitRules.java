@@ -25,7 +25,8 @@ final class LimitRules {
    * Denies a limit above the grant, where no eligible node has more. On a node that has less, the
    * node plugin sets the limit of the share.
    *
-   * @param usableBytes usable memory of one GPU, if the request is by memory; else 0
+   * @param usableBytes usable memory of one GPU where no node is known, if the request is by
+   *     memory; else 0
    */
   static void check(
       PodView pod,
@@ -60,7 +61,7 @@ final class LimitRules {
     LongStream ofNodes =
         granularity.nodes().stream()
             .mapToLong(node -> node.usableBytes(memory.reserveBytes()).orElse(Long.MAX_VALUE));
-    long most = usableBytes > 0 ? usableBytes : ofNodes.max().orElse(Long.MAX_VALUE);
+    long most = ofNodes.max().orElse(usableBytes > 0 ? usableBytes : Long.MAX_VALUE);
     return most == Long.MAX_VALUE
         ? 0
         : BigInteger.valueOf(most)

@@ -106,10 +106,37 @@ class OwnerWarningsIT {
   }
 
   @Test
+  void warningThatWasDropped_isReportedByTheNextPod() {
+    create(owned("ReplicaSet", "apps/v1", "late", "late-1"), false);
+    await("the dropped event", () -> dropped() == 1);
+    api.client()
+        .apps()
+        .replicaSets()
+        .inNamespace("team")
+        .resource(new ReplicaSetBuilder().withNewMetadata().withName("late").endMetadata().build())
+        .create();
+    create(owned("ReplicaSet", "apps/v1", "late", "late-2"), false);
+    await("the event", () -> written().size() == 1);
+  }
+
+  @Test
+  void namespaceWithManyWarnings_leavesPlacesToOthers() {
+    warnings.close();
+    for (int i = 0; i < ObjectEvents.QUEUED_MAX; i++) {
+      create(owned("ReplicaSet", "apps/v1", "many-" + i, "p-" + i), false);
+    }
+    int ofOne = warnings.queued();
+    assertThat(ofOne).isLessThanOrEqualTo(ObjectEvents.QUEUED_OF_NAMESPACE_MAX);
+    warnings.report("other", owned("ReplicaSet", "apps/v1", "web", "web-1"), List.of(ROUNDED));
+    assertThat(warnings.queued()).isEqualTo(ofOne + 1);
+  }
+
+  @Test
   void queue_isBounded_andWhatIsDroppedIsCounted() {
     warnings.close();
     for (int i = 0; i < 2 * ObjectEvents.QUEUED_MAX; i++) {
-      create(owned("ReplicaSet", "apps/v1", "many-" + i, "p-" + i), false);
+      warnings.report(
+          "team-" + i, owned("ReplicaSet", "apps/v1", "web", "web-1"), List.of(ROUNDED));
     }
     assertThat(warnings.queued()).isLessThanOrEqualTo(ObjectEvents.QUEUED_MAX);
     assertThat(dropped()).isGreaterThanOrEqualTo(ObjectEvents.QUEUED_MAX - 1);
