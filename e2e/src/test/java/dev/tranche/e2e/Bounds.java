@@ -166,6 +166,8 @@ final class Bounds {
           new Bound("pods known whose number", EXTENDER + "PodEventQueue", "KNOWN_MAX"),
           new Bound("pending pods sized for", EXTENDER + "PodEventQueue", "KNOWN_MAX"),
           new Bound("pods whose annotation names", EXTENDER + "PodEventQueue", "KNOWN_MAX"),
+          new Bound("pods with `gpu-uuid` that", EXTENDER + "UnknownUuids", "PODS_MAX"),
+          new Bound("pods with `gpu-uuid` that", EXTENDER + "Extender", "EVERY_TEN_SECONDS_MS"),
           new Bound("processes on one GPU", PLUGIN + "NvmlTelemetry", "PROCESSES_MAX"),
           new Bound("values of a config, with", PLUGIN + "GoYaml", "VALUES_MAX"),
           new Bound("scrapes of the extender at once", EXTENDER + "ScrapePlaces", "AT_ONCE_MAX"),

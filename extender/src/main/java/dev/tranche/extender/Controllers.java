@@ -174,6 +174,7 @@ final class Controllers implements Controller {
         ? List.of(
             new UnlimitedPods(
                 this::unlimited,
+                ledger::pod,
                 pod -> loop.get().completeOnLoop(api.evict(pod.namespace(), pod.name(), pod.uid())),
                 this::writeEvent,
                 deciding,

@@ -117,7 +117,10 @@ class MemoryLimitsE2E extends Scenario {
         LIMITS);
   }
 
-  /** The hook's limit on the container's own cgroup, in MiB; empty if it has none. */
+  /**
+   * The hook's limit on the container's own cgroup, in MiB; empty if it has none. Fails if the
+   * container has no cgroup.
+   */
   private static String limitMib(Pod pod, String container) {
     ContainerStatus status =
         Stream.concat(
@@ -129,7 +132,12 @@ class MemoryLimitsE2E extends Scenario {
     String id = status.getContainerID().replace("containerd://", "");
     String root = hybrid ? UNIFIED : "/sys/fs/cgroup";
     String script =
-        "cgroup=$(find %s -type d -name '*%s*' | head -n 1) && cat %s/gpus.state.limit.*.$(stat -c %%d.%%i $cgroup) 2>/dev/null || true"
+        """
+        cgroup=$(find %1$s -type d -name '*%2$s*' | head -n 1)
+        test -n "$cgroup" || { echo "no cgroup of %2$s below %1$s" >&2; exit 1; }
+        key=$(stat -c %%d.%%i "$cgroup") || exit 1
+        cat %3$s/gpus.state.limit.*.$key 2>/dev/null || true
+        """
             .formatted(root, id, LIMITS);
     String limit = onTheNode(nodeOf(pod), script);
     if (limit.isEmpty()) {
@@ -196,6 +204,7 @@ class MemoryLimitsE2E extends Scenario {
     assertThat(limitMib(running("small"), "main")).isEqualTo("1024");
     Pod free = running("free");
     assertThat(limitMib(free, "main")).isEmpty();
+    assertThat(variable("free", "main", "NVIDIA_GPU_MEMORY_LIMIT")).isEmpty();
     awaitLimited("free", "OptedOut");
     tranche()
         .parts("node-plugin")

@@ -41,7 +41,16 @@ public final class DuplicateAllocations implements Controller {
    *
    * @param key {@code namespace/name}
    */
-  private record Suspect(String key, String otherKey, String deviceId, long sinceMs) {}
+  private record Suspect(String key, String otherKey, String deviceId, long sinceMs) {
+    /** Returns whether the owner of this pod may know the other one's name. */
+    boolean mayName() {
+      return namespace(key).equals(namespace(otherKey));
+    }
+
+    private static String namespace(String key) {
+      return key.substring(0, key.indexOf('/'));
+    }
+  }
 
   /**
    * @param deciding whether this extender may decide at all, as a leader does
@@ -141,8 +150,15 @@ public final class DuplicateAllocations implements Controller {
   }
 
   private static String message(String node, Suspect suspect) {
-    return "the kubelet of node %s gave replica %s to this pod and to pod %s: both use that replica, and it counts twice. Delete one of the two pods; see kubernetes/kubernetes#137534."
+    return "the kubelet of node %s gave replica %s to this pod and to %s: both use that replica, and it counts twice. Delete %s; see kubernetes/kubernetes#137534."
         .formatted(
-            node, Printable.value(suspect.deviceId()), Printable.of(suspect.otherKey(), 520));
+            node,
+            Printable.value(suspect.deviceId()),
+            suspect.mayName()
+                ? "pod " + Printable.of(suspect.otherKey(), 520)
+                : "a pod of another namespace",
+            suspect.mayName()
+                ? "one of the two pods"
+                : "this pod, or ask an administrator which of the two to delete");
   }
 }

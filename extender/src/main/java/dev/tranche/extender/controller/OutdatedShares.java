@@ -98,7 +98,7 @@ public final class OutdatedShares implements Controller {
       if (stamped > 0 && !now.contains(stamped)) {
         long first = sinceMs.getOrDefault(pod.uid(), nowMs);
         since.put(pod.uid(), first);
-        if (nowMs - first >= AFTER_MS) {
+        if (nowMs - first >= AFTER_MS && !events.knows(pod.uid())) {
           events.add(pod.key(), pod.uid(), message(stamped, now));
         }
       }

@@ -12,7 +12,9 @@ import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.NavigableMap;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.function.BooleanSupplier;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
@@ -31,6 +33,9 @@ public final class UnknownUuids implements Controller {
   /** A node that restarts reports its GPUs again within that time. */
   static final long AFTER_MS = 60_000;
 
+  /** How many pods are looked at in one turn of the loop: each names up to 64 GPUs. */
+  static final int PODS_MAX = 500;
+
   private static final int SHOWN_MAX = 3;
 
   private final Supplier<Collection<PodFacts>> pods;
@@ -40,7 +45,10 @@ public final class UnknownUuids implements Controller {
   private final PodEventQueue events;
 
   /** Since when a pod has named a GPU that is not known, by the pod's uid. */
-  private Map<String, Long> sinceMs = Map.of();
+  private final Map<String, Long> sinceMs = new HashMap<>();
+
+  /** The uid of the pod that was looked at last; the next turn begins after it. */
+  private String lastUid = "";
 
   /**
    * @param pods all that request GPUs
@@ -67,40 +75,58 @@ public final class UnknownUuids implements Controller {
             "Events for pods whose annotation names GPUs that no node reports.");
   }
 
-  /** Checks the pods that name GPUs. */
+  /** Checks the next pods that name GPUs. */
   @Override
   public void everyTenSeconds() {
     if (!deciding.getAsBoolean()) {
-      sinceMs = Map.of();
+      sinceMs.clear();
       return;
     }
-    List<PodFacts> naming =
-        pods.get().stream()
-            .filter(pod -> !pod.ended() && pod.annotations().containsKey(Names.GPU_UUID))
-            .toList();
+    var naming = new TreeMap<String, PodFacts>();
+    for (PodFacts pod : pods.get()) {
+      if (!pod.ended() && pod.annotations().containsKey(Names.GPU_UUID)) {
+        naming.put(pod.uid(), pod);
+      }
+    }
     Set<String> known =
         naming.isEmpty()
             ? Set.of()
             : gpus.get().map(gpu -> AllowList.normalize(gpu.uuid())).collect(Collectors.toSet());
     long nowMs = clockMs.getAsLong();
-    Map<String, Long> since = new HashMap<>();
-    for (PodFacts pod : naming) {
-      var list = AllowList.parse(pod.annotations().get(Names.GPU_UUID));
-      List<String> unknown =
-          Stream.concat(list.allowed().stream(), list.denied().stream().map(uuid -> "!" + uuid))
-              .filter(entry -> !known.contains(entry.startsWith("!") ? entry.substring(1) : entry))
-              .sorted()
-              .toList();
-      if (!unknown.isEmpty()) {
-        long first = sinceMs.getOrDefault(pod.uid(), nowMs);
-        since.put(pod.uid(), first);
-        if (nowMs - first >= AFTER_MS) {
-          events.add(pod.key(), pod.uid(), message(unknown));
-        }
-      }
+    for (PodFacts pod : next(naming)) {
+      look(pod, known, nowMs);
     }
-    sinceMs = since;
-    events.retain(since.keySet());
+    sinceMs.keySet().retainAll(naming.keySet());
+    events.retain(sinceMs.keySet());
+  }
+
+  /** Returns the pods whose turn it is, in the order of their uids, which goes round. */
+  private List<PodFacts> next(NavigableMap<String, PodFacts> naming) {
+    List<PodFacts> next =
+        Stream.concat(
+                naming.tailMap(lastUid, false).values().stream(),
+                naming.headMap(lastUid, true).values().stream())
+            .limit(PODS_MAX)
+            .toList();
+    lastUid = next.isEmpty() ? "" : next.getLast().uid();
+    return next;
+  }
+
+  private void look(PodFacts pod, Set<String> known, long nowMs) {
+    var list = AllowList.parse(pod.annotations().get(Names.GPU_UUID));
+    List<String> unknown =
+        Stream.concat(list.allowed().stream(), list.denied().stream().map(uuid -> "!" + uuid))
+            .filter(entry -> !known.contains(entry.startsWith("!") ? entry.substring(1) : entry))
+            .sorted()
+            .toList();
+    if (unknown.isEmpty()) {
+      sinceMs.remove(pod.uid());
+      return;
+    }
+    long first = sinceMs.computeIfAbsent(pod.uid(), found -> nowMs);
+    if (nowMs - first >= AFTER_MS && !events.knows(pod.uid())) {
+      events.add(pod.key(), pod.uid(), message(unknown));
+    }
   }
 
   /** Once a second. */

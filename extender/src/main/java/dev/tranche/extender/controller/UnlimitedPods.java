@@ -1,12 +1,15 @@
 package dev.tranche.extender.controller;
 
 import dev.tranche.extender.ledger.Limited;
+import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.limit.NodeRate;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.process.client.Events;
 import io.fabric8.kubernetes.api.model.Event;
+import io.fabric8.kubernetes.client.KubernetesClientException;
 import io.micrometer.core.instrument.Counter;
 import io.vertx.core.Future;
+import java.net.HttpURLConnection;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
@@ -14,6 +17,7 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.function.BooleanSupplier;
 import java.util.function.Function;
@@ -36,6 +40,7 @@ public final class UnlimitedPods implements Controller {
   private static final Logger LOG = LoggerFactory.getLogger(UnlimitedPods.class);
 
   private final Supplier<Collection<Unlimited>> pods;
+  private final Function<String, Optional<PodFacts>> facts;
   private final Function<Unlimited, Future<Boolean>> evictor;
   private final Function<Event, Future<?>> writer;
   private final BooleanSupplier deciding;
@@ -62,18 +67,21 @@ public final class UnlimitedPods implements Controller {
 
   /**
    * @param pods that are not limited now
+   * @param facts of a pod by its uid; empty if the pod is not known or gone
    * @param evictor asks the API server; false if a budget forbids it or the pod is gone
    * @param deciding whether this extender may decide at all, as a leader does
    * @param rate of evictions by node
    */
   public UnlimitedPods(
       Supplier<Collection<Unlimited>> pods,
+      Function<String, Optional<PodFacts>> facts,
       Function<Unlimited, Future<Boolean>> evictor,
       Function<Event, Future<?>> writer,
       BooleanSupplier deciding,
       NodeRate rate,
       ExtenderMetrics metrics) {
     this.pods = pods;
+    this.facts = facts;
     this.evictor = evictor;
     this.writer = writer;
     this.deciding = deciding;
@@ -99,6 +107,7 @@ public final class UnlimitedPods implements Controller {
     }
     Set<String> found = new HashSet<>();
     List<Unlimited> now = new ArrayList<>(pods.get());
+    now.removeIf(this::ends);
     now.sort(Comparator.comparing(pod -> refusals.getOrDefault(pod.uid(), 0)));
     for (Unlimited pod : now) {
       boolean again = suspects.contains(pod.uid()) && !inFlight.contains(pod.uid());
@@ -109,6 +118,14 @@ public final class UnlimitedPods implements Controller {
     }
     suspects = found;
     refusals.keySet().retainAll(found);
+  }
+
+  /**
+   * Whether the pod is terminating or gone. The API server evicts a terminating pod again each time
+   * it is asked, and a pod that ends for hours must not keep others of its node from their turn.
+   */
+  private boolean ends(Unlimited pod) {
+    return facts.apply(pod.uid()).map(known -> known.preemption().terminating()).orElse(true);
   }
 
   private void evict(Unlimited pod) {
@@ -122,14 +139,22 @@ public final class UnlimitedPods implements Controller {
                 evicted.increment();
                 String message = message(pod);
                 LOG.info("pod {}: {}", pod, message);
-                writer
-                    .apply(event(pod, message))
-                    .onFailure(e -> LOG.warn("no event for pod {}: {}", pod, e.toString()));
+                writer.apply(event(pod, message)).onFailure(e -> unwritten(pod, e));
               } else {
                 refused.increment();
                 refused(pod, answer.succeeded() ? NOT_NOW : answer.cause().toString());
               }
             });
+  }
+
+  /** A conflict means that the event exists already. */
+  private static void unwritten(Unlimited pod, Throwable failure) {
+    boolean exists =
+        failure instanceof KubernetesClientException e
+            && e.getCode() == HttpURLConnection.HTTP_CONFLICT;
+    if (!exists) {
+      LOG.warn("no event for pod {}: {}", pod, failure.toString());
+    }
   }
 
   /** Logs it once for each pod, which may be tried again for days. */

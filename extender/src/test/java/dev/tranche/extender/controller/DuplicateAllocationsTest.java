@@ -60,6 +60,29 @@ final class DuplicateAllocationsTest {
         .contains("| `" + DuplicateAllocations.REASON + "` |");
   }
 
+  /** Whoever reads the events of one namespace may know nothing of the other one. */
+  @Test
+  void podOfAnotherNamespace_isNotNamed() {
+    pods.put("secret/model-x", "x-1");
+    for (int i = 0; i < 2; i++) {
+      report(
+          held("p", "main", "GPU-0::1"),
+          Holding.newBuilder(held("model-x", "main", "GPU-0::1")).setNamespace("secret").build());
+      nowMs += DuplicateAllocations.AFTER_MS;
+    }
+    assertThat(created)
+        .extracting(event -> event.getInvolvedObject().getUid())
+        .containsExactlyInAnyOrder("p-1", "x-1");
+    assertThat(created)
+        .extracting(DuplicateAllocationsTest::message)
+        .allSatisfy(
+            message ->
+                assertThat(message)
+                    .contains("replica GPU-0::1", "to a pod of another namespace")
+                    .contains("Delete this pod, or ask an administrator which of the two to delete")
+                    .doesNotContain("secret", "model-x", "ns/", "pod p"));
+  }
+
   @Test
   void podThatIsDeleted_endsIt() {
     report(held("p", "main", "GPU-0::1"), held("q", "main", "GPU-0::1"));

@@ -85,6 +85,68 @@ final class UnknownUuidsTest {
     assertThat(created).isEmpty();
   }
 
+  /** Each pod's list is parsed anew, on the loop that decides about all pods. */
+  @Test
+  void manyPods_areLookedAtInTurns_andAllAreTold() {
+    for (int i = 0; i < 2 * UnknownUuids.PODS_MAX; i++) {
+      pod("p-%05d".formatted(i), "GPU-typo");
+    }
+    // Each is looked at every 20 s.
+    for (int i = 0; i < 6; i++) {
+      controller.everyTenSeconds();
+      nowMs += 10_000;
+    }
+    for (int told : List.of(UnknownUuids.PODS_MAX, 2 * UnknownUuids.PODS_MAX)) {
+      controller.everyTenSeconds();
+      nowMs += 10_000;
+      writeAll();
+      assertThat(created).hasSize(told);
+    }
+    assertThat(created)
+        .extracting(event -> event.getInvolvedObject().getUid())
+        .doesNotHaveDuplicates();
+  }
+
+  @Test
+  void podsThatAreGone_orNameAGpuThatIsBack_beginAnew() {
+    for (int i = 0; i < 2 * UnknownUuids.PODS_MAX; i++) {
+      pod("p-%05d".formatted(i), "GPU-late");
+    }
+    for (int i = 0; i < 6; i++) {
+      controller.everyTenSeconds();
+      nowMs += 10_000;
+    }
+    PodFacts last = pods.removeLast();
+    controller.everyTenSeconds();
+    pods.addLast(last);
+    nowMs += 10_000;
+    controller.everyTenSeconds();
+    writeAll();
+    assertThat(created)
+        .as("the one that was away is found for the first time")
+        .hasSize(2 * UnknownUuids.PODS_MAX - 1);
+    uuids.add("GPU-late");
+    controller.everyTenSeconds();
+    controller.everyTenSeconds();
+    uuids.remove("GPU-late");
+    nowMs += UnknownUuids.AFTER_MS;
+    controller.everyTenSeconds();
+    controller.everyTenSeconds();
+    writeAll();
+    assertThat(created).as("they begin anew").hasSize(2 * UnknownUuids.PODS_MAX - 1);
+    nowMs += UnknownUuids.AFTER_MS;
+    controller.everyTenSeconds();
+    controller.everyTenSeconds();
+    writeAll();
+    assertThat(created).as("all are told again").hasSize(4 * UnknownUuids.PODS_MAX - 1);
+  }
+
+  private void writeAll() {
+    for (int i = 0; i < PodEventQueue.KNOWN_MAX / PodEventQueue.PER_TICK_MAX; i++) {
+      controller.tick();
+    }
+  }
+
   @Test
   void extenderThatDoesNotDecide_writesNone() {
     deciding = false;
