@@ -27,8 +27,13 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.logging.Handler;
+import java.util.logging.Level;
+import java.util.logging.LogRecord;
+import java.util.logging.Logger;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -57,6 +62,8 @@ final class NamespaceViewIT {
 
   private final SelfSignedCertificate proxy = SelfSignedCertificate.create("front-proxy");
   private final SelfSignedCertificate kubelet = SelfSignedCertificate.create("kubelet");
+  private final Logger portsLog = Logger.getLogger(CertifiedPorts.class.getName());
+  private final List<String> logged = new CopyOnWriteArrayList<>();
   private MockCluster cluster;
   private Vertx vertx;
   private HttpClient http;
@@ -74,6 +81,7 @@ final class NamespaceViewIT {
 
   @BeforeAll
   void start() throws Exception {
+    logInto(logged);
     cluster = new MockCluster();
     vertx = Vertx.vertx();
     http = client(null);
@@ -122,6 +130,23 @@ final class NamespaceViewIT {
     extender.close();
     vertx.close().await();
     cluster.close();
+  }
+
+  private void logInto(List<String> lines) {
+    portsLog.setLevel(Level.INFO);
+    portsLog.addHandler(
+        new Handler() {
+          @Override
+          public void publish(LogRecord line) {
+            lines.add(line.getMessage());
+          }
+
+          @Override
+          public void flush() {}
+
+          @Override
+          public void close() {}
+        });
   }
 
   private HttpClient client(@Nullable SelfSignedCertificate certificate) {
@@ -461,6 +486,23 @@ final class NamespaceViewIT {
   private static Future<HttpClientResponse> neverEnding(HttpClientRequest request) {
     var _ = request.setChunked(true).write("{");
     return request.response();
+  }
+
+  /** The API server then takes the aggregated API for unavailable. */
+  @Test
+  void certificateWithoutAuthorities_isSaidOnce() throws Exception {
+    ExtenderIT.until(Duration.ofSeconds(20), () -> logged("using the certificate") >= 1);
+    cluster.touchCertificate();
+    ExtenderIT.until(Duration.ofSeconds(20), () -> logged("using the certificate") >= 2);
+    assertThat(
+            logged(
+                "Secret gpu/tranche-extender-tls has no ca.crt; the API server verifies the"
+                    + " aggregated API by it"))
+        .isEqualTo(1);
+  }
+
+  private long logged(String text) {
+    return logged.stream().filter(line -> line.contains(text)).count();
   }
 
   private String uid(String namespace, String name) {
