@@ -174,6 +174,8 @@ final class Bounds {
           new Bound("scrapes of the extender at once", EXTENDER + "ScrapePlaces", "STALLED_MS_MAX"),
           new Bound("requests of the read API at", EXTENDER + "Endpoint", "AT_ONCE_MAX"),
           new Bound("requests of the read API at", EXTENDER + "Endpoint", "PER_ADDRESS_MAX"),
+          new Bound("requests that API servers", EXTENDER + "AggregatedApi", "IN_PROGRESS_MAX"),
+          new Bound("requests that API servers", EXTENDER + "AggregatedApi", "PER_USER_MAX"),
           new Bound("bodies posted to the read", EXTENDER + "Endpoint", "BODIES_BYTES_MAX"),
           new Bound("an answer of the read API", EXTENDER + "ListQuery", "LIMIT_MAX"),
           new Bound("an answer of the read API", EXTENDER + "Page", "BYTES_MAX"),

@@ -232,9 +232,9 @@ final class WrittenBounds {
           written(
               "connections of the read API",
               EXTENDER + "ReadApi",
-              "PROXIED = ConnectionLimits.of(32, 16);",
-              "32",
-              "16"),
+              "PROXIED = ConnectionLimits.of(48, 32);",
+              "48",
+              "32"),
           written(
               "connections of the read API",
               EXTENDER + "ReadApi",

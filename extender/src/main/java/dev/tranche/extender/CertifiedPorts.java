@@ -16,6 +16,7 @@ import io.vertx.core.Vertx;
 import io.vertx.core.net.PemKeyCertOptions;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -43,6 +44,7 @@ final class CertifiedPorts implements AutoCloseable {
   private final TlsSecret secret;
   private volatile @Nullable StreamServer stream;
   private volatile TlsSecret.@Nullable Material newest;
+  private final AtomicBoolean withoutAuthorities = new AtomicBoolean();
   private Future<Void> applying = Future.succeededFuture();
 
   /**
@@ -118,7 +120,7 @@ final class CertifiedPorts implements AutoCloseable {
             done -> {
               LOG.info("using the certificate of Secret {}", secretName());
               readApi.setCertificate(material.certificate());
-              apiService.ifPresent(bundle -> material.authorities().ifPresent(bundle::set));
+              apiService.ifPresent(bundle -> setBundle(bundle, material));
             })
         .onFailure(e -> LOG.error("cannot use the certificate of Secret {}", secretName(), e))
         .<Void>mapEmpty()
@@ -129,6 +131,20 @@ final class CertifiedPorts implements AutoCloseable {
                     : vertx
                         .timer(againMs, TimeUnit.MILLISECONDS)
                         .compose(due -> apply(material, Math.min(2 * againMs, OPEN_AGAIN_MAX_MS))));
+  }
+
+  private void setBundle(ApiServiceBundle bundle, TlsSecret.Material material) {
+    if (material.authorities().isPresent()) {
+      bundle.set(material.authorities().get());
+    } else if (withoutAuthorities.compareAndSet(false, true)) {
+      LOG.error(
+          "{}",
+          SecretErrors.without(
+              config.namespace(),
+              secretName(),
+              "ca.crt",
+              "the API server verifies the aggregated API by it"));
+    }
   }
 
   private Future<?> open(TlsSecret.Material material) {

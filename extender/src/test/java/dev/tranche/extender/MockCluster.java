@@ -272,6 +272,21 @@ final class MockCluster implements AutoCloseable {
     client.secrets().inNamespace(NAMESPACE).resource(secret).create();
   }
 
+  /** The watch shows the Secret again, with the same certificate. */
+  void touchCertificate() {
+    client
+        .secrets()
+        .inNamespace(NAMESPACE)
+        .withName("tranche-extender-tls")
+        .edit(
+            secret ->
+                new SecretBuilder(secret)
+                    .editMetadata()
+                    .addToAnnotations("touched", "true")
+                    .endMetadata()
+                    .build());
+  }
+
   private static String base64(String file) throws Exception {
     return Base64.getEncoder().encodeToString(Files.readAllBytes(Path.of(file)));
   }

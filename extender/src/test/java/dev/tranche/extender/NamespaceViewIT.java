@@ -7,6 +7,7 @@ import dev.tranche.api.Names;
 import dev.tranche.extender.readapi.OpenApi;
 import dev.tranche.extender.stream.FakeNode;
 import io.vertx.core.Future;
+import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpClient;
@@ -14,6 +15,7 @@ import io.vertx.core.http.HttpClientOptions;
 import io.vertx.core.http.HttpClientRequest;
 import io.vertx.core.http.HttpClientResponse;
 import io.vertx.core.http.HttpMethod;
+import io.vertx.core.http.PoolOptions;
 import io.vertx.core.http.RequestOptions;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
@@ -25,8 +27,13 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.logging.Handler;
+import java.util.logging.Level;
+import java.util.logging.LogRecord;
+import java.util.logging.Logger;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -55,6 +62,8 @@ final class NamespaceViewIT {
 
   private final SelfSignedCertificate proxy = SelfSignedCertificate.create("front-proxy");
   private final SelfSignedCertificate kubelet = SelfSignedCertificate.create("kubelet");
+  private final Logger portsLog = Logger.getLogger(CertifiedPorts.class.getName());
+  private final List<String> logged = new CopyOnWriteArrayList<>();
   private MockCluster cluster;
   private Vertx vertx;
   private HttpClient http;
@@ -72,6 +81,7 @@ final class NamespaceViewIT {
 
   @BeforeAll
   void start() throws Exception {
+    logInto(logged);
     cluster = new MockCluster();
     vertx = Vertx.vertx();
     http = client(null);
@@ -122,12 +132,33 @@ final class NamespaceViewIT {
     cluster.close();
   }
 
+  private void logInto(List<String> lines) {
+    portsLog.setLevel(Level.INFO);
+    portsLog.addHandler(
+        new Handler() {
+          @Override
+          public void publish(LogRecord line) {
+            lines.add(line.getMessage());
+          }
+
+          @Override
+          public void flush() {}
+
+          @Override
+          public void close() {}
+        });
+  }
+
   private HttpClient client(@Nullable SelfSignedCertificate certificate) {
+    return client(certificate, new PoolOptions());
+  }
+
+  private HttpClient client(@Nullable SelfSignedCertificate certificate, PoolOptions pool) {
     var options = new HttpClientOptions().setSsl(true).setTrustAll(true).setVerifyHost(false);
     if (certificate != null) {
       options.setKeyCertOptions(certificate.keyCertOptions());
     }
-    return vertx.createHttpClient(options);
+    return vertx.createHttpClient(options, pool);
   }
 
   private static String pem(SelfSignedCertificate certificate) throws Exception {
@@ -426,6 +457,52 @@ final class NamespaceViewIT {
     JsonObject document = proxied("/openapi/v2", "system:aggregator").json();
     assertThat(document.getString("swagger")).isEqualTo("2.0");
     assertThat(document.getJsonObject("paths")).isEmpty();
+  }
+
+  /** Otherwise one tenant's requests would take all connections of the API server. */
+  @Test
+  void slowBodiesOfOneUser_leaveTheApiToOthers() throws Exception {
+    HttpClient slow = client(proxy, new PoolOptions().setHttp1MaxSize(7));
+    Promise<HttpClientResponse> first = Promise.promise();
+    for (int i = 0; i < 7; i++) {
+      slow.request(
+              options(extender.apiAggregatedPort(), TEAM_A + "what-if")
+                  .setMethod(HttpMethod.POST)
+                  .putHeader("X-Remote-User", TENANT)
+                  .putHeader("Content-Type", "application/json"))
+          .compose(NamespaceViewIT::neverEnding)
+          .onSuccess(first::tryComplete);
+    }
+    HttpClientResponse seventh = first.future().await(30, TimeUnit.SECONDS);
+    assertThat(seventh.statusCode()).isEqualTo(429);
+    assertThat(seventh.getHeader("Retry-After")).isEqualTo("1");
+    assertThat(proxied("/apis/read.tranche.dev/v1", TENANT).status()).isEqualTo(200);
+    assertThat(proxied(NAMESPACES + "team-b/gpus", "user-b").status()).isEqualTo(200);
+    slow.close().await();
+    ExtenderIT.until(
+        Duration.ofSeconds(20), () -> proxied(TEAM_A + "gpus", TENANT).status() == 200);
+  }
+
+  private static Future<HttpClientResponse> neverEnding(HttpClientRequest request) {
+    var _ = request.setChunked(true).write("{");
+    return request.response();
+  }
+
+  /** The API server then takes the aggregated API for unavailable. */
+  @Test
+  void certificateWithoutAuthorities_isSaidOnce() throws Exception {
+    ExtenderIT.until(Duration.ofSeconds(20), () -> logged("using the certificate") >= 1);
+    cluster.touchCertificate();
+    ExtenderIT.until(Duration.ofSeconds(20), () -> logged("using the certificate") >= 2);
+    assertThat(
+            logged(
+                "Secret gpu/tranche-extender-tls has no ca.crt; the API server verifies the"
+                    + " aggregated API by it"))
+        .isEqualTo(1);
+  }
+
+  private long logged(String text) {
+    return logged.stream().filter(line -> line.contains(text)).count();
   }
 
   private String uid(String namespace, String name) {

@@ -1,13 +1,12 @@
 package dev.tranche.extender.http;
 
+import dev.tranche.process.CommonName;
 import io.vertx.core.Handler;
 import io.vertx.core.http.HttpConnection;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.net.PemTrustOptions;
 import java.security.cert.X509Certificate;
 import java.util.function.Consumer;
-import javax.naming.InvalidNameException;
-import javax.naming.ldap.LdapName;
 import javax.net.ssl.SSLPeerUnverifiedException;
 
 /**
@@ -43,15 +42,12 @@ public record ClientCertificates(
   private boolean isAdmitted(HttpConnection connection) {
     try {
       if (connection.peerCertificates().getFirst() instanceof X509Certificate certificate
-          && new LdapName(certificate.getSubjectX500Principal().getName())
-              .getRdns().stream()
-                  .anyMatch(
-                      rdn -> rdn.getType().equalsIgnoreCase("CN") && name.equals(rdn.getValue()))) {
+          && CommonName.of(certificate).filter(name::equals).isPresent()) {
         onAdmitted.accept(certificate);
         return true;
       }
       return false;
-    } catch (SSLPeerUnverifiedException | InvalidNameException unknown) {
+    } catch (SSLPeerUnverifiedException unknown) {
       return false;
     }
   }

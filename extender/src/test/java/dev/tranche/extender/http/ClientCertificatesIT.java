@@ -75,6 +75,7 @@ final class ClientCertificatesIT {
     PemKeyCertOptions serving = ours.server();
     assertShutOut(() -> ask(serving));
     assertThat(ask(ours.client("somebody"))).startsWith("403 ").contains("CN=" + NAME);
+    assertThat(ask(ours.client(NAME + ", CN=somebody"))).startsWith("403 ");
   }
 
   @Test

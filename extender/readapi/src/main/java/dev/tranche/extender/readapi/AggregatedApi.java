@@ -11,10 +11,12 @@ import io.vertx.core.Future;
 import io.vertx.core.Handler;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpServerRequest;
+import io.vertx.core.http.HttpServerResponse;
 import java.security.cert.Certificate;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicBoolean;
 import javax.net.ssl.SSLPeerUnverifiedException;
 import org.jspecify.annotations.Nullable;
 
@@ -24,17 +26,29 @@ import org.jspecify.annotations.Nullable;
  * the pods of the namespace is reviewed here.
  */
 final class AggregatedApi implements Handler<HttpServerRequest> {
+  /**
+   * Requests in progress, from their head on. Each has a connection of its own, and {@link
+   * ReadApi#PROXIED} leaves some to discovery: without it the API server takes this API for
+   * unavailable.
+   */
+  static final int IN_PROGRESS_MAX = 24;
+
+  static final int PER_USER_MAX = 6;
+
   private static final String DISCOVERY = "/apis/" + KubernetesObjects.GROUP_VERSION;
 
   private final Access access;
+  private final ReadApiMetrics metrics;
+  private final AddressBudget inProgress = new AddressBudget(IN_PROGRESS_MAX, PER_USER_MAX);
   private @Nullable Endpoint endpoint;
   private volatile @Nullable FrontProxy proxy;
   private final Buffer resources = resources();
   private final Buffer group = group();
   private final Buffer openApi = openApi();
 
-  AggregatedApi(Access access) {
+  AggregatedApi(Access access, ReadApiMetrics metrics) {
     this.access = access;
+    this.metrics = metrics;
   }
 
   /**
@@ -66,8 +80,12 @@ final class AggregatedApi implements Handler<HttpServerRequest> {
     /** All requests come from the API server's address. */
     @Override
     public String sender(HttpServerRequest request) {
-      return user(request).map(user -> "user " + user.name()).orElse("nobody");
+      return user(request).map(AggregatedApi::sender).orElse("nobody");
     }
+  }
+
+  private static String sender(Caller.User user) {
+    return "user " + user.name();
   }
 
   private static Problem unknown() {
@@ -94,10 +112,11 @@ final class AggregatedApi implements Handler<HttpServerRequest> {
   public void handle(HttpServerRequest request) {
     String path = String.valueOf(request.path());
     Endpoint next = endpoint;
-    if (user(request).isEmpty()) {
+    Optional<Caller.User> user = user(request);
+    if (user.isEmpty()) {
       refuse(request, unknown());
     } else if (Route.isOfKubernetes(path) && next != null) {
-      next.handle(request);
+      passOn(request, sender(user.get()), next);
     } else if (path.equals(DISCOVERY)) {
       send(request, 200, resources);
     } else if (path.equals("/apis/" + KubernetesObjects.GROUP)) {
@@ -113,6 +132,30 @@ final class AggregatedApi implements Handler<HttpServerRequest> {
               "this API shows single namespaces: %s/{namespace}/gpus, /pods, /pods/{name}, /summary, /history and /what-if"
                   .formatted(Access.NAMESPACES)));
     }
+  }
+
+  /** Discovery does not come here, so that no user keeps it out. */
+  private void passOn(HttpServerRequest request, String sender, Endpoint next) {
+    if (!inProgress.tryTake(sender, 1)) {
+      metrics.shed();
+      metrics.answered(429);
+      refuse(
+          request,
+          Problem.tooMany(
+              "this user has %d requests in progress, or all users together have %d; retry in a second"
+                  .formatted(PER_USER_MAX, IN_PROGRESS_MAX)));
+      return;
+    }
+    var released = new AtomicBoolean();
+    Handler<Void> release =
+        over -> {
+          if (released.compareAndSet(false, true)) {
+            inProgress.release(sender, 1);
+          }
+        };
+    HttpServerResponse response = request.response();
+    response.endHandler(release).closeHandler(release);
+    next.handle(request);
   }
 
   private static void refuse(HttpServerRequest request, Problem problem) {

@@ -43,8 +43,8 @@ public final class ReadApi {
   /** All connections come from one address. */
   public static final ConnectionLimits LOCAL = ConnectionLimits.of(96, 96);
 
-  /** A cluster has a few API servers. */
-  public static final ConnectionLimits PROXIED = ConnectionLimits.of(32, 16);
+  /** A cluster has a few API servers. One of them may proxy all requests that are in progress. */
+  public static final ConnectionLimits PROXIED = ConnectionLimits.of(48, 32);
 
   private static final int IDLE_S_MAX = 60;
   private static final long ANSWERED_MS_MAX = 10_000;
@@ -139,7 +139,7 @@ public final class ReadApi {
     var localEndpoint =
         new Endpoint(
             vertx, rendering::of, new LocalHosts(), stream::join, ANSWERED_MS_MAX, counted);
-    this.aggregated = new AggregatedApi(access);
+    this.aggregated = new AggregatedApi(access, counted);
     var proxiedEndpoint =
         new Endpoint(
             vertx, rendering::of, aggregated.guard(), stream::join, ANSWERED_MS_MAX, counted);

@@ -1,23 +1,27 @@
 package dev.tranche.extender.readapi.access;
 
+import dev.tranche.process.CommonName;
 import io.vertx.core.MultiMap;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.json.DecodeException;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.net.PemTrustOptions;
+import java.io.ByteArrayInputStream;
 import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;
+import java.security.PublicKey;
 import java.security.cert.Certificate;
-import java.security.cert.X509Certificate;
+import java.security.cert.CertificateException;
+import java.security.cert.CertificateFactory;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import javax.naming.InvalidNameException;
-import javax.naming.ldap.LdapName;
+import java.util.stream.Collectors;
 
 /**
  * How the API server shows whose request it proxies: by a client certificate of its own, and by
@@ -64,15 +68,33 @@ public record FrontProxy(
       if (proxy.userHeaders.isEmpty()) {
         return new Read.Unusable("it has no requestheader-username-headers");
       }
-      boolean shared = authorities.equals(data.getOrDefault("client-ca-file", "").strip());
-      return shared && proxy.names.isEmpty()
+      return proxy.names.isEmpty()
+              && shareOne(authorities, data.getOrDefault("client-ca-file", "").strip())
           ? new Read.Unusable(
               "its requestheader-client-ca-file also signs users' certificates, and"
                   + " requestheader-allowed-names is empty, so any user could pose as any other")
           : new Read.Usable(proxy);
+    } catch (CertificateException malformed) {
+      return new Read.Unusable(
+          "its requestheader-allowed-names is empty, and client-ca-file or"
+              + " requestheader-client-ca-file cannot be read: "
+              + malformed.getMessage());
     } catch (DecodeException | ClassCastException malformed) {
       return new Read.Unusable("a field is no list of texts: " + malformed.getMessage());
     }
+  }
+
+  /** Whether two bundles have an authority in common; a renewed certificate may have its key. */
+  private static boolean shareOne(String proxies, String users) throws CertificateException {
+    return !users.isEmpty() && !Collections.disjoint(keys(proxies), keys(users));
+  }
+
+  private static Set<PublicKey> keys(String bundle) throws CertificateException {
+    return CertificateFactory.getInstance("X.509")
+        .generateCertificates(new ByteArrayInputStream(bundle.getBytes(StandardCharsets.UTF_8)))
+        .stream()
+        .map(Certificate::getPublicKey)
+        .collect(Collectors.toSet());
   }
 
   private static List<String> list(Map<String, String> data, String field) {
@@ -93,19 +115,7 @@ public record FrontProxy(
    * @param verified a certificate that one of the authorities has signed
    */
   public boolean admits(Certificate verified) {
-    return names.isEmpty()
-        || (verified instanceof X509Certificate certificate
-            && names.stream().anyMatch(name -> isCommonName(certificate, name)));
-  }
-
-  private static boolean isCommonName(X509Certificate certificate, String name) {
-    try {
-      return new LdapName(certificate.getSubjectX500Principal().getName())
-          .getRdns().stream()
-              .anyMatch(rdn -> rdn.getType().equalsIgnoreCase("CN") && name.equals(rdn.getValue()));
-    } catch (InvalidNameException malformed) {
-      return false;
-    }
+    return names.isEmpty() || CommonName.of(verified).filter(names::contains).isPresent();
   }
 
   /** Returns the user whom the headers name; empty if they name none. */
