@@ -5,6 +5,7 @@ import java.util.LinkedHashMap;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 import org.slf4j.Logger;
@@ -71,7 +72,14 @@ public class PartFailures<P extends Enum<P>> {
     }
   }
 
+  /**
+   * Counts and logs what ended the work on one part. Workers without a limit of queued tasks reject
+   * one only once they are closed, so that the process ends and nothing is left out.
+   */
   public final void failed(P part, String what, Throwable bug) {
+    if (bug instanceof RejectedExecutionException) {
+      return;
+    }
     Objects.requireNonNull(counters.get(part)).increment();
     StackTraceElement[] trace = bug.getStackTrace();
     String place = trace.length == 0 ? "" : trace[0].toString();

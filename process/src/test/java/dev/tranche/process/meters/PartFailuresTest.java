@@ -6,6 +6,7 @@ import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.lang.reflect.Proxy;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.RejectedExecutionException;
 import org.junit.jupiter.api.Test;
 import org.slf4j.Logger;
 
@@ -55,6 +56,13 @@ class PartFailuresTest {
     assertThat(lines).hasSize(3);
     assertThat(registry.get("tranche.x.failures").tag("part", "node").counter().count())
         .isEqualTo(4);
+  }
+
+  @Test
+  void taskThatAClosedWorkerRejects_isNoFailure() {
+    failures.failed(Part.NODE, "survey", new RejectedExecutionException("shut down"));
+    assertThat(lines).isEmpty();
+    assertThat(registry.get("tranche.x.failures").tag("part", "node").counter().count()).isZero();
   }
 
   @Test
