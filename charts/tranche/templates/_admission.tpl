@@ -68,6 +68,17 @@ k.startsWith('tranche.dev/gpu') || k in ['tranche.dev/replicas-per-gpu', 'tranch
 : (has({{ $other }}) && has({{ $other }}.metadata) && has({{ $other }}.metadata.annotations) ? {{ $other }}.metadata.annotations : dyn({})))
 {{- end -}}
 
+{{/* CEL: whether a workload's pod template has a container of a name. */}}
+{{- define "tranche.templateHasContainer" -}}
+{{- $job := "dyn(object).spec.jobTemplate.spec.template" -}}
+{{- $other := "dyn(object).spec.template" -}}
+(has(dyn(object).spec.jobTemplate)
+? (has({{ $job }}.spec) && has({{ $job }}.spec.containers) && {{ $job }}.spec.containers.exists(c, c.name == {{ . }})
+  || has({{ $job }}.spec) && has({{ $job }}.spec.initContainers) && {{ $job }}.spec.initContainers.exists(c, c.name == {{ . }}))
+: (has({{ $other }}.spec) && has({{ $other }}.spec.containers) && {{ $other }}.spec.containers.exists(c, c.name == {{ . }})
+  || has({{ $other }}.spec) && has({{ $other }}.spec.initContainers) && {{ $other }}.spec.initContainers.exists(c, c.name == {{ . }})))
+{{- end -}}
+
 {{/* Whether k looks like a misspelt annotation of a pod. The extender's own pods have the last one. */}}
 {{- define "tranche.unknownAnnotation" -}}
 {{- $known := append (include "tranche.annotationNames" . | fromJsonArray) "scheduler-config" -}}

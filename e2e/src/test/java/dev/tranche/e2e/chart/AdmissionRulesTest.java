@@ -404,6 +404,27 @@ class AdmissionRulesTest {
   }
 
   @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "'template':{'metadata':{'annotations':{'tranche.dev/gpu-fraction':'0.3','tranche.dev/gpu-container':'%s'}},'spec':{%c}}",
+        "'jobTemplate':{'spec':{'template':{'metadata':{'annotations':{'tranche.dev/gpu-fraction':'0.3','tranche.dev/gpu-container':'%s'}},'spec':{%c}}}}"
+      })
+  void workload_isWarnedOfAGpuContainerThatItsTemplateLacks(String form) {
+    var warns = policy("tranche-workload-annotations");
+    String containers = "'containers':[{'name':'main'}],'initContainers':[{'name':'first'}]";
+    for (String name : List.of("main", "first")) {
+      assertThat(allowed(warns, workload(form, name, containers), "{}", "me")).as(name).isTrue();
+    }
+    assertThat(allowed(warns, workload(form, "mian", containers), "{}", "me")).isFalse();
+    assertThat(allowed(warns, workload(form, "main", ""), "{}", "me")).isFalse();
+  }
+
+  private static String workload(String form, String gpuContainer, String containers) {
+    String spec = form.replace("%s", gpuContainer).replace("%c", containers);
+    return "{'metadata':{},'spec':{" + spec + "}}";
+  }
+
+  @ParameterizedTest
   @CsvSource({
     "0.3, true",
     "30%, true",
@@ -466,7 +487,7 @@ class AdmissionRulesTest {
   void annotationInATemplate_isWarnedOf_ifItIsUnknown(String name, String value, String advice) {
     var workload =
         json(
-            "{'metadata':{},'spec':{'template':{'metadata':{'annotations':{'tranche.dev/%s':'%s'}}}}}"
+            "{'metadata':{},'spec':{'template':{'metadata':{'annotations':{'tranche.dev/%s':'%s'}},'spec':{'containers':[{'name':'1'}]}}}}"
                 .formatted(name, value));
     Map<String, Object> request =
         Map.of("userInfo", Map.of("username", "me"), "operation", "UPDATE");
@@ -505,7 +526,7 @@ class AdmissionRulesTest {
   void valueInATemplate_isWarnedOf_whereTheWebhookWouldDenyIt(
       String name, String value, boolean allowed) {
     String workload =
-        "{'metadata':{},'spec':{'template':{'metadata':{'annotations':{'tranche.dev/%s':'%s'}}}}}"
+        "{'metadata':{},'spec':{'template':{'metadata':{'annotations':{'tranche.dev/%s':'%s'}},'spec':{'containers':[{'name':'1'}]}}}}"
             .formatted(name, value);
     assertThat(allowed(policy("tranche-workload-annotations"), workload, "{}", "me"))
         .isEqualTo(allowed);
