@@ -82,6 +82,8 @@ public final class Demo {
 
     printStep("submitting the pods of e2e/demo/pods.yaml");
     List<Pod> pods = submit(tranche, root.resolve("e2e/demo/pods.yaml"));
+    printStep("making the pods use their GPUs");
+    PodLoads.start(tranche, pods);
 
     System.out.println();
     System.out.print(Table.of(tranche, pods));
@@ -113,12 +115,12 @@ public final class Demo {
           switch (node) {
             // Leaves too little memory for half a GPU, so that the order of the others is always
             // the same.
-            case "node-t4" -> gpus.load(0, 92, 8_000);
+            case "node-t4" -> gpus.load(0, 10, 8_000);
             case "node-a10g" -> {
-              gpus.load(0, 55, 4_000);
-              gpus.load(1, 30, 9_000);
+              gpus.load(0, 80, 4_000);
+              gpus.load(1, 10, 9_000);
             }
-            default -> gpus.load(1, 97, 30_000);
+            default -> gpus.load(1, 95, 30_000);
           }
         });
   }

@@ -27,7 +27,7 @@ public final class NodeGpus {
   private final Path stateFile;
   private final List<Map<String, String>> gpus = new ArrayList<>();
   private final List<String> xids = new ArrayList<>();
-  private final Map<Integer, String> processes = new LinkedHashMap<>();
+  private final Map<List<Integer>, String> processes = new LinkedHashMap<>();
   private final Map<Integer, String> migDevices = new LinkedHashMap<>();
   private final Set<String> hangingFunctions = new LinkedHashSet<>();
 
@@ -122,6 +122,14 @@ public final class NodeGpus {
     write();
   }
 
+  /** Adds to what a GPU's load is, at most to 100 %. */
+  public void addLoad(int index, int smPercent, int usedMib) {
+    load(
+        index,
+        Math.min(100, Integer.parseInt(value(index, "sm")) + smPercent),
+        Integer.parseInt(value(index, "used_mib")) + usedMib);
+  }
+
   /** All GPUs idle, and no process on any. */
   public void idle() {
     processes.clear();
@@ -145,7 +153,8 @@ public final class NodeGpus {
   /** Adds a process to a GPU, or changes its figures; its memory is not added to the GPU's. */
   public void process(int index, int pid, int usedMib, int smPercent) {
     processes.put(
-        pid, "process gpu=%d pid=%d used_mib=%d sm=%d".formatted(index, pid, usedMib, smPercent));
+        List.of(index, pid),
+        "process gpu=%d pid=%d used_mib=%d sm=%d".formatted(index, pid, usedMib, smPercent));
     write();
   }
 

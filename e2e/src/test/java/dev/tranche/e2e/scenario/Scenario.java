@@ -9,6 +9,7 @@ import dev.tranche.e2e.cluster.OwnCluster;
 import dev.tranche.e2e.gpu.Model;
 import dev.tranche.e2e.install.Artifacts;
 import dev.tranche.e2e.install.Await;
+import dev.tranche.e2e.install.PodProcesses;
 import dev.tranche.e2e.install.Tranche;
 import dev.tranche.e2e.kubelet.KubeletTruth;
 import io.fabric8.kubernetes.api.model.Event;
@@ -255,15 +256,6 @@ abstract class Scenario {
 
   /** Of the pod's process, as its node numbers it. */
   static int pid(Pod pod) {
-    String id = pod.getStatus().getContainerStatuses().getFirst().getContainerID();
-    String ofContainer = id.substring(id.lastIndexOf('/') + 1);
-    // Processes end while grep reads them, so its status says nothing.
-    var files =
-        tranche()
-            .cluster()
-            .exec(nodeOf(pod), "sh", "-c", "grep -l " + ofContainer + " /proc/[0-9]*/cgroup")
-            .out();
-    String file = files.lines().findFirst().orElseThrow(() -> new AssertionError("no pid: " + id));
-    return Integer.parseInt(file.split("/")[2]);
+    return PodProcesses.of(tranche().cluster(), pod);
   }
 }
