@@ -15,7 +15,6 @@ class HeldFileTest {
             new HeldReplica("nvidia.com/gpu", "GPU-0::3", 10),
             new HeldReplica("nvidia.com/gpu", "GPU-1", 1));
     String written = new String(HeldFile.content(held), UTF_8);
-    // As earlier releases wrote it: what is on a node's disk must be read after an upgrade.
     assertThat(written).isEqualTo("nvidia.com/gpu GPU-0::3 10\nnvidia.com/gpu GPU-1 1\n");
     byte[] more = (written + "nvidia.com/gpu GPU-2::0 0\nwhat\n").getBytes(UTF_8);
     assertThat(HeldFile.parse(more)).isEqualTo(held);
