@@ -465,8 +465,15 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
 
   /** Takes the memory limits that the driver tells of running containers. */
   void limitsRead(List<ContainerLimit> limits) {
+    List<ContainerLimit> before = state.containerLimits();
     state.containerLimits(limits);
-    sendReport();
+    if (!withoutUse(limits).equals(withoutUse(before))) {
+      sendReport();
+    }
+  }
+
+  private static List<ContainerLimit> withoutUse(List<ContainerLimit> limits) {
+    return limits.stream().map(ContainerLimit::withoutUse).toList();
   }
 
   /** Sets the listener for the reason why the process must be restarted. */

@@ -6,6 +6,7 @@ import dev.tranche.nodeplugin.gpu.GpuStatus;
 import dev.tranche.nodeplugin.gpu.HealthChange;
 import dev.tranche.nodeplugin.gpu.HeldReplica;
 import dev.tranche.nodeplugin.gpu.RepeatedFaults;
+import dev.tranche.nodeplugin.limit.ContainerLimit;
 import dev.tranche.nodeplugin.metrics.ContainerCollector;
 import dev.tranche.nodeplugin.metrics.Failures;
 import dev.tranche.nodeplugin.metrics.NodeMetrics;
@@ -16,6 +17,7 @@ import dev.tranche.nodeplugin.usage.Overuse;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -106,7 +108,7 @@ final class SampleEvents {
               if (state.holdingsKnown() && judgeOveruse(gpu, how)) {
                 changed.add(uuid);
               }
-              gpu.uses().forEach(use -> rows.add(row(gpu.info(), use)));
+              rows.addAll(rows(gpu, state.containerLimits()));
             });
       }
     }
@@ -144,9 +146,33 @@ final class SampleEvents {
     return !changes.isEmpty();
   }
 
-  private ContainerCollector.Row row(GpuInfo gpu, ContainerUse use) {
+  /**
+   * Returns the containers that use the GPU. Without the host's PID namespace no process can be
+   * attributed; then those with a memory limit are known by what the driver counts against it.
+   */
+  private List<ContainerCollector.Row> rows(GpuStatus gpu, List<ContainerLimit> limits) {
+    Map<String, Long> charged = new LinkedHashMap<>();
+    Map<String, ContainerUse> uses = new LinkedHashMap<>();
+    for (ContainerLimit limit : limits) {
+      if (limit.uuid().equals(gpu.info().uuid()) && limit.usedBytes() >= 0) {
+        var name = limit.container();
+        var use =
+            new ContainerUse(
+                name.namespace(), name.pod(), name.container(), limit.usedBytes(), Double.NaN);
+        charged.put(use.key(), limit.usedBytes());
+        uses.put(use.key(), use);
+      }
+    }
+    gpu.uses().forEach(use -> uses.put(use.key(), use));
+    return uses.values().stream()
+        .map(use -> row(gpu.info(), use, charged.getOrDefault(use.key(), -1L)))
+        .toList();
+  }
+
+  private ContainerCollector.Row row(GpuInfo gpu, ContainerUse use, long chargedBytes) {
     long granted = (long) (gpu.usableBytes() * grants.share(gpu.uuid(), use));
-    return new ContainerCollector.Row(gpu, use, granted, overuse.hasOpenEpisode(gpu.uuid(), use));
+    return new ContainerCollector.Row(
+        gpu, use, granted, chargedBytes, overuse.hasOpenEpisode(gpu.uuid(), use));
   }
 
   private void report(GpuInfo gpu, Overuse.EpisodeChange change) {

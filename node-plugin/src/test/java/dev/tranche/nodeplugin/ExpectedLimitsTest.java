@@ -110,10 +110,10 @@ class ExpectedLimitsTest {
   void containersThatAreNotLimited_areNamed() {
     List<ContainerLimit> limits =
         List.of(
-            new ContainerLimit(name("main"), "GPU-a", Limited.YES, 1 << 20),
-            new ContainerLimit(name("free"), "GPU-a", Limited.OPTED_OUT, 0),
-            new ContainerLimit(name("old"), "GPU-a", Limited.NO, 0),
-            new ContainerLimit(name("liar"), "GPU-a", Limited.PARTLY, 999L << 20));
+            new ContainerLimit(name("main"), "GPU-a", Limited.YES, 1 << 20, -1),
+            new ContainerLimit(name("free"), "GPU-a", Limited.OPTED_OUT, 0, -1),
+            new ContainerLimit(name("old"), "GPU-a", Limited.NO, 0, -1),
+            new ContainerLimit(name("liar"), "GPU-a", Limited.PARTLY, 999L << 20, -1));
     NodeProblem problem = LimitGauges.problem(limits).orElseThrow();
     assertThat(problem.count()).isEqualTo(2);
     assertThat(problem.sentence())

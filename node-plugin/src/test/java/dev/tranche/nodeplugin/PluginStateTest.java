@@ -62,7 +62,7 @@ class PluginStateTest {
     state.gpus(gpus(2));
     var container = new ContainerCgroups.Name("ns", "p", "main");
     state.containerLimits(
-        List.of(new ContainerLimit(container, "GPU-1", ContainerLimit.Limited.PARTLY, 5)));
+        List.of(new ContainerLimit(container, "GPU-1", ContainerLimit.Limited.PARTLY, 5, -1)));
     var overuse = new Overuse(new OveruseOptions(0.05, 3, false));
     var report =
         new ReportBuilder(

@@ -122,6 +122,12 @@ public final class NodeGpus {
     write();
   }
 
+  /** Lets a GPU have GPM, whose values are 0. */
+  public void addGpm(int index) {
+    gpus.get(index).put("gpm", "1");
+    write();
+  }
+
   /** Adds to what a GPU's load is, at most to 100 %. */
   public void addLoad(int index, int smPercent, int usedMib) {
     load(

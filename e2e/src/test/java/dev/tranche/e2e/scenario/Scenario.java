@@ -67,7 +67,8 @@ abstract class Scenario {
               "scenarios",
               ROOT.resolve("target/scenarios"),
               nodes,
-              gpus -> {},
+              // As Hopper and newer; the others have none.
+              gpus -> gpus.get(BETA).addGpm(0),
               // ConfigE2E has the default, whole GPUs.
               Map.of(
                   MODE,

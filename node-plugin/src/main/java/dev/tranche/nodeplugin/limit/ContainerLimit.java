@@ -1,5 +1,6 @@
 package dev.tranche.nodeplugin.limit;
 
+import dev.tranche.nodeplugin.nvml.GpuReading;
 import dev.tranche.nodeplugin.usage.ContainerCgroups;
 import java.util.Locale;
 
@@ -8,9 +9,21 @@ import java.util.Locale;
  *
  * @param uuid of the GPU
  * @param hardBytes of its own cgroup; 0 where there is none
+ * @param usedBytes what the driver counts against that limit; {@link GpuReading#UNKNOWN} where
+ *     there is none. One backend counts only what is allocated after the limit is set, which
+ *     NVIDIA's hook does before the program starts
  */
 public record ContainerLimit(
-    ContainerCgroups.Name container, String uuid, Limited limited, long hardBytes) {
+    ContainerCgroups.Name container,
+    String uuid,
+    Limited limited,
+    long hardBytes,
+    long usedBytes) {
+  /** Returns the same limit without its use, which changes all the time. */
+  public ContainerLimit withoutUse() {
+    return new ContainerLimit(container, uuid, limited, hardBytes, GpuReading.UNKNOWN);
+  }
+
   /** Whether a container is limited to its share. */
   public enum Limited {
     YES,

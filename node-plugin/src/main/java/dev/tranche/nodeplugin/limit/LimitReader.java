@@ -2,6 +2,7 @@ package dev.tranche.nodeplugin.limit;
 
 import dev.tranche.api.LimitRequest;
 import dev.tranche.nodeplugin.limit.ContainerLimit.Limited;
+import dev.tranche.nodeplugin.nvml.GpuReading;
 import dev.tranche.nodeplugin.nvml.MemoryLimit;
 import dev.tranche.nodeplugin.nvml.Nvml;
 import dev.tranche.nodeplugin.nvml.NvmlException;
@@ -22,6 +23,9 @@ import java.util.function.LongSupplier;
  */
 public final class LimitReader {
   static final long INTERVAL_MS = 10_000;
+
+  private static final MemoryLimit.Reading NO_LIMIT =
+      new MemoryLimit.Reading(MemoryLimit.hard(0), GpuReading.UNKNOWN);
 
   private final ContainerCgroups cgroups;
   private final LongSupplier clockMs;
@@ -84,15 +88,16 @@ public final class LimitReader {
   }
 
   /**
-   * Returns the hard limit of a cgroup itself, 0 for none; empty if it cannot be read, as of a
-   * container that has just ended. One backend answers with the limit of a cgroup above, which may
-   * have been set for others.
+   * Returns the limit of a cgroup itself; empty if it cannot be read, as of a container that has
+   * just ended. One backend answers with the limit of a cgroup above, which may have been set for
+   * others.
    */
-  private static Optional<Long> own(Nvml session, int index, Path folder) {
+  private static Optional<MemoryLimit.Reading> own(Nvml session, int index, Path folder) {
     try {
-      Optional<MemoryLimit> limit = limit(session, index, folder);
-      boolean inherited = limit.isPresent() && limit.equals(limit(session, index, above(folder)));
-      return Optional.of(inherited ? 0L : limit.map(MemoryLimit::hardBytes).orElse(0L));
+      Optional<MemoryLimit.Reading> own = session.memoryLimit(index, folder);
+      boolean inherited =
+          own.isPresent() && own.map(MemoryLimit.Reading::limit).equals(above(session, index, folder));
+      return inherited || own.isEmpty() ? Optional.of(NO_LIMIT) : own;
     } catch (NvmlException e) {
       if (e.driverGone()) {
         throw e;
@@ -101,17 +106,19 @@ public final class LimitReader {
     }
   }
 
-  private static Path above(Path folder) {
-    return Optional.ofNullable(folder.getParent()).orElse(folder);
+  private static Optional<MemoryLimit> above(Nvml session, int index, Path folder) {
+    Path above = Optional.ofNullable(folder.getParent()).orElse(folder);
+    return session.memoryLimit(index, above).map(MemoryLimit.Reading::limit);
   }
 
-  private static Optional<MemoryLimit> limit(Nvml session, int index, Path folder) {
-    return session.memoryLimit(index, folder).map(MemoryLimit.Reading::limit);
-  }
-
-  private static ContainerLimit judge(ExpectedLimit expected, long hardBytes) {
+  private static ContainerLimit judge(ExpectedLimit expected, MemoryLimit.Reading own) {
+    long hardBytes = own.limit().hardBytes();
     return new ContainerLimit(
-        expected.container(), expected.uuid(), limited(expected.hardBytes(), hardBytes), hardBytes);
+        expected.container(),
+        expected.uuid(),
+        limited(expected.hardBytes(), hardBytes),
+        hardBytes,
+        own.usedBytes());
   }
 
   private static Limited limited(long expectedBytes, long hardBytes) {

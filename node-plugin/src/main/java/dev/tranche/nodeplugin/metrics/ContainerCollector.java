@@ -19,8 +19,11 @@ public final class ContainerCollector implements MultiCollector {
    * One container on one GPU.
    *
    * @param grantedBytes 0 for a container that holds no part of the GPU
+   * @param chargedBytes what the driver counts against the container's memory limit; negative
+   *     without a limit
    */
-  public record Row(GpuInfo gpu, ContainerUse use, long grantedBytes, boolean overuse) {}
+  public record Row(
+      GpuInfo gpu, ContainerUse use, long grantedBytes, long chargedBytes, boolean overuse) {}
 
   /**
    * @param node this node's name, the label {@code Hostname}
@@ -44,12 +47,17 @@ public final class ContainerCollector implements MultiCollector {
             "GPU memory used by the container's processes; absent where the driver does not tell.",
             r -> r.use().memoryUsedBytes()),
         gauge(
+            now.stream().filter(r -> r.chargedBytes() >= 0).toList(),
+            "tranche_container_gpu_memory_charged_bytes",
+            "GPU memory that the driver counts against the container's memory limit.",
+            Row::chargedBytes),
+        gauge(
             now,
             "tranche_container_gpu_memory_granted_bytes",
             "GPU memory granted by the container's replicas.",
             Row::grantedBytes),
         gauge(
-            now,
+            now.stream().filter(r -> !Double.isNaN(r.use().smPercent())).toList(),
             "tranche_container_gpu_sm_utilization_ratio",
             "Part of the GPU's time in which a kernel of the container was running, 0 to 1.",
             r -> r.use().smPercent() / 100),

@@ -6,7 +6,7 @@ import dev.tranche.nodeplugin.nvml.GpuReading;
  * What one container uses of one GPU, by all of its processes there.
  *
  * @param memoryUsedBytes {@link GpuReading#UNKNOWN} if the driver does not tell that of one of them
- * @param smPercent 0 to 100, of the whole GPU
+ * @param smPercent 0 to 100, of the whole GPU; NaN where its processes are not known
  */
 public record ContainerUse(
     String namespace, String pod, String container, long memoryUsedBytes, double smPercent) {
@@ -25,7 +25,8 @@ public record ContainerUse(
     return namespace + "/" + pod;
   }
 
-  String key() {
+  /** {@code namespace/pod/container}. */
+  public String key() {
     return podKey() + "/" + container;
   }
 }

@@ -80,7 +80,7 @@ class LimitReaderIT {
   }
 
   private static ContainerLimit main(Limited limited, long hardBytes) {
-    return new ContainerLimit(MAIN, "GPU-0", limited, hardBytes);
+    return new ContainerLimit(MAIN, "GPU-0", limited, hardBytes, hardBytes == 0 ? -1 : 0);
   }
 
   @ParameterizedTest
@@ -102,6 +102,19 @@ class LimitReaderIT {
     assertThat(read()).containsExactly(main(Limited.PARTLY, 8 * GIB));
     Files.delete(container);
     assertThat(read()).isEmpty();
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"dmem", "misc"})
+  void useThatCountsAgainstTheLimit_isRead(String backend) throws Exception {
+    Path container = systemd(started("main", 'a'));
+    fake.state(
+        "driver version=615.71.09 limits=" + backend,
+        gpu(0, ""),
+        "process gpu=0 pid=7 used_mib=300 sm=0 cgroup=" + container);
+    nvml.memoryLimit(0, container, MemoryLimit.hard(4 * GIB));
+    assertThat(read())
+        .containsExactly(new ContainerLimit(MAIN, "GPU-0", Limited.YES, 4 * GIB, 300L << 20));
   }
 
   @Test
