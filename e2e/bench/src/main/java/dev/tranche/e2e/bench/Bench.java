@@ -9,6 +9,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Random;
 import java.util.Objects;
 import java.util.Set;
 import java.util.TreeMap;
@@ -62,6 +63,9 @@ public final class Bench implements Callable<Integer> {
 
   @Option(names = "--minutes", description = "Of ui and soak: how long.")
   private int minutes;
+
+  @Option(names = "--seed", description = "Of soak: the order of an earlier run.")
+  private @Nullable Long seed;
 
   @Option(names = "--of", description = "Of attacks: another checkout that is built.")
   private @Nullable Path of;
@@ -170,7 +174,8 @@ public final class Bench implements Callable<Integer> {
   }
 
   private List<Figure> soak(Artifacts artifacts) throws Exception {
-    SoakBench.Outcome outcome = SoakBench.run(artifacts, minutes(30, 3));
+    long order = seed == null ? new Random().nextInt(1_000_000) : seed;
+    SoakBench.Outcome outcome = SoakBench.run(artifacts, minutes(30, 3), order);
     var figures = new ArrayList<Figure>();
     figures.add(new Figure("soak.faults", outcome.faults(), "faults"));
     figures.add(new Figure("soak.pods", outcome.pods(), "pods"));

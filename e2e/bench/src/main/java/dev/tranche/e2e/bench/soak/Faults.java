@@ -51,6 +51,11 @@ final class Faults {
                 return "GPU 1 of node %s is full".formatted(node);
               },
               Target::returnGpus),
+          new Fault(
+              "state folder full, node plugin restarted",
+              t -> t.fillStateFolder(t.node()),
+              Target::restoreStateFolders),
+          new Fault("certificates replaced", Target::replaceCertificates),
           new Fault("all parts replaced", Target::replaceAll),
           new Fault("namespace deleted", Target::deleteNamespace),
           new Fault(

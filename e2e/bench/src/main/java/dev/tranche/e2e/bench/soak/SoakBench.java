@@ -74,8 +74,11 @@ public final class SoakBench {
 
   /**
    * @param minutes how long pods come and go; the last round ends later
+   * @param seed decides the order of faults and what pods request, and not when the cluster does
+   *     what
    */
-  public static Outcome run(Artifacts artifacts, int minutes) throws Exception {
+  public static Outcome run(Artifacts artifacts, int minutes, long seed) throws Exception {
+    System.err.println("the order of faults and pods is that of --seed " + seed);
     var nodes = new LinkedHashMap<String, List<Model>>();
     for (String node : List.of("one", "two", "three")) {
       nodes.put(node, List.of(Model.T4, Model.T4));
@@ -90,7 +93,7 @@ public final class SoakBench {
             false,
             step -> System.err.println(step));
     try (Tranche tranche = Tranche.start(artifacts, plan)) {
-      var soak = new SoakBench(tranche, new Random());
+      var soak = new SoakBench(tranche, new Random(seed));
       try {
         return soak.run(Duration.ofMinutes(minutes));
       } finally {

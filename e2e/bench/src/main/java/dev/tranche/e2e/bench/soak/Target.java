@@ -14,6 +14,11 @@ import java.util.Random;
 /** What faults strike: a cluster, its parts and its nodes. */
 final class Target {
   private static final int SHOWN_WITHIN_S = 30;
+  private static final String STATE_FOLDER = "/var/lib/tranche";
+  private static final List<String> CERTIFICATES =
+      List.of("tranche-webhook-tls", "tranche-extender-tls");
+  private static final String EMPTY_CERTIFICATE =
+      "{\"data\":{\"tls.crt\":\"\",\"tls.key\":\"\"}}";
 
   final Tranche tranche;
   final PodWatch watch;
@@ -151,6 +156,60 @@ final class Target {
         "%s to offer %d replicas".formatted(node, replicas),
         2 * SHOWN_WITHIN_S,
         () -> Integer.valueOf(replicas).equals(tranche.allocatable().get(node)));
+  }
+
+  /**
+   * Lets a node plugin start with a state folder that is empty and takes nothing, until {@link
+   * #restoreStateFolders}.
+   */
+  String fillStateFolder(String node) throws IOException {
+    onNode(node, "mount -t tmpfs -o size=64k tmpfs %s".formatted(STATE_FOLDER));
+    onNode(node, "dd if=/dev/zero of=%s/filler bs=1k || true".formatted(STATE_FOLDER));
+    kill(plugin(node), "java");
+    return "the state folder of node %s is full".formatted(node);
+  }
+
+  /** The plugins find the state from before the fault. */
+  void restoreStateFolders() throws IOException {
+    for (String node : tranche.nodes()) {
+      if (onNode(node, "umount -l %s 2>/dev/null && echo was || true".formatted(STATE_FOLDER))
+          .contains("was")) {
+        kill(plugin(node), "java");
+      }
+    }
+  }
+
+  private Pod plugin(String node) {
+    return tranche.parts("node-plugin").stream()
+        .filter(pod -> node.equals(pod.getSpec().getNodeName()))
+        .findFirst()
+        .orElseThrow(() -> new IllegalStateException("node " + node + " has no plugin now"));
+  }
+
+  private String onNode(String node, String script) {
+    return tranche.cluster().exec(node, "sh", "-c", script).orFail(script);
+  }
+
+  /** Empties the Secrets of the serving certificates, and returns once they have others. */
+  String replaceCertificates() {
+    for (String name : CERTIFICATES) {
+      String before = certificate(name);
+      tranche
+          .cluster()
+          .kubectl("-n", Tranche.NAMESPACE, "patch", "secret", name, "-p", EMPTY_CERTIFICATE)
+          .orFail("emptying " + name);
+      Await.until(
+          "another certificate in " + name,
+          2 * SHOWN_WITHIN_S,
+          () -> !certificate(name).isEmpty() && !certificate(name).equals(before));
+    }
+    return "the serving certificates are others";
+  }
+
+  private String certificate(String secret) {
+    var data =
+        tranche.client().secrets().inNamespace(Tranche.NAMESPACE).withName(secret).get().getData();
+    return data == null ? "" : data.getOrDefault("tls.crt", "");
   }
 
   /** Replaces the processes of all parts, as an upgrade does. */
