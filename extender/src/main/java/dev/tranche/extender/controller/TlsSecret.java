@@ -3,8 +3,6 @@ package dev.tranche.extender.controller;
 import dev.tranche.process.client.SecretErrors;
 import io.fabric8.kubernetes.api.model.Secret;
 import io.fabric8.kubernetes.client.KubernetesClient;
-import io.fabric8.kubernetes.client.informers.ResourceEventHandler;
-import io.fabric8.kubernetes.client.informers.SharedIndexInformer;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.net.PemKeyCertOptions;
 import io.vertx.core.net.PemTrustOptions;
@@ -21,8 +19,7 @@ import org.slf4j.LoggerFactory;
  */
 public final class TlsSecret implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(TlsSecret.class);
-  private final SharedIndexInformer<Secret> informer;
-  private volatile boolean closed;
+  private final ObjectWatch<Secret> watch;
   private final String namespace;
   private final String name;
   private final Consumer<Material> onMaterial;
@@ -42,29 +39,16 @@ public final class TlsSecret implements AutoCloseable {
     this.namespace = namespace;
     this.name = name;
     this.onMaterial = onMaterial;
-    this.informer =
-        client
-            .secrets()
-            .inNamespace(namespace)
-            .withName(name)
-            .runnableInformer(0)
-            .addEventHandler(new Handler())
-            .exceptionHandler((started, failure) -> retryAlways(failure));
+    this.watch =
+        new ObjectWatch<>(
+            client.secrets().inNamespace(namespace).withName(name),
+            "Secret " + namespace + "/" + name,
+            "no node can report",
+            this::read);
   }
 
   public void start() {
-    informer.start().whenComplete((started, failure) -> logFailure(failure));
-  }
-
-  private boolean retryAlways(Throwable failure) {
-    LOG.warn("cannot read Secret {}/{}, will retry: {}", namespace, name, failure.toString());
-    return true;
-  }
-
-  private void logFailure(@org.jspecify.annotations.Nullable Throwable failure) {
-    if (failure != null && !closed) {
-      LOG.error("cannot watch Secret {}/{}; no node can report", namespace, name, failure);
-    }
+    watch.start();
   }
 
   private void read(Secret secret) {
@@ -93,26 +77,8 @@ public final class TlsSecret implements AutoCloseable {
     return Buffer.buffer(Base64.getDecoder().decode(base64));
   }
 
-  private final class Handler implements ResourceEventHandler<Secret> {
-    @Override
-    public void onAdd(Secret secret) {
-      read(secret);
-    }
-
-    @Override
-    public void onUpdate(Secret before, Secret now) {
-      read(now);
-    }
-
-    @Override
-    public void onDelete(Secret secret, boolean unknownFinalState) {
-      LOG.warn("Secret {}/{} was deleted; the last certificate stays in use", namespace, name);
-    }
-  }
-
   @Override
   public void close() {
-    closed = true;
-    informer.stop();
+    watch.close();
   }
 }

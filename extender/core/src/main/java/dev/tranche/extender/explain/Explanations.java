@@ -46,28 +46,13 @@ public final class Explanations {
           .build();
 
   /** Why pods wait, by uid. Pods with equal requests mostly share one object. */
-  private final Cache<String, WaitCause> causes =
-      Caffeine.newBuilder()
-          .maximumSize(CAUSES_MAX)
-          .expireAfterWrite(Duration.ofMinutes(10))
-          .executor(Runnable::run)
-          .build();
+  private final Cache<String, WaitCause> causes = byUid();
 
   /** What the gangs of refused pods lack, by the pods' uids. */
-  private final Cache<String, String> gangs =
-      Caffeine.newBuilder()
-          .maximumSize(CAUSES_MAX)
-          .expireAfterWrite(Duration.ofMinutes(10))
-          .executor(Runnable::run)
-          .build();
+  private final Cache<String, String> gangs = byUid();
 
   /** What admission requires of the nodes of pods that wait for it, by the pods' uids. */
-  private final Cache<String, Pinned> pins =
-      Caffeine.newBuilder()
-          .maximumSize(CAUSES_MAX)
-          .expireAfterWrite(Duration.ofMinutes(10))
-          .executor(Runnable::run)
-          .build();
+  private final Cache<String, Pinned> pins = byUid();
 
   private final Owners owners;
 
@@ -75,6 +60,14 @@ public final class Explanations {
 
   public Explanations(Owners owners) {
     this.owners = owners;
+  }
+
+  private static <V> Cache<String, V> byUid() {
+    return Caffeine.newBuilder()
+        .maximumSize(CAUSES_MAX)
+        .expireAfterWrite(Duration.ofMinutes(10))
+        .executor(Runnable::run)
+        .build();
   }
 
   /** Tells a pod's owner why the pod waits. Called each time that it is found out. */
