@@ -20,18 +20,28 @@ final class Comparison {
   private final Path first;
   private final Path second;
   private final List<String> differences = new ArrayList<>();
+  private final List<String> equal = new ArrayList<>();
 
   private Comparison(Path first, Path second) {
     this.first = first;
     this.second = second;
   }
 
-  /** Returns what differs, a line each. */
-  static List<String> of(Path first, Path second) throws IOException {
+  static Comparison of(Path first, Path second) throws IOException {
     Comparison comparison = new Comparison(first, second);
     comparison.files();
     comparison.images();
-    return comparison.differences;
+    return comparison;
+  }
+
+  /** What differs and may not, a line each. */
+  List<String> differences() {
+    return differences;
+  }
+
+  /** What is the same in both, byte by byte. */
+  List<String> equal() {
+    return equal;
   }
 
   private void files() throws IOException {
@@ -44,6 +54,8 @@ final class Comparison {
         differences.add(name + " is in one of them only");
       } else if (Files.mismatch(one, other) >= 0) {
         differences.add("%s differs at byte %d".formatted(name, Files.mismatch(one, other)));
+      } else {
+        equal.add(name);
       }
     }
   }
@@ -76,12 +88,16 @@ final class Comparison {
       if (name.equals(AOT)) {
         continue;
       }
-      if (!digest(ours, i).equals(digest(theirs, i))) {
-        differences.add("the image's layer %s differs".formatted(name));
-      }
+      add("the image's layer " + name, digest(ours, i).equals(digest(theirs, i)));
     }
-    if (!withoutDigests(config).equals(withoutDigests(otherConfig))) {
-      differences.add("the image's configuration differs");
+    add("the image's configuration", withoutDigests(config).equals(withoutDigests(otherConfig)));
+  }
+
+  private void add(String what, boolean same) {
+    if (same) {
+      equal.add(what);
+    } else {
+      differences.add(what + " differs");
     }
   }
 

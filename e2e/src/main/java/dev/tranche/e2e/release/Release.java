@@ -102,11 +102,18 @@ public final class Release {
   }
 
   private static void compare(Path first, Path second) throws IOException {
-    List<String> differences = Comparison.of(first, second);
-    if (!differences.isEmpty()) {
+    Comparison comparison = Comparison.of(first, second);
+    if (!comparison.differences().isEmpty()) {
       throw new IllegalArgumentException(
-          "two builds of the same sources differ:\n  " + String.join("\n  ", differences));
+          "two builds of the same sources differ:\n  "
+              + String.join("\n  ", comparison.differences()));
     }
+    System.out.println(
+        "equal byte for byte:\n  "
+            + String.join("\n  ", comparison.equal())
+            + "\nnot compared, since a JVM records it by running: the image's layer "
+            + Comparison.AOT
+            + ", and what contains it or its digest");
   }
 
   private static JsonObject json(Path file) throws IOException {

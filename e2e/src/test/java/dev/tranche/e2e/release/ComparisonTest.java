@@ -35,8 +35,11 @@ class ComparisonTest {
   @Test
   void onlyTheLayerOfAotCaches_mayDiffer() throws IOException {
     Path one = release("one", "1", "chart", "lib", "recorded");
-    assertThat(Comparison.of(one, release("other", "1", "chart", "lib", "recorded again")))
-        .isEmpty();
+    Comparison comparison =
+        Comparison.of(one, release("other", "1", "chart", "lib", "recorded again"));
+    assertThat(comparison.differences()).isEmpty();
+    assertThat(comparison.equal())
+        .containsExactly("chart.tgz", "the image's layer 1-lib", "the image's configuration");
   }
 
   @Test
@@ -44,7 +47,9 @@ class ComparisonTest {
     Path one = release("one", "1", "chart", "lib", "recorded");
     Path other = release("other", "2", "Chart", "Lib", "recorded");
     Files.writeString(other.resolve("more.txt"), "");
-    assertThat(Comparison.of(one, other))
+    Comparison comparison = Comparison.of(one, other);
+    assertThat(comparison.equal()).isEmpty();
+    assertThat(comparison.differences())
         .containsExactly(
             "chart.tgz differs at byte 0",
             "more.txt is in one of them only",
