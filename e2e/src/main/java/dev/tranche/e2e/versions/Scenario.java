@@ -1,5 +1,6 @@
 package dev.tranche.e2e.versions;
 
+import dev.tranche.e2e.cluster.KubernetesVersion;
 import java.util.List;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -40,6 +41,15 @@ record Scenario(String name, Since since, List<Selector> selectors) {
               List.of(Selector.of("GuardVoidPolicyE2E"))),
           of("install, upgrade, uninstall", "UpgradeE2E", "PlainYamlE2E"));
 
+  /**
+   * What {@code ./check} leaves out, since it is slow and other tests cover most of it. It says
+   * little about a version, so only the newest one runs it, and it counts in no version's row.
+   */
+  static final Scenario SLOW =
+      of("slow tests, on the newest version only", "WhatIfE2E", "DiscoveryE2E", "ServiceModeE2E");
+
+  private static final int NEWEST_MINOR = KubernetesVersion.minor(KubernetesVersion.DEFAULT);
+
   private static Scenario of(String name, String... selectors) {
     return new Scenario(name, Since.ALWAYS, Stream.of(selectors).map(Selector::of).toList());
   }
@@ -54,13 +64,18 @@ record Scenario(String name, Since since, List<Selector> selectors) {
     return ALL.stream().filter(scenario -> scenario.isPossibleOn(minor)).toList();
   }
 
+  /** Returns what else runs on a version. */
+  static List<Scenario> uncounted(int minor) {
+    return minor == NEWEST_MINOR ? List.of(SLOW) : List.of();
+  }
+
   boolean isPossibleOn(int minor) {
     return minor >= since.minor();
   }
 
   /** Returns the value of Maven's {@code -Dit.test} that runs all scenarios of a version. */
   static String tests(int minor) {
-    return on(minor).stream()
+    return Stream.concat(on(minor).stream(), uncounted(minor).stream())
         .flatMap(scenario -> scenario.selectors().stream())
         .map(Selector::toString)
         .collect(Collectors.joining(","));

@@ -20,10 +20,12 @@ import java.util.List;
 import java.util.Map;
 import java.util.UUID;
 import org.junit.jupiter.api.Order;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Beside NVIDIA's GPU Feature Discovery, which knows nothing of the node plugin's config. */
 @OwnCluster
+@Tag("matrix")
 @Order(90)
 class DiscoveryE2E {
   private static final String NFD = "nfd-master";

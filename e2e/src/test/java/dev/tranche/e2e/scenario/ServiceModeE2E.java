@@ -4,6 +4,7 @@ import dev.tranche.e2e.cluster.OwnCluster;
 import dev.tranche.e2e.scenario.Scenario.InServiceMode;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Order;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.parallel.ResourceLock;
 
 /** How pods are placed, with the cluster's own kube-scheduler. */
@@ -17,9 +18,11 @@ class ServiceModeE2E {
   class ServiceFragmentationE2E extends FragmentationE2E implements InServiceMode {}
 
   @Nested
+  @Tag("matrix")
   class ServiceBurstE2E extends BurstE2E implements InServiceMode {}
 
   @Nested
+  @Tag("matrix")
   class ServiceLoadE2E extends LoadE2E implements InServiceMode {}
 
   @Nested

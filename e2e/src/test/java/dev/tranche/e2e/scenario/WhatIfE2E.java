@@ -24,9 +24,11 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Order;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** What what-if says of a pod, and what then happens to it. */
+@Tag("matrix")
 @Order(35)
 class WhatIfE2E extends Scenario {
   private static final int PODS = Integer.getInteger("tranche.whatIfPods", 500);

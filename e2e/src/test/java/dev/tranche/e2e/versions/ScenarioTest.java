@@ -3,11 +3,13 @@ package dev.tranche.e2e.versions;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.tranche.e2e.cluster.KubernetesVersion;
 import dev.tranche.e2e.versions.Scenario.Since;
 import dev.tranche.e2e.versions.TestCase.Outcome;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -86,6 +88,43 @@ class ScenarioTest {
     assertThat(Scenario.tests(34)).contains("GuardE2E", "GuardVoidPolicyE2E");
     assertThatThrownBy(() -> new Scenario("x", new Since(34, "because"), List.of()))
         .hasMessageContaining("the reason of \"x\" is \"because\"");
+  }
+
+  /** Otherwise nobody would run it. */
+  @Test
+  void everyTestThatCheckLeavesOut_runsOnTheNewestVersion() throws IOException {
+    assertThat(leftOut()).isNotEmpty().containsExactlyElementsOf(classes(Scenario.SLOW));
+    int newest = KubernetesVersion.minor(KubernetesVersion.DEFAULT);
+    assertThat(Scenario.tests(newest).split(",")).containsAll(classes(Scenario.SLOW));
+    assertThat(Scenario.tests(newest - 1).split(",")).doesNotContain("WhatIfE2E");
+  }
+
+  @Test
+  void check_leavesOutTheTag_onlyWhereItRunsEverything() throws IOException {
+    List<String> check = Files.readAllLines(Path.of("../check"));
+    assertThat(check.stream().filter(line -> line.contains("tags.excluded=matrix")))
+        .singleElement()
+        .asString()
+        .contains("-Dtest.tags.excluded=matrix \"$@\"");
+  }
+
+  private static List<String> classes(Scenario scenario) {
+    return scenario.selectors().stream().map(Selector::toString).sorted().toList();
+  }
+
+  private static List<String> leftOut() throws IOException {
+    try (Stream<Path> files = Files.walk(Path.of("src/test/java"))) {
+      List<Path> tests =
+          files.filter(file -> file.toString().endsWith("E2E.java")).sorted().toList();
+      var tagged = new ArrayList<String>();
+      for (Path file : tests) {
+        String code = Files.readString(file);
+        if (code.contains("@Tag(\"matrix\")")) {
+          tagged.add(file.getFileName().toString().replace(".java", ""));
+        }
+      }
+      return tagged.stream().sorted().toList();
+    }
   }
 
   private static String source(String className) throws IOException {
