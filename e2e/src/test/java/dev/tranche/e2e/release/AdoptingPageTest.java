@@ -3,9 +3,11 @@ package dev.tranche.e2e.release;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Locale;
 import java.util.TreeSet;
 import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
@@ -17,6 +19,7 @@ class AdoptingPageTest {
   private static final Path ROOT = Path.of("..").toAbsolutePath().normalize();
   private static final Pattern TEST = Pattern.compile("`(\\w+(?:E2E|Test|IT))`");
   private static final Pattern LINK = Pattern.compile("\\]\\(([^)#]+)(?:#[^)]*)?\\)");
+  private static final Pattern HEADING = Pattern.compile("\\]\\(([^):]+#[^)]+)\\)");
   private static final Pattern SOURCE = Pattern.compile("\\[(\\d+)]");
 
   private static String page() throws IOException {
@@ -53,9 +56,10 @@ class AdoptingPageTest {
         .filteredOn(link -> !link.startsWith("https://"))
         .hasSizeGreaterThan(10)
         .allMatch(link -> Files.exists(ROOT.resolve("docs").resolve(link)));
+    assertThat(matches(HEADING, page())).hasSizeGreaterThan(5).allSatisfy(this::hasHeading);
   }
 
-  /** Ours by a test or a page; of the others, what is more than a no by a source. */
+  /** Ours by a test or a page; each of the others by a source. */
   @Test
   void comparison_hasSources() throws IOException {
     String page = page();
@@ -74,8 +78,28 @@ class AdoptingPageTest {
       if (ours.contains("yes")) {
         assertThat(ours).as(row).containsPattern("`\\w+E2E`|\\]\\(");
       }
+      for (String cell : List.of(row.split("\\|")).subList(3, 7)) {
+        assertThat(cell.strip()).as(row).matches("–|.*(\\[\\d+]|\\]\\(https://.*\\)).*");
+      }
     }
     assertThat(cited).hasSize(sources.size()).allMatch(number -> number <= sources.size());
+  }
+
+  /** A heading's anchor is its words in lower case, joined by hyphens. */
+  private void hasHeading(String link) {
+    String[] parts = link.split("#", 2);
+    List<String> anchors;
+    try (Stream<String> lines = Files.lines(ROOT.resolve("docs").resolve(parts[0]))) {
+      anchors =
+          lines
+              .filter(line -> line.startsWith("#"))
+              .map(line -> line.replaceFirst("#+ ", "").toLowerCase(Locale.ROOT))
+              .map(line -> line.replaceAll("[^\\p{L}\\d _-]", "").replace(' ', '-'))
+              .toList();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+    assertThat(anchors).as(parts[0]).contains(parts[1]);
   }
 
   private static List<String> matches(Pattern pattern, String text) {

@@ -180,6 +180,8 @@ public final class Bench implements Callable<Integer> {
     figures.add(new Figure("soak.faults", outcome.faults(), "faults"));
     figures.add(new Figure("soak.pods", outcome.pods(), "pods"));
     figures.add(new Figure("soak.revisions", outcome.revisions(), "revisions"));
+    int violations = outcome.violations().values().stream().mapToInt(Integer::intValue).sum();
+    figures.add(new Figure("soak.violations", violations, "violations"));
     figures.add(new Figure("soak.refused_requests", outcome.refusedRequests(), "requests"));
     outcome
         .memoryMib()

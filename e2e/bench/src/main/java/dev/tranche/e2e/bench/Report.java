@@ -6,14 +6,17 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /**
- * Implements {@code ./bench report}: writes the tables of BENCHMARKS.md and the plots beside the
- * recorded results, so that nobody types a figure. The same results always give the same files.
+ * Implements {@code ./bench report}: writes the tables of BENCHMARKS.md, README's figures of the
+ * soak, and the plots beside the recorded results, so that nobody types a figure. The same results
+ * always give the same files.
  */
 final class Report {
   private static final String PAGE = "BENCHMARKS.md";
@@ -35,6 +38,8 @@ final class Report {
       }
     }
     files.put(page, text);
+    Path readme = root.resolve("README.md");
+    files.put(readme, replace(Files.readString(readme), "soak", soaked(all.get("soak"))));
     return files;
   }
 
@@ -62,6 +67,31 @@ final class Report {
       }
     }
     return all;
+  }
+
+  /** What README says of the newest run. */
+  static String soaked(@Nullable Results results) {
+    if (results == null || results.runs().isEmpty()) {
+      return "";
+    }
+    Results.Run run = results.runs().getLast();
+    return """
+    The last recorded run of [the soak](docs/architecture/soak.md), on %s: %s, %s, %s.
+    """
+        .formatted(
+            run.date(),
+            shown(run, "soak.faults"),
+            shown(run, "soak.pods"),
+            shown(run, "soak.violations"));
+  }
+
+  private static String shown(Results.Run run, String name) {
+    Figure found =
+        run.figures().stream()
+            .filter(figure -> figure.name().equals(name))
+            .findFirst()
+            .orElseThrow(() -> new IllegalArgumentException("a run has no figure " + name));
+    return String.format(Locale.ROOT, "%,.0f %s", found.value(), found.unit());
   }
 
   private static String summary(List<SummaryRow> rows, Map<String, Results> all) {

@@ -51,6 +51,26 @@ class ReportTest {
   }
 
   @Test
+  void readme_saysWhatTheNewestSoakFound() {
+    assertThat(Report.soaked(new Results("./bench soak", List.of(), List.of(), null, List.of())))
+        .isEmpty();
+    List<Results.Run> runs = List.of(soak("2026-11-22", 1), soak("2026-11-23", 0));
+    assertThat(Report.soaked(new Results("./bench soak", List.of(), List.of(), null, runs)))
+        .contains("on 2026-11-23: 90 faults, 1,234 pods, 0 violations.");
+  }
+
+  private static Results.Run soak(String date, int violations) {
+    return new Results.Run(
+        "abc1234",
+        date,
+        "2 × CPU",
+        List.of(
+            new Figure("soak.faults", 90, "faults"),
+            new Figure("soak.pods", 1_234, "pods"),
+            new Figure("soak.violations", violations, "violations")));
+  }
+
+  @Test
   void plot_hasADotForEachMedianAndALineForItsRange() throws IOException {
     String svg = DotPlot.svg(Results.read(FIXTURE));
     assertThat(svg)
