@@ -5,6 +5,7 @@ import java.util.LinkedHashMap;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 import org.slf4j.Logger;
@@ -31,6 +32,7 @@ public class PartFailures<P extends Enum<P>> {
   private final Map<String, Long> logged = new LinkedHashMap<>();
 
   private long othersLoggedUntilMs = Long.MIN_VALUE;
+  private volatile boolean stopping;
 
   private enum Line {
     TRACE,
@@ -71,7 +73,17 @@ public class PartFailures<P extends Enum<P>> {
     }
   }
 
+  /**
+   * Says that the process ends. From then on it is no bug that an executor accepts no more work.
+   */
+  public final void stopping() {
+    stopping = true;
+  }
+
   public final void failed(P part, String what, Throwable bug) {
+    if (stopping && bug instanceof RejectedExecutionException) {
+      return;
+    }
     Objects.requireNonNull(counters.get(part)).increment();
     StackTraceElement[] trace = bug.getStackTrace();
     String place = trace.length == 0 ? "" : trace[0].toString();

@@ -6,6 +6,7 @@ import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.lang.reflect.Proxy;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.RejectedExecutionException;
 import org.junit.jupiter.api.Test;
 import org.slf4j.Logger;
 
@@ -73,5 +74,20 @@ class PartFailuresTest {
     nowMs += 3_600_000;
     fail("node " + parts);
     assertThat(lines).containsExactly("node " + parts);
+  }
+
+  @Test
+  void rejectedWork_isNoFailureWhileTheProcessEnds_butOtherBugsAre() {
+    var rejected = new RejectedExecutionException("closed");
+    failures.failed(Part.NODE, "survey", rejected);
+    assertThat(lines).as("a full executor of a running process").hasSize(1);
+    failures.stopping();
+    nowMs += 3_600_000;
+    failures.failed(Part.NODE, "survey", rejected);
+    assertThat(lines).hasSize(1);
+    fail("node a");
+    assertThat(lines).hasSize(2);
+    assertThat(registry.get("tranche.x.failures").tag("part", "node").counter().count())
+        .isEqualTo(2);
   }
 }
