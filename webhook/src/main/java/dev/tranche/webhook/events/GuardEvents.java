@@ -89,18 +89,13 @@ public final class GuardEvents implements AutoCloseable {
   /** Returns the pod's controller, or else the pod itself, by its name or generateName. */
   private static ObjectReference regarding(GuardedPod pod) {
     JsonNode metadata = pod.view().pod().path("metadata");
-    for (JsonNode owner : metadata.path("ownerReferences")) {
-      if (owner.path("controller").asBoolean(false)) {
-        return Events.object(
-            owner.path("apiVersion").asText(""),
-            owner.path("kind").asText(""),
-            pod.namespace(),
-            owner.path("name").asText(""),
-            owner.path("uid").asText(null));
-      }
-    }
-    String name = metadata.path("name").asText(metadata.path("generateName").asText(""));
-    return Events.object("v1", "Pod", pod.namespace(), name, metadata.path("uid").asText(null));
+    return ObjectEvents.controllerOf(pod.namespace(), metadata)
+        .orElseGet(
+            () -> {
+              String name = metadata.path("name").asText(metadata.path("generateName").asText(""));
+              String uid = metadata.path("uid").asText(null);
+              return Events.object("v1", "Pod", pod.namespace(), name, uid);
+            });
   }
 
   private static Event event(ObjectReference regarding, FindingOutcome found, Instant now) {

@@ -1,5 +1,7 @@
 package dev.tranche.webhook.events;
 
+import com.fasterxml.jackson.databind.JsonNode;
+import dev.tranche.process.client.Events;
 import io.fabric8.kubernetes.api.model.Event;
 import io.fabric8.kubernetes.api.model.ObjectReference;
 import io.fabric8.kubernetes.client.KubernetesClient;
@@ -7,6 +9,7 @@ import io.fabric8.kubernetes.client.KubernetesClientException;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ConcurrentHashMap;
@@ -52,6 +55,22 @@ final class ObjectEvents implements AutoCloseable {
 
   void start() {
     thread.start();
+  }
+
+  /** Returns the controller of the object with this metadata. */
+  static Optional<ObjectReference> controllerOf(String namespace, JsonNode metadata) {
+    for (JsonNode owner : metadata.path("ownerReferences")) {
+      if (owner.path("controller").asBoolean(false)) {
+        return Optional.of(
+            Events.object(
+                owner.path("apiVersion").asText(""),
+                owner.path("kind").asText(""),
+                namespace,
+                owner.path("name").asText(""),
+                owner.path("uid").asText(null)));
+      }
+    }
+    return Optional.empty();
   }
 
   /** Whether it can be found out that the object exists. */

@@ -67,22 +67,14 @@ public final class OwnerWarnings implements AutoCloseable {
       return;
     }
     JsonNode metadata = pod.path("metadata");
-    for (JsonNode owner : metadata.path("ownerReferences")) {
-      if (owner.path("controller").asBoolean(false)) {
-        warnings.forEach(warning -> report(namespace, metadata, owner, warning));
-        return;
-      }
-    }
+    ObjectEvents.controllerOf(namespace, metadata)
+        .ifPresent(
+            controller ->
+                warnings.forEach(warning -> report(namespace, metadata, controller, warning)));
   }
 
-  private void report(String namespace, JsonNode metadata, JsonNode owner, String warning) {
-    ObjectReference controller =
-        Events.object(
-            owner.path("apiVersion").asText(""),
-            owner.path("kind").asText(""),
-            namespace,
-            owner.path("name").asText(""),
-            owner.path("uid").asText(""));
+  private void report(
+      String namespace, JsonNode metadata, ObjectReference controller, String warning) {
     String podName = metadata.path("name").asText("");
     ObjectReference regarding =
         events.supports(controller)
