@@ -462,6 +462,7 @@ public final class Extender implements AutoCloseable {
 
   @Override
   public void close() {
+    failures.stopping();
     leadership.stop();
     if (api.drainBinds()) {
       leadership.release();

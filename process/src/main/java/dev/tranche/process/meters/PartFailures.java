@@ -32,6 +32,7 @@ public class PartFailures<P extends Enum<P>> {
   private final Map<String, Long> logged = new LinkedHashMap<>();
 
   private long othersLoggedUntilMs = Long.MIN_VALUE;
+  private volatile boolean stopping;
 
   private enum Line {
     TRACE,
@@ -73,11 +74,14 @@ public class PartFailures<P extends Enum<P>> {
   }
 
   /**
-   * Counts and logs what ended the work on one part. Workers without a limit of queued tasks reject
-   * one only once they are closed, so that the process ends and nothing is left out.
+   * Says that the process ends. From then on it is no bug that an executor accepts no more work.
    */
+  public final void stopping() {
+    stopping = true;
+  }
+
   public final void failed(P part, String what, Throwable bug) {
-    if (bug instanceof RejectedExecutionException) {
+    if (stopping && bug instanceof RejectedExecutionException) {
       return;
     }
     Objects.requireNonNull(counters.get(part)).increment();

@@ -59,13 +59,6 @@ class PartFailuresTest {
   }
 
   @Test
-  void taskThatAClosedWorkerRejects_isNoFailure() {
-    failures.failed(Part.NODE, "survey", new RejectedExecutionException("shut down"));
-    assertThat(lines).isEmpty();
-    assertThat(registry.get("tranche.x.failures").tag("part", "node").counter().count()).isZero();
-  }
-
-  @Test
   void failuresBeyondTheBound_areCounted_andLoggedAsOthersOnceAnHour() {
     int parts = PartFailures.LOGGED_MAX + 10;
     for (int round = 0; round < 3; round++) {
@@ -81,5 +74,20 @@ class PartFailuresTest {
     nowMs += 3_600_000;
     fail("node " + parts);
     assertThat(lines).containsExactly("node " + parts);
+  }
+
+  @Test
+  void rejectedWork_isNoFailureWhileTheProcessEnds_butOtherBugsAre() {
+    var rejected = new RejectedExecutionException("closed");
+    failures.failed(Part.NODE, "survey", rejected);
+    assertThat(lines).as("a full executor of a running process").hasSize(1);
+    failures.stopping();
+    nowMs += 3_600_000;
+    failures.failed(Part.NODE, "survey", rejected);
+    assertThat(lines).hasSize(1);
+    fail("node a");
+    assertThat(lines).hasSize(2);
+    assertThat(registry.get("tranche.x.failures").tag("part", "node").counter().count())
+        .isEqualTo(2);
   }
 }

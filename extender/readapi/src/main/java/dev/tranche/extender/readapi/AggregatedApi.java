@@ -80,12 +80,8 @@ final class AggregatedApi implements Handler<HttpServerRequest> {
     /** All requests come from the API server's address. */
     @Override
     public String sender(HttpServerRequest request) {
-      return user(request).map(AggregatedApi::sender).orElse("nobody");
+      return user(request).map(Caller.User::sender).orElse("nobody");
     }
-  }
-
-  private static String sender(Caller.User user) {
-    return "user " + user.name();
   }
 
   private static Problem unknown() {
@@ -116,7 +112,7 @@ final class AggregatedApi implements Handler<HttpServerRequest> {
     if (user.isEmpty()) {
       refuse(request, unknown());
     } else if (Route.isOfKubernetes(path) && next != null) {
-      passOn(request, sender(user.get()), next);
+      passOn(request, user.get().sender(), next);
     } else if (path.equals(DISCOVERY)) {
       send(request, 200, resources);
     } else if (path.equals("/apis/" + KubernetesObjects.GROUP)) {
@@ -142,7 +138,7 @@ final class AggregatedApi implements Handler<HttpServerRequest> {
       refuse(
           request,
           Problem.tooMany(
-              "this user has %d requests in progress, or all users together have %d; retry in a second"
+              "this user, or the ServiceAccounts of its namespace together, have %d requests in progress, or all users together have %d; retry in a second"
                   .formatted(PER_USER_MAX, IN_PROGRESS_MAX)));
       return;
     }
