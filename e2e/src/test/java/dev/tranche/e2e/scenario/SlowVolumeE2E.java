@@ -52,6 +52,9 @@ class SlowVolumeE2E extends Scenario {
 
     Thread.sleep(LONGER_THAN_A_HOLD_MS);
     assertThat(get("slow").getSpec().getNodeName()).isNull();
+    if (nominates()) {
+      assertThat(get("slow").getStatus().getNominatedNodeName()).isEqualTo(ALPHA);
+    }
     create(PodSpecs.on(ALPHA, PodSpecs.fraction("other", "0.3")));
     running("other");
     assertThat(tranche().queryReadApi("/api/v1/pods/" + namespace + "/slow?output=table"))
@@ -62,6 +65,10 @@ class SlowVolumeE2E extends Scenario {
     Pod bound = running("slow");
     assertThat(assigned(bound)).isEqualTo(heldGpus(bound));
     assertThat(heldGpus(bound)).doesNotContainAnyElementsOf(heldGpus(get("other")));
+  }
+
+  private static boolean nominates() {
+    return Integer.parseInt(tranche().client().getKubernetesVersion().getMinor()) >= 35;
   }
 
   private static PodBuilder withClaim(PodBuilder pod) {

@@ -4,7 +4,7 @@ package dev.tranche.extender.ledger;
  * The Ledger's timeouts.
  *
  * @param tentativeMs after this time a hold that is not bound is dropped. It is longer than
- *     kube-scheduler takes from prioritize to bind, including permit and volume binding
+ *     kube-scheduler takes from prioritize to bind, unless a volume is made meanwhile
  * @param unknownBindMs after this time the API server is asked about a binding that it may have
  *     accepted, but no informer has shown. No request of an extender replica that has died lasts
  *     longer
