@@ -219,11 +219,6 @@ class ApplyAgainE2E extends Scenario {
     return tranche().cluster().exec(tranche().cluster().nodeNames().getFirst(), "sh", "-c", script);
   }
 
-  private static int minorVersion() {
-    String minor = tranche().client().getKubernetesVersion().getMinor();
-    return Integer.parseInt(minor.replaceAll("\\D", ""));
-  }
-
   private static String gpus(PodSpec spec) {
     return spec.getContainers()
         .getFirst()

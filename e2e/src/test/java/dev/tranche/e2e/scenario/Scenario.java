@@ -251,6 +251,12 @@ abstract class Scenario {
     return tranche().usesExistingScheduler() ? "default-scheduler" : Names.SCHEDULER;
   }
 
+  /** Of the cluster's Kubernetes, such as 37. */
+  static int minorVersion() {
+    String minor = tranche().client().getKubernetesVersion().getMinor();
+    return Integer.parseInt(minor.replaceAll("\\D", ""));
+  }
+
   static String nodeOf(Pod pod) {
     return pod.getSpec().getNodeName();
   }

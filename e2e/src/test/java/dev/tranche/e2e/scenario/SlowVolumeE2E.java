@@ -52,7 +52,7 @@ class SlowVolumeE2E extends Scenario {
 
     Thread.sleep(LONGER_THAN_A_HOLD_MS);
     assertThat(get("slow").getSpec().getNodeName()).isNull();
-    if (nominates()) {
+    if (minorVersion() >= 35) {
       assertThat(get("slow").getStatus().getNominatedNodeName()).isEqualTo(ALPHA);
     }
     create(PodSpecs.on(ALPHA, PodSpecs.fraction("other", "0.3")));
@@ -65,10 +65,6 @@ class SlowVolumeE2E extends Scenario {
     Pod bound = running("slow");
     assertThat(assigned(bound)).isEqualTo(heldGpus(bound));
     assertThat(heldGpus(bound)).doesNotContainAnyElementsOf(heldGpus(get("other")));
-  }
-
-  private static boolean nominates() {
-    return Integer.parseInt(tranche().client().getKubernetesVersion().getMinor()) >= 35;
   }
 
   private static PodBuilder withClaim(PodBuilder pod) {
