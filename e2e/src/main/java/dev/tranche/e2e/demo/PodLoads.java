@@ -6,7 +6,6 @@ import dev.tranche.e2e.install.PodProcesses;
 import dev.tranche.e2e.install.Tranche;
 import io.fabric8.kubernetes.api.model.Pod;
 import io.fabric8.kubernetes.api.model.Quantity;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 
@@ -34,21 +33,20 @@ final class PodLoads {
   private static void start(Tranche tranche, Pod pod) {
     Map<String, String> annotations = pod.getMetadata().getAnnotations();
     NodeGpus gpus = tranche.gpus(pod.getSpec().getNodeName());
-    List<String> held = Arrays.asList(annotations.getOrDefault(Names.GPU, "").split(","));
-    double share = Double.parseDouble(annotations.getOrDefault(Names.GRANTED_FRACTION, "1"));
-    int smPercent = (int) Math.round(100 * SM_PART * share);
-    int usedMib = (int) (MEMORY_PART * grantedMib(annotations));
+    String[] uuids = annotations.getOrDefault(Names.GPU, "").split(",");
+    String[] grants = annotations.getOrDefault(Names.GRANTED_MEMORY, "").split(",");
     int pid = PodProcesses.of(tranche.cluster(), pod);
-    for (int index = 0; index < gpus.count(); index++) {
-      if (held.contains(gpus.uuid(index))) {
-        gpus.process(index, pid, usedMib, smPercent);
-        gpus.addLoad(index, smPercent, usedMib);
-      }
+    for (int i = 0; i < uuids.length; i++) {
+      int index = gpus.index(uuids[i]);
+      double grantedMib = mib(grants[i]);
+      int smPercent = (int) Math.round(100 * SM_PART * grantedMib / gpus.usableMib(index));
+      int usedMib = (int) (MEMORY_PART * grantedMib);
+      gpus.process(index, pid, usedMib, smPercent);
+      gpus.addLoad(index, smPercent, usedMib);
     }
   }
 
-  private static double grantedMib(Map<String, String> annotations) {
-    var memory = new Quantity(annotations.getOrDefault(Names.GRANTED_MEMORY, "0"));
-    return Quantity.getAmountInBytes(memory).doubleValue() / (1 << 20);
+  private static double mib(String memory) {
+    return Quantity.getAmountInBytes(new Quantity(memory)).doubleValue() / (1 << 20);
   }
 }

@@ -101,6 +101,22 @@ public final class NodeGpus {
     return value(index, "uuid");
   }
 
+  /** Returns the index of a GPU of this node. */
+  public int index(String uuid) {
+    for (int index = 0; index < gpus.size(); index++) {
+      if (uuid(index).equals(uuid)) {
+        return index;
+      }
+    }
+    throw new IllegalArgumentException("no GPU " + uuid);
+  }
+
+  /** Returns the memory that programs can use. */
+  public int usableMib(int index) {
+    return Integer.parseInt(value(index, "memory_mib"))
+        - Integer.parseInt(value(index, "reserved_mib"));
+  }
+
   public String model(int index) {
     return value(index, "model").replace("\"", "");
   }

@@ -69,6 +69,19 @@ final class PreemptTest {
     assertThat(victims(urgent(5), Map.of("b", offered()))).isEmpty();
   }
 
+  /** kube-scheduler 1.38 proposes such nodes, too. */
+  @Test
+  void nodesWithoutVictims_doNotTakeThePlacesOfOthers() {
+    bound("x", 10, "a", "a0", 0);
+    bound("y", 10, "a", "a1", 100);
+    var proposed = new LinkedHashMap<String, VictimUids>();
+    for (int i = 0; i < 2 * Preempt.NODES_MAX; i++) {
+      proposed.put("empty-" + i, offered());
+    }
+    proposed.put("a", offered("x"));
+    assertThat(victims(urgent(5), proposed)).containsOnlyKeys("a");
+  }
+
   @Test
   void podThatTerminatesForLong_isNoVictim() {
     bound("y", 10, "a", "a1", 100);
