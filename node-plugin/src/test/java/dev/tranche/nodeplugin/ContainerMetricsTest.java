@@ -53,8 +53,7 @@ class ContainerMetricsTest {
             Setting.read(List.of(), Map.of(), errors), ConfigFile.parse(yaml, errors), errors);
     state.config(new Outcome.Usable("ten", config, Set.of(), yaml));
     var info = new GpuInfo(0, "GPU-0", "Tesla T4", 0, "", 1_000, 0, -1, 0, Mig.OFF);
-    var gpus =
-        List.of(new GpuStatus(info, new Health.Healthy(), new Load(1, READING, 0, 0), uses));
+    var gpus = List.of(new GpuStatus(info, new Health.Healthy(), new Load(1, READING, 0, 0), uses));
     state.gpus(gpus);
     state.containerLimits(List.of(limits));
     sampleEvents.sampled(state, gpus);

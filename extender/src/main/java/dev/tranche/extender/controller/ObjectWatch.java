@@ -24,8 +24,7 @@ final class ObjectWatch<T extends HasMetadata> implements AutoCloseable {
    * @param consequence what does not work without it
    * @param onObject called with each state of the object, on a thread of the client's
    */
-  ObjectWatch(
-      Informable<T> informable, String object, String consequence, Consumer<T> onObject) {
+  ObjectWatch(Informable<T> informable, String object, String consequence, Consumer<T> onObject) {
     this.object = object;
     this.consequence = consequence;
     this.onObject = onObject;

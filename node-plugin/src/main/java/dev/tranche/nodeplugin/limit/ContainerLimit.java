@@ -14,11 +14,7 @@ import java.util.Locale;
  *     NVIDIA's hook does before the program starts
  */
 public record ContainerLimit(
-    ContainerCgroups.Name container,
-    String uuid,
-    Limited limited,
-    long hardBytes,
-    long usedBytes) {
+    ContainerCgroups.Name container, String uuid, Limited limited, long hardBytes, long usedBytes) {
   /** Returns the same limit without its use, which changes all the time. */
   public ContainerLimit withoutUse() {
     return new ContainerLimit(container, uuid, limited, hardBytes, GpuReading.UNKNOWN);

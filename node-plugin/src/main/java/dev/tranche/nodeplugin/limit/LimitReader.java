@@ -96,7 +96,8 @@ public final class LimitReader {
     try {
       Optional<MemoryLimit.Reading> own = session.memoryLimit(index, folder);
       boolean inherited =
-          own.isPresent() && own.map(MemoryLimit.Reading::limit).equals(above(session, index, folder));
+          own.isPresent()
+              && own.map(MemoryLimit.Reading::limit).equals(above(session, index, folder));
       return inherited || own.isEmpty() ? Optional.of(NO_LIMIT) : own;
     } catch (NvmlException e) {
       if (e.driverGone()) {

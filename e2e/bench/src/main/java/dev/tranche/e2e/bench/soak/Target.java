@@ -17,8 +17,7 @@ final class Target {
   private static final String STATE_FOLDER = "/var/lib/tranche";
   private static final List<String> CERTIFICATES =
       List.of("tranche-webhook-tls", "tranche-extender-tls");
-  private static final String EMPTY_CERTIFICATE =
-      "{\"data\":{\"tls.crt\":\"\",\"tls.key\":\"\"}}";
+  private static final String EMPTY_CERTIFICATE = "{\"data\":{\"tls.crt\":\"\",\"tls.key\":\"\"}}";
 
   final Tranche tranche;
   final PodWatch watch;
