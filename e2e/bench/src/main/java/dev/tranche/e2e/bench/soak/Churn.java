@@ -24,7 +24,11 @@ final class Churn implements AutoCloseable {
   private final KubernetesClient client;
   private final String namespace;
   private final PodWatch watch;
-  private final Random random;
+
+  /** Only for what pods request, so that the pod of a name is the same in each run of a seed. */
+  private final Random kinds;
+
+  private final Random lives;
   private final Map<String, Long> endByUidMs = new HashMap<>();
   private final Set<String> created = new HashSet<>();
   private final Thread thread;
@@ -37,7 +41,8 @@ final class Churn implements AutoCloseable {
     client = tranche.client();
     this.namespace = namespace;
     this.watch = watch;
-    this.random = random;
+    kinds = new Random(random.nextLong());
+    lives = new Random(random.nextLong());
     thread = Thread.startVirtualThread(this::run);
   }
 
@@ -77,7 +82,7 @@ final class Churn implements AutoCloseable {
     int here = 0;
     for (Pod pod : watch.pods()) {
       String uid = pod.getMetadata().getUid();
-      int lifeMs = LIFE_MIN_MS + random.nextInt(LIFE_MAX_MS - LIFE_MIN_MS);
+      int lifeMs = LIFE_MIN_MS + lives.nextInt(LIFE_MAX_MS - LIFE_MIN_MS);
       if (nowMs > endByUidMs.computeIfAbsent(uid, unknown -> nowMs + lifeMs)) {
         delete(pod);
       }
@@ -89,7 +94,7 @@ final class Churn implements AutoCloseable {
   }
 
   private boolean create(String in) {
-    Pod pod = SoakPod.random("p" + names++, random);
+    Pod pod = SoakPod.random("p" + names++, kinds);
     try {
       Pod made = client.pods().inNamespace(in).resource(pod).create();
       created.add(made.getMetadata().getUid());

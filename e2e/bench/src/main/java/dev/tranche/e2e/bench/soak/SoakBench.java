@@ -133,6 +133,7 @@ public final class SoakBench {
   private void strike(Fault fault) throws Exception {
     long start = System.nanoTime();
     tried.add(fault.name());
+    target.choose(random.nextLong());
     boolean strikes = false;
     while (!strikes && left(start, BETWEEN)) {
       strikes = strikes(fault);

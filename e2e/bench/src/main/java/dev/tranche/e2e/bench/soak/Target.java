@@ -22,7 +22,7 @@ final class Target {
   final Tranche tranche;
   final PodWatch watch;
   final Churn churn;
-  private final Random random;
+  private Random random;
   private final List<String> stopped = new ArrayList<>();
   private int namespaces;
 
@@ -31,6 +31,11 @@ final class Target {
     this.watch = watch;
     this.churn = churn;
     this.random = random;
+  }
+
+  /** Starts another fault's choices, however often an earlier fault had to be tried. */
+  void choose(long seed) {
+    random = new Random(seed);
   }
 
   String server() {
@@ -163,17 +168,22 @@ final class Target {
    */
   String fillStateFolder(String node) throws IOException {
     onNode(node, "mount -t tmpfs -o size=64k tmpfs %s".formatted(STATE_FOLDER));
-    onNode(node, "dd if=/dev/zero of=%s/filler bs=1k || true".formatted(STATE_FOLDER));
+    onNode(
+        node,
+        "! dd if=/dev/zero of=%1$s/filler bs=1k && test -s %1$s/filler".formatted(STATE_FOLDER));
     kill(plugin(node), "java");
     return "the state folder of node %s is full".formatted(node);
   }
 
-  /** The plugins find the state from before the fault. */
+  /** The plugins find the state from before the fault, which may have been tried more than once. */
   void restoreStateFolders() throws IOException {
     for (String node : tranche.nodes()) {
-      if (onNode(node, "umount -l %s 2>/dev/null && echo was || true".formatted(STATE_FOLDER))
+      if (onNode(node, "while umount -l %s 2>/dev/null; do echo was; done".formatted(STATE_FOLDER))
           .contains("was")) {
-        kill(plugin(node), "java");
+        // A plugin that is about to start finds the folder without being killed.
+        for (String pid : Processes.of(plugin(node), "java")) {
+          Processes.signal(pid, "KILL");
+        }
       }
     }
   }
