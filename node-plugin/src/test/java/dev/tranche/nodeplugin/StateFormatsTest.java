@@ -17,6 +17,7 @@ import dev.tranche.process.settings.ConfigErrors;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Base64;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
@@ -36,7 +37,8 @@ class StateFormatsTest {
 
   @Test
   void assignments_areReadWithTheirRemainingTime() throws IOException {
-    assertThat(AssignmentFile.parse(frozen(AssignmentFile.NAME), KEPT_AT_MS + 10_000))
+    byte[] kept = Base64.getMimeDecoder().decode(frozen(AssignmentFile.NAME + ".base64"));
+    assertThat(AssignmentFile.parse(kept, KEPT_AT_MS + 10_000))
         .containsExactly(
             Assignment.newBuilder()
                 .setPodUid("uid-1")
