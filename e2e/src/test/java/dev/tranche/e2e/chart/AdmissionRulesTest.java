@@ -404,27 +404,6 @@ class AdmissionRulesTest {
   }
 
   @ParameterizedTest
-  @ValueSource(
-      strings = {
-        "'template':{'metadata':{'annotations':{'tranche.dev/gpu-fraction':'0.3','tranche.dev/gpu-container':'%s'}},'spec':{%c}}",
-        "'jobTemplate':{'spec':{'template':{'metadata':{'annotations':{'tranche.dev/gpu-fraction':'0.3','tranche.dev/gpu-container':'%s'}},'spec':{%c}}}}"
-      })
-  void workload_isWarnedOfAGpuContainerThatItsTemplateLacks(String form) {
-    var warns = policy("tranche-workload-annotations");
-    String containers = "'containers':[{'name':'main'}],'initContainers':[{'name':'first'}]";
-    for (String name : List.of("main", "first")) {
-      assertThat(allowed(warns, workload(form, name, containers), "{}", "me")).as(name).isTrue();
-    }
-    assertThat(allowed(warns, workload(form, "mian", containers), "{}", "me")).isFalse();
-    assertThat(allowed(warns, workload(form, "main", ""), "{}", "me")).isFalse();
-  }
-
-  private static String workload(String form, String gpuContainer, String containers) {
-    String spec = form.replace("%s", gpuContainer).replace("%c", containers);
-    return "{'metadata':{},'spec':{" + spec + "}}";
-  }
-
-  @ParameterizedTest
   @CsvSource({
     "0.3, true",
     "30%, true",
@@ -507,6 +486,9 @@ class AdmissionRulesTest {
     "gpu-memory-limit, none, true",
     "gpu-memory-limit.main, 2Gi, true",
     "gpu-memory-limit, all, false",
+    "gpu-container, main, true",
+    "gpu-container, first, true",
+    "gpu-container, mian, false",
     "gpu-count, 2, true",
     "gpu-count, 0, false",
     "gpu-count, two, false",
@@ -525,11 +507,15 @@ class AdmissionRulesTest {
   })
   void valueInATemplate_isWarnedOf_whereTheWebhookWouldDenyIt(
       String name, String value, boolean allowed) {
-    String workload =
-        "{'metadata':{},'spec':{'template':{'metadata':{'annotations':{'tranche.dev/%s':'%s'}},'spec':{'containers':[{'name':'1'}]}}}}"
+    String template =
+        "'template':{'metadata':{'annotations':{'tranche.dev/%s':'%s'}},'spec':{'containers':[{'name':'main'}],'initContainers':[{'name':'first'}]}}"
             .formatted(name, value);
-    assertThat(allowed(policy("tranche-workload-annotations"), workload, "{}", "me"))
-        .isEqualTo(allowed);
+    for (String spec : List.of(template, "'jobTemplate':{'spec':{" + template + "}}")) {
+      String workload = "{'metadata':{},'spec':{" + spec + "}}";
+      assertThat(allowed(policy("tranche-workload-annotations"), workload, "{}", "me"))
+          .as(spec)
+          .isEqualTo(allowed);
+    }
   }
 
   /** Such as of the extender, whose pods have an annotation of the chart. */
