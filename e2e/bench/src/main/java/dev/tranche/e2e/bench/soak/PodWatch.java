@@ -7,7 +7,6 @@ import dev.tranche.extender.invariant.Invariants;
 import dev.tranche.extender.invariant.ObservedCluster;
 import io.fabric8.kubernetes.api.model.Pod;
 import io.fabric8.kubernetes.client.KubernetesClient;
-import io.fabric8.kubernetes.client.KubernetesClientException;
 import io.fabric8.kubernetes.client.Watch;
 import io.fabric8.kubernetes.client.Watcher;
 import io.fabric8.kubernetes.client.WatcherException;
@@ -73,6 +72,18 @@ final class PodWatch implements AutoCloseable {
     return revisions;
   }
 
+  /** Lists anew: a watch may be silent for ever after its API server was killed. */
+  void reopen() {
+    @Nullable Watch before;
+    synchronized (this) {
+      before = watch;
+    }
+    if (before != null) {
+      before.close();
+    }
+    open();
+  }
+
   /** Lists, then watches from there, for as long as it takes until the API server answers. */
   private void open() {
     while (true) {
@@ -94,7 +105,7 @@ final class PodWatch implements AutoCloseable {
                   .withResourceVersion(list.getMetadata().getResourceVersion())
                   .watch(new Changes());
           return;
-        } catch (KubernetesClientException notYet) {
+        } catch (RuntimeException notYet) {
           // The fault of this moment may be the API server's.
         }
       }

@@ -116,6 +116,7 @@ public final class SoakBench {
       }
       calm();
     } while (left(start, length));
+    watch.reopen();
     churn.close();
     Await.until("all pods to be gone", BACK_WITHIN_S, () -> watch.pods().isEmpty());
     calm();
@@ -163,6 +164,7 @@ public final class SoakBench {
   private void calm() {
     churn.pause(true);
     awaitParts();
+    watch.reopen();
     var standing = new InvariantWatch();
     boolean holds = false;
     boolean broken = false;
