@@ -21,6 +21,11 @@ public final class KubernetesVersion {
     return Objects.requireNonNullElse(System.getenv("KUBERNETES_VERSION"), DEFAULT);
   }
 
+  /** Returns the minor version of test clusters, such as 37. */
+  public static int minorOfClusters() {
+    return minor(ofClusters());
+  }
+
   /** Returns 34 for {@code v1.34.4}, and 38 for {@code v1.38.0-alpha.1}. */
   public static int minor(String version) {
     Matcher full = FULL.matcher(version);

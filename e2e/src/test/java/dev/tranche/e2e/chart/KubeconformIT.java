@@ -143,7 +143,7 @@ class KubeconformIT {
   private static Shell.Result check(String yaml) throws IOException, InterruptedException {
     // Before 1.36 this kind was in beta, with the same fields.
     String served =
-        KubernetesVersion.minor(KubernetesVersion.ofClusters()) < 36
+        KubernetesVersion.minorOfClusters() < 36
             ? yaml.replace(
                 "admissionregistration.k8s.io/v1\nkind: MutatingAdmissionPolicy",
                 "admissionregistration.k8s.io/v1beta1\nkind: MutatingAdmissionPolicy")

@@ -37,7 +37,7 @@ final class PolicyPlane implements AutoCloseable {
         new ControlPlane(
             Artifacts.of(Path.of("..").toAbsolutePath().normalize()).kubernetes(),
             folder,
-            mutatingPolicies(KubernetesVersion.minor(KubernetesVersion.ofClusters())));
+            mutatingPolicies(KubernetesVersion.minorOfClusters()));
     Map.of(DENY, "deny", VOID, "void", EXEMPT, "exempt").forEach(this::createNamespace);
     documents(Chart.helmTemplate(arguments))
         .filter(

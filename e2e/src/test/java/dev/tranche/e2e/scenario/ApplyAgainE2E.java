@@ -3,6 +3,7 @@ package dev.tranche.e2e.scenario;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.api.Names;
+import dev.tranche.e2e.cluster.KubernetesVersion;
 import dev.tranche.e2e.cluster.Output;
 import dev.tranche.e2e.install.Await;
 import dev.tranche.e2e.install.PodSpecs;
@@ -69,7 +70,7 @@ class ApplyAgainE2E extends Scenario {
     assertThat(changed.getMetadata().getLabels()).containsEntry("by", "edit");
     assertThat(changed.getMetadata().getAnnotations()).containsEntry("by", "replace");
     assertThat(changed.getSpec()).isEqualTo(spec);
-    if (minorVersion() >= RESIZE_MINOR) {
+    if (KubernetesVersion.minorOfClusters() >= RESIZE_MINOR) {
       shell(
               "patch pod a --subresource resize -p '{\"spec\":{\"containers\":[{\"name\":\"main\",\"resources\":{\"requests\":{\"cpu\":\"40m\"}}}]}}'",
               "")

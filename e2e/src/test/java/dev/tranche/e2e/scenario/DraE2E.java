@@ -71,8 +71,7 @@ class DraE2E extends Scenario {
       """
           .formatted(API, CLASS);
 
-  private final boolean mapped =
-      KubernetesVersion.minor(KubernetesVersion.ofClusters()) >= MAPPED_SINCE_MINOR;
+  private final boolean mapped = KubernetesVersion.minorOfClusters() >= MAPPED_SINCE_MINOR;
 
   private boolean served;
 

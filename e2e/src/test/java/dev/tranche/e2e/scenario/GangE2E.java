@@ -38,7 +38,7 @@ class GangE2E {
       """;
 
   static boolean hasPodGroups() {
-    return KubernetesVersion.minor(KubernetesVersion.ofClusters()) >= POD_GROUPS_SINCE_MINOR;
+    return KubernetesVersion.minorOfClusters() >= POD_GROUPS_SINCE_MINOR;
   }
 
   private static OneNode start() {

@@ -87,7 +87,7 @@ class HealthE2E extends Scenario {
 
     gpus.setLost(index, true);
     awaitBetaAllocatable(ONE_GPU);
-    if (KubernetesVersion.minor(KubernetesVersion.ofClusters()) < WITH_HEALTH_OF_DEVICES) {
+    if (KubernetesVersion.minorOfClusters() < WITH_HEALTH_OF_DEVICES) {
       assertThat(healthOfDevices("first")).isEmpty();
       return;
     }

@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.api.Names;
+import dev.tranche.e2e.cluster.KubernetesVersion;
 import dev.tranche.e2e.install.Await;
 import dev.tranche.e2e.install.PodSpecs;
 import io.fabric8.kubernetes.api.model.Pod;
@@ -52,7 +53,7 @@ class SlowVolumeE2E extends Scenario {
 
     Thread.sleep(LONGER_THAN_A_HOLD_MS);
     assertThat(get("slow").getSpec().getNodeName()).isNull();
-    if (minorVersion() >= 35) {
+    if (KubernetesVersion.minorOfClusters() >= 35) {
       assertThat(get("slow").getStatus().getNominatedNodeName()).isEqualTo(ALPHA);
     }
     create(PodSpecs.on(ALPHA, PodSpecs.fraction("other", "0.3")));
