@@ -2,10 +2,7 @@ package dev.tranche.nodeplugin;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.tranche.nodeplugin.config.Config;
-import dev.tranche.nodeplugin.config.ConfigFile;
-import dev.tranche.nodeplugin.config.ConfigSource.Outcome;
-import dev.tranche.nodeplugin.config.Setting;
+import dev.tranche.nodeplugin.config.Configs;
 import dev.tranche.nodeplugin.events.EventBuffer;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
 import dev.tranche.nodeplugin.gpu.Hardware;
@@ -23,10 +20,7 @@ import dev.tranche.nodeplugin.usage.ContainerCgroups;
 import dev.tranche.nodeplugin.usage.ContainerUse;
 import dev.tranche.nodeplugin.usage.Overuse;
 import dev.tranche.nodeplugin.usage.OveruseOptions;
-import dev.tranche.process.settings.ConfigErrors;
 import java.util.List;
-import java.util.Map;
-import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 /** What Prometheus is told of containers, by their processes and by their memory limits. */
@@ -46,12 +40,8 @@ class ContainerMetricsTest {
           new Overuse(new OveruseOptions(0.05, 3, false)));
 
   private void sample(List<ContainerUse> uses, ContainerLimit... limits) {
-    var errors = new ConfigErrors();
-    String yaml = "sharing: {timeSlicing: {resources: [{name: gpu, replicas: 10}]}}";
-    Config config =
-        Config.of(
-            Setting.read(List.of(), Map.of(), errors), ConfigFile.parse(yaml, errors), errors);
-    state.config(new Outcome.Usable("ten", config, Set.of(), yaml));
+    state.config(
+        Configs.usable("ten", "sharing: {timeSlicing: {resources: [{name: gpu, replicas: 10}]}}"));
     var info = new GpuInfo(0, "GPU-0", "Tesla T4", 0, "", 1_000, 0, -1, 0, Mig.OFF);
     var gpus = List.of(new GpuStatus(info, new Health.Healthy(), new Load(1, READING, 0, 0), uses));
     state.gpus(gpus);

@@ -3,10 +3,7 @@ package dev.tranche.nodeplugin;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.api.node.Gpu;
-import dev.tranche.nodeplugin.config.Config;
-import dev.tranche.nodeplugin.config.ConfigFile;
-import dev.tranche.nodeplugin.config.ConfigSource.Outcome;
-import dev.tranche.nodeplugin.config.Setting;
+import dev.tranche.nodeplugin.config.Configs;
 import dev.tranche.nodeplugin.events.EventBuffer;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
 import dev.tranche.nodeplugin.gpu.Hardware;
@@ -20,10 +17,7 @@ import dev.tranche.nodeplugin.nvml.GpuReading;
 import dev.tranche.nodeplugin.nvml.Mig;
 import dev.tranche.nodeplugin.usage.Overuse;
 import dev.tranche.nodeplugin.usage.OveruseOptions;
-import dev.tranche.process.settings.ConfigErrors;
 import java.util.List;
-import java.util.Map;
-import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 /** An exception that one GPU causes leaves that GPU out, and all others are reported. */
@@ -65,12 +59,8 @@ class GpuFailureTest {
 
   @Test
   void report_hasTheOthers() {
-    var errors = new ConfigErrors();
-    String yaml = "sharing: {timeSlicing: {resources: [{name: gpu, replicas: 10}]}}";
-    Config config =
-        Config.of(
-            Setting.read(List.of(), Map.of(), errors), ConfigFile.parse(yaml, errors), errors);
-    state.config(new Outcome.Usable("ten", config, Set.of(), yaml));
+    state.config(
+        Configs.usable("ten", "sharing: {timeSlicing: {resources: [{name: gpu, replicas: 10}]}}"));
     state.gpus(gpus());
     var reports = new ReportBuilder("node", "run", "1", overuse, failures);
     assertThat(reports.report(state, true, 1_000, 1_000).getGpusList())

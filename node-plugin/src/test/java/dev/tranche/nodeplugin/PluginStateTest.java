@@ -5,10 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.tranche.api.node.Assignment;
 import dev.tranche.api.node.ContainerAssignment;
 import dev.tranche.api.node.GpuShare;
-import dev.tranche.nodeplugin.config.Config;
-import dev.tranche.nodeplugin.config.ConfigFile;
 import dev.tranche.nodeplugin.config.ConfigSource.Outcome;
-import dev.tranche.nodeplugin.config.Setting;
+import dev.tranche.nodeplugin.config.Configs;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
 import dev.tranche.nodeplugin.gpu.Hardware;
 import dev.tranche.nodeplugin.gpu.NodeReplicas;
@@ -25,7 +23,6 @@ import dev.tranche.nodeplugin.nvml.Mig;
 import dev.tranche.nodeplugin.usage.ContainerCgroups;
 import dev.tranche.nodeplugin.usage.Overuse;
 import dev.tranche.nodeplugin.usage.OveruseOptions;
-import dev.tranche.process.settings.ConfigErrors;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -137,15 +134,9 @@ class PluginStateTest {
   }
 
   private static Outcome.Usable config(String strategy, int replicas) {
-    ConfigErrors findings = new ConfigErrors();
     String yaml =
         "sharing: {%s: {resources: [{name: gpu, replicas: %d}]}}".formatted(strategy, replicas);
-    Config config =
-        Config.of(
-            Setting.read(List.of(), Map.of(), findings),
-            ConfigFile.parse(yaml, findings),
-            findings);
-    return new Outcome.Usable("of-" + replicas, config, Set.of(), yaml);
+    return Configs.usable("of-" + replicas, yaml, "--mps-root=/mps");
   }
 
   private int healthy() {
@@ -154,15 +145,9 @@ class PluginStateTest {
 
   @Test
   void deviceOfAConfig_isOneGpu_alsoWhenALostOnesIndexIsAnothers() {
-    ConfigErrors findings = new ConfigErrors();
     String yaml =
         "sharing: {timeSlicing: {resources: [{name: gpu, replicas: 10, devices: ['0']}]}}";
-    Config config =
-        Config.of(
-            Setting.read(List.of("--nvidia-compatible=extended"), Map.of(), findings),
-            ConfigFile.parse(yaml, findings),
-            findings);
-    state.config(new Outcome.Usable("one", config, Set.of(), yaml));
+    state.config(Configs.usable("one", yaml, "--nvidia-compatible=extended"));
     List<GpuStatus> both = gpus(2);
     state.gpus(both);
     assertThat(healthy()).isEqualTo(11);

@@ -12,10 +12,8 @@ import dev.tranche.api.podresources.ContainerDevices;
 import dev.tranche.api.podresources.ContainerResources;
 import dev.tranche.api.podresources.ListPodResourcesResponse;
 import dev.tranche.api.podresources.PodResources;
-import dev.tranche.nodeplugin.config.Config;
-import dev.tranche.nodeplugin.config.ConfigFile;
 import dev.tranche.nodeplugin.config.ConfigSource.Outcome;
-import dev.tranche.nodeplugin.config.Setting;
+import dev.tranche.nodeplugin.config.Configs;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
 import dev.tranche.nodeplugin.gpu.Hardware;
 import dev.tranche.nodeplugin.gpu.HeldFile;
@@ -27,8 +25,6 @@ import dev.tranche.nodeplugin.nvml.GpuInfo;
 import dev.tranche.nodeplugin.nvml.Mig;
 import dev.tranche.nodeplugin.usage.Overuse;
 import dev.tranche.nodeplugin.usage.OveruseOptions;
-import dev.tranche.process.settings.ConfigErrors;
-import dev.tranche.process.settings.Settings;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -269,16 +265,9 @@ final class RecutWorld {
   }
 
   private static Outcome.Usable usable(String strategy, String... resources) {
-    ConfigErrors findings = new ConfigErrors();
     String yaml =
         "sharing: {%s: {resources: [%s]}}".formatted(strategy, String.join(", ", resources));
-    List<String> flags = List.of("--mps-root=/mps", "--nvidia-compatible=extended");
-    Settings<Setting> settings = Setting.read(flags, Map.of(), findings);
-    Config config = Config.of(settings, ConfigFile.parse(yaml, findings), findings);
-    if (!findings.errors().isEmpty()) {
-      throw new IllegalStateException(findings.errors().toString());
-    }
-    return new Outcome.Usable(yaml, config, Set.of(), yaml);
+    return Configs.usable(yaml, yaml, "--mps-root=/mps", "--nvidia-compatible=extended");
   }
 
   private void publish() {

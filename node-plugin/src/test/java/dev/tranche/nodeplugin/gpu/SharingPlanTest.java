@@ -3,12 +3,10 @@ package dev.tranche.nodeplugin.gpu;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.nodeplugin.config.Config;
-import dev.tranche.nodeplugin.config.ConfigFile;
-import dev.tranche.nodeplugin.config.Setting;
+import dev.tranche.nodeplugin.config.Configs;
 import dev.tranche.nodeplugin.config.Sharing.SharingStrategy;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import dev.tranche.nodeplugin.nvml.Mig;
-import dev.tranche.process.settings.ConfigErrors;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.IntStream;
@@ -24,14 +22,7 @@ class SharingPlanTest {
   }
 
   private static SharingPlan plan(int gpus, String yaml) {
-    ConfigErrors findings = new ConfigErrors();
-    Config config =
-        Config.of(
-            Setting.read(
-                List.of("--mps-root=/mps", "--nvidia-compatible=extended"), Map.of(), findings),
-            ConfigFile.parse(yaml, findings),
-            findings);
-    assertThat(findings.errors()).isEmpty();
+    Config config = Configs.ofFile(yaml, "--mps-root=/mps", "--nvidia-compatible=extended");
     return SharingPlan.of(config, IntStream.range(0, gpus).mapToObj(i -> gpu(i)).toList());
   }
 

@@ -3,17 +3,13 @@ package dev.tranche.nodeplugin.mps;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.nodeplugin.config.Config;
-import dev.tranche.nodeplugin.config.ConfigFile;
 import dev.tranche.nodeplugin.config.Configs;
-import dev.tranche.nodeplugin.config.Setting;
 import dev.tranche.nodeplugin.config.Sharing.SharingStrategy;
 import dev.tranche.nodeplugin.gpu.GpuSharing;
 import dev.tranche.nodeplugin.gpu.MpsClientLimit;
 import dev.tranche.nodeplugin.gpu.SharingPlan;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import dev.tranche.nodeplugin.nvml.Mig;
-import dev.tranche.process.settings.ConfigErrors;
-import dev.tranche.process.settings.Settings;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
@@ -89,14 +85,10 @@ class MpsPlanTest {
   @CsvSource({"7, 48, ''", "7, 49, lower replicas to 48", "6, 17, lower replicas to 16"})
   void moreReplicasThanClients_areAConfigErrorThatNamesTheLimit(
       int computeMajor, int replicas, String sentence) {
-    ConfigErrors findings = new ConfigErrors();
     String file =
         "{version: v1, sharing: {mps: {resources: [{name: nvidia.com/gpu, replicas: %d}]}}}"
             .formatted(replicas);
-    Settings<Setting> given =
-        Setting.read(List.of("--mps-root=/run/nvidia/mps"), Map.of(), findings);
-    Config config = Config.of(given, ConfigFile.parse(file, findings), findings);
-    assertThat(findings.errors()).isEmpty();
+    Config config = Configs.ofFile(file, "--mps-root=/run/nvidia/mps");
     String refused =
         switch (SharingPlan.of(config, List.of(gpu(0, computeMajor)))) {
           case SharingPlan.Fits ignored -> "";
