@@ -35,7 +35,7 @@ final class PodLoads {
     NodeGpus gpus = tranche.gpus(pod.getSpec().getNodeName());
     String[] uuids = annotations.getOrDefault(Names.GPU, "").split(",");
     String[] grants = annotations.getOrDefault(Names.GRANTED_MEMORY, "").split(",");
-    int pid = PodProcesses.of(tranche.cluster(), pod);
+    int pid = PodProcesses.onNode(tranche.cluster(), pod);
     for (int i = 0; i < uuids.length; i++) {
       int index = gpus.index(uuids[i]);
       double grantedMib = mib(grants[i]);

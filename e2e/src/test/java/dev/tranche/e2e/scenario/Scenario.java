@@ -251,18 +251,12 @@ abstract class Scenario {
     return tranche().usesExistingScheduler() ? "default-scheduler" : Names.SCHEDULER;
   }
 
-  /** Of the cluster's Kubernetes, such as 37. */
-  static int minorVersion() {
-    String minor = tranche().client().getKubernetesVersion().getMinor();
-    return Integer.parseInt(minor.replaceAll("\\D", ""));
-  }
-
   static String nodeOf(Pod pod) {
     return pod.getSpec().getNodeName();
   }
 
   /** Of the pod's process, as its node numbers it. */
   static int pid(Pod pod) {
-    return PodProcesses.of(tranche().cluster(), pod);
+    return PodProcesses.onNode(tranche().cluster(), pod);
   }
 }

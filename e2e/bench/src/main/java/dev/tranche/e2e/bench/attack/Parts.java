@@ -1,18 +1,15 @@
 package dev.tranche.e2e.bench.attack;
 
+import dev.tranche.e2e.install.PodProcesses;
 import dev.tranche.e2e.install.Tranche;
 import io.fabric8.kubernetes.api.model.ContainerStatus;
 import io.fabric8.kubernetes.api.model.Pod;
 import io.fabric8.kubernetes.client.KubernetesClientException;
-import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** Tranche's own pods: how often their processes ended, and their memory. */
@@ -95,7 +92,10 @@ final class Parts {
     var memory = new HashMap<String, Long>();
     for (String part : ALL) {
       for (Pod pod : tranche.parts(part)) {
-        memory.merge(part, memoryMib(pod.getMetadata().getUid()), Math::max);
+        memory.putIfAbsent(part, 0L);
+        for (String pid : PodProcesses.onHost(pod, "java")) {
+          memory.merge(part, PodProcesses.use(pid).memoryKib() / MIB_KIB, Math::max);
+        }
       }
     }
     return memory;
@@ -137,42 +137,6 @@ final class Parts {
       return found ? sum : null;
     } catch (RuntimeException silent) {
       return null;
-    }
-  }
-
-  private static long memoryMib(String uid) {
-    String underscored = uid.replace('-', '_');
-    try (Stream<Path> processes = Files.list(Path.of("/proc"))) {
-      return processes
-          .filter(folder -> folder.getFileName().toString().matches("\\d+"))
-          .filter(folder -> read(folder.resolve("comm")).startsWith("java"))
-          .filter(
-              folder -> {
-                String group = read(folder.resolve("cgroup"));
-                return group.contains(uid) || group.contains(underscored);
-              })
-          .mapToLong(folder -> residentKib(read(folder.resolve("status"))) / MIB_KIB)
-          .max()
-          .orElse(0);
-    } catch (IOException e) {
-      return 0;
-    }
-  }
-
-  private static long residentKib(String status) {
-    return status
-        .lines()
-        .filter(line -> line.startsWith("VmRSS:"))
-        .mapToLong(line -> Long.parseLong(line.replaceAll("\\D", "")))
-        .findFirst()
-        .orElse(0);
-  }
-
-  private static String read(Path file) {
-    try {
-      return Files.readString(file);
-    } catch (IOException gone) {
-      return "";
     }
   }
 }

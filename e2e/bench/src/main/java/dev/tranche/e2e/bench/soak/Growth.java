@@ -1,5 +1,6 @@
 package dev.tranche.e2e.bench.soak;
 
+import dev.tranche.e2e.install.PodProcesses;
 import dev.tranche.e2e.install.Tranche;
 import io.fabric8.kubernetes.api.model.Pod;
 import java.util.HashMap;
@@ -11,16 +12,16 @@ final class Growth {
   private static final long THREADS_MORE_MAX = 16;
   private static final long DESCRIPTORS_MORE_MAX = 64;
 
-  private final Map<String, Processes.Use> firstByPid = new HashMap<>();
+  private final Map<String, PodProcesses.Use> firstByPid = new HashMap<>();
   private final Map<String, Long> memoryMib = new HashMap<>();
 
   void sample(Tranche tranche, Violations violations) {
     for (String part : List.of("extender", "webhook", "node-plugin")) {
       for (Pod pod : tranche.parts(part)) {
-        for (String pid : Processes.of(pod, "java")) {
-          Processes.Use use = Processes.use(pid);
+        for (String pid : PodProcesses.onHost(pod, "java")) {
+          PodProcesses.Use use = PodProcesses.use(pid);
           memoryMib.merge(part, use.memoryKib() / 1024, Math::max);
-          Processes.Use first = firstByPid.putIfAbsent(pid, use);
+          PodProcesses.Use first = firstByPid.putIfAbsent(pid, use);
           if (first != null
               && (use.threads() - first.threads() > THREADS_MORE_MAX
                   || use.descriptors() - first.descriptors() > DESCRIPTORS_MORE_MAX)) {

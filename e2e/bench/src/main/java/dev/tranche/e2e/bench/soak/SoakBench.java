@@ -52,7 +52,7 @@ public final class SoakBench {
     watch = new PodWatch(tranche.client(), violations);
     observer = new Observer(tranche, watch, violations);
     churn = new Churn(tranche, NAMESPACE, watch, new Random(random.nextLong()));
-    target = new Target(tranche, watch, churn, new Random(random.nextLong()));
+    target = new Target(tranche, watch, churn);
   }
 
   /**

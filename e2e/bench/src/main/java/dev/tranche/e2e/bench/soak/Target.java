@@ -2,6 +2,7 @@ package dev.tranche.e2e.bench.soak;
 
 import dev.tranche.e2e.gpu.NodeGpus;
 import dev.tranche.e2e.install.Await;
+import dev.tranche.e2e.install.PodProcesses;
 import dev.tranche.e2e.install.Shell;
 import dev.tranche.e2e.install.Tranche;
 import io.fabric8.kubernetes.api.model.NamespaceBuilder;
@@ -19,15 +20,17 @@ final class Target {
   final Tranche tranche;
   final PodWatch watch;
   final Churn churn;
-  private Random random;
+
+  /** Of the fault that strikes. */
+  private Random random = new Random();
+
   private final List<String> stopped = new ArrayList<>();
   private int namespaces;
 
-  Target(Tranche tranche, PodWatch watch, Churn churn, Random random) {
+  Target(Tranche tranche, PodWatch watch, Churn churn) {
     this.tranche = tranche;
     this.watch = watch;
     this.churn = churn;
-    this.random = random;
   }
 
   /** Starts another fault's choices, however often an earlier fault had to be tried. */
@@ -72,23 +75,23 @@ final class Target {
   /** Kills a pod's program, and returns once its process is gone. */
   String kill(Pod pod, String program) throws IOException {
     String pid = pid(pod, program);
-    Processes.signal(pid, "KILL");
-    Await.until("process " + pid + " to end", SHOWN_WITHIN_S, () -> !Processes.exists(pid));
+    PodProcesses.signal(pid, "KILL");
+    Await.until("process " + pid + " to end", SHOWN_WITHIN_S, () -> !PodProcesses.exists(pid));
     return "process %s of pod %s has ended".formatted(pid, pod.getMetadata().getName());
   }
 
   /** Stops a pod's program until {@link #goOn}. */
   String freeze(Pod pod, String program) throws IOException {
     String pid = pid(pod, program);
-    Processes.signal(pid, "STOP");
+    PodProcesses.signal(pid, "STOP");
     stopped.add(pid);
-    Await.until("process " + pid + " to stop", SHOWN_WITHIN_S, () -> Processes.isStopped(pid));
+    Await.until("process " + pid + " to stop", SHOWN_WITHIN_S, () -> PodProcesses.isStopped(pid));
     return "process %s of pod %s is stopped".formatted(pid, pod.getMetadata().getName());
   }
 
   void goOn() throws IOException {
     for (String pid : stopped) {
-      Processes.signal(pid, "CONT");
+      PodProcesses.signal(pid, "CONT");
     }
     stopped.clear();
   }
@@ -110,7 +113,7 @@ final class Target {
 
   void connect() throws IOException {
     for (Pod extender : tranche.parts("extender")) {
-      for (String pid : Processes.of(extender, "java")) {
+      for (String pid : PodProcesses.onHost(extender, "java")) {
         // One rule for each time that it was struck.
         boolean had = true;
         while (had) {
@@ -160,8 +163,7 @@ final class Target {
   }
 
   /**
-   * Lets a node plugin start with a state folder that is empty and takes nothing, until {@link
-   * #restoreStateFolders}.
+   * Lets a node plugin start without its files on a full disk, until {@link #restoreStateFolders}.
    */
   String fillStateFolder(String node) throws IOException {
     onNode(node, "mount -t tmpfs -o size=64k tmpfs %s".formatted(STATE_FOLDER));
@@ -178,8 +180,8 @@ final class Target {
       if (onNode(node, "while umount -l %s 2>/dev/null; do echo was; done".formatted(STATE_FOLDER))
           .contains("was")) {
         // A plugin that is about to start finds the folder without being killed.
-        for (String pid : Processes.of(plugin(node), "java")) {
-          Processes.signal(pid, "KILL");
+        for (String pid : PodProcesses.onHost(plugin(node), "java")) {
+          PodProcesses.signal(pid, "KILL");
         }
       }
     }
@@ -230,7 +232,7 @@ final class Target {
   }
 
   private static String pid(Pod pod, String program) {
-    return Processes.of(pod, program).stream()
+    return PodProcesses.onHost(pod, program).stream()
         .findFirst()
         .orElseThrow(
             () ->
