@@ -68,15 +68,17 @@ k.startsWith('tranche.dev/gpu') || k in ['tranche.dev/replicas-per-gpu', 'tranch
 : (has({{ $other }}) && has({{ $other }}.metadata) && has({{ $other }}.metadata.annotations) ? {{ $other }}.metadata.annotations : dyn({})))
 {{- end -}}
 
-{{/* CEL: whether a workload's pod template has a container of a name. */}}
-{{- define "tranche.templateHasContainer" -}}
-{{- $job := "dyn(object).spec.jobTemplate.spec.template" -}}
-{{- $other := "dyn(object).spec.template" -}}
+{{/* CEL: whether a workload's pod template has the container that variables.gpuContainer names. */}}
+{{- define "tranche.templateHasGpuContainer" -}}
+{{- $found := list -}}
+{{- range $spec := list "dyn(object).spec.jobTemplate.spec.template.spec" "dyn(object).spec.template.spec" -}}
+{{- $found = append $found (printf `(has(%[1]s)
+  && (has(%[1]s.containers) && %[1]s.containers.exists(c, c.name == variables.gpuContainer)
+  || has(%[1]s.initContainers) && %[1]s.initContainers.exists(c, c.name == variables.gpuContainer)))` $spec) -}}
+{{- end -}}
 (has(dyn(object).spec.jobTemplate)
-? (has({{ $job }}.spec) && has({{ $job }}.spec.containers) && {{ $job }}.spec.containers.exists(c, c.name == {{ . }})
-  || has({{ $job }}.spec) && has({{ $job }}.spec.initContainers) && {{ $job }}.spec.initContainers.exists(c, c.name == {{ . }}))
-: (has({{ $other }}.spec) && has({{ $other }}.spec.containers) && {{ $other }}.spec.containers.exists(c, c.name == {{ . }})
-  || has({{ $other }}.spec) && has({{ $other }}.spec.initContainers) && {{ $other }}.spec.initContainers.exists(c, c.name == {{ . }})))
+? {{ first $found }}
+: {{ last $found }})
 {{- end -}}
 
 {{/* Whether k looks like a misspelt annotation of a pod. The extender's own pods have the last one. */}}
