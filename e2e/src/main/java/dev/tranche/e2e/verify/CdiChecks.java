@@ -73,7 +73,10 @@ final class CdiChecks {
       }
     }
     parts.put("common device nodes", values(common, "deviceNodes", "path"));
-    parts.put("mounts", values(common, "mounts", "containerPath"));
+    Set<String> mounts = values(common, "mounts", "containerPath");
+    // The toolkit's way to say that no volume mount names GPUs.
+    mounts.remove("/var/run/nvidia-container-devices/void");
+    parts.put("mounts", mounts);
     parts.put("hooks", hooks(common));
     Set<String> env = new TreeSet<>();
     common.getJsonArray("env", new JsonArray()).forEach(value -> env.add(String.valueOf(value)));

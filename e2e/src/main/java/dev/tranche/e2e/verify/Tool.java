@@ -12,6 +12,7 @@ import java.util.concurrent.TimeUnit;
 /** A program of NVIDIA's that may be on this machine. */
 final class Tool {
   private static final int LIMIT_S = 30;
+  private static final String PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
   private final Path program;
 
@@ -41,11 +42,13 @@ final class Tool {
     command.addAll(List.of(arguments));
     Path output = Files.createTempFile("tranche-verify", ".out");
     try {
-      Process process =
+      ProcessBuilder builder =
           new ProcessBuilder(command)
               .redirectOutput(output.toFile())
-              .redirectError(ProcessBuilder.Redirect.DISCARD)
-              .start();
+              .redirectError(ProcessBuilder.Redirect.DISCARD);
+      // nvidia-ctk looks for the driver's programs there, and so not in folders of the caller's.
+      builder.environment().put("PATH", PATH);
+      Process process = builder.start();
       process.getOutputStream().close();
       if (!process.waitFor(LIMIT_S, TimeUnit.SECONDS)) {
         process.destroyForcibly();

@@ -139,28 +139,29 @@ public final class CdiSpecs {
     files.sockets().forEach(file -> mounts.add(mount(file, SOCKET)));
     files.firmware().forEach(file -> mounts.add(mount(file, READ_ONLY)));
     files.programs().forEach(file -> mounts.add(mount(file, READ_ONLY)));
-    files.data().forEach(file -> mounts.add(mount(file, READ_ONLY)));
+    GraphicsFiles graphics = files.graphics();
+    graphics.libraries().forEach(file -> mounts.add(mount(file, READ_ONLY)));
+    graphics.configs().forEach(file -> mounts.add(mount(file.from(), file.to(), READ_ONLY)));
     return mounts;
   }
 
   private BindMount mount(String path, List<String> how) {
+    return mount(path, path, how);
+  }
+
+  private BindMount mount(String from, String to, List<String> how) {
     String root = options.driverRoot();
     String prefix = root.endsWith("/") ? root.substring(0, root.length() - 1) : root;
-    return new BindMount(prefix + path, path, how);
+    return new BindMount(prefix + from, to, how);
   }
 
   private List<Hook> hooks(List<String> folders) {
     List<Hook> hooks = new ArrayList<>();
+    addLinks(hooks, files.graphics().links());
     if (!folders.isEmpty()) {
-      List<String> links = new ArrayList<>();
-      files
-          .links()
-          .forEach(link -> links.addAll(List.of("--link", link.target() + "::" + link.path())));
       List<String> listed = new ArrayList<>();
       folders.forEach(folder -> listed.addAll(List.of("--folder", folder)));
-      if (!links.isEmpty()) {
-        addHook(hooks, CREATE_CONTAINER, "create-symlinks", links);
-      }
+      addLinks(hooks, files.links());
       addHook(
           hooks,
           CREATE_CONTAINER,
@@ -171,6 +172,14 @@ public final class CdiSpecs {
     addHook(hooks, CREATE_CONTAINER, "disable-device-node-modification", List.of());
     addHook(hooks, CREATE_CONTAINER, "update-application-profile", List.of());
     return hooks;
+  }
+
+  private void addLinks(List<Hook> hooks, List<DriverFiles.Link> links) {
+    List<String> args = new ArrayList<>();
+    links.forEach(link -> args.addAll(List.of("--link", link.target() + "::" + link.path())));
+    if (!args.isEmpty()) {
+      addHook(hooks, CREATE_CONTAINER, "create-symlinks", args);
+    }
   }
 
   private void addHook(List<Hook> hooks, String stage, String name, List<String> args) {

@@ -10,6 +10,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.stream.Stream;
 
 /**
  * The driver's files that containers need, as paths from the driver's root.
@@ -19,7 +20,7 @@ import java.util.Set;
  * @param programs such as nvidia-smi
  * @param sockets of the driver's daemons
  * @param firmware of the GPUs' own processor
- * @param data such as the weights of OptiX
+ * @param graphics what programs that draw need
  * @param gds what GPUDirect Storage reads
  */
 public record DriverFiles(
@@ -28,15 +29,16 @@ public record DriverFiles(
     List<String> programs,
     List<String> sockets,
     List<String> firmware,
-    List<String> data,
+    GraphicsFiles graphics,
     List<String> gds) {
   public static final DriverFiles NONE =
-      new DriverFiles(List.of(), List.of(), List.of(), List.of(), List.of(), List.of(), List.of());
+      new DriverFiles(
+          List.of(), List.of(), List.of(), List.of(), List.of(), GraphicsFiles.NONE, List.of());
 
   /**
    * A symbolic link beside a library.
    *
-   * @param target a name in the same folder
+   * @param target relative to its folder
    */
   public record Link(String target, String path) {}
 
@@ -53,20 +55,17 @@ public record DriverFiles(
           "nvidia-cuda-mps-control",
           "nvidia-cuda-mps-server",
           "nvidia-imex",
-          "nvidia-imex-ctl");
+          "nvidia-imex-ctl",
+          "nvidia-xconfig");
   private static final List<String> SOCKET_FOLDERS = List.of("/run", "/var/run");
   private static final List<String> SOCKETS =
       List.of("nvidia-persistenced/socket", "nvidia-fabricmanager/socket");
-  private static final List<String> FIRMWARE_FOLDERS =
-      List.of("/lib/firmware/updates/nvidia/", "/lib/firmware/nvidia/");
-  private static final List<String> DATA_FOLDERS = List.of("/etc", "/usr/share");
-  private static final List<String> DATA = List.of("nvidia/nvoptix.bin");
+  private static final List<String> FIRMWARE = List.of("gsp*.bin", "ucodes*.bin");
   private static final List<String> GDS = List.of("/run/udev", "/etc/cufile.json");
 
   public DriverFiles {
     libraries = List.copyOf(libraries);
     links = List.copyOf(links);
-    data = List.copyOf(data);
     gds = List.copyOf(gds);
     programs = List.copyOf(programs);
     sockets = List.copyOf(sockets);
@@ -80,16 +79,15 @@ public record DriverFiles(
    * @param version of the driver
    */
   public static DriverFiles find(Path root, String version) {
-    List<String> libraries = libraries(root, version);
+    List<String> folders = DriverFolders.find(root).stream().map(folder -> "/" + folder).toList();
+    List<String> libraries = libraries(root, version, folders);
     return new DriverFiles(
         libraries,
         LibraryLinks.of(root, libraries),
         firstExisting(root, PROGRAM_FOLDERS, PROGRAMS),
         firstExisting(root, SOCKET_FOLDERS, SOCKETS),
-        FIRMWARE_FOLDERS.stream()
-            .flatMap(folder -> HostNodes.matching(root, folder + version, "gsp*.bin").stream())
-            .toList(),
-        firstExisting(root, DATA_FOLDERS, DATA),
+        firmware(root, version),
+        GraphicsFiles.find(root, version, folders, libraries),
         GDS.stream().filter(path -> FileAccess.exists(at(root, path))).toList());
   }
 
@@ -97,11 +95,10 @@ public record DriverFiles(
    * Returns the libraries. Folders that link to each other have the same libraries, which count
    * once.
    */
-  private static List<String> libraries(Path root, String version) {
+  private static List<String> libraries(Path root, String version, List<String> folders) {
     Set<Path> seen = new HashSet<>();
     List<String> found = new ArrayList<>();
-    for (String fromRoot : DriverFolders.find(root)) {
-      String folder = "/" + fromRoot;
+    for (String folder : folders) {
       List<String> here = new ArrayList<>(HostNodes.matching(root, folder, "*.so." + version));
       here.addAll(HostNodes.matching(root, folder, UNVERSIONED));
       here.addAll(HostNodes.matching(root, folder + "/vdpau", "*.so." + version));
@@ -141,7 +138,28 @@ public record DriverFiles(
                 .formatted(name, others.getFirst()));
   }
 
-  private static List<String> firstExisting(Path root, List<String> folders, List<String> names) {
+  /** The kernel searches a folder of the administrator's first, such as that of Talos. */
+  private static List<String> firmware(Path root, String version) {
+    String release = FileAccess.firstLine(Path.of("/proc/sys/kernel/osrelease"));
+    String own = FileAccess.firstLine(Path.of("/sys/module/firmware_class/parameters/path"));
+    return Stream.of(
+            own,
+            "/lib/firmware/updates/" + release,
+            "/lib/firmware/updates",
+            "/lib/firmware/" + release,
+            "/lib/firmware")
+        .filter(folder -> folder.startsWith("/"))
+        .distinct()
+        .flatMap(
+            folder ->
+                FIRMWARE.stream()
+                    .flatMap(
+                        glob ->
+                            HostNodes.matching(root, folder + "/nvidia/" + version, glob).stream()))
+        .toList();
+  }
+
+  static List<String> firstExisting(Path root, List<String> folders, List<String> names) {
     List<String> found = new ArrayList<>();
     for (String name : names) {
       folders.stream()

@@ -1,10 +1,12 @@
 package dev.tranche.nodeplugin.file;
 
+import java.io.BufferedReader;
 import java.io.IOException;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.BasicFileAttributes;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -32,6 +34,15 @@ public final class FileAccess {
       logDenied(path);
     }
     return exists;
+  }
+
+  /** Returns the first line of a small file; empty if it cannot be read. Blocks. */
+  public static String firstLine(Path path) {
+    try (BufferedReader file = Files.newBufferedReader(path)) {
+      return Objects.requireNonNullElse(file.readLine(), "").strip();
+    } catch (IOException unreadable) {
+      return "";
+    }
   }
 
   /** Logs it, once for each path, if access to the path is denied. */

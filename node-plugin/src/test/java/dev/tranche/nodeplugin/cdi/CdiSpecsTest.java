@@ -35,7 +35,12 @@ class CdiSpecsTest {
           List.of("/usr/bin/nvidia-smi"),
           List.of("/run/nvidia-persistenced/socket"),
           List.of(),
-          List.of("/usr/share/nvidia/nvoptix.bin"),
+          new GraphicsFiles(
+              List.of(),
+              List.of(),
+              List.of(
+                  new GraphicsFiles.Config(
+                      "/usr/share/nvidia/nvoptix.bin", "/usr/share/nvidia/nvoptix.bin"))),
           List.of("/run/udev"));
   private static final Mig.Device MIG_DEVICE =
       new Mig.Device(2, "GPU-1", "1g.5gb", 7, 0, List.of("/dev/nvidia-caps/nvidia-cap66"));

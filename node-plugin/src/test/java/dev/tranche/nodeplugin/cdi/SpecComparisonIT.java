@@ -46,6 +46,13 @@ class SpecComparisonIT {
         "driver version=" + VERSION + " limits=dmem\n" + FakeNvml.gpu(0, "minor=0") + "\n");
   }
 
+  private void file(String path) throws Exception {
+    Path file = root.resolve(path);
+    Files.createDirectories(file.getParent());
+    Files.writeString(file, "");
+    assertThat(file.toFile().setExecutable(true)).isTrue();
+  }
+
   /** As drivers install them: the soname is a link to the file with the version. */
   private static void library(Path from, Path folder, String name) throws Exception {
     Files.copy(from, folder.resolve(name + "." + VERSION));
@@ -131,9 +138,42 @@ class SpecComparisonIT {
     return mounts;
   }
 
+  /** What a driver installs beside CUDA, in places of several distributions. */
+  @Test
+  void specOfADriverWithGraphics_hasWhatNvidiasToolkitMounts() throws Exception {
+    String firmware = "lib/firmware/nvidia/" + VERSION;
+    for (String path :
+        List.of(
+            "etc/OpenCL/vendors/nvidia.icd",
+            "etc/egl/egl_external_platform.d/15_nvidia_gbm.json",
+            "usr/share/glvnd/egl_vendor.d/10_nvidia.json",
+            "usr/local/share/nvidia/nvoptix.bin",
+            "usr/share/vulkan/icd.d/nvidia_icd.json",
+            "vulkan/icd.d/nvidia_layers.json",
+            "usr/share/X11/xorg.conf.d/10-nvidia.conf",
+            "usr/lib64/libnvidia-allocator.so." + VERSION,
+            "usr/lib64/libnvidia-vulkan-producer.so." + VERSION,
+            "usr/lib64/libnvidia-egl-gbm.so.1.1.2",
+            "usr/lib64/libnvidia-egl-wayland.so.1.1.19",
+            "usr/lib/xorg/modules/drivers/nvidia_drv.so",
+            "usr/lib64/xorg/modules/extensions/libglxserver_nvidia.so." + VERSION,
+            "usr/bin/nvidia-smi",
+            "usr/bin/nvidia-xconfig",
+            firmware + "/gsp_tu10x.bin",
+            firmware + "/ucodes_ga10x.bin")) {
+      file(path);
+    }
+    assertSameSpecs();
+    assertThat(mounts(ours())).hasSizeGreaterThan(17);
+  }
+
   /** Device nodes need a real driver: verify-gpu compares them. */
   @Test
   void spec_hasTheHooksMountsAndVariables_ofNvidiasToolkit() throws Exception {
+    assertSameSpecs();
+  }
+
+  private void assertSameSpecs() throws Exception {
     JsonObject theirs = theirs();
     JsonObject ours = ours();
     Map<String, List<String>> theirDevices = devices(theirs);
