@@ -19,7 +19,8 @@ import java.util.Optional;
 final class MemoryLimitProbe {
   private static final String SET = "nvmlDeviceSetMemoryLimits_v1";
   private static final String GET = "nvmlDeviceGetMemoryLimits_v1";
-  private static final Path CGROUPS = Path.of("/sys/fs/cgroup");
+  private static final Path CGROUPS =
+      Path.of(System.getProperty("tranche.verify.cgroups", "/sys/fs/cgroup"));
   private static final String CGROUP = "tranche-verify-gpu";
   private static final long HARD_BYTES = 256L << 20;
 
@@ -78,13 +79,13 @@ final class MemoryLimitProbe {
           (index, handle) -> {
             String target = Integer.toString(index);
             int code = set(set, handle, path, HARD_BYTES);
-            taken.add(new Answer(target, code, "took a limit"));
             if (code == NvmlCodes.SUCCESS) {
               readBack.add(readBack(get, target, handle, path));
-              set(set, handle, path, -1);
+              code = set(set, handle, path, -1);
             } else {
               readBack.add(new Answer(target, code, ""));
             }
+            taken.add(new Answer(target, code, "took a limit and cleared it"));
           });
       probe.put(SET, taken);
       probe.put(GET, readBack);
@@ -102,6 +103,13 @@ final class MemoryLimitProbe {
     limits.clear();
     limits.setPointer(0, path);
     int code = get.invokeInt(new Object[] {handle, limits});
+    if (code == NvmlCodes.SUCCESS
+        && (limits.getLong(HARD) != HARD_BYTES || limits.getLong(SOFT) != 0)) {
+      probe.differs(
+          "memory limit read back",
+          "GPU %s took a hard limit of %d bytes and a soft limit of 0, and reads back %d and %d"
+              .formatted(target, HARD_BYTES, limits.getLong(HARD), limits.getLong(SOFT)));
+    }
     return new Answer(
         target,
         code,

@@ -63,7 +63,7 @@ final class NvmlProbe {
           List.of(NvmlCodes.TIMEOUT));
 
   private final Map<String, FunctionResults> results = new LinkedHashMap<>();
-  private final List<Check> missing = new ArrayList<>();
+  private final List<Check> others = new ArrayList<>();
   private final Memory out = new Memory(OUT_BYTES);
   private final Memory second = new Memory(OUT_BYTES);
   private final NativeLibrary library;
@@ -112,7 +112,7 @@ final class NvmlProbe {
     }
     List<Check> checks =
         new ArrayList<>(results.values().stream().map(a -> a.check(AREA)).toList());
-    checks.addAll(missing);
+    checks.addAll(others);
     gpm.ifPresent(checks::add);
     return checks;
   }
@@ -429,15 +429,20 @@ final class NvmlProbe {
 
   /** Reports that a function was not called. */
   void skip(String name, String why) {
-    missing.add(Check.of(AREA, name, CheckStatus.NOT_AVAILABLE, why));
+    others.add(Check.of(AREA, name, CheckStatus.NOT_AVAILABLE, why));
+  }
+
+  /** Reports that NVML does not return what it was given. */
+  void differs(String name, String what) {
+    others.add(Check.of(AREA, name, CheckStatus.DIFFERS, what));
   }
 
   Optional<Function> function(String name) {
     try {
       return Optional.of(library.getFunction(name));
     } catch (UnsatisfiedLinkError absent) {
-      if (missing.stream().noneMatch(check -> check.name().equals(name))) {
-        missing.add(FunctionResults.missing(AREA, name, NEEDED.contains(name)));
+      if (others.stream().noneMatch(check -> check.name().equals(name))) {
+        others.add(FunctionResults.missing(AREA, name, NEEDED.contains(name)));
       }
       return Optional.empty();
     }

@@ -98,6 +98,7 @@ class VerifyGpuIT {
                 "--enable-native-access=ALL-UNNAMED",
                 "-XX:TieredStopAtLevel=1",
                 "-Dtranche.verify.out=" + folder.resolve("verify-gpu.json"),
+                "-Dtranche.verify.cgroups=" + folder.resolve("cgroup"),
                 "-cp",
                 System.getProperty("java.class.path"),
                 VerifyGpu.class.getName(),
@@ -195,6 +196,19 @@ class VerifyGpuIT {
             "ok: GPU 0: graphics 98.5 %, SM 80.0 %, SM occupancy 20.0 %, tensor 0.5 %, DRAM"
                 + " bandwidth 91.0 %; nvidia-smi 97 %; GPU 1:0: graphics 0.0 %, SM 7.0 %, SM"
                 + " occupancy 0.0 %, tensor 0.0 %, DRAM bandwidth 0.0 %; nvidia-smi does not say");
+  }
+
+  @Test
+  void memoryLimit_isSetReadBackAndCleared() throws Exception {
+    Files.createFile(Files.createDirectory(folder.resolve("cgroup")).resolve("cgroup.controllers"));
+    driver("", "driver version=615.71.09 limits=misc", GPU);
+    Result result = verifyFake();
+    assertThat(result.of("nvmlDeviceSetMemoryLimits_v1"))
+        .isEqualTo("ok: GPU 0 took a limit and cleared it");
+    assertThat(result.of("nvmlDeviceGetMemoryLimits_v1"))
+        .isEqualTo("ok: GPU 0 reads back 256 MiB, soft 0 MiB, used 0 MiB");
+    assertThat(libraries()).isDirectoryNotContaining("glob:**/gpus.state.limit.*");
+    assertThat(folder.resolve("cgroup/tranche-verify-gpu")).doesNotExist();
   }
 
   @Test

@@ -203,10 +203,11 @@ public final class GpuWatch {
   /**
    * Reads back the limits of containers.
    *
+   * @param support what the probe has found
    * @throws NvmlException if NVML itself is gone
    */
-  List<ContainerLimit> read(LimitReader limits) {
-    return limits.read(session(), gpus.presentIndexes());
+  List<ContainerLimit> read(LimitReader limits, NodeLimits support) {
+    return limits.read(session(), gpus.presentIndexes(), support);
   }
 
   /**

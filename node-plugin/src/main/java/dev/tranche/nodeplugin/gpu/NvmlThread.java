@@ -174,8 +174,9 @@ public final class NvmlThread implements AutoCloseable {
     long nextNs = System.nanoTime();
     while (!Thread.currentThread().isInterrupted()) {
       gpus.sample();
-      listener.limitsProbed(gpus.probe(limits));
-      listener.limitsRead(gpus.read(limitReader));
+      NodeLimits support = gpus.probe(limits);
+      listener.limitsProbed(support);
+      listener.limitsRead(gpus.read(limitReader, support));
       reportSample();
       if (gpus.restartNeeded()) {
         return true;

@@ -24,6 +24,10 @@ public final class LimitProbe {
   static final long RETRY_MS = 60_000;
 
   private static final String CGROUP = "tranche-memory-limit-probe";
+
+  /** A cgroup in that one, which gets no limit. */
+  private static final String BELOW = "without-limit";
+
   private static final MemoryLimit LIMIT = MemoryLimit.hard(256L << 20);
 
   /** Where the kubelet's cgroup driver, systemd or cgroupfs, has its pods. */
@@ -64,7 +68,7 @@ public final class LimitProbe {
       Toolkit now = toolkits.read();
       boolean changed = !now.equals(toolkit);
       toolkit = now;
-      gpus.values().removeIf(support -> changed || !support.equals(LimitSupport.WORKS));
+      gpus.values().removeIf(support -> changed || support instanceof LimitSupport.Unavailable);
     }
     gpus.keySet().retainAll(indexes.keySet().stream().map(GpuInfo::uuid).toList());
     indexes.forEach(
@@ -85,12 +89,14 @@ public final class LimitProbe {
     }
     Path cgroup = pods().resolve(CGROUP);
     try {
-      if (!Files.isDirectory(cgroup)) {
-        Files.createDirectory(cgroup);
+      Path below = cgroup.resolve(BELOW);
+      if (!Files.isDirectory(below)) {
+        Files.createDirectories(below);
       }
       try {
-        return probe(session, index, cgroup);
+        return probe(session, index, cgroup, below);
       } finally {
+        Files.deleteIfExists(below);
         Files.deleteIfExists(cgroup);
       }
     } catch (IOException e) {
@@ -108,14 +114,14 @@ public final class LimitProbe {
         .orElse(options.cgroups());
   }
 
-  private static LimitSupport probe(Nvml session, int index, Path cgroup) {
+  private static LimitSupport probe(Nvml session, int index, Path cgroup, Path below) {
     try {
       session.memoryLimit(index, cgroup, LIMIT);
-      Optional<MemoryLimit> readBack =
-          session.memoryLimit(index, cgroup).map(MemoryLimit.Reading::limit);
+      Optional<MemoryLimit> readBack = read(session, index, cgroup);
+      boolean inherited = inherits(session, index, below);
       session.memoryLimit(index, cgroup, MemoryLimit.NONE);
       return readBack.filter(LIMIT::equals).isPresent()
-          ? LimitSupport.WORKS
+          ? new LimitSupport.Works(inherited)
           : new LimitSupport.Unavailable(
               "the driver took a limit of %d bytes and reads back %s; set memoryLimits to auto, and report this driver"
                   .formatted(
@@ -127,6 +133,22 @@ public final class LimitProbe {
       }
       return new LimitSupport.Unavailable(reason(session, e));
     }
+  }
+
+  private static boolean inherits(Nvml session, int index, Path below) {
+    try {
+      return read(session, index, below).isPresent();
+    } catch (NvmlException e) {
+      if (e.driverGone()) {
+        throw e;
+      }
+      // The kernel's controller has no files there, unless it is enabled for the cgroup above.
+      return false;
+    }
+  }
+
+  private static Optional<MemoryLimit> read(Nvml session, int index, Path cgroup) {
+    return session.memoryLimit(index, cgroup).map(MemoryLimit.Reading::limit);
   }
 
   private static String reason(Nvml session, NvmlException e) {

@@ -50,20 +50,21 @@ public final class LimitReader {
    * run.
    *
    * @param indexes of the GPUs that are present, by uuid
+   * @param limits how their limits read
    * @throws NvmlException if NVML itself is gone
    */
-  public List<ContainerLimit> read(Nvml session, Map<String, Integer> indexes) {
+  public List<ContainerLimit> read(Nvml session, Map<String, Integer> indexes, NodeLimits limits) {
     long nowMs = clockMs.getAsLong();
     List<ExpectedLimit> now = expected;
     if (nowMs >= nextAtMs) {
       nextAtMs = nowMs + INTERVAL_MS;
-      read = now.isEmpty() ? List.of() : readNow(session, indexes, now);
+      read = now.isEmpty() ? List.of() : readNow(session, indexes, limits, now);
     }
     return read;
   }
 
   private List<ContainerLimit> readNow(
-      Nvml session, Map<String, Integer> indexes, List<ExpectedLimit> now) {
+      Nvml session, Map<String, Integer> indexes, NodeLimits support, List<ExpectedLimit> now) {
     List<ContainerLimit> limits = new ArrayList<>();
     Set<ExpectedLimit> before = suspects;
     suspects = new HashSet<>();
@@ -73,7 +74,7 @@ public final class LimitReader {
         Path folder = folders.get(limit.container());
         Integer index = indexes.get(limit.uuid());
         if (folder != null && index != null) {
-          own(session, index, folder)
+          own(session, index, folder, support.inherited(limit.uuid()))
               .map(own -> judge(limit, own))
               .filter(
                   own -> !own.limited().wrong() || !suspects.add(limit) || before.contains(limit))
@@ -89,16 +90,18 @@ public final class LimitReader {
 
   /**
    * Returns the limit of a cgroup itself; empty if it cannot be read, as of a container that has
-   * just ended. One backend answers with the limit of a cgroup above, which may have been set for
-   * others.
+   * just ended.
+   *
+   * @param inherited whether the limit of a cgroup above may be read, which may have been set for
+   *     others
    */
-  private static Optional<MemoryLimit.Reading> own(Nvml session, int index, Path folder) {
+  private static Optional<MemoryLimit.Reading> own(
+      Nvml session, int index, Path folder, boolean inherited) {
     try {
       Optional<MemoryLimit.Reading> own = session.memoryLimit(index, folder);
-      boolean inherited =
-          own.isPresent()
-              && own.map(MemoryLimit.Reading::limit).equals(above(session, index, folder));
-      return inherited || own.isEmpty() ? Optional.of(NO_LIMIT) : own;
+      boolean ofOthers =
+          inherited && own.map(MemoryLimit.Reading::limit).equals(above(session, index, folder));
+      return ofOthers || own.isEmpty() ? Optional.of(NO_LIMIT) : own;
     } catch (NvmlException e) {
       if (e.driverGone()) {
         throw e;

@@ -49,6 +49,11 @@ public record NodeLimits(
     return bytes > 0 ? Math.min(shareBytes, bytes >> 20 << 20) : shareBytes;
   }
 
+  /** Returns whether a cgroup without a limit on this GPU reads as the limit of a cgroup above. */
+  public boolean inherited(String uuid) {
+    return LimitSupport.WORKS_INHERITED.equals(gpus.get(uuid));
+  }
+
   /** Returns why a share of this GPU cannot have the limit that it must have; empty if it can. */
   public Optional<String> obstacle(String uuid, AllocateOptions options) {
     if (!required) {

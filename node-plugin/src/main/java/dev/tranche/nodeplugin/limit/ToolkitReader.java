@@ -6,6 +6,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.BasicFileAttributes;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -40,7 +41,8 @@ final class ToolkitReader {
   private final Map<Path, Program> programs = new HashMap<>();
 
   /** A program as it was last read. */
-  private record Program(long size, long modifiedMs, @Nullable Object key, boolean hasHook) {
+  private record Program(
+      long size, long modifiedMs, @Nullable Object key, boolean script, boolean hasHook) {
     boolean is(BasicFileAttributes file) {
       return size == file.size()
           && modifiedMs == file.lastModifiedTime().toMillis()
@@ -64,14 +66,16 @@ final class ToolkitReader {
     Set<String> present = new HashSet<>();
     Set<String> withHook = new HashSet<>();
     for (String name : Toolkit.PROGRAMS) {
-      for (Path file : List.of(folder.resolve(name), folder.resolve(name + WRAPPED))) {
-        Program program = program(file);
-        if (program != null) {
-          present.add(name);
-        }
-        if (program != null && program.hasHook()) {
-          withHook.add(name);
-        }
+      Program program = program(folder.resolve(name));
+      // Beside a program that is no script, it is what an older installation has left.
+      if (program != null && program.script()) {
+        program = program(folder.resolve(name + WRAPPED));
+      }
+      if (program != null) {
+        present.add(name);
+      }
+      if (program != null && program.hasHook()) {
+        withHook.add(name);
       }
     }
     return new Toolkit(present, withHook, mode());
@@ -85,12 +89,23 @@ final class ToolkitReader {
         return known;
       }
       Program read =
-          new Program(now.size(), now.lastModifiedTime().toMillis(), now.fileKey(), hasHook(file));
+          new Program(
+              now.size(),
+              now.lastModifiedTime().toMillis(),
+              now.fileKey(),
+              isScript(file),
+              hasHook(file));
       programs.put(file, read);
       return read;
     } catch (IOException notThere) {
       programs.remove(file);
       return null;
+    }
+  }
+
+  private static boolean isScript(Path file) throws IOException {
+    try (InputStream program = Files.newInputStream(file)) {
+      return Arrays.equals(program.readNBytes(2), new byte[] {'#', '!'});
     }
   }
 

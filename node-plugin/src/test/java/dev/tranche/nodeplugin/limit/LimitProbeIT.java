@@ -83,19 +83,20 @@ class LimitProbeIT {
       driver("limits=" + backend, gpu(0, ""), gpu(1, ""));
       probe.restart();
       NodeLimits limits = probed();
-      assertThat(limits.gpus())
-          .isEqualTo(Map.of("GPU-0", LimitSupport.WORKS, "GPU-1", LimitSupport.WORKS));
+      LimitSupport works =
+          backend.equals("misc") ? LimitSupport.WORKS_INHERITED : LimitSupport.WORKS;
+      assertThat(limits.gpus()).isEqualTo(Map.of("GPU-0", works, "GPU-1", works));
       assertThat(limits.obstacle("GPU-0", ENVVAR)).isEmpty();
       assertThat(limits.obstacle("GPU-0", CDI)).isEmpty();
       assertThat(cgroups).isDirectoryNotContaining("glob:**/tranche-*");
       assertThat(fake.library().getParent()).isDirectoryNotContaining("glob:**/gpus.state.limit.*");
     }
     // What an earlier run has left is used and removed.
-    Path left = cgroups.resolve("kubepods.slice/tranche-memory-limit-probe");
+    Path left = cgroups.resolve("kubepods.slice/tranche-memory-limit-probe/without-limit");
     Files.createDirectories(left);
     probe.restart();
     assertThat(obstacle(ENVVAR)).isEmpty();
-    assertThat(left).doesNotExist();
+    assertThat(left.getParent()).doesNotExist();
   }
 
   @Test
@@ -157,8 +158,12 @@ class LimitProbeIT {
     assertThat(obstacle(ENVVAR)).contains("has no program nvidia-cdi-hook");
     // As the installer of NVIDIA's container does.
     program("nvidia-cdi-hook.real", Toolkit.HOOK);
+    Files.writeString(toolkit.resolve("nvidia-cdi-hook"), "#! /bin/sh\n");
     nowMs += LimitProbe.RETRY_MS;
     assertThat(obstacle(ENVVAR)).isEmpty();
+    program("nvidia-cdi-hook", "update-ldcache");
+    nowMs += LimitProbe.RETRY_MS;
+    assertThat(obstacle(ENVVAR)).as("a newer .real is not run").contains("is too old");
   }
 
   @Test

@@ -32,6 +32,16 @@ class LimitReaderIT {
   private Path cgroups;
   private LimitReader reader;
   private long nowMs;
+  private NodeLimits support = limits(LimitSupport.WORKS);
+
+  private static NodeLimits limits(LimitSupport gpu) {
+    return new NodeLimits(true, true, Toolkit.UNKNOWN, Map.of("GPU-0", gpu));
+  }
+
+  private void backend(String name) throws Exception {
+    fake.state("driver version=615.71.09 limits=" + name, gpu(0, ""));
+    support = limits(name.equals("misc") ? LimitSupport.WORKS_INHERITED : LimitSupport.WORKS);
+  }
 
   @BeforeEach
   void open() throws Exception {
@@ -72,9 +82,9 @@ class LimitReaderIT {
 
   /** What is known after enough time that a limit which is being set is there. */
   private List<ContainerLimit> read() {
-    reader.read(nvml, Map.of("GPU-0", 0));
+    reader.read(nvml, Map.of("GPU-0", 0), support);
     nowMs += LimitReader.INTERVAL_MS;
-    List<ContainerLimit> read = reader.read(nvml, Map.of("GPU-0", 0));
+    List<ContainerLimit> read = reader.read(nvml, Map.of("GPU-0", 0), support);
     nowMs += LimitReader.INTERVAL_MS;
     return read;
   }
@@ -86,7 +96,7 @@ class LimitReaderIT {
   @ParameterizedTest
   @ValueSource(strings = {"dmem", "misc"})
   void limitOfTheContainersOwnCgroup_isRead_andNoOther(String backend) throws Exception {
-    fake.state("driver version=615.71.09 limits=" + backend, gpu(0, ""));
+    backend(backend);
     assertThat(read()).as("it does not run yet").isEmpty();
     Path container = systemd(started("main", 'a'));
     Path pod = container.resolve("..").normalize();
@@ -102,6 +112,15 @@ class LimitReaderIT {
     assertThat(read()).containsExactly(main(Limited.PARTLY, 8 * GIB));
     Files.delete(container);
     assertThat(read()).isEmpty();
+  }
+
+  /** Only a backend that reads limits of cgroups above can mistake them for the container's. */
+  @Test
+  void limitThatThePodsCgroupHasToo_isTheContainersOwn_whereEachCgroupHasItsOwn() throws Exception {
+    Path container = systemd(started("main", 'a'));
+    nvml.memoryLimit(0, container.resolve("..").normalize(), MemoryLimit.hard(4 * GIB));
+    nvml.memoryLimit(0, container, MemoryLimit.hard(4 * GIB));
+    assertThat(read()).containsExactly(main(Limited.YES, 4 * GIB));
   }
 
   @ParameterizedTest
@@ -121,7 +140,7 @@ class LimitReaderIT {
   void containerThatMustNotBeLimited_isToldAsSuch() throws Exception {
     Path container = systemd(started("main", 'a'));
     reader.expect(List.of(new ExpectedLimit(MAIN, "GPU-0", 0)));
-    assertThat(reader.read(nvml, Map.of("GPU-0", 0)))
+    assertThat(reader.read(nvml, Map.of("GPU-0", 0), support))
         .as("at once")
         .containsExactly(main(Limited.OPTED_OUT, 0));
     nowMs += LimitReader.INTERVAL_MS;
@@ -146,12 +165,13 @@ class LimitReaderIT {
   @Test
   void missingLimit_countsOnlyIfItIsMissingTwice() throws Exception {
     Path container = systemd(started("main", 'a'));
-    assertThat(reader.read(nvml, Map.of("GPU-0", 0))).isEmpty();
+    assertThat(reader.read(nvml, Map.of("GPU-0", 0), support)).isEmpty();
     nowMs += LimitReader.INTERVAL_MS - 1;
     nvml.memoryLimit(0, container, MemoryLimit.hard(GIB));
-    assertThat(reader.read(nvml, Map.of("GPU-0", 0))).isEmpty();
+    assertThat(reader.read(nvml, Map.of("GPU-0", 0), support)).isEmpty();
     nowMs++;
-    assertThat(reader.read(nvml, Map.of("GPU-0", 0))).containsExactly(main(Limited.YES, GIB));
+    assertThat(reader.read(nvml, Map.of("GPU-0", 0), support))
+        .containsExactly(main(Limited.YES, GIB));
   }
 
   @Test
