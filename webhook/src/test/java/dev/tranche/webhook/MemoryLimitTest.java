@@ -80,6 +80,25 @@ class MemoryLimitTest {
   }
 
   @Test
+  void limitThatLeavesLittleBesideAContext_isWarnedOf() {
+    JsonNode tenth = annotated("gpu-fraction", "0.1");
+    GpuNode small = node("small", 8192);
+    assertThat(warnings(mutate(REQUIRED, tenth, small)))
+        .containsExactly(
+            "container main gets a memory limit of at most 755Mi, and a CUDA context takes about"
+                + " 450Mi of it. Request a larger share");
+    assertThat(warnings(mutate(REQUIRED, asking("512Mi"), T4)))
+        .containsExactly(
+            "container main gets a memory limit of at most 512Mi, and a CUDA context takes about"
+                + " 450Mi of it. Set tranche.dev/gpu-memory-limit to more");
+    assertThat(warnings(mutate(REQUIRED, tenth, small, A100))).as("on the A100 8128Mi").isEmpty();
+    JsonNode out = annotated("gpu-fraction", "0.1", "gpu-memory-limit", "none");
+    assertThat(warnings(mutate(REQUIRED, out, small))).isEmpty();
+    MutationRules.Limits off = new MutationRules.Limits(false, true);
+    assertThat(warnings(mutate(off, tenth, small))).isEmpty();
+  }
+
+  @Test
   void optingOut_isDenied_whereItIsNotAllowed() {
     MutationRules.Limits strict = new MutationRules.Limits(true, false);
     assertThat(denial(mutate(strict, asking("none"), T4))).contains("nodePlugin.memoryLimitOptOut");

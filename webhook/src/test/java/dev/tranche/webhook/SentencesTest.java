@@ -230,6 +230,7 @@ class SentencesTest {
           warned(Warning.NO_EFFECT, Pod.of("{'gpu-model':'Tesla T4'}")),
           warned(Warning.NO_EFFECT, Pod.of("{'gpu-memory-limit':'1Gi'}")),
           warned(Warning.LIMIT_NO_EFFECT, Pod.of("{'gpu-fraction':'1','gpu-memory-limit':'1Gi'}")),
+          warned(Warning.LIMIT_SMALL, Pod.of("{'gpu-fraction':'0.5','gpu-memory-limit':'512Mi'}")),
           warned(Warning.MISSPELT, Pod.of("{'gpu-fractoin':'1'}")),
           warned(Warning.MISSPELT, Pod.of("{'gpu_fraction.main':'1'}")),
           warned(Warning.UNKNOWN, Pod.of("{'something':'1'}")),

@@ -19,11 +19,14 @@ final class LimitRules {
   private static final String NOT_REQUIRED =
       "the node plugin sets no memory limits here; your administrator can set nodePlugin.memoryLimits to required";
 
+  /** A context takes half of a smaller limit, or more. */
+  private static final long SMALL_BYTES = 1L << 30;
+
   private LimitRules() {}
 
   /**
    * Denies a limit above the grant, where no eligible node has more. On a node that has less, the
-   * node plugin sets the limit of the share.
+   * node plugin sets the limit of the share. Warns of a limit that leaves little beside a context.
    *
    * @param usableBytes usable memory of one GPU where no node is known, if the request is by
    *     memory; else 0
@@ -40,19 +43,37 @@ final class LimitRules {
       String container = grant.request().container().name();
       String key = LimitAnnotations.keyFor(pod, container);
       OptionalLong wanted = LimitRequest.of(pod.annotations(), container);
-      if (wanted.orElse(LimitRequest.NONE) == LimitRequest.NONE) {
-        continue;
-      }
+      boolean ofItsOwn = wanted.orElse(LimitRequest.NONE) != LimitRequest.NONE;
       long grantedBytes = grantedBytes(grant, granularity, usableBytes, memory);
       boolean share = grant.shareReplicas() < grant.replicasPerGpu();
-      if (share && grantedBytes > 0 && wanted.getAsLong() > grantedBytes) {
+      if (share && ofItsOwn && grantedBytes > 0 && wanted.getAsLong() > grantedBytes) {
         String text = pod.annotations().getOrDefault(key, "");
         problems.add(
             Denial.LIMIT_ABOVE_GRANT.of(key, Printable.value(text), container, grantedBytes >> 20));
-      } else if (!share || !memory.limits().required()) {
+      } else if (share && memory.limits().required()) {
+        small(wanted.orElse(grantedBytes))
+            .ifPresent(
+                mib ->
+                    warnings.add(
+                        Warning.LIMIT_SMALL.of(
+                            container,
+                            mib,
+                            ofItsOwn ? "Set " + key + " to more" : "Request a larger share")));
+      } else if (ofItsOwn) {
         warnings.add(Warning.LIMIT_NO_EFFECT.of(key, container, share ? NOT_REQUIRED : OF_SHARES));
       }
     }
+  }
+
+  /**
+   * Returns the MiB of a limit that leaves little.
+   *
+   * @param limitBytes 0 if there is none, or it is not known
+   */
+  private static OptionalLong small(long limitBytes) {
+    return limitBytes > 0 && limitBytes < SMALL_BYTES
+        ? OptionalLong.of(limitBytes >> 20)
+        : OptionalLong.empty();
   }
 
   /** Returns the most that the container can be granted of a GPU; 0 if that is not known. */

@@ -22,6 +22,8 @@ public enum Warning {
       "some eligible nodes serve GPUs by a device plugin and others by a DRA driver; the pod is restricted to those with %s. To choose others, set a nodeSelector or affinity by the label tranche.dev/gpus-served-by"),
   NO_EFFECT("%s has no effect: this pod requests no GPU. Request a share, for example %s: \"0.3\""),
   LIMIT_NO_EFFECT("%s has no effect on container %s: %s"),
+  LIMIT_SMALL(
+      "container %s gets a memory limit of at most %dMi, and a CUDA context takes about 450Mi of it. %s"),
   UNKNOWN("annotation %s is unknown to Tranche and has no effect"),
   MISSPELT("annotation %s is unknown to Tranche and has no effect; did you mean %s?"),
   FOREIGN_SCHEDULER(
