@@ -53,24 +53,37 @@ public final class TlsSecret implements AutoCloseable {
 
   private void read(Secret secret) {
     Map<String, String> data = secret.getData() == null ? Map.of() : secret.getData();
-    if (data.isEmpty()) {
+    Optional<Material> material = material(data);
+    material.ifPresent(onMaterial);
+    if (material.isEmpty() && has(data, "tls.crt").or(() -> has(data, "tls.key")).isEmpty()) {
       LOG.info("Secret {}/{} is still empty; the webhook writes the certificate", namespace, name);
-      return;
-    }
-    String certificate = data.get("tls.crt");
-    String key = data.get("tls.key");
-    if (certificate == null || key == null) {
+    } else if (material.isEmpty()) {
       LOG.warn(
           "{}",
           SecretErrors.without(
               namespace, name, "tls.crt or no tls.key", "the webhook writes both"));
-      return;
     }
-    onMaterial.accept(
-        new Material(
-            new PemKeyCertOptions().addCertValue(decoded(certificate)).addKeyValue(decoded(key)),
-            Optional.ofNullable(data.get("ca.crt"))
-                .map(authorities -> new PemTrustOptions().addCertValue(decoded(authorities)))));
+  }
+
+  /** Returns what is in a Secret that has both a certificate and its key. */
+  static Optional<Material> material(Map<String, String> data) {
+    return has(data, "tls.crt")
+        .flatMap(
+            certificate ->
+                has(data, "tls.key")
+                    .map(
+                        key ->
+                            new Material(
+                                new PemKeyCertOptions().addCertValue(certificate).addKeyValue(key),
+                                has(data, "ca.crt")
+                                    .map(ca -> new PemTrustOptions().addCertValue(ca)))));
+  }
+
+  /** An empty entry counts as none: a Secret of the type kubernetes.io/tls cannot lack one. */
+  private static Optional<Buffer> has(Map<String, String> data, String entry) {
+    return Optional.ofNullable(data.get(entry))
+        .filter(base64 -> !base64.isEmpty())
+        .map(TlsSecret::decoded);
   }
 
   private static Buffer decoded(String base64) {

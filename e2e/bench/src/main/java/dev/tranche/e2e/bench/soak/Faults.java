@@ -55,6 +55,7 @@ final class Faults {
               "state folder full, node plugin restarted",
               t -> t.fillStateFolder(t.node()),
               Target::restoreStateFolders),
+          new Fault("certificates replaced", Target::replaceCertificates),
           new Fault("all parts replaced", Target::replaceAll),
           new Fault("namespace deleted", Target::deleteNamespace),
           new Fault(

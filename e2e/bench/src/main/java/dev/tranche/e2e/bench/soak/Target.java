@@ -16,6 +16,9 @@ import java.util.Random;
 final class Target {
   private static final int SHOWN_WITHIN_S = 30;
   private static final String STATE_FOLDER = "/var/lib/tranche";
+  private static final List<String> CERTIFICATES =
+      List.of("tranche-webhook-tls", "tranche-extender-tls");
+  private static final String EMPTY_CERTIFICATE = "{\"data\":{\"tls.crt\":\"\",\"tls.key\":\"\"}}";
 
   final Tranche tranche;
   final PodWatch watch;
@@ -196,6 +199,28 @@ final class Target {
 
   private String onNode(String node, String script) {
     return tranche.cluster().exec(node, "sh", "-c", script).orFail(script);
+  }
+
+  /** Empties the Secrets of the serving certificates, and returns once they have others. */
+  String replaceCertificates() {
+    for (String name : CERTIFICATES) {
+      String before = certificate(name);
+      tranche
+          .cluster()
+          .kubectl("-n", Tranche.NAMESPACE, "patch", "secret", name, "-p", EMPTY_CERTIFICATE)
+          .orFail("emptying " + name);
+      Await.until(
+          "another certificate in " + name,
+          2 * SHOWN_WITHIN_S,
+          () -> !certificate(name).isEmpty() && !certificate(name).equals(before));
+    }
+    return "the serving certificates are others";
+  }
+
+  private String certificate(String secret) {
+    var data =
+        tranche.client().secrets().inNamespace(Tranche.NAMESPACE).withName(secret).get().getData();
+    return data == null ? "" : data.getOrDefault("tls.crt", "");
   }
 
   /** Replaces the processes of all parts, as an upgrade does. */
