@@ -125,7 +125,8 @@ default: |
   "TRANCHE_PLAIN_REQUESTS" (and .Values.webhook.enabled (eq "gpus" (include "tranche.plainRequests" .)) | ternary "gpus" "replicas")
   "TRANCHE_SAMPLE_INTERVAL" .Values.nodePlugin.sampleInterval
   "TRANCHE_HEALTH_QUIET_PERIOD" .Values.nodePlugin.healthQuietPeriod
-  "TRANCHE_MEMORY_LIMITS" (include "tranche.memoryLimits" .) -}}
+  "TRANCHE_MEMORY_LIMITS" (include "tranche.memoryLimits" .)
+  "TRANCHE_POD_METRICS" (eq "open" (.Values.monitoring.podMetrics | default "open") | toString) -}}
 {{- if eq "required" (include "tranche.memoryLimits" .) -}}
 {{- $_ := set $env "TRANCHE_HOST_LOG_DIR" "/host/log" -}}
 {{- $_ := set $env "TRANCHE_MEMORY_LIMIT_OPT_OUT" (toString .Values.nodePlugin.memoryLimitOptOut) -}}
@@ -428,6 +429,9 @@ readinessProbe:
 {{- include "tranche.validateUid" . -}}
 {{- if and .Values.extender.enabled (eq .Values.extender.mode "scheduler") (eq .Values.scheduler.name "default-scheduler") -}}
 {{- fail "scheduler.name is default-scheduler, which the cluster's own kube-scheduler already serves: two schedulers of one name would both bind the same pods. Choose another name, or set extender.mode=service and configure your kube-scheduler as deploy/scheduler-existing.yaml does." -}}
+{{- end -}}
+{{- if and .Values.nodePlugin.enabled (eq "authorized" (.Values.monitoring.podMetrics | default "open")) (not (and .Values.extender.enabled (.Values.extender.api | default dict).enabled)) -}}
+{{- fail "monitoring.podMetrics=authorized needs extender.enabled and extender.api.enabled: nobody else would serve the use of each pod. Enable both, or set monitoring.podMetrics=open." -}}
 {{- end -}}
 {{- if .Values.monitoring.prometheusRule.enabled -}}
 {{- if and (or .Values.webhook.enabled .Values.extender.enabled) (not .Values.monitoring.serviceMonitor.enabled) -}}

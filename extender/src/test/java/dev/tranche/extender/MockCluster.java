@@ -37,6 +37,9 @@ import java.util.concurrent.atomic.AtomicInteger;
 
 /** An API server that carries out bindings as the real one does: node and annotations at once. */
 final class MockCluster implements AutoCloseable {
+  /** May get /metrics, and nothing else. */
+  static final String PROMETHEUS = "user-prometheus";
+
   private static final String NAMESPACE = "gpu";
 
   /** Tokens of people begin so, and are their names. */
@@ -250,7 +253,8 @@ final class MockCluster implements AutoCloseable {
   boolean mayGet(String user, String path) {
     // The ClusterRole system:discovery is bound to all who are authenticated.
     return path.startsWith("/api/")
-        || (viewers.contains(user) && path.startsWith("/tranche/api/v1/"));
+        || (viewers.contains(user) && path.startsWith("/tranche/api/v1/"))
+        || (user.equals(PROMETHEUS) && path.equals("/metrics"));
   }
 
   /** How many tokens the API server was asked about. */

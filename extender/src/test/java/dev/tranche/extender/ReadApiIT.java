@@ -149,6 +149,23 @@ final class ReadApiIT {
     assertThat(gpu.getJsonObject("granted").getString("gpus")).isEqualTo("300m");
     HttpResponse<String> pods = local("/api/v1/pods?node=node-a&state=Bound");
     assertThat(json(pods).getJsonArray("items")).hasSize(1);
+    HttpResponse<String> metrics = remote("/metrics", MockCluster.PROMETHEUS);
+    assertThat(metrics.headers().firstValue("Content-Type").orElseThrow()).startsWith("text/plain");
+    assertThat(metrics.body())
+        .contains(
+            "# TYPE tranche_container_gpu_memory_granted_bytes gauge",
+            "tranche_container_gpu_overuse{Hostname=\"node-a\",UUID=\"GPU-a0\",gpu=\"0\"")
+        .contains("namespace=\"team-a\",pod=\"trainer\"}");
+  }
+
+  /** The role of the API is not enough, and this right opens nothing else. */
+  @Test
+  void metricsOfPods_areForWhoMayGetMetrics() throws Exception {
+    assertThat(remote("/metrics", MockCluster.PROMETHEUS).statusCode()).isEqualTo(200);
+    problem(remote("/metrics", VIEWER), 403, "may not get the non-resource URL /metrics");
+    problem(remote("/metrics", null), 401, "Bearer");
+    problem(local("/metrics?x=y"), 400, "no parameters");
+    assertThat(remote(GPUS, MockCluster.PROMETHEUS).statusCode()).isEqualTo(403);
   }
 
   @Test

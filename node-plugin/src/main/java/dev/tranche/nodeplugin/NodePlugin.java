@@ -22,6 +22,7 @@ import dev.tranche.nodeplugin.kubelet.Kubelet;
 import dev.tranche.nodeplugin.limit.ContainerLimit;
 import dev.tranche.nodeplugin.limit.ExpectedLimit;
 import dev.tranche.nodeplugin.limit.LimitChoices;
+import dev.tranche.nodeplugin.metrics.ContainerCollector;
 import dev.tranche.nodeplugin.metrics.Failures;
 import dev.tranche.nodeplugin.metrics.NodeMetrics;
 import dev.tranche.nodeplugin.mps.MpsAvailability;
@@ -129,7 +130,11 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
     this.reports =
         new ReportBuilder(
             options.nodeName(), UUID.randomUUID().toString(), version(), overuse, failures);
-    this.sampleEvents = new SampleEvents(options.nodeName(), events, metrics, failures, overuse);
+    var containers = new ContainerCollector(options.nodeName());
+    if (options.podMetrics()) {
+      metrics.collect(containers);
+    }
+    this.sampleEvents = new SampleEvents(containers, events, metrics, failures, overuse);
     gauges();
   }
 

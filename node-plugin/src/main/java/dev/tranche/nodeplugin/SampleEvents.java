@@ -39,13 +39,16 @@ final class SampleEvents {
   private List<Object> grantsInputs = List.of();
 
   SampleEvents(
-      String node, EventBuffer events, NodeMetrics metrics, Failures failures, Overuse overuse) {
+      ContainerCollector containers,
+      EventBuffer events,
+      NodeMetrics metrics,
+      Failures failures,
+      Overuse overuse) {
     this.events = events;
     this.metrics = metrics;
     this.failures = failures;
     this.overuse = overuse;
-    this.containers = new ContainerCollector(node);
-    metrics.collect(containers);
+    this.containers = containers;
   }
 
   /**

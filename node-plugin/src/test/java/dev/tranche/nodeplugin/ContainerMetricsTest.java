@@ -10,6 +10,7 @@ import dev.tranche.nodeplugin.health.Health;
 import dev.tranche.nodeplugin.limit.ContainerLimit;
 import dev.tranche.nodeplugin.limit.ContainerLimit.Limited;
 import dev.tranche.nodeplugin.load.Load;
+import dev.tranche.nodeplugin.metrics.ContainerCollector;
 import dev.tranche.nodeplugin.metrics.Failures;
 import dev.tranche.nodeplugin.metrics.NodeMetrics;
 import dev.tranche.nodeplugin.nvml.Gpm;
@@ -31,15 +32,17 @@ class ContainerMetricsTest {
   private final NodeMetrics metrics = new NodeMetrics();
   private final Failures failures = new Failures(metrics);
   private final PluginState state = new PluginState(() -> Hardware.NONE);
+  private final ContainerCollector containers = new ContainerCollector("node");
   private final SampleEvents sampleEvents =
       new SampleEvents(
-          "node",
+          containers,
           new EventBuffer(metrics, () -> 1_000, () -> {}),
           metrics,
           failures,
           new Overuse(new OveruseOptions(0.05, 3, false)));
 
   private void sample(List<ContainerUse> uses, ContainerLimit... limits) {
+    metrics.collect(containers);
     state.config(
         Configs.usable("ten", "sharing: {timeSlicing: {resources: [{name: gpu, replicas: 10}]}}"));
     var info = new GpuInfo(0, "GPU-0", "Tesla T4", 0, "", 1_000, 0, -1, 0, Mig.OFF);

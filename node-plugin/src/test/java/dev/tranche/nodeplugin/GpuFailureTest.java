@@ -9,6 +9,7 @@ import dev.tranche.nodeplugin.gpu.GpuStatus;
 import dev.tranche.nodeplugin.gpu.Hardware;
 import dev.tranche.nodeplugin.health.Health;
 import dev.tranche.nodeplugin.load.Load;
+import dev.tranche.nodeplugin.metrics.ContainerCollector;
 import dev.tranche.nodeplugin.metrics.Failures;
 import dev.tranche.nodeplugin.metrics.NodeMetrics;
 import dev.tranche.nodeplugin.nvml.Gpm;
@@ -51,7 +52,8 @@ class GpuFailureTest {
 
   @Test
   void sample_isTakenOver_andTheOthersEventsAreWritten() {
-    var sampleEvents = new SampleEvents("node", events, metrics, failures, overuse);
+    var sampleEvents =
+        new SampleEvents(new ContainerCollector("node"), events, metrics, failures, overuse);
     assertThat(sampleEvents.sampled(state, gpus())).isFalse();
     assertThat(events.newest()).singleElement().returns("GpuMemoryErrors", e -> e.getReason());
     assertThat(metric()).endsWith(" 1.0");

@@ -301,6 +301,21 @@ class NodeHealthIT extends WithPlugin {
     rig.advertised();
   }
 
+  /** The extender hears of it all the same. */
+  @Test
+  void metrics_nameNoPod_ifSo() throws Exception {
+    rig.restartPlugin("--pod-metrics=false");
+    rig.advertised();
+    rig.connected();
+    kubelet.admit("secret", Map.of("main", 2));
+    eventually("it is read back", () -> first.last().getHoldingsCount() == 1);
+    String uuid = kubelet.held("secret", "main").getFirst().split("::")[0];
+    pod("secret", 71, "0a1b2c3d-1111-2222-3333-444455556666");
+    nvml.state(gpu(0, "used_mib=900 sm=50"), gpu(1, ""), "process gpu=0 pid=71 used_mib=800 sm=40");
+    eventually("the use is reported", () -> gpuOf(uuid).getPodUsesCount() == 1);
+    assertThat(scrape()).contains("tranche_gpu_memory_used_bytes").doesNotContain("secret");
+  }
+
   @Test
   void overuse_isToldToThePodAndItsNeighbours_andCordonsTheGpu() throws Exception {
     rig.advertised();

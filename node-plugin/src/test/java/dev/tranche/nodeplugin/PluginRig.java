@@ -39,6 +39,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 
 /**
  * The whole plugin between a fake kubelet, the simulated NVML and two extender replicas. Fields
@@ -64,6 +65,7 @@ final class PluginRig {
   Context loop;
   private Vertx vertx;
   private NvmlThread thread;
+  private List<String> flags = List.of();
   private Settings<Setting> settings;
   private Options options;
 
@@ -82,7 +84,27 @@ final class PluginRig {
     Files.createDirectory(folder.resolve("config"));
     config("ten", 10);
     config("twenty", 20);
-    read(port, certificate.caFile());
+    flags =
+        List.of(
+            "--kubelet-socket=" + kubelet.kubeletSocket(),
+            "--pod-resources-socket=" + kubelet.podResourcesSocket(),
+            "--state-dir=" + folder.resolve("state"),
+            "--config-dir=" + folder.resolve("config"),
+            "--default-config=ten",
+            "--nvidia-compatible=extended",
+            "--sample-interval=100ms",
+            "--node-name=node-1",
+            "--extender-address=" + SERVICE + ":" + port,
+            "--extender-ca-file=" + certificate.caFile(),
+            "--extender-token-file=" + folder.resolve("token"));
+    read();
+    startPlugin();
+  }
+
+  /** Replaces the plugin by one that also has these flags. */
+  void restartPlugin(String... more) throws Exception {
+    stopPlugin();
+    read(more);
     startPlugin();
   }
 
@@ -118,24 +140,10 @@ final class PluginRig {
             .formatted(replicas));
   }
 
-  private void read(int port, Path caFile) {
+  private void read(String... more) {
     ConfigErrors findings = new ConfigErrors();
     settings =
-        Setting.read(
-            List.of(
-                "--kubelet-socket=" + kubelet.kubeletSocket(),
-                "--pod-resources-socket=" + kubelet.podResourcesSocket(),
-                "--state-dir=" + folder.resolve("state"),
-                "--config-dir=" + folder.resolve("config"),
-                "--default-config=ten",
-                "--nvidia-compatible=extended",
-                "--sample-interval=100ms",
-                "--node-name=node-1",
-                "--extender-address=" + SERVICE + ":" + port,
-                "--extender-ca-file=" + caFile,
-                "--extender-token-file=" + folder.resolve("token")),
-            Map.of(),
-            findings);
+        Setting.read(Stream.concat(flags.stream(), Stream.of(more)).toList(), Map.of(), findings);
     options = Options.of(settings, findings);
     assertThat(findings.errors()).isEmpty();
   }

@@ -2,6 +2,7 @@ package dev.tranche.e2e.chart;
 
 import static dev.tranche.e2e.chart.Chart.render;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -54,6 +55,26 @@ class MonitoringTest {
                 "extender.enabled",
                 false));
     assertThat(pluginAlone).contains("TrancheGpuUnhealthy").doesNotContain("absent(", "Mps");
+  }
+
+  /** Then nothing that port 9090 shows names a pod, and Prometheus shows its token for the rest. */
+  @Test
+  void podsUse_isServedOnlyToWhoMayGetMetrics_ifAsked() {
+    String variable = "{name: TRANCHE_POD_METRICS, value: \"%s\"}";
+    assertThat(render(Map.of())).contains(variable.formatted("true"));
+    String rendered =
+        render(
+            Map.of(
+                "monitoring.podMetrics", "authorized", "monitoring.serviceMonitor.enabled", true));
+    assertThat(rendered)
+        .contains(variable.formatted("false"))
+        .contains("- port: api")
+        .contains("serverName: tranche-extender.tranche.svc");
+    assertThatThrownBy(
+            () ->
+                render(
+                    Map.of("monitoring.podMetrics", "authorized", "extender.api.enabled", false)))
+        .hasMessageContaining("needs extender.enabled and extender.api.enabled");
   }
 
   @Test

@@ -39,6 +39,7 @@ class ReadApiE2E extends Scenario {
   void unbind() {
     vertx.close().await();
     kubectl("delete", "clusterrolebinding", "--ignore-not-found", "viewer-" + namespace);
+    kubectl("delete", "clusterrole", "--ignore-not-found", "viewer-" + namespace);
   }
 
   @Test
@@ -94,6 +95,46 @@ class ReadApiE2E extends Scenario {
     }
   }
 
+  /** As an account of Prometheus has it, which may not read the API. */
+  @Test
+  void metricsOfPods_areForWhoMayGetMetrics() throws Exception {
+    create(PodSpecs.on(ALPHA, PodSpecs.fraction("measured", "0.3")));
+    running("measured");
+    kubectl("-n", namespace, "create", "serviceaccount", "prometheus");
+    String token = kubectl("-n", namespace, "create", "token", "prometheus").strip();
+    try (LocalPortForward forward = forward()) {
+      assertThat(remote(forward, "/metrics", null).status()).isEqualTo(401);
+      assertThat(remote(forward, "/metrics", token).status()).isEqualTo(403);
+      kubectl(
+          "create",
+          "clusterrole",
+          "viewer-" + namespace,
+          "--verb=get",
+          "--non-resource-url=/metrics");
+      kubectl(
+          "create",
+          "clusterrolebinding",
+          "viewer-" + namespace,
+          "--clusterrole=viewer-" + namespace,
+          "--serviceaccount=" + namespace + ":prometheus");
+      Await.until(
+          "the right to count", 30, () -> remote(forward, "/metrics", token).status() == 200);
+      Await.until(
+          "the pod's grant",
+          30,
+          () ->
+              remote(forward, "/metrics", token)
+                  .body()
+                  .lines()
+                  .anyMatch(
+                      line ->
+                          line.startsWith("tranche_container_gpu_memory_granted_bytes{")
+                              && line.contains("namespace=\"" + namespace + "\"")
+                              && line.contains("pod=\"measured\"")));
+      assertThat(remote(forward, token).status()).isEqualTo(403);
+    }
+  }
+
   private static String held(LocalApi api, String uuid) {
     try {
       return api.get("/api/v1/gpus?uuid=" + uuid).body();
@@ -119,17 +160,21 @@ class ReadApiE2E extends Scenario {
         .portForward(PORT);
   }
 
+  private LocalApi.Answer remote(LocalPortForward forward, @Nullable String token) {
+    return remote(forward, "/api/v1/gpus", token);
+  }
+
   /**
    * As {@code curl --cacert --connect-to} does: the certificate is the Service's, wherever the
    * connection goes.
    */
-  private LocalApi.Answer remote(LocalPortForward forward, @Nullable String token) {
+  private LocalApi.Answer remote(LocalPortForward forward, String path, @Nullable String token) {
     var request =
         new RequestOptions()
             .setServer(SocketAddress.inetSocketAddress(forward.getLocalPort(), "127.0.0.1"))
             .setHost(SERVICE)
             .setPort(443)
-            .setURI("/api/v1/gpus");
+            .setURI(path);
     if (token != null) {
       request.putHeader("Authorization", "Bearer " + token);
     }

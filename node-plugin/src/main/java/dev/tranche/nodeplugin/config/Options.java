@@ -10,6 +10,7 @@ import java.util.Optional;
  * Options that are fixed for the life of the process, from flags and environment only.
  *
  * @param nodeName empty only when stand-alone
+ * @param podMetrics whether the metrics name pods
  * @param extender the extenders' headless Service; empty: stand-alone
  */
 public record Options(
@@ -21,6 +22,7 @@ public record Options(
     Path mpsRootInContainer,
     int sampleIntervalMs,
     HostPort metrics,
+    boolean podMetrics,
     Optional<HostPort> extender,
     Path extenderCaFile,
     Path extenderTokenFile) {
@@ -51,6 +53,7 @@ public record Options(
         path(settings, Setting.MPS_ROOT_CTR_PATH),
         (int) settings.duration(Setting.SAMPLE_INTERVAL, "100ms", "60s", findings).toMillis(),
         settings.hostPort(Setting.METRICS_ADDRESS, findings),
+        settings.isTrue(Setting.POD_METRICS, findings),
         extender,
         path(settings, Setting.EXTENDER_CA_FILE),
         path(settings, Setting.EXTENDER_TOKEN_FILE));

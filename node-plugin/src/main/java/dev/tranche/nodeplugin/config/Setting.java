@@ -174,6 +174,8 @@ public enum Setting implements ProcessSetting {
       "where the folder with the config.toml of NVIDIA's container runtime is mounted in this container; used with memory-limits required"),
   METRICS_ADDRESS(
       Prefix.TRANCHE, "0.0.0.0:9090", "where /metrics, /healthz and /readyz are served"),
+  POD_METRICS(
+      Prefix.TRANCHE, "true", "whether /metrics shows each container; false: it names no pod"),
   DISABLE_HEALTHCHECKS(
       Prefix.DP, "", "all, xids, or comma-separated XIDs that do not make a GPU unhealthy"),
   ENABLE_HEALTHCHECKS(

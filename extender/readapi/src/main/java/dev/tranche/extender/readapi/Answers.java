@@ -155,6 +155,16 @@ final class Answers {
           unknownParameter(parameters)
               .map(Future::succeededFuture)
               .orElseGet(() -> whenReady(() -> invariants(format)));
+      case METRICS ->
+          unknownParameter(parameters)
+              .map(Future::succeededFuture)
+              .orElseGet(
+                  () ->
+                      whenReady(
+                          () ->
+                              onWorker(
+                                  inspection ->
+                                      new Answer.Found(PodMetrics.of(snapshot(inspection))))));
       case OPENAPI ->
           Future.succeededFuture(
               unknownParameter(parameters).orElseGet(() -> new Answer.Found(document)));

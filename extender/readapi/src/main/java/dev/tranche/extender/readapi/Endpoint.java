@@ -111,7 +111,7 @@ final class Endpoint implements Handler<HttpServerRequest> {
               "Not found",
               "there are /api/v1/summary, /api/v1/gpus, /api/v1/pods,"
                   + " /api/v1/pods/{namespace}/{name}, /api/v1/history, /api/v1/stream,"
-                  + " /api/v1/what-if, /api/v1/invariants and /api/v1/openapi.json; and of one namespace, under "
+                  + " /api/v1/what-if, /api/v1/invariants, /api/v1/openapi.json and /metrics; and of one namespace, under "
                   + Access.NAMESPACES
                   + "/{namespace}, /summary, /gpus, /pods, /pods/{name}, /history and /what-if"));
     } else if (!route.get().method().equals(request.method())) {
@@ -207,7 +207,7 @@ final class Endpoint implements Handler<HttpServerRequest> {
             answer ->
                 response.ended() || response.closed()
                     ? Future.<Void>succeededFuture()
-                    : send(request, answer))
+                    : send(request, route, answer))
         .onComplete(done -> answering.release(address, 1));
   }
 
@@ -254,10 +254,10 @@ final class Endpoint implements Handler<HttpServerRequest> {
             });
   }
 
-  private Future<Void> send(HttpServerRequest request, Answer answer) {
+  private Future<Void> send(HttpServerRequest request, Route route, Answer answer) {
     return switch (answer) {
       case Answer.Refused(Problem problem) -> send(request, problem);
-      case Answer.Found(Buffer body) -> send(request.response(), 200, type(request), body);
+      case Answer.Found(Buffer body) -> send(request.response(), 200, type(request, route), body);
     };
   }
 
@@ -316,8 +316,10 @@ final class Endpoint implements Handler<HttpServerRequest> {
         : send(request.response(), problem.status(), Problem.TYPE, Json.buffer(problem.document()));
   }
 
-  private static String type(HttpServerRequest request) {
-    return Rendering.requestedOutput(request).map(Output::mediaType).orElse(JSON);
+  private static String type(HttpServerRequest request, Route route) {
+    return route.kind() == Route.Kind.METRICS
+        ? PodMetrics.TYPE
+        : Rendering.requestedOutput(request).map(Output::mediaType).orElse(JSON);
   }
 
   private Future<Void> send(HttpServerResponse response, int status, String type, Buffer body) {

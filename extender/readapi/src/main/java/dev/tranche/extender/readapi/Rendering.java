@@ -71,7 +71,7 @@ final class Rendering {
   private static boolean renders(Route route) {
     return switch (route.kind()) {
       case SUMMARY, GPUS, PODS, POD, WHAT_IF, INVARIANTS -> true;
-      case HISTORY, STREAM, OPENAPI -> false;
+      case HISTORY, STREAM, METRICS, OPENAPI -> false;
     };
   }
 

@@ -20,6 +20,10 @@ import java.util.stream.Stream;
  */
 record Route(Kind kind, View view, String namespace, String name) {
   private static final String PREFIX = "/api/v1/";
+
+  /** Where Prometheus looks, and what its account has a right to at other parts of a cluster. */
+  private static final String METRICS = "/metrics";
+
   private static final String NAMESPACES = Access.NAMESPACES + "/";
 
   /**
@@ -37,6 +41,7 @@ record Route(Kind kind, View view, String namespace, String name) {
     WHAT_IF("what-if"),
     HISTORY("history"),
     INVARIANTS("invariants"),
+    METRICS("metrics"),
     OPENAPI("openapi.json");
 
     private static final Set<Kind> OF_A_NAMESPACE = Set.of(SUMMARY, GPUS, PODS, WHAT_IF, HISTORY);
@@ -54,6 +59,9 @@ record Route(Kind kind, View view, String namespace, String name) {
   static Optional<Route> of(String path) {
     if (isOfKubernetes(path)) {
       return ofNamespace(parts(path, NAMESPACES));
+    }
+    if (path.equals(METRICS)) {
+      return Optional.of(new Route(Kind.METRICS, View.ALL, "", ""));
     }
     if (!path.startsWith(PREFIX)) {
       return Optional.empty();
@@ -90,7 +98,7 @@ record Route(Kind kind, View view, String namespace, String name) {
 
   private static Optional<Route> of(String part, View view) {
     return Stream.of(Kind.values())
-        .filter(kind -> kind != Kind.POD && kind.path.equals(part))
+        .filter(kind -> kind != Kind.POD && kind != Kind.METRICS && kind.path.equals(part))
         .findFirst()
         .map(kind -> new Route(kind, view, "", ""));
   }
@@ -102,6 +110,9 @@ record Route(Kind kind, View view, String namespace, String name) {
 
   /** Returns what a caller with a token has to be allowed to do. */
   List<Right> rights() {
+    if (kind == Kind.METRICS) {
+      return List.of(new Right.NonResource("get", METRICS));
+    }
     if (view.namespace().isEmpty()) {
       // The same for all pods.
       return List.of(Access.toPath(method().name().toLowerCase(Locale.ROOT), PREFIX + kind.path));
@@ -109,7 +120,7 @@ record Route(Kind kind, View view, String namespace, String name) {
     var get = new Right.Pods("get", view.namespace().get());
     return switch (kind) {
       case POD, WHAT_IF -> List.of(get);
-      case SUMMARY, GPUS, PODS, STREAM, HISTORY, INVARIANTS, OPENAPI ->
+      case SUMMARY, GPUS, PODS, STREAM, HISTORY, INVARIANTS, METRICS, OPENAPI ->
           List.of(get, new Right.Pods("list", view.namespace().get()));
     };
   }

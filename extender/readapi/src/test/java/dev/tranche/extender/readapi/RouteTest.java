@@ -21,6 +21,15 @@ final class RouteTest {
     assertThat(route.rights()).containsExactly(Access.toPath("get", "/api/v1/pods"));
   }
 
+  /** The right that Prometheus's account has elsewhere, and no other. */
+  @Test
+  void metrics_needTheRightToGetThem() {
+    Route route = Route.of("/metrics").orElseThrow();
+    assertThat(route.rights()).containsExactly(new Right.NonResource("get", "/metrics"));
+    assertThat(Route.of("/api/v1/metrics")).isEmpty();
+    assertThat(Route.of(TEAM_A + "metrics")).isEmpty();
+  }
+
   @ParameterizedTest
   @ValueSource(
       strings = {"", "/", "/api/v1/", "/api/v1", "/api/v2/gpus", "/api/v1/gpus/", "/api/v1/pods/a"})

@@ -1,5 +1,6 @@
 package dev.tranche.extender.readapi.row;
 
+import dev.tranche.extender.explain.Inspection;
 import dev.tranche.extender.ledger.Hold;
 import dev.tranche.extender.readapi.row.Snapshot.GpuRow;
 
@@ -10,10 +11,15 @@ final class Grants {
 
   /** Adds what one pod holds of a GPU. */
   void add(GpuRow row, Hold hold) {
-    int replicas = Holder.replicas(row.gpu(), hold);
-    int of = Holder.replicasPerGpu(row.gpu(), hold);
-    gpus += (double) replicas / of;
-    bytes += row.gpu().view().memoryUsableBytes() / of * replicas;
+    gpus += (double) Holder.replicas(row.gpu(), hold) / Holder.replicasPerGpu(row.gpu(), hold);
+    bytes += bytes(row.gpu(), hold);
+  }
+
+  /** Returns the memory that one pod holds of a GPU. */
+  static long bytes(Inspection.Gpu gpu, Hold hold) {
+    return gpu.view().memoryUsableBytes()
+        / Holder.replicasPerGpu(gpu, hold)
+        * Holder.replicas(gpu, hold);
   }
 
   /** Adds all that is not free of a GPU. */

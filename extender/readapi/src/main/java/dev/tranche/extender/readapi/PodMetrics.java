@@ -1,0 +1,81 @@
+package dev.tranche.extender.readapi;
+
+import dev.tranche.extender.readapi.row.PodUse;
+import dev.tranche.extender.readapi.row.Snapshot;
+import io.micrometer.prometheusmetrics.PrometheusConfig;
+import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
+import io.prometheus.metrics.model.registry.MultiCollector;
+import io.prometheus.metrics.model.snapshots.GaugeSnapshot;
+import io.prometheus.metrics.model.snapshots.GaugeSnapshot.GaugeDataPointSnapshot;
+import io.prometheus.metrics.model.snapshots.Labels;
+import io.prometheus.metrics.model.snapshots.MetricSnapshots;
+import io.vertx.core.buffer.Buffer;
+import java.util.List;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What pods use of GPUs, for Prometheus. These are the node plugin's series of containers under the
+ * same names, for all containers of a pod together and so without the label {@code container}.
+ */
+final class PodMetrics {
+  static final String TYPE = "text/plain; version=0.0.4; charset=utf-8";
+
+  private PodMetrics() {}
+
+  static Buffer of(Snapshot snapshot) {
+    List<PodUse> uses = PodUse.of(snapshot);
+    var metrics =
+        MetricSnapshots.of(
+            gauge(
+                uses,
+                "tranche_container_gpu_memory_granted_bytes",
+                "GPU memory granted by the pod's replicas.",
+                use -> (double) use.grantedBytes()),
+            gauge(
+                uses,
+                "tranche_container_gpu_memory_used_bytes",
+                "GPU memory used by the pod's processes; absent where it is not known.",
+                use -> use.usedBytes() == null ? null : use.usedBytes().doubleValue()),
+            gauge(
+                uses,
+                "tranche_container_gpu_overuse",
+                "1 while the pod uses more GPU memory than granted, by more than 5 %, else 0.",
+                use -> use.overuse() ? 1.0 : 0.0),
+            gauge(
+                uses,
+                "tranche_container_gpu_sm_utilization_ratio",
+                "Part of the GPU's time in which a kernel of the pod was running, 0 to 1; a mean with a half-life of 10 s.",
+                PodUse::sm));
+    MultiCollector all = () -> metrics;
+    var registry = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
+    try {
+      registry.getPrometheusRegistry().register(all);
+      return Buffer.buffer(registry.scrape());
+    } finally {
+      registry.close();
+    }
+  }
+
+  private static GaugeSnapshot gauge(
+      List<PodUse> uses, String name, String help, Function<PodUse, @Nullable Double> value) {
+    var snapshot = GaugeSnapshot.builder().name(name).help(help);
+    for (PodUse use : uses) {
+      Double now = value.apply(use);
+      if (now != null) {
+        snapshot.dataPoint(GaugeDataPointSnapshot.builder().labels(labels(use)).value(now).build());
+      }
+    }
+    return snapshot.build();
+  }
+
+  private static Labels labels(PodUse use) {
+    return Labels.of(
+        "gpu", Integer.toString(use.gpu().view().index()),
+        "UUID", use.gpu().view().uuid(),
+        "modelName", use.gpu().view().model(),
+        "Hostname", use.node(),
+        "namespace", use.namespace(),
+        "pod", use.pod());
+  }
+}
