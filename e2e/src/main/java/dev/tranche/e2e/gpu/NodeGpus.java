@@ -180,6 +180,20 @@ public final class NodeGpus {
     write();
   }
 
+  /**
+   * Adds a process that wants so much memory of a GPU, and gets what the limits of its cgroups
+   * leave.
+   *
+   * @param cgroup folder of the cgroup, as whoever asks NVML sees it
+   */
+  public void process(int index, int pid, int wantedMib, String cgroup) {
+    processes.put(
+        List.of(index, pid),
+        "process gpu=%d pid=%d used_mib=%d sm=0 cgroup=%s"
+            .formatted(index, pid, wantedMib, cgroup));
+    write();
+  }
+
   /** All processes have ended. */
   public void clearProcesses() {
     processes.clear();

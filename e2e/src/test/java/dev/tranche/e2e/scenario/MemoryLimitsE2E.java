@@ -6,10 +6,15 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.tranche.api.Names;
 import dev.tranche.e2e.cluster.Node;
 import dev.tranche.e2e.cluster.NvidiaToolkit;
+import dev.tranche.e2e.cluster.TestImages;
 import dev.tranche.e2e.gpu.NodeGpus;
 import dev.tranche.e2e.install.Await;
 import dev.tranche.e2e.install.PodSpecs;
+import dev.tranche.e2e.install.Shell;
+import dev.tranche.e2e.install.Sizing;
+import dev.tranche.e2e.install.Tranche;
 import io.fabric8.kubernetes.api.model.ConfigMapBuilder;
+import io.fabric8.kubernetes.api.model.Container;
 import io.fabric8.kubernetes.api.model.ContainerStatus;
 import io.fabric8.kubernetes.api.model.Pod;
 import io.fabric8.kubernetes.api.model.PodBuilder;
@@ -21,6 +26,8 @@ import java.nio.file.StandardCopyOption;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -122,6 +129,23 @@ class MemoryLimitsE2E extends Scenario {
    * container has no cgroup.
    */
   private static String limitMib(Pod pod, String container) {
+    String script =
+        """
+        key=$(stat -c %%d.%%i '%s') || exit 1
+        cat %s/gpus.state.limit.*.$key 2>/dev/null || true
+        """
+            .formatted(cgroup(pod, container), LIMITS);
+    String limit = onTheNode(nodeOf(pod), script);
+    if (limit.isEmpty()) {
+      return "";
+    }
+    String[] softAndHard = limit.split(" ");
+    assertThat(softAndHard[0]).as("soft limit of %s", container).isEqualTo("0");
+    return Long.toString(Long.parseLong(softAndHard[1]) >> 20);
+  }
+
+  /** The folder of a container's cgroup on its node. */
+  private static String cgroup(Pod pod, String container) {
     ContainerStatus status =
         Stream.concat(
                 pod.getStatus().getContainerStatuses().stream(),
@@ -131,21 +155,10 @@ class MemoryLimitsE2E extends Scenario {
             .orElseThrow();
     String id = status.getContainerID().replace("containerd://", "");
     String root = hybrid ? UNIFIED : "/sys/fs/cgroup";
-    String script =
-        """
-        cgroup=$(find %1$s -type d -name '*%2$s*' | head -n 1)
-        test -n "$cgroup" || { echo "no cgroup of %2$s below %1$s" >&2; exit 1; }
-        key=$(stat -c %%d.%%i "$cgroup") || exit 1
-        cat %3$s/gpus.state.limit.*.$key 2>/dev/null || true
-        """
-            .formatted(root, id, LIMITS);
-    String limit = onTheNode(nodeOf(pod), script);
-    if (limit.isEmpty()) {
-      return "";
-    }
-    String[] softAndHard = limit.split(" ");
-    assertThat(softAndHard[0]).as("soft limit of %s", container).isEqualTo("0");
-    return Long.toString(Long.parseLong(softAndHard[1]) >> 20);
+    String found =
+        onTheNode(nodeOf(pod), "find %s -type d -name '*%s*' | head -n 1".formatted(root, id));
+    assertThat(found).as("cgroup of %s", id).isNotEmpty();
+    return found;
   }
 
   private String variable(String pod, String container, String name) {
@@ -206,19 +219,27 @@ class MemoryLimitsE2E extends Scenario {
     assertThat(limitMib(free, "main")).isEmpty();
     assertThat(variable("free", "main", "NVIDIA_GPU_MEMORY_LIMIT")).isEmpty();
     awaitLimited("free", "OptedOut");
+    restartPlugins();
+    awaitLimited("small", "Yes");
+    awaitLimited("free", "OptedOut");
+    assertThatThrownBy(() -> create(own("borrower", "10Gi")))
+        .hasMessageContaining("is above what container \"main\" is granted");
+  }
+
+  private static void restartPlugins() {
     tranche()
         .parts("node-plugin")
         .forEach(plugin -> tranche().client().resource(plugin).withGracePeriod(0).delete());
+    awaitPlugins();
+  }
+
+  private static void awaitPlugins() {
     Await.until(
         "the plugins to serve again",
         120,
         () ->
             tranche().allocatable().values().stream().allMatch(replicas -> replicas > 0)
                 && tranche().parts("node-plugin").stream().allMatch(Readiness::isPodReady));
-    awaitLimited("small", "Yes");
-    awaitLimited("free", "OptedOut");
-    assertThatThrownBy(() -> create(own("borrower", "10Gi")))
-        .hasMessageContaining("is above what container \"main\" is granted");
   }
 
   private static Pod own(String name, String limit) {
@@ -263,5 +284,225 @@ class MemoryLimitsE2E extends Scenario {
     assertThat(limitMib(liar, "main"))
         .isEqualTo(variable("liar", "main", "TRANCHE_GPU_MEMORY_MIB"));
     awaitLimited("liar", "Yes");
+  }
+
+  /** Fails if NVIDIA's hook has limited nobody, since nothing else keeps a program to its share. */
+  @Test
+  void podThatTakesAllItCanGet_leavesItsNeighbourItsMemory() {
+    NodeGpus gpus = tranche().gpus(BETA);
+    for (String name : List.of("greedy", "neighbour")) {
+      create(
+          PodSpecs.on(
+              BETA,
+              PodSpecs.annotated(
+                  name, Map.of(Names.GPU_FRACTION, "0.3", Names.GPU_UUID, gpus.uuid(0)))));
+    }
+    Pod greedy = running("greedy");
+    Pod neighbour = running("neighbour");
+    gpus.load(0, 0, 9000);
+    gpus.process(0, pid(greedy), 15_000, asThePluginSees(greedy));
+    gpus.process(0, pid(neighbour), 4000, asThePluginSees(neighbour));
+    long shareMib = Long.parseLong(limitMib(greedy, "main"));
+    assertThat(shareMib).isBetween(4000L, 5000L);
+    awaitUse("neighbour", 4000);
+    awaitUse("greedy", shareMib);
+  }
+
+  private static String asThePluginSees(Pod pod) {
+    return cgroup(pod, "main").replace("/sys/fs/cgroup", "/host/cgroup");
+  }
+
+  private void awaitUse(String pod, long mib) {
+    Await.until(
+        "%s to use %d MiB".formatted(pod, mib),
+        90,
+        () -> usedBytes(pod) == mib << 20,
+        () -> pod + " uses " + usedBytes(pod) + " bytes");
+  }
+
+  private double usedBytes(String pod) {
+    return tranche().parts("node-plugin").stream()
+        .filter(plugin -> BETA.equals(nodeOf(plugin)))
+        .flatMap(plugin -> tranche().metrics(plugin).lines())
+        .filter(line -> line.startsWith("tranche_container_gpu_memory_used_bytes"))
+        .filter(line -> line.contains("namespace=\"" + namespace + "\""))
+        .filter(line -> line.contains("pod=\"" + pod + "\""))
+        .mapToDouble(line -> Double.parseDouble(line.substring(line.lastIndexOf(' ') + 1)))
+        .findFirst()
+        .orElse(-1);
+  }
+
+  /** It has a share of its own, which the app container takes over. */
+  @Test
+  void initContainer_isLimitedWhileItRuns() {
+    Container prepare = PodSpecs.container("prepare");
+    prepare.setCommand(List.of("sh", "-c", "until [ -f /tmp/done ]; do sleep 0.2; done"));
+    create(
+        PodSpecs.annotated(
+                "two-steps",
+                Map.of(
+                    Names.GPU_FRACTION_OF + "prepare", "0.2",
+                    Names.GPU_FRACTION_OF + "main", "0.3"))
+            .editSpec()
+            .addToInitContainers(prepare)
+            .endSpec());
+    Await.until(
+        "the init container to run",
+        RUNNING_SECONDS,
+        () ->
+            get("two-steps").getStatus().getInitContainerStatuses().stream()
+                .anyMatch(status -> status.getState().getRunning() != null));
+    assertThat(limitMib(get("two-steps"), "prepare"))
+        .isEqualTo(variable("two-steps", "prepare", "TRANCHE_GPU_MEMORY_MIB"));
+    tranche()
+        .cluster()
+        .kubectl("-n", namespace, "exec", "two-steps", "-c", "prepare", "--", "touch", "/tmp/done")
+        .orFail("ending the init container");
+    assertThat(limitMib(running("two-steps"), "main"))
+        .isEqualTo(variable("two-steps", "main", "TRANCHE_GPU_MEMORY_MIB"));
+  }
+
+  @Test
+  void kubeletRestart_leavesLimits_andLaterPodsGetTheirs() {
+    create(own("before", "1Gi"));
+    assertThat(limitMib(running("before"), "main")).isEqualTo("1024");
+    tranche().cluster().restartKubelet(BETA);
+    Await.until(
+        "the kubelet to run a later pod",
+        120,
+        () -> {
+          if (pods().stream().noneMatch(pod -> pod.getMetadata().getName().equals("after"))) {
+            create(own("after", "2Gi"));
+          }
+          return "Running".equals(get("after").getStatus().getPhase());
+        });
+    assertThat(limitMib(get("after"), "main")).isEqualTo("2048");
+    assertThat(limitMib(get("before"), "main")).isEqualTo("1024");
+    awaitLimited("after", "Yes");
+    awaitLimited("before", "Yes");
+  }
+
+  /** A running pod keeps its limit; a later one gets that of its own share. */
+  @Test
+  void otherReplicas_underARunningPod_changeNoLimitOfIts() {
+    create(PodSpecs.on(BETA, PodSpecs.fraction("before", "0.3")));
+    String limit = limitMib(running("before"), "main");
+    String ten = editConfig("replicas: 4");
+    try {
+      Sizing.await(tranche().client(), namespace, 4);
+      create(PodSpecs.on(BETA, PodSpecs.fraction("after", "0.25")));
+      Pod after = running("after");
+      assertThat(limitMib(after, "main"))
+          .isEqualTo(variable("after", "main", "TRANCHE_GPU_MEMORY_MIB"));
+      assertThat(limitMib(get("before"), "main")).isEqualTo(limit);
+      awaitLimited("after", "Yes");
+      awaitLimited("before", "Yes");
+    } finally {
+      editConfig(ten);
+      Sizing.await(tranche().client(), namespace, Tranche.REPLICAS_PER_GPU);
+    }
+  }
+
+  /** Returns what stood there before. */
+  private static String editConfig(String replicas) {
+    var map =
+        tranche().client().configMaps().inNamespace(Tranche.NAMESPACE).withName("tranche-config");
+    String before = map.get().getData().get("default");
+    Matcher number = Pattern.compile("replicas: \\d+").matcher(before);
+    assertThat(number.find()).as(before).isTrue();
+    map.edit(found -> found.edit().addToData("default", number.replaceFirst(replicas)).build());
+    // A change of the pod makes the kubelet look at its ConfigMap at once.
+    tranche()
+        .parts("node-plugin")
+        .forEach(
+            plugin ->
+                tranche()
+                    .client()
+                    .resource(plugin)
+                    .edit(
+                        pod ->
+                            new PodBuilder(pod)
+                                .editMetadata()
+                                .addToAnnotations("tranche.dev/touched", replicas)
+                                .endMetadata()
+                                .build()));
+    return number.group();
+  }
+
+  @Test
+  void gpuThatCannotBeLimited_takesNoShares_andSaysWhy() {
+    NodeGpus gpus = tranche().gpus(GAMMA);
+    gpus.driver("version=" + DRIVER_VERSION + " limits=none");
+    try {
+      tranche().parts("node-plugin").stream()
+          .filter(plugin -> GAMMA.equals(nodeOf(plugin)))
+          .forEach(plugin -> tranche().client().resource(plugin).withGracePeriod(0).delete());
+      Await.until(
+          "the event of the node",
+          90,
+          () ->
+              nodeEvents(GAMMA, "GpuMemoryNotLimited")
+                  .anyMatch(event -> event.getMessage().contains("Linux 6.14 or newer")));
+      Await.until(
+          "no GPU of the node to be free",
+          60,
+          () -> Integer.valueOf(0).equals(tranche().allocatable().get(GAMMA)));
+      create(PodSpecs.on(GAMMA, PodSpecs.fraction("share", "0.3")));
+      Await.until(
+          "the pod's event to say why",
+          90,
+          () ->
+              events("share").stream()
+                  .anyMatch(event -> event.getMessage().contains("Linux 6.14 or newer")),
+          () -> tranche().cluster().kubectl("-n", namespace, "get", "events").out());
+    } finally {
+      gpus.driver("version=" + DRIVER_VERSION + " limits=dmem");
+      restartPlugins();
+    }
+    running("share");
+  }
+
+  /** containerd keeps both values, and NVIDIA's hook takes the image's, which comes first. */
+  @Test
+  void variableOfAnImage_replacesTheLimit_andIsReported() throws IOException {
+    create(
+        new PodBuilder(PodSpecs.on(BETA, PodSpecs.fraction("liar", "0.3")))
+            .editSpec()
+            .editFirstContainer()
+            .withImage(loadLyingImage())
+            .endContainer()
+            .endSpec());
+    Pod liar = running("liar");
+    assertThat(limitMib(liar, "main")).isEqualTo("6000");
+    awaitLimited("liar", "Partly");
+    Await.until(
+        "the event of the node",
+        60,
+        () ->
+            nodeEvents(BETA, "ContainerMemoryNotLimited")
+                .anyMatch(event -> event.getMessage().contains("liar")));
+  }
+
+  private static String loadLyingImage() throws IOException {
+    String image = "tranche-e2e/lying:1";
+    Path tar = Files.createTempFile("tranche-lying", ".tar");
+    Shell.run(
+            """
+            set -e
+            docker load -q -i %1$s
+            container=$(docker create %2$s true)
+            docker commit -c 'ENV NVIDIA_GPU_MEMORY_LIMIT=6000' "$container" %3$s
+            docker rm "$container"
+            docker save -o %4$s %3$s
+            docker rmi %3$s
+            """
+                .formatted(TestImages.busybox(), TestImages.BUSYBOX, image, tar))
+        .orFail();
+    try {
+      tranche().cluster().loadImages(tar);
+    } finally {
+      Files.delete(tar);
+    }
+    return image;
   }
 }
