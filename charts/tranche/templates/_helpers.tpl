@@ -131,8 +131,12 @@ default: |
 {{- $_ := set $env "TRANCHE_HOST_LOG_DIR" "/host/log" -}}
 {{- $_ := set $env "TRANCHE_MEMORY_LIMIT_OPT_OUT" (toString .Values.nodePlugin.memoryLimitOptOut) -}}
 {{- $_ := set $env "TRANCHE_CGROUP_CTR_PATH" "/host/cgroup" -}}
+{{- if include "tranche.limitHook" . -}}
 {{- $_ := set $env "TRANCHE_TOOLKIT_CTR_PATH" "/host/toolkit" -}}
 {{- $_ := set $env "TRANCHE_RUNTIME_CONFIG_CTR_PATH" "/host/nvidia-container-runtime" -}}
+{{- else -}}
+{{- $_ := set $env "TRANCHE_MEMORY_LIMITS_SET_BY" "plugin" -}}
+{{- end -}}
 {{- end -}}
 {{- if .Values.nodePlugin.usagePerPod -}}
 {{- $_ := set $env "TRANCHE_HOST_LOG_DIR" "/host/log" -}}
@@ -381,6 +385,11 @@ capabilities:
 {{- if eq "false" (toString $limits) -}}off{{- else -}}{{ $limits | default "auto" }}{{- end -}}
 {{- end -}}
 
+{{/* Whether NVIDIA's hook must set memory limits. */}}
+{{- define "tranche.limitHook" -}}
+{{- if and (eq "required" (include "tranche.memoryLimits" .)) (ne "plugin" (.Values.nodePlugin.memoryLimitsSetBy | default "hook")) -}}true{{- end -}}
+{{- end -}}
+
 {{/* Folders of the host that make up the driver's root, as JSON. Of the host's own root only these are mounted: the whole root would expose root's files and sockets in the container. */}}
 {{- define "tranche.driverFolders" -}}
 {{- if eq (include "tranche.driverRoot" .) "/" -}}["/usr","/lib","/dev"]{{- else -}}[]{{- end -}}
@@ -429,6 +438,9 @@ readinessProbe:
 {{- include "tranche.validateUid" . -}}
 {{- if and .Values.extender.enabled (eq .Values.extender.mode "scheduler") (eq .Values.scheduler.name "default-scheduler") -}}
 {{- fail "scheduler.name is default-scheduler, which the cluster's own kube-scheduler already serves: two schedulers of one name would both bind the same pods. Choose another name, or set extender.mode=service and configure your kube-scheduler as deploy/scheduler-existing.yaml does." -}}
+{{- end -}}
+{{- if and (eq "plugin" (.Values.nodePlugin.memoryLimitsSetBy | default "hook")) (eq "evict" (.Values.extender.unlimitedPods | default "observe")) -}}
+{{- fail "extender.unlimitedPods=evict needs nodePlugin.memoryLimitsSetBy=hook: with the driver's backend misc, limits that the node plugin sets count as partial, so all pods with shares would be evicted. Set extender.unlimitedPods=observe, or nodePlugin.memoryLimitsSetBy=hook." -}}
 {{- end -}}
 {{- if and .Values.nodePlugin.enabled (eq "authorized" (.Values.monitoring.podMetrics | default "open")) (not (and .Values.extender.enabled (.Values.extender.api | default dict).enabled)) -}}
 {{- fail "monitoring.podMetrics=authorized needs extender.enabled and extender.api.enabled: nobody else would serve the use of each pod. Enable both, or set monitoring.podMetrics=open." -}}

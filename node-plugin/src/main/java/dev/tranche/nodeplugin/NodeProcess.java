@@ -5,6 +5,7 @@ import dev.tranche.nodeplugin.config.ConfigSource.Outcome;
 import dev.tranche.nodeplugin.config.Options;
 import dev.tranche.nodeplugin.config.Setting;
 import dev.tranche.nodeplugin.config.WatchOptions;
+import dev.tranche.nodeplugin.config.WatchOptions.LimitOptions;
 import dev.tranche.nodeplugin.config.WatchOptions.MemoryLimits;
 import dev.tranche.nodeplugin.gpu.GpuLinkScores;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
@@ -268,8 +269,9 @@ final class NodeProcess implements NvmlThread.Listener {
   }
 
   private NodeLimits untriedLimits() {
-    return watch.limits().required()
-        ? NodeLimits.untried(watch.limits().optOut())
+    LimitOptions options = watch.limits();
+    return options.required()
+        ? NodeLimits.untried(options.byPlugin(), options.optOut())
         : NodeLimits.NONE;
   }
 

@@ -57,7 +57,7 @@ class ExpectedLimitsTest {
   private static List<ExpectedLimit> expected(
       SharingStrategy strategy, LimitChoices choices, Holding... holdings) {
     return ExpectedLimits.of(
-        List.of(holdings), GPUS, sharing(strategy), NodeLimits.untried(true), choices);
+        List.of(holdings), GPUS, sharing(strategy), NodeLimits.untried(false, true), choices);
   }
 
   @Test

@@ -103,6 +103,8 @@ final class PluginRig {
 
   /** Replaces the plugin by one that also has these flags. */
   void restartPlugin(String... more) throws Exception {
+    // Two open sessions of NVML would share one library: the first has to be where it can be ended.
+    advertised();
     stopPlugin();
     read(more);
     startPlugin();

@@ -35,7 +35,8 @@ class PluginStateTest {
 
   private static PluginState limited(Map<String, LimitSupport> gpus) {
     Set<String> programs = Set.of("nvidia-container-runtime", "nvidia-cdi-hook");
-    NodeLimits limits = new NodeLimits(true, true, new Toolkit(programs, programs, ""), gpus);
+    NodeLimits limits =
+        new NodeLimits(true, false, true, new Toolkit(programs, programs, ""), gpus);
     return new PluginState(() -> Hardware.NONE.withLimits(limits));
   }
 

@@ -3,6 +3,7 @@ package dev.tranche.e2e.scenario;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.api.Names;
+import dev.tranche.api.ReplicaId;
 import dev.tranche.e2e.cluster.Cluster;
 import dev.tranche.e2e.cluster.KubernetesVersion;
 import dev.tranche.e2e.cluster.OwnCluster;
@@ -51,16 +52,22 @@ class GangE2E {
             .serverArg("--kube-scheduler-arg=" + GATE);
     return OneNode.start(
         "gang-" + UUID.randomUUID().toString().substring(0, 8),
-        List.of(Model.T4, Model.T4),
+        List.of(Model.T4, Model.T4, Model.T4),
         gpus -> {},
         Map.of("scheduler.featureGates.GenericWorkload", true),
         cluster);
   }
 
   private static Pod member(String name) {
-    Pod pod = PodSpecs.fraction(name, "0.4").build();
+    Pod pod = PodSpecs.fraction(name, "0.5").build();
     pod.getSpec().setAdditionalProperty("schedulingGroup", Map.of("podGroupName", "train"));
     return pod;
+  }
+
+  private static Pod on(OneNode node, int index, String name, String fraction) {
+    return PodSpecs.annotated(
+            name, Map.of(Names.GPU_FRACTION, fraction, Names.GPU_UUID, node.gpus().uuid(index)))
+        .build();
   }
 
   private static long placed(OneNode node) {
@@ -83,20 +90,21 @@ class GangE2E {
   @Test
   void gang_waitsWhole_whileAFifthPodHasItsPlace_andIsBoundWhole_acrossARestart() {
     try (OneNode node = start()) {
-      node.awaitAllocatable(Names.RESOURCE, 20);
-      // The node's total is enough for all, so that kube-scheduler asks about the last member, too.
-      node.run(PodSpecs.fraction("fifth", "0.3").build());
+      node.awaitAllocatable(Names.RESOURCE, 30);
+      // 21 replicas are left, enough for all, so that kube-scheduler asks about the last member,
+      // too. They are 4, 7 and 10 of a GPU, so that three members fit.
+      node.run(on(node, 0, "fifth", "0.6"));
+      node.run(on(node, 1, "sixth", "0.3"));
       node.client().resource(GROUP).create();
       MEMBERS.forEach(name -> node.create(member(name)));
       Await.until(
           "the event of a member", 120, () -> saysWhatIsMissing(node, 3), () -> state(node));
       assertThat(placed(node)).isZero();
       // What the members would have had is free for others at once.
-      node.run(PodSpecs.fraction("sixth", "0.5").build());
+      node.run(PodSpecs.fraction("seventh", "0.5").build());
       assertThat(placed(node)).isZero();
 
-      node.delete("fifth");
-      node.delete("sixth");
+      List.of("fifth", "sixth", "seventh").forEach(node::delete);
       node.client()
           .pods()
           .inNamespace(Tranche.NAMESPACE)
@@ -106,8 +114,13 @@ class GangE2E {
       Await.until("the whole gang", 240, () -> placed(node) == MEMBERS.size(), () -> state(node));
       MEMBERS.forEach(node::awaitRunning);
       assertThat(MEMBERS.stream().flatMap(name -> node.held(node.get(name)).values().stream()))
-          .as("four replicas each, of one GPU")
-          .allSatisfy(replicas -> assertThat(replicas).hasSize(4));
+          .as("five replicas each, of one GPU")
+          .allSatisfy(
+              replicas ->
+                  assertThat(replicas)
+                      .hasSize(5)
+                      .extracting(ReplicaId::uuidOf)
+                      .containsOnly(ReplicaId.uuidOf(replicas.getFirst())));
     }
   }
 }

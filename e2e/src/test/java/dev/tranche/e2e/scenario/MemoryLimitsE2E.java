@@ -448,18 +448,42 @@ class MemoryLimitsE2E extends Scenario {
           60,
           () -> Integer.valueOf(0).equals(tranche().allocatable().get(GAMMA)));
       create(PodSpecs.on(GAMMA, PodSpecs.fraction("share", "0.3")));
+      assertThat(pendingMessage("share")).contains("1 Insufficient nvidia.com/gpu");
       Await.until(
-          "the pod's event to say why",
-          90,
-          () ->
-              events("share").stream()
-                  .anyMatch(event -> event.getMessage().contains("Linux 6.14 or newer")),
-          () -> tranche().cluster().kubectl("-n", namespace, "get", "events").out());
+          "the GPUs to say why",
+          30,
+          () -> gpusOf(GAMMA).contains("Linux 6.14 or newer"),
+          () -> gpusOf(GAMMA));
     } finally {
       gpus.driver("version=" + DRIVER_VERSION + " limits=dmem");
       restartPlugins();
     }
     running("share");
+  }
+
+  private static String gpusOf(String node) {
+    return tranche().queryReadApi("/api/v1/gpus?node=" + node).toString();
+  }
+
+  /** NVIDIA's runtime runs, but nothing asks its hook for a limit. */
+  @Test
+  void plugin_limitsContainersItself_ifSo() {
+    Map<String, Object> byPlugin = new HashMap<>(values());
+    byPlugin.put("nodePlugin.memoryLimitsSetBy", "plugin");
+    tranche().install(byPlugin);
+    try {
+      create(PodSpecs.on(BETA, PodSpecs.fraction("share", "0.3")));
+      create(own("free", "none"));
+      Pod share = running("share");
+      assertThat(variable("share", "main", "NVIDIA_GPU_MEMORY_LIMIT")).isEmpty();
+      awaitLimited("share", "Yes");
+      assertThat(limitMib(share, "main"))
+          .isEqualTo(variable("share", "main", "TRANCHE_GPU_MEMORY_MIB"));
+      assertThat(limitMib(running("free"), "main")).isEmpty();
+      awaitLimited("free", "OptedOut");
+    } finally {
+      tranche().install(values());
+    }
   }
 
   /** containerd keeps both values, and NVIDIA's hook takes the image's, which comes first. */

@@ -156,6 +156,10 @@ public enum Setting implements ProcessSetting {
       Prefix.TRANCHE,
       "auto",
       "off, auto or required: memory limits of the driver's for shares of time-sliced GPUs; auto sets none yet, required lets no share run without one"),
+  MEMORY_LIMITS_SET_BY(
+      Prefix.TRANCHE,
+      "hook",
+      "hook or plugin: whether NVIDIA's hook sets memory limits when a container starts, or the plugin sets them shortly after"),
   MEMORY_LIMIT_OPT_OUT(
       Prefix.TRANCHE,
       "true",

@@ -23,16 +23,23 @@ public record WatchOptions(
   /**
    * Options for memory limits, from flags and environment only.
    *
+   * @param byPlugin whether the plugin sets the limits, and not NVIDIA's hook
    * @param optOut whether a pod can ask for no limit
    * @param cgroups the host's cgroup v2 folder, as mounted in this container
    * @param toolkit the folder of NVIDIA's container toolkit, as mounted in this container
    * @param runtimeConfig the folder of its runtime's config file, likewise
    */
   public record LimitOptions(
-      MemoryLimits mode, boolean optOut, Path cgroups, Path toolkit, Path runtimeConfig) {
+      MemoryLimits mode,
+      boolean byPlugin,
+      boolean optOut,
+      Path cgroups,
+      Path toolkit,
+      Path runtimeConfig) {
     static LimitOptions of(Settings<Setting> settings, ConfigErrors findings) {
       return new LimitOptions(
           settings.oneOf(Setting.MEMORY_LIMITS, List.of(MemoryLimits.values()), findings),
+          settings.isSecond(Setting.MEMORY_LIMITS_SET_BY, "hook", "plugin", findings),
           settings.isTrue(Setting.MEMORY_LIMIT_OPT_OUT, findings),
           Path.of(settings.text(Setting.CGROUP_CTR_PATH)),
           Path.of(settings.text(Setting.TOOLKIT_CTR_PATH)),

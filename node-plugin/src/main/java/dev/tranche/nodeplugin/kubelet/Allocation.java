@@ -230,7 +230,9 @@ public final class Allocation {
     var response = answer.of(gpus);
     List<GrantedShare> shares = GrantedShare.of(replicas, ids);
     OptionalLong limitMib = LimitVariables.mib(limits, shares, memoryLimit);
-    limitMib.ifPresent(mib -> LimitVariables.add(response, mib));
+    if (limits.byHook()) {
+      limitMib.ifPresent(mib -> LimitVariables.add(response, mib));
+    }
     ShareVariables.add(response, shares, limitMib);
     new MpsClient(replicas).addTo(response, ids);
     return response.build();

@@ -23,7 +23,7 @@ public record ContainerLimit(
   /** Whether a container is limited to its share. */
   public enum Limited {
     YES,
-    /** Its limit is larger than its share. */
+    /** Its limit is larger than its share, or does not count what it had before. */
     PARTLY,
     NO,
     /** Its pod asked for no limit. */

@@ -73,7 +73,7 @@ public final class LimitProbe {
     gpus.keySet().retainAll(indexes.keySet().stream().map(GpuInfo::uuid).toList());
     indexes.forEach(
         (gpu, index) -> gpus.computeIfAbsent(gpu.uuid(), u -> probe(session, gpu, index)));
-    return new NodeLimits(true, options.optOut(), toolkit, gpus);
+    return new NodeLimits(true, options.byPlugin(), options.optOut(), toolkit, gpus);
   }
 
   private LimitSupport probe(Nvml session, GpuInfo gpu, int index) {

@@ -16,13 +16,21 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.LongSupplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Reads back the limits of running containers. That NVIDIA's hook was requested does not say that
- * it ran, nor with which value. All but {@link #expect} is confined to the thread that calls NVML.
+ * it ran, nor with which value. Sets them first, if that is not left to the hook. All but {@link
+ * #expect} is confined to the thread that calls NVML.
  */
 public final class LimitReader {
   static final long INTERVAL_MS = 10_000;
+
+  /** A container has no limit before the plugin sets it. */
+  static final long SET_INTERVAL_MS = 1_000;
+
+  private static final Logger LOG = LoggerFactory.getLogger(LimitReader.class);
 
   private static final MemoryLimit.Reading NO_LIMIT =
       new MemoryLimit.Reading(MemoryLimit.hard(0), GpuReading.UNKNOWN);
@@ -33,6 +41,8 @@ public final class LimitReader {
   private List<ContainerLimit> read = List.of();
   // Not limited at the last read. Only NVIDIA's hook, which runs after the cgroup is made, sets it.
   private Set<ExpectedLimit> suspects = Set.of();
+  // Their limits could not be set, and the log says so.
+  private final Set<ExpectedLimit> refused = new HashSet<>();
   private long nextAtMs = Long.MIN_VALUE;
 
   public LimitReader(ContainerCgroups cgroups, LongSupplier clockMs) {
@@ -46,8 +56,8 @@ public final class LimitReader {
   }
 
   /**
-   * Returns the limits as last read, at most every ten seconds. Leaves out containers that do not
-   * run.
+   * Returns the limits as last read, at most every ten seconds, or every second if the plugin sets
+   * them. Leaves out containers that do not run.
    *
    * @param indexes of the GPUs that are present, by uuid
    * @param limits how their limits read
@@ -57,7 +67,7 @@ public final class LimitReader {
     long nowMs = clockMs.getAsLong();
     List<ExpectedLimit> now = expected;
     if (nowMs >= nextAtMs) {
-      nextAtMs = nowMs + INTERVAL_MS;
+      nextAtMs = nowMs + (limits.byPlugin() ? SET_INTERVAL_MS : INTERVAL_MS);
       read = now.isEmpty() ? List.of() : readNow(session, indexes, limits, now);
     }
     return read;
@@ -68,14 +78,19 @@ public final class LimitReader {
     List<ContainerLimit> limits = new ArrayList<>();
     Set<ExpectedLimit> before = suspects;
     suspects = new HashSet<>();
+    refused.retainAll(now);
     try {
       Map<ContainerCgroups.Name, Path> folders = cgroups.find();
       for (ExpectedLimit limit : now) {
         Path folder = folders.get(limit.container());
         Integer index = indexes.get(limit.uuid());
         if (folder != null && index != null) {
-          own(session, index, folder, support.inherited(limit.uuid()))
-              .map(own -> judge(limit, own))
+          boolean inherited = support.inherited(limit.uuid());
+          if (support.byPlugin()) {
+            set(session, index, folder, inherited, limit);
+          }
+          own(session, index, folder, inherited)
+              .map(own -> judge(limit, own, support))
               .filter(
                   own -> !own.limited().wrong() || !suspects.add(limit) || before.contains(limit))
               .ifPresent(limits::add);
@@ -85,6 +100,28 @@ public final class LimitReader {
     } catch (IOException unreadable) {
       // The probe needs the same folder and says what is wrong with it.
       return List.of();
+    }
+  }
+
+  /** Sets the limit of a container, unless it already is as small. */
+  private void set(Nvml session, int index, Path folder, boolean inherited, ExpectedLimit limit) {
+    Optional<MemoryLimit.Reading> own = own(session, index, folder, inherited);
+    boolean wrong =
+        limit.hardBytes() != LimitRequest.NONE
+            && own.filter(now -> limited(limit.hardBytes(), now.limit().hardBytes()).wrong())
+                .isPresent();
+    if (wrong) {
+      try {
+        session.memoryLimit(index, folder, MemoryLimit.hard(limit.hardBytes()));
+      } catch (NvmlException e) {
+        if (e.driverGone()) {
+          throw e;
+        }
+        if (refused.add(limit)) {
+          LOG.warn(
+              "cannot limit the memory of container {}: {}", limit.container(), e.getMessage());
+        }
+      }
     }
   }
 
@@ -115,12 +152,16 @@ public final class LimitReader {
     return session.memoryLimit(index, above).map(MemoryLimit.Reading::limit);
   }
 
-  private static ContainerLimit judge(ExpectedLimit expected, MemoryLimit.Reading own) {
+  private static ContainerLimit judge(
+      ExpectedLimit expected, MemoryLimit.Reading own, NodeLimits support) {
     long hardBytes = own.limit().hardBytes();
+    Limited limited = limited(expected.hardBytes(), hardBytes);
+    // That backend does not count what the program had before.
+    boolean late = support.byPlugin() && support.inherited(expected.uuid());
     return new ContainerLimit(
         expected.container(),
         expected.uuid(),
-        limited(expected.hardBytes(), hardBytes),
+        late && limited == Limited.YES ? Limited.PARTLY : limited,
         hardBytes,
         own.usedBytes());
   }

@@ -9,13 +9,19 @@ import java.util.OptionalLong;
 /**
  * Whether shares of this node must have a memory limit, and which GPUs can have one.
  *
+ * @param byPlugin whether the plugin sets limits, and not NVIDIA's hook
  * @param optOut whether a pod can ask for no limit
  * @param gpus by uuid; MIG devices have none
  */
 public record NodeLimits(
-    boolean required, boolean optOut, Toolkit toolkit, Map<String, LimitSupport> gpus) {
+    boolean required,
+    boolean byPlugin,
+    boolean optOut,
+    Toolkit toolkit,
+    Map<String, LimitSupport> gpus) {
   /** Shares have no limit. */
-  public static final NodeLimits NONE = new NodeLimits(false, true, Toolkit.UNKNOWN, Map.of());
+  public static final NodeLimits NONE =
+      new NodeLimits(false, false, true, Toolkit.UNKNOWN, Map.of());
 
   public NodeLimits {
     gpus = Map.copyOf(gpus);
@@ -24,10 +30,16 @@ public record NodeLimits(
   /**
    * Every share must have one, and nothing has been tried yet.
    *
+   * @param byPlugin whether the plugin sets limits, and not NVIDIA's hook
    * @param optOut whether a pod can ask for no limit
    */
-  public static NodeLimits untried(boolean optOut) {
-    return new NodeLimits(true, optOut, Toolkit.UNKNOWN, Map.of());
+  public static NodeLimits untried(boolean byPlugin, boolean optOut) {
+    return new NodeLimits(true, byPlugin, optOut, Toolkit.UNKNOWN, Map.of());
+  }
+
+  /** Whether NVIDIA's hook must run when a container with a share starts. */
+  public boolean byHook() {
+    return required && !byPlugin;
   }
 
   /** Returns whether a container gets no limit, by what its pod says about it. */
@@ -61,7 +73,7 @@ public record NodeLimits(
     }
     return switch (gpus.getOrDefault(uuid, LimitSupport.UNTRIED)) {
       case LimitSupport.Unavailable unavailable -> Optional.of(unavailable.reason());
-      case LimitSupport.Works ignored -> toolkit.obstacle(options);
+      case LimitSupport.Works ignored -> byPlugin ? Optional.empty() : toolkit.obstacle(options);
     };
   }
 }

@@ -12,23 +12,25 @@ import org.junit.jupiter.api.Test;
 
 class HardwareTest {
   private static final NodeLimits PROBED =
-      new NodeLimits(true, true, Toolkit.UNKNOWN, Map.of("GPU-a", LimitSupport.WORKS));
+      new NodeLimits(true, false, true, Toolkit.UNKNOWN, Map.of("GPU-a", LimitSupport.WORKS));
 
   private static Hardware started(Hardware before, boolean limitsRequired) {
     return before.started(
-        "615.71", HostNodes.NONE, limitsRequired ? NodeLimits.untried(true) : NodeLimits.NONE);
+        "615.71",
+        HostNodes.NONE,
+        limitsRequired ? NodeLimits.untried(false, true) : NodeLimits.NONE);
   }
 
   @Test
   void requiredLimits_areUntried_onlyAtTheFirstStart() {
     Hardware first = started(Hardware.NONE, true);
-    assertThat(first.limits()).isEqualTo(NodeLimits.untried(true));
-    assertThat(started(first, true).limits()).isEqualTo(NodeLimits.untried(true));
+    assertThat(first.limits()).isEqualTo(NodeLimits.untried(false, true));
+    assertThat(started(first, true).limits()).isEqualTo(NodeLimits.untried(false, true));
   }
 
   @Test
   void optingOut_isForbidden_beforeLimitsAreTried() {
-    var strict = NodeLimits.untried(false);
+    var strict = NodeLimits.untried(false, false);
     var limits = Hardware.NONE.started("615.71", HostNodes.NONE, strict).limits();
     assertThat(limits.optsOut(OptionalLong.of(LimitRequest.NONE))).isFalse();
   }

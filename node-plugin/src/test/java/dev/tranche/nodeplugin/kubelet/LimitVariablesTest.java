@@ -33,7 +33,7 @@ class LimitVariablesTest {
   private static final Mig.Device MIG = new Mig.Device(0, "GPU-m", "1g.5gb", 7, 0, List.of());
 
   private static NodeLimits limits(Map<String, LimitSupport> gpus) {
-    return new NodeLimits(true, true, new Toolkit(PROGRAMS, PROGRAMS, ""), gpus);
+    return new NodeLimits(true, false, true, new Toolkit(PROGRAMS, PROGRAMS, ""), gpus);
   }
 
   private static GpuStatus gpu(String uuid, int totalMib, Mig mig) {
@@ -145,7 +145,7 @@ class LimitVariablesTest {
     assertThat(wanting(LIMITS, 3, 0)).isEqualTo(share);
     NodeLimits none = limits(Map.of("GPU-a", new LimitSupport.Unavailable("it is old")));
     assertThat(wanting(none, 3, 0)).isEqualTo(share);
-    NodeLimits strict = new NodeLimits(true, false, LIMITS.toolkit(), LIMITS.gpus());
+    NodeLimits strict = new NodeLimits(true, false, false, LIMITS.toolkit(), LIMITS.gpus());
     assertThat(wanting(strict, 3, 0)).containsEntry("NVIDIA_GPU_MEMORY_LIMIT", "24323");
   }
 
@@ -156,10 +156,16 @@ class LimitVariablesTest {
         .hasEntrySatisfying(
             "no_memory_limit",
             message -> assertThat(message).contains("cannot be limited: driver 580 has none"));
-    assertThat(timeSliced(NodeLimits.untried(true), ids("GPU-a", 3)))
+    assertThat(timeSliced(NodeLimits.untried(false, true), ids("GPU-a", 3)))
         .containsKey("no_memory_limit");
     assertThat(timeSliced(none, ids("GPU-a", 10))).isEmpty();
-    NodeLimits old = new NodeLimits(true, true, new Toolkit(PROGRAMS, Set.of(), ""), LIMITS.gpus());
+    NodeLimits byPlugin =
+        new NodeLimits(true, true, true, new Toolkit(Set.of(), Set.of(), ""), LIMITS.gpus());
+    assertThat(timeSliced(byPlugin, ids("GPU-a", 3)))
+        .as("no hook is needed, and none is asked for")
+        .isEmpty();
+    NodeLimits old =
+        new NodeLimits(true, false, true, new Toolkit(PROGRAMS, Set.of(), ""), LIMITS.gpus());
     assertThat(timeSliced(old, ids("GPU-a", 3)))
         .hasEntrySatisfying(
             "no_memory_limit", message -> assertThat(message).contains("is too old"));

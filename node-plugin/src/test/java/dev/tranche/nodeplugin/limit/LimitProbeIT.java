@@ -47,7 +47,7 @@ class LimitProbeIT {
 
   private LimitProbe probe(MemoryLimits mode) {
     return new LimitProbe(
-        new LimitOptions(mode, true, cgroups, toolkit, folder.resolve("etc")), () -> nowMs);
+        new LimitOptions(mode, false, true, cgroups, toolkit, folder.resolve("etc")), () -> nowMs);
   }
 
   /** The name is where two chunks meet that are read one after the other. */

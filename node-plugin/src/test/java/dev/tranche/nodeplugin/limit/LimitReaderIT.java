@@ -18,6 +18,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Limits of containers, read back through the simulated driver. */
@@ -35,7 +36,7 @@ class LimitReaderIT {
   private NodeLimits support = limits(LimitSupport.WORKS);
 
   private static NodeLimits limits(LimitSupport gpu) {
-    return new NodeLimits(true, true, Toolkit.UNKNOWN, Map.of("GPU-0", gpu));
+    return new NodeLimits(true, false, true, Toolkit.UNKNOWN, Map.of("GPU-0", gpu));
   }
 
   private void backend(String name) throws Exception {
@@ -121,6 +122,41 @@ class LimitReaderIT {
     nvml.memoryLimit(0, container.resolve("..").normalize(), MemoryLimit.hard(4 * GIB));
     nvml.memoryLimit(0, container, MemoryLimit.hard(4 * GIB));
     assertThat(read()).containsExactly(main(Limited.YES, 4 * GIB));
+  }
+
+  /**
+   * A container that runs already is limited, one with a smaller limit or none by its own wish is
+   * left alone. What it had before does not count on one backend.
+   */
+  @ParameterizedTest
+  @CsvSource({"dmem, YES", "misc, PARTLY"})
+  void plugin_setsLimitsItself(String backend, Limited limited) throws Exception {
+    backend(backend);
+    support = new NodeLimits(true, true, true, Toolkit.UNKNOWN, support.gpus());
+    Path container = systemd(started("main", 'a'));
+    assertThat(read()).containsExactly(main(limited, 4 * GIB));
+    assertThat(nvml.memoryLimit(0, container).orElseThrow().limit())
+        .isEqualTo(MemoryLimit.hard(4 * GIB));
+    nvml.memoryLimit(0, container, MemoryLimit.hard(8 * GIB));
+    assertThat(read()).as("a larger one").containsExactly(main(limited, 4 * GIB));
+    nvml.memoryLimit(0, container, MemoryLimit.hard(GIB));
+    assertThat(read()).as("a smaller one").containsExactly(main(limited, GIB));
+    nvml.memoryLimit(0, container, MemoryLimit.NONE);
+    reader.expect(List.of(new ExpectedLimit(MAIN, "GPU-0", 0)));
+    assertThat(read()).containsExactly(main(Limited.OPTED_OUT, 0));
+  }
+
+  /** That backend refuses a limit below the use. */
+  @Test
+  void limitThatCannotBeSet_isMissing() throws Exception {
+    backend("misc");
+    support = new NodeLimits(true, true, true, Toolkit.UNKNOWN, support.gpus());
+    Path container = systemd(started("main", 'a'));
+    fake.state(
+        "driver version=615.71.09 limits=misc",
+        gpu(0, ""),
+        "process gpu=0 pid=7 used_mib=5000 sm=0 cgroup=" + container);
+    assertThat(read()).containsExactly(main(Limited.NO, 0));
   }
 
   @ParameterizedTest
