@@ -141,10 +141,13 @@ class KubectlPluginIT {
       cluster.put("foretold", not);
       assertThat(cluster.run("what-if", "--fraction", "1").status()).as(not).isEqualTo(WAITS);
     }
-    cluster.put("refuse-pod", "");
+    cluster.put("refuse-pod", "exceeded quota");
     Ended refused = cluster.run("what-if", "--fraction", "1");
     assertThat(refused.status()).isEqualTo(FAILED);
-    assertThat(refused.errors()).contains("exceeded quota");
+    assertThat(refused.errors()).contains("exceeded quota").doesNotContain("dry run");
+    cluster.put("refuse-pod", "pods is forbidden: cannot create resource \"pods\"");
+    assertThat(cluster.run("what-if", "--fraction", "1").errors())
+        .contains("needs the right to create pods there");
   }
 
   @ParameterizedTest
