@@ -44,8 +44,11 @@ final class LimitRules {
       String key = LimitAnnotations.keyFor(pod, container);
       OptionalLong wanted = LimitRequest.of(pod.annotations(), container);
       boolean ofItsOwn = wanted.orElse(LimitRequest.NONE) != LimitRequest.NONE;
-      long grantedBytes = grantedBytes(grant, granularity, usableBytes, memory);
       boolean share = grant.shareReplicas() < grant.replicasPerGpu();
+      if (!ofItsOwn && !(share && memory.limits().required())) {
+        continue;
+      }
+      long grantedBytes = grantedBytes(grant, granularity, usableBytes, memory);
       if (share && ofItsOwn && grantedBytes > 0 && wanted.getAsLong() > grantedBytes) {
         String text = pod.annotations().getOrDefault(key, "");
         problems.add(
