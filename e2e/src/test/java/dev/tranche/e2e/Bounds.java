@@ -225,6 +225,7 @@ final class Bounds {
               "POD_CONTAINERS_MAX"),
           new Bound("time that a revoked token", EXTENDER + "StreamReader", "REVIEW_MS"),
           new Bound("memory of the history of GPUs", EXTENDER + "GpuHistory", "WINDOW_MS"),
+          new Bound("shares of GPUs in `/metrics`", EXTENDER + "PodMetrics", "SHARES_MAX"),
           new Bound(
               "assignments that a node reports of unknown",
               EXTENDER + "LedgerState",

@@ -96,15 +96,19 @@ public record DriverFiles(
    * once.
    */
   private static List<String> libraries(Path root, String version, List<String> folders) {
-    Set<Path> seen = new HashSet<>();
     List<String> found = new ArrayList<>();
     for (String folder : folders) {
-      List<String> here = new ArrayList<>(HostNodes.matching(root, folder, "*.so." + version));
-      here.addAll(HostNodes.matching(root, folder, UNVERSIONED));
-      here.addAll(HostNodes.matching(root, folder + "/vdpau", "*.so." + version));
-      here.stream().filter(library -> seen.add(real(root, library))).forEach(found::add);
+      found.addAll(HostNodes.matching(root, folder, "*.so." + version));
+      found.addAll(HostNodes.matching(root, folder, UNVERSIONED));
+      found.addAll(HostNodes.matching(root, folder + "/vdpau", "*.so." + version));
     }
-    return found.stream().limit(LIBRARIES_MAX).toList();
+    return distinct(root, found);
+  }
+
+  /** Leaves out files that an earlier path leads to. */
+  static List<String> distinct(Path root, List<String> paths) {
+    Set<Path> seen = new HashSet<>();
+    return paths.stream().filter(path -> seen.add(real(root, path))).limit(LIBRARIES_MAX).toList();
   }
 
   private static Path real(Path root, String path) {

@@ -100,7 +100,9 @@ record GraphicsFiles(List<String> libraries, List<Link> links, List<Config> conf
     addConfigs(root, CONFIG_FOLDERS, OPENCL, "/etc/", configs);
     addConfigs(root, VULKAN_FOLDERS, VULKAN, "/etc/", configs);
     return new GraphicsFiles(
-        libraries, links(version, Stream.concat(driver.stream(), xorg.stream())), configs);
+        DriverFiles.distinct(root, libraries),
+        links(version, Stream.concat(driver.stream(), xorg.stream())),
+        configs);
   }
 
   private static List<String> xorg(Path root, String version, List<String> folders) {

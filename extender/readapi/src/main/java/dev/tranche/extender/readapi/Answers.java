@@ -61,6 +61,7 @@ final class Answers {
   private final InvariantSampler invariants;
   private final LongSupplier clockMs;
   private final WaitingReasons reasons;
+  private final PodMetrics podMetrics = new PodMetrics();
   private final Buffer document = document();
   private final ViewRate explanationRate =
       new ViewRate("explanations", EXPLANATIONS_PER_SECOND_MAX);
@@ -119,6 +120,10 @@ final class Answers {
     }
   }
 
+  PodMetrics podMetrics() {
+    return podMetrics;
+  }
+
   Future<Answer> of(Question question, Format format) {
     Route route = question.route();
     MultiMap parameters = question.parameters();
@@ -164,7 +169,7 @@ final class Answers {
                           () ->
                               onWorker(
                                   inspection ->
-                                      new Answer.Found(PodMetrics.of(snapshot(inspection))))));
+                                      new Answer.Found(podMetrics.of(snapshot(inspection))))));
       case OPENAPI ->
           Future.succeededFuture(
               unknownParameter(parameters).orElseGet(() -> new Answer.Found(document)));

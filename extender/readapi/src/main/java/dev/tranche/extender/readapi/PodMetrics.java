@@ -2,14 +2,16 @@ package dev.tranche.extender.readapi;
 
 import dev.tranche.extender.readapi.row.PodUse;
 import dev.tranche.extender.readapi.row.Snapshot;
-import io.micrometer.prometheusmetrics.PrometheusConfig;
-import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
-import io.prometheus.metrics.model.registry.MultiCollector;
+import io.prometheus.metrics.expositionformats.PrometheusTextFormatWriter;
 import io.prometheus.metrics.model.snapshots.GaugeSnapshot;
 import io.prometheus.metrics.model.snapshots.GaugeSnapshot.GaugeDataPointSnapshot;
 import io.prometheus.metrics.model.snapshots.Labels;
 import io.prometheus.metrics.model.snapshots.MetricSnapshots;
 import io.vertx.core.buffer.Buffer;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.lang.ref.SoftReference;
 import java.util.List;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
@@ -19,42 +21,70 @@ import org.jspecify.annotations.Nullable;
  * same names, for all containers of a pod together and so without the label {@code container}.
  */
 final class PodMetrics {
-  static final String TYPE = "text/plain; version=0.0.4; charset=utf-8";
+  static final String TYPE = PrometheusTextFormatWriter.CONTENT_TYPE;
 
-  private PodMetrics() {}
+  private static final PrometheusTextFormatWriter WRITER =
+      PrometheusTextFormatWriter.builder().build();
 
-  static Buffer of(Snapshot snapshot) {
-    List<PodUse> uses = PodUse.of(snapshot);
-    var metrics =
-        MetricSnapshots.of(
-            gauge(
-                uses,
-                "tranche_container_gpu_memory_granted_bytes",
-                "GPU memory granted by the pod's replicas.",
-                use -> (double) use.grantedBytes()),
-            gauge(
-                uses,
-                "tranche_container_gpu_memory_used_bytes",
-                "GPU memory used by the pod's processes; absent where it is not known.",
-                use -> use.usedBytes() == null ? null : use.usedBytes().doubleValue()),
-            gauge(
-                uses,
-                "tranche_container_gpu_overuse",
-                "1 while the pod uses more GPU memory than granted, by more than 5 %, else 0.",
-                use -> use.overuse() ? 1.0 : 0.0),
-            gauge(
-                uses,
-                "tranche_container_gpu_sm_utilization_ratio",
-                "Part of the GPU's time in which a kernel of the pod was running, 0 to 1; a mean with a half-life of 10 s.",
-                PodUse::sm));
-    MultiCollector all = () -> metrics;
-    var registry = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
-    try {
-      registry.getPrometheusRegistry().register(all);
-      return Buffer.buffer(registry.scrape());
-    } finally {
-      registry.close();
+  /** Shares of GPUs that are shown; their text has about 10 MiB. */
+  static final int SHARES_MAX = 10_000;
+
+  private SoftReference<@Nullable Text> latest = new SoftReference<>(null);
+  private volatile int leftOut;
+
+  /** What was written of a snapshot. */
+  private record Text(Snapshot snapshot, Buffer buffer) {}
+
+  /** Returns how many shares the latest text lacks. */
+  int leftOut() {
+    return leftOut;
+  }
+
+  /** Writes one text at a time, and one for each snapshot. Blocks. */
+  @SuppressWarnings("ReferenceEquality")
+  synchronized Buffer of(Snapshot snapshot) {
+    Text known = latest.get();
+    if (known == null || known.snapshot() != snapshot) {
+      known = new Text(snapshot, write(PodUse.of(snapshot)));
+      latest = new SoftReference<>(known);
     }
+    return known.buffer();
+  }
+
+  private Buffer write(List<PodUse> all) {
+    List<PodUse> uses = all.subList(0, Math.min(all.size(), SHARES_MAX));
+    leftOut = all.size() - uses.size();
+    var out = new ByteArrayOutputStream();
+    try {
+      WRITER.write(out, metrics(uses));
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+    return Buffer.buffer(out.toByteArray());
+  }
+
+  private static MetricSnapshots metrics(List<PodUse> uses) {
+    return MetricSnapshots.of(
+        gauge(
+            uses,
+            "tranche_container_gpu_memory_granted_bytes",
+            "GPU memory granted by the pod's replicas.",
+            use -> (double) use.grantedBytes()),
+        gauge(
+            uses,
+            "tranche_container_gpu_memory_used_bytes",
+            "GPU memory used by the pod's processes; absent where it is not known.",
+            use -> use.usedBytes() == null ? null : use.usedBytes().doubleValue()),
+        gauge(
+            uses,
+            "tranche_container_gpu_overuse",
+            "1 while the pod uses more GPU memory than granted, by more than 5 %, else 0.",
+            use -> use.overuse() ? 1.0 : 0.0),
+        gauge(
+            uses,
+            "tranche_container_gpu_sm_utilization_ratio",
+            "Part of the GPU's time in which a kernel of the pod was running, 0 to 1; a mean with a half-life of 10 s.",
+            PodUse::sm));
   }
 
   private static GaugeSnapshot gauge(

@@ -171,6 +171,10 @@ public final class ReadApi {
             limits.apply(PROXIED),
             aggregated,
             metrics);
+    metrics.gauge(
+        "tranche.extender.pod.metrics.left.out",
+        "Shares of GPUs that /metrics of the API's port leaves out; it shows 10,000.",
+        answers.podMetrics()::leftOut);
     gauges(metrics, access, List.of(remoteEndpoint, localEndpoint, proxiedEndpoint));
   }
 

@@ -1,0 +1,131 @@
+package dev.tranche.extender.readapi;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.extender.explain.Inspection;
+import dev.tranche.extender.ledger.Hold;
+import dev.tranche.extender.ledger.Hold.Stage;
+import dev.tranche.extender.ledger.NodeView.Availability;
+import dev.tranche.extender.load.LoadReading;
+import dev.tranche.extender.load.UsageDistribution;
+import dev.tranche.extender.placement.GpuView;
+import dev.tranche.extender.placement.LoadForecast;
+import dev.tranche.extender.placement.Placement;
+import dev.tranche.extender.readapi.row.Snapshot;
+import java.time.Instant;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+
+/** A GPU of 10 GiB in ten replicas, of which each pod holds three. */
+final class PodMetricsTest {
+  private final PodMetrics metrics = new PodMetrics();
+
+  private static Hold hold(String pod, Stage stage) {
+    var share = new Placement.Share("GPU-a", 3);
+    var place = Placement.of(List.of(new Placement.Container("main", List.of(share))));
+    return new Hold(
+        "uid-" + pod,
+        "team-a/" + pod,
+        "node-a",
+        "nvidia.com/gpu",
+        place,
+        true,
+        3,
+        10,
+        stage,
+        true,
+        0,
+        0,
+        0);
+  }
+
+  private static Snapshot snapshot(
+      boolean measured, Map<String, Long> memory, Map<String, Double> sm, List<Hold> holds) {
+    var view =
+        new GpuView(
+            "GPU-a",
+            2,
+            "Tesla T4",
+            "nvidia.com/gpu",
+            10,
+            true,
+            false,
+            7,
+            GpuView.UNLIMITED,
+            10L << 30,
+            7L << 30,
+            0.3,
+            true,
+            measured,
+            "",
+            LoadForecast.certain(0.3, UsageDistribution.GUESS),
+            0);
+    var reading = new LoadReading(8L << 30, 0.9, 0.2, 1, 100, memory, sm, null, true);
+    var gpu =
+        new Inspection.Gpu(
+            view, 0, 0.2, 3L << 30, 100, holds, Map.of(), Optional.of(reading), Map.of(), Map.of());
+    var node =
+        new Inspection.Node(
+            "node-a", Availability.AVAILABLE, List.of(gpu), List.of(), Instant.EPOCH);
+    return Snapshot.of(new Inspection(List.of(node), Map.of(), 0));
+  }
+
+  /** Returns the values of each pod. */
+  private List<String> values(Snapshot snapshot, String metric) {
+    return metrics
+        .of(snapshot)
+        .toString()
+        .lines()
+        .filter(line -> line.startsWith("tranche_container_gpu_" + metric + "{"))
+        .map(line -> line.replaceAll(".*,pod=\"(\\w+)\".*} ", "$1 "))
+        .toList();
+  }
+
+  @Test
+  void boundPods_areShown_withWhatTheyUse() {
+    Snapshot snapshot =
+        snapshot(
+            true,
+            Map.of("team-a/greedy", 4L << 30, "team-a/meek", 3L << 30),
+            Map.of("team-a/greedy", 0.25, "team-a/meek", 0.5),
+            List.of(
+                hold("greedy", Stage.BOUND),
+                hold("meek", Stage.BOUND),
+                hold("coming", Stage.TENTATIVE)));
+    double grant = 3.0 * (1L << 30);
+    assertThat(values(snapshot, "memory_granted_bytes"))
+        .containsExactly("greedy " + grant, "meek " + grant);
+    assertThat(values(snapshot, "memory_used_bytes"))
+        .containsExactly("greedy " + 4.0 * (1L << 30), "meek " + grant);
+    assertThat(values(snapshot, "overuse")).containsExactly("greedy 1.0", "meek 0.0");
+    assertThat(values(snapshot, "sm_utilization_ratio")).containsExactly("greedy 0.25", "meek 0.5");
+    assertThat(metrics.of(snapshot).toString())
+        .contains(
+            "{Hostname=\"node-a\",UUID=\"GPU-a\",gpu=\"2\",modelName=\"Tesla T4\",namespace=\"team-a\",pod=\"meek\"}");
+  }
+
+  @Test
+  void whatIsNotKnown_isAbsent() {
+    Snapshot old = snapshot(false, Map.of(), Map.of(), List.of(hold("pod", Stage.BOUND)));
+    assertThat(values(old, "memory_granted_bytes")).hasSize(1);
+    assertThat(values(old, "memory_used_bytes")).isEmpty();
+    assertThat(values(old, "sm_utilization_ratio")).isEmpty();
+    assertThat(values(old, "overuse")).containsExactly("pod 0.0");
+  }
+
+  @Test
+  void textIsBounded_andWrittenOnceForASnapshot() {
+    List<Hold> many =
+        IntStream.rangeClosed(0, PodMetrics.SHARES_MAX)
+            .mapToObj(i -> hold("p" + i, Stage.BOUND))
+            .toList();
+    Snapshot snapshot = snapshot(true, Map.of(), Map.of(), many);
+    assertThat(values(snapshot, "memory_granted_bytes")).hasSize(PodMetrics.SHARES_MAX);
+    assertThat(metrics.leftOut()).isEqualTo(1);
+    assertThat(metrics.of(snapshot)).isSameAs(metrics.of(snapshot));
+    assertThat(metrics.of(snapshot).length()).isLessThan(12 << 20);
+  }
+}
