@@ -2,7 +2,7 @@ package dev.tranche.e2e;
 
 import java.util.List;
 
-/** Where the code has the figures of the table of bounds in docs/limits.md. */
+/** Where the code has the figures of the table of bounds in docs/bounds.md. */
 final class Bounds {
   private static final String EXTENDER = "extender/";
   private static final String PLUGIN = "node-plugin/";

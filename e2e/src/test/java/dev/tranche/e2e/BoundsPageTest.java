@@ -20,7 +20,7 @@ import java.util.regex.Pattern;
 import java.util.stream.LongStream;
 import org.junit.jupiter.api.Test;
 
-/** Each figure in the table of bounds of docs/limits.md is that of the code. */
+/** Each figure in the table of bounds of docs/bounds.md is that of the code. */
 class BoundsPageTest {
   private static final Pattern FIGURE =
       Pattern.compile("(?<![\\w`.=-])[0-9](?:[0-9,]*[0-9])?(?: (?:MiB|KiB|s|min|ms|h)\\b)?");
@@ -87,7 +87,7 @@ class BoundsPageTest {
   /** Connections times what each takes, and the bodies of a port; rounded up. */
   @Test
   void whatStrangersCanTake_addsUp_toHalfOfEachHeapAtMost() throws IOException {
-    String page = Files.readString(Path.of("../docs/limits.md"));
+    String page = Files.readString(Path.of("../docs/bounds.md"));
     int start = page.indexOf("## What strangers can take");
     String section = page.substring(start, page.indexOf("\n## ", start));
     Map<String, Long> mibByPart = new HashMap<>();
@@ -163,8 +163,8 @@ class BoundsPageTest {
   }
 
   private static List<String> rows() throws IOException {
-    String page = Files.readString(Path.of("../docs/limits.md"));
-    return page.substring(page.indexOf("\n## Bounds"))
+    String page = Files.readString(Path.of("../docs/bounds.md"));
+    return page.substring(page.indexOf("\n## All bounds"))
         .lines()
         .filter(line -> line.startsWith("| ") && !line.startsWith("| what |"))
         .map(line -> line.substring(2))

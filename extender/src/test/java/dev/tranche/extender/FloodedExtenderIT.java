@@ -33,7 +33,7 @@ final class FloodedExtenderIT {
   private static final long KIB = 1_024;
   private static final long MIB = 1_024 * KIB;
 
-  /** What a connection may retain, as limits.md says: with TLS and a head, */
+  /** What a connection may retain, as bounds.md says: with TLS and a head, */
   private static final long HTTP_BYTES_MAX = 30 * KIB;
 
   /** with TLS, two heads of calls, and a full window of what is not read yet, */
