@@ -171,11 +171,7 @@ public final class ReadApi {
             limits.apply(PROXIED),
             aggregated,
             metrics);
-    metrics.gauge(
-        "tranche.extender.pod.metrics.left.out",
-        "Shares of GPUs that /metrics of the API's port leaves out; it shows 10,000.",
-        answers.podMetrics()::leftOut);
-    gauges(metrics, access, List.of(remoteEndpoint, localEndpoint, proxiedEndpoint));
+    gauges(metrics, access, answers, List.of(remoteEndpoint, localEndpoint, proxiedEndpoint));
   }
 
   private static Endpoint.Guard byToken(Access access) {
@@ -186,7 +182,11 @@ public final class ReadApi {
             request.connection().remoteAddress().hostAddress());
   }
 
-  private void gauges(Meters metrics, Access access, List<Endpoint> endpoints) {
+  private void gauges(Meters metrics, Access access, Answers answers, List<Endpoint> endpoints) {
+    metrics.gauge(
+        "tranche.extender.pod.metrics.left.out",
+        "Shares of GPUs that /metrics of the API's port leaves out; it shows 10,000.",
+        answers.podMetrics()::leftOut);
     metrics.gauge(
         "tranche.extender.invariants.broken",
         "Invariants that are broken now, for each pod or GPU.",
