@@ -126,7 +126,7 @@ default: |
   "TRANCHE_SAMPLE_INTERVAL" .Values.nodePlugin.sampleInterval
   "TRANCHE_HEALTH_QUIET_PERIOD" .Values.nodePlugin.healthQuietPeriod
   "TRANCHE_MEMORY_LIMITS" (include "tranche.memoryLimits" .)
-  "TRANCHE_POD_METRICS" (eq "open" (.Values.monitoring.podMetrics | default "open") | toString) -}}
+  "TRANCHE_POD_METRICS" (eq "open" (include "tranche.podMetrics" .) | toString) -}}
 {{- if eq "required" (include "tranche.memoryLimits" .) -}}
 {{- $_ := set $env "TRANCHE_HOST_LOG_DIR" "/host/log" -}}
 {{- $_ := set $env "TRANCHE_MEMORY_LIMIT_OPT_OUT" (toString .Values.nodePlugin.memoryLimitOptOut) -}}
@@ -385,6 +385,11 @@ capabilities:
 {{- if eq "false" (toString $limits) -}}off{{- else -}}{{ $limits | default "auto" }}{{- end -}}
 {{- end -}}
 
+{{/* open or authorized. */}}
+{{- define "tranche.podMetrics" -}}
+{{- .Values.monitoring.podMetrics | default "open" -}}
+{{- end -}}
+
 {{/* Whether NVIDIA's hook must set memory limits. */}}
 {{- define "tranche.limitHook" -}}
 {{- if and (eq "required" (include "tranche.memoryLimits" .)) (ne "plugin" (.Values.nodePlugin.memoryLimitsSetBy | default "hook")) -}}true{{- end -}}
@@ -442,7 +447,7 @@ readinessProbe:
 {{- if and (eq "plugin" (.Values.nodePlugin.memoryLimitsSetBy | default "hook")) (eq "evict" (.Values.extender.unlimitedPods | default "observe")) -}}
 {{- fail "extender.unlimitedPods=evict needs nodePlugin.memoryLimitsSetBy=hook: with the driver's backend misc, limits that the node plugin sets count as partial, so all pods with shares would be evicted. Set extender.unlimitedPods=observe, or nodePlugin.memoryLimitsSetBy=hook." -}}
 {{- end -}}
-{{- if and .Values.nodePlugin.enabled (eq "authorized" (.Values.monitoring.podMetrics | default "open")) (not (and .Values.extender.enabled (.Values.extender.api | default dict).enabled)) -}}
+{{- if and .Values.nodePlugin.enabled (eq "authorized" (include "tranche.podMetrics" .)) (not (and .Values.extender.enabled (.Values.extender.api | default dict).enabled)) -}}
 {{- fail "monitoring.podMetrics=authorized needs extender.enabled and extender.api.enabled: nobody else would serve the use of each pod. Enable both, or set monitoring.podMetrics=open." -}}
 {{- end -}}
 {{- if .Values.monitoring.prometheusRule.enabled -}}

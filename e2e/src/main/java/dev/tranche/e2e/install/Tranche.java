@@ -18,6 +18,7 @@ import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.UUID;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -133,6 +134,27 @@ public final class Tranche implements AutoCloseable {
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
+  }
+
+  /** Edits the node plugin's config while it runs. */
+  public void setNodePluginConfig(String text) {
+    client()
+        .configMaps()
+        .inNamespace(NAMESPACE)
+        .withName("tranche-config")
+        .edit(map -> map.edit().addToData("default", text).build());
+    // A change of the pod makes the kubelet look at its ConfigMap at once.
+    cluster
+        .kubectl(
+            "-n",
+            NAMESPACE,
+            "annotate",
+            "pods",
+            "-l",
+            "app.kubernetes.io/component=node-plugin",
+            "tranche.dev/touched=" + UUID.randomUUID(),
+            "--overwrite")
+        .orFail("touching the node plugins");
   }
 
   /**

@@ -321,15 +321,9 @@ class MemoryLimitsE2E extends Scenario {
   }
 
   private double usedBytes(String pod) {
-    return tranche().parts("node-plugin").stream()
-        .filter(plugin -> BETA.equals(nodeOf(plugin)))
-        .flatMap(plugin -> tranche().metrics(plugin).lines())
-        .filter(line -> line.startsWith("tranche_container_gpu_memory_used_bytes"))
-        .filter(line -> line.contains("namespace=\"" + namespace + "\""))
-        .filter(line -> line.contains("pod=\"" + pod + "\""))
-        .mapToDouble(line -> Double.parseDouble(line.substring(line.lastIndexOf(' ') + 1)))
-        .findFirst()
-        .orElse(-1);
+    return usedMemory(BETA, pod)
+        .map(line -> Double.parseDouble(line.substring(line.lastIndexOf(' ') + 1)))
+        .orElse(-1.0);
   }
 
   /** It has a share of its own, which the app container takes over. */
@@ -405,27 +399,18 @@ class MemoryLimitsE2E extends Scenario {
 
   /** Returns what stood there before. */
   private static String editConfig(String replicas) {
-    var map =
-        tranche().client().configMaps().inNamespace(Tranche.NAMESPACE).withName("tranche-config");
-    String before = map.get().getData().get("default");
+    String before =
+        tranche()
+            .client()
+            .configMaps()
+            .inNamespace(Tranche.NAMESPACE)
+            .withName("tranche-config")
+            .get()
+            .getData()
+            .get("default");
     Matcher number = Pattern.compile("replicas: \\d+").matcher(before);
     assertThat(number.find()).as(before).isTrue();
-    map.edit(found -> found.edit().addToData("default", number.replaceFirst(replicas)).build());
-    // A change of the pod makes the kubelet look at its ConfigMap at once.
-    tranche()
-        .parts("node-plugin")
-        .forEach(
-            plugin ->
-                tranche()
-                    .client()
-                    .resource(plugin)
-                    .edit(
-                        pod ->
-                            new PodBuilder(pod)
-                                .editMetadata()
-                                .addToAnnotations("tranche.dev/touched", replicas)
-                                .endMetadata()
-                                .build()));
+    tranche().setNodePluginConfig(number.replaceFirst(replicas));
     return number.group();
   }
 

@@ -15,7 +15,6 @@ import io.fabric8.kubernetes.client.KubernetesClient;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
-import java.util.UUID;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.Assertions;
 
@@ -92,21 +91,7 @@ final class OneNode implements AutoCloseable {
 
   /** Edits the node plugin's config while it runs. */
   void setConfig(String text) {
-    client()
-        .configMaps()
-        .inNamespace(Tranche.NAMESPACE)
-        .withName("tranche-config")
-        .edit(map -> map.edit().addToData("default", text).build());
-    // A change of the pod makes the kubelet look at its ConfigMap at once.
-    kubectl(
-        "-n",
-        Tranche.NAMESPACE,
-        "annotate",
-        "pods",
-        "-l",
-        "app.kubernetes.io/component=node-plugin",
-        "tranche.dev/touched=" + UUID.randomUUID(),
-        "--overwrite");
+    tranche.setNodePluginConfig(text);
   }
 
   Pod get(String name) {

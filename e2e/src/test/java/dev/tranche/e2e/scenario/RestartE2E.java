@@ -102,9 +102,7 @@ class RestartE2E extends Scenario {
   }
 
   private static double registrations(String node) {
-    return tranche().parts("node-plugin").stream()
-        .filter(pod -> node.equals(nodeOf(pod)))
-        .flatMap(pod -> tranche().metrics(pod).lines())
+    return pluginMetrics(node)
         .filter(line -> line.matches("tranche_node_registrations_total.*outcome=\"registered\".*"))
         .mapToDouble(line -> Double.parseDouble(line.substring(line.lastIndexOf(' ') + 1)))
         .sum();

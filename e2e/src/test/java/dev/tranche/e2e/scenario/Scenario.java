@@ -255,6 +255,22 @@ abstract class Scenario {
     return pod.getSpec().getNodeName();
   }
 
+  /** The lines that a node's plugin shows to Prometheus. */
+  static Stream<String> pluginMetrics(String node) {
+    return tranche().parts("node-plugin").stream()
+        .filter(plugin -> node.equals(nodeOf(plugin)))
+        .flatMap(plugin -> tranche().metrics(plugin).lines());
+  }
+
+  /** The metric that says how much GPU memory a pod of the test uses. */
+  Optional<String> usedMemory(String node, String pod) {
+    return pluginMetrics(node)
+        .filter(line -> line.startsWith("tranche_container_gpu_memory_used_bytes"))
+        .filter(line -> line.contains("namespace=\"" + namespace + "\""))
+        .filter(line -> line.contains("pod=\"" + pod + "\""))
+        .findFirst();
+  }
+
   /** Of the pod's process, as its node numbers it. */
   static int pid(Pod pod) {
     return PodProcesses.onNode(tranche().cluster(), pod);

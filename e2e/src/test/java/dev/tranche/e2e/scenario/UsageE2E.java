@@ -7,7 +7,6 @@ import dev.tranche.e2e.gpu.NodeGpus;
 import dev.tranche.e2e.install.Await;
 import dev.tranche.e2e.install.PodSpecs;
 import io.fabric8.kubernetes.api.model.Pod;
-import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import org.junit.jupiter.api.Order;
@@ -17,7 +16,6 @@ import org.junit.jupiter.api.Test;
 @Order(40)
 class UsageE2E extends Scenario {
   private static final int USED_MIB = 8000;
-  private static final String USED = "tranche_container_gpu_memory_used_bytes";
 
   @Test
   void memoryBeyondTheGrant_isMeasuredPerContainer_andToldToBothPodsOfTheGpu() {
@@ -33,7 +31,7 @@ class UsageE2E extends Scenario {
         "the container's use",
         90,
         () -> used("greedy").isPresent(),
-        () -> String.join("\n", betaMetrics()));
+        () -> String.join("\n", pluginMetrics(BETA).toList()));
     assertThat(used("greedy").orElseThrow())
         .contains("container=\"main\"")
         .contains("UUID=\"" + gpus.uuid(0) + "\"")
@@ -53,19 +51,7 @@ class UsageE2E extends Scenario {
   }
 
   private Optional<String> used(String pod) {
-    return betaMetrics().stream()
-        .flatMap(String::lines)
-        .filter(line -> line.startsWith(USED))
-        .filter(line -> line.contains("namespace=\"" + namespace + "\""))
-        .filter(line -> line.contains("pod=\"" + pod + "\""))
-        .findFirst();
-  }
-
-  private static List<String> betaMetrics() {
-    return tranche().parts("node-plugin").stream()
-        .filter(pod -> BETA.equals(nodeOf(pod)))
-        .map(tranche()::metrics)
-        .toList();
+    return usedMemory(BETA, pod);
   }
 
   private void awaitEvent(String pod, String reason, String text) {

@@ -164,15 +164,14 @@ public record DriverFiles(
   }
 
   static List<String> firstExisting(Path root, List<String> folders, List<String> names) {
-    List<String> found = new ArrayList<>();
-    for (String name : names) {
-      folders.stream()
-          .map(folder -> folder + "/" + name)
-          .filter(path -> FileAccess.exists(at(root, path)))
-          .findFirst()
-          .ifPresent(found::add);
-    }
-    return found;
+    return names.stream().flatMap(name -> firstExisting(root, folders, name).stream()).toList();
+  }
+
+  static Optional<String> firstExisting(Path root, List<String> folders, String name) {
+    return folders.stream()
+        .map(folder -> folder + "/" + name)
+        .filter(path -> FileAccess.exists(at(root, path)))
+        .findFirst();
   }
 
   static Path at(Path root, String path) {

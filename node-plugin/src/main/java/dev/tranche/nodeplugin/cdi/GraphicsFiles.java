@@ -1,7 +1,6 @@
 package dev.tranche.nodeplugin.cdi;
 
 import dev.tranche.nodeplugin.cdi.DriverFiles.Link;
-import dev.tranche.nodeplugin.file.FileAccess;
 import dev.tranche.nodeplugin.gpu.HostNodes;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -117,10 +116,7 @@ record GraphicsFiles(List<String> libraries, List<Link> links, List<Config> conf
   private static void addConfigs(
       Path root, List<String> folders, List<String> names, String to, List<Config> configs) {
     for (String name : names) {
-      folders.stream()
-          .map(folder -> folder + "/" + name)
-          .filter(path -> FileAccess.exists(DriverFiles.at(root, path)))
-          .findFirst()
+      DriverFiles.firstExisting(root, folders, name)
           .ifPresent(from -> configs.add(new Config(from, to + name)));
     }
   }

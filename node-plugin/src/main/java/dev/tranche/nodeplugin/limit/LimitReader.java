@@ -85,11 +85,7 @@ public final class LimitReader {
         Path folder = folders.get(limit.container());
         Integer index = indexes.get(limit.uuid());
         if (folder != null && index != null) {
-          boolean inherited = support.inherited(limit.uuid());
-          if (support.byPlugin()) {
-            set(session, index, folder, inherited, limit);
-          }
-          own(session, index, folder, inherited)
+          settled(session, index, folder, support, limit)
               .map(own -> judge(limit, own, support))
               .filter(
                   own -> !own.limited().wrong() || !suspects.add(limit) || before.contains(limit))
@@ -103,24 +99,32 @@ public final class LimitReader {
     }
   }
 
-  /** Sets the limit of a container, unless it already is as small. */
-  private void set(Nvml session, int index, Path folder, boolean inherited, ExpectedLimit limit) {
+  /** Returns the limit of a container, once the plugin has set it if that is its task. */
+  private Optional<MemoryLimit.Reading> settled(
+      Nvml session, int index, Path folder, NodeLimits support, ExpectedLimit limit) {
+    boolean inherited = support.inherited(limit.uuid());
     Optional<MemoryLimit.Reading> own = own(session, index, folder, inherited);
-    boolean wrong =
-        limit.hardBytes() != LimitRequest.NONE
-            && own.filter(now -> limited(limit.hardBytes(), now.limit().hardBytes()).wrong())
-                .isPresent();
-    if (wrong) {
-      try {
-        session.memoryLimit(index, folder, MemoryLimit.hard(limit.hardBytes()));
-      } catch (NvmlException e) {
-        if (e.driverGone()) {
-          throw e;
-        }
-        if (refused.add(limit)) {
-          LOG.warn(
-              "cannot limit the memory of container {}: {}", limit.container(), e.getMessage());
-        }
+    if (!support.byPlugin() || own.filter(now -> exceeds(limit, now)).isEmpty()) {
+      return own;
+    }
+    set(session, index, folder, limit);
+    return own(session, index, folder, inherited);
+  }
+
+  /** Whether a container may have more memory than it should. */
+  private static boolean exceeds(ExpectedLimit expected, MemoryLimit.Reading own) {
+    return limited(expected.hardBytes(), own.limit().hardBytes()).wrong();
+  }
+
+  private void set(Nvml session, int index, Path folder, ExpectedLimit limit) {
+    try {
+      session.memoryLimit(index, folder, MemoryLimit.hard(limit.hardBytes()));
+    } catch (NvmlException e) {
+      if (e.driverGone()) {
+        throw e;
+      }
+      if (refused.add(limit)) {
+        LOG.warn("cannot limit the memory of container {}: {}", limit.container(), e.getMessage());
       }
     }
   }

@@ -71,12 +71,7 @@ class CdiFolderIT {
                 List.of("/usr/bin/nvidia-smi"),
                 List.of("/run/nvidia-persistenced/socket"),
                 List.of("/lib/firmware/nvidia/580.1/gsp_ga10x.bin"),
-                new GraphicsFiles(
-                    List.of(),
-                    List.of(),
-                    List.of(
-                        new GraphicsFiles.Config(
-                            "/usr/share/nvidia/nvoptix.bin", "/usr/share/nvidia/nvoptix.bin"))),
+                CdiSpecsTest.OPTIX,
                 List.of("/run/udev", "/etc/cufile.json")));
     assertThat(DriverFiles.find(root.resolve("absent"), "580.1")).isEqualTo(DriverFiles.NONE);
   }

@@ -26,6 +26,16 @@ class CdiSpecsTest {
           List.of("/dev/nvidia-fs0"),
           List.of("/dev/infiniband/uverbs0", "/dev/infiniband/rdma_cm"),
           true);
+
+  /** The weights of OptiX alone. */
+  static final GraphicsFiles OPTIX =
+      new GraphicsFiles(
+          List.of(),
+          List.of(),
+          List.of(
+              new GraphicsFiles.Config(
+                  "/usr/share/nvidia/nvoptix.bin", "/usr/share/nvidia/nvoptix.bin")));
+
   private static final DriverFiles FILES =
       new DriverFiles(
           List.of("/usr/lib64/libcuda.so.580.1", "/usr/lib64/libnvidia-ml.so.580.1"),
@@ -35,12 +45,7 @@ class CdiSpecsTest {
           List.of("/usr/bin/nvidia-smi"),
           List.of("/run/nvidia-persistenced/socket"),
           List.of(),
-          new GraphicsFiles(
-              List.of(),
-              List.of(),
-              List.of(
-                  new GraphicsFiles.Config(
-                      "/usr/share/nvidia/nvoptix.bin", "/usr/share/nvidia/nvoptix.bin"))),
+          OPTIX,
           List.of("/run/udev"));
   private static final Mig.Device MIG_DEVICE =
       new Mig.Device(2, "GPU-1", "1g.5gb", 7, 0, List.of("/dev/nvidia-caps/nvidia-cap66"));

@@ -150,29 +150,15 @@ final class Answers {
       case POD -> pod(route, parameters, format);
       // An empty answer lets the endpoint begin the stream, which never ends.
       case STREAM ->
-          unknownParameter(parameters)
-              .map(Future::succeededFuture)
-              .orElseGet(
-                  () -> whenReady(() -> Future.succeededFuture(new Answer.Found(Buffer.buffer()))));
+          withoutParameters(
+              parameters,
+              () -> whenReady(() -> Future.succeededFuture(new Answer.Found(Buffer.buffer()))));
       case HISTORY -> whenReady(() -> history(view, parameters, format));
       case WHAT_IF -> whenReady(() -> whatIfs.of(view, parameters, question.body(), format));
-      case INVARIANTS ->
-          unknownParameter(parameters)
-              .map(Future::succeededFuture)
-              .orElseGet(() -> whenReady(() -> invariants(format)));
-      case METRICS ->
-          unknownParameter(parameters)
-              .map(Future::succeededFuture)
-              .orElseGet(
-                  () ->
-                      whenReady(
-                          () ->
-                              onWorker(
-                                  inspection ->
-                                      new Answer.Found(podMetrics.of(snapshot(inspection))))));
+      case INVARIANTS -> withoutParameters(parameters, () -> whenReady(() -> invariants(format)));
+      case METRICS -> withoutParameters(parameters, () -> ofSnapshot(podMetrics::of));
       case OPENAPI ->
-          Future.succeededFuture(
-              unknownParameter(parameters).orElseGet(() -> new Answer.Found(document)));
+          withoutParameters(parameters, () -> Future.succeededFuture(new Answer.Found(document)));
     };
   }
 
@@ -184,18 +170,15 @@ final class Answers {
   }
 
   private Future<Answer> summary(String namespace, MultiMap parameters, Format format) {
-    return unknownParameter(parameters)
-        .map(Future::succeededFuture)
-        .orElseGet(
-            () ->
-                whenReady(
-                    () ->
-                        onWorker(
-                            inspection ->
-                                new Answer.Found(
-                                    format.of(
-                                        NamespaceSummary.of(
-                                            snapshot(inspection), reasons, namespace))))));
+    return withoutParameters(
+        parameters,
+        () -> ofSnapshot(snapshot -> format.of(NamespaceSummary.of(snapshot, reasons, namespace))));
+  }
+
+  /** Writes what is known, once that is complete. */
+  private Future<Answer> ofSnapshot(Function<Snapshot, Buffer> written) {
+    return whenReady(
+        () -> onWorker(inspection -> new Answer.Found(written.apply(snapshot(inspection)))));
   }
 
   private Future<Answer> history(View view, MultiMap parameters, Format format) {
@@ -209,11 +192,7 @@ final class Answers {
       List<Field> fields, MultiMap parameters, BiFunction<Snapshot, ListQuery, Buffer> answer) {
     return switch (ListQuery.parse(parameters, fields, Instant.now())) {
       case Parsed.Refused(Problem problem) -> refused(problem);
-      case Parsed.Valid(ListQuery query) ->
-          whenReady(
-              () ->
-                  onWorker(
-                      inspection -> new Answer.Found(answer.apply(snapshot(inspection), query))));
+      case Parsed.Valid(ListQuery query) -> ofSnapshot(snapshot -> answer.apply(snapshot, query));
     };
   }
 
@@ -315,6 +294,11 @@ final class Answers {
         "Not found",
         "pod %s is not known: it requests no GPU, does not exist, or was never filtered here"
             .formatted(key));
+  }
+
+  private static Future<Answer> withoutParameters(
+      MultiMap parameters, Supplier<Future<Answer>> answer) {
+    return unknownParameter(parameters).map(Future::succeededFuture).orElseGet(answer);
   }
 
   private static Optional<Answer> unknownParameter(MultiMap parameters) {

@@ -45,15 +45,15 @@ final class PodMetrics {
   synchronized Buffer of(Snapshot snapshot) {
     Text known = latest.get();
     if (known == null || known.snapshot() != snapshot) {
-      known = new Text(snapshot, write(PodUse.of(snapshot)));
+      known = new Text(snapshot, write(snapshot));
       latest = new SoftReference<>(known);
     }
     return known.buffer();
   }
 
-  private Buffer write(List<PodUse> all) {
-    List<PodUse> uses = all.subList(0, Math.min(all.size(), SHARES_MAX));
-    leftOut = all.size() - uses.size();
+  private Buffer write(Snapshot snapshot) {
+    List<PodUse> uses = PodUse.of(snapshot).limit(SHARES_MAX).toList();
+    leftOut = PodUse.count(snapshot) - uses.size();
     var out = new ByteArrayOutputStream();
     try {
       WRITER.write(out, metrics(uses));

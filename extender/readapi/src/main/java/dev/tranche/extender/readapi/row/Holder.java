@@ -31,7 +31,7 @@ public record Holder(
     Long memory = reading == null ? null : reading.memoryBytesOf(hold.key());
     return new Holder(
         namespace(hold),
-        hold.key().substring(hold.key().indexOf('/') + 1),
+        name(hold),
         hold.uid(),
         replicas(gpu, hold),
         replicasPerGpu(gpu, hold),
@@ -48,6 +48,10 @@ public record Holder(
   /** Returns R of the hold's share, which may be that of an earlier config. */
   static int replicasPerGpu(Inspection.Gpu gpu, Hold hold) {
     return gpu.formerReplicas().getOrDefault(hold.uid(), gpu.view().replicas());
+  }
+
+  static String name(Hold hold) {
+    return hold.key().substring(hold.key().indexOf('/') + 1);
   }
 
   static String namespace(Hold hold) {

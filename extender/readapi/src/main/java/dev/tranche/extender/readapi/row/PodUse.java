@@ -3,8 +3,7 @@ package dev.tranche.extender.readapi.row;
 import dev.tranche.extender.explain.Inspection;
 import dev.tranche.extender.ledger.Hold;
 import dev.tranche.extender.load.LoadReading;
-import java.util.ArrayList;
-import java.util.List;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -25,16 +24,17 @@ public record PodUse(
   private static final double TOLERANCE = 0.05;
 
   /** Returns the uses in the order of nodes and GPUs. */
-  public static List<PodUse> of(Snapshot snapshot) {
-    List<PodUse> uses = new ArrayList<>();
-    for (Snapshot.GpuRow row : snapshot.gpus) {
-      for (Hold hold : row.gpu().holds()) {
-        if (hold.stage() == Hold.Stage.BOUND) {
-          uses.add(of(row.gpu(), hold));
-        }
-      }
-    }
-    return uses;
+  public static Stream<PodUse> of(Snapshot snapshot) {
+    return snapshot.gpus.stream().flatMap(row -> bound(row).map(hold -> of(row.gpu(), hold)));
+  }
+
+  /** Returns how many uses there are. */
+  public static int count(Snapshot snapshot) {
+    return (int) snapshot.gpus.stream().flatMap(PodUse::bound).count();
+  }
+
+  private static Stream<Hold> bound(Snapshot.GpuRow row) {
+    return row.gpu().holds().stream().filter(hold -> hold.stage() == Hold.Stage.BOUND);
   }
 
   private static PodUse of(Inspection.Gpu gpu, Hold hold) {
@@ -43,7 +43,7 @@ public record PodUse(
         gpu,
         hold.node(),
         Holder.namespace(hold),
-        hold.key().substring(hold.key().indexOf('/') + 1),
+        Holder.name(hold),
         Grants.bytes(gpu, hold),
         reading == null ? null : reading.memoryBytesOf(hold.key()),
         reading == null ? null : reading.smOf(hold.key()));
