@@ -18,8 +18,13 @@ steps=$here/build
 registry=$here/../../.build/registry.sh
 
 kube() {
-  cached "kube-$KUBERNETES_VERSION" "$steps/kube.sh" "$steps/go-module.sh" "$steps/other-patches" "$here/kube" "$here/etcd" \
+  cached "kube-$KUBERNETES_VERSION" "$steps/kube.sh" "$steps/go-module.sh" "$(other_patches)" "$here/kube" "$here/etcd" \
     "$here/scheduler"
+}
+
+# Only those of this version: another one's must not compile this one anew.
+other_patches() {
+  awk -v release="$KUBERNETES_VERSION" '$1 == release' "$steps/other-patches"
 }
 
 rootfs() {
