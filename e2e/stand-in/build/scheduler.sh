@@ -4,6 +4,8 @@
 set -euo pipefail
 out=$1
 image=registry.k8s.io/kube-scheduler:${KUBERNETES_VERSION:?}
+# Helm hides from a chart that a version is an early one, such as v1.38.0-alpha.0: the chart then takes the release's image.
+release=registry.k8s.io/kube-scheduler:${KUBERNETES_VERSION%%-*}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 chmod 755 "$work"
@@ -11,4 +13,5 @@ mkdir -p "$work"/{usr/local/bin,tmp}
 chmod 1777 "$work/tmp"
 cp "${KUBE:?}/scheduler" "$work/usr/local/bin/kube-scheduler"
 tar -C "$work" -cf - . | docker import --change 'ENV PATH=/usr/local/bin' - "$image" >/dev/null
-docker save -o "$out/image.tar" "$image"
+docker tag "$image" "$release"
+docker save -o "$out/image.tar" "$image" "$release"
