@@ -96,5 +96,5 @@ run_java() {
   . "$root/.build/testcontainers.sh"
   exec "$JAVA_HOME/bin/java" --enable-native-access=ALL-UNNAMED -XX:+UseSerialGC "${java_flags[@]}" \
     -Djava.util.logging.config.file="$root/.mvn/test-logging.properties" \
-    -cp "$root/e2e/bench/target/classes:$root/extender/core/target/classes:$root/e2e/target/classes:$root/e2e/target/lib/*" "$@"
+    -cp "$root/e2e/bench/target/classes:$root/extender/core/target/classes:$root/e2e/simulate/target/classes:$root/e2e/target/classes:$root/e2e/target/lib/*" "$@"
 }

@@ -102,8 +102,12 @@ final class ApiModel extends SimulatedProcess {
                 plan.priority()));
   }
 
-  void createNode(String node, String config) {
-    nodes.put(new NodeObject(node, ++version, 0, 0, config, Set.of(), false));
+  void createNode(String node, int allocatable) {
+    nodes.put(new NodeObject(node, ++version, allocatable, 0, "", Set.of(), allocatable > 0));
+  }
+
+  void removeNode(String node) {
+    nodes.remove(node);
   }
 
   /** Posts a Binding with its annotation. */
@@ -120,12 +124,22 @@ final class ApiModel extends SimulatedProcess {
     return Bound.DONE;
   }
 
-  void nominate(String uid, @Nullable String node) {
+  /** The scheduler reports that it could not place a pod; nothing is written if that is known. */
+  void unscheduled(String uid, String why, @Nullable String nominated) {
     PodObject pod = pods.get(uid).orElse(null);
-    if (pod != null && pod.node() == null && !Objects.equals(pod.nominated(), node)) {
-      pods.put(pod.nominated(++version, node));
+    if (pod == null || pod.node() != null) {
+      return;
+    }
+    boolean sameNode = Objects.equals(pod.nominated(), nominated);
+    if (sameNode && pod.condition().equals(why)) {
+      return;
+    }
+    pods.put(pod.unscheduled(++version, why, nominated));
+    if (!sameNode) {
       history.add(
-          name, "pod %s is nominated: %s".formatted(pod.key(), node == null ? "no node" : node));
+          name,
+          "pod %s is nominated: %s"
+              .formatted(pod.key(), nominated == null ? "no node" : nominated));
     }
   }
 

@@ -71,7 +71,7 @@ final class KubeletModel extends SimulatedProcess {
   private final Deque<Runnable> changes = new ArrayDeque<>();
 
   private Map<String, Boolean> devices = new LinkedHashMap<>();
-  private @Nullable PluginModel plugin;
+  private @Nullable PluginProcess plugin;
   private boolean endpoint;
   private boolean admitting;
   private long listHangsUntilMs;
@@ -86,11 +86,11 @@ final class KubeletModel extends SimulatedProcess {
     this.watch = world.watch(this, world.api.pods, pod -> node.equals(pod.node()), new PodSink());
   }
 
-  void serve(PluginModel by) {
+  void serve(PluginProcess by) {
     plugin = by;
   }
 
-  private PluginModel plugin() {
+  private PluginProcess plugin() {
     return Objects.requireNonNull(plugin);
   }
 
@@ -204,7 +204,7 @@ final class KubeletModel extends SimulatedProcess {
   // --- the plugin ---
 
   /** The plugin has sent its device lists. */
-  void devices(PluginModel by, int of, Map<String, Map<String, Boolean>> lists) {
+  void devices(PluginProcess by, int of, Map<String, Map<String, Boolean>> lists) {
     if (by.running() && by.incarnation() == of) {
       endpoint = true;
       devices = new LinkedHashMap<>(lists.getOrDefault(Names.RESOURCE, Map.of()));
@@ -281,7 +281,7 @@ final class KubeletModel extends SimulatedProcess {
     local.pod = pod;
     if (pod.terminating() && !local.ends) {
       local.ends = true;
-      run(random.nextLong(pod.plan().graceMs() + 1), () -> contentEnded(local));
+      run(pod.plan().graceMs(), () -> contentEnded(local));
     }
   }
 
@@ -405,7 +405,7 @@ final class KubeletModel extends SimulatedProcess {
             random.nextInt(3),
             () -> {
               var answer = plugin().allocate(Names.RESOURCE, ids);
-              run(random.nextInt(4), () -> allocated(local, ids, answer));
+              run(plugin().allocateMs() + random.nextInt(4), () -> allocated(local, ids, answer));
             });
   }
 

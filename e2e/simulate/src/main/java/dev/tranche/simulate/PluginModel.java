@@ -16,7 +16,7 @@ import java.util.SplittableRandom;
 import org.jspecify.annotations.Nullable;
 
 /** A node's plugin: its own code, and what stands for its sockets, files and timers. */
-final class PluginModel extends SimulatedProcess {
+final class PluginModel extends PluginProcess {
   private static final long SAMPLE_MS = 1_000;
   private static final long READ_BACK_MS = 2_000;
   private static final long AFTER_ALLOCATE_MS = 100;
@@ -186,7 +186,7 @@ final class PluginModel extends SimulatedProcess {
     sendAll();
   }
 
-  /** The kubelet has restarted and knows nothing of this plugin. */
+  @Override
   void dropped() {
     if (running()) {
       registered = false;
@@ -227,7 +227,7 @@ final class PluginModel extends SimulatedProcess {
         });
   }
 
-  /** Answers GetPreferredAllocation. */
+  @Override
   List<String> prefer(String resource, List<String> available, int size) {
     notBeforeMs = clockMs() + CALL_GAP_MS;
     boolean late = kubelet.listHangs();
@@ -237,7 +237,7 @@ final class PluginModel extends SimulatedProcess {
     return plugin().prefer(resource, available, size, late ? null : kubelet.list(), clockMs());
   }
 
-  /** Answers Allocate. */
+  @Override
   SimulatedPlugin.Allocated allocate(String resource, List<String> ids) {
     SimulatedPlugin.Allocated answer = plugin().allocate(resource, ids, clockMs());
     notBeforeMs = clockMs() + SETTLE_MS;

@@ -17,6 +17,7 @@ import org.jspecify.annotations.Nullable;
  * @param gpu the value of {@code tranche.dev/gpu}; empty without one
  * @param deletionAtMs when its grace period ends, by the API server's time of day; 0 unless it is
  *     terminating
+ * @param condition why it could not be scheduled; empty before the first attempt
  * @param startedAtMs by the API server's time of day
  */
 record PodObject(
@@ -27,6 +28,7 @@ record PodObject(
     Phase phase,
     long deletionAtMs,
     @Nullable String nominated,
+    String condition,
     long startedAtMs,
     PodFacts facts)
     implements Stored {
@@ -40,7 +42,7 @@ record PodObject(
   static final String NAMESPACE = "ns";
 
   static PodObject created(PodPlan plan, long version, long wallMs) {
-    return of(plan, version, null, "", Phase.PENDING, 0, null, wallMs);
+    return of(plan, version, null, "", Phase.PENDING, 0, null, "", wallMs);
   }
 
   private static PodObject of(
@@ -51,6 +53,7 @@ record PodObject(
       Phase phase,
       long deletionAtMs,
       @Nullable String nominated,
+      String condition,
       long startedAtMs) {
     Map<String, String> annotations = new HashMap<>();
     if (plan.replicasPerGpu() > 0) {
@@ -81,23 +84,24 @@ record PodObject(
                     deletionAtMs,
                     NodeNeeds.NONE));
     return new PodObject(
-        plan, version, node, gpu, phase, deletionAtMs, nominated, startedAtMs, facts);
+        plan, version, node, gpu, phase, deletionAtMs, nominated, condition, startedAtMs, facts);
   }
 
   PodObject bound(long at, String to, String onGpu) {
-    return of(plan, at, to, onGpu, phase, deletionAtMs, null, startedAtMs);
+    return of(plan, at, to, onGpu, phase, deletionAtMs, null, "", startedAtMs);
   }
 
   PodObject in(long at, Phase now, long wallMs) {
-    return of(plan, at, node, gpu, now, deletionAtMs, nominated, wallMs);
+    return of(plan, at, node, gpu, now, deletionAtMs, nominated, condition, wallMs);
   }
 
   PodObject terminating(long at, long untilWallMs) {
-    return of(plan, at, node, gpu, phase, untilWallMs, nominated, startedAtMs);
+    return of(plan, at, node, gpu, phase, untilWallMs, nominated, condition, startedAtMs);
   }
 
-  PodObject nominated(long at, @Nullable String to) {
-    return of(plan, at, node, gpu, phase, deletionAtMs, to, startedAtMs);
+  /** After an attempt of the scheduler that has not placed it. */
+  PodObject unscheduled(long at, String why, @Nullable String nominatedNode) {
+    return of(plan, at, node, gpu, phase, deletionAtMs, nominatedNode, why, startedAtMs);
   }
 
   @Override

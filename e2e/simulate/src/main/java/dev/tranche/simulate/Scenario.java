@@ -73,7 +73,7 @@ record Scenario(
       }
       boolean named = random.nextInt(3) == 0;
       boolean deleted = random.nextInt(3) == 0;
-      long grace = random.nextInt(4) == 0 ? 8_000 : 1_500;
+      long grace = random.nextLong(random.nextInt(4) == 0 ? 8_000 : 1_500);
       pods.add(
           new PodPlan(
               i,

@@ -1,11 +1,12 @@
 package dev.tranche.simulate;
 
+import dev.tranche.extender.placement.Reason;
 import dev.tranche.extender.verb.Filter;
 import dev.tranche.extender.verb.Preempt;
 import dev.tranche.extender.verb.Preempt.VictimUids;
-import io.vertx.core.AsyncResult;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.EnumMap;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -14,7 +15,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.SplittableRandom;
-import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -22,10 +22,8 @@ import org.jspecify.annotations.Nullable;
  * assumes pods that it binds, and counts nominated ones. The queue is {@link SchedulingQueue}.
  */
 final class SchedulerModel extends SimulatedProcess {
-  private static final long FILTER_TIMEOUT_MS = 10_000;
-  private static final long BIND_TIMEOUT_MS = 10_000;
-
   private final World world;
+  private final Verbs verbs;
   private final SplittableRandom random;
   private final Watch<PodObject> podWatch;
   private final Watch<NodeObject> nodeWatch;
@@ -42,9 +40,10 @@ final class SchedulerModel extends SimulatedProcess {
   private boolean busy;
   private boolean synced;
 
-  SchedulerModel(World world) {
+  SchedulerModel(World world, Verbs verbs) {
     super("scheduler", world.queue, world.randoms.of("scheduler"));
     this.world = world;
+    this.verbs = verbs;
     this.random = world.randoms.of("scheduler delays");
     this.waiting = new SchedulingQueue(this, this::next);
     this.podWatch = world.watch(this, world.api.pods, pod -> true, new PodSink());
@@ -92,9 +91,9 @@ final class SchedulerModel extends SimulatedProcess {
         assumed.remove(pod.uid());
         nominated.remove(pod.uid());
         waiting.remove(pod.uid());
-        boolean freed =
-            pod.ended() && (before == null || (before.node() != null && !before.ended()));
-        if (freed) {
+        if (!pod.ended()) {
+          waiting.boundPodChanged();
+        } else if (before == null || (before.node() != null && !before.ended())) {
           waiting.podDeleted();
         }
         return;
@@ -140,6 +139,7 @@ final class SchedulerModel extends SimulatedProcess {
     @Override
     public void gone(NodeObject node) {
       nodes.remove(node.name());
+      waiting.nodeChanged(false);
     }
 
     @Override
@@ -208,39 +208,31 @@ final class SchedulerModel extends SimulatedProcess {
       done();
       return;
     }
+    if (nodes.isEmpty()) {
+      failed(attempt, pod, "no nodes available");
+      return;
+    }
     var fit = new ArrayList<String>();
     var resolvable = new HashSet<String>();
-    boolean byTotals = false;
+    int byTotals = 0;
     Map<String, List<PodObject>> counted = counted(pod);
     for (NodeObject node : nodes.values()) {
       List<PodObject> there = counted.getOrDefault(node.name(), List.of());
       if (free(node, there, Set.of()) >= pod.plan().replicas()) {
         fit.add(node.name());
       } else {
-        byTotals = true;
+        byTotals++;
         if (node.allocatable() >= pod.plan().replicas()) {
           resolvable.add(node.name());
         }
       }
     }
+    var refusal = new Refusal(byTotals, Map.of());
     if (fit.isEmpty()) {
-      postFilter(attempt, pod, resolvable, byTotals, false);
+      postFilter(attempt, pod, resolvable, refusal);
       return;
     }
-    boolean totals = byTotals;
-    ask(
-        extender -> {
-          var answer = new Answer<Filter.Answer>();
-          var _ =
-              extender
-                  .core()
-                  .filter
-                  .inTurns(pod.facts(), fit, false, "")
-                  .onComplete(answer::complete);
-          return answer;
-        },
-        FILTER_TIMEOUT_MS,
-        (Optional<Filter.Answer> answer) -> filtered(attempt, pod, answer, resolvable, totals));
+    verbs.filter(this, pod, fit, answer -> filtered(attempt, pod, answer, resolvable, refusal));
   }
 
   private void filtered(
@@ -248,11 +240,11 @@ final class SchedulerModel extends SimulatedProcess {
       PodObject pod,
       Optional<Filter.Answer> answer,
       Set<String> resolvable,
-      boolean byTotals) {
+      Refusal refusal) {
     switch (answer.orElse(null)) {
       case null -> failed(attempt, pod, "filter was not answered");
       case Filter.Answer.Undecided(String why) -> failed(attempt, pod, why);
-      case Filter.Answer.Nodes(List<String> offered, var refused) -> {
+      case Filter.Answer.Nodes(List<String> offered, Map<String, Reason> refused) -> {
         if (offered.isEmpty()) {
           refused.forEach(
               (node, reason) -> {
@@ -260,7 +252,7 @@ final class SchedulerModel extends SimulatedProcess {
                   resolvable.add(node);
                 }
               });
-          postFilter(attempt, pod, resolvable, byTotals, true);
+          postFilter(attempt, pod, resolvable, new Refusal(refusal.byTotals(), refused));
         } else if (offered.size() == 1) {
           bind(attempt, pod, offered.getFirst());
         } else {
@@ -271,14 +263,11 @@ final class SchedulerModel extends SimulatedProcess {
   }
 
   private void prioritize(SchedulingQueue.Attempt attempt, PodObject pod, List<String> offered) {
-    ask(
-        extender -> {
-          var answer = new Answer<Map<String, Integer>>();
-          answer.done(extender.core().prioritize.prioritize(pod.facts(), offered));
-          return answer;
-        },
-        FILTER_TIMEOUT_MS,
-        (Optional<Map<String, Integer>> scores) -> {
+    verbs.prioritize(
+        this,
+        pod,
+        offered,
+        scores -> {
           // An error of prioritize is ignored.
           Map<String, Integer> by = scores.orElse(Map.of());
           int best = offered.stream().mapToInt(node -> by.getOrDefault(node, 0)).max().orElse(0);
@@ -291,71 +280,78 @@ final class SchedulerModel extends SimulatedProcess {
   private void bind(SchedulingQueue.Attempt attempt, PodObject pod, String node) {
     assumed.put(pod.uid(), node);
     done();
-    ask(
-        extender -> {
-          var answer = new Answer<Optional<String>>();
-          var _ =
-              extender.core().bind.bind(pod.key(), pod.uid(), node).onComplete(answer::complete);
-          return answer;
-        },
-        BIND_TIMEOUT_MS,
-        (Optional<Optional<String>> answer) -> {
-          String error = answer.map(why -> why.orElse("")).orElse("bind was not answered");
+    verbs.bind(
+        this,
+        pod,
+        node,
+        error -> {
           if (!error.isEmpty()) {
             PodObject now = pods.get(pod.uid());
             assumed.remove(pod.uid());
             waiting.podDeleted();
             if (now != null && now.waits()) {
-              waiting.failed(attempt, true, true, true);
+              waiting.failed(attempt);
+              report(now, error, () -> {});
               world.history.add(name, "cannot bind pod %s: %s".formatted(pod.key(), error));
             }
           }
         });
   }
 
+  /**
+   * Why a pod fits nowhere.
+   *
+   * @param byTotals nodes that have too few free replicas in total
+   * @param byExtender those that the extender has refused
+   */
+  private record Refusal(int byTotals, Map<String, Reason> byExtender) {
+    /** As in the pod's condition: how often there is each reason. */
+    String condition() {
+      Map<Reason, Integer> times = new EnumMap<>(Reason.class);
+      byExtender.values().forEach(reason -> times.merge(reason, 1, Integer::sum));
+      return "insufficient: %d, %s".formatted(byTotals, times);
+    }
+  }
+
   /** A pod that could not be scheduled; an error is tried again with backoff. */
   private void failed(SchedulingQueue.Attempt attempt, PodObject pod, String why) {
     clearNomination(pod);
     world.history.add(name, "pod %s: %s".formatted(pod.key(), why));
-    waiting.failed(attempt, true, true, true);
-    done();
+    waiting.failed(attempt);
+    report(pod, why, this::done);
   }
 
-  private void unschedulable(
-      SchedulingQueue.Attempt attempt, PodObject pod, boolean byTotals, boolean byExtender) {
+  private void unschedulable(SchedulingQueue.Attempt attempt, PodObject pod, Refusal refusal) {
     world.checks().waits(pod);
     world.history.add(name, "pod %s fits nowhere".formatted(pod.key()));
-    waiting.failed(attempt, false, byTotals, byExtender);
-    done();
+    waiting.refused(attempt, refusal.byTotals() > 0, !refusal.byExtender().isEmpty());
+    report(pod, refusal.condition(), this::done);
   }
 
   private void clearNomination(PodObject pod) {
     if (nominated.remove(pod.uid()) != null) {
       world.counts.count(Branch.NOMINATION_CLEARED);
-      nominate(pod, null);
     }
   }
 
-  private void nominate(PodObject pod, @Nullable String node) {
+  /** Writes the pod's condition and nominated node. */
+  private void report(PodObject pod, String condition, Runnable written) {
+    String node = nominated.get(pod.uid());
     world.network.<Boolean>call(
         this,
         world.api,
         5_000,
         answer -> {
-          world.api.nominate(pod.uid(), node);
+          world.api.unscheduled(pod.uid(), condition, node);
           answer.accept(true);
         },
-        answer -> {});
+        answer -> written.run());
   }
 
   // --- preemption ---
 
   private void postFilter(
-      SchedulingQueue.Attempt attempt,
-      PodObject pod,
-      Set<String> resolvable,
-      boolean byTotals,
-      boolean byExtender) {
+      SchedulingQueue.Attempt attempt, PodObject pod, Set<String> resolvable, Refusal refusal) {
     Map<String, VictimUids> offered = new LinkedHashMap<>();
     boolean eligible = mayPreempt(pod);
     if (eligible) {
@@ -371,18 +367,10 @@ final class SchedulerModel extends SimulatedProcess {
       if (eligible) {
         clearNomination(pod);
       }
-      unschedulable(attempt, pod, byTotals, byExtender);
+      unschedulable(attempt, pod, refusal);
       return;
     }
-    ask(
-        extender -> {
-          var answer = new Answer<Preempt.Answer>();
-          var _ =
-              extender.core().preempt.preempt(pod.facts(), offered).onComplete(answer::complete);
-          return answer;
-        },
-        FILTER_TIMEOUT_MS,
-        (Optional<Preempt.Answer> answer) -> preempted(attempt, pod, answer, byTotals, byExtender));
+    verbs.preempt(this, pod, offered, answer -> preempted(attempt, pod, answer, refusal));
   }
 
   /** While a victim of its first nomination is ending, a pod evicts nobody else. */
@@ -427,22 +415,21 @@ final class SchedulerModel extends SimulatedProcess {
       SchedulingQueue.Attempt attempt,
       PodObject pod,
       Optional<Preempt.Answer> answer,
-      boolean byTotals,
-      boolean byExtender) {
+      Refusal refusal) {
     switch (answer.orElse(null)) {
-      case null -> unschedulable(attempt, pod, byTotals, byExtender);
+      case null -> unschedulable(attempt, pod, refusal);
       case Preempt.Answer.Undecided(String why) -> {
         world.history.add(name, "pod %s evicts nobody: %s".formatted(pod.key(), why));
-        unschedulable(attempt, pod, byTotals, byExtender);
+        unschedulable(attempt, pod, refusal);
       }
       case Preempt.Answer.Nodes(Map<String, VictimUids> chosen) -> {
         if (chosen.isEmpty()) {
-          unschedulable(attempt, pod, byTotals, byExtender);
+          unschedulable(attempt, pod, refusal);
           return;
         }
         String node = best(chosen);
         evict(pod, node, chosen.getOrDefault(node, new VictimUids(List.of(), 0)).uids());
-        unschedulable(attempt, pod, byTotals, byExtender);
+        unschedulable(attempt, pod, refusal);
       }
     }
   }
@@ -480,64 +467,5 @@ final class SchedulerModel extends SimulatedProcess {
           },
           answer -> {});
     }
-    nominate(pod, node);
-  }
-
-  // --- calls of the extender ---
-
-  /** An answer that comes later. */
-  private static final class Answer<T> {
-    private @Nullable T value;
-    private boolean failed;
-    private @Nullable Runnable onDone;
-
-    void done(T given) {
-      value = given;
-      ready();
-    }
-
-    void complete(AsyncResult<T> result) {
-      if (result.succeeded()) {
-        value = result.result();
-      } else {
-        failed = true;
-      }
-      ready();
-    }
-
-    private void ready() {
-      if (onDone != null) {
-        onDone.run();
-      }
-    }
-
-    void whenDone(Runnable then) {
-      if (value != null || failed) {
-        then.run();
-      } else {
-        onDone = then;
-      }
-    }
-  }
-
-  private interface Question<T> {
-    Answer<T> to(ExtenderReplica extender);
-  }
-
-  private <T> void ask(Question<T> question, long timeoutMs, Consumer<Optional<T>> answered) {
-    ExtenderReplica extender = world.routed();
-    if (extender == null || !extender.running()) {
-      run(2, () -> answered.accept(Optional.empty()));
-      return;
-    }
-    world.network.<Optional<T>>call(
-        this,
-        extender,
-        timeoutMs,
-        answer -> {
-          Answer<T> later = question.to(extender);
-          later.whenDone(() -> answer.accept(Optional.ofNullable(later.value)));
-        },
-        answer -> answered.accept(answer.flatMap(value -> value)));
   }
 }

@@ -2,23 +2,29 @@ package dev.tranche.simulate;
 
 import java.util.Comparator;
 import java.util.LinkedHashMap;
-import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
  * kube-scheduler's queue: pods that are ready, in backoff, or unschedulable until an event of the
- * cluster that matters to what has refused them.
+ * cluster that matters to what has refused them. An idle scheduler takes refused pods out of their
+ * backoff, since 1.33, but none that met an error.
  */
 final class SchedulingQueue {
   private static final long BACKOFF_MS = 1_000;
   private static final long BACKOFF_MS_MAX = 10_000;
+
+  /** Backoffs end at whole seconds. */
+  private static final long SECOND_MS = 1_000;
+
   private static final long FLUSH_MS = 30_000;
   private static final long UNSCHEDULABLE_MS_MAX = 300_000;
 
   private enum Where {
     ACTIVE,
     BACKOFF,
+    BACKOFF_AFTER_ERROR,
     UNSCHEDULABLE,
     IN_FLIGHT
   }
@@ -29,9 +35,13 @@ final class SchedulingQueue {
     Where where = Where.ACTIVE;
     long sinceMs;
     long readyAtMs;
-    int attempts;
+    int refusals;
+    int errors;
     boolean byTotals;
     boolean byExtender;
+
+    /** Whether the pod was changed during the attempt. */
+    boolean changed;
 
     Queued(String uid, int priority, long sinceMs) {
       this.uid = uid;
@@ -68,21 +78,41 @@ final class SchedulingQueue {
   }
 
   void startTimers() {
-    scheduler.every(FLUSH_MS, this::flush);
+    scheduler.every(FLUSH_MS, this::wakeForgotten);
+    long toSecondMs = SECOND_MS - scheduler.queue.nowMs() % SECOND_MS;
+    scheduler.run(toSecondMs, () -> scheduler.every(SECOND_MS, this::endBackoffs));
   }
 
-  private void flush() {
+  private void wakeForgotten() {
     long now = scheduler.queue.nowMs();
-    for (Queued each : List.copyOf(pods.values())) {
+    for (Queued each : pods.values()) {
       if (each.where == Where.UNSCHEDULABLE && now - each.sinceMs > UNSCHEDULABLE_MS_MAX) {
         requeue(each);
       }
     }
+    ready.run();
   }
 
+  private void endBackoffs() {
+    for (Queued each : pods.values()) {
+      boolean backsOff = each.where == Where.BACKOFF || each.where == Where.BACKOFF_AFTER_ERROR;
+      if (backsOff && each.readyAtMs <= scheduler.queue.nowMs()) {
+        each.where = Where.ACTIVE;
+      }
+    }
+    ready.run();
+  }
+
+  /** A pod that waits is new or has changed; also its status counts. */
   void seen(PodObject pod) {
-    if (!pods.containsKey(pod.uid())) {
+    Queued known = pods.get(pod.uid());
+    if (known == null) {
       pods.put(pod.uid(), new Queued(pod.uid(), pod.plan().priority(), scheduler.queue.nowMs()));
+      ready.run();
+    } else if (known.where == Where.IN_FLIGHT) {
+      known.changed = true;
+    } else if (known.where == Where.UNSCHEDULABLE && known.byExtender) {
+      requeue(known);
       ready.run();
     }
   }
@@ -98,6 +128,12 @@ final class SchedulingQueue {
     move(true);
   }
 
+  /** A pod was bound, or a bound one has changed. */
+  void boundPodChanged() {
+    anyEvents++;
+    move(false);
+  }
+
   void nodeChanged(boolean grew) {
     anyEvents++;
     if (grew) {
@@ -106,74 +142,84 @@ final class SchedulingQueue {
     move(grew);
   }
 
+  /** All are moved before the first one is taken. */
   private void move(boolean totals) {
-    for (Queued each : List.copyOf(pods.values())) {
+    for (Queued each : pods.values()) {
       if (each.where == Where.UNSCHEDULABLE && (each.byExtender || (totals && each.byTotals))) {
         requeue(each);
       }
     }
-  }
-
-  private void requeue(Queued each) {
-    long now = scheduler.queue.nowMs();
-    if (each.readyAtMs > now) {
-      each.where = Where.BACKOFF;
-      long atMs = each.readyAtMs;
-      scheduler.run(
-          atMs - now,
-          () -> {
-            if (pods.get(each.uid) == each && each.where == Where.BACKOFF) {
-              activate(each);
-            }
-          });
-    } else {
-      activate(each);
-    }
-  }
-
-  private void activate(Queued each) {
-    each.where = Where.ACTIVE;
-    each.sinceMs = scheduler.queue.nowMs();
     ready.run();
   }
 
+  private void requeue(Queued each) {
+    if (each.readyAtMs <= scheduler.queue.nowMs()) {
+      each.where = Where.ACTIVE;
+    } else {
+      each.where = each.errors > 0 ? Where.BACKOFF_AFTER_ERROR : Where.BACKOFF;
+    }
+  }
+
   @Nullable Attempt pop() {
+    Comparator<Queued> byPriority =
+        Comparator.comparingInt((Queued each) -> -each.priority)
+            .thenComparingLong(each -> each.sinceMs);
     Queued next =
-        pods.values().stream()
-            .filter(each -> each.where == Where.ACTIVE)
-            .min(
-                Comparator.comparingInt((Queued each) -> -each.priority)
-                    .thenComparingLong(each -> each.sinceMs))
+        first(Where.ACTIVE, byPriority)
+            .or(
+                () ->
+                    first(
+                        Where.BACKOFF,
+                        Comparator.comparingLong((Queued each) -> each.readyAtMs)
+                            .thenComparing(byPriority)))
             .orElse(null);
     if (next == null) {
       return null;
     }
     next.where = Where.IN_FLIGHT;
-    next.attempts++;
+    next.changed = false;
     return new Attempt(next.uid, totalsEvents, anyEvents);
   }
 
-  /**
-   * An attempt has failed.
-   *
-   * @param error it is tried again without an event
-   */
-  void failed(Attempt attempt, boolean error, boolean byTotals, boolean byExtender) {
+  private Optional<Queued> first(Where where, Comparator<Queued> order) {
+    return pods.values().stream().filter(each -> each.where == where).min(order);
+  }
+
+  /** An attempt has met an error: it is repeated without an event. */
+  void failed(Attempt attempt) {
+    Queued each = pods.get(attempt.uid());
+    if (each != null && each.where == Where.IN_FLIGHT) {
+      each.errors++;
+      backOff(each, each.errors);
+      each.byTotals = true;
+      each.byExtender = true;
+      requeue(each);
+    }
+  }
+
+  /** The pod fits nowhere. */
+  void refused(Attempt attempt, boolean byTotals, boolean byExtender) {
     Queued each = pods.get(attempt.uid());
     if (each == null || each.where != Where.IN_FLIGHT) {
       return;
     }
-    long now = scheduler.queue.nowMs();
-    each.sinceMs = now;
+    each.errors = 0;
+    each.refusals++;
+    backOff(each, each.refusals);
     each.byTotals = byTotals;
     each.byExtender = byExtender;
-    each.readyAtMs = now + Math.min(BACKOFF_MS_MAX, BACKOFF_MS << Math.min(10, each.attempts - 1));
     boolean missed =
         (byTotals && totalsEvents != attempt.totalsEvents())
-            || (byExtender && anyEvents != attempt.anyEvents());
+            || (byExtender && (each.changed || anyEvents != attempt.anyEvents()));
     each.where = Where.UNSCHEDULABLE;
-    if (error || missed) {
+    if (missed) {
       requeue(each);
     }
+  }
+
+  private void backOff(Queued each, int times) {
+    each.sinceMs = scheduler.queue.nowMs();
+    long untilMs = each.sinceMs + Math.min(BACKOFF_MS_MAX, BACKOFF_MS << Math.min(10, times - 1));
+    each.readyAtMs = (untilMs / SECOND_MS + 1) * SECOND_MS;
   }
 }

@@ -23,7 +23,7 @@ final class SimulatedNode {
   }
 
   void start() {
-    world.api.createNode(name, "");
+    world.api.createNode(name, 0);
     kubelet.start();
     plugin.start();
   }

@@ -56,7 +56,7 @@ final class World {
     for (int i = 0; i < scenario.gpusOfNodes().size(); i++) {
       nodes.add(new SimulatedNode(this, i, scenario.gpusOfNodes().get(i)));
     }
-    this.scheduler = new SchedulerModel(this);
+    this.scheduler = new SchedulerModel(this, new RoutedVerbs(this));
     this.faults = new Faults(this);
     this.checks = new Checks(this);
   }

@@ -46,7 +46,12 @@ record Scenario(String name, Since since, List<Selector> selectors) {
    * little about a version, so only the newest one runs it, and it counts in no version's row.
    */
   static final Scenario SLOW =
-      of("slow tests, on the newest version only", "WhatIfE2E", "DiscoveryE2E", "ServiceModeE2E");
+      of(
+          "slow tests, on the newest version only",
+          "WhatIfE2E",
+          "DiscoveryE2E",
+          "ServiceModeE2E",
+          "DraDriverE2E");
 
   private static final int NEWEST_MINOR = KubernetesVersion.minor(KubernetesVersion.DEFAULT);
 

@@ -24,6 +24,10 @@ import org.junit.jupiter.api.Test;
 
 /** Placement of pods with several shares: exact for small pods, and short for all. */
 final class SearchTest {
+  /** GPUs whose free replicas differ by this have the same hash. */
+  private static final int SAME_HASH = 64;
+
+  private static final int MANY = 2 * SAME_HASH + 2;
   private static final List<Policy> POLICIES =
       List.of(Policy.LOAD, Policy.SPREAD, Policy.PACKED, Policy.LOAD_SPARING_IDLE);
 
@@ -106,8 +110,10 @@ final class SearchTest {
     int none = 0;
     for (int seed = 0; seed < 20_000; seed++) {
       var random = new Random(seed);
-      List<GpuView> gpus = someGpus(random, random.nextInt(1, 5), 4);
-      Demand demand = demand(4, someContainers(random, random.nextInt(1, 5), 4, false));
+      int replicas = someReplicas(random);
+      List<GpuView> gpus = someGpus(random, random.nextInt(1, 5), replicas);
+      Demand demand =
+          demand(replicas, someContainers(random, random.nextInt(1, 5), replicas, false));
       GpuOrder order = POLICIES.get(random.nextInt(4)).order();
       boolean expected = new Exhaustive(demand, gpus, true).fits();
       Result result = search(demand, gpus).run(order);
@@ -149,10 +155,11 @@ final class SearchTest {
   void placement_isThePolicysFirst() {
     for (int seed = 0; seed < 20_000; seed++) {
       var random = new Random(seed);
-      List<GpuView> gpus = someGpus(random, random.nextInt(1, 6), 4);
-      List<Container> containers = someContainers(random, random.nextInt(1, 4), 4, false);
+      int replicas = someReplicas(random);
+      List<GpuView> gpus = someGpus(random, random.nextInt(1, 6), replicas);
+      List<Container> containers = someContainers(random, random.nextInt(1, 4), replicas, false);
       GpuOrder order = POLICIES.get(random.nextInt(3)).order();
-      Demand demand = demand(4, containers);
+      Demand demand = demand(replicas, containers);
       Result result = search(demand, gpus).run(order);
       if (result instanceof Result.Found(Placement placement)) {
         assertThat(placement).as("seed %d", seed).isEqualTo(first(demand, gpus, order));
@@ -266,6 +273,17 @@ final class SearchTest {
     }
   }
 
+  /** Few, so that shares compete, or so many that different GPUs have the same hash. */
+  private static int someReplicas(Random random) {
+    return random.nextInt(3) == 0 ? MANY : 4;
+  }
+
+  private static int someFree(Random random, int replicas) {
+    return replicas == MANY && random.nextBoolean()
+        ? SAME_HASH * random.nextInt(3)
+        : random.nextInt(replicas + 1);
+  }
+
   private static List<GpuView> someGpus(Random random, int count, int replicas) {
     int clients = random.nextInt(4) == 0 ? random.nextInt(1, 4) : GpuView.UNLIMITED;
     return someGpus(random, count, replicas, clients);
@@ -275,7 +293,7 @@ final class SearchTest {
     return IntStream.range(0, count)
         .mapToObj(
             i -> {
-              int free = random.nextInt(3) == 0 ? replicas : random.nextInt(replicas + 1);
+              int free = random.nextInt(3) == 0 ? replicas : someFree(random, replicas);
               return gpu("g" + i, i, replicas, free, clients, random.nextInt(4) / 4.0);
             })
         .toList();

@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# run.sh [COMMIT]: runs every mix of parts of an older version and of this one, on a cluster: SkewE2E. It builds the older image from
+# COMMIT, by default the one whose chart is in e2e/last-release.
+set -euo pipefail
+shopt -s inherit_errexit
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+commit=${1:-$(git -C "$root" log -1 --format=%H -- e2e/last-release/tranche)}
+older=$(mktemp -d)
+trap 'rm -rf "$older"' EXIT
+git clone -q "$root" "$older/tranche"
+git -C "$older/tranche" checkout -q "$commit"
+echo "building the image of $(git -C "$older/tranche" log -1 --format='%h, %cs')" >&2
+(
+  cd "$older/tranche"
+  # shellcheck source=SCRIPTDIR/../../.build/prepare.sh
+  . .build/prepare.sh
+  prepare_jdk
+  prepare_cluster
+)
+"$root/check" SkewE2E -Dclusters=1 -Dtranche.older="$older/tranche"
