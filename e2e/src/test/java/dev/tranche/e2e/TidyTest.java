@@ -35,7 +35,7 @@ class TidyTest {
           "node-plugin", Set.of("api", "process", "nodeplugin"),
           "e2e/simulate", Set.of("api", "process", "extender", "nodeplugin", "simulate"),
           // The soak checks what must hold in every cluster.
-          "e2e/bench", Set.of("api", "process", "extender", "e2e"),
+          "e2e/bench", Set.of("api", "process", "extender", "simulate", "e2e"),
           "e2e", Set.of("api", "process", "e2e"));
 
   /**

@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Test;
  * image, and runs this.
  */
 @OwnCluster
-@Tag("matrix")
+@Tag("skew")
 @Order(1_125)
 class SkewE2E {
   private static final String NODE = "one";
