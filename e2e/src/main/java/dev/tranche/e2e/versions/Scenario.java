@@ -51,7 +51,8 @@ record Scenario(String name, Since since, List<Selector> selectors) {
           "WhatIfE2E",
           "DiscoveryE2E",
           "ServiceModeE2E",
-          "DraDriverE2E");
+          "DraDriverE2E",
+          "KueueE2E");
 
   private static final int NEWEST_MINOR = KubernetesVersion.minor(KubernetesVersion.DEFAULT);
 

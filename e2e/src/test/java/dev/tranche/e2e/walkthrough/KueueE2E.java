@@ -9,10 +9,12 @@ import io.fabric8.kubernetes.api.model.Pod;
 import io.fabric8.kubernetes.api.model.Quantity;
 import java.nio.file.Path;
 import org.junit.jupiter.api.Order;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** The real Kueue counts the shares of pods whose manifests have an annotation alone. */
 @OwnCluster
+@Tag("matrix")
 @Order(1_200)
 class KueueE2E {
   private static final String NODE = "one";

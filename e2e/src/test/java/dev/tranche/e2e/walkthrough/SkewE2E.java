@@ -71,7 +71,6 @@ class SkewE2E {
       reader.awaitAllocatable(NODE, GPUS * 10);
       var pods = new UndisturbedPods(reader, POD_RESOURCES);
       pods.run(PodSpecs.fraction("share", "0.3"));
-      pods.run(PodSpecs.plain("plain", 1));
 
       try (var traffic = Traffic.start(reader)) {
         int number = 0;

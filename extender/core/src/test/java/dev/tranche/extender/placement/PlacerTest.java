@@ -53,6 +53,55 @@ final class PlacerTest {
   }
 
   @Test
+  void twoShares_thatFitOneGpuExactly_lackASecondGpu() {
+    var two = Containers.of("main", Kind.APP, List.of(5, 5), false);
+    assertThat(place(request(two), gpu("a", 5), gpu("b", 4), gpu("c", 4)))
+        .isEqualTo(refused(Reason.TOO_FEW_GPUS));
+  }
+
+  @Test
+  void gpuOfAnotherResource_isRefused() {
+    GpuView mig = gpu("a", 10);
+    var other = new Demand("nvidia.com/mig-1g.5gb", 10, List.of(app(1)));
+    var request = new GpuRequest(other, OptionalInt.empty(), AllowList.ANY, AllowList.ANY);
+    assertThat(Placer.ineligible(request, mig)).contains(Reason.NO_GPU);
+    assertThat(Placer.ineligible(request(app(1)), mig)).isEmpty();
+  }
+
+  @Test
+  void plain_isSplitOverTheEmptiestGpus_theFirstAmongEquals() {
+    var plain = Containers.of("main", Kind.APP, List.of(6), true);
+    var placed = (Outcome.Fits) place(plainRequest(plain), gpu("a", 3), gpu("b", 4), gpu("c", 4));
+    assertThat(placed.placement().containers().getFirst().shares())
+        .containsExactly(new Placement.Share("b", 4), new Placement.Share("c", 2));
+  }
+
+  @Test
+  void initContainer_onTheFirstGpu() {
+    var init = Containers.of("init", Kind.INIT, List.of(6), false);
+    var placed = (Outcome.Fits) place(request(init, app(3)), gpu("a", 6));
+    assertThat(placed.placement().held()).containsOnlyKeys("a");
+  }
+
+  @Test
+  void initContainer_plainPeakOfExactlyOneGpu_isNotSplit() {
+    var init = Containers.of("init", Kind.INIT, List.of(10), true);
+    var main = Containers.of("main", Kind.APP, List.of(2), true);
+    assertThat(place(plainRequest(init, main), gpu("a", 5), gpu("b", 5)))
+        .isEqualTo(refused(Reason.FRAGMENTED));
+  }
+
+  @Test
+  void shareReplicas_areThoseOfASingleContainerWithEqualShares() {
+    assertThat(request(app(3)).shareReplicas()).isEqualTo(3);
+    assertThat(request(app(3), app(3)).shareReplicas()).isZero();
+    assertThat(request(Containers.of("main", Kind.APP, List.of(5, 3), false)).shareReplicas())
+        .isZero();
+    assertThat(plainRequest(Containers.of("main", Kind.APP, List.of(3), true)).shareReplicas())
+        .isZero();
+  }
+
+  @Test
   void plain_noGpuWithRoom_isSplit() {
     var plain = Containers.of("main", Kind.APP, List.of(3), true);
     var placed = (Outcome.Fits) place(plainRequest(plain), gpu("a", 2), gpu("b", 2));

@@ -24,6 +24,12 @@ import org.junit.jupiter.api.Test;
 
 /** Placement of pods with several shares: exact for small pods, and short for all. */
 final class SearchTest {
+  /** Prefers another GPU for each size of share. */
+  private static final GpuOrder BY_SIZE =
+      share ->
+          Comparator.comparingInt((GpuView gpu) -> (gpu.index() * 7 + share) % 5)
+              .thenComparingInt(GpuView::index);
+
   /** GPUs whose free replicas differ by this have the same hash. */
   private static final int SAME_HASH = 64;
 
@@ -145,10 +151,52 @@ final class SearchTest {
               && new Exhaustive(demand(4, unsplittable), gpus, true).fits();
       Result result = search(demand, gpus).run(Policy.LOAD.order());
       assertThat(result instanceof Result.Found).as("seed %d", seed).isEqualTo(expected);
+      assertThat(result).isNotInstanceOf(Result.GaveUp.class);
       if (result instanceof Result.Found(Placement placement)) {
         check(demand, gpus, placement);
       }
     }
+  }
+
+  @Test
+  void splitThatLacksClientSlots_isUndecided_sinceAnotherOneMightLeaveEnough() {
+    List<Container> plain =
+        List.of(
+            Containers.of("a", Kind.APP, List.of(12), true),
+            Containers.of("b", Kind.APP, List.of(5), true));
+    assertThat(search(demand(10, plain), twoGpus(1)).run(Policy.LOAD.order()))
+        .isInstanceOf(Result.GaveUp.class);
+    assertThat(search(demand(10, plain), twoGpus(2)).run(Policy.LOAD.order()))
+        .isInstanceOf(Result.Found.class);
+    var small = Containers.of("c", Kind.APP, List.of(10, 10), false);
+    var both = List.of(small, Containers.of("d", Kind.APP, List.of(1), true));
+    assertThat(search(demand(10, both), twoGpus(GpuView.UNLIMITED)).run(null))
+        .isInstanceOf(Result.None.class);
+  }
+
+  private static List<GpuView> twoGpus(int clients) {
+    return List.of(gpu("g0", 0, 10, 10, clients, 0), gpu("g1", 1, 10, 10, clients, 0));
+  }
+
+  @Test
+  void budget_isSharedByAttempts() {
+    var budget = new SearchBudget();
+    assertThat(budget.left()).isEqualTo(SearchBudget.ATTEMPT_MAX);
+    budget.take(SearchBudget.MAX - 10);
+    assertThat(budget.left()).isEqualTo(10);
+    budget.take(20);
+    assertThat(budget.left()).isZero();
+  }
+
+  @Test
+  void moreSharesThanASearchAccepts_areUndecided() {
+    var many = container("many", Collections.nCopies(Shares.COUNT_MAX, 1));
+    var one = container("one", List.of(1));
+    List<GpuView> gpus = List.of(gpu("g", 0, 10_000, 10_000, GpuView.UNLIMITED, 0));
+    assertThat(search(demand(10_000, List.of(many, one)), gpus).run(null))
+        .isInstanceOf(Result.GaveUp.class);
+    assertThat(search(demand(10_000, List.of(many)), gpus).run(null))
+        .isInstanceOf(Result.None.class);
   }
 
   @Test
@@ -158,7 +206,11 @@ final class SearchTest {
       int replicas = someReplicas(random);
       List<GpuView> gpus = someGpus(random, random.nextInt(1, 6), replicas);
       List<Container> containers = someContainers(random, random.nextInt(1, 4), replicas, false);
-      GpuOrder order = POLICIES.get(random.nextInt(3)).order();
+      long sizes = containers.stream().flatMapToInt(Container::eachShare).distinct().count();
+      GpuOrder order =
+          sizes <= Search.ORDERS_MAX && random.nextInt(3) == 0
+              ? BY_SIZE
+              : POLICIES.get(random.nextInt(3)).order();
       Demand demand = demand(replicas, containers);
       Result result = search(demand, gpus).run(order);
       if (result instanceof Result.Found(Placement placement)) {
@@ -269,7 +321,12 @@ final class SearchTest {
     for (GpuView gpu : gpus) {
       assertThat(placement.held().getOrDefault(gpu.uuid(), 0))
           .isLessThanOrEqualTo(gpu.freeReplicas());
-      assertThat(placement.clients(gpu.uuid())).isLessThanOrEqualTo(gpu.freeClients());
+      long clients =
+          placement.containers().stream()
+              .filter(c -> c.shares().stream().anyMatch(s -> s.uuid().equals(gpu.uuid())))
+              .count();
+      assertThat(clients).isLessThanOrEqualTo(gpu.freeClients());
+      assertThat(placement.clients(gpu.uuid())).isEqualTo((int) clients);
     }
   }
 
@@ -307,13 +364,18 @@ final class SearchTest {
       int share = random.nextInt(1, replicas + 1);
       List<Integer> shares =
           switch (random.nextInt(4)) {
-            case 0 -> List.of(replicas, share);
+            case 0 -> twoSizes(share, random.nextInt(1, replicas + 1));
             case 1 -> Collections.nCopies(gpuCount, share);
             default -> List.of(share);
           };
       containers.add(Containers.of((plain ? "p" : "c") + i, Kind.APP, shares, plain));
     }
     return containers;
+  }
+
+  /** The larger share comes first. */
+  private static List<Integer> twoSizes(int a, int b) {
+    return List.of(Math.max(a, b), Math.min(a, b));
   }
 
   private static Search search(Demand demand, List<GpuView> gpus) {
