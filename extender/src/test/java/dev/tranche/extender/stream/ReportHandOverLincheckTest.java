@@ -1,7 +1,5 @@
 package dev.tranche.extender.stream;
 
-import static org.assertj.core.api.Assertions.assertThat;
-
 import dev.tranche.api.node.Gpu;
 import dev.tranche.api.node.NodeReport;
 import java.util.ArrayDeque;
@@ -16,7 +14,7 @@ import org.junit.jupiter.api.Test;
  * in many orders, down to single reads and writes, and prints the one that fails.
  */
 class ReportHandOverLincheckTest {
-  private static final int ORDERS = 500;
+  private static final int ORDERS = 200;
   private static final String UUID = "GPU-0";
 
   /** The tasks of one loop. */
@@ -101,10 +99,13 @@ class ReportHandOverLincheckTest {
     loop.start();
     join(stream);
     join(loop);
-    while (own.runNext() | deciding.runNext()) {
+    while (own.runNext() || deciding.runNext()) {
       // Until both are idle.
     }
-    assertThat(applied.getLast()).isEqualTo(2);
+    // AssertJ's assertions confuse Lincheck.
+    if (applied.getLast() != 2) {
+      throw new AssertionError("applied: " + applied);
+    }
   }
 
   private static void join(Thread thread) {
