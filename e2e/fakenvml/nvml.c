@@ -643,6 +643,8 @@ NVML int nvmlDeviceSetMemoryLimits_v1(device_t device, struct set_limits *limits
     if (state.limits == LIMITS_MISC && !none &&
         counted_mib(device->index, &cgroups.cgroup[0], state.process + state.processes) << 20 > limit.hard)
         return leave(INVALID_ARGUMENT);
+    if (state.limits == LIMITS_HALF && !none)
+        limit.hard /= 2;
     int kept = state_set_limit(device->index, &cgroups.cgroup[0], none && limit.soft == 0 ? NULL : &limit);
     return leave(kept == 0 ? SUCCESS : OPERATING_SYSTEM);
 }

@@ -294,6 +294,7 @@ static int driver_line(struct state *state, char *line)
         else if (strcmp(key, "limits") == 0)
             state->limits = strcmp(value, "dmem") == 0   ? LIMITS_DMEM
                             : strcmp(value, "misc") == 0 ? LIMITS_MISC
+                            : strcmp(value, "half") == 0 ? LIMITS_HALF
                                                          : LIMITS_NONE;
     return more;
 }

@@ -99,7 +99,7 @@ struct state {
     /* Who gets what the driver keeps from unprivileged callers. */
     enum { EVERYBODY, SYS_ADMIN_ONLY, NOBODY } privileges;
     /* What keeps memory limits: nothing since the driver is older than they are, nothing on this kernel, or a backend. */
-    enum { LIMITS_UNKNOWN, LIMITS_NONE, LIMITS_DMEM, LIMITS_MISC } limits;
+    enum { LIMITS_UNKNOWN, LIMITS_NONE, LIMITS_DMEM, LIMITS_MISC, LIMITS_HALF } limits;
     int answers;
     struct answer answer[ANSWERS_MAX];
     struct gpu gpu[GPUS_MAX];

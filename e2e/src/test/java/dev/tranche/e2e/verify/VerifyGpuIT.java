@@ -212,6 +212,16 @@ class VerifyGpuIT {
   }
 
   @Test
+  void memoryLimit_thatReadsBackAnother_differs() throws Exception {
+    Files.createFile(Files.createDirectory(folder.resolve("cgroup")).resolve("cgroup.controllers"));
+    driver("", "driver version=615.71.09 limits=half", GPU);
+    assertThat(verifyFake().of("memory limit read back"))
+        .isEqualTo(
+            "differs: GPU 0 took a hard limit of 268435456 bytes and a soft limit of 0, and reads"
+                + " back 134217728 and 0");
+  }
+
+  @Test
   void gpmThatIsSupportedButFails_isNotAvailable() throws Exception {
     driver("", GPU + " gpm=1", "answer function=nvmlGpmSampleGet code=4");
     Result result = verifyFake();
