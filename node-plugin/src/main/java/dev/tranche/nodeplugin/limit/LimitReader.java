@@ -160,14 +160,14 @@ public final class LimitReader {
       ExpectedLimit expected, MemoryLimit.Reading own, NodeLimits support) {
     long hardBytes = own.limit().hardBytes();
     Limited limited = limited(expected.hardBytes(), hardBytes);
-    // That backend does not count what the program had before.
+    // That backend does not count what the program had before, so the use is not known either.
     boolean late = support.byPlugin() && support.inherited(expected.uuid());
     return new ContainerLimit(
         expected.container(),
         expected.uuid(),
         late && limited == Limited.YES ? Limited.PARTLY : limited,
         hardBytes,
-        own.usedBytes());
+        late ? GpuReading.UNKNOWN : own.usedBytes());
   }
 
   private static Limited limited(long expectedBytes, long hardBytes) {

@@ -94,6 +94,12 @@ class LimitReaderIT {
     return new ContainerLimit(MAIN, "GPU-0", limited, hardBytes, hardBytes == 0 ? -1 : 0);
   }
 
+  /** What it had before is not counted on one backend, so the use is not known there. */
+  private static ContainerLimit byPlugin(Limited limited, long hardBytes) {
+    return new ContainerLimit(
+        MAIN, "GPU-0", limited, hardBytes, limited == Limited.PARTLY ? -1 : 0);
+  }
+
   @ParameterizedTest
   @ValueSource(strings = {"dmem", "misc"})
   void limitOfTheContainersOwnCgroup_isRead_andNoOther(String backend) throws Exception {
@@ -134,13 +140,13 @@ class LimitReaderIT {
     backend(backend);
     support = new NodeLimits(true, true, true, Toolkit.UNKNOWN, support.gpus());
     Path container = systemd(started("main", 'a'));
-    assertThat(read()).containsExactly(main(limited, 4 * GIB));
+    assertThat(read()).containsExactly(byPlugin(limited, 4 * GIB));
     assertThat(nvml.memoryLimit(0, container).orElseThrow().limit())
         .isEqualTo(MemoryLimit.hard(4 * GIB));
     nvml.memoryLimit(0, container, MemoryLimit.hard(8 * GIB));
-    assertThat(read()).as("a larger one").containsExactly(main(limited, 4 * GIB));
+    assertThat(read()).as("a larger one").containsExactly(byPlugin(limited, 4 * GIB));
     nvml.memoryLimit(0, container, MemoryLimit.hard(GIB));
-    assertThat(read()).as("a smaller one").containsExactly(main(limited, GIB));
+    assertThat(read()).as("a smaller one").containsExactly(byPlugin(limited, GIB));
     nvml.memoryLimit(0, container, MemoryLimit.NONE);
     reader.expect(List.of(new ExpectedLimit(MAIN, "GPU-0", 0)));
     assertThat(read()).containsExactly(main(Limited.OPTED_OUT, 0));
