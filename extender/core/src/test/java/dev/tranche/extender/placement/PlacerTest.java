@@ -60,6 +60,14 @@ final class PlacerTest {
   }
 
   @Test
+  void reasons_haveSentences_andSayWhetherEvictionHelps() {
+    assertThat(Reason.values()).extracting(Reason::sentence).doesNotHaveDuplicates();
+    assertThat(Reason.FULL.unresolvable()).isFalse();
+    assertThat(Reason.FRAGMENTED.unresolvable()).isTrue();
+    assertThat(MemoryGuard.ENFORCE).hasToString("enforce");
+  }
+
+  @Test
   void gpuOfAnotherResource_isRefused() {
     GpuView mig = gpu("a", 10);
     var other = new Demand("nvidia.com/mig-1g.5gb", 10, List.of(app(1)));

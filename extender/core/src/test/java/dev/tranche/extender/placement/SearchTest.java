@@ -70,7 +70,7 @@ final class SearchTest {
       var steps = new SearchBudget();
       var search = new Search(new SearchPlan(demand(10, List.of(eight))), gpus, true, true, steps);
       assertThat(search.run(Policy.LOAD.order())).isInstanceOf(Result.None.class);
-      assertThat(steps.taken()).isLessThanOrEqualTo(3 * count);
+      assertThat(steps.taken()).isBetween(count, 3 * count);
       assertThat(Placer.place(request(10, List.of(eight)), gpus, Policy.LOAD.order()))
           .isEqualTo(new Outcome.DoesNotFit(Reason.TOO_FEW_GPUS));
     }
@@ -168,6 +168,10 @@ final class SearchTest {
         .isInstanceOf(Result.GaveUp.class);
     assertThat(search(demand(10, plain), twoGpus(2)).run(Policy.LOAD.order()))
         .isInstanceOf(Result.Found.class);
+    var mixed =
+        List.of(container("c", List.of(5)), Containers.of("d", Kind.APP, List.of(12), true));
+    assertThat(search(demand(10, mixed), twoGpus(1)).run(Policy.LOAD.order()))
+        .isInstanceOf(Result.GaveUp.class);
     var small = Containers.of("c", Kind.APP, List.of(10, 10), false);
     var both = List.of(small, Containers.of("d", Kind.APP, List.of(1), true));
     assertThat(search(demand(10, both), twoGpus(GpuView.UNLIMITED)).run(null))
@@ -176,6 +180,24 @@ final class SearchTest {
 
   private static List<GpuView> twoGpus(int clients) {
     return List.of(gpu("g0", 0, 10, 10, clients, 0), gpu("g1", 1, 10, 10, clients, 0));
+  }
+
+  /** One step looks at one GPU. */
+  @Test
+  void split_takesSteps() {
+    var steps = new SearchBudget();
+    var plain = List.of(Containers.of("a", Kind.APP, List.of(12), true));
+    new Search(new SearchPlan(demand(10, plain)), twoGpus(2), true, true, steps).run(null);
+    assertThat(steps.taken()).as("to begin with, and for each of two parts").isEqualTo(3 * 2);
+  }
+
+  @Test
+  void plansOfEqualDemands_areEqual() {
+    var plan = new SearchPlan(demand(10, List.of(container("a", List.of(5)))));
+    var same = new SearchPlan(demand(10, List.of(container("a", List.of(5)))));
+    assertThat(plan).isEqualTo(same).hasSameHashCodeAs(same).isNotEqualTo(null);
+    assertThat(plan).isNotEqualTo(new SearchPlan(demand(10, List.of(container("a", List.of(4))))));
+    assertThat(plan.hashCode()).isNotZero();
   }
 
   @Test
