@@ -137,6 +137,18 @@ class DashboardsTest {
   }
 
   /** Several extender replicas tell of one GPU, and two pods of a plugin do while it is updated. */
+  /** There are more than fifty reasons and outcomes, and most never happen. */
+  @Test
+  void reasonsThatDidNotHappen_areNotInTheLegend() {
+    assertThat(Dashboard.queries())
+        .filteredOn(
+            query ->
+                query.expression().matches(".*(denied_nodes|webhook_admissions)_total.*")
+                    && query.expression().startsWith("sum by ("))
+        .hasSize(4)
+        .allSatisfy(query -> assertThat(query.expression()).endsWith(" > 0"));
+  }
+
   @Test
   void gpus_areCountedOnce_howeverManyTellOfThem() {
     assertThat(Dashboard.queries())
