@@ -136,6 +136,34 @@ final class SearchTest {
     assertThat(none).isGreaterThan(2_000);
   }
 
+  /** Which of two GPUs with equal room is taken matters to a container on one of them. */
+  @Test
+  void containersWithTwoSizes_fitIfAndOnlyIfTryingAllSaysSo() {
+    int fits = 0;
+    for (int seed = 0; seed < 20_000; seed++) {
+      var random = new Random(seed);
+      List<GpuView> gpus =
+          IntStream.range(0, random.nextInt(2, 5))
+              .mapToObj(i -> gpu("g" + i, i, 8, random.nextInt(1, 9), GpuView.UNLIMITED, 0))
+              .toList();
+      List<Container> containers =
+          IntStream.range(0, random.nextInt(2, 4))
+              .mapToObj(i -> container("c" + i, oneOrTwo(random)))
+              .toList();
+      Demand demand = demand(8, containers);
+      Result result = search(demand, gpus).run(random.nextBoolean() ? BY_SIZE : null);
+      boolean expected = new Exhaustive(demand, gpus, true).fits();
+      assertThat(result instanceof Result.Found).as("seed %d", seed).isEqualTo(expected);
+      fits += expected ? 1 : 0;
+    }
+    assertThat(fits).isBetween(2_000, 18_000);
+  }
+
+  private static List<Integer> oneOrTwo(Random random) {
+    int share = random.nextInt(1, 6);
+    return random.nextBoolean() ? List.of(share) : twoSizes(share, random.nextInt(1, 6));
+  }
+
   @Test
   void plainRequests_fitIfAndOnlyIfThereAreReplicas() {
     for (int seed = 0; seed < 5_000; seed++) {
