@@ -136,7 +136,6 @@ class DashboardsTest {
             });
   }
 
-  /** Several extender replicas tell of one GPU, and two pods of a plugin do while it is updated. */
   /** There are more than fifty reasons and outcomes, and most never happen. */
   @Test
   void reasonsThatDidNotHappen_areNotInTheLegend() {
@@ -149,6 +148,7 @@ class DashboardsTest {
         .allSatisfy(query -> assertThat(query.expression()).endsWith(" > 0"));
   }
 
+  /** Several extender replicas tell of one GPU, and two pods of a plugin do while it is updated. */
   @Test
   void gpus_areCountedOnce_howeverManyTellOfThem() {
     assertThat(Dashboard.queries())
