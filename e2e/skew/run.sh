@@ -3,11 +3,11 @@
 # COMMIT, by default the one whose chart is in e2e/last-release.
 set -euo pipefail
 shopt -s inherit_errexit
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-commit=${1:-$(git -C "$root" log -1 --format=%H -- e2e/last-release/tranche)}
+this=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+commit=${1:-$(git -C "$this" log -1 --format=%H -- e2e/last-release/tranche)}
 older=$(mktemp -d)
 trap 'rm -rf "$older"' EXIT
-git clone -q "$root" "$older/tranche"
+git clone -q "$this" "$older/tranche"
 git -C "$older/tranche" checkout -q "$commit"
 echo "building the image of $(git -C "$older/tranche" log -1 --format='%h, %cs')" >&2
 (
@@ -17,4 +17,4 @@ echo "building the image of $(git -C "$older/tranche" log -1 --format='%h, %cs')
   prepare_jdk
   prepare_cluster
 )
-"$root/check" SkewE2E -Dclusters=1 -Dtranche.older="$older/tranche"
+"$this/check" SkewE2E -Dclusters=1 -Dtranche.older="$older/tranche"
