@@ -24,7 +24,7 @@ class RecordedSchedulingTest {
   @ParameterizedTest
   @MethodSource("scripts")
   void model_doesWhatKubeSchedulerDid(String version, SchedulingScript script) throws IOException {
-    var stage = new ModelStage();
+    var stage = new ModelSchedulingStage();
     script.play(stage);
     assertThat(stage.recording())
         .isEqualTo(Recordings.of("kube-scheduler", version).get(script.title()));

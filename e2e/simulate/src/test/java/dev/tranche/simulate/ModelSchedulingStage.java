@@ -15,7 +15,7 @@ import java.util.TreeMap;
 import java.util.function.Consumer;
 
 /** Runs scripts with the model of kube-scheduler. */
-final class ModelStage implements SchedulingStage {
+final class ModelSchedulingStage implements SchedulingStage {
   /** A script goes on at the same part of a second as on the real stage. */
   private static final long FIRST_MS = 5_200;
 
@@ -28,7 +28,7 @@ final class ModelStage implements SchedulingStage {
   private final Map<String, String> uids = new LinkedHashMap<>();
   private long atMs = FIRST_MS;
 
-  ModelStage() {
+  ModelSchedulingStage() {
     scheduler.start();
     run();
   }
