@@ -34,7 +34,8 @@ class TidyTest {
           "extender", Set.of("api", "process", "extender"),
           "node-plugin", Set.of("api", "process", "nodeplugin"),
           "e2e/simulate", Set.of("api", "process", "extender", "nodeplugin", "simulate"),
-          // The soak checks what must hold in every cluster.
+          // The soak checks what must hold in every cluster, and recorders play the simulator's
+          // scripts.
           "e2e/bench", Set.of("api", "process", "extender", "simulate", "e2e"),
           "e2e", Set.of("api", "process", "e2e"));
 

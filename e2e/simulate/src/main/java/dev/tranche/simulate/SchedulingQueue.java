@@ -191,8 +191,6 @@ final class SchedulingQueue {
     if (each != null && each.where == Where.IN_FLIGHT) {
       each.errors++;
       backOff(each, each.errors);
-      each.byTotals = true;
-      each.byExtender = true;
       requeue(each);
     }
   }

@@ -15,10 +15,7 @@ import org.junit.jupiter.params.provider.MethodSource;
  */
 class RecordedKubeletTest {
   static Stream<Arguments> scripts() {
-    return Recordings.VERSIONS.stream()
-        .flatMap(
-            version ->
-                Stream.of(KubeletScript.values()).map(script -> Arguments.of(version, script)));
+    return Recordings.withVersions(KubeletScript.values());
   }
 
   @ParameterizedTest

@@ -15,10 +15,7 @@ import org.junit.jupiter.params.provider.MethodSource;
  */
 class RecordedSchedulingTest {
   static Stream<Arguments> scripts() {
-    return Recordings.VERSIONS.stream()
-        .flatMap(
-            version ->
-                Stream.of(SchedulingScript.values()).map(script -> Arguments.of(version, script)));
+    return Recordings.withVersions(SchedulingScript.values());
   }
 
   @ParameterizedTest

@@ -2,6 +2,7 @@ package dev.tranche.simulate;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import dev.tranche.simulate.script.Script;
 import java.io.IOException;
 import java.io.InputStream;
 import java.util.ArrayList;
@@ -9,12 +10,20 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.stream.Stream;
+import org.junit.jupiter.params.provider.Arguments;
 
 /** What real parts of Kubernetes did in scripts. */
 final class Recordings {
-  static final List<String> VERSIONS = List.of("v1.34.4", "v1.37.2");
+  private static final List<String> VERSIONS = List.of("v1.34.4", "v1.37.2");
 
   private Recordings() {}
+
+  /** Returns each script with each version. */
+  static Stream<Arguments> withVersions(Script<?>[] scripts) {
+    return VERSIONS.stream()
+        .flatMap(version -> Stream.of(scripts).map(script -> Arguments.of(version, script)));
+  }
 
   /**
    * Returns the lines of each script, by its title.

@@ -5,8 +5,10 @@ import io.fabric8.kubernetes.api.model.Container;
 import io.fabric8.kubernetes.api.model.ContainerBuilder;
 import io.fabric8.kubernetes.api.model.Pod;
 import io.fabric8.kubernetes.api.model.PodBuilder;
+import io.fabric8.kubernetes.api.model.PodSpec;
 import io.fabric8.kubernetes.api.model.Quantity;
 import java.util.Map;
+import java.util.Objects;
 
 /** Pods as users write them, whose containers sleep. */
 public final class PodSpecs {
@@ -62,6 +64,12 @@ public final class PodSpecs {
         .addToLimits(Names.RESOURCE, new Quantity(Integer.toString(replicas)))
         .endResources()
         .build();
+  }
+
+  /** Returns what the first container requests of {@code nvidia.com/gpu}. */
+  public static String gpus(PodSpec pod) {
+    var limits = pod.getContainers().getFirst().getResources().getLimits();
+    return Objects.requireNonNull(limits.get(Names.RESOURCE), Names.RESOURCE).getAmount();
   }
 
   /** Bound to be scheduled on one node only. */

@@ -192,6 +192,16 @@ public final class ControlPlane implements AutoCloseable {
     return client;
   }
 
+  /** Writes a Binding, as an extender does. */
+  public void bind(String namespace, String pod, String uid, String node) {
+    String binding =
+        """
+        {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": "%s", "uid": "%s"},
+         "target": {"kind": "Node", "name": "%s"}}"""
+            .formatted(pod, uid, node);
+    client.raw("/api/v1/namespaces/" + namespace + "/pods/" + pod + "/binding", "POST", binding);
+  }
+
   public String url() {
     return "https://127.0.0.1:" + apiPort;
   }

@@ -96,13 +96,11 @@ public final class RecordRequests {
   }
 
   private void bind(JsonNode args) {
-    String pod = args.path("PodName").asText();
-    String binding =
-        """
-        {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": "%s", "uid": "%s"},
-         "target": {"kind": "Node", "name": "%s"}}"""
-            .formatted(pod, args.path("PodUID").asText(), args.path("Node").asText());
-    client().raw("/api/v1/namespaces/" + NAMESPACE + "/pods/" + pod + "/binding", "POST", binding);
+    plane.bind(
+        NAMESPACE,
+        args.path("PodName").asText(),
+        args.path("PodUID").asText(),
+        args.path("Node").asText());
   }
 
   private void write(String verb, String pod, String name) throws IOException {

@@ -42,7 +42,7 @@ class ApplyAgainE2E extends Scenario {
   void manifestAppliedAgain_isInSync_andItsLabelsStillChange(String option) {
     apply(manifest("a", ONE), option).orFail("the first apply");
     PodSpec spec = running("a").getSpec();
-    assertThat(gpus(spec)).isEqualTo("10");
+    assertThat(PodSpecs.gpus(spec)).isEqualTo("10");
     assertThat(visibleDevices(get("a"), "side")).isEqualTo("void");
 
     apply(manifest("a", ONE), option).orFail("the second apply");
@@ -81,7 +81,7 @@ class ApplyAgainE2E extends Scenario {
           .containsEntry(Names.RESOURCE, new Quantity("10"));
     }
     shell("replace --force -f -", manifest("a", ONE)).orFail("kubectl replace --force");
-    assertThat(gpus(running("a").getSpec())).isEqualTo("10");
+    assertThat(PodSpecs.gpus(running("a").getSpec())).isEqualTo("10");
   }
 
   @Test
@@ -141,7 +141,7 @@ class ApplyAgainE2E extends Scenario {
             .filter(name -> name.startsWith("job"))
             .findFirst()
             .orElseThrow();
-    assertThat(gpus(get(ofJob).getSpec())).isEqualTo("10");
+    assertThat(PodSpecs.gpus(get(ofJob).getSpec())).isEqualTo("10");
     OutageE2E.scaleWebhook(0);
     try {
       assertRefused(apply(manifest("a", ONE), ""), "may not change");
@@ -218,15 +218,6 @@ class ApplyAgainE2E extends Scenario {
   private static Output exec(String command, String input) {
     String script = input.isEmpty() ? command : command + " <<'INPUT'\n" + input + "\nINPUT\n";
     return tranche().cluster().exec(tranche().cluster().nodeNames().getFirst(), "sh", "-c", script);
-  }
-
-  private static String gpus(PodSpec spec) {
-    return spec.getContainers()
-        .getFirst()
-        .getResources()
-        .getLimits()
-        .get(Names.RESOURCE)
-        .getAmount();
   }
 
   private static List<String> values(Pod pod, String container) {

@@ -133,16 +133,6 @@ class DraE2E extends Scenario {
     return tolerant(pod).editSpec().addToNodeSelector(POOL, "whole").endSpec();
   }
 
-  private static String gpus(Pod pod) {
-    return pod.getSpec()
-        .getContainers()
-        .getFirst()
-        .getResources()
-        .getLimits()
-        .get(Names.RESOURCE)
-        .getAmount();
-  }
-
   private List<GenericKubernetesResource> claims() {
     return tranche()
         .client()
@@ -166,7 +156,7 @@ class DraE2E extends Scenario {
       create(tolerant(PodSpecs.plain("plain-" + i, 1)));
     }
     allRunning(6);
-    assertThat(pods()).allSatisfy(pod -> assertThat(gpus(pod)).isEqualTo("10"));
+    assertThat(pods()).allSatisfy(pod -> assertThat(PodSpecs.gpus(pod.getSpec())).isEqualTo("10"));
     create(tolerant(PodSpecs.plain("seventh", 1)));
     create(tolerant(PodSpecs.fraction("half", "0.5")));
     pendingMessage("seventh");
@@ -187,7 +177,7 @@ class DraE2E extends Scenario {
     placed("two");
     Pod two = get("two");
     assertThat(nodeOf(two)).isEqualTo(NODE);
-    assertThat(gpus(two)).isEqualTo("2");
+    assertThat(PodSpecs.gpus(two.getSpec())).isEqualTo("2");
     assertThat(two.getSpec().getSchedulerName()).isEqualTo("default-scheduler");
     assertThat(devices()).isEqualTo(2);
     // The extender lets it pass, and binds it.

@@ -57,10 +57,10 @@ class DraDriverE2E {
       assertThat(reader.injected(half)).hasSize(1);
       Pod plain = pod(reader, "plain");
       assertThat(plain.getSpec().getNodeName()).isEqualTo(SHARED);
-      assertThat(requested(plain)).isEqualTo("10");
+      assertThat(PodSpecs.gpus(plain.getSpec())).isEqualTo("10");
       Pod two = pod(reader, "two");
       assertThat(two.getSpec().getNodeName()).isEqualTo(WHOLE);
-      assertThat(requested(two)).as("whole GPUs, not replicas").isEqualTo("2");
+      assertThat(PodSpecs.gpus(two.getSpec())).as("whole GPUs, not replicas").isEqualTo("2");
       assertThat(reader.environment(two).lines().filter(line -> line.startsWith("GPU_DEVICE_")))
           .as("the driver has prepared both devices")
           .hasSizeGreaterThanOrEqualTo(2);
@@ -120,15 +120,5 @@ class DraDriverE2E {
 
   private static Pod pod(Walkthrough reader, String app) {
     return reader.pods("default", "app", app).getFirst();
-  }
-
-  private static String requested(Pod pod) {
-    return pod.getSpec()
-        .getContainers()
-        .getFirst()
-        .getResources()
-        .getLimits()
-        .get(Names.RESOURCE)
-        .getAmount();
   }
 }

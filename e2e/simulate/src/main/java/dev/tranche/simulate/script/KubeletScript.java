@@ -1,25 +1,20 @@
 package dev.tranche.simulate.script;
 
-import java.util.Locale;
 import java.util.function.Consumer;
 
 /**
- * What happens to a kubelet. {@code e2e/recorded/kubelet.sh} records what a real one does then; a
- * test compares the model with that.
+ * What happens to a kubelet whose plugin has started. {@code e2e/recorded/kubelet.sh} records what
+ * a real one does then; a test compares the model with that.
  */
 @SuppressWarnings("ImmutableEnumChecker") // The steps keep nothing.
-public enum KubeletScript {
+public enum KubeletScript implements Script<KubeletStage> {
   ONE_POD(
       on -> {
-        on.startPlugin();
-        on.pass(3);
         on.pod("p", 2);
         on.pass(4);
       }),
   PLUGIN_PREFERS_THE_LAST(
       on -> {
-        on.startPlugin();
-        on.pass(3);
         on.plugin().preferLast();
         on.pod("p", 2);
         on.pass(4);
@@ -28,8 +23,6 @@ public enum KubeletScript {
       }),
   ONE_POD_AFTER_THE_OTHER(
       on -> {
-        on.startPlugin();
-        on.pass(3);
         on.plugin().slow(3);
         on.pod("p", 2);
         on.pass(1);
@@ -39,8 +32,6 @@ public enum KubeletScript {
       }),
   PLUGIN_REFUSES(
       on -> {
-        on.startPlugin();
-        on.pass(3);
         on.plugin().refuse(1);
         on.pod("p", 2);
         on.pass(4);
@@ -49,8 +40,6 @@ public enum KubeletScript {
       }),
   TOO_FEW_DEVICES(
       on -> {
-        on.startPlugin();
-        on.pass(3);
         on.pod("p", 4);
         on.pass(4);
         on.pod("q", 3);
@@ -58,8 +47,6 @@ public enum KubeletScript {
       }),
   POD_THAT_ENDS_SLOWLY_KEEPS_ITS_DEVICES(
       on -> {
-        on.startPlugin();
-        on.pass(3);
         on.pod("p", 4);
         on.pass(4);
         on.delete("p");
@@ -71,8 +58,6 @@ public enum KubeletScript {
       }),
   POD_THAT_HAS_ENDED_GIVES_ITS_DEVICES_BACK(
       on -> {
-        on.startPlugin();
-        on.pass(3);
         on.pod("p", 4, 3);
         on.pass(8);
         on.pod("q", 4);
@@ -80,8 +65,6 @@ public enum KubeletScript {
       }),
   UNHEALTHY_DEVICE_IS_NOT_OFFERED(
       on -> {
-        on.startPlugin();
-        on.pass(3);
         on.healthy("d0", false);
         on.pass(2);
         on.pod("p", 2);
@@ -93,8 +76,6 @@ public enum KubeletScript {
       }),
   POD_KEEPS_A_DEVICE_THAT_FAILS(
       on -> {
-        on.startPlugin();
-        on.pass(3);
         on.pod("p", 2);
         on.pass(4);
         on.healthy("d0", false);
@@ -102,8 +83,6 @@ public enum KubeletScript {
       }),
   PLUGIN_ENDS(
       on -> {
-        on.startPlugin();
-        on.pass(3);
         on.pod("p", 2);
         on.pass(4);
         on.stopPlugin();
@@ -113,8 +92,6 @@ public enum KubeletScript {
       }),
   PLUGIN_STARTS_AGAIN(
       on -> {
-        on.startPlugin();
-        on.pass(3);
         on.pod("p", 2);
         on.pass(4);
         on.stopPlugin();
@@ -126,8 +103,6 @@ public enum KubeletScript {
       }),
   KUBELET_STARTS_AGAIN(
       on -> {
-        on.startPlugin();
-        on.pass(3);
         on.pod("p", 2);
         on.pass(4);
         on.restartKubelet();
@@ -144,12 +119,10 @@ public enum KubeletScript {
     this.steps = steps;
   }
 
+  @Override
   public void play(KubeletStage stage) {
+    stage.startPlugin();
+    stage.pass(3);
     steps.accept(stage);
-  }
-
-  /** Returns the heading of its recording. */
-  public String title() {
-    return name().toLowerCase(Locale.ROOT).replace('_', ' ');
   }
 }

@@ -1,6 +1,5 @@
 package dev.tranche.simulate.script;
 
-import java.util.Locale;
 import java.util.function.Consumer;
 
 /**
@@ -8,7 +7,7 @@ import java.util.function.Consumer;
  * then; a test compares the model with that.
  */
 @SuppressWarnings("ImmutableEnumChecker") // The steps keep nothing.
-public enum SchedulingScript {
+public enum SchedulingScript implements Script<SchedulingStage> {
   ONE_NODE_FITS_BY_TOTALS(
       on -> {
         on.node("a", 10);
@@ -39,9 +38,7 @@ public enum SchedulingScript {
       }),
   REFUSED_POD_IS_WOKEN_BY_AN_ANNOTATION(
       on -> {
-        oneNode(on);
-        on.extender().refuse("p", true, "a");
-        on.pod("p", 3);
+        refusedPod(on);
         on.pass(3);
         on.extender().accept("p");
         on.annotate("a");
@@ -75,18 +72,14 @@ public enum SchedulingScript {
       }),
   REFUSED_POD_IS_WOKEN_BY_A_NEW_NODE(
       on -> {
-        oneNode(on);
-        on.extender().refuse("p", true, "a");
-        on.pod("p", 3);
+        refusedPod(on);
         on.pass(3);
         on.node("b", 10);
         on.pass(2);
       }),
   REFUSED_POD_AND_A_NODE_THAT_SHRINKS(
       on -> {
-        oneNode(on);
-        on.extender().refuse("p", true, "a");
-        on.pod("p", 3);
+        refusedPod(on);
         on.pass(3);
         on.replicas("a", 8);
         on.pass(3);
@@ -102,18 +95,14 @@ public enum SchedulingScript {
       }),
   REFUSED_POD_AND_A_POD_THAT_IS_BOUND(
       on -> {
-        oneNode(on);
-        on.extender().refuse("p", true, "a");
-        on.pod("p", 3);
+        refusedPod(on);
         on.pass(3);
         on.pod("q", 3);
         on.pass(3);
       }),
   REFUSED_AGAIN_AND_AGAIN(
       on -> {
-        oneNode(on);
-        on.extender().refuse("p", true, "a");
-        on.pod("p", 3);
+        refusedPod(on);
         for (int i = 0; i < 8; i++) {
           on.pass(1);
           on.annotate("a");
@@ -242,9 +231,7 @@ public enum SchedulingScript {
       }),
   WAITING_POD_IS_DELETED(
       on -> {
-        oneNode(on);
-        on.extender().refuse("p", true, "a");
-        on.pod("p", 3);
+        refusedPod(on);
         on.pass(2);
         on.delete("p");
         on.pass(1);
@@ -253,9 +240,8 @@ public enum SchedulingScript {
       }),
   SCHEDULER_STARTS_AGAIN(
       on -> {
-        oneNode(on);
-        on.extender().refuse("p", true, "a");
-        on.pod("p", 3);
+        refusedPod(on);
+        on.pass(1);
         on.pod("q", 3);
         on.pass(2);
         on.extender().accept("p");
@@ -264,11 +250,7 @@ public enum SchedulingScript {
       }),
   PREEMPTION(
       on -> {
-        on.node("a", 10);
-        on.pod("low", 8, 0);
-        on.pass(2);
-        on.pod("high", 5, 100);
-        on.pass(3);
+        highEvictsLow(on);
         on.gone("low");
         on.pass(3);
       }),
@@ -281,12 +263,7 @@ public enum SchedulingScript {
       }),
   PREEMPTION_TAKES_THE_NODE_OF_THE_LEAST_IMPORTANT_PODS(
       on -> {
-        on.node("a", 4);
-        on.pod("v50", 3, 50);
-        on.pass(2);
-        on.node("b", 4);
-        on.pod("v10", 3, 10);
-        on.pass(2);
+        victimsOnTwoNodes(on);
         on.pod("high", 4, 100);
         on.pass(3);
       }),
@@ -303,12 +280,7 @@ public enum SchedulingScript {
       }),
   PREEMPTION_THAT_THE_EXTENDER_DIRECTS(
       on -> {
-        on.node("a", 4);
-        on.pod("v50", 3, 50);
-        on.pass(2);
-        on.node("b", 4);
-        on.pod("v10", 3, 10);
-        on.pass(2);
+        victimsOnTwoNodes(on);
         on.extender().evictOnlyOn("a");
         on.pod("high", 4, 100);
         on.pass(3);
@@ -335,11 +307,7 @@ public enum SchedulingScript {
       }),
   EVICTION_THAT_LASTS(
       on -> {
-        on.node("a", 10);
-        on.pod("low", 8, 0);
-        on.pass(2);
-        on.pod("high", 5, 100);
-        on.pass(3);
+        highEvictsLow(on);
         on.annotate("a");
         on.pass(3);
         on.node("b", 10);
@@ -347,11 +315,7 @@ public enum SchedulingScript {
       }),
   ROOM_OF_A_NOMINATED_POD(
       on -> {
-        on.node("a", 10);
-        on.pod("low", 8, 0);
-        on.pass(2);
-        on.pod("high", 5, 100);
-        on.pass(3);
+        highEvictsLow(on);
         on.extender().slow("filter", "high", 3);
         on.gone("low");
         on.pass(1);
@@ -361,11 +325,7 @@ public enum SchedulingScript {
       }),
   NODE_OF_A_NOMINATED_POD_IS_REMOVED(
       on -> {
-        on.node("a", 10);
-        on.pod("low", 8, 0);
-        on.pass(2);
-        on.pod("high", 5, 100);
-        on.pass(3);
+        highEvictsLow(on);
         on.remove("a");
         on.gone("low");
         on.pass(3);
@@ -379,13 +339,9 @@ public enum SchedulingScript {
     this.steps = steps;
   }
 
+  @Override
   public void play(SchedulingStage stage) {
     steps.accept(stage);
-  }
-
-  /** Returns the heading of its recording. */
-  public String title() {
-    return name().toLowerCase(Locale.ROOT).replace('_', ' ');
   }
 
   private static void oneNode(SchedulingStage on) {
@@ -395,6 +351,30 @@ public enum SchedulingScript {
   private static void twoNodes(SchedulingStage on) {
     on.node("a", 10);
     on.node("b", 10);
+  }
+
+  /** Its only node does not fit, and no eviction can help. */
+  private static void refusedPod(SchedulingStage on) {
+    oneNode(on);
+    on.extender().refuse("p", true, "a");
+    on.pod("p", 3);
+  }
+
+  private static void highEvictsLow(SchedulingStage on) {
+    oneNode(on);
+    on.pod("low", 8, 0);
+    on.pass(2);
+    on.pod("high", 5, 100);
+    on.pass(3);
+  }
+
+  private static void victimsOnTwoNodes(SchedulingStage on) {
+    on.node("a", 4);
+    on.pod("v50", 3, 50);
+    on.pass(2);
+    on.node("b", 4);
+    on.pod("v10", 3, 10);
+    on.pass(2);
   }
 
   /** Three pods of different priorities, one after the other. */

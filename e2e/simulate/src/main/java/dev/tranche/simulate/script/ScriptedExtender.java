@@ -2,7 +2,6 @@ package dev.tranche.simulate.script;
 
 import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -16,8 +15,9 @@ import org.jspecify.annotations.Nullable;
  * An extender that answers as a script says, and records each call. By default every node fits, the
  * first one by name is the best, each pod is bound, and the victims stay as offered.
  *
- * <p>A line says how many whole seconds have passed since the last answer about the same pod:
- * {@code "+1 filter p [a, b] -> [b]"}.
+ * <p>A line says how many seconds have passed since the last answer about the same pod, rounded:
+ * {@code "+1 filter p [a, b] -> [b]"}. A Binding is written beside other work, so its line stands
+ * after the last one of its pod.
  */
 public final class ScriptedExtender {
   private final LongSupplier clockMs;
@@ -117,7 +117,7 @@ public final class ScriptedExtender {
     var left = new TreeMap<>(sorted);
     Set<String> only = evictOn;
     if (only != null) {
-      left.keySet().retainAll(new HashSet<>(only));
+      left.keySet().retainAll(only);
     }
     String asked = "preempt %s %s".formatted(pod, sorted);
     return answer("preempt", pod, asked, left, left.keySet().toString());

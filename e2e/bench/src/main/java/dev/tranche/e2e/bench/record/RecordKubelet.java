@@ -15,7 +15,6 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -56,29 +55,29 @@ public final class RecordKubelet implements KubeletStage {
     Path folder = Path.of(args[0]);
     Path plugins = Files.createDirectories(folder.resolve("device-plugins"));
     Path resources = Files.createDirectories(folder.resolve("pod-resources"));
-    List<String> titles = List.of(args).subList(2, args.length);
-    var lines = new ArrayList<String>();
     var node =
         Node.of(NODE)
             .mount(plugins, KUBELET + "device-plugins")
             .mount(resources, KUBELET + "pod-resources");
     try (var cluster =
         Cluster.builder().withQuickKubelets().node(node).imageTar(TestImages.busybox()).start()) {
-      for (KubeletScript script : KubeletScript.values()) {
-        if (titles.isEmpty() || titles.contains(script.title())) {
-          var stage =
-              new RecordKubelet(
-                  cluster, folder, "script.example/" + script.title().replace(' ', '-'));
-          script.play(stage);
-          lines.add("# " + script.title());
-          lines.addAll(stage.recording());
-          Files.write(Path.of(args[1]), lines);
-          stage.clear();
-        }
-      }
+      Recorder.write(
+          Path.of(args[1]),
+          KubeletScript.values(),
+          List.of(args).subList(2, args.length),
+          script -> record(cluster, folder, script));
     }
     // Clients of gRPC still run.
     System.exit(0);
+  }
+
+  private static List<String> record(Cluster cluster, Path folder, KubeletScript script) {
+    var stage =
+        new RecordKubelet(cluster, folder, "script.example/" + script.title().replace(' ', '-'));
+    script.play(stage);
+    List<String> recording = stage.recording();
+    stage.clear();
+    return recording;
   }
 
   private void clear() {
@@ -175,11 +174,7 @@ public final class RecordKubelet implements KubeletStage {
   @Override
   public void pass(int seconds) {
     atMs += 1_000L * seconds;
-    try {
-      Thread.sleep(Math.max(0, atMs - System.currentTimeMillis()));
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-    }
+    Recorder.sleepUntil(atMs);
     Quantity allocatable =
         cluster.client().nodes().withName(NODE).get().getStatus().getAllocatable().get(resource);
     plugin.note("= %s allocatable".formatted(allocatable == null ? "0" : allocatable));

@@ -16,7 +16,6 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -45,7 +44,10 @@ public final class RecordScheduling implements SchedulingStage {
     this.plane = plane;
     this.scheduler = scheduler;
     this.extender = new ScriptedExtender(() -> System.nanoTime() / 1_000_000);
-    this.server = new ScriptServer(this::bind, uid -> nameOfUid.getOrDefault(uid, uid));
+    this.server =
+        new ScriptServer(
+            (pod, uid, node) -> plane.bind(NAMESPACE, pod, uid, node),
+            uid -> nameOfUid.getOrDefault(uid, uid));
   }
 
   /**
@@ -54,22 +56,17 @@ public final class RecordScheduling implements SchedulingStage {
    */
   public static void main(String[] args) throws IOException {
     Path logs = Files.createTempDirectory("tranche-record");
-    List<String> titles = List.of(args).subList(3, args.length);
-    var lines = new ArrayList<String>();
     try (var plane = new ControlPlane(Path.of(args[0]), logs)) {
       for (int priority : new int[] {0, 10, 20, 30, 50, 100}) {
         plane
             .client()
             .raw("/apis/scheduling.k8s.io/v1/priorityclasses", "POST", priorityClass(priority));
       }
-      for (SchedulingScript script : SchedulingScript.values()) {
-        if (titles.isEmpty() || titles.contains(script.title())) {
-          lines.add("# " + script.title());
-          lines.addAll(record(plane, Path.of(args[1]), script));
-          Files.write(Path.of(args[2]), lines);
-          System.out.println(script.title());
-        }
-      }
+      Recorder.write(
+          Path.of(args[2]),
+          SchedulingScript.values(),
+          List.of(args).subList(3, args.length),
+          script -> record(plane, Path.of(args[1]), script));
     }
   }
 
@@ -109,7 +106,7 @@ public final class RecordScheduling implements SchedulingStage {
         () -> "its log is " + plane.schedulerLog());
     clear();
     atMs = System.currentTimeMillis() / 1_000 * 1_000 + 2_000 + PHASE_MS;
-    sleepUntil(atMs);
+    Recorder.sleepUntil(atMs);
     server.serve(extender);
   }
 
@@ -148,15 +145,6 @@ public final class RecordScheduling implements SchedulingStage {
 
   private Resource<Pod> podNamed(String name) {
     return client().pods().inNamespace(NAMESPACE).withName(name);
-  }
-
-  private void bind(String pod, String uid, String node) {
-    String binding =
-        """
-        {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": "%s", "uid": "%s"},
-         "target": {"kind": "Node", "name": "%s"}}"""
-            .formatted(pod, uid, node);
-    client().raw("/api/v1/namespaces/" + NAMESPACE + "/pods/" + pod + "/binding", "POST", binding);
   }
 
   @Override
@@ -276,24 +264,16 @@ public final class RecordScheduling implements SchedulingStage {
       throw new UncheckedIOException(e);
     }
     atMs += START_MS;
-    sleepUntil(atMs);
+    Recorder.sleepUntil(atMs);
   }
 
   @Override
   public void pass(int seconds) {
     atMs += 1_000L * seconds;
-    sleepUntil(atMs);
+    Recorder.sleepUntil(atMs);
     var states = new TreeMap<String, String>();
     pods().forEach(pod -> states.put(pod.getMetadata().getName(), state(pod)));
     states.forEach((name, state) -> extender.note("= %s %s".formatted(name, state)));
-  }
-
-  private static void sleepUntil(long wallMs) {
-    try {
-      Thread.sleep(Math.max(0, wallMs - System.currentTimeMillis()));
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-    }
   }
 
   private static String state(Pod pod) {

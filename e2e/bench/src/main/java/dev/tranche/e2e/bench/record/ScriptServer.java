@@ -80,11 +80,7 @@ final class ScriptServer implements AutoCloseable {
   }
 
   private static void sleep(long ms) {
-    try {
-      Thread.sleep(ms);
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-    }
+    Recorder.sleepUntil(System.currentTimeMillis() + ms);
   }
 
   private Optional<JsonNode> filter(ScriptedExtender extender, JsonNode args) {
