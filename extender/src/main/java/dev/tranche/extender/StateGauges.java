@@ -54,7 +54,7 @@ final class StateGauges {
     metrics.gauge(
         "tranche.extender.nominations",
         "Preempting pods whose GPU is held while their victims are evicted.",
-        core.ledger::nominations);
+        () -> core.ledger.nominatedPods().size());
     metrics.gauge(
         "tranche.extender.nominees",
         "Pods that kube-scheduler has nominated, whether or not the extender chose their victims; bounded.",

@@ -234,7 +234,7 @@ public final class WaitSurvey implements Controller {
   }
 
   private View view(PodFacts pod) {
-    int priority = ledger.nominations() == 0 ? 0 : pod.preemption().priority();
+    int priority = ledger.nominatedPods().isEmpty() ? 0 : pod.preemption().priority();
     return new View(pod.resource(), priority, ledger.hold(pod.uid()).isEmpty() ? "" : pod.uid());
   }
 

@@ -20,6 +20,7 @@ import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
@@ -181,6 +182,11 @@ public final class UnschedulablePods {
   /** Returns the number of characters kept of all pods' requests. */
   int chars() {
     return chars;
+  }
+
+  /** Returns what is kept of a rejected pod. */
+  Optional<PodFacts> kept(String uid) {
+    return Optional.ofNullable(pods.get(uid)).map(Rejected::pod);
   }
 
   private static boolean fragmented(NodeFit evaluation) {

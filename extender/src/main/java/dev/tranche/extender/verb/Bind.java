@@ -125,7 +125,7 @@ public final class Bind {
                 found
                     .filter(pod -> pod.uid().equals(uid))
                     .map(pod -> startUnlessBound(pod, key, node))
-                    .orElseGet(() -> error("there is no pod " + key + " of uid " + uid)),
+                    .orElseGet(() -> gone(key, uid)),
             unread -> error("pod " + key + " could not be read: " + unread.getMessage()));
   }
 
@@ -136,6 +136,14 @@ public final class Bind {
     }
     state.apply(Event.PodChecked.forBind(pod));
     return bound(key, on, node);
+  }
+
+  /**
+   * kube-scheduler has not seen yet that the pod is deleted, and no watch may ever show it here.
+   */
+  private Future<Optional<String>> gone(String key, String uid) {
+    state.apply(Event.PodChecked.goneForBind(uid, key));
+    return error("there is no pod " + key + " of uid " + uid);
   }
 
   private static String misnamed(String key, PodFacts pod) {

@@ -167,10 +167,10 @@ final class NominatedPodsTest {
     fill();
     nominate("a");
     offered("q", 1, LOW);
-    assertThat(second.ledger.nominations()).isZero();
+    assertThat(second.ledger.nominatedPods()).isEmpty();
     second.budgets.listed();
     offered("q", 1, LOW);
-    assertThat(second.ledger.nominations()).isOne();
+    assertThat(second.ledger.nominatedPods()).hasSize(1);
   }
 
   /**
@@ -180,13 +180,13 @@ final class NominatedPodsTest {
   @Test
   void podWhoseVolumeIsSlow_keepsItsGpu_untilItIsBound() {
     aboutToBeBound();
-    assertThat(second.ledger.nominations()).isZero();
+    assertThat(second.ledger.nominatedPods()).isEmpty();
     passes(Timing.DEFAULT.tentativeMs() + 1);
     assertThat(offeredB("q")).as("its tentative hold is over, but not its nomination").isFalse();
     passes(5 * 60_000);
     assertThat(offeredB("q")).isFalse();
     apply(new Event.PodSeen(slow(null).on("b")));
-    assertThat(second.ledger.nominations()).isZero();
+    assertThat(second.ledger.nominatedPods()).isEmpty();
     assertThat(second.ledger.hold("slow")).isPresent();
   }
 
@@ -198,7 +198,7 @@ final class NominatedPodsTest {
     // kube-scheduler clears the nomination when a binding fails.
     apply(new Event.PodSeen(slow(null)));
     passes(Timing.DEFAULT.tentativeMs() + 1);
-    assertThat(second.ledger.nominations()).isZero();
+    assertThat(second.ledger.nominatedPods()).isEmpty();
     assertThat(offeredB("q")).isTrue();
   }
 
@@ -261,7 +261,7 @@ final class NominatedPodsTest {
     int before = 0;
     for (int asked = 0; asked < nominees; asked++) {
       second.filter().filter(FakeWorld.pod("q", 1), List.of("n0"), false);
-      int held = second.ledger.nominations();
+      int held = second.ledger.nominatedPods().size();
       assertThat(held - before).isLessThan(4);
       before = held;
     }

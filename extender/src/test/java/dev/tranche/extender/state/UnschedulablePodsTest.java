@@ -145,6 +145,8 @@ final class UnschedulablePodsTest {
     }
     assertThat(world.waiting.size()).isEqualTo(20);
     assertThat(world.waiting.chars()).isLessThan(1_000);
+    assertThat(world.waiting.kept("idle0").orElseThrow().annotations())
+        .doesNotContainKey("tranche.dev/idle");
     for (int i = 0; i < 20; i++) {
       String list = "tranche.dev/gpu-model=!A" + i + "x".repeat(1 << 20);
       filter.filter(FakeWorld.pod("list" + i, 3, list), NODES, false);

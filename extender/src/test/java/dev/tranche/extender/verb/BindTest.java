@@ -78,11 +78,21 @@ final class BindTest {
     assertThat(bind("ns/p", "p").orElseThrow()).contains("no pod ns/p of uid p");
     world.onServer.put("ns/p", FakeWorld.pod("q", 3));
     assertThat(bind("ns/p", "p")).isPresent();
-    world.onServer.put("ns/p", FakeWorld.pod("p", 3).on("b"));
-    assertThat(bind("ns/p", "p").orElseThrow()).contains("is bound to node b");
-    assertThat(world.ledger.hold("p").orElseThrow().expiresAtMs()).isLessThan(Long.MAX_VALUE);
+    recentlyFiltered.put(FakeWorld.pod("r", 3));
+    world.onServer.put("ns/r", FakeWorld.pod("r", 3).on("b"));
+    assertThat(bind("ns/r", "r").orElseThrow()).contains("is bound to node b");
+    assertThat(world.ledger.hold("r").orElseThrow().expiresAtMs()).isLessThan(Long.MAX_VALUE);
     assertThat(bind("ns/never", "never").orElseThrow()).contains("was not filtered here");
     assertThat(world.assigned).isEmpty();
+  }
+
+  /** A kube-scheduler that lags behind binds a pod that is deleted. */
+  @Test
+  void podThatTheApiServerHasNot_holdsNothing() {
+    world.filter(recentlyFiltered, 0).filter(FakeWorld.pod("p", 3), List.of("a"), false);
+    assertThat(world.ledger.hold("p")).isPresent();
+    assertThat(bind("ns/p", "p").orElseThrow()).contains("no pod ns/p of uid p");
+    assertThat(world.ledger.hold("p")).isEmpty();
   }
 
   @Test

@@ -64,6 +64,11 @@ public sealed interface Event {
     public static PodChecked forBind(PodFacts pod) {
       return new PodChecked(pod.uid(), pod.key(), pod, Long.MIN_VALUE);
     }
+
+    /** A pod that bind has not found. */
+    public static PodChecked goneForBind(String uid, String key) {
+      return new PodChecked(uid, key, null, Long.MIN_VALUE);
+    }
   }
 
   /** The node has acknowledged an assignment. */

@@ -332,16 +332,24 @@ public final class Ledger {
   // --- verbs ---
 
   private void reserve(Transition step, PodFacts pod, String node, Placement placement) {
-    if (ledgerState.boundOrBinding(pod.uid())) {
+    if (isPlacedOrGone(pod)) {
       return;
     }
     Hold hold = reserved(step, pod, node, placement);
     Nominations.Plan plan = nominations.current(pod.uid(), step.nowMs()).orElse(null);
     if (plan != null && plan.node().equals(node)) {
-      ledgerState.put(ledgerState.entry(node), hold.until(nominations.endMs(plan)));
+      // A pod that no watch shows may be gone, and then nothing else ends its hold.
+      boolean shown = ledgerState.pods.get(pod.uid()) != null;
+      long untilMs = shown ? nominations.endMs(plan) : nominations.expiryMs(plan, step.nowMs());
+      ledgerState.put(ledgerState.entry(node), hold.until(untilMs));
     } else {
       nominations.remove(pod.uid());
     }
+  }
+
+  /** kube-scheduler may not have seen yet that the pod is bound, or deleted. */
+  private boolean isPlacedOrGone(PodFacts pod) {
+    return ledgerState.boundOrBinding(pod.uid()) || ledgerState.isGone(pod.uid());
   }
 
   private Hold reserved(Transition step, PodFacts pod, String node, Placement placement) {
@@ -372,7 +380,7 @@ public final class Ledger {
   private void nominate(
       Transition step, PodFacts pod, Map<String, Placement> places, String expected) {
     Placement place = places.get(expected);
-    if (ledgerState.boundOrBinding(pod.uid()) || place == null) {
+    if (isPlacedOrGone(pod) || place == null) {
       return;
     }
     long sinceMs =
@@ -562,10 +570,6 @@ public final class Ledger {
   /** Returns what shows nodes as the invariants need them. */
   public LedgerObserver observer() {
     return new LedgerObserver(ledgerState);
-  }
-
-  public int nominations() {
-    return nominations.size();
   }
 
   /** Returns the uids of the pods that a GPU is held for while others are evicted. */

@@ -81,8 +81,4 @@ final class Nominations {
   Set<String> uids() {
     return plans.keySet();
   }
-
-  int size() {
-    return plans.size();
-  }
 }

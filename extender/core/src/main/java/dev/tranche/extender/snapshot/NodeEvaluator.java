@@ -249,7 +249,7 @@ public final class NodeEvaluator {
   }
 
   private boolean nominatedOn(String node) {
-    return ledger.nominations() > 0
+    return !ledger.nominatedPods().isEmpty()
         && ledger.holds(node).stream().anyMatch(hold -> ledger.nominated(hold.uid()));
   }
 
@@ -304,7 +304,7 @@ public final class NodeEvaluator {
    */
   private Predicate<Hold> counted(PodFacts pod) {
     Predicate<Hold> others = hold -> !hold.uid().equals(pod.uid());
-    if (ledger.nominations() == 0) {
+    if (ledger.nominatedPods().isEmpty()) {
       return others;
     }
     int own = pod.preemption().priority();
