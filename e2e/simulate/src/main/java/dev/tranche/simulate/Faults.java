@@ -1,6 +1,7 @@
 package dev.tranche.simulate;
 
 import java.util.HashSet;
+import java.util.List;
 import java.util.Set;
 import java.util.SplittableRandom;
 
@@ -196,8 +197,9 @@ final class Faults {
         forMs,
         () -> {
           gpu.recover();
-          GpuModel other = node.gpus.get(random.nextInt(node.gpus.size()));
-          if (other != gpu) {
+          List<GpuModel> others = node.gpus.stream().filter(each -> each != gpu).toList();
+          if (!others.isEmpty()) {
+            GpuModel other = others.get(random.nextInt(others.size()));
             world.counts.count(Branch.GPU_WITH_ANOTHER_INDEX);
             int index = other.index;
             other.index = gpu.index;

@@ -124,9 +124,14 @@ final class NodeConnection {
           }
         });
     NodeDirective sent = directive.setSequence(number).build();
-    lastToPluginMs = inOrder(lastToPluginMs, extender.name, plugin.name);
-    plugin.run(lastToPluginMs - world.queue.nowMs(), () -> plugin.directed(this, sent));
+    toPlugin(() -> plugin.directed(this, sent));
     return applied.future();
+  }
+
+  /** A partition holds it back, as TCP does. */
+  private void toPlugin(Runnable received) {
+    lastToPluginMs = inOrder(lastToPluginMs, extender.name, plugin.name);
+    plugin.run(lastToPluginMs - world.queue.nowMs(), received);
   }
 
   /** The extender ends it. */
@@ -137,7 +142,7 @@ final class NodeConnection {
       unacknowledged.clear();
       waiting.values().forEach(promise -> promise.tryFail("its stream has closed: " + why));
       extender.lost(this);
-      world.network.send(extender, plugin, () -> plugin.ended(this));
+      toPlugin(() -> plugin.ended(this));
     }
   }
 

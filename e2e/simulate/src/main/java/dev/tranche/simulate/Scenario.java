@@ -20,7 +20,7 @@ record Scenario(
     List<Fault> faults,
     long calmMs) {
   /** A few are never created, since their name is taken until the end. */
-  static final int PODS = 330;
+  static final int PODS = 365;
 
   static final int REPLICAS = 10;
 
@@ -129,8 +129,14 @@ record Scenario(
   }
 
   private static Fault fault(SplittableRandom random, Fault.Kind kind, int nodes) {
-    boolean longLasting = kind == Fault.Kind.STALE_VIEW || kind == Fault.Kind.ALL_VIEWS_STALE;
-    long atMs = FIRST_MS + 10_000 + random.nextLong(longLasting ? 60_000 : CHAOS_MS - 100_000);
+    long beginsWithinMs =
+        switch (kind) {
+          case STALE_VIEW, ALL_VIEWS_STALE -> 60_000;
+          // It waits for a pod on a healthy GPU.
+          case GPU_FAULTY_BEFORE_ADMISSION -> 120_000;
+          default -> CHAOS_MS - 100_000;
+        };
+    long atMs = FIRST_MS + 10_000 + random.nextLong(beginsWithinMs);
     long forMs =
         switch (kind) {
           case STALE_VIEW, ALL_VIEWS_STALE -> 20_000 + random.nextLong(100_000);

@@ -33,6 +33,9 @@ public final class Simulate implements Callable<Integer> {
   /** Of the pods, so many must have waited at some time. */
   private static final double WAITED_MIN = 0.2;
 
+  /** A run of fewer pods is too small to mean something. */
+  private static final int PODS_MIN = 300;
+
   private static final int MUTANT_SEEDS = 200;
   private static final Pattern BREAKS = Pattern.compile("(?m)^seed (\\d+) breaks .*$");
 
@@ -67,6 +70,7 @@ public final class Simulate implements Callable<Integer> {
   private final Counts counts = new Counts();
   private final Map<Fault.Kind, Integer> runsWithout = new EnumMap<>(Fault.Kind.class);
   private long pods;
+  private int fewestPods = Integer.MAX_VALUE;
   private long bound;
   private long waited;
   private int done;
@@ -148,6 +152,7 @@ public final class Simulate implements Callable<Integer> {
     bound += outcome.bound();
     waited += outcome.waited();
     if (outcome.violation().isEmpty()) {
+      fewestPods = Math.min(fewestPods, outcome.created());
       for (Fault.Kind kind : Fault.Kind.values()) {
         runsWithout.merge(kind, outcome.counts().of(kind) == 0 ? 1 : 0, Integer::sum);
       }
@@ -178,10 +183,11 @@ public final class Simulate implements Callable<Integer> {
   private void summary(double took) {
     out.printf(
         Locale.ROOT,
-        "%d seeds, %d pods in %.1f min (%.0f pods a minute, %.0f in a minute of CPU time); %d"
-            + " admitted, %.0f %% waited at some time; %d seeds broke an invariant%n",
+        "%d seeds, %d pods (at least %d each) in %.1f min (%.0f pods a minute, %.0f in a minute of"
+            + " CPU time); %d admitted, %.0f %% waited at some time; %d seeds broke an invariant%n",
         done,
         pods,
+        fewestPods,
         took,
         pods / Math.max(took, 1e-9),
         pods / Math.max(cpuMinutes(), 1e-9),
@@ -229,6 +235,7 @@ public final class Simulate implements Callable<Integer> {
   private boolean provesTooLittle() {
     return done >= LONG_RUN
         && (waitedPart() < WAITED_MIN
+            || fewestPods < PODS_MIN
             || Stream.of(Branch.values()).anyMatch(this::isTooRare)
             || runsWithout.values().stream().anyMatch(without -> without > 0));
   }
