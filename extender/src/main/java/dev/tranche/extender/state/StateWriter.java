@@ -125,7 +125,7 @@ public final class StateWriter {
 
   /** Records a rejected pod, which waits until it fits on one of these nodes. */
   public void rejected(PodFacts pod, List<NodeFit> refused) {
-    waiting.rejected(pod, refused);
+    waiting.rejected(pod, refused, clockMs.getAsLong());
   }
 
   private Future<Void> carryOut(Event event) {

@@ -42,6 +42,12 @@ public final class UnschedulablePods {
   static final long BETWEEN_MS = 1_000;
 
   /**
+   * Within this time a watch has shown a pod that kube-scheduler knows. Later, one that is not
+   * known is deleted, and nothing else would end its record.
+   */
+  static final long SHOWN_WITHIN_MS = 15_000;
+
+  /**
    * Limit of the characters kept of all pods' requests. Admission bounds a pod's lists to a
    * thousandth of that.
    */
@@ -133,7 +139,7 @@ public final class UnschedulablePods {
    * @param fragmented whether one of them has enough free replicas, but not on enough single GPUs
    */
   private record Rejected(
-      PodFacts pod, Kind kind, BitSet nodes, boolean unknownToo, boolean fragmented) {
+      PodFacts pod, long atMs, Kind kind, BitSet nodes, boolean unknownToo, boolean fragmented) {
     boolean refusedBy(int index) {
       return unknownToo || nodes.get(index);
     }
@@ -147,13 +153,13 @@ public final class UnschedulablePods {
     this.metrics = metrics;
   }
 
-  void rejected(PodFacts pod, List<NodeFit> evaluations) {
+  void rejected(PodFacts pod, List<NodeFit> evaluations, long nowMs) {
     forget(pod.uid());
     BitSet nodes = indexes(evaluations);
     boolean unknownToo = nodes.cardinality() < evaluations.size();
     boolean fragmented = evaluations.stream().anyMatch(UnschedulablePods::fragmented);
     Kind kind = kinds.computeIfAbsent(Shape.of(pod), this::kind);
-    var rejected = new Rejected(kind.shape.kept(pod), kind, nodes, unknownToo, fragmented);
+    var rejected = new Rejected(kind.shape.kept(pod), nowMs, kind, nodes, unknownToo, fragmented);
     kind.pods.put(pod.uid(), rejected);
     pods.put(pod.uid(), rejected);
     while (pods.size() > PODS_MAX || chars > CHARS_MAX) {
@@ -247,12 +253,22 @@ public final class UnschedulablePods {
       LongSupplier clockMs,
       Predicate<String> mayPatch,
       Function<String, Future<?>> patch) {
-    fragmented = pods.values().stream().filter(Rejected::fragmented).count();
     long nowMs = clockMs.getAsLong();
+    forgetDeleted(nowMs);
+    fragmented = pods.values().stream().filter(Rejected::fragmented).count();
     if (patchDone() && nowMs - lastMs >= BETWEEN_MS) {
       tryChangedNodes(policyOf, clockMs, nowMs, mayPatch, patch);
     }
     untried = changed.size();
+  }
+
+  private void forgetDeleted(long nowMs) {
+    pods.values().stream()
+        .filter(rejected -> nowMs - rejected.atMs() > SHOWN_WITHIN_MS)
+        .map(rejected -> rejected.pod().uid())
+        .filter(uid -> ledger.pod(uid).isEmpty())
+        .toList()
+        .forEach(this::forget);
   }
 
   private void tryChangedNodes(

@@ -98,7 +98,8 @@ public final class Bind {
       return error(IN_FLIGHT_MAX + " binds are in progress; the pod will be retried");
     }
     Optional<PodFacts> known = ledger.pod(uid);
-    if (known.isEmpty() && recentlyFiltered.get(uid).isEmpty()) {
+    if (known.isEmpty()
+        && recentlyFiltered.get(uid).filter(pod -> pod.key().equals(key)).isEmpty()) {
       return error("pod " + key + " was not filtered here; it will be retried");
     }
     Future<Optional<String>> result =

@@ -2,6 +2,7 @@ package dev.tranche.extender.state;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.verb.FakeWorld;
@@ -104,6 +105,20 @@ final class UnschedulablePodsTest {
     world.nowMs += UnschedulablePods.BETWEEN_MS;
     wake();
     assertThat(world.waiting.size()).isEqualTo(4);
+  }
+
+  /** kube-scheduler may ask about a pod that is deleted, before it has seen that. */
+  @Test
+  void podThatNoWatchShows_isForgotten() {
+    rejectOnAllNodes(2, false);
+    world.state.apply(new Event.PodSeen(FakeWorld.pod("p0", 3)));
+    world.nowMs += UnschedulablePods.SHOWN_WITHIN_MS;
+    wake();
+    assertThat(world.waiting.kept("p1")).as("it may be new").isPresent();
+    world.nowMs++;
+    wake();
+    assertThat(world.waiting.kept("p0")).isPresent();
+    assertThat(world.waiting.kept("p1")).isEmpty();
   }
 
   /** Each wake-up is a write, and has kube-scheduler retry all pending pods. */

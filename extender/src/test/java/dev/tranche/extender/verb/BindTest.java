@@ -48,6 +48,8 @@ final class BindTest {
   void uidOfAnotherPod_isRefused() {
     world.state.apply(new Event.PodSeen(FakeWorld.pod("p", 3)));
     assertThat(bind("ns/q", "p")).get().asString().contains("is ns/p");
+    recentlyFiltered.put(FakeWorld.pod("new", 3));
+    assertThat(bind("ns/q", "new")).get().asString().contains("was not filtered here");
     assertThat(world.assigned).isEmpty();
   }
 
