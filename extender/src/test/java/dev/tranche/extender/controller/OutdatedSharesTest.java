@@ -25,11 +25,15 @@ class OutdatedSharesTest {
   private boolean deciding = true;
   private List<PodFacts> pending = List.of();
   private int[] replicas = {};
+  private int gpusRead;
   private long nowMs;
   private final OutdatedShares shares =
       new OutdatedShares(
           () -> pending,
-          () -> IntStream.of(replicas).mapToObj(OutdatedSharesTest::gpu),
+          () -> {
+            gpusRead++;
+            return IntStream.of(replicas).mapToObj(OutdatedSharesTest::gpu);
+          },
           event -> {
             created.add(event);
             return Future.succeededFuture();
@@ -61,6 +65,15 @@ class OutdatedSharesTest {
 
   private double pods() {
     return registry.get("tranche.extender.outdated.share.pods").gauge().value();
+  }
+
+  /** There are ten thousands of them. */
+  @Test
+  void gpus_areNotReadWhileNoPodWaits() {
+    look(0, List.of(), 10);
+    assertThat(gpusRead).isZero();
+    look(10_000, List.of(pod("p", 10)), 10);
+    assertThat(gpusRead).isOne();
   }
 
   @Test

@@ -404,36 +404,6 @@ final class PreemptTest {
     assertThat(world.ledger.nominatedPods()).isEmpty();
   }
 
-  /** A kube-scheduler that lags behind evicts pods for one that is deleted, and places it. */
-  @Test
-  void hold_ofAPodThatNoWatchShows_expiresSoon() {
-    bound("x", 10, "a", "a0", 0);
-    bound("y", 10, "a", "a1", 100);
-    victims(urgent(5), Map.of("a", offered("x")));
-    world.state.apply(new Event.PodGone("x", "ns/x"));
-    filter.filter(urgent(5), List.of("a"), false);
-    assertThat(heldOn()).isEqualTo("a");
-    world.nowMs += Timing.DEFAULT.tentativeMs();
-    world.tick();
-    assertThat(heldOn()).isEmpty();
-    assertThat(world.ledger.nominatedPods()).isEmpty();
-  }
-
-  @Test
-  void podThatIsDeleted_holdsNothingAnyMore() {
-    bound("x", 10, "a", "a0", 0);
-    bound("y", 10, "a", "a1", 100);
-    PodFacts deleted = urgent(5);
-    addPod(deleted);
-    world.state.apply(new Event.PodGone(deleted.uid(), deleted.key()));
-    victims(deleted, Map.of("a", offered("x")));
-    assertThat(heldOn()).isEmpty();
-    world.state.apply(new Event.PodGone("x", "ns/x"));
-    filter.filter(deleted, List.of("a"), false);
-    assertThat(heldOn()).isEmpty();
-    assertThat(world.ledger.nominatedPods()).isEmpty();
-  }
-
   /** kube-scheduler clears the nomination whenever filter answers an Error. */
   @Test
   void hold_outlivesAClearedNomination_whileItsPodIsFiltered_butNotForEver() {
