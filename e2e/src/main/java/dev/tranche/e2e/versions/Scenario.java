@@ -52,6 +52,7 @@ record Scenario(String name, Since since, List<Selector> selectors) {
           "DiscoveryE2E",
           "ServiceModeE2E",
           "DraDriverE2E",
+          "GangE2E",
           "KueueE2E");
 
   private static final int NEWEST_MINOR = KubernetesVersion.minor(KubernetesVersion.DEFAULT);

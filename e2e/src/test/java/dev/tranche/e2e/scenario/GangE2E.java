@@ -17,11 +17,13 @@ import java.util.List;
 import java.util.Map;
 import java.util.UUID;
 import org.junit.jupiter.api.Order;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledIf;
 
 /** Four pods that kube-scheduler places together or not at all, two on each of two GPUs. */
 @OwnCluster
+@Tag("matrix")
 @Order(1_090)
 @EnabledIf("hasPodGroups")
 class GangE2E {
