@@ -429,8 +429,9 @@ final class KubeletModel extends SimulatedProcess {
     local.parts = parts;
     local.admitted = true;
     local.onUnhealthyGpu =
-        gpus.stream()
-            .anyMatch(gpu -> parts.containsKey(gpu.uuid) && gpu.unhealthyFor(KNOWN_AFTER_MS));
+        plugin().runsSince(KNOWN_AFTER_MS)
+            && gpus.stream()
+                .anyMatch(gpu -> parts.containsKey(gpu.uuid) && gpu.unhealthyFor(KNOWN_AFTER_MS));
     admitting = false;
     world.history.add(
         name,

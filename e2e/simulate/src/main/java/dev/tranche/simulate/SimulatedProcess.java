@@ -47,6 +47,11 @@ class SimulatedProcess {
     return running;
   }
 
+  /** Whether it has not been frozen for so long. */
+  boolean runsSince(long ms) {
+    return queue.nowMs() - frozenUntilMs >= ms;
+  }
+
   int incarnation() {
     return incarnation;
   }
