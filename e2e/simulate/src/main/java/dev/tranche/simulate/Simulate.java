@@ -2,20 +2,22 @@ package dev.tranche.simulate;
 
 import com.sun.management.OperatingSystemMXBean;
 import dev.tranche.extender.invariant.Finding;
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.lang.management.ManagementFactory;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
@@ -37,7 +39,6 @@ public final class Simulate implements Callable<Integer> {
   private static final int PODS_MIN = 300;
 
   private static final int MUTANT_SEEDS = 200;
-  private static final Pattern BREAKS = Pattern.compile("(?m)^seed (\\d+) breaks .*$");
 
   @Option(names = "--seed", description = "The first seed.")
   private long seed = 1;
@@ -63,6 +64,9 @@ public final class Simulate implements Callable<Integer> {
   @Option(names = "--mutant", description = "Of mutants: only this one.")
   private List<String> only = List.of();
 
+  @Option(names = "--out", description = "Write [{name, value, unit}, …] here.")
+  private @Nullable Path figures;
+
   @Option(names = "--root", hidden = true)
   private Path root = Path.of(".");
 
@@ -81,56 +85,48 @@ public final class Simulate implements Callable<Integer> {
     return mutants || !only.isEmpty() ? findMutants() : simulate();
   }
 
-  /** Returns 1 if a known bug is not found. */
+  /** Prints rows of the table in RELIABILITY.md. Returns 1 if a known bug is not found. */
   private int findMutants() throws IOException, InterruptedException {
     int missed = 0;
-    for (String name : only.isEmpty() ? Mutants.names(root) : only) {
-      long startedNs = System.nanoTime();
-      Optional<String> found = findBySeeds(name);
-      if (found.isEmpty()) {
-        found = findByTest(name);
+    try (var search = new Mutants(root)) {
+      for (String name : only.isEmpty() ? Mutant.names(root) : only) {
+        long startedNs = System.nanoTime();
+        Mutant mutant = Mutant.of(root, name);
+        OptionalLong bySeed =
+            mutant.isSimulated()
+                ? search.seedThatFinds(mutant, seed, mutantSeeds())
+                : OptionalLong.empty();
+        boolean found = bySeed.isPresent() || search.isFoundByTest(mutant);
+        missed += found ? 0 : 1;
+        out.printf(
+            Locale.ROOT,
+            "| %s | `%s` | `%s %s`%s | %s | %.1f |%n",
+            mutant.bug(),
+            name,
+            mutant.test().module(),
+            mutant.test().name(),
+            found ? "" : " does not fail",
+            seedCell(mutant, bySeed),
+            minutesSince(startedNs));
       }
-      missed += found.isEmpty() ? 1 : 0;
-      out.printf(
-          Locale.ROOT,
-          "%s: %s (%.1f min; %s)%n",
-          name,
-          found.orElse("not found"),
-          minutesSince(startedNs),
-          Mutants.bug(root, name));
     }
     return missed > 0 ? 1 : 0;
   }
 
-  private Optional<String> findBySeeds(String name) throws IOException, InterruptedException {
-    long last = seed + (runs == Integer.MAX_VALUE ? MUTANT_SEEDS : runs);
-    for (long from = seed; from < last; ) {
-      String seeds = Long.toString(last - from);
-      String said =
-          Mutants.run(
-              root, name, List.of("--seed", Long.toString(from), "--runs", seeds, "--no-shrink"));
-      Matcher breaks = BREAKS.matcher(said);
-      if (!breaks.find()) {
-        return Optional.empty();
-      }
-      long broken = Long.parseLong(breaks.group(1));
-      // A seed that breaks without the bug, too, proves nothing.
-      if (new World(Scenario.of(broken)).run().violation().isEmpty()) {
-        return Optional.of(breaks.group());
-      }
-      from = broken + 1;
+  private String seedCell(Mutant mutant, OptionalLong found) {
+    if (found.isPresent()) {
+      return Long.toString(found.getAsLong());
     }
-    return Optional.empty();
+    return mutant.isSimulated()
+        ? "none of %d to %d".formatted(seed, seed + mutantSeeds() - 1)
+        : "not simulated";
   }
 
-  private Optional<String> findByTest(String name) throws IOException, InterruptedException {
-    Optional<Mutants.ProductTest> test = Mutants.test(root, name);
-    return test.isPresent() && Mutants.fails(root, name, test.get())
-        ? test.map(each -> "found by %s %s".formatted(each.module(), each.name()))
-        : Optional.empty();
+  private int mutantSeeds() {
+    return runs == Integer.MAX_VALUE ? MUTANT_SEEDS : runs;
   }
 
-  private int simulate() {
+  private int simulate() throws IOException {
     long startedNs = System.nanoTime();
     double limit = minutes > 0 ? minutes : runs == Integer.MAX_VALUE ? 1 : Double.MAX_VALUE;
     while (done < runs && minutesSince(startedNs) < limit && (failed == 0 || keepGoing)) {
@@ -138,6 +134,9 @@ public final class Simulate implements Callable<Integer> {
       done++;
     }
     summary(minutesSince(startedNs));
+    if (figures != null) {
+      Files.writeString(figures, figures().encodePrettily());
+    }
     return failed > 0 || provesTooLittle() ? 1 : 0;
   }
 
@@ -178,6 +177,19 @@ public final class Simulate implements Callable<Integer> {
           outcome.scenario().pods().size(),
           Timeline.of(shortest));
     }
+  }
+
+  private JsonArray figures() {
+    return new JsonArray()
+        .add(figure("seeds", done, "seeds"))
+        .add(figure("pods", (double) pods, "pods"))
+        .add(figure("waited", 100 * waitedPart(), "%"))
+        .add(figure("pods_per_cpu_minute", pods / Math.max(cpuMinutes(), 1e-9), "pods"))
+        .add(figure("violations", failed, "violations"));
+  }
+
+  private static JsonObject figure(String name, double value, String unit) {
+    return new JsonObject().put("name", "simulate." + name).put("value", value).put("unit", unit);
   }
 
   private void summary(double took) {
