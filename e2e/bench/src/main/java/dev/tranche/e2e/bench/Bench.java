@@ -76,6 +76,9 @@ public final class Bench implements Callable<Integer> {
   @Option(names = "--out", description = "Write [{name, value, unit}, …] here.")
   private @Nullable Path out;
 
+  @Option(names = "--measured", description = "Of simulate: the figures of a run that has ended.")
+  private @Nullable Path measured;
+
   @Option(names = "--runs", description = "So many runs, one after the other.")
   private int runs = 1;
 
@@ -102,6 +105,10 @@ public final class Bench implements Callable<Integer> {
       List<Path> changed = Report.write(root);
       changed.forEach(file -> System.out.println("rewrote " + file));
       System.out.print(changed.isEmpty() ? "nothing has changed\n" : "");
+      return 0;
+    }
+    if (measured != null) {
+      record("simulate", Figure.read(measured));
       return 0;
     }
     if ("attacks".equals(name)) {

@@ -23,6 +23,11 @@ public record Figure(String name, double value, String unit) {
     new ObjectMapper().writerWithDefaultPrettyPrinter().writeValue(file.toFile(), figures);
   }
 
+  /** Reads what {@link #write} has written. */
+  static List<Figure> read(Path file) throws IOException {
+    return List.of(new ObjectMapper().readValue(file.toFile(), Figure[].class));
+  }
+
   /** Returns the quantile of the measured values at {@code part}, 0 to 1. */
   static double quantile(double part, double... values) {
     double[] sorted = values.clone();

@@ -14,9 +14,9 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Implements {@code ./bench report}: writes the tables of BENCHMARKS.md, README's figures of the
- * soak, and the plots beside the recorded results, so that nobody types a figure. The same results
- * always give the same files.
+ * Implements {@code ./bench report}: writes the tables of BENCHMARKS.md, the figures that README
+ * and RELIABILITY.md begin with, and the plots beside the recorded results, so that nobody types a
+ * figure. The same results always give the same files.
  */
 final class Report {
   private static final String PAGE = "BENCHMARKS.md";
@@ -38,8 +38,11 @@ final class Report {
       }
     }
     files.put(page, text);
-    Path readme = root.resolve("README.md");
-    files.put(readme, replace(Files.readString(readme), "soak", soaked(all.get("soak"))));
+    String searched = simulated(all.get("simulate")) + soaked(all.get("soak"));
+    for (String each : List.of("README.md", "RELIABILITY.md")) {
+      Path file = root.resolve(each);
+      files.put(file, replace(Files.readString(file), "searched", searched));
+    }
     return files;
   }
 
@@ -69,20 +72,34 @@ final class Report {
     return all;
   }
 
-  /** What README says of the newest run. */
+  /** What README and RELIABILITY.md say of the newest run of the simulator. */
+  static String simulated(@Nullable Results results) {
+    return newest(
+        results,
+        "[Simulated clusters](docs/architecture/simulator.md) under faults of all kinds",
+        "simulate.seeds",
+        "simulate.pods",
+        "simulate.violations");
+  }
+
+  /** What they say of the newest run of the soak. */
   static String soaked(@Nullable Results results) {
+    return newest(
+        results,
+        "[The soak](docs/architecture/soak.md) of a real cluster",
+        "soak.faults",
+        "soak.pods",
+        "soak.violations");
+  }
+
+  private static String newest(@Nullable Results results, String what, String... figures) {
     if (results == null || results.runs().isEmpty()) {
       return "";
     }
     Results.Run run = results.runs().getLast();
-    return """
-    The last recorded run of [the soak](docs/architecture/soak.md), on %s: %s, %s, %s.
-    """
-        .formatted(
-            run.date(),
-            shown(run, "soak.faults"),
-            shown(run, "soak.pods"),
-            shown(run, "soak.violations"));
+    String shown =
+        Stream.of(figures).map(name -> shown(run, name)).collect(Collectors.joining(", "));
+    return "- %s, last recorded on %s: %s.\n".formatted(what, run.date(), shown);
   }
 
   private static String shown(Results.Run run, String name) {

@@ -51,12 +51,14 @@ class ReportTest {
   }
 
   @Test
-  void readme_saysWhatTheNewestSoakFound() {
+  void pages_sayWhatTheNewestRunFound() {
     assertThat(Report.soaked(new Results("./bench soak", List.of(), List.of(), null, List.of())))
         .isEmpty();
     List<Results.Run> runs = List.of(soak("2026-11-22", 1), soak("2026-11-23", 0));
     assertThat(Report.soaked(new Results("./bench soak", List.of(), List.of(), null, runs)))
-        .contains("on 2026-11-23: 90 faults, 1,234 pods, 0 violations.");
+        .isEqualTo(
+            "- [The soak](docs/architecture/soak.md) of a real cluster, last recorded on"
+                + " 2026-11-23: 90 faults, 1,234 pods, 0 violations.\n");
   }
 
   private static Results.Run soak(String date, int violations) {
