@@ -42,10 +42,10 @@ public final class UnschedulablePods {
   static final long BETWEEN_MS = 1_000;
 
   /**
-   * Within this time a watch has shown a pod that kube-scheduler knows. Later, one that is not
-   * known is deleted, and nothing else would end its record.
+   * kube-scheduler retries a waiting pod after six minutes at most. One that it has not tried for
+   * longer, and that no watch shows, is deleted; nothing else would end its record.
    */
-  static final long SHOWN_WITHIN_MS = 15_000;
+  static final long UNTRIED_MS = 600_000;
 
   /**
    * Limit of the characters kept of all pods' requests. Admission bounds a pod's lists to a
@@ -264,7 +264,7 @@ public final class UnschedulablePods {
 
   private void forgetDeleted(long nowMs) {
     pods.values().stream()
-        .filter(rejected -> nowMs - rejected.atMs() > SHOWN_WITHIN_MS)
+        .filter(rejected -> nowMs - rejected.atMs() > UNTRIED_MS)
         .map(rejected -> rejected.pod().uid())
         .filter(uid -> ledger.pod(uid).isEmpty())
         .toList()

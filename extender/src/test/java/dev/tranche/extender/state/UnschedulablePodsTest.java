@@ -112,9 +112,9 @@ final class UnschedulablePodsTest {
   void podThatNoWatchShows_isForgotten() {
     rejectOnAllNodes(2, false);
     world.state.apply(new Event.PodSeen(FakeWorld.pod("p0", 3)));
-    world.nowMs += UnschedulablePods.SHOWN_WITHIN_MS;
+    world.nowMs += UnschedulablePods.UNTRIED_MS;
     wake();
-    assertThat(world.waiting.kept("p1")).as("it may be new").isPresent();
+    assertThat(world.waiting.kept("p1")).as("a watch may lag").isPresent();
     world.nowMs++;
     wake();
     assertThat(world.waiting.kept("p0")).isPresent();
