@@ -87,9 +87,16 @@ public final class Simulate implements Callable<Integer> {
 
   /** Prints rows of the table in RELIABILITY.md. Returns 1 if a known bug is not found. */
   private int findMutants() throws IOException, InterruptedException {
+    List<String> all = Mutant.names(root);
+    for (String name : only) {
+      if (!all.contains(name)) {
+        System.err.printf("there is no patch \"%s\"; %s has them%n", name, Mutant.FOLDER);
+        return 2;
+      }
+    }
     int missed = 0;
     try (var search = new Mutants(root)) {
-      for (String name : only.isEmpty() ? Mutant.names(root) : only) {
+      for (String name : only.isEmpty() ? all : only) {
         long startedNs = System.nanoTime();
         Mutant mutant = Mutant.of(root, name);
         OptionalLong bySeed =
@@ -199,7 +206,7 @@ public final class Simulate implements Callable<Integer> {
             + " CPU time); %d admitted, %.0f %% waited at some time; %d seeds broke an invariant%n",
         done,
         pods,
-        fewestPods,
+        done == failed ? 0 : fewestPods,
         took,
         pods / Math.max(took, 1e-9),
         pods / Math.max(cpuMinutes(), 1e-9),
