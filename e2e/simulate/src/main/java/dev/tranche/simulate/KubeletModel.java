@@ -429,7 +429,7 @@ final class KubeletModel extends SimulatedProcess {
     local.parts = parts;
     local.admitted = true;
     local.onUnhealthyGpu =
-        plugin().runsSince(KNOWN_AFTER_MS)
+        plugin().hasRunFor(KNOWN_AFTER_MS)
             && gpus.stream()
                 .anyMatch(gpu -> parts.containsKey(gpu.uuid) && gpu.unhealthyFor(KNOWN_AFTER_MS));
     admitting = false;

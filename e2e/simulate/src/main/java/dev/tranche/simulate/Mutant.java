@@ -1,7 +1,5 @@
 package dev.tranche.simulate;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
-
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -85,22 +83,17 @@ record Mutant(Path file, String bug, ProductTest test, List<String> targets) {
 
   /** Applies the patch to a folder that has the files that it changes. */
   void apply(Path folder) throws IOException, InterruptedException {
-    apply(folder, List.of());
+    git(folder, List.of("git", "apply", file.toString()));
   }
 
   void revert(Path folder) throws IOException, InterruptedException {
-    apply(folder, List.of("--reverse"));
+    git(folder, List.of("git", "apply", "--reverse", file.toString()));
   }
 
-  private void apply(Path folder, List<String> options) throws IOException, InterruptedException {
-    var command = new ArrayList<>(List.of("git", "apply"));
-    command.addAll(options);
-    command.add(file.toString());
-    Process apply =
-        new ProcessBuilder(command).directory(folder.toFile()).redirectErrorStream(true).start();
-    String said = new String(apply.getInputStream().readAllBytes(), UTF_8);
-    if (apply.waitFor() != 0) {
-      throw new IOException("the patch " + file + " does not apply: " + said);
+  private void git(Path folder, List<String> command) throws IOException, InterruptedException {
+    Ended git = Ended.of(folder, command);
+    if (git.status() != 0) {
+      throw new IOException("the patch " + file + " does not apply: " + git.said());
     }
   }
 

@@ -1,7 +1,5 @@
 package dev.tranche.simulate;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
-
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -30,7 +28,8 @@ final class Mutants implements AutoCloseable {
     this.root = root;
     this.tree = Files.createTempDirectory("mutants-");
     String files =
-        said(root, List.of("git", "ls-files", "-co", "--exclude-standard", "--deduplicate"));
+        Ended.of(root, List.of("git", "ls-files", "-co", "--exclude-standard", "--deduplicate"))
+            .said();
     for (String each : files.lines().toList()) {
       Path from = root.resolve(each);
       if (Files.isRegularFile(from)) {
@@ -69,7 +68,7 @@ final class Mutants implements AutoCloseable {
     mutant.apply(tree);
     String said;
     try {
-      said = said(tree, command);
+      said = Ended.of(tree, command).said();
     } finally {
       mutant.revert(tree);
     }
@@ -119,23 +118,10 @@ final class Mutants implements AutoCloseable {
                   classes + ":" + System.getProperty("java.class.path"),
                   Simulate.class.getName()));
       command.addAll(options);
-      return said(root, command);
+      return Ended.of(root, command).said();
     } finally {
       delete(work);
     }
-  }
-
-  private static String said(Path folder, List<String> command)
-      throws IOException, InterruptedException {
-    var builder =
-        new ProcessBuilder(command)
-            .directory(folder.toAbsolutePath().toFile())
-            .redirectErrorStream(true);
-    builder.environment().put("JAVA_HOME", System.getProperty("java.home"));
-    Process run = builder.start();
-    String said = new String(run.getInputStream().readAllBytes(), UTF_8);
-    run.waitFor();
-    return said;
   }
 
   @Override

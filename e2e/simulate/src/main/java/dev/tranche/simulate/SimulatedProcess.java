@@ -48,7 +48,7 @@ class SimulatedProcess {
   }
 
   /** Whether it has not been frozen for so long. */
-  boolean runsSince(long ms) {
+  boolean hasRunFor(long ms) {
     return queue.nowMs() - frozenUntilMs >= ms;
   }
 

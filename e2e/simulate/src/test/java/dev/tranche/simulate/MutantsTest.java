@@ -6,7 +6,9 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.DynamicTest;
@@ -26,10 +28,18 @@ class MutantsTest {
 
   @TempDir Path work;
 
-  private static List<String> tests(String module) throws IOException {
-    try (Stream<Path> files = Files.walk(ROOT.resolve(module))) {
-      return files.map(Path::toString).filter(file -> file.contains("/src/test/java/")).toList();
+  /** The files of a module's tests; the modules have thousands of other files. */
+  private final Map<String, List<String>> testsByModule = new HashMap<>();
+
+  private List<String> tests(String module) throws IOException {
+    List<String> known = testsByModule.get(module);
+    if (known == null) {
+      try (Stream<Path> files = Files.walk(ROOT.resolve(module))) {
+        known = files.map(Path::toString).filter(file -> file.contains("/src/test/java/")).toList();
+      }
+      testsByModule.put(module, known);
     }
+    return known;
   }
 
   private static String section(String title) throws IOException {
@@ -53,15 +63,8 @@ class MutantsTest {
                       Mutant.ProductTest test = mutant.test();
                       assertThat(table)
                           .contains(
-                              "| "
-                                  + mutant.bug()
-                                  + " | `"
-                                  + name
-                                  + "` | `"
-                                  + test.module()
-                                  + " "
-                                  + test.name()
-                                  + "` |");
+                              "| %s | `%s` | `%s %s` |"
+                                  .formatted(mutant.bug(), name, test.module(), test.name()));
                       assertThat(tests(test.module()))
                           .as("the test %s", test.name())
                           .anyMatch(file -> file.endsWith("/" + test.name() + ".java"));

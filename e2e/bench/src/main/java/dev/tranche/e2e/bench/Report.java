@@ -28,11 +28,12 @@ final class Report {
     Map<String, Results> all = results(root);
     var files = new LinkedHashMap<Path, String>();
     Path page = root.resolve(PAGE);
-    String text = replace(Files.readString(page), "questions", summary(SummaryRow.all(root), all));
+    String text =
+        replace(PAGE, Files.readString(page), "questions", summary(SummaryRow.all(root), all));
     for (var entry : all.entrySet()) {
       String name = entry.getKey();
       Results results = entry.getValue();
-      text = replace(text, name, block(name, results));
+      text = replace(PAGE, text, name, block(name, results));
       if (results.plot() != null) {
         files.put(Results.folder(root).resolve(name + ".svg"), DotPlot.svg(results));
       }
@@ -41,7 +42,7 @@ final class Report {
     String searched = simulated(all.get("simulate")) + soaked(all.get("soak"));
     for (String each : List.of("README.md", "RELIABILITY.md")) {
       Path file = root.resolve(each);
-      files.put(file, replace(Files.readString(file), "searched", searched));
+      files.put(file, replace(each, Files.readString(file), "searched", searched));
     }
     return files;
   }
@@ -165,7 +166,7 @@ final class Report {
   }
 
   /** Everything between the two comments that name a block. */
-  static String replace(String page, String block, String by) {
+  static String replace(String name, String page, String block, String by) {
     String begin = "<!-- begin " + block + " -->\n";
     String end = "<!-- end " + block + " -->";
     int from = page.indexOf(begin);
@@ -173,7 +174,7 @@ final class Report {
     if (from < 0 || to < from) {
       throw new IllegalArgumentException(
           "%s has no line \"%s\" with \"%s\" after it; add both where the table belongs"
-              .formatted(PAGE, begin.strip(), end));
+              .formatted(name, begin.strip(), end));
     }
     return page.substring(0, from + begin.length()) + by + page.substring(to);
   }

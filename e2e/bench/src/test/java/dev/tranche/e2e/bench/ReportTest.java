@@ -97,7 +97,7 @@ class ReportTest {
 
   @Test
   void pageWithoutThePlaceOfATable_isRefusedInASentence() {
-    assertThatThrownBy(() -> Report.replace("# Benchmarks\n", "scale", "table"))
+    assertThatThrownBy(() -> Report.replace("BENCHMARKS.md", "# Benchmarks\n", "scale", "table"))
         .hasMessageContaining("BENCHMARKS.md has no line \"<!-- begin scale -->\"");
   }
 
