@@ -56,7 +56,7 @@ final class Mutants implements AutoCloseable {
                 "-Dcyclonedx.skip",
                 // What a patch leaves unused is no reason to fail.
                 "-Dcompiler.warnings=-nowarn",
-                "-Dcompiler.checks=-Xplugin:ErrorProne -XepDisableAllChecks"));
+                "-Dcompiler.checks=-Xlint:none"));
     command.addAll(
         test.isIntegrationTest()
             ? List.of(

@@ -36,7 +36,7 @@ final class OneNode implements AutoCloseable {
    */
   static OneNode start(
       String name, List<Model> models, Consumer<NodeGpus> adjust, Map<String, Object> values) {
-    return start(name, models, adjust, values, Cluster.builder());
+    return start(name, models, adjust, values, Cluster.builder().withQuickKubelets());
   }
 
   /**

@@ -16,8 +16,9 @@ import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
 
 /**
- * Another image, more replicas of the parts, another number of replicas per GPU, and all of it
- * back, while pods run and others are created.
+ * The last release's chart, then this one with another image's name, more replicas of the parts,
+ * another number of replicas per GPU, and all of it back, while pods run and others are created.
+ * Only the chart is old: the programs are the same. {@link SkewE2E} has those of an older version.
  */
 @OwnCluster
 @Order(1_120)
