@@ -10,10 +10,8 @@ import java.io.IOException;
 import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
@@ -125,9 +123,8 @@ public final class ControlPlane implements AutoCloseable {
     startScheduler(Path.of(program("kube-scheduler")), configuration);
   }
 
-  /** The same with a kube-scheduler of another release, or with more flags. */
-  public void startScheduler(Path program, String configuration, String... flags)
-      throws IOException {
+  /** The same with a kube-scheduler of another release. */
+  public void startScheduler(Path program, String configuration) throws IOException {
     Path file =
         Files.writeString(
             folder.resolve("scheduler.yaml"),
@@ -139,21 +136,15 @@ public final class ControlPlane implements AutoCloseable {
             """
                     .formatted(kubeconfig())
                 + configuration);
-    var command =
-        new ArrayList<>(
+    scheduler =
+        ChildProcess.start(
+            schedulerLog(),
             List.of(program.toString(), "--config=" + file, "--secure-port=0", "--v=0"));
-    command.addAll(List.of(flags));
-    scheduler = ChildProcess.start(schedulerLog(), command);
   }
 
   /** Returns the log of the kube-scheduler that was started last. */
   public Path schedulerLog() {
     return folder.resolve("kube-scheduler.log");
-  }
-
-  /** Returns the CPU time that the running kube-scheduler has used. */
-  public Duration schedulerCpu() {
-    return Objects.requireNonNull(scheduler, "no kube-scheduler runs").cpu();
   }
 
   public void stopScheduler() {

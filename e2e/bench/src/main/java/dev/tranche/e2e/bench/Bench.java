@@ -1,7 +1,6 @@
 package dev.tranche.e2e.bench;
 
 import dev.tranche.e2e.bench.attack.AttackBench;
-import dev.tranche.e2e.bench.races.RacesBench;
 import dev.tranche.e2e.bench.soak.SoakBench;
 import dev.tranche.e2e.install.Artifacts;
 import java.nio.file.Path;
@@ -11,7 +10,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Random;
-import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
@@ -31,10 +29,6 @@ public final class Bench implements Callable<Integer> {
     List<Figure> run(Artifacts artifacts, boolean quick) throws Exception;
   }
 
-  /** Figures that must be 0. */
-  private static final Set<String> FAILURES =
-      Set.of("races.refused", "races.wrong_gpu", "races.failed_requests");
-
   private final Map<String, Measurement> all = new TreeMap<>();
 
   @Parameters(index = "0", hidden = true)
@@ -49,10 +43,10 @@ public final class Bench implements Callable<Integer> {
   @Option(names = "--traces", description = "Of packing: the folder with the traces.")
   private @Nullable Path traces;
 
-  @Option(names = "--nodes", split = ",", description = "Of scale and batching: how many.")
+  @Option(names = "--nodes", split = ",", description = "Of scale: how many.")
   private List<Integer> nodes = List.of();
 
-  @Option(names = "--pods", description = "Of scale, batching, races and attacks: how many.")
+  @Option(names = "--pods", description = "Of scale and attacks: how many.")
   private int pods;
 
   @Option(names = "--only", split = ",", description = "Of scale: none, noop, ours, all, worst.")
@@ -86,16 +80,13 @@ public final class Bench implements Callable<Integer> {
   private boolean record;
 
   private Bench() {
-    all.put("batching", (artifacts, hurried) -> batching(artifacts));
     all.put("plugin", PluginBench::run);
     all.put("latency", LatencyBench::run);
     all.put("load", LoadBench::run);
     all.put("scale", (artifacts, hurried) -> ScaleBench.run(artifacts, scale()));
     all.put("webhook", WebhookBench::run);
     all.put("ui", (artifacts, hurried) -> UiBench.run(artifacts, ui()));
-    all.put("races", (artifacts, hurried) -> races(artifacts));
     all.put("soak", (artifacts, hurried) -> soak(artifacts));
-    all.put("upgrade", UpgradeBench::run);
     all.put("packing", (artifacts, hurried) -> PackingBench.run(artifacts, hurried, traces));
   }
 
@@ -129,15 +120,12 @@ public final class Bench implements Callable<Integer> {
       if (record) {
         record(name, figures);
       }
-      if (figures.stream().anyMatch(f -> isFailure(f.name()) && f.value() > 0)) {
+      if (figures.stream()
+          .anyMatch(f -> f.name().startsWith("soak.violations.") && f.value() > 0)) {
         return 1;
       }
     }
     return 0;
-  }
-
-  private static boolean isFailure(String figure) {
-    return FAILURES.contains(figure) || figure.startsWith("soak.violations.");
   }
 
   private int minutes(int thorough, int hurried) {
@@ -158,26 +146,6 @@ public final class Bench implements Callable<Integer> {
     Path file = Results.file(root, benchmark);
     Results.read(file).with(Provenance.of(root, figures)).write(file);
     System.err.println("added a run to " + file + "; ./bench report rewrites the tables");
-  }
-
-  private List<Figure> races(Artifacts artifacts) {
-    RacesBench.Outcome outcome = RacesBench.run(artifacts, pods == 0 ? quick ? 100 : 500 : pods);
-    outcome.explanations().forEach(System.out::println);
-    double[] ms = outcome.untilRunningMs().stream().mapToDouble(d -> d).toArray();
-    return List.of(
-        new Figure("races.created", outcome.created(), "pods"),
-        new Figure("races.bound", outcome.bound(), "pods"),
-        new Figure("races.ran", outcome.ran(), "pods"),
-        new Figure("races.refused", outcome.refused(), "pods"),
-        new Figure("races.wrong_gpu", outcome.wrongGpu(), "pods"),
-        new Figure("races.failed_requests", outcome.failedRequests(), "requests"),
-        new Figure("races.running_ms.p50", Figure.quantile(0.5, ms), "ms"),
-        new Figure("races.running_ms.p90", Figure.quantile(0.9, ms), "ms"));
-  }
-
-  private List<Figure> batching(Artifacts artifacts) throws Exception {
-    int count = nodes.isEmpty() ? quick ? 1_000 : 5_000 : nodes.getFirst();
-    return BatchingBench.run(artifacts, count, pods == 0 ? quick ? 500 : 1_000 : pods);
   }
 
   private List<Figure> soak(Artifacts artifacts) throws Exception {

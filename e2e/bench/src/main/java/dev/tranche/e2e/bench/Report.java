@@ -14,9 +14,9 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Implements {@code ./bench report}: writes the tables of BENCHMARKS.md, the figures that README
- * and RELIABILITY.md begin with, and the plots beside the recorded results, so that nobody types a
- * figure. The same results always give the same files.
+ * Implements {@code ./bench report}: writes the tables of BENCHMARKS.md, and the figures that
+ * README and RELIABILITY.md begin with, so that nobody types a figure. The same results always give
+ * the same files.
  */
 final class Report {
   private static final String PAGE = "BENCHMARKS.md";
@@ -34,9 +34,6 @@ final class Report {
       String name = entry.getKey();
       Results results = entry.getValue();
       text = replace(PAGE, text, name, block(name, results));
-      if (results.plot() != null) {
-        files.put(Results.folder(root).resolve(name + ".svg"), DotPlot.svg(results));
-      }
     }
     files.put(page, text);
     String searched = simulated(all.get("simulate")) + soaked(all.get("soak"));
@@ -129,13 +126,9 @@ final class Report {
     return table.toString();
   }
 
-  /** Returns the table of one benchmark, the origin of its runs, and its plot. */
+  /** Returns the table of one benchmark, and the origin of its runs. */
   static String block(String name, Results results) {
-    String plot =
-        results.plot() == null
-            ? ""
-            : "\n![%s](docs/benchmarks/%s.svg)\n".formatted(results.plot().title(), name);
-    return table(results) + "\n" + provenance(name, results) + "\n" + plot;
+    return table(results) + "\n" + provenance(name, results) + "\n";
   }
 
   private static String table(Results results) {

@@ -16,8 +16,7 @@ import org.jspecify.annotations.Nullable;
  * @param columns who is compared; each row has a cell for each of them
  * @param runs the oldest first
  */
-record Results(
-    String command, List<String> columns, List<Row> rows, @Nullable Plot plot, List<Run> runs) {
+record Results(String command, List<String> columns, List<Row> rows, List<Run> runs) {
   static final String NOT_MEASURED = "not measured";
 
   private static final ObjectMapper JSON = new ObjectMapper();
@@ -55,13 +54,6 @@ record Results(
    * @param name whose value it is, if no column says so
    */
   record Cell(@Nullable String figure, @Nullable Double value, @Nullable String name) {}
-
-  /**
-   * The rows to draw, which all have the same unit.
-   *
-   * @param from where the axis begins
-   */
-  record Plot(String title, double from, List<String> rows) {}
 
   /** The median of the runs, and the range that they lie in. */
   record Range(double median, double min, double max, int count) {
@@ -110,7 +102,7 @@ record Results(
   Results with(Run run) {
     var all = new ArrayList<>(runs);
     all.add(run);
-    return new Results(command, columns, rows, plot, List.copyOf(all));
+    return new Results(command, columns, rows, List.copyOf(all));
   }
 
   static Path file(Path root, String name) {

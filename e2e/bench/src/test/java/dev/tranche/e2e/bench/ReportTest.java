@@ -20,7 +20,7 @@ class ReportTest {
   }
 
   @Test
-  void tablesAndPlots_areThoseOfTheRecordedResults() throws IOException {
+  void tables_areThoseOfTheRecordedResults() throws IOException {
     for (var file : Report.render(ROOT).entrySet()) {
       assertThat(Files.readString(file.getKey()))
           .as("%s; ./bench report rewrites it", ROOT.relativize(file.getKey()))
@@ -29,7 +29,7 @@ class ReportTest {
   }
 
   @Test
-  void block_isTableRunsAndPlot() throws IOException {
+  void block_isTableAndRuns() throws IOException {
     assertThat(Report.block("sample", Results.read(FIXTURE)))
         .isEqualTo(
             """
@@ -39,23 +39,21 @@ class ReportTest {
             | memory | MB | not measured | 28.0 |
 
             1 run: 2026-11-21, commit abc1234, 2 × CPU; 2 runs: 2026-11-22, commit def5678, 2 × CPU. [Data](docs/benchmarks/sample.json).
-
-            ![Start & stop](docs/benchmarks/sample.svg)
             """);
   }
 
   @Test
   void block_withoutRuns_saysSo() {
-    var none = new Results("./bench x", List.of("ours"), List.of(), null, List.of());
+    var none = new Results("./bench x", List.of("ours"), List.of(), List.of());
     assertThat(Report.block("x", none)).contains("No run is recorded yet. [Data]");
   }
 
   @Test
   void pages_sayWhatTheNewestRunFound() {
-    assertThat(Report.soaked(new Results("./bench soak", List.of(), List.of(), null, List.of())))
+    assertThat(Report.soaked(new Results("./bench soak", List.of(), List.of(), List.of())))
         .isEmpty();
     List<Results.Run> runs = List.of(soak("2026-11-22", 1), soak("2026-11-23", 0));
-    assertThat(Report.soaked(new Results("./bench soak", List.of(), List.of(), null, runs)))
+    assertThat(Report.soaked(new Results("./bench soak", List.of(), List.of(), runs)))
         .isEqualTo(
             "- [The soak](docs/architecture/soak.md) of a real cluster, last recorded on"
                 + " 2026-11-23: 90 faults, 1,234 pods, 0 violations.\n");
@@ -70,20 +68,6 @@ class ReportTest {
             new Figure("soak.faults", 90, "faults"),
             new Figure("soak.pods", 1_234, "pods"),
             new Figure("soak.violations", violations, "violations")));
-  }
-
-  @Test
-  void plot_hasADotForEachMedianAndALineForItsRange() throws IOException {
-    String svg = DotPlot.svg(Results.read(FIXTURE));
-    assertThat(svg)
-        .startsWith("<svg ")
-        .contains("Start &amp; stop")
-        // 330 of 350, between 300 and 630.
-        .contains("<circle class=\"ours\" cx=\"611.1\"")
-        .contains("x1=\"601.7\" x2=\"630.0\"")
-        .contains("<circle class=\"other\" cx=\"314.1\"")
-        .contains("330 (320 to 350) ms");
-    assertThat(svg).isEqualTo(DotPlot.svg(Results.read(FIXTURE)));
   }
 
   @Test
@@ -104,8 +88,7 @@ class ReportTest {
   @Test
   void rowWithTooFewCells_isRefusedInASentence() {
     var row = new Results.Row("start", "ms", 0, List.of());
-    assertThatThrownBy(
-            () -> new Results("./bench x", List.of("ours"), List.of(row), null, List.of()))
+    assertThatThrownBy(() -> new Results("./bench x", List.of("ours"), List.of(row), List.of()))
         .hasMessage("row \"start\" has 0 cells for 1 columns");
   }
 

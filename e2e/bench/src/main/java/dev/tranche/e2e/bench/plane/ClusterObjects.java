@@ -54,21 +54,16 @@ public final class ClusterObjects {
         client,
         "/api/v1/namespaces/" + NAMESPACE + "/pods",
         count,
-        i -> pod("foreign-" + i, "app", APPS, "\"nodeName\":\"" + nodeName(i % nodes) + "\",", ""));
+        i -> pod("foreign-" + i, "app", "\"nodeName\":\"" + nodeName(i % nodes) + "\",", ""));
   }
 
   /** Creates pods that wait for a scheduler, each for one replica. They belong to 50 apps. */
   public static void createPods(KubernetesClient client, String run, int count) {
-    createPods(client, run, count, APPS);
-  }
-
-  /** The same with pods of another number of apps. Those of one app are equal. */
-  public static void createPods(KubernetesClient client, String run, int count, int apps) {
     create(
         client,
         "/api/v1/namespaces/" + NAMESPACE + "/pods",
         count,
-        i -> pod(run + "-" + i, LABEL, apps, "", ",\"nvidia.com/gpu\":\"1\""));
+        i -> pod(run + "-" + i, LABEL, "", ",\"nvidia.com/gpu\":\"1\""));
   }
 
   /** Deletes the pods with a label, and returns when they are gone. */
@@ -142,13 +137,13 @@ public final class ClusterObjects {
         .collect(Collectors.joining(","));
   }
 
-  private static String pod(String name, String label, int apps, String spec, String resource) {
+  private static String pod(String name, String label, String spec, String resource) {
     return """
     {"apiVersion":"v1","kind":"Pod","metadata":{"name":"%s","labels":{"%s":"true","app":"app-%d"}},
     "spec":{%s"terminationGracePeriodSeconds":0,"containers":[{"name":"main","image":"registry.example.com/team-1/image-1:v1.1",
     "resources":{"requests":{"cpu":"100m","memory":"128Mi"%s},"limits":{"memory":"128Mi"%s}}}]}}
     """
-        .formatted(name, label, Math.floorMod(name.hashCode(), apps), spec, resource, resource);
+        .formatted(name, label, Math.floorMod(name.hashCode(), APPS), spec, resource, resource);
   }
 
   /** Returns the load of a GPU of {@link #gpus} by its uuid, in percent. */
