@@ -131,12 +131,6 @@ default: |
 {{- $_ := set $env "TRANCHE_HOST_LOG_DIR" "/host/log" -}}
 {{- $_ := set $env "TRANCHE_MEMORY_LIMIT_OPT_OUT" (toString .Values.nodePlugin.memoryLimitOptOut) -}}
 {{- $_ := set $env "TRANCHE_CGROUP_CTR_PATH" "/host/cgroup" -}}
-{{- if include "tranche.limitHook" . -}}
-{{- $_ := set $env "TRANCHE_TOOLKIT_CTR_PATH" "/host/toolkit" -}}
-{{- $_ := set $env "TRANCHE_RUNTIME_CONFIG_CTR_PATH" "/host/nvidia-container-runtime" -}}
-{{- else -}}
-{{- $_ := set $env "TRANCHE_MEMORY_LIMITS_SET_BY" "plugin" -}}
-{{- end -}}
 {{- end -}}
 {{- if .Values.nodePlugin.usagePerPod -}}
 {{- $_ := set $env "TRANCHE_HOST_LOG_DIR" "/host/log" -}}
@@ -379,20 +373,14 @@ capabilities:
 {{- toYaml $affinity -}}
 {{- end -}}
 
-{{/* off, auto or required. YAML reads an off without quotes as false. */}}
+{{/* off or required. YAML reads an off without quotes as false. */}}
 {{- define "tranche.memoryLimits" -}}
-{{- $limits := .Values.nodePlugin.memoryLimits -}}
-{{- if eq "false" (toString $limits) -}}off{{- else -}}{{ $limits | default "auto" }}{{- end -}}
+{{- ternary "required" "off" (eq "required" (toString .Values.nodePlugin.memoryLimits)) -}}
 {{- end -}}
 
 {{/* open or authorized. */}}
 {{- define "tranche.podMetrics" -}}
 {{- .Values.monitoring.podMetrics | default "open" -}}
-{{- end -}}
-
-{{/* Whether NVIDIA's hook must set memory limits. */}}
-{{- define "tranche.limitHook" -}}
-{{- if and (eq "required" (include "tranche.memoryLimits" .)) (ne "plugin" (.Values.nodePlugin.memoryLimitsSetBy | default "hook")) -}}true{{- end -}}
 {{- end -}}
 
 {{/* Folders of the host that make up the driver's root, as JSON. Of the host's own root only these are mounted: the whole root would expose root's files and sockets in the container. */}}
@@ -430,6 +418,20 @@ readinessProbe:
   periodSeconds: 2
 {{- end -}}
 
+{{/* Refuses values that are gone, and says what takes their place. values.schema.json marks them as deprecated, so that they come this far. */}}
+{{- define "tranche.validateGone" -}}
+{{- $gone := dict
+  "nodePlugin.memoryLimitsSetBy" "NVIDIA's hook sets all memory limits"
+  "extender.unlimitedPods" "delete the pods that the event ContainerMemoryNotLimited names, their owners create them again"
+-}}
+{{- range $value, $instead := $gone -}}
+{{- $path := splitList "." $value -}}
+{{- if hasKey (get $.Values (first $path) | default dict) (last $path) -}}
+{{- fail (printf "%s is gone: %s. Remove it from your values." $value $instead) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
 {{/* Refuses combinations of values that contradict each other, with the reason. values.schema.json checks each value by itself. */}}
 {{- define "tranche.validate" -}}
 {{- if and .Values.config.map .Values.config.name -}}
@@ -439,13 +441,11 @@ readinessProbe:
 {{- if and .Values.config.default (not .Values.config.name) (not (hasKey $configs .Values.config.default)) -}}
 {{- fail (printf "config.default is %q, which is not a key of %s; its keys are %s." .Values.config.default (ternary "the config that the chart makes" "config.map" (empty .Values.config.map)) (keys $configs | sortAlpha | join ", ")) -}}
 {{- end -}}
+{{- include "tranche.validateGone" . -}}
 {{- include "tranche.validateForeign" . -}}
 {{- include "tranche.validateUid" . -}}
 {{- if and .Values.extender.enabled (eq .Values.extender.mode "scheduler") (eq .Values.scheduler.name "default-scheduler") -}}
 {{- fail "scheduler.name is default-scheduler, which the cluster's own kube-scheduler already serves: two schedulers of one name would both bind the same pods. Choose another name, or set extender.mode=service and configure your kube-scheduler as deploy/scheduler-existing.yaml does." -}}
-{{- end -}}
-{{- if and (eq "plugin" (.Values.nodePlugin.memoryLimitsSetBy | default "hook")) (eq "evict" (.Values.extender.unlimitedPods | default "observe")) -}}
-{{- fail "extender.unlimitedPods=evict needs nodePlugin.memoryLimitsSetBy=hook: with the driver's backend misc, limits that the node plugin sets count as partial, so all pods with shares would be evicted. Set extender.unlimitedPods=observe, or nodePlugin.memoryLimitsSetBy=hook." -}}
 {{- end -}}
 {{- if and .Values.nodePlugin.enabled (eq "authorized" (include "tranche.podMetrics" .)) (not (and .Values.extender.enabled (.Values.extender.api | default dict).enabled)) -}}
 {{- fail "monitoring.podMetrics=authorized needs extender.enabled and extender.api.enabled: nobody else would serve the use of each pod. Enable both, or set monitoring.podMetrics=open." -}}

@@ -31,7 +31,7 @@ does not create may say so, too. Takes `root`, and the plugin's environment as `
 {{- if eq "true" (.Values.compatWithCPUManager | toString) -}}
 privileged: true
 readOnlyRootFilesystem: true
-{{- else if or (include "tranche.mig" $arguments) (include "tranche.volumeMounts" $arguments) (eq "required" (include "tranche.memoryLimits" .)) -}}
+{{- else if or (include "tranche.mig" $arguments) (include "tranche.volumeMounts" $arguments) -}}
 readOnlyRootFilesystem: true
 capabilities:
   drop: [ALL]

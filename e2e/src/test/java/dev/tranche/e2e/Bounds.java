@@ -255,8 +255,6 @@ final class Bounds {
           new Bound("events that tell why pods wait", EXTENDER + "WaitEvents", "PODS_MAX"),
           new Bound("containers with the annotation", PLUGIN + "LimitChoices", "CONTAINERS_MAX"),
           new Bound("cgroups that the node plugin", PLUGIN + "ContainerCgroups", "FOLDERS_MAX"),
-          new Bound(
-              "a program of NVIDIA's container", PLUGIN + "ToolkitReader", "PROGRAM_BYTES_MAX"),
           new Bound("nodes that one tick", EXTENDER + "HoldExpiry", "NODES_MAX"),
           new Bound("nodes that one tick", EXTENDER + "NodeFitCache", "MARKED_MAX"),
           new Bound("survey of why pods wait", EXTENDER + "WaitSurvey", "WORK_MS_MAX"),

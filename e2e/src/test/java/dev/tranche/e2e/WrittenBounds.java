@@ -43,7 +43,6 @@ final class WrittenBounds {
               "256",
               "50"),
           rate("events on the ConfigMap of", "ConfigMapEvents", "8, 60_000, 16, 1", "8", "16"),
-          rate("evictions of pods that are", "UnlimitedPods", "1, 10_000, 10, 1", "10 s", "10"),
           rate(
               "events about a node's annotation",
               "NodeFindings",

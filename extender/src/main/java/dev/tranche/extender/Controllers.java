@@ -17,13 +17,11 @@ import dev.tranche.extender.controller.StartupTaints;
 import dev.tranche.extender.controller.UnconvertedNumbers;
 import dev.tranche.extender.controller.UnknownCordons;
 import dev.tranche.extender.controller.UnknownUuids;
-import dev.tranche.extender.controller.UnlimitedPods;
 import dev.tranche.extender.controller.UnmutatedPods;
 import dev.tranche.extender.core.SchedulingCore;
 import dev.tranche.extender.dra.DraNodes;
 import dev.tranche.extender.ledger.Hold;
 import dev.tranche.extender.ledger.Ledger;
-import dev.tranche.extender.ledger.Limited;
 import dev.tranche.extender.ledger.NodeFacts;
 import dev.tranche.extender.ledger.NodeView;
 import dev.tranche.extender.ledger.PodFacts;
@@ -43,7 +41,6 @@ import io.fabric8.kubernetes.client.dsl.base.PatchType;
 import io.vertx.core.Future;
 import java.time.Instant;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -117,10 +114,7 @@ final class Controllers implements Controller {
             unknownUuids(),
             unknownCordons(),
             contradictingLabels(labels));
-    all =
-        Stream.of(own, waits, unlimitedPods(config.evictsUnlimited()))
-            .<Controller>flatMap(List::stream)
-            .toList();
+    all = Stream.of(own, waits).<Controller>flatMap(List::stream).toList();
   }
 
   private NodeEventWriter events(ExtenderConfig config) {
@@ -167,51 +161,6 @@ final class Controllers implements Controller {
         Instant::now,
         metrics,
         failures);
-  }
-
-  private List<UnlimitedPods> unlimitedPods(boolean evicted) {
-    return evicted
-        ? List.of(
-            new UnlimitedPods(
-                this::unlimited,
-                ledger::pod,
-                pod -> loop.get().completeOnLoop(api.evict(pod.namespace(), pod.name(), pod.uid())),
-                this::writeEvent,
-                deciding,
-                rate("evictions", UnlimitedPods.RATE),
-                metrics))
-        : List.of();
-  }
-
-  /** Returns the bound pods of which their own nodes tell that they are not limited. */
-  private List<UnlimitedPods.Unlimited> unlimited() {
-    var unlimited = new ArrayList<UnlimitedPods.Unlimited>();
-    for (String node : ledger.nodes()) {
-      Map<String, Limited> worst = new HashMap<>();
-      ledger
-          .gpus(node)
-          .forEach(
-              gpu -> gpu.limited().forEach((pod, by) -> worst.merge(pod, by, Limited::orWorse)));
-      worst.values().removeIf(limited -> !limited.isWrong());
-      if (!worst.isEmpty()) {
-        podsWithGpus(node).entrySet().stream()
-            .filter(pod -> worst.containsKey(pod.getKey()))
-            .map(pod -> unlimited(node, pod.getKey(), pod.getValue(), worst))
-            .forEach(unlimited::add);
-      }
-    }
-    return unlimited;
-  }
-
-  private static UnlimitedPods.Unlimited unlimited(
-      String node, String key, String uid, Map<String, Limited> limited) {
-    int slash = key.indexOf('/');
-    return new UnlimitedPods.Unlimited(
-        node,
-        key.substring(0, slash),
-        key.substring(slash + 1),
-        uid,
-        limited.getOrDefault(key, Limited.NO));
   }
 
   private UnconvertedNumbers unconvertedNumbers(ExtenderConfig config) {

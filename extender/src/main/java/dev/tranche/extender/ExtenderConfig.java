@@ -26,7 +26,6 @@ import static dev.tranche.extender.ExtenderSetting.RESOURCE;
 import static dev.tranche.extender.ExtenderSetting.SCHEDULER_NAME;
 import static dev.tranche.extender.ExtenderSetting.STREAM_ADDRESS;
 import static dev.tranche.extender.ExtenderSetting.UNCONVERTED_NAMESPACES;
-import static dev.tranche.extender.ExtenderSetting.UNLIMITED_PODS;
 import static dev.tranche.extender.ExtenderSetting.VERBS_ADDRESS;
 import static dev.tranche.extender.ExtenderSetting.VERBS_CLIENT_CERTIFICATE;
 import static dev.tranche.extender.ExtenderSetting.VERBS_TLS;
@@ -88,7 +87,6 @@ public record ExtenderConfig(
     int offeredNodesMax,
     boolean gpuMetrics,
     boolean nodeUseAnnotation,
-    boolean evictsUnlimited,
     Set<String> unconvertedNamespaces) {
   private static final long HISTORY_BYTES_MIN = 1L << 20;
   private static final long HISTORY_BYTES_MAX = 1L << 30;
@@ -149,7 +147,6 @@ public record ExtenderConfig(
           settings.number(OFFERED_NODES_MAX, "", 0, 100_000, errors),
           settings.isTrue(GPU_METRICS, errors),
           settings.isTrue(NODE_USE_ANNOTATION, errors),
-          settings.isSecond(UNLIMITED_PODS, "observe", "evict", errors),
           Set.copyOf(settings.dnsLabels(UNCONVERTED_NAMESPACES, errors)));
     }
 

@@ -81,10 +81,6 @@ enum ExtenderSetting implements ProcessSetting {
       "true",
       "Series of each GPU in /metrics; with --leader-elect the leader's only. false: only which"
           + " GPUs are not measured."),
-  UNLIMITED_PODS(
-      "observe",
-      "evict: evict pods that are not limited to their share of GPU memory, where the node plugin"
-          + " requires limits; observe: only report them."),
   NODE_USE_ANNOTATION(
       "true", "Write tranche.dev/gpu-use to nodes, at most once a minute each. false: remove it.");
 

@@ -445,7 +445,6 @@ final class ExtenderIT {
         0,
         true,
         true,
-        false,
         Set.of("kube-system"));
   }
 

@@ -90,7 +90,7 @@ final class CdiKeeper {
     Hardware now = hardware.get();
     SpecInputs inputs =
         new SpecInputs(
-            options, List.copyOf(gpus), now.driverVersion(), now.nodes(), now.limits().byHook());
+            options, List.copyOf(gpus), now.driverVersion(), now.nodes(), now.limits().required());
     if (!inputs.equals(written) && !writing) {
       write(inputs);
     }

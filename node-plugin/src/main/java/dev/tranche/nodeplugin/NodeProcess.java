@@ -5,8 +5,6 @@ import dev.tranche.nodeplugin.config.ConfigSource.Outcome;
 import dev.tranche.nodeplugin.config.Options;
 import dev.tranche.nodeplugin.config.Setting;
 import dev.tranche.nodeplugin.config.WatchOptions;
-import dev.tranche.nodeplugin.config.WatchOptions.LimitOptions;
-import dev.tranche.nodeplugin.config.WatchOptions.MemoryLimits;
 import dev.tranche.nodeplugin.gpu.GpuLinkScores;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
 import dev.tranche.nodeplugin.gpu.GpuWatch;
@@ -15,9 +13,7 @@ import dev.tranche.nodeplugin.gpu.HostNodes;
 import dev.tranche.nodeplugin.gpu.NvmlThread;
 import dev.tranche.nodeplugin.gpu.NvmlWatchdog;
 import dev.tranche.nodeplugin.limit.ContainerLimit;
-import dev.tranche.nodeplugin.limit.LimitProbe;
 import dev.tranche.nodeplugin.limit.LimitReader;
-import dev.tranche.nodeplugin.limit.NodeLimits;
 import dev.tranche.nodeplugin.metrics.MetricsServer;
 import dev.tranche.nodeplugin.nvml.JnaNvml;
 import dev.tranche.nodeplugin.nvml.NvmlException;
@@ -65,7 +61,7 @@ final class NodeProcess implements NvmlThread.Listener {
   // From the first config; read by the NVML thread.
   private volatile boolean failOnInitError;
   private volatile Path driverRoot;
-  private volatile Hardware hardware = Hardware.NONE;
+  private volatile Hardware hardware;
   private final CompletableFuture<Integer> ended = new CompletableFuture<>();
   // Null once the loop has taken it. A sample without a GPU is not null.
   private final AtomicReference<@Nullable List<GpuStatus>> latest = new AtomicReference<>();
@@ -94,14 +90,15 @@ final class NodeProcess implements NvmlThread.Listener {
         new NvmlWatchdog(options.sampleIntervalMs(), () -> System.nanoTime() / 1_000_000);
     this.limitReader =
         new LimitReader(
+            watch.limits(),
             new ContainerCgroups(
                 watch.limits().cgroups(), watch.hostLog(), () -> System.nanoTime() / 1_000_000),
             () -> System.nanoTime() / 1_000_000);
+    this.hardware = Hardware.NONE.withLimits(limitReader.read().node());
     this.nvml =
         new NvmlThread(
             () -> JnaNvml.open(driverRoot),
             gpuWatch(watch),
-            new LimitProbe(watch.limits(), () -> System.nanoTime() / 1_000_000),
             limitReader,
             options.sampleIntervalMs(),
             this);
@@ -133,11 +130,6 @@ final class NodeProcess implements NvmlThread.Listener {
   /** Runs until stopped and returns the exit status. */
   int run() {
     LOG.info("options: {}, {}", options, watch);
-    if (watch.limits().mode() == MemoryLimits.AUTO) {
-      LOG.info(
-          "memory limits: auto sets none, since nobody has reported a run on a real GPU yet;"
-              + " set memory-limits to required to use them");
-    }
     plugin.load();
     Outcome first = configs.load();
     Optional<Outcome.Usable> kept = configs.fallback();
@@ -264,15 +256,8 @@ final class NodeProcess implements NvmlThread.Listener {
     complaint = "";
     startedOnce = true;
     watchdog.answered();
-    hardware = hardware.started(driverVersion, nodes(), untriedLimits());
+    hardware = hardware.started(driverVersion, nodes());
     loop.runOnContext(v -> plugin.driverStarted(driverVersion));
-  }
-
-  private NodeLimits untriedLimits() {
-    LimitOptions options = watch.limits();
-    return options.required()
-        ? NodeLimits.untried(options.byPlugin(), options.optOut())
-        : NodeLimits.NONE;
   }
 
   private HostNodes nodes() {
@@ -293,18 +278,14 @@ final class NodeProcess implements NvmlThread.Listener {
   }
 
   @Override
-  public void limitsProbed(NodeLimits limits) {
-    if (!limits.equals(hardware.limits())) {
-      hardware = hardware.withLimits(limits);
-      LOG.info("memory limits: {}", limits);
+  public void limitsRead(LimitReader.Result limits) {
+    if (!limits.node().equals(hardware.limits())) {
+      hardware = hardware.withLimits(limits.node());
+      LOG.info("memory limits: {}", limits.node());
     }
-  }
-
-  @Override
-  public void limitsRead(List<ContainerLimit> limits) {
-    if (!limits.equals(limitsRead)) {
-      limitsRead = limits;
-      loop.runOnContext(v -> plugin.limitsRead(limits));
+    if (!limits.containers().equals(limitsRead)) {
+      limitsRead = limits.containers();
+      loop.runOnContext(v -> plugin.limitsRead(limits.containers()));
     }
   }
 

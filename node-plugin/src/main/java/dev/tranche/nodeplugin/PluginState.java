@@ -165,9 +165,9 @@ final class PluginState {
 
   private Optional<String> limitObstacle(GpuInfo gpu) {
     GpuSharing how = plan == null ? null : plan.byUuid().get(gpu.uuid());
-    return how == null || config == null || !how.takesLimits(gpu)
+    return how == null || !how.takesLimits(gpu)
         ? Optional.empty()
-        : hardware.get().limits().obstacle(gpu.uuid(), config.config().allocate());
+        : hardware.get().limits().obstacle(gpu);
   }
 
   /** Returns the limits that containers should have; none where limits are not required. */

@@ -19,6 +19,7 @@ import dev.tranche.nodeplugin.nvml.Mig;
 import dev.tranche.nodeplugin.usage.ContainerCgroups;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
@@ -57,7 +58,11 @@ class ExpectedLimitsTest {
   private static List<ExpectedLimit> expected(
       SharingStrategy strategy, LimitChoices choices, Holding... holdings) {
     return ExpectedLimits.of(
-        List.of(holdings), GPUS, sharing(strategy), NodeLimits.untried(false, true), choices);
+        List.of(holdings),
+        GPUS,
+        sharing(strategy),
+        new NodeLimits(true, true, Optional.empty()),
+        choices);
   }
 
   @Test

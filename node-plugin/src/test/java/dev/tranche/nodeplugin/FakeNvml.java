@@ -71,6 +71,22 @@ public final class FakeNvml {
     Files.move(fresh, folder.resolve("gpus.state"), StandardCopyOption.REPLACE_EXISTING);
   }
 
+  /** Sets the limit of a cgroup, as NVIDIA's hook does for a container's; 0: none. */
+  public void limit(int gpu, Path cgroup, long hardBytes) throws IOException {
+    Path file =
+        folder.resolve(
+            "gpus.state.limit.%d.%s.%s"
+                .formatted(
+                    gpu,
+                    Files.getAttribute(cgroup, "unix:dev"),
+                    Files.getAttribute(cgroup, "unix:ino")));
+    if (hardBytes == 0) {
+      Files.delete(file);
+    } else {
+      Files.writeString(file, "0 " + hardBytes);
+    }
+  }
+
   /** The compute mode that somebody has set, as NVML's number. */
   public int computeMode(int index) {
     try {

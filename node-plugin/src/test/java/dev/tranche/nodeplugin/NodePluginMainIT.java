@@ -73,27 +73,23 @@ class NodePluginMainIT {
   @Test
   void shares_areLimited_whereLimitsAreRequired() throws Exception {
     FakeNvml nvml = FakeNvml.compiled();
-    nvml.state("driver version=615.71.09 limits=dmem", gpu(0, ""), gpu(1, "addressing=ats"));
+    nvml.state("driver version=615.71.09 limits=dmem", gpu(0, ""), gpu(1, ""));
     FakeKubelet kubelet = kubelet();
     Path config = Files.writeString(folder.resolve("config.yaml"), replicas(4));
     Path cgroups = Files.createDirectory(folder.resolve("cgroup"));
     Files.createFile(cgroups.resolve("cgroup.controllers"));
-    Path toolkit = Files.createDirectory(folder.resolve("toolkit"));
-    for (String program : List.of("nvidia-container-runtime", "nvidia-cdi-hook")) {
-      Files.writeString(toolkit.resolve(program), "apply-cuda-memory-limits");
-    }
     PluginProcess process =
         start(
             "--driver-root-ctr-path=" + nvml.root(),
             "--config-file=" + config,
             "--memory-limits=required",
-            "--cgroup-ctr-path=" + cgroups,
-            "--toolkit-ctr-path=" + toolkit);
-    eventually(process::logged, () -> kubelet.healthy() == 4);
-    assertThat(kubelet.devices()).hasSize(8);
+            "--cgroup-ctr-path=" + cgroups);
+    eventually(process::logged, () -> kubelet.healthy() == 8);
     assertThat(kubelet.allocate(List.of("GPU-0::1")).getContainerResponses(0).getEnvsMap())
         .containsEntry("NVIDIA_GPU_MEMORY_LIMIT", "3727")
         .containsEntry("NVIDIA_GPU_MEMORY_REQUEST", "0");
+    nvml.state("driver version=580.1", gpu(0, ""), gpu(1, ""));
+    eventually(process::logged, () -> kubelet.healthy() == 0);
     eventually(process::logged, process::serves);
     eventually(
         process::logged,
@@ -101,8 +97,8 @@ class NodePluginMainIT {
             process
                 .get("/metrics")
                 .body()
-                .contains("tranche_node_problems{reason=\"GpuMemoryNotLimited\"} 1.0"));
-    assertThat(process.logged()).contains("GPU-1 cannot be limited").contains("memory of its own");
+                .contains("tranche_node_problems{reason=\"GpuMemoryNotLimited\"} 2.0"));
+    assertThat(process.logged()).contains("install a driver of the branch R615 or newer");
   }
 
   @Test

@@ -18,7 +18,6 @@ import dev.tranche.nodeplugin.gpu.Hardware;
 import dev.tranche.nodeplugin.gpu.NvmlThread;
 import dev.tranche.nodeplugin.health.HealthOptions;
 import dev.tranche.nodeplugin.health.XidPolicy;
-import dev.tranche.nodeplugin.limit.LimitProbe;
 import dev.tranche.nodeplugin.limit.LimitReader;
 import dev.tranche.nodeplugin.nvml.JnaNvml;
 import dev.tranche.nodeplugin.nvml.NvmlException;
@@ -193,9 +192,8 @@ final class PluginRig {
                 new UsageReader(folder.resolve("proc"), folder.resolve("log"), PluginRig::clockMs),
                 PluginRig::clockMs,
                 plugin.failures()),
-            new LimitProbe(
-                WatchOptions.of(settings, new ConfigErrors()).limits(), PluginRig::clockMs),
             new LimitReader(
+                WatchOptions.of(settings, new ConfigErrors()).limits(),
                 new ContainerCgroups(folder, folder.resolve("log"), PluginRig::clockMs),
                 PluginRig::clockMs),
             options.sampleIntervalMs(),

@@ -14,9 +14,7 @@ import dev.tranche.nodeplugin.gpu.Replica;
 import dev.tranche.nodeplugin.gpu.SharingPlan;
 import dev.tranche.nodeplugin.health.Health;
 import dev.tranche.nodeplugin.limit.ContainerLimit;
-import dev.tranche.nodeplugin.limit.LimitSupport;
 import dev.tranche.nodeplugin.limit.NodeLimits;
-import dev.tranche.nodeplugin.limit.Toolkit;
 import dev.tranche.nodeplugin.mps.MpsAvailability;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import dev.tranche.nodeplugin.nvml.Mig;
@@ -24,7 +22,7 @@ import dev.tranche.nodeplugin.usage.ContainerCgroups;
 import dev.tranche.nodeplugin.usage.Overuse;
 import dev.tranche.nodeplugin.usage.OveruseOptions;
 import java.util.List;
-import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
@@ -33,25 +31,24 @@ import org.junit.jupiter.api.Test;
 class PluginStateTest {
   private final PluginState state = new PluginState(() -> Hardware.NONE);
 
-  private static PluginState limited(Map<String, LimitSupport> gpus) {
-    Set<String> programs = Set.of("nvidia-container-runtime", "nvidia-cdi-hook");
-    NodeLimits limits =
-        new NodeLimits(true, false, true, new Toolkit(programs, programs, ""), gpus);
+  private static PluginState limited(String obstacle) {
+    var limits = new NodeLimits(true, true, Optional.of(obstacle));
     return new PluginState(() -> Hardware.NONE.withLimits(limits));
   }
 
   @Test
   void gpuThatCannotBeLimited_takesNoShares_whereLimitsAreRequired() {
-    PluginState limited =
-        limited(
-            Map.of(
-                "GPU-0", LimitSupport.WORKS, "GPU-1", new LimitSupport.Unavailable("it is old")));
+    PluginState limited = limited("it is old");
     limited.config(replicas(4));
-    limited.gpus(gpus(2));
-    assertThat(limited.replicas().orElseThrow().healthyCount()).isEqualTo(4);
+    limited.gpus(withMemory(15_360));
+    assertThat(limited.replicas().orElseThrow().healthyCount()).isZero();
     assertThat(limited.advertisedGpus().getLast().health().reason())
         .contains("memoryLimits is required, and its memory cannot be limited: it is old");
-    assertThat(limited.limitProblem().orElseThrow().sentence()).contains("GPU-1").contains("old");
+    assertThat(limited.limitProblem().orElseThrow().sentence())
+        .contains("GPU-0, GPU-1 cannot be limited");
+    limited.gpus(gpus(2));
+    assertThat(limited.limitProblem().orElseThrow().sentence())
+        .contains("NVML does not report the memory of GPU 0");
   }
 
   @Test
@@ -116,7 +113,7 @@ class PluginStateTest {
 
   @Test
   void wholeGpus_needNoLimit() {
-    PluginState limited = limited(Map.of());
+    PluginState limited = limited("it is old");
     limited.config(replicas(1));
     limited.gpus(gpus(2));
     assertThat(limited.replicas().orElseThrow().healthyCount()).isEqualTo(2);

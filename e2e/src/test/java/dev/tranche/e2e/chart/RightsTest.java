@@ -75,15 +75,6 @@ class RightsTest {
     }
   }
 
-  @Test
-  void evictions_areARight_onlyWhereTheyAreWanted() throws IOException {
-    List<String> expected =
-        Stream.concat(documented("## Rights").stream(), documented("## Rights to evict").stream())
-            .toList();
-    assertThat(Rights.of(render(Map.of("extender.unlimitedPods", "evict"))))
-        .containsExactlyInAnyOrderElementsOf(expected);
-  }
-
   private static final List<Map<String, Object>> MODES =
       List.of(
           Map.of(),

@@ -415,9 +415,9 @@ class MemoryLimitsE2E extends Scenario {
   }
 
   @Test
-  void gpuThatCannotBeLimited_takesNoShares_andSaysWhy() {
+  void gpuOfADriverWithoutLimits_takesNoShares_andSaysWhy() {
     NodeGpus gpus = tranche().gpus(GAMMA);
-    gpus.driver("version=" + DRIVER_VERSION + " limits=none");
+    gpus.driver("version=" + DRIVER_VERSION);
     try {
       tranche().parts("node-plugin").stream()
           .filter(plugin -> GAMMA.equals(nodeOf(plugin)))
@@ -427,7 +427,7 @@ class MemoryLimitsE2E extends Scenario {
           90,
           () ->
               nodeEvents(GAMMA, "GpuMemoryNotLimited")
-                  .anyMatch(event -> event.getMessage().contains("Linux 6.14 or newer")));
+                  .anyMatch(event -> event.getMessage().contains("the branch R615 or newer")));
       Await.until(
           "no GPU of the node to be free",
           60,
@@ -437,7 +437,7 @@ class MemoryLimitsE2E extends Scenario {
       Await.until(
           "the GPUs to say why",
           30,
-          () -> gpusOf(GAMMA).contains("Linux 6.14 or newer"),
+          () -> gpusOf(GAMMA).contains("the branch R615 or newer"),
           () -> gpusOf(GAMMA));
     } finally {
       gpus.driver("version=" + DRIVER_VERSION + " limits=dmem");
@@ -448,27 +448,6 @@ class MemoryLimitsE2E extends Scenario {
 
   private static String gpusOf(String node) {
     return tranche().queryReadApi("/api/v1/gpus?node=" + node).toString();
-  }
-
-  /** NVIDIA's runtime runs, but nothing asks its hook for a limit. */
-  @Test
-  void plugin_limitsContainersItself_ifSo() {
-    Map<String, Object> byPlugin = new HashMap<>(values());
-    byPlugin.put("nodePlugin.memoryLimitsSetBy", "plugin");
-    tranche().install(byPlugin);
-    try {
-      create(PodSpecs.on(BETA, PodSpecs.fraction("share", "0.3")));
-      create(own("free", "none"));
-      Pod share = running("share");
-      assertThat(variable("share", "main", "NVIDIA_GPU_MEMORY_LIMIT")).isEmpty();
-      awaitLimited("share", "Yes");
-      assertThat(limitMib(share, "main"))
-          .isEqualTo(variable("share", "main", "TRANCHE_GPU_MEMORY_MIB"));
-      assertThat(limitMib(running("free"), "main")).isEmpty();
-      awaitLimited("free", "OptedOut");
-    } finally {
-      tranche().install(values());
-    }
   }
 
   /** containerd keeps both values, and NVIDIA's hook takes the image's, which comes first. */

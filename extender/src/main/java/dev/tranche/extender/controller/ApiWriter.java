@@ -7,11 +7,9 @@ import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.verb.ApiServer;
 import dev.tranche.extender.watch.PodReader;
 import dev.tranche.process.client.Events;
-import io.fabric8.kubernetes.api.model.DeleteOptionsBuilder;
 import io.fabric8.kubernetes.api.model.Event;
 import io.fabric8.kubernetes.api.model.Node;
 import io.fabric8.kubernetes.api.model.ObjectReference;
-import io.fabric8.kubernetes.api.model.policy.v1.EvictionBuilder;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import io.fabric8.kubernetes.client.dsl.base.PatchContext;
 import io.fabric8.kubernetes.client.dsl.base.PatchType;
@@ -154,24 +152,6 @@ public final class ApiWriter implements ApiServer {
   public Future<?> patchNode(String node, PatchType type, String patch) {
     var how = new PatchContext.Builder().withPatchType(type).withFieldManager(COMPONENT).build();
     return writes.submit(() -> client.nodes().withName(node).patch(how, patch));
-  }
-
-  /** Evicts a pod; false if a PodDisruptionBudget forbids it now, or if the pod is gone. */
-  public Future<Boolean> evict(String namespace, String name, String uid) {
-    var eviction =
-        new EvictionBuilder()
-            .withNewMetadata()
-            .withNamespace(namespace)
-            .withName(name)
-            .endMetadata()
-            .withDeleteOptions(
-                new DeleteOptionsBuilder()
-                    .withNewPreconditions()
-                    .withUid(uid)
-                    .endPreconditions()
-                    .build())
-            .build();
-    return writes.submit(() -> client.pods().inNamespace(namespace).withName(name).evict(eviction));
   }
 
   /** Creates an event about a pod that waits; fails with the API server's refusal. */

@@ -6,7 +6,7 @@ import dev.tranche.nodeplugin.cdi.CdiSpec.Hook;
 import dev.tranche.nodeplugin.cdi.CdiSpec.Node;
 import dev.tranche.nodeplugin.config.AllocateOptions;
 import dev.tranche.nodeplugin.gpu.HostNodes;
-import dev.tranche.nodeplugin.limit.Toolkit;
+import dev.tranche.nodeplugin.limit.NodeLimits;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import dev.tranche.nodeplugin.nvml.Mig;
 import java.util.ArrayList;
@@ -93,7 +93,7 @@ public final class CdiSpecs {
       addHook(
           hooks,
           "createRuntime",
-          Toolkit.HOOK,
+          NodeLimits.HOOK,
           List.of("--driver-root", options.driverRoot(), "--gpu-id", gpu.uuid()));
     }
     return hooks;

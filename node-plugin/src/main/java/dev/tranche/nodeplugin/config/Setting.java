@@ -154,12 +154,8 @@ public enum Setting implements ProcessSetting {
   OVERUSE_SAMPLES(Prefix.TRANCHE, "10", "samples in a row before it is overuse; 1 to 3600"),
   MEMORY_LIMITS(
       Prefix.TRANCHE,
-      "auto",
-      "off, auto or required: memory limits of the driver's for shares of time-sliced GPUs; auto sets none yet, required lets no share run without one"),
-  MEMORY_LIMITS_SET_BY(
-      Prefix.TRANCHE,
-      "hook",
-      "hook or plugin: whether NVIDIA's hook sets memory limits when a container starts, or the plugin sets them shortly after"),
+      "off",
+      "off or required: memory limits of the driver's for shares of time-sliced GPUs, which NVIDIA's hook sets"),
   MEMORY_LIMIT_OPT_OUT(
       Prefix.TRANCHE,
       "true",
@@ -167,15 +163,7 @@ public enum Setting implements ProcessSetting {
   CGROUP_CTR_PATH(
       Prefix.TRANCHE,
       "/sys/fs/cgroup",
-      "where the host's cgroup v2 folder is mounted in this container, writable; used with memory-limits required"),
-  TOOLKIT_CTR_PATH(
-      Prefix.TRANCHE,
-      "/usr/bin",
-      "where the folder of NVIDIA's container toolkit is mounted in this container; used with memory-limits required"),
-  RUNTIME_CONFIG_CTR_PATH(
-      Prefix.TRANCHE,
-      "/etc/nvidia-container-runtime",
-      "where the folder with the config.toml of NVIDIA's container runtime is mounted in this container; used with memory-limits required"),
+      "where the host's cgroup v2 folder is mounted in this container; used with memory-limits required"),
   METRICS_ADDRESS(
       Prefix.TRANCHE, "0.0.0.0:9090", "where /metrics, /healthz and /readyz are served"),
   POD_METRICS(

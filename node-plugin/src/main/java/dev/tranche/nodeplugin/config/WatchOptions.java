@@ -6,7 +6,6 @@ import dev.tranche.nodeplugin.usage.OveruseOptions;
 import dev.tranche.process.settings.ConfigErrors;
 import dev.tranche.process.settings.Settings;
 import java.nio.file.Path;
-import java.util.List;
 
 /**
  * Options for monitoring GPUs and their use, from flags and environment only.
@@ -23,41 +22,17 @@ public record WatchOptions(
   /**
    * Options for memory limits, from flags and environment only.
    *
-   * @param byPlugin whether the plugin sets the limits, and not NVIDIA's hook
+   * @param required whether shares of time-sliced GPUs must have a memory limit of the driver's
    * @param optOut whether a pod can ask for no limit
    * @param cgroups the host's cgroup v2 folder, as mounted in this container
-   * @param toolkit the folder of NVIDIA's container toolkit, as mounted in this container
-   * @param runtimeConfig the folder of its runtime's config file, likewise
    */
-  public record LimitOptions(
-      MemoryLimits mode,
-      boolean byPlugin,
-      boolean optOut,
-      Path cgroups,
-      Path toolkit,
-      Path runtimeConfig) {
+  public record LimitOptions(boolean required, boolean optOut, Path cgroups) {
     static LimitOptions of(Settings<Setting> settings, ConfigErrors findings) {
       return new LimitOptions(
-          settings.oneOf(Setting.MEMORY_LIMITS, List.of(MemoryLimits.values()), findings),
-          settings.isSecond(Setting.MEMORY_LIMITS_SET_BY, "hook", "plugin", findings),
+          settings.isSecond(Setting.MEMORY_LIMITS, "off", "required", findings),
           settings.isTrue(Setting.MEMORY_LIMIT_OPT_OUT, findings),
-          Path.of(settings.text(Setting.CGROUP_CTR_PATH)),
-          Path.of(settings.text(Setting.TOOLKIT_CTR_PATH)),
-          Path.of(settings.text(Setting.RUNTIME_CONFIG_CTR_PATH)));
+          Path.of(settings.text(Setting.CGROUP_CTR_PATH)));
     }
-
-    public boolean required() {
-      return mode == MemoryLimits.REQUIRED;
-    }
-  }
-
-  /** Whether shares of time-sliced GPUs get a memory limit of the driver's. */
-  public enum MemoryLimits {
-    OFF,
-    /** Where that is known to work on real GPUs, which nobody has reported yet: nowhere. */
-    AUTO,
-    /** A GPU whose memory cannot be limited takes no shares. */
-    REQUIRED
   }
 
   private static final int SAMPLES_MAX = 3_600;

@@ -2,10 +2,7 @@ package dev.tranche.nodeplugin.gpu;
 
 import dev.tranche.nodeplugin.gpu.NodeProblem.Reason;
 import dev.tranche.nodeplugin.health.HealthOptions;
-import dev.tranche.nodeplugin.limit.ContainerLimit;
-import dev.tranche.nodeplugin.limit.LimitProbe;
 import dev.tranche.nodeplugin.limit.LimitReader;
-import dev.tranche.nodeplugin.limit.NodeLimits;
 import dev.tranche.nodeplugin.nvml.GpuEvent;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import dev.tranche.nodeplugin.nvml.Mig;
@@ -13,7 +10,6 @@ import dev.tranche.nodeplugin.nvml.Nvml;
 import dev.tranche.nodeplugin.nvml.NvmlException;
 import dev.tranche.nodeplugin.usage.UsageReader;
 import java.util.HashMap;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -187,27 +183,12 @@ public final class GpuWatch {
   }
 
   /**
-   * Tries which GPUs can be limited. Not those in MIG mode, whose devices have their own memory.
-   *
-   * @throws NvmlException if NVML itself is gone
-   */
-  NodeLimits probe(LimitProbe limits) {
-    Map<GpuInfo, Integer> indexes = new LinkedHashMap<>();
-    gpus.presentGpus()
-        .map(GpuStatus::info)
-        .filter(gpu -> gpu.mig() instanceof Mig.Off)
-        .forEach(gpu -> indexes.put(gpu, gpus.index(gpu)));
-    return limits.probe(session(), indexes);
-  }
-
-  /**
    * Reads back the limits of containers.
    *
-   * @param support what the probe has found
    * @throws NvmlException if NVML itself is gone
    */
-  List<ContainerLimit> read(LimitReader limits, NodeLimits support) {
-    return limits.read(session(), gpus.presentIndexes(), support);
+  LimitReader.Result read(LimitReader limits) {
+    return limits.read(session(), gpus.presentIndexes());
   }
 
   /**

@@ -15,15 +15,9 @@ public record Hardware(
   public static final Hardware NONE =
       new Hardware("", HostNodes.NONE, GpuLinkScores.UNKNOWN, NodeLimits.NONE);
 
-  /**
-   * NVML has started, with another driver than before. The limits that were known count until they
-   * are tried again: without them, each allocation would fail meanwhile.
-   *
-   * @param untried what counts before any were tried
-   */
-  public Hardware started(String driver, HostNodes now, NodeLimits untried) {
-    NodeLimits known = limits.required() ? limits : untried;
-    return new Hardware(driver, now, GpuLinkScores.UNKNOWN, known);
+  /** NVML has started, with another driver than before. */
+  public Hardware started(String driver, HostNodes now) {
+    return new Hardware(driver, now, GpuLinkScores.UNKNOWN, limits);
   }
 
   public Hardware withNodes(HostNodes now) {

@@ -1,9 +1,6 @@
 package dev.tranche.nodeplugin.gpu;
 
-import dev.tranche.nodeplugin.limit.ContainerLimit;
-import dev.tranche.nodeplugin.limit.LimitProbe;
 import dev.tranche.nodeplugin.limit.LimitReader;
-import dev.tranche.nodeplugin.limit.NodeLimits;
 import dev.tranche.nodeplugin.nvml.Nvml;
 import dev.tranche.nodeplugin.nvml.NvmlException;
 import java.time.Duration;
@@ -23,7 +20,6 @@ public final class NvmlThread implements AutoCloseable {
 
   private final Supplier<Nvml> open;
   private final GpuWatch gpus;
-  private final LimitProbe limits;
   private final LimitReader limitReader;
   private final int intervalMs;
   private final Listener listener;
@@ -46,11 +42,8 @@ public final class NvmlThread implements AutoCloseable {
     /** The links between the GPUs were measured; once for each start, before the first sample. */
     default void linksMeasured(GpuLinkScores linkScores) {}
 
-    /** What can be limited; before each regular sample. */
-    default void limitsProbed(NodeLimits limits) {}
-
-    /** What limits running containers have; likewise. */
-    default void limitsRead(List<ContainerLimit> limits) {}
+    /** What limits running containers have; before each regular sample. */
+    default void limitsRead(LimitReader.Result limits) {}
 
     /** Tells what is wrong beside the health of single GPUs; called at each change. */
     default void observed(WatchState state) {}
@@ -86,13 +79,11 @@ public final class NvmlThread implements AutoCloseable {
   public NvmlThread(
       Supplier<Nvml> open,
       GpuWatch gpus,
-      LimitProbe limits,
       LimitReader limitReader,
       int intervalMs,
       Listener listener) {
     this.open = open;
     this.gpus = gpus;
-    this.limits = limits;
     this.limitReader = limitReader;
     this.intervalMs = intervalMs;
     this.listener = listener;
@@ -118,7 +109,7 @@ public final class NvmlThread implements AutoCloseable {
       listener.starting();
       try (Nvml nvml = open.get()) {
         gpus.open(nvml);
-        limits.restart();
+        limitReader.restart();
         reportStart(nvml.driverVersion());
         listener.linksMeasured(gpus.measureLinks());
         again = watch();
@@ -174,9 +165,7 @@ public final class NvmlThread implements AutoCloseable {
     long nextNs = System.nanoTime();
     while (!Thread.currentThread().isInterrupted()) {
       gpus.sample();
-      NodeLimits support = gpus.probe(limits);
-      listener.limitsProbed(support);
-      listener.limitsRead(gpus.read(limitReader, support));
+      listener.limitsRead(gpus.read(limitReader));
       reportSample();
       if (gpus.restartNeeded()) {
         return true;

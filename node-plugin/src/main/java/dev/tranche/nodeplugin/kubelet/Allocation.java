@@ -121,8 +121,7 @@ public final class Allocation {
 
   /** The kubelet may pick a GPU that has just lost what its limits need. */
   private Optional<Verdict> unlimited(Collection<String> ids, OptionalLong memoryLimit) {
-    return LimitVariables.obstacle(
-            limits, replicas.config().allocate(), GrantedShare.of(replicas, ids), memoryLimit)
+    return LimitVariables.obstacle(limits, GrantedShare.of(replicas, ids), memoryLimit)
         .map(
             why ->
                 refused(
@@ -230,9 +229,7 @@ public final class Allocation {
     var response = answer.of(gpus);
     List<GrantedShare> shares = GrantedShare.of(replicas, ids);
     OptionalLong limitMib = LimitVariables.mib(limits, shares, memoryLimit);
-    if (limits.byHook()) {
-      limitMib.ifPresent(mib -> LimitVariables.add(response, mib));
-    }
+    limitMib.ifPresent(mib -> LimitVariables.add(response, mib));
     ShareVariables.add(response, shares, limitMib);
     new MpsClient(replicas).addTo(response, ids);
     return response.build();

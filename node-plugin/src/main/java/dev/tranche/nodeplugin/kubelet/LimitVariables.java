@@ -1,7 +1,6 @@
 package dev.tranche.nodeplugin.kubelet;
 
 import dev.tranche.api.kubelet.ContainerAllocateResponse;
-import dev.tranche.nodeplugin.config.AllocateOptions;
 import dev.tranche.nodeplugin.limit.NodeLimits;
 import java.util.List;
 import java.util.Optional;
@@ -22,10 +21,10 @@ final class LimitVariables {
    * @param wanted what the pod says about the limit, in bytes
    */
   static Optional<String> obstacle(
-      NodeLimits limits, AllocateOptions options, List<GrantedShare> shares, OptionalLong wanted) {
+      NodeLimits limits, List<GrantedShare> shares, OptionalLong wanted) {
     return shares.stream()
         .filter(share -> share.takesLimit() && !limits.optsOut(wanted))
-        .flatMap(share -> limits.obstacle(share.gpu().uuid(), options).stream())
+        .flatMap(share -> limits.obstacle(share.gpu()).stream())
         .findFirst();
   }
 

@@ -10,8 +10,7 @@ import java.util.Locale;
  * @param uuid of the GPU
  * @param hardBytes of its own cgroup; 0 where there is none
  * @param usedBytes what the driver counts against that limit; {@link GpuReading#UNKNOWN} where
- *     there is none. One backend counts only what is allocated after the limit is set, which
- *     NVIDIA's hook does before the program starts
+ *     there is none
  */
 public record ContainerLimit(
     ContainerCgroups.Name container, String uuid, Limited limited, long hardBytes, long usedBytes) {
@@ -23,7 +22,7 @@ public record ContainerLimit(
   /** Whether a container is limited to its share. */
   public enum Limited {
     YES,
-    /** Its limit is larger than its share, or does not count what it had before. */
+    /** Its limit is larger than its share. */
     PARTLY,
     NO,
     /** Its pod asked for no limit. */

@@ -1,6 +1,7 @@
 package dev.tranche.nodeplugin.limit;
 
 import dev.tranche.api.LimitRequest;
+import dev.tranche.nodeplugin.config.WatchOptions.LimitOptions;
 import dev.tranche.nodeplugin.limit.ContainerLimit.Limited;
 import dev.tranche.nodeplugin.nvml.GpuReading;
 import dev.tranche.nodeplugin.nvml.MemoryLimit;
@@ -8,6 +9,7 @@ import dev.tranche.nodeplugin.nvml.Nvml;
 import dev.tranche.nodeplugin.nvml.NvmlException;
 import dev.tranche.nodeplugin.usage.ContainerCgroups;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -16,38 +18,38 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.LongSupplier;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Reads back the limits of running containers. That NVIDIA's hook was requested does not say that
- * it ran, nor with which value. Sets them first, if that is not left to the hook. All but {@link
- * #expect} is confined to the thread that calls NVML.
+ * it ran, nor with which value. All but {@link #expect} is confined to the thread that calls NVML.
  */
 public final class LimitReader {
   static final long INTERVAL_MS = 10_000;
 
-  /** A container has no limit before the plugin sets it. */
-  static final long SET_INTERVAL_MS = 1_000;
-
-  private static final Logger LOG = LoggerFactory.getLogger(LimitReader.class);
-
   private static final MemoryLimit.Reading NO_LIMIT =
       new MemoryLimit.Reading(MemoryLimit.hard(0), GpuReading.UNKNOWN);
 
+  private final LimitOptions options;
   private final ContainerCgroups cgroups;
   private final LongSupplier clockMs;
   private volatile List<ExpectedLimit> expected = List.of();
-  private List<ContainerLimit> read = List.of();
+  private Result read;
   // Not limited at the last read. Only NVIDIA's hook, which runs after the cgroup is made, sets it.
   private Set<ExpectedLimit> suspects = Set.of();
-  // Their limits could not be set, and the log says so.
-  private final Set<ExpectedLimit> refused = new HashSet<>();
   private long nextAtMs = Long.MIN_VALUE;
 
-  public LimitReader(ContainerCgroups cgroups, LongSupplier clockMs) {
+  /**
+   * What was read last.
+   *
+   * @param containers those that run and should have a limit
+   */
+  public record Result(NodeLimits node, List<ContainerLimit> containers) {}
+
+  public LimitReader(LimitOptions options, ContainerCgroups cgroups, LongSupplier clockMs) {
+    this.options = options;
     this.cgroups = cgroups;
     this.clockMs = clockMs;
+    this.read = new Result(NodeLimits.of(options, Optional.empty()), List.of());
   }
 
   /** Sets which containers should have a limit. Any thread may call this. */
@@ -55,38 +57,71 @@ public final class LimitReader {
     expected = List.copyOf(now);
   }
 
+  /** Returns what was read last. */
+  public Result read() {
+    return read;
+  }
+
+  /** NVML was started, maybe with another driver. */
+  public void restart() {
+    nextAtMs = Long.MIN_VALUE;
+  }
+
   /**
-   * Returns the limits as last read, at most every ten seconds, or every second if the plugin sets
-   * them. Leaves out containers that do not run.
+   * Returns the limits as last read, at most every ten seconds.
    *
    * @param indexes of the GPUs that are present, by uuid
-   * @param limits how their limits read
    * @throws NvmlException if NVML itself is gone
    */
-  public List<ContainerLimit> read(Nvml session, Map<String, Integer> indexes, NodeLimits limits) {
+  public Result read(Nvml session, Map<String, Integer> indexes) {
     long nowMs = clockMs.getAsLong();
-    List<ExpectedLimit> now = expected;
-    if (nowMs >= nextAtMs) {
-      nextAtMs = nowMs + (limits.byPlugin() ? SET_INTERVAL_MS : INTERVAL_MS);
-      read = now.isEmpty() ? List.of() : readNow(session, indexes, limits, now);
+    if (options.required() && nowMs >= nextAtMs) {
+      nextAtMs = nowMs + INTERVAL_MS;
+      read =
+          new Result(
+              NodeLimits.of(options, obstacle(session, indexes)),
+              containers(session, indexes, expected));
     }
     return read;
   }
 
-  private List<ContainerLimit> readNow(
-      Nvml session, Map<String, Integer> indexes, NodeLimits support, List<ExpectedLimit> now) {
+  /** NVIDIA's hook ends the start of a container where only the GPU or the kernel cannot limit. */
+  private Optional<String> obstacle(Nvml session, Map<String, Integer> indexes) {
+    if (!Files.exists(options.cgroups().resolve("cgroup.controllers"))) {
+      return Optional.of(
+          "n/a: cgroup v1: %s is not cgroup v2, which the driver needs; boot the node with cgroup v2 (systemd.unified_cgroup_hierarchy=1)"
+              .formatted(options.cgroups()));
+    }
+    try {
+      if (!indexes.isEmpty()) {
+        session.memoryLimit(indexes.values().iterator().next(), options.cgroups());
+      }
+    } catch (NvmlException e) {
+      if (e.driverGone()) {
+        throw e;
+      }
+      if (e.functionMissing()) {
+        return Optional.of(
+            "driver %s has no memory limits; install a driver of the branch R615 or newer"
+                .formatted(session.driverVersion()));
+      }
+    }
+    return Optional.empty();
+  }
+
+  private List<ContainerLimit> containers(
+      Nvml session, Map<String, Integer> indexes, List<ExpectedLimit> now) {
     List<ContainerLimit> limits = new ArrayList<>();
     Set<ExpectedLimit> before = suspects;
     suspects = new HashSet<>();
-    refused.retainAll(now);
     try {
-      Map<ContainerCgroups.Name, Path> folders = cgroups.find();
+      Map<ContainerCgroups.Name, Path> folders = now.isEmpty() ? Map.of() : cgroups.find();
       for (ExpectedLimit limit : now) {
         Path folder = folders.get(limit.container());
         Integer index = indexes.get(limit.uuid());
         if (folder != null && index != null) {
-          settled(session, index, folder, support, limit)
-              .map(own -> judge(limit, own, support))
+          own(session, index, folder)
+              .map(own -> judge(limit, own))
               .filter(
                   own -> !own.limited().wrong() || !suspects.add(limit) || before.contains(limit))
               .ifPresent(limits::add);
@@ -94,54 +129,23 @@ public final class LimitReader {
       }
       return List.copyOf(limits);
     } catch (IOException unreadable) {
-      // The probe needs the same folder and says what is wrong with it.
+      // The obstacle says what is wrong with the folder.
       return List.of();
-    }
-  }
-
-  /** Returns the limit of a container, once the plugin has set it if that is its task. */
-  private Optional<MemoryLimit.Reading> settled(
-      Nvml session, int index, Path folder, NodeLimits support, ExpectedLimit limit) {
-    boolean inherited = support.inherited(limit.uuid());
-    Optional<MemoryLimit.Reading> own = own(session, index, folder, inherited);
-    if (!support.byPlugin() || own.filter(now -> exceeds(limit, now)).isEmpty()) {
-      return own;
-    }
-    set(session, index, folder, limit);
-    return own(session, index, folder, inherited);
-  }
-
-  /** Whether a container may have more memory than it should. */
-  private static boolean exceeds(ExpectedLimit expected, MemoryLimit.Reading own) {
-    return limited(expected.hardBytes(), own.limit().hardBytes()).wrong();
-  }
-
-  private void set(Nvml session, int index, Path folder, ExpectedLimit limit) {
-    try {
-      session.memoryLimit(index, folder, MemoryLimit.hard(limit.hardBytes()));
-    } catch (NvmlException e) {
-      if (e.driverGone()) {
-        throw e;
-      }
-      if (refused.add(limit)) {
-        LOG.warn("cannot limit the memory of container {}: {}", limit.container(), e.getMessage());
-      }
     }
   }
 
   /**
    * Returns the limit of a cgroup itself; empty if it cannot be read, as of a container that has
-   * just ended.
-   *
-   * @param inherited whether the limit of a cgroup above may be read, which may have been set for
-   *     others
+   * just ended. One backend of the driver answers with the limit of a cgroup above, which was set
+   * for others; NVIDIA's hook sets none there.
    */
-  private static Optional<MemoryLimit.Reading> own(
-      Nvml session, int index, Path folder, boolean inherited) {
+  private static Optional<MemoryLimit.Reading> own(Nvml session, int index, Path folder) {
     try {
       Optional<MemoryLimit.Reading> own = session.memoryLimit(index, folder);
+      Path above = Optional.ofNullable(folder.getParent()).orElse(folder);
       boolean ofOthers =
-          inherited && own.map(MemoryLimit.Reading::limit).equals(above(session, index, folder));
+          own.map(MemoryLimit.Reading::limit)
+              .equals(session.memoryLimit(index, above).map(MemoryLimit.Reading::limit));
       return ofOthers || own.isEmpty() ? Optional.of(NO_LIMIT) : own;
     } catch (NvmlException e) {
       if (e.driverGone()) {
@@ -151,23 +155,14 @@ public final class LimitReader {
     }
   }
 
-  private static Optional<MemoryLimit> above(Nvml session, int index, Path folder) {
-    Path above = Optional.ofNullable(folder.getParent()).orElse(folder);
-    return session.memoryLimit(index, above).map(MemoryLimit.Reading::limit);
-  }
-
-  private static ContainerLimit judge(
-      ExpectedLimit expected, MemoryLimit.Reading own, NodeLimits support) {
+  private static ContainerLimit judge(ExpectedLimit expected, MemoryLimit.Reading own) {
     long hardBytes = own.limit().hardBytes();
-    Limited limited = limited(expected.hardBytes(), hardBytes);
-    // That backend does not count what the program had before, so the use is not known either.
-    boolean late = support.byPlugin() && support.inherited(expected.uuid());
     return new ContainerLimit(
         expected.container(),
         expected.uuid(),
-        late && limited == Limited.YES ? Limited.PARTLY : limited,
+        limited(expected.hardBytes(), hardBytes),
         hardBytes,
-        late ? GpuReading.UNKNOWN : own.usedBytes());
+        own.usedBytes());
   }
 
   private static Limited limited(long expectedBytes, long hardBytes) {

@@ -1,45 +1,35 @@
 package dev.tranche.nodeplugin.limit;
 
 import dev.tranche.api.LimitRequest;
-import dev.tranche.nodeplugin.config.AllocateOptions;
-import java.util.Map;
+import dev.tranche.nodeplugin.config.WatchOptions.LimitOptions;
+import dev.tranche.nodeplugin.nvml.GpuInfo;
 import java.util.Optional;
 import java.util.OptionalLong;
 
 /**
- * Whether shares of this node must have a memory limit, and which GPUs can have one.
+ * Whether shares of this node must have a memory limit, which NVIDIA's hook sets.
  *
- * @param byPlugin whether the plugin sets limits, and not NVIDIA's hook
  * @param optOut whether a pod can ask for no limit
- * @param gpus by uuid; MIG devices have none
+ * @param nodeObstacle why no share can have one, as a part of a sentence; empty if none is known
  */
-public record NodeLimits(
-    boolean required,
-    boolean byPlugin,
-    boolean optOut,
-    Toolkit toolkit,
-    Map<String, LimitSupport> gpus) {
+public record NodeLimits(boolean required, boolean optOut, Optional<String> nodeObstacle) {
+  /** NVIDIA's hook that sets a container's limit from two environment variables. */
+  public static final String HOOK = "apply-cuda-memory-limits";
+
   /** Shares have no limit. */
-  public static final NodeLimits NONE =
-      new NodeLimits(false, false, true, Toolkit.UNKNOWN, Map.of());
+  public static final NodeLimits NONE = new NodeLimits(false, true, Optional.empty());
 
-  public NodeLimits {
-    gpus = Map.copyOf(gpus);
+  static NodeLimits of(LimitOptions options, Optional<String> nodeObstacle) {
+    return new NodeLimits(options.required(), options.optOut(), nodeObstacle);
   }
 
-  /**
-   * Every share must have one, and nothing has been tried yet.
-   *
-   * @param byPlugin whether the plugin sets limits, and not NVIDIA's hook
-   * @param optOut whether a pod can ask for no limit
-   */
-  public static NodeLimits untried(boolean byPlugin, boolean optOut) {
-    return new NodeLimits(true, byPlugin, optOut, Toolkit.UNKNOWN, Map.of());
-  }
-
-  /** Whether NVIDIA's hook must run when a container with a share starts. */
-  public boolean byHook() {
-    return required && !byPlugin;
+  /** Returns why a share of this GPU cannot have the limit that it must have; empty if it can. */
+  public Optional<String> obstacle(GpuInfo gpu) {
+    return required && gpu.usableBytes() == 0
+        ? Optional.of(
+            "NVML does not report the memory of GPU %s, so a share of it is unknown; set memoryLimits to off on this node"
+                .formatted(gpu.number()))
+        : nodeObstacle;
   }
 
   /** Returns whether a container gets no limit, by what its pod says about it. */
@@ -59,21 +49,5 @@ public record NodeLimits(
     }
     long bytes = wanted.orElse(LimitRequest.NONE);
     return bytes > 0 ? Math.min(shareBytes, bytes >> 20 << 20) : shareBytes;
-  }
-
-  /** Returns whether a cgroup without a limit on this GPU reads as the limit of a cgroup above. */
-  public boolean inherited(String uuid) {
-    return LimitSupport.WORKS_INHERITED.equals(gpus.get(uuid));
-  }
-
-  /** Returns why a share of this GPU cannot have the limit that it must have; empty if it can. */
-  public Optional<String> obstacle(String uuid, AllocateOptions options) {
-    if (!required) {
-      return Optional.empty();
-    }
-    return switch (gpus.getOrDefault(uuid, LimitSupport.UNTRIED)) {
-      case LimitSupport.Unavailable unavailable -> Optional.of(unavailable.reason());
-      case LimitSupport.Works ignored -> byPlugin ? Optional.empty() : toolkit.obstacle(options);
-    };
   }
 }

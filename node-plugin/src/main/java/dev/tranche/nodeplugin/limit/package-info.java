@@ -1,4 +1,4 @@
-/** Whether NVIDIA's hook can limit the memory of a container on this node's GPUs. */
+/** Memory limits of containers, which NVIDIA's hook sets and the driver tells. */
 @NullMarked
 package dev.tranche.nodeplugin.limit;
 

@@ -225,11 +225,6 @@ public final class JnaNvml implements AdminNvml {
   }
 
   @Override
-  public void memoryLimit(int index, Path cgroup, MemoryLimit limit) {
-    limits.set("GPU " + index, handle(index), cgroup, limit);
-  }
-
-  @Override
   public Optional<MemoryLimit.Reading> memoryLimit(int index, Path cgroup) {
     return limits.get("GPU " + index, handle(index), cgroup);
   }

@@ -35,16 +35,6 @@ public interface Nvml extends AutoCloseable {
   }
 
   /**
-   * Limits the memory that the processes of a cgroup can have on a GPU. Needs the capability
-   * SYS_ADMIN; not for MIG.
-   *
-   * @param cgroup its folder in cgroup v2, as this process sees it
-   */
-  default void memoryLimit(int index, Path cgroup, MemoryLimit limit) {
-    throw new NvmlException(NvmlCode.FUNCTION_NOT_FOUND, "GPU " + index + " takes no memory limit");
-  }
-
-  /**
    * Returns the limit of a cgroup on a GPU. On one of the driver's two backends, a cgroup without a
    * limit answers with that of the nearest cgroup above it.
    */

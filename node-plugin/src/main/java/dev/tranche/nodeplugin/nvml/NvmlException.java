@@ -35,16 +35,6 @@ public final class NvmlException extends RuntimeException {
     return code == NvmlCode.FUNCTION_NOT_FOUND;
   }
 
-  /** The GPU, or the kernel, has no such thing. */
-  public boolean notSupported() {
-    return code == NvmlCode.NOT_SUPPORTED;
-  }
-
-  /** The caller lacks a capability. */
-  public boolean noPermission() {
-    return code == NvmlCode.NO_PERMISSION;
-  }
-
   /** NVML itself is gone, for example while a driver is reloaded, and must be started again. */
   public boolean driverGone() {
     return code == NvmlCode.UNINITIALIZED

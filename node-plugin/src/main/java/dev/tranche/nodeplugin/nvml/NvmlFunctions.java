@@ -64,7 +64,6 @@ final class NvmlFunctions {
           "nvmlGpmSampleFree",
           "nvmlGpmSampleGet",
           "nvmlGpmMetricsGet",
-          "nvmlDeviceSetMemoryLimits_v1",
           "nvmlDeviceGetMemoryLimits_v1");
 
   private final Map<String, Function> found = new HashMap<>();

@@ -5,13 +5,10 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.Optional;
 
-/** Sets and reads memory limits by cgroup, which drivers have since R615. */
+/** Reads memory limits by cgroup, which drivers have since R615. */
 final class NvmlLimits {
-  // nvmlSetMemoryLimits_v1_t: nameSpace, softLimit, hardLimit. nvmlGetMemoryLimits_v1_t also has
-  // currentUsed.
+  // nvmlGetMemoryLimits_v1_t: nameSpace, softLimit, hardLimit, currentUsed.
   private static final int SCRATCH_BYTES = 32;
-  private static final int SET_SOFT_OFFSET = 8;
-  private static final int SET_HARD_OFFSET = 16;
   private static final int GET_SOFT_OFFSET = 8;
   private static final int GET_HARD_OFFSET = 16;
   private static final int GET_USED_OFFSET = 24;
@@ -21,18 +18,6 @@ final class NvmlLimits {
 
   NvmlLimits(NvmlFunctions functions) {
     this.functions = functions;
-  }
-
-  void set(String gpu, long device, Path cgroup, MemoryLimit limit) {
-    try (Memory path = path(cgroup)) {
-      scratch.setPointer(0, path);
-      scratch.setLong(SET_SOFT_OFFSET, limit.softBytes());
-      scratch.setLong(SET_HARD_OFFSET, limit.hardBytes());
-      int result = functions.call("nvmlDeviceSetMemoryLimits_v1", device, scratch);
-      if (result != NvmlCode.SUCCESS) {
-        throw functions.failure(result, gpu + " takes no memory limit for " + cgroup, "");
-      }
-    }
   }
 
   Optional<MemoryLimit.Reading> get(String gpu, long device, Path cgroup) {

@@ -10,15 +10,13 @@ import dev.tranche.nodeplugin.gpu.HeldReplicas;
 import dev.tranche.nodeplugin.gpu.HostNodes;
 import dev.tranche.nodeplugin.gpu.Replicas;
 import dev.tranche.nodeplugin.health.Health;
-import dev.tranche.nodeplugin.limit.LimitSupport;
 import dev.tranche.nodeplugin.limit.NodeLimits;
-import dev.tranche.nodeplugin.limit.Toolkit;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import dev.tranche.nodeplugin.nvml.Mig;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalLong;
-import java.util.Set;
 import java.util.TreeMap;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -26,14 +24,11 @@ import org.junit.jupiter.api.Test;
 
 /** Which containers NVIDIA's hook limits, and to how much. */
 class LimitVariablesTest {
-  private static final Set<String> PROGRAMS =
-      Set.of("nvidia-container-runtime", "nvidia-cdi-hook", "nvidia-ctk");
-  private static final NodeLimits LIMITS =
-      limits(Map.of("GPU-a", LimitSupport.WORKS, "GPU-b", LimitSupport.WORKS));
+  private static final NodeLimits LIMITS = new NodeLimits(true, true, Optional.empty());
   private static final Mig.Device MIG = new Mig.Device(0, "GPU-m", "1g.5gb", 7, 0, List.of());
 
-  private static NodeLimits limits(Map<String, LimitSupport> gpus) {
-    return new NodeLimits(true, false, true, new Toolkit(PROGRAMS, PROGRAMS, ""), gpus);
+  private static NodeLimits lacking(String what) {
+    return new NodeLimits(true, true, Optional.of(what));
   }
 
   private static GpuStatus gpu(String uuid, int totalMib, Mig mig) {
@@ -143,31 +138,18 @@ class LimitVariablesTest {
   void podThatOptsOut_hasNoLimit_unlessThatIsForbidden() {
     Map<String, String> share = Map.of("TRANCHE_GPU_MEMORY_MIB", "24323");
     assertThat(wanting(LIMITS, 3, 0)).isEqualTo(share);
-    NodeLimits none = limits(Map.of("GPU-a", new LimitSupport.Unavailable("it is old")));
-    assertThat(wanting(none, 3, 0)).isEqualTo(share);
-    NodeLimits strict = new NodeLimits(true, false, false, LIMITS.toolkit(), LIMITS.gpus());
+    assertThat(wanting(lacking("it is old"), 3, 0)).isEqualTo(share);
+    NodeLimits strict = new NodeLimits(true, false, Optional.empty());
     assertThat(wanting(strict, 3, 0)).containsEntry("NVIDIA_GPU_MEMORY_LIMIT", "24323");
   }
 
   @Test
   void shareThatCannotBeLimited_isRefused_withTheReason() {
-    NodeLimits none = limits(Map.of("GPU-a", new LimitSupport.Unavailable("driver 580 has none")));
+    NodeLimits none = lacking("driver 580 has none");
     assertThat(timeSliced(none, ids("GPU-a", 3)))
         .hasEntrySatisfying(
             "no_memory_limit",
             message -> assertThat(message).contains("cannot be limited: driver 580 has none"));
-    assertThat(timeSliced(NodeLimits.untried(false, true), ids("GPU-a", 3)))
-        .containsKey("no_memory_limit");
     assertThat(timeSliced(none, ids("GPU-a", 10))).isEmpty();
-    NodeLimits byPlugin =
-        new NodeLimits(true, true, true, new Toolkit(Set.of(), Set.of(), ""), LIMITS.gpus());
-    assertThat(timeSliced(byPlugin, ids("GPU-a", 3)))
-        .as("no hook is needed, and none is asked for")
-        .isEmpty();
-    NodeLimits old =
-        new NodeLimits(true, false, true, new Toolkit(PROGRAMS, Set.of(), ""), LIMITS.gpus());
-    assertThat(timeSliced(old, ids("GPU-a", 3)))
-        .hasEntrySatisfying(
-            "no_memory_limit", message -> assertThat(message).contains("is too old"));
   }
 }

@@ -93,22 +93,13 @@ class RealToolkitIT {
                 "env",
                 "LD_PRELOAD=" + programs.resolve("missing.so")));
     all.addAll(command);
-    all.addAll(List.of(Toolkit.HOOK, "--driver-root", fake.root().toString(), "--gpu-id", "GPU-0"));
+    all.addAll(
+        List.of(NodeLimits.HOOK, "--driver-root", fake.root().toString(), "--gpu-id", "GPU-0"));
     return run(all.toArray(String[]::new));
   }
 
   private static List<String> program(String name) {
     return List.of(programs.resolve(name).toString());
-  }
-
-  @Test
-  void programs_haveTheHook_orAreKnownNotTo() {
-    Path none = programs.resolve("none");
-    assertThat(new ToolkitReader(programs, none).read().withHook())
-        .containsExactlyInAnyOrder("nvidia-cdi-hook", "nvidia-container-runtime", "nvidia-ctk");
-    Toolkit older = new ToolkitReader(programs.resolve("older"), none).read();
-    assertThat(older.present()).containsExactly("nvidia-cdi-hook");
-    assertThat(older.withHook()).isEmpty();
   }
 
   @Test
@@ -137,7 +128,7 @@ class RealToolkitIT {
     assertThat(refused.output()).containsIgnoringCase("invalid argument");
   }
 
-  /** A container would not start, which is why the plugin tries a limit before. */
+  /** So a container does not start there. */
   @Test
   void hook_fails_onCgroupV1_andWhereTheDriverSetsNoLimit() throws Exception {
     Run v1 = hook("v1", program("nvidia-cdi-hook"), LIMIT, REQUEST);

@@ -72,8 +72,6 @@ class NvmlHeaderIT {
           Map.entry("NvmlGpm.METRIC_BYTES", "sizeof(nvmlGpmMetric_t)"),
           Map.entry("NvmlGpm.METRIC_RETURN_OFFSET", "offsetof(nvmlGpmMetric_t, nvmlReturn)"),
           Map.entry("NvmlGpm.METRIC_VALUE_OFFSET", "offsetof(nvmlGpmMetric_t, value)"),
-          Map.entry("NvmlLimits.SET_SOFT_OFFSET", "offsetof(nvmlSetMemoryLimits_v1_t, softLimit)"),
-          Map.entry("NvmlLimits.SET_HARD_OFFSET", "offsetof(nvmlSetMemoryLimits_v1_t, hardLimit)"),
           Map.entry("NvmlLimits.GET_SOFT_OFFSET", "offsetof(nvmlGetMemoryLimits_v1_t, softLimit)"),
           Map.entry("NvmlLimits.GET_HARD_OFFSET", "offsetof(nvmlGetMemoryLimits_v1_t, hardLimit)"),
           Map.entry(
@@ -139,7 +137,7 @@ class NvmlHeaderIT {
           "NvmlGpm.METRICS_GET_BYTES",
           List.of("nvmlGpmMetricsGet_t"),
           "NvmlLimits.SCRATCH_BYTES",
-          List.of("nvmlSetMemoryLimits_v1_t", "nvmlGetMemoryLimits_v1_t"),
+          List.of("nvmlGetMemoryLimits_v1_t"),
           "NvmlMig.SCRATCH_BYTES",
           List.of("nvmlDeviceAttributes_t"),
           "NvmlTelemetry.PROCESS_535_BYTES",

@@ -21,11 +21,6 @@ public enum Limited {
     return compareTo(other) < 0 ? other : this;
   }
 
-  /** Returns whether its memory may exceed its share, although nobody allowed that. */
-  public boolean isWrong() {
-    return this == PARTLY || this == NO;
-  }
-
   /** Returns it as the API names it. */
   @Override
   public String toString() {
