@@ -463,6 +463,26 @@ class ConfigTest {
     assertThat(config.sharing().resources().getFirst().replicas()).isEqualTo(replicas);
   }
 
+  /** Go takes them for spaces there. */
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "{\n\t\"sharing\":\t{\"timeSlicing\": {\"resources\": [\n\t\t{\"name\": \"gpu\",\t\"replicas\": 4}]}}}",
+        "sharing:\n  timeSlicing:\t\n    resources:\n    - name:\tgpu\n      replicas: \t4\n",
+        "sharing:\n  timeSlicing: {resources: [{name: gpu, replicas: 4}]} # why:\t{\n"
+      })
+  void tabs_areSpaces_inJsonAndAfterAKey(String yaml) {
+    assertThat(ConfigFile.parse(yaml, findings).sharing().resources())
+        .extracting(SharedResource::replicas)
+        .containsExactly(4);
+    assertThat(findings.clean()).isTrue();
+  }
+
+  @Test
+  void tabThatIndents_isRefused() {
+    assertThat(errors("sharing:\n\ttimeSlicing: {}\n")).singleElement().asString().contains("YAML");
+  }
+
   /** As in YAML 1.1 without its numbers of base 60; SnakeYAML makes 60 of it. */
   @Test
   void migIndex_isNoNumberOfBase60() {
