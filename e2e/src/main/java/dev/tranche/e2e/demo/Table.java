@@ -15,7 +15,7 @@ import java.util.Optional;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** A table of which pod went where, and why the other nodes lost, from the extender's read API. */
+/** A table of which pod went where, and why not elsewhere, from the extender's read API. */
 final class Table {
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final double GIB = 1L << 30;
@@ -24,20 +24,24 @@ final class Table {
       """
 
       SCORE is 0 to 10. The node with the highest one gets the pod, and kube-scheduler chooses among equals.
-      A pod that fits only one node needs no score (–). LOAD BEFORE is the SM load and the free memory at the decision:
-      the mean of what NVML measured, plus the shares of pods that are too recent to show in it. It can be more than 100 %.
+      A pod that fits only one node needs no score (–). LOAD BEFORE is the SM load and the free memory at the decision.
+      The load is the mean of what NVML measured, plus the shares of pods that are too recent to show in it.
+      It can be more than 100 %.
       """;
 
   private static final List<String> HEAD =
-      List.of("POD", "REQUEST", "NODE", "GPU", "SCORE", "LOAD BEFORE", "OTHER GPUS");
+      List.of("POD", "REQUEST", "NODE", "GPU", "SCORE", "LOAD BEFORE");
 
   private Table() {}
 
   static String of(Tranche tranche, List<Pod> pods) {
     var rows = new ArrayList<List<String>>();
-    rows.add(HEAD);
-    pods.forEach(pod -> rows.add(row(pod, explanation(tranche, pod))));
-    return aligned(rows) + NOTE;
+    pods.forEach(pod -> rows.addAll(rows(pod, explanation(tranche, pod))));
+    return of(rows);
+  }
+
+  static String of(List<List<String>> rows) {
+    return aligned(Stream.concat(Stream.of(HEAD), rows.stream()).toList()) + NOTE;
   }
 
   /** Returns the decision for a pod, from the extender replica that has made it. */
@@ -52,20 +56,28 @@ final class Table {
   }
 
   /**
+   * Returns a row for each GPU of a pod, and one for each place where the pod is not.
+   *
    * @param decision the pod's decision in the read API, or empty if no extender has it
    */
-  static List<String> row(Pod pod, Optional<JsonNode> decision) {
+  static List<List<String>> rows(Pod pod, Optional<JsonNode> decision) {
     JsonNode chosen = decision.map(d -> d.get("chosen")).orElse(JSON.createObjectNode());
-    return List.of(
-        pod.getMetadata().getName(),
-        requested(pod),
-        String.valueOf(pod.getSpec().getNodeName()),
-        stream(chosen.path("chosenGpus"))
-            .map(gpu -> gpu.get("index").asInt() + " " + gpu.get("model").asText())
-            .collect(Collectors.joining(", ")),
-        chosen.hasNonNull("score") ? chosen.get("score").asText() : "–",
-        stream(chosen.path("chosenGpus")).map(Table::load).collect(Collectors.joining("; ")),
-        decision.map(Table::losers).orElse("no extender remembers"));
+    String name = pod.getMetadata().getName();
+    String node = String.valueOf(pod.getSpec().getNodeName());
+    String score = chosen.hasNonNull("score") ? chosen.get("score").asText() : "–";
+    var rows = new ArrayList<List<String>>();
+    for (JsonNode gpu : chosen.path("chosenGpus")) {
+      String which = gpu.get("index").asInt() + " " + gpu.get("model").asText();
+      rows.add(
+          rows.isEmpty()
+              ? List.of(name, requested(pod), node, which, score, load(gpu))
+              : List.of("", "", "", which, "", load(gpu)));
+    }
+    if (rows.isEmpty()) {
+      rows.add(List.of(name, requested(pod), node, "no extender remembers"));
+    }
+    decision.stream().flatMap(Table::losers).forEach(each -> rows.add(List.of("", "not " + each)));
+    return rows;
   }
 
   private static String requested(Pod pod) {
@@ -91,7 +103,7 @@ final class Table {
         amount(gpu.get("memory")) / GIB);
   }
 
-  private static String losers(JsonNode decision) {
+  private static Stream<String> losers(JsonNode decision) {
     Stream<String> beside =
         stream(decision.at("/chosen/gpus"))
             .filter(gpu -> !isChosen(decision, gpu))
@@ -110,7 +122,7 @@ final class Table {
     Stream<String> refused =
         stream(decision.get("refused"))
             .map(node -> node.get("node").asText() + ": " + node.path("message").asText());
-    return Stream.of(beside, fitted, refused).flatMap(s -> s).collect(Collectors.joining("; "));
+    return Stream.of(beside, fitted, refused).flatMap(s -> s);
   }
 
   private static boolean isChosen(JsonNode decision, JsonNode gpu) {
@@ -131,7 +143,7 @@ final class Table {
     return array.valueStream();
   }
 
-  /** Columns as wide as their widest cell; the last one ends where it ends. */
+  /** Columns as wide as their widest cell; the last cell of a row ends where it ends. */
   static String aligned(List<List<String>> rows) {
     var table = new StringBuilder();
     for (List<String> row : rows) {
@@ -148,6 +160,10 @@ final class Table {
   }
 
   private static int width(List<List<String>> rows, int column) {
-    return rows.stream().mapToInt(row -> row.get(column).length()).max().orElse(0);
+    return rows.stream()
+        .filter(row -> column < row.size() - 1)
+        .mapToInt(row -> row.get(column).length())
+        .max()
+        .orElse(0);
   }
 }

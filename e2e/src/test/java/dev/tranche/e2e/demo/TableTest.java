@@ -7,6 +7,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.tranche.api.Names;
 import io.fabric8.kubernetes.api.model.Pod;
 import io.fabric8.kubernetes.api.model.PodBuilder;
+import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
@@ -46,22 +47,60 @@ class TableTest {
             .formatted(score, gpu(0, 5), gpu(0, 5), gpu(1, 97), gpu(0, 55), gpu(1, 30)));
   }
 
-  @Test
-  void row_hasTheWinnersOwnScoreBesideTheOthers() throws Exception {
-    assertThat(Table.row(pod(), Optional.of(decision("9"))))
-        .containsExactly(
-            "chat",
-            "0.3",
-            "one",
-            "0 Tesla T4",
-            "9",
-            "SM 5 %, 14 of 14 GiB free",
-            "its GPU 1: SM 97 %; two: score 4, SM 55 % and 30 %; three: too full");
+  private static JsonNode twoGpus() throws Exception {
+    return json(
+        """
+        {"chosen": {"node": "one", "score": null, "chosenGpus": [%s, %s], "gpus": [%1$s, %2$s]},
+         "fitted": [],
+         "refused": [{"node": "node-h100", "message": "the node has enough free GPU replicas, but \
+        too few GPUs have enough for one share each"}]}
+        """
+            .formatted(gpu(0, 5), gpu(1, 97)));
   }
 
   @Test
-  void row_ofAPodThatOnlyOneNodeFits_hasNoScore() throws Exception {
-    assertThat(Table.row(pod(), Optional.of(decision("null")))).element(4).isEqualTo("–");
+  void rows_haveTheWinnersOwnScoreBesideTheOthers() throws Exception {
+    assertThat(Table.rows(pod(), Optional.of(decision("9"))))
+        .containsExactly(
+            List.of("chat", "0.3", "one", "0 Tesla T4", "9", "SM 5 %, 14 of 14 GiB free"),
+            List.of("", "not its GPU 1: SM 97 %"),
+            List.of("", "not two: score 4, SM 55 % and 30 %"),
+            List.of("", "not three: too full"));
+  }
+
+  @Test
+  void rows_ofAPodThatOnlyOneNodeFits_haveNoScore() throws Exception {
+    assertThat(Table.rows(pod(), Optional.of(decision("null"))).getFirst())
+        .element(4)
+        .isEqualTo("–");
+  }
+
+  @Test
+  void rows_ofAPodWithTwoGpus_areOneForEach() throws Exception {
+    assertThat(Table.rows(pod(), Optional.of(twoGpus())).subList(0, 2))
+        .containsExactly(
+            List.of("chat", "0.3", "one", "0 Tesla T4", "–", "SM 5 %, 14 of 14 GiB free"),
+            List.of("", "", "", "1 Tesla T4", "", "SM 97 %, 14 of 14 GiB free"));
+  }
+
+  @Test
+  void rows_ofAPodThatNoExtenderRemembers_sayThat() {
+    assertThat(Table.rows(pod(), Optional.empty()))
+        .containsExactly(List.of("chat", "0.3", "one", "no extender remembers"));
+  }
+
+  /** A terminal and README show lines of this length without a break. */
+  @Test
+  void table_isNarrow() throws Exception {
+    String table = Table.of(Table.rows(pod(), Optional.of(twoGpus())));
+    assertThat(table.lines()).allMatch(line -> line.length() <= 120);
+    assertThat(table)
+        .startsWith(
+            """
+            POD   REQUEST  NODE  GPU         SCORE  LOAD BEFORE
+            chat  0.3      one   0 Tesla T4  –      SM 5 %, 14 of 14 GiB free
+                                 1 Tesla T4         SM 97 %, 14 of 14 GiB free
+                  not node-h100: the node has enough free GPU replicas, but""");
   }
 
   @Test
