@@ -131,8 +131,8 @@ groups:
         labels: {severity: warning}
         annotations:
           runbook_url: {{ include "tranche.runbook" (dict "root" $ "alert" "TrancheReportsStale") }}
-          summary: {{ print "GPU {{ $labels.uuid }} of node {{ $labels.node }} gets pods by grants only, since its load is unknown." | quote }}
-          description: The node plugin there is down, or its stream to the extender is; its log says which.
+          summary: {{ print "The load of GPU {{ $labels.uuid }} of node {{ $labels.node }} is unknown." | quote }}
+          description: The node plugin there or its stream to the extender is down, or NVML does not return the load.
       - alert: TrancheDrift
         expr: increase(tranche_extender_drift_total{namespace="{{ $ns }}"}[1h]) > 0
         labels: {severity: warning}
