@@ -15,11 +15,12 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Implements {@code ./bench report}: writes the tables of BENCHMARKS.md, and the figures that
- * README and RELIABILITY.md begin with, so that nobody types a figure. The same results always give
- * the same files.
+ * RELIABILITY.md begins with, so that nobody types a figure. The same results always give the same
+ * files.
  */
 final class Report {
   private static final String PAGE = "BENCHMARKS.md";
+  private static final String RELIABILITY = "RELIABILITY.md";
 
   private Report() {}
 
@@ -37,10 +38,8 @@ final class Report {
     }
     files.put(page, text);
     String searched = simulated(all.get("simulate")) + soaked(all.get("soak"));
-    for (String each : List.of("README.md", "RELIABILITY.md")) {
-      Path file = root.resolve(each);
-      files.put(file, replace(each, Files.readString(file), "searched", searched));
-    }
+    Path file = root.resolve(RELIABILITY);
+    files.put(file, replace(RELIABILITY, Files.readString(file), "searched", searched));
     return files;
   }
 
@@ -70,7 +69,7 @@ final class Report {
     return all;
   }
 
-  /** What README and RELIABILITY.md say of the newest run of the simulator. */
+  /** What RELIABILITY.md says of the newest run of the simulator. */
   static String simulated(@Nullable Results results) {
     return newest(
         results,
@@ -80,7 +79,7 @@ final class Report {
         "simulate.violations");
   }
 
-  /** What they say of the newest run of the soak. */
+  /** What it says of the newest run of the soak. */
   static String soaked(@Nullable Results results) {
     return newest(
         results,
