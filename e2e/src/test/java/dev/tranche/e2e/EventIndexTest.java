@@ -45,7 +45,7 @@ class EventIndexTest {
     return reasons;
   }
 
-  private static Set<String> indexed() {
+  static Set<String> indexed() {
     String page = text(ROOT.resolve("docs/errors.md"));
     String events = page.substring(page.indexOf("\n## Events\n") + 4);
     return events
