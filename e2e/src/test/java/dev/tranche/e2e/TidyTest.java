@@ -130,6 +130,11 @@ class TidyTest {
 
   private static final int METHOD_LINES_MAX = 70;
 
+  /** The ratchet of everything together. */
+  private static final Path FIGURES = Path.of("src/test/resources/weight.txt");
+
+  private static final Path WEIGHED = Path.of("target/weight.txt");
+
   /** As the formatter writes it: the head of a member, and the brace that ends one. */
   private static final Pattern MEMBER = Pattern.compile("( {2}| {4})[\\w@<].*");
 
@@ -400,6 +405,15 @@ class TidyTest {
                 .filter(e -> e.getValue().lines().count() > JAVA_LINES_MAX)
                 .map(Map.Entry::getKey))
         .isEmpty();
+  }
+
+  @Test
+  void whatThereIsToRead_staysAtItsFigures() throws Exception {
+    var weight = new Weight();
+    TEXTS.forEach(weight::add);
+    var findings = new ArrayList<String>();
+    Files.write(WEIGHED, weight.figures(Files.readAllLines(FIGURES), findings));
+    assertThat(findings).as("new figures: cp e2e/%s e2e/%s", WEIGHED, FIGURES).isEmpty();
   }
 
   @Test
