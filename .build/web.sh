@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# web.sh FOLDER TYPES: fills the folder with the web page. It is built once for the same sources. TYPES is the file with the API's types.
+# web.sh FOLDER: fills the folder with the web page. It is built once for the same sources.
 # web.sh modules: prints the folder of the npm packages, in the versions of the lock file.
 set -euo pipefail
 shopt -s inherit_errexit
@@ -28,7 +28,6 @@ build_page() {
   work=$1/.work
   mkdir "$work"
   cp -r "$web"/src "$web"/*.* "$work"
-  cp "$types" "$work/src/types.ts"
   ln -s "$modules/node_modules" "$work/node_modules"
   (
     cd "$work"
@@ -45,8 +44,7 @@ if [ "$1" = modules ]; then
   echo "$folder/node_modules"
   exit
 fi
-types=$2
-page=$(cached web build_page "$web" "$types")
+page=$(cached web build_page "$web")
 mkdir -p "$1"
 # Otherwise files of other sources would stay and get into the jar.
 find "$1" -type f -delete

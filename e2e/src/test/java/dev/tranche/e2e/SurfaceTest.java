@@ -15,6 +15,9 @@ import java.util.TreeSet;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
+import org.yaml.snakeyaml.LoaderOptions;
+import org.yaml.snakeyaml.Yaml;
+import org.yaml.snakeyaml.constructor.SafeConstructor;
 
 /**
  * Everything that a user can name is in one list, so that a change shows what comes and what goes.
@@ -53,7 +56,7 @@ class SurfaceTest {
     JsonNode values = json("charts/tranche/values.schema.json");
     addValues("value", values, values);
     addMetrics();
-    addApi(json("extender/readapi/target/classes/dev/tranche/extender/readapi/openapi.json"));
+    addApi(yaml("extender/readapi/src/main/resources/dev/tranche/extender/readapi/openapi.yaml"));
     addNames();
     addCommands();
     EventIndexTest.indexed().forEach(reason -> lines.add("event " + reason));
@@ -183,5 +186,12 @@ class SurfaceTest {
 
   private static JsonNode json(String file) throws IOException {
     return new ObjectMapper().readTree(ROOT.resolve(file).toFile());
+  }
+
+  private static JsonNode yaml(String file) throws IOException {
+    var options = new LoaderOptions();
+    options.setMaxAliasesForCollections(Integer.MAX_VALUE);
+    return new ObjectMapper()
+        .valueToTree(new Yaml(new SafeConstructor(options)).<Object>load(text(file)));
   }
 }

@@ -3,6 +3,7 @@ package dev.tranche.extender.readapi;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import dev.tranche.extender.history.GpuHistory;
 import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.load.LoadReading;
@@ -17,16 +18,26 @@ import dev.tranche.extender.readapi.row.WaitingReasons;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.verb.FakeWorld;
 import io.vertx.core.json.JsonObject;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Instant;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.TreeSet;
+import java.util.regex.MatchResult;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** What is answered of a small cluster is what the document describes. */
 final class OpenApiTest {
   private static final ListQuery ALL = new ListQuery(Map.of(), 100, "");
+
+  private static final Pattern TYPE =
+      Pattern.compile("export type (\\w+) = Readonly<\\{(.*?)\\}>;");
+  private static final Pattern FIELD = Pattern.compile("(\\w+\\??): [^;]+");
 
   private final FakeWorld world = new FakeWorld(Policy.LOAD);
   private final WaitingReasons reasons = new WaitingReasons(world.explanations);
@@ -181,7 +192,10 @@ final class OpenApiTest {
   void answersThatDiffer_areNotDescribed() {
     assertThatThrownBy(() -> OpenApi.assertIs("Amount", "{\"gpus\":\"1.5\",\"memory\":\"1Gi\"}"))
         .isInstanceOf(AssertionError.class);
-    assertThatThrownBy(() -> OpenApi.assertIs("Amount", "{\"gpus\":\"1\",\"bytes\":1}"))
+    assertThatThrownBy(() -> OpenApi.assertIs("Amount", "{\"gpus\":\"1\"}"))
+        .isInstanceOf(AssertionError.class);
+    assertThatThrownBy(
+            () -> OpenApi.assertIs("Amount", "{\"gpus\":\"1\",\"memory\":\"1\",\"bytes\":1}"))
         .isInstanceOf(AssertionError.class);
   }
 
@@ -196,5 +210,29 @@ final class OpenApiTest {
             path ->
                 assertThat(Route.of(path.replace("{", "").replace("}", ""))).as(path).isPresent());
     assertThat(document.get("paths")).hasSize(9 + 6);
+  }
+
+  /** A field that an answer may lack has a question mark in the page's type, and no other has. */
+  @Test
+  void typesOfThePage_haveTheFieldsOfTheDocument() throws IOException {
+    JsonNode schemas = OpenApi.document().at("/components/schemas");
+    String types =
+        Files.readString(Path.of("readapi/src/main/web/src/types.ts")).replaceAll("\\s+", " ");
+    var compared = new TreeSet<String>();
+    for (MatchResult type : TYPE.matcher(types).results().toList()) {
+      JsonNode schema = schemas.path(type.group(1));
+      var required = new TreeSet<String>();
+      schema.path("required").forEach(name -> required.add(name.asText()));
+      var declared = new TreeSet<String>();
+      schema
+          .path("properties")
+          .fieldNames()
+          .forEachRemaining(name -> declared.add(required.contains(name) ? name : name + "?"));
+      assertThat(FIELD.matcher(type.group(2)).results().map(field -> field.group(1)))
+          .as(type.group(1))
+          .containsExactlyInAnyOrderElementsOf(declared);
+      compared.add(type.group(1));
+    }
+    assertThat(compared).contains("Gpu", "Pod", "PodDetail", "History", "StreamSummary");
   }
 }

@@ -24,13 +24,9 @@ import io.vertx.core.Future;
 import io.vertx.core.MultiMap;
 import io.vertx.core.Vertx;
 import io.vertx.core.buffer.Buffer;
-import java.io.IOException;
-import java.io.InputStream;
-import java.io.UncheckedIOException;
 import java.lang.ref.SoftReference;
 import java.time.Instant;
 import java.util.List;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.function.BiFunction;
 import java.util.function.Function;
@@ -62,7 +58,6 @@ final class Answers {
   private final LongSupplier clockMs;
   private final WaitingReasons reasons;
   private final PodMetrics podMetrics = new PodMetrics();
-  private final Buffer document = document();
   private final ViewRate explanationRate =
       new ViewRate("explanations", EXPLANATIONS_PER_SECOND_MAX);
   private SoftReference<@Nullable Snapshot> latest = new SoftReference<>(null);
@@ -112,14 +107,6 @@ final class Answers {
     this.reasons = reasons;
   }
 
-  private static Buffer document() {
-    try (InputStream in = Answers.class.getResourceAsStream("openapi.json")) {
-      return Buffer.buffer(Objects.requireNonNull(in, "openapi.json").readAllBytes());
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
-  }
-
   PodMetrics podMetrics() {
     return podMetrics;
   }
@@ -158,7 +145,9 @@ final class Answers {
       case INVARIANTS -> withoutParameters(parameters, () -> whenReady(() -> invariants(format)));
       case METRICS -> withoutParameters(parameters, () -> ofSnapshot(podMetrics::of));
       case OPENAPI ->
-          withoutParameters(parameters, () -> Future.succeededFuture(new Answer.Found(document)));
+          withoutParameters(
+              parameters,
+              () -> vertx.executeBlocking(() -> new Answer.Found(OpenApiDocument.JSON), false));
     };
   }
 

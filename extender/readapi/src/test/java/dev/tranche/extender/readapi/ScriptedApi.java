@@ -149,7 +149,10 @@ final class ScriptedApi implements AutoCloseable {
                         .put("granted", amount)
                         .put("used", amount.copy().put("measuredGpus", gpus.size())))
                 .put("models", new JsonArray())
-                .put("waitingPods", new JsonObject().put("total", waiting)));
+                .put("modelCount", 0)
+                .put(
+                    "waitingPods",
+                    new JsonObject().put("total", waiting).put("byReason", new JsonArray())));
   }
 
   /**

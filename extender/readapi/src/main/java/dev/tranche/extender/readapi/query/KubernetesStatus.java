@@ -1,13 +1,10 @@
 package dev.tranche.extender.readapi.query;
 
-import com.fasterxml.jackson.annotation.JsonClassDescription;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /** A problem as a Kubernetes {@code Status}, whose message kubectl prints. */
-@JsonClassDescription(
-    "An error as the API server of Kubernetes says it, where the parameter output is given.")
 public record KubernetesStatus(
     String kind,
     String apiVersion,

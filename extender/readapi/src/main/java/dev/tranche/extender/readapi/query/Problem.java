@@ -1,6 +1,5 @@
 package dev.tranche.extender.readapi.query;
 
-import com.fasterxml.jackson.annotation.JsonClassDescription;
 import dev.tranche.api.Printable;
 import java.util.List;
 import java.util.Map;
@@ -102,7 +101,6 @@ public record Problem(
   }
 
   /** What is sent. */
-  @JsonClassDescription("RFC 9457.")
   public record ProblemDocument(
       String type, String title, int status, String detail, @Nullable List<Invalid> errors) {}
 

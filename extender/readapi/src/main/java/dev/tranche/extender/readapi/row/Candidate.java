@@ -1,6 +1,5 @@
 package dev.tranche.extender.readapi.row;
 
-import com.fasterxml.jackson.annotation.JsonPropertyDescription;
 import dev.tranche.api.Printable;
 import dev.tranche.extender.explain.FitErrorText;
 import dev.tranche.extender.placement.GpuView;
@@ -17,13 +16,12 @@ import org.jspecify.annotations.Nullable;
  */
 public record Candidate(
     String node,
-    @JsonPropertyDescription("Why the node is refused.") @Nullable String message,
-    @JsonPropertyDescription("Replicas that the GPU with the most free replicas could take.")
-        int largestShareReplicas,
+    @Nullable String message,
+    int largestShareReplicas,
     List<CandidateGpu> gpus,
     @Nullable Instant time,
     @Nullable List<CandidateGpu> chosenGpus,
-    @JsonPropertyDescription("As returned to kube-scheduler, 0 to 10.") @Nullable Integer score) {
+    @Nullable Integer score) {
   /**
    * @param message what the GPU is able to take, or why it takes nothing
    */

@@ -1,12 +1,9 @@
 package dev.tranche.extender.readapi.row;
 
-import com.fasterxml.jackson.annotation.JsonClassDescription;
-import com.fasterxml.jackson.annotation.JsonPropertyDescription;
 import dev.tranche.extender.explain.Refusals;
 import dev.tranche.extender.explain.ShareText;
 import dev.tranche.extender.ledger.Hold;
 import dev.tranche.extender.placement.GpuRequest;
-import dev.tranche.extender.readapi.json.Limits;
 import dev.tranche.extender.readapi.row.Candidate.CandidateGpu;
 import dev.tranche.extender.readapi.row.Snapshot.GpuRow;
 import dev.tranche.extender.snapshot.NodeFit;
@@ -32,19 +29,12 @@ public record Decision(
     List<Candidate> refused,
     int refusedCount,
     List<NodeCount> refusedByReason,
-    @JsonPropertyDescription(
-            "Nodes that the pod's nodeSelector, affinity or tolerations exclude; only if kube-scheduler has not called filter for the pod.")
-        @Nullable Integer excludedCount,
+    @Nullable Integer excludedCount,
     @Nullable LargestShare smallerShare) {
   private static final int HOLDERS_MAX = 3;
 
   /** The largest share that would fit now. */
-  @JsonClassDescription(
-      "The largest smaller share that would fit now, on each GPU that the pod requests. Absent if the pod does not wait, no smaller share would fit, or its containers request different shares.")
-  public record LargestShare(
-      @Limits(minimum = 1) int replicas,
-      @Limits(minimum = 1) int replicasPerGpu,
-      @JsonPropertyDescription("A node where it would fit.") String node) {
+  public record LargestShare(int replicas, int replicasPerGpu, String node) {
     static LargestShare of(int replicas, GpuRequest request, String node) {
       return new LargestShare(replicas, request.demand().replicasPerGpu(), node);
     }

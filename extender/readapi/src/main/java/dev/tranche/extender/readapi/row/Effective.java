@@ -1,12 +1,9 @@
 package dev.tranche.extender.readapi.row;
 
-import com.fasterxml.jackson.annotation.JsonClassDescription;
 import dev.tranche.extender.placement.GpuView;
 import org.jspecify.annotations.Nullable;
 
 /** The use that pods are placed by. */
-@JsonClassDescription(
-    "The values used for placement: measured use (the mean for sm), and grants that are too recent to be measured. sm is absent without a fresh reading.")
 public record Effective(MemoryQuantity memoryFree, @Nullable GpuQuantity sm) {
   private static final double PERCENT = 100;
 

@@ -1,7 +1,5 @@
 package dev.tranche.extender.readapi.row;
 
-import com.fasterxml.jackson.annotation.JsonClassDescription;
-import com.fasterxml.jackson.annotation.JsonPropertyDescription;
 import dev.tranche.api.Printable;
 import dev.tranche.extender.explain.FitErrorText;
 import dev.tranche.extender.explain.Inspection;
@@ -9,7 +7,6 @@ import dev.tranche.extender.ledger.Hold;
 import dev.tranche.extender.load.GpuActivity;
 import dev.tranche.extender.load.LoadReading;
 import dev.tranche.extender.placement.GpuView;
-import dev.tranche.extender.readapi.json.Limits;
 import dev.tranche.extender.readapi.query.ListQuery;
 import dev.tranche.extender.readapi.query.ListQuery.Field;
 import dev.tranche.extender.readapi.row.Snapshot.GpuRow;
@@ -29,24 +26,17 @@ public record Gpu(
     String uuid,
     String model,
     String resource,
-    @JsonPropertyDescription("How many replicas the GPU is split into.") int replicas,
+    int replicas,
     int freeReplicas,
-    @JsonPropertyDescription(
-            "The largest share that a pod could be granted of this GPU now, in replicas; 0 if it takes no pods.")
-        int largestShareReplicas,
-    @JsonPropertyDescription(
-            "What pods can be granted: the GPU's memory without the part that the driver reserves.")
-        MemoryQuantity memory,
+    int largestShareReplicas,
+    MemoryQuantity memory,
     Amount granted,
-    @JsonPropertyDescription(
-            "What pods of other namespaces hold, or may hold; only in the view of one namespace,"
-                + " whose holders are its own.")
-        @Nullable Amount others,
+    @Nullable Amount others,
     Health health,
     @Nullable String healthReason,
     @Nullable Measured measured,
     Effective effective,
-    @Limits(maxItems = Gpu.HOLDERS_MAX) List<Holder> holders,
+    List<Holder> holders,
     int holderCount) {
   public static final List<Field> FIELDS =
       List.of(
@@ -63,26 +53,16 @@ public record Gpu(
   static final int HOLDERS_MAX = 100;
 
   /** The last reading. If it is too old, its memory is shown but not its SM load. */
-  @JsonClassDescription(
-      "The last reading. sm is its weighted mean with a half-life of 10 s, smLast is the"
-          + " utilization of the last second. Both are absent if the reading is not fresh."
-          + " memory is absent where NVML does not tell it."
-          + " smActive, smOccupancy, tensorActive and dramActive are what the GPU's performance"
-          + " monitoring (GPM) says of the last second; each is absent where it is not known. The"
-          + " whole is absent without a reading.")
   public record Measured(
       Instant time,
       boolean fresh,
       @Nullable MemoryQuantity memory,
       @Nullable GpuQuantity sm,
       @Nullable GpuQuantity smLast,
-      @JsonPropertyDescription("Part of the SMs that were busy.") @Nullable GpuQuantity smActive,
-      @JsonPropertyDescription("Active warps of all that the SMs can have.")
-          @Nullable GpuQuantity smOccupancy,
-      @JsonPropertyDescription("Part of the time in which tensor cores worked.")
-          @Nullable GpuQuantity tensorActive,
-      @JsonPropertyDescription("Part of the memory bandwidth that was used.")
-          @Nullable GpuQuantity dramActive) {
+      @Nullable GpuQuantity smActive,
+      @Nullable GpuQuantity smOccupancy,
+      @Nullable GpuQuantity tensorActive,
+      @Nullable GpuQuantity dramActive) {
     static Measured of(Inspection.Gpu gpu, Instant readingTime) {
       boolean fresh = gpu.view().measured();
       return new Measured(

@@ -1,6 +1,5 @@
 package dev.tranche.extender.readapi.row;
 
-import dev.tranche.extender.readapi.json.Limits;
 import dev.tranche.extender.readapi.query.ListQuery;
 import dev.tranche.extender.readapi.query.Metadata;
 import dev.tranche.extender.readapi.query.Page;
@@ -8,8 +7,7 @@ import java.time.Instant;
 import java.util.List;
 
 /** A page of GPUs, by node and index. */
-public record GpuList(
-    Instant time, Metadata metadata, @Limits(maxItems = ListQuery.LIMIT_MAX) List<Gpu> items) {
+public record GpuList(Instant time, Metadata metadata, List<Gpu> items) {
   public static GpuList of(Snapshot snapshot, View view, ListQuery query, Instant now) {
     Page<Gpu> page =
         Page.of(

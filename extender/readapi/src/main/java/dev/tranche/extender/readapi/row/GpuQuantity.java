@@ -1,12 +1,8 @@
 package dev.tranche.extender.readapi.row;
 
-import com.fasterxml.jackson.annotation.JsonClassDescription;
 import com.fasterxml.jackson.annotation.JsonValue;
-import dev.tranche.extender.readapi.json.Limits;
 
 /** GPUs or parts of one, to the thousandth, as Kubernetes writes them: {@code 2}, {@code 300m}. */
-@JsonClassDescription("GPUs, or thousandths of one: 2, 300m.")
-@Limits(pattern = "^\\d+m?$")
 public record GpuQuantity(long milli) {
   private static final double MILLI = 1_000;
 

@@ -1,14 +1,11 @@
 package dev.tranche.extender.readapi.row;
 
-import com.fasterxml.jackson.annotation.JsonClassDescription;
 import dev.tranche.extender.explain.Inspection;
 import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /** Whether a GPU takes pods, and if not why, as the API names it. */
-@JsonClassDescription(
-    "Draining and Silent apply to the whole node: its plugin takes no pods, or sends no reports.")
 public enum Health {
   HEALTHY("Healthy"),
   UNHEALTHY("Unhealthy"),

@@ -1,10 +1,7 @@
 package dev.tranche.extender.readapi.row;
 
-import com.fasterxml.jackson.annotation.JsonClassDescription;
-import com.fasterxml.jackson.annotation.JsonPropertyDescription;
 import dev.tranche.extender.history.GpuHistory.Found;
 import dev.tranche.extender.history.GpuHistory.Gpu;
-import dev.tranche.extender.readapi.json.Limits;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
@@ -15,35 +12,20 @@ import org.jspecify.annotations.Nullable;
 
 /** The history of GPUs, as columns. */
 public record History(
-    @JsonPropertyDescription("Time of the answer.") Instant time,
+    Instant time,
     String node,
-    @JsonPropertyDescription("Time from one value to the next.") @Limits(minimum = 10)
-        long stepSeconds,
-    @JsonPropertyDescription(
-            "The middle of each step, ascending. From the first sample on; 720 at most.")
-        @Limits(maxItems = 720)
-        List<Instant> times,
-    @JsonPropertyDescription("By index, 256 at most.") @Limits(maxItems = 256)
-        List<HistoryGpu> gpus,
+    long stepSeconds,
+    List<Instant> times,
+    List<HistoryGpu> gpus,
     @Nullable HistoryMean mean) {
   private static final double THOUSANDTHS = 1_000;
 
-  private static final String SM =
-      "Mean SM load of each step, as a part of one: 0.25 is a quarter. null: no fresh reading.";
-  private static final String SM_MAX =
-      "The highest sample of it in each step, likewise. Of several GPUs that of any.";
-  private static final String MEMORY =
-      "Memory in use, in bytes, to 16 MiB: the highest sample of each step. Of several GPUs the mean of those.";
-  private static final String GRANTED =
-      "Mean share that pods hold, as a part of one. null: the GPU was not there, or the extender did not know of it.";
-
   /** Columns, with one value for each time. */
-  @JsonClassDescription("The mean of the GPUs that are known at each time.")
   public record HistoryMean(
-      @JsonPropertyDescription(SM) @Limits(maximum = 1) List<@Nullable Double> sm,
-      @JsonPropertyDescription(SM_MAX) @Limits(maximum = 1) List<@Nullable Double> smMax,
-      @JsonPropertyDescription(MEMORY) List<@Nullable Long> memory,
-      @JsonPropertyDescription(GRANTED) @Limits(maximum = 1) List<@Nullable Double> granted) {
+      List<@Nullable Double> sm,
+      List<@Nullable Double> smMax,
+      List<@Nullable Long> memory,
+      List<@Nullable Double> granted) {
     /** Of the GPUs that are known at each time. The highest load is that of any GPU. */
     private static HistoryMean of(Found found) {
       int points = found.timesMs().size();
@@ -66,14 +48,13 @@ public record History(
   }
 
   /** One GPU's columns. */
-  @JsonClassDescription("One value for each of times.")
   public record HistoryGpu(
       String uuid,
       int index,
-      @JsonPropertyDescription(SM) @Limits(maximum = 1) List<@Nullable Double> sm,
-      @JsonPropertyDescription(SM_MAX) @Limits(maximum = 1) List<@Nullable Double> smMax,
-      @JsonPropertyDescription(MEMORY) List<@Nullable Long> memory,
-      @JsonPropertyDescription(GRANTED) @Limits(maximum = 1) List<@Nullable Double> granted) {
+      List<@Nullable Double> sm,
+      List<@Nullable Double> smMax,
+      List<@Nullable Long> memory,
+      List<@Nullable Double> granted) {
     private static HistoryGpu of(Gpu gpu) {
       return new HistoryGpu(
           gpu.uuid(),

@@ -1,12 +1,9 @@
 package dev.tranche.extender.readapi.row;
 
-import com.fasterxml.jackson.annotation.JsonClassDescription;
-import com.fasterxml.jackson.annotation.JsonPropertyDescription;
 import dev.tranche.api.Printable;
 import dev.tranche.extender.explain.InvariantCheck;
 import dev.tranche.extender.invariant.Invariant;
 import dev.tranche.extender.invariant.InvariantWatch.Standing;
-import dev.tranche.extender.readapi.json.Limits;
 import java.time.Instant;
 import java.util.Comparator;
 import java.util.List;
@@ -14,21 +11,15 @@ import java.util.Locale;
 
 /** What does not hold in the cluster, of what must hold. Broken ones come first. */
 public record InvariantList(
-    @JsonPropertyDescription("When they were judged.") Instant time,
-    @JsonPropertyDescription("Nodes that were judged.") int nodes,
-    int gpus,
-    int pods,
-    @Limits(maxItems = InvariantCheck.FINDINGS_MAX) List<InvariantFinding> items,
-    @JsonPropertyDescription("Findings that are not listed.") int leftOut) {
+    Instant time, int nodes, int gpus, int pods, List<InvariantFinding> items, int leftOut) {
   /** One finding. */
-  @JsonClassDescription("Something that does not hold now.")
   public record InvariantFinding(
-      @JsonPropertyDescription("What should hold, such as GpuAllocatedOnce.") String invariant,
-      @JsonPropertyDescription("The uid or the key of a pod, or the uuid of a GPU.") String subject,
+      String invariant,
+      String subject,
       String message,
-      @JsonPropertyDescription("For how many seconds it has been found.") long seconds,
-      @JsonPropertyDescription("For how many seconds it may be found.") long allowedSeconds,
-      @JsonPropertyDescription("Whether it has been found for longer than that.") boolean broken) {
+      long seconds,
+      long allowedSeconds,
+      boolean broken) {
     private static InvariantFinding of(Standing standing, long nowMs) {
       Invariant invariant = standing.finding().invariant();
       return new InvariantFinding(

@@ -1,12 +1,8 @@
 package dev.tranche.extender.readapi.row;
 
-import com.fasterxml.jackson.annotation.JsonClassDescription;
 import com.fasterxml.jackson.annotation.JsonValue;
-import dev.tranche.extender.readapi.json.Limits;
 
 /** Bytes, written exactly: {@code 10Gi}, or {@code 10737418241} where no suffix is exact. */
-@JsonClassDescription("Bytes as a Kubernetes quantity, exact.")
-@Limits(pattern = "^-?\\d+(Ki|Mi|Gi|Ti)?$")
 public record MemoryQuantity(long bytes) {
   private static final String[] SUFFIXES = {"", "Ki", "Mi", "Gi", "Ti"};
   private static final long STEP = 1_024;

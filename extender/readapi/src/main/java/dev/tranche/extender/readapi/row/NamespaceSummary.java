@@ -1,7 +1,5 @@
 package dev.tranche.extender.readapi.row;
 
-import com.fasterxml.jackson.annotation.JsonClassDescription;
-import com.fasterxml.jackson.annotation.JsonPropertyDescription;
 import dev.tranche.extender.ledger.Hold;
 import dev.tranche.extender.readapi.row.Snapshot.GpuRow;
 import dev.tranche.extender.readapi.row.Snapshot.PodRow;
@@ -11,14 +9,13 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** What one namespace holds, and who waits there. */
-@JsonClassDescription("What the pods of one namespace hold, and which of them wait.")
 public record NamespaceSummary(
     Instant time,
     String namespace,
-    @JsonPropertyDescription("Pods that request GPUs and have not ended.") int pods,
-    @JsonPropertyDescription("GPUs that its pods hold a share of.") int gpus,
-    @JsonPropertyDescription("What its pods hold.") Amount granted,
-    @JsonPropertyDescription("What pods of other namespaces hold of the same GPUs.") Amount others,
+    int pods,
+    int gpus,
+    Amount granted,
+    Amount others,
     Pod.@Nullable Used used,
     WaitingPods waitingPods) {
   public static NamespaceSummary of(Snapshot snapshot, WaitingReasons reasons, String namespace) {

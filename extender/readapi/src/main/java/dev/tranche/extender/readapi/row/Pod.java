@@ -1,7 +1,5 @@
 package dev.tranche.extender.readapi.row;
 
-import com.fasterxml.jackson.annotation.JsonClassDescription;
-import com.fasterxml.jackson.annotation.JsonPropertyDescription;
 import dev.tranche.extender.ledger.Hold;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.load.LoadReading;
@@ -22,20 +20,17 @@ public record Pod(
     String namespace,
     String name,
     String uid,
-    @JsonPropertyDescription("The extended resource that the pod requests.") String resource,
+    String resource,
     Requested requested,
     PodState state,
-    @JsonPropertyDescription("When it started, or was created if it has not started.")
-        @Nullable Instant since,
+    @Nullable Instant since,
     @Nullable String node,
     @Nullable Stage stage,
     @Nullable List<GpuShare> gpus,
     @Nullable Amount granted,
     @Nullable Waiting waiting,
     @Nullable Used used,
-    @JsonPropertyDescription(
-            "Since when it has not worked on any of its GPUs. Absent if it did within the last minute, or if that is not known.")
-        @Nullable Instant idleSince) {
+    @Nullable Instant idleSince) {
   public static final List<Field> FIELDS =
       List.of(Field.text("namespace"), Field.text("node"), new Field("state", PodState.NAMES));
 
@@ -43,7 +38,6 @@ public record Pod(
   public static final List<String> IDENTITY = List.of("namespace", "name");
 
   /** The measured use of one pod. */
-  @JsonClassDescription("Measured. Absent if the node cannot attribute use to pods.")
   public record Used(@Nullable GpuQuantity gpus, @Nullable MemoryQuantity memory) {
     static @Nullable Used of(String pod, List<GpuRow> rows) {
       Double sm = null;

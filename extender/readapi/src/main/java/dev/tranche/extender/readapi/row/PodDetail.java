@@ -1,7 +1,5 @@
 package dev.tranche.extender.readapi.row;
 
-import com.fasterxml.jackson.annotation.JsonClassDescription;
-import com.fasterxml.jackson.annotation.JsonPropertyDescription;
 import dev.tranche.api.Printable;
 import dev.tranche.extender.explain.SchedulerAdvice;
 import dev.tranche.extender.ledger.Hold;
@@ -18,10 +16,10 @@ public record PodDetail(
     String namespace,
     String name,
     String uid,
-    @JsonPropertyDescription("The extended resource that the pod requests.") String resource,
+    String resource,
     Requested requested,
     PodState state,
-    @JsonPropertyDescription("Those of tranche.dev only.") Map<String, String> annotations,
+    Map<String, String> annotations,
     @Nullable String node,
     @Nullable Decision decision,
     @Nullable Stage stage,
@@ -31,7 +29,6 @@ public record PodDetail(
     Pod.@Nullable Used used,
     @Nullable KubeScheduler kubeScheduler) {
   /** kube-scheduler's own message about a waiting pod. */
-  @JsonClassDescription("kube-scheduler's own message about a waiting pod.")
   public record KubeScheduler(String message, List<String> whatToDo) {}
 
   static PodDetail of(

@@ -1,6 +1,5 @@
 package dev.tranche.extender.readapi.row;
 
-import dev.tranche.extender.readapi.json.Limits;
 import dev.tranche.extender.readapi.query.ListQuery;
 import dev.tranche.extender.readapi.query.Metadata;
 import dev.tranche.extender.readapi.query.Page;
@@ -8,8 +7,7 @@ import java.time.Instant;
 import java.util.List;
 
 /** A page of pods, by namespace and name. */
-public record PodList(
-    Instant time, Metadata metadata, @Limits(maxItems = ListQuery.LIMIT_MAX) List<Pod> items) {
+public record PodList(Instant time, Metadata metadata, List<Pod> items) {
   public static PodList of(
       Snapshot snapshot, WaitingReasons reasons, View view, ListQuery query, Instant now) {
     Page<Pod> page =

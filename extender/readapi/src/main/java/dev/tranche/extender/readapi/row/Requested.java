@@ -1,7 +1,5 @@
 package dev.tranche.extender.readapi.row;
 
-import com.fasterxml.jackson.annotation.JsonClassDescription;
-import com.fasterxml.jackson.annotation.JsonPropertyDescription;
 import dev.tranche.api.Demand;
 import dev.tranche.api.Names;
 import dev.tranche.api.Printable;
@@ -11,17 +9,13 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /** What a pod requests. */
-@JsonClassDescription(
-    "What a pod requests of GPUs. share and gpus are absent where the containers' shares differ, or where the number of replicas of a GPU is not known.")
 public record Requested(
     int replicas,
-    @JsonPropertyDescription("The number of GPUs, each with that share.") @Nullable Integer gpus,
-    @JsonPropertyDescription("Of each GPU.") @Nullable GpuQuantity share,
-    @JsonPropertyDescription("The annotation gpu-memory.") @Nullable String memory,
-    @JsonPropertyDescription(
-            "The annotation gpu-memory-limit: none, or a limit below that of the share.")
-        @Nullable String memoryLimit,
-    @JsonPropertyDescription("The annotation gpu-model.") @Nullable String model) {
+    @Nullable Integer gpus,
+    @Nullable GpuQuantity share,
+    @Nullable String memory,
+    @Nullable String memoryLimit,
+    @Nullable String model) {
   static Requested of(PodFacts pod) {
     Map<String, String> annotations = pod.annotations();
     int replicasPerGpu = pod.stampedReplicas().orElse(0);

@@ -1,11 +1,8 @@
 package dev.tranche.extender.readapi.row;
 
-import com.fasterxml.jackson.annotation.JsonClassDescription;
 import dev.tranche.extender.ledger.Hold;
 
 /** The stage of a hold, as the API names it. */
-@JsonClassDescription(
-    "The state of a hold on a GPU. Confirmed: bound, and the kubelet reports the same GPU.")
 public enum Stage {
   TENTATIVE("Tentative"),
   BINDING("Binding"),

@@ -2,7 +2,6 @@ package dev.tranche.extender.readapi.row;
 
 import dev.tranche.api.Printable;
 import dev.tranche.extender.explain.WaitReason;
-import dev.tranche.extender.readapi.json.Limits;
 import dev.tranche.extender.readapi.row.Snapshot.GpuRow;
 import dev.tranche.extender.readapi.row.Snapshot.PodRow;
 import dev.tranche.extender.readapi.row.Sums.UsedAmount;
@@ -13,10 +12,7 @@ import java.util.TreeMap;
 
 /** What there is, what is granted and in use; and who waits. */
 public record StreamSummary(
-    Sums cluster,
-    @Limits(maxItems = StreamSummary.MODELS_MAX) List<ModelSums> models,
-    int modelCount,
-    WaitingPods waitingPods) {
+    Sums cluster, List<ModelSums> models, int modelCount, WaitingPods waitingPods) {
   /** Models that are shown, those with most GPUs; the others are only counted. */
   static final int MODELS_MAX = 100;
 

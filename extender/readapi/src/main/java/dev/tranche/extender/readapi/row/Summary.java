@@ -1,7 +1,6 @@
 package dev.tranche.extender.readapi.row;
 
 import dev.tranche.api.Printable;
-import dev.tranche.extender.readapi.json.Limits;
 import dev.tranche.extender.readapi.query.ListQuery;
 import dev.tranche.extender.readapi.query.Metadata;
 import dev.tranche.extender.readapi.query.Page;
@@ -18,11 +17,11 @@ import java.util.TreeMap;
 public record Summary(
     Instant time,
     Sums cluster,
-    @Limits(maxItems = StreamSummary.MODELS_MAX) List<ModelSums> models,
+    List<ModelSums> models,
     int modelCount,
     WaitingPods waitingPods,
     Metadata metadata,
-    @Limits(maxItems = ListQuery.LIMIT_MAX) List<NodeSums> nodes) {
+    List<NodeSums> nodes) {
   /** The GPUs of one node. */
   public record NodeSums(
       String node, Amount total, Amount healthy, Amount granted, UsedAmount used) {

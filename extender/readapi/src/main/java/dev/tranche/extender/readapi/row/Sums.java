@@ -1,16 +1,11 @@
 package dev.tranche.extender.readapi.row;
 
-import com.fasterxml.jackson.annotation.JsonPropertyDescription;
 import dev.tranche.extender.readapi.row.Snapshot.GpuRow;
 
 /** The GPUs in total, healthy, granted and in use, with their memory. */
 public record Sums(Amount total, Amount healthy, Amount granted, UsedAmount used) {
   /** Measured use. */
-  public record UsedAmount(
-      GpuQuantity gpus,
-      MemoryQuantity memory,
-      @JsonPropertyDescription("GPUs with a fresh reading; the others are not counted here.")
-          int measuredGpus) {}
+  public record UsedAmount(GpuQuantity gpus, MemoryQuantity memory, int measuredGpus) {}
 
   /** Adds up GPUs. */
   static final class Adder {

@@ -1,7 +1,5 @@
 package dev.tranche.extender.readapi.row;
 
-import com.fasterxml.jackson.annotation.JsonClassDescription;
-import com.fasterxml.jackson.annotation.JsonPropertyDescription;
 import dev.tranche.api.Printable;
 import dev.tranche.extender.explain.Explanations.Trace;
 import dev.tranche.extender.explain.WaitCause;
@@ -15,14 +13,12 @@ import org.jspecify.annotations.Nullable;
  * @param refusedNodes how many nodes were refused; null without a decision
  * @param time of the decision; null if there is none
  */
-@JsonClassDescription("Why a pod waits, and what to do about it.")
 public record Waiting(
-    @JsonPropertyDescription("A reason in CamelCase, such as Full, Memory, NodesExcluded.")
-        String reason,
+    String reason,
     String message,
     @Nullable Integer refusedNodes,
     @Nullable Instant time,
-    @JsonPropertyDescription("What to do about this reason.") @Nullable String whatToDo) {
+    @Nullable String whatToDo) {
   public Waiting(
       String reason, String message, @Nullable Integer refusedNodes, @Nullable Instant time) {
     this(reason, message, refusedNodes, time, null);

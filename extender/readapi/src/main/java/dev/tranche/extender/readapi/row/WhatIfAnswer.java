@@ -1,13 +1,10 @@
 package dev.tranche.extender.readapi.row;
 
-import com.fasterxml.jackson.annotation.JsonClassDescription;
-import com.fasterxml.jackson.annotation.JsonPropertyDescription;
 import dev.tranche.extender.explain.Refusals;
 import dev.tranche.extender.explain.WaitCauses;
 import dev.tranche.extender.explain.WhatIf;
 import dev.tranche.extender.explain.WhatIf.Place;
 import dev.tranche.extender.ledger.PodFacts;
-import dev.tranche.extender.readapi.json.Limits;
 import dev.tranche.extender.selection.Exclusion;
 import dev.tranche.extender.snapshot.NodeFit;
 import java.time.Instant;
@@ -20,7 +17,6 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** Where a pod would go. */
-@JsonClassDescription("Where the pod would go, or why it would wait. Nothing is held.")
 public record WhatIfAnswer(
     Instant time,
     String namespace,
@@ -29,34 +25,22 @@ public record WhatIfAnswer(
     String policy,
     boolean fits,
     @Nullable Waiting waiting,
-    @JsonPropertyDescription("Where it would go, by its GPUs.") @Nullable String node,
-    @JsonPropertyDescription(
-            "As returned to kube-scheduler: 0 to 10, or 1000 of the one node that packs best.")
-        @Nullable Integer score,
+    @Nullable String node,
+    @Nullable Integer score,
     @Nullable List<GpuShare> gpus,
-    @Limits(maxItems = WhatIfAnswer.NODES_MAX) List<Candidate> fitted,
+    List<Candidate> fitted,
     int fittedCount,
-    @JsonPropertyDescription("Of the pod that does not fit; of the first if all fit.")
-        @Limits(maxItems = Refusals.NODES_MAX)
-        List<Candidate> refused,
+    List<Candidate> refused,
     int refusedCount,
     List<NodeCount> refusedByReason,
     List<NodeCount> excludedByReason,
-    @JsonPropertyDescription(
-            "Nodes that the pod's nodeName, nodeSelector, affinity or tolerations exclude.")
-        int excludedCount,
+    int excludedCount,
     @Nullable Counted count) {
   /** Fitting nodes that are shown; the others are only counted. */
   static final int NODES_MAX = 8;
 
   /** How many of the pod fit. */
-  @JsonClassDescription("With the parameter count.")
-  public record Counted(
-      int requested,
-      int fit,
-      @JsonPropertyDescription("false: the time limit was reached, and more may fit.")
-          boolean complete,
-      List<PodsOnNode> nodes) {
+  public record Counted(int requested, int fit, boolean complete, List<PodsOnNode> nodes) {
     private static Counted of(int requested, WhatIf.Answer found) {
       Map<String, Integer> byNode = new LinkedHashMap<>();
       found.places().forEach(place -> byNode.merge(place.fit().node(), 1, Integer::sum));

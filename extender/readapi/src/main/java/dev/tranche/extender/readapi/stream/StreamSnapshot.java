@@ -1,6 +1,5 @@
 package dev.tranche.extender.readapi.stream;
 
-import com.fasterxml.jackson.annotation.JsonPropertyDescription;
 import dev.tranche.extender.readapi.row.Gpu;
 import dev.tranche.extender.readapi.row.Pod;
 import dev.tranche.extender.readapi.row.StreamSummary;
@@ -11,8 +10,7 @@ import org.jspecify.annotations.Nullable;
 /** All rows, as the first event of a stream has them. {@link RowChanges} writes it row by row. */
 public record StreamSnapshot(
     Instant time,
-    @JsonPropertyDescription("As the chart's value extender.api.clusterName says.")
-        @Nullable String clusterName,
+    @Nullable String clusterName,
     List<Gpu> gpus,
     List<Pod> pods,
     StreamSummary summary) {}

@@ -1,0 +1,199 @@
+/** The types of openapi.yaml that the page reads. A test compares their fields. */
+export type Amount = Readonly<{ gpus: GpuQuantity; memory: MemoryQuantity }>;
+
+export type CandidateGpu = Readonly<{
+  index: number;
+  uuid: string;
+  model: string;
+  replicas: number;
+  freeReplicas: number;
+  memory: MemoryQuantity;
+  effective: Effective;
+  message: string;
+}>;
+
+export type Decision = Readonly<{
+  policy: string;
+  time?: string;
+  note?: string;
+  chosen?: NodeFit;
+  fitted: readonly NodeFit[];
+  fittedCount: number;
+  refused: readonly NodeFit[];
+  refusedCount: number;
+  refusedByReason: readonly NodeCount[];
+  excludedCount?: number;
+  smallerShare?: LargestShare;
+}>;
+
+export type Effective = Readonly<{ memoryFree: MemoryQuantity; sm?: GpuQuantity }>;
+
+export type Gpu = Readonly<{
+  node: string;
+  index: number;
+  uuid: string;
+  model: string;
+  resource: string;
+  replicas: number;
+  freeReplicas: number;
+  largestShareReplicas: number;
+  memory: MemoryQuantity;
+  granted: Amount;
+  others?: Amount;
+  health: Health;
+  healthReason?: string;
+  measured?: Measured;
+  effective: Effective;
+  holders: readonly Holder[];
+  holderCount: number;
+}>;
+
+export type GpuQuantity = string;
+
+export type GpuShare = Readonly<{
+  uuid: string;
+  index: number;
+  replicas: number;
+  replicasPerGpu: number;
+  limited?: Limited;
+}>;
+
+export type Health = "Healthy" | "Unhealthy" | "Cordoned" | "Draining" | "Silent";
+
+export type History = Readonly<{
+  time: string;
+  node: string;
+  stepSeconds: number;
+  times: readonly string[];
+  gpus: readonly HistoryGpu[];
+  mean?: HistoryMean;
+}>;
+
+export type HistoryGpu = Readonly<{
+  uuid: string;
+  index: number;
+  sm: readonly (number | null)[];
+  smMax: readonly (number | null)[];
+  memory: readonly (number | null)[];
+  granted: readonly (number | null)[];
+}>;
+
+export type HistoryMean = Readonly<{
+  sm: readonly (number | null)[];
+  smMax: readonly (number | null)[];
+  memory: readonly (number | null)[];
+  granted: readonly (number | null)[];
+}>;
+
+export type Holder = Readonly<{
+  namespace: string;
+  name: string;
+  uid: string;
+  replicas: number;
+  replicasPerGpu: number;
+  stage: Stage;
+  sm?: GpuQuantity;
+  memory?: MemoryQuantity;
+  idleSince?: string;
+}>;
+
+export type KubeScheduler = Readonly<{ message: string; whatToDo: readonly string[] }>;
+export type LargestShare = Readonly<{ replicas: number; replicasPerGpu: number; node: string }>;
+export type Limited = "Yes" | "OptedOut" | "Partly" | "No";
+
+export type Measured = Readonly<{
+  time: string;
+  fresh: boolean;
+  memory?: MemoryQuantity;
+  sm?: GpuQuantity;
+  smLast?: GpuQuantity;
+  smActive?: GpuQuantity;
+  smOccupancy?: GpuQuantity;
+  tensorActive?: GpuQuantity;
+  dramActive?: GpuQuantity;
+}>;
+
+export type MemoryQuantity = string;
+export type ModelSums = Readonly<{ model: string; total: Amount; healthy: Amount; granted: Amount; used: UsedAmount }>;
+export type NodeCount = Readonly<{ message: string; nodes: number }>;
+
+export type NodeFit = Readonly<{
+  node: string;
+  message?: string;
+  largestShareReplicas: number;
+  gpus: readonly CandidateGpu[];
+  time?: string;
+  chosenGpus?: readonly CandidateGpu[];
+  score?: number;
+}>;
+
+export type Pod = Readonly<{
+  namespace: string;
+  name: string;
+  uid: string;
+  resource: string;
+  requested: Requested;
+  state: PodState;
+  since?: string;
+  node?: string;
+  stage?: Stage;
+  gpus?: readonly GpuShare[];
+  granted?: Amount;
+  waiting?: Waiting;
+  used?: Used;
+  idleSince?: string;
+}>;
+
+export type PodCount = Readonly<{ reason: string; message: string; pods: number }>;
+
+export type PodDetail = Readonly<{
+  namespace: string;
+  name: string;
+  uid: string;
+  resource: string;
+  requested: Requested;
+  state: PodState;
+  annotations: Readonly<Record<string, string>>;
+  node?: string;
+  decision?: Decision;
+  stage?: Stage;
+  gpus?: readonly GpuShare[];
+  granted?: Amount;
+  waiting?: Waiting;
+  used?: Used;
+  kubeScheduler?: KubeScheduler;
+}>;
+
+export type PodState = "Waiting" | "Scheduling" | "Bound" | "Ended";
+
+export type Requested = Readonly<{
+  replicas: number;
+  gpus?: number;
+  share?: GpuQuantity;
+  memory?: string;
+  memoryLimit?: string;
+  model?: string;
+}>;
+
+export type Stage = "Tentative" | "Binding" | "Bound" | "Confirmed";
+
+export type StreamSummary = Readonly<{
+  cluster: Sums;
+  models: readonly ModelSums[];
+  modelCount: number;
+  waitingPods: WaitingPods;
+}>;
+
+export type Sums = Readonly<{ total: Amount; healthy: Amount; granted: Amount; used: UsedAmount }>;
+export type Used = Readonly<{ gpus?: GpuQuantity; memory?: MemoryQuantity }>;
+export type UsedAmount = Readonly<{ gpus: GpuQuantity; memory: MemoryQuantity; measuredGpus: number }>;
+
+export type Waiting = Readonly<{
+  reason: string;
+  message: string;
+  refusedNodes?: number;
+  time?: string;
+  whatToDo?: string;
+}>;
+
+export type WaitingPods = Readonly<{ total: number; byReason: readonly PodCount[] }>;
