@@ -49,19 +49,8 @@ final class WrittenBounds {
               "5, 600_000, EVENTS_PER_CHECK_MAX, 1",
               "5",
               "10 min"),
-          rate(
-              "events about labels that",
-              "NodeFindings",
-              "5, 600_000, EVENTS_PER_CHECK_MAX, 1",
-              "5",
-              "10 min"),
           written(
               "events about a node's annotation",
-              EXTENDER + "NodeFindings",
-              "EVENTS_PER_CHECK_MAX = 10;",
-              "10"),
-          written(
-              "events about labels that",
               EXTENDER + "NodeFindings",
               "EVENTS_PER_CHECK_MAX = 10;",
               "10"),
@@ -147,12 +136,14 @@ final class WrittenBounds {
           written(
               "lists that the API server checks",
               POLICIES + "guardpolicies.yaml",
-              "size(variables.given) <= 1000 && (!has(object.spec.volumes) || size(object.spec.volumes) <= 1000)",
+              "size(variables.given) <= 1000 && (!has(object.spec.volumes) ||"
+                  + " size(object.spec.volumes) <= 1000)",
               "1,000"),
           written(
               "lists that the API server checks",
               POLICIES + "guardpolicies.yaml",
-              "(!has(c.ports) || size(c.ports) <= 1000) && (!has(c.volumeMounts) || size(c.volumeMounts) <= 1000)",
+              "(!has(c.ports) || size(c.ports) <= 1000) && (!has(c.volumeMounts) ||"
+                  + " size(c.volumeMounts) <= 1000)",
               "1,000"),
           written(
               "updates of pods that reach",

@@ -4,7 +4,6 @@ import dev.tranche.api.node.NodeEvent;
 import dev.tranche.api.node.NodeReport;
 import dev.tranche.extender.controller.ApiWriter;
 import dev.tranche.extender.controller.ConfigMapEvents;
-import dev.tranche.extender.controller.ContradictingLabels;
 import dev.tranche.extender.controller.Controller;
 import dev.tranche.extender.controller.DraLabels;
 import dev.tranche.extender.controller.DuplicateAllocations;
@@ -36,7 +35,6 @@ import dev.tranche.extender.watch.WatchedNode;
 import dev.tranche.extender.watch.WatchedPod;
 import dev.tranche.process.loop.Loop;
 import io.fabric8.kubernetes.api.model.Event;
-import io.fabric8.kubernetes.api.model.Node;
 import io.fabric8.kubernetes.client.dsl.base.PatchType;
 import io.vertx.core.Future;
 import java.time.Instant;
@@ -88,21 +86,19 @@ final class Controllers implements Controller {
     this.fits = core.fits;
     this.metrics = metrics;
     this.failures = failures;
-    var labels =
-        new NodeLabels(
-            this::mergePatch,
-            deciding,
-            this::advertises,
-            clockMs,
-            rate("labels", NodeLabels.RATE),
-            failures);
     draNodes = new DraNodes(config.resources());
     draLabels =
         new DraLabels(draNodes, this::mergePatch, deciding, rate("dra-labels", DraLabels.RATE));
     var own =
         List.of(
             events(config),
-            labels,
+            new NodeLabels(
+                this::mergePatch,
+                deciding,
+                this::advertises,
+                clockMs,
+                rate("labels", NodeLabels.RATE),
+                failures),
             draLabels,
             new StartupTaints(
                 this::jsonPatch, deciding, clockMs, rate("taints", StartupTaints.RATE), metrics),
@@ -112,8 +108,7 @@ final class Controllers implements Controller {
             unconvertedNumbers(config),
             outdatedShares(),
             unknownUuids(),
-            unknownCordons(),
-            contradictingLabels(labels));
+            unknownCordons());
     all = Stream.of(own, waits).<Controller>flatMap(List::stream).toList();
   }
 
@@ -197,16 +192,6 @@ final class Controllers implements Controller {
         this::cordons, this::writeEvent, deciding, rate("cordon-events", UnknownCordons.RATE));
   }
 
-  private ContradictingLabels contradictingLabels(NodeLabels labels) {
-    return new ContradictingLabels(
-        labels::contradictions,
-        this::readNode,
-        this::writeEvent,
-        deciding,
-        rate("label-events", ContradictingLabels.RATE),
-        metrics);
-  }
-
   private NodeRate rate(String writer, NodeRate.Limits limits) {
     return new NodeRate(writer, limits, clockMs, metrics);
   }
@@ -285,10 +270,6 @@ final class Controllers implements Controller {
 
   private Future<?> writeEvent(Event event) {
     return loop.get().completeOnLoop(api.event(event));
-  }
-
-  private Future<Node> readNode(String name) {
-    return loop.get().completeOnLoop(api.node(name));
   }
 
   private Future<?> mergePatch(String node, String patch) {

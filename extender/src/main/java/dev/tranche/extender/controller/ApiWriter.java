@@ -8,7 +8,6 @@ import dev.tranche.extender.verb.ApiServer;
 import dev.tranche.extender.watch.PodReader;
 import dev.tranche.process.client.Events;
 import io.fabric8.kubernetes.api.model.Event;
-import io.fabric8.kubernetes.api.model.Node;
 import io.fabric8.kubernetes.api.model.ObjectReference;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import io.fabric8.kubernetes.client.dsl.base.PatchContext;
@@ -138,11 +137,6 @@ public final class ApiWriter implements ApiServer {
   /** Creates an event; fails with the API server's refusal. */
   public Future<?> event(Event event) {
     return events.submit(() -> client.v1().events().resource(event).create());
-  }
-
-  /** Reads a whole node; fails if there is none. */
-  public Future<Node> node(String name) {
-    return writes.submit(() -> client.nodes().withName(name).require());
   }
 
   /**

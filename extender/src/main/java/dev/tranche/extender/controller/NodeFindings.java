@@ -48,11 +48,6 @@ final class NodeFindings<T> {
     this.writer = writer;
   }
 
-  /** Returns the number of nodes with a finding. */
-  int nodes() {
-    return lastChecks.size();
-  }
-
   /**
    * Takes what is found now.
    *

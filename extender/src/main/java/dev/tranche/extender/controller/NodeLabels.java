@@ -9,7 +9,6 @@ import dev.tranche.extender.watch.WatchedNode;
 import io.vertx.core.Future;
 import java.util.HashMap;
 import java.util.HashSet;
-import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.BooleanSupplier;
@@ -138,32 +137,6 @@ public final class NodeLabels implements Controller {
   @Override
   public void everyTenSeconds() {
     nodes.keySet().forEach(node -> failures.onNode(node, () -> reconcile(node)));
-  }
-
-  /** Returns the labels of others that a node's latest report contradicts, by node. */
-  public Map<String, List<GpuLabels.Contradiction>> contradictions() {
-    long nowMs = clockMs.getAsLong();
-    var found = new HashMap<String, List<GpuLabels.Contradiction>>();
-    lastReports.forEach(
-        (node, report) -> {
-          LastWatched watched = nodes.get(node);
-          if (watched != null && report.isLatest() && nowMs - report.atMs() <= FRESH_MS) {
-            failures.onNode(node, () -> contradictions(node, watched, report, found));
-          }
-        });
-    return found;
-  }
-
-  private static void contradictions(
-      String node,
-      LastWatched watched,
-      LastReport report,
-      Map<String, List<GpuLabels.Contradiction>> found) {
-    var contradictions =
-        GpuLabels.contradictions(watched.labels(), watched.labelsAnnotation(), report.labels());
-    if (!contradictions.isEmpty()) {
-      found.put(node, contradictions);
-    }
   }
 
   private void reconcile(String node) {

@@ -9,7 +9,6 @@ import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
@@ -29,9 +28,6 @@ public final class GpuLabels {
    * alone, but writes {@code false} where Node Feature Discovery sees no GPU.
    */
   static final String PRESENT = PREFIX + "present";
-
-  /** Written by people, and by Feature Discovery: whether MPS control daemons may run there. */
-  private static final String MPS_CAPABLE = "nvidia.com/mps.capable";
 
   /**
    * Labels of our own, by which the webhook decides. The report wins over whoever else writes them.
@@ -66,7 +62,7 @@ public final class GpuLabels {
       Set.of(PRESENT, PREFIX + "count", PREFIX + "memory", PREFIX + "product");
 
   private static final Set<String> ALL =
-      Stream.of(OURS, Names.LABELS_OF_DISCOVERY, Set.of(MPS_CAPABLE, Names.SERVED_BY))
+      Stream.of(OURS, Names.LABELS_OF_DISCOVERY, Set.of(Names.SERVED_BY))
           .flatMap(Collection::stream)
           .collect(Collectors.toUnmodifiableSet());
 
@@ -223,43 +219,6 @@ public final class GpuLabels {
     return set.isEmpty() && now.equals(labelsAnnotation)
         ? Optional.empty()
         : Optional.of(new Change(set, now));
-  }
-
-  /**
-   * A label of NVIDIA's that somebody else has written, and that the report contradicts.
-   *
-   * @param found its value
-   * @param reported the value by the report
-   */
-  public record Contradiction(String label, String found, String reported) {}
-
-  /**
-   * Returns the labels of others that contradict the report, by their names. A label of one product
-   * cannot describe a node with several, and a MIG device's memory is rounded in two ways.
-   *
-   * @param wanted by the report
-   */
-  public static List<Contradiction> contradictions(
-      Map<String, String> labels, String labelsAnnotation, Map<String, String> wanted) {
-    Map<String, String> expected = new TreeMap<>(wanted);
-    expected.keySet().removeAll(DECIDING);
-    if (!Objects.equals(wanted.get(PREFIX + "count"), wanted.get(Names.LABEL_GPUS))) {
-      expected.keySet().removeAll(Set.of(PREFIX + "count", PREFIX + "memory", PREFIX + "product"));
-    }
-    if (expected.getOrDefault(PREFIX + "product", "").contains("-MIG-")) {
-      expected.remove(PREFIX + "memory");
-    }
-    if ("mps".equals(wanted.get(Names.LABEL_SHARING_STRATEGY))) {
-      expected.put(MPS_CAPABLE, "true");
-    }
-    expected.keySet().removeAll(ours(labels, labelsAnnotation).keySet());
-    return expected.entrySet().stream()
-        .map(
-            e ->
-                new Contradiction(
-                    e.getKey(), labels.getOrDefault(e.getKey(), e.getValue()), e.getValue()))
-        .filter(c -> !c.found().equals(c.reported()))
-        .toList();
   }
 
   /**

@@ -248,57 +248,6 @@ class NodeLabelsTest {
   }
 
   @Test
-  void contradictions_areLabelsOfOthers_onNodesThatReport() {
-    onNode.putAll(
-        Map.of(
-            "nvidia.com/cuda.driver.major", "580",
-            "nvidia.com/gpu.replicas", "1",
-            "nvidia.com/gpu.count", "1",
-            "nvidia.com/gpu.memory", "15360",
-            "nvidia.com/gpu.product", "Tesla-T4",
-            "nvidia.com/gpu.sharing-strategy", "none",
-            "nvidia.com/mps.capable", "false"));
-    watched();
-    assertThat(labels.contradictions()).isEmpty();
-    labels.reported(NODE, report(gpu("Tesla T4", 10)));
-    assertThat(labels.contradictions().get(NODE))
-        .extracting(GpuLabels.Contradiction::label)
-        .containsExactly(
-            "nvidia.com/gpu.product", "nvidia.com/gpu.replicas", "nvidia.com/gpu.sharing-strategy");
-    var mps = gpu("Tesla T4", 10).setSharingStrategy(SharingStrategy.SHARING_STRATEGY_MPS);
-    labels.reported(NODE, report(mps));
-    assertThat(labels.contradictions().get(NODE))
-        .contains(new GpuLabels.Contradiction("nvidia.com/mps.capable", "false", "true"));
-    nowMs += NodeLabels.FRESH_MS + 1;
-    assertThat(labels.contradictions()).as("an old report").isEmpty();
-    labels.nodeGone(NODE);
-    assertThat(labels.contradictions()).isEmpty();
-  }
-
-  /** Feature Discovery describes one of a node's products. */
-  @Test
-  void contradictions_ofANodeWithSeveralProducts_areNotThoseOfOneProduct() {
-    onNode.putAll(
-        Map.of(
-            "nvidia.com/gpu.replicas", "10",
-            "nvidia.com/gpu.count", "1",
-            "nvidia.com/gpu.memory", "40960",
-            "nvidia.com/gpu.product", "A100-SHARED"));
-    watched();
-    labels.reported(NODE, report(gpu("Tesla T4", 10), gpu("Tesla T4", 10), gpu("A100", 10)));
-    assertThat(labels.contradictions()).isEmpty();
-  }
-
-  @Test
-  void labelsOfOurs_areNoContradictions_whileAPatchIsPutOff() {
-    watched();
-    labels.reported(NODE, report(gpu("Tesla T4", 10)));
-    patched();
-    labels.reported(NODE, report(gpu("Tesla T4", 4)));
-    assertThat(labels.contradictions()).isEmpty();
-  }
-
-  @Test
   void nodeWithoutPlugin_losesWhatThePluginOffered_afterAWhile() {
     watched();
     labels.reported(NODE, report(gpu("Tesla T4", 10)));
