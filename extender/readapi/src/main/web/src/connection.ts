@@ -48,6 +48,25 @@ export async function whyOf(answer: Response): Promise<string> {
   return problem.detail ?? `the extender answered ${answer.status}`;
 }
 
+/** Keeps the stream while the page is seen, since a browser opens at most six connections to a host. */
+export function connectWhileSeen(): void {
+  document.addEventListener("visibilitychange", pauseOrResume);
+  addEventListener("pagehide", pause);
+  addEventListener("pageshow", pauseOrResume);
+  pauseOrResume();
+}
+
+function pauseOrResume(): void {
+  const { state } = connection.value;
+  if (document.hidden) pause();
+  else if (!running && state !== "token" && state !== "forbidden") void connect();
+}
+
+function pause(): void {
+  clearTimeout(retry);
+  if (running && over(running)) connection.value = { state: "connecting" };
+}
+
 export async function connect(): Promise<void> {
   clearTimeout(retry);
   running?.abort();

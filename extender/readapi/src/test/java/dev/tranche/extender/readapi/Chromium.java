@@ -44,6 +44,8 @@ public final class Chromium implements AutoCloseable {
             .launch(
                 new BrowserType.LaunchOptions()
                     .setExecutablePath(Path.of(found("chromium.sh")))
+                    // The cache is on in everybody's browser.
+                    .setIgnoreDefaultArgs(List.of("--disable-back-forward-cache"))
                     // As root there is no sandbox.
                     .setArgs(List.of("--no-sandbox")));
   }

@@ -18,6 +18,8 @@ import org.jspecify.annotations.Nullable;
 
 /** The page's real files, and an API that says what a test wants. */
 final class ScriptedApi implements AutoCloseable {
+  private static final long KEEP_ALIVE_MS = 5_000;
+
   private final WebPage page = WebPage.load();
   private final Vertx vertx;
   private final Queue<HttpServerResponse> readers = new ConcurrentLinkedQueue<>();
@@ -53,6 +55,7 @@ final class ScriptedApi implements AutoCloseable {
   ScriptedApi(Vertx vertx) {
     this.vertx = vertx;
     this.server = open(0);
+    vertx.setPeriodic(KEEP_ALIVE_MS, _ -> readers.forEach(reader -> reader.write(":\n\n")));
   }
 
   private HttpServer open(int port) {
