@@ -6,6 +6,8 @@ import dev.tranche.api.Names;
 import dev.tranche.extender.readapi.OpenApi;
 import dev.tranche.extender.stream.FakeNode;
 import io.fabric8.kubernetes.api.model.BindingBuilder;
+import io.fabric8.kubernetes.api.model.Pod;
+import io.fabric8.kubernetes.client.utils.Serialization;
 import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
@@ -156,6 +158,39 @@ final class ReadApiIT {
             "# TYPE tranche_container_gpu_memory_granted_bytes gauge",
             "tranche_container_gpu_overuse{Hostname=\"node-a\",UUID=\"GPU-a0\",gpu=\"0\"")
         .contains("namespace=\"team-a\",pod=\"trainer\"}");
+  }
+
+  @Test
+  @Tag(ALONE)
+  void deletedPod_isUnknownOnEachSurface() throws Exception {
+    String pod = "/api/v1/pods/team-a/trainer";
+    filter(cluster.client().pods().inNamespace("team-a").withName("trainer").get());
+    assertThat(json(local(pod)).getString("state")).isEqualTo("Waiting");
+    cluster.client().pods().inNamespace("team-a").withName("trainer").delete();
+    ExtenderIT.until(Duration.ofSeconds(20), () -> local(pod).statusCode() == 404);
+    problem(local(pod), 404, "pod team-a/trainer is not known: it was deleted");
+    problem(remote(pod, VIEWER), 404, "it was deleted");
+    for (String output : List.of("json", "yaml", "table", "wide")) {
+      assertThat(local(pod + "?output=" + output).statusCode()).as(output).isEqualTo(404);
+    }
+    // Lists are a second old at most.
+    ExtenderIT.until(
+        Duration.ofSeconds(20), () -> json(local("/api/v1/pods")).getJsonArray("items").isEmpty());
+  }
+
+  /** As kube-scheduler calls it. */
+  private void filter(Pod pod) throws Exception {
+    String args = "{\"Pod\":%s,\"NodeNames\":[\"node-a\"]}".formatted(Serialization.asJson(pod));
+    var request =
+        HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + extender.verbsPort() + "/filter"))
+            .POST(HttpRequest.BodyPublishers.ofString(args))
+            .build();
+    ExtenderIT.until(
+        Duration.ofSeconds(20),
+        () ->
+            http.send(request, HttpResponse.BodyHandlers.ofString())
+                .body()
+                .contains("\"NodeNames\":[\"node-a\"]"));
   }
 
   /** The role of the API is not enough, and this right opens nothing else. */

@@ -1,6 +1,7 @@
 package dev.tranche.extender.state;
 
 import dev.tranche.extender.core.SchedulingCore;
+import dev.tranche.extender.explain.Explanations;
 import dev.tranche.extender.ledger.Assignment;
 import dev.tranche.extender.ledger.Decision;
 import dev.tranche.extender.ledger.Event;
@@ -39,6 +40,7 @@ public final class StateWriter {
   private final LoadCache loads;
   private final NodeFitCache evaluations;
   private final PackedPolicy packing;
+  private final Explanations explanations;
   private final UnschedulablePods waiting;
   private final NominatedPods nominees;
   private final PodChecks podChecks;
@@ -59,6 +61,7 @@ public final class StateWriter {
     this.loads = core.loads;
     this.evaluations = core.fits;
     this.packing = core.packing;
+    this.explanations = core.explanations;
     this.clockMs = core.clockMs;
     this.waiting = waiting;
     this.nominees = nominees;
@@ -84,7 +87,10 @@ public final class StateWriter {
     logFailure(carryOut(event));
     switch (event) {
       case Event.PodSeen(PodFacts pod) -> nominees.update(pod.uid());
-      case Event.PodGone(String uid, String key) -> nominees.update(uid);
+      case Event.PodGone(String uid, String key) -> {
+        nominees.update(uid);
+        explanations.podGone(uid, key);
+      }
       case Event.PodChecked checked -> nominees.update(checked.uid());
       // Filter decides about the pod again.
       case Event.Release(String uid) -> waiting.forget(uid);

@@ -81,7 +81,7 @@ public final class SchedulingCore {
     this.fits = new NodeFitCache(ledger, loads, cluster);
     this.evaluator = new NodeEvaluator(ledger, cluster, fits, settings.policy(), clockMs);
     this.packing = new PackedPolicy(failures);
-    this.explanations = new Explanations(owners);
+    this.explanations = new Explanations(owners, ledger::gone);
     this.inspector = new Inspector(ledger, loads, fits);
   }
 }

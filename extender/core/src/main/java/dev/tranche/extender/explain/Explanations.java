@@ -15,6 +15,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Predicate;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -55,11 +56,16 @@ public final class Explanations {
   private final Cache<String, Pinned> pins = byUid();
 
   private final Owners owners;
+  private final Predicate<String> gone;
 
   private record Pinned(String requires, String contradicts) {}
 
-  public Explanations(Owners owners) {
+  /**
+   * @param gone whether the pod of a uid has been deleted a moment ago
+   */
+  public Explanations(Owners owners, Predicate<String> gone) {
     this.owners = owners;
+    this.gone = gone;
   }
 
   private static <V> Cache<String, V> byUid() {
@@ -104,11 +110,22 @@ public final class Explanations {
     return Optional.ofNullable(byKey.getIfPresent(key));
   }
 
+  /** kube-scheduler may still call for a pod that has been deleted. */
+  private void keep(Trace trace) {
+    if (!gone.test(trace.pod().uid())) {
+      byKey.put(trace.pod().key(), trace);
+    }
+  }
+
+  /** A pod is deleted. Another one may have its name by now. */
+  public void podGone(String uid, String key) {
+    byKey.asMap().computeIfPresent(key, (k, trace) -> trace.pod().uid().equals(uid) ? null : trace);
+  }
+
   public void filtered(PodFacts pod, Policy policy, List<NodeFit> fitting, List<NodeFit> refused) {
     var kept = fitting.stream().limit(NODES_MAX).map(e -> new Scored(e, null)).toList();
     var refusals = Refusals.of(refused);
-    byKey.put(
-        pod.key(), new Trace(pod, policy, Instant.now(), kept, fitting.size(), refusals, null));
+    keep(new Trace(pod, policy, Instant.now(), kept, fitting.size(), refusals, null));
     if (!fitting.isEmpty()) {
       gangs.invalidate(pod.uid());
       found(pod, WaitCauses.fits(fitting.getFirst()));
@@ -198,15 +215,13 @@ public final class Explanations {
         TopK.of(scores, NODES_MAX, 0).stream()
             .map(i -> new Scored(evaluations.get(i), scores[i]))
             .toList();
-    byKey.put(
-        pod.key(), new Trace(pod, policy, Instant.now(), best, evaluations.size(), refused, null));
+    keep(new Trace(pod, policy, Instant.now(), best, evaluations.size(), refused, null));
   }
 
   public void bound(PodFacts pod, Policy policy, NodeFit evaluation, Placement placement) {
     var chosen = new Chosen(Instant.now(), evaluation, placement);
     Trace before = byKey.getIfPresent(pod.key());
-    byKey.put(
-        pod.key(),
+    keep(
         before == null
             ? new Trace(pod, policy, chosen.at(), List.of(), 0, Refusals.NONE, chosen)
             : new Trace(

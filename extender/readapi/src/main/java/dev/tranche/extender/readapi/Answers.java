@@ -281,8 +281,7 @@ final class Answers {
     return Problem.of(
         404,
         "Not found",
-        "pod %s is not known: it requests no GPU, does not exist, or was never filtered here"
-            .formatted(key));
+        "pod %s is not known: it was deleted, never existed, or requests no GPU".formatted(key));
   }
 
   private static Future<Answer> withoutParameters(

@@ -33,7 +33,7 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 final class ExplainTest {
-  private final FakeWorld world = new FakeWorld(Policy.LOAD);
+  private FakeWorld world = new FakeWorld(Policy.LOAD);
 
   @Test
   void boundByAnotherReplica_isReconstructed() {
@@ -64,6 +64,7 @@ final class ExplainTest {
    * @param scores of the nodes a, b and c, the first of which is chosen
    */
   private String noteOfBound(int... scores) {
+    world = new FakeWorld(Policy.LOAD);
     List<String> nodes = List.of("a", "b", "c").subList(0, scores.length);
     nodes.forEach(node -> world.report(node, new Gpu(node + "0", 0.2, 0)));
     PodFacts pod = FakeWorld.pod("p", 3);
@@ -73,9 +74,7 @@ final class ExplainTest {
     world.explanations.bound(
         pod, Policy.LOAD, fits.getFirst(), fits.getFirst().placement().orElseThrow());
     world.state.apply(new Event.PodSeen(pod.on("a")));
-    String note = explained().getString("note");
-    world.state.apply(new Event.PodGone(pod.uid(), pod.key()));
-    return note;
+    return explained().getString("note");
   }
 
   @Test
@@ -337,6 +336,31 @@ final class ExplainTest {
   @Test
   void unknownPod_isNone() {
     assertThat(world.explain().of("ns/p")).isEmpty();
+  }
+
+  /** kube-scheduler may also call for it once more. */
+  @Test
+  void deletedPod_isUnknownAtOnce() {
+    world.report("a", new Gpu("a0", 0.2, 0));
+    PodFacts pod = FakeWorld.pod("p", 3);
+    world.filter().filter(pod, List.of("a"), false);
+    world.state.apply(new Event.PodSeen(pod));
+    assertThat(world.explain().of(pod.key())).isPresent();
+    world.state.apply(new Event.PodGone(pod.uid(), pod.key()));
+    assertThat(world.explain().of(pod.key())).isEmpty();
+    world.filter().filter(pod, List.of("a"), false);
+    world.prioritize().prioritize(pod, List.of("a"));
+    assertThat(world.explain().of(pod.key())).isEmpty();
+  }
+
+  /** As of a StatefulSet. A late event of the first one says nothing about the second. */
+  @Test
+  void podOfTheSameName_isExplainedByItsOwnDecision() {
+    world.report("a", new Gpu("a0", 0.2, 0));
+    PodFacts second = FakeWorld.pod("p", 3);
+    world.filter().filter(second, List.of("a"), false);
+    world.state.apply(new Event.PodGone("uid of the first", second.key()));
+    assertThat(explained().getInteger("fittedCount")).isOne();
   }
 
   /** Decisions on pods wait for one turn alone. */
