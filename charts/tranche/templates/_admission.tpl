@@ -115,9 +115,11 @@ system:serviceaccount:{{ include "tranche.namespace" . }}:{{ include "tranche.na
 {{- $names | uniq | toJson -}}
 {{- end -}}
 
-{{/* CEL: whether the pod is no mirror of a static pod. A changed mirror changes nothing, and the kubelet runs no container of a pod that claims to be one. */}}
+{{/* CEL: whether the pod is no mirror of a static pod that its node creates. A changed mirror changes nothing. A pod of somebody else that claims to be
+a mirror is never run, but may hold GPUs. */}}
 {{- define "tranche.notMirror" -}}
 !has(object.metadata.annotations) || !('kubernetes.io/config.mirror' in object.metadata.annotations)
+|| !has(request.userInfo.groups) || !('system:nodes' in request.userInfo.groups)
 {{- end -}}
 
 {{/* CEL: whether the webhook changed the pod at its creation: it has replicas, nodes of a DRA driver, or Tranche's scheduler. */}}
@@ -181,7 +183,7 @@ has(c.resources) && has(c.resources.limits) && c.resources.limits.exists(r, (r i
 {{- define "tranche.guardedPods" -}}
 - name: is-no-mirror-of-a-static-pod
   expression: >-
-    request.operation != 'CREATE' || !has(dyn(object).spec) || {{ include "tranche.notMirror" . }}
+    request.operation != 'CREATE' || !has(dyn(object).spec) || {{ include "tranche.notMirror" . | nindent 4 | trim }}
 - name: is-not-for-windows
   expression: >-
     !has(dyn(object).spec) || !has(dyn(object).spec.os) || dyn(object).spec.os.name != 'windows'

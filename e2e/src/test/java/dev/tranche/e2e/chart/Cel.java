@@ -41,10 +41,16 @@ final class Cel {
     var variables = new HashMap<String, @Nullable Object>();
     variables.put("object", object);
     variables.put("oldObject", oldObject);
-    variables.put(
-        "request", Map.of("userInfo", Map.of("username", username), "operation", "UPDATE"));
+    variables.put("request", Map.of("userInfo", user(username), "operation", "UPDATE"));
     variables.put("namespaceObject", NAMESPACE);
     return (Boolean) evaluate(expression, variables);
+  }
+
+  /** What the API server says of a user; a kubelet is in the group of all nodes. */
+  static Map<String, Object> user(String name) {
+    return name.startsWith("system:node:")
+        ? Map.of("username", name, "groups", List.of("system:nodes", "system:authenticated"))
+        : Map.of("username", name, "groups", List.of("system:authenticated"));
   }
 
   /**

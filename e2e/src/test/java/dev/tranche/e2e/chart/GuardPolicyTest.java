@@ -111,31 +111,27 @@ class GuardPolicyTest {
     assertThat(refusals(pod(VOID, "," + field))).singleElement().asString().startsWith(because);
   }
 
-  /** Of a real one nothing is changed by that, and the kubelet runs no container of a false one. */
+  /** A pod of somebody else that claims to be one is judged: it may hold GPUs without running. */
   @Test
-  void mirrorOfAStaticPod_isLeftAlone_butNoOtherObjectBecomesOne() {
+  void mirrorOfAStaticPod_isLeftAlone_ifItsNodeCreatesIt_andNoOtherObjectBecomesOne() {
     String annotations =
         "{'metadata':{'annotations':{'kubernetes.io/config.mirror':'0123','cdi.k8s.io/a':'b'}}%s}";
     String mirror = ",'spec':{'hostNetwork':true,'containers':[{'name':'a'}]}";
-    for (String name : List.of("tranche-guard", "tranche-guard-annotations")) {
-      assertThat(
-              Cel.refusals(
-                  policy(Map.of(), name), CREATE, json(annotations.formatted(mirror)), null))
-          .as(name)
-          .isEmpty();
+    var byNode = request("CREATE");
+    byNode.put("userInfo", Cel.user("system:node:node-1"));
+    for (String name : List.of("tranche-guard", ANNOTATIONS)) {
+      var policy = policy(Map.of(), name);
+      var pod = json(annotations.formatted(mirror));
+      assertThat(Cel.refusals(policy, byNode, pod, null)).as(name).isEmpty();
+      assertThat(Cel.refusals(policy, CREATE, pod, null)).as(name).isNotEmpty();
     }
-    String binding = ",'target':{'name':'n'}";
-    assertThat(
-            Cel.refusals(
-                policy(Map.of(), "tranche-guard-annotations"),
-                CREATE,
-                json(annotations.formatted(binding)),
-                null))
-        .hasSize(1);
+    var policy = policy(Map.of(), ANNOTATIONS);
+    var binding = json(annotations.formatted(",'target':{'name':'n'}"));
+    assertThat(Cel.refusals(policy, byNode, binding, null)).hasSize(1);
     String updated = ",'spec':{'containers':[{'name':'a'}]}";
     assertThat(
             Cel.refusals(
-                policy(Map.of(), "tranche-guard-annotations"),
+                policy,
                 UPDATE,
                 json(annotations.formatted(updated)),
                 json("{'metadata':{}" + updated + "}")))
@@ -356,7 +352,7 @@ class GuardPolicyTest {
   void othersChangeTheConfigurationAsBefore() {
     var policy = policy(Map.of(), "tranche-own-configuration");
     var request = new HashMap<>(UPDATE);
-    request.put("userInfo", Map.of("username", "admin"));
+    request.put("userInfo", Cel.user("admin"));
     assertThat(
             Cel.refusals(
                 policy,
@@ -391,7 +387,7 @@ class GuardPolicyTest {
 
   private static List<String> ownRefusals(String after, String before, String operation) {
     var request = request(operation);
-    request.put("userInfo", Map.of("username", "system:serviceaccount:tranche:tranche-webhook"));
+    request.put("userInfo", Cel.user("system:serviceaccount:tranche:tranche-webhook"));
     return Cel.refusals(
         policy(Map.of(), "tranche-own-configuration"), request, json(after), json(before));
   }
@@ -422,7 +418,8 @@ class GuardPolicyTest {
   }
 
   private static Map<String, Object> request(String operation) {
-    return new HashMap<>(Map.of("operation", operation, "namespace", "team"));
+    return new HashMap<>(
+        Map.of("operation", operation, "namespace", "team", "userInfo", Cel.user("someone")));
   }
 
   private static Map<String, Object> values(String key, Object value) {
