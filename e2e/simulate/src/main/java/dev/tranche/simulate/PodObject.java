@@ -79,6 +79,7 @@ record PodObject(
                     plan.priority(),
                     PodLabels.of(Map.of()),
                     startedAtMs,
+                    phase != Phase.PENDING,
                     deletionAtMs > 0,
                     nominated,
                     deletionAtMs,

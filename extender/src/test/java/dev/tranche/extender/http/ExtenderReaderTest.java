@@ -203,6 +203,7 @@ final class ExtenderReaderTest {
                 PodLabels.NONE,
                 Instant.parse("2026-11-21T08:00:00Z").toEpochMilli(),
                 true,
+                true,
                 "node-b",
                 Instant.parse("2026-11-21T09:00:00Z").toEpochMilli(),
                 NodeNeeds.NONE));

@@ -564,7 +564,7 @@ final class PreemptTest {
 
   private static PreemptionInfo needs(int priority, long cpuMilli, boolean constrained) {
     var needs = new NodeNeeds(cpuMilli, 0, 0, constrained);
-    return new PreemptionInfo(priority, PodLabels.NONE, 1, false, null, 0, needs);
+    return new PreemptionInfo(priority, PodLabels.NONE, 1, true, false, null, 0, needs);
   }
 
   private void bound(String name, int replicas, String node, String gpu, int priority) {
@@ -584,6 +584,7 @@ final class PreemptTest {
                 pod.preemption().priority(),
                 PodLabels.NONE,
                 1,
+                true,
                 true,
                 null,
                 graceUntilMs,

@@ -63,6 +63,7 @@ final class PreemptionScene {
               priority,
               PodLabels.of(Map.of(GROUP, Integer.toString(group))),
               startedAtMs,
+              true,
               deletionAtMs > 0,
               null,
               deletionAtMs,

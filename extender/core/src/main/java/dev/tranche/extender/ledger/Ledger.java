@@ -25,7 +25,7 @@ import org.jspecify.annotations.Nullable;
  * has accepted the binding, or when the informer shows the pod on the node. A tentative hold is
  * replaced when its pod is filtered again, and dropped when it expires. A bound hold ends only with
  * its pod: in phase Succeeded or Failed, or when the object is gone. A terminating pod keeps its
- * hold.
+ * hold, unless it will never start ({@link UnstartedPods}).
  *
  * <p><b>No timeout drops an accepted binding.</b> The watch and the kubelet may both lag. The API
  * server may have accepted a binding without our knowledge, be it ours or one that a node echoes.
@@ -60,9 +60,9 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Ledger {
   private final Timing timing;
-  private final LongUnaryOperator toClock;
   private final Nominations nominations;
   private final TerminatingPods terminatingPods;
+  private final UnstartedPods unstartedPods;
   private final LedgerState ledgerState;
   private final ReportApplier reports;
   private final Acknowledgements acknowledgements;
@@ -81,11 +81,12 @@ public final class Ledger {
    */
   public Ledger(Timing timing, LongUnaryOperator toClock) {
     this.timing = timing;
-    this.toClock = toClock;
     this.nominations = new Nominations(timing);
-    this.terminatingPods = new TerminatingPods(timing.terminatingMs(), timing.nominatedMs());
+    this.terminatingPods =
+        new TerminatingPods(timing.terminatingMs(), timing.nominatedMs(), toClock);
     this.ledgerState = new LedgerState(timing, changes);
-    this.reports = new ReportApplier(timing, ledgerState);
+    this.unstartedPods = new UnstartedPods(ledgerState, terminatingPods, toClock);
+    this.reports = new ReportApplier(timing, ledgerState, unstartedPods);
     this.acknowledgements = new Acknowledgements(ledgerState);
     this.expiry =
         new HoldExpiry(ledgerState, nominations, terminatingPods, reports, acknowledgements);
@@ -133,7 +134,7 @@ public final class Ledger {
     boolean late =
         before != null
             && ((before.ended() && !pod.ended()) || (before.node() != null && pod.node() == null));
-    if (late) {
+    if (late || unstartedPods.letGo(step, pod)) {
       return;
     }
     if (ledgerState.beyondBounds(step, pod)) {
@@ -143,8 +144,7 @@ public final class Ledger {
     }
     boolean kept = keep(step, pod);
     if (kept && pod.preemption().terminating()) {
-      long graceUntilMs = toClock.applyAsLong(pod.preemption().deletionAtMs());
-      terminatingPods.add(pod.uid(), step.nowMs(), graceUntilMs);
+      terminatingPods.add(pod, step.nowMs());
     }
     if (pod.ended()) {
       long listedUntilMs = kept ? untilMs : step.nowMs() + timing.tombstoneMs();
@@ -168,6 +168,7 @@ public final class Ledger {
   }
 
   private void podGone(Transition step, String uid, String key) {
+    ledgerState.forgetUnstarted(uid);
     ledgerState.countAgain(step, uid);
     PodFacts pod = ledgerState.pods.remove(uid);
     NodeEntry holder = ledgerState.holders.get(uid);

@@ -175,11 +175,14 @@ final class LedgerState {
   /** A pod that is not kept holds nothing; events of an ended one may be late. */
   void dropped(Transition step, PodFacts pod) {
     drop(step, pod.uid());
+    NodeEntry entry = pod.node() == null ? null : nodes.get(pod.node());
+    if (entry != null) {
+      entry.started(pod.uid());
+    }
     if (!pod.ended()) {
       return;
     }
     ignore(pod.uid(), pod.key(), pod.node(), step.nowMs());
-    NodeEntry entry = pod.node() == null ? null : nodes.get(pod.node());
     if (entry != null) {
       long untilMs = step.nowMs() + timing.tombstoneMs();
       entry.ended.computeIfPresent(
@@ -225,6 +228,14 @@ final class LedgerState {
 
   private boolean hasRoom(PodFacts pod, NodeEntry entry) {
     return pods.hasRoom(pod, entry.holds.size(), entry.holds.containsKey(pod.uid()));
+  }
+
+  /** Forgets that the pod was deleted before its start, since it is gone. */
+  void forgetUnstarted(String uid) {
+    NodeEntry entry = uncounted.getOrDefault(uid, holders.get(uid));
+    if (entry != null) {
+      entry.started(uid);
+    }
   }
 
   /** The pod is gone, or is kept from now on. */

@@ -41,6 +41,14 @@ final class NodeEntry {
   /** Pods here that are not kept, because there are too many; see {@link KeptPods}. */
   int uncounted;
 
+  /** Pods that were deleted before the kubelet accepted them, by uid; see {@link UnstartedPods}. */
+  private final Map<String, Unstarted> unstarted = new HashMap<>();
+
+  /**
+   * @param listedFromMs a list that was made from then on would have it, if it could still start
+   */
+  private record Unstarted(String key, long listedFromMs) {}
+
   /** Pods that ended here, by key. */
   final Map<String, Ended> ended = new HashMap<>();
 
@@ -161,6 +169,29 @@ final class NodeEntry {
    */
   boolean listCovers(Hold hold) {
     return listedAtMs >= hold.listsCountFromMs() && !listsAnEarlierPod(hold.key());
+  }
+
+  /** Records that the pod was deleted before the kubelet accepted it. */
+  void unstarted(PodFacts pod, long graceUntilMs) {
+    unstarted.put(pod.uid(), new Unstarted(pod.key(), graceUntilMs + KUBELET_LATE_MS));
+  }
+
+  /** Forgets that the pod was deleted before its start: it has started, or is gone. */
+  void started(String uid) {
+    unstarted.remove(uid);
+  }
+
+  Set<String> unstartedPods() {
+    return unstarted.keySet();
+  }
+
+  /** Returns whether the pod should be in the kubelet's list by now, and is not. */
+  boolean neverStarts(String uid) {
+    Unstarted pod = unstarted.get(uid);
+    return pod != null
+        && listed != null
+        && listedAtMs >= pod.listedFromMs()
+        && !listed.containsKey(pod.key());
   }
 
   /**

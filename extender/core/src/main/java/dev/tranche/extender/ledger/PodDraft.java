@@ -51,6 +51,8 @@ public final class PodDraft {
   /** 0 if the pod has not started. */
   private long startedAtMs;
 
+  private boolean started;
+
   /** When its grace period ends; 0 if it is not terminating. */
   private long deletionAtMs;
 
@@ -124,6 +126,7 @@ public final class PodDraft {
   }
 
   public PodDraft startedAtMs(long since1970) {
+    started = true;
     startedAtMs = since1970;
     return this;
   }
@@ -380,7 +383,14 @@ public final class PodDraft {
   private PreemptionInfo preemption(List<String> gpus) {
     long since = startedAtMs == 0 ? createdAtMs : startedAtMs;
     return new PreemptionInfo(
-        priority, keptLabels(), since, terminating, nominatedNode, deletionAtMs, needs(gpus));
+        priority,
+        keptLabels(),
+        since,
+        started || !phase.equals("Pending"),
+        terminating,
+        nominatedNode,
+        deletionAtMs,
+        needs(gpus));
   }
 
   /** Only a pod that is on a node can be evicted. */

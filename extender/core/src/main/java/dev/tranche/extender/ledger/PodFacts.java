@@ -174,6 +174,11 @@ public record PodFacts(
     return Names.DRA.equals(annotations.get(Names.SERVED_BY));
   }
 
+  /** Returns whether the pod was deleted before its kubelet accepted it. */
+  boolean deletedUnstarted() {
+    return preemption.deletionAtMs() > 0 && !preemption.started();
+  }
+
   /** Returns the R that the webhook has written on the pod; empty for a plain request. */
   public OptionalInt stampedReplicas() {
     String stamp = annotations.get(Names.REPLICAS_PER_GPU);

@@ -8,6 +8,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @param labels that a PodDisruptionBudget may select it by; none while the pod is on no node
  * @param startedAtMs when it started, or else when it was created, since 1970
+ * @param started whether its kubelet has accepted it, by its status
  * @param terminating it has been deleted and is still terminating
  * @param nominatedNode the node where kube-scheduler evicts pods for it
  * @param deletionAtMs when its grace period ends, since 1970; 0 if it is not terminating
@@ -17,6 +18,7 @@ public record PreemptionInfo(
     int priority,
     PodLabels labels,
     long startedAtMs,
+    boolean started,
     boolean terminating,
     @Nullable String nominatedNode,
     long deletionAtMs,
@@ -31,6 +33,13 @@ public record PreemptionInfo(
       boolean terminating,
       @Nullable String nominatedNode) {
     this(
-        priority, PodLabels.of(labels), startedAtMs, terminating, nominatedNode, 0, NodeNeeds.NONE);
+        priority,
+        PodLabels.of(labels),
+        startedAtMs,
+        true,
+        terminating,
+        nominatedNode,
+        0,
+        NodeNeeds.NONE);
   }
 }

@@ -19,11 +19,13 @@ final class ReportApplier {
 
   private final Timing timing;
   private final LedgerState ledgerState;
+  private final UnstartedPods unstartedPods;
   private boolean synced;
 
-  ReportApplier(Timing timing, LedgerState ledgerState) {
+  ReportApplier(Timing timing, LedgerState ledgerState, UnstartedPods unstartedPods) {
     this.timing = timing;
     this.ledgerState = ledgerState;
+    this.unstartedPods = unstartedPods;
   }
 
   /** Records that the informers have listed all pods and nodes. */
@@ -32,9 +34,13 @@ final class ReportApplier {
   }
 
   void reported(Transition step, NodeEntry entry, NodeState state, OptionalLong listAgeMs) {
-    if (entry.repeatsLastReport(state, listAgeMs, step.nowMs())) {
-      return;
+    if (!entry.repeatsLastReport(state, listAgeMs, step.nowMs())) {
+      apply(step, entry, state, listAgeMs);
     }
+    unstartedPods.reported(step, entry);
+  }
+
+  private void apply(Transition step, NodeEntry entry, NodeState state, OptionalLong listAgeMs) {
     step.beforeChange(entry);
     boolean opened = entry.applyReport(state, listAgeMs, step.nowMs());
     if (opened) {

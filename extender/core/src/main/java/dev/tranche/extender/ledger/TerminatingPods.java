@@ -4,12 +4,14 @@ import java.util.Collection;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.function.LongUnaryOperator;
 
 /** Terminating pods by uid, with the time at which each was first seen terminating. */
 public final class TerminatingPods {
   private final Map<String, Terminating> pods = new HashMap<>();
   private final long endsWithinMs;
   private final long graceMaxMs;
+  private final LongUnaryOperator toClock;
 
   /**
    * @param graceUntilMs when its grace period ends
@@ -19,16 +21,19 @@ public final class TerminatingPods {
   /**
    * @param endsWithinMs a pod that has been terminating for longer is not expected to end soon
    * @param graceMaxMs a longer grace period is not waited for
+   * @param toClock converts the API server's times
    */
-  TerminatingPods(long endsWithinMs, long graceMaxMs) {
+  TerminatingPods(long endsWithinMs, long graceMaxMs, LongUnaryOperator toClock) {
     this.endsWithinMs = endsWithinMs;
     this.graceMaxMs = graceMaxMs;
+    this.toClock = toClock;
   }
 
-  void add(String uid, long nowMs, long graceUntilMs) {
-    Terminating known = pods.get(uid);
+  void add(PodFacts pod, long nowMs) {
+    Terminating known = pods.get(pod.uid());
     long sinceMs = known == null ? nowMs : known.sinceMs();
-    pods.put(uid, new Terminating(sinceMs, Math.min(graceUntilMs, sinceMs + graceMaxMs)));
+    long graceUntilMs = toClock.applyAsLong(pod.preemption().deletionAtMs());
+    pods.put(pod.uid(), new Terminating(sinceMs, Math.min(graceUntilMs, sinceMs + graceMaxMs)));
   }
 
   void remove(String uid) {
