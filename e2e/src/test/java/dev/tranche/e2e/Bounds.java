@@ -45,6 +45,7 @@ final class Bounds {
           new Bound("pods kept on one node", EXTENDER + "KeptPods", "FAIR_BYTES"),
           new Bound("one turn of `filter`", EXTENDER + "Filter", "ANEW_MAX"),
           new Bound("a body of kube-scheduler's", EXTENDER + "VerbRoutes", "READ_HERE_BYTES_MAX"),
+          new Bound("namespaces in `tranche_", EXTENDER + "GpuCollector", "NAMESPACES_MAX"),
           new Bound("deleted pods that are remembered", EXTENDER + "LedgerState", "TOMBSTONES_MAX"),
           new Bound("what is kept of a pod", EXTENDER + "PodLabels", "LABELS_MAX"),
           new Bound("PodDisruptionBudgets that", EXTENDER + "BudgetStore", "PER_NAMESPACE_MAX"),

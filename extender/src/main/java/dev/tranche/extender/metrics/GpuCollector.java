@@ -11,12 +11,18 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.function.ToDoubleFunction;
+import java.util.stream.Collectors;
 
 /**
  * Collects the series that come and go with GPUs. Each scrape writes them from one snapshot, since
  * meters for tens of thousands of GPUs would never be freed.
  */
 public final class GpuCollector implements MultiCollector {
+  private static final String NAMESPACE = "namespace";
+
+  /** Whoever may create namespaces could fill Prometheus. */
+  private static final int NAMESPACES_MAX = 50;
+
   private volatile Latest latest = new Latest(new Inspection(List.of(), Map.of(), 0), true);
 
   /**
@@ -82,6 +88,7 @@ public final class GpuCollector implements MultiCollector {
                 "1 if the load is recent enough for placement, else 0: placement then uses only grants.",
                 g -> g.view().measured() ? 1 : 0))
         .metricSnapshot(holds(shown.inspection()))
+        .metricSnapshot(unplaced(shown.inspection()))
         .build();
   }
 
@@ -123,6 +130,34 @@ public final class GpuCollector implements MultiCollector {
             .help("Holds of pods on GPUs, by stage; confirmed ones are bound and read back.");
     now.holdsByStage()
         .forEach((stage, count) -> snapshot.dataPoint(point(Labels.of("stage", stage), count)));
+    return snapshot.build();
+  }
+
+  private static GaugeSnapshot unplaced(Inspection now) {
+    var snapshot =
+        GaugeSnapshot.builder()
+            .name("tranche_extender_unplaced_pods")
+            .help(
+                "Pods on a node whose GPU is not known, by namespace. Each counts against every GPU of its node. Beyond 50 namespaces, those with the fewest are counted together as (others).");
+    Map<String, Long> pods =
+        now.nodes().stream()
+            .flatMap(node -> node.unplaced().stream())
+            .collect(
+                Collectors.groupingBy(hold -> hold.key().split("/", 2)[0], Collectors.counting()));
+    List<Map.Entry<String, Long>> most =
+        pods.entrySet().stream()
+            .sorted(
+                Map.Entry.<String, Long>comparingByValue()
+                    .reversed()
+                    .thenComparing(Map.Entry.comparingByKey()))
+            .toList();
+    long others = most.stream().skip(NAMESPACES_MAX).mapToLong(Map.Entry::getValue).sum();
+    most.stream()
+        .limit(NAMESPACES_MAX)
+        .forEach(of -> snapshot.dataPoint(point(Labels.of(NAMESPACE, of.getKey()), of.getValue())));
+    if (others > 0) {
+      snapshot.dataPoint(point(Labels.of(NAMESPACE, "(others)"), others));
+    }
     return snapshot.build();
   }
 

@@ -3,6 +3,7 @@ package dev.tranche.extender.explain;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.extender.ledger.Event;
+import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.ledger.Timing;
 import dev.tranche.extender.metrics.GpuCollector;
 import dev.tranche.extender.placement.Placement;
@@ -62,6 +63,40 @@ final class CountsTest {
     world.tick();
     assertThat(gauge("tranche_extender_holds", "stage", "tentative")).isZero();
     assertThat(world.registry.get("tranche.extender.holds.expired").counter().count()).isOne();
+  }
+
+  /** Such a pod counts against every GPU of its node, and a tenant may make many namespaces. */
+  @Test
+  void podsWhoseGpuIsNotKnown_areCountedByNamespace_ofLimitedNumber() {
+    String unplaced = "tranche_extender_unplaced_pods";
+    for (int i = 0; i < 60; i++) {
+      onUnknownGpu("one-of-ns-" + i, "ns-" + i);
+    }
+    onUnknownGpu("second", "ns-59");
+    onUnknownGpu("third", "ns-59");
+    assertThat(gauge(unplaced, "namespace", "ns-59")).isEqualTo(3);
+    assertThat(gauges(unplaced, "namespace", "ns-0", true)).containsExactly(1.0);
+    assertThat(gauge(unplaced, "namespace", "(others)")).isEqualTo(10);
+    world.holdings = Map.of("ns-59/third", Map.of("main", Map.of("a1", 3)));
+    world.nowMs += 10_000;
+    report();
+    assertThat(gauge(unplaced, "namespace", "ns-59")).isEqualTo(2);
+  }
+
+  private void onUnknownGpu(String name, String namespace) {
+    PodFacts pod = FakeWorld.pod(name, 3).on("a");
+    world.state.apply(
+        new Event.PodSeen(
+            new PodFacts(
+                name,
+                namespace,
+                name,
+                "a",
+                false,
+                false,
+                pod.resource(),
+                pod.requests(),
+                pod.annotations())));
   }
 
   @Test
