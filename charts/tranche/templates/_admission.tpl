@@ -235,6 +235,19 @@ namespaceSelector:
   expression: {{ if .Values.guard.assumeDefaultRuntime }}"true"{{ else }}has(object.spec.runtimeClassName) && object.spec.runtimeClassName != ''{{ end }}
 {{- end -}}
 
+{{/* The DeviceClasses of guard.deviceClasses, as a CEL list. Earlier charts had the denied ones there; --reuse-values brings their own list. */}}
+{{- define "tranche.allowedDeviceClasses" -}}
+{{- $denied := list "gpu.nvidia.com" "mig.nvidia.com" "vfio.gpu.nvidia.com" -}}
+{{- $classes := .Values.guard.deviceClasses | default list -}}
+{{- if eq (toJson $classes) (toJson $denied) -}}{{- $classes = list -}}{{- end -}}
+{{- range $gpus := $denied -}}
+{{- if has $gpus $classes -}}
+{{- fail (printf "guard.deviceClasses lists the DeviceClasses that are allowed under deny, and %s has GPUs that Tranche does not count. Remove it and your other classes of GPUs, and keep those of other devices; a namespace with the label tranche.dev/guard: void may claim GPUs." $gpus) -}}
+{{- end -}}
+{{- end -}}
+{{- toJson $classes -}}
+{{- end -}}
+
 {{/* The paths of guard.allowedHostPaths, as a CEL list. Below a path that a pod may mount, another pod can put a link in the place of a folder. */}}
 {{- define "tranche.allowedHostPaths" -}}
 {{- $paths := .Values.guard.allowedHostPaths | default list -}}

@@ -71,7 +71,7 @@ class GuardPolicyTest {
         GPU + ",'envFrom':[{'prefix':'NVIDIA_','configMapRef':{'name':'c'}}]|gets variables",
         GPU + ",'volumeMounts':[{'mountPath':'/run/./nvidia-container-devices/all'}]|has a mount",
         VOID
-            + ",'resources':{'limits':{'deviceclass.resource.kubernetes.io/gpu.nvidia.com':'1'}}|requests a DeviceClass",
+            + ",'resources':{'limits':{'deviceclass.resource.kubernetes.io/h100.example.com':'1'}}|requests a DeviceClass",
         GPU + ",'ports':[{'containerPort':80,'hostPort':80}]|has a hostPort",
         GPU + ",'securityContext':{'privileged':true}|is privileged",
         GPU + ",'securityContext':{'capabilities':{'add':['CHOWN','SYS_ADMIN']}}|adds a capability",
@@ -157,28 +157,73 @@ class GuardPolicyTest {
         .hasMessageContaining("guard.allowedHostPaths has /srv and, below it, /srv/data");
   }
 
-  /** In v1, with alternatives, and as v1beta1 has it. */
+  /**
+   * In v1, with alternatives, as v1beta1 has it, and in forms that are not known. A class of an
+   * administrator's own may have the GPUs of any driver.
+   */
   @ParameterizedTest
   @ValueSource(
       strings = {
-        "{'name':'g','exactly':{'deviceClassName':'CLASS'}}",
-        "{'name':'g','firstAvailable':[{'name':'a','deviceClassName':'other'},{'name':'b','deviceClassName':'CLASS'}]}",
-        "{'name':'g','deviceClassName':'CLASS'}",
+        "{'devices':{'requests':[{'name':'g','exactly':{'deviceClassName':'CLASS'}}]}}",
+        "{'devices':{'requests':[{'name':'g','firstAvailable':[{'name':'a','deviceClassName':'nic'},{'name':'b','deviceClassName':'CLASS'}]}]}}",
+        "{'devices':{'requests':[{'name':'g','deviceClassName':'CLASS'}]}}",
+        "{'resourceClassName':'CLASS'}",
       })
-  void claimOfAGpu_isRefused_asATemplateToo_andAnotherIsNot(String request) {
-    var policy = policy(Map.of(), "tranche-guard-claims");
-    // Only an API server has an authorizer.
-    policy.setMatchConditions(List.of());
+  void claimOfAClassThatIsNotListed_isRefused_asATemplateToo(String devices) {
     for (String spec :
         List.of("{'metadata':{},'spec':DEVICES}", "{'metadata':{},'spec':{'spec':DEVICES}}")) {
-      String claim = spec.replace("DEVICES", "{'devices':{'requests':[" + request + "]}}");
-      assertThat(Cel.refusals(policy, CREATE, json(claim.replace("CLASS", "gpu.nvidia.com")), null))
-          .singleElement()
-          .asString()
-          .contains("denies claims of GPUs");
-      assertThat(Cel.refusals(policy, CREATE, json(claim.replace("CLASS", "nic")), null)).isEmpty();
+      String claim = spec.replace("DEVICES", devices);
+      for (String gpu : List.of("gpu.nvidia.com", "h100.example.com")) {
+        assertThat(claimRefusals(claim.replace("CLASS", gpu), "nic"))
+            .singleElement()
+            .asString()
+            .contains("denies claims of DeviceClasses");
+      }
+      assertThat(claimRefusals(claim.replace("CLASS", "nic"), "nic")).isEmpty();
+      assertThat(claimRefusals(claim.replace("CLASS", "nic"))).hasSize(1);
     }
-    assertThat(Cel.refusals(policy, CREATE, json("{'metadata':{},'spec':{}}"), null)).isEmpty();
+  }
+
+  @Test
+  void claimOfNothing_isAdmitted_andARequestOfAnUnknownFormIsNot() {
+    assertThat(claimRefusals("{'metadata':{},'spec':{}}")).isEmpty();
+    assertThat(claimRefusals("{'metadata':{},'spec':{'devices':{}}}")).isEmpty();
+    String unknown = "{'metadata':{},'spec':{'devices':{'requests':[{'name':'g','new':{}}]}}}";
+    assertThat(claimRefusals(unknown, "nic")).hasSize(1);
+  }
+
+  private static List<String> claimRefusals(String claim, String... allowed) {
+    var policy = policy(allowed(allowed), "tranche-guard-claims");
+    // Only an API server has an authorizer.
+    policy.setMatchConditions(List.of());
+    return Cel.refusals(policy, CREATE, json(claim), null);
+  }
+
+  private static Map<String, Object> allowed(String... classes) {
+    var values = new HashMap<String, Object>();
+    for (int i = 0; i < classes.length; i++) {
+      values.put("guard.deviceClasses[" + i + "]", classes[i]);
+    }
+    return values;
+  }
+
+  @Test
+  void listedDeviceClass_mayBeRequestedByItsName_andAnotherMayNot() {
+    var policy = policy(allowed("nic"), "tranche-guard");
+    String limits = VOID + ",'resources':{'limits':{'deviceclass.resource.kubernetes.io/%s':'1'}}";
+    assertThat(Cel.refusals(policy, CREATE, pod(limits.formatted("nic"), ""), null)).isEmpty();
+    assertThat(Cel.refusals(policy, CREATE, pod(limits.formatted("nic2"), ""), null)).hasSize(1);
+  }
+
+  /** Before, the list was of what is denied: taken as it is, it would allow what it denied. */
+  @Test
+  void listOfBefore_isRefused() {
+    assertThatThrownBy(() -> Chart.render(allowed("nic", "gpu.nvidia.com")))
+        .hasMessageContaining("guard.deviceClasses lists the DeviceClasses that are allowed")
+        .hasMessageContaining("gpu.nvidia.com");
+    var ofTheChart = allowed("gpu.nvidia.com", "mig.nvidia.com", "vfio.gpu.nvidia.com");
+    assertThat(Chart.render(ofTheChart)).as("by --reuse-values").isEqualTo(CHART);
+    assertThat(Chart.render(Map.of("guard.enabled", false))).doesNotContain("guard-claims");
   }
 
   /** The kubelet runs such a pod even if its node lacks the resource. */
