@@ -140,6 +140,14 @@ class SentencesTest {
               Pod.of("{'gpu-fraction':'1','gpu-uuid':'GPU-" + "x".repeat(4_300) + "'}")),
           denied(Denial.OWN_REQUEST, Pod.of(HALF, "'resources':{'limits':{'nvidia.com/gpu':'1'}}")),
           denied(
+              Denial.REQUEST_OF_MORE_GPUS,
+              Pod.of(HALF, "'resources':{'limits':{'nvidia.com/gpu':'7'}}")),
+          denied(
+              Denial.REQUEST_OF_MORE_GPUS,
+              Pod.of(
+                  "{'gpu-fraction':'0.5','gpu-count':'2'}",
+                  "'resources':{'limits':{'nvidia.com/gpu':'7'}}")),
+          denied(
               Denial.LIMIT_RANGE_REQUEST,
               Pod.of(
                   "{'gpu-fraction':'0.5','kubernetes.io/limit-ranger':'LimitRanger plugin set: cpu,"
@@ -254,11 +262,17 @@ class SentencesTest {
                       "'affinity':{'nodeAffinity':{'requiredDuringSchedulingIgnoredDuringExecution':{'nodeSelectorTerms':[{'matchExpressions':[{'key':'nvidia.com/gpu.product','operator':'In','values':['Tesla-T4-SHARED']}]}]}}}")
                   .on(node("n", Map.of("nvidia.com/gpu.product", "Tesla-T4")))),
           warned(
-              Warning.PROXY_SKIPPED,
+              Warning.CONTAINER_SKIPPED,
               new Pod(HALF, "{'containers':[{'name':'istio-proxy'},{'name':'a'}]}", List.of(T4))),
           warned(
               Warning.CONTAINER_CHOSEN,
               new Pod(HALF, "{'containers':[{'name':'a'},{'name':'b'}]}", List.of(T4))),
+          warned(
+              Warning.DEFAULT_CONTAINER_CHOSEN,
+              new Pod(
+                  "{'gpu-fraction':'0.5','kubectl.kubernetes.io/default-container':'b'}",
+                  "{'containers':[{'name':'a'},{'name':'b'}]}",
+                  List.of(T4))),
           warned(Warning.CLAIMS, Pod.of(HALF, "'resources':{'claims':[{'name':'nic'}]}")),
           warned(Warning.COMPAT_TRANSLATED, Pod.of("{'kai:gpu-fraction':'0.5'}")),
           warned(

@@ -202,6 +202,12 @@ class ShareTruthTest {
     if (random.nextInt(4) == 0) {
       inits(truths, annotations, spec);
     }
+    if (unnamed && spec.path("initContainers").valueStream().anyMatch(i -> i.has("resources"))) {
+      // A share that names no container is the one of a sidecar that requests a number of GPUs.
+      truths.keySet().stream()
+          .filter(name -> name.startsWith("c"))
+          .forEach(name -> annotations.put("tranche.dev/gpu-container", name));
+    }
     disguise(annotations, spec);
     return new Case(pod, truths);
   }

@@ -102,17 +102,7 @@ final class PodRules {
         && requested != grant.replicas()
         && requested != gpus
         && !admittedBefore) {
-      boolean byLimitRange = LimitRangeDefaults.wrote(pod, container, resource);
-      denials.add(
-          (byLimitRange ? Denial.LIMIT_RANGE_REQUEST : Denial.OWN_REQUEST)
-              .of(
-                  container.name(),
-                  resource,
-                  requested,
-                  grant.request().key(),
-                  grant.request().text(),
-                  grant.replicas(),
-                  grant.replicasPerGpu()));
+      denials.add(ownRequest(pod, grant, resource, requested, gpus));
     }
     Stream.of("limits", "requests")
         .flatMap(section -> resources.path(section).propertyStream())
@@ -122,6 +112,29 @@ final class PodRules {
         .limit(Denial.PER_POD_MAX + 1L)
         .map(r -> Denial.OTHER_RESOURCE.of(container.name(), Printable.value(r)))
         .forEach(denials::add);
+  }
+
+  private static Problem ownRequest(
+      PodView pod, Grant grant, String resource, long requested, int gpus) {
+    Container container = grant.request().container();
+    String key = grant.request().key();
+    String text = grant.request().text();
+    boolean byLimitRange = LimitRangeDefaults.wrote(pod, container, resource);
+    boolean partOfGpu = grant.shareReplicas() <= grant.replicasPerGpu();
+    if (gpus > 0 && requested > gpus && partOfGpu && !byLimitRange) {
+      String on = gpus == 1 ? "one GPU" : gpus + " GPUs";
+      return Denial.REQUEST_OF_MORE_GPUS.of(
+          container.name(), resource, requested, key, text, on, Names.GPU_COUNT);
+    }
+    return (byLimitRange ? Denial.LIMIT_RANGE_REQUEST : Denial.OWN_REQUEST)
+        .of(
+            container.name(),
+            resource,
+            requested,
+            key,
+            text,
+            grant.replicas(),
+            grant.replicasPerGpu());
   }
 
   private static long count(JsonNode quantity, long absent) {

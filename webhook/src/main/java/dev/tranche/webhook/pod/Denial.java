@@ -39,6 +39,8 @@ public enum Denial {
       "%s: \"%s\" is too long; allowed are %d entries and %d characters. Label the nodes instead, and use nodeSelector."),
   OWN_REQUEST(
       "container \"%s\" requests %s: %d, and its %s \"%s\" equals %d replicas of 1/%d GPU; remove the request, and Tranche sets it."),
+  REQUEST_OF_MORE_GPUS(
+      "container \"%s\" requests %s: %d, and its %s \"%s\" is a share of %s; for this share of each of %3$d GPUs set %7$s: \"%3$d\", otherwise remove the request."),
   LIMIT_RANGE_REQUEST(
       "container \"%s\" has %s: %d from a LimitRange of its namespace, and its %s \"%s\" equals %d"
           + " replicas of 1/%d GPU; have the LimitRange set default and defaultRequest of %2$s to"

@@ -36,10 +36,12 @@ public enum Warning {
   PRODUCT_SUFFIX(
       "this pod selects nodes with %s %s, and no node has that value, but %s; the suffix -SHARED"
           + " says that GPUs are shared. Use tranche.dev/gpu-model instead, which takes both"),
-  PROXY_SKIPPED(
-      "container %s gets this pod's share of a GPU: container %s before it is added by %s and uses no GPU. To choose another container, set %s"),
+  CONTAINER_SKIPPED(
+      "container %s gets this pod's share of a GPU: container %s before it %s. To choose another container, set %s"),
   CONTAINER_CHOSEN(
       "container %s gets this pod's share of a GPU: it is the first of %d containers, and no annotation names one. To choose another, set %s"),
+  DEFAULT_CONTAINER_CHOSEN(
+      "container %s gets this pod's share of a GPU: %s names it, which a service mesh may have written. To choose another, set %s"),
   CLAIMS(
       "container %s has a resource claim beside its share of a GPU; if a DRA driver allocates the same GPUs, neither knows what the other has allocated"),
   COMPAT_TRANSLATED("%s (%s) is translated to %s: \"%s\""),

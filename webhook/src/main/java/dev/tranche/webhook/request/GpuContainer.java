@@ -1,5 +1,6 @@
 package dev.tranche.webhook.request;
 
+import dev.tranche.api.Demand;
 import dev.tranche.api.Names;
 import dev.tranche.webhook.pod.PodView;
 import dev.tranche.webhook.pod.PodView.Container;
@@ -7,6 +8,7 @@ import dev.tranche.webhook.pod.Warning;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.Stream;
 
 /**
  * The container that gets a share if the annotation names none. The choice is written to the pod as
@@ -18,7 +20,7 @@ import java.util.Optional;
 public record GpuContainer(Container container, Optional<String> warning) {
   /**
    * Names the container that kubectl logs and kubectl exec use by default. Istio and Linkerd write
-   * this annotation when they inject.
+   * this annotation when they inject: it then names the first container, not the owner's choice.
    */
   static final String DEFAULT_CONTAINER = "kubectl.kubernetes.io/default-container";
 
@@ -42,54 +44,72 @@ public record GpuContainer(Container container, Optional<String> warning) {
           Map.entry("vault-agent", "Vault"),
           // First, since it mounts the application's volumes.
           Map.entry("gke-gcsfuse-sidecar", "Cloud Storage FUSE"),
+          Map.entry("fluid-fuse-0", "Fluid"),
+          Map.entry("jfs-mount", "JuiceFS"),
           Map.entry("queue-proxy", "Knative"),
           Map.entry("otc-container", "OpenTelemetry"));
 
-  /** Chooses a container; empty if the pod has no app container. */
+  /**
+   * Chooses a container; empty if the pod has no app container. A container that requests the
+   * resource states that it is the one, also as a native sidecar. The number of a LimitRange states
+   * nothing.
+   */
   static Optional<GpuContainer> choose(PodView pod, String resource) {
     List<Container> apps =
-        pod.containers().stream().filter(c -> c.list().equals("containers")).toList();
-    List<Container> notInjected =
-        apps.stream().filter(c -> !INJECTED.containsKey(c.name())).toList();
-    Optional<Container> known = granted(pod, apps, resource).or(() -> byKubectl(pod, notInjected));
-    if (known.isPresent()) {
-      return known.map(c -> new GpuContainer(c, Optional.empty()));
-    }
+        pod.containers().stream().filter(c -> c.kind() == Demand.Kind.APP).toList();
+    List<Container> requesting =
+        pod.containers().stream()
+            .filter(c -> c.kind() != Demand.Kind.INIT && c.requested(resource) > 0)
+            .filter(c -> !hasOwnShare(pod, c) && !LimitRangeDefaults.wrote(pod, c, resource))
+            .toList();
     // A pod of proxies alone is a gateway, whose proxy is the application.
-    return (notInjected.isEmpty() ? apps : notInjected)
-        .stream().findFirst().map(c -> new GpuContainer(c, warning(c, apps, notInjected)));
+    List<Container> possible =
+        Stream.of(requesting, apps.stream().filter(GpuContainer::mayHaveShare).toList(), apps)
+            .filter(containers -> !containers.isEmpty())
+            .findFirst()
+            .orElse(apps);
+    String named = pod.annotations().getOrDefault(DEFAULT_CONTAINER, "");
+    Optional<Container> byDefault =
+        possible.stream().filter(c -> c.name().equals(named)).findFirst();
+    return byDefault
+        .or(() -> possible.stream().findFirst())
+        .map(
+            c ->
+                new GpuContainer(
+                    c,
+                    possible.size() > 1
+                        ? Optional.of(chosenOfSeveral(c, possible.size(), byDefault.isPresent()))
+                        : requesting.isEmpty() ? skipped(c, apps) : Optional.empty()));
   }
 
-  /**
-   * Returns the one container that has replicas, if a Tranche that did not write {@code
-   * gpu-container} has admitted the pod before.
-   */
-  private static Optional<Container> granted(PodView pod, List<Container> apps, String resource) {
-    if (!pod.annotations().containsKey(Names.REPLICAS_PER_GPU)) {
-      return Optional.empty();
-    }
-    List<Container> requesting = apps.stream().filter(c -> c.requested(resource) > 0).toList();
-    return requesting.size() == 1 ? requesting.stream().findFirst() : Optional.empty();
+  private static boolean hasOwnShare(PodView pod, Container container) {
+    return pod.annotations().containsKey(Names.GPU_FRACTION_OF + container.name())
+        || pod.annotations().containsKey(Names.GPU_MEMORY_OF + container.name());
   }
 
-  private static Optional<Container> byKubectl(PodView pod, List<Container> notInjected) {
-    String named = pod.annotations().get(DEFAULT_CONTAINER);
-    return notInjected.stream().filter(c -> c.name().equals(named)).findFirst();
+  /** A privileged container can have no share: it has all GPUs. */
+  private static boolean mayHaveShare(Container container) {
+    return !INJECTED.containsKey(container.name()) && !container.privileged();
   }
 
-  private static Optional<String> warning(
-      Container chosen, List<Container> apps, List<Container> notInjected) {
-    if (notInjected.size() > 1) {
-      return Optional.of(
-          Warning.CONTAINER_CHOSEN.of(chosen.name(), notInjected.size(), Names.GPU_CONTAINER));
-    }
-    return apps.getFirst().equals(chosen)
+  private static String chosenOfSeveral(Container chosen, int possible, boolean byDefault) {
+    return byDefault
+        ? Warning.DEFAULT_CONTAINER_CHOSEN.of(chosen.name(), DEFAULT_CONTAINER, Names.GPU_CONTAINER)
+        : Warning.CONTAINER_CHOSEN.of(chosen.name(), possible, Names.GPU_CONTAINER);
+  }
+
+  private static Optional<String> skipped(Container chosen, List<Container> apps) {
+    Container first = apps.getFirst();
+    String injector = INJECTED.get(first.name());
+    return first.equals(chosen)
         ? Optional.empty()
         : Optional.of(
-            Warning.PROXY_SKIPPED.of(
+            Warning.CONTAINER_SKIPPED.of(
                 chosen.name(),
-                apps.getFirst().name(),
-                INJECTED.getOrDefault(apps.getFirst().name(), ""),
+                first.name(),
+                injector == null
+                    ? "is privileged and can have no share"
+                    : "is added by " + injector + " and uses no GPU",
                 Names.GPU_CONTAINER));
   }
 }

@@ -3,6 +3,7 @@ package dev.tranche.webhook.request;
 import static dev.tranche.webhook.Reviews.annotated;
 import static dev.tranche.webhook.Reviews.annotation;
 import static dev.tranche.webhook.Reviews.apply;
+import static dev.tranche.webhook.Reviews.denial;
 import static dev.tranche.webhook.Reviews.warnings;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -19,6 +20,7 @@ import java.util.Map;
 import java.util.TreeMap;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Which container an annotation speaks of that names none. */
@@ -65,13 +67,90 @@ class GpuContainerTest {
     assertThat(warnings(mutation)).isEmpty();
   }
 
+  /** Istio writes the annotation for every pod, so it need not be what the owner meant. */
   @Test
-  void defaultContainerOfKubectl_isChosen() {
+  void defaultContainerOfKubectl_isChosen_withAWarning() {
     ObjectNode pod = pod("log-shipper", "app");
     annotate(pod, GpuContainer.DEFAULT_CONTAINER, "app");
     Mutation mutation = mutator.mutate(pod, EMPTY);
     assertThat(granted(apply(mutation, pod))).isEqualTo(Map.of("app", "5"));
-    assertThat(warnings(mutation)).isEmpty();
+    assertThat(warnings(mutation))
+        .singleElement()
+        .asString()
+        .contains("app", "service mesh", "tranche.dev/gpu-container");
+  }
+
+  /** Where the number of GPUs says which container uses one, the number counts. */
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        // A shipper of logs before the program.
+        "filebeat, train+gpu | | train",
+        // A mesh names the first container that is not its own.
+        "istio-proxy, rclone, agent, mlserver+gpu | rclone | mlserver",
+        // A file system that is mounted by an injected, privileged container.
+        "fuse-mount+privileged, train+gpu | | train",
+        "istio-proxy, app+gpu | | app",
+        "first, second+gpu+limit-range, third+gpu | | third",
+        // A native sidecar that serves the model.
+        "app, server+gpu+sidecar | | server",
+        "app, server+gpu+sidecar | app | server",
+      })
+  void onlyContainerThatRequestsGpus_isChosen_withoutAWarning(
+      String containers, String byDefault, String chosen) {
+    ObjectNode pod = requesting(containers.split(", "));
+    if (byDefault != null) {
+      annotate(pod, GpuContainer.DEFAULT_CONTAINER, byDefault);
+    }
+    var gpus = new PodMutator(Reviews.RULES.with(MutationRules.PlainRequests.GPUS));
+    Mutation mutation = gpus.mutate(pod, EMPTY);
+    JsonNode after = apply(mutation, pod);
+    assertThat(annotation(after, "gpu-container")).isEqualTo(chosen);
+    assertThat(granted(after)).containsEntry(chosen, "5");
+    assertThat(warnings(mutation)).noneMatch(w -> w.contains("gets this pod's share"));
+    assertThat(gpus.mutate(after, EMPTY)).isInstanceOf(Mutation.Unchanged.class);
+    if (!containers.contains("limit-range")) {
+      assertThat(denial(mutator.mutate(pod, EMPTY)))
+          .as("where a number counts replicas, 1 is not the share")
+          .contains("container \"%s\" requests nvidia.com/gpu: 1".formatted(chosen));
+    }
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "a, b+gpu, c+gpu | c | c | default-container names it",
+        "a, b+gpu, c+gpu | a | b | first of 2 containers",
+        "a, b+gpu, c+gpu+sidecar | | c | first of 2 containers",
+        "fuse+privileged, a | | a | container fuse before it is privileged",
+        "fluid-fuse-0, a | | a | added by Fluid",
+        "a, init+gpu+init | | a | ",
+        "a, b+gpu, c | c | b | ",
+      })
+  void severalOrNone_followTheDefaultContainer_thenTheFirst(
+      String containers, String byDefault, String chosen, String said) {
+    ObjectNode pod = requesting(containers.split(", "));
+    if (byDefault != null) {
+      annotate(pod, GpuContainer.DEFAULT_CONTAINER, byDefault);
+    }
+    var gpus = new PodMutator(Reviews.RULES.with(MutationRules.PlainRequests.GPUS));
+    Mutation mutation = gpus.mutate(pod, EMPTY);
+    assertThat(annotation(apply(mutation, pod), "gpu-container")).isEqualTo(chosen);
+    if (said != null) {
+      assertThat(warnings(mutation)).anyMatch(w -> w.contains(said));
+    }
+  }
+
+  /** Its own annotation says what it gets, so the share without a name is another container's. */
+  @Test
+  void containerWithAShareOfItsOwn_isNotTheOneWithoutAName() {
+    ObjectNode pod = requesting("main", "side+gpu");
+    annotate(pod, "tranche.dev/gpu-fraction.side", "0.2");
+    var gpus = new PodMutator(Reviews.RULES.with(MutationRules.PlainRequests.GPUS));
+    assertThat(granted(apply(gpus.mutate(pod, EMPTY), pod)))
+        .isEqualTo(Map.of("main", "5", "side", "2"));
   }
 
   @ParameterizedTest
@@ -136,16 +215,46 @@ class GpuContainerTest {
     return pod;
   }
 
+  /** Containers with what they have, such as {@code server+gpu+sidecar}. */
+  private static ObjectNode requesting(String... containers) {
+    ObjectNode pod = pod();
+    ObjectNode spec = (ObjectNode) pod.path("spec");
+    for (String each : containers) {
+      List<String> parts = List.of(each.split("\\+"));
+      String list =
+          parts.contains("sidecar") || parts.contains("init") ? "initContainers" : "containers";
+      ObjectNode container = spec.withArray(list).addObject().put("name", parts.getFirst());
+      if (parts.contains("sidecar")) {
+        container.put("restartPolicy", "Always");
+      }
+      if (parts.contains("privileged")) {
+        container.putObject("securityContext").put("privileged", true);
+      }
+      if (parts.contains("gpu")) {
+        container.putObject("resources").putObject("limits").put("nvidia.com/gpu", "1");
+      }
+      if (parts.contains("limit-range")) {
+        annotate(
+            pod,
+            "kubernetes.io/limit-ranger",
+            "LimitRanger plugin set: nvidia.com/gpu limit for container " + parts.getFirst());
+      }
+    }
+    return pod;
+  }
+
   private static void annotate(ObjectNode pod, String key, String value) {
     ((ObjectNode) pod.at("/metadata/annotations")).put(key, value);
   }
 
   private static Map<String, String> granted(JsonNode pod) {
     var granted = new TreeMap<String, String>();
-    for (JsonNode container : pod.at("/spec/containers")) {
-      JsonNode replicas = container.at("/resources/limits").path("nvidia.com/gpu");
-      if (!replicas.isMissingNode()) {
-        granted.put(container.path("name").asText(), replicas.asText());
+    for (String list : List.of("initContainers", "containers")) {
+      for (JsonNode container : pod.path("spec").path(list)) {
+        JsonNode replicas = container.at("/resources/limits").path("nvidia.com/gpu");
+        if (!replicas.isMissingNode()) {
+          granted.put(container.path("name").asText(), replicas.asText());
+        }
       }
     }
     return granted;
