@@ -153,6 +153,13 @@ a mirror is never run, but may hold GPUs. */}}
 || (has(c.resources.requests) && {{ .resources }}.exists(r, r in c.resources.requests && c.resources.requests[r] != '0')))))
 {{- end -}}
 
+{{/* CEL: whether a container requests some of the resources, a CEL list. A LimitRange may write 0 into every container. */}}
+{{- define "tranche.requestsNumber" -}}
+object.spec.containers.exists(c, has(c.resources) && has(c.resources.limits) && {{ . }}.exists(r, r in c.resources.limits && dyn(c.resources.limits[r]) != '0'))
+|| (has(object.spec.initContainers) && object.spec.initContainers.exists(c,
+has(c.resources) && has(c.resources.limits) && {{ . }}.exists(r, r in c.resources.limits && dyn(c.resources.limits[r]) != '0')))
+{{- end -}}
+
 {{/* The table of the guard's rules. */}}
 {{- define "tranche.guardTable" -}}
 {{- .Files.Get "guard.yaml" -}}

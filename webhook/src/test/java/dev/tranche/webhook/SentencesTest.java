@@ -170,6 +170,10 @@ class SentencesTest {
               Denial.OTHER_RESOURCE,
               Pod.of(HALF, "'resources':{'limits':{'nvidia.com/mig-1g.5gb':'1'}}")),
           denied(Denial.PRIVILEGED, Pod.of(HALF, "'securityContext':{'privileged':true}")),
+          denied(
+              Denial.OTHER_SCHEDULER,
+              Pod.of(HALF, "'resources':{'limits':{'nvidia.com/gpu':'1'}}")
+                  .with("'schedulerName':'hub-user-scheduler'")),
           denied(Denial.NODE_NAME, Pod.of(HALF).with("'nodeName':'n1'")),
           denied(
               Denial.POD_RESOURCES,

@@ -112,12 +112,70 @@ class AdmissionRulesTest {
     assertThat(allowed(policy, pod, "{}", user)).isFalse();
   }
 
+  /**
+   * The ways to a GPU on which the webhook cannot deny a pod. A number and a share of one pod must
+   * not say different things there either: see DoorsTest of the webhook.
+   */
   @ParameterizedTest
-  @CsvSource({"kai-scheduler, true", "default-scheduler, false", "tranche-scheduler, false"})
-  void share_isJudgedOnlyOnItsWayToOurScheduler(String scheduler, boolean allowed) {
-    String pod = pod(HALF, "{}", ",'schedulerName':'" + scheduler + "'");
-    assertThat(allowed(policy("tranche-share-without-request"), pod, "{}", "someone"))
-        .isEqualTo(allowed);
+  @CsvSource(
+      delimiter = '|',
+      quoteCharacter = '`',
+      value = {
+        // namespace | scheduler | number of GPUs | annotations | allowed
+        "team | default-scheduler | 1 | {} | true",
+        "team | default-scheduler | 0 |" + HALF + "| false",
+        "team | default-scheduler | 1 |" + HALF + "| false",
+        "team | tranche-scheduler | 1 |" + HALF + "| false",
+        "team | default-scheduler | 5 |" + STAMPED + "| true",
+        "team | hub | 1 | {} | true",
+        "team | hub | 0 |" + HALF + "| true",
+        "team | hub | 1 |" + HALF + "| false",
+        "team | hub | 5 |" + STAMPED + "| false",
+        "kube-system | default-scheduler | 1 | {} | true",
+        "kube-system | default-scheduler | 0 |" + HALF + "| false",
+        "kube-system | default-scheduler | 1 |" + HALF + "| false",
+        "kube-system | tranche-scheduler | 1 |" + STAMPED + "| false",
+        "kube-system | hub | 1 | {} | true",
+        "kube-system | hub | 1 |" + HALF + "| false",
+        "tranche | default-scheduler | 1 |" + STAMPED + "| false",
+      })
+  void shareAndNumber_whereNoWebhookLooks(
+      String namespace, String scheduler, int gpus, String annotations, boolean allowed) {
+    String container = "{'resources':{'limits':{'nvidia.com/gpu':'" + gpus + "'}}}";
+    for (String node : List.of("", ",'nodeName':'n'")) {
+      String scheduled = ",'schedulerName':'" + scheduler + "'" + node;
+      String app = pod(annotations, container, scheduled);
+      String sidecar = pod(annotations, "{}", ",'initContainers':[" + container + "]" + scheduled);
+      for (String pod : List.of(app, sidecar)) {
+        Map<String, Object> request =
+            Map.of("userInfo", Map.of("username", "a"), "namespace", namespace);
+        assertThat(
+                Cel.refusals(policy("tranche-share-without-request"), request, json(pod), Map.of())
+                    .isEmpty())
+            .isEqualTo(allowed);
+      }
+    }
+    // An update that adds the annotation.
+    String plain = pod("{}", container, "");
+    assertThat(
+            allowed(
+                policy("tranche-fixed-annotations"), pod(annotations, container, ""), plain, "a"))
+        .isEqualTo(annotations.equals("{}"));
+  }
+
+  /** It reads its own annotations. */
+  @Test
+  void podOfAnotherSystemsScheduler_isItsOwn() {
+    var kai =
+        rendered(Map.of("webhook.compat.kai", true)).stream()
+            .filter(o -> o.getMetadata().getName().equals("tranche-share-without-request"))
+            .filter(ValidatingAdmissionPolicy.class::isInstance)
+            .map(o -> ((ValidatingAdmissionPolicy) o).getSpec())
+            .findFirst()
+            .orElseThrow();
+    String pod = pod("{'gpu-fraction':'0.5'%s}", "{" + REQUEST + "}", ",'schedulerName':'kai'");
+    assertThat(allowed(kai, pod.formatted(""), "{}", "a")).isTrue();
+    assertThat(allowed(kai, pod.formatted(",'tranche.dev/gpu-fraction':'1'"), "{}", "a")).isFalse();
   }
 
   @ParameterizedTest
@@ -524,7 +582,8 @@ class AdmissionRulesTest {
 
   private static boolean allowed(
       ValidatingAdmissionPolicySpec policy, String object, String oldObject, String username) {
-    Map<String, Object> request = Map.of("userInfo", Cel.user(username), "operation", "UPDATE");
+    Map<String, Object> request =
+        Map.of("userInfo", Cel.user(username), "operation", "UPDATE", "namespace", "team");
     return Cel.refusals(policy, request, json(object), json(oldObject)).isEmpty();
   }
 

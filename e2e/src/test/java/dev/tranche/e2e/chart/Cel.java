@@ -41,7 +41,8 @@ final class Cel {
     var variables = new HashMap<String, @Nullable Object>();
     variables.put("object", object);
     variables.put("oldObject", oldObject);
-    variables.put("request", Map.of("userInfo", user(username), "operation", "UPDATE"));
+    variables.put(
+        "request", Map.of("userInfo", user(username), "operation", "UPDATE", "namespace", "n"));
     variables.put("namespaceObject", NAMESPACE);
     return (Boolean) evaluate(expression, variables);
   }

@@ -152,17 +152,22 @@ public final class PodMutator {
 
   /**
    * Leaves the pod to its scheduler. Only a number of whole GPUs is written as replicas, so that it
-   * means the same whoever places the pod. Replicas are kept off nodes with a DRA driver.
+   * means the same whoever places the pod. Beside a share, it would mean something else than the
+   * share says. Replicas are kept off nodes with a DRA driver.
    */
   private Mutation leaveToOtherScheduler(PodView pod, MutationRules.Cluster cluster) {
-    boolean shares = GpuRequests.firstKey(pod.annotations()).isPresent();
+    String scheduler = pod.text("schedulerName");
+    Optional<String> share = GpuRequests.firstKey(pod.annotations());
+    if (share.isPresent()) {
+      return requestsOurResource(pod)
+          ? denied(List.of(Denial.OTHER_SCHEDULER.of(scheduler, share.get(), resource())))
+          : leaveAlone(pod, List.of(Warning.FOREIGN_SCHEDULER.of(scheduler, share.get())));
+    }
     if (requestsOurResource(pod) && servedBy(pod, cluster) == ServedBy.DRA) {
       return leaveToDra(pod, pod, cluster, new JsonPatch(), new ArrayList<>());
     }
-    if (shares
-        || rules.replicaSchedulers().contains(pod.text("schedulerName"))
-        || !countsGpus(pod, cluster)) {
-      return leaveReplicas(pod, cluster, otherSchedulerWarnings(pod));
+    if (rules.replicaSchedulers().contains(scheduler) || !countsGpus(pod, cluster)) {
+      return leaveReplicas(pod, cluster);
     }
     var problems = new ArrayList<Problem>();
     GpuRequests requests = GpuRequests.NONE.withPlain(pod, resource(), problems);
@@ -170,7 +175,7 @@ public final class PodMutator {
       return denied(problems);
     }
     if (requests.isEmpty()) {
-      return leaveReplicas(pod, cluster, List.of());
+      return leaveReplicas(pod, cluster);
     }
     return switch (GrantResult.of(pod, requests, cluster, rules, true)) {
       case GrantResult.Refused(var reasons) -> denied(reasons);
@@ -219,10 +224,9 @@ public final class PodMutator {
   }
 
   /** Leaves the pod's number, but keeps it off nodes where that would count whole GPUs. */
-  private Mutation leaveReplicas(
-      PodView pod, MutationRules.Cluster cluster, List<String> otherWarnings) {
+  private Mutation leaveReplicas(PodView pod, MutationRules.Cluster cluster) {
     if (!requestsOurResource(pod)) {
-      return leaveAlone(pod, otherWarnings);
+      return leaveAlone(pod, List.of());
     }
     var patch = new JsonPatch();
     var affinity = new NodeAffinityPatch(pod.spec(), pod.spec());
@@ -231,7 +235,7 @@ public final class PodMutator {
     if (large.isPresent()) {
       return denied(List.of(large.get()));
     }
-    var warnings = new ArrayList<>(otherWarnings);
+    var warnings = new ArrayList<String>();
     ServedBy.DEVICE_PLUGIN.warning(pod, cluster.nodes()).ifPresent(warnings::add);
     ResultAnnotations.NONE.write(pod, patch);
     return admitted(patch, warnings);
@@ -242,13 +246,6 @@ public final class PodMutator {
     var patch = new JsonPatch();
     ResultAnnotations.NONE.write(pod, patch);
     return admitted(patch, warnings);
-  }
-
-  private static List<String> otherSchedulerWarnings(PodView pod) {
-    return GpuRequests.firstKey(pod.annotations())
-        .map(key -> Warning.FOREIGN_SCHEDULER.of(pod.text("schedulerName"), key))
-        .map(List::of)
-        .orElse(List.of());
   }
 
   /**

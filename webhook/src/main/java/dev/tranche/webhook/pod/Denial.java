@@ -53,6 +53,8 @@ public enum Denial {
       "container \"%s\" is privileged, so it can access every GPU of its node regardless of its share; remove securityContext.privileged, or the share."),
   NODE_NAME(
       "spec.nodeName is \"%s\", which bypasses the scheduler, so no GPU can be assigned; to use that node, set nodeSelector: {kubernetes.io/hostname: %1$s}."),
+  OTHER_SCHEDULER(
+      "spec.schedulerName is \"%s\", which places no shares, and this pod has %s beside a number of %s; remove schedulerName to get the share, or the annotation to get the number."),
   POD_RESOURCES(
       "spec.resources requests %s for the pod as a whole, but GPUs are allocated to containers; remove it there, and set tranche.dev/gpu-fraction."),
   HOST_PID_WITH_MPS(
