@@ -249,6 +249,11 @@ class SentencesTest {
           warned(Warning.FOREIGN_SCHEDULER, Pod.of(HALF).with("'schedulerName':'kai-scheduler'")),
           warned(Warning.WHOLE_GPUS, Pod.of("{}", "'resources':{'limits':{'nvidia.com/gpu':'7'}}")),
           warned(
+              Warning.NUMBER_TAKEN_BACK,
+              Pod.of(
+                  "{'gpus-requested':'main=1','replicas-per-gpu':'10'}",
+                  "'resources':{'limits':{'nvidia.com/gpu':'10'}}")),
+          warned(
               Warning.LIMIT_RANGE,
               Pod.of(
                   "{'kubernetes.io/limit-ranger':'LimitRanger plugin set: nvidia.com/gpu limit for"

@@ -81,7 +81,7 @@ sealed interface GpuMemory {
     }
     boolean gated = pod.isGated();
     List<Model> models = models(gated ? granularity.reachable() : granularity.nodes(), rules);
-    if (models.isEmpty() && rules.defaultBytes() <= rules.reserveBytes()) {
+    if (models.isEmpty() && !rules.isAssumed()) {
       return new Refused(
           Denial.MEMORY_UNKNOWN.of(
               largest.key(), Names.LABEL_MEMORY, Printable.value(largest.text())));

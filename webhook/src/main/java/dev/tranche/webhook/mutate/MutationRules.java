@@ -125,6 +125,11 @@ public record MutationRules(
     /** More than drivers are seen to keep of a data-centre GPU (about 450 MiB of a T4). */
     public static final Memory DEFAULT = new Memory(640L << 20, 0);
 
+    /** Whether a request by memory is converted where no node states its memory. */
+    boolean isAssumed() {
+      return defaultBytes > reserveBytes;
+    }
+
     /** Of nodes without limits. */
     public Memory(long reserveBytes, long defaultBytes) {
       this(reserveBytes, defaultBytes, new Limits(false, true));

@@ -47,6 +47,17 @@ public final class PodMutator {
     if (tooLarge.isPresent()) {
       return denied(List.of(tooLarge.get()));
     }
+    boolean replicas =
+        !countsGpus(original, cluster)
+            || rules.replicaSchedulers().contains(original.text("schedulerName"));
+    if (!replicas) {
+      return decide(original, cluster);
+    }
+    var written = NumbersWritten.takeBack(original, resource());
+    return written.before(decide(written.pod(), cluster));
+  }
+
+  private Mutation decide(PodView original, MutationRules.Cluster cluster) {
     if (isOtherScheduler(original.text("schedulerName"))) {
       return leaveToOtherScheduler(original, cluster);
     }
@@ -60,8 +71,11 @@ public final class PodMutator {
     Translation translation =
         Translation.of(original, rules.dialects(), rules.resources().getFirst(), cluster.nodes());
     PodView view =
-        StaleReplicaRequirement.removeFrom(
-            translation.view(), cluster.nodes(), rules.defaultReplicasPerGpu());
+        StaleRequirements.removeFrom(
+            translation.view(),
+            cluster.nodes(),
+            rules.defaultReplicasPerGpu(),
+            rules.memory().isAssumed());
     var problems = new ArrayList<>(translation.problems());
     var patch = new JsonPatch();
     var warnings = new ArrayList<>(translation.warnings());

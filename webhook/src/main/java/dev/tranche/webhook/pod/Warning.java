@@ -30,6 +30,8 @@ public enum Warning {
       "this pod's schedulerName is \"%s\", so Tranche does not change this pod, and its %s has no effect"),
   WHOLE_GPUS(
       "container %s requests %s: %d and gets %d whole GPUs, counted as %d replicas of 1/%d GPU. For a share of a GPU, set %s"),
+  NUMBER_TAKEN_BACK(
+      "container %s requests %s: %d, which Tranche had written for %d whole GPUs. Here a number counts replicas, so it becomes %4$d again. For whole GPUs set %s: \"%4$d\""),
   LIMIT_RANGE(
       "container %s requests %s: %d since a LimitRange of its namespace says so. If it needs no"
           + " GPU, have the LimitRange set default and defaultRequest of %2$s to 0"),

@@ -353,7 +353,7 @@ class PodMutatorTest {
             "{'metadata':{'annotations':{'tranche.dev/replicas-per-gpu':'10'}},'spec':{'affinity':{'nodeAffinity':{'requiredDuringSchedulingIgnoredDuringExecution':{'nodeSelectorTerms':[%s]}}}}}"
                 .formatted(terms)
                 .replace('\'', '"'));
-    return StaleReplicaRequirement.removeFrom(new PodView(pod), List.of(node("a", 4, 8)), 4)
+    return StaleRequirements.removeFrom(new PodView(pod), List.of(node("a", 4, 8)), 4, false)
         .spec()
         .at(
             "/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms");
@@ -367,10 +367,10 @@ class PodMutatorTest {
         Reviews.json(
             "{'metadata':{'annotations':{'tranche.dev/replicas-per-gpu':'10'}},'spec':{'affinity':{'nodeAffinity':{'requiredDuringSchedulingIgnoredDuringExecution':{'nodeSelectorTerms':[{'matchExpressions':[{'key':'nvidia.com/gpu.replicas','operator':'In','values':['10']}]}]}}}}}"
                 .replace('\'', '"'));
-    assertThat(StaleReplicaRequirement.removeFrom(new PodView(pod), List.of(dra), 4).pod())
+    assertThat(StaleRequirements.removeFrom(new PodView(pod), List.of(dra), 4, false).pod())
         .isEqualTo(pod);
     assertThat(
-            StaleReplicaRequirement.removeFrom(new PodView(pod), List.of(dra, node("a", 4, 8)), 4)
+            StaleRequirements.removeFrom(new PodView(pod), List.of(dra, node("a", 4, 8)), 4, false)
                 .pod())
         .isNotEqualTo(pod);
   }

@@ -209,7 +209,7 @@ final class ReportedReplicasTest {
   }
 
   private static JsonNode removed(ObjectNode pod, GpuNode... nodes) {
-    return StaleReplicaRequirement.removeFrom(new PodView(pod), List.of(nodes), 4).pod();
+    return StaleRequirements.removeFrom(new PodView(pod), List.of(nodes), 4, false).pod();
   }
 
   private static ObjectNode stamped(String replicas) {

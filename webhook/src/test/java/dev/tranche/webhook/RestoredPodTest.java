@@ -1,0 +1,227 @@
+package dev.tranche.webhook;
+
+import static dev.tranche.webhook.Reviews.annotated;
+import static dev.tranche.webhook.Reviews.annotation;
+import static dev.tranche.webhook.Reviews.apply;
+import static dev.tranche.webhook.Reviews.replicas;
+import static dev.tranche.webhook.Reviews.warnings;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.tranche.webhook.mutate.MutationRules;
+import dev.tranche.webhook.mutate.MutationRules.PlainRequests;
+import dev.tranche.webhook.mutate.PodMutator;
+import dev.tranche.webhook.nodes.GpuNode;
+import dev.tranche.webhook.nodes.NodeSelection;
+import dev.tranche.webhook.pod.Mutation;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Disabled;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/**
+ * A pod that one cluster has admitted and a backup brings to another. What Tranche wrote on it is
+ * not its owner's wish: it ends like the owner's pod would there.
+ */
+class RestoredPodTest {
+  private static final String GPU = "nvidia.com/gpu";
+  private static final String TERMS =
+      "/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms";
+  private static final GpuNode LARGE = node("large", "10", "nvidia.com/gpu.memory", "23028");
+  private static final GpuNode SMALL = node("small", "10", "nvidia.com/gpu.memory", "15360");
+  private static final GpuNode FOUR = node("four", "4", "nvidia.com/gpu.memory", "81920");
+  private static final GpuNode DRA =
+      new GpuNode("dra", Map.of("tranche.dev/gpus-served-by", "dra"));
+
+  static Stream<Arguments> pods() {
+    var arguments = new ArrayList<Arguments>();
+    ObjectNode zoned = annotated("gpu-memory", "4Gi");
+    zoned
+        .withArray("/spec" + TERMS)
+        .addObject()
+        .withArray("matchExpressions")
+        .addObject()
+        .put("key", "zone")
+        .put("operator", "In")
+        .putArray("values")
+        .add("a");
+    for (ObjectNode pod :
+        List.of(
+            annotated("gpu-memory", "4Gi"),
+            zoned,
+            gated(annotated("gpu-memory", "4Gi")),
+            annotated("gpu-memory.main", "4Gi"),
+            annotated("gpu-fraction", "0.3"),
+            plain(1),
+            plain(2))) {
+      for (List<GpuNode> from :
+          List.of(List.of(LARGE), List.of(LARGE, SMALL), List.of(FOUR, LARGE))) {
+        for (List<GpuNode> to : List.of(List.of(SMALL), List.of(FOUR))) {
+          arguments.add(Arguments.of(pod, from, to));
+        }
+      }
+    }
+    return arguments.stream();
+  }
+
+  @ParameterizedTest
+  @MethodSource("pods")
+  void restoredPod_isWhatItsOwnersPodWouldBe(ObjectNode pod, List<GpuNode> from, List<GpuNode> to) {
+    for (PlainRequests plain : PlainRequests.values()) {
+      JsonNode stored = apply(mutator(PlainRequests.GPUS).mutate(pod, cluster(from)), pod);
+      var mutator = mutator(plain);
+      JsonNode restored = apply(mutator.mutate(stored, cluster(to)), stored);
+      JsonNode fresh = apply(mutator.mutate(pod, cluster(to)), pod);
+      assertThat(replicas(restored)).isEqualTo(replicas(fresh));
+      for (String written : List.of("replicas-per-gpu", "granted-fraction", "gpus-requested")) {
+        assertThat(annotation(restored, written)).isEqualTo(annotation(fresh, written));
+      }
+      for (GpuNode node : to) {
+        assertThat(new NodeSelection(restored.path("spec")).admits(node))
+            .as("admits %s: %s", node.name(), restored)
+            .isEqualTo(new NodeSelection(fresh.path("spec")).admits(node));
+      }
+      assertThat(mutator.mutate(restored, cluster(to))).isInstanceOf(Mutation.Unchanged.class);
+    }
+  }
+
+  /** A requirement of the default replicas waits for such nodes. By memory it would be denied. */
+  @Test
+  void memory_onNodesOfOtherReplicasThanTheDefault_isSizedForThem() {
+    var mutator = new PodMutator(Reviews.rules(List.of(GPU), 10, "tranche-scheduler", ""));
+    ObjectNode pod = annotated("gpu-memory", "4Gi");
+    JsonNode stored = apply(mutator.mutate(pod, cluster(List.of(LARGE, SMALL, FOUR))), pod);
+    JsonNode restored = apply(mutator.mutate(stored, cluster(List.of(FOUR))), stored);
+    assertThat(annotation(restored, "replicas-per-gpu")).isEqualTo("4");
+    assertThat(new NodeSelection(restored.path("spec")).admits(FOUR)).isTrue();
+  }
+
+  /** A scheduler of its own, or a node that it names, changes nothing about what Tranche wrote. */
+  @ParameterizedTest
+  @ValueSource(strings = {"{}", "{'schedulerName':'hub'}", "{'nodeName':'foreign'}"})
+  void wholeGpu_whereANumberCountsReplicas_isTheOwnersNumberAgain_withAWarning(String spec) {
+    ObjectNode stored =
+        (ObjectNode)
+            apply(mutator(PlainRequests.GPUS).mutate(plain(1), cluster(List.of(LARGE))), plain(1));
+    assertThat(replicas(stored)).isEqualTo("10");
+    ((ObjectNode) stored.path("spec")).put("schedulerName", "default-scheduler");
+    ((ObjectNode) stored.path("spec")).setAll((ObjectNode) Reviews.json(spec.replace('\'', '"')));
+    Mutation mutation = mutator(PlainRequests.REPLICAS).mutate(stored, cluster(List.of(FOUR)));
+    JsonNode restored = apply(mutation, stored);
+    assertThat(replicas(restored)).isEqualTo("1");
+    assertThat(restored.at("/spec/containers/0/resources/requests").path(GPU).asText())
+        .isEqualTo("1");
+    assertThat(annotation(restored, "gpus-requested")).isEmpty();
+    assertThat(warnings(mutation)).anyMatch(w -> w.contains("becomes 1 again"));
+  }
+
+  /** Whoever writes our annotations by hand has a number that they do not explain. */
+  @Test
+  void numberThatTheAnnotationsDoNotExplain_stays() {
+    ObjectNode pod = plain(7);
+    pod.withObject("/metadata/annotations")
+        .put("tranche.dev/gpus-requested", "main=1")
+        .put("tranche.dev/replicas-per-gpu", "10");
+    JsonNode after =
+        apply(mutator(PlainRequests.REPLICAS).mutate(pod, cluster(List.of(FOUR))), pod);
+    assertThat(replicas(after)).isEqualTo("7");
+  }
+
+  /** Webhooks are called twice: the first call's result is no restored pod. */
+  @Test
+  void ownersRequirementOfMemory_thatNoNodeMeetsYet_isKept() {
+    var assumed =
+        new PodMutator(rules(PlainRequests.GPUS, new MutationRules.Memory(0, 81920L << 20)));
+    ObjectNode pod = requiring(annotated("gpu-memory", "4Gi"), "nvidia.com/gpu.memory", "81920");
+    JsonNode once = apply(assumed.mutate(pod, cluster(List.of(SMALL))), pod);
+    JsonNode twice = apply(assumed.mutate(once, cluster(List.of(SMALL))), once);
+    assertThat(twice.path("spec").at(TERMS)).isEqualTo(pod.path("spec").at(TERMS));
+  }
+
+  @Disabled("B9: the writer records what it adds")
+  @Test
+  void ownersRequirement_thatLooksLikeOurs_isKept() {
+    ObjectNode pod = requiring(annotated("gpu-memory", "4Gi"), "nvidia.com/gpu.memory", "23028");
+    var mutator = mutator(PlainRequests.GPUS);
+    JsonNode stored = apply(mutator.mutate(pod, cluster(List.of(LARGE))), pod);
+    assertThat(mutator.mutate(stored, cluster(List.of(SMALL)))).isInstanceOf(Mutation.Denied.class);
+  }
+
+  @Disabled("B9: the writer records what it adds")
+  @Test
+  void wholeGpuOfADraDriver_whereOnlyPluginsServe_isOneOfAPlugin() {
+    var mutator = mutator(PlainRequests.GPUS);
+    JsonNode stored = apply(mutator.mutate(plain(1), cluster(List.of(DRA))), plain(1));
+    JsonNode restored = apply(mutator.mutate(stored, cluster(List.of(LARGE))), stored);
+    assertThat(replicas(restored)).isEqualTo("10");
+    assertThat(new NodeSelection(restored.path("spec")).admits(LARGE)).isTrue();
+  }
+
+  @Disabled("B9: the writer records what it adds")
+  @Test
+  void schedulerOfTranche_whereTheClustersOwnServes_isTakenBack() {
+    ObjectNode pod = plain(1);
+    JsonNode stored = apply(mutator(PlainRequests.GPUS).mutate(pod, cluster(List.of(LARGE))), pod);
+    var service = new PodMutator(Reviews.rules(List.of(GPU), 10, "", ""));
+    JsonNode restored = apply(service.mutate(stored, cluster(List.of(LARGE))), stored);
+    assertThat(restored.at("/spec/schedulerName").asText("")).isNotEqualTo("tranche-scheduler");
+  }
+
+  private static ObjectNode plain(int gpus) {
+    ObjectNode pod = annotated();
+    pod.withObject("/spec/containers/0/resources/limits").put(GPU, String.valueOf(gpus));
+    return pod;
+  }
+
+  private static ObjectNode gated(ObjectNode pod) {
+    ((ObjectNode) pod.path("spec")).putArray("schedulingGates").addObject().put("name", "queue");
+    return pod;
+  }
+
+  private static ObjectNode requiring(ObjectNode pod, String label, String value) {
+    pod.withArray("/spec" + TERMS)
+        .addObject()
+        .withArray("matchExpressions")
+        .addObject()
+        .put("key", label)
+        .put("operator", "In")
+        .putArray("values")
+        .add(value);
+    return pod;
+  }
+
+  private static PodMutator mutator(PlainRequests plain) {
+    return new PodMutator(rules(plain, MutationRules.Memory.DEFAULT));
+  }
+
+  private static MutationRules rules(PlainRequests plain, MutationRules.Memory memory) {
+    return new MutationRules(
+        List.of(GPU), 5, "tranche-scheduler", "nvidia", memory, Set.of(), plain);
+  }
+
+  private static MutationRules.Cluster cluster(List<GpuNode> nodes) {
+    return new MutationRules.Cluster(nodes, true);
+  }
+
+  private static GpuNode node(String name, String replicas, String label, String value) {
+    return new GpuNode(
+        name,
+        Map.of(
+            "tranche.dev/replicas-per-gpu",
+            replicas,
+            "nvidia.com/gpu.count",
+            "8",
+            "zone",
+            "a",
+            label,
+            value));
+  }
+}
