@@ -20,6 +20,7 @@ import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -50,7 +51,9 @@ class SentencesTest {
     }
 
     Pod labelled(String label, String value) {
-      return new Pod(annotations, spec, nodes, Map.of(label, value));
+      var more = new TreeMap<>(labels);
+      more.put(label, value);
+      return new Pod(annotations, spec, nodes, more);
     }
 
     static Pod of(String annotations) {
@@ -283,6 +286,14 @@ class SentencesTest {
                   "{'containers':[{'name':'a'},{'name':'b'}]}",
                   List.of(T4))),
           warned(Warning.CLAIMS, Pod.of(HALF, "'resources':{'claims':[{'name':'nic'}]}")),
+          warned(
+              Warning.SHM_HIDES_MPS,
+              Pod.of(HALF, "'volumeMounts':[{'name':'shm','mountPath':'/dev/shm'}]").on(T4, MPS)),
+          warned(
+              Warning.KSERVE_COMPONENT,
+              Pod.of(HALF)
+                  .labelled("serving.kserve.io/inferenceservice", "llm")
+                  .labelled("component", "transformer")),
           warned(Warning.COMPAT_TRANSLATED, Pod.of("{'kai:gpu-fraction':'0.5'}")),
           warned(
               Warning.COMPAT_IGNORED,

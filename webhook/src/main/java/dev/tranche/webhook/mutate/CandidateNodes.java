@@ -17,6 +17,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.regex.Pattern;
 
 /**
  * The nodes that a pod can land on.
@@ -38,6 +39,8 @@ record CandidateNodes(
     List<GpuNode> keptOff) {
   /** More models than a cluster has. */
   private static final int PRODUCTS_MAX = 32;
+
+  private static final Pattern SHM = Pattern.compile("/+dev/+shm/*");
 
   static CandidateNodes of(
       PodView pod, GpuRequests requests, List<GpuNode> nodes, MutationRules rules) {
@@ -77,6 +80,26 @@ record CandidateNodes(
 
   Optional<String> keptOffWarning() {
     return keptOff.isEmpty() ? Optional.empty() : Optional.of(Warning.HOST_PID_OFF_MPS.of());
+  }
+
+  /**
+   * Warns of a container with GPUs whose own volume at /dev/shm is mounted over that of MPS. The
+   * kubelet mounts a pod's volumes after what the device plugin mounts.
+   */
+  Optional<String> shmWarning(PodView pod, GpuRequests requests, String resource) {
+    if (admitted.stream().noneMatch(GpuNode::sharesByMps)) {
+      return Optional.empty();
+    }
+    return pod.containers().stream()
+        .filter(c -> c.requested(resource) > 0 || requests.containersWithShares().contains(c))
+        .filter(
+            c ->
+                c.spec()
+                    .path("volumeMounts")
+                    .valueStream()
+                    .anyMatch(mount -> SHM.matcher(mount.path("mountPath").asText("")).matches()))
+        .findFirst()
+        .map(c -> Warning.SHM_HIDES_MPS.of(c.name()));
   }
 
   /**

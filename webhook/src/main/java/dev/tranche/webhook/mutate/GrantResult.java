@@ -52,6 +52,7 @@ sealed interface GrantResult {
         ReplicaGranularity.of(pod, requests, candidates, cluster, rules.defaultReplicasPerGpu());
     var warnings = new ArrayList<String>();
     candidates.keptOffWarning().ifPresent(warnings::add);
+    candidates.shmWarning(pod, requests, rules.resources().getFirst()).ifPresent(warnings::add);
     granularity.warning().ifPresent(warnings::add);
     if (candidates.sufficient().isEmpty() && !nodes.isEmpty()) {
       boolean onlyDra = ServedBy.onlyDra(pod, nodes);

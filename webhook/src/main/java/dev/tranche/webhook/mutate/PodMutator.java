@@ -2,6 +2,7 @@ package dev.tranche.webhook.mutate;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.tranche.api.Names;
+import dev.tranche.webhook.compat.KserveComponent;
 import dev.tranche.webhook.compat.Translation;
 import dev.tranche.webhook.pod.Denial;
 import dev.tranche.webhook.pod.JsonPatch;
@@ -116,6 +117,9 @@ public final class PodMutator {
                           c.container().name(), "metadata", "annotations", Names.GPU_CONTAINER));
           requests.chosen().flatMap(GpuContainer::warning).ifPresent(warnings::add);
           warnings.addAll(granted.warnings());
+          if (!requestsResource) {
+            KserveComponent.warning(view).ifPresent(warnings::add);
+          }
         }
       }
     } else if (requestsResource) {
@@ -125,6 +129,7 @@ public final class PodMutator {
         return denied(List.of(hostPid.get()));
       }
       candidates.keptOffWarning().ifPresent(warnings::add);
+      candidates.shmWarning(view, requests, resource()).ifPresent(warnings::add);
       writePodFields(original, view, cluster, affinity -> {}, patch, problems);
     } else {
       PlacementAnnotations.warnOfNoEffect(view.annotations(), warnings);
@@ -250,6 +255,9 @@ public final class PodMutator {
       return denied(List.of(large.get()));
     }
     var warnings = new ArrayList<String>();
+    CandidateNodes.of(pod, GpuRequests.NONE, cluster.nodes(), rules)
+        .shmWarning(pod, GpuRequests.NONE, resource())
+        .ifPresent(warnings::add);
     ServedBy.DEVICE_PLUGIN.warning(pod, cluster.nodes()).ifPresent(warnings::add);
     ResultAnnotations.NONE.write(pod, patch);
     return admitted(patch, warnings);

@@ -46,6 +46,10 @@ public enum Warning {
       "container %s gets this pod's share of a GPU: %s names it, which a service mesh may have written. To choose another, set %s"),
   CLAIMS(
       "container %s has a resource claim beside its share of a GPU; if a DRA driver allocates the same GPUs, neither knows what the other has allocated"),
+  SHM_HIDES_MPS(
+      "container %s mounts a volume at /dev/shm, which hides that of MPS: on nodes that share GPUs by MPS, CUDA then finds no server. Remove the mount, since /dev/shm is large there, or set a nodeSelector for other nodes"),
+  KSERVE_COMPONENT(
+      "this pod is the %s of InferenceService %s and gets a share of a GPU, too: KServe copies the annotations of an InferenceService to all of its pods. For the model alone, move the annotation to spec.predictor.annotations"),
   COMPAT_TRANSLATED("%s (%s) is translated to %s: \"%s\""),
   COMPAT_IGNORED("%s: \"%s\" (%s) has no effect with Tranche"),
   COMPAT_DISABLED("this pod's label %s is \"%s\", so Tranche does not read its %s");

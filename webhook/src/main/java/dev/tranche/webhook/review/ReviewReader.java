@@ -9,6 +9,7 @@ import com.fasterxml.jackson.databind.node.TextNode;
 import dev.tranche.api.Printable;
 import dev.tranche.api.RequestBounds;
 import dev.tranche.webhook.compat.HamiAnnotations;
+import dev.tranche.webhook.compat.KserveComponent;
 import dev.tranche.webhook.pod.Denial;
 import dev.tranche.webhook.review.JsonScanner.UnreadableException;
 import java.util.List;
@@ -65,8 +66,11 @@ final class ReviewReader {
   private static final Set<String> MUTATION_ONLY = Set.of("affinity", "tolerations");
 
   /** Fields of a container that the mutation does not read. */
-  private static final Set<String> GUARD_ONLY =
-      Set.of("env", "envFrom", "volumeMounts", "volumeDevices");
+  private static final Set<String> GUARD_ONLY = Set.of("env", "envFrom", "volumeDevices");
+
+  /** Labels that the mutation reads. A pod may have many others. */
+  private static final Set<String> READ_LABELS =
+      Set.of(HamiAnnotations.OPT_OUT, KserveComponent.SERVICE, KserveComponent.COMPONENT);
 
   /**
    * What the review is read for. It decides how much of the pod is kept: everything but certain
@@ -85,7 +89,7 @@ final class ReviewReader {
         case POD -> field.equals("status");
         case METADATA ->
             field.equals("managedFields") || (this != MUTATION && field.equals("labels"));
-        case LABELS -> !field.equals(HamiAnnotations.OPT_OUT);
+        case LABELS -> !READ_LABELS.contains(field);
         case SPEC ->
             BULK_OF_SPEC.contains(field)
                 || (this == GUARD ? MUTATION_ONLY.contains(field) : field.equals("volumes"));
@@ -100,9 +104,13 @@ final class ReviewReader {
       };
     }
 
-    /** Whether the field is a list that is kept only if it names something of NVIDIA's. */
+    /** Whether the field is a list that is kept only if it has one of the {@link #markers}. */
     private boolean shortens(Place place, String field) {
-      return this != MUTATION && place == Place.CONTAINER && SHORTENABLE.contains(field);
+      return place == Place.CONTAINER && SHORTENABLE.contains(field);
+    }
+
+    private List<String> markers() {
+      return this == MUTATION ? SHM_MARKERS : NVIDIA_MARKERS;
     }
   }
 
@@ -174,6 +182,9 @@ final class ReviewReader {
    * text, so it counts too.
    */
   private static final List<String> NVIDIA_MARKERS = List.of("NVIDIA", "CUDA", "nvidia", "\\");
+
+  /** A list of mounts without these texts hides no shared memory of MPS. */
+  private static final List<String> SHM_MARKERS = List.of("shm", "\\");
 
   /** A review as it came. */
   sealed interface Raw {
@@ -458,7 +469,7 @@ final class ReviewReader {
       return value(field, place);
     }
     return purpose.shortens(place, field) && first == '['
-        ? shortenedUnlessNvidia(depth, field, place.of(field))
+        ? shortenedUnlessMarked(depth, field, place.of(field))
         : tree(depth, field, place.of(field));
   }
 
@@ -470,17 +481,17 @@ final class ReviewReader {
   }
 
   /**
-   * Returns the whole list if it may name something of NVIDIA's. Otherwise, the result only shows
-   * whether the list is empty.
+   * Returns the whole list if it may name what its purpose looks for. Otherwise, the result only
+   * shows whether the list is empty.
    */
-  private JsonNode shortenedUnlessNvidia(int depth, String field, Place place)
+  private JsonNode shortenedUnlessMarked(int depth, String field, Place place)
       throws UnreadableException {
     int from = scan.position();
     scan.skip();
     int to = scan.position();
     String list = scan.text(from, to);
     scan.seek(from);
-    if (NVIDIA_MARKERS.stream().anyMatch(list::contains)) {
+    if (purpose.markers().stream().anyMatch(list::contains)) {
       return tree(depth, field, place);
     }
     scan.expect('[');
