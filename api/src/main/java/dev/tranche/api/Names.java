@@ -156,13 +156,25 @@ public final class Names {
       "startup-taint.cluster-autoscaler.kubernetes.io/tranche-plugin-not-ready";
 
   /**
-   * On a node, written by the extender; on a pod, written by the webhook: what serves the GPUs. The
-   * only value is {@link #DRA}; without it, a device plugin does.
+   * On a pod or namespace, with the one value {@link #UNCHANGED}: plain requests stay as they are,
+   * for nodes that Tranche does not serve.
+   */
+  public static final String PLAIN_REQUESTS = "tranche.dev/plain-requests";
+
+  /** Value of {@link #PLAIN_REQUESTS}. */
+  public static final String UNCHANGED = "unchanged";
+
+  /**
+   * On a node, written by the extender; on a pod, written by the webhook: what serves the GPUs,
+   * {@link #DRA} or, of a pod, {@link #OTHER}. Without it, Tranche's device plugin does.
    */
   public static final String SERVED_BY = "tranche.dev/gpus-served-by";
 
   /** Value of {@link #SERVED_BY}: a driver of Dynamic Resource Allocation. */
   public static final String DRA = "dra";
+
+  /** Value of {@link #SERVED_BY}: the nodes are not Tranche's. */
+  public static final String OTHER = "other";
 
   public static final String RESOURCE = "nvidia.com/gpu";
   public static final String SCHEDULER = "tranche-scheduler";

@@ -157,9 +157,8 @@ final class Informers implements AutoCloseable {
     if (pod.tracked()) {
       packing.podSeen(pod.uid(), pod.node(), pod.ended(), pod.host());
     }
-    // A pod that counts GPUs of DRA holds nothing of ours.
     pod.facts()
-        .filter(facts -> !facts.servedByDra())
+        .filter(PodFacts::isCounted)
         .ifPresent(facts -> loop.run(() -> gpuPodSeen(facts, pod.group())));
   }
 

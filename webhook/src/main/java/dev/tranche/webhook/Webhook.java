@@ -89,7 +89,7 @@ final class Webhook {
             clock,
             this::onReconciled,
             this::onReconcileFailed);
-    metrics.nodes(() -> cluster.nodes().size());
+    metrics.nodes(() -> cluster.nodes().served().size());
     metrics.ready(() -> readiness.missing().isEmpty());
     metrics.certificate("ca", () -> readiness.tlsState().map(TlsState::authority));
     metrics.certificate("webhook", () -> readiness.tlsState().map(s -> s.webhook().certificate()));
@@ -158,9 +158,11 @@ final class Webhook {
   private FractionHandler fraction(MutationRules rules, WebhookMetrics metrics) {
     return new FractionHandler(
         new PodMutator(rules),
-        () ->
-            new MutationRules.Cluster(
-                cluster.nodes(), cluster.runtimeClassExists(), cluster::granted),
+        () -> {
+          ClusterWatch.Nodes nodes = cluster.nodes();
+          return new MutationRules.Cluster(
+              nodes.served(), nodes.foreign(), cluster.runtimeClassExists(), cluster::granted);
+        },
         metrics,
         ownerWarnings::report);
   }
@@ -175,6 +177,8 @@ final class Webhook {
     MutationRules rules = config.rules();
     fractions(entries, ReviewKind.FRACTION_PATH, rules, metrics);
     fractions(entries, FractionHandler.PATH_PLAIN_GPUS, rules.with(PlainRequests.GPUS), metrics);
+    fractions(
+        entries, FractionHandler.PATH_UNCHANGED, rules.with(PlainRequests.UNCHANGED), metrics);
     var guard = new Guard(config.guard(), cluster::resources);
     entries.put(ReviewKind.GUARD_PATH, new GuardHandler(guard, guard.mode(), guardEvents, metrics));
     for (GuardMode mode : GuardMode.values()) {

@@ -90,7 +90,7 @@ record WebhookConfig(
               new MutationRules.Memory(memory(GPU_MEMORY_RESERVE), optionalMemory(), limits()),
               Set.copyOf(settings.someOf(COMPAT, List.of(SharingSystem.values()), errors)),
               MutationRules.PlainRequests.REPLICAS,
-              settings.oneOf(PLAIN_REQUESTS_SERVED_BY, List.of(ServedBy.values()), errors),
+              settings.oneOf(PLAIN_REQUESTS_SERVED_BY, ServedBy.PREFERABLE, errors),
               Set.copyOf(settings.dnsLabels(REPLICA_SCHEDULERS, errors))),
           certificates(),
           settings.duration(DRAIN_DELAY, "0s", DURATION_MAX, errors),

@@ -129,6 +129,7 @@ class MemoryTest {
   private static MutationRules.Cluster granted(String ofT4, String ofA100) {
     return new MutationRules.Cluster(
         List.of(T4, A100),
+        List.of(),
         true,
         node -> GrantedGpus.read(use(node.name().equals("t4") ? ofT4 : ofA100)));
   }

@@ -8,6 +8,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.tranche.webhook.compat.SharingSystem;
 import dev.tranche.webhook.mutate.MutationRules;
 import dev.tranche.webhook.mutate.MutationRules.PlainRequests;
+import dev.tranche.webhook.nodes.GpuNode;
 import dev.tranche.webhook.pod.Mutation;
 import io.fabric8.zjsonpatch.JsonPatch;
 import java.io.IOException;
@@ -15,7 +16,9 @@ import java.io.UncheckedIOException;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
+import java.util.stream.Collectors;
 
 /** AdmissionReviews as the API server sends them, and pods made of less. */
 public final class Reviews {
@@ -54,6 +57,14 @@ public final class Reviews {
         MutationRules.Memory.DEFAULT,
         Set.of(),
         PlainRequests.REPLICAS);
+  }
+
+  /** Nodes of all kinds. */
+  public static MutationRules.Cluster cluster(List<GpuNode> nodes) {
+    Map<Boolean, List<GpuNode>> byForeign =
+        nodes.stream().collect(Collectors.partitioningBy(GpuNode::isForeign));
+    return new MutationRules.Cluster(
+        byForeign.get(false), byForeign.get(true), true, node -> Optional.empty());
   }
 
   public static byte[] bytes(String name) {

@@ -10,6 +10,7 @@ import dev.tranche.webhook.compat.SharingSystem;
 import dev.tranche.webhook.mutate.MutationRules;
 import dev.tranche.webhook.mutate.PodMutator;
 import dev.tranche.webhook.nodes.GpuNode;
+import dev.tranche.webhook.nodes.Taints;
 import dev.tranche.webhook.pod.Denial;
 import dev.tranche.webhook.pod.Mutation;
 import dev.tranche.webhook.pod.Warning;
@@ -41,6 +42,8 @@ class SentencesTest {
       node("t4", Map.of("nvidia.com/gpu.memory", "15360", "nvidia.com/gpu.product", "Tesla-T4"));
   private static final GpuNode DRA =
       new GpuNode("dra", Map.of("tranche.dev/gpus-served-by", "dra"));
+  private static final GpuNode FOREIGN =
+      new GpuNode("other", Map.of(), Map.of("nvidia.com/gpu", 8L), Taints.NONE);
   private static final GpuNode MPS =
       node("m", Map.of("nvidia.com/gpu.sharing-strategy", "mps", "nvidia.com/gpu.memory", "15360"));
 
@@ -90,7 +93,7 @@ class SentencesTest {
       boolean plain =
           Stream.of("7", "300m", "0.5")
               .anyMatch(n -> spec.contains("'nvidia.com/gpu':'" + n + "'"));
-      return (plain ? WHOLE : MUTATOR).mutate(pod, new MutationRules.Cluster(nodes, true));
+      return (plain ? WHOLE : MUTATOR).mutate(pod, Reviews.cluster(nodes));
     }
   }
 
@@ -133,6 +136,9 @@ class SentencesTest {
           denied(
               Denial.DUPLICATE_REQUEST, Pod.of("{'gpu-fraction':'0.5','gpu-memory.main':'4Gi'}")),
           denied(Denial.PLACEMENT_UNKNOWN, Pod.of("{'gpu-fraction':'1','gpu-placement':'fast'}")),
+          denied(
+              Denial.PLAIN_REQUESTS_UNKNOWN,
+              Pod.of("{'plain-requests':'off'}", "'resources':{'limits':{'nvidia.com/gpu':'7'}}")),
           denied(Denial.LIST_MALFORMED, Pod.of("{'gpu-fraction':'1','gpu-model':'a,!'}")),
           denied(Denial.LIST_MALFORMED, Pod.of("{'gpu-fraction':'1','gpu-uuid':'0'}")),
           denied(
@@ -160,8 +166,7 @@ class SentencesTest {
           denied(
               Denial.OWN_REQUEST,
               Pod.of(
-                  "{'gpu-fraction':'0.5','kubernetes.io/limit-ranger':'LimitRanger plugin set:"
-                      + " nvidia.com/gpu limit for container main2; cpu limit for container main;"
+                  "{'gpu-fraction':'0.5','kubernetes.io/limit-ranger':'LimitRanger plugin set: nvidia.com/gpu limit for container main2; cpu limit for container main;"
                       + " nvidia.com/gpu limit for init container main'}",
                   "'resources':{'limits':{'nvidia.com/gpu':'8'}}")),
           denied(
@@ -259,8 +264,7 @@ class SentencesTest {
           warned(
               Warning.LIMIT_RANGE,
               Pod.of(
-                  "{'kubernetes.io/limit-ranger':'LimitRanger plugin set: nvidia.com/gpu limit for"
-                      + " container main'}",
+                  "{'kubernetes.io/limit-ranger':'LimitRanger plugin set: nvidia.com/gpu limit for container main'}",
                   "'resources':{'limits':{'nvidia.com/gpu':'7'}}")),
           warned(
               Warning.PRODUCT_SUFFIX,
@@ -285,6 +289,12 @@ class SentencesTest {
                   "{'gpu-fraction':'0.5','kubectl.kubernetes.io/default-container':'b'}",
                   "{'containers':[{'name':'a'},{'name':'b'}]}",
                   List.of(T4))),
+          warned(
+              Warning.FOREIGN_NODES,
+              Pod.of("{}", "'resources':{'limits':{'nvidia.com/gpu':'7'}}").on(T4, FOREIGN)),
+          warned(
+              Warning.OPT_OUT_NO_EFFECT,
+              Pod.of("{'gpu-fraction':'0.5','plain-requests':'unchanged'}")),
           warned(Warning.CLAIMS, Pod.of(HALF, "'resources':{'claims':[{'name':'nic'}]}")),
           warned(
               Warning.SHM_HIDES_MPS,

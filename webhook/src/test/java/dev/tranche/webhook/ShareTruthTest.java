@@ -65,7 +65,7 @@ class ShareTruthTest {
   private record Case(ObjectNode pod, Map<String, Truth> truths) {}
 
   @ParameterizedTest
-  @EnumSource
+  @EnumSource(names = {"GPUS", "REPLICAS"})
   void whatIsAdmitted_isWhatWasAsked_forTheExtenderToo(PlainRequests plain) {
     var rules =
         new MutationRules(

@@ -9,6 +9,7 @@ import dev.tranche.webhook.metrics.ReviewKind;
 import dev.tranche.webhook.review.FractionHandler;
 import dev.tranche.webhook.tls.CertificateController;
 import io.fabric8.kubernetes.api.model.NodeBuilder;
+import io.fabric8.kubernetes.api.model.Quantity;
 import io.fabric8.kubernetes.api.model.admissionregistration.v1.MutatingWebhookConfigurationBuilder;
 import io.fabric8.kubernetes.api.model.node.v1.RuntimeClassBuilder;
 import io.fabric8.kubernetes.client.KubernetesClient;
@@ -139,11 +140,34 @@ class WebhookIT {
   }
 
   @Test
+  void foreignNode_isSeenAsItComes() {
+    api.createConfiguration(ReviewKind.FRACTION_PATH);
+    await("readiness", () -> status("/readyz") == 200);
+    assertThat(patch("plain-gpu")).contains("schedulerName");
+    client
+        .resource(
+            new NodeBuilder()
+                .withNewMetadata()
+                .withName("aci-1")
+                .endMetadata()
+                .withNewStatus()
+                .addToAllocatable("nvidia.com/gpu", new Quantity("1"))
+                .endStatus()
+                .build())
+        .create();
+    await("the node", () -> !patch("plain-gpu").contains("schedulerName"));
+    assertThat(text("/metrics")).contains("tranche_webhook_nodes 0.0");
+  }
+
+  @Test
   void path_saysWhatAPlainNumberCounts() {
     api.createConfiguration(ReviewKind.FRACTION_PATH);
     await("readiness", () -> status("/readyz") == 200);
     assertThat(patch(ReviewKind.FRACTION_PATH, "plain-gpu")).doesNotContain("gpus-requested");
     assertThat(patch(FractionHandler.PATH_PLAIN_GPUS, "plain-gpu")).contains("gpus-requested");
+    assertThat(patch(FractionHandler.PATH_UNCHANGED, "plain-gpu"))
+        .contains("DoesNotExist")
+        .doesNotContain("schedulerName");
   }
 
   @Test

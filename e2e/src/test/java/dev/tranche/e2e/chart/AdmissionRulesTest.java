@@ -382,10 +382,26 @@ class AdmissionRulesTest {
   }
 
   @Test
+  void namespaceThatOptsOut_hasAnEntryThatLeavesPlainRequestsUnchanged() {
+    var entries = fractions(CHART);
+    assertThat(entries)
+        .extracting(w -> w.getClientConfig().getService().getPath())
+        .containsExactly("/mutate/fraction/plain-gpus", "/mutate/fraction/plain-unchanged");
+    assertThat(entries)
+        .extracting(w -> w.getNamespaceSelector().getMatchExpressions().getLast())
+        .allMatch(e -> e.getKey().equals("tranche.dev/plain-requests"))
+        .allMatch(e -> e.getValues().equals(List.of("unchanged")))
+        .extracting(e -> e.getOperator())
+        .containsExactly("NotIn", "In");
+    assertThat(entries.getFirst().getMatchConditions())
+        .isEqualTo(entries.getLast().getMatchConditions());
+  }
+
+  @Test
   void namespacesThatHamisWebhookLeavesAlone_haveAnEntryWithoutItsWords() {
-    assertThat(fractions(CHART)).hasSize(1);
-    assertThat(fraction(CHART).getNamespaceSelector().getMatchExpressions()).hasSize(1);
-    var entries = fractions(rendered(Map.of("webhook.compat.hami", true)));
+    assertThat(fractions(CHART)).hasSize(2);
+    assertThat(fraction(CHART).getNamespaceSelector().getMatchExpressions()).hasSize(2);
+    var entries = fractions(rendered(Map.of("webhook.compat.hami", true))).subList(0, 2);
     assertThat(entries)
         .extracting(w -> w.getClientConfig().getService().getPath())
         .containsExactly("/mutate/fraction/plain-gpus", "/mutate/fraction/plain-gpus/without-hami");

@@ -156,8 +156,8 @@ public final class Bind {
     if (!pod.key().equals(key)) {
       return error(misnamed(key, pod));
     }
-    if (pod.servedByDra()) {
-      return bindOnDra(pod, node);
+    if (pod.servedByOthers()) {
+      return bindElsewhere(pod, node);
     }
     NodeFit now = evaluator.evaluate(pod, node);
     if (now.notAcknowledging()) {
@@ -184,10 +184,10 @@ public final class Bind {
   }
 
   /** Posts the Binding alone: kube-scheduler has allocated the GPUs, and the Ledger has no part. */
-  private Future<Optional<String>> bindOnDra(PodFacts pod, String node) {
-    if (DraPods.mayHavePlugin(ledger, node)) {
+  private Future<Optional<String>> bindElsewhere(PodFacts pod, String node) {
+    if (PodsOfOthers.mayCountOtherwise(ledger, pod, node)) {
       return error(
-          "node %s has a device plugin, and pod %s counts GPUs of nodes that serve them by DRA"
+          "node %s has a device plugin, and pod %s counts GPUs of nodes that others serve"
               .formatted(node, pod.key()));
     }
     return loop.completeOnLoop(api.bind(pod, node, Map.of(), readiness.expiry(SEND_WITHIN_MS)))

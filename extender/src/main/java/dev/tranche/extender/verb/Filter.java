@@ -127,8 +127,8 @@ public final class Filter implements WhatIf.Rules {
    * @param hasNodePreferences the pod has soft preferences of its own among the nodes
    */
   public Answer filter(PodFacts pod, List<String> names, boolean hasNodePreferences) {
-    if (pod.servedByDra()) {
-      return onDra(pod, names);
+    if (pod.servedByOthers()) {
+      return elsewhere(pod, names);
     }
     return filter(pod, names, hasNodePreferences, "");
   }
@@ -155,8 +155,8 @@ public final class Filter implements WhatIf.Rules {
    */
   public Future<Answer> inTurns(
       PodFacts pod, List<String> names, boolean hasNodePreferences, String group) {
-    if (pod.servedByDra()) {
-      return Future.succeededFuture(onDra(pod, names));
+    if (pod.servedByOthers()) {
+      return Future.succeededFuture(elsewhere(pod, names));
     }
     var call = new Call(pod, names, hasNodePreferences, group, clockMs.getAsLong());
     Future<Answer> answer =
@@ -170,13 +170,13 @@ public final class Filter implements WhatIf.Rules {
     return answer;
   }
 
-  private Answer onDra(PodFacts pod, List<String> names) {
+  private Answer elsewhere(PodFacts pod, List<String> names) {
     Optional<String> notReady = readiness.notDeciding();
     if (notReady.isPresent()) {
       return new Answer.Undecided(notReady.get());
     }
     recentlyFiltered.put(pod);
-    Answer answer = DraPods.filter(ledger, names);
+    Answer answer = PodsOfOthers.filter(ledger, pod, names);
     if (answer instanceof Answer.Nodes(var offered, var refused)) {
       refused.values().forEach(metrics::denied);
     }

@@ -151,8 +151,8 @@ public final class Preempt {
    * @param offered the victims of kube-scheduler's dry run, by node
    */
   public Future<Answer> preempt(PodFacts pod, Map<String, VictimUids> offered) {
-    if (pod.servedByDra()) {
-      return Future.succeededFuture(DraPods.preempt(ledger, offered));
+    if (pod.servedByOthers()) {
+      return Future.succeededFuture(PodsOfOthers.preempt(ledger, pod, offered));
     }
     long askedMs = clockMs.getAsLong();
     Future<Answer> answer =

@@ -48,7 +48,7 @@ public final class Prioritize {
 
   /** Returns a score for every node, in the order of the names. */
   public Map<String, Integer> prioritize(PodFacts pod, List<String> names) {
-    if (pod.servedByDra()) {
+    if (pod.servedByOthers()) {
       // No GPU of ours is compared.
       return Map.of();
     }

@@ -232,7 +232,6 @@ final class LoopTurns extends TurnTimes {
     for (int i = 0; i < 8; i++) {
       run("clock: four times a second", world::tick);
       run("clock: labels of nodes", labels::everyTenSeconds);
-      turn("clock: labels that contradict", labels::contradictions);
       run("clock: shares of an earlier number of replicas", outdated::everyTenSeconds);
     }
   }

@@ -19,9 +19,13 @@ sealed interface GrantResult {
   record Granted(
       List<Grant> grants, ReplicaGranularity granularity, MemoryPin memory, List<String> warnings)
       implements GrantResult {
-    /** Keeps the pod on nodes where its replicas have the computed size. */
-    void require(NodeAffinityPatch affinity) {
-      if (granularity.pinned()) {
+    /**
+     * Keeps the pod on nodes where its replicas have the computed size.
+     *
+     * @param besideForeign whether other nodes would count the number in another way
+     */
+    void require(NodeAffinityPatch affinity, boolean besideForeign) {
+      if (granularity.pinned() || besideForeign) {
         affinity.require(DecidingLabel.REPLICAS, String.valueOf(granularity.replicasPerGpu()));
       }
       memory.require(affinity);

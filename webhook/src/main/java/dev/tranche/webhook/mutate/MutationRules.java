@@ -67,7 +67,12 @@ public record MutationRules(
     /** So many whole GPUs. */
     GPUS,
     /** So many replicas, as under NVIDIA's plugin. */
-    REPLICAS
+    REPLICAS,
+    /**
+     * What it counts on nodes that are not Tranche's: the pod is left to these. Where it is not, as
+     * one that names our node, it counts whole GPUs.
+     */
+    UNCHANGED
   }
 
   /** Returns the same rules with another meaning of plain requests. */
@@ -146,16 +151,18 @@ public record MutationRules(
    * A snapshot of the cluster at admission.
    *
    * @param nodes the nodes labelled with their replicas per GPU, or as served by DRA
+   * @param foreign nodes that offer the resources without either
    * @param runtimeClassExists whether {@link MutationRules#runtimeClass} exists
    * @param granted how much of a node's GPUs is granted, as far as its annotation says
    */
   public record Cluster(
       List<GpuNode> nodes,
+      List<GpuNode> foreign,
       boolean runtimeClassExists,
       Function<GpuNode, Optional<GrantedGpus>> granted) {
-    /** A cluster whose nodes do not say how much is granted. */
+    /** A cluster without foreign nodes, whose nodes do not say how much is granted. */
     public Cluster(List<GpuNode> nodes, boolean runtimeClassExists) {
-      this(nodes, runtimeClassExists, node -> Optional.empty());
+      this(nodes, List.of(), runtimeClassExists, node -> Optional.empty());
     }
 
     /** Returns whether a node says that so much of its GPUs is free. */

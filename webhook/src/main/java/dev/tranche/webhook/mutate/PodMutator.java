@@ -83,11 +83,12 @@ public final class PodMutator {
     translation.write(patch);
     boolean requestsResource = requestsOurResource(view);
     ServedBy servedBy = requestsResource ? servedBy(view, cluster) : ServedBy.DEVICE_PLUGIN;
-    if (servedBy == ServedBy.DRA) {
+    if (servedBy != ServedBy.DEVICE_PLUGIN) {
       return problems.isEmpty()
-          ? leaveToDra(original, view, cluster, patch, warnings)
+          ? leaveToOthers(servedBy, original, view, cluster, patch, warnings)
           : denied(problems);
     }
+    boolean besideForeign = requestsResource && ServedBy.besideForeign(view, cluster, rules);
     GpuRequests requests = GpuRequests.read(view, resource(), problems);
     boolean countsGpus = countsGpus(view, cluster);
     if (countsGpus) {
@@ -108,7 +109,13 @@ public final class PodMutator {
           resultAnnotations =
               ResultAnnotations.of(granted.grants(), granted.granularity().replicasPerGpu());
           granted.grants().forEach(grant -> ResourceWriter.write(grant, resource(), patch));
-          writePodFields(original, view, cluster, granted::require, patch, problems);
+          writePodFields(
+              original,
+              view,
+              cluster,
+              affinity -> granted.require(affinity, besideForeign),
+              patch,
+              problems);
           requests
               .chosen()
               .ifPresent(
@@ -136,7 +143,12 @@ public final class PodMutator {
     }
     if (requestsResource) {
       servedBy.warning(view, cluster.nodes()).ifPresent(warnings::add);
+      warnOfForeign(besideForeign, warnings);
       LimitRangeDefaults.warn(view, resource(), requests.containersWithShares(), warnings);
+    }
+    if (GpuRequests.firstKey(view.annotations()).isPresent()
+        && view.annotations().containsKey(Names.PLAIN_REQUESTS)) {
+      warnings.add(Warning.OPT_OUT_NO_EFFECT.of(Names.PLAIN_REQUESTS));
     }
     PlacementAnnotations.warnOfUnknown(view.annotations(), warnings);
     resultAnnotations.write(view, patch);
@@ -182,8 +194,9 @@ public final class PodMutator {
           ? denied(List.of(Denial.OTHER_SCHEDULER.of(scheduler, share.get(), resource())))
           : leaveAlone(pod, List.of(Warning.FOREIGN_SCHEDULER.of(scheduler, share.get())));
     }
-    if (requestsOurResource(pod) && servedBy(pod, cluster) == ServedBy.DRA) {
-      return leaveToDra(pod, pod, cluster, new JsonPatch(), new ArrayList<>());
+    ServedBy servedBy = requestsOurResource(pod) ? servedBy(pod, cluster) : ServedBy.DEVICE_PLUGIN;
+    if (servedBy != ServedBy.DEVICE_PLUGIN) {
+      return leaveToOthers(servedBy, pod, pod, cluster, new JsonPatch(), new ArrayList<>());
     }
     if (rules.replicaSchedulers().contains(scheduler) || !countsGpus(pod, cluster)) {
       return leaveReplicas(pod, cluster);
@@ -202,8 +215,9 @@ public final class PodMutator {
         var patch = new JsonPatch();
         granted.grants().forEach(grant -> ResourceWriter.write(grant, resource(), patch));
         var affinity = new NodeAffinityPatch(pod.spec(), pod.spec());
-        ServedBy.DEVICE_PLUGIN.require(pod, cluster.nodes(), affinity);
-        granted.require(affinity);
+        ServedBy.DEVICE_PLUGIN.require(pod, cluster, rules, affinity);
+        boolean besideForeign = ServedBy.besideForeign(pod, cluster, rules);
+        granted.require(affinity, besideForeign);
         Optional<Problem> large = affinity.write(patch);
         if (large.isPresent()) {
           yield denied(List.of(large.get()));
@@ -212,33 +226,43 @@ public final class PodMutator {
             .write(pod, patch);
         var warnings = new ArrayList<>(granted.warnings());
         ServedBy.DEVICE_PLUGIN.warning(pod, cluster.nodes()).ifPresent(warnings::add);
+        warnOfForeign(besideForeign, warnings);
         yield admitted(patch, warnings);
       }
     };
   }
 
+  private void warnOfForeign(boolean besideForeign, List<String> warnings) {
+    if (besideForeign) {
+      warnings.add(Warning.FOREIGN_NODES.of(resource(), Names.PLAIN_REQUESTS, Names.UNCHANGED));
+    }
+  }
+
   /**
-   * Restricts the pod to nodes with a DRA driver, where its number counts whole GPUs. The scheduler
-   * stays: two schedulers that allocate devices of one driver could give both the same one.
+   * Leaves the pod to nodes with a DRA driver or to foreign ones, where its number counts what
+   * their driver or plugin says. The scheduler stays: two schedulers that allocate devices of one
+   * driver could give both the same one.
    *
+   * @param others who serve the nodes
    * @param patch has the changes from the original to the pod; receives the others
    * @param warnings receives those of this choice
    */
-  private static Mutation leaveToDra(
+  private Mutation leaveToOthers(
+      ServedBy others,
       PodView original,
       PodView pod,
       MutationRules.Cluster cluster,
       JsonPatch patch,
       List<String> warnings) {
     var affinity = new NodeAffinityPatch(original.spec(), pod.spec());
-    ServedBy.DRA.require(pod, cluster.nodes(), affinity);
+    others.require(pod, cluster, rules, affinity);
     Optional<Problem> large = affinity.write(patch);
     if (large.isPresent()) {
       return denied(List.of(large.get()));
     }
-    ServedBy.DRA.warning(pod, cluster.nodes()).ifPresent(warnings::add);
+    others.warning(pod, cluster.nodes()).ifPresent(warnings::add);
     PlacementAnnotations.warnOfUnknown(pod.annotations(), warnings);
-    ResultAnnotations.ON_DRA.write(pod, patch);
+    ResultAnnotations.servedBy(others).write(pod, patch);
     return admitted(patch, warnings);
   }
 
@@ -249,7 +273,7 @@ public final class PodMutator {
     }
     var patch = new JsonPatch();
     var affinity = new NodeAffinityPatch(pod.spec(), pod.spec());
-    ServedBy.DEVICE_PLUGIN.require(pod, cluster.nodes(), affinity);
+    ServedBy.DEVICE_PLUGIN.require(pod, cluster, rules, affinity);
     Optional<Problem> large = affinity.write(patch);
     if (large.isPresent()) {
       return denied(List.of(large.get()));
@@ -277,15 +301,14 @@ public final class PodMutator {
   private ServedBy servedBy(PodView pod, MutationRules.Cluster cluster) {
     boolean plain =
         !rules.replicaSchedulers().contains(pod.text("schedulerName"))
-            && rules.resources().stream().skip(1).noneMatch(r -> requests(pod, r));
-    return ServedBy.of(
-        pod, cluster.nodes(), plain ? rules.plainServedBy() : ServedBy.DEVICE_PLUGIN);
+            && rules.resources().stream().skip(1).noneMatch(pod::requests);
+    return ServedBy.of(pod, cluster, rules, plain ? rules.plainServedBy() : ServedBy.DEVICE_PLUGIN);
   }
 
   /** Whether a plain number of the resource counts GPUs. */
   private boolean countsGpus(PodView pod, MutationRules.Cluster cluster) {
     boolean windows = pod.spec().path("os").path("name").asText("").equals("windows");
-    return rules.plainRequests() == MutationRules.PlainRequests.GPUS
+    return rules.plainRequests() != MutationRules.PlainRequests.REPLICAS
         && !isOnOtherNode(pod, cluster)
         && !windows;
   }
@@ -302,11 +325,7 @@ public final class PodMutator {
   }
 
   private boolean requestsOurResource(PodView pod) {
-    return rules.resources().stream().anyMatch(r -> requests(pod, r));
-  }
-
-  private static boolean requests(PodView pod, String resource) {
-    return pod.containers().stream().anyMatch(c -> c.requested(resource) > 0);
+    return rules.resources().stream().anyMatch(pod::requests);
   }
 
   /**
@@ -324,7 +343,7 @@ public final class PodMutator {
     var affinity = new NodeAffinityPatch(original.spec(), pod.spec());
     CandidateNodes.requireModel(pod, cluster.nodes(), affinity);
     CandidateNodes.requireNoMps(pod, affinity);
-    ServedBy.DEVICE_PLUGIN.require(pod, cluster.nodes(), affinity);
+    ServedBy.DEVICE_PLUGIN.require(pod, cluster, rules, affinity);
     required.accept(affinity);
     affinity.write(patch).ifPresent(problems::add);
     String scheduler = rules.schedulerName();

@@ -18,8 +18,11 @@ import java.util.stream.Stream;
 record ResultAnnotations(Map<String, String> values) {
   static final ResultAnnotations NONE = new ResultAnnotations(Map.of());
 
-  /** Of a pod whose number counts GPUs of a DRA driver. */
-  static final ResultAnnotations ON_DRA = new ResultAnnotations(Map.of(Names.SERVED_BY, Names.DRA));
+  /** Of a pod whose number counts GPUs that others serve. */
+  static ResultAnnotations servedBy(ServedBy others) {
+    return new ResultAnnotations(
+        Map.of(Names.SERVED_BY, others == ServedBy.DRA ? Names.DRA : Names.OTHER));
+  }
 
   private static final List<String> KEYS =
       Stream.of(

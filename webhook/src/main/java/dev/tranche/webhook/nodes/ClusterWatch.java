@@ -7,50 +7,47 @@ import dev.tranche.webhook.metrics.NodeFailures;
 import io.fabric8.kubernetes.api.model.ConfigMap;
 import io.fabric8.kubernetes.api.model.Event;
 import io.fabric8.kubernetes.api.model.HasMetadata;
-import io.fabric8.kubernetes.api.model.KubernetesResourceList;
 import io.fabric8.kubernetes.api.model.Secret;
 import io.fabric8.kubernetes.api.model.Status;
 import io.fabric8.kubernetes.api.model.admissionregistration.v1.MutatingWebhookConfiguration;
 import io.fabric8.kubernetes.api.model.node.v1.RuntimeClass;
 import io.fabric8.kubernetes.client.KubernetesClient;
-import io.fabric8.kubernetes.client.dsl.FilterWatchListDeletable;
-import io.fabric8.kubernetes.client.dsl.Resource;
-import io.fabric8.kubernetes.client.informers.ResourceEventHandler;
 import io.fabric8.kubernetes.client.informers.SharedIndexInformer;
 import io.fabric8.kubernetes.client.utils.KubernetesSerialization;
 import java.util.ArrayList;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/** Watches the labelled GPU nodes and our RuntimeClass. */
+/** Watches the nodes with GPUs and our RuntimeClass. */
 public final class ClusterWatch implements AutoCloseable {
   /** Nodes in one page of a list, so that thousands never lie in memory unparsed. */
   private static final long PAGE_NODES = 200;
 
-  /**
-   * One for nodes with NVIDIA's label, one for other nodes with ours, and one for the rest of those
-   * that a DRA driver serves; a selector cannot say "or".
-   */
-  private final List<SharedIndexInformer<SlimNode>> nodes;
-
+  private final GpuNodeStore store;
+  private final SharedIndexInformer<SlimNode> nodes;
   private final @Nullable SharedIndexInformer<RuntimeClass> runtimeClass;
   private final List<String> gpuResources;
   private final NodeFailures failures;
-  private final AtomicLong changes = new AtomicLong();
-  private volatile Snapshot snapshot = new Snapshot(-1, List.of());
+  private volatile Snapshot snapshot = new Snapshot(-1, Nodes.NONE);
 
   /**
    * @param changes how many changes there had been when it was taken; a later change makes it stale
    */
-  private record Snapshot(long changes, List<GpuNode> nodes) {}
+  private record Snapshot(long changes, Nodes nodes) {}
+
+  /**
+   * @param served by Tranche or by a DRA driver
+   * @param foreign that offer GPUs without either
+   */
+  public record Nodes(List<GpuNode> served, List<GpuNode> foreign) {
+    static final Nodes NONE = new Nodes(List.of(), List.of());
+  }
 
   /**
    * @param client a client that uses {@link #serialization}
@@ -64,18 +61,14 @@ public final class ClusterWatch implements AutoCloseable {
       NodeFailures failures) {
     this.gpuResources = List.copyOf(gpuResources);
     this.failures = failures;
-    String ours = DecidingLabel.REPLICAS.ours();
-    String nvidias = DecidingLabel.REPLICAS.nvidias();
+    store = new GpuNodeStore(this.gpuResources);
     nodes =
-        List.of(
-            informer(client.resources(SlimNode.class).withLabel(nvidias)),
-            informer(client.resources(SlimNode.class).withLabel(ours).withoutLabel(nvidias)),
-            informer(
-                client
-                    .resources(SlimNode.class)
-                    .withLabel(Names.SERVED_BY, Names.DRA)
-                    .withoutLabel(ours)
-                    .withoutLabel(nvidias)));
+        client
+            .resources(SlimNode.class)
+            .withLimit(PAGE_NODES)
+            .runnableInformer(0)
+            .itemStore(store)
+            .exceptionHandler((started, failure) -> true);
     runtimeClass =
         runtimeClassName.isEmpty()
             ? null
@@ -84,16 +77,6 @@ public final class ClusterWatch implements AutoCloseable {
                 .withName(runtimeClassName)
                 .runnableInformer(0)
                 .exceptionHandler((started, failure) -> true);
-  }
-
-  private SharedIndexInformer<SlimNode> informer(
-      FilterWatchListDeletable<SlimNode, KubernetesResourceList<SlimNode>, Resource<SlimNode>>
-          selected) {
-    return selected
-        .withLimit(PAGE_NODES)
-        .runnableInformer(0)
-        .exceptionHandler((started, failure) -> true)
-        .addEventHandler(new CountChanges());
   }
 
   /** Registers the kinds that the webhook reads, with nodes as {@link SlimNode}. */
@@ -117,7 +100,7 @@ public final class ClusterWatch implements AutoCloseable {
 
   /** What has not been listed yet, a sentence. */
   public Optional<String> missing() {
-    if (!nodes.stream().allMatch(SharedIndexInformer::hasSynced)) {
+    if (!nodes.hasSynced()) {
       return Optional.of("the nodes have not been listed yet");
     }
     return runtimeClass != null && !runtimeClass.hasSynced()
@@ -125,11 +108,11 @@ public final class ClusterWatch implements AutoCloseable {
         : Optional.empty();
   }
 
-  public List<GpuNode> nodes() {
-    long current = changes.get();
+  public Nodes nodes() {
+    long current = store.changes();
     Snapshot known = snapshot;
     if (known.changes() != current) {
-      known = new Snapshot(current, gpuNodes(watched().toList(), gpuResources, failures));
+      known = new Snapshot(current, read(store.values().toList(), gpuResources, failures));
       snapshot = known;
     }
     return known.nodes();
@@ -140,23 +123,21 @@ public final class ClusterWatch implements AutoCloseable {
    * so that it is read only where it decides.
    */
   public Optional<GrantedGpus> granted(GpuNode node) {
-    return nodes.stream()
-        .map(informer -> informer.getIndexer().getByKey(node.name()))
-        .filter(Objects::nonNull)
-        .findFirst()
+    return Optional.ofNullable(store.get(node.name()))
         .map(watched -> watched.getMetadata().getAnnotations())
         .map(annotations -> annotations.get(Names.GPU_USE))
         .flatMap(GrantedGpus::read);
   }
 
-  /** Names of the resources that a labelled node has some of; none where there is no such node. */
+  /** Names of the resources that a GPU node has some of; none where there is no such node. */
   public Set<String> resources(String nodeName) {
-    return watched()
-        .filter(node -> nodeName.equals(node.getMetadata().getName()))
-        .flatMap(node -> node.getStatus().capacity().entrySet().stream())
-        .filter(resource -> !resource.getValue().equals("0"))
-        .map(Map.Entry::getKey)
-        .collect(Collectors.toUnmodifiableSet());
+    SlimNode node = store.get(nodeName);
+    return node == null
+        ? Set.of()
+        : node.getStatus().capacity().entrySet().stream()
+            .filter(resource -> !resource.getValue().equals("0"))
+            .map(Map.Entry::getKey)
+            .collect(Collectors.toUnmodifiableSet());
   }
 
   public boolean runtimeClassExists() {
@@ -164,70 +145,39 @@ public final class ClusterWatch implements AutoCloseable {
   }
 
   private Stream<SharedIndexInformer<? extends HasMetadata>> informers() {
-    return Stream.concat(nodes.stream(), Stream.ofNullable(runtimeClass));
-  }
-
-  /** A node whose labels change may be in two lists for a moment. */
-  private Stream<SlimNode> watched() {
-    List<SlimNode> first = nodes.getFirst().getStore().list();
-    List<SlimNode> others =
-        nodes.stream().skip(1).flatMap(informer -> informer.getStore().list().stream()).toList();
-    if (others.isEmpty()) {
-      return first.stream();
-    }
-    var names = new HashSet<String>();
-    first.forEach(node -> names.add(node.getMetadata().getName()));
-    return Stream.concat(
-        first.stream(), others.stream().filter(node -> names.add(node.getMetadata().getName())));
+    return Stream.concat(Stream.of(nodes), Stream.ofNullable(runtimeClass));
   }
 
   /** Leaves out a node that cannot be read: no pod is sized for it, and all others count. */
-  static List<GpuNode> gpuNodes(
-      List<SlimNode> nodes, List<String> gpuResources, NodeFailures failures) {
+  static Nodes read(List<SlimNode> nodes, List<String> gpuResources, NodeFailures failures) {
     var found = new ArrayList<GpuNode>(nodes.size());
     for (SlimNode node : nodes) {
       failures.onNode(node.getMetadata().getName(), () -> found.add(gpuNode(node, gpuResources)));
     }
-    return List.copyOf(found);
+    Map<Boolean, List<GpuNode>> byForeign =
+        found.stream().collect(Collectors.partitioningBy(GpuNode::isForeign));
+    return new Nodes(
+        List.copyOf(byForeign.getOrDefault(false, List.of())),
+        List.copyOf(byForeign.getOrDefault(true, List.of())));
   }
 
+  /** A foreign node counts by what its pods can have. Of ours, unhealthy GPUs are still there. */
   private static GpuNode gpuNode(SlimNode node, List<String> gpuResources) {
-    Map<String, String> labels = node.getMetadata().getLabels();
-    Map<String, Long> capacity =
-        node.getStatus().capacity().entrySet().stream()
+    Map<String, String> labels =
+        Objects.requireNonNullElse(node.getMetadata().getLabels(), Map.of());
+    SlimNode.Status status = node.getStatus();
+    Map<String, String> offered =
+        GpuNode.isTranches(labels) ? status.capacity() : status.allocatable();
+    Map<String, Long> counts =
+        offered.entrySet().stream()
             .filter(e -> gpuResources.contains(e.getKey()))
             .filter(e -> e.getValue().matches("\\d{1,9}"))
             .collect(Collectors.toMap(Map.Entry::getKey, e -> Long.parseLong(e.getValue())));
-    return new GpuNode(
-        node.getMetadata().getName(),
-        labels == null ? Map.of() : labels,
-        capacity,
-        Taints.of(node.getSpec()));
+    return new GpuNode(node.getMetadata().getName(), labels, counts, Taints.of(node.getSpec()));
   }
 
   @Override
   public void close() {
     informers().forEach(SharedIndexInformer::stop);
-  }
-
-  private final class CountChanges implements ResourceEventHandler<SlimNode> {
-    @Override
-    public void onAdd(SlimNode added) {
-      changes.incrementAndGet();
-    }
-
-    @Override
-    public void onUpdate(SlimNode before, SlimNode now) {
-      if (!before.getMetadata().getLabels().equals(now.getMetadata().getLabels())
-          || !before.getSpec().equals(now.getSpec())
-          || !before.getStatus().equals(now.getStatus())) {
-        changes.incrementAndGet();
-      }
-    }
-
-    @Override
-    public void onDelete(SlimNode deleted, boolean finalStateUnknown) {
-      changes.incrementAndGet();
-    }
   }
 }

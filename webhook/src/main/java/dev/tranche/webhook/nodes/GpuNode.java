@@ -10,8 +10,8 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A node that is labelled with its replicas per GPU, or as served by DRA. Its labels are read once,
- * since every pod that requests a share is checked against every node.
+ * A node with GPUs: Tranche's, one that a DRA driver serves, or a foreign one. Its labels are read
+ * once, since every pod that requests a share is checked against every node.
  */
 public final class GpuNode {
   private static final String LABEL_COUNT = "nvidia.com/gpu.count";
@@ -37,6 +37,7 @@ public final class GpuNode {
   private final OptionalInt usableMib;
   private final Optional<String> product;
   private final boolean servedByDra;
+  private final boolean tranches;
 
   /** A node of one model, whose capacity is not known. */
   public GpuNode(String name, Map<String, String> labels) {
@@ -45,7 +46,8 @@ public final class GpuNode {
 
   /**
    * @param labels all labels, since pods select by any of them
-   * @param capacity replicas of each GPU resource; empty if unknown
+   * @param capacity replicas of each GPU resource, of a foreign node the allocatable; empty if
+   *     unknown
    */
   public GpuNode(
       String name, Map<String, String> labels, Map<String, Long> capacity, Taints taints) {
@@ -59,6 +61,7 @@ public final class GpuNode {
             .mapToLong(Map.Entry::getValue)
             .sum();
     servedByDra = Names.DRA.equals(labels.get(Names.SERVED_BY));
+    tranches = isTranches(labels);
     gpus = positiveLabel(LABEL_COUNT);
     gpusOfAllModels = positiveLabel(Names.LABEL_GPUS);
     replicasPerGpu = labelledReplicas();
@@ -78,6 +81,22 @@ public final class GpuNode {
   /** Whether the node's capacity includes some of a resource. */
   public boolean offers(String resource) {
     return capacity.getOrDefault(resource, 0L) > 0;
+  }
+
+  /**
+   * Whether the labels say that Tranche serves the node: ours, or the replicas of a node pool's
+   * template, which our plugin has not reported yet. Those of GPU Feature Discovery say nothing of
+   * Tranche.
+   */
+  static boolean isTranches(Map<String, String> labels) {
+    return labels.containsKey(DecidingLabel.REPLICAS.ours())
+        || (labels.containsKey(DecidingLabel.REPLICAS.nvidias())
+            && Names.LABELS_OF_DISCOVERY.stream().noneMatch(labels::containsKey));
+  }
+
+  /** Whether it offers one of the resources without Tranche, as a virtual kubelet does. */
+  public boolean isForeign() {
+    return !tranches && !servedByDra && capacity.values().stream().anyMatch(count -> count > 0);
   }
 
   /** Whether a DRA driver serves the GPUs, so that numbers count whole ones. */
@@ -156,26 +175,12 @@ public final class GpuNode {
     return "mps".equals(DecidingLabel.SHARING.value(labels));
   }
 
-  /**
-   * Reads R. Before the plugin's first report, GPU Feature Discovery's label may be that of another
-   * config, so that it counts only if the kubelet's capacity confirms it.
-   */
+  /** Reads R. A node with a DRA driver may have the label of an earlier plugin. */
   private OptionalInt labelledReplicas() {
-    if (servedByDra) {
-      // A label of an earlier plugin, or of GPU Feature Discovery.
-      return OptionalInt.empty();
-    }
     OptionalInt labelled = positive(DecidingLabel.REPLICAS.value(labels));
-    boolean reported = labels.containsKey(DecidingLabel.REPLICAS.ours());
-    boolean discovered = Names.LABELS_OF_DISCOVERY.stream().anyMatch(labels::containsKey);
-    return labelled.orElse(0) > REPLICAS_MAX || (discovered && !reported && !confirmed(labelled))
+    return servedByDra || !tranches || labelled.orElse(0) > REPLICAS_MAX
         ? OptionalInt.empty()
         : labelled;
-  }
-
-  private boolean confirmed(OptionalInt labelled) {
-    long count = gpusOfAllModels.orElse(gpus.orElse(0));
-    return replicas > 0 && replicas == count * labelled.orElse(0);
   }
 
   private OptionalInt positiveLabel(String label) {

@@ -54,6 +54,13 @@ public final class NodeSelection {
         && (terms == null || terms.stream().anyMatch(term -> allOf(term, label, value)));
   }
 
+  /** Returns whether no node with this label is admitted, whatever its value. */
+  public boolean forbids(String label) {
+    return terms != null
+        && !terms.isEmpty()
+        && terms.stream().allMatch(term -> term.stream().anyMatch(each -> each.isAbsenceOf(label)));
+  }
+
   private static boolean allOf(
       List<Requirement> requirements, String label, @Nullable String value) {
     return requirements.stream()
@@ -115,6 +122,10 @@ public final class NodeSelection {
         return key.equals("metadata.name") && matches(node.name());
       }
       return matches(node.labels().get(key));
+    }
+
+    boolean isAbsenceOf(String label) {
+      return !field && key.equals(label) && operator.equals("DoesNotExist");
     }
 
     private boolean matches(@Nullable String value) {

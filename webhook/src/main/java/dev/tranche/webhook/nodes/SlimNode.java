@@ -16,6 +16,7 @@ import io.fabric8.kubernetes.model.annotation.Plural;
 import io.fabric8.kubernetes.model.annotation.Singular;
 import io.fabric8.kubernetes.model.annotation.Version;
 import java.io.Serializable;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -37,7 +38,7 @@ public class SlimNode implements HasMetadata {
 
   private ObjectMeta metadata = new ObjectMeta();
   private Spec spec = new Spec(List.of(), false);
-  private Status status = new Status(Map.of());
+  private Status status = new Status(Map.of(), Map.of());
 
   /** The taints and the cordon of the node. */
   @JsonIgnoreProperties(ignoreUnknown = true)
@@ -52,11 +53,24 @@ public class SlimNode implements HasMetadata {
     }
   }
 
-  /** The capacity of the node. */
+  /** The extended resources of the node: those with a domain in their names. */
   @JsonIgnoreProperties(ignoreUnknown = true)
-  public record Status(Map<String, String> capacity) implements Serializable {
-    public Status(@JsonProperty("capacity") @Nullable Map<String, String> capacity) {
-      this.capacity = capacity == null ? Map.of() : Map.copyOf(capacity);
+  public record Status(Map<String, String> capacity, Map<String, String> allocatable)
+      implements Serializable {
+    public Status(
+        @JsonProperty("capacity") @Nullable Map<String, String> capacity,
+        @JsonProperty("allocatable") @Nullable Map<String, String> allocatable) {
+      this.capacity = extended(capacity);
+      this.allocatable = extended(allocatable);
+    }
+
+    private static Map<String, String> extended(@Nullable Map<String, String> resources) {
+      Map<String, String> kept = new HashMap<>();
+      if (resources != null) {
+        kept.putAll(resources);
+      }
+      kept.keySet().removeIf(resource -> resource.indexOf('/') < 0);
+      return Map.copyOf(kept);
     }
   }
 
@@ -73,7 +87,7 @@ public class SlimNode implements HasMetadata {
   }
 
   public void setStatus(@Nullable Status status) {
-    this.status = status == null ? new Status(Map.of()) : status;
+    this.status = status == null ? new Status(Map.of(), Map.of()) : status;
   }
 
   @Override

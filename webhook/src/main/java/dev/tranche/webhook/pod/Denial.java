@@ -33,6 +33,8 @@ public enum Denial {
       "%s names the container \"%s\", which this pod does not have; its containers are %s."),
   DUPLICATE_REQUEST("%s and %s both set the share of container \"%s\"; keep one of them."),
   PLACEMENT_UNKNOWN("%s: \"%s\" is not a placement; allowed are load, packed and spread."),
+  PLAIN_REQUESTS_UNKNOWN(
+      "%s: \"%s\" is unknown; allowed is %s, which leaves plain requests as they are."),
   LIST_MALFORMED(
       "%s: \"%s\" is not an entry of a comma-separated list, in which a leading ! excludes; for example %s."),
   LIST_TOO_LONG(

@@ -135,6 +135,10 @@ public final class PodView {
     return known;
   }
 
+  public boolean requests(String resource) {
+    return containers().stream().anyMatch(c -> c.requested(resource) > 0);
+  }
+
   /** Returns the ephemeral containers, which debug the pod while it runs. */
   public List<Container> ephemeralContainers() {
     var read = new ArrayList<Container>();

@@ -20,6 +20,10 @@ public enum Warning {
       "all eligible GPU nodes have a DRA driver instead of Tranche's device plugin, and a share needs the plugin; the pod is pending until a node with the plugin is eligible"),
   SERVED_BY_BOTH(
       "some eligible nodes serve GPUs by a device plugin and others by a DRA driver; the pod is restricted to those with %s. To choose others, set a nodeSelector or affinity by the label tranche.dev/gpus-served-by"),
+  FOREIGN_NODES(
+      "some eligible nodes offer %s without Tranche; the pod is converted for Tranche's nodes. To use the others, choose them by a nodeSelector, or set %s: \"%s\""),
+  OPT_OUT_NO_EFFECT(
+      "%s has no effect: this pod requests a share of a GPU, which only Tranche's nodes have"),
   NO_EFFECT("%s has no effect: this pod requests no GPU. Request a share, for example %s: \"0.3\""),
   LIMIT_NO_EFFECT("%s has no effect on container %s: %s"),
   LIMIT_SMALL(

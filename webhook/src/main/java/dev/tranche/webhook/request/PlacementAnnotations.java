@@ -42,7 +42,8 @@ public final class PlacementAnnotations {
           Names.GRANTED_MEMORY,
           Names.GPU_MODEL_GRANTED,
           Names.GPUS_REQUESTED,
-          Names.SERVED_BY);
+          Names.SERVED_BY,
+          Names.PLAIN_REQUESTS);
 
   private static final List<String> WRITTEN_FOR_CONTAINERS =
       List.of("gpu-fraction", "gpu-memory", "gpu-memory-limit");
@@ -55,7 +56,8 @@ public final class PlacementAnnotations {
           "gpu-container",
           "gpu-placement",
           "gpu-model",
-          "gpu-uuid");
+          "gpu-uuid",
+          "plain-requests");
 
   private PlacementAnnotations() {}
 
@@ -69,6 +71,12 @@ public final class PlacementAnnotations {
     String placement = annotations.get(Names.GPU_PLACEMENT);
     if (placement != null && !PLACEMENTS.contains(placement)) {
       problems.add(Denial.PLACEMENT_UNKNOWN.of(Names.GPU_PLACEMENT, Printable.value(placement)));
+    }
+    String plain = annotations.get(Names.PLAIN_REQUESTS);
+    if (plain != null && !plain.equals(Names.UNCHANGED)) {
+      problems.add(
+          Denial.PLAIN_REQUESTS_UNKNOWN.of(
+              Names.PLAIN_REQUESTS, Printable.value(plain), Names.UNCHANGED));
     }
     checkList(annotations, Names.GPU_MODEL, MODEL, "Tesla-T4,!NVIDIA-A10", problems);
     checkList(annotations, Names.GPU_UUID, UUID, "GPU-6e2f…,!GPU-91ab…", problems);

@@ -20,6 +20,9 @@ public final class FractionHandler implements ReviewHandler {
   /** The path on which a plain {@code nvidia.com/gpu: N} requests whole GPUs. */
   public static final String PATH_PLAIN_GPUS = ReviewKind.FRACTION_PATH + "/plain-gpus";
 
+  /** The path for namespaces whose plain requests stay as they are. */
+  public static final String PATH_UNCHANGED = ReviewKind.FRACTION_PATH + "/plain-unchanged";
+
   /**
    * Path suffix for namespaces that HAMi's webhook ignores. HAMi's resources and annotations are
    * not translated there; those of other systems are.

@@ -90,11 +90,12 @@ final class ReportedReplicasTest {
   }
 
   @Test
-  void nodeWithoutAReport_isSizedByDiscovery_onlyIfTheKubeletConfirmsIt() {
+  void nodeWithoutAReport_isNotSizedByDiscovery_whichLabelsForeignNodesToo() {
     assertThat(replicasPerGpu(admitted(node("a", DISCOVERED)))).isEqualTo("4");
-    var ten = Map.of(GPU, 10L);
-    assertThat(replicasPerGpu(admitted(node("a", ten, DISCOVERED)))).isEqualTo("4");
-    assertThat(replicasPerGpu(admitted(node("a", ten, DISCOVERED, NVIDIAS, "10")))).isEqualTo("10");
+    GpuNode offering = node("a", Map.of(GPU, 10L), DISCOVERED, NVIDIAS, "10");
+    assertThat(replicasPerGpu(admitted(offering))).isEqualTo("4");
+    assertThat(offering.isForeign()).isTrue();
+    assertThat(node("a", Map.of(GPU, 10L), DISCOVERED, OURS, "10").isForeign()).isFalse();
   }
 
   @Test

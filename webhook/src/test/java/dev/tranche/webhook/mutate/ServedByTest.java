@@ -87,7 +87,7 @@ class ServedByTest {
   }
 
   @ParameterizedTest
-  @EnumSource(PlainRequests.class)
+  @EnumSource(names = {"GPUS", "REPLICAS"})
   void plainPod_whoseSelectorsLeaveDraNodes_keepsItsNumberAndItsScheduler(PlainRequests plain) {
     ObjectNode pod = selecting(plain(2), "pool", "whole");
     Mutation mutation = mutator(plain).mutate(pod, BOTH);

@@ -30,10 +30,11 @@ class ClusterWatchTest {
     var broken = new HashMap<String, String>();
     broken.put("label", null);
     List<GpuNode> nodes =
-        ClusterWatch.gpuNodes(
-            List.of(node("a", broken), node("b", Map.of("nvidia.com/gpu.replicas", "10"))),
-            List.of("nvidia.com/gpu"),
-            failures);
+        ClusterWatch.read(
+                List.of(node("a", broken), node("b", Map.of("nvidia.com/gpu.replicas", "10"))),
+                List.of("nvidia.com/gpu"),
+                failures)
+            .served();
     assertThat(nodes).extracting(GpuNode::name).containsExactly("b");
     assertThat(registry.get("tranche.webhook.failures").tag("part", "node").counter().count())
         .isEqualTo(1);

@@ -179,6 +179,22 @@ public record PodFacts(
     return preemption.deletionAtMs() > 0 && !preemption.started();
   }
 
+  /**
+   * Returns whether the webhook left the pod to nodes whose GPUs others serve: by DRA, or foreign
+   * ones. Its numbers count replicas nowhere.
+   */
+  public boolean servedByOthers() {
+    return servedByDra() || Names.OTHER.equals(annotations.get(Names.SERVED_BY));
+  }
+
+  /**
+   * Returns whether the pod holds GPUs of ours, or waits for some. One that was left to foreign
+   * nodes counts on ours too, if it came there by another way.
+   */
+  public boolean isCounted() {
+    return !servedByOthers() || (node != null && !servedByDra());
+  }
+
   /** Returns the R that the webhook has written on the pod; empty for a plain request. */
   public OptionalInt stampedReplicas() {
     String stamp = annotations.get(Names.REPLICAS_PER_GPU);

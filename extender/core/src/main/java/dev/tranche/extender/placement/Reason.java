@@ -28,8 +28,7 @@ public enum Reason {
   CLIENTS("the node's GPUs have too few free MPS client slots", false),
   MEMORY("the node's GPUs have too little measured free memory", false),
   SERVED_BY_PLUGIN(
-      "the pod counts GPUs of nodes that serve them by DRA, and this node has a device plugin",
-      true),
+      "the pod counts GPUs of nodes that others serve, and this node has a device plugin", true),
   // The search was given up, so this must not count as a refusal that no eviction can resolve.
   UNDECIDED(
       "the pod has too many different shares to find their GPUs in time; it will be retried",

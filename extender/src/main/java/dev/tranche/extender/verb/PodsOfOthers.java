@@ -2,6 +2,7 @@ package dev.tranche.extender.verb;
 
 import dev.tranche.extender.ledger.Ledger;
 import dev.tranche.extender.ledger.NodeFacts;
+import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.placement.Reason;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -9,29 +10,34 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Decides about pods whose numbers count GPUs that a DRA driver serves. kube-scheduler counts and
- * allocates the devices. On a node with a device plugin the same number would count replicas.
+ * Decides about pods whose numbers count GPUs that others serve: a DRA driver, or what serves a
+ * foreign node. kube-scheduler counts them. On a node of ours the same number would count replicas.
  */
-final class DraPods {
-  private DraPods() {}
+final class PodsOfOthers {
+  private PodsOfOthers() {}
 
-  /** Returns whether a device plugin may serve our resources on the node. */
-  static boolean mayHavePlugin(Ledger ledger, String node) {
-    return ledger.node(node).map(NodeFacts::advertises).orElse(true);
+  /**
+   * Returns whether the node may count the pod's number in another way: of a pod for DRA, one with
+   * any device plugin, otherwise one with ours.
+   */
+  static boolean mayCountOtherwise(Ledger ledger, PodFacts pod, String node) {
+    return pod.servedByDra()
+        ? ledger.node(node).map(NodeFacts::advertises).orElse(true)
+        : ledger.node(node).isEmpty() || !ledger.gpus(node).isEmpty();
   }
 
   /**
    * Leaves out a node that no watch has shown yet. It may be of either kind, and a refusal would
    * last until something changes in the cluster.
    */
-  static Filter.Answer filter(Ledger ledger, List<String> names) {
+  static Filter.Answer filter(Ledger ledger, PodFacts pod, List<String> names) {
     var offered = new ArrayList<String>();
     var unknown = new ArrayList<String>();
     var refused = new LinkedHashMap<String, Reason>();
     for (String name : names) {
       if (ledger.node(name).isEmpty()) {
         unknown.add(name);
-      } else if (mayHavePlugin(ledger, name)) {
+      } else if (mayCountOtherwise(ledger, pod, name)) {
         refused.put(name, Reason.SERVED_BY_PLUGIN);
       } else {
         offered.add(name);
@@ -44,10 +50,11 @@ final class DraPods {
         : new Filter.Answer.Nodes(offered, refused);
   }
 
-  /** Returns what kube-scheduler proposes on the nodes without a device plugin. */
-  static Preempt.Answer.Nodes preempt(Ledger ledger, Map<String, Preempt.VictimUids> offered) {
+  /** Returns what kube-scheduler proposes on the nodes that others serve. */
+  static Preempt.Answer.Nodes preempt(
+      Ledger ledger, PodFacts pod, Map<String, Preempt.VictimUids> offered) {
     var victims = new LinkedHashMap<>(offered);
-    victims.keySet().removeIf(node -> mayHavePlugin(ledger, node));
+    victims.keySet().removeIf(node -> mayCountOtherwise(ledger, pod, node));
     return new Preempt.Answer.Nodes(victims);
   }
 }

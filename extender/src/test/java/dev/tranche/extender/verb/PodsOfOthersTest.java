@@ -18,8 +18,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** Pods whose number counts GPUs of a DRA driver, beside nodes with Tranche's plugin. */
-class DraPodsTest {
+/** Pods whose number counts GPUs that others serve, beside nodes with Tranche's plugin. */
+class PodsOfOthersTest {
   private final Vertx vertx = Vertx.vertx();
   private final FakeWorld world = new FakeWorld(Policy.LOAD);
   private final RecentlyFilteredPods filtered = new RecentlyFilteredPods();
@@ -82,6 +82,34 @@ class DraPodsTest {
   void otherValueOfTheAnnotation_isNotDra() {
     var answer = world.filter().filter(pod(1, Map.of(Names.SERVED_BY, "x")), List.of("dra"), false);
     assertThat(((Filter.Answer.Nodes) answer).nodes()).isEmpty();
+  }
+
+  /** In mode service kube-scheduler calls the extender for every pod with the resource. */
+  @Test
+  void podForForeignNodes_passesOnAllNodesButOurs() {
+    world.state.apply(new Event.NodeSeen(new NodeFacts("aci", Set.of(), "", true)));
+    PodFacts foreign = pod(1, Map.of(Names.SERVED_BY, Names.OTHER));
+    List<String> names = List.of("plugin", "aci", "new");
+    var answer = world.filter(filtered, 0).filter(foreign, names, false);
+    assertThat(answer)
+        .isEqualTo(
+            new Filter.Answer.Nodes(List.of("aci"), Map.of("plugin", Reason.SERVED_BY_PLUGIN)));
+    assertThat(world.prioritize().prioritize(foreign, List.of("aci"))).isEmpty();
+    world.onServer.put("ns/whole", foreign);
+    var bind = world.bind(filtered, new Loop(vertx.getOrCreateContext()));
+    assertThat(bind.bind("ns/whole", "uid", "aci").await()).isEmpty();
+    assertThat(bind.bind("ns/whole", "uid", "plugin").await()).isPresent();
+  }
+
+  /** An opt-out must give nobody a GPU of ours that is not counted. */
+  @Test
+  void podForForeignNodes_counts_ifItIsOnOurs() {
+    PodFacts foreign = pod(1, Map.of(Names.SERVED_BY, Names.OTHER));
+    assertThat(foreign.isCounted()).isFalse();
+    assertThat(foreign.on("plugin").isCounted()).isTrue();
+    assertThat(onDra(1).on("dra").isCounted()).isFalse();
+    world.state.apply(new Event.PodSeen(foreign.on("plugin")));
+    assertThat(world.ledger.hold("uid")).isPresent();
   }
 
   @Test

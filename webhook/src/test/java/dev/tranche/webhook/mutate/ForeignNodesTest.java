@@ -1,0 +1,310 @@
+package dev.tranche.webhook.mutate;
+
+import static dev.tranche.webhook.Reviews.annotation;
+import static dev.tranche.webhook.Reviews.apply;
+import static dev.tranche.webhook.Reviews.denial;
+import static dev.tranche.webhook.Reviews.expressions;
+import static dev.tranche.webhook.Reviews.replicas;
+import static dev.tranche.webhook.Reviews.warnings;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.tranche.api.Taint;
+import dev.tranche.webhook.PlainRequestsTest;
+import dev.tranche.webhook.Reviews;
+import dev.tranche.webhook.mutate.MutationRules.PlainRequests;
+import dev.tranche.webhook.nodes.GpuNode;
+import dev.tranche.webhook.nodes.Taints;
+import dev.tranche.webhook.pod.Mutation;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Nodes that offer the resource without Tranche: virtual kubelets, NVIDIA's plugin. */
+class ForeignNodesTest {
+  private static final String GPU = "nvidia.com/gpu";
+  private static final String LABEL = "tranche.dev/replicas-per-gpu";
+  private static final String OPT_OUT = "tranche.dev/plain-requests";
+  private static final String KEPT_OFF =
+      "{\"key\":\"" + LABEL + "\",\"operator\":\"DoesNotExist\"}";
+
+  private static final GpuNode OURS = node("ours", 20, Taints.NONE, LABEL, "10", "pool", "shared");
+  private static final GpuNode TAINTED =
+      node("tainted", 20, taints(GPU, "present"), LABEL, "10", "pool", "shared");
+  private static final GpuNode VIRTUAL =
+      node(
+          "aci-1",
+          1,
+          taints("virtual-kubelet.io/provider", "azure"),
+          "type",
+          "virtual-kubelet",
+          "kubernetes.io/os",
+          "linux");
+
+  /** As NVIDIA's plugin and GPU Feature Discovery leave it, with time-slicing. */
+  private static final GpuNode NVIDIAS =
+      node(
+          "nvidias",
+          4,
+          Taints.NONE,
+          "nvidia.com/gpu.replicas",
+          "4",
+          "nvidia.com/gpu.count",
+          "1",
+          "nvidia.com/gpu.family",
+          "turing",
+          "pool",
+          "whole");
+
+  private static GpuNode node(String name, long allocatable, Taints taints, String... labels) {
+    var map = new HashMap<String, String>();
+    for (int i = 0; i < labels.length; i += 2) {
+      map.put(labels[i], labels[i + 1]);
+    }
+    return new GpuNode(name, map, Map.of(GPU, allocatable), taints);
+  }
+
+  private static Taints taints(String key, String value) {
+    return new Taints(List.of(new Taint(key, value, "NoSchedule")));
+  }
+
+  private static MutationRules.Cluster cluster(GpuNode... nodes) {
+    return Reviews.cluster(List.of(nodes));
+  }
+
+  private static PodMutator mutator(PlainRequests plain) {
+    return new PodMutator(PlainRequestsTest.rules(plain));
+  }
+
+  private static Mutation mutate(JsonNode pod, GpuNode... nodes) {
+    return mutator(PlainRequests.GPUS).mutate(pod, cluster(nodes));
+  }
+
+  private static ObjectNode plain(int number) {
+    ObjectNode pod = Reviews.annotated();
+    ((ObjectNode) pod.at("/spec/containers/0"))
+        .putObject("resources")
+        .putObject("limits")
+        .put(GPU, String.valueOf(number));
+    return pod;
+  }
+
+  private static ObjectNode selecting(ObjectNode pod, String label, String value) {
+    ((ObjectNode) pod.path("spec")).putObject("nodeSelector").put(label, value);
+    return pod;
+  }
+
+  private static ObjectNode tolerating(ObjectNode pod, String key) {
+    ((ObjectNode) pod.path("spec"))
+        .putArray("tolerations")
+        .addObject()
+        .put("key", key)
+        .put("operator", "Exists");
+    return pod;
+  }
+
+  /** As Azure and Liqo document their pods. */
+  private static ObjectNode forVirtualKubelet() {
+    return tolerating(
+        selecting(plain(1), "type", "virtual-kubelet"), "virtual-kubelet.io/provider");
+  }
+
+  private static ObjectNode annotated(ObjectNode pod, String key, String value) {
+    ((ObjectNode) pod.path("metadata").path("annotations")).put(key, value);
+    return pod;
+  }
+
+  private static ObjectNode withScheduler(ObjectNode pod, String scheduler) {
+    ((ObjectNode) pod.path("spec")).put("schedulerName", scheduler);
+    return pod;
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"GPUS", "REPLICAS"})
+  void podThatOnlyAForeignNodeAdmits_keepsItsSpec(PlainRequests plain) {
+    ObjectNode pod = forVirtualKubelet();
+    Mutation mutation = mutator(plain).mutate(pod, cluster(OURS, VIRTUAL));
+    JsonNode after = apply(mutation, pod);
+    assertThat(after.path("spec")).isEqualTo(pod.path("spec"));
+    assertThat(annotation(after, "gpus-served-by")).isEqualTo("other");
+    assertThat(warnings(mutation)).isEmpty();
+    assertThat(mutator(plain).mutate(after, cluster(OURS, VIRTUAL)))
+        .isInstanceOf(Mutation.Unchanged.class);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"default-scheduler", "liqo-like-scheduler"})
+  void podOfAnyScheduler_keepsItsSpec(String scheduler) {
+    ObjectNode pod = withScheduler(forVirtualKubelet(), scheduler);
+    assertThat(apply(mutate(pod, OURS, VIRTUAL), pod).path("spec")).isEqualTo(pod.path("spec"));
+  }
+
+  @Test
+  void nodeOfNvidiasPlugin_isForeign_alsoWithTheLabelsOfDiscovery() {
+    ObjectNode pod = selecting(plain(2), "pool", "whole");
+    assertThat(replicas(apply(mutate(pod, OURS, NVIDIAS), pod))).isEqualTo("2");
+  }
+
+  /** What it says of its replicas concerns another plugin. */
+  @Test
+  void foreignNode_sizesNoShare() {
+    ObjectNode half = Reviews.annotated("gpu-fraction", "0.5");
+    Mutation mutation = mutate(half, NVIDIAS, OURS);
+    assertThat(replicas(apply(mutation, half))).isEqualTo("5");
+    assertThat(warnings(mutation)).isEmpty();
+  }
+
+  @Test
+  void share_staysTranches_whereverItsSelectorsLead() {
+    ObjectNode half = selecting(Reviews.annotated("gpu-fraction", "0.5"), "pool", "whole");
+    JsonNode after = apply(mutate(half, OURS, NVIDIAS), half);
+    assertThat(replicas(after)).isEqualTo("5");
+    assertThat(annotation(after, "gpus-served-by")).isEmpty();
+  }
+
+  @Test
+  void podThatBothAdmit_isConvertedForOurs_withAWarningThatNamesTheOptOut() {
+    Mutation mutation = mutate(plain(1), OURS, NVIDIAS);
+    JsonNode after = apply(mutation, plain(1));
+    assertThat(replicas(after)).isEqualTo("10");
+    assertThat(expressions(after)).singleElement().asString().contains(LABEL, "In", "10");
+    assertThat(warnings(mutation)).anyMatch(w -> w.contains(OPT_OUT + ": \"unchanged\""));
+    assertThat(mutate(after, OURS, NVIDIAS)).isInstanceOf(Mutation.Unchanged.class);
+  }
+
+  @Test
+  void podThatNeitherAdmits_isConverted_sinceAnAutoscalerMayAddANode() {
+    ObjectNode pod = selecting(plain(1), "pool", "not-yet");
+    Mutation mutation = mutate(pod, OURS, VIRTUAL);
+    assertThat(replicas(apply(mutation, pod))).isEqualTo("10");
+    assertThat(warnings(mutation)).noneMatch(w -> w.contains(OPT_OUT));
+    assertThat(replicas(apply(mutate(plain(1)), plain(1)))).isEqualTo("10");
+  }
+
+  @Test
+  void taintOfTheForeignNode_keepsItFromDeciding() {
+    Mutation mutation = mutate(plain(1), OURS, VIRTUAL);
+    assertThat(replicas(apply(mutation, plain(1)))).isEqualTo("10");
+    assertThat(warnings(mutation)).noneMatch(w -> w.contains(OPT_OUT));
+  }
+
+  /** A toleration can be added later, when the number would count replicas there. */
+  @Test
+  void podThatOnlyTaintsKeepOffOurs_staysAsItIs_andIsKeptOffForGood() {
+    Mutation mutation = mutate(plain(1), TAINTED, NVIDIAS);
+    JsonNode after = apply(mutation, plain(1));
+    assertThat(replicas(after)).isEqualTo("1");
+    assertThat(after.path("spec").has("schedulerName")).isFalse();
+    assertThat(expressions(after)).containsExactly(KEPT_OFF);
+    assertThat(mutate(after, TAINTED, NVIDIAS)).isInstanceOf(Mutation.Unchanged.class);
+    ObjectNode tolerant = tolerating(plain(1), GPU);
+    assertThat(replicas(apply(mutate(tolerant, TAINTED, NVIDIAS), tolerant))).isEqualTo("10");
+  }
+
+  /** An autoscaler's new node is ours before its plugin has reported. */
+  @Test
+  void nodeThatItsPoolLabelsWithReplicas_isNotForeign() {
+    GpuNode pooled = node("new", 10, Taints.NONE, "nvidia.com/gpu.replicas", "10");
+    assertThat(replicas(apply(mutate(plain(1), pooled), plain(1)))).isEqualTo("10");
+  }
+
+  @Test
+  void nodeWithoutTheResource_isNoPlaceToRun() {
+    GpuNode none = node("cpu", 0, Taints.NONE, "pool", "whole");
+    ObjectNode pod = selecting(plain(1), "pool", "whole");
+    assertThat(replicas(apply(mutate(pod, OURS, none), pod))).isEqualTo("10");
+  }
+
+  /** It holds whatever nodes there are, so no later node of ours gives it an uncounted GPU. */
+  @Test
+  void annotation_optsOut_andKeepsThePodOffOurs() {
+    ObjectNode pod = annotated(plain(1), OPT_OUT, "unchanged");
+    for (GpuNode[] nodes : List.of(new GpuNode[] {OURS, NVIDIAS}, new GpuNode[] {OURS})) {
+      Mutation mutation = mutate(pod, nodes);
+      JsonNode after = apply(mutation, pod);
+      assertThat(replicas(after)).isEqualTo("1");
+      assertThat(after.path("spec").has("schedulerName")).isFalse();
+      assertThat(after.path("spec").has("runtimeClassName")).isFalse();
+      assertThat(expressions(after)).containsExactly(KEPT_OFF);
+      assertThat(annotation(after, "gpus-served-by")).isEqualTo("other");
+      assertThat(warnings(mutation)).isEmpty();
+      assertThat(mutate(after, nodes)).isInstanceOf(Mutation.Unchanged.class);
+      assertThat(replicas(apply(mutate(after), after))).as("restored").isEqualTo("1");
+    }
+    ObjectNode other = withScheduler(annotated(plain(1), OPT_OUT, "unchanged"), "hub");
+    assertThat(expressions(apply(mutate(other, OURS), other))).containsExactly(KEPT_OFF);
+  }
+
+  @Test
+  void namespace_optsOutAlike() {
+    JsonNode after =
+        apply(mutator(PlainRequests.UNCHANGED).mutate(plain(1), cluster(OURS, NVIDIAS)), plain(1));
+    assertThat(replicas(after)).isEqualTo("1");
+    assertThat(expressions(after)).containsExactly(KEPT_OFF);
+    ObjectNode half = Reviews.annotated("gpu-fraction", "0.5");
+    JsonNode share = apply(mutator(PlainRequests.UNCHANGED).mutate(half, cluster(OURS)), half);
+    assertThat(replicas(share)).as("a share is not concerned").isEqualTo("5");
+  }
+
+  /** Otherwise it would run on our node by a number that counts replicas there. */
+  @Test
+  void nodeNameOfOurs_isStrongerThanTheOptOut() {
+    ObjectNode pod = annotated(plain(1), OPT_OUT, "unchanged");
+    ((ObjectNode) pod.path("spec")).put("nodeName", "ours");
+    JsonNode after = apply(mutate(pod, OURS, NVIDIAS), pod);
+    assertThat(replicas(after)).isEqualTo("10");
+    assertThat(annotation(after, "gpus-served-by")).isEmpty();
+    ((ObjectNode) pod.path("spec")).put("nodeName", "nvidias");
+    assertThat(replicas(apply(mutate(pod, OURS, NVIDIAS), pod))).isEqualTo("1");
+  }
+
+  @Test
+  void optOutBesideAShare_hasNoEffect_andWarns() {
+    ObjectNode half = annotated(Reviews.annotated("gpu-fraction", "0.5"), OPT_OUT, "unchanged");
+    Mutation mutation = mutate(half, OURS);
+    assertThat(replicas(apply(mutation, half))).isEqualTo("5");
+    assertThat(warnings(mutation)).anyMatch(w -> w.startsWith(OPT_OUT + " has no effect"));
+  }
+
+  @Test
+  void otherValueOfTheOptOut_isDenied() {
+    ObjectNode pod = annotated(plain(1), OPT_OUT, "false");
+    assertThat(denial(mutate(pod, OURS))).contains(OPT_OUT, "\"false\"", "unchanged");
+  }
+
+  @Test
+  void requirement_isWrittenBackWhenTheManifestIsAppliedAgain() {
+    ObjectNode pod = annotated(plain(1), OPT_OUT, "unchanged");
+    ((ObjectNode) pod.path("spec"))
+        .putObject("affinity")
+        .putObject("nodeAffinity")
+        .putObject("requiredDuringSchedulingIgnoredDuringExecution")
+        .putArray("nodeSelectorTerms")
+        .addObject()
+        .putArray("matchExpressions")
+        .addObject()
+        .put("key", "pool")
+        .put("operator", "Exists");
+    JsonNode before = apply(mutate(pod, OURS, NVIDIAS), pod);
+    assertThat(expressions(before)).contains(KEPT_OFF);
+    Mutation again = PodUpdate.restore(before, pod, PlainRequestsTest.rules(PlainRequests.GPUS));
+    assertThat(apply(again, pod).at("/spec/affinity")).isEqualTo(before.at("/spec/affinity"));
+  }
+
+  /** C12 makes nodes of DRA drivers foreign nodes. Then the inner assertion holds, and is kept. */
+  @Test
+  void podThatOnlyADraNodeAdmits_keepsItsSpec() {
+    GpuNode dra = new GpuNode("dra", Map.of("tranche.dev/gpus-served-by", "dra", "pool", "whole"));
+    ObjectNode pod = selecting(plain(2), "pool", "whole");
+    JsonNode after = apply(mutate(pod, OURS, dra), pod);
+    assertThatThrownBy(() -> assertThat(after.path("spec")).isEqualTo(pod.path("spec")))
+        .as("C12")
+        .isInstanceOf(AssertionError.class);
+  }
+}
