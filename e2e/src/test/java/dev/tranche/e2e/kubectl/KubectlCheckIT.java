@@ -46,7 +46,9 @@ class KubectlCheckIT {
     cluster.put("scheduler", "registry.k8s.io/kube-scheduler:v1.37.2\n");
     cluster.put("runtimeclasses", "nvidia\n");
     cluster.put("daemonsets", "kube-system/kube-proxy|3|tranche/tranche-node-plugin|3|");
-    cluster.put("nodes", "a|{\"x\":\"y\"}|{\"cpu\":\"8\",\"nvidia.com/gpu\":\"20\"}\nb|{}|{}\n");
+    cluster.put(
+        "nodes",
+        "a|{\"tranche.dev/replicas-per-gpu\":\"10\"}|{\"cpu\":\"8\",\"nvidia.com/gpu\":\"20\"}\nb|{}|{}\n");
     cluster.put("bundles", "fraction.tranche.dev|LS0t\nguard.tranche.dev|LS0t\n");
     cluster.put("policies", "tranche-fixed-annotations\ntranche-share-without-request\n");
     cluster.put("bindings", "tranche-fixed-annotations\ntranche-share-without-request\n");
@@ -176,6 +178,17 @@ class KubectlCheckIT {
     cluster.put("nodes", "a|{}|{\"cpu\":\"8\"}\n");
     Ended ended = cluster.run("check");
     assertThat(ended.out()).contains("note     gpus           no node offers GPUs yet");
+    assertThat(ended.status()).isEqualTo(OK);
+  }
+
+  @Test
+  void nodeThatTrancheDoesNotServe_isANote() throws Exception {
+    var cluster = healthy("dash", folder);
+    cluster.put("nodes", "aci-1|{\"type\":\"virtual-kubelet\"}|{\"nvidia.com/gpu\":\"1\"}\n");
+    Ended ended = cluster.run("check");
+    assertThat(ended.out())
+        .contains("note     gpus           nodes that offer GPUs without Tranche: 1")
+        .contains("no node offers GPUs yet");
     assertThat(ended.status()).isEqualTo(OK);
   }
 
