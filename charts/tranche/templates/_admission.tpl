@@ -28,7 +28,7 @@ k in ['tranche.dev/gpu-fraction', 'tranche.dev/gpu-memory'{{ if .Values.webhook.
 
 {{/* The annotations of pods that have one name each, without tranche.dev/. */}}
 {{- define "tranche.annotationNames" -}}
-{{- list "gpu" "gpu-fraction" "gpu-memory" "gpu-memory-limit" "gpu-count" "gpu-container" "gpu-placement" "gpu-model" "gpu-uuid" "gpus-requested" "gpus-served-by" "replicas-per-gpu" "granted-fraction" "granted-memory" "gpu-model-granted" | toJson -}}
+{{- list "gpu" "gpu-fraction" "gpu-memory" "gpu-memory-limit" "gpu-count" "gpu-container" "gpu-placement" "gpu-model" "gpu-uuid" "gpus-requested" "gpus-served-by" "replicas-per-gpu" "granted-fraction" "granted-memory" "granted-replicas" "gpu-model-granted" | toJson -}}
 {{- end -}}
 
 {{/* CEL: the annotations of Tranche by name, with those of single containers. The API server's time to go through a pod's annotations grows with the
@@ -51,7 +51,7 @@ square of their number, so those of a pod with more than 1,000 are looked up. */
 
 {{/* CEL: whether the annotation k is a request, or a Tranche annotation that the extender trusts. */}}
 {{- define "tranche.fixedAnnotation" -}}
-k.startsWith('tranche.dev/gpu') || k in ['tranche.dev/replicas-per-gpu', 'tranche.dev/granted-fraction', 'tranche.dev/granted-memory']
+k.startsWith('tranche.dev/gpu') || k in ['tranche.dev/replicas-per-gpu', 'tranche.dev/granted-fraction', 'tranche.dev/granted-memory', 'tranche.dev/granted-replicas']
 {{- end -}}
 
 {{/* Pattern of a share: above 0, and a whole number if above 1. It accepts more than the webhook does, so that no valid share causes a warning. */}}

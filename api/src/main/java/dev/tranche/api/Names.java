@@ -65,6 +65,13 @@ public final class Names {
   public static final String GPU = "tranche.dev/gpu";
 
   /**
+   * Written by the extender with the Binding: for each entry of {@link #GPU}, how many replicas the
+   * pod has there of how many, such as {@code 8/10,4/10}. The entries of a GPU add up to what the
+   * pod holds of it, init containers included.
+   */
+  public static final String GRANTED_REPLICAS = "tranche.dev/granted-replicas";
+
+  /**
    * Written by the extender with the Binding, for people: the memory that was granted of each of
    * the pod's GPUs, in the order of {@link #GPU}.
    */

@@ -424,8 +424,8 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
 
   // Not published at once: the kubelet records its pick only after our answer.
   @Override
-  public void allocated(Replicas replicas, List<String> ids) {
-    if (state.held().allocated(replicas.resource(), ids, replicas.sharing())) {
+  public void allocated(Replicas replicas, List<String> ids, String podOfInit) {
+    if (state.held().allocated(replicas.resource(), ids, replicas.sharing(), podOfInit)) {
       heldKeeper.save();
     }
   }

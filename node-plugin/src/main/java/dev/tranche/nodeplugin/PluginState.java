@@ -365,6 +365,11 @@ final class PluginState {
     return byReplicas;
   }
 
+  /** Returns what init containers have left to their pods; the kubelet's list leaves it out. */
+  List<Holding> leftByInits() {
+    return held.leftByInits(holdings);
+  }
+
   boolean holdingsKnown() {
     return holdingsKnown;
   }

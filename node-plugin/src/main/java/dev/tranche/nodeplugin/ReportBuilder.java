@@ -60,6 +60,7 @@ final class ReportBuilder {
             .setDraining(state.draining())
             .setRegistered(registered)
             .addAllHoldings(state.holdingsByReplicas())
+            .addAllHoldings(state.leftByInits())
             .setHoldingsKnown(state.holdingsKnown())
             .setConfig(state.configStatus())
             .setDriverVersion(state.driverVersion());

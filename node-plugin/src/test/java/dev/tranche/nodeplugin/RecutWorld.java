@@ -369,7 +369,7 @@ final class RecutWorld {
   }
 
   private void granted(Pod pod, List<String> ids, PluginCalls.Answer answer) {
-    if (state.held().allocated(pod.resource, ids, answer.pickedFrom().sharing())) {
+    if (state.held().allocated(pod.resource, ids, answer.pickedFrom().sharing(), "")) {
       heldFile = HeldFile.content(state.held().all());
     }
     pod.ids = ids;

@@ -179,7 +179,7 @@ public final class SimulatedPlugin {
     if (!answer.refusal().isEmpty()) {
       return new Allocated(answer.refusal(), Map.of());
     }
-    var _ = state.held().allocated(counted.resource(), ids, counted.sharing());
+    var _ = state.held().allocated(counted.resource(), ids, counted.sharing(), answer.podOfInit());
     Map<String, Integer> replicas = new HashMap<>();
     counted.sharing().forEach((uuid, how) -> replicas.put(uuid, how.replicas()));
     return new Allocated("", replicas);

@@ -526,6 +526,7 @@ class AdmissionRulesTest {
     "replicas-per-gpu, 1, ''",
     "granted-fraction, 1, ''",
     "granted-memory, 1, ''",
+    "granted-replicas, 1/10, ''",
     "gpu-model-granted, 1, ''",
     "gpus-requested, 1, ''",
   })

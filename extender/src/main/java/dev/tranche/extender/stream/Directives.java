@@ -7,6 +7,7 @@ import dev.tranche.api.node.NodeDirective;
 import dev.tranche.extender.ledger.Assignment;
 import dev.tranche.extender.placement.Placement;
 import java.time.Duration;
+import java.util.TreeMap;
 
 /** Encodes decisions as directives of the stream. */
 final class Directives {
@@ -39,6 +40,8 @@ final class Directives {
       }
       message.addContainers(named);
     }
+    new TreeMap<>(assignment.placement().held())
+        .forEach((uuid, n) -> message.addHeld(GpuShare.newBuilder().setUuid(uuid).setReplicas(n)));
     return NodeDirective.newBuilder().addAssign(message);
   }
 

@@ -294,21 +294,29 @@ public final class ReportReader {
     return new NodeState.Grant(of, !current);
   }
 
-  private static Assignment assignment(dev.tranche.api.node.Assignment reportedAssignment) {
+  private static Assignment assignment(dev.tranche.api.node.Assignment echo) {
     var containers = new ArrayList<Placement.Container>();
-    for (var container : reportedAssignment.getContainersList()) {
+    for (var container : echo.getContainersList()) {
       var shares =
           container.getSharesList().stream()
               .map(s -> new Placement.Share(s.getUuid(), s.getReplicas()))
               .toList();
       containers.add(new Placement.Container(container.getContainer(), shares));
     }
-    String key = reportedAssignment.getNamespace() + "/" + reportedAssignment.getPod();
+    var held = new HashMap<String, Integer>();
+    echo.getHeldList().forEach(s -> held.merge(s.getUuid(), s.getReplicas(), Integer::sum));
+    boolean complete = !held.isEmpty();
+    if (!complete) {
+      int of = echo.getReplicasPerGpu();
+      Placement.of(containers).held().forEach((uuid, n) -> held.put(uuid, Math.max(n, of)));
+    }
     return new Assignment(
-        reportedAssignment.getPodUid(),
-        key,
-        reportedAssignment.getResource(),
-        Placement.of(containers),
-        reportedAssignment.getReplicasPerGpu());
+        echo.getPodUid(),
+        echo.getNamespace() + "/" + echo.getPod(),
+        echo.getResource(),
+        new Placement(containers, held),
+        echo.getReplicasPerGpu(),
+        complete,
+        Map.of());
   }
 }

@@ -28,6 +28,11 @@ final class GrantAnnotations {
         Stream.of(uuids.split(",")).map(byUuid::get).filter(Objects::nonNull).distinct().toList();
     var annotations = new LinkedHashMap<String, String>();
     annotations.put(Names.GPU, uuids);
+    if (byUuid.keySet().containsAll(place.held().keySet())) {
+      annotations.put(
+          Names.GRANTED_REPLICAS,
+          place.replicasAnnotation(uuid -> Objects.requireNonNull(byUuid.get(uuid)).replicas()));
+    }
     if (!gpus.isEmpty() && gpus.stream().allMatch(gpu -> gpu.memoryUsableBytes() > 0)) {
       annotations.put(
           Names.GRANTED_MEMORY,

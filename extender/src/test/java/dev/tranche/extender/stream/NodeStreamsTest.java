@@ -59,6 +59,25 @@ final class NodeStreamsTest {
     assertThat(unknown).isEqualTo(read.toBuilder().clearReplicasPerGpu().build().toByteArray());
   }
 
+  /** Field 31: an older extender lacks it, and an older plugin sends it back as it came. */
+  @Test
+  void assignment_saysWhatInitContainersHold_andIsReadBackSo() {
+    var app = new Container("main", List.of(new Share("GPU-a", 2)));
+    var place = new Placement(List.of(app), Map.of("GPU-a", 3, "GPU-b", 2));
+    var assignment = new Assignment("u", "ns/p", "nvidia.com/gpu", place, 3);
+    var sent = Directives.assign(assignment).getAssign(0);
+    assertThat(echoed(sent)).isEqualTo(assignment);
+    Assignment older = echoed(sent.toBuilder().clearHeld().build());
+    assertThat(older.complete()).isFalse();
+    assertThat(older.placement().containers()).containsExactly(app);
+    assertThat(older.placement().held()).isEqualTo(Map.of("GPU-a", 3));
+  }
+
+  private static Assignment echoed(dev.tranche.api.node.Assignment kept) {
+    NodeReport report = NodeReport.newBuilder().addAssignments(kept).build();
+    return ReportReader.read("a", report, 0).report().state().echoes().getFirst();
+  }
+
   @Test
   void assignment_saysWhatThePodWantsOfItsMemoryLimits() {
     var shares = List.of(new Share("GPU-a", 3));
@@ -69,7 +88,7 @@ final class NodeStreamsTest {
                 new Container("free", shares),
                 new Container("silent", shares)));
     var limits = Map.of("main", 1L << 30, "free", 0L);
-    var assignment = new Assignment("u", "ns/p", "nvidia.com/gpu", place, 10, limits);
+    var assignment = new Assignment("u", "ns/p", "nvidia.com/gpu", place, 10, true, limits);
     var containers = Directives.assign(assignment).getAssign(0).getContainersList();
     assertThat(containers.get(0).getMemoryLimit().getBytes()).isEqualTo(1L << 30);
     assertThat(containers.get(1).hasMemoryLimit()).isTrue();

@@ -63,13 +63,14 @@ final class BindTest {
 
   /** So that kubectl describe pod says what the pod got. */
   @Test
-  void binding_saysWhichGpu_howMuchMemory_andWhichModel() {
+  void binding_saysWhichGpu_howMuchOfIt_andWhichModel() {
     world.state.apply(new Event.PodSeen(FakeWorld.pod("p", 3)));
     assertThat(bind("ns/p", "p")).isEmpty();
     assertThat(world.bindAnnotations)
         .containsExactlyInAnyOrderEntriesOf(
             Map.of(
                 "tranche.dev/gpu", "a0",
+                "tranche.dev/granted-replicas", "3/10",
                 "tranche.dev/granted-memory", "3.0Gi",
                 "tranche.dev/gpu-model-granted", "Tesla T4"));
   }

@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import java.util.Collection;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -11,20 +12,22 @@ import java.util.stream.Collectors;
 
 /**
  * The content of the file that keeps held replicas across a restart, in which the config may
- * change. Each has one line, {@code <resource> <id> <replicas per GPU>}.
+ * change. Each has one line, {@code <resource> <id> <replicas per GPU>}, and the pod of an init
+ * container that got it.
  */
 public final class HeldFile {
   public static final String NAME = "held-replicas";
-  private static final Pattern LINE = Pattern.compile("(\\S+) (\\S+) ([1-9]\\d{0,4})");
+  private static final Pattern LINE = Pattern.compile("(\\S+) (\\S+) ([1-9]\\d{0,4})(?: (\\S+))?");
 
   private HeldFile() {}
 
   public static byte[] content(Collection<HeldReplica> held) {
-    return held.stream()
-        .map(h -> h.resource() + " " + h.id() + " " + h.replicasPerGpu() + "\n")
-        .sorted()
-        .collect(Collectors.joining())
-        .getBytes(UTF_8);
+    return held.stream().map(HeldFile::line).sorted().collect(Collectors.joining()).getBytes(UTF_8);
+  }
+
+  private static String line(HeldReplica held) {
+    String pod = held.podOfInit().isEmpty() ? "" : " " + held.podOfInit();
+    return held.resource() + " " + held.id() + " " + held.replicasPerGpu() + pod + "\n";
   }
 
   /** Parses the content and skips malformed lines. */
@@ -36,7 +39,11 @@ public final class HeldFile {
     Matcher match = LINE.matcher(line);
     return match.matches()
         ? Optional.of(
-            new HeldReplica(match.group(1), match.group(2), Integer.parseInt(match.group(3))))
+            new HeldReplica(
+                match.group(1),
+                match.group(2),
+                Integer.parseInt(match.group(3)),
+                Objects.requireNonNullElse(match.group(4), "")))
         : Optional.empty();
   }
 }

@@ -8,8 +8,14 @@ import dev.tranche.api.ReplicaId;
  *
  * @param resource under which the kubelet gave it
  * @param replicasPerGpu how many replicas its GPU had then
+ * @param podOfInit {@code namespace/name} of the pod whose init container got it; else empty. It
+ *     stays the pod's, and the kubelet lists it only if another container takes it over
  */
-public record HeldReplica(String resource, String id, int replicasPerGpu) {
+public record HeldReplica(String resource, String id, int replicasPerGpu, String podOfInit) {
+  public HeldReplica(String resource, String id, int replicasPerGpu) {
+    this(resource, id, replicasPerGpu, "");
+  }
+
   public HeldReplica {
     if (replicasPerGpu < 1) {
       throw new IllegalArgumentException(

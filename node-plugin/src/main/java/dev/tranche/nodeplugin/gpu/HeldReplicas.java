@@ -6,13 +6,16 @@ import dev.tranche.api.node.Holding;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
+import java.util.SortedSet;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
@@ -73,7 +76,7 @@ public final class HeldReplicas {
     Map<Key, Set<String>> listed = holders(holdings);
     Map<Key, Held> now = new HashMap<>();
     listed.forEach((key, by) -> now.put(key, new Held(replica(key, by, sharing), pods(by))));
-    keepMissing(now, complete, nowMs);
+    keepMissing(now, pods(holdings), complete, nowMs);
     holders.forEach(
         (key, by) -> {
           if (now.containsKey(key)) {
@@ -133,12 +136,21 @@ public final class HeldReplicas {
     return changed;
   }
 
-  private void keepMissing(Map<Key, Held> now, boolean complete, long nowMs) {
+  private static Set<String> pods(List<Holding> holdings) {
+    Set<String> pods = new HashSet<>();
+    holdings.forEach(holding -> pods.add(holding.getNamespace() + "/" + holding.getPod()));
+    return pods;
+  }
+
+  /** What an init container has left is its pod's for as long as the List shows the pod. */
+  private void keepMissing(
+      Map<Key, Held> now, Set<String> listedPods, boolean complete, long nowMs) {
     Map<Key, Long> fewer = new HashMap<>();
     byKey.forEach(
         (key, held) -> {
           Held listed = now.get(key);
-          long sinceMs = complete ? fewerSinceMs.getOrDefault(key, nowMs) : nowMs;
+          boolean left = listed == null && listedPods.contains(held.replica().podOfInit());
+          long sinceMs = complete && !left ? fewerSinceMs.getOrDefault(key, nowMs) : nowMs;
           boolean less = listed == null || listed.pods() < held.pods();
           if (less && nowMs - sinceMs < FREE_AFTER_MS) {
             fewer.put(key, sinceMs);
@@ -159,16 +171,18 @@ public final class HeldReplicas {
    * shows both.
    *
    * @param sharing by uuid
+   * @param podOfInit {@code namespace/name}, if it was for an ordinary init container; else empty
    * @return whether the held replicas changed
    */
   public boolean allocated(
-      String resource, Collection<String> ids, Map<String, GpuSharing> sharing) {
+      String resource, Collection<String> ids, Map<String, GpuSharing> sharing, String podOfInit) {
     Map<Key, Held> now = new HashMap<>(byKey);
     Map<Key, Set<String>> nowHeldBy = new HashMap<>(holders);
     Map<Key, Long> fewer = new HashMap<>(fewerSinceMs);
     for (String id : ids) {
       Key key = new Key(resource, id);
-      now.put(key, new Held(newlyHeld(key, sharing), 1));
+      int replicasPerGpu = newlyHeld(key, sharing).replicasPerGpu();
+      now.put(key, new Held(new HeldReplica(resource, id, replicasPerGpu, podOfInit), 1));
       nowHeldBy.remove(key);
       fewer.remove(key);
     }
@@ -246,6 +260,35 @@ public final class HeldReplicas {
       byReplicas.values().forEach(part -> all.add(part.build()));
     }
     return List.copyOf(all);
+  }
+
+  /**
+   * Returns what init containers have left to their pods, which Lists leave out, with its R and
+   * without a container's name.
+   *
+   * @param holdings the last List
+   */
+  public List<Holding> leftByInits(List<Holding> holdings) {
+    Set<String> listedPods = pods(holdings);
+    Map<Holding, SortedSet<String>> left = new LinkedHashMap<>();
+    for (Map.Entry<Key, Held> of : byKey.entrySet()) {
+      HeldReplica replica = of.getValue().replica();
+      if (!holders.containsKey(of.getKey()) && listedPods.contains(replica.podOfInit())) {
+        int slash = replica.podOfInit().indexOf('/');
+        Holding pod =
+            Holding.newBuilder()
+                .setNamespace(replica.podOfInit().substring(0, slash))
+                .setPod(replica.podOfInit().substring(slash + 1))
+                .setResource(replica.resource())
+                .setReplicasPerGpu(replica.replicasPerGpu())
+                .build();
+        left.computeIfAbsent(pod, first -> new TreeSet<>()).add(replica.id());
+      }
+    }
+    return left.entrySet().stream()
+        .map(of -> of.getKey().toBuilder().addAllDeviceIds(of.getValue()).build())
+        .sorted(Comparator.comparing(Holding::getNamespace).thenComparing(Holding::getPod))
+        .toList();
   }
 
   /** Returns the held replicas; one that several pods hold is there for each of them. */

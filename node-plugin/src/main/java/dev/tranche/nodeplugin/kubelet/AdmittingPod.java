@@ -3,11 +3,14 @@ package dev.tranche.nodeplugin.kubelet;
 import dev.tranche.api.node.Assignment;
 import dev.tranche.api.node.ContainerAssignment;
 import dev.tranche.api.node.GpuShare;
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.TreeMap;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -36,10 +39,8 @@ final class AdmittingPod {
   private enum Match {
     NEXT,
     LATER,
-    /**
-     * No assigned container matches: an init container of a pod whose shares are all on one GPU.
-     */
-    ONE_GPU
+    /** No assigned container matches, but an init container may: the assignment names none. */
+    INIT
   }
 
   /**
@@ -48,6 +49,8 @@ final class AdmittingPod {
    * @param replicasPerGpu R that the shares are counted in; 0 if unknown
    * @param nameAmbiguous whether it may also be another pod of the same name that requests as many
    * @param memoryLimit in bytes, if the pod says something about it
+   * @param passedOn whether it may get replicas of any of the pod's GPUs, whatever its shares are:
+   *     the kubelet chooses among those that init containers pass on
    */
   record Found(
       String podUid,
@@ -56,9 +59,14 @@ final class AdmittingPod {
       int replicasPerGpu,
       How how,
       boolean nameAmbiguous,
-      OptionalLong memoryLimit) {
+      OptionalLong memoryLimit,
+      boolean passedOn) {
     Found asNameAmbiguous() {
-      return new Found(podUid, container, shares, replicasPerGpu, how, true, memoryLimit);
+      return new Found(podUid, container, shares, replicasPerGpu, how, true, memoryLimit, passedOn);
+    }
+
+    boolean ofInitContainer() {
+      return container.isEmpty();
     }
 
     /** For the log. */
@@ -96,7 +104,8 @@ final class AdmittingPod {
           of.getReplicasPerGpu(),
           how,
           nameAmbiguous,
-          pod.memoryLimit(container));
+          pod.memoryLimit(container),
+          of.getHeldCount() > 1 && (container.isEmpty() || pod.answered().contains("")));
     }
   }
 
@@ -146,7 +155,7 @@ final class AdmittingPod {
     return pods.stream()
         .filter(pod -> isCandidate(pod, resource))
         .flatMap(pod -> candidate(pod, unanswered(pod), size, c -> false))
-        .filter(c -> c.match() != Match.ONE_GPU)
+        .filter(c -> c.match() != Match.INIT)
         .min(OLDEST)
         .map(c -> c.found(How.SIZE_AND_AGE));
   }
@@ -212,25 +221,46 @@ final class AdmittingPod {
                 false));
       }
     }
-    return waiting.isEmpty()
+    List<GpuShare> shares = waiting.isEmpty() ? List.of() : sharesOfInit(pod, size);
+    return shares.isEmpty()
         ? Stream.empty()
-        : onOneGpu(pod, size, waiting.stream().anyMatch(held));
+        : Stream.of(
+            new Candidate(pod, "", shares, Match.INIT, waiting.stream().anyMatch(held), false));
   }
 
-  private static Stream<Candidate> onOneGpu(PendingAssignment pod, int size, boolean taken) {
-    List<String> uuids = uuids(pod.assignment());
-    if (uuids.size() != 1) {
-      return Stream.empty();
+  /** Returns the part of what the pod holds that sidecars before the init container have not. */
+  private static List<GpuShare> sharesOfInit(PendingAssignment pod, int size) {
+    Map<String, Integer> free = new TreeMap<>();
+    pod.assignment().getHeldList().forEach(s -> free.put(s.getUuid(), s.getReplicas()));
+    if (free.isEmpty()) {
+      return onOneGpu(pod.assignment(), size);
     }
-    GpuShare share = GpuShare.newBuilder().setUuid(uuids.getFirst()).setReplicas(size).build();
-    return Stream.of(new Candidate(pod, "", List.of(share), Match.ONE_GPU, taken, false));
+    assigned(pod)
+        .filter(c -> pod.answered().contains(c.getContainer()))
+        .flatMap(c -> c.getSharesList().stream())
+        .forEach(s -> free.merge(s.getUuid(), -s.getReplicas(), Integer::sum));
+    List<GpuShare> shares = new ArrayList<>();
+    int left = size;
+    for (Map.Entry<String, Integer> of : free.entrySet()) {
+      int taken = Math.min(left, of.getValue());
+      if (taken > 0) {
+        shares.add(GpuShare.newBuilder().setUuid(of.getKey()).setReplicas(taken).build());
+        left -= taken;
+      }
+    }
+    return left == 0 ? shares : List.of();
   }
 
-  private static List<String> uuids(Assignment assignment) {
-    return assignment.getContainersList().stream()
-        .flatMap(c -> c.getSharesList().stream())
-        .map(GpuShare::getUuid)
-        .distinct()
-        .toList();
+  /** Of an older extender, which does not tell what the pod holds. */
+  private static List<GpuShare> onOneGpu(Assignment assignment, int size) {
+    List<String> uuids =
+        assignment.getContainersList().stream()
+            .flatMap(c -> c.getSharesList().stream())
+            .map(GpuShare::getUuid)
+            .distinct()
+            .toList();
+    return uuids.size() == 1
+        ? List.of(GpuShare.newBuilder().setUuid(uuids.getFirst()).setReplicas(size).build())
+        : List.of();
   }
 }

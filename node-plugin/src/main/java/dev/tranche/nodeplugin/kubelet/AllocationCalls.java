@@ -113,9 +113,16 @@ final class AllocationCalls {
                         .count());
   }
 
-  /** Returns the shares that the container of this Allocate was assigned; empty if unknown. */
+  /** Returns the shares that the container of this Allocate must have; empty if unknown. */
   List<GpuShare> assigned(int size, long nowMs) {
-    return foundFor(size, nowMs).map(Found::shares).orElse(List.of());
+    return foundFor(size, nowMs).filter(f -> !f.passedOn()).map(Found::shares).orElse(List.of());
+  }
+
+  /** Returns the pod, if this Allocate is for an ordinary init container that others follow. */
+  Optional<String> podOfInit(int size, long nowMs) {
+    return foundFor(size, nowMs)
+        .filter(Found::ofInitContainer)
+        .flatMap(f -> assignments.name(f.podUid()));
   }
 
   /** Returns the R that these shares are counted in; 0 if unknown. */

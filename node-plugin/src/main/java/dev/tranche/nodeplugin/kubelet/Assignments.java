@@ -235,6 +235,12 @@ public final class Assignments {
     return List.copyOf(byUid.values());
   }
 
+  /** Returns {@code namespace/name} of an expected pod. */
+  Optional<String> name(String podUid) {
+    return Optional.ofNullable(byUid.getOrDefault(podUid, retracted.get(podUid)))
+        .map(pod -> PendingAssignment.name(pod.assignment()));
+  }
+
   boolean isRetracted(String podUid) {
     return retracted.containsKey(podUid);
   }

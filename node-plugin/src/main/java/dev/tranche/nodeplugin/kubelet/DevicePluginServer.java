@@ -22,7 +22,6 @@ import io.vertx.grpc.server.StatusException;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
-import java.util.function.BiConsumer;
 import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -47,7 +46,15 @@ final class DevicePluginServer extends DevicePluginService {
   private final Supplier<Hardware> hardware;
   private final boolean standalone;
   private final NodeMetrics metrics;
-  private final BiConsumer<Replicas, List<String>> allocated;
+  private final AllocateListener listener;
+
+  /** Called when an Allocate was granted. */
+  interface AllocateListener {
+    /**
+     * @param podOfInit {@code namespace/name}, if it was for an ordinary init container; else empty
+     */
+    void allocated(Replicas replicas, List<String> ids, String podOfInit);
+  }
 
   DevicePluginServer(
       PodResourcesClient podResources,
@@ -56,14 +63,14 @@ final class DevicePluginServer extends DevicePluginService {
       Supplier<Hardware> hardware,
       boolean standalone,
       NodeMetrics metrics,
-      BiConsumer<Replicas, List<String>> allocated) {
+      AllocateListener listener) {
     this.podResources = podResources;
     this.readBack = readBack;
     this.calls = calls;
     this.hardware = hardware;
     this.standalone = standalone;
     this.metrics = metrics;
-    this.allocated = allocated;
+    this.listener = listener;
   }
 
   /** Binds the calls of this service except ListAndWatch, which has its own handler. */
@@ -201,7 +208,8 @@ final class DevicePluginServer extends DevicePluginService {
     List<String> ids = container.getDevicesIdsList();
     var answer = calls.allocate(ids, hardware.get(), System.nanoTime() / 1_000_000);
     switch (answer.verdict()) {
-      case Allocation.Verdict.Granted granted -> allocated.accept(answer.pickedFrom(), ids);
+      case Allocation.Verdict.Granted granted ->
+          listener.allocated(answer.pickedFrom(), ids, answer.podOfInit().orElse(""));
       case Allocation.Verdict.Refused refused ->
           LOG.warn("refused {} replicas: {}", ids.size(), refused.message());
     }

@@ -66,7 +66,7 @@ public final class Kubelet {
     void readBack(List<Holding> holdings, boolean complete, boolean assignmentsConfirmed);
 
     /** An Allocate was granted. */
-    void allocated(Replicas replicas, List<String> ids);
+    void allocated(Replicas replicas, List<String> ids, String podOfInit);
   }
 
   /**

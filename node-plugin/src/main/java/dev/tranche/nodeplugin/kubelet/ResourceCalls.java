@@ -19,8 +19,13 @@ final class ResourceCalls {
   private final ReplicasAtPick picks;
   private Replicas replicas;
 
-  /** An answer to Allocate, and the replicas that the kubelet's pick counts as. */
-  record Allocated(Allocation.Verdict verdict, Replicas pickedFrom) {}
+  /**
+   * An answer to Allocate.
+   *
+   * @param pickedFrom the replicas that the kubelet's pick counts as
+   * @param podOfInit {@code namespace/name}, if it is for an ordinary init container
+   */
+  record Allocated(Allocation.Verdict verdict, Replicas pickedFrom, Optional<String> podOfInit) {}
 
   /**
    * @param held what containers hold; only read
@@ -101,10 +106,11 @@ final class ResourceCalls {
                 calls.replicasPerGpu(size, nowMs),
                 calls.mayBeAssigned(size, nowMs),
                 calls.memoryLimit(size, nowMs));
+    Optional<String> podOfInit = calls.podOfInit(size, nowMs);
     switch (verdict) {
       case Allocation.Verdict.Granted granted -> calls.granted(size, nowMs);
       case Allocation.Verdict.Refused refused -> calls.refused(size, nowMs);
     }
-    return new Allocated(verdict, pickedFrom);
+    return new Allocated(verdict, pickedFrom, podOfInit);
   }
 }

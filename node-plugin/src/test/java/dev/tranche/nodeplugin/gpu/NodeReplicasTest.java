@@ -294,7 +294,7 @@ class NodeReplicasTest {
     Holding statefulSets = holding(GPU, "GPU-0::2").toBuilder().setPod("db-0").build();
     hold(sharing(GPU, 10), statefulSets);
     Map<String, GpuSharing> four = byUuid(sharing(GPU, 4));
-    assertThat(held.allocated(GPU, List.of("GPU-0::2"), four)).isTrue();
+    assertThat(held.allocated(GPU, List.of("GPU-0::2"), four, "")).isTrue();
     // What an Allocate has changed is published with the next List.
     assertThat(held.update(List.of(statefulSets), true, four, nowMs)).isTrue();
     assertThat(held.update(List.of(statefulSets), true, four, nowMs)).isFalse();
@@ -306,6 +306,46 @@ class NodeReplicasTest {
     held.restore(List.of(new HeldReplica(GPU, "GPU-0::0", 2)));
     assertThat(hold(sharing(GPU, 4), "GPU-0::0")).isFalse();
     assertThat(ids(make(sharing(GPU, 4)), Stage.OFFERED)).hasSize(2);
+  }
+
+  /** The kubelet lists no ordinary init container, and gives its replicas to no other pod. */
+  @Test
+  void leftByAnInitContainer_isHeldUntilItsPodEnds() {
+    GpuSharing ten = sharing(GPU, 10);
+    List<String> eight = IntStream.range(0, 8).mapToObj(i -> "GPU-0::" + i).toList();
+    held.allocated(GPU, eight, byUuid(ten), "ns/p");
+    held.allocated(GPU, eight.subList(2, 4), byUuid(ten), "");
+    Holding app =
+        holding(GPU, "GPU-0::2", "GPU-0::3").toBuilder()
+            .setNamespace("ns")
+            .setPod("p")
+            .setContainer("main")
+            .build();
+    hold(ten, app);
+    nowMs += 10 * HeldReplicas.FREE_AFTER_MS;
+    hold(ten, app);
+    assertThat(held.leftByInits(List.of(app)))
+        .singleElement()
+        .satisfies(
+            left -> {
+              assertThat(left.getPod()).isEqualTo("p");
+              assertThat(left.getContainer()).isEmpty();
+              assertThat(left.getReplicasPerGpu()).isEqualTo(10);
+              assertThat(left.getDeviceIdsList())
+                  .containsExactly(
+                      "GPU-0::0", "GPU-0::1", "GPU-0::4", "GPU-0::5", "GPU-0::6", "GPU-0::7");
+            });
+    byte[] kept = HeldFile.content(held.all());
+    held = new HeldReplicas();
+    held.restore(HeldFile.parse(kept));
+    hold(ten, app);
+    NodeReplicas eighths = make(sharing(GPU, 8));
+    assertThat(ids(eighths, Stage.OFFERED))
+        .as("an id that the kubelet has")
+        .containsExactly("GPU-0::8");
+    assertThat(eighths.withheld("GPU-0")).isEqualTo(7);
+    hold(ten, new Holding[0]);
+    assertThat(held.all()).isEmpty();
   }
 
   /** The kubelet gave replicas to a second pod, kubernetes/kubernetes#137534. */
@@ -322,7 +362,7 @@ class NodeReplicasTest {
   void replicasOfTwoPods_besideThoseOfOtherConfigs_keepTheirParts() {
     GpuSharing four = sharing(GPU, 4);
     hold(sharing(GPU, 10), tenths("p"), tenths("q"));
-    held.allocated(GPU, List.of("GPU-0::4"), byUuid(four));
+    held.allocated(GPU, List.of("GPU-0::4"), byUuid(four), "");
     Holding quarter = holding(GPU, "GPU-0::4").toBuilder().setPod("r").build();
     // The kubelet lists pods in any order.
     hold(four, tenths("q"), quarter, tenths("p"));

@@ -273,6 +273,52 @@ class AllocationCallsTest {
     assertOn("G1", prefer(3));
   }
 
+  /** R = 10: the init container has 12, of which the app takes any five over. */
+  @Test
+  void splitInitContainer_getsWhatItsPodHolds() {
+    assignments.receive(
+        Assignment.newBuilder()
+            .setPodUid("uid-p")
+            .setNamespace("ns")
+            .setPod("p")
+            .setResource(RESOURCE)
+            .setExpiresInMs(1_000_000)
+            .setReplicasPerGpu(10)
+            .addContainers(container("main", "G1", 5))
+            .addHeld(GpuShare.newBuilder().setUuid("G1").setReplicas(8))
+            .addHeld(GpuShare.newBuilder().setUuid("G2").setReplicas(4))
+            .build(),
+        nowMs);
+    lists("p", "main");
+    AllocationCalls.Preferred init = prefer(12);
+    assertThat(init.answer().outcome()).isEqualTo(PreferredAllocation.Outcome.ASSIGNED);
+    assertThat(init.answer().ids()).filteredOn(id -> id.startsWith("G1::")).hasSize(8);
+    assertThat(init.answer().ids()).filteredOn(id -> id.startsWith("G2::")).hasSize(4);
+    assertThat(allocationCalls.podOfInit(12, nowMs)).contains("ns/p");
+    allocationCalls.granted(12, nowMs);
+    // The kubelet takes what it likes of an init container's replicas.
+    assertThat(prefer(5).found()).isPresent();
+    assertThat(allocationCalls.assigned(5, nowMs)).isEmpty();
+    assertThat(allocationCalls.podOfInit(5, nowMs)).isEmpty();
+  }
+
+  @Test
+  void initContainer_largerThanWhatThePodHolds_isAnotherPods() {
+    assignments.receive(
+        Assignment.newBuilder()
+            .setPodUid("uid-p")
+            .setNamespace("ns")
+            .setPod("p")
+            .setResource(RESOURCE)
+            .setExpiresInMs(1_000_000)
+            .addContainers(container("main", "G1", 2))
+            .addHeld(GpuShare.newBuilder().setUuid("G1").setReplicas(2))
+            .build(),
+        nowMs);
+    lists("p", "main");
+    assertThat(prefer(6).found()).isEmpty();
+  }
+
   @Test
   void initContainer_goesToTheGpuOfItsPod() {
     assign("pod", container("main", "G2", 4));

@@ -30,6 +30,7 @@ record ResultAnnotations(Map<String, String> values) {
               Names.GRANTED_FRACTION,
               Names.GPU,
               Names.GRANTED_MEMORY,
+              Names.GRANTED_REPLICAS,
               Names.GPU_MODEL_GRANTED,
               Names.GPUS_REQUESTED,
               Names.SERVED_BY)

@@ -40,6 +40,7 @@ public final class PlacementAnnotations {
           Names.REPLICAS_PER_GPU,
           Names.GRANTED_FRACTION,
           Names.GRANTED_MEMORY,
+          Names.GRANTED_REPLICAS,
           Names.GPU_MODEL_GRANTED,
           Names.GPUS_REQUESTED,
           Names.SERVED_BY,

@@ -43,6 +43,7 @@ class PodMutatorPropertyTest {
           "tranche.dev/replicas-per-gpu",
           "tranche.dev/granted-fraction",
           "tranche.dev/granted-memory",
+          "tranche.dev/granted-replicas",
           "tranche.dev/gpu-model-granted",
           "tranche.dev/gpu",
           "gpu-fraction",

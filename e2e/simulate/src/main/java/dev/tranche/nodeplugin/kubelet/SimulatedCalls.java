@@ -28,8 +28,9 @@ public final class SimulatedCalls {
    *
    * @param refusal empty if it was granted
    * @param counted the replicas that the pick counts as
+   * @param podOfInit if it was for an ordinary init container; else empty
    */
-  public record Answer(String refusal, Replicas counted) {}
+  public record Answer(String refusal, Replicas counted, String podOfInit) {}
 
   /** What a List has shown. */
   public record ReadBack(List<Holding> holdings, boolean complete, boolean confirmed) {}
@@ -128,6 +129,7 @@ public final class SimulatedCalls {
                     answer.verdict() instanceof Allocation.Verdict.Refused refused
                         ? refused.message()
                         : "",
-                    answer.pickedFrom()));
+                    answer.pickedFrom(),
+                    answer.podOfInit().orElse("")));
   }
 }

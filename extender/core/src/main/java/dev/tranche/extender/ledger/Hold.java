@@ -88,7 +88,7 @@ public record Hold(
     int replicas = held().getOrDefault(uuid, 0);
     return placement == null || placement.containers().isEmpty() || replicas == 0
         ? replicas
-        : Math.max(1, placement.clients(uuid));
+        : placement.clients(uuid);
   }
 
   Hold at(Stage next, long nowMs, long expires) {
@@ -160,7 +160,7 @@ public record Hold(
     if (placement == null) {
       throw new IllegalStateException("pod " + key + " has no GPU that could be assigned");
     }
-    return new Assignment(uid, key, resource, placement, replicasPerGpu, memoryLimits);
+    return new Assignment(uid, key, resource, placement, replicasPerGpu, true, memoryLimits);
   }
 
   /**

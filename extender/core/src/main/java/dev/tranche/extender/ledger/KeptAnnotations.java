@@ -25,6 +25,7 @@ final class KeptAnnotations {
   private static final Map<String, Integer> CHARS_MAX =
       Map.ofEntries(
           Map.entry(Names.GPU, LIST_CHARS_MAX),
+          Map.entry(Names.GRANTED_REPLICAS, LIST_CHARS_MAX),
           Map.entry(Names.GPUS_REQUESTED, LIST_CHARS_MAX),
           Map.entry(Names.GRANTED_FRACTION, LIST_CHARS_MAX),
           Map.entry(Names.GPU_MODEL, NAMES_CHARS_MAX),

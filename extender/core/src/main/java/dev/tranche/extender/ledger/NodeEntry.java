@@ -282,10 +282,16 @@ final class NodeEntry {
     return state == null ? List.of() : state.gpus();
   }
 
-  /** Returns the R of a placed pod, by its annotation or else the node's echo; 0 if not known. */
+  /** Returns the R of a placed pod, by its annotations or else the node's echo; 0 if not known. */
   int assignedReplicasPerGpu(PodFacts pod) {
     return pod.stampedReplicas()
-        .orElseGet(() -> echo(pod.uid()).map(Assignment::replicasPerGpu).orElse(0));
+        .orElseGet(
+            () -> {
+              int written = annotated(pod).map(PlacementReader.Found::replicasPerGpu).orElse(0);
+              return written > 0
+                  ? written
+                  : echo(pod.uid()).map(Assignment::replicasPerGpu).orElse(0);
+            });
   }
 
   /** Returns whether the node may still list an earlier pod of the same name under this key. */
@@ -300,7 +306,7 @@ final class NodeEntry {
     if (annotated.filter(PlacementReader.Found::exact).isPresent()) {
       return annotated;
     }
-    // For a split share, the annotation names only the GPUs; the echo also tells how it is split.
+    // An older extender's annotation names only the GPUs; the echo also tells how they are used.
     Optional<PlacementReader.Found> echoed =
         echoed(pod).filter(e -> annotated.isEmpty() || e.onTheGpusOf(annotated.get()));
     return echoed.or(() -> annotated);
@@ -322,7 +328,7 @@ final class NodeEntry {
 
   private Optional<PlacementReader.Found> echoed(PodFacts pod) {
     return echo(pod.uid())
-        .map(a -> PlacementReader.byEcho(pod, a.placement(), replicasPerGpu(pod.resource())));
+        .map(echo -> PlacementReader.byEcho(pod, echo, replicasPerGpu(pod.resource())));
   }
 
   private Optional<Assignment> echo(String uid) {

@@ -10,24 +10,35 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
-/** Derives the placement of a pod from its annotation, a node's echo or the kubelet's list. */
+/** Reads the placement of a pod from its annotations, a node's echo or the kubelet's list. */
 final class PlacementReader {
+  private static final Pattern COUNT = Pattern.compile("([1-9]\\d{0,4})/([1-9]\\d{0,4})");
+
   /**
    * @param exact whether it is known share by share; otherwise it has at least what the pod holds
+   * @param replicasPerGpu R that it is counted in; 0 if not known, or not the same on all GPUs
    */
-  record Found(Placement placement, boolean exact) {
+  record Found(Placement placement, boolean exact, int replicasPerGpu) {
     boolean onTheGpusOf(Found other) {
       return placement.held().keySet().equals(other.placement().held().keySet());
     }
   }
 
+  /** An entry of {@code tranche.dev/gpu} and its one of {@code tranche.dev/granted-replicas}. */
+  private record Entry(Placement.Share share, int of) {}
+
   private PlacementReader() {}
 
   /**
-   * Reads {@code tranche.dev/gpu}: one uuid for all shares, or one per share. Empty if it has more
-   * than any node has GPUs; the pod then counts against each GPU of its node.
+   * Reads {@code tranche.dev/gpu}: one uuid for all shares, or one per share. {@code
+   * tranche.dev/granted-replicas} says how many replicas each has; a pod that an older extender has
+   * bound lacks it. Empty if there are more uuids than any node has GPUs; the pod then counts
+   * against each GPU of its node.
    */
   static Optional<Found> byAnnotation(PodFacts pod, int nodeReplicas) {
     @Nullable String value = pod.annotations().get(Names.GPU);
@@ -38,24 +49,89 @@ final class PlacementReader {
     if (uuids.size() > RequestBounds.GPUS_MAX) {
       return Optional.empty();
     }
-    Demand demand = pod.demand(nodeReplicas);
-    long shares = demand.containers().stream().mapToLong(Demand.Container::gpus).sum();
-    if (uuids.size() == 1) {
-      return Optional.of(new Found(onOne(demand, uuids.getFirst()), true));
+    List<Entry> entries = entries(uuids, pod.annotations().get(Names.GRANTED_REPLICAS));
+    return byCounts(pod, entries).or(() -> Optional.of(byUuids(pod.demand(nodeReplicas), uuids)));
+  }
+
+  /** Returns no entry if the counts are missing or malformed, or not as many as the uuids. */
+  private static List<Entry> entries(List<String> uuids, @Nullable String counts) {
+    String[] each = counts == null ? new String[0] : counts.split(",", -1);
+    var entries = new ArrayList<Entry>();
+    for (int i = 0; i < each.length && each.length == uuids.size(); i++) {
+      Matcher count = COUNT.matcher(each[i]);
+      if (!count.matches()) {
+        return List.of();
+      }
+      int replicas = Integer.parseInt(count.group(1));
+      entries.add(
+          new Entry(new Placement.Share(uuids.get(i), replicas), Integer.parseInt(count.group(2))));
     }
-    return Optional.of(
-        uuids.size() == shares && !demand.onOneGpu()
-            ? new Found(inOrder(demand, uuids), true)
-            : new Found(atMost(demand, uuids), false));
+    return entries;
+  }
+
+  /** Reads what was decided. Empty if the entries contradict what the pod requests. */
+  private static Optional<Found> byCounts(PodFacts pod, List<Entry> entries) {
+    var shares = entries.stream().map(Entry::share).toList();
+    var counts = entries.stream().map(Entry::of).distinct().toList();
+    Demand demand = pod.demand(counts.stream().mapToInt(of -> of).max().orElse(1));
+    Placement all = Placement.of(List.of(new Placement.Container("", shares)));
+    int total = shares.stream().mapToInt(Placement.Share::replicas).sum();
+    boolean stamped = pod.stampedReplicas().isPresent();
+    boolean possible =
+        total == demand.peakReplicas()
+            && entries.stream().allMatch(e -> all.held().getOrDefault(e.share().uuid(), 0) <= e.of())
+            && (!stamped || counts.equals(List.of(demand.replicasPerGpu())));
+    if (entries.isEmpty() || !possible) {
+      return Optional.empty();
+    }
+    int of = counts.size() == 1 ? counts.getFirst() : 0;
+    if (all.held().size() == 1) {
+      return Optional.of(new Found(onOne(demand, shares.getFirst().uuid()), true, of));
+    }
+    return demand.onOneGpu()
+        ? Optional.of(new Found(new Placement(List.of(), all.held()), false, of))
+        : inOrder(demand, shares).map(place -> new Found(place, true, of));
+  }
+
+  /** Reads uuids alone. How a plain number above R is split they do not tell. */
+  private static Found byUuids(Demand demand, List<String> uuids) {
+    if (uuids.size() == 1) {
+      return new Found(onOne(demand, uuids.getFirst()), true, 0);
+    }
+    List<Demand.Container> containers = demand.containers();
+    boolean told =
+        !demand.onOneGpu()
+            && containers.stream().mapToLong(Demand.Container::gpus).sum() == uuids.size()
+            && containers.stream().noneMatch(c -> c.mayUseSeveralGpus() && c.shares().size() > 1);
+    if (!told) {
+      return new Found(atMost(demand, uuids), false, 0);
+    }
+    int[] replicas = containers.stream().flatMapToInt(Demand.Container::eachShare).toArray();
+    List<Placement.Share> shares =
+        IntStream.range(0, replicas.length)
+            .mapToObj(i -> new Placement.Share(uuids.get(i), replicas[i]))
+            .toList();
+    return new Found(inOrder(demand, shares).orElseThrow(), true, 0);
   }
 
   /**
-   * Reads a node's echo. It has no init containers, so what they need beyond the others is added.
+   * Reads a node's echo. Where an older extender has sent it, init containers may use more than it
+   * says, and even other GPUs if the share is split; the Binding names those.
    */
-  static Found byEcho(PodFacts pod, Placement echoed, int nodeReplicas) {
-    Demand demand = pod.demand(nodeReplicas);
-    boolean peak = demand.onOneGpu() && echoed.held().size() == 1;
-    return new Found(peak ? onOne(demand, echoed.held().keySet().iterator().next()) : echoed, true);
+  static Found byEcho(PodFacts pod, Assignment echo, int nodeReplicas) {
+    int of = echo.replicasPerGpu();
+    Placement place = echo.placement();
+    if (echo.complete()) {
+      return new Found(place, true, of);
+    }
+    Demand demand = pod.demand(of > 0 ? of : nodeReplicas);
+    if (!demand.onOneGpu()) {
+      return new Found(Placement.of(place.containers()), true, of);
+    }
+    boolean onOne = place.held().size() == 1 && demand.peakReplicas() <= demand.replicasPerGpu();
+    return onOne
+        ? new Found(onOne(demand, place.held().keySet().iterator().next()), true, of)
+        : new Found(place, false, of);
   }
 
   private static Placement onOne(Demand demand, String uuid) {
@@ -67,19 +143,22 @@ final class PlacementReader {
     return new Placement(containers, Map.of(uuid, demand.peakReplicas()));
   }
 
-  private static Placement inOrder(Demand demand, List<String> uuids) {
+  /** Gives the shares to the containers in order; empty if they do not add up. */
+  private static Optional<Placement> inOrder(Demand demand, List<Placement.Share> shares) {
     var containers = new ArrayList<Placement.Container>();
     int at = 0;
     for (Demand.Container c : demand.containers()) {
-      var shares = new ArrayList<Placement.Share>();
-      for (Demand.Shares equal : c.shares()) {
-        for (int i = 0; i < equal.count(); i++) {
-          shares.add(new Placement.Share(uuids.get(at++), equal.replicas()));
-        }
+      int from = at;
+      int left = c.replicas();
+      while (left > 0 && at < shares.size()) {
+        left -= shares.get(at++).replicas();
       }
-      containers.add(new Placement.Container(c.name(), shares));
+      if (left != 0) {
+        return Optional.empty();
+      }
+      containers.add(new Placement.Container(c.name(), shares.subList(from, at)));
     }
-    return Placement.of(containers);
+    return at == shares.size() ? Optional.of(Placement.of(containers)) : Optional.empty();
   }
 
   /**
@@ -96,7 +175,8 @@ final class PlacementReader {
    * Reads the kubelet's list. It omits ordinary init containers and may come from the middle of an
    * admission, so only a complete list counts.
    *
-   * @param read replicas per uuid by container
+   * @param read replicas per uuid by container; that of no name has what init containers have left,
+   *     if the node knows it
    * @param before GPUs that the pod was assumed to hold; the init containers' replicas may be on
    *     each
    */
@@ -107,14 +187,17 @@ final class PlacementReader {
     var held = new HashMap<String, Integer>();
     for (Demand.Container c : demand.containers()) {
       Map<String, Integer> devices = read.getOrDefault(c.name(), Map.of());
-      int listedReplicas = devices.values().stream().mapToInt(Integer::intValue).sum();
-      if (c.kind() != Demand.Kind.INIT && listedReplicas != c.replicas()) {
+      if (c.kind() != Demand.Kind.INIT && sum(devices) != c.replicas()) {
         return Optional.empty();
       }
       var shares = new ArrayList<Placement.Share>();
       devices.forEach((uuid, n) -> shares.add(new Placement.Share(uuid, n)));
       devices.forEach((uuid, n) -> held.merge(uuid, n, Integer::sum));
       containers.add(new Placement.Container(c.name(), shares));
+    }
+    Map<String, Integer> left = read.getOrDefault("", Map.of());
+    if (sum(held) + sum(left) == demand.peakReplicas()) {
+      left.forEach((uuid, n) -> held.merge(uuid, n, Integer::sum));
     }
     if (held.isEmpty()) {
       return Optional.empty();
@@ -125,13 +208,16 @@ final class PlacementReader {
     return Optional.of(new Placement(containers, held));
   }
 
+  private static int sum(Map<String, Integer> replicas) {
+    return replicas.values().stream().mapToInt(Integer::intValue).sum();
+  }
+
   /**
    * Adds what init containers had beyond the others: it stays the pod's, on a GPU that it holds
    * anyway.
    */
   private static void leftByInit(Demand demand, Map<String, Integer> held, Set<String> before) {
-    int listedReplicas = held.values().stream().mapToInt(Integer::intValue).sum();
-    int left = demand.peakReplicas() - listedReplicas;
+    int left = demand.peakReplicas() - sum(held);
     if (left <= 0) {
       return;
     }

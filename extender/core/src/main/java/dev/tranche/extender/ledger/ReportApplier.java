@@ -131,13 +131,17 @@ final class ReportApplier {
       return;
     }
     if (hold == null) {
+      Placement place =
+          pod == null
+              ? echo.placement()
+              : PlacementReader.byEcho(pod, echo, entry.replicasPerGpu(pod.resource())).placement();
       hold =
           Hold.tentative(
               uid,
               echo.key(),
               entry.name,
               echo.resource(),
-              echo.placement(),
+              place,
               echo.replicasPerGpu(),
               step.nowMs(),
               step.nowMs() + timing.tentativeMs());

@@ -1,11 +1,13 @@
 package dev.tranche.extender.placement;
 
 import dev.tranche.api.Demand;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
+import java.util.function.ToIntFunction;
 import java.util.stream.Collectors;
-import java.util.stream.Stream;
 
 /**
  * The GPUs that a pod gets.
@@ -52,20 +54,53 @@ public record Placement(List<Container> containers, Map<String, Integer> held) {
    * one per share in order, followed by those that only its init containers use.
    */
   public String annotation() {
-    if (held.size() == 1) {
-      return held.keySet().iterator().next();
-    }
-    List<String> shares =
-        containers.stream().flatMap(c -> c.shares().stream()).map(Share::uuid).toList();
-    Stream<String> others = held.keySet().stream().filter(u -> !shares.contains(u)).sorted();
-    return Stream.concat(shares.stream(), others).collect(Collectors.joining(","));
+    return entries().stream().map(Share::uuid).collect(Collectors.joining(","));
   }
 
-  /** Returns the number of containers on a GPU; each is at least one MPS client. */
+  /**
+   * Returns the value of {@code tranche.dev/granted-replicas}: the replicas of each entry of {@link
+   * #annotation}.
+   *
+   * @param replicasOf a GPU, by uuid
+   */
+  public String replicasAnnotation(ToIntFunction<String> replicasOf) {
+    return entries().stream()
+        .map(entry -> entry.replicas() + "/" + replicasOf.applyAsInt(entry.uuid()))
+        .collect(Collectors.joining(","));
+  }
+
+  /** What only init containers use counts for the first entry of its GPU. */
+  private List<Share> entries() {
+    var entries = new ArrayList<Share>();
+    var left = new TreeMap<>(held);
+    if (held.size() > 1) {
+      List<Share> shares = containers.stream().flatMap(c -> c.shares().stream()).toList();
+      shares.forEach(s -> left.merge(s.uuid(), -s.replicas(), Integer::sum));
+      for (Share share : shares) {
+        int beyond = left.getOrDefault(share.uuid(), 0);
+        left.put(share.uuid(), 0);
+        entries.add(new Share(share.uuid(), share.replicas() + beyond));
+      }
+    }
+    left.forEach((uuid, n) -> entries.add(new Share(uuid, n)));
+    entries.removeIf(entry -> entry.replicas() == 0);
+    return entries;
+  }
+
+  /**
+   * Returns the number of containers that are on a GPU at one moment; each is at least one MPS
+   * client. What no share explains is for init containers, which run one after the other.
+   */
   public int clients(String uuid) {
-    return (int)
-        containers.stream()
-            .filter(c -> c.shares().stream().anyMatch(s -> s.uuid().equals(uuid)))
-            .count();
+    int clients = 0;
+    int shared = 0;
+    for (Container container : containers) {
+      int before = shared;
+      for (Share share : container.shares()) {
+        shared += share.uuid().equals(uuid) ? share.replicas() : 0;
+      }
+      clients += shared > before ? 1 : 0;
+    }
+    return held.getOrDefault(uuid, 0) > shared ? clients + 1 : clients;
   }
 }

@@ -97,7 +97,9 @@ final class Search {
     // no GPU could ever hold it whole.
     boolean plain = peak > plan.demand.replicasPerGpu() && plan.allSplittable;
     return plain
-        ? fill(state, peak).<Result>map(shares -> new Result.Found(dividePeak(shares))).orElse(NONE)
+        ? fill(state, peak, plan.demand.containers().size())
+            .<Result>map(shares -> new Result.Found(dividePeak(shares)))
+            .orElse(NONE)
         : NONE;
   }
 
@@ -218,7 +220,7 @@ final class Search {
         filled.add(List.of());
         continue;
       }
-      Optional<List<Placement.Share>> shares = fill(state, container.replicas());
+      Optional<List<Placement.Share>> shares = fill(state, container.replicas(), 1);
       if (shares.isEmpty()) {
         // There are enough replicas. If client slots are limited, another earlier choice might have
         // left enough of them.
@@ -251,14 +253,18 @@ final class Search {
     return Placement.of(containers);
   }
 
-  /** Takes replicas from the emptiest GPUs first, which uses the fewest GPUs. */
-  private Optional<List<Placement.Share>> fill(SearchState state, int replicas) {
+  /**
+   * Takes replicas from the emptiest GPUs first, which uses the fewest GPUs.
+   *
+   * @param clients that may come to be on each of them
+   */
+  private Optional<List<Placement.Share>> fill(SearchState state, int replicas, int clients) {
     var shares = new ArrayList<Placement.Share>(1);
     int left = replicas;
     while (left > 0) {
       steps.take(state.size());
-      int gpu = state.emptiest();
-      int take = Math.min(left, state.freeReplicas(gpu));
+      int gpu = state.emptiest(clients);
+      int take = Math.min(left, state.freeReplicas(gpu, clients));
       if (take == 0) {
         return Optional.empty();
       }

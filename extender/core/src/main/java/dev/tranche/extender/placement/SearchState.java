@@ -31,7 +31,12 @@ final class SearchState {
 
   /** Returns the free replicas; 0 if no client slot is left. */
   int freeReplicas(int gpu) {
-    return clients[gpu] < 1 ? 0 : replicas[gpu];
+    return freeReplicas(gpu, 1);
+  }
+
+  /** Returns the free replicas; 0 if fewer client slots are left. */
+  int freeReplicas(int gpu, int clientSlots) {
+    return clients[gpu] < clientSlots ? 0 : replicas[gpu];
   }
 
   boolean fits(int gpu, int share, int clientsOfShare) {
@@ -70,10 +75,11 @@ final class SearchState {
   }
 
   /** Returns the GPU with the most free replicas, the first among equals. */
-  int emptiest() {
+  int emptiest(int clientSlots) {
     int emptiest = 0;
     for (int i = 1; i < replicas.length; i++) {
-      emptiest = freeReplicas(i) > freeReplicas(emptiest) ? i : emptiest;
+      boolean more = freeReplicas(i, clientSlots) > freeReplicas(emptiest, clientSlots);
+      emptiest = more ? i : emptiest;
     }
     return emptiest;
   }

@@ -187,10 +187,11 @@ final class Views {
   static PodFacts bound(PodFacts pod, String node, Placement place) {
     var annotations = new HashMap<>(pod.annotations());
     annotations.put(Names.GPU, place.annotation());
+    annotations.put(Names.GRANTED_REPLICAS, place.replicasAnnotation(uuid -> 10));
     return facts(pod, node, false, false, annotations);
   }
 
-  /** Whether its annotation says all; how a share is split it does not. */
+  /** Whether its annotations say all. Of a split init share they do not say who uses what. */
   static boolean annotated(PodFacts pod, String node, Placement place) {
     return PlacementReader.byAnnotation(bound(pod, node, place), 10)
         .filter(PlacementReader.Found::exact)

@@ -78,10 +78,7 @@ final class WorldChecks {
         .mapToInt(
             a -> {
               PodFacts pod = Objects.requireNonNull(world.pods.get(a.uid())).facts;
-              return PlacementReader.byEcho(pod, a.placement(), 10)
-                  .placement()
-                  .held()
-                  .getOrDefault(uuid, 0);
+              return PlacementReader.byEcho(pod, a, 10).placement().held().getOrDefault(uuid, 0);
             })
         .sum();
   }

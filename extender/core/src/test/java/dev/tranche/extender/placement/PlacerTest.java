@@ -240,26 +240,44 @@ final class PlacerTest {
 
   @Test
   void clients_noneLeft_isRefused() {
-    GpuView gpu =
-        new GpuView(
-            "a",
-            0,
-            "Tesla T4",
-            Names.RESOURCE,
-            10,
-            true,
-            false,
-            10,
-            0,
-            GIB,
-            GIB,
-            0,
-            true,
-            true,
-            "",
-            LoadForecast.certain(0, UsageDistribution.GUESS),
-            0);
-    assertThat(place(request(app(1)), gpu)).isEqualTo(refused(Reason.CLIENTS));
+    assertThat(place(request(app(1)), withClients("a", 0))).isEqualTo(refused(Reason.CLIENTS));
+  }
+
+  /** An init container and two containers after it may all come to be on each of its GPUs. */
+  @Test
+  void clients_ofASplitInitContainer_areCounted() {
+    var init = Containers.of("init", Kind.INIT, List.of(10, 5), true);
+    var main = Containers.of("main", Kind.APP, List.of(1), true);
+    var second = Containers.of("second", Kind.APP, List.of(1), true);
+    var request = plainRequest(init, main, second);
+    assertThat(place(request, withClients("a", 1), withClients("b", 1)))
+        .isEqualTo(refused(Reason.CLIENTS));
+    var placed =
+        ((Outcome.Fits) place(request, withClients("a", 3), withClients("b", 3))).placement();
+    assertThat(placed.clients("a") + placed.clients("b")).isEqualTo(4);
+    assertThat(placed.clients("c")).isZero();
+  }
+
+  private static GpuView withClients(String uuid, int freeClients) {
+    GpuView gpu = gpu(uuid, 10);
+    return new GpuView(
+        uuid,
+        gpu.index(),
+        gpu.model(),
+        gpu.resource(),
+        gpu.replicas(),
+        true,
+        false,
+        gpu.freeReplicas(),
+        freeClients,
+        gpu.memoryUsableBytes(),
+        GIB * 10,
+        0,
+        true,
+        true,
+        "",
+        LoadForecast.certain(0, UsageDistribution.GUESS),
+        0);
   }
 
   @Test
