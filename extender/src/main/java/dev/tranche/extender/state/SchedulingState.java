@@ -34,7 +34,7 @@ public final class SchedulingState {
       ExtenderMetrics metrics,
       Failures failures) {
     this.readiness = new ReadinessGate(core.ledger::allReported, core.clockMs);
-    this.waiting = new UnschedulablePods(core.ledger, core.fits, core.cluster, metrics);
+    this.waiting = new UnschedulablePods(core.ledger, core.fits, core.evaluator, metrics);
     this.nominees = new NominatedPods(core.ledger, core.clockMs);
     var checkRate = new NodeRate("pod-checks", PodChecks.RATE, core.clockMs, metrics);
     var checks = new PodChecks(readPod, checkRate, metrics);

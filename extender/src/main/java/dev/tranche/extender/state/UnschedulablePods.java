@@ -4,17 +4,19 @@ import dev.tranche.api.Demand;
 import dev.tranche.extender.ledger.Hold;
 import dev.tranche.extender.ledger.Ledger;
 import dev.tranche.extender.ledger.PodFacts;
+import dev.tranche.extender.ledger.PreemptionInfo;
 import dev.tranche.extender.ledger.RequestsByReplicas;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.placement.GpuRequest;
 import dev.tranche.extender.placement.Reason;
 import dev.tranche.extender.score.Policy;
-import dev.tranche.extender.snapshot.ClusterView;
+import dev.tranche.extender.snapshot.NodeEvaluator;
 import dev.tranche.extender.snapshot.NodeFit;
 import dev.tranche.extender.snapshot.NodeFitCache;
 import io.vertx.core.Future;
 import java.util.ArrayList;
 import java.util.BitSet;
+import java.util.HashMap;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
@@ -58,7 +60,7 @@ public final class UnschedulablePods {
 
   private final Ledger ledger;
   private final NodeFitCache evaluations;
-  private final ClusterView cluster;
+  private final NodeEvaluator evaluator;
   private final ExtenderMetrics metrics;
   private final Map<String, Rejected> pods = new LinkedHashMap<>();
   private final Map<Shape, Kind> kinds = new LinkedHashMap<>();
@@ -99,6 +101,7 @@ public final class UnschedulablePods {
 
     /** Returns the pod without its other annotations and its labels, which may be long. */
     PodFacts kept(PodFacts pod) {
+      int priority = pod.preemption().priority();
       return new PodFacts(
           pod.uid(),
           pod.namespace(),
@@ -108,7 +111,8 @@ public final class UnschedulablePods {
           pod.running(),
           resource,
           requests,
-          annotations);
+          annotations,
+          new PreemptionInfo(priority, Map.of(), 0, false, null));
     }
   }
 
@@ -146,10 +150,10 @@ public final class UnschedulablePods {
   }
 
   public UnschedulablePods(
-      Ledger ledger, NodeFitCache evaluations, ClusterView cluster, ExtenderMetrics metrics) {
+      Ledger ledger, NodeFitCache evaluations, NodeEvaluator evaluator, ExtenderMetrics metrics) {
     this.ledger = ledger;
     this.evaluations = evaluations;
-    this.cluster = cluster;
+    this.evaluator = evaluator;
     this.metrics = metrics;
   }
 
@@ -310,50 +314,48 @@ public final class UnschedulablePods {
     return null;
   }
 
-  /** Adds the pods that the node refused and that fit there now. */
+  /**
+   * Adds the pods that the node refused and that fit there now, judged as Filter does: a pod's own
+   * hold does not count, nor does a nominated pod's hold for a pod of higher priority.
+   */
   private void fitting(
       Kind kind,
       String node,
       Function<PodFacts, Policy> policyOf,
       long nowMs,
       List<Rejected> wakes) {
-    Boolean kindFits = null;
     int index = evaluations.index(node);
     if (index < 0) {
       return;
     }
+    boolean nominated = evaluator.nominatedOn(node);
+    var fitsByPriority = new HashMap<Integer, Boolean>();
     for (Rejected rejected : kind.pods.values()) {
       if (!rejected.refusedBy(index)) {
         continue;
       }
       PodFacts pod = rejected.pod();
       boolean holds = ledger.hold(pod.uid()).map(Hold::node).filter(node::equals).isPresent();
-      if (holds) {
-        // The pod's own hold does not count, so it sees other free capacity than the rest.
-        ClusterView.NodeGpus own =
-            cluster.nodeGpus(node, ClusterView.HoldFilter.ALL.without(pod), nowMs);
-        if (fits(rejected, own, node, policyOf)) {
-          wakes.add(rejected);
-        }
-        continue;
-      }
-      if (kindFits == null) {
-        kindFits = fits(rejected, evaluations.nodeGpus(node, nowMs), node, policyOf);
-      }
-      if (kindFits) {
+      int priority = nominated ? pod.preemption().priority() : 0;
+      boolean fits =
+          holds
+              ? fits(rejected, node, policyOf, nowMs)
+              : fitsByPriority.computeIfAbsent(
+                  priority, p -> fits(rejected, node, policyOf, nowMs));
+      if (fits) {
         wakes.add(rejected);
       }
     }
   }
 
   private boolean fits(
-      Rejected rejected,
-      ClusterView.NodeGpus nodeGpus,
-      String node,
-      Function<PodFacts, Policy> policyOf) {
+      Rejected rejected, String node, Function<PodFacts, Policy> policyOf, long nowMs) {
     PodFacts pod = rejected.pod();
-    GpuRequest request = rejected.kind().request(pod, ledger.replicasPerGpu(node, pod.resource()));
-    return cluster.fits(node, request, nodeGpus, policyOf.apply(pod));
+    Policy policy = policyOf.apply(pod);
+    return evaluator
+        .snapshot(pod, node, nowMs)
+        .filter(now -> evaluator.fits(now, rejected.kind().request(pod, now.replicas()), policy))
+        .isPresent();
   }
 
   /** Handles the end of the last patch; returns whether none is under way now. */

@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.ledger.PodFacts;
+import dev.tranche.extender.ledger.PreemptionInfo;
+import dev.tranche.extender.placement.Placement;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.verb.FakeWorld;
 import dev.tranche.extender.verb.FakeWorld.Gpu;
@@ -11,7 +13,9 @@ import dev.tranche.extender.verb.Filter;
 import io.vertx.core.Future;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /** How much one turn of the clock may try, and that nobody is left out. */
@@ -119,6 +123,37 @@ final class UnschedulablePodsTest {
     wake();
     assertThat(world.waiting.kept("p0")).isPresent();
     assertThat(world.waiting.kept("p1")).isEmpty();
+  }
+
+  /**
+   * The hold of a nominated pod counts against no pod of higher priority, in Filter. It must count
+   * as little when such a pod is tried again.
+   */
+  @Test
+  void podOfHigherPriorityThanANominatedOne_isWokenWhenMemoryIsFreed() {
+    world.report("n0", new Gpu("n00", 0, 10 * GIB));
+    PodFacts nominated = FakeWorld.pod("nominated", 8).with(priority(100, "n0"));
+    var place =
+        Placement.of(
+            List.of(new Placement.Container("main", List.of(new Placement.Share("n00", 8)))));
+    world.state.apply(new Event.PodSeen(nominated));
+    world.state.apply(new Event.Nominate(nominated, Map.of("n0", place), "n0"));
+    for (int priority : new int[] {0, 1_000}) {
+      PodFacts pod = FakeWorld.pod("p" + priority, 8).with(priority(priority, null));
+      world.state.apply(new Event.PodSeen(pod));
+      filter.filter(pod, List.of("n0"), false);
+    }
+    ease("n0");
+    wake();
+    assertThat(world.woken).containsExactly("n0");
+    world.nowMs += UnschedulablePods.BETWEEN_MS;
+    wake();
+    assertThat(world.waiting.kept("p1000")).isEmpty();
+    assertThat(world.waiting.kept("p0")).isPresent();
+  }
+
+  private static PreemptionInfo priority(int priority, @Nullable String nominatedNode) {
+    return new PreemptionInfo(priority, Map.of(), 0, false, nominatedNode);
   }
 
   /** Each wake-up is a write, and has kube-scheduler retry all pending pods. */

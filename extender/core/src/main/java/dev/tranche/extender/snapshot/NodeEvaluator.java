@@ -212,6 +212,10 @@ public final class NodeEvaluator {
   }
 
   /** Returns a node as it is for a pod; empty if it has no GPUs, or is gone. */
+  public Optional<NodeSnapshot> snapshot(PodFacts pod, String node, long nowMs) {
+    return snapshotFor(pod, node, ownNode(pod), nowMs);
+  }
+
   private Optional<NodeSnapshot> snapshotFor(PodFacts pod, String node, String own, long nowMs) {
     ClusterView.NodeGpus nodeGpus =
         countsDifferently(node, own)
@@ -248,7 +252,8 @@ public final class NodeEvaluator {
     return node.equals(own) || nominatedOn(node);
   }
 
-  private boolean nominatedOn(String node) {
+  /** Returns whether a hold on the node counts only for pods of no higher priority. */
+  public boolean nominatedOn(String node) {
     return !ledger.nominatedPods().isEmpty()
         && ledger.holds(node).stream().anyMatch(hold -> ledger.nominated(hold.uid()));
   }
