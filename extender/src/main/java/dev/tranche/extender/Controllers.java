@@ -17,6 +17,7 @@ import dev.tranche.extender.controller.UnconvertedNumbers;
 import dev.tranche.extender.controller.UnknownCordons;
 import dev.tranche.extender.controller.UnknownUuids;
 import dev.tranche.extender.controller.UnmutatedPods;
+import dev.tranche.extender.controller.UntriedNominees;
 import dev.tranche.extender.core.SchedulingCore;
 import dev.tranche.extender.dra.DraNodes;
 import dev.tranche.extender.ledger.Hold;
@@ -108,7 +109,8 @@ final class Controllers implements Controller {
             unconvertedNumbers(config),
             outdatedShares(),
             unknownUuids(),
-            unknownCordons());
+            unknownCordons(),
+            untriedNominees(core));
     all = Stream.of(own, waits).<Controller>flatMap(List::stream).toList();
   }
 
@@ -185,6 +187,11 @@ final class Controllers implements Controller {
         deciding,
         clockMs,
         metrics);
+  }
+
+  private UntriedNominees untriedNominees(SchedulingCore core) {
+    return new UntriedNominees(
+        ledger, core.evaluator, core.explanations, this::writeEvent, deciding, clockMs, metrics);
   }
 
   private UnknownCordons unknownCordons() {

@@ -1,0 +1,117 @@
+package dev.tranche.extender.controller;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.extender.ledger.PodFacts;
+import dev.tranche.extender.ledger.PreemptionInfo;
+import dev.tranche.extender.metrics.ExtenderMetrics;
+import dev.tranche.extender.score.Policy;
+import dev.tranche.extender.verb.FakeWorld;
+import dev.tranche.extender.verb.FakeWorld.Gpu;
+import dev.tranche.extender.verb.Filter;
+import io.fabric8.kubernetes.api.model.Event;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import io.vertx.core.Future;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+/** Nominated, the victims gone, and not tried again. */
+final class UntriedNomineesTest {
+  private final FakeWorld world = new FakeWorld(Policy.LOAD);
+  private final Filter filter = world.filter();
+  private final List<Event> created = new ArrayList<>();
+  private final SimpleMeterRegistry registry = new SimpleMeterRegistry();
+  private boolean deciding = true;
+  private final UntriedNominees controller =
+      new UntriedNominees(
+          world.ledger,
+          world.evaluator,
+          world.explanations,
+          event -> {
+            created.add(event);
+            return Future.succeededFuture();
+          },
+          () -> deciding,
+          () -> world.nowMs,
+          new ExtenderMetrics(registry));
+
+  private final PodFacts pod =
+      FakeWorld.pod("p", 8).with(new PreemptionInfo(100, Map.of(), 0, false, "n"));
+
+  private void full() {
+    world.report("n", new Gpu("n0", 0, 10 * FakeWorld.GIB));
+  }
+
+  private void free() {
+    world.report("n", new Gpu("n0", 0, 0));
+  }
+
+  private void tryIt() {
+    world.state.apply(new dev.tranche.extender.ledger.Event.PodSeen(pod));
+    filter.filter(pod, List.of("n"), false);
+  }
+
+  private void seconds(int count) {
+    for (int i = 0; i < count; i += 10) {
+      world.nowMs += 10_000;
+      controller.everyTenSeconds();
+      controller.tick();
+    }
+  }
+
+  private double untried() {
+    return registry.get("tranche.extender.nominees.untried").gauge().value();
+  }
+
+  @Test
+  void podThatFitsAndIsNotTried_isToldOnce_andCountsUntilItIsTried() {
+    full();
+    tryIt();
+    seconds(60);
+    assertThat(created).as("the victims are there").isEmpty();
+    free();
+    seconds(30);
+    assertThat(untried()).isZero();
+    seconds(60);
+    assertThat(untried()).isOne();
+    assertThat(created).singleElement().satisfies(this::names);
+    tryIt();
+    seconds(60);
+    assertThat(untried()).isZero();
+    assertThat(created).hasSize(1);
+  }
+
+  private void names(Event event) {
+    assertThat(event.getReason()).isEqualTo(UntriedNominees.REASON);
+    assertThat(event.getInvolvedObject().getName()).isEqualTo("p");
+    assertThat(event.getMessage()).contains("on node n,");
+  }
+
+  @Test
+  void podThatIsRefusedAgain_isTried() {
+    full();
+    tryIt();
+    free();
+    seconds(20);
+    full();
+    tryIt();
+    free();
+    seconds(30);
+    assertThat(created).isEmpty();
+    seconds(10);
+    assertThat(created).hasSize(1);
+  }
+
+  @Test
+  void standby_tellsNothing() {
+    deciding = false;
+    full();
+    tryIt();
+    free();
+    seconds(60);
+    assertThat(created).isEmpty();
+    assertThat(untried()).isZero();
+  }
+}
