@@ -10,6 +10,11 @@ public enum Finding {
   ENV("remove it and request a share"),
   /** The variable from a field, ConfigMap or Secret, so its value is not known here. */
   ENV_VALUE_FROM("remove it and request a share"),
+  /**
+   * A pod that names NVIDIA's RuntimeClass and requests no GPU: a monitor, whose image names all
+   * GPUs. It loses them, which nothing else would tell.
+   */
+  RUNTIME_CLASS("request a share otherwise"),
   /** All keys of a ConfigMap or Secret become variables; this variable may be among them. */
   ENV_FROM("give envFrom a prefix, or name the keys one by one in env"),
   /**

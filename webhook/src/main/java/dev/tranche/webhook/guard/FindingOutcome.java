@@ -27,7 +27,7 @@ public record FindingOutcome(Finding finding, String description, Outcome outcom
     String end =
         switch (outcome) {
           case AUDITED -> "it is recorded";
-          case VOIDED -> "Tranche removed it";
+          case VOIDED -> finding == Finding.RUNTIME_CLASS ? finding.remedy() : "Tranche removed it";
           case DENIED -> finding.remedy();
         };
     return description + "; " + end + ".";

@@ -72,8 +72,11 @@ public final class Guard {
     boolean mayUseNvidiaRuntime = mayUseNvidiaRuntime(pod.spec());
     boolean hostPid = pod.spec().path("hostPID").asBoolean(false);
     var node = new Node(pod.spec().path("nodeName").asText(""));
+    boolean anyGpu = false;
     for (Container container : pod.containers()) {
-      Variables.scan(container, requestsGpus(node, container.spec()), mayUseNvidiaRuntime, scan);
+      boolean requestsGpus = requestsGpus(node, container.spec());
+      anyGpu |= requestsGpus;
+      Variables.scan(container, requestsGpus, mayUseNvidiaRuntime, scan);
       if (mayUseNvidiaRuntime) {
         DeviceListMounts.scan(container, scan);
       }
@@ -94,7 +97,23 @@ public final class Guard {
                         capability));
       }
     }
+    if (pod.creation() && !anyGpu) {
+      scanRuntimeClass(pod.spec(), scan);
+    }
     return scan.verdict();
+  }
+
+  /** A pod that names the runtime itself, and neither a GPU nor a claim, sees no GPU. */
+  private static void scanRuntimeClass(JsonNode spec, GuardScan scan) {
+    String runtimeClass = spec.path("runtimeClassName").asText("");
+    if (runtimeClass.startsWith("nvidia")
+        && spec.path("resourceClaims").isEmpty()
+        && !scan.hasFound(Finding.ENV)) {
+      scan.recordVoided(
+          Finding.RUNTIME_CLASS,
+          "the pod names RuntimeClass \"%s\" and requests no GPU, so it sees none; to monitor GPUs it needs the namespace label tranche.dev/guard: exempt",
+          runtimeClass);
+    }
   }
 
   /**

@@ -46,6 +46,17 @@ final class GuardScan {
     return outcome == Outcome.VOIDED;
   }
 
+  /** Records GPUs that the void takes from a pod, in every mode that injects it. */
+  void recordVoided(Finding finding, String template, Object... values) {
+    if (injectsVoid()) {
+      add(finding, Outcome.VOIDED, false, template, values);
+    }
+  }
+
+  boolean hasFound(Finding finding) {
+    return found.stream().anyMatch(outcome -> outcome.finding() == finding);
+  }
+
   /** Records a finding that no patch can remove. */
   void recordUnremovable(Finding finding, String template, Object... values) {
     add(finding, unremovableOutcome(), false, template, values);

@@ -432,6 +432,40 @@ class GuardTest {
         .hasSize(1);
   }
 
+  /** A monitor names all GPUs in its image, and loses them without another word. */
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      quoteCharacter = '`',
+      value = {
+        "'runtimeClassName':'nvidia','containers':[{'name':'exporter'}] | true",
+        "'runtimeClassName':'nvidia-cdi','initContainers':[{'name':'check'}],'containers':[{'name':'m'}] | true",
+        "'runtimeClassName':'nvidia','containers':[{'name':'m','env':[{'name':'NVIDIA_VISIBLE_DEVICES','value':'void'}]}] | true",
+        "'runtimeClassName':'nvidia','containers':[{'name':'m'},{'name':'gpu','resources':{'limits':{'nvidia.com/gpu':'1'}}}] | false",
+        "'runtimeClassName':'nvidia','resourceClaims':[{'name':'gpu'}],'containers':[{'name':'m'}] | false",
+        "'runtimeClassName':'gvisor','containers':[{'name':'m'}] | false",
+        "'containers':[{'name':'m'}] | false",
+      })
+  void podOfNvidiasRuntimeWithoutAGpu_isReported(String spec, boolean reported) {
+    for (GuardMode mode : List.of(GuardMode.VOID, GuardMode.DENY)) {
+      Verdict verdict = guard.judge(created(pod(spec)), mode);
+      assertThat(((Verdict.Admitted) verdict).found())
+          .extracting(found -> found.finding() + "=" + found.outcome())
+          .isEqualTo(reported ? List.of("runtime_class=voided") : List.of());
+      if (reported) {
+        assertThat(((Verdict.Admitted) verdict).warnings().getFirst())
+            .contains("\"nvidia", "sees none", "tranche.dev/guard: exempt");
+      }
+    }
+    assertThat(Pods.found(guard, pod(spec), GuardMode.AUDIT)).as("it keeps them").isEmpty();
+  }
+
+  @Test
+  void podOfNvidiasRuntime_thatNamesGpusItself_isReportedOnce() {
+    String spec = "'runtimeClassName':'nvidia','containers':[{'name':'m','env':[" + ALL + "]}]";
+    assertThat(Pods.found(guard, pod(spec), GuardMode.VOID)).containsExactly("env=voided");
+  }
+
   /** The kubelet gives them to the container, and CUDA reads them. */
   @Test
   void limitsOfMps_areTakenAway_whateverTheRuntime() {
