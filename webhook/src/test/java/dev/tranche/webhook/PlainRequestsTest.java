@@ -154,7 +154,22 @@ public class PlainRequestsTest {
         .isEqualTo("20");
     assertThat(whole.mutate(after, EMPTY)).isInstanceOf(Mutation.Unchanged.class);
     limits.put(GPU, "1");
-    assertThat(denial(whole.mutate(pod, EMPTY))).contains("init container");
+    assertThat(denial(whole.mutate(pod, EMPTY)))
+        .contains("init container \"preflight\"", "the kubelet passes it on", "need several GPUs");
+  }
+
+  /** The kubelet would give the first of them the init container's GPU, and ask for the second. */
+  @Test
+  void twoContainersWithAGpu_behindAnInjectedCheckWithOne_areDeniedWithTheReason() {
+    ObjectNode pod = asking(1);
+    JsonNode resources = pod.at("/spec/containers/0/resources");
+    pod.withArray("/spec/containers").addObject().put("name", "second").set("resources", resources);
+    pod.withArray("/spec/initContainers")
+        .addObject()
+        .put("name", "preflight")
+        .set("resources", resources.deepCopy());
+    assertThat(denial(whole.mutate(pod, EMPTY)))
+        .contains("init container \"preflight\"", "need 20 replicas at the same time");
   }
 
   @Test

@@ -171,6 +171,11 @@ final class PodRules {
     if (demand.onOneGpu() && (several || demand.peakReplicas() > replicas)) {
       denials.add(
           Denial.INIT_ABOVE_ONE_GPU.of(
+              demand.containers().stream()
+                  .filter(c -> c.kind() == Demand.Kind.INIT)
+                  .findFirst()
+                  .map(Demand.Container::name)
+                  .orElse(""),
               replicas,
               several ? "several GPUs" : demand.peakReplicas() + " replicas at the same time"));
       return;

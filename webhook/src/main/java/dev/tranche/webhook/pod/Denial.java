@@ -64,7 +64,7 @@ public enum Denial {
   WINDOWS(
       "spec.os.name is \"windows\", and Tranche shares the GPUs of Linux nodes only; remove the share, or set spec.os.name: linux."),
   INIT_ABOVE_ONE_GPU(
-      "an init container requests a GPU, so all containers of this pod share one GPU of %d replicas, but they need %s; request at most one GPU in total, remove the init container's request, or let it request as many whole GPUs as the first other container with GPUs."),
+      "init container \"%s\" requests a GPU, and the kubelet passes it on to the later containers, so all of them share one GPU of %d replicas, but they need %s; remove its request, request at most one GPU in total, or have it request as many whole GPUs, two or more, as the first other container with GPUs."),
   TOO_MANY_GPUS(
       "this pod requests %s GPUs, and no eligible node has more than %d; allowed here is up to %s: \"%2$d\"."),
   PLAIN_NOT_WHOLE(

@@ -441,7 +441,7 @@ class PodMutatorTest {
     ObjectNode asking = pod("sidecar-and-init");
     ((ObjectNode) asking.at("/metadata/annotations")).put("tranche.dev/gpu-fraction.warmup", "0.9");
     assertThat(denial(asking, EMPTY))
-        .contains("an init container requests")
+        .contains("init container \"warmup\" requests")
         .contains("11 replicas");
   }
 
