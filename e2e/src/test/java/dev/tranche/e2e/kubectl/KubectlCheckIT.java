@@ -49,6 +49,15 @@ class KubectlCheckIT {
     cluster.put(
         "nodes",
         "a|{\"tranche.dev/replicas-per-gpu\":\"10\"}|{\"cpu\":\"8\",\"nvidia.com/gpu\":\"20\"}\nb|{}|{}\n");
+    cluster.put(
+        "monitors",
+        """
+        kube-system|kube-proxy|kube-proxy||
+        gpu-operator|nvidia-dcgm-exporter|nvidia-dcgm-exporter|nvidia|
+        other|dcgm-on-a-gpu|||{"nvidia.com/gpu":"1"}
+        """);
+    cluster.put("monitor-admitted", "{\"kind\": \"Pod\"}");
+    cluster.put("sizes", "ResourceQuota team/cpus \nResourceQuota team/gpus 40\n");
     cluster.put("bundles", "fraction.tranche.dev|LS0t\nguard.tranche.dev|LS0t\n");
     cluster.put("policies", "tranche-fixed-annotations\ntranche-share-without-request\n");
     cluster.put("bindings", "tranche-fixed-annotations\ntranche-share-without-request\n");
@@ -128,6 +137,11 @@ class KubectlCheckIT {
             "runtimeClassName=nvidia"),
         arguments("bundles", "fraction.tranche.dev|\n", "lacks a caBundle", "cainjector"),
         arguments("admitted", "{\"kind\": \"Pod\"}", "is not changed by the webhook", "-n"),
+        arguments(
+            "monitor-admitted",
+            "{\"env\": [{\"name\": \"NVIDIA_VISIBLE_DEVICES\", \"value\": \"void\"}]}",
+            "the DaemonSet gpu-operator/nvidia-dcgm-exporter needs all GPUs of its nodes",
+            "kubectl label namespace gpu-operator tranche.dev/guard=exempt"),
         arguments("refuse-pod", "", "is refused (dry run): Error from", "docs/errors.md"),
         arguments("bindings", "tranche-fixed-annotations\n", "has no binding", "helm upgrade"),
         arguments(
@@ -137,6 +151,37 @@ class KubectlCheckIT {
             "support-bundle"),
         arguments("refuse-forward", "", "the extender does not answer", "describe pods"),
         arguments("metrics", metrics(Duration.ofDays(3)), "webhook expires in", "certificates"));
+  }
+
+  /** Tenants may be meant to have a part of a GPU. */
+  @Test
+  void quotaBelowOneGpu_isANote() throws Exception {
+    var cluster = healthy("dash", folder);
+    cluster.put(
+        "nodes",
+        "a|{\"tranche.dev/replicas-per-gpu\":\"10\"}|{\"nvidia.com/gpu\":\"20\"}\nb|{}|{}\n");
+    cluster.put(
+        "sizes", "ResourceQuota team/gpus 4\nLimitRange team/each 1\nResourceQuota b/c 10\n");
+    Ended ended = cluster.run("check");
+    assertThat(ended.out())
+        .containsPattern("note +quotas +the ResourceQuota team/gpus allows 4 of the 10 replicas")
+        .contains("if 4 were meant as GPUs, set 40", "the LimitRange team/each allows 1 of the 10")
+        .doesNotContain("b/c");
+    assertThat(ended.status()).isEqualTo(OK);
+  }
+
+  @Test
+  void monitor_isTriedByADryRun_withItsServiceAccountAndRuntimeClass() throws Exception {
+    var cluster = healthy("dash", folder);
+    cluster.run("check");
+    assertThat(cluster.calls())
+        .filteredOn(call -> call.contains("/monitor "))
+        .singleElement()
+        .asString()
+        .contains("-n gpu-operator create --dry-run=server");
+    cluster.put("refuse-monitor", "pods is forbidden");
+    assertThat(cluster.run("check").out())
+        .contains("whether the DaemonSet gpu-operator/nvidia-dcgm-exporter sees GPUs: Error");
   }
 
   /** The kubelet may have no other choice, and nothing is given twice. */
