@@ -6,7 +6,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
-import java.util.TreeSet;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -17,7 +16,10 @@ import java.util.regex.Pattern;
 final class Weight {
   private static final Pattern TOKEN =
       Pattern.compile(
-          "(?sU)\"\"\".*?(?<!\\\\)\"\"\"|\"(?:\\\\.|[^\"\\\\\\n])*\"|'(?:\\\\.|[^'\\\\\\n])*'|//[^\\n]*|/\\*.*?\\*/|[A-Za-z_$][\\w$]*|\\d[\\w.]*|\\S");
+          "(?sU)\"\"\".*?(?<!\\\\)\"\"\"|\"(?:\\\\.|[^\"\\\\\\n"
+              + "])*\"|'(?:\\\\.|[^'\\\\\\n"
+              + "])*'|//[^\\n"
+              + "]*|/\\*.*?\\*/|[A-Za-z_$][\\w$]*|\\d[\\w.]*|\\S");
 
   private static final Pattern IMPORT = Pattern.compile("(?:import|package)\\s.*;");
   private static final Pattern ANNOTATION = Pattern.compile("@\\w[\\w.]*(?:\\([^()]*\\))?");
@@ -140,31 +142,38 @@ final class Weight {
   /** Returns the file as it should be, with the room that it gave, and says what is wrong in it. */
   List<String> figures(List<String> file, List<String> findings) {
     var now = new ArrayList<String>();
-    var rows = new TreeSet<>(counts.keySet());
+    var rows = new TreeMap<String, String>();
     for (String line : file) {
       Matcher figure = FIGURE.matcher(line);
       if (!figure.matches()) {
         now.add(line);
-      } else if (rows.remove(figure.group(3))) {
-        int count = counts.get(figure.group(3));
+      } else if (counts.containsKey(figure.group(3))) {
+        String row = figure.group(3);
         int before = Integer.parseInt(figure.group(1));
         int room = Integer.parseInt(figure.group(2));
-        now.add("%d +%d %s".formatted(count, room, figure.group(3)));
-        if (count > before + room) {
-          findings.add(
-              "%s: %d, allowed are %d; remove as much as you add"
-                  .formatted(figure.group(3), count, before + room));
-        } else if (count < before - Math.max(room, before / 50)) {
-          findings.add(
-              "%s: only %d of %d; lower the figure".formatted(figure.group(3), count, before));
-        }
+        rows.put(row, "%d +%d %s".formatted(counts.get(row), room, row));
+        compare(row, before, room).ifPresent(findings::add);
       }
     }
-    rows.removeIf(row -> counts.get(row) < SMALL);
-    for (String row : rows) {
-      now.add("%d +0 %s".formatted(counts.get(row), row));
-      findings.add("%s: %d, and no figure".formatted(row, counts.get(row)));
-    }
+    counts.forEach(
+        (row, count) -> {
+          if (count >= SMALL && !rows.containsKey(row)) {
+            rows.put(row, "%d +0 %s".formatted(count, row));
+            findings.add("%s: %d, and no figure".formatted(row, count));
+          }
+        });
+    now.addAll(rows.values());
     return now;
+  }
+
+  private Optional<String> compare(String row, int before, int room) {
+    int count = counts.get(row);
+    if (count > before + room) {
+      return Optional.of(
+          "%s: %d, allowed are %d; remove as much as you add".formatted(row, count, before + room));
+    }
+    return count < before - Math.max(room, before / 50)
+        ? Optional.of("%s: only %d of %d; lower the figure".formatted(row, count, before))
+        : Optional.empty();
   }
 }
