@@ -203,7 +203,7 @@ has(c.resources) && has(c.resources.limits) && c.resources.limits.exists(r, (r i
 {{- end -}}
 
 {{/* The namespaces of guard.exemptNamespaces, as a JSON list, for the `modes` of a webhook's entry or a policy. Where only `deny` applies, the chart's own list
-counts with kube-system alone: whoever may create a namespace of the other names would be exempt. The same cluster or none, it is rendered alike. */}}
+counts with kube-system alone: a namespace of the other names may be anybody's, from before the policy that protects them. The same cluster or none, it is rendered alike. */}}
 {{- define "tranche.exemptNamespaces" -}}
 {{- $given := .root.Values.guard.exemptNamespaces | default list -}}
 {{- $own := list "kube-system" "gpu-operator" "nvidia-gpu-operator" "dcgm-exporter" -}}

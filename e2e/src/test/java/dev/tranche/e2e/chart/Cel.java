@@ -1,16 +1,20 @@
 package dev.tranche.e2e.chart;
 
+import dev.cel.common.CelFunctionDecl;
+import dev.cel.common.CelOverloadDecl;
 import dev.cel.common.CelValidationException;
 import dev.cel.common.types.SimpleType;
 import dev.cel.compiler.CelCompiler;
 import dev.cel.compiler.CelCompilerFactory;
 import dev.cel.parser.CelStandardMacro;
 import dev.cel.runtime.CelEvaluationException;
+import dev.cel.runtime.CelFunctionBinding;
 import dev.cel.runtime.CelRuntime;
 import dev.cel.runtime.CelRuntimeFactory;
 import io.fabric8.kubernetes.api.model.admissionregistration.v1.MatchCondition;
 import io.fabric8.kubernetes.api.model.admissionregistration.v1.ValidatingAdmissionPolicySpec;
 import io.fabric8.kubernetes.api.model.admissionregistration.v1.Variable;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -18,6 +22,13 @@ import org.jspecify.annotations.Nullable;
 
 /** Evaluates expressions of admission rules, with objects as the API server hands them over. */
 final class Cel {
+  /** The key in a request of what its user may do, in the words in which a policy asks for it. */
+  static final String RIGHT = "right";
+
+  /** How a policy asks the authorizer, which is a text here: the right, and what was asked. */
+  private static final List<String> AUTHORIZER =
+      List.of("group", "resource", "subresource", "namespace", "name", "check");
+
   private static final CelCompiler COMPILER =
       CelCompilerFactory.standardCelCompilerBuilder()
           .setStandardMacros(CelStandardMacro.STANDARD_MACROS)
@@ -26,12 +37,44 @@ final class Cel {
           .addVar("request", SimpleType.DYN)
           .addVar("namespaceObject", SimpleType.DYN)
           .addVar("variables", SimpleType.DYN)
+          .addVar("authorizer", SimpleType.DYN)
+          .addFunctionDeclarations(AUTHORIZER.stream().map(Cel::declaration).toList())
+          .addFunctionDeclarations(
+              CelFunctionDecl.newFunctionDeclaration(
+                  "allowed",
+                  CelOverloadDecl.newMemberOverload("allowed", SimpleType.BOOL, SimpleType.DYN)))
           .build();
-  private static final CelRuntime RUNTIME = CelRuntimeFactory.plannerRuntimeBuilder().build();
+  private static final CelRuntime RUNTIME =
+      CelRuntimeFactory.plannerRuntimeBuilder().addFunctionBindings(authorizerSteps()).build();
 
   private static final Map<String, ?> NAMESPACE = Map.of("metadata", Map.of("name", "default"));
 
   private Cel() {}
+
+  private static CelFunctionDecl declaration(String step) {
+    return CelFunctionDecl.newFunctionDeclaration(
+        step,
+        CelOverloadDecl.newMemberOverload(step, SimpleType.DYN, SimpleType.DYN, SimpleType.STRING));
+  }
+
+  private static List<CelFunctionBinding> authorizerSteps() {
+    var steps = new ArrayList<CelFunctionBinding>();
+    for (String step : AUTHORIZER) {
+      steps.addAll(
+          CelFunctionBinding.fromOverloads(
+              step,
+              CelFunctionBinding.from(
+                  step, String.class, String.class, (asked, word) -> asked + " " + word)));
+    }
+    steps.addAll(
+        CelFunctionBinding.fromOverloads(
+            "allowed",
+            CelFunctionBinding.from(
+                "allowed",
+                String.class,
+                asked -> asked.split(": ", 2)[0].equals(asked.split(": ", 2)[1]))));
+    return steps;
+  }
 
   /**
    * @param oldObject empty at a creation
@@ -69,6 +112,7 @@ final class Cel {
     bindings.put("oldObject", oldObject);
     bindings.put("request", request);
     bindings.put("namespaceObject", NAMESPACE);
+    bindings.put("authorizer", (request.containsKey(RIGHT) ? request.get(RIGHT) : "none") + ":");
     for (MatchCondition condition : policy.getMatchConditions()) {
       if (!(Boolean) evaluate(condition.getExpression(), bindings)) {
         return List.of();

@@ -17,7 +17,10 @@ import io.fabric8.kubernetes.api.model.Container;
 import io.fabric8.kubernetes.api.model.ContainerBuilder;
 import io.fabric8.kubernetes.api.model.EnvVar;
 import io.fabric8.kubernetes.api.model.EnvVarBuilder;
+import io.fabric8.kubernetes.api.model.NamespaceBuilder;
 import io.fabric8.kubernetes.api.model.PodBuilder;
+import io.fabric8.kubernetes.api.model.rbac.ClusterRoleBindingBuilder;
+import io.fabric8.kubernetes.api.model.rbac.ClusterRoleBuilder;
 import io.fabric8.kubernetes.client.ConfigBuilder;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import io.fabric8.kubernetes.client.KubernetesClientBuilder;
@@ -241,16 +244,13 @@ class GuardPolicyE2E {
   }
 
   private void label(String mode) {
-    client
-        .namespaces()
-        .withName(EXEMPT)
-        .edit(
-            n ->
-                n.edit()
-                    .editMetadata()
-                    .addToLabels("tranche.dev/guard", mode)
-                    .endMetadata()
-                    .build());
+    label(client, EXEMPT, mode);
+  }
+
+  private static void label(KubernetesClient as, String namespace, String mode) {
+    as.namespaces()
+        .withName(namespace)
+        .edit(n -> n.edit().editMetadata().addToLabels(mode(mode)).endMetadata().build());
   }
 
   @Test
@@ -276,14 +276,7 @@ class GuardPolicyE2E {
 
   @Test
   void webhooksAccount_writesItsCaBundle_andNothingElse() throws IOException {
-    var config =
-        new ConfigBuilder()
-            .withMasterUrl(plane.plane().url())
-            .withOauthToken(ControlPlane.token())
-            .withTrustCerts(true)
-            .withImpersonateUsername("system:serviceaccount:tranche:tranche-webhook")
-            .build();
-    try (var account = new KubernetesClientBuilder().withConfig(config).build()) {
+    try (var account = account("system:serviceaccount:tranche:tranche-webhook")) {
       String path = "/webhooks/0/clientConfig/caBundle";
       String bundle = Files.readString(plane.plane().certificates().resolve("apiserver.crt"));
       assertThatCode(
@@ -311,6 +304,112 @@ class GuardPolicyE2E {
             .hasMessageContaining("may change nothing but caBundle");
       }
     }
+  }
+
+  private KubernetesClient account(String user, String... groups) {
+    var config =
+        new ConfigBuilder()
+            .withMasterUrl(plane.plane().url())
+            .withOauthToken(ControlPlane.token())
+            .withTrustCerts(true)
+            .withImpersonateUsername(user)
+            .withImpersonateGroups(groups)
+            .build();
+    return new KubernetesClientBuilder().withConfig(config).build();
+  }
+
+  /** A pod of somebody else that claims to be a mirror may hold GPUs without running. */
+  @Test
+  void mirrorOfAStaticPod_isExempt_ifItsNodeCreatesIt() {
+    PodBuilder mirror =
+        PodSpecs.annotated("p", Map.of("kubernetes.io/config.mirror", "0123", "cdi.k8s.io/x", "y"))
+            .editSpec()
+            .withNodeName("n")
+            .endSpec();
+    assertThat(refusal(DENY, mirror)).contains(POLICY, "has neither a GPU nor");
+    assertThat(refusal(VOID, mirror)).contains("annotation cdi.k8s.io/x requests devices");
+    try (var node = account("system:node:n", "system:nodes", "system:masters")) {
+      for (String namespace : List.of(DENY, VOID)) {
+        assertThatCode(
+                () ->
+                    node.pods()
+                        .inNamespace(namespace)
+                        .resource(mirror.build())
+                        .dryRun(true)
+                        .create())
+            .doesNotThrowAnyException();
+      }
+    }
+  }
+
+  /** Else whoever may create or label namespaces would be exempt. */
+  @Test
+  void exemptNamespace_isOfWhoMayChangeTheGuard() {
+    bind("namespace-maker", "", "namespaces");
+    bind("guard-keeper", "admissionregistration.k8s.io", "validatingadmissionpolicies");
+    try (var maker = account("maker", "namespace-maker");
+        var keeper = account("keeper", "namespace-maker", "guard-keeper")) {
+      assertThatThrownBy(() -> createNamespace(maker, "dcgm-exporter", Map.of()))
+          .hasMessageContaining("the guard exempts namespaces of this name");
+      assertThatThrownBy(() -> createNamespace(maker, "exempt-1", mode("exempt")))
+          .hasMessageContaining("only who may update ValidatingAdmissionPolicy tranche-guard");
+      createNamespace(maker, "mine", Map.of());
+      assertThatThrownBy(() -> label(maker, "mine", "exempt"))
+          .hasMessageContaining("decides what the guard does there");
+      label(maker, "mine", "deny");
+      assertThatThrownBy(() -> label(maker, "mine", "void"))
+          .hasMessageContaining("decides what the guard does there");
+      maker
+          .namespaces()
+          .withName("mine")
+          .edit(n -> n.edit().editMetadata().addToLabels("a", "b").endMetadata().build());
+      createNamespace(keeper, "dcgm-exporter", Map.of());
+      label(keeper, "mine", "exempt");
+    }
+    client.namespaces().withName("mine").delete();
+  }
+
+  /** Gives a group all rights to a resource. */
+  private void bind(String group, String apiGroup, String resource) {
+    client
+        .resource(
+            new ClusterRoleBuilder()
+                .withNewMetadata()
+                .withName(group)
+                .endMetadata()
+                .addNewRule()
+                .withApiGroups(apiGroup)
+                .withResources(resource)
+                .withVerbs("*")
+                .endRule()
+                .build())
+        .create();
+    client
+        .resource(
+            new ClusterRoleBindingBuilder()
+                .withNewMetadata()
+                .withName(group)
+                .endMetadata()
+                .withNewRoleRef("rbac.authorization.k8s.io", "ClusterRole", group)
+                .addNewSubject("rbac.authorization.k8s.io", "Group", group, null)
+                .build())
+        .create();
+  }
+
+  private static Map<String, String> mode(String mode) {
+    return Map.of("tranche.dev/guard", mode);
+  }
+
+  private static void createNamespace(
+      KubernetesClient as, String name, Map<String, String> labels) {
+    as.resource(
+            new NamespaceBuilder()
+                .withNewMetadata()
+                .withName(name)
+                .withLabels(labels)
+                .endMetadata()
+                .build())
+        .create();
   }
 
   private static void patch(KubernetesClient account, String path, String value) {

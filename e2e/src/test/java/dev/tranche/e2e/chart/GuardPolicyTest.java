@@ -193,10 +193,8 @@ class GuardPolicyTest {
   }
 
   private static List<String> claimRefusals(String claim, String... allowed) {
-    var policy = policy(allowed(allowed), "tranche-guard-claims");
-    // Only an API server has an authorizer.
-    policy.setMatchConditions(List.of());
-    return Cel.refusals(policy, CREATE, json(claim), null);
+    return Cel.refusals(
+        policy(allowed(allowed), "tranche-guard-claims"), CREATE, json(claim), null);
   }
 
   private static Map<String, Object> allowed(String... classes) {
@@ -428,6 +426,42 @@ class GuardPolicyTest {
                 .getSpec()
                 .getValidationActions())
         .containsExactly("Warn");
+  }
+
+  /** Who may create or label namespaces would otherwise be exempt from the guard. */
+  @ParameterizedTest
+  @CsvSource({
+    // name, label before, label after, allowed to everybody
+    "team, new, none, true",
+    "team, new, deny, true",
+    "team, new, exempt, false",
+    "team, new, void, false",
+    "team, new, Deny, false",
+    "kube-system, new, none, false",
+    "tranche, new, none, false",
+    "gpu-operator, new, none, false",
+    "dcgm-exporter, new, deny, false",
+    "gpu-operator, none, none, true",
+    "team, none, exempt, false",
+    "team, none, deny, true",
+    "team, exempt, exempt, true",
+    "team, exempt, audit, false",
+    "team, deny, none, false",
+  })
+  void exemption_isOfNamespacesThatWhoChangesTheGuardCreatesAndLabels(
+      String name, String before, String after, boolean allowed) {
+    var policy = policy(Map.of(), "tranche-guard-namespaces");
+    var request = request(before.equals("new") ? "CREATE" : "UPDATE");
+    var old = before.equals("new") ? null : namespace(name, before);
+    assertThat(Cel.refusals(policy, request, namespace(name, after), old)).hasSize(allowed ? 0 : 1);
+    request.put(
+        Cel.RIGHT, "admissionregistration.k8s.io validatingadmissionpolicies tranche-guard update");
+    assertThat(Cel.refusals(policy, request, namespace(name, after), old)).isEmpty();
+  }
+
+  private static Map<String, ?> namespace(String name, String mode) {
+    String labels = mode.equals("none") ? "" : ",'labels':{'tranche.dev/guard':'" + mode + "'}";
+    return json("{'metadata':{'name':'%s'%s}}".formatted(name, labels));
   }
 
   private static List<String> ownRefusals(String after, String before, String operation) {
