@@ -49,6 +49,7 @@ final class WaitingPods implements Explanations.Owners {
                 explanations,
                 pod -> loop.get().completeOnLoop(messages.selection(pod)),
                 traits::pin,
+                traits::size,
                 metrics);
   }
 

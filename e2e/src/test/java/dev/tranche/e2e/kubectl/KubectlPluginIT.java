@@ -260,6 +260,7 @@ class KubectlPluginIT {
     cluster.put("quotas", "cpu  \ngpus 20 4\nlarge 100 0\n");
     Ended four = cluster.run("what-if", "-f", "pod.yaml", "--count", "5");
     assertThat(four.status()).isEqualTo(WAITS);
+    assertThat(four.out()).isEqualTo("Fits:          4 of 5, by a ResourceQuota\n");
     assertThat(four.errors())
         .contains(
             "ResourceQuota gpus admits 4 of 5 pods: 4 of 20 requests.nvidia.com/gpu are"

@@ -8,11 +8,13 @@ import dev.tranche.extender.selection.PodSelection;
 import io.vertx.core.Future;
 import java.util.Optional;
 import java.util.function.Function;
+import java.util.function.IntSupplier;
 
 /**
- * Finds out by which labels admission keeps waiting pods from nodes that would fit, and what of a
- * pod contradicts them. What a pod requires of its nodes is not kept, so that the API server is
- * asked for the few pods that wait for it. Confined to the loop.
+ * Finds out by which labels admission keeps waiting pods from nodes that would fit, what of a pod
+ * contradicts them, and whether its own fields exclude all nodes with GPUs. What a pod requires of
+ * its nodes is not kept, so that the API server is asked for the few pods that wait for it.
+ * Confined to the loop.
  */
 public final class PinChecks implements Controller {
   static final int READS_PER_SECOND_MAX = 5;
@@ -20,22 +22,26 @@ public final class PinChecks implements Controller {
 
   private final Explanations explanations;
   private final Function<String, Future<Optional<PodSelection>>> selections;
-  private final Function<PodSelection, Optional<PodSelection.Pin>> pins;
+  private final Function<PodSelection, PodSelection.Pin> pins;
+  private final IntSupplier gpuNodes;
   private final NamespaceTurns<PodFacts> queue = new NamespaceTurns<>(QUEUE_MAX);
 
   /**
    * @param selections reads a pod by {@code namespace/name}, and completes on the loop; empty if
    *     the API server does not answer
-   * @param pins what admission requires of such a pod's nodes
+   * @param pins what such a pod requires of its nodes
+   * @param gpuNodes how many nodes have GPUs
    */
   public PinChecks(
       Explanations explanations,
       Function<String, Future<Optional<PodSelection>>> selections,
-      Function<PodSelection, Optional<PodSelection.Pin>> pins,
+      Function<PodSelection, PodSelection.Pin> pins,
+      IntSupplier gpuNodes,
       ExtenderMetrics metrics) {
     this.explanations = explanations;
     this.selections = selections;
     this.pins = pins;
+    this.gpuNodes = gpuNodes;
     metrics.gauge(
         "tranche.extender.pin.checks.queued",
         "Waiting pods whose requirements of nodes are still to be read; 1,000 at most.",
@@ -44,7 +50,7 @@ public final class PinChecks implements Controller {
 
   /** Called for each pod that waits, each time that it is found out why. */
   public void waits(PodFacts pod, WaitCause cause) {
-    if (explanations.asksForPin(pod, cause)) {
+    if (explanations.asksForPin(pod, cause, gpuNodes.getAsInt())) {
       queue.put(pod.namespace(), pod.uid(), pod);
     }
   }
@@ -60,15 +66,9 @@ public final class PinChecks implements Controller {
       PodFacts pod = next.get();
       selections
           .apply(pod.key())
-          .onSuccess(selection -> selection.ifPresent(read -> found(pod, read)));
+          .onSuccess(
+              selection ->
+                  selection.ifPresent(read -> explanations.pinned(pod.uid(), pins.apply(read))));
     }
-  }
-
-  private void found(PodFacts pod, PodSelection read) {
-    Optional<PodSelection.Pin> pin = pins.apply(read);
-    explanations.pinned(
-        pod.uid(),
-        pin.map(PodSelection.Pin::requires).orElse(""),
-        pin.map(PodSelection.Pin::contradicts).orElse(""));
   }
 }

@@ -78,15 +78,16 @@ final class PodSelectionTest {
   @CsvSource(
       delimiter = '|',
       value = {
-        "'' | ''",
-        "'nodeSelector: {pool: t4}' | ''",
-        "'nodeSelector: {pool: l4}' | 'nodeSelector pool=l4'",
-        "'nodeSelector: {pool: none}' | ''",
+        "'' | '' | ''",
+        "'nodeSelector: {pool: t4}' | '' | ''",
+        "'nodeSelector: {pool: l4}' | 'nodeSelector pool=l4' | nodeSelector and required node affinity",
+        "'nodeSelector: {pool: none}' | '' | nodeSelector",
       })
-  void laterSelectorThatExcludesAllPinnedNodes_isNamed(String selector, String contradicts) {
+  void laterSelectorThatExcludesAllPinnedNodes_isNamed(
+      String selector, String contradicts, String excluded) {
     String term =
         "{matchExpressions: [{key: nvidia.com/gpu.memory, operator: In, values: ['15360']}]}";
-    assertThat(pin(withSelector(term, selector))).hasValue(new Pin(PINNED, contradicts));
+    assertThat(pin(withSelector(term, selector))).isEqualTo(new Pin(PINNED, contradicts, excluded));
   }
 
   @Test
@@ -94,7 +95,8 @@ final class PodSelectionTest {
     String term =
         "{matchExpressions: [{key: nvidia.com/gpu.memory, operator: In, values: ['15360']}, {key:"
             + " pool, operator: In, values: [l4, a100]}]}";
-    assertThat(pin(affinity(term))).hasValue(new Pin(PINNED, "node affinity pool In l4, a100"));
+    assertThat(pin(affinity(term)))
+        .isEqualTo(new Pin(PINNED, "node affinity pool In l4, a100", "required node affinity"));
   }
 
   @Test
@@ -105,14 +107,14 @@ final class PodSelectionTest {
         "{matchExpressions: [{key: tranche.dev/replicas-per-gpu, operator: DoesNotExist}, {key:"
             + " nvidia.com/gpu.replicas, operator: In, values: ['10']}]}";
     assertThat(pin(affinity(ours, nvidias)))
-        .hasValue(
-            new Pin("tranche.dev/replicas-per-gpu In 10 or nvidia.com/gpu.replicas In 10", ""));
-    assertThat(pin("{nodeSelector: {pool: l4}}")).isEmpty();
+        .isEqualTo(
+            new Pin("tranche.dev/replicas-per-gpu In 10 or nvidia.com/gpu.replicas In 10", "", ""));
+    assertThat(pin("{nodeSelector: {pool: l4}}")).isEqualTo(new Pin("", "", ""));
   }
 
   private static final String PINNED = "nvidia.com/gpu.memory In 15360";
 
-  private static Optional<Pin> pin(String spec) {
+  private static Pin pin(String spec) {
     var table = new NodeTraits.Table();
     Map.of("t4", "15360", "l4", "23034")
         .forEach(

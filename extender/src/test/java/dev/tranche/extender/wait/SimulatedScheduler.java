@@ -41,6 +41,7 @@ final class SimulatedScheduler {
     boolean cordoned;
     boolean lacksCpu;
     boolean portTaken;
+    boolean volumeElsewhere;
     boolean unhealthy;
     long usedBytes;
 
@@ -193,6 +194,9 @@ final class SimulatedScheduler {
     }
     if (node.portTaken) {
       return List.of("node(s) didn't have free ports for the requested pod ports");
+    }
+    if (node.volumeElsewhere && node.free() >= pod.demand(node.replicas).peakReplicas()) {
+      return List.of("node(s) had volume node affinity conflict");
     }
     var lacking = new ArrayList<String>();
     if (node.lacksCpu) {

@@ -10,20 +10,24 @@ import dev.tranche.extender.controller.WaitSurvey;
 import dev.tranche.extender.explain.Survey;
 import dev.tranche.extender.explain.WaitCauses;
 import dev.tranche.extender.explain.WaitReason;
+import dev.tranche.extender.explain.WhatIf;
 import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.ledger.PreemptionInfo;
 import dev.tranche.extender.ledger.SchedulerVerdict;
 import dev.tranche.extender.limit.NodeRate;
+import dev.tranche.extender.placement.Reason;
 import dev.tranche.extender.readapi.row.Pod;
 import dev.tranche.extender.readapi.row.PodDetail;
 import dev.tranche.extender.readapi.row.Snapshot;
 import dev.tranche.extender.readapi.row.StreamSummary;
 import dev.tranche.extender.readapi.row.Waiting;
 import dev.tranche.extender.readapi.row.WaitingReasons;
+import dev.tranche.extender.readapi.row.WhatIfAnswer;
 import dev.tranche.extender.readapi.table.AnswerText;
 import dev.tranche.extender.readapi.table.Output;
 import dev.tranche.extender.score.Policy;
+import dev.tranche.extender.score.packing.HostRequest;
 import dev.tranche.extender.selection.PodSelection;
 import dev.tranche.extender.selection.PodSelection.Pin;
 import dev.tranche.extender.snapshot.NodeSnapshot;
@@ -34,11 +38,14 @@ import java.time.Instant;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
+import java.util.EnumSet;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Random;
+import java.util.Set;
+import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -155,6 +162,136 @@ final class WaitReasonsTest {
         .doesNotContain("replicas", "[", "]");
   }
 
+  /** C6 gives what-if the evaluation of filter, and so the other reasons and every message. */
+  private static final Set<WaitReason> FORETOLD =
+      EnumSet.of(
+          WaitReason.FULL,
+          WaitReason.FRAGMENTED,
+          WaitReason.TOO_FEW_GPUS,
+          WaitReason.MEMORY,
+          WaitReason.UNFIT,
+          WaitReason.NO_SUCH_MODEL,
+          WaitReason.OTHER_REPLICAS,
+          WaitReason.NODES_EXCLUDED);
+
+  static Stream<Situation> foretold() {
+    return situations().filter(each -> FORETOLD.contains(each.reason()));
+  }
+
+  @ParameterizedTest
+  @MethodSource("foretold")
+  void whatIf_givesTheReasonThatThePodGets(Situation situation) {
+    PodFacts pod = arrange(situation.reason(), new Random(situation.seed()));
+    scheduler.report();
+    var whatIf =
+        new WhatIf(world.ledger, world.evaluator, world.packing, world.filter(), world::nowMs);
+    var question = new WhatIf.Question(pod, false, HostRequest.NONE, scheduler.filter(pod), 1);
+    WhatIf.Answer answer = whatIf.answer(question, HERE);
+    assertThat(WhatIfAnswer.of(pod, answer, null, Instant.now()).waiting())
+        .satisfies(
+            waiting -> assertThat(waiting.reason()).isEqualTo(situation.reason().toString()));
+  }
+
+  private static final WhatIf.OnLoop HERE =
+      new WhatIf.OnLoop() {
+        @Override
+        public <T> T call(Supplier<T> question) {
+          return question.get();
+        }
+      };
+
+  /** Full GPUs are not why it waits: nobody has tried it. */
+  @Test
+  void podOfASchedulerThatDoesNotExist_isNotToldThatGpusAreFull() {
+    scheduler.add(new Node("full", 10));
+    scheduler.report();
+    world.state.apply(new Event.PodSeen(pod(5, Map.of())));
+    survey();
+    assertThat(row().reason()).isEqualTo("NotFiltered");
+    assertThat(row().whatToDo()).contains("schedulerName");
+    assertThat(byReason()).containsExactly(Map.entry("NotFiltered", 1));
+    assertThat(world.explained("ns/p", Optional.empty()).waiting().reason())
+        .isEqualTo("NotFiltered");
+  }
+
+  /** kube-scheduler says "Insufficient nvidia.com/gpu" of a node without GPUs, too. */
+  @Test
+  void podWhoseOwnFieldsExcludeAllGpus_isToldSo_besideNodesWithoutGpus() {
+    scheduler.add(new Node("full", 10)).otherLabel = true;
+    scheduler.add(new Node("also-full", 8)).tainted = true;
+    scheduler.add(new Node("cpu"));
+    scheduler.report();
+    PodFacts pod = condition(WaitReason.FULL, pod(5, Map.of()));
+    assertThat(pod.scheduler().refusals()).contains(Reason.FULL);
+    world.state.apply(new Event.PodSeen(pod));
+    String words = "required node affinity and taints not tolerated";
+    assertThat(world.explained("ns/p", Optional.of(scheduler.filter(pod))).waiting())
+        .satisfies(waiting -> assertThat(waiting.reason()).isEqualTo("NodesExcluded"))
+        .satisfies(waiting -> assertThat(waiting.message()).contains(words));
+    survey(
+        new PinChecks(
+            world.explanations,
+            key -> Future.succeededFuture(Optional.of(NO_SELECTION)),
+            selection -> new Pin("", "", words),
+            () -> 2,
+            world.metrics));
+    assertThat(row().reason()).isEqualTo("NodesExcluded");
+    assertThat(byReason()).containsExactly(Map.entry("NodesExcluded", 1));
+    assertThat(written)
+        .singleElement()
+        .satisfies(e -> assertThat(e.getReason()).isEqualTo("NoNodeFits"))
+        .satisfies(e -> assertThat(e.getMessage()).contains(words));
+  }
+
+  /** Where fewer nodes are excluded than have GPUs, the pod's fields are not asked for. */
+  @Test
+  void podBesideFullGpusThatItMayUse_isToldThat_withoutAQuestionToTheApiServer() {
+    scheduler.add(new Node("full", 10));
+    scheduler.add(new Node("other", 10)).tainted = true;
+    scheduler.report();
+    world.state.apply(new Event.PodSeen(condition(WaitReason.FULL, pod(5, Map.of()))));
+    var read = new ArrayList<String>();
+    survey(
+        new PinChecks(
+            world.explanations,
+            key -> {
+              read.add(key);
+              return Future.succeededFuture(Optional.empty());
+            },
+            selection -> new Pin("", "", ""),
+            () -> 2,
+            world.metrics));
+    assertThat(row().reason()).isEqualTo("Full");
+    assertThat(read).isEmpty();
+  }
+
+  @Test
+  void podWhoseVolumeIsOnANodeWithoutGpus_isToldOfItsVolumes() {
+    for (Node node : List.of(new Node("idle", 0), new Node("too", 2))) {
+      scheduler.add(node).volumeElsewhere = true;
+    }
+    scheduler.add(new Node("cpu"));
+    scheduler.report();
+    world.state.apply(new Event.PodSeen(condition(WaitReason.FULL, pod(5, Map.of()))));
+    survey();
+    assertThat(row().reason()).isEqualTo("NodesExcluded");
+    assertThat(row().message()).contains("its volumes", "would fit");
+    assertThat(row().whatToDo()).contains("PersistentVolumeClaims");
+  }
+
+  /** Otherwise it would contradict the list of nodes that fit. */
+  @Test
+  void podWhoseVolumeIsOnAFullNode_isToldOfBoth() {
+    scheduler.add(new Node("full", 10));
+    scheduler.add(new Node("idle", 0)).volumeElsewhere = true;
+    scheduler.report();
+    world.state.apply(new Event.PodSeen(condition(WaitReason.FULL, pod(5, Map.of()))));
+    survey();
+    assertThat(row().reason()).isEqualTo("Full");
+    assertThat(row().message())
+        .contains("no GPU that it may use", "GPUs of node idle would fit", "its volumes");
+  }
+
   /** Its GPU is held for it, so that it is not Waiting. */
   @Test
   void nominatedPod_saysThatItLacksAPort_onceTheVictimsAreGone() {
@@ -264,8 +401,8 @@ final class WaitReasonsTest {
               read.add(key);
               return Future.succeededFuture(Optional.of(NO_SELECTION));
             },
-            selection ->
-                Optional.of(new Pin("nvidia.com/gpu.memory In 15360", "nodeSelector pool=l4")),
+            selection -> new Pin("nvidia.com/gpu.memory In 15360", "nodeSelector pool=l4", ""),
+            () -> 2,
             world.metrics);
     survey(pins);
     assertThat(read).as("read once").containsExactly("ns/p");
@@ -290,7 +427,8 @@ final class WaitReasonsTest {
         new PinChecks(
             world.explanations,
             key -> Future.succeededFuture(Optional.of(NO_SELECTION)),
-            selection -> Optional.of(new Pin("nvidia.com/gpu.memory In 15360", "")),
+            selection -> new Pin("nvidia.com/gpu.memory In 15360", "", ""),
+            () -> 2,
             world.metrics));
     assertThat(row().message())
         .contains(

@@ -8,6 +8,7 @@ import dev.tranche.extender.placement.Placement;
 import dev.tranche.extender.placement.Reason;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.score.TopK;
+import dev.tranche.extender.selection.PodSelection.Pin;
 import dev.tranche.extender.snapshot.NodeFit;
 import java.time.Duration;
 import java.time.Instant;
@@ -52,13 +53,11 @@ public final class Explanations {
   /** What the gangs of refused pods lack, by the pods' uids. */
   private final Cache<String, String> gangs = byUid();
 
-  /** What admission requires of the nodes of pods that wait for it, by the pods' uids. */
-  private final Cache<String, Pinned> pins = byUid();
+  /** What pods that wait for their nodes require of these, by the pods' uids. */
+  private final Cache<String, Pin> pins = byUid();
 
   private final Owners owners;
   private final Predicate<String> gone;
-
-  private record Pinned(String requires, String contradicts) {}
 
   /**
    * @param gone whether the pod of a uid has been deleted a moment ago
@@ -167,29 +166,34 @@ public final class Explanations {
   }
 
   private WaitCause withPin(String uid, WaitCause alone) {
-    Pinned pin = alone.reason().isOfNodes() ? pins.getIfPresent(uid) : null;
-    return pin == null ? alone : WaitCauses.pinned(alone, pin.requires, pin.contradicts);
+    Pin pin = pins.getIfPresent(uid);
+    WaitCause cause = pin == null ? alone : WaitCauses.ownFieldsFirst(alone, pin.excluded());
+    return pin != null && cause.reason().isOfNodes()
+        ? WaitCauses.pinned(cause, pin.requires(), pin.contradicts())
+        : cause;
   }
 
   /**
-   * Returns whether it may help to know what admission requires of a waiting pod's nodes, and it is
-   * not known.
+   * Returns whether it may help to know what a waiting pod requires of its nodes, and it is not
+   * known. Where filter was called, or fewer nodes are excluded than have GPUs, some of these are
+   * left.
    */
-  public boolean asksForPin(PodFacts pod, WaitCause cause) {
-    return cause.reason().isOfNodes()
-        && pod.scheduler().has(SchedulerVerdict.Blocker.AFFINITY)
-        && pod.stampedReplicas().isPresent()
-        && pins.getIfPresent(pod.uid()) == null;
+  public boolean asksForPin(PodFacts pod, WaitCause cause, int gpuNodes) {
+    SchedulerVerdict verdict = pod.scheduler();
+    boolean pinned =
+        cause.reason().isOfNodes()
+            && verdict.has(SchedulerVerdict.Blocker.AFFINITY)
+            && pod.stampedReplicas().isPresent();
+    boolean excluded =
+        WaitCauses.isShortage(cause)
+            && verdict.count(blocker -> blocker.kind() == SchedulerVerdict.Kind.NODE) >= gpuNodes
+            && trace(pod).isEmpty();
+    return (pinned || excluded) && pins.getIfPresent(pod.uid()) == null;
   }
 
-  /**
-   * Records what admission requires of a pod's nodes.
-   *
-   * @param requires labels of the nodes; empty if it requires none
-   * @param contradicts what else of the pod excludes all such nodes; empty if nothing does
-   */
-  public void pinned(String uid, String requires, String contradicts) {
-    pins.put(uid, new Pinned(requires, contradicts));
+  /** Records what a pod requires of its nodes. */
+  public void pinned(String uid, Pin pin) {
+    pins.put(uid, pin);
   }
 
   /** Tells a pod's owner why the pod waits. */

@@ -21,13 +21,15 @@ import java.util.TreeSet;
  * @param refused for each reason, the refused node with the most free on one GPU
  * @param models of all GPUs of the resource
  * @param splits into how many replicas these GPUs are split
+ * @param gpuNodes how many nodes have GPUs
  */
 public record Survey(
     boolean known,
     Set<String> fitting,
     Map<Reason, NodeFit> refused,
     SortedSet<String> models,
-    SortedSet<Integer> splits) {
+    SortedSet<Integer> splits,
+    int gpuNodes) {
   public static final Survey UNKNOWN = of(false, List.of());
 
   /** More are not told apart; their names are long. */
@@ -63,7 +65,8 @@ public record Survey(
         Collections.unmodifiableSet(fitting),
         Collections.unmodifiableMap(refused),
         Collections.unmodifiableSortedSet(models),
-        Collections.unmodifiableSortedSet(splits));
+        Collections.unmodifiableSortedSet(splits),
+        (int) nodes.stream().filter(node -> !node.gpus().isEmpty()).count());
   }
 
   private static NodeFit nearer(NodeFit one, NodeFit other) {

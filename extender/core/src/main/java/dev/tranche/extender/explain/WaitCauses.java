@@ -118,6 +118,20 @@ public final class WaitCauses {
   }
 
   /**
+   * Returns the cause with the pod's own fields first: if they exclude all nodes with GPUs, it does
+   * not matter whether these are full.
+   *
+   * @param excluded which fields exclude them all; empty if some node is left
+   */
+  public static WaitCause ownFieldsFirst(WaitCause alone, String excluded) {
+    return excluded.isEmpty() || !isShortage(alone) ? alone : allExcluded(excluded);
+  }
+
+  static boolean isShortage(WaitCause cause) {
+    return SHORTAGE.stream().map(WaitReason::of).anyMatch(reason -> reason == cause.reason());
+  }
+
+  /**
    * Returns why a pod would wait that may use no node with GPUs.
    *
    * @param because which of the pod's fields exclude them
@@ -146,6 +160,10 @@ public final class WaitCauses {
     }
     if (survey.fits()) {
       return fitting();
+    }
+    if (verdict.state() == State.NOT_TRIED && decided.isEmpty()) {
+      // Full GPUs are no reason for a pod that no scheduler looks at.
+      return notTried();
     }
     return survey.nearest(verdict.refusals()).map(this::refusal).orElseGet(this::noNode);
   }
@@ -198,9 +216,16 @@ public final class WaitCauses {
       return pinnedTo();
     }
     Optional<Reason> shortage = survey.among(verdict.refusals()).filter(SHORTAGE::contains);
-    if ((node || host) && shortage.isPresent()) {
+    if ((node || host) && shortage.isPresent() && !excludedEverywhere()) {
       // The fitting node is one that the pod may not use; one that it may use has too little.
-      return shortage(shortage.get());
+      WaitCause alone = shortage(shortage.get());
+      return node
+          ? new WaitCause(
+              alone.reason(),
+              "%s; GPUs of node %s would fit, but kube-scheduler excludes nodes because of %s"
+                  .formatted(alone.message(), survey.fittingNode(), blockers(Kind.NODE)),
+              alone.whatToDo())
+          : alone;
     }
     if (host) {
       return host(
@@ -233,9 +258,17 @@ public final class WaitCauses {
     }
     boolean onlyExcluded =
         verdict.has(Kind.NODE) && !verdict.has(Kind.HOST) && !verdict.has(Kind.GPUS);
-    return onlyExcluded && SHORTAGE.contains(nearest)
+    return (onlyExcluded || excludedEverywhere()) && SHORTAGE.contains(nearest)
         ? excluded("; their GPUs are taken as well")
         : shortage(nearest);
+  }
+
+  /**
+   * Whether volumes, other pods and the like exclude as many nodes as have GPUs. Then a lack of
+   * GPUs is that of nodes without any, which kube-scheduler counts, too.
+   */
+  private boolean excludedEverywhere() {
+    return survey.gpuNodes() > 0 && verdict.count(SchedulerVerdict::isUnknown) >= survey.gpuNodes();
   }
 
   private WaitCause shortage(Reason reason) {

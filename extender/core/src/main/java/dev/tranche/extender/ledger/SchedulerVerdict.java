@@ -7,6 +7,7 @@ import java.util.EnumSet;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Predicate;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -188,6 +189,19 @@ public record SchedulerVerdict(State state, Map<Blocker, Integer> nodes, Set<Rea
    */
   public boolean isOfKnownNodes() {
     return KNOWN.containsAll(nodes.keySet());
+  }
+
+  /** Returns for how many nodes these were the reason. */
+  public int count(Predicate<Blocker> blockers) {
+    return nodes.entrySet().stream()
+        .filter(each -> blockers.test(each.getKey()))
+        .mapToInt(Map.Entry::getValue)
+        .sum();
+  }
+
+  /** Returns whether a rule excluded the node that only kube-scheduler knows, such as a volume. */
+  public static boolean isUnknown(Blocker blocker) {
+    return blocker.kind() == Kind.NODE && !KNOWN.contains(blocker);
   }
 
   public boolean has(Blocker blocker) {

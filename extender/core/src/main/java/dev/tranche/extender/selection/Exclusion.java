@@ -1,5 +1,12 @@
 package dev.tranche.extender.selection;
 
+import static java.util.stream.Collectors.joining;
+
+import java.util.Comparator;
+import java.util.List;
+import java.util.Optional;
+import java.util.stream.Stream;
+
 /**
  * The reasons why kube-scheduler never offers a node for a pod, in the order in which they are
  * checked.
@@ -11,10 +18,27 @@ public enum Exclusion {
   UNSCHEDULABLE("spec.unschedulable of the node"),
   TAINTS("taints not tolerated");
 
+  private static final Comparator<Optional<Exclusion>> BY_ORDER =
+      Comparator.comparing(why -> why.map(Enum::ordinal).orElse(-1));
+
   private final String words;
 
   Exclusion(String words) {
     this.words = words;
+  }
+
+  /**
+   * Returns why all of these nodes are excluded, in words; empty if one is not, or if there is
+   * none.
+   */
+  public static String ofAll(Stream<Optional<Exclusion>> nodes) {
+    List<Optional<Exclusion>> different = nodes.distinct().sorted(BY_ORDER).toList();
+    return different.contains(Optional.<Exclusion>empty())
+        ? ""
+        : different.stream()
+            .flatMap(Optional::stream)
+            .map(Exclusion::words)
+            .collect(joining(" and "));
   }
 
   /** Returns the words that a page shows after "by". */

@@ -55,9 +55,13 @@ public record NodeTraits(Map<String, String> labels, List<Taint> taints, boolean
       byNode.remove(node);
     }
 
-    /** Returns what admission requires of the pod's nodes, and what contradicts it. */
-    public Optional<PodSelection.Pin> pin(PodSelection pod) {
+    /** Returns what the pod requires of its nodes, as far as a waiting pod's owner must know. */
+    public PodSelection.Pin pin(PodSelection pod) {
       return pod.pin(byNode);
+    }
+
+    public int size() {
+      return byNode.size();
     }
 
     /** Returns the filter of the pod's own fields. */

@@ -46,8 +46,9 @@ public record PodSelection(
    *
    * @param requires labels, such as {@code nvidia.com/gpu.memory In 15360}
    * @param contradicts what else of the pod excludes all such nodes; mostly empty
+   * @param excluded which fields of the pod exclude all nodes with GPUs; mostly empty
    */
-  public record Pin(String requires, String contradicts) {}
+  public record Pin(String requires, String contradicts, String excluded) {}
 
   record Affinity(@Nullable NodeAffinity nodeAffinity) {}
 
@@ -138,12 +139,14 @@ public record PodSelection(
    * Returns the labels by which admission keeps the pod on nodes where its share has the computed
    * size, and what else of the pod excludes all of these nodes.
    */
-  Optional<Pin> pin(Map<String, NodeTraits> nodes) {
+  Pin pin(Map<String, NodeTraits> nodes) {
     NodeSelector required = required();
     List<Term> terms = required == null ? List.of() : required.nodeSelectorTerms;
     List<String> pins = texts(terms.stream().flatMap(Term::pins));
+    String excluded =
+        Exclusion.ofAll(nodes.entrySet().stream().map(n -> excludes(n.getKey(), n.getValue())));
     if (pins.isEmpty()) {
-      return Optional.empty();
+      return new Pin("", "", excluded);
     }
     boolean pinned = false;
     boolean chosen = false;
@@ -158,8 +161,8 @@ public record PodSelection(
                   .anyMatch(t -> t.others().allMatch(r -> r.matches(labels.get(r.key))));
       both |= selected && terms.stream().anyMatch(t -> t.matches(each.getKey(), each.getValue()));
     }
-    return Optional.of(
-        new Pin(String.join(" or ", pins), pinned && chosen && !both ? others(terms) : ""));
+    return new Pin(
+        String.join(" or ", pins), pinned && chosen && !both ? others(terms) : "", excluded);
   }
 
   private String others(List<Term> terms) {

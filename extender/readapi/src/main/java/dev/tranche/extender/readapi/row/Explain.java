@@ -35,6 +35,7 @@ import java.util.function.Function;
 import java.util.function.IntPredicate;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -148,7 +149,7 @@ public final class Explain {
                 pod,
                 hold,
                 noteThatPreemptionDoesNotHelp(decision, outranks),
-                waiting(pod, policy, nodes));
+                waiting(pod, policy, nodes, filter));
           });
     }
     Optional<Supplier<Decision>> decided =
@@ -165,7 +166,7 @@ public final class Explain {
                 pod,
                 hold,
                 noteThatPreemptionDoesNotHelp(known, outranks),
-                waiting(pod, policy, nodes));
+                waiting(pod, policy, nodes, filter));
           });
     }
     return new Plan(
@@ -174,10 +175,13 @@ public final class Explain {
   }
 
   /** Finds out why a pod waits, from all nodes as they are now. */
-  private Waiting waiting(PodFacts pod, Policy policy, List<NodeSnapshot> nodes) {
-    Survey survey = Survey.of(evaluator.evaluate(pod, nodes, policy));
-    WaitCause cause =
-        explanations.found(pod, WaitCauses.of(pod, survey, explanations.decided(pod)));
+  private Waiting waiting(
+      PodFacts pod, Policy policy, List<NodeSnapshot> nodes, Optional<NodeFilter> filter) {
+    List<NodeFit> fits = evaluator.evaluate(pod, nodes, policy);
+    WaitCause alone = WaitCauses.of(pod, Survey.of(fits), explanations.decided(pod));
+    Stream<String> withGpus = fits.stream().filter(fit -> !fit.gpus().isEmpty()).map(NodeFit::node);
+    String excluded = filter.map(by -> Exclusion.ofAll(withGpus.map(by::excludes))).orElse("");
+    WaitCause cause = explanations.found(pod, WaitCauses.ownFieldsFirst(alone, excluded));
     return Waiting.of(cause, explanations.trace(pod));
   }
 
