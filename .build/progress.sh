@@ -42,12 +42,13 @@ progress_failed() {
 
 # progress_show: reads steps and shows them. Where nobody watches, a line is written as its step begins, and no seconds are counted.
 progress_show() {
-  local line shown='' since=0 status
+  local line='' part shown='' since=0 status
   # Ctrl-C ends the command, whose last words are still to be shown.
   trap '' INT
   while :; do
     status=0
-    IFS= read -r -t 1 line || status=$?
+    IFS= read -r -t 1 part || status=$?
+    line+=$part
     [ "$line" != "$progress_last" ] || status=1
     if [ ! -t 2 ]; then
       [ "$status" != 0 ] || printf '%s\n' "$line"
@@ -58,5 +59,7 @@ progress_show() {
       [ "$status" != 0 ] || { printf '%s' "$line"; shown=$line since=$SECONDS; }
     fi
     [ "$status" = 0 ] || [ "$status" -gt 128 ] || break
+    # The rest of a step may come later than its beginning.
+    [ "$status" -gt 128 ] || line=''
   done
 }

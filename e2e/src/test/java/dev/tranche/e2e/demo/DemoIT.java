@@ -99,6 +99,17 @@ class DemoIT {
         .contains("preparing what the demo needs\n", "no Docker engine answers at DOCKER_HOST=");
   }
 
+  /** Whoever writes it may be stopped in its midst on a busy machine. */
+  @Test
+  void stepThatComesInParts_isShownWhole() throws IOException {
+    Shell.Result done =
+        bash(
+            """
+            { printf '[  7 s] of a '; sleep 2; echo program; } >"$TRANCHE_STEPS"
+            progress_end""");
+    assertThat(done.orFail()).isEqualTo("[  7 s] of a program\n");
+  }
+
   /** A process that a command leaves behind may have the steps open for as long as it lives. */
   @Test
   void steps_endBeforeTheProcessesThatHaveThemOpen() throws IOException {
@@ -106,9 +117,11 @@ class DemoIT {
         bash(
             """
             sleep 120 & left=$!
+            disown
             step one
             progress_end
-            kill $left && echo it ran""");
+            # Not by TERM: a process that is not yet `sleep` would run the script's trap.
+            kill -KILL $left && echo it ran""");
     assertThat(done.orFail()).matches("\\[ +\\d+ s] one\nit ran\n");
   }
 
