@@ -175,7 +175,7 @@ class NodeHealthIT extends WithPlugin {
     assertThat(stopped).isNotDone();
     kubelet.admit("late", Map.of("main", 3));
     assertThat(kubelet.held("late", "main")).allMatch(id -> id.startsWith("GPU-1::"));
-    stopped.get(10, TimeUnit.SECONDS);
+    stopped.get(30, TimeUnit.SECONDS);
     assertThat(folder.resolve("dp").resolve(kubelet.endpoint("nvidia.com/gpu"))).doesNotExist();
   }
 

@@ -232,7 +232,7 @@ final class PluginRig {
   void stopPlugin() throws Exception {
     var stopped = new CompletableFuture<Void>();
     loop.runOnContext(v -> plugin.stop().onComplete(done -> stopped.complete(null)));
-    stopped.get(10, TimeUnit.SECONDS);
+    stopped.get(30, TimeUnit.SECONDS);
     thread.close();
     FakeKubelet.await(vertx.close());
   }

@@ -128,11 +128,11 @@ final class BodyReaderIT {
     }
 
     void send(String text) throws Exception {
-      socket.write(text).await(10, TimeUnit.SECONDS);
+      socket.write(text).await(30, TimeUnit.SECONDS);
     }
 
     String answer() throws Exception {
-      String answer = answered.future().await(10, TimeUnit.SECONDS);
+      String answer = answered.future().await(30, TimeUnit.SECONDS);
       synchronized (this) {
         answered = Promise.promise();
         heard = Buffer.buffer();

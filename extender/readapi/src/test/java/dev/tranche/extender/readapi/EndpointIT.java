@@ -137,7 +137,7 @@ final class EndpointIT {
     try {
       for (int i = 0; i < Endpoint.AT_ONCE_MAX; i++) {
         var socket = new Socket(InetAddress.getLoopbackAddress(), server.actualPort());
-        socket.setSoTimeout(10_000);
+        socket.setSoTimeout(30_000);
         sockets.add(socket);
         socket
             .getOutputStream()

@@ -182,7 +182,7 @@ final class TransportIT {
 
   @Test
   void manyCallsAtOnce_goOverOneConnection() throws Exception {
-    get("/echo").get(10, TimeUnit.SECONDS);
+    get("/echo").get(30, TimeUnit.SECONDS);
     var calls =
         IntStream.range(0, 50)
             .mapToObj(
@@ -195,7 +195,7 @@ final class TransportIT {
             .map(request -> client.sendAsync(request, String.class))
             .toList();
     for (int i = 0; i < calls.size(); i++) {
-      assertThat(calls.get(i).get(10, TimeUnit.SECONDS).body()).isEqualTo("body" + i);
+      assertThat(calls.get(i).get(30, TimeUnit.SECONDS).body()).isEqualTo("body" + i);
     }
     assertThat(connections).hasValue(1);
     assertThat(versions).containsOnly(HttpVersion.HTTP_2);
@@ -206,7 +206,7 @@ final class TransportIT {
     var old = new ConfigBuilder(config).withHttp2Disable(true).build();
     try (var plain = new VertxTransport().newBuilder(old).build()) {
       var request = plain.newHttpRequestBuilder().uri(uri("/echo")).build();
-      assertThat(plain.sendAsync(request, String.class).get(10, TimeUnit.SECONDS).code())
+      assertThat(plain.sendAsync(request, String.class).get(30, TimeUnit.SECONDS).code())
           .isEqualTo(200);
     }
     assertThat(versions).containsOnly(HttpVersion.HTTP_1_1);
@@ -214,7 +214,7 @@ final class TransportIT {
 
   @Test
   void bodyLargerThanAnyWindow_comesWhole() throws Exception {
-    assertThat(get("/large").get(10, TimeUnit.SECONDS).body()).hasSize(LARGE_BYTES);
+    assertThat(get("/large").get(30, TimeUnit.SECONDS).body()).hasSize(LARGE_BYTES);
   }
 
   @Test
@@ -293,26 +293,26 @@ final class TransportIT {
     }
 
     String next() throws InterruptedException {
-      return String.valueOf(words.poll(10, TimeUnit.SECONDS));
+      return String.valueOf(words.poll(30, TimeUnit.SECONDS));
     }
   }
 
   private WebSocket watch(String path, Heard heard) throws Exception {
-    return client.newWebSocketBuilder().uri(uri(path)).buildAsync(heard).get(10, TimeUnit.SECONDS);
+    return client.newWebSocketBuilder().uri(uri(path)).buildAsync(heard).get(30, TimeUnit.SECONDS);
   }
 
   @Test
   void messages_comeWholeAndWhenAskedFor() throws Exception {
     var heard = new Heard();
     WebSocket watch = watch("/watch", heard);
-    ServerWebSocket other = socket.future().await(10, TimeUnit.SECONDS);
+    ServerWebSocket other = socket.future().await(30, TimeUnit.SECONDS);
     other.writeFrame(WebSocketFrame.binaryFrame(Buffer.buffer("one "), false));
     other.writeFrame(WebSocketFrame.continuationFrame(Buffer.buffer("message"), true));
     other.writeTextMessage("another");
     other.close((short) 1000, "over");
     assertThat(heard.next()).isEqualTo("bytes one message");
     // All that follows has been sent; it waits for us.
-    get("/echo").get(10, TimeUnit.SECONDS);
+    get("/echo").get(30, TimeUnit.SECONDS);
     assertThat(heard.words).isEmpty();
     watch.request();
     assertThat(heard.next()).isEqualTo("text another");
@@ -324,18 +324,18 @@ final class TransportIT {
   @Test
   void ourEnd_isHeardThere() throws Exception {
     WebSocket watch = watch("/watch", new Heard());
-    ServerWebSocket other = socket.future().await(10, TimeUnit.SECONDS);
+    ServerWebSocket other = socket.future().await(30, TimeUnit.SECONDS);
     var ended = new CompletableFuture<Short>();
     other.closeHandler(v -> ended.complete(other.closeStatusCode()));
     assertThat(watch.sendClose(1_000, "enough")).isTrue();
-    assertThat(ended.get(10, TimeUnit.SECONDS)).isEqualTo((short) 1_000);
+    assertThat(ended.get(30, TimeUnit.SECONDS)).isEqualTo((short) 1_000);
   }
 
   @Test
   void messageThatIsTooLarge_endsTheSocket() throws Exception {
     var heard = new Heard();
     watch("/watch", heard);
-    ServerWebSocket other = socket.future().await(10, TimeUnit.SECONDS);
+    ServerWebSocket other = socket.future().await(30, TimeUnit.SECONDS);
     var gone = new CompletableFuture<Void>();
     other.closeHandler(gone::complete);
     other.writeBinaryMessage(Buffer.buffer(new byte[Connections.MESSAGE_BYTES_MAX + 1]));
@@ -349,7 +349,7 @@ final class TransportIT {
   void connectionThatBreaks_isAnError() throws Exception {
     var heard = new Heard();
     watch("/watch", heard);
-    var other = (WebSocketInternal) socket.future().await(10, TimeUnit.SECONDS);
+    var other = (WebSocketInternal) socket.future().await(30, TimeUnit.SECONDS);
     var _ = other.channelHandlerContext().close();
     assertThat(heard.next()).startsWith("failed");
   }
