@@ -2,21 +2,22 @@ package dev.tranche.nodeplugin;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.tranche.process.fuzz.Seeds;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** In no order of events is more than one whole GPU granted, or free room refused for ever. */
 @Tag("slow")
 class RecutTest {
-  private static final int RUNS = Integer.getInteger("tranche.recuts", 600);
-  private static final int FIRST = Integer.getInteger("tranche.recuts.first", 0);
+  private static final int RUNS = 60;
   private static final int STEPS = 1_000;
 
   @Test
   void noGpuIsGrantedTwice_andFreeRoomCanBeHad() {
     int placed = 0;
     int mixed = 0;
-    for (int seed = FIRST; seed < FIRST + RUNS; seed++) {
+    long[] seeds = Seeds.of(RUNS);
+    for (long seed : seeds) {
       var world = new RecutWorld(seed);
       world.run(STEPS);
       if (world.failures().isEmpty()) {
@@ -26,7 +27,7 @@ class RecutTest {
       placed += world.placed();
       mixed += world.mixed();
     }
-    assertThat(placed).isGreaterThan(RUNS * STEPS / 6);
+    assertThat(placed).isGreaterThan(seeds.length * STEPS / 6);
     assertThat(mixed).isGreaterThan(placed / 20);
   }
 }

@@ -13,6 +13,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.tranche.api.GrantedGpus;
 import dev.tranche.api.Taint;
+import dev.tranche.process.fuzz.Seeds;
 import dev.tranche.webhook.mutate.MutationRules;
 import dev.tranche.webhook.mutate.PodMutator;
 import dev.tranche.webhook.nodes.GpuNode;
@@ -25,7 +26,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
-import java.util.random.RandomGeneratorFactory;
+import java.util.random.RandomGenerator;
 import org.junit.jupiter.api.Test;
 
 /** Requests by memory. */
@@ -266,10 +267,8 @@ class MemoryTest {
 
   @Test
   void anyMemory_ofAnyGpu_isGrantedInFull_andByLessThanOneReplicaMore() {
-    long seed = Long.getLong("tranche.seed", System.nanoTime());
-    System.out.println("-Dtranche.seed=" + seed);
-    var random = RandomGeneratorFactory.of("L64X128MixRandom").create(seed);
-    for (int round = 0; round < 2_000; round++) {
+    for (long seed : Seeds.of(200)) {
+      RandomGenerator random = Seeds.random(seed);
       int cut = random.nextInt(1, 101);
       int totalMib = random.nextInt(2_000, 200_000);
       int usableMib = totalMib - 640;

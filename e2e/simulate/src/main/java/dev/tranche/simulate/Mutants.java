@@ -54,6 +54,8 @@ final class Mutants implements AutoCloseable {
                 "-am",
                 "-Dspotless.check.skip",
                 "-Dcyclonedx.skip",
+                "-Dtest.tags.excluded=",
+                "-Dtranche.search=10",
                 // What a patch leaves unused is no reason to fail.
                 "-Dcompiler.warnings=-nowarn",
                 "-Dcompiler.checks=-Xlint:none"));

@@ -2,12 +2,15 @@ package dev.tranche.simulate;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.tranche.process.fuzz.Seeds;
 import java.util.stream.LongStream;
 import org.junit.jupiter.api.Test;
 
 class SimulatorTest {
-  /** About as many as a core runs in two minutes. */
-  private static final int SEEDS = 100;
+  private static final int SEEDS = 10;
+
+  /** They find three of the bugs that RELIABILITY.md has patches for. */
+  private static final long[] KNOWN = {7, 10};
 
   private static Outcome run(long seed) {
     return new World(Scenario.of(seed)).run();
@@ -22,9 +25,10 @@ class SimulatorTest {
   }
 
   @Test
-  void fixedSeeds_breakNoInvariant() {
+  void seeds_breakNoInvariant() {
     var counts = new Counts();
-    LongStream.rangeClosed(2, SEEDS)
+    long[] seeds = Seeds.of(SEEDS, KNOWN);
+    LongStream.of(seeds)
         .mapToObj(SimulatorTest::run)
         .forEach(
             outcome -> {
@@ -34,11 +38,13 @@ class SimulatorTest {
               assertThat(outcome.bound()).isGreaterThan(100);
               counts.add(outcome.counts());
             });
-    // Clusters are too small for all pods, and large enough for most.
-    assertThat(counts.of(Branch.LONG_WAIT)).isPositive();
-    assertThat(counts.of(Branch.CHANGE_OF_LEADER)).isPositive();
-    assertThat(counts.of(Branch.PREEMPTION)).isPositive();
-    assertThat(counts.of(Branch.UNKNOWN_BIND)).isPositive();
+    // Clusters are too small for all pods, and large enough for most. One seed alone may lack a
+    // branch.
+    long enough = seeds.length / SEEDS;
+    assertThat(counts.of(Branch.LONG_WAIT)).isGreaterThanOrEqualTo(enough);
+    assertThat(counts.of(Branch.CHANGE_OF_LEADER)).isGreaterThanOrEqualTo(enough);
+    assertThat(counts.of(Branch.PREEMPTION)).isGreaterThanOrEqualTo(enough);
+    assertThat(counts.of(Branch.UNKNOWN_BIND)).isGreaterThanOrEqualTo(enough);
   }
 
   @Test

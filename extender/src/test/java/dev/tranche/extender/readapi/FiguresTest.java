@@ -18,6 +18,7 @@ import dev.tranche.extender.readapi.row.View;
 import dev.tranche.extender.readapi.row.WaitingReasons;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.verb.FakeWorld;
+import dev.tranche.process.fuzz.Seeds;
 import java.time.Instant;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -28,9 +29,10 @@ import java.util.Random;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
+import java.util.stream.LongStream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
+import org.junit.jupiter.params.provider.MethodSource;
 
 /**
  * The API's figures against a sum that this test makes itself, from what the kubelets say in
@@ -55,8 +57,12 @@ final class FiguresTest {
 
   private int created;
 
+  static LongStream seeds() {
+    return LongStream.of(Seeds.of(8));
+  }
+
   @ParameterizedTest
-  @ValueSource(longs = {1, 2, 3, 4, 5, 6, 7, 8})
+  @MethodSource("seeds")
   void figures_areWhatTheKubeletsHold(long seed) {
     var random = new Random(seed);
     for (String node : NODES) {

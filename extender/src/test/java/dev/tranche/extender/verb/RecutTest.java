@@ -2,6 +2,7 @@ package dev.tranche.extender.verb;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.tranche.process.fuzz.Seeds;
 import dev.tranche.process.loop.Loop;
 import io.vertx.core.Vertx;
 import org.junit.jupiter.api.AfterEach;
@@ -11,8 +12,7 @@ import org.junit.jupiter.api.Test;
 /** In no order of events is more than one whole GPU granted, or free room refused for ever. */
 @Tag("slow")
 final class RecutTest {
-  private static final int RUNS = Integer.getInteger("tranche.recuts", 100);
-  private static final int FIRST = Integer.getInteger("tranche.recuts.first", 0);
+  private static final int RUNS = 10;
   private static final int STEPS = 600;
 
   private final Vertx vertx = Vertx.vertx();
@@ -27,7 +27,8 @@ final class RecutTest {
     var loop = new Loop(vertx.getOrCreateContext());
     int placed = 0;
     int mixed = 0;
-    for (int seed = FIRST; seed < FIRST + RUNS; seed++) {
+    long[] seeds = Seeds.of(RUNS);
+    for (long seed : seeds) {
       var cluster = new RecutCluster(seed, loop);
       cluster.run(STEPS);
       if (cluster.failures().isEmpty()) {
@@ -37,7 +38,7 @@ final class RecutTest {
       placed += cluster.placed();
       mixed += cluster.mixed();
     }
-    assertThat(placed).isGreaterThan(RUNS * STEPS / 6);
+    assertThat(placed).isGreaterThan(seeds.length * STEPS / 6);
     assertThat(mixed).isGreaterThan(placed / 20);
   }
 }

@@ -33,6 +33,7 @@ import dev.tranche.extender.selection.PodSelection.Pin;
 import dev.tranche.extender.snapshot.NodeSnapshot;
 import dev.tranche.extender.verb.FakeWorld;
 import dev.tranche.extender.wait.SimulatedScheduler.Node;
+import dev.tranche.process.fuzz.Seeds;
 import io.vertx.core.Future;
 import java.time.Instant;
 import java.util.ArrayDeque;
@@ -46,6 +47,7 @@ import java.util.Optional;
 import java.util.Random;
 import java.util.Set;
 import java.util.function.Supplier;
+import java.util.stream.LongStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -98,7 +100,7 @@ final class WaitReasonsTest {
           world.failures,
           world::nowMs);
 
-  record Situation(WaitReason reason, int seed) {
+  record Situation(WaitReason reason, long seed) {
     @Override
     public String toString() {
       return reason + " " + seed;
@@ -106,6 +108,7 @@ final class WaitReasonsTest {
   }
 
   static Stream<Situation> situations() {
+    long[] seeds = Seeds.of(SEEDS);
     return Stream.of(
             WaitReason.FULL,
             WaitReason.FRAGMENTED,
@@ -121,9 +124,7 @@ final class WaitReasonsTest {
             WaitReason.NOT_FILTERED,
             WaitReason.NOT_BOUND_YET,
             WaitReason.NO_NODE)
-        .flatMap(
-            reason ->
-                Stream.iterate(0, i -> i + 1).limit(SEEDS).map(i -> new Situation(reason, i)));
+        .flatMap(reason -> LongStream.of(seeds).mapToObj(seed -> new Situation(reason, seed)));
   }
 
   @ParameterizedTest

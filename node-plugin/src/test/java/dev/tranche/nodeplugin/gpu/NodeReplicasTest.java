@@ -9,6 +9,7 @@ import dev.tranche.nodeplugin.config.Configs;
 import dev.tranche.nodeplugin.config.Sharing.SharingStrategy;
 import dev.tranche.nodeplugin.gpu.Replica.Stage;
 import dev.tranche.nodeplugin.health.Health;
+import dev.tranche.process.fuzz.Seeds;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
@@ -145,9 +146,9 @@ class NodeReplicasTest {
 
   @Test
   void allocatable_isWhatPodsRequestAndWhatIsFree_whateverTheNumbersOfReplicas() {
-    var random = new Random(42);
     int[] sizes = {1, 2, 3, 4, 7, 10};
-    for (int run = 0; run < 500; run++) {
+    for (long seed : Seeds.of(50)) {
+      var random = new Random(seed);
       held = new HeldReplicas();
       GpuSharing before = sharing(GPU, sizes[random.nextInt(sizes.length)]);
       String[] ids =
@@ -160,7 +161,7 @@ class NodeReplicasTest {
           Math.floorDiv((before.replicas() - ids.length) * now.replicas(), before.replicas());
       int allocatable = make(now, now).healthyCount();
       assertThat(allocatable - ids.length)
-          .as("%d of %d held, now %d", ids.length, before.replicas(), now.replicas())
+          .as("seed %d: %d of %d held, now %d", seed, ids.length, before.replicas(), now.replicas())
           .isEqualTo(now.replicas() + free);
     }
   }

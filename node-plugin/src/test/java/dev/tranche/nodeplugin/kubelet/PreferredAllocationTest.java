@@ -6,13 +6,13 @@ import dev.tranche.api.ReplicaId;
 import dev.tranche.api.node.GpuShare;
 import dev.tranche.nodeplugin.kubelet.PreferredAllocation.Answer;
 import dev.tranche.nodeplugin.kubelet.PreferredAllocation.Outcome;
+import dev.tranche.process.fuzz.Seeds;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.random.RandomGenerator;
-import java.util.random.RandomGeneratorFactory;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
@@ -124,11 +124,8 @@ class PreferredAllocationTest {
 
   @Test
   void anyRequest_isAnsweredInFullFromWhatIsAvailable() {
-    long seed = Long.getLong("tranche.seed", System.nanoTime());
-    System.out.println("-Dtranche.seed=" + seed);
-    RandomGenerator random = RandomGeneratorFactory.of("L64X128MixRandom").create(seed);
-    for (int round = 0; round < 2_000; round++) {
-      answersWell(random, "seed " + seed + ", round " + round);
+    for (long seed : Seeds.of(200)) {
+      answersWell(Seeds.random(seed), "seed " + seed);
     }
   }
 

@@ -9,7 +9,6 @@ import java.util.Arrays;
 import java.util.Base64;
 import java.util.List;
 import java.util.random.RandomGenerator;
-import java.util.random.RandomGeneratorFactory;
 import java.util.stream.Stream;
 
 /**
@@ -24,12 +23,12 @@ public final class Corpus {
 
   /** Runs a target on each input, and on inputs that differ from it in some bytes. */
   public static void replay(Class<?> fuzzTarget, Target target) throws Exception {
-    RandomGenerator random = RandomGeneratorFactory.of("L64X128MixRandom").create(17);
+    long[] seeds = Seeds.of(CHANGED_OF_EACH);
     for (Path file : files(fuzzTarget)) {
       byte[] input = read(file);
       run(target, input, file);
-      for (int i = 0; i < CHANGED_OF_EACH; i++) {
-        run(target, changed(input, random), file);
+      for (long seed : seeds) {
+        run(target, changed(input, Seeds.random(seed)), file);
       }
     }
   }

@@ -11,6 +11,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.tranche.process.fuzz.Seeds;
 import dev.tranche.webhook.Reviews;
 import dev.tranche.webhook.nodes.GpuNode;
 import dev.tranche.webhook.nodes.Taints;
@@ -19,7 +20,7 @@ import dev.tranche.webhook.pod.PodView;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.random.RandomGeneratorFactory;
+import java.util.random.RandomGenerator;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -524,10 +525,8 @@ class PodMutatorTest {
 
   @Test
   void anyFraction_ofAnyCut_isGrantedInFull_andByLessThanOneReplicaMore() {
-    long seed = Long.getLong("tranche.seed", System.nanoTime());
-    System.out.println("-Dtranche.seed=" + seed);
-    var random = RandomGeneratorFactory.of("L64X128MixRandom").create(seed);
-    for (int round = 0; round < 2_000; round++) {
+    for (long seed : Seeds.of(200)) {
+      RandomGenerator random = Seeds.random(seed);
       int granularity = random.nextInt(1, 101);
       int thousandths = random.nextInt(1, 1001);
       int count = random.nextInt(1, 9);

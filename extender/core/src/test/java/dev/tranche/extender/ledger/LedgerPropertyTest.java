@@ -1,5 +1,6 @@
 package dev.tranche.extender.ledger;
 
+import dev.tranche.process.fuzz.Seeds;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
@@ -10,13 +11,13 @@ import org.junit.jupiter.api.Test;
  */
 @Tag("slow")
 final class LedgerPropertyTest {
-  private static final int RUNS = Integer.getInteger("ledger.runs", 200);
+  private static final int RUNS = 20;
   private static final int STEPS = 150;
 
   /** No kubelet is ever asked for more than its GPU has, and every pod finds its assignment. */
   @Test
   void anyInterleaving_neverOverCapacityNeverALeak() {
-    for (long seed = 1; seed <= RUNS; seed++) {
+    for (long seed : Seeds.of(RUNS)) {
       run(seed, false);
     }
   }
@@ -27,7 +28,7 @@ final class LedgerPropertyTest {
    */
   @Test
   void strangersOnTheNodes_areCountedWhereTheyAre() {
-    for (long seed = 1; seed <= RUNS; seed++) {
+    for (long seed : Seeds.of(RUNS)) {
       run(seed, true);
     }
   }

@@ -11,6 +11,7 @@ import dev.tranche.extender.load.UsageDistribution;
 import dev.tranche.extender.placement.Backtracking.Attempt;
 import dev.tranche.extender.placement.Search.Result;
 import dev.tranche.extender.score.Policy;
+import dev.tranche.process.fuzz.Seeds;
 import java.nio.IntBuffer;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -114,7 +115,8 @@ final class SearchTest {
   void smallPods_fitIfAndOnlyIfTryingAllSaysSo() {
     int fits = 0;
     int none = 0;
-    for (int seed = 0; seed < 20_000; seed++) {
+    long[] seeds = Seeds.of(2_000);
+    for (long seed : seeds) {
       var random = new Random(seed);
       int replicas = someReplicas(random);
       List<GpuView> gpus = someGpus(random, random.nextInt(1, 5), replicas);
@@ -132,15 +134,16 @@ final class SearchTest {
       assertThat(result instanceof Result.Found).as("seed %d", seed).isEqualTo(expected);
       assertThat(result).isNotInstanceOf(Result.GaveUp.class);
     }
-    assertThat(fits).isGreaterThan(2_000);
-    assertThat(none).isGreaterThan(2_000);
+    assertThat(fits).isGreaterThanOrEqualTo(seeds.length / 10);
+    assertThat(none).isGreaterThanOrEqualTo(seeds.length / 10);
   }
 
   /** Which of two GPUs with equal room is taken matters to a container on one of them. */
   @Test
   void containersWithTwoSizes_fitIfAndOnlyIfTryingAllSaysSo() {
     int fits = 0;
-    for (int seed = 0; seed < 20_000; seed++) {
+    long[] seeds = Seeds.of(2_000);
+    for (long seed : seeds) {
       var random = new Random(seed);
       List<GpuView> gpus =
           IntStream.range(0, random.nextInt(2, 5))
@@ -156,7 +159,7 @@ final class SearchTest {
       assertThat(result instanceof Result.Found).as("seed %d", seed).isEqualTo(expected);
       fits += expected ? 1 : 0;
     }
-    assertThat(fits).isBetween(2_000, 18_000);
+    assertThat(fits).isBetween(seeds.length / 10, seeds.length - seeds.length / 10);
   }
 
   private static List<Integer> oneOrTwo(Random random) {
@@ -166,7 +169,7 @@ final class SearchTest {
 
   @Test
   void plainRequests_fitIfAndOnlyIfThereAreReplicas() {
-    for (int seed = 0; seed < 5_000; seed++) {
+    for (long seed : Seeds.of(500)) {
       var random = new Random(seed);
       List<GpuView> gpus = someGpus(random, random.nextInt(1, 5), 4, GpuView.UNLIMITED);
       List<Container> all = new ArrayList<>(someContainers(random, 2, 4, false));
@@ -251,7 +254,7 @@ final class SearchTest {
 
   @Test
   void placement_isThePolicysFirst() {
-    for (int seed = 0; seed < 20_000; seed++) {
+    for (long seed : Seeds.of(2_000)) {
       var random = new Random(seed);
       int replicas = someReplicas(random);
       List<GpuView> gpus = someGpus(random, random.nextInt(1, 6), replicas);
@@ -280,7 +283,8 @@ final class SearchTest {
   @Test
   void everyPodThatAdmissionLetsThrough_takesBoundedSteps() {
     int most = 0;
-    for (int seed = 0; seed < 3_000; seed++) {
+    long[] seeds = Seeds.of(300);
+    for (long seed : seeds) {
       var random = new Random(seed);
       int gpuCount = random.nextBoolean() ? 16 : 56;
       int replicas = List.of(2, 4, 7, 10, 48, 100, 1_000, 10_000).get(random.nextInt(8));
@@ -299,14 +303,15 @@ final class SearchTest {
       most = Math.max(most, steps.taken());
       assertThat(steps.taken()).as("seed %d", seed).isLessThan(STEPS_ON_A_NODE_MAX);
     }
-    assertThat(most).isGreaterThan(SearchBudget.ATTEMPT_MAX);
+    assertThat(most).isGreaterThan(seeds.length > 1 ? SearchBudget.ATTEMPT_MAX : 0);
   }
 
   @Test
   void nodesThatLookAlike_areToldWhatEachWouldBeToldAlone() {
     int undecided = 0;
     int remembered = 0;
-    for (int seed = 0; seed < 300; seed++) {
+    long[] seeds = Seeds.of(30);
+    for (long seed : seeds) {
       var random = new Random(seed);
       List<Container> all = seed % 10 == 0 ? thirds(random) : anyContainers(random, 16, 1_000);
       GpuRequest shared = request(1_000, all);
@@ -322,8 +327,8 @@ final class SearchTest {
       remembered = Math.max(remembered, shared.plan().failed.size());
       assertThat(shared.plan().failed.size()).isLessThanOrEqualTo(FailedSearches.MAX);
     }
-    assertThat(undecided).isGreaterThan(100);
-    assertThat(remembered).isPositive();
+    assertThat(undecided).isGreaterThanOrEqualTo(seeds.length / 30);
+    assertThat(remembered).isGreaterThanOrEqualTo(seeds.length / 30);
   }
 
   @Test

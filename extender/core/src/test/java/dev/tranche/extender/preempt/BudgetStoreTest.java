@@ -9,6 +9,7 @@ import dev.tranche.extender.ledger.PodLabels;
 import dev.tranche.extender.ledger.PreemptionInfo;
 import dev.tranche.extender.preempt.Budget.Requirement;
 import dev.tranche.extender.snapshot.Turn;
+import dev.tranche.process.fuzz.Seeds;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
@@ -23,9 +24,9 @@ final class BudgetStoreTest {
 
   @Test
   void whetherABudgetSelectsAPod_isThatOfItsLabels() {
-    var random = new Random(7);
     List<String> operators = List.of("In", "NotIn", "Exists", "DoesNotExist", "Gt", "");
-    for (int i = 0; i < 2_000; i++) {
+    for (long seed : Seeds.of(200)) {
+      var random = new Random(seed);
       var labels = new HashMap<String, String>();
       for (int label = random.nextInt(5); label > 0; label--) {
         labels.put("k" + random.nextInt(6), "v" + random.nextInt(3));
@@ -34,7 +35,7 @@ final class BudgetStoreTest {
       String operator = operators.get(random.nextInt(operators.size()));
       Set<String> values = Set.of("v" + random.nextInt(3), "w");
       assertThat(new Requirement(key, operator, values).met(PodLabels.of(labels)))
-          .as("%s %s %s of %s", key, operator, values, labels)
+          .as("seed %d: %s %s %s of %s", seed, key, operator, values, labels)
           .isEqualTo(
               LabelOperator.matches(operator, values, LabelOperator.NO_NUMBER, labels.get(key)));
     }

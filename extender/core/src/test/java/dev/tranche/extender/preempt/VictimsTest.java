@@ -8,6 +8,7 @@ import dev.tranche.extender.ledger.PreemptionInfo;
 import dev.tranche.extender.preempt.Budget.Requirement;
 import dev.tranche.extender.preempt.Victims.Candidate;
 import dev.tranche.extender.snapshot.Turn;
+import dev.tranche.process.fuzz.Seeds;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -15,7 +16,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.random.RandomGenerator;
-import java.util.random.RandomGeneratorFactory;
 import org.junit.jupiter.api.Test;
 
 /** On GPUs of ten replicas that the candidates fill. */
@@ -100,8 +100,8 @@ final class VictimsTest {
    */
   @Test
   void random_agreesWithExhaustiveSearch() {
-    RandomGenerator random = RandomGeneratorFactory.of("L64X128MixRandom").create(11);
-    for (int run = 0; run < 500; run++) {
+    for (long seed : Seeds.of(50)) {
+      RandomGenerator random = Seeds.random(seed);
       var candidates = new ArrayList<Candidate>();
       for (int i = 0; i < 8; i++) {
         String gpu = i % 2 == 0 ? "a" : "b";
@@ -110,15 +110,17 @@ final class VictimsTest {
       int needs = 1 + random.nextInt(8);
       Optional<NodeVictims> chosen = victims(candidates, NONE, needs).choose(candidates, List.of());
       int least = leastHighestPriority(candidates, needs);
-      assertThat(chosen.isPresent()).as("run %d", run).isEqualTo(least < Integer.MAX_VALUE);
+      assertThat(chosen.isPresent()).as("seed %d", seed).isEqualTo(least < Integer.MAX_VALUE);
       if (chosen.isPresent() && !chosen.get().victims().isEmpty()) {
         var gone = new HashSet<>(uids(chosen.get()));
-        assertThat(fits(candidates, needs, gone)).as("run %d", run).isTrue();
-        assertThat(chosen.get().victims().getFirst().preemption().priority()).isEqualTo(least);
+        assertThat(fits(candidates, needs, gone)).as("seed %d", seed).isTrue();
+        assertThat(chosen.get().victims().getFirst().preemption().priority())
+            .as("seed %d", seed)
+            .isEqualTo(least);
         for (String uid : uids(chosen.get())) {
           var fewer = new HashSet<>(gone);
           fewer.remove(uid);
-          assertThat(fits(candidates, needs, fewer)).as("run %d: %s", run, uid).isFalse();
+          assertThat(fits(candidates, needs, fewer)).as("seed %d: %s", seed, uid).isFalse();
         }
       }
     }
