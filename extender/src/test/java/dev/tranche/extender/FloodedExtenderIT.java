@@ -24,10 +24,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 
 /** What strangers may open at the extender's ports, in a JVM with the options of the image. */
-@Timeout(180)
 @Tag("slow")
 final class FloodedExtenderIT {
   private static final long KIB = 1_024;

@@ -30,14 +30,12 @@ import javax.net.ssl.SSLSocket;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 
 /**
  * Nodes, readers, kube-scheduler, the kubelet and Prometheus at the extender's ports while
  * strangers flood them, in a JVM with the options and limits of the image. Each flood goes on from
  * before the first honest request until after the last one, and none of these may be refused.
  */
-@Timeout(300)
 @Tag("slow")
 final class HonestLoadIT {
   private static final String OK = "HTTP/1.1 200 OK";

@@ -39,7 +39,6 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -49,7 +48,6 @@ import org.junit.jupiter.params.provider.ValueSource;
  * {@code team-b} share a GPU.
  */
 @SuppressWarnings("NullAway.Init")
-@Timeout(120)
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 final class NamespaceViewIT {
   private static final long GIB = 1L << 30;

@@ -33,10 +33,8 @@ import javax.net.ssl.SSLSocket;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 
 /** A pod that opens connections and leaves them idle costs the webhook nothing, and nobody else. */
-@Timeout(120)
 @Tag("slow")
 class CrowdedPortsIT {
   private static final int ATTEMPTS = 100;

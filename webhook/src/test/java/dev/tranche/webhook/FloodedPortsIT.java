@@ -30,10 +30,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 
 /** All that the ports allow at once, opened against a JVM with the options of the image. */
-@Timeout(180)
 @Tag("slow")
 class FloodedPortsIT {
   private static final ConnectionLimits REVIEWS =

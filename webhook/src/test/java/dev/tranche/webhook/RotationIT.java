@@ -26,13 +26,11 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 
 /**
  * Two replicas that renew certificates and authorities while requests flow: none may fail. The test
  * moves the clock once both replicas have caught up, so that a slow machine misses no deadline.
  */
-@Timeout(180)
 class RotationIT {
   private static final Duration AUTHORITY_LIFE = Duration.ofHours(20);
   private static final Duration CERTIFICATE_LIFE = AUTHORITY_LIFE.dividedBy(2);

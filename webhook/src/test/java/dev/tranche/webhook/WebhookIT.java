@@ -30,10 +30,8 @@ import javax.net.ssl.SSLPeerUnverifiedException;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 
 /** The whole process but its main method, over real sockets, against a stand-in API server. */
-@Timeout(60)
 class WebhookIT {
   private final MockApi api = new MockApi();
   private final KubernetesClient client = api.client();

@@ -37,10 +37,8 @@ import java.util.regex.Pattern;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 
 /** The stream over real sockets, with a clock of the test's. */
-@Timeout(60)
 final class EventStreamIT {
   /** A few pictures of the largest cluster here, which has 16,000 GPUs. */
   private static final long WAITING_BYTES_MAX = 32 << 20;

@@ -21,10 +21,8 @@ import java.util.function.Predicate;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 
 /** All that the node plugin's port allows, opened against a JVM with the options of the image. */
-@Timeout(180)
 class FloodedNodePortIT {
   private static final ConnectionLimits LIMITS = ConnectionLimits.METRICS;
 

@@ -22,10 +22,8 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 
 /** A pod that opens connections and leaves them idle costs the node plugin nothing. */
-@Timeout(60)
 class MetricsServerIT {
   private static final int ATTEMPTS = 1_000;
   private static final int PER_ADDRESS_MAX = 16;

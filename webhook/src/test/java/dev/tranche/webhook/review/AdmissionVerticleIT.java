@@ -33,10 +33,8 @@ import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLSocket;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 
 /** What peers may not do that are no API servers. */
-@Timeout(60)
 class AdmissionVerticleIT {
   private static final int BODY_BYTES = 3 << 20;
   private static final long LONG_MS = 600_000;

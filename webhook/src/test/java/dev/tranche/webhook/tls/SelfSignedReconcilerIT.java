@@ -19,10 +19,8 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 
 @EnableKubernetesMockClient(crud = true)
-@Timeout(60)
 class SelfSignedReconcilerIT {
   private static final Instant NOW = Instant.parse("2026-11-21T12:00:00Z");
   private static final Duration AUTHORITY_LIFE = Duration.ofDays(3650);

@@ -26,12 +26,10 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** How much one port does at once, and for how long. */
-@Timeout(60)
 final class EndpointIT {
   private static final long LONG_MS = 60_000;
   private static final Answer FOUND = new Answer.Found(Buffer.buffer("{}"));
