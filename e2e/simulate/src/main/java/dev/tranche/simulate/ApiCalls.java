@@ -48,19 +48,22 @@ final class ApiCalls implements ApiServer {
           if (expired.isPresent()) {
             done.complete(new BindOutcome.Refused(expired.get()));
           } else {
-            post(pod, node, annotations.getOrDefault(Names.GPU, ""), done);
+            post(pod, node, annotations, done);
           }
         });
     return done.future();
   }
 
-  private void post(PodFacts pod, String node, String gpu, Promise<BindOutcome> done) {
+  private void post(
+      PodFacts pod, String node, Map<String, String> annotations, Promise<BindOutcome> done) {
+    String gpu = annotations.getOrDefault(Names.GPU, "");
+    String granted = annotations.getOrDefault(Names.GRANTED_REPLICAS, "");
     world.network.<ApiModel.Bound>call(
         replica,
         world.api,
         TIMEOUT_MS,
         answer -> {
-          ApiModel.Bound result = world.api.bind(pod.uid(), pod.key(), node, gpu);
+          ApiModel.Bound result = world.api.bind(pod.uid(), pod.key(), node, gpu, granted);
           if (result == ApiModel.Bound.DONE) {
             world.bindingDone(replica, node, gpu);
           }

@@ -111,7 +111,11 @@ final class ApiModel extends SimulatedProcess {
   }
 
   /** Posts a Binding with its annotation. */
-  Bound bind(String uid, String key, String node, String gpu) {
+  /**
+   * @param gpu the value of {@code tranche.dev/gpu}
+   * @param granted the value of {@code tranche.dev/granted-replicas}
+   */
+  Bound bind(String uid, String key, String node, String gpu, String granted) {
     PodObject pod = pods.get(uid).orElse(null);
     if (pod == null) {
       return pods.named(key).isPresent() ? Bound.CONFLICT : Bound.GONE;
@@ -119,8 +123,9 @@ final class ApiModel extends SimulatedProcess {
     if (pod.node() != null || pod.terminating()) {
       return Bound.CONFLICT;
     }
-    pods.put(pod.bound(++version, node, gpu));
-    history.add(name, "pod %s (%s) is bound to %s, GPU %s".formatted(key, uid, node, gpu));
+    pods.put(pod.bound(++version, node, gpu, granted));
+    history.add(
+        name, "pod %s (%s) is bound to %s, GPU %s %s".formatted(key, uid, node, gpu, granted));
     return Bound.DONE;
   }
 

@@ -14,6 +14,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -118,31 +119,24 @@ final class Checks {
 
   void admitted(PodObject pod, Map<String, GpuPart> parts) {
     bound.add(pod.uid());
-    if (!uuids(pod).containsAll(parts.keySet())) {
+    if (!pod.promised().keySet().containsAll(parts.keySet())) {
       world.counts.count(Branch.DRIFT);
     }
   }
 
   void refused(PodObject pod, String why) {
     bound.add(pod.uid());
+    if (world.scenario.faultless()) {
+      broken(
+          List.of(
+              new Finding(
+                  Invariant.BOUND_POD_IS_ADMITTED,
+                  pod.uid(),
+                  "pod %s is refused on node %s: %s".formatted(pod.key(), pod.node(), why))));
+    }
   }
 
   // --- the cluster as it is ---
-
-  private static Set<String> uuids(PodObject pod) {
-    return pod.gpu().isEmpty() ? Set.of() : Set.of(pod.gpu().split(","));
-  }
-
-  /** Returns what the pod's annotation promises; the parts of a plain request are not known. */
-  private static Map<String, GpuPart> promised(PodObject pod) {
-    Map<String, GpuPart> promised = new HashMap<>();
-    Set<String> uuids = uuids(pod);
-    int of = pod.plan().replicasPerGpu();
-    boolean exact = uuids.size() == 1 && of > 0;
-    uuids.forEach(
-        uuid -> promised.put(uuid, exact ? GpuPart.of(pod.plan().replicas(), of) : GpuPart.NONE));
-    return promised;
-  }
 
   /** Those that the API server has there, and those that only the kubelet still has. */
   private List<ObservedCluster.Pod> podsOn(SimulatedNode node) {
@@ -169,7 +163,7 @@ final class Checks {
         pod.key(),
         node.name,
         pod.ended(),
-        promised(pod),
+        pod.promised(),
         has,
         node.kubelet.mayHaveAnotherGpu(pod.uid()),
         node.kubelet.startedOnUnhealthyGpu(pod.uid()),
@@ -241,11 +235,13 @@ final class Checks {
       }
     }
     int wanted = pod.plan().replicas() + nominated(pod, node);
-    return node.gpus.stream()
-        .filter(gpu -> gpu.healthy() && !object.cordoned().contains(gpu.uuid))
-        .anyMatch(
-            gpu ->
-                replicas - taken.getOrDefault(gpu.uuid, GpuPart.NONE).replicas(replicas) >= wanted);
+    IntStream free =
+        node.gpus.stream()
+            .filter(gpu -> gpu.healthy() && !object.cordoned().contains(gpu.uuid))
+            .mapToInt(
+                gpu -> replicas - taken.getOrDefault(gpu.uuid, GpuPart.NONE).replicas(replicas));
+    // A plain number may be split.
+    return (of == 0 ? free.filter(left -> left > 0).sum() : free.max().orElse(0)) >= wanted;
   }
 
   /**

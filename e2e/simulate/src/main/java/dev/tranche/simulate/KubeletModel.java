@@ -376,11 +376,13 @@ final class KubeletModel extends SimulatedProcess {
         });
   }
 
-  /** Whether the promised GPUs have enough healthy free replicas. */
-  private static boolean offersPromised(List<String> free, PodObject pod) {
-    List<String> promised = List.of(pod.gpu().split(","));
-    return free.stream().filter(id -> promised.contains(ReplicaId.uuidOf(id))).count()
-        >= pod.plan().replicas();
+  /** Whether each promised GPU has enough healthy free replicas. */
+  private boolean offersPromised(List<String> free, PodObject pod) {
+    return pod.promised().entrySet().stream()
+        .allMatch(
+            part ->
+                free.stream().filter(id -> ReplicaId.uuidOf(id).equals(part.getKey())).count()
+                    >= part.getValue().replicas(world.replicas(node)));
   }
 
   /** The kubelet fills up what is missing as it likes. */

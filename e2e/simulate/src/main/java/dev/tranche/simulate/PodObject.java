@@ -1,6 +1,7 @@
 package dev.tranche.simulate;
 
 import dev.tranche.api.Demand;
+import dev.tranche.api.GpuPart;
 import dev.tranche.api.Names;
 import dev.tranche.extender.ledger.NodeNeeds;
 import dev.tranche.extender.ledger.PodFacts;
@@ -15,6 +16,7 @@ import org.jspecify.annotations.Nullable;
  * A pod as the API server has it.
  *
  * @param gpu the value of {@code tranche.dev/gpu}; empty without one
+ * @param granted the value of {@code tranche.dev/granted-replicas}; empty without one
  * @param deletionAtMs when its grace period ends, by the API server's time of day; 0 unless it is
  *     terminating
  * @param condition why it could not be scheduled; empty before the first attempt
@@ -25,6 +27,7 @@ record PodObject(
     long version,
     @Nullable String node,
     String gpu,
+    String granted,
     Phase phase,
     long deletionAtMs,
     @Nullable String nominated,
@@ -42,7 +45,7 @@ record PodObject(
   static final String NAMESPACE = "ns";
 
   static PodObject created(PodPlan plan, long version, long wallMs) {
-    return of(plan, version, null, "", Phase.PENDING, 0, null, "", wallMs);
+    return of(plan, version, null, "", "", Phase.PENDING, 0, null, "", wallMs);
   }
 
   private static PodObject of(
@@ -50,6 +53,7 @@ record PodObject(
       long version,
       @Nullable String node,
       String gpu,
+      String granted,
       Phase phase,
       long deletionAtMs,
       @Nullable String nominated,
@@ -62,6 +66,7 @@ record PodObject(
     }
     if (!gpu.isEmpty()) {
       annotations.put(Names.GPU, gpu);
+      annotations.put(Names.GRANTED_REPLICAS, granted);
     }
     var facts =
         new PodFacts(
@@ -85,24 +90,34 @@ record PodObject(
                     deletionAtMs,
                     NodeNeeds.NONE));
     return new PodObject(
-        plan, version, node, gpu, phase, deletionAtMs, nominated, condition, startedAtMs, facts);
+        plan,
+        version,
+        node,
+        gpu,
+        granted,
+        phase,
+        deletionAtMs,
+        nominated,
+        condition,
+        startedAtMs,
+        facts);
   }
 
-  PodObject bound(long at, String to, String onGpu) {
-    return of(plan, at, to, onGpu, phase, deletionAtMs, null, "", startedAtMs);
+  PodObject bound(long at, String to, String onGpu, String replicas) {
+    return of(plan, at, to, onGpu, replicas, phase, deletionAtMs, null, "", startedAtMs);
   }
 
   PodObject in(long at, Phase now, long wallMs) {
-    return of(plan, at, node, gpu, now, deletionAtMs, nominated, condition, wallMs);
+    return of(plan, at, node, gpu, granted, now, deletionAtMs, nominated, condition, wallMs);
   }
 
   PodObject terminating(long at, long untilWallMs) {
-    return of(plan, at, node, gpu, phase, untilWallMs, nominated, condition, startedAtMs);
+    return of(plan, at, node, gpu, granted, phase, untilWallMs, nominated, condition, startedAtMs);
   }
 
   /** After an attempt of the scheduler that has not placed it. */
   PodObject unscheduled(long at, String why, @Nullable String nominatedNode) {
-    return of(plan, at, node, gpu, phase, deletionAtMs, nominatedNode, why, startedAtMs);
+    return of(plan, at, node, gpu, granted, phase, deletionAtMs, nominatedNode, why, startedAtMs);
   }
 
   @Override
@@ -113,6 +128,19 @@ record PodObject(
   @Override
   public String key() {
     return NAMESPACE + "/" + plan.name();
+  }
+
+  /** Returns what its annotations promise, by uuid; empty before its Binding. */
+  Map<String, GpuPart> promised() {
+    Map<String, GpuPart> promised = new HashMap<>();
+    String[] uuids = gpu.split(",");
+    String[] counts = granted.split(",");
+    for (int i = 0; i < uuids.length && !granted.isEmpty(); i++) {
+      String[] count = counts[i].split("/");
+      GpuPart part = GpuPart.of(Integer.parseInt(count[0]), Integer.parseInt(count[1]));
+      promised.merge(uuids[i], part, GpuPart::plus);
+    }
+    return promised;
   }
 
   boolean ended() {

@@ -159,6 +159,8 @@ public final class Simulate implements Callable<Integer> {
     waited += outcome.waited();
     if (outcome.violation().isEmpty()) {
       fewestPods = Math.min(fewestPods, outcome.created());
+    }
+    if (outcome.violation().isEmpty() && !outcome.scenario().faultless()) {
       for (Fault.Kind kind : Fault.Kind.values()) {
         runsWithout.merge(kind, outcome.counts().of(kind) == 0 ? 1 : 0, Integer::sum);
       }

@@ -147,6 +147,10 @@ final class World {
     return nodes.stream().filter(node -> node.name.equals(name)).findFirst();
   }
 
+  int replicas(String node) {
+    return node(node).orElseThrow().plugin.replicas();
+  }
+
   // --- the Service of the verbs ---
 
   /** A replica has begun to lead: the Service routes to it soon. */

@@ -104,7 +104,7 @@ final class ModelKubeletStage implements KubeletStage {
             uids.size(), world.queue.nowMs(), name, devices, 0, 0, runMs, 0, false, GRACE_MS);
     uids.put(name, plan.uid());
     world.api.create(plan);
-    world.api.bind(plan.uid(), PodObject.NAMESPACE + "/" + name, NODE, "");
+    world.api.bind(plan.uid(), PodObject.NAMESPACE + "/" + name, NODE, "", "");
   }
 
   @Override

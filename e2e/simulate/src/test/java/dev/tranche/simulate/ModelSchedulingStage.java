@@ -86,7 +86,7 @@ final class ModelSchedulingStage implements SchedulingStage {
           binds ? "" : "refused",
           error -> {
             if (binds) {
-              world.api.bind(pod.uid(), pod.key(), node, "GPU");
+              world.api.bind(pod.uid(), pod.key(), node, "GPU", "");
             }
             answered.accept(error);
           });

@@ -94,7 +94,7 @@ class ModelsTest {
     runFor(100);
     api.create(plan(1, "a"));
     runFor(200);
-    api.bind("u1", "ns/a", "n", "G");
+    api.bind("u1", "ns/a", "n", "G", "");
     runFor(200);
     api.finish("u1");
     runFor(200);
@@ -107,7 +107,7 @@ class ModelsTest {
     api.create(plan(1, "a"));
     runFor(200);
     watch.breakOff(true);
-    api.bind("u1", "ns/a", "n", "G");
+    api.bind("u1", "ns/a", "n", "G", "");
     api.finish("u1");
     api.create(plan(2, "a"));
     api.create(plan(3, "b"));
@@ -148,10 +148,10 @@ class ModelsTest {
   @Test
   void secondBinding_isAConflict_andAPodOfTheNameIsAnother() {
     api.create(plan(1, "a"));
-    assertThat(api.bind("u1", "ns/a", "n", "G")).isEqualTo(ApiModel.Bound.DONE);
-    assertThat(api.bind("u1", "ns/a", "m", "H")).isEqualTo(ApiModel.Bound.CONFLICT);
-    assertThat(api.bind("u2", "ns/a", "m", "H")).isEqualTo(ApiModel.Bound.CONFLICT);
-    assertThat(api.bind("u3", "ns/c", "m", "H")).isEqualTo(ApiModel.Bound.GONE);
+    assertThat(api.bind("u1", "ns/a", "n", "G", "")).isEqualTo(ApiModel.Bound.DONE);
+    assertThat(api.bind("u1", "ns/a", "m", "H", "")).isEqualTo(ApiModel.Bound.CONFLICT);
+    assertThat(api.bind("u2", "ns/a", "m", "H", "")).isEqualTo(ApiModel.Bound.CONFLICT);
+    assertThat(api.bind("u3", "ns/c", "m", "H", "")).isEqualTo(ApiModel.Bound.GONE);
     assertThat(api.pods.get("u1").map(PodObject::node)).isEqualTo(Optional.of("n"));
   }
 

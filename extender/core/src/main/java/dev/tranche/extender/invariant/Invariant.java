@@ -11,6 +11,8 @@ public enum Invariant {
    * healthy when the kubelet admitted it.
    */
   POD_ON_PROMISED_GPU(0),
+  /** The node admits a pod that was bound to it while nothing failed. */
+  BOUND_POD_IS_ADMITTED(0),
   /** No pod begins on a GPU that was known to be unhealthy. */
   NOTHING_ON_UNHEALTHY_GPU(0),
   /** The extender records the same parts for a pod as the kubelet has given. */
