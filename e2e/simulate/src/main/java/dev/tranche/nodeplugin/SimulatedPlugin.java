@@ -163,10 +163,11 @@ public final class SimulatedPlugin {
   public List<String> prefer(
       String resource,
       List<String> available,
+      List<String> mustInclude,
       int size,
       @Nullable ListPodResourcesResponse list,
       long nowMs) {
-    return calls.prefer(resource, available, size, list, nowMs);
+    return calls.prefer(resource, available, mustInclude, size, list, nowMs);
   }
 
   /** Answers Allocate. */

@@ -240,8 +240,9 @@ final class Checks {
             .filter(gpu -> gpu.healthy() && !object.cordoned().contains(gpu.uuid))
             .mapToInt(
                 gpu -> replicas - taken.getOrDefault(gpu.uuid, GpuPart.NONE).replicas(replicas));
-    // A plain number may be split.
-    return (of == 0 ? free.filter(left -> left > 0).sum() : free.max().orElse(0)) >= wanted;
+    // A plain number may be split; with init containers only if no GPU could hold it.
+    boolean split = of == 0 && (!pod.plan().hasInitContainer() || pod.plan().replicas() > replicas);
+    return (split ? free.filter(left -> left > 0).sum() : free.max().orElse(0)) >= wanted;
   }
 
   /**

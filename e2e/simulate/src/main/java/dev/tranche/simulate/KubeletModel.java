@@ -1,5 +1,6 @@
 package dev.tranche.simulate;
 
+import dev.tranche.api.Demand;
 import dev.tranche.api.GpuPart;
 import dev.tranche.api.Names;
 import dev.tranche.api.ReplicaId;
@@ -11,6 +12,7 @@ import dev.tranche.nodeplugin.SimulatedPlugin;
 import dev.tranche.nodeplugin.usage.ContainerUse;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.Deque;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -22,6 +24,7 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -41,11 +44,14 @@ final class KubeletModel extends SimulatedProcess {
   private static final class LocalPod {
     PodObject pod;
 
-    /** The devices, in the order of the pick. */
-    List<String> ids = List.of();
+    /** The devices of each container, in the order of their admission. */
+    final Map<String, List<String>> ids = new LinkedHashMap<>();
 
-    /** Parts by uuid, as granted. */
-    Map<String, GpuPart> parts = Map.of();
+    /** What init containers pass on. */
+    final Set<String> reusable = new TreeSet<>();
+
+    /** Parts by device, as granted. */
+    final Map<String, GpuPart> partById = new HashMap<>();
 
     boolean admitted;
     boolean listed = true;
@@ -57,6 +63,18 @@ final class KubeletModel extends SimulatedProcess {
 
     LocalPod(PodObject pod) {
       this.pod = pod;
+    }
+
+    /** Returns the parts by uuid. */
+    Map<String, GpuPart> parts() {
+      Map<String, GpuPart> parts = new HashMap<>();
+      partById.forEach((id, part) -> parts.merge(ReplicaId.uuidOf(id), part, GpuPart::plus));
+      return parts;
+    }
+
+    /** Returns the container that is admitted next. */
+    Demand.Request next() {
+      return pod.plan().requests().get(ids.size());
     }
   }
 
@@ -151,27 +169,35 @@ final class KubeletModel extends SimulatedProcess {
     list.addPodResources(PodResources.newBuilder().setNamespace("kube-system").setName(STATIC_POD));
     for (LocalPod local : pods.values()) {
       if (local.listed) {
-        var container = ContainerResources.newBuilder().setName("main");
-        if (!local.ids.isEmpty()) {
-          container.addDevices(
-              ContainerDevices.newBuilder()
-                  .setResourceName(Names.RESOURCE)
-                  .addAllDeviceIds(local.ids));
-        }
-        list.addPodResources(
+        var pod =
             PodResources.newBuilder()
                 .setNamespace(PodObject.NAMESPACE)
-                .setName(local.pod.plan().name())
-                .addContainers(container));
+                .setName(local.pod.plan().name());
+        for (Demand.Request request : local.pod.plan().requests()) {
+          if (request.kind() != Demand.Kind.INIT) {
+            pod.addContainers(container(request.container(), local));
+          }
+        }
+        list.addPodResources(pod);
       }
     }
     return list.build();
   }
 
+  private static ContainerResources container(String name, LocalPod local) {
+    var container = ContainerResources.newBuilder().setName(name);
+    List<String> ids = local.ids.getOrDefault(name, List.of());
+    if (!ids.isEmpty()) {
+      container.addDevices(
+          ContainerDevices.newBuilder().setResourceName(Names.RESOURCE).addAllDeviceIds(ids));
+    }
+    return container.build();
+  }
+
   List<ContainerUse> uses(String uuid) {
     var uses = new ArrayList<ContainerUse>();
     for (LocalPod local : pods.values()) {
-      GpuPart part = local.parts.get(uuid);
+      GpuPart part = local.parts().get(uuid);
       if (part != null && local.pod.phase() == PodObject.Phase.RUNNING) {
         long bytes = part.of(GpuModel.bytes(1, 1));
         uses.add(new ContainerUse(PodObject.NAMESPACE, local.pod.plan().name(), "main", bytes, 10));
@@ -193,7 +219,7 @@ final class KubeletModel extends SimulatedProcess {
   /** Returns the parts of all pods that have devices, whether the API server knows them or not. */
   Map<String, Map<String, GpuPart>> allParts() {
     Map<String, Map<String, GpuPart>> parts = new TreeMap<>();
-    pods.forEach((uid, local) -> parts.put(uid, local.parts));
+    pods.forEach((uid, local) -> parts.put(uid, local.parts()));
     return parts;
   }
 
@@ -300,8 +326,8 @@ final class KubeletModel extends SimulatedProcess {
   }
 
   private static void free(LocalPod local) {
-    local.ids = List.of();
-    local.parts = Map.of();
+    local.ids.clear();
+    local.partById.clear();
   }
 
   private void finish(String uid) {
@@ -332,7 +358,7 @@ final class KubeletModel extends SimulatedProcess {
 
   private List<String> free() {
     Set<String> taken = new HashSet<>();
-    pods.values().forEach(local -> taken.addAll(local.ids));
+    pods.values().forEach(local -> local.ids.values().forEach(taken::addAll));
     var free = new ArrayList<String>();
     devices.forEach(
         (id, healthy) -> {
@@ -343,37 +369,57 @@ final class KubeletModel extends SimulatedProcess {
     return free;
   }
 
+  /** Admits the next container: what init containers pass on comes first, then what is free. */
   private void prefer(LocalPod local) {
-    int size = local.pod.plan().replicas();
+    if (pods.get(local.pod.uid()) != local) {
+      return;
+    }
+    int size = local.next().replicas();
+    List<String> reused = new ArrayList<>(local.reusable);
+    shuffle(reused);
+    if (!endpoint || !plugin().running()) {
+      fail(local, "the plugin does not serve");
+      return;
+    }
+    int of = plugin().incarnation();
+    int done = local.ids.size();
+    run(
+        6_000,
+        () -> {
+          if (admitting && pods.get(local.pod.uid()) == local && local.ids.size() == done) {
+            fail(local, "the plugin does not answer");
+          }
+        });
+    if (reused.size() >= size) {
+      run(random.nextInt(10), () -> allocate(local, List.copyOf(reused.subList(0, size)), of));
+      return;
+    }
     List<String> free = free();
-    if (free.size() < size || !endpoint || !plugin().running()) {
-      fail(local, "too few healthy replicas: %d of %d".formatted(free.size(), size));
+    if (reused.size() + free.size() < size) {
+      fail(
+          local, "too few healthy replicas: %d of %d".formatted(reused.size() + free.size(), size));
       return;
     }
     // Available devices are a set in Go: in any order.
-    var shuffled = new ArrayList<>(free);
-    for (int i = shuffled.size() - 1; i > 0; i--) {
-      int j = random.nextInt(i + 1);
-      String swapped = shuffled.get(i);
-      shuffled.set(i, shuffled.get(j));
-      shuffled.set(j, swapped);
-    }
-    int of = plugin().incarnation();
+    var available = new ArrayList<>(free);
+    available.addAll(reused);
+    shuffle(available);
     plugin()
         .run(
             random.nextInt(3),
             () -> {
-              local.mayHaveAnotherGpu = listHangs() || !offersPromised(free, local.pod);
-              List<String> preferred = plugin().prefer(Names.RESOURCE, shuffled, size);
-              run(random.nextInt(10), () -> allocate(local, picked(preferred, shuffled, size), of));
+              boolean first = local.ids.isEmpty();
+              local.mayHaveAnotherGpu |= listHangs() || (first && !offersPromised(free, local.pod));
+              List<String> preferred = plugin().prefer(Names.RESOURCE, available, reused, size);
+              List<String> picked = picked(reused, preferred, available, size);
+              run(random.nextInt(10), () -> allocate(local, picked, of));
             });
-    run(
-        6_000,
-        () -> {
-          if (admitting && !local.admitted && pods.containsValue(local) && local.ids.isEmpty()) {
-            fail(local, "the plugin does not answer");
-          }
-        });
+  }
+
+  private void shuffle(List<String> ids) {
+    for (int i = ids.size() - 1; i > 0; i--) {
+      Collections.swap(ids, i, random.nextInt(i + 1));
+    }
   }
 
   /** Whether each promised GPU has enough healthy free replicas. */
@@ -386,18 +432,23 @@ final class KubeletModel extends SimulatedProcess {
   }
 
   /** The kubelet fills up what is missing as it likes. */
-  private static List<String> picked(List<String> preferred, List<String> free, int size) {
-    var picked = new LinkedHashSet<String>();
-    preferred.stream().limit(size).forEach(picked::add);
-    for (String id : free) {
-      if (picked.size() < size) {
-        picked.add(id);
+  private static List<String> picked(
+      List<String> reused, List<String> preferred, List<String> available, int size) {
+    var picked = new LinkedHashSet<>(reused);
+    for (List<String> from : List.of(preferred, available)) {
+      for (String id : from) {
+        if (picked.size() < size) {
+          picked.add(id);
+        }
       }
     }
     return List.copyOf(picked);
   }
 
   private void allocate(LocalPod local, List<String> ids, int of) {
+    if (pods.get(local.pod.uid()) != local) {
+      return;
+    }
     if (plugin().incarnation() != of || !admitting) {
       fail(local, "the plugin has ended");
       return;
@@ -412,7 +463,7 @@ final class KubeletModel extends SimulatedProcess {
   }
 
   private void allocated(LocalPod local, List<String> ids, SimulatedPlugin.Allocated answer) {
-    if (!admitting) {
+    if (!admitting || pods.get(local.pod.uid()) != local) {
       return;
     }
     String refusal = answer.refusal();
@@ -421,14 +472,23 @@ final class KubeletModel extends SimulatedProcess {
       fail(local, refusal);
       return;
     }
-    Map<String, GpuPart> parts = new HashMap<>();
     for (String id : ids) {
       String uuid = ReplicaId.uuidOf(id);
       int of = id.equals(uuid) ? 1 : answer.replicasPerGpu().getOrDefault(uuid, 1);
-      parts.merge(uuid, GpuPart.of(1, of), GpuPart::plus);
+      local.partById.put(id, GpuPart.of(1, of));
     }
-    local.ids = ids;
-    local.parts = parts;
+    Demand.Request container = local.next();
+    local.ids.put(container.container(), ids);
+    if (container.kind() == Demand.Kind.INIT) {
+      local.reusable.addAll(ids);
+    } else {
+      ids.forEach(local.reusable::remove);
+    }
+    if (local.ids.size() < local.pod.plan().requests().size()) {
+      run(1 + random.nextInt(3), () -> prefer(local));
+      return;
+    }
+    Map<String, GpuPart> parts = local.parts();
     local.admitted = true;
     local.onUnhealthyGpu =
         plugin().hasRunFor(KNOWN_AFTER_MS)

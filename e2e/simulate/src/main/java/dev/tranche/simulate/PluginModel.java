@@ -228,13 +228,14 @@ final class PluginModel extends PluginProcess {
   }
 
   @Override
-  List<String> prefer(String resource, List<String> available, int size) {
+  List<String> prefer(String resource, List<String> available, List<String> mustInclude, int size) {
     notBeforeMs = clockMs() + CALL_GAP_MS;
     boolean late = kubelet.listHangs();
     if (late) {
       world.counts.count(Branch.LIST_TOO_LATE);
     }
-    return plugin().prefer(resource, available, size, late ? null : kubelet.list(), clockMs());
+    return plugin()
+        .prefer(resource, available, mustInclude, size, late ? null : kubelet.list(), clockMs());
   }
 
   @Override

@@ -11,7 +11,8 @@ abstract class PluginProcess extends SimulatedProcess {
   }
 
   /** Answers GetPreferredAllocation. */
-  abstract List<String> prefer(String resource, List<String> available, int size);
+  abstract List<String> prefer(
+      String resource, List<String> available, List<String> mustInclude, int size);
 
   /** Answers Allocate. */
   abstract SimulatedPlugin.Allocated allocate(String resource, List<String> ids);

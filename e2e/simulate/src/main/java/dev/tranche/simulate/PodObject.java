@@ -8,7 +8,6 @@ import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.ledger.PodLabels;
 import dev.tranche.extender.ledger.PreemptionInfo;
 import java.util.HashMap;
-import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -62,7 +61,11 @@ record PodObject(
     Map<String, String> annotations = new HashMap<>();
     if (plan.replicasPerGpu() > 0) {
       annotations.put(Names.REPLICAS_PER_GPU, Integer.toString(plan.replicasPerGpu()));
-      annotations.put(Names.GPU_FRACTION, plan.replicas() + "/" + plan.replicasPerGpu());
+      for (Demand.Request request : plan.requests()) {
+        annotations.put(
+            Names.GPU_FRACTION_OF + request.container(),
+            request.replicas() + "/" + plan.replicasPerGpu());
+      }
     }
     if (!gpu.isEmpty()) {
       annotations.put(Names.GPU, gpu);
@@ -77,7 +80,7 @@ record PodObject(
                 phase == Phase.SUCCEEDED || phase == Phase.FAILED,
                 phase == Phase.RUNNING,
                 Names.RESOURCE,
-                List.of(new Demand.Request("main", Demand.Kind.APP, plan.replicas())),
+                plan.requests(),
                 annotations)
             .with(
                 new PreemptionInfo(

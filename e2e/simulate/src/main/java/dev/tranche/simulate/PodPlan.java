@@ -1,11 +1,15 @@
 package dev.tranche.simulate;
 
+import dev.tranche.api.Demand;
+import dev.tranche.api.Demand.Kind;
+import java.util.List;
+
 /**
  * A pod that a scenario creates.
  *
  * @param number from 0, in the order of creation
  * @param name several pods may have it, one after the other, as of a StatefulSet
- * @param replicas that it requests
+ * @param requests of its containers, in the order of their admission
  * @param replicasPerGpu R that the webhook sized it for; 0: a plain request
  * @param runMs from its start until it ends by itself
  * @param deletedAfterMs from its creation; 0: never
@@ -16,13 +20,51 @@ record PodPlan(
     int number,
     long createdMs,
     String name,
-    int replicas,
+    List<Demand.Request> requests,
     int replicasPerGpu,
     int priority,
     long runMs,
     long deletedAfterMs,
     boolean force,
     long graceMs) {
+  PodPlan {
+    requests = List.copyOf(requests);
+  }
+
+  /** A pod of one container. */
+  PodPlan(
+      int number,
+      long createdMs,
+      String name,
+      int replicas,
+      int replicasPerGpu,
+      int priority,
+      long runMs,
+      long deletedAfterMs,
+      boolean force,
+      long graceMs) {
+    this(
+        number,
+        createdMs,
+        name,
+        List.of(new Demand.Request("main", Kind.APP, replicas)),
+        replicasPerGpu,
+        priority,
+        runMs,
+        deletedAfterMs,
+        force,
+        graceMs);
+  }
+
+  /** The most replicas that it holds at one moment, as kube-scheduler and kubelet count them. */
+  int replicas() {
+    return (int) Demand.peakReplicas(requests);
+  }
+
+  boolean hasInitContainer() {
+    return requests.stream().anyMatch(request -> request.kind() == Kind.INIT);
+  }
+
   String uid() {
     return "u" + number;
   }

@@ -1,5 +1,7 @@
 package dev.tranche.simulate;
 
+import dev.tranche.api.Demand;
+import dev.tranche.api.Demand.Kind;
 import dev.tranche.extender.score.Policy;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -67,15 +69,17 @@ record Scenario(
         seed,
         policy,
         gpus,
-        pods(random, new Randoms(seed).of("plain numbers")),
+        pods(random, new Randoms(seed).of("plain numbers"), new Randoms(seed).of("containers")),
         seed % FAULTLESS_ONE_IN == 0 ? List.of() : faults(random, nodes),
         FIRST_MS + CHAOS_MS + CALM_AFTER_MS);
   }
 
   /**
    * @param plainSizes for numbers that one GPU may not have; other draws stay as they are
+   * @param containers for pods of several containers
    */
-  private static List<PodPlan> pods(SplittableRandom random, SplittableRandom plainSizes) {
+  private static List<PodPlan> pods(
+      SplittableRandom random, SplittableRandom plainSizes, SplittableRandom containers) {
     var pods = new ArrayList<PodPlan>();
     for (int i = 0; i < PODS; i++) {
       long createdMs = FIRST_MS + random.nextLong(CHAOS_MS - 20_000);
@@ -95,7 +99,8 @@ record Scenario(
               i,
               createdMs,
               name,
-              large ? 1 + REPLICAS + plainSizes.nextInt(REPLICAS) : size,
+              requests(
+                  large ? 1 + REPLICAS + plainSizes.nextInt(REPLICAS) : size, plain, containers),
               plain ? 0 : REPLICAS,
               priority(random),
               80_000 + random.nextLong(240_000),
@@ -105,6 +110,28 @@ record Scenario(
     }
     pods.sort(Comparator.comparingLong(PodPlan::createdMs).thenComparingInt(PodPlan::number));
     return pods;
+  }
+
+  /** Most pods have one container; the kubelet passes an init container's replicas on. */
+  private static List<Demand.Request> requests(
+      int size, boolean plain, SplittableRandom containers) {
+    var requests = new ArrayList<Demand.Request>();
+    boolean several = containers.nextInt(5) == 0;
+    if (several && containers.nextInt(2) == 0) {
+      int most = plain ? 2 * REPLICAS : REPLICAS;
+      requests.add(new Demand.Request("init", Kind.INIT, 1 + containers.nextInt(most)));
+    }
+    if (several && containers.nextInt(3) == 0) {
+      requests.add(new Demand.Request("proxy", Kind.SIDECAR, 1 + containers.nextInt(2)));
+    }
+    if (several && containers.nextInt(6) == 0) {
+      requests.add(new Demand.Request("second-init", Kind.INIT, 1 + containers.nextInt(3)));
+    }
+    requests.add(new Demand.Request("main", Kind.APP, size));
+    if (several && containers.nextInt(3) == 0) {
+      requests.add(new Demand.Request("second", Kind.APP, 1 + containers.nextInt(3)));
+    }
+    return requests;
   }
 
   private static int priority(SplittableRandom random) {

@@ -42,7 +42,8 @@ final class ModelKubeletStage implements KubeletStage {
     }
 
     @Override
-    List<String> prefer(String resource, List<String> available, int size) {
+    List<String> prefer(
+        String resource, List<String> available, List<String> mustInclude, int size) {
       return plugin.prefer(available, size);
     }
 

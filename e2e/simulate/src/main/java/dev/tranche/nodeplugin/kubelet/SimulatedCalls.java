@@ -101,6 +101,7 @@ public final class SimulatedCalls {
   public List<String> prefer(
       String resource,
       List<String> available,
+      List<String> mustInclude,
       int size,
       @Nullable ListPodResourcesResponse list,
       long nowMs) {
@@ -111,6 +112,7 @@ public final class SimulatedCalls {
     var request =
         ContainerPreferredAllocationRequest.newBuilder()
             .addAllAvailableDeviceIDs(available)
+            .addAllMustIncludeDeviceIDs(mustInclude)
             .setAllocationSize(size)
             .build();
     return calls
