@@ -20,7 +20,7 @@ import org.junit.jupiter.params.provider.EnumSource;
  * -Dtranche.half-lives=0:0,10:20 -Dtranche.seeds=8} prints the loss by half-lives, in seconds, of
  * the GPU's mean and the pod's.
  */
-@Tag("slow")
+@Tag("search")
 final class HalfLifeSimulationTest {
   private static final HalfLives LAST_READING = new HalfLives(0, 0);
   private static final HalfLives OURS = new HalfLives(10, Timing.DEFAULT.halfLifeMs() / 1e3);

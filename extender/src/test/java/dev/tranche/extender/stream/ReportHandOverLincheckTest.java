@@ -7,12 +7,15 @@ import java.util.ArrayList;
 import java.util.List;
 import org.jetbrains.lincheck.Lincheck;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
  * Reports are put on the stream's loop and applied on the loop that decides. Lincheck runs the two
- * in many orders, down to single reads and writes, and prints the one that fails.
+ * in many orders, down to single reads and writes, and prints the one that fails. It takes an order
+ * that lasts 30 s for a deadlock, so that a busy machine fails it.
  */
+@Tag("search")
 class ReportHandOverLincheckTest {
   private static final int ORDERS = 200;
   private static final String UUID = "GPU-0";

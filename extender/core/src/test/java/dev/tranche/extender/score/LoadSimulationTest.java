@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Test;
  * after it, and the odds are learnt from those that are. The benchmark {@code load} does the same
  * through a kube-scheduler. Seeded: it has the same outcome every time.
  */
-@Tag("slow")
+@Tag("search")
 final class LoadSimulationTest {
   private static final int GPUS = 200;
   private static final int REPLICAS = 10;
