@@ -28,6 +28,6 @@ class RecutTest {
       mixed += world.mixed();
     }
     assertThat(placed).isGreaterThan(seeds.length * STEPS / 6);
-    assertThat(mixed).isGreaterThan(placed / 20);
+    assertThat(mixed).isGreaterThan(placed / 40);
   }
 }

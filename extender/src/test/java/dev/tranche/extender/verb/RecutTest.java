@@ -39,6 +39,6 @@ final class RecutTest {
       mixed += cluster.mixed();
     }
     assertThat(placed).isGreaterThan(seeds.length * STEPS / 6);
-    assertThat(mixed).isGreaterThan(placed / 20);
+    assertThat(mixed).isGreaterThan(placed / 40);
   }
 }
