@@ -110,8 +110,9 @@ final class ApiModel extends SimulatedProcess {
     nodes.remove(node);
   }
 
-  /** Posts a Binding with its annotation. */
   /**
+   * Posts a Binding with its annotations.
+   *
    * @param gpu the value of {@code tranche.dev/gpu}
    * @param granted the value of {@code tranche.dev/granted-replicas}
    */

@@ -71,7 +71,7 @@ public final class UntriedNominees implements Controller {
             writer,
             metrics,
             "tranche.extender.untried.nominee.events",
-            "Events for nominated pods that fit their node and are not tried again.");
+            "Events for nominated pods that fit their node and are not retried.");
     metrics.gauge(
         "tranche.extender.nominees.untried",
         "Nominated pods that have fitted their node for 30 s, and that kube-scheduler has not tried"
@@ -115,9 +115,9 @@ public final class UntriedNominees implements Controller {
   }
 
   /**
-   * Returns since when the pod has fitted its node and was not tried again. Null if it does not
-   * fit, if its last try found a node, or if a node lacks something else: kube-scheduler then tries
-   * it without a call of the extender.
+   * Returns since when the pod has fitted its node and was not retried. Null if it does not fit, if
+   * its last try found a node, or if a node lacks something else: kube-scheduler then tries it
+   * without a call of the extender.
    */
   private @Nullable Fitting fitting(PodFacts pod, long nowMs) {
     String node = pod.preemption().nominatedNode();

@@ -154,9 +154,12 @@ public final class GpuCollector implements MultiCollector {
     long others = most.stream().skip(NAMESPACES_MAX).mapToLong(Map.Entry::getValue).sum();
     most.stream()
         .limit(NAMESPACES_MAX)
-        .forEach(of -> snapshot.dataPoint(point(Labels.of(NAMESPACE, of.getKey()), of.getValue())));
+        .forEach(
+            of ->
+                snapshot.dataPoint(
+                    point(Labels.of(NAMESPACE, of.getKey()), of.getValue().doubleValue())));
     if (others > 0) {
-      snapshot.dataPoint(point(Labels.of(NAMESPACE, "(others)"), others));
+      snapshot.dataPoint(point(Labels.of(NAMESPACE, "(others)"), (double) others));
     }
     return snapshot.build();
   }

@@ -116,25 +116,13 @@ public final class PodMutator {
               affinity -> granted.require(affinity, besideForeign),
               patch,
               problems);
-          requests
-              .chosen()
-              .ifPresent(
-                  c ->
-                      patch.add(
-                          c.container().name(), "metadata", "annotations", Names.GPU_CONTAINER));
-          requests.chosen().flatMap(GpuContainer::warning).ifPresent(warnings::add);
+          requests.chosen().ifPresent(container -> write(container, patch, warnings));
           warnings.addAll(granted.warnings());
-          if (!requestsResource) {
-            KserveComponent.warning(view).ifPresent(warnings::add);
-          }
         }
       }
     } else if (requestsResource) {
       CandidateNodes candidates = CandidateNodes.of(view, requests, cluster.nodes(), rules);
-      Optional<Problem> hostPid = PodRules.hostPidOnMps(candidates);
-      if (hostPid.isPresent()) {
-        return denied(List.of(hostPid.get()));
-      }
+      PodRules.hostPidOnMps(candidates).ifPresent(problems::add);
       candidates.keptOffWarning().ifPresent(warnings::add);
       candidates.shmWarning(view, requests, resource()).ifPresent(warnings::add);
       writePodFields(original, view, cluster, affinity -> {}, patch, problems);
@@ -146,13 +134,27 @@ public final class PodMutator {
       warnOfForeign(besideForeign, warnings);
       LimitRangeDefaults.warn(view, resource(), requests.containersWithShares(), warnings);
     }
-    if (GpuRequests.firstKey(view.annotations()).isPresent()
-        && view.annotations().containsKey(Names.PLAIN_REQUESTS)) {
-      warnings.add(Warning.OPT_OUT_NO_EFFECT.of(Names.PLAIN_REQUESTS));
-    }
+    warnOfShare(view, requestsResource, warnings);
     PlacementAnnotations.warnOfUnknown(view.annotations(), warnings);
     resultAnnotations.write(view, patch);
     return problems.isEmpty() ? admitted(patch, warnings) : denied(problems);
+  }
+
+  private static void warnOfShare(PodView pod, boolean numbered, List<String> warnings) {
+    if (GpuRequests.firstKey(pod.annotations()).isEmpty()) {
+      return;
+    }
+    if (!numbered) {
+      KserveComponent.warning(pod).ifPresent(warnings::add);
+    }
+    if (pod.annotations().containsKey(Names.PLAIN_REQUESTS)) {
+      warnings.add(Warning.OPT_OUT_NO_EFFECT.of(Names.PLAIN_REQUESTS));
+    }
+  }
+
+  private static void write(GpuContainer chosen, JsonPatch patch, List<String> warnings) {
+    patch.add(chosen.container().name(), "metadata", "annotations", Names.GPU_CONTAINER);
+    chosen.warning().ifPresent(warnings::add);
   }
 
   private static Mutation admitted(JsonPatch patch, List<String> warnings) {

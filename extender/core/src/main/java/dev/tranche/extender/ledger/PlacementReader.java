@@ -79,7 +79,8 @@ final class PlacementReader {
     boolean stamped = pod.stampedReplicas().isPresent();
     boolean possible =
         total == demand.peakReplicas()
-            && entries.stream().allMatch(e -> all.held().getOrDefault(e.share().uuid(), 0) <= e.of())
+            && entries.stream()
+                .allMatch(e -> all.held().getOrDefault(e.share().uuid(), 0) <= e.of())
             && (!stamped || counts.equals(List.of(demand.replicasPerGpu())));
     if (entries.isEmpty() || !possible) {
       return Optional.empty();

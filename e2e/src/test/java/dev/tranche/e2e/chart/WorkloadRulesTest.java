@@ -1,0 +1,188 @@
+package dev.tranche.e2e.chart;
+
+import static dev.tranche.e2e.chart.Chart.documents;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.api.Fraction;
+import io.fabric8.kubernetes.api.model.HasMetadata;
+import io.fabric8.kubernetes.client.utils.Serialization;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** What the chart's policies warn of in templates of workloads, whose pods come later. */
+class WorkloadRulesTest {
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "'template':{'metadata':{'annotations':%s},'spec':{}}",
+        "'jobTemplate':{'spec':{'template':{'metadata':{'annotations':%s},'spec':{}}}}"
+      })
+  void workload_isWarnedOfWhatItsPodsWouldNotGet(String form) {
+    var warns = AdmissionRulesTest.policy("tranche-workload-annotations");
+    String good = form.replace("%s", "{'tranche.dev/gpu-fraction':'0.3'}");
+    for (String bare :
+        List.of(form.replace("%s", "{}"), form.replace("'annotations':%s", ""), good)) {
+      assertThat(
+              AdmissionRulesTest.allowed(
+                  warns, "{'metadata':{},'spec':{" + bare + "}}", "{}", "me"))
+          .isTrue();
+    }
+    String misplaced = "{'metadata':{'annotations':" + AdmissionRulesTest.HALF + "},'spec':{%s}}";
+    assertThat(AdmissionRulesTest.allowed(warns, misplaced.replace("%s", good), "{}", "me"))
+        .isTrue();
+    for (String none :
+        List.of(form.replace("%s", "{}"), form.replace("'metadata':{'annotations':%s},", ""))) {
+      assertThat(AdmissionRulesTest.allowed(warns, misplaced.replace("%s", none), "{}", "me"))
+          .isFalse();
+      assertThat(
+              AdmissionRulesTest.allowed(
+                  warns, misplaced.replace("%s", none), "{}", "system:kube-controller-manager"))
+          .isTrue();
+    }
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "0.3, true",
+    "30%, true",
+    "0.5%, true",
+    "1/3, true",
+    "' 1 / 3 ', true",
+    "1, true",
+    "2, true",
+    "1.0, true",
+    ".5, true",
+    "010, true",
+    "0.30000000000000004, true",
+    "0, false",
+    "0.0, false",
+    "0%, false",
+    "1.5, false",
+    "half, false",
+    "-0.5, false",
+    "'', false"
+  })
+  void fractionInATemplate_isWarnedOf_whereTheWebhookWouldDenyIt(String text, boolean allowed) {
+    String workload =
+        "{'metadata':{},'spec':{'template':{'metadata':{'annotations':{'tranche.dev/gpu-fraction.a':'%s'}}}}}";
+    assertThat(
+            AdmissionRulesTest.allowed(
+                AdmissionRulesTest.policy("tranche-workload-annotations"),
+                workload.replace("%s", text),
+                "{}",
+                "me"))
+        .isEqualTo(allowed);
+    assertThat(Fraction.parse(text) instanceof Fraction.Parsed.Valid).isEqualTo(allowed);
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "gpu-fractoin, 1, Did you mean tranche.dev/gpu-fraction?",
+    "gpu_fraction, 1, Did you mean tranche.dev/gpu-fraction?",
+    "GPU-fraction, 1, Did you mean tranche.dev/gpu-fraction?",
+    "fraction, 1, Did you mean tranche.dev/gpu-fraction?",
+    "gpu-memroy, 1, Did you mean tranche.dev/gpu-memory?",
+    "gpu-modle, 1, Did you mean tranche.dev/gpu-model?",
+    "gpu-contianer, 1, Did you mean tranche.dev/gpu-container?",
+    "gpu-cout, 1, Did you mean tranche.dev/gpu-count?",
+    "something, 1, 'Correct its name, or remove it.'",
+    "gpu-fraction, 1, ''",
+    "gpu-fraction.main, 1, ''",
+    "gpu-memory, 1, ''",
+    "gpu-memory.main, 1, ''",
+    "gpu-memory-limit, none, ''",
+    "gpu-memory-limit.main, 2Gi, ''",
+    "gpu-count, 1, ''",
+    "gpu-container, 1, ''",
+    "gpu-placement, load, ''",
+    "gpu-model, 1, ''",
+    "gpu-uuid, GPU-1, ''",
+    "gpu, 1, ''",
+    "replicas-per-gpu, 1, ''",
+    "granted-fraction, 1, ''",
+    "granted-memory, 1, ''",
+    "granted-replicas, 1/10, ''",
+    "gpu-model-granted, 1, ''",
+    "gpus-requested, 1, ''",
+  })
+  void annotationInATemplate_isWarnedOf_ifItIsUnknown(String name, String value, String advice) {
+    var workload =
+        AdmissionRulesTest.json(
+            "{'metadata':{},'spec':{'template':{'metadata':{'annotations':{'tranche.dev/%s':'%s'}},'spec':{'containers':[{'name':'1'}]}}}}"
+                .formatted(name, value));
+    Map<String, Object> request =
+        Map.of("userInfo", Map.of("username", "me"), "operation", "UPDATE");
+    String warning =
+        "annotation tranche.dev/%s of the pod template is unknown to Tranche: it has no effect. %s"
+            .formatted(name, advice);
+    assertThat(
+            Cel.refusals(
+                AdmissionRulesTest.policy("tranche-workload-annotations"),
+                request,
+                workload,
+                Map.of()))
+        .isEqualTo(advice.isEmpty() ? List.of() : List.of(warning));
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "gpu-memory, 4Gi, true",
+    "gpu-memory.main, 1.5e9, true",
+    "gpu-memory, 4GB, false",
+    "gpu-memory.main, four, false",
+    "gpu-memory-limit, all, false",
+    "gpu-container, main, true",
+    "gpu-container, first, true",
+    "gpu-container, mian, false",
+    "gpu-count, 2, true",
+    "gpu-count, 0, false",
+    "gpu-count, two, false",
+    "gpu-placement, packed, true",
+    "gpu-placement, fast, false",
+    "gpu-model, Tesla T4, true",
+    "gpu-model, 'Tesla T4, !NVIDIA A10', true",
+    "gpu-model, '! Tesla T4', true",
+    "gpu-model, '!', false",
+    "gpu-model, 'Tesla T4,', false",
+    "gpu-model, '', false",
+    "gpu-uuid, GPU-6e2f, true",
+    "gpu-uuid, 'GPU-6e2f , !MIG-91ab', true",
+    "gpu-uuid, 0, false",
+    "gpu-uuid, 'GPU-6e2f,', false",
+  })
+  void valueInATemplate_isWarnedOf_whereTheWebhookWouldDenyIt(
+      String name, String value, boolean allowed) {
+    String template =
+        "'template':{'metadata':{'annotations':{'tranche.dev/%s':'%s'}},'spec':{'containers':[{'name':'main'}],'initContainers':[{'name':'first'}]}}"
+            .formatted(name, value);
+    var warns = AdmissionRulesTest.policy("tranche-workload-annotations");
+    for (String spec : List.of(template, "'jobTemplate':{'spec':{" + template + "}}")) {
+      String workload = "{'metadata':{},'spec':{" + spec + "}}";
+      assertThat(AdmissionRulesTest.allowed(warns, workload, "{}", "me"))
+          .as(spec)
+          .isEqualTo(allowed);
+    }
+  }
+
+  /** Such as of the extender, whose pods have an annotation of the chart. */
+  @Test
+  void chartsOwnWorkloads_areWarnedOfNothing() {
+    List<HasMetadata> workloads =
+        documents(Chart.render(Map.of()))
+            .filter(document -> document.contains("apiVersion: apps/v1"))
+            .map(document -> (HasMetadata) Serialization.unmarshal(document))
+            .toList();
+    assertThat(workloads).hasSizeGreaterThan(2);
+    for (HasMetadata workload : workloads) {
+      String text = Serialization.asJson(workload);
+      assertThat(
+              AdmissionRulesTest.allowed(
+                  AdmissionRulesTest.policy("tranche-workload-annotations"), text, "{}", "me"))
+          .isTrue();
+    }
+  }
+}
