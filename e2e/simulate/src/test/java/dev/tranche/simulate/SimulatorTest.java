@@ -9,8 +9,8 @@ import org.junit.jupiter.api.Test;
 class SimulatorTest {
   private static final int SEEDS = 10;
 
-  /** They find three of the bugs that RELIABILITY.md has patches for. */
-  private static final long[] KNOWN = {7, 10};
+  /** It finds a bug that RELIABILITY.md has a patch for. */
+  private static final long KNOWN = 7;
 
   private static Outcome run(long seed) {
     return new World(Scenario.of(seed)).run();
@@ -48,11 +48,13 @@ class SimulatorTest {
   }
 
   @Test
-  void eachKindOfFault_isInEachScenario() {
+  void eachKindOfFault_isInEachScenarioWithFaults() {
     LongStream.rangeClosed(1, 50)
+        .mapToObj(Scenario::of)
+        .filter(scenario -> !scenario.faultless())
         .forEach(
-            seed ->
-                assertThat(Scenario.of(seed).faults())
+            scenario ->
+                assertThat(scenario.faults())
                     .extracting(Fault::kind)
                     .contains(Fault.Kind.values()));
   }
