@@ -2,6 +2,7 @@ package dev.tranche.nodeplugin.kubelet;
 
 import dev.tranche.api.node.Assignment;
 import dev.tranche.api.node.ContainerAssignment;
+import dev.tranche.api.node.GpuShare;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -266,9 +267,11 @@ public final class Assignments {
       String resource, String exceptPodUid, String exceptContainer, Optional<PodList> list) {
     Map<String, Integer> reserved = new HashMap<>();
     for (PendingAssignment pod : byUid.values()) {
-      if (!pod.refused() && pod.assignment().getResource().equals(resource)) {
-        String except = pod.assignment().getPodUid().equals(exceptPodUid) ? exceptContainer : "";
-        addReserved(pod, except, list, reserved);
+      boolean own = pod.assignment().getPodUid().equals(exceptPodUid);
+      // The others of its pod take over what an init container has.
+      boolean ofInit = own && exceptContainer.isEmpty();
+      if (!pod.refused() && !ofInit && pod.assignment().getResource().equals(resource)) {
+        addReserved(pod, own ? exceptContainer : "", list, reserved);
       }
     }
     return reserved;
@@ -276,17 +279,21 @@ public final class Assignments {
 
   private static void addReserved(
       PendingAssignment pod, String except, Optional<PodList> list, Map<String, Integer> reserved) {
-    for (ContainerAssignment container : pod.assignment().getContainersList()) {
-      String name = container.getContainer();
-      boolean taken =
-          pod.answered().contains(name)
-              || list.filter(shown -> pod.holds(shown, container)).isPresent();
-      if (!taken && !name.equals(except)) {
-        container
-            .getSharesList()
-            .forEach(s -> reserved.merge(s.getUuid(), s.getReplicas(), Integer::sum));
-      }
-    }
+    List<ContainerAssignment> containers = pod.assignment().getContainersList();
+    List<ContainerAssignment> open =
+        containers.stream()
+            .filter(c -> !pod.answered().contains(c.getContainer()))
+            .filter(c -> list.filter(shown -> pod.holds(shown, c)).isEmpty())
+            .toList();
+    // Before its first container, the room of its init containers is not taken either.
+    boolean begun = !pod.answered().isEmpty() || open.size() < containers.size();
+    Stream<GpuShare> shares =
+        begun || !except.isEmpty() || pod.assignment().getHeldCount() == 0
+            ? open.stream()
+                .filter(c -> !c.getContainer().equals(except))
+                .flatMap(c -> c.getSharesList().stream())
+            : pod.assignment().getHeldList().stream();
+    shares.forEach(s -> reserved.merge(s.getUuid(), s.getReplicas(), Integer::sum));
   }
 
   /** Returns the assignments that have not expired, each with its remaining time. */

@@ -302,6 +302,24 @@ class AllocationCallsTest {
     assertThat(allocationCalls.podOfInit(5, nowMs)).isEmpty();
   }
 
+  /** The kubelet has not asked for the init container yet, which the assignment does not name. */
+  @Test
+  void whatAnInitContainerWillHave_isLeftAlone() {
+    assignments.receive(
+        Assignment.newBuilder()
+            .setPodUid("uid-p")
+            .setNamespace("ns")
+            .setPod("p")
+            .setResource(RESOURCE)
+            .setExpiresInMs(1_000_000)
+            .addContainers(container("main", "G1", 2))
+            .addHeld(GpuShare.newBuilder().setUuid("G1").setReplicas(8))
+            .build(),
+        nowMs);
+    lists("stranger", "main");
+    assertThat(prefer(5).answer().ids()).noneMatch(id -> id.startsWith("G1::"));
+  }
+
   @Test
   void initContainer_largerThanWhatThePodHolds_isAnotherPods() {
     assignments.receive(
