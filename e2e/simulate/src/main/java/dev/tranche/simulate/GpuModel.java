@@ -56,7 +56,7 @@ final class GpuModel {
     return MEMORY_BYTES / of * replicas;
   }
 
-  /** Returns a sample; each container uses what it was granted. */
+  /** Returns a sample of what containers use. */
   GpuStatus sample(List<ContainerUse> uses, long nowMs) {
     var info =
         new GpuInfo(index, uuid, "H100", index, "", MEMORY_BYTES, 0, -1, COMPUTE_MAJOR, Mig.OFF);
@@ -64,7 +64,8 @@ final class GpuModel {
       load = null;
       return new GpuStatus(info, health, null);
     }
-    long used = uses.stream().mapToLong(ContainerUse::memoryUsedBytes).sum();
+    long wanted = uses.stream().mapToLong(ContainerUse::memoryUsedBytes).sum();
+    long used = Math.min(MEMORY_BYTES, wanted);
     int sm = Math.min(100, 10 * uses.size());
     load = Load.next(load, new GpuReading(used, sm, uses.size()), nowMs);
     return new GpuStatus(info, health, load, uses);

@@ -199,7 +199,7 @@ final class KubeletModel extends SimulatedProcess {
     for (LocalPod local : pods.values()) {
       GpuPart part = local.parts().get(uuid);
       if (part != null && local.pod.phase() == PodObject.Phase.RUNNING) {
-        long bytes = part.of(GpuModel.bytes(1, 1));
+        long bytes = part.of(GpuModel.bytes(1, 1)) / 100 * world.usedPercent(local.pod.plan());
         uses.add(new ContainerUse(PodObject.NAMESPACE, local.pod.plan().name(), "main", bytes, 10));
       }
     }

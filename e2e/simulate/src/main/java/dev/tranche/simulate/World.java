@@ -135,6 +135,18 @@ final class World {
     return queue.nowMs() >= scenario.calmMs();
   }
 
+  /**
+   * Returns how much of its granted memory a pod uses. Some use more, until it is calm: then those
+   * that were refused for memory must be woken.
+   */
+  int usedPercent(PodPlan plan) {
+    return switch (plan.number() % 12) {
+      case 0 -> calm() ? 100 : 180;
+      case 1, 2, 3, 4 -> 40;
+      default -> 100;
+    };
+  }
+
   long runMs(PodPlan plan) {
     return plan.runMs();
   }
