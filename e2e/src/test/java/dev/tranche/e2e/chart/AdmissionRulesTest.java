@@ -111,6 +111,26 @@ class AdmissionRulesTest {
     assertThat(allowed(policy, pod, "{}", user)).isFalse();
   }
 
+  /** No kubelet runs or ends such a pod, so with a finalizer kube-scheduler counts it for good. */
+  @ParameterizedTest
+  @CsvSource({
+    "CREATE, developer, 1, false",
+    "CREATE, system:node:node-1, 1, true",
+    "CREATE, developer, 0, true",
+    "UPDATE, developer, 1, true",
+  })
+  void mirrorThatNoNodeCreates_mayNotRequestGpus(
+      String operation, String user, String gpus, boolean allowed) {
+    String mirror =
+        pod(
+            "{'kubernetes.io/config.mirror':'0123'}",
+            "{'resources':{'limits':{'nvidia.com/gpu':'" + gpus + "'}}}",
+            ",'nodeName':'node-1'");
+    Map<String, Object> request = Map.of("userInfo", Cel.user(user), "operation", operation);
+    assertThat(Cel.refusals(policy("tranche-pod-size"), request, json(mirror), json(mirror)))
+        .hasSize(allowed ? 0 : 1);
+  }
+
   /**
    * The ways to a GPU on which the webhook cannot deny a pod. A number and a share of one pod must
    * not say different things there either: see DoorsTest of the webhook.

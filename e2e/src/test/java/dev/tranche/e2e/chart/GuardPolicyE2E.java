@@ -19,6 +19,7 @@ import io.fabric8.kubernetes.api.model.EnvVar;
 import io.fabric8.kubernetes.api.model.EnvVarBuilder;
 import io.fabric8.kubernetes.api.model.NamespaceBuilder;
 import io.fabric8.kubernetes.api.model.PodBuilder;
+import io.fabric8.kubernetes.api.model.Quantity;
 import io.fabric8.kubernetes.api.model.rbac.ClusterRoleBindingBuilder;
 import io.fabric8.kubernetes.api.model.rbac.ClusterRoleBuilder;
 import io.fabric8.kubernetes.client.ConfigBuilder;
@@ -326,8 +327,23 @@ class GuardPolicyE2E {
             .editSpec()
             .withNodeName("n")
             .endSpec();
-    assertThat(refusal(DENY, mirror)).contains(POLICY, "has neither a GPU nor");
     assertThat(refusal(VOID, mirror)).contains("annotation cdi.k8s.io/x requests devices");
+    PodBuilder withoutDevice =
+        new PodBuilder(mirror.build())
+            .editMetadata()
+            .removeFromAnnotations("cdi.k8s.io/x")
+            .endMetadata();
+    assertThat(refusal(DENY, withoutDevice)).contains(POLICY, "has neither a GPU nor");
+    PodBuilder withGpu =
+        withoutDevice
+            .editSpec()
+            .editFirstContainer()
+            .withNewResources()
+            .addToLimits("nvidia.com/gpu", new Quantity("1"))
+            .endResources()
+            .endContainer()
+            .endSpec();
+    assertThat(refusal("kube-system", withGpu)).contains("claims to be the mirror of a static pod");
     try (var node = account("system:node:n", "system:nodes", "system:masters")) {
       for (String namespace : List.of(DENY, VOID)) {
         assertThatCode(
