@@ -51,6 +51,9 @@ class DoorsTest {
         row("{'nodeName':'ours'}", PlainRequests.REPLICAS, "1", DENIED, DENIED),
         row("{'nodeName':'foreign'}", PlainRequests.GPUS, "1", DENIED, DENIED),
         row("{'schedulingGates':[{'name':'queue'}]}", PlainRequests.GPUS, "10", "5", "5"),
+        row("{}", PlainRequests.UNCHANGED, "1", "5", "5"),
+        row("{'schedulerName':'hub'}", PlainRequests.UNCHANGED, "1", "", DENIED),
+        row("{'nodeName':'ours'}", PlainRequests.UNCHANGED, "10", DENIED, DENIED),
         row("{'os':{'name':'windows'}}", PlainRequests.GPUS, "1", DENIED, DENIED),
         row(
             "{'nodeSelector':{'tranche.dev/gpus-served-by':'dra'}}",

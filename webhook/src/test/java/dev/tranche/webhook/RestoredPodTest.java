@@ -123,6 +123,40 @@ class RestoredPodTest {
     assertThat(warnings(mutation)).anyMatch(w -> w.contains("becomes 1 again"));
   }
 
+  /** A namespace or a pod that opts out has its numbers as they are. */
+  @Test
+  void wholeGpu_whereThePodOptsOut_isTheOwnersNumberAgain() {
+    JsonNode stored =
+        apply(mutator(PlainRequests.GPUS).mutate(plain(1), cluster(List.of(LARGE))), plain(1));
+    ObjectNode pod = stored.deepCopy();
+    pod.withObject("/metadata/annotations").put("tranche.dev/plain-requests", "unchanged");
+    for (PodMutator mutator :
+        List.of(mutator(PlainRequests.GPUS), mutator(PlainRequests.UNCHANGED))) {
+      JsonNode restored = apply(mutator.mutate(pod, cluster(List.of(LARGE))), pod);
+      assertThat(replicas(restored)).isEqualTo("1");
+      assertThat(annotation(restored, "replicas-per-gpu")).isEmpty();
+      assertThat(new NodeSelection(restored.path("spec")).admits(LARGE)).isFalse();
+      assertThat(mutator.mutate(restored, cluster(List.of(LARGE))))
+          .isInstanceOf(Mutation.Unchanged.class);
+    }
+  }
+
+  /** The share of another container keeps what says how it was sized. */
+  @Test
+  void shareBesideAWholeGpu_isSizedAnew() {
+    ObjectNode pod = plain(1);
+    pod.withObject("/metadata/annotations").put("tranche.dev/gpu-fraction.side", "0.3");
+    pod.withArray("/spec/containers").addObject().put("name", "side");
+    JsonNode stored = apply(mutator(PlainRequests.GPUS).mutate(pod, cluster(List.of(LARGE))), pod);
+    PodMutator replicas = mutator(PlainRequests.REPLICAS);
+    JsonNode restored = apply(replicas.mutate(stored, cluster(List.of(FOUR))), stored);
+    assertThat(replicas(restored)).isEqualTo("1");
+    assertThat(restored.at("/spec/containers/1/resources/limits").path(GPU).asText())
+        .isEqualTo("2");
+    assertThat(replicas.mutate(restored, cluster(List.of(FOUR))))
+        .isInstanceOf(Mutation.Unchanged.class);
+  }
+
   /** Whoever writes our annotations by hand has a number that they do not explain. */
   @Test
   void numberThatTheAnnotationsDoNotExplain_stays() {

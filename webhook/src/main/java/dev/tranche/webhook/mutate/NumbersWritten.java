@@ -16,25 +16,34 @@ import java.util.stream.Stream;
 
 /**
  * Replicas that Tranche has written for a number of whole GPUs, in a pod that is restored or copied
- * to where a number counts replicas. They are taken back to the number that the pod's owner wrote.
+ * to where numbers are not converted. They are taken back to the number that the pod's owner wrote.
  *
  * @param pod with the owner's numbers
  * @param patch from the pod as it arrived to that one
  */
 record NumbersWritten(PodView pod, JsonPatch patch, List<String> warnings) {
-  static NumbersWritten takeBack(PodView pod, String resource) {
+  /**
+   * @param left whether the pod is left to nodes of others, so that nothing says any more that it
+   *     has replicas
+   */
+  static NumbersWritten takeBack(PodView pod, String resource, boolean left) {
     String replicasPerGpu = pod.annotations().getOrDefault(Names.REPLICAS_PER_GPU, "");
     Map<String, Integer> gpusBefore = Demand.wholeGpus(pod.annotations());
     var patch = new JsonPatch();
     var warnings = new ArrayList<String>();
-    if (!replicasPerGpu.matches("[1-9]\\d{0,4}") || gpusBefore.isEmpty()) {
+    List<String> ours =
+        Stream.of(Names.GPUS_REQUESTED, Names.REPLICAS_PER_GPU)
+            .filter(key -> left && pod.annotations().containsKey(key))
+            .toList();
+    if (ours.isEmpty() && gpusBefore.isEmpty()) {
       return new NumbersWritten(pod, patch, warnings);
     }
+    int replicas = replicasPerGpu.matches("[1-9]\\d{0,4}") ? Integer.parseInt(replicasPerGpu) : 0;
     JsonNode copy = pod.pod().deepCopy();
     for (Container container : pod.containers()) {
       int gpus = gpusBefore.getOrDefault(container.name(), 0);
       long requested = container.requested(resource);
-      if (gpus > 0 && requested == (long) gpus * Integer.parseInt(replicasPerGpu)) {
+      if (requested > 0 && requested == (long) gpus * replicas) {
         for (String section : List.of("limits", "requests")) {
           JsonNode resources =
               copy.path("spec").path(container.list()).path(container.index()).path("resources");
@@ -48,6 +57,10 @@ record NumbersWritten(PodView pod, JsonPatch patch, List<String> warnings) {
             Warning.NUMBER_TAKEN_BACK.of(
                 container.name(), resource, requested, gpus, Names.GPU_FRACTION));
       }
+    }
+    for (String key : ours) {
+      ((ObjectNode) copy.at("/metadata/annotations")).remove(key);
+      patch.remove("metadata", "annotations", key);
     }
     return new NumbersWritten(new PodView(copy), patch, warnings);
   }

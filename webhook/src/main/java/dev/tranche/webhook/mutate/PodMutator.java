@@ -48,13 +48,13 @@ public final class PodMutator {
     if (tooLarge.isPresent()) {
       return denied(List.of(tooLarge.get()));
     }
-    boolean replicas =
-        !countsGpus(original, cluster)
-            || rules.replicaSchedulers().contains(original.text("schedulerName"));
-    if (!replicas) {
+    boolean left = ServedBy.leavesNumbers(original, rules);
+    if (!left
+        && countsGpus(original, cluster)
+        && !rules.replicaSchedulers().contains(original.text("schedulerName"))) {
       return decide(original, cluster);
     }
-    var written = NumbersWritten.takeBack(original, resource());
+    var written = NumbersWritten.takeBack(original, resource(), left);
     return written.before(decide(written.pod(), cluster));
   }
 

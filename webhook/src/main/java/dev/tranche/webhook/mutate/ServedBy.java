@@ -66,6 +66,11 @@ public enum ServedBy {
         || Names.UNCHANGED.equals(pod.annotations().get(Names.PLAIN_REQUESTS));
   }
 
+  /** Whether the pod opts out, and neither a share nor a nodeName decides about it first. */
+  static boolean leavesNumbers(PodView pod, MutationRules rules) {
+    return optsOut(pod, rules) && !isShare(pod) && !hasNodeName(pod);
+  }
+
   private static boolean ours(GpuNode node) {
     return !node.servedByDra();
   }

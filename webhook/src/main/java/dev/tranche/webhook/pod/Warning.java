@@ -35,7 +35,7 @@ public enum Warning {
   WHOLE_GPUS(
       "container %s requests %s: %d and gets %d whole GPUs, counted as %d replicas of 1/%d GPU. For a share of a GPU, set %s"),
   NUMBER_TAKEN_BACK(
-      "container %s requests %s: %d, which Tranche had written for %d whole GPUs. Here a number counts replicas, so it becomes %4$d again. For whole GPUs set %s: \"%4$d\""),
+      "container %s requests %s: %d, which Tranche had written for %d whole GPUs. Numbers are not converted here, so it becomes %4$d again. For whole GPUs of Tranche's nodes set %s: \"%4$d\""),
   LIMIT_RANGE(
       "container %s requests %s: %d since a LimitRange of its namespace says so. If it needs no"
           + " GPU, have the LimitRange set default and defaultRequest of %2$s to 0"),
