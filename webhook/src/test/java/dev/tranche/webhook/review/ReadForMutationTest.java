@@ -46,7 +46,8 @@ class ReadForMutationTest {
       for (String metadata : List.of("", SHARE)) {
         for (String scheduler : List.of("'nodeName':''", "'schedulerName':'hub'")) {
           String number = metadata.isEmpty() ? NUMBER : "";
-          boolean placed = metadata.isEmpty() || !scheduler.contains("hub");
+          boolean placed =
+              metadata.isEmpty() ? plain != PlainRequests.UNCHANGED : !scheduler.contains("hub");
           String pod = pod(metadata, scheduler, number + container);
           assertThat(warns(plain, pod, "hides that of MPS", TIME_SLICED, MPS))
               .as("%s %s", plain, pod)
