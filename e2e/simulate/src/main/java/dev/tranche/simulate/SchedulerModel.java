@@ -244,12 +244,12 @@ final class SchedulerModel extends SimulatedProcess {
     switch (answer.orElse(null)) {
       case null -> failed(attempt, pod, "filter was not answered");
       case Filter.Answer.Undecided(String why) -> failed(attempt, pod, why);
-      case Filter.Answer.Nodes(List<String> offered, Map<String, Reason> refused) -> {
+      case Filter.Answer.Nodes(List<String> offered, Map<Reason, List<String>> refused) -> {
         if (offered.isEmpty()) {
           refused.forEach(
-              (node, reason) -> {
+              (reason, nodes) -> {
                 if (!reason.unresolvable()) {
-                  resolvable.add(node);
+                  resolvable.addAll(nodes);
                 }
               });
           postFilter(attempt, pod, resolvable, new Refusal(refusal.byTotals(), refused));
@@ -304,11 +304,11 @@ final class SchedulerModel extends SimulatedProcess {
    * @param byTotals nodes that have too few free replicas in total
    * @param byExtender those that the extender has refused
    */
-  private record Refusal(int byTotals, Map<String, Reason> byExtender) {
+  private record Refusal(int byTotals, Map<Reason, List<String>> byExtender) {
     /** As in the pod's condition: how often there is each reason. */
     String condition() {
       Map<Reason, Integer> times = new EnumMap<>(Reason.class);
-      byExtender.values().forEach(reason -> times.merge(reason, 1, Integer::sum));
+      byExtender.forEach((reason, nodes) -> times.put(reason, nodes.size()));
       return "insufficient: %d, %s".formatted(byTotals, times);
     }
   }

@@ -7,6 +7,7 @@ import dev.tranche.extender.verb.Preempt;
 import dev.tranche.extender.verb.Preempt.VictimUids;
 import dev.tranche.simulate.script.SchedulingStage;
 import dev.tranche.simulate.script.ScriptedExtender;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -58,11 +59,16 @@ final class ModelSchedulingStage implements SchedulingStage {
       later(caller, "filter", pod, answer, answered);
     }
 
-    private static Map<String, Reason> reasons(ScriptedExtender.Filtered filtered) {
-      Map<String, Reason> reasons = new TreeMap<>();
+    private static Map<Reason, List<String>> reasons(ScriptedExtender.Filtered filtered) {
+      Map<Reason, List<String>> reasons = new TreeMap<>();
       filtered
           .refused()
-          .forEach((node, hard) -> reasons.put(node, hard ? Reason.FRAGMENTED : Reason.FULL));
+          .forEach(
+              (node, hard) ->
+                  reasons
+                      .computeIfAbsent(
+                          hard ? Reason.FRAGMENTED : Reason.FULL, reason -> new ArrayList<>())
+                      .add(node));
       return reasons;
     }
 

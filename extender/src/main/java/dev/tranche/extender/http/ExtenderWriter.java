@@ -35,17 +35,18 @@ public final class ExtenderWriter {
   public static Buffer filter(Filter.Answer answer) {
     return switch (answer) {
       case Filter.Answer.Undecided(String error) -> error(error);
-      case Filter.Answer.Nodes(List<String> nodes, Map<String, Reason> refused) ->
+      case Filter.Answer.Nodes(List<String> nodes, Map<Reason, List<String>> refused) ->
           bytes(new FilterResult(nodes, sentences(refused, false), sentences(refused, true), ""));
     };
   }
 
-  private static Map<String, String> sentences(Map<String, Reason> refused, boolean unresolvable) {
+  private static Map<String, String> sentences(
+      Map<Reason, List<String>> refused, boolean unresolvable) {
     var sentences = new LinkedHashMap<String, String>();
     refused.forEach(
-        (node, reason) -> {
+        (reason, nodes) -> {
           if (reason.unresolvable() == unresolvable) {
-            sentences.put(node, reason.sentence());
+            nodes.forEach(node -> sentences.put(node, reason.sentence()));
           }
         });
     return sentences;

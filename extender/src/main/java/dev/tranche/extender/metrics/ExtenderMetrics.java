@@ -107,7 +107,8 @@ public final class ExtenderMetrics extends Meters {
     waitingEvicted =
         counter(
             "tranche.extender.waiting.evicted",
-            "Rejected pods dropped from memory because too many wait; only other events requeue them.");
+            "Rejected pods dropped from memory because too many wait; only other events requeue"
+                + " them.");
   }
 
   private Timer timer(Verb verb, String outcome) {
@@ -166,8 +167,8 @@ public final class ExtenderMetrics extends Meters {
         .record(Duration.ofNanos(durationNs));
   }
 
-  public void denied(Reason reason) {
-    Objects.requireNonNull(denied.get(reason)).increment();
+  public void denied(Reason reason, int nodes) {
+    Objects.requireNonNull(denied.get(reason)).increment(nodes);
   }
 
   private Counter preemptNodes(String outcome) {

@@ -200,11 +200,7 @@ public final class UnschedulablePods {
   }
 
   private static boolean fragmented(NodeFit evaluation) {
-    return evaluation
-        .outcome()
-        .refusal()
-        .filter(reason -> reason == Reason.FRAGMENTED || reason == Reason.TOO_FEW_GPUS)
-        .isPresent();
+    return evaluation.refusedFor(Reason.FRAGMENTED) || evaluation.refusedFor(Reason.TOO_FEW_GPUS);
   }
 
   /**

@@ -25,8 +25,8 @@ import dev.tranche.extender.state.StateWriter;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import java.util.ArrayList;
+import java.util.EnumMap;
 import java.util.HashMap;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -113,9 +113,9 @@ public final class Filter implements WhatIf.Rules {
   public sealed interface Answer {
     /**
      * @param nodes that fit
-     * @param refused the reason for each node that doesn't fit
+     * @param refused the nodes that don't fit, by reason
      */
-    record Nodes(List<String> nodes, Map<String, Reason> refused) implements Answer {}
+    record Nodes(List<String> nodes, Map<Reason, List<String>> refused) implements Answer {}
 
     /** Nothing could be decided; kube-scheduler retries with backoff. */
     record Undecided(String error) implements Answer {}
@@ -178,7 +178,7 @@ public final class Filter implements WhatIf.Rules {
     recentlyFiltered.put(pod);
     Answer answer = PodsOfOthers.filter(ledger, pod, names);
     if (answer instanceof Answer.Nodes(var offered, var refused)) {
-      refused.values().forEach(metrics::denied);
+      refused.forEach((reason, nodes) -> metrics.denied(reason, nodes.size()));
     }
     return answer;
   }
@@ -342,8 +342,8 @@ public final class Filter implements WhatIf.Rules {
       if (transience.why().isPresent()) {
         return new Answer.Undecided(transience.why().get());
       }
-      Map<String, Reason> reasons = reasons(refused);
-      reasons.values().forEach(metrics::denied);
+      Map<Reason, List<String>> reasons = reasons(refused);
+      reasons.forEach((reason, nodes) -> metrics.denied(reason, nodes.size()));
       if (fitting.isEmpty()) {
         refused();
       } else if (evaluator.policyOf(pod) == Policy.PACKED) {
@@ -371,8 +371,10 @@ public final class Filter implements WhatIf.Rules {
       boolean looked = false;
       Set<String> own = group.isEmpty() ? Set.of() : gangs.holding(group);
       for (NodeFit evaluation : refused) {
-        long version = ledger.version(evaluation.node());
-        if (lasting.getOrDefault(evaluation.node(), -1L) == version) {
+        String node = evaluation.node();
+        if (!couldChange(evaluation)
+            || ledger.onlyLastingHolds(node)
+            || lasting.getOrDefault(node, -1L) == ledger.version(node)) {
           continue;
         }
         if (late()) {
@@ -385,7 +387,9 @@ public final class Filter implements WhatIf.Rules {
         if (why.isPresent()) {
           return new Transience(true, why);
         }
-        lasting.put(evaluation.node(), version);
+        if (!ledger.onlyLastingHolds(node)) {
+          lasting.put(node, ledger.version(node));
+        }
         looked = true;
       }
       return Transience.NONE;
@@ -503,18 +507,22 @@ public final class Filter implements WhatIf.Rules {
   }
 
   private static boolean couldChange(NodeFit evaluation) {
-    return switch (evaluation.outcome().refusal().orElse(null)) {
+    return switch (evaluation.refusal()) {
       case FULL, FRAGMENTED, TOO_FEW_GPUS, CLIENTS, MEMORY, UNDECIDED -> true;
       case null, default -> false;
     };
   }
 
   /** Leaves out nodes in backoff: what is wrong with them is nothing that an eviction resolves. */
-  private static Map<String, Reason> reasons(List<NodeFit> refused) {
-    var reasons = new LinkedHashMap<String, Reason>();
+  private static Map<Reason, List<String>> reasons(List<NodeFit> refused) {
+    var reasons = new EnumMap<Reason, List<String>>(Reason.class);
     for (NodeFit evaluation : refused) {
-      if (!evaluation.notAcknowledging()) {
-        evaluation.outcome().refusal().ifPresent(r -> reasons.put(evaluation.node(), r));
+      Reason reason = evaluation.refusal();
+      if (reason != null && reason != Reason.NOT_ACKNOWLEDGING) {
+        List<String> known = reasons.get(reason);
+        List<String> nodes = known == null ? new ArrayList<>(refused.size()) : known;
+        nodes.add(evaluation.node());
+        reasons.put(reason, nodes);
       }
     }
     return reasons;

@@ -33,12 +33,12 @@ final class PodsOfOthers {
   static Filter.Answer filter(Ledger ledger, PodFacts pod, List<String> names) {
     var offered = new ArrayList<String>();
     var unknown = new ArrayList<String>();
-    var refused = new LinkedHashMap<String, Reason>();
+    var refused = new ArrayList<String>();
     for (String name : names) {
       if (ledger.node(name).isEmpty()) {
         unknown.add(name);
       } else if (mayCountOtherwise(ledger, pod, name)) {
-        refused.put(name, Reason.SERVED_BY_PLUGIN);
+        refused.add(name);
       } else {
         offered.add(name);
       }
@@ -47,7 +47,7 @@ final class PodsOfOthers {
         ? new Filter.Answer.Undecided(
             "node %s has not been read from the API server yet; the pod is retried"
                 .formatted(unknown.getFirst()))
-        : new Filter.Answer.Nodes(offered, refused);
+        : new Filter.Answer.Nodes(offered, Map.of(Reason.SERVED_BY_PLUGIN, refused));
   }
 
   /** Returns what kube-scheduler proposes on the nodes that others serve. */

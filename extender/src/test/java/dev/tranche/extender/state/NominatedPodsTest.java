@@ -139,7 +139,7 @@ final class NominatedPodsTest {
     assertThat(second.filter().filter(urgent("a"), List.of("a", "b"), false))
         .isEqualTo(
             new Filter.Answer.Nodes(
-                List.of("b"), Map.of("a", dev.tranche.extender.placement.Reason.FULL)));
+                List.of("b"), Map.of(dev.tranche.extender.placement.Reason.FULL, List.of("a"))));
     offered("q", 1, LOW);
     assertThat(second.ledger.hold("urgent")).get().extracting("node").isEqualTo("b");
   }

@@ -67,7 +67,7 @@ class GangFilterTest {
     assertThat(holding()).containsExactly("m1", "m2", "m3", "fifth");
     Filter.Answer last = member("m4");
     assertThat(last).isInstanceOf(Filter.Answer.Nodes.class);
-    assertThat(((Filter.Answer.Nodes) last).refused()).containsEntry("a", Reason.FULL);
+    assertThat(((Filter.Answer.Nodes) last).refused()).containsEntry(Reason.FULL, List.of("a"));
     assertThat(holding()).containsExactly("fifth");
     assertThat(world.rejections.get("ns/m4"))
         .contains("its pod group ns/train needs 4 pods with GPUs at once, and 3 of them fit now");

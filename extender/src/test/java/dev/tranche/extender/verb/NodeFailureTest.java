@@ -54,7 +54,7 @@ final class NodeFailureTest {
     double before = failures();
     var answer = (Filter.Answer.Nodes) world.filter().filter(pod, BOTH, true);
     assertThat(answer.nodes()).containsExactly("b");
-    assertThat(answer.refused()).containsExactly(Map.entry("a", Reason.FAILED));
+    assertThat(answer.refused()).containsExactly(Map.entry(Reason.FAILED, List.of("a")));
     assertThat(failures()).isEqualTo(before + 1);
     Map<String, Integer> scores = world.prioritize().prioritize(pod, BOTH);
     assertThat(scores.get("b")).isGreaterThan(scores.get("a"));

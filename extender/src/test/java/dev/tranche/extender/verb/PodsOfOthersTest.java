@@ -51,7 +51,8 @@ class PodsOfOthersTest {
     var answer = world.filter(filtered, 0).filter(onDra(1), List.of("plugin", "dra", "new"), false);
     assertThat(answer)
         .isEqualTo(
-            new Filter.Answer.Nodes(List.of("dra"), Map.of("plugin", Reason.SERVED_BY_PLUGIN)));
+            new Filter.Answer.Nodes(
+                List.of("dra"), Map.of(Reason.SERVED_BY_PLUGIN, List.of("plugin"))));
     assertThat(world.prioritize().prioritize(onDra(1), List.of("dra"))).isEmpty();
     assertThat(world.ledger.hold("uid")).isEmpty();
   }
@@ -93,7 +94,7 @@ class PodsOfOthersTest {
     var answer = world.filter(filtered, 0).filter(foreign, names, false);
     assertThat(answer)
         .isEqualTo(
-            new Filter.Answer.Nodes(List.of("aci"), Map.of("plugin", Reason.SERVED_BY_PLUGIN)));
+            new Filter.Answer.Nodes(List.of("aci"), Map.of(Reason.SERVED_BY_PLUGIN, List.of("plugin"))));
     assertThat(world.prioritize().prioritize(foreign, List.of("aci"))).isEmpty();
     world.onServer.put("ns/whole", foreign);
     var bind = world.bind(filtered, new Loop(vertx.getOrCreateContext()));

@@ -66,7 +66,7 @@ final class UnacknowledgedTest {
     failOnce();
     var answer = (Filter.Answer.Nodes) filter.filter(pod("q", 3), ALL, false);
     assertThat(answer.nodes()).containsExactly("busy");
-    assertThat(answer.refused()).containsOnly(Map.entry("full", Reason.FULL));
+    assertThat(answer.refused()).containsOnly(Map.entry(Reason.FULL, List.of("full")));
   }
 
   /** A refusal would have kube-scheduler evict pods of node full. */
@@ -90,7 +90,7 @@ final class UnacknowledgedTest {
     var urgent = FakeWorld.pod("q", 9).with(new PreemptionInfo(50, Map.of(), 1, false, null));
     see(urgent);
     var answer = (Filter.Answer.Nodes) filter.filter(urgent, List.of("deaf", "full"), false);
-    assertThat(answer.refused()).containsEntry("deaf", Reason.FULL);
+    assertThat(answer.refused()).containsEntry(Reason.FULL, List.of("deaf", "full"));
     var victims =
         Map.of(
             "deaf", new Preempt.VictimUids(List.of("v"), 0),

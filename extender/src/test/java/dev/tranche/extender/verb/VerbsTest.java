@@ -164,10 +164,10 @@ final class VerbsTest {
   void filter_reasons() {
     world.report("a", new Gpu("a0", 0, 9 * GIB));
     assertThat(nodes(FakeWorld.pod("p", 3)).refused())
-        .containsEntry("a", Reason.MEMORY)
-        .containsEntry("b", Reason.NO_REPORT);
+        .containsEntry(Reason.MEMORY, List.of("a"))
+        .containsEntry(Reason.NO_REPORT, List.of("b"));
     assertThat(nodes(FakeWorld.pod("q", 3, Names.GPU_MODEL + "=A100")).refused())
-        .containsEntry("a", Reason.NOT_ALLOWED);
+        .containsEntry(Reason.NOT_ALLOWED, List.of("a"));
   }
 
   @Test
@@ -185,7 +185,7 @@ final class VerbsTest {
     world.report("a", new Gpu("a0", 0, 6 * GIB));
     world.state.apply(new Event.PodSeen(FakeWorld.pod("p", 5, "tranche.dev/gpu=a0").on("a")));
     // 5 GiB are granted, 6 measured: one is somebody else's, or p has more than its share.
-    assertThat(nodes(FakeWorld.pod("q", 5)).refused()).containsEntry("a", Reason.MEMORY);
+    assertThat(nodes(FakeWorld.pod("q", 5)).refused()).containsEntry(Reason.MEMORY, List.of("a"));
     assertThat(nodes(FakeWorld.pod("r", 4)).nodes()).containsExactly("a");
   }
 
@@ -206,7 +206,8 @@ final class VerbsTest {
     world.report("a", new Gpu("a0", 0, 150L << 20));
     assertThat(nodes(FakeWorld.pod("whole", 10)).nodes()).contains("a");
     world.report("a", new Gpu("a0", 0, 250L << 20));
-    assertThat(nodes(FakeWorld.pod("whole", 10)).refused()).containsEntry("a", Reason.MEMORY);
+    assertThat(nodes(FakeWorld.pod("whole", 10)).refused())
+        .containsEntry(Reason.MEMORY, List.of("a"));
   }
 
   @Test
@@ -252,7 +253,7 @@ final class VerbsTest {
   void rejectedPod_isWokenWhenMemoryTurnsOutToBeAKnownPods() {
     world.report("a", new Gpu("a0", 0, 8 * GIB, Map.of("ns/x", 3 * GIB)));
     addPod("x", 5, "a0");
-    assertThat(nodes(FakeWorld.pod("p", 2)).refused()).containsEntry("a", Reason.MEMORY);
+    assertThat(nodes(FakeWorld.pod("p", 2)).refused()).containsEntry(Reason.MEMORY, List.of("a"));
     world.tick();
     assertThat(world.woken).isEmpty();
     world.report("a", new Gpu("a0", 0, 8 * GIB, Map.of("ns/x", 5 * GIB)));
@@ -264,7 +265,7 @@ final class VerbsTest {
   void rejectedPod_isWokenWhenAPodThatOnlyTheKubeletKnewIsSeen() {
     world.holdings = Map.of("ns/x", Map.of("main", Map.of("a0", 5)));
     world.report("a", new Gpu("a0", 0, 5 * GIB, Map.of("ns/x", 5 * GIB)));
-    assertThat(nodes(FakeWorld.pod("p", 3)).refused()).containsEntry("a", Reason.MEMORY);
+    assertThat(nodes(FakeWorld.pod("p", 3)).refused()).containsEntry(Reason.MEMORY, List.of("a"));
     world.tick();
     assertThat(world.woken).isEmpty();
     addPod("x", 5, "a0");
@@ -277,8 +278,9 @@ final class VerbsTest {
     world.report("a", new Gpu("a0", 0, 0), new Gpu("a1", 0, 0));
     addPod("x", 8, "a0");
     addPod("y", 8, "a1");
-    assertThat(nodes(FakeWorld.pod("p", 3)).refused()).containsEntry("a", Reason.FRAGMENTED);
-    assertThat(nodes(FakeWorld.pod("q", 5)).refused()).containsEntry("a", Reason.FULL);
+    assertThat(nodes(FakeWorld.pod("p", 3)).refused())
+        .containsEntry(Reason.FRAGMENTED, List.of("a"));
+    assertThat(nodes(FakeWorld.pod("q", 5)).refused()).containsEntry(Reason.FULL, List.of("a"));
     world.tick();
     assertThat(world.waiting.fragmented()).isOne();
   }
@@ -312,7 +314,7 @@ final class VerbsTest {
     assertThat(nodes(FakeWorld.pod("p", 3)).nodes()).containsExactly("a");
     world.nowMs += ReadinessGate.FIRST_REPORTS_MS;
     assertThat(filter.filter(FakeWorld.pod("p", 3), List.of("b"), false))
-        .isEqualTo(new Filter.Answer.Nodes(List.of(), Map.of("b", Reason.NO_REPORT)));
+        .isEqualTo(new Filter.Answer.Nodes(List.of(), Map.of(Reason.NO_REPORT, List.of("b"))));
   }
 
   @Test
@@ -341,7 +343,8 @@ final class VerbsTest {
     world.report("a", new Gpu("a0", 0, 0));
     assertThat(filter.filter(pod, List.of("a"), false))
         .isInstanceOfSatisfying(
-            Filter.Answer.Nodes.class, nodes -> assertThat(nodes.refused()).containsOnlyKeys("a"));
+            Filter.Answer.Nodes.class,
+            nodes -> assertThat(nodes.refused().values()).containsExactly(List.of("a")));
   }
 
   /** Late, though it has looked at all nodes: the trace is written then. */

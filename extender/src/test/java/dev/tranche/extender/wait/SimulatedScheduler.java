@@ -168,7 +168,7 @@ final class SimulatedScheduler {
         world.state.apply(new Event.Release(pod.uid()));
         return Optional.empty();
       }
-      refused.values().forEach(reason -> reasons.merge(reason.sentence(), 1, Integer::sum));
+      refused.forEach((reason, nodes) -> reasons.put(reason.sentence(), nodes.size()));
     }
     List<String> counted = new ArrayList<>();
     reasons.forEach((reason, count) -> counted.add(count + " " + reason));

@@ -75,11 +75,18 @@ public final class FitErrorText {
    * the pod count; the sum over the node may be more.
    */
   public static int largestFreeOnOneGpu(NodeFit evaluation) {
-    return evaluation.gpus().stream()
-        .filter(g -> g.freeClients() > 0 && Placer.ineligible(evaluation.request(), g).isEmpty())
-        .mapToInt(g -> Math.min(g.freeReplicas(), g.replicasByMemory()))
-        .max()
-        .orElse(0);
+    int largest = 0;
+    // Without an iterator for each of thousands of nodes.
+    for (int i = 0; i < evaluation.gpus().size(); i++) {
+      GpuView gpu = evaluation.gpus().get(i);
+      int free = Math.min(gpu.freeReplicas(), gpu.replicasByMemory());
+      if (free > largest
+          && gpu.freeClients() > 0
+          && Placer.ineligible(evaluation.request(), gpu).isEmpty()) {
+        largest = free;
+      }
+    }
+    return largest;
   }
 
   /** Describes the node by its GPUs; without any, by the reason for which it is refused. */

@@ -22,17 +22,19 @@ public record Refusals(List<NodeFit> nearest, int count, Map<Reason, Integer> by
 
   public static Refusals of(List<NodeFit> refused) {
     var shown = new EnumMap<Reason, List<NodeFit>>(Reason.class);
-    var counts = new EnumMap<Reason, Integer>(Reason.class);
+    var nodes = new EnumMap<Reason, int[]>(Reason.class);
     for (NodeFit evaluation : refused) {
-      Reason reason = evaluation.outcome().refusal().orElse(null);
+      Reason reason = evaluation.refusal();
       if (reason != null) {
-        counts.merge(reason, 1, Integer::sum);
+        nodes.computeIfAbsent(reason, r -> new int[1])[0]++;
         List<NodeFit> few = shown.computeIfAbsent(reason, r -> new ArrayList<>());
         if (few.size() < NODES_MAX) {
           few.add(evaluation);
         }
       }
     }
+    var counts = new EnumMap<Reason, Integer>(Reason.class);
+    nodes.forEach((reason, number) -> counts.put(reason, number[0]));
     // The reasons are in the order of the checks, so the last one is the nearest to fitting.
     List<NodeFit> nearest =
         new ArrayList<>(shown.values())

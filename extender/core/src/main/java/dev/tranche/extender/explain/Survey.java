@@ -12,6 +12,8 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.SortedSet;
 import java.util.TreeSet;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
  * How a pod fits the cluster's GPUs, whatever else keeps it from their nodes.
@@ -19,17 +21,10 @@ import java.util.TreeSet;
  * @param known false if no node was looked at
  * @param fitting the nodes whose GPUs fit the pod, in the order in which they were looked at
  * @param refused for each reason, the refused node with the most free on one GPU
- * @param models of all GPUs of the resource
- * @param splits into how many replicas these GPUs are split
- * @param gpuNodes how many nodes have GPUs
+ * @param nodes all of them; models and splits are read only for some causes
  */
 public record Survey(
-    boolean known,
-    Set<String> fitting,
-    Map<Reason, NodeFit> refused,
-    SortedSet<String> models,
-    SortedSet<Integer> splits,
-    int gpuNodes) {
+    boolean known, Set<String> fitting, Map<Reason, NodeFit> refused, List<NodeFit> nodes) {
   public static final Survey UNKNOWN = of(false, List.of());
 
   /** More are not told apart; their names are long. */
@@ -42,37 +37,49 @@ public record Survey(
   private static Survey of(boolean known, List<NodeFit> nodes) {
     var fitting = new LinkedHashSet<String>();
     var refused = new EnumMap<Reason, NodeFit>(Reason.class);
-    var models = new TreeSet<String>();
-    var splits = new TreeSet<Integer>();
+    var most = new EnumMap<Reason, int[]>(Reason.class);
     for (NodeFit node : nodes) {
-      Optional<Reason> refusal = node.outcome().refusal();
-      if (refusal.isPresent()) {
-        refused.merge(refusal.get(), node, Survey::nearer);
-      } else {
+      Reason refusal = node.refusal();
+      if (refusal == null) {
         fitting.add(node.node());
-      }
-      for (GpuView gpu : node.gpus()) {
-        if (gpu.resource().equals(node.request().demand().resource())) {
-          splits.add(gpu.replicas());
-          if (models.size() < MODELS_MAX) {
-            models.add(gpu.model());
-          }
+      } else {
+        int free = FitErrorText.largestFreeOnOneGpu(node);
+        int[] before = most.computeIfAbsent(refusal, reason -> new int[] {-1});
+        if (free > before[0]) {
+          before[0] = free;
+          refused.put(refusal, node);
         }
       }
     }
     return new Survey(
-        known,
-        Collections.unmodifiableSet(fitting),
-        Collections.unmodifiableMap(refused),
-        Collections.unmodifiableSortedSet(models),
-        Collections.unmodifiableSortedSet(splits),
-        (int) nodes.stream().filter(node -> !node.gpus().isEmpty()).count());
+        known, Collections.unmodifiableSet(fitting), Collections.unmodifiableMap(refused), nodes);
   }
 
-  private static NodeFit nearer(NodeFit one, NodeFit other) {
-    return FitErrorText.largestFreeOnOneGpu(other) > FitErrorText.largestFreeOnOneGpu(one)
-        ? other
-        : one;
+  /** Returns the models of all GPUs of the resource. */
+  SortedSet<String> models() {
+    return gpus()
+        .map(GpuView::model)
+        .distinct()
+        .limit(MODELS_MAX)
+        .collect(Collectors.toCollection(TreeSet::new));
+  }
+
+  /** Returns into how many replicas these GPUs are split. */
+  SortedSet<Integer> splits() {
+    return gpus().map(GpuView::replicas).collect(Collectors.toCollection(TreeSet::new));
+  }
+
+  /** Returns how many nodes have GPUs. */
+  int gpuNodes() {
+    return (int) nodes.stream().filter(node -> !node.gpus().isEmpty()).count();
+  }
+
+  private Stream<GpuView> gpus() {
+    return nodes.stream()
+        .flatMap(
+            node ->
+                node.gpus().stream()
+                    .filter(gpu -> gpu.resource().equals(node.request().demand().resource())));
   }
 
   public boolean fits() {

@@ -493,6 +493,18 @@ public final class Ledger {
     return entry == null ? List.of() : Collections.unmodifiableCollection(entry.holds.values());
   }
 
+  /** Returns whether some hold of a node is temporary; time alone must make none so. */
+  public boolean hasTemporaryHolds(String node, Predicate<Hold> temporary) {
+    NodeEntry entry = ledgerState.nodes.get(node);
+    return entry != null && entry.hasTemporaryHolds(temporary);
+  }
+
+  /** Returns whether {@link #hasTemporaryHolds} has found none since the node's last change. */
+  public boolean onlyLastingHolds(String node) {
+    NodeEntry entry = ledgerState.nodes.get(node);
+    return entry == null || entry.onlyLastingHolds();
+  }
+
   /** Returns the GPUs of a node as last reported, whether they can take pods or not. */
   public List<GpuFacts> gpus(String node) {
     NodeEntry entry = ledgerState.nodes.get(node);

@@ -108,6 +108,9 @@ final class NodeEntry {
   private Map<String, NodeView.Gpu> placeableGpus = Map.of();
   private long placeableGpusVersion = -1;
 
+  /** The version in which it had no temporary hold. */
+  private long lastingVersion = -1;
+
   NodeEntry(String name, ChangedNodes changes) {
     this.name = name;
     this.changes = changes;
@@ -528,6 +531,21 @@ final class NodeEntry {
       placeableGpusVersion = version;
     }
     return placeableGpus;
+  }
+
+  /** Time alone makes no hold temporary, so none is looked at again while the node is unchanged. */
+  boolean hasTemporaryHolds(Predicate<Hold> temporary) {
+    if (lastingVersion == version) {
+      return false;
+    }
+    boolean has = holds.values().stream().anyMatch(temporary);
+    lastingVersion = has ? -1 : version;
+    return has;
+  }
+
+  /** Returns whether it is known that the node, as it is, has no temporary hold. */
+  boolean onlyLastingHolds() {
+    return lastingVersion == version;
   }
 
   private Map<String, NodeView.Gpu> computePlaceableGpus() {

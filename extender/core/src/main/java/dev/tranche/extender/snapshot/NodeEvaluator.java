@@ -261,10 +261,9 @@ public final class NodeEvaluator {
   /** Returns whether a hold on the node may soon end or change by itself. */
   public boolean hasTemporaryHolds(String node) {
     long nowMs = clockMs.getAsLong();
-    return ledger.holds(node).stream()
-        .anyMatch(
-            hold ->
-                isTemporary(hold, nowMs) || ledger.terminatingPods().endsSoon(hold.uid(), nowMs));
+    return ledger.hasTemporaryHolds(
+        node,
+        hold -> isTemporary(hold, nowMs) || ledger.terminatingPods().endsSoon(hold.uid(), nowMs));
   }
 
   /** A GPU that is still not known after {@link #UNKNOWN_GPU_MS} may never be. */

@@ -8,6 +8,7 @@ import dev.tranche.extender.placement.Reason;
 import dev.tranche.extender.score.IdleGpus;
 import java.util.List;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The evaluation of how one node fits one pod at one moment.
@@ -42,8 +43,17 @@ public record NodeFit(
     return refusedFor(Reason.NOT_ACKNOWLEDGING);
   }
 
-  private boolean refusedFor(Reason reason) {
-    return outcome.refusal().filter(r -> r == reason).isPresent();
+  public boolean refusedFor(Reason reason) {
+    return refusal() == reason;
+  }
+
+  /** Returns why the pod is not placed there; null if it is. Thousands are read for each pod. */
+  public @Nullable Reason refusal() {
+    return switch (outcome) {
+      case Outcome.Fits placed -> null;
+      case Outcome.DoesNotFit(Reason reason) -> reason;
+      case Outcome.Undecided undecided -> Reason.UNDECIDED;
+    };
   }
 
   public Optional<Placement> placement() {

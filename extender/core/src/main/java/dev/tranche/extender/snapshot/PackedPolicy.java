@@ -24,7 +24,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.Function;
-import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -150,32 +149,28 @@ public final class PackedPolicy {
   }
 
   private Optional<Winner> best(Shape shape, List<NodeFit> fitting) {
-    var candidates = new Candidates();
-    for (NodeFit fit : fitting) {
-      candidates.add(fit.node(), fit::gpus, fit);
-    }
+    var candidates = new Candidates<>(fitting, NodeFit::node, NodeFit::gpus);
     return packer
         .choose(shape, candidates.capacities)
-        .flatMap(choice -> winner(candidates.fits.get(choice.index()), choice.leastMilli()))
-        .or(() -> candidates.fits.stream().findFirst().flatMap(first -> winner(first, 0)));
+        .flatMap(choice -> winner(candidates.nodes.get(choice.index()), choice.leastMilli()))
+        .or(() -> candidates.nodes.stream().findFirst().flatMap(first -> winner(first, 0)));
   }
 
   /** Nodes with their free capacity. One that causes an exception is none. */
-  private final class Candidates {
-    private final List<NodeFit> fits = new ArrayList<>();
-    private final List<String> names = new ArrayList<>();
-    private final List<FreeCapacity> capacities = new ArrayList<>();
+  private final class Candidates<T> {
+    private final List<T> nodes;
+    private final List<FreeCapacity> capacities;
 
-    private void add(String node, Supplier<List<GpuView>> gpus, @Nullable NodeFit fit) {
-      try {
-        capacities.add(capacity(node, gpus.get()));
-      } catch (RuntimeException bug) {
-        failures.failed(node, bug);
-        return;
-      }
-      names.add(node);
-      if (fit != null) {
-        fits.add(fit);
+    Candidates(List<T> all, Function<T, String> name, Function<T, List<GpuView>> gpus) {
+      this.nodes = new ArrayList<>(all.size());
+      this.capacities = new ArrayList<>(all.size());
+      for (T node : all) {
+        try {
+          capacities.add(capacity(name.apply(node), gpus.apply(node)));
+          nodes.add(node);
+        } catch (RuntimeException bug) {
+          failures.failed(name.apply(node), bug);
+        }
       }
     }
   }
@@ -186,11 +181,10 @@ public final class PackedPolicy {
    */
   public List<String> chooseWithoutGpu(
       HostRequest request, List<String> names, Function<String, List<GpuView>> gpus) {
-    var candidates = new Candidates();
-    names.forEach(name -> candidates.add(name, () -> gpus.apply(name), null));
+    var candidates = new Candidates<>(names, name -> name, gpus);
     Shape shape = Shape.withoutGpu(request.cpuMilli(), request.memoryMib());
     return packer.cheapest(shape, candidates.capacities).stream()
-        .map(candidates.names::get)
+        .map(candidates.nodes::get)
         .toList();
   }
 

@@ -15,14 +15,20 @@ public final class HostCapacity {
 
   private final Map<String, HostRequest> nodes = new HashMap<>();
   private final Map<String, HostRequest> taken = new HashMap<>();
+
+  /** What known nodes have left: thousands are read for each pod. */
+  private final Map<String, HostRequest> free = new HashMap<>();
+
   private final Map<String, PodOnNode> pods = new HashMap<>();
 
   public synchronized void node(String name, HostRequest allocatable) {
     nodes.put(name, allocatable);
+    changed(name);
   }
 
   public synchronized void nodeGone(String name) {
     nodes.remove(name);
+    changed(name);
   }
 
   /**
@@ -40,19 +46,20 @@ public final class HostCapacity {
     if (now != null) {
       pods.put(uid, now);
       taken.merge(now.node(), request, HostRequest::plus);
+      changed(now.node());
     }
   }
 
   public synchronized void podGone(String uid) {
     PodOnNode before = pods.remove(uid);
     if (before != null) {
-      HostRequest left =
-          taken.getOrDefault(before.node(), HostRequest.NONE).minus(before.request());
+      HostRequest left = taken(before.node()).minus(before.request());
       if (left.equals(HostRequest.NONE)) {
         taken.remove(before.node());
       } else {
         taken.put(before.node(), left);
       }
+      changed(before.node());
     }
   }
 
@@ -62,9 +69,21 @@ public final class HostCapacity {
 
   /** Returns what the node has left; an unknown node has nothing. */
   public synchronized HostRequest free(String name) {
-    return nodes
-        .getOrDefault(name, HostRequest.NONE)
-        .minus(taken.getOrDefault(name, HostRequest.NONE));
+    HostRequest known = free.get(name);
+    return known == null ? HostRequest.NONE.minus(taken(name)) : known;
+  }
+
+  private void changed(String name) {
+    HostRequest allocatable = nodes.get(name);
+    if (allocatable == null) {
+      free.remove(name);
+    } else {
+      free.put(name, allocatable.minus(taken(name)));
+    }
+  }
+
+  private HostRequest taken(String name) {
+    return taken.getOrDefault(name, HostRequest.NONE);
   }
 
   /** Returns what the node has left when these pods are gone. */

@@ -150,12 +150,16 @@ final class LargePodReserve {
     if (known.size() >= CAPACITIES_MAX) {
       known.clear();
     }
-    return known.computeIfAbsent(
-        capacity,
-        r ->
-            guarded.stream()
-                .mapToInt(s -> s.models().admitsModel(r.model()) ? r.fittingPods(s) : 0)
-                .toArray());
+    int[] before = known.get(capacity);
+    if (before != null) {
+      return before;
+    }
+    int[] pods =
+        guarded.stream()
+            .mapToInt(s -> s.models().admitsModel(capacity.model()) ? capacity.fittingPods(s) : 0)
+            .toArray();
+    known.put(capacity, pods);
+    return pods;
   }
 
   /**

@@ -47,10 +47,12 @@ public final class Packer {
   private int counted;
   private int learnAt;
 
-  private final Map<Shape, Map<FreeCapacity, List<Option>>> known = new HashMap<>();
+  private final Map<Shape, Map<FreeCapacity, Option[]>> known = new HashMap<>();
   private int knownCount;
 
   private record Option(int leastMilli, double stranded) {}
+
+  private static final Option[] NONE = {};
 
   /**
    * @param index of the node
@@ -110,12 +112,12 @@ public final class Packer {
    */
   private List<Choice> best(Shape shape, List<FreeCapacity> capacities, double same) {
     guard.price(capacities);
-    Map<FreeCapacity, List<Option>> options = options(shape, capacities);
+    Map<FreeCapacity, Option[]> options = options(shape, capacities);
     var best = new ArrayList<Choice>();
     double least = Double.POSITIVE_INFINITY;
     for (int i = 0; i < capacities.size(); i++) {
       FreeCapacity capacity = capacities.get(i);
-      for (Option option : options.getOrDefault(capacity, List.of())) {
+      for (Option option : options.getOrDefault(capacity, NONE)) {
         // The price is computed only where it could decide.
         boolean close = option.stranded() < least + same;
         double cost = close ? cost(capacity, shape, option) : Double.POSITIVE_INFINITY;
@@ -138,11 +140,11 @@ public final class Packer {
   }
 
   /** Returns the options of each node that has been evaluated for the shape by now. */
-  private Map<FreeCapacity, List<Option>> options(Shape shape, List<FreeCapacity> capacities) {
+  private Map<FreeCapacity, Option[]> options(Shape shape, List<FreeCapacity> capacities) {
     if (knownCount >= KNOWN_MAX) {
       forget();
     }
-    Map<FreeCapacity, List<Option>> options = known.computeIfAbsent(shape, s -> new HashMap<>());
+    Map<FreeCapacity, Option[]> options = known.computeIfAbsent(shape, s -> new HashMap<>());
     var fresh = new LinkedHashSet<FreeCapacity>();
     for (FreeCapacity capacity : capacities) {
       if (!options.containsKey(capacity)) {
@@ -170,9 +172,9 @@ public final class Packer {
   }
 
   /** Returns an option for each different amount that is free on a GPU, if enough GPUs have it. */
-  private List<Option> compute(FreeCapacity capacity, Shape shape) {
+  private Option[] compute(FreeCapacity capacity, Shape shape) {
     if (shape.count() == 0) {
-      return List.of(option(capacity, shape, 0));
+      return new Option[] {option(capacity, shape, 0)};
     }
     var found = new ArrayList<Option>();
     int[] gpus = capacity.gpuMilli();
@@ -181,7 +183,7 @@ public final class Packer {
         found.add(option(capacity, shape, gpus[i]));
       }
     }
-    return List.copyOf(found);
+    return found.toArray(NONE);
   }
 
   private Option option(FreeCapacity capacity, Shape shape, int leastMilli) {
