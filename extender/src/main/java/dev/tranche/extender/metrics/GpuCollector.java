@@ -151,7 +151,7 @@ public final class GpuCollector implements MultiCollector {
                     .reversed()
                     .thenComparing(Map.Entry.comparingByKey()))
             .toList();
-    long others = most.stream().skip(NAMESPACES_MAX).mapToLong(Map.Entry::getValue).sum();
+    int others = most.stream().skip(NAMESPACES_MAX).mapToInt(of -> of.getValue().intValue()).sum();
     most.stream()
         .limit(NAMESPACES_MAX)
         .forEach(
