@@ -193,13 +193,6 @@ class SentencesTest {
               Pod.of("{'gpu-fraction':'2','gpu-fraction.warm':'0.1'}")
                   .with("'initContainers':[{'name':'warm'}]")),
           denied(
-              Denial.TOO_MANY_GPUS,
-              Pod.of("{'gpu-fraction':'3'}").on(node("n", Map.of("nvidia.com/gpu.count", "2")))),
-          denied(
-              Denial.TOO_MANY_GPUS,
-              Pod.of("{'gpu-fraction':'0.3','gpu-count':'3'}")
-                  .on(node("n", Map.of("nvidia.com/gpu.count", "2")))),
-          denied(
               Denial.PLAIN_NOT_WHOLE,
               Pod.of("{}", "'resources':{'limits':{'nvidia.com/gpu':'300m'}}")),
           denied(
@@ -289,6 +282,17 @@ class SentencesTest {
                   "{'gpu-fraction':'0.5','kubectl.kubernetes.io/default-container':'b'}",
                   "{'containers':[{'name':'a'},{'name':'b'}]}",
                   List.of(T4))),
+          warned(
+              Warning.TOO_MANY_GPUS,
+              Pod.of("{'gpu-fraction':'3'}").on(node("n", Map.of("nvidia.com/gpu.count", "2")))),
+          warned(
+              Warning.TOO_MANY_GPUS,
+              Pod.of("{'gpu-fraction':'0.3','gpu-count':'3'}")
+                  .on(node("n", Map.of("nvidia.com/gpu.count", "2")))),
+          warned(
+              Warning.TOO_MANY_GPUS,
+              Pod.of("{}", "'resources':{'limits':{'nvidia.com/gpu':'7'}}")
+                  .on(node("n", Map.of("nvidia.com/gpu.count", "2")))),
           warned(
               Warning.FOREIGN_NODES,
               Pod.of("{}", "'resources':{'limits':{'nvidia.com/gpu':'7'}}").on(T4, FOREIGN)),

@@ -237,6 +237,18 @@ final class WaitReasonsTest extends WaitingPodsRig {
         .contains("no GPU that it may use", "GPUs of node idle would fit", "its volumes");
   }
 
+  /** To wait until others end would not help. */
+  @Test
+  void podThatNeedsMoreGpusThanAnyNodeHas_isToldThat_andNotThatTheyAreFull() {
+    scheduler.add(new Node("two", 10, 4));
+    scheduler.report();
+    world.state.apply(new Event.PodSeen(condition(WaitReason.FULL, pod(80, Map.of()))));
+    survey();
+    assertThat(row().reason()).isEqualTo("TooFewGpus");
+    assertThat(row().message()).contains("no node has so many GPUs");
+    assertThat(row().whatToDo()).doesNotContain("wait");
+  }
+
   /** Its GPU is held for it, so that it is not Waiting. */
   @Test
   void nominatedPod_saysThatItLacksAPort_onceTheVictimsAreGone() {

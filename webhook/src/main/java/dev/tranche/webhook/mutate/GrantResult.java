@@ -102,7 +102,13 @@ sealed interface GrantResult {
     List<Grant> grants = Grant.of(requests, granularity.replicasPerGpu(), usableBytes);
     List<Problem> denials =
         PodRules.check(
-            pod, requests, grants, granularity, rules.resources().getFirst(), numbersCountGpus);
+            pod,
+            requests,
+            grants,
+            granularity,
+            rules.resources().getFirst(),
+            numbersCountGpus,
+            warnings);
     LimitRules.check(pod, grants, granularity, usableBytes, rules.memory(), denials, warnings);
     if (!denials.isEmpty()) {
       return new Refused(denials);

@@ -13,6 +13,7 @@ import dev.tranche.webhook.pod.PodView;
 import dev.tranche.webhook.pod.PodView.Container;
 import dev.tranche.webhook.pod.Problem;
 import dev.tranche.webhook.pod.SizeLimits;
+import dev.tranche.webhook.pod.Warning;
 import dev.tranche.webhook.request.GpuRequests;
 import dev.tranche.webhook.request.LimitRangeDefaults;
 import java.util.ArrayList;
@@ -35,7 +36,8 @@ final class PodRules {
       List<Grant> grants,
       ReplicaGranularity granularity,
       String resource,
-      boolean numbersCountGpus) {
+      boolean numbersCountGpus,
+      List<String> warnings) {
     var denials = new ArrayList<Problem>();
     boolean admittedBefore = pod.annotations().containsKey(Names.REPLICAS_PER_GPU);
     for (Grant grant : grants) {
@@ -65,9 +67,7 @@ final class PodRules {
     }
     Map<String, String> annotations = requests.withContainer(pod.annotations());
     Demand demand = Demand.of(resource, granularity.replicasPerGpu(), all, annotations);
-    String key =
-        pod.annotations().containsKey(Names.GPU_COUNT) ? Names.GPU_COUNT : Names.GPU_FRACTION;
-    checkSize(demand, granularity, shares, key, denials);
+    checkSize(demand, granularity, denials, warnings);
     return denials;
   }
 
@@ -156,16 +156,11 @@ final class PodRules {
   }
 
   /**
-   * Denies more than one GPU if init containers request GPUs, and more GPUs than any node has.
-   *
-   * @param key the annotation that says how many GPUs a share is on
+   * Denies more than one GPU if init containers request GPUs. Warns of more GPUs than any eligible
+   * node has, since an autoscaler may add a larger node.
    */
   private static void checkSize(
-      Demand demand,
-      ReplicaGranularity granularity,
-      boolean requestsShares,
-      String key,
-      List<Problem> denials) {
+      Demand demand, ReplicaGranularity granularity, List<Problem> denials, List<String> warnings) {
     int replicas = granularity.replicasPerGpu();
     boolean several = demand.containers().stream().anyMatch(c -> c.gpus() > 1);
     if (demand.onOneGpu() && (several || demand.peakReplicas() > replicas)) {
@@ -187,17 +182,11 @@ final class PodRules {
               String.valueOf(RequestBounds.REPLICAS_MAX)));
       return;
     }
-    if (!requestsShares) {
-      // A plain request stays pending, as without Tranche, since an autoscaler may add a larger
-      // node.
-      return;
-    }
     int gpusMax = granularity.gpusMax().orElse(Integer.MAX_VALUE);
     int shares = demand.containers().stream().mapToInt(Demand.Container::gpus).max().orElse(0);
     if (shares > gpusMax || demand.peakReplicas() > (long) gpusMax * replicas) {
       int wanted = Math.max(shares, Math.ceilDiv(demand.peakReplicas(), replicas));
-      denials.add(
-          Denial.TOO_MANY_GPUS.of(wanted, gpusMax, shares > gpusMax ? key : Names.GPU_FRACTION));
+      warnings.add(Warning.TOO_MANY_GPUS.of(wanted, gpusMax));
     }
   }
 

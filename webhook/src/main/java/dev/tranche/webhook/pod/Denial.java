@@ -65,8 +65,6 @@ public enum Denial {
       "spec.os.name is \"windows\", and Tranche shares the GPUs of Linux nodes only; remove the share, or set spec.os.name: linux."),
   INIT_ABOVE_ONE_GPU(
       "init container \"%s\" requests a GPU, and the kubelet passes it on to the later containers, so all of them share one GPU of %d replicas, but they need %s; remove its request, request at most one GPU in total, or have it request as many whole GPUs, two or more, as the first other container with GPUs."),
-  TOO_MANY_GPUS(
-      "this pod requests %s GPUs, and no eligible node has more than %d; allowed here is up to %s: \"%2$d\"."),
   PLAIN_NOT_WHOLE(
       "container \"%s\" requests %s: %s, which is not a whole number; for a part of a GPU remove it and set tranche.dev/gpu-fraction, for example tranche.dev/gpu-fraction: \"0.3\"."),
   CONFLICTING_ANNOTATIONS("%s (%s) is \"%s\", and %s is \"%s\"; keep one of them."),

@@ -20,6 +20,8 @@ public enum Warning {
       "all eligible GPU nodes have a DRA driver instead of Tranche's device plugin, and a share needs the plugin; the pod is pending until a node with the plugin is eligible"),
   SERVED_BY_BOTH(
       "some eligible nodes serve GPUs by a device plugin and others by a DRA driver; the pod is restricted to those with %s. To choose others, set a nodeSelector or affinity by the label tranche.dev/gpus-served-by"),
+  TOO_MANY_GPUS(
+      "this pod requests %d GPUs, and no eligible node has more than %d; the pod is pending until one does"),
   FOREIGN_NODES(
       "some eligible nodes offer %s without Tranche; the pod is converted for Tranche's nodes. To use the others, choose them by a nodeSelector, or set %s: \"%s\""),
   OPT_OUT_NO_EFFECT(

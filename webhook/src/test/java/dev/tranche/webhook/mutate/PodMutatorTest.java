@@ -398,8 +398,8 @@ class PodMutatorTest {
     var partitioned =
         new GpuNode("a", labels, Map.of(GPU, 10L, "nvidia.com/mig-1g.5gb", 7L), Taints.NONE);
     assertThat(partitioned.mixed()).isFalse();
-    assertThat(denial(annotated("gpu-fraction", "2"), cluster(partitioned)))
-        .contains("more than 1");
+    assertThat(warnings(mutator.mutate(annotated("gpu-fraction", "2"), cluster(partitioned))))
+        .anyMatch(w -> w.contains("more than 1"));
   }
 
   /** Four replicas of one GPU now, and ten while containers hold what they were given before. */
@@ -413,7 +413,8 @@ class PodMutatorTest {
             "tranche.dev/gpus", "1");
     var changed = new GpuNode("a", labels, Map.of(GPU, 10L), Taints.NONE);
     assertThat(changed.mixed()).isFalse();
-    assertThat(denial(annotated("gpu-fraction", "2"), cluster(changed))).contains("more than 1");
+    assertThat(warnings(mutator.mutate(annotated("gpu-fraction", "2"), cluster(changed))))
+        .anyMatch(w -> w.contains("more than 1"));
     var two = new HashMap<>(labels);
     two.put("tranche.dev/gpus", "2");
     var mixed = new GpuNode("a", two, Map.of(GPU, 8L), Taints.NONE);
@@ -447,11 +448,10 @@ class PodMutatorTest {
   }
 
   @Test
-  void moreGpus_thanAnyNodeHas_areDenied_whereEveryNodeSaysItsCount() {
+  void moreGpus_thanAnyNodeHas_areWarnedOf_whereEveryNodeSaysItsCount() {
     ObjectNode asking = annotated("gpu-fraction", "4");
-    assertThat(denial(asking, cluster(node("a", 10, 2), node("b", 10, 1))))
-        .contains("requests 4 GPUs")
-        .contains("more than 2");
+    assertThat(warnings(mutator.mutate(asking, cluster(node("a", 10, 2), node("b", 10, 1)))))
+        .anyMatch(w -> w.contains("requests 4 GPUs") && w.contains("more than 2"));
     var silent = new GpuNode("c", Map.of("nvidia.com/gpu.replicas", "10"));
     assertThat(replicas(apply(mutator.mutate(asking, cluster(node("a", 10, 2), silent)), asking)))
         .isEqualTo("40");

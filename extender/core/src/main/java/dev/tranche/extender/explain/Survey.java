@@ -74,6 +74,15 @@ public record Survey(
     return (int) nodes.stream().filter(node -> !node.gpus().isEmpty()).count();
   }
 
+  /** Returns whether some node would fit the pod by its number of GPUs, if all were free. */
+  boolean largeEnough() {
+    return nodes.stream()
+        .anyMatch(
+            node ->
+                node.gpus().stream().mapToInt(GpuView::replicas).sum()
+                    >= node.request().demand().peakReplicas());
+  }
+
   private Stream<GpuView> gpus() {
     return nodes.stream()
         .flatMap(

@@ -256,6 +256,12 @@ public final class WaitCauses {
     if (nearest == Reason.OTHER_REPLICAS) {
       return otherReplicas();
     }
+    if (survey.gpuNodes() > 0 && !survey.largeEnough() && SHORTAGE.contains(nearest)) {
+      return new WaitCause(
+          WaitReason.TOO_FEW_GPUS,
+          needs() + ", and no node has so many GPUs",
+          "Request fewer GPUs, or add a node that has as many.");
+    }
     boolean onlyExcluded =
         verdict.has(Kind.NODE) && !verdict.has(Kind.HOST) && !verdict.has(Kind.GPUS);
     return (onlyExcluded || excludedEverywhere()) && SHORTAGE.contains(nearest)
