@@ -3,14 +3,11 @@ package dev.tranche.nodeplugin.kubelet;
 import dev.tranche.api.node.Assignment;
 import dev.tranche.api.node.ContainerAssignment;
 import dev.tranche.api.node.GpuShare;
-import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
-import java.util.TreeMap;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -63,6 +60,11 @@ final class AdmittingPod {
       boolean passedOn) {
     Found asNameAmbiguous() {
       return new Found(podUid, container, shares, replicasPerGpu, how, true, memoryLimit, passedOn);
+    }
+
+    Found asPassedOn(List<GpuShare> others) {
+      return new Found(
+          podUid, container, others, replicasPerGpu, how, nameAmbiguous, memoryLimit, true);
     }
 
     boolean ofInitContainer() {
@@ -228,27 +230,20 @@ final class AdmittingPod {
             new Candidate(pod, "", shares, Match.INIT, waiting.stream().anyMatch(held), false));
   }
 
-  /** Returns the part of what the pod holds that sidecars before the init container have not. */
+  /**
+   * Returns the part of what the pod holds that sidecars before the init container have not. What
+   * the next container is to have comes first, since it takes over what the init container has.
+   */
   private static List<GpuShare> sharesOfInit(PendingAssignment pod, int size) {
-    Map<String, Integer> free = new TreeMap<>();
-    pod.assignment().getHeldList().forEach(s -> free.put(s.getUuid(), s.getReplicas()));
-    if (free.isEmpty()) {
+    if (pod.assignment().getHeldCount() == 0) {
       return onOneGpu(pod.assignment(), size);
     }
+    var part = new HeldPart(pod.assignment());
     assigned(pod)
         .filter(c -> pod.answered().contains(c.getContainer()))
         .flatMap(c -> c.getSharesList().stream())
-        .forEach(s -> free.merge(s.getUuid(), -s.getReplicas(), Integer::sum));
-    List<GpuShare> shares = new ArrayList<>();
-    int left = size;
-    for (Map.Entry<String, Integer> of : free.entrySet()) {
-      int taken = Math.min(left, of.getValue());
-      if (taken > 0) {
-        shares.add(GpuShare.newBuilder().setUuid(of.getKey()).setReplicas(taken).build());
-        left -= taken;
-      }
-    }
-    return left == 0 ? shares : List.of();
+        .forEach(s -> part.remove(s.getUuid(), s.getReplicas()));
+    return part.take(unanswered(pod).stream().flatMap(c -> c.getSharesList().stream()), size);
   }
 
   /** Of an older extender, which does not tell what the pod holds. */

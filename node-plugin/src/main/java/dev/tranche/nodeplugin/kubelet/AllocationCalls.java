@@ -61,7 +61,7 @@ final class AllocationCalls {
             ? find(assignments.outstanding(), list, size)
                 .filter(f -> !f.container().isEmpty())
                 .map(Found::asNameAmbiguous)
-            : likeliest;
+            : likeliest.map(f -> withPassedOn(f, request, list));
     pending = found.map(f -> new Pending(f, size, nowMs)).orElse(null);
     Map<String, Integer> reserved = reserved(found, list);
     duplicates.forEach((uuid, replicas) -> reserved.merge(uuid, replicas, Integer::sum));
@@ -74,6 +74,21 @@ final class AllocationCalls {
             reserved,
             linkScores);
     return new Preferred(answer, found);
+  }
+
+  /**
+   * The kubelet includes what init containers pass on, even if an init container was taken for
+   * another of its size. Without a List nobody can tell what the containers before it have.
+   */
+  private Found withPassedOn(
+      Found found, ContainerPreferredAllocationRequest request, Optional<PodList> list) {
+    boolean passedOn = found.passedOn() || request.getMustIncludeDeviceIDsCount() > 0;
+    if (!passedOn || !assignments.hasSeveralGpus(found.podUid())) {
+      return found;
+    }
+    List<GpuShare> shares =
+        list.map(shown -> assignments.sharesWithPassedOn(found, request, shown)).orElse(List.of());
+    return found.asPassedOn(shares.isEmpty() ? found.shares() : shares);
   }
 
   /**
@@ -170,7 +185,13 @@ final class AllocationCalls {
   /** The Allocate was granted. */
   void granted(int size, long nowMs) {
     foundFor(size, nowMs)
-        .ifPresent(f -> assignments.answered(f.podUid(), f.container(), f.nameAmbiguous()));
+        .ifPresent(
+            f -> {
+              assignments.answered(f.podUid(), f.container(), f.nameAmbiguous());
+              if (f.passedOn()) {
+                assignments.answered(f.podUid(), "", f.nameAmbiguous());
+              }
+            });
     pending = null;
   }
 
