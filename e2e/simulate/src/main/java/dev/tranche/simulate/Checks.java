@@ -238,6 +238,7 @@ final class Checks {
     IntStream free =
         node.gpus.stream()
             .filter(gpu -> gpu.healthy() && !object.cordoned().contains(gpu.uuid))
+            .filter(gpu -> pod.plan().model().isEmpty() || pod.plan().model().equals(gpu.model))
             .mapToInt(
                 gpu -> replicas - taken.getOrDefault(gpu.uuid, GpuPart.NONE).replicas(replicas));
     // A plain number may be split; with init containers only if no GPU could hold it.

@@ -17,14 +17,16 @@ final class GpuModel {
   private static final int COMPUTE_MAJOR = 9;
 
   final String uuid;
+  final String model;
   int index;
   private final EventQueue queue;
   private Health health = new Health.Healthy();
   private @Nullable Load load;
   private long unhealthySinceMs;
 
-  GpuModel(String uuid, int index, EventQueue queue) {
+  GpuModel(String uuid, String model, int index, EventQueue queue) {
     this.uuid = uuid;
+    this.model = model;
     this.index = index;
     this.queue = queue;
   }
@@ -59,7 +61,7 @@ final class GpuModel {
   /** Returns a sample of what containers use. */
   GpuStatus sample(List<ContainerUse> uses, long nowMs) {
     var info =
-        new GpuInfo(index, uuid, "H100", index, "", MEMORY_BYTES, 0, -1, COMPUTE_MAJOR, Mig.OFF);
+        new GpuInfo(index, uuid, model, index, "", MEMORY_BYTES, 0, -1, COMPUTE_MAJOR, Mig.OFF);
     if (!health.answers()) {
       load = null;
       return new GpuStatus(info, health, null);

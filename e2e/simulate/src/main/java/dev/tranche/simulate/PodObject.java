@@ -67,6 +67,9 @@ record PodObject(
             request.replicas() + "/" + plan.replicasPerGpu());
       }
     }
+    if (!plan.model().isEmpty()) {
+      annotations.put(Names.GPU_MODEL, plan.model());
+    }
     if (!gpu.isEmpty()) {
       annotations.put(Names.GPU, gpu);
       annotations.put(Names.GRANTED_REPLICAS, granted);

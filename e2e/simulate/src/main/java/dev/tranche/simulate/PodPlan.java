@@ -61,6 +61,11 @@ record PodPlan(
     return (int) Demand.peakReplicas(requests);
   }
 
+  /** Returns the model of GPU that it requires; empty if any will do. */
+  String model() {
+    return number % 10 == 3 ? "H200" : "";
+  }
+
   boolean hasInitContainer() {
     return requests.stream().anyMatch(request -> request.kind() == Kind.INIT);
   }

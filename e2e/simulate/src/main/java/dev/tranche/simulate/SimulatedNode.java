@@ -15,7 +15,9 @@ final class SimulatedNode {
     this.world = world;
     this.name = "n" + number;
     for (int i = 0; i < gpuCount; i++) {
-      gpus.add(new GpuModel("GPU-" + number + "-" + i, i, world.queue));
+      // Some nodes have GPUs of both models.
+      String model = (number + i) % 3 == 0 ? "H200" : "H100";
+      gpus.add(new GpuModel("GPU-" + number + "-" + i, model, i, world.queue));
     }
     this.kubelet = new KubeletModel(world, name, gpus);
     this.plugin = new PluginModel(world, name, gpus, kubelet, Scenario.REPLICAS);
