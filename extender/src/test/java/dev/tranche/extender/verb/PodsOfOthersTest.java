@@ -94,7 +94,8 @@ class PodsOfOthersTest {
     var answer = world.filter(filtered, 0).filter(foreign, names, false);
     assertThat(answer)
         .isEqualTo(
-            new Filter.Answer.Nodes(List.of("aci"), Map.of(Reason.SERVED_BY_PLUGIN, List.of("plugin"))));
+            new Filter.Answer.Nodes(
+                List.of("aci"), Map.of(Reason.SERVED_BY_PLUGIN, List.of("plugin"))));
     assertThat(world.prioritize().prioritize(foreign, List.of("aci"))).isEmpty();
     world.onServer.put("ns/whole", foreign);
     var bind = world.bind(filtered, new Loop(vertx.getOrCreateContext()));
