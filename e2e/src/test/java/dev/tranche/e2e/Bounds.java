@@ -245,8 +245,10 @@ final class Bounds {
           new Bound("text of others in logs", API + "Printable", "MESSAGE_CHARS_MAX"),
           new Bound("reasons of pending pods", EXTENDER + "Explanations", "CAUSES_MAX"),
           new Bound(
-              "reads of pods that the labels", EXTENDER + "PinChecks", "READS_PER_SECOND_MAX"),
-          new Bound("reads of pods that the labels", EXTENDER + "PinChecks", "QUEUE_MAX"),
+              "reads of waiting pods whose own fields",
+              EXTENDER + "PinChecks",
+              "READS_PER_SECOND_MAX"),
+          new Bound("reads of waiting pods whose own fields", EXTENDER + "PinChecks", "QUEUE_MAX"),
           new Bound("events with the warnings", WEBHOOK + "ObjectEvents", "QUEUED_MAX"),
           new Bound(
               "events with the warnings", WEBHOOK + "ObjectEvents", "QUEUED_OF_NAMESPACE_MAX"),
