@@ -184,15 +184,23 @@ final class Views {
   }
 
   /** As its binding leaves it. */
-  static PodFacts bound(PodFacts pod, String node, Placement place) {
+  static PodFacts bound(PodFacts pod, World.Node node, Placement place) {
     var annotations = new HashMap<>(pod.annotations());
     annotations.put(Names.GPU, place.annotation());
-    annotations.put(Names.GRANTED_REPLICAS, place.replicasAnnotation(uuid -> 10));
-    return facts(pod, node, false, false, annotations);
+    annotations.put(Names.GRANTED_REPLICAS, place.replicasAnnotation(uuid -> replicas(node, uuid)));
+    return facts(pod, node.name, false, false, annotations);
+  }
+
+  private static int replicas(World.Node node, String uuid) {
+    return node.gpus.stream()
+        .filter(gpu -> gpu.uuid().equals(uuid))
+        .mapToInt(GpuFacts::replicas)
+        .findFirst()
+        .orElseThrow();
   }
 
   /** Whether its annotations say all. Of a split init share they do not say who uses what. */
-  static boolean annotated(PodFacts pod, String node, Placement place) {
+  static boolean annotated(PodFacts pod, World.Node node, Placement place) {
     return PlacementReader.byAnnotation(bound(pod, node, place), 10)
         .filter(PlacementReader.Found::exact)
         .isPresent();

@@ -397,7 +397,7 @@ final class World {
     leader.apply(new Event.BindStarted(pod.facts, node.name, place));
     report(node);
     Fate drawn = Fate.of(random.nextInt(12));
-    boolean annotated = Views.annotated(pod.facts, node.name, place);
+    boolean annotated = Views.annotated(pod.facts, node, place);
     switch (drawn == Fate.LANDS_LATE && !annotated ? Fate.ANSWER_IS_LOST : drawn) {
       case REFUSED -> leader.apply(new Event.BindFailed(uid));
       case LEADER_DIES -> failOver();
@@ -444,7 +444,7 @@ final class World {
 
   private void carryOut(Pod pod, Node node, Placement place) {
     if (pods.containsKey(pod.facts.uid())) {
-      pod.facts = Views.bound(pod.facts, node.name, place);
+      pod.facts = Views.bound(pod.facts, node, place);
       publish(pod);
     }
   }
