@@ -174,7 +174,7 @@ final class NamespaceViewIT {
         "gpus?limit=1",
         "pods",
         "pods?output=wide",
-        "pods?output=yaml",
+        "pods?output=json",
         "pods?state=Waiting",
         "pods/trainer",
         "pods/trainer?output=wide",

@@ -170,7 +170,7 @@ final class ReadApiIT {
     ExtenderIT.until(Duration.ofSeconds(20), () -> local(pod).statusCode() == 404);
     problem(local(pod), 404, "pod team-a/trainer is not known: it was deleted");
     problem(remote(pod, VIEWER), 404, "it was deleted");
-    for (String output : List.of("json", "yaml", "table", "wide")) {
+    for (String output : List.of("json", "table", "wide")) {
       assertThat(local(pod + "?output=" + output).statusCode()).as(output).isEqualTo(404);
     }
     // Lists are a second old at most.
@@ -280,7 +280,6 @@ final class ReadApiIT {
   @CsvSource({
     "/api/v1/summary?output=table, text/plain; charset=utf-8, 'NODE     GPUS   GRANTED'",
     "/api/v1/gpus?limit=1&output=wide, text/plain; charset=utf-8, 1 more: continue=",
-    "/api/v1/pods?output=yaml, application/yaml, 'items:\n- namespace: team-a'",
     "/api/v1/pods/team-a/trainer?output=table, text/plain; charset=utf-8, 'State:         Waiting'",
     "/api/v1/pods/team-a/trainer?output=json, application/json, '\n  \"state\" : \"Waiting\"'",
   })
@@ -300,15 +299,15 @@ final class ReadApiIT {
     OpenApi.assertIsStatus(answer.body());
     assertThat(json(answer).getString("kind")).isEqualTo("Status");
     assertThat(json(answer).getString("message")).startsWith("limit is \"0\"; allowed");
-    assertThat(json(local("/api/v1/pods/team-a/none?output=yaml")).getString("reason"))
+    assertThat(json(local("/api/v1/pods/team-a/none?output=json")).getString("reason"))
         .isEqualTo("NotFound");
   }
 
   @ParameterizedTest
   @CsvSource({
-    "/api/v1/gpus?output=csv, '\"csv\"; allowed: one of json, yaml, table, wide'",
+    "/api/v1/gpus?output=yaml, '\"yaml\"; allowed: one of json, table, wide'",
     "/api/v1/gpus?output=table&output=wide, 'output is \"table, wide\"'",
-    "/api/v1/openapi.json?output=yaml, no parameters",
+    "/api/v1/openapi.json?output=json, no parameters",
   })
   void unknownOutputs_areProblems(String asked, String said) throws Exception {
     HttpResponse<String> answer = local(asked);

@@ -119,8 +119,8 @@ class KubectlPluginE2E extends Scenario {
               nodeSelector: {kubernetes.io/hostname: alpha}
               containers: [{name: main, image: none}]
         """);
-    Ended wouldWait = plugin("what-if", "-f", manifest.toString(), "-n", namespace, "-oyaml");
-    assertThat(wouldWait.out()).contains("fits: false\n", "reason: Fragmented\n");
+    Ended wouldWait = plugin("what-if", "-f", manifest.toString(), "-n", namespace, "-ojson");
+    assertThat(wouldWait.out()).contains("\"fits\" : false,\n", "\"reason\" : \"Fragmented\",\n");
     assertThat(wouldWait.status()).isEqualTo(3);
 
     Ended unknown = plugin("explain", "nobody", "-n", namespace);

@@ -164,12 +164,12 @@ final class RenderingTest {
   /** A terminal would obey them, also in JSON. The values stay the same. */
   @Test
   void charactersThatSteerATerminal_areEscapedInEachForm() {
-    String hostile = "a\u001b[2J\u009b31m\u202eb";
+    String hostile = "a\u001b[2J\u009b31m\u202eb\udb40\udc01";
     world.state.apply(
         new Event.PodSeen(FakeWorld.pod("hostile", 3, "tranche.dev/gpu-model=" + hostile)));
     PodDetail pod = explained("hostile", Optional.empty());
     for (Output output : Output.values()) {
-      assertThat(shown(pod, output)).doesNotContain("\u001b", "\u009b", "\u202e");
+      assertThat(shown(pod, output)).doesNotContain("\u001b", "\u009b", "\u202e", "\udb40");
     }
     assertThat(
             new JsonObject(shown(pod, Output.JSON))
@@ -266,9 +266,8 @@ final class RenderingTest {
   }
 
   @Test
-  void yamlAndJson_haveTheApisFields() {
+  void json_hasTheApisFields() {
     GpuList gpus = gpus();
-    assertThat(shown(gpus, Output.YAML)).contains("\nitems:\n- node: a\n  index: 0\n");
     assertThat(new JsonObject(shown(gpus, Output.JSON)))
         .isEqualTo(Json.buffer(gpus).toJsonObject());
   }

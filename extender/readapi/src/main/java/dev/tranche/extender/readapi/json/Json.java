@@ -10,6 +10,9 @@ import com.fasterxml.jackson.databind.module.SimpleModule;
 import com.fasterxml.jackson.databind.ser.std.ToStringSerializer;
 import io.vertx.core.buffer.Buffer;
 import java.time.Instant;
+import java.util.regex.MatchResult;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 
 /** Writes records as JSON, in the order of their fields. A field that is null is left out. */
 public final class Json {
@@ -19,6 +22,9 @@ public final class Json {
           .enable(SerializationFeature.WRITE_ENUMS_USING_TO_STRING)
           .addModule(new SimpleModule().addSerializer(Instant.class, ToStringSerializer.instance))
           .build();
+
+  private static final Pattern STEERS_TERMINAL =
+      Pattern.compile("[\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}&&[^\n]]");
 
   private Json() {}
 
@@ -34,9 +40,16 @@ public final class Json {
     return Buffer.buffer(bytes(value));
   }
 
-  /** Returns JSON with a line for each field. */
+  /**
+   * Returns JSON for a terminal, with a line for each field. What moves the cursor or changes the
+   * direction of text is escaped.
+   */
   public static String pretty(Object value) {
-    return tree(value).toPrettyString();
+    return STEERS_TERMINAL.matcher(tree(value).toPrettyString()).replaceAll(Json::escaped) + "\n";
+  }
+
+  private static String escaped(MatchResult match) {
+    return match.group().chars().mapToObj("\\\\u%04x"::formatted).collect(Collectors.joining());
   }
 
   public static JsonNode tree(Object value) {

@@ -9,20 +9,14 @@ import dev.tranche.extender.readapi.row.PodList;
 import dev.tranche.extender.readapi.row.Summary;
 import dev.tranche.extender.readapi.row.WhatIfAnswer;
 import java.time.Instant;
-import java.util.stream.Collector;
-import java.util.stream.Collectors;
 
 /** Answers as text. */
 public final class AnswerText {
-  private static final Collector<CharSequence, ?, String> JOIN_LINES =
-      Collectors.joining("\n", "", "\n");
-
   private AnswerText() {}
 
   public static String of(Record answer, Output output, Instant now) {
     return switch (output) {
-      case JSON -> Json.pretty(answer).lines().map(Yaml::escaped).collect(JOIN_LINES);
-      case YAML -> Yaml.of(Json.tree(answer));
+      case JSON -> Json.pretty(answer);
       case TABLE -> table(answer, false, now);
       case WIDE -> table(answer, true, now);
     };

@@ -8,7 +8,6 @@ import java.util.Optional;
 /** The formats of an answer. */
 public enum Output {
   JSON("application/json"),
-  YAML("application/yaml"),
   TABLE("text/plain; charset=utf-8"),
   WIDE("text/plain; charset=utf-8");
 
