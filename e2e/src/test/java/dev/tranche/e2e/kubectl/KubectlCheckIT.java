@@ -9,6 +9,8 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
+import java.util.regex.MatchResult;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -45,10 +47,11 @@ class KubectlCheckIT {
         """);
     cluster.put("scheduler", "registry.k8s.io/kube-scheduler:v1.37.2\n");
     cluster.put("runtimeclasses", "nvidia\n");
-    cluster.put("daemonsets", "kube-system/kube-proxy|3|tranche/tranche-node-plugin|3|");
+    cluster.put("daemonsets", "kube-system/kube-proxy 3\ntranche/tranche-node-plugin 3\n");
     cluster.put(
         "nodes",
-        "a|{\"tranche.dev/replicas-per-gpu\":\"10\"}|{\"cpu\":\"8\",\"nvidia.com/gpu\":\"20\"}\nb|{}|{}\n");
+        "a|{\"tranche.dev/replicas-per-gpu\":\"10\"}|{\"cpu\":\"8\",\"nvidia.com/gpu\":\"20\"}\n"
+            + "b|{}|{}\n");
     cluster.put(
         "monitors",
         """
@@ -122,12 +125,12 @@ class KubectlCheckIT {
         arguments("class", "gpu", "RuntimeClass gpu, which does not exist", "runtimeClass.create"),
         arguments(
             "daemonsets",
-            "gpu-operator/nvidia-device-plugin-daemonset|2|tranche/tranche-node-plugin|3|",
+            "gpu-operator/nvidia-device-plugin-daemonset 2\ntranche/tranche-node-plugin 3\n",
             "DaemonSet gpu-operator/nvidia-device-plugin-daemonset serves GPUs, too",
             "kubectl patch clusterpolicies.nvidia.com/cluster-policy"),
         arguments(
             "daemonsets",
-            "kube-system/nvidia-gpu-device-plugin-small-cos|1|",
+            "kube-system/nvidia-gpu-device-plugin-small-cos 1\n",
             "DaemonSet kube-system/nvidia-gpu-device-plugin-small-cos",
             "docs/switching.md"),
         arguments(
@@ -268,15 +271,21 @@ class KubectlCheckIT {
     assertThat(cluster.run("check", "pods").errors()).contains("one argument too many");
   }
 
-  /** Each finding but ok has a second argument. */
+  /** Each finding has two texts: what is found, and what to do. */
   @Test
   void everyFinding_saysWhatToDo() throws Exception {
-    String script = Files.readString(FakeCluster.PLUGIN.resolve("kubectl-tranche"));
-    String section =
-        script.substring(script.indexOf("# ---- check ----"), script.indexOf("# ---- ui ----"));
-    assertThat(section.lines().filter(line -> line.matches(" *found (note|problem|unknown) .*")))
-        .hasSizeGreaterThan(20)
-        .allMatch(line -> line.endsWith("\\") || line.matches(".*\" \".*\""));
+    String script =
+        Files.readString(FakeCluster.PLUGIN.resolve("kubectl-tranche")).replace("\\\n", " ");
+    List<String> findings =
+        Pattern.compile("\\bfound (?:note|problem|unknown) .*")
+            .matcher(script)
+            .results()
+            .map(MatchResult::group)
+            .toList();
+    String text = "\"(?:\\$\\([^)]*\\)|\\\\.|[^\"\\\\])+\"";
+    assertThat(findings)
+        .hasSizeGreaterThan(30)
+        .allMatch(finding -> finding.matches("found \\w+ +%1$s +%1$s(?: ;;)?".formatted(text)));
   }
 
   /** The versions in the script are those of the chart and of the tests. */

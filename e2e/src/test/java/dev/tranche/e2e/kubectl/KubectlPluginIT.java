@@ -446,7 +446,7 @@ class KubectlPluginIT {
         .contains("validatingadmissionpolicies -l", "get resourcequotas -A")
         .doesNotContain("abc123", "eyJ", "c2lnbmF0");
     assertThat(cluster.calls())
-        .anyMatch(call -> call.endsWith("/pods/tranche-extender-1:9090/proxy/metrics"))
+        .anyMatch(call -> call.endsWith("/pods/e-0:9090/proxy/metrics"))
         .anyMatch(call -> call.endsWith("get --raw /api/v1/pods/a/2?output=wide"))
         .anyMatch(call -> call.endsWith("get --raw /api/v1/invariants"))
         .noneMatch(call -> call.contains("secret"));
