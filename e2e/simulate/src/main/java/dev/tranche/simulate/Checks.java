@@ -199,12 +199,31 @@ final class Checks {
         Map<String, GpuPart> parts = new HashMap<>();
         int of = hold.replicasPerGpu() > 0 ? hold.replicasPerGpu() : node.plugin.replicas();
         hold.held().forEach((uuid, n) -> parts.put(uuid, GpuPart.of(n, of)));
+        Map<String, GpuPart> has = node.kubelet.allParts().getOrDefault(hold.uid(), Map.of());
+        if (mayCountMore(hold, parts, has)) {
+          parts.putAll(has);
+        }
         holds.add(
             new ObservedCluster.Hold(
                 hold.uid(), hold.key(), node.name, parts, hold.stage() == Hold.Stage.BOUND));
       }
     }
     return holds;
+  }
+
+  /**
+   * Whether a hold may have more than the kubelet gave. A plugin that lost its state, or got no
+   * List, cannot tell what a split init container has left; it then may be on each of the GPUs.
+   */
+  private boolean mayCountMore(Hold hold, Map<String, GpuPart> parts, Map<String, GpuPart> has) {
+    return parts.size() > 1
+        && parts.keySet().equals(has.keySet())
+        && world.api.pods.get(hold.uid()).filter(pod -> pod.plan().hasInitContainer()).isPresent()
+        && parts.entrySet().stream()
+            .allMatch(
+                part ->
+                    has.getOrDefault(part.getKey(), GpuPart.NONE).value()
+                        <= part.getValue().value());
   }
 
   /** Returns a node on which a waiting pod would fit, by what is really free there. */
