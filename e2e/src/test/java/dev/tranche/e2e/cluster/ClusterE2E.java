@@ -106,8 +106,9 @@ class ClusterE2E {
     var address = client.pods().withName("web").get().getStatus().getPodIP();
     var lookup = "until nslookup web-headless.default.svc.cluster.local; do sleep 0.2; done";
     assertThat(inPod("asker", "timeout", "20", "sh", "-c", lookup)).contains(address);
-    assertThat(inPod("asker", "timeout", "5", "wget", "-qO-", "http://web:8080"))
-        .isEqualTo("web\n");
+    // The pod runs before its shell has written the file.
+    var fetch = "until wget -qO- http://web:8080; do sleep 0.2; done";
+    assertThat(inPod("asker", "timeout", "20", "sh", "-c", fetch)).isEqualTo("web\n");
     assertThat(inPod("asker", "timeout", "5", "wget", "-qO-", "http://web-headless:8080"))
         .isEqualTo("web\n");
     assertThat(get(cluster.nodePortUrl(NODE_PORT))).isEqualTo("web\n");

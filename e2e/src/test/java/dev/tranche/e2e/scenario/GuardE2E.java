@@ -29,12 +29,15 @@ class GuardE2E extends Scenario {
   }
 
   @Test
-  void podThatSaysNothing_getsTheVoid_andNoEvent() {
+  void podThatNamesTheRuntimeClassAlone_getsTheVoid_andIsTold() {
     create(PodSpecs.pod("quiet").editSpec().withRuntimeClassName(Names.RUNTIME_CLASS).endSpec());
     Pod pod = running("quiet");
     assertThat(visibleDevices(pod, "main")).isEqualTo("void");
     assertThat(injected(pod, "main")).isEmpty();
-    assertThat(events("quiet")).noneMatch(e -> "GpuGuard".equals(e.getReason()));
+    assertThat(events("quiet"))
+        .filteredOn(e -> "GpuGuard".equals(e.getReason()))
+        .singleElement()
+        .satisfies(e -> assertThat(e.getMessage()).contains("requests no GPU, so it sees none"));
   }
 
   @Test

@@ -2,100 +2,19 @@ package dev.tranche.nodeplugin.kubelet;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.tranche.api.kubelet.ContainerPreferredAllocationRequest;
 import dev.tranche.api.node.Assignment;
 import dev.tranche.api.node.ContainerAssignment;
-import dev.tranche.api.node.GpuShare;
 import dev.tranche.api.node.MemoryLimit;
-import dev.tranche.api.podresources.ContainerDevices;
-import dev.tranche.api.podresources.ContainerResources;
 import dev.tranche.api.podresources.ListPodResourcesResponse;
-import dev.tranche.api.podresources.PodResources;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Random;
-import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 /** The kubelet's two questions and whose they are. */
-class AllocationCallsTest {
-  private static final String RESOURCE = "nvidia.com/gpu";
-  private static final List<String> ALL =
-      IntStream.range(0, 30).mapToObj(i -> "G" + i / 10 + "::" + i % 10).toList();
-
-  private final Assignments assignments = new Assignments();
-  private final AllocationCalls allocationCalls = new AllocationCalls(assignments, RESOURCE);
-  private final ListPodResourcesResponse.Builder list = ListPodResourcesResponse.newBuilder();
-  private Map<String, Integer> duplicates = Map.of();
-  private long nowMs;
-
-  private void assign(String pod, ContainerAssignment... containers) {
-    assignAs("uid-" + pod, pod, containers);
-  }
-
-  private void assignAs(String uid, String pod, ContainerAssignment... containers) {
-    assignments.receive(
-        Assignment.newBuilder()
-            .setPodUid(uid)
-            .setNamespace("ns")
-            .setPod(pod)
-            .setResource(RESOURCE)
-            .setExpiresInMs(1_000_000)
-            .addAllContainers(List.of(containers))
-            .build(),
-        nowMs);
-  }
-
-  private static ContainerAssignment container(String name, String uuid, int replicas) {
-    return ContainerAssignment.newBuilder()
-        .setContainer(name)
-        .addShares(GpuShare.newBuilder().setUuid(uuid).setReplicas(replicas))
-        .build();
-  }
-
-  private void lists(String pod, String... containers) {
-    PodResources.Builder listed = PodResources.newBuilder().setNamespace("ns").setName(pod);
-    for (String container : containers) {
-      listed.addContainers(ContainerResources.newBuilder().setName(container));
-    }
-    list.addPodResources(listed);
-  }
-
-  private void holds(String pod, String container, List<String> ids) {
-    for (PodResources.Builder listed : list.getPodResourcesBuilderList()) {
-      for (ContainerResources.Builder c : listed.getContainersBuilderList()) {
-        if (listed.getName().equals(pod) && c.getName().equals(container)) {
-          c.addDevices(
-              ContainerDevices.newBuilder().setResourceName(RESOURCE).addAllDeviceIds(ids));
-        }
-      }
-    }
-  }
-
-  private AllocationCalls.Preferred prefer(int size) {
-    return prefer(size, Optional.of(new PodList(list.build())));
-  }
-
-  private AllocationCalls.Preferred prefer(int size, Optional<PodList> answer) {
-    return prefer(size, ALL, answer);
-  }
-
-  private AllocationCalls.Preferred prefer(int size, List<String> free, Optional<PodList> answer) {
-    var request =
-        ContainerPreferredAllocationRequest.newBuilder()
-            .addAllAvailableDeviceIDs(free)
-            .setAllocationSize(size)
-            .build();
-    return allocationCalls.prefer(request, answer, Optional.empty(), duplicates, nowMs);
-  }
-
-  private static void assertOn(String uuid, AllocationCalls.Preferred preferred) {
-    assertThat(preferred.answer().ids()).allMatch(id -> id.startsWith(uuid + "::"));
-  }
-
+class AllocationCallsTest extends AllocationCallsRig {
   /** G0 is the fullest GPU that has three ids, but two pods hold eight of its replicas. */
   @Test
   void replicasOfTwoPods_areLeftAlone_exceptByAnAssignment() {
@@ -272,143 +191,6 @@ class AllocationCallsTest {
     allocationCalls.refused(3, nowMs);
     lists("other", "main");
     assertOn("G1", prefer(3));
-  }
-
-  /** R = 10: the init container has 12, of which the app takes any five over. */
-  @Test
-  void splitInitContainer_getsWhatItsPodHolds() {
-    assignments.receive(
-        Assignment.newBuilder()
-            .setPodUid("uid-p")
-            .setNamespace("ns")
-            .setPod("p")
-            .setResource(RESOURCE)
-            .setExpiresInMs(1_000_000)
-            .setReplicasPerGpu(10)
-            .addContainers(container("main", "G1", 5))
-            .addHeld(GpuShare.newBuilder().setUuid("G1").setReplicas(8))
-            .addHeld(GpuShare.newBuilder().setUuid("G2").setReplicas(4))
-            .build(),
-        nowMs);
-    lists("p", "main");
-    AllocationCalls.Preferred init = prefer(12);
-    assertThat(init.answer().outcome()).isEqualTo(PreferredAllocation.Outcome.ASSIGNED);
-    assertThat(init.answer().ids()).filteredOn(id -> id.startsWith("G1::")).hasSize(8);
-    assertThat(init.answer().ids()).filteredOn(id -> id.startsWith("G2::")).hasSize(4);
-    assertThat(allocationCalls.podOfInit(12, nowMs)).contains("ns/p");
-    allocationCalls.granted(12, nowMs);
-    // The kubelet takes what it likes of an init container's replicas.
-    assertThat(prefer(5).found()).isPresent();
-    assertThat(allocationCalls.assigned(5, nowMs)).isEmpty();
-    assertThat(allocationCalls.podOfInit(5, nowMs)).isEmpty();
-  }
-
-  /** R = 10: whichever replicas the kubelet passes on, the pod comes to hold what was decided. */
-  @Test
-  void podWithASplitInitContainer_comesToHoldWhatWasDecided() {
-    for (int seed = 0; seed < 300; seed++) {
-      var random = new Random(seed);
-      var calls = new AllocationCallsTest();
-      int init = 1 + random.nextInt(12);
-      calls.assignments.receive(
-          Assignment.newBuilder()
-              .setPodUid("uid-p")
-              .setNamespace("ns")
-              .setPod("p")
-              .setResource(RESOURCE)
-              .setExpiresInMs(1_000_000)
-              .setReplicasPerGpu(10)
-              .addContainers(container("main", "G1", 10))
-              .addContainers(container("second", "G0", 2))
-              .addHeld(GpuShare.newBuilder().setUuid("G0").setReplicas(2))
-              .addHeld(GpuShare.newBuilder().setUuid("G1").setReplicas(10))
-              .build(),
-          0);
-      calls.lists("p", "main", "second");
-      var reusable = new ArrayList<>(calls.admit(init, List.of(), ALL));
-      var held = new ArrayList<>(reusable);
-      for (var of :
-          Map.of("main", 10, "second", 2).entrySet().stream()
-              .sorted(Map.Entry.comparingByKey())
-              .toList()) {
-        Collections.shuffle(reusable, random);
-        List<String> reused =
-            List.copyOf(reusable.subList(0, Math.min(of.getValue(), reusable.size())));
-        List<String> free =
-            ALL.stream().filter(id -> !held.contains(id) || reused.contains(id)).toList();
-        List<String> ids =
-            reused.size() == of.getValue() ? reused : calls.admit(of.getValue(), reused, free);
-        calls.holds("p", of.getKey(), ids);
-        reusable.removeAll(ids);
-        ids.stream().filter(id -> !held.contains(id)).forEach(held::add);
-      }
-      assertThat(held).as("seed %d", seed).filteredOn(id -> id.startsWith("G0::")).hasSize(2);
-      assertThat(held).as("seed %d", seed).filteredOn(id -> id.startsWith("G1::")).hasSize(10);
-    }
-  }
-
-  private List<String> admit(int size, List<String> mustInclude, List<String> free) {
-    var request =
-        ContainerPreferredAllocationRequest.newBuilder()
-            .addAllAvailableDeviceIDs(free)
-            .addAllMustIncludeDeviceIDs(mustInclude)
-            .setAllocationSize(size)
-            .build();
-    List<String> ids =
-        allocationCalls
-            .prefer(
-                request, Optional.of(new PodList(list.build())), Optional.empty(), Map.of(), nowMs)
-            .answer()
-            .ids();
-    assertThat(ids).hasSize(size).containsAll(mustInclude);
-    allocationCalls.granted(size, nowMs);
-    return ids;
-  }
-
-  /** The kubelet has not asked for the init container yet, which the assignment does not name. */
-  @Test
-  void whatAnInitContainerWillHave_isLeftAlone() {
-    assignments.receive(
-        Assignment.newBuilder()
-            .setPodUid("uid-p")
-            .setNamespace("ns")
-            .setPod("p")
-            .setResource(RESOURCE)
-            .setExpiresInMs(1_000_000)
-            .addContainers(container("main", "G1", 2))
-            .addHeld(GpuShare.newBuilder().setUuid("G1").setReplicas(8))
-            .build(),
-        nowMs);
-    lists("stranger", "main");
-    assertThat(prefer(5).answer().ids()).noneMatch(id -> id.startsWith("G1::"));
-  }
-
-  @Test
-  void initContainer_largerThanWhatThePodHolds_isAnotherPods() {
-    assignments.receive(
-        Assignment.newBuilder()
-            .setPodUid("uid-p")
-            .setNamespace("ns")
-            .setPod("p")
-            .setResource(RESOURCE)
-            .setExpiresInMs(1_000_000)
-            .addContainers(container("main", "G1", 2))
-            .addHeld(GpuShare.newBuilder().setUuid("G1").setReplicas(2))
-            .build(),
-        nowMs);
-    lists("p", "main");
-    assertThat(prefer(6).found()).isEmpty();
-  }
-
-  @Test
-  void initContainer_goesToTheGpuOfItsPod() {
-    assign("pod", container("main", "G2", 4));
-    lists("pod", "main");
-    AllocationCalls.Preferred preferred = prefer(6);
-    assertOn("G2", preferred);
-    assertThat(preferred.answer().outcome()).isEqualTo(PreferredAllocation.Outcome.ASSIGNED);
-    allocationCalls.granted(6, nowMs);
-    assertOn("G2", prefer(4));
   }
 
   @Test

@@ -71,12 +71,7 @@ public final class PodMutator {
   private Mutation grant(PodView original, MutationRules.Cluster cluster) {
     Translation translation =
         Translation.of(original, rules.dialects(), rules.resources().getFirst(), cluster.nodes());
-    PodView view =
-        StaleRequirements.removeFrom(
-            translation.view(),
-            cluster.nodes(),
-            rules.defaultReplicasPerGpu(),
-            rules.memory().isAssumed());
+    PodView view = withoutStaleRequirements(translation.view(), cluster);
     var problems = new ArrayList<>(translation.problems());
     var patch = new JsonPatch();
     var warnings = new ArrayList<>(translation.warnings());
@@ -138,6 +133,11 @@ public final class PodMutator {
     PlacementAnnotations.warnOfUnknown(view.annotations(), warnings);
     resultAnnotations.write(view, patch);
     return problems.isEmpty() ? admitted(patch, warnings) : denied(problems);
+  }
+
+  private PodView withoutStaleRequirements(PodView pod, MutationRules.Cluster cluster) {
+    return StaleRequirements.removeFrom(
+        pod, cluster.nodes(), rules.defaultReplicasPerGpu(), rules.memory().isAssumed());
   }
 
   private static void warnOfShare(PodView pod, boolean numbered, List<String> warnings) {

@@ -131,9 +131,7 @@ public final class Ledger {
       return;
     }
     PodFacts before = ledgerState.pods.get(pod.uid());
-    boolean late =
-        before != null
-            && ((before.ended() && !pod.ended()) || (before.node() != null && pod.node() == null));
+    boolean late = before != null && pod.isOlderThan(before);
     if (late || unstartedPods.letGo(step, pod)) {
       return;
     }
@@ -250,13 +248,10 @@ public final class Ledger {
     } else if (before != null && before.preemption().nominatedNode() != null) {
       // An error that we return clears the nomination, too (clearNominatedNode), while the victims
       // are still terminating.
+      long untilMs = nominations.expiryMs(plan, step.nowMs());
       ledgerState
           .hold(pod.uid())
-          .ifPresent(
-              held ->
-                  ledgerState.put(
-                      ledgerState.entry(held.node()),
-                      held.until(nominations.expiryMs(plan, step.nowMs()))));
+          .ifPresent(held -> ledgerState.put(ledgerState.entry(held.node()), held.until(untilMs)));
     }
   }
 
@@ -484,8 +479,7 @@ public final class Ledger {
   }
 
   public Optional<NodeFacts> node(String name) {
-    NodeEntry entry = ledgerState.nodes.get(name);
-    return entry == null ? Optional.empty() : Optional.ofNullable(entry.facts);
+    return Optional.ofNullable(ledgerState.nodes.get(name)).map(entry -> entry.facts);
   }
 
   public Collection<Hold> holds(String node) {
@@ -527,19 +521,13 @@ public final class Ledger {
    * Returns the node as it is, or as it would be without some holds.
    *
    * @param counted selects the holds that count
-   */
-  public NodeView view(String node, Predicate<Hold> counted, long nowMs) {
-    return view(node, counted, List.of(), nowMs);
-  }
-
-  /**
    * @param more additional holds that are assumed
    */
-  public NodeView view(String node, Predicate<Hold> counted, List<Hold> more, long nowMs) {
+  public NodeView view(String node, Predicate<Hold> counted, long nowMs, Hold... more) {
     NodeEntry entry = ledgerState.nodes.get(node);
     return entry == null
         ? new NodeView(node, NodeView.Availability.SILENT, List.of())
-        : entry.view(counted, more, nowMs - timing.newcomerMs());
+        : entry.view(counted, List.of(more), nowMs - timing.newcomerMs());
   }
 
   /** Returns the hold that the pod would get, without recording it; empty for an unknown node. */

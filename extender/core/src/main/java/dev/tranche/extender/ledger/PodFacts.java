@@ -174,6 +174,11 @@ public record PodFacts(
     return Names.DRA.equals(annotations.get(Names.SERVED_BY));
   }
 
+  /** Returns whether this was read before the other. */
+  boolean isOlderThan(PodFacts other) {
+    return (other.ended() && !ended()) || (other.node != null && node == null);
+  }
+
   /** Returns whether the pod was deleted before its kubelet accepted it. */
   boolean deletedUnstarted() {
     return preemption.deletionAtMs() > 0 && !preemption.started();

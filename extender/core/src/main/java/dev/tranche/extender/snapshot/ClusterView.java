@@ -201,7 +201,7 @@ public final class ClusterView {
    */
   NodeGpus nodeGpus(String node, HoldFilter filter, List<Hold> more, long nowMs) {
     try {
-      NodeView view = ledger.view(node, filter::counts, more, nowMs);
+      NodeView view = ledger.view(node, filter::counts, nowMs, more.toArray(Hold[]::new));
       return new NodeGpus(view.availability(), gpus(view, filter, nowMs), fadesAtMs(view));
     } catch (RuntimeException bug) {
       failures.failed(node, bug);

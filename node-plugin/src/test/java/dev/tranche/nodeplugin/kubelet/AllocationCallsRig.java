@@ -1,0 +1,93 @@
+package dev.tranche.nodeplugin.kubelet;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.api.kubelet.ContainerPreferredAllocationRequest;
+import dev.tranche.api.node.Assignment;
+import dev.tranche.api.node.ContainerAssignment;
+import dev.tranche.api.node.GpuShare;
+import dev.tranche.api.podresources.ContainerDevices;
+import dev.tranche.api.podresources.ContainerResources;
+import dev.tranche.api.podresources.ListPodResourcesResponse;
+import dev.tranche.api.podresources.PodResources;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.stream.IntStream;
+
+/** Plays the extender and the kubelet to {@link AllocationCalls}. */
+abstract class AllocationCallsRig {
+  static final String RESOURCE = "nvidia.com/gpu";
+  static final List<String> ALL =
+      IntStream.range(0, 30).mapToObj(i -> "G" + i / 10 + "::" + i % 10).toList();
+
+  final Assignments assignments = new Assignments();
+  final AllocationCalls allocationCalls = new AllocationCalls(assignments, RESOURCE);
+  final ListPodResourcesResponse.Builder list = ListPodResourcesResponse.newBuilder();
+  Map<String, Integer> duplicates = Map.of();
+  long nowMs;
+
+  void assign(String pod, ContainerAssignment... containers) {
+    assignAs("uid-" + pod, pod, containers);
+  }
+
+  void assignAs(String uid, String pod, ContainerAssignment... containers) {
+    assignments.receive(
+        Assignment.newBuilder()
+            .setPodUid(uid)
+            .setNamespace("ns")
+            .setPod(pod)
+            .setResource(RESOURCE)
+            .setExpiresInMs(1_000_000)
+            .addAllContainers(List.of(containers))
+            .build(),
+        nowMs);
+  }
+
+  static ContainerAssignment container(String name, String uuid, int replicas) {
+    return ContainerAssignment.newBuilder()
+        .setContainer(name)
+        .addShares(GpuShare.newBuilder().setUuid(uuid).setReplicas(replicas))
+        .build();
+  }
+
+  void lists(String pod, String... containers) {
+    PodResources.Builder listed = PodResources.newBuilder().setNamespace("ns").setName(pod);
+    for (String container : containers) {
+      listed.addContainers(ContainerResources.newBuilder().setName(container));
+    }
+    list.addPodResources(listed);
+  }
+
+  void holds(String pod, String container, List<String> ids) {
+    for (PodResources.Builder listed : list.getPodResourcesBuilderList()) {
+      for (ContainerResources.Builder c : listed.getContainersBuilderList()) {
+        if (listed.getName().equals(pod) && c.getName().equals(container)) {
+          c.addDevices(
+              ContainerDevices.newBuilder().setResourceName(RESOURCE).addAllDeviceIds(ids));
+        }
+      }
+    }
+  }
+
+  AllocationCalls.Preferred prefer(int size) {
+    return prefer(size, Optional.of(new PodList(list.build())));
+  }
+
+  AllocationCalls.Preferred prefer(int size, Optional<PodList> answer) {
+    return prefer(size, ALL, answer);
+  }
+
+  AllocationCalls.Preferred prefer(int size, List<String> free, Optional<PodList> answer) {
+    var request =
+        ContainerPreferredAllocationRequest.newBuilder()
+            .addAllAvailableDeviceIDs(free)
+            .setAllocationSize(size)
+            .build();
+    return allocationCalls.prefer(request, answer, Optional.empty(), duplicates, nowMs);
+  }
+
+  static void assertOn(String uuid, AllocationCalls.Preferred preferred) {
+    assertThat(preferred.answer().ids()).allMatch(id -> id.startsWith(uuid + "::"));
+  }
+}

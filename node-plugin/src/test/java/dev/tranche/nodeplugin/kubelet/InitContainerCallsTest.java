@@ -1,0 +1,154 @@
+package dev.tranche.nodeplugin.kubelet;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.api.kubelet.ContainerPreferredAllocationRequest;
+import dev.tranche.api.node.Assignment;
+import dev.tranche.api.node.GpuShare;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+
+/** What init containers get, and what they leave to the other containers of their pod. */
+class InitContainerCallsTest extends AllocationCallsRig {
+  /** R = 10: the init container has 12, of which the app takes any five over. */
+  @Test
+  void splitInitContainer_getsWhatItsPodHolds() {
+    assignments.receive(
+        Assignment.newBuilder()
+            .setPodUid("uid-p")
+            .setNamespace("ns")
+            .setPod("p")
+            .setResource(RESOURCE)
+            .setExpiresInMs(1_000_000)
+            .setReplicasPerGpu(10)
+            .addContainers(container("main", "G1", 5))
+            .addHeld(GpuShare.newBuilder().setUuid("G1").setReplicas(8))
+            .addHeld(GpuShare.newBuilder().setUuid("G2").setReplicas(4))
+            .build(),
+        nowMs);
+    lists("p", "main");
+    AllocationCalls.Preferred init = prefer(12);
+    assertThat(init.answer().outcome()).isEqualTo(PreferredAllocation.Outcome.ASSIGNED);
+    assertThat(init.answer().ids()).filteredOn(id -> id.startsWith("G1::")).hasSize(8);
+    assertThat(init.answer().ids()).filteredOn(id -> id.startsWith("G2::")).hasSize(4);
+    assertThat(allocationCalls.podOfInit(12, nowMs)).contains("ns/p");
+    allocationCalls.granted(12, nowMs);
+    // The kubelet takes what it likes of an init container's replicas.
+    assertThat(prefer(5).found()).isPresent();
+    assertThat(allocationCalls.assigned(5, nowMs)).isEmpty();
+    assertThat(allocationCalls.podOfInit(5, nowMs)).isEmpty();
+  }
+
+  /** R = 10: whichever replicas the kubelet passes on, the pod comes to hold what was decided. */
+  @Test
+  void podWithASplitInitContainer_comesToHoldWhatWasDecided() {
+    for (int seed = 0; seed < 300; seed++) {
+      var random = new Random(seed);
+      var calls = new AllocationCallsTest();
+      int init = 1 + random.nextInt(12);
+      calls.assignments.receive(
+          Assignment.newBuilder()
+              .setPodUid("uid-p")
+              .setNamespace("ns")
+              .setPod("p")
+              .setResource(RESOURCE)
+              .setExpiresInMs(1_000_000)
+              .setReplicasPerGpu(10)
+              .addContainers(container("main", "G1", 10))
+              .addContainers(container("second", "G0", 2))
+              .addHeld(GpuShare.newBuilder().setUuid("G0").setReplicas(2))
+              .addHeld(GpuShare.newBuilder().setUuid("G1").setReplicas(10))
+              .build(),
+          0);
+      calls.lists("p", "main", "second");
+      var reusable = new ArrayList<>(calls.admit(init, List.of(), ALL));
+      var held = new ArrayList<>(reusable);
+      for (var of :
+          Map.of("main", 10, "second", 2).entrySet().stream()
+              .sorted(Map.Entry.comparingByKey())
+              .toList()) {
+        Collections.shuffle(reusable, random);
+        List<String> reused =
+            List.copyOf(reusable.subList(0, Math.min(of.getValue(), reusable.size())));
+        List<String> free =
+            ALL.stream().filter(id -> !held.contains(id) || reused.contains(id)).toList();
+        List<String> ids =
+            reused.size() == of.getValue() ? reused : calls.admit(of.getValue(), reused, free);
+        calls.holds("p", of.getKey(), ids);
+        reusable.removeAll(ids);
+        ids.stream().filter(id -> !held.contains(id)).forEach(held::add);
+      }
+      assertThat(held).as("seed %d", seed).filteredOn(id -> id.startsWith("G0::")).hasSize(2);
+      assertThat(held).as("seed %d", seed).filteredOn(id -> id.startsWith("G1::")).hasSize(10);
+    }
+  }
+
+  private List<String> admit(int size, List<String> mustInclude, List<String> free) {
+    var request =
+        ContainerPreferredAllocationRequest.newBuilder()
+            .addAllAvailableDeviceIDs(free)
+            .addAllMustIncludeDeviceIDs(mustInclude)
+            .setAllocationSize(size)
+            .build();
+    List<String> ids =
+        allocationCalls
+            .prefer(
+                request, Optional.of(new PodList(list.build())), Optional.empty(), Map.of(), nowMs)
+            .answer()
+            .ids();
+    assertThat(ids).hasSize(size).containsAll(mustInclude);
+    allocationCalls.granted(size, nowMs);
+    return ids;
+  }
+
+  /** The kubelet has not asked for the init container yet, which the assignment does not name. */
+  @Test
+  void whatAnInitContainerWillHave_isLeftAlone() {
+    assignments.receive(
+        Assignment.newBuilder()
+            .setPodUid("uid-p")
+            .setNamespace("ns")
+            .setPod("p")
+            .setResource(RESOURCE)
+            .setExpiresInMs(1_000_000)
+            .addContainers(container("main", "G1", 2))
+            .addHeld(GpuShare.newBuilder().setUuid("G1").setReplicas(8))
+            .build(),
+        nowMs);
+    lists("stranger", "main");
+    assertThat(prefer(5).answer().ids()).noneMatch(id -> id.startsWith("G1::"));
+  }
+
+  @Test
+  void initContainer_largerThanWhatThePodHolds_isAnotherPods() {
+    assignments.receive(
+        Assignment.newBuilder()
+            .setPodUid("uid-p")
+            .setNamespace("ns")
+            .setPod("p")
+            .setResource(RESOURCE)
+            .setExpiresInMs(1_000_000)
+            .addContainers(container("main", "G1", 2))
+            .addHeld(GpuShare.newBuilder().setUuid("G1").setReplicas(2))
+            .build(),
+        nowMs);
+    lists("p", "main");
+    assertThat(prefer(6).found()).isEmpty();
+  }
+
+  @Test
+  void initContainer_goesToTheGpuOfItsPod() {
+    assign("pod", container("main", "G2", 4));
+    lists("pod", "main");
+    AllocationCalls.Preferred preferred = prefer(6);
+    assertOn("G2", preferred);
+    assertThat(preferred.answer().outcome()).isEqualTo(PreferredAllocation.Outcome.ASSIGNED);
+    allocationCalls.granted(6, nowMs);
+    assertOn("G2", prefer(4));
+  }
+}
