@@ -1,12 +1,8 @@
 package dev.tranche.extender.readapi.table;
 
 import dev.tranche.extender.readapi.json.Json;
-import dev.tranche.extender.readapi.row.GpuList;
-import dev.tranche.extender.readapi.row.InvariantList;
 import dev.tranche.extender.readapi.row.NamespaceSummary;
 import dev.tranche.extender.readapi.row.PodDetail;
-import dev.tranche.extender.readapi.row.PodList;
-import dev.tranche.extender.readapi.row.Summary;
 import dev.tranche.extender.readapi.row.WhatIfAnswer;
 import java.time.Instant;
 
@@ -24,14 +20,10 @@ public final class AnswerText {
 
   private static String table(Record answer, boolean wide, Instant now) {
     return switch (answer) {
-      case Summary summary -> Tables.nodeTable(summary, wide);
       case NamespaceSummary summary -> Description.of(summary);
-      case GpuList gpus -> Tables.gpuTable(gpus, wide);
-      case PodList pods -> Tables.podTable(pods, wide);
       case PodDetail pod -> Description.of(pod, wide, now);
-      case InvariantList invariants -> Tables.invariantTable(invariants, wide);
       case WhatIfAnswer whatIf -> Description.of(whatIf, wide, now);
-      default -> throw new IllegalArgumentException("no table shows a " + answer.getClass());
+      default -> Tables.of(answer).text(wide);
     };
   }
 }

@@ -1,6 +1,5 @@
 package dev.tranche.extender.readapi.table;
 
-import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.tranche.extender.readapi.json.Json;
@@ -14,7 +13,6 @@ import dev.tranche.extender.readapi.row.PodList;
 import dev.tranche.extender.readapi.row.WhatIfAnswer;
 import io.vertx.core.buffer.Buffer;
 import java.time.Instant;
-import java.util.ArrayList;
 import java.util.List;
 
 /** Writes answers as objects of Kubernetes, which clients such as kubectl can read. */
@@ -49,22 +47,20 @@ public final class KubernetesObjects {
   /** Returns the Table that {@code kubectl get} shows. */
   public static Buffer table(Record answer, Instant now) {
     ObjectNode table = head("Table", "meta.k8s.io/v1");
-    List<JsonNode> rows = new ArrayList<>();
-    Tables.Grid grid =
+    List<? extends Record> items =
         switch (answer) {
           case GpuList list -> {
             table.set("metadata", Json.tree(list.metadata()));
-            list.items().forEach(gpu -> rows.add(metadata(gpu)));
-            yield Tables.gpuGrid(list);
+            yield list.items();
           }
           case PodList list -> {
             table.set("metadata", Json.tree(list.metadata()));
-            list.items().forEach(pod -> rows.add(metadata(pod)));
-            yield Tables.podGrid(list);
+            yield list.items();
           }
           default -> throw new IllegalArgumentException("no table is a " + answer.getClass());
         };
-    for (Tables.Head column : grid.columns()) {
+    Tables.Grid grid = Tables.of(answer);
+    for (Tables.Column<?> column : grid.columns()) {
       table
           .withArray("columnDefinitions")
           .addObject()
@@ -75,11 +71,11 @@ public final class KubernetesObjects {
           .put("priority", column.wide() ? 1 : 0);
     }
     table.withArray("rows");
-    for (int i = 0; i < rows.size(); i++) {
+    for (int i = 0; i < items.size(); i++) {
       ObjectNode row = table.withArray("rows").addObject();
-      grid.rows().get(i).forEach(row.withArray("cells")::add);
+      grid.rows().get(i).stream().map(TextTable::cell).forEach(row.withArray("cells")::add);
       ObjectNode object = head("PartialObjectMetadata", "meta.k8s.io/v1");
-      object.set("metadata", rows.get(i));
+      object.set("metadata", metadata(items.get(i)));
       row.set("object", object);
     }
     return Json.buffer(table);

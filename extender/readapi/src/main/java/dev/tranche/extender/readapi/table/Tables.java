@@ -26,6 +26,7 @@ import java.util.List;
 import java.util.function.BiFunction;
 import java.util.function.Function;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -112,7 +113,7 @@ final class Tables {
    * @param wide whether the column is shown only with {@code -o wide}
    * @param cell returns a row's cell, given the time of the answer
    */
-  private record Column<R>(String name, boolean wide, BiFunction<R, Instant, String> cell) {
+  record Column<R>(String name, boolean wide, BiFunction<R, Instant, String> cell) {
     static <R> Column<R> of(String name, Function<R, String> cell) {
       return new Column<>(name, false, (row, time) -> cell.apply(row));
     }
@@ -122,66 +123,51 @@ final class Tables {
     }
   }
 
-  static String nodeTable(Summary summary, boolean wide) {
-    return table(NODES, summary.nodes(), summary.time(), summary.metadata(), wide);
-  }
-
-  static String gpuTable(GpuList list, boolean wide) {
-    return table(gpuColumns(list), list.items(), list.time(), list.metadata(), wide);
-  }
-
-  static String podTable(PodList list, boolean wide) {
-    return table(PODS, list.items(), list.time(), list.metadata(), wide);
+  static Grid of(Record answer) {
+    return switch (answer) {
+      case Summary list -> grid(NODES, list.nodes(), list.time(), more(list.metadata()));
+      case GpuList list -> grid(columns(list), list.items(), list.time(), more(list.metadata()));
+      case PodList list -> grid(PODS, list.items(), list.time(), more(list.metadata()));
+      case InvariantList list -> grid(INVARIANTS, list.items(), list.time(), more(list));
+      default -> throw new IllegalArgumentException("no table shows a " + answer.getClass());
+    };
   }
 
   /** Only the view of one namespace has others. */
-  private static List<Column<Gpu>> gpuColumns(GpuList list) {
+  private static List<Column<Gpu>> columns(GpuList list) {
     boolean others = list.items().stream().anyMatch(gpu -> gpu.others() != null);
     return GPUS.stream().filter(column -> others || !column.name().equals(OTHERS)).toList();
   }
 
   /**
-   * @param wide whether it is shown only with {@code -o wide}
+   * All cells of a list, also those that are shown only with {@code -o wide}.
+   *
+   * @param more the line after the last row; empty if there is none
    */
-  record Head(String name, boolean wide) {}
-
-  /** All cells of a list. */
-  record Grid(List<Head> columns, List<List<String>> rows) {}
-
-  static Grid gpuGrid(GpuList list) {
-    return grid(gpuColumns(list), list.items(), list.time());
+  record Grid(List<? extends Column<?>> columns, List<List<String>> rows, String more) {
+    String text(boolean wide) {
+      List<Integer> shown =
+          IntStream.range(0, columns.size())
+              .filter(i -> wide || !columns.get(i).wide())
+              .boxed()
+              .toList();
+      var table = new TextTable(shown.stream().map(i -> columns.get(i).name()).toList());
+      rows.forEach(row -> table.add(shown.stream().map(row::get).toList()));
+      return table.text() + more;
+    }
   }
 
-  static Grid podGrid(PodList list) {
-    return grid(PODS, list.items(), list.time());
-  }
-
-  private static <R> Grid grid(List<Column<R>> columns, List<R> rows, Instant time) {
+  private static <R> Grid grid(List<Column<R>> columns, List<R> rows, Instant time, String more) {
     return new Grid(
-        columns.stream().map(column -> new Head(column.name(), column.wide())).toList(),
-        rows.stream().map(row -> cells(columns, row, time)).toList());
+        columns,
+        rows.stream()
+            .map(row -> columns.stream().map(column -> column.cell().apply(row, time)).toList())
+            .toList(),
+        more);
   }
 
-  private static <R> List<String> cells(List<Column<R>> columns, R row, Instant time) {
-    return columns.stream()
-        .map(column -> column.cell().apply(row, time))
-        .map(TextTable::cell)
-        .toList();
-  }
-
-  static String invariantTable(InvariantList list, boolean wide) {
-    var whole = new Metadata(list.leftOut(), null);
-    return table(INVARIANTS, list.items(), list.time(), whole, wide)
-        + (list.leftOut() == 0 ? "" : "# %d more\n".formatted(list.leftOut()));
-  }
-
-  private static <R> String table(
-      List<Column<R>> all, List<R> rows, Instant time, Metadata metadata, boolean wide) {
-    List<Column<R>> columns = all.stream().filter(column -> wide || !column.wide()).toList();
-    var table = new TextTable(columns.stream().map(Column::name).toList());
-    rows.forEach(
-        row -> table.add(columns.stream().map(column -> column.cell().apply(row, time)).toList()));
-    return table.text() + more(metadata);
+  private static String more(InvariantList list) {
+    return list.leftOut() == 0 ? "" : "# %d more\n".formatted(list.leftOut());
   }
 
   /**
