@@ -49,7 +49,7 @@ class InitContainerCallsTest extends AllocationCallsRig {
   void podWithASplitInitContainer_comesToHoldWhatWasDecided() {
     for (int seed = 0; seed < 300; seed++) {
       var random = new Random(seed);
-      var calls = new AllocationCallsTest();
+      var calls = new InitContainerCallsTest();
       int init = 1 + random.nextInt(12);
       calls.assignments.receive(
           Assignment.newBuilder()
