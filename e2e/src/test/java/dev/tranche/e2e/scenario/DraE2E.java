@@ -220,7 +220,8 @@ class DraE2E extends Scenario {
     String second = CLAIM.replace("NAMESPACE", namespace).replace("name: claim", "name: second");
     Await.until("the policy", 30, () -> isRefused(second));
     assertThatThrownBy(() -> tranche().client().resource(second).create())
-        .hasMessageContaining("the guard of this namespace denies claims of GPUs");
+        .hasMessageContaining(
+            "the guard of this namespace denies claims of DeviceClasses that guard.deviceClasses does not list");
     create(whole(PodSpecs.plain("one", 1)));
     placed("one");
     assertThat(nodeOf(get("one"))).isEqualTo(NODE);

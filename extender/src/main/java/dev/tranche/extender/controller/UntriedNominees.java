@@ -74,8 +74,8 @@ public final class UntriedNominees implements Controller {
             "Events for nominated pods that fit their node and are not retried.");
     metrics.gauge(
         "tranche.extender.nominees.untried",
-        "Nominated pods that have fitted their node for 30 s, and that kube-scheduler has not tried"
-            + " again.",
+        "Nominated pods that have fitted their node for 30 s, and that kube-scheduler has not"
+            + " retried.",
         () -> untried);
   }
 
