@@ -17,6 +17,8 @@ import dev.tranche.e2e.install.Shell;
 import dev.tranche.e2e.release.LocalRegistry;
 import io.fabric8.kubernetes.api.model.Pod;
 import java.io.IOException;
+import java.net.Inet4Address;
+import java.net.NetworkInterface;
 import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -42,8 +44,7 @@ class AirGapE2E {
         Files.createDirectories(ROOT.resolve("target/air-gap").resolve(UUID.randomUUID() + ""));
     try (var registry = LocalRegistry.start("0.0.0.0");
         var other = new ServerSocket(0)) {
-      String host =
-          Shell.docker("network", "inspect", "bridge", "-f", "{{(index .IPAM.Config 0).Gateway}}");
+      String host = hostInDefaultNetwork();
       String address = host + ":" + registry.port();
       try (var cluster = start(folder, artifacts, address)) {
         for (String node : NODES) {
@@ -76,6 +77,19 @@ class AirGapE2E {
         Files.writeString(ROOT.resolve("target/air-gap/seconds.txt"), result + "\n");
       }
     }
+  }
+
+  /** By the interface, since an engine that has just been installed names no gateway. */
+  private static String hostInDefaultNetwork() throws IOException {
+    String option = "{{index .Options \"com.docker.network.bridge.name\"}}";
+    var bridge =
+        NetworkInterface.getByName(Shell.docker("network", "inspect", "bridge", "-f", option));
+    return bridge
+        .inetAddresses()
+        .filter(Inet4Address.class::isInstance)
+        .findFirst()
+        .orElseThrow()
+        .getHostAddress();
   }
 
   /** For the node and its pods; what the cluster itself needs is its own networks. */
