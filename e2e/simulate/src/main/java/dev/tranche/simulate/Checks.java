@@ -145,7 +145,7 @@ final class Checks {
     for (PodObject pod : world.api.pods.all()) {
       if (node.name.equals(pod.node())) {
         Map<String, GpuPart> has = parts.remove(pod.uid());
-        pods.add(observed(node, pod, has == null ? Map.of() : has));
+        pods.add(observed(node, pod, has));
       }
     }
     parts.forEach(
@@ -156,15 +156,20 @@ final class Checks {
     return pods;
   }
 
-  private static ObservedCluster.Pod observed(
-      SimulatedNode node, PodObject pod, Map<String, GpuPart> has) {
+  /**
+   * @param has null of a pod that the kubelet does not know; it starts none whose time is over
+   */
+  private ObservedCluster.Pod observed(
+      SimulatedNode node, PodObject pod, @Nullable Map<String, GpuPart> has) {
+    boolean neverStarts =
+        has == null && pod.terminating() && world.api.wallMs() > pod.deletionAtMs();
     return new ObservedCluster.Pod(
         pod.uid(),
         pod.key(),
         node.name,
-        pod.ended(),
+        pod.ended() || neverStarts,
         pod.promised(),
-        has,
+        has == null ? Map.of() : has,
         node.kubelet.mayHaveAnotherGpu(pod.uid()),
         node.kubelet.startedOnUnhealthyGpu(pod.uid()),
         null);
