@@ -130,9 +130,21 @@ final class Watch<T extends Stored> {
     }
     broken = false;
     if (repeats) {
-      cursor = Math.max(0, cursor - random.nextInt(AGAIN_MAX));
+      repeat(random.nextInt(AGAIN_MAX));
     }
     read();
+  }
+
+  /** A watch may repeat what an object was, but not that another had its name before. */
+  private void repeat(int changes) {
+    for (int left = changes; left > 0 && cursor > 0; left--) {
+      T object = table.log.get(cursor - 1).object();
+      T now = known.get(object.key());
+      if (now != null && !now.uid().equals(object.uid())) {
+        return;
+      }
+      cursor--;
+    }
   }
 
   private long pauseMs() {

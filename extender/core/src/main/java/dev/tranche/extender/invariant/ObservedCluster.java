@@ -58,7 +58,16 @@ public record ObservedCluster(List<Gpu> gpus, List<Pod> pods, List<Hold> holds) 
 
     /** Returns what it has or still will get; a promise that was not kept binds nobody. */
     Map<String, GpuPart> promisedStill() {
-      return isElsewhere() ? Map.of() : promised;
+      return isElsewhere() || isDividedOtherwise() ? Map.of() : promised;
+    }
+
+    /** Whether it has as much as was promised, but more of one GPU and less of another. */
+    private boolean isDividedOtherwise() {
+      return !allocated.equals(promised) && total(allocated).equals(total(promised));
+    }
+
+    private static GpuPart total(Map<String, GpuPart> parts) {
+      return parts.values().stream().reduce(GpuPart.NONE, GpuPart::plus);
     }
   }
 

@@ -84,6 +84,18 @@ class InvariantsTest {
   }
 
   @Test
+  void podWhoseGpusWereDividedOtherwise_keepsNoPromiseOfTheRest() {
+    var divided = pod("a", "n", Map.of("G", HALF, "H", HALF), Map.of("H", GpuPart.of(10, 10)));
+    var holdOfAll = hold("a", "H", GpuPart.of(10, 10));
+    var later = bound("b", MORE);
+    assertThat(broken(List.of(divided, later), List.of(holdOfAll, hold("b", "G", MORE)))).isEmpty();
+    // What it has not been given yet is still promised.
+    var partly = pod("a", "n", Map.of("G", HALF, "H", HALF), Map.of("H", HALF));
+    assertThat(broken(List.of(partly, later), List.of(hold("a", "H", HALF), hold("b", "G", MORE))))
+        .containsExactly(Invariant.GPU_PROMISED_ONCE);
+  }
+
+  @Test
   void holdsAndPods_matchEachOther() {
     assertThat(broken(List.of(bound("a", HALF)), List.of()))
         .containsExactly(Invariant.BOUND_POD_HAS_HOLD);
