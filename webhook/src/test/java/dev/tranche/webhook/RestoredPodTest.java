@@ -3,6 +3,7 @@ package dev.tranche.webhook;
 import static dev.tranche.webhook.Reviews.annotated;
 import static dev.tranche.webhook.Reviews.annotation;
 import static dev.tranche.webhook.Reviews.apply;
+import static dev.tranche.webhook.Reviews.plain;
 import static dev.tranche.webhook.Reviews.replicas;
 import static dev.tranche.webhook.Reviews.warnings;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -207,12 +208,6 @@ class RestoredPodTest {
     var service = new PodMutator(Reviews.rules(List.of(GPU), 10, "", ""));
     JsonNode restored = apply(service.mutate(stored, cluster(List.of(LARGE))), stored);
     assertThat(restored.at("/spec/schedulerName").asText("")).isNotEqualTo("tranche-scheduler");
-  }
-
-  private static ObjectNode plain(int gpus) {
-    ObjectNode pod = annotated();
-    pod.withObject("/spec/containers/0/resources/limits").put(GPU, String.valueOf(gpus));
-    return pod;
   }
 
   private static ObjectNode gated(ObjectNode pod) {

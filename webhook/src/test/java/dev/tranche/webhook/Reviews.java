@@ -96,6 +96,20 @@ public final class Reviews {
     return pod(map);
   }
 
+  /** One container, main, that requests GPUs by number. */
+  public static ObjectNode plain(int gpus) {
+    ObjectNode pod = annotated();
+    pod.withObject("/spec/containers/0/resources/limits")
+        .put("nvidia.com/gpu", String.valueOf(gpus));
+    return pod;
+  }
+
+  /** The same pod, with this nodeSelector alone. */
+  public static ObjectNode selecting(ObjectNode pod, String label, String value) {
+    ((ObjectNode) pod.path("spec")).putObject("nodeSelector").put(label, value);
+    return pod;
+  }
+
   /** One container, main, with these annotations. */
   public static ObjectNode pod(Map<String, String> annotations) {
     ObjectNode pod =

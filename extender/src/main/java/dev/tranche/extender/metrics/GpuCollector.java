@@ -1,6 +1,7 @@
 package dev.tranche.extender.metrics;
 
 import dev.tranche.extender.explain.Inspection;
+import dev.tranche.extender.ledger.Hold;
 import dev.tranche.extender.placement.GpuView;
 import io.prometheus.metrics.model.registry.MultiCollector;
 import io.prometheus.metrics.model.snapshots.GaugeSnapshot;
@@ -67,7 +68,8 @@ public final class GpuCollector implements MultiCollector {
             gauge(
                 now.stream().filter(g -> g.view().measured()).toList(),
                 "tranche_extender_gpu_sm_load_ratio",
-                "Effective SM load for placement: the measured mean, plus shares that are too recent to be measured. Absent without a recent reading.",
+                "Effective SM load for placement: the measured mean, plus shares that are too"
+                    + " recent to be measured. Absent without a recent reading.",
                 g -> g.view().smLoad()))
         .metricSnapshot(
             gauge(
@@ -85,7 +87,8 @@ public final class GpuCollector implements MultiCollector {
             gauge(
                 gpusWithMeasured,
                 "tranche_extender_gpu_measured",
-                "1 if the load is recent enough for placement, else 0: placement then uses only grants.",
+                "1 if the load is recent enough for placement, else 0: placement then uses only"
+                    + " grants.",
                 g -> g.view().measured() ? 1 : 0))
         .metricSnapshot(holds(shown.inspection()))
         .metricSnapshot(unplaced(shown.inspection()))
@@ -138,12 +141,13 @@ public final class GpuCollector implements MultiCollector {
         GaugeSnapshot.builder()
             .name("tranche_extender_unplaced_pods")
             .help(
-                "Pods on a node whose GPU is not known, by namespace. Each counts against every GPU of its node. Beyond 50 namespaces, those with the fewest are counted together as (others).");
+                "Pods on a node whose GPU is not known, by namespace. Each counts against every GPU"
+                    + " of its node. Beyond 50 namespaces, those with the fewest are counted"
+                    + " together as (others).");
     Map<String, Long> pods =
         now.nodes().stream()
             .flatMap(node -> node.unplaced().stream())
-            .collect(
-                Collectors.groupingBy(hold -> hold.key().split("/", 2)[0], Collectors.counting()));
+            .collect(Collectors.groupingBy(Hold::namespace, Collectors.counting()));
     List<Map.Entry<String, Long>> most =
         pods.entrySet().stream()
             .sorted(

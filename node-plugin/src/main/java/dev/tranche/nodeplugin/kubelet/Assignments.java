@@ -82,8 +82,7 @@ public final class Assignments {
     if (assignment.getExpiresInMs() == 0) {
       return new Receipt.Refused("the assignment of " + pod + " lacks its expiry");
     }
-    PendingAssignment gone = retracted.get(assignment.getPodUid());
-    PendingAssignment known = byUid.getOrDefault(assignment.getPodUid(), gone);
+    PendingAssignment known = expected(assignment.getPodUid()).orElse(null);
     if (known == null && byUid.size() >= MAX) {
       return new Receipt.Refused(
           "the assignment of " + pod + " is one too many: " + MAX + " are outstanding here");
@@ -246,7 +245,7 @@ public final class Assignments {
    */
   List<GpuShare> sharesWithPassedOn(
       AdmittingPod.Found of, ContainerPreferredAllocationRequest request, PodList list) {
-    PendingAssignment pod = byUid.getOrDefault(of.podUid(), retracted.get(of.podUid()));
+    PendingAssignment pod = expected(of.podUid()).orElse(null);
     if (pod == null) {
       return List.of();
     }
@@ -264,15 +263,16 @@ public final class Assignments {
 
   /** Returns whether an expected pod holds several GPUs, as far as its extender tells. */
   boolean hasSeveralGpus(String podUid) {
-    return Optional.ofNullable(byUid.getOrDefault(podUid, retracted.get(podUid)))
-        .filter(pod -> pod.assignment().getHeldCount() > 1)
-        .isPresent();
+    return expected(podUid).filter(pod -> pod.assignment().getHeldCount() > 1).isPresent();
   }
 
   /** Returns {@code namespace/name} of an expected pod. */
   Optional<String> name(String podUid) {
-    return Optional.ofNullable(byUid.getOrDefault(podUid, retracted.get(podUid)))
-        .map(pod -> PendingAssignment.name(pod.assignment()));
+    return expected(podUid).map(pod -> PendingAssignment.name(pod.assignment()));
+  }
+
+  private Optional<PendingAssignment> expected(String podUid) {
+    return Optional.ofNullable(byUid.getOrDefault(podUid, retracted.get(podUid)));
   }
 
   boolean isRetracted(String podUid) {

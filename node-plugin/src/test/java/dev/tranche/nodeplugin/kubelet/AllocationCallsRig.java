@@ -32,23 +32,27 @@ abstract class AllocationCallsRig {
   }
 
   void assignAs(String uid, String pod, ContainerAssignment... containers) {
-    assignments.receive(
-        Assignment.newBuilder()
-            .setPodUid(uid)
-            .setNamespace("ns")
-            .setPod(pod)
-            .setResource(RESOURCE)
-            .setExpiresInMs(1_000_000)
-            .addAllContainers(List.of(containers))
-            .build(),
-        nowMs);
+    assignments.receive(assignment(uid, pod).addAllContainers(List.of(containers)).build(), nowMs);
+  }
+
+  static Assignment.Builder assignment(String uid, String pod) {
+    return Assignment.newBuilder()
+        .setPodUid(uid)
+        .setNamespace("ns")
+        .setPod(pod)
+        .setResource(RESOURCE)
+        .setExpiresInMs(1_000_000);
   }
 
   static ContainerAssignment container(String name, String uuid, int replicas) {
     return ContainerAssignment.newBuilder()
         .setContainer(name)
-        .addShares(GpuShare.newBuilder().setUuid(uuid).setReplicas(replicas))
+        .addShares(share(uuid, replicas))
         .build();
+  }
+
+  static GpuShare share(String uuid, int replicas) {
+    return GpuShare.newBuilder().setUuid(uuid).setReplicas(replicas).build();
   }
 
   void lists(String pod, String... containers) {

@@ -3,8 +3,6 @@ package dev.tranche.nodeplugin.kubelet;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.api.kubelet.ContainerPreferredAllocationRequest;
-import dev.tranche.api.node.Assignment;
-import dev.tranche.api.node.GpuShare;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -19,16 +17,11 @@ class InitContainerCallsTest extends AllocationCallsRig {
   @Test
   void splitInitContainer_getsWhatItsPodHolds() {
     assignments.receive(
-        Assignment.newBuilder()
-            .setPodUid("uid-p")
-            .setNamespace("ns")
-            .setPod("p")
-            .setResource(RESOURCE)
-            .setExpiresInMs(1_000_000)
+        assignment("uid-p", "p")
             .setReplicasPerGpu(10)
             .addContainers(container("main", "G1", 5))
-            .addHeld(GpuShare.newBuilder().setUuid("G1").setReplicas(8))
-            .addHeld(GpuShare.newBuilder().setUuid("G2").setReplicas(4))
+            .addHeld(share("G1", 8))
+            .addHeld(share("G2", 4))
             .build(),
         nowMs);
     lists("p", "main");
@@ -52,17 +45,12 @@ class InitContainerCallsTest extends AllocationCallsRig {
       var calls = new InitContainerCallsTest();
       int init = 1 + random.nextInt(12);
       calls.assignments.receive(
-          Assignment.newBuilder()
-              .setPodUid("uid-p")
-              .setNamespace("ns")
-              .setPod("p")
-              .setResource(RESOURCE)
-              .setExpiresInMs(1_000_000)
+          assignment("uid-p", "p")
               .setReplicasPerGpu(10)
               .addContainers(container("main", "G1", 10))
               .addContainers(container("second", "G0", 2))
-              .addHeld(GpuShare.newBuilder().setUuid("G0").setReplicas(2))
-              .addHeld(GpuShare.newBuilder().setUuid("G1").setReplicas(10))
+              .addHeld(share("G0", 2))
+              .addHeld(share("G1", 10))
               .build(),
           0);
       calls.lists("p", "main", "second");
@@ -110,14 +98,9 @@ class InitContainerCallsTest extends AllocationCallsRig {
   @Test
   void whatAnInitContainerWillHave_isLeftAlone() {
     assignments.receive(
-        Assignment.newBuilder()
-            .setPodUid("uid-p")
-            .setNamespace("ns")
-            .setPod("p")
-            .setResource(RESOURCE)
-            .setExpiresInMs(1_000_000)
+        assignment("uid-p", "p")
             .addContainers(container("main", "G1", 2))
-            .addHeld(GpuShare.newBuilder().setUuid("G1").setReplicas(8))
+            .addHeld(share("G1", 8))
             .build(),
         nowMs);
     lists("stranger", "main");
@@ -127,14 +110,9 @@ class InitContainerCallsTest extends AllocationCallsRig {
   @Test
   void initContainer_largerThanWhatThePodHolds_isAnotherPods() {
     assignments.receive(
-        Assignment.newBuilder()
-            .setPodUid("uid-p")
-            .setNamespace("ns")
-            .setPod("p")
-            .setResource(RESOURCE)
-            .setExpiresInMs(1_000_000)
+        assignment("uid-p", "p")
             .addContainers(container("main", "G1", 2))
-            .addHeld(GpuShare.newBuilder().setUuid("G1").setReplicas(2))
+            .addHeld(share("G1", 2))
             .build(),
         nowMs);
     lists("p", "main");

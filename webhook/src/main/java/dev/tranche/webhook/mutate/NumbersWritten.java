@@ -27,7 +27,6 @@ record NumbersWritten(PodView pod, JsonPatch patch, List<String> warnings) {
    *     has replicas
    */
   static NumbersWritten takeBack(PodView pod, String resource, boolean left) {
-    String replicasPerGpu = pod.annotations().getOrDefault(Names.REPLICAS_PER_GPU, "");
     Map<String, Integer> gpusBefore = Demand.wholeGpus(pod.annotations());
     var patch = new JsonPatch();
     var warnings = new ArrayList<String>();
@@ -38,7 +37,7 @@ record NumbersWritten(PodView pod, JsonPatch patch, List<String> warnings) {
     if (ours.isEmpty() && gpusBefore.isEmpty()) {
       return new NumbersWritten(pod, patch, warnings);
     }
-    int replicas = replicasPerGpu.matches("[1-9]\\d{0,4}") ? Integer.parseInt(replicasPerGpu) : 0;
+    int replicas = pod.replicasPerGpu();
     JsonNode copy = pod.pod().deepCopy();
     for (Container container : pod.containers()) {
       int gpus = gpusBefore.getOrDefault(container.name(), 0);

@@ -144,10 +144,7 @@ final class StaleRequirements {
       if (term.path("matchExpressions") instanceof ArrayNode expressions) {
         int before = expressions.size();
         boolean ofReplicas =
-            term.path("matchExpressions")
-                .valueStream()
-                .filter(stale)
-                .anyMatch(StaleRequirements::isOfReplicas);
+            expressions.valueStream().filter(stale).anyMatch(StaleRequirements::isOfReplicas);
         expressions.removeIf(stale);
         if (ofReplicas) {
           expressions.removeIf(StaleRequirements::isAbsence);

@@ -2,6 +2,7 @@ package dev.tranche.webhook.pod;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.tranche.api.Demand;
+import dev.tranche.api.Names;
 import dev.tranche.api.Quantity;
 import dev.tranche.api.RequestBounds;
 import java.util.ArrayList;
@@ -117,6 +118,12 @@ public final class PodView {
       annotations = known;
     }
     return known;
+  }
+
+  /** Returns the R that Tranche has written on the pod; 0 if none, or not a number. */
+  public int replicasPerGpu() {
+    String written = annotations().getOrDefault(Names.REPLICAS_PER_GPU, "");
+    return written.matches("[1-9]\\d{0,4}") ? Integer.parseInt(written) : 0;
   }
 
   /**

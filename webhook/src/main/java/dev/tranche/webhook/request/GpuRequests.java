@@ -187,11 +187,10 @@ public record GpuRequests(List<Request> requests, int count, Optional<GpuContain
   private static long gpus(
       PodView pod, Container container, Map<String, Integer> before, String resource) {
     long requested = container.requested(resource);
-    String replicasPerGpu = pod.annotations().getOrDefault(Names.REPLICAS_PER_GPU, "");
-    if (before.isEmpty() || !replicasPerGpu.matches("[1-9]\\d{0,4}")) {
+    int replicas = before.isEmpty() ? 0 : pod.replicasPerGpu();
+    if (replicas == 0) {
       return requested;
     }
-    int replicas = Integer.parseInt(replicasPerGpu);
     long gpus = before.getOrDefault(container.name(), 0);
     if (gpus > 0) {
       return gpus * replicas == requested ? gpus : requested;

@@ -4,7 +4,9 @@ import static dev.tranche.webhook.Reviews.annotation;
 import static dev.tranche.webhook.Reviews.apply;
 import static dev.tranche.webhook.Reviews.denial;
 import static dev.tranche.webhook.Reviews.expressions;
+import static dev.tranche.webhook.Reviews.plain;
 import static dev.tranche.webhook.Reviews.replicas;
+import static dev.tranche.webhook.Reviews.selecting;
 import static dev.tranche.webhook.Reviews.warnings;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -84,20 +86,6 @@ class ForeignNodesTest {
 
   private static Mutation mutate(JsonNode pod, GpuNode... nodes) {
     return mutator(PlainRequests.GPUS).mutate(pod, cluster(nodes));
-  }
-
-  private static ObjectNode plain(int number) {
-    ObjectNode pod = Reviews.annotated();
-    ((ObjectNode) pod.at("/spec/containers/0"))
-        .putObject("resources")
-        .putObject("limits")
-        .put(GPU, String.valueOf(number));
-    return pod;
-  }
-
-  private static ObjectNode selecting(ObjectNode pod, String label, String value) {
-    ((ObjectNode) pod.path("spec")).putObject("nodeSelector").put(label, value);
-    return pod;
   }
 
   private static ObjectNode tolerating(ObjectNode pod, String key) {

@@ -4,7 +4,9 @@ import static dev.tranche.webhook.Reviews.annotation;
 import static dev.tranche.webhook.Reviews.apply;
 import static dev.tranche.webhook.Reviews.denial;
 import static dev.tranche.webhook.Reviews.expressions;
+import static dev.tranche.webhook.Reviews.plain;
 import static dev.tranche.webhook.Reviews.replicas;
+import static dev.tranche.webhook.Reviews.selecting;
 import static dev.tranche.webhook.Reviews.warnings;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -44,20 +46,6 @@ class ServedByTest {
 
   private static PodMutator mutator(PlainRequests plain) {
     return new PodMutator(PlainRequestsTest.rules(plain));
-  }
-
-  private static ObjectNode plain(int number) {
-    ObjectNode pod = Reviews.annotated();
-    ((ObjectNode) pod.at("/spec/containers/0"))
-        .putObject("resources")
-        .putObject("limits")
-        .put(GPU, String.valueOf(number));
-    return pod;
-  }
-
-  private static ObjectNode selecting(ObjectNode pod, String label, String value) {
-    ((ObjectNode) pod.path("spec")).putObject("nodeSelector").put(label, value);
-    return pod;
   }
 
   @Test

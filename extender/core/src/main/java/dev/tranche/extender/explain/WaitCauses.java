@@ -190,7 +190,8 @@ public final class WaitCauses {
     return new WaitCause(
         WaitReason.PREEMPTING,
         "pods are being evicted for it on node " + node,
-        "Wait until they have ended: their terminationGracePeriodSeconds says how long that takes.");
+        "Wait until they have ended: their terminationGracePeriodSeconds says how long that"
+            + " takes.");
   }
 
   /** Returns what the condition alone says. */
@@ -274,7 +275,8 @@ public final class WaitCauses {
    * GPUs is that of nodes without any, which kube-scheduler counts, too.
    */
   private boolean excludedEverywhere() {
-    return survey.gpuNodes() > 0 && verdict.count(SchedulerVerdict::isUnknown) >= survey.gpuNodes();
+    int gpuNodes = survey.gpuNodes();
+    return gpuNodes > 0 && verdict.count(SchedulerVerdict::isUnknown) >= gpuNodes;
   }
 
   private WaitCause shortage(Reason reason) {

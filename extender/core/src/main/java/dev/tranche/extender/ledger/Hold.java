@@ -75,6 +75,11 @@ public record Hold(
         expiresAtMs);
   }
 
+  /** Returns the namespace of its pod. */
+  public String namespace() {
+    return key.substring(0, key.indexOf('/'));
+  }
+
   /** Returns the replicas per uuid; empty while the placement is not known. */
   public Map<String, Integer> held() {
     return placement == null ? Map.of() : placement.held();

@@ -97,7 +97,7 @@ public record Gpu(
         && query.admits("health", Health.of(row.node(), row.gpu()).toString())
         && (!query.filters().containsKey("namespace")
             || row.gpu().holds().stream()
-                .anyMatch(hold -> query.admits("namespace", Holder.namespace(hold))));
+                .anyMatch(hold -> query.admits("namespace", hold.namespace())));
   }
 
   /** The view of one namespace has only the GPUs that its pods hold. */

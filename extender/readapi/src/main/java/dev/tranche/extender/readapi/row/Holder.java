@@ -22,7 +22,7 @@ public record Holder(
     Double sm = reading == null || !gpu.view().measured() ? null : reading.smOf(hold.key());
     Long memory = reading == null ? null : reading.memoryBytesOf(hold.key());
     return new Holder(
-        namespace(hold),
+        hold.namespace(),
         name(hold),
         hold.uid(),
         replicas(gpu, hold),
@@ -44,9 +44,5 @@ public record Holder(
 
   static String name(Hold hold) {
     return hold.key().substring(hold.key().indexOf('/') + 1);
-  }
-
-  static String namespace(Hold hold) {
-    return hold.key().substring(0, hold.key().indexOf('/'));
   }
 }

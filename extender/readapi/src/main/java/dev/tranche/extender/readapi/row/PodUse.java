@@ -42,7 +42,7 @@ public record PodUse(
     return new PodUse(
         gpu,
         hold.node(),
-        Holder.namespace(hold),
+        hold.namespace(),
         Holder.name(hold),
         Grants.bytes(gpu, hold),
         reading == null ? null : reading.memoryBytesOf(hold.key()),

@@ -21,6 +21,6 @@ public record View(Optional<String> namespace) {
   }
 
   boolean shows(Hold hold) {
-    return shows(Holder.namespace(hold));
+    return shows(hold.namespace());
   }
 }
