@@ -149,13 +149,15 @@ class AdmissionRulesTest {
         "team | hub | 1 | {} | true",
         "team | hub | 0 |" + HALF + "| true",
         "team | hub | 1 |" + HALF + "| false",
-        "team | hub | 5 |" + STAMPED + "| false",
+        // An old webhook's conversion, whose scheduler has another name since an upgrade.
+        "team | hub | 5 |" + STAMPED + "| true",
         "kube-system | default-scheduler | 1 | {} | true",
         "kube-system | default-scheduler | 0 |" + HALF + "| false",
         "kube-system | default-scheduler | 1 |" + HALF + "| false",
         "kube-system | tranche-scheduler | 1 |" + STAMPED + "| false",
         "kube-system | hub | 1 | {} | true",
         "kube-system | hub | 1 |" + HALF + "| false",
+        "kube-system | hub | 5 |" + STAMPED + "| false",
         "tranche | default-scheduler | 1 |" + STAMPED + "| false",
       })
   void shareAndNumber_whereNoWebhookLooks(
