@@ -15,7 +15,7 @@ import javax.tools.ToolProvider;
  * A known bug that a patch puts back. The first line of the patch says which, and the second one
  * names the test of the product that finds it.
  *
- * @param bug in the words of RELIABILITY.md
+ * @param bug one sentence
  * @param targets the changed files, from the root of the repository
  */
 record Mutant(Path file, String bug, ProductTest test, List<String> targets) {

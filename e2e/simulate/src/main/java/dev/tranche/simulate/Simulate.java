@@ -85,7 +85,7 @@ public final class Simulate implements Callable<Integer> {
     return mutants || !only.isEmpty() ? findMutants() : simulate();
   }
 
-  /** Prints rows of the table in RELIABILITY.md. Returns 1 if a known bug is not found. */
+  /** Prints a row of a table for each patch. Returns 1 if a known bug is not found. */
   private int findMutants() throws IOException, InterruptedException {
     List<String> all = Mutant.names(root);
     for (String name : only) {

@@ -9,7 +9,7 @@ import org.junit.jupiter.api.Test;
 class SimulatorTest {
   private static final int SEEDS = 10;
 
-  /** It finds a bug that RELIABILITY.md has a patch for. */
+  /** It finds a known bug that has a patch. */
   private static final long KNOWN = 7;
 
   private static Outcome run(long seed) {
