@@ -53,14 +53,18 @@ final class AllocationCalls {
     int size = request.getAllocationSize();
     Optional<Found> likeliest = likeliest(list, size);
     // The kubelet may never ask for a deleted pod, and its replicas may be assigned again. Only a
-    // name that no later pod has identifies it.
-    Optional<Found> found =
+    // name that no later pod has, or only one of another size, identifies it.
+    boolean unsure =
         likeliest.filter(f -> assignments.isRetracted(f.podUid())).isPresent()
-                && (list.isEmpty() || assignments.hasSuccessor(likeliest.get().podUid()))
-                && !hasFreeShares(request, likeliest.get(), list)
-            ? find(assignments.outstanding(), list, size)
-                .filter(f -> !f.container().isEmpty())
-                .map(Found::asNameAmbiguous)
+            && (list.isEmpty() || assignments.hasSuccessor(likeliest.get().podUid()))
+            && !hasFreeShares(request, likeliest.get(), list);
+    Optional<Found> successor =
+        unsure
+            ? find(assignments.outstanding(), list, size).filter(f -> !f.container().isEmpty())
+            : Optional.empty();
+    Optional<Found> found =
+        successor.isPresent() || (unsure && list.isEmpty())
+            ? successor.map(Found::asNameAmbiguous)
             : likeliest.map(f -> withPassedOn(f, request, list));
     pending = found.map(f -> new Pending(f, size, nowMs)).orElse(null);
     Map<String, Integer> reserved = reserved(found, list);

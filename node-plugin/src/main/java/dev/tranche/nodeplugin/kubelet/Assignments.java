@@ -141,7 +141,7 @@ public final class Assignments {
   public boolean retract(String podUid, long nowMs) {
     PendingAssignment pod = byUid.remove(podUid);
     if (pod != null && !pod.refused()) {
-      if (isFullyAllocated(pod)) {
+      if (isFullyAllocated(pod) && !pod.hasPredecessor()) {
         confirmed.put(podUid, PendingAssignment.name(pod.assignment()));
       } else {
         retracted.put(podUid, pod.expiringAt(Math.min(pod.expiresAtMs(), nowMs + RETRACTED_MS)));

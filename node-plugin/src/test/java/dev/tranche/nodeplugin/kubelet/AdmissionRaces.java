@@ -58,6 +58,12 @@ final class AdmissionRaces {
     long boundAtMs;
     Set<String> ids = Set.of();
 
+    /** The replicas by GPU that the extender believes it to have; empty before it is assigned. */
+    Map<String, Integer> believed = Map.of();
+
+    /** Whether its GPU is another one for a reason that nobody can help. */
+    boolean excused;
+
     Pod(String uid, String name, int size) {
       this.uid = uid;
       this.name = name;
@@ -93,7 +99,6 @@ final class AdmissionRaces {
   private final Map<String, Pod> api = new LinkedHashMap<>();
   private final Deque<Change> changes = new ArrayDeque<>();
   private final Map<String, Pod> kubelet = new LinkedHashMap<>();
-  private final Map<String, Map<String, Integer>> ledger = new LinkedHashMap<>();
   private final Deque<String> retractions = new ArrayDeque<>();
   private final Deque<Report> reports = new ArrayDeque<>();
   private final List<String> history = new ArrayList<>();
@@ -102,6 +107,7 @@ final class AdmissionRaces {
   private final AllocationCalls allocationCalls = new AllocationCalls(assignments, RESOURCE);
   private int pods;
   private int admitted;
+  private int excused;
   private long nowMs;
 
   /**
@@ -115,6 +121,11 @@ final class AdmissionRaces {
   /** Pods that the kubelet admitted. */
   int admitted() {
     return admitted;
+  }
+
+  /** Pods that were mistaken for others, which nobody can help, and those whose place they took. */
+  int excused() {
+    return excused;
   }
 
   /** What went wrong for pods that are still wanted. */
@@ -179,7 +190,7 @@ final class AdmissionRaces {
     if (!candidates.isEmpty() && bound + pod.size <= ALL.size()) {
       pod.gpu = candidates.get(random.nextInt(candidates.size()));
       pod.assigned = true;
-      ledger.put(pod.uid, Map.of(pod.gpu, pod.size));
+      pod.believed = Map.of(pod.gpu, pod.size);
       assignments.receive(pod.assignment(), nowMs);
       log("assigned " + pod);
     }
@@ -197,7 +208,7 @@ final class AdmissionRaces {
   }
 
   private int promised(String gpu) {
-    return ledger.values().stream().mapToInt(hold -> hold.getOrDefault(gpu, 0)).sum();
+    return api.values().stream().mapToInt(pod -> pod.believed.getOrDefault(gpu, 0)).sum();
   }
 
   private void takeUpChange() {
@@ -258,7 +269,8 @@ final class AdmissionRaces {
   }
 
   private void allocate(Pod pod, Set<String> ids) {
-    boolean mistakable = lateLists > 0 || hasExpectedTwin(pod);
+    boolean mistakable = lateLists > 0 || hasExpectedSuccessor(pod);
+    boolean displaced = hasUnknownMistake();
     var verdict =
         AllocationTest.strict(GPUS, "G")
             .decide(
@@ -273,33 +285,48 @@ final class AdmissionRaces {
         admitted++;
         Map<String, Integer> on = byGpu(ids);
         if (on.size() > 1) {
-          failed(pod, "split: " + on);
-        } else if (!mistakable && !on.containsKey(pod.gpu)) {
-          failed(pod, "on another GPU: " + on);
+          failed(pod, "split: " + on, displaced);
+        } else if (!on.containsKey(pod.gpu)) {
+          failed(pod, "on another GPU: " + on, mistakable || displaced);
         }
       }
       case Allocation.Verdict.Refused refused -> {
         allocationCalls.refused(pod.size, nowMs);
-        failed(pod, refused.message());
+        failed(pod, refused.message(), displaced);
         kubelet.remove(pod.uid);
       }
     }
   }
 
-  /** The kubelet's List has names only, so a pod of the same name and size may be meant. */
-  private boolean hasExpectedTwin(Pod pod) {
+  /** The kubelet's List has names only, so a later pod of the same name and size may be meant. */
+  private boolean hasExpectedSuccessor(Pod pod) {
     return assignments.expected().stream()
         .map(PendingAssignment::assignment)
         .anyMatch(
             other ->
-                !other.getPodUid().equals(pod.uid)
+                number(other.getPodUid()) > number(pod.uid)
                     && other.getPod().equals(pod.name)
                     && PendingAssignment.size(other.getContainers(0)) == pod.size);
   }
 
-  private void failed(Pod pod, String how) {
-    log("FAILED " + pod + ": " + how);
-    if (!pod.deleted) {
+  /**
+   * Returns whether a pod is on another GPU, with an excuse, and the extender does not know yet.
+   */
+  private boolean hasUnknownMistake() {
+    return kubelet.values().stream()
+        .anyMatch(pod -> pod.excused && !byGpu(pod.ids).equals(pod.believed));
+  }
+
+  private static int number(String uid) {
+    return Integer.parseInt(uid.substring(1));
+  }
+
+  private void failed(Pod pod, String how, boolean isExcused) {
+    log((isExcused ? "excused " : "FAILED ") + pod + ": " + how);
+    pod.excused = isExcused;
+    if (isExcused) {
+      excused++;
+    } else if (!pod.deleted) {
       failures.add(pod + " " + how);
     }
   }
@@ -331,7 +358,6 @@ final class AdmissionRaces {
   private void gone(Pod pod, String how) {
     pod.deleted = true;
     api.remove(pod.uid);
-    ledger.remove(pod.uid);
     retractions.add(pod.uid);
     log("deleted " + how + " " + pod);
   }
@@ -395,11 +421,7 @@ final class AdmissionRaces {
           .filter(pod -> pod.bound && pod.boundAtMs < report.atMs())
           .filter(pod -> !report.outstanding().contains(pod.uid))
           .filter(pod -> report.holdings().containsKey(pod.name))
-          .forEach(
-              pod ->
-                  ledger.computeIfPresent(
-                      pod.uid,
-                      (u, was) -> byGpu(report.holdings().getOrDefault(pod.name, Set.of()))));
+          .forEach(pod -> pod.believed = byGpu(report.holdings().getOrDefault(pod.name, Set.of())));
     }
   }
 

@@ -145,6 +145,30 @@ class AllocationCallsTest extends AllocationCallsRig {
     assertThat(assignments.confirm(new PodList(list.build()))).isTrue();
   }
 
+  /** The first call was the predecessor's, so the second is the deleted successor's. */
+  @Test
+  void successorThatIsGone_takesItsOwnPlace_whenThePredecessorWasTakenForIt() {
+    assign("db-0", container("main", "G0", 3));
+    assignments.retract("uid-db-0", nowMs);
+    assignAs("uid-next", "db-0", container("main", "G1", 3));
+    lists("db-0", "main");
+    assertOn("G1", prefer(3));
+    allocationCalls.granted(3, nowMs);
+    assignments.retract("uid-next", nowMs);
+    assertOn("G1", prefer(3));
+  }
+
+  /** The replicas that were promised since are taken by later calls than the one to forget it. */
+  @Test
+  void predecessorOfAnotherSize_takesItsOwnPlace_evenIfThatIsPromised() {
+    assign("db-0", container("main", "G0", 3));
+    assignments.retract("uid-db-0", nowMs);
+    assignAs("uid-next", "db-0", container("main", "G1", 6));
+    assign("later", container("main", "G0", 10));
+    lists("db-0", "main");
+    assertOn("G0", prefer(3));
+  }
+
   @Test
   void podThatIsListedAndHoldsNothing_isTheOne() {
     assign("first", container("main", "G0", 3));
