@@ -60,16 +60,12 @@ final class Binder {
   }
 
   /**
-   * Builds the request directly. The client's own method would build objects from the text and
-   * start a timer whose end costs a stack trace, for each pod. A request without a timeout gets the
-   * client's.
+   * Builds the request directly. The client's own method would build objects from the text, for
+   * each pod.
    */
   private HttpRequest request(PodFacts pod, String node, Map<String, String> annotations) {
     String path = "/api/v1/namespaces/%s/pods/%s/binding".formatted(pod.namespace(), pod.name());
-    return client
-        .getHttpClient()
-        .newHttpRequestBuilder()
-        .uri(ApiClient.uri(client, path))
+    return ApiClient.request(client, path)
         .post("application/json", binding(pod, node, annotations))
         .build();
   }

@@ -1,6 +1,6 @@
 package dev.tranche.extender.controller;
 
-import dev.tranche.process.client.transport.VertxTransport;
+import dev.tranche.process.client.ApiClient;
 import io.fabric8.kubernetes.client.Config;
 import io.fabric8.kubernetes.client.ConfigBuilder;
 import io.fabric8.kubernetes.client.KubernetesClient;
@@ -17,7 +17,7 @@ final class PlainApi {
                 .withMasterUrl("http://localhost:" + port)
                 .withHttp2Disable(true)
                 .build())
-        .withHttpClientFactory(new VertxTransport())
+        .withHttpClientFactory(new ApiClient.Transport())
         .build();
   }
 }

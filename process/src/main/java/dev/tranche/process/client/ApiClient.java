@@ -1,14 +1,23 @@
 package dev.tranche.process.client;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
-import dev.tranche.process.client.transport.VertxTransport;
 import io.fabric8.kubernetes.api.model.KubernetesResource;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import io.fabric8.kubernetes.client.KubernetesClientBuilder;
+import io.fabric8.kubernetes.client.RequestConfig;
 import io.fabric8.kubernetes.client.RequestConfigBuilder;
+import io.fabric8.kubernetes.client.http.HttpRequest;
+import io.fabric8.kubernetes.client.http.StandardHttpClient;
 import io.fabric8.kubernetes.client.utils.KubernetesSerialization;
+import io.fabric8.kubernetes.client.vertx5.Vertx5HttpClientFactory;
+import io.vertx.core.Vertx;
+import io.vertx.core.VertxOptions;
+import io.vertx.core.http.PoolOptions;
+import io.vertx.core.http.WebSocketClientOptions;
+import io.vertx.ext.web.client.WebClientOptions;
 import java.net.URI;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 
 /** Creates clients of the API server. */
 public final class ApiClient {
@@ -25,10 +34,20 @@ public final class ApiClient {
   }
 
   /**
-   * Returns the URI for a request that does not use the client's own methods.
+   * Starts a request that does not use the client's own methods; it has the client's timeout.
    *
+   * @param client from {@link #withoutRetries}
    * @param path from the server's root, with its query
    */
+  public static HttpRequest.Builder request(KubernetesClient client, String path) {
+    var http = (StandardHttpClient<?, ?, ?>) client.getHttpClient();
+    int timeoutMs = http.getTag(RequestConfig.class).getRequestTimeout();
+    return http.newHttpRequestBuilder()
+        .uri(uri(client, path))
+        .timeout(timeoutMs, TimeUnit.MILLISECONDS);
+  }
+
+  /** Returns the URI of a path from the server's root, with its query. */
   public static URI uri(KubernetesClient client, String path) {
     String server = client.getMasterUrl().toString();
     String base = server.endsWith("/") ? server.substring(0, server.length() - 1) : server;
@@ -50,7 +69,42 @@ public final class ApiClient {
   public static KubernetesClient open(KubernetesSerialization serialization) {
     return new KubernetesClientBuilder()
         .withKubernetesSerialization(serialization)
-        .withHttpClientFactory(new VertxTransport())
+        .withHttpClientFactory(new Transport())
         .build();
+  }
+
+  /**
+   * Sends the client's calls by Vert.x, on an event loop of its own: a slow DNS lookup of the API
+   * server delays other calls, but no scheduling decision.
+   */
+  public static final class Transport extends Vertx5HttpClientFactory {
+    /** etcd takes objects of 1.5 MiB; as JSON they are a few times as large. */
+    static final int MESSAGE_BYTES_MAX = 16 << 20;
+
+    /** A connection on which nothing arrives for as long is closed; it may have died unnoticed. */
+    private static final int SILENT_S_MAX = 15;
+
+    private static final int CONNECTIONS_MAX = 16;
+    private static final int WAITING_MAX = 1_000;
+
+    private static final Vertx VERTX =
+        Vertx.vertx(
+            new VertxOptions()
+                .setEventLoopPoolSize(1)
+                .setWorkerPoolSize(1)
+                .setInternalBlockingPoolSize(2)
+                .setUseDaemonThread(true));
+
+    public Transport() {
+      super(VERTX);
+    }
+
+    @Override
+    protected void additionalConfig(
+        WebClientOptions http, WebSocketClientOptions sockets, PoolOptions pool) {
+      http.setReadIdleTimeout(SILENT_S_MAX);
+      pool.setHttp1MaxSize(CONNECTIONS_MAX).setMaxWaitQueueSize(WAITING_MAX);
+      sockets.setMaxFrameSize(MESSAGE_BYTES_MAX).setMaxMessageSize(MESSAGE_BYTES_MAX);
+    }
   }
 }

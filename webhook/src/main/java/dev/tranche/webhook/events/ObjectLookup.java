@@ -92,13 +92,7 @@ class ObjectLookup {
   }
 
   private boolean requestExists(String path) {
-    var request =
-        client
-            .getHttpClient()
-            .newHttpRequestBuilder()
-            .uri(ApiClient.uri(client, path))
-            .header("Accept", METADATA)
-            .build();
+    var request = ApiClient.request(client, path).header("Accept", METADATA).build();
     try {
       HttpResponse<?> answer =
           client
