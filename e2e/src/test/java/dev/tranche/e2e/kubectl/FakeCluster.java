@@ -31,7 +31,6 @@ final class FakeCluster {
     put("page2", "NODE   GPUS\nb      1\n");
     put("bound", "Name:          bound\nState:         Bound (Confirmed)\n");
     put("foretold", "Fits:          yes\nNode:          a\n");
-    put("kind", "Pod ");
     put("pod.yaml", "kind: Pod\n");
     put("waiting", "Name:          waiting\nState:         Waiting\n");
   }

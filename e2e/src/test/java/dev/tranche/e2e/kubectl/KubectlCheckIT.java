@@ -110,12 +110,12 @@ class KubectlCheckIT {
         arguments("scheduler", "r/kube-scheduler:v1.35.0\n", "v1.35.0, and the", "helm upgrade"),
         arguments(
             "unready",
-            "w-0|ImagePullBackOff |\n",
-            "Deployment tranche-webhook has 1 of 2 pods ready: the node cannot pull the image",
+            "w-0: ImagePullBackOff \n",
+            "Deployment tranche-webhook has 1 of 2 pods ready; pod w-0: ImagePullBackOff",
             "docs/air-gap.md"),
-        arguments("unready", "w-0|CrashLoopBackOff |\n", "w-0 ends again and again", "--previous"),
-        arguments("unready", "w-0||0/3 nodes: taint\n", "w-0: 0/3 nodes: taint", "tolerations"),
-        arguments("unready", "w-0||\n", "1 of 2 pods ready", "describe pods"),
+        arguments("unready", "w-0: CrashLoopBackOff \n", "w-0: CrashLoopBackOff", "--previous"),
+        arguments("unready", "w-0: 0/3 nodes: taint\n", "w-0: 0/3 nodes: taint", "tolerations"),
+        arguments("unready", "w-0: \n", "1 of 2 pods ready", "describe pods"),
         arguments("level", "restricted", "enforces the level restricted", "enforce=privileged"),
         arguments(
             "refused",

@@ -59,7 +59,7 @@ class KubectlPluginIT {
                     arguments(shell, "top -n a&b", MISUSED, "-n is \"a&b\""),
                     arguments(shell, "what-if --fraction 0.3", OK, "Node:          a"),
                     arguments(shell, "what-if -f pod.yaml", OK, "Node:          a"),
-                    arguments(shell, "what-if -fnone.yaml", FAILED, "cannot read none.yaml"),
+                    arguments(shell, "what-if -fnone.yaml", FAILED, "path \"none.yaml\" does not exist"),
                     arguments(shell, "what-if", MISUSED, "-f FILE, --fraction or --memory"),
                     arguments(shell, "what-if --memory 4Gi", OK, "Node:          a"),
                     arguments(shell, "what-if --fraction 1/3", OK, "Node:          a"),
@@ -76,7 +76,7 @@ class KubectlPluginIT {
                     arguments(shell, "top clouds", MISUSED, "not \"clouds\""),
                     arguments(shell, "top -o csv", MISUSED, "table, wide, json"),
                     arguments(shell, "top -oyaml", MISUSED, "-o json and pipe it to a YAML tool"),
-                    arguments(shell, "top -o", MISUSED, "-o needs a value"),
+                    arguments(shell, "top --file", MISUSED, "--file needs a value"),
                     arguments(shell, "top --fast", MISUSED, "there is no option --fast"),
                     arguments(shell, "dance", MISUSED, "there is no command \"dance\""),
                     arguments(shell, "", MISUSED, "kubectl tranche explain POD"),
@@ -177,18 +177,16 @@ class KubectlPluginIT {
   @MethodSource("shells")
   void whatIf_takesTheTemplateOfAWorkload(String shell) throws Exception {
     var cluster = new FakeCluster(shell, folder);
-    cluster.put("kind", "Deployment ");
+    cluster.put("pod.yaml", "kind: Deployment\nmetadata: {name: a}\n");
     assertThat(cluster.run("what-if", "-f", "pod.yaml").status()).isEqualTo(OK);
     assertThat(new ObjectMapper().readTree(cluster.read("asked")))
         .hasToString(
             "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"generateName\":\"what-if-\","
                 + "\"labels\":{\"app\":\"a\"}},\"spec\":{\"containers\":[]}}");
     assertThat(cluster.calls())
-        .as("of a manifest without a namespace and with one pod")
-        .anyMatch(call -> call.startsWith("create --dry-run=server "))
+        .as("of a manifest with one pod")
         .anyMatch(call -> call.contains("--raw /api/v1/what-if?output=table -f "));
-    cluster.put("namespace", "team-c");
-    cluster.put("replicas", "3");
+    cluster.put("pod.yaml", "kind: Deployment\nnamespace: team-c\nreplicas: 3\n");
     cluster.run("what-if", "-f", "pod.yaml");
     cluster.run("what-if", "-f", "pod.yaml", "-n", "team-d", "--count", "7");
     assertThat(cluster.calls())
@@ -196,17 +194,21 @@ class KubectlPluginIT {
         .anyMatch(call -> call.contains("--raw /api/v1/what-if?output=table&count=3 -f "))
         .anyMatch(call -> call.startsWith("-n team-d create --dry-run=server "))
         .anyMatch(call -> call.contains("--raw /api/v1/what-if?output=table&count=7 -f "));
-    cluster.put("kind", "Pod Service ");
-    Ended several = cluster.run("what-if", "-f", "pod.yaml");
-    assertThat(several.status()).isEqualTo(FAILED);
-    assertThat(several.errors()).contains("pod.yaml has Pod Service; allowed: Pods, and workloads");
+  }
+
+  @ParameterizedTest
+  @MethodSource("shells")
+  void whatIf_movesAPodToTheNamespaceOfTheCommandLine(String shell) throws Exception {
+    var cluster = new FakeCluster(shell, folder);
+    assertThat(cluster.run("what-if", "-f", "pod.yaml", "-n", "team-d").status()).isEqualTo(OK);
+    assertThat(new ObjectMapper().readTree(cluster.read("asked")).get("metadata"))
+        .hasToString("{\"generateName\":\"what-if-\",\"name\":\"p\",\"namespace\":\"team-d\"}");
   }
 
   @ParameterizedTest
   @MethodSource("shells")
   void whatIf_answersForEachDocumentThatHasPods(String shell) throws Exception {
     var cluster = new FakeCluster(shell, folder);
-    cluster.put("kind", "");
     cluster.put(
         "pod.yaml",
         """
@@ -217,14 +219,13 @@ class KubectlPluginIT {
         kind: Service
         ---
         kind: Pod
-        metadata: {name: second}
         ---
         """);
     Ended both = cluster.run("what-if", "-f", "pod.yaml");
     assertThat(both.errors()).isEmpty();
     assertThat(both.status()).isEqualTo(OK);
     assertThat(both.out().split("Fits:", -1)).hasSize(3);
-    assertThat(cluster.read("asked")).contains("name: second").doesNotContain("Deployment");
+    assertThat(cluster.read("asked")).contains("\"name\":\"p\"").doesNotContain("Deployment");
     assertThat(cluster.calls().stream().filter(call -> call.contains(" port-forward "))).hasSize(1);
     cluster.put("foretold", "Fits:          no\n");
     assertThat(cluster.run("what-if", "-f", "pod.yaml").status()).isEqualTo(WAITS);
@@ -395,7 +396,7 @@ class KubectlPluginIT {
     awaitText(cluster, process, "out", "NODE");
     cluster.put("extenders", "");
     cluster.put("refuse-lists", "");
-    awaitText(cluster, process, "errors", "no pod of Tranche's extender runs");
+    awaitText(cluster, process, "errors", "no pod of Tranche's extender is ready");
     cluster.put("extenders", "e-0 tranche 0.1.0 True\n");
     cluster.put("refuse-forward", "");
     awaitText(cluster, process, "errors", "cannot forward a port to pod e-0");
