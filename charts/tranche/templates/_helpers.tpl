@@ -467,6 +467,9 @@ readinessProbe:
 {{- if and .Values.extender.enabled (not .Values.webhook.enabled) -}}
 {{- fail "extender.enabled needs webhook.enabled: the webhook creates the certificates by which node plugins trust the extender, and assigns pods to its scheduler. Disable both to install only the node plugin." -}}
 {{- end -}}
+{{- if and .Values.webhook.enabled .Values.guard.enabled (eq .Values.guard.mode "deny") (not .Values.webhook.admissionPolicies) -}}
+{{- fail "guard.mode=deny needs webhook.admissionPolicies: the policies alone decide what is refused. Set webhook.admissionPolicies=true, or guard.mode=void." -}}
+{{- end -}}
 {{- if and .Values.networkPolicies.enabled .Values.extender.enabled (eq .Values.extender.mode "service") (not .Values.networkPolicies.schedulerCidrs) -}}
 {{- fail "networkPolicies.enabled with extender.mode service needs networkPolicies.schedulerCidrs: without the addresses of your kube-scheduler it could not call the extender, and no GPU pod would be bound. Give the control plane's, for example [10.0.0.0/24]." -}}
 {{- end -}}

@@ -95,6 +95,7 @@ public final class ControlPlane implements AutoCloseable {
                 "--service-account-key-file=" + key,
                 "--token-auth-file=" + tokens,
                 "--authorization-mode=RBAC",
+                "--allow-privileged=true",
                 "--enable-priority-and-fairness=false",
                 "--max-requests-inflight=0",
                 "--max-mutating-requests-inflight=0",

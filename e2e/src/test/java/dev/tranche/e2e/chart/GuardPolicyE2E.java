@@ -18,6 +18,7 @@ import io.fabric8.kubernetes.api.model.ContainerBuilder;
 import io.fabric8.kubernetes.api.model.EnvVar;
 import io.fabric8.kubernetes.api.model.EnvVarBuilder;
 import io.fabric8.kubernetes.api.model.NamespaceBuilder;
+import io.fabric8.kubernetes.api.model.Pod;
 import io.fabric8.kubernetes.api.model.PodBuilder;
 import io.fabric8.kubernetes.api.model.Quantity;
 import io.fabric8.kubernetes.api.model.rbac.ClusterRoleBindingBuilder;
@@ -44,6 +45,8 @@ import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvFileSource;
 
 /**
  * The chart's admission policies in a real API server, without a webhook: what they refuse, and
@@ -86,26 +89,29 @@ class GuardPolicyE2E {
     assertThat(refusal("kube-system", hostPath())).isEmpty();
   }
 
-  @Test
-  void whatReachesTheNode_isRefused() {
-    assertThat(refusal(DENY, hostPath())).contains("volume \"h\" is a hostPath");
-    assertThat(
-            refusal(DENY, voided("p").editSpec().withHostNetwork(true).withHostPID(true).endSpec()))
-        .contains("shares a namespace with its node");
-    assertThat(
-            refusal(
-                DENY,
-                voided("p")
-                    .editSpec()
-                    .editFirstContainer()
-                    .withNewSecurityContext()
-                    .withNewCapabilities()
-                    .addToAdd("SYS_ADMIN")
-                    .endCapabilities()
-                    .endSecurityContext()
-                    .endContainer()
-                    .endSpec()))
-        .contains("container \"main\" adds a capability");
+  /** GuardPolicyTest asks the same of the expressions, and GuardTest the webhook. */
+  @ParameterizedTest
+  @CsvFileSource(files = GuardPolicyTest.CASES, delimiter = '|', quoteCharacter = '`')
+  void pod_isRefusedAsTheFileSays(String fields, String mode, String decides, String expected) {
+    if (!decides.equals("webhook") && !mode.equals("audit")) {
+      String pod = "{'apiVersion':'v1','kind':'Pod'," + fields + "}";
+      String refusal =
+          refusal(
+              mode.equals("deny") ? DENY : VOID,
+              named(Serialization.unmarshal(pod.replace('\'', '"'), Pod.class)));
+      if (decides.equals("policy")) {
+        assertThat(refusal).contains(expected);
+      } else {
+        assertThat(refusal).isEmpty();
+      }
+    }
+  }
+
+  private static PodBuilder named(Pod pod) {
+    Stream.concat(
+            pod.getSpec().getContainers().stream(), pod.getSpec().getInitContainers().stream())
+        .forEach(container -> container.setImage("i"));
+    return pod.edit().editOrNewMetadata().withName("p").endMetadata();
   }
 
   private static PodBuilder hostPath() {

@@ -14,6 +14,7 @@ import java.io.IOException;
 import java.lang.reflect.Field;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.HashMap;
@@ -23,92 +24,44 @@ import java.util.Objects;
 import java.util.TreeSet;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvFileSource;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** The guard's rules that the API server evaluates, and what the webhook's account may change. */
 class GuardPolicyTest {
+  /** Pods, their namespace's mode, who decides, and what. */
+  static final String CASES = "../webhook/src/test/resources/guard-cases.txt";
+
   private static final String VOID = "'env':[{'name':'NVIDIA_VISIBLE_DEVICES','value':'void'}]";
   private static final String GPU = "'resources':{'limits':{'nvidia.com/gpu':'3'}}";
   private static final Map<String, Object> CREATE = request("CREATE");
   private static final Map<String, Object> UPDATE = request("UPDATE");
   private static final String CHART = Chart.render(Map.of());
 
+  /** The other halves of the file are GuardTest's of the webhook, and GuardPolicyE2E's. */
   @ParameterizedTest
-  @ValueSource(
-      strings = {
-        VOID,
-        GPU,
-        "'resources':{'limits':{'nvidia.com/mig-1g.5gb':'1'}}",
-        "'env':[{'name':'NVIDIA_VISIBLE_DEVICES'}]",
-        "'env':[{'name':'NVIDIA_VISIBLE_DEVICES','value':'none'}]",
-        VOID + ",'envFrom':[{'configMapRef':{'name':'c'}}]",
-        GPU + ",'envFrom':[{'prefix':'APP_','configMapRef':{'name':'c'}}]",
-        GPU + ",'ports':[{'containerPort':80}],'volumeMounts':[{'name':'v','mountPath':'/data'}]",
-        GPU + ",'securityContext':{'privileged':false,'capabilities':{'drop':['ALL']}}",
-        GPU + ",'securityContext':{'capabilities':{'add':['NET_BIND_SERVICE','CHOWN']}}",
-      })
-  void containerThatReachesForNothing_isAdmitted(String container) {
-    assertThat(refusals(pod(container, ""))).isEmpty();
+  @CsvFileSource(files = CASES, delimiter = '|', quoteCharacter = '`')
+  void pod_isRefusedAsTheFileSays(String fields, String mode, String decides, String expected) {
+    if (mode.equals("deny") && !decides.equals("webhook")) {
+      var pod = json("{" + (fields.contains("'metadata'") ? "" : "'metadata':{},") + fields + "}");
+      List<String> refusals = new ArrayList<>(refusals(pod));
+      refusals.addAll(Cel.refusals(policy(Map.of(), ANNOTATIONS), CREATE, pod, null));
+      if (decides.equals("policy")) {
+        assertThat(refusals).singleElement().asString().contains(expected);
+      } else {
+        assertThat(refusals).isEmpty();
+      }
+    }
   }
 
-  @ParameterizedTest
-  @CsvSource(
-      delimiter = '|',
-      quoteCharacter = '`',
-      value = {
-        "'name':'x'|has neither a GPU nor",
-        "'resources':{'limits':{'cpu':'1','nvidia.com/gpu':'0'}}|has neither a GPU nor",
-        "'env':[{'name':'NVIDIA_VISIBLE_DEVICES','value':'all'}]|sets a variable that opens devices",
-        GPU
-            + ",'env':[{'name':'NVIDIA_VISIBLE_DEVICES','valueFrom':{'fieldRef':{}}}]|sets a variable",
-        GPU + ",'env':[{'name':'NVIDIA_IMEX_CHANNELS','value':'0'}]|sets a variable",
-        GPU + ",'env':[{'name':'NVIDIA_NVSWITCH','value':'enabled'}]|sets a variable",
-        GPU + ",'env':[{'name':'NVIDIA_MIG_CONFIG_DEVICES','value':'all'}]|sets a variable",
-        GPU + ",'env':[{'name':'CUDA_MPS_PINNED_DEVICE_MEM_LIMIT'}]|sets a limit of its share",
-        GPU + ",'env':[{'name':'NVIDIA_GPU_MEMORY_LIMIT','value':'1'}]|sets a limit of its share",
-        GPU + ",'envFrom':[{'configMapRef':{'name':'c'}}]|gets variables from envFrom",
-        GPU + ",'envFrom':[{'prefix':'NVIDIA_','configMapRef':{'name':'c'}}]|gets variables",
-        GPU + ",'volumeMounts':[{'mountPath':'/run/./nvidia-container-devices/all'}]|has a mount",
-        VOID
-            + ",'resources':{'limits':{'deviceclass.resource.kubernetes.io/h100.example.com':'1'}}|requests a DeviceClass",
-        GPU + ",'ports':[{'containerPort':80,'hostPort':80}]|has a hostPort",
-        GPU + ",'securityContext':{'privileged':true}|is privileged",
-        GPU + ",'securityContext':{'capabilities':{'add':['CHOWN','SYS_ADMIN']}}|adds a capability",
-        GPU + ",'securityContext':{'capabilities':{'add':['CAP_CHOWN']}}|adds a capability",
-        GPU + ",'securityContext':{'capabilities':{'add':['BPF']}}|adds a capability",
-      })
-  void containerThatReachesFurther_isRefusedByName(String container, String because) {
-    assertThat(refusals(pod(container, ""))).singleElement().asString().contains(because);
-    String unnamed = container.equals("'name':'x'") ? "'image':'i'" : container;
-    assertThat(
-            refusals(
-                pod(
-                    VOID,
-                    ",'initContainers':[{'name':'first',"
-                        + VOID
-                        + "},{'name':'second',"
-                        + unnamed
-                        + "}]")))
+  @Test
+  void containerThatIsNotTheFirst_isNamed() {
+    String two = ",'initContainers':[{'name':'first',%s},{'name':'second'}]".formatted(VOID);
+    assertThat(refusals(pod(VOID, two)))
         .singleElement()
         .asString()
-        .startsWith("container \"second\" ")
-        .contains(because);
-  }
-
-  @ParameterizedTest
-  @CsvSource(
-      delimiter = '|',
-      quoteCharacter = '`',
-      value = {
-        "'hostNetwork':true|this pod shares a namespace with its node",
-        "'hostPID':true|this pod shares a namespace with its node",
-        "'hostIPC':true|this pod shares a namespace with its node",
-        "'volumes':[{'name':'e','emptyDir':{}},{'name':'h','hostPath':{'path':'/srv'}}]|volume \"h\" is a hostPath",
-        "'volumes':[{'name':'h','hostPath':{'path':'/etc/localtime/x'}}]|volume \"h\" is a hostPath",
-      })
-  void podThatReachesTheNode_isRefused(String field, String because) {
-    assertThat(refusals(pod(VOID, "," + field))).singleElement().asString().startsWith(because);
+        .startsWith("container \"second\" has neither a GPU");
   }
 
   /** A pod of somebody else that claims to be one is judged: it may hold GPUs without running. */
@@ -210,7 +163,10 @@ class GuardPolicyTest {
     var policy = policy(allowed("nic"), "tranche-guard");
     String limits = VOID + ",'resources':{'limits':{'deviceclass.resource.kubernetes.io/%s':'1'}}";
     assertThat(Cel.refusals(policy, CREATE, pod(limits.formatted("nic"), ""), null)).isEmpty();
-    assertThat(Cel.refusals(policy, CREATE, pod(limits.formatted("nic2"), ""), null)).hasSize(1);
+    assertThat(Cel.refusals(policy, CREATE, pod(limits.formatted("nic2"), ""), null))
+        .singleElement()
+        .asString()
+        .contains("requests a DeviceClass");
   }
 
   /** Before, the list was of what is denied: taken as it is, it would allow what it denied. */
@@ -329,6 +285,18 @@ class GuardPolicyTest {
     assertThat(namespaces(Map.of(), ANNOTATIONS))
         .startsWith("kubernetes.io/metadata.name NotIn [tranche, kube-system, gpu-operator,");
     assertThat(Chart.render(Map.of("guard.enabled", false))).doesNotContain("tranche-guard");
+  }
+
+  /** What deny refuses is decided by the policies alone. */
+  @Test
+  void withoutThePolicies_denyIsRefused_andANamespacesLabelCountsAsVoid() {
+    var without = values("webhook.admissionPolicies", false);
+    assertThat(Chart.render(without))
+        .contains("values: [deny]", "path: /mutate/guard/void")
+        .doesNotContain("path: /mutate/guard/deny");
+    without.put("guard.mode", "deny");
+    assertThatThrownBy(() -> Chart.render(without))
+        .hasMessageContaining("guard.mode=deny needs webhook.admissionPolicies");
   }
 
   @Test

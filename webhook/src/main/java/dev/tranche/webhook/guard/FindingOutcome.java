@@ -13,8 +13,7 @@ public record FindingOutcome(Finding finding, String description, Outcome outcom
   /** What became of a finding. */
   public enum Outcome {
     AUDITED,
-    VOIDED,
-    DENIED;
+    VOIDED;
 
     @Override
     public String toString() {
@@ -22,14 +21,12 @@ public record FindingOutcome(Finding finding, String description, Outcome outcom
     }
   }
 
-  /** Returns a sentence for the user, who sees it as a warning or in the denial. */
+  /** Returns a sentence for the user, who sees it as a warning. */
   String sentence() {
-    String end =
-        switch (outcome) {
-          case AUDITED -> "it is recorded";
-          case VOIDED -> finding == Finding.RUNTIME_CLASS ? finding.remedy() : "Tranche removed it";
-          case DENIED -> finding.remedy();
-        };
-    return description + "; " + end + ".";
+    if (finding == Finding.RUNTIME_CLASS) {
+      return description + "; request a share otherwise.";
+    }
+    return description
+        + (outcome == Outcome.VOIDED ? "; Tranche removed it." : "; it is recorded.");
   }
 }

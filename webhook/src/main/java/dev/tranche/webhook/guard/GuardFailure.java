@@ -11,14 +11,14 @@ import java.util.stream.Stream;
  * Decides about a pod on which the guard failed by a defect of its own. By default, the API server
  * admits a pod if its guard answers with an error, so anyone who found the defect could bypass the
  * guard. Yet a defect must not stop every pod of the cluster. A pod is therefore denied only if its
- * review contains texts of what the guard would have changed or denied. The API server escapes none
- * of these texts. All other pods are admitted unchanged. They lack the void, too, which otherwise
- * keeps CUDA images from all GPUs of their node.
+ * review contains texts of what the guard would have changed. The API server escapes none of these
+ * texts. All other pods are admitted unchanged. They lack the void, too, which otherwise keeps CUDA
+ * images from all GPUs of their node.
  */
 public final class GuardFailure {
   private static final Pattern UID = Pattern.compile("\"uid\"\\s*:\\s*\"([-\\w]{1,64})\"");
 
-  /** Texts of what mode {@code void} removes and mode {@code deny} denies. */
+  /** Texts of what mode {@code void} removes. */
   private static final List<String> REMOVED =
       Stream.of(
               List.of(Variables.NAME, DeviceListMounts.FOLDER_NAME),
@@ -26,10 +26,6 @@ public final class GuardFailure {
               Variables.LIMITS)
           .flatMap(List::stream)
           .toList();
-
-  /** Texts of what is only reported, except in mode {@code deny}. */
-  private static final List<String> REPORTED =
-      List.of("\"privileged\":true", "\"hostPath\":{", "\"envFrom\":[", "\"hostPID\":true");
 
   private final String review;
   private final List<String> removed;
@@ -55,14 +51,8 @@ public final class GuardFailure {
     return first.find() ? first.group(1) : "";
   }
 
-  /** Whether a working guard may have changed or refused it. */
+  /** Whether a working guard may have changed it, and no policy refuses what it left. */
   public boolean isSuspect(GuardMode mode) {
-    return switch (mode) {
-      case AUDIT -> false;
-      case VOID -> removed.stream().anyMatch(review::contains);
-      case DENY ->
-          removed.stream().anyMatch(review::contains)
-              || REPORTED.stream().anyMatch(review::contains);
-    };
+    return mode == GuardMode.VOID && removed.stream().anyMatch(review::contains);
   }
 }

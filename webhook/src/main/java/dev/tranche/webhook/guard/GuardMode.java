@@ -8,7 +8,10 @@ public enum GuardMode {
   AUDIT,
   /** Removes what a patch can remove, and reports the rest. */
   VOID,
-  /** Denies pods with findings. In all others, containers that request no GPU get the void. */
+  /**
+   * Containers that request no GPU get the void, and nothing else is changed or reported: policies
+   * of the API server decide afterwards which pods are refused.
+   */
   DENY;
 
   @Override

@@ -3,6 +3,7 @@ package dev.tranche.webhook.guard;
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.tranche.api.Printable;
 import dev.tranche.webhook.guard.FindingOutcome.Outcome;
+import dev.tranche.webhook.pod.Denial;
 import dev.tranche.webhook.pod.JsonPatch;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -36,20 +37,15 @@ final class GuardScan {
    * @return whether to remove it
    */
   boolean recordRemovable(Finding finding, String template, Object... values) {
-    Outcome outcome =
-        switch (mode) {
-          case AUDIT -> Outcome.AUDITED;
-          case VOID -> Outcome.VOIDED;
-          case DENY -> Outcome.DENIED;
-        };
+    Outcome outcome = mode == GuardMode.VOID ? Outcome.VOIDED : Outcome.AUDITED;
     add(finding, outcome, false, template, values);
-    return outcome == Outcome.VOIDED;
+    return mode == GuardMode.VOID;
   }
 
   /** Records GPUs that the void takes from a pod, in every mode that injects it. */
   void recordVoided(Finding finding, String template, Object... values) {
     if (injectsVoid()) {
-      add(finding, Outcome.VOIDED, false, template, values);
+      addFound(finding, Outcome.VOIDED, false, template, values);
     }
   }
 
@@ -59,20 +55,24 @@ final class GuardScan {
 
   /** Records a finding that no patch can remove. */
   void recordUnremovable(Finding finding, String template, Object... values) {
-    add(finding, unremovableOutcome(), false, template, values);
+    add(finding, Outcome.AUDITED, false, template, values);
   }
 
   /** Records something that most pods do, without a warning to the user. */
   void recordWithoutWarning(Finding finding, String template, Object... values) {
-    add(finding, unremovableOutcome(), true, template, values);
+    add(finding, Outcome.AUDITED, true, template, values);
   }
 
-  private Outcome unremovableOutcome() {
-    return mode == GuardMode.DENY ? Outcome.DENIED : Outcome.AUDITED;
+  /** The API server's policies say what deny refuses, and why. */
+  private void add(
+      Finding finding, Outcome outcome, boolean common, String template, Object... values) {
+    if (mode != GuardMode.DENY) {
+      addFound(finding, outcome, common, template, values);
+    }
   }
 
   /** Makes the users' values printable. Formats no sentence for findings above the maximum. */
-  private void add(
+  private void addFound(
       Finding finding, Outcome outcome, boolean common, String template, Object... values) {
     if (found.size() < FOUND_MAX) {
       Object[] shown = Stream.of(values).map(v -> (Object) Printable.value(v.toString())).toArray();
@@ -109,15 +109,9 @@ final class GuardScan {
 
   /** Returns the verdict. A pod that needs a longer patch than any real one is denied instead. */
   Verdict verdict() {
-    if (isFull()) {
-      return new Verdict.Denied(
-          found.stream()
-              .map(
-                  f -> new FindingOutcome(f.finding(), f.description(), Outcome.DENIED, f.common()))
-              .toList());
-    }
-    return found.stream().anyMatch(f -> f.outcome() == Outcome.DENIED)
-        ? new Verdict.Denied(found)
+    return isFull()
+        ? new Verdict.Denied(
+            Denial.TOO_LARGE.of("more variables, mounts and annotations to remove", OPERATIONS_MAX))
         : new Verdict.Admitted(patch.operations(), found);
   }
 

@@ -61,6 +61,7 @@ final class Variables {
     var indexes = new ArrayList<Integer>();
     int index = -1;
     int count = 0;
+    int harmless = 0;
     boolean remove = false;
     boolean hasOurVoid = false;
     for (JsonNode variable : container.spec().path("env")) {
@@ -90,6 +91,7 @@ final class Variables {
                 container.name(),
                 name);
       } else if (HARMLESS.contains(value)) {
+        harmless++;
         hasOurVoid |= selects && value.equals(VOID);
       } else {
         remove |=
@@ -100,7 +102,8 @@ final class Variables {
     List<String> settable = settableByEnvFrom(container, watched);
     if (requestsGpus) {
       // An earlier call added the void, before another webhook added the request.
-      if (remove || (hasOurVoid && scan.injectsVoid())) {
+      boolean isLeftOver = hasOurVoid && harmless == indexes.size() && scan.injectsVoid();
+      if (remove || isLeftOver) {
         scan.removeAll(indexes, container.path("env"));
       }
       if (!settable.isEmpty()) {

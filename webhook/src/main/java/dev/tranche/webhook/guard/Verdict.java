@@ -1,6 +1,7 @@
 package dev.tranche.webhook.guard;
 
 import com.fasterxml.jackson.databind.node.ArrayNode;
+import dev.tranche.webhook.pod.Problem;
 import java.util.List;
 
 /** What the guard says of a pod. */
@@ -24,22 +25,8 @@ public sealed interface Verdict {
     }
   }
 
-  /**
-   * The pod is denied.
-   *
-   * @param found the findings; not empty
-   */
-  record Denied(List<FindingOutcome> found) implements Verdict {
-    public String message() {
-      StringBuilder message =
-          new StringBuilder("this pod tries to access GPUs that it was not granted: ");
-      found.stream().limit(SENTENCES_MAX).forEach(f -> message.append(f.sentence()).append(' '));
-      return message
-          .append(
-              "Request a share with the annotation tranche.dev/gpu-fraction: \"0.5\"; a pod that needs all GPUs needs an exemption, for example the namespace label tranche.dev/guard: exempt.")
-          .toString();
-    }
-  }
+  /** A patch would be too long. */
+  record Denied(Problem problem) implements Verdict {}
 
   /** API servers cut long warnings, and nobody reads them. */
   int SENTENCES_MAX = 6;

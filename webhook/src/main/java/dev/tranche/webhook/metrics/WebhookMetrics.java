@@ -106,7 +106,7 @@ public final class WebhookMetrics extends Meters {
     Stream<?> own =
         switch (review) {
           case FRACTION -> Stream.of(Denial.values()).filter(d -> d != Denial.MORE);
-          case GUARD -> Stream.concat(Stream.of(Finding.values()), Stream.of(Denial.TOO_LARGE));
+          case GUARD -> Stream.of(Denial.TOO_LARGE);
           case UPDATE, NONE -> Stream.of();
         };
     return review == ReviewKind.UPDATE || review == ReviewKind.NONE
@@ -158,7 +158,7 @@ public final class WebhookMetrics extends Meters {
   }
 
   /**
-   * @param reason of the denial: a {@link Denial}, a {@link Finding} or {@link #UNREADABLE}
+   * @param reason of the denial: a {@link Denial} or {@link #UNREADABLE}
    */
   public void denied(ReviewKind review, String reason, long tookNanos) {
     admissions(review, Outcome.DENIED, reason).increment();

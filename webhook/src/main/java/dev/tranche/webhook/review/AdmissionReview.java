@@ -10,6 +10,7 @@ import dev.tranche.webhook.guard.FindingOutcome;
 import dev.tranche.webhook.guard.Verdict;
 import dev.tranche.webhook.pod.JsonPatch;
 import dev.tranche.webhook.pod.Mutation;
+import dev.tranche.webhook.pod.Problem;
 import java.util.List;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -43,10 +44,7 @@ final class AdmissionReview {
         allow(response, admitted.patch(), admitted.warnings());
         annotate(response, admitted.found());
       }
-      case Verdict.Denied denied -> {
-        deny(response, denied.message());
-        annotate(response, denied.found());
-      }
+      case Verdict.Denied(Problem problem) -> deny(response, problem.sentence());
     }
     return bytes(review);
   }

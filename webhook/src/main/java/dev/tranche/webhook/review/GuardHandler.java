@@ -117,10 +117,8 @@ public final class GuardHandler implements ReviewHandler {
         metrics.admitted(ReviewKind.GUARD, outcome, admitted.warnings().size(), tookNanos);
         report(review, pod, admitted.found());
       }
-      case Verdict.Denied denied -> {
-        metrics.denied(ReviewKind.GUARD, denied.found().getFirst().finding().toString(), tookNanos);
-        report(review, pod, denied.found());
-      }
+      case Verdict.Denied(Problem problem) ->
+          metrics.denied(ReviewKind.GUARD, problem.denial().toString(), tookNanos);
     }
     return answer;
   }

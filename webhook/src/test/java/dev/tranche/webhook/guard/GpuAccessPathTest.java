@@ -84,7 +84,7 @@ class GpuAccessPathTest {
     assertThat(
             found(
                 json("{'metadata':{'annotations':{'%s':'all'}},'spec':{}}".formatted(key)),
-                GuardMode.DENY))
+                GuardMode.VOID))
         .isEmpty();
   }
 
@@ -101,7 +101,7 @@ class GpuAccessPathTest {
         pod(
             "'hostPID':%s,'containers':[{'name':'m','securityContext':{'capabilities':{'add':['%s']}}}]"
                 .formatted(hostPid, capability));
-    assertThat(found(pod, GuardMode.DENY).equals(List.of("host_processes=denied")))
+    assertThat(found(pod, GuardMode.VOID).equals(List.of("host_processes=audited")))
         .isEqualTo(opens);
   }
 
@@ -112,12 +112,12 @@ class GpuAccessPathTest {
       if (access.kind() == GpuAccessPath.Kind.ANNOTATION) {
         String key = access.place().replace("*", "x");
         String annotated = "{'metadata':{'annotations':{'%s':''}},'spec':{}}".formatted(key);
-        assertThat(found(json(annotated), GuardMode.DENY))
-            .containsExactly(access.finding() + "=denied");
+        assertThat(found(json(annotated), GuardMode.VOID))
+            .containsExactly(access.finding() + "=voided");
       } else {
-        assertThat(found(mounting(access.place()), GuardMode.DENY))
-            .containsExactly(access.finding() + "=denied");
-        assertThat(found(mounting(access.place().replaceFirst("/[^/]+$", "/")), GuardMode.DENY))
+        assertThat(found(mounting(access.place()), GuardMode.VOID))
+            .containsExactly(access.finding() + "=audited");
+        assertThat(found(mounting(access.place().replaceFirst("/[^/]+$", "/")), GuardMode.VOID))
             .as(access.place())
             .hasSize(1);
       }

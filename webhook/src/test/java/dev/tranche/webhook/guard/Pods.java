@@ -14,9 +14,8 @@ final class Pods {
   static List<String> found(Guard guard, JsonNode pod, GuardMode mode) {
     Stream<FindingOutcome> found =
         switch (guard.judge(created(pod), mode)) {
-          case Verdict.Exempt exempt -> Stream.of();
           case Verdict.Admitted admitted -> admitted.found().stream();
-          case Verdict.Denied denied -> denied.found().stream();
+          case Verdict.Exempt _, Verdict.Denied _ -> Stream.of();
         };
     return found.map(f -> f.finding().toString() + "=" + f.outcome()).toList();
   }
