@@ -43,3 +43,13 @@ go_install() {
   go=$("$(dirname "${BASH_SOURCE[0]}")/go.sh")
   CGO_ENABLED=0 GOBIN=$1 "$go" install -trimpath -ldflags '-s -w' "$2"
 }
+
+# go_module MODULE@VERSION: prints the folder of a module, whose checksum Go verifies.
+go_module() {
+  local go
+  go=$("$(dirname "${BASH_SOURCE[0]}")/go.sh")
+  "$go" mod download -json "$1" | sed -n 's/.*"Dir": "\(.*\)".*/\1/p' | grep . || {
+    echo "error: no Go module proxy gave $1; run this once where one is reachable (GOPROXY)" >&2
+    return 1
+  }
+}

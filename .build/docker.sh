@@ -6,7 +6,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=SCRIPTDIR/apt.sh
 . "$here/apt.sh"
 # What starts here stays, also a service of an installed package. It must not hold the steps, see progress.sh, nor a lock, see cache.sh.
-exec 3>&- 4>&- 5>&- 8>&-
+exec 3>&- 4>&- 8>&-
 state=${TRANCHE_CACHE:-$HOME/.cache/tranche}/docker
 
 # Uses curl instead of `docker info`, since a machine may have an engine without a client.

@@ -9,7 +9,7 @@ started=$SECONDS
 step() {
   local line
   line=$(printf '[%3d s] %s' $((SECONDS - started)) "$*")
-  if [ -n "${TRANCHE_STEPS:-}" ]; then echo "$line" >"$TRANCHE_STEPS"; else echo "$line" >&2; fi
+  if [ -n "${TRANCHE_STEPS:-}" ]; then echo "$line" >>"$TRANCHE_STEPS"; else echo "$line" >&2; fi
 }
 
 prepare_jdk() {
@@ -18,7 +18,7 @@ prepare_jdk() {
 }
 
 prepare_compiler() {
-  CC=$("$root/.build/gcc.sh")
+  CC=$("$root/.build/tool.sh" gcc)
   export CC
 }
 
@@ -95,10 +95,10 @@ prepare_tools() {
   mps=$(cached fakemps make_fake_mps "$root/e2e/fakemps")
   {
     echo "fakemps=$mps/nvidia-cuda-mps-control"
-    echo "helm=$("$root/.build/helm.sh")"
+    echo "helm=$("$root/.build/tool.sh" helm)"
     "$root/e2e/stand-in/build.sh" kubectl
-    "$root/e2e/nvidia-plugin/build.sh"
-    "$root/e2e/cert-manager/build.sh"
+    "$root/e2e/build.sh" nvidia-plugin
+    "$root/e2e/build.sh" cert-manager
   } >>"$root/target/e2e.properties"
 }
 

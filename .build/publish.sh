@@ -11,8 +11,8 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 }
 folder=$1
 image=$2
-crane=$("$here/crane.sh")
-helm=$("$here/helm.sh")
+crane=$("$here/tool.sh" crane)
+helm=$("$here/tool.sh" helm)
 
 # A registry on this machine has no certificate.
 plain=()

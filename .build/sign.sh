@@ -7,9 +7,9 @@ shopt -s inherit_errexit
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 folder=${1:?usage: sign.sh FOLDER IMAGE}
 image=${2,,}
-cosign=$("$here/cosign.sh")
-helm=$("$here/helm.sh")
-crane=$("$here/crane.sh")
+cosign=$("$here/tool.sh" cosign)
+helm=$("$here/tool.sh" helm)
+crane=$("$here/tool.sh" crane)
 registry=${image%%/*}
 
 "$helm" registry login "$registry" --username "${GITHUB_ACTOR:?}" --password-stdin <<<"${GITHUB_TOKEN:?}"

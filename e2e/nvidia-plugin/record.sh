@@ -8,7 +8,7 @@ root=$here/../..
 recorded=$root/node-plugin/src/test/resources/nvidia-allocate.json
 
 if [ "${1:-}" != inside ]; then
-  built=$("$here/build.sh")
+  built=$("$here/../build.sh" nvidia-plugin)
   mkdir -p "$(dirname "$recorded")"
   exec unshare -m "$0" inside "${built#*=}"
 fi

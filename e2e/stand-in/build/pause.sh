@@ -4,7 +4,7 @@ set -euo pipefail
 out=$1
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 image=tranche-e2e/pause:1
-cc=$("$here/../../.build/gcc.sh")
+cc=$("$here/../../.build/tool.sh" gcc)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 chmod 755 "$work"

@@ -10,7 +10,7 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * The model of the kubelet does what real ones did, call by call; {@code e2e/recorded/kubelet.sh}
+ * The model of the kubelet does what real ones did, call by call; {@code e2e/recorded/record.sh}
  * has recorded them.
  */
 class RecordedKubeletTest {

@@ -10,8 +10,8 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * The model of kube-scheduler does what real ones did, call by call; {@code
- * e2e/recorded/scheduling.sh} has recorded them.
+ * The model of kube-scheduler does what real ones did, call by call; {@code e2e/recorded/record.sh}
+ * has recorded them.
  */
 class RecordedSchedulingTest {
   static Stream<Arguments> scripts() {

@@ -36,7 +36,7 @@ public final class Chromium implements AutoCloseable {
             .chromium()
             .launch(
                 new BrowserType.LaunchOptions()
-                    .setExecutablePath(Path.of(found(root, "chromium.sh")))
+                    .setExecutablePath(Path.of(found(root, "tool.sh", "chromium")))
                     // As root there is no sandbox.
                     .setArgs(List.of("--no-sandbox")));
   }
@@ -57,9 +57,10 @@ public final class Chromium implements AutoCloseable {
     return pids;
   }
 
-  private static String found(Path root, String script) throws IOException {
-    String path = root.resolve(".build").resolve(script).toAbsolutePath().toString();
-    return Shell.run(new ProcessBuilder(path).redirectError(Redirect.INHERIT)).orFail().strip();
+  private static String found(Path root, String script, String... words) throws IOException {
+    var command = new ArrayList<>(List.of(words));
+    command.addFirst(root.resolve(".build").resolve(script).toAbsolutePath().toString());
+    return Shell.run(new ProcessBuilder(command).redirectError(Redirect.INHERIT)).orFail().strip();
   }
 
   @Override

@@ -103,7 +103,7 @@ final class Containers {
     if (node.driver() == null) {
       return Stream.empty();
     }
-    var runtime = Scripts.values(Map.of(), "e2e/nvidia-runtime/build.sh").get("runtime");
+    var runtime = Scripts.values(Map.of(), "e2e/build.sh", "nvidia-runtime").get("nvidia-runtime");
     return Stream.of(
         Map.entry(Node.DRIVER_ROOT, node.driver()),
         Map.entry(NvidiaToolkit.FOLDER, Path.of(String.valueOf(runtime))));

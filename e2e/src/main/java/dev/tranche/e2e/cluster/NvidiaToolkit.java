@@ -13,7 +13,7 @@ public final class NvidiaToolkit {
 
   /** Returns the folder of this machine that a node needs at {@link #FOLDER}. */
   public static Path ofNodes() {
-    var values = Scripts.values(Map.of(), "e2e/nvidia-toolkit/build.sh");
+    var values = Scripts.values(Map.of(), "e2e/build.sh", "nvidia-toolkit");
     return Path.of(Objects.requireNonNull(values.get("nvidia-toolkit"))).resolve("node");
   }
 }

@@ -16,7 +16,7 @@ public final class FeatureDiscovery {
    * Returns the labels that it would have for the node without a config file, as the GPU Operator
    * runs it by default.
    *
-   * @param programs the folder that {@code e2e/nvidia-plugin/build.sh} has made
+   * @param programs the folder that {@code e2e/build.sh nvidia-plugin} has made
    */
   public static Map<String, String> labels(Path programs, NodeGpus gpus) {
     Path library = gpus.libraryFolder();

@@ -11,8 +11,6 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 class AlertsIT {
-  private static final Path PROMTOOL = Path.of("../.build/promtool.sh").toAbsolutePath();
-
   @Test
   void rules_passPrometheusOwnCheck(@TempDir Path folder) throws Exception {
     Files.writeString(folder.resolve("rules.yaml"), Alerts.ruleFile());
@@ -68,6 +66,6 @@ class AlertsIT {
   }
 
   private static String promtool(Path folder, String arguments) throws Exception {
-    return Shell.run(folder, "\"$(" + PROMTOOL + ")\" " + arguments).orFail();
+    return Shell.run(folder, "\"" + Prometheus.promtool() + "\" " + arguments).orFail();
   }
 }

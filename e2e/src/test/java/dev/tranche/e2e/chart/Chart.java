@@ -41,8 +41,8 @@ final class Chart {
   static String helmTemplate(String arguments) throws IOException {
     return Shell.output(
         "\"$("
-            + Path.of("../.build/helm.sh").toAbsolutePath()
-            + ")\" template tranche ../charts/tranche -n tranche --kube-version "
+            + Path.of("../.build/tool.sh").toAbsolutePath()
+            + " helm)\" template tranche ../charts/tranche -n tranche --kube-version "
             + KubernetesVersion.DEFAULT
             + " "
             + arguments);

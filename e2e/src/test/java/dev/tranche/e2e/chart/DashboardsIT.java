@@ -176,6 +176,6 @@ class DashboardsIT {
             .distinct()
             .collect(Collectors.joining("", "groups:\n- name: panels\n  rules:\n", ""));
     Path file = Files.writeString(rules.resolve("rules.yaml"), text);
-    Shell.output("\"$(../.build/promtool.sh)\" check rules --lint=none " + file);
+    Shell.output("\"$(../.build/tool.sh promtool)\" check rules --lint=none " + file);
   }
 }

@@ -66,7 +66,7 @@ class NvidiaConfigsIT {
       TEXTS.put(name, GeneratedConfig.text(new Random(seeds.nextLong())));
       Files.writeString(configs.resolve(name), TEXTS.get(name));
     }
-    String parser = Shell.output("../e2e/nvidia-plugin/parser.sh").strip();
+    String parser = Shell.output("./build.sh nvidia-parser").strip().split("=")[1] + "/parser";
     nvidia = JSON.readTree(Shell.output(parser + " " + configs));
   }
 

@@ -54,7 +54,7 @@ public final class Prometheus implements AutoCloseable {
     Path log = folder.resolve("log");
     Process process =
         new ProcessBuilder(
-                Shell.output("../.build/prometheus.sh").strip(),
+                Shell.output("../.build/tool.sh prometheus").strip(),
                 "--config.file=prometheus.yml",
                 "--storage.tsdb.path=data",
                 "--web.listen-address=127.0.0.1:" + port)
@@ -69,7 +69,7 @@ public final class Prometheus implements AutoCloseable {
 
   /** Prometheus's own linter and test runner. */
   public static String promtool() throws IOException, InterruptedException {
-    return Shell.output("../.build/promtool.sh").strip();
+    return Shell.output("../.build/tool.sh promtool").strip();
   }
 
   private boolean ready() {

@@ -32,7 +32,7 @@ class DemoIT {
         bash(
             """
             step one; echo out; echo err >&2
-            bash -c 'echo "[  7 s] of a program" >"$TRANCHE_STEPS"'
+            bash -c 'echo "[  7 s] of a program" >>"$TRANCHE_STEPS"'
             progress_end; echo result""");
     assertThat(done.orFail()).matches("\\[ +\\d+ s] one\n\\[ +7 s] of a program\nresult\n");
     assertThat(log()).hasContent("out\nerr");
@@ -97,32 +97,6 @@ class DemoIT {
     assertThat(failed.status()).isEqualTo(1);
     assertThat(failed.output())
         .contains("preparing what the demo needs\n", "no Docker engine answers at DOCKER_HOST=");
-  }
-
-  /** Whoever writes it may be stopped in its midst on a busy machine. */
-  @Test
-  void stepThatComesInParts_isShownWhole() throws IOException {
-    Shell.Result done =
-        bash(
-            """
-            { printf '[  7 s] of a '; sleep 2; echo program; } >"$TRANCHE_STEPS"
-            progress_end""");
-    assertThat(done.orFail()).isEqualTo("[  7 s] of a program\n");
-  }
-
-  /** A process that a command leaves behind may have the steps open for as long as it lives. */
-  @Test
-  void steps_endBeforeTheProcessesThatHaveThemOpen() throws IOException {
-    Shell.Result done =
-        bash(
-            """
-            sleep 120 & left=$!
-            disown
-            step one
-            progress_end
-            # Not by TERM: a process that is not yet `sleep` would run the script's trap.
-            kill -KILL $left && echo it ran""");
-    assertThat(done.orFail()).matches("\\[ +\\d+ s] one\nit ran\n");
   }
 
   /** It would hold the terminal, the steps and the locks of whoever started it. */

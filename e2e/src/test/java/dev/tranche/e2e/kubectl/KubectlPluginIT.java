@@ -59,7 +59,8 @@ class KubectlPluginIT {
                     arguments(shell, "top -n a&b", MISUSED, "-n is \"a&b\""),
                     arguments(shell, "what-if --fraction 0.3", OK, "Node:          a"),
                     arguments(shell, "what-if -f pod.yaml", OK, "Node:          a"),
-                    arguments(shell, "what-if -fnone.yaml", FAILED, "path \"none.yaml\" does not exist"),
+                    arguments(
+                        shell, "what-if -fnone.yaml", FAILED, "path \"none.yaml\" does not exist"),
                     arguments(shell, "what-if", MISUSED, "-f FILE, --fraction or --memory"),
                     arguments(shell, "what-if --memory 4Gi", OK, "Node:          a"),
                     arguments(shell, "what-if --fraction 1/3", OK, "Node:          a"),

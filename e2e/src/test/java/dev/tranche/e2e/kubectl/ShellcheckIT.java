@@ -52,7 +52,7 @@ class ShellcheckIT {
         .contains(ROOT.resolve("check"), ROOT.resolve("deploy/kubectl/kubectl-tranche"));
     var command =
         new ArrayList<>(
-            List.of("bash", "-c", "s=$(.build/shellcheck.sh) && \"$s\" -x \"$@\"", "-"));
+            List.of("bash", "-c", "s=$(.build/tool.sh shellcheck) && \"$s\" -x \"$@\"", "-"));
     scripts.forEach(script -> command.add(ROOT.relativize(script).toString()));
     Process process =
         new ProcessBuilder(command).directory(ROOT.toFile()).redirectErrorStream(true).start();

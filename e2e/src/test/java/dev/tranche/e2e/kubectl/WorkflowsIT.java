@@ -38,7 +38,7 @@ class WorkflowsIT {
         new ProcessBuilder(
                 "bash",
                 "-c",
-                "l=$(.build/actionlint.sh) && s=$(.build/shellcheck.sh) && \"$l\" -shellcheck \"$s\"")
+                "l=$(.build/tool.sh actionlint) && s=$(.build/tool.sh shellcheck) && \"$l\" -shellcheck \"$s\"")
             .directory(ROOT.toFile())
             .redirectErrorStream(true)
             .start();

@@ -73,6 +73,6 @@ class ArtifactHubTest {
   /** Unlike the library that the other tests use, the command also checks the chart's metadata. */
   @Test
   void helmLint_isContent() throws IOException {
-    Shell.output("\"$(../.build/helm.sh)\" lint --strict --quiet ../charts/tranche");
+    Shell.output("\"$(../.build/tool.sh helm)\" lint --strict --quiet ../charts/tranche");
   }
 }

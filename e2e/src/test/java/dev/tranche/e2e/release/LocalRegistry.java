@@ -26,7 +26,7 @@ public final class LocalRegistry implements AutoCloseable {
    * @param host the address to listen on
    */
   public static LocalRegistry start(String host) throws IOException {
-    String crane = Shell.output("../.build/crane.sh").strip();
+    String crane = Shell.output("../.build/tool.sh crane").strip();
     Process process =
         new ProcessBuilder(crane, "registry", "serve", "--address", host + ":0")
             .redirectErrorStream(true)

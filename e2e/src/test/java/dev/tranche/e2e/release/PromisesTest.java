@@ -44,7 +44,10 @@ class PromisesTest {
 
   @Test
   void baseline_hasEachRequirementOnce() throws IOException {
-    assertThat(ROW.matcher(read("docs/architecture/openssf-baseline.md")).results().map(row -> row.group(1)))
+    assertThat(
+            ROW.matcher(read("docs/architecture/openssf-baseline.md"))
+                .results()
+                .map(row -> row.group(1)))
         .containsExactlyElementsOf(REQUIREMENTS);
   }
 

@@ -65,7 +65,7 @@ class PublishIT {
             ROOT,
             """
             set -e
-            $(.build/helm.sh) package charts/tranche --version 1.2.3 -d %1$s
+            $(.build/tool.sh helm) package charts/tranche --version 1.2.3 -d %1$s
             tar -C %1$s -xzf %1$s/tranche-1.2.3.tgz
             tar -C %1$s --sort=name --mtime=@0 -cf - tranche | gzip -n >%2$s/tranche-1.2.3.tgz
             cd %2$s
@@ -137,7 +137,7 @@ class PublishIT {
             set -e
             tar -C %1$s -xzf %2$s/tranche-1.2.3.tgz
             echo '# other' >>%1$s/tranche/values.yaml
-            helm=$(.build/helm.sh)
+            helm=$(.build/tool.sh helm)
             $helm package %1$s/tranche -d %1$s
             $helm push --plain-http %1$s/tranche-1.2.3.tgz oci://%3$s/charts
             """

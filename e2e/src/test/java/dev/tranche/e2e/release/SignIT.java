@@ -31,8 +31,8 @@ class SignIT {
     Files.copy(ROOT.resolve(".build/sign.sh"), folder.resolve("sign.sh"));
     for (String tool : new String[] {"cosign", "helm", "crane"}) {
       stub(tool, "echo sha256:12\n");
-      stub(tool + ".sh", "echo %s\n".formatted(folder.resolve(tool)));
     }
+    stub("tool.sh", "echo %s/$1\n".formatted(folder));
     stub("publish.sh", "echo $2@sha256:34\n");
     stub(
         "gh",
@@ -94,7 +94,7 @@ class SignIT {
             .formatted(folder.resolve("toolchains")));
     Shell.run(
             ROOT,
-            "export PATH=%1$s:$PATH TRANCHE_CACHE=%1$s/cache GOTOOLCHAIN=local; .build/scan.sh %1$s && .build/cosign.sh"
+            "export PATH=%1$s:$PATH TRANCHE_CACHE=%1$s/cache GOTOOLCHAIN=local; .build/scan.sh %1$s && .build/tool.sh cosign"
                 .formatted(folder))
         .orFail();
     assertThat(folder.resolve("toolchains")).hasContent("auto jsonv2\nauto ");

@@ -42,7 +42,7 @@ final class CertManager implements AutoCloseable {
   }
 
   /**
-   * @param built the folder that {@code e2e/cert-manager/build.sh} prints
+   * @param built the folder that {@code e2e/build.sh cert-manager} prints
    */
   static CertManager start(Walkthrough reader, Path built) throws IOException {
     reader.typeOwn(

@@ -85,7 +85,7 @@ class DraDriverE2E {
   }
 
   private static Path built(String part) throws IOException {
-    return Path.of(Shell.output(part + "/build.sh").strip().replace(part + "=", ""));
+    return Path.of(Shell.output("./build.sh " + part).strip().replace(part + "=", ""));
   }
 
   /** The driver names its devices by CDI, which only containerd 2 knows by default. */

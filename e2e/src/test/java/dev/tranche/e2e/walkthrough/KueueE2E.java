@@ -23,7 +23,7 @@ class KueueE2E {
 
   @Test
   void page_jobWithAnAnnotationAlone_isCountedInReplicas() throws Exception {
-    Path built = Path.of(Shell.output("kueue/build.sh").strip().replace("kueue=", ""));
+    Path built = Path.of(Shell.output("./build.sh kueue").strip().replace("kueue=", ""));
     try (var reader = Walkthrough.start("../quotas.md", NODE, POD_RESOURCES)) {
       reader.cluster().loadImages(built.resolve("image.tar"));
       reader.typeOwn("helm install tranche charts/tranche -n tranche --create-namespace --wait");

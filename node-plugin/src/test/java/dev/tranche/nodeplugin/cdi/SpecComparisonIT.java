@@ -36,7 +36,7 @@ class SpecComparisonIT {
 
   @BeforeEach
   void driver() throws Exception {
-    String built = run(Map.of(), "../e2e/nvidia-toolkit/build.sh").strip();
+    String built = run(Map.of(), "../e2e/build.sh", "nvidia-toolkit").strip();
     programs = Path.of(built.lines().toList().getLast().split("=")[1]);
     Path folder = Files.createDirectories(root.resolve("usr/lib64"));
     library(FakeNvml.compiled().library(), folder, "libnvidia-ml.so");

@@ -39,7 +39,7 @@ class RealToolkitIT {
 
   @BeforeAll
   static void build() throws Exception {
-    Run built = run("../e2e/nvidia-toolkit/build.sh");
+    Run built = run("../e2e/build.sh", "nvidia-toolkit");
     assertThat(built.status()).as(built.output()).isZero();
     programs = Path.of(built.output().strip().lines().toList().getLast().split("=")[1]);
   }

@@ -169,7 +169,7 @@ class NvmlHeaderIT {
   }
 
   private Map<String, Long> inHeader(List<String> expressions) throws Exception {
-    Path header = Path.of(output("../.build/nvml-header.sh").strip());
+    Path header = Path.of(output("../.build/tool.sh", "nvml.h").strip());
     Path source = folder.resolve("print.c");
     String lines =
         expressions.stream()
@@ -183,7 +183,11 @@ class NvmlHeaderIT {
     Path program = folder.resolve("print");
     String include = "-I" + header.resolveSibling("");
     output(
-        output("../.build/gcc.sh").strip(), include, "-o", program.toString(), source.toString());
+        output("../.build/tool.sh", "gcc").strip(),
+        include,
+        "-o",
+        program.toString(),
+        source.toString());
     List<Long> printed = output(program.toString()).lines().map(Long::valueOf).toList();
     Map<String, Long> values = new LinkedHashMap<>();
     for (int i = 0; i < expressions.size(); i++) {

@@ -3,8 +3,8 @@ package dev.tranche.simulate.script;
 import java.util.function.Consumer;
 
 /**
- * What happens to a scheduler. {@code e2e/recorded/scheduling.sh} records what a real one does
- * then; a test compares the model with that.
+ * What happens to a scheduler. {@code e2e/recorded/record.sh} records what a real one does then; a
+ * test compares the model with that.
  */
 @SuppressWarnings("ImmutableEnumChecker") // The steps keep nothing.
 public enum SchedulingScript implements Script<SchedulingStage> {

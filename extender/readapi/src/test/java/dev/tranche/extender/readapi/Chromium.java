@@ -43,7 +43,7 @@ public final class Chromium implements AutoCloseable {
             .chromium()
             .launch(
                 new BrowserType.LaunchOptions()
-                    .setExecutablePath(Path.of(found("chromium.sh")))
+                    .setExecutablePath(Path.of(found("tool.sh", "chromium")))
                     // The cache is on in everybody's browser.
                     .setIgnoreDefaultArgs(List.of("--disable-back-forward-cache"))
                     // As root there is no sandbox.
