@@ -8,7 +8,6 @@ import dev.tranche.e2e.install.Tranche;
 import io.fabric8.kubernetes.api.model.HasMetadata;
 import io.fabric8.kubernetes.api.model.NamespaceBuilder;
 import io.fabric8.kubernetes.api.model.Pod;
-import io.fabric8.kubernetes.client.KubernetesClientException;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -30,14 +29,13 @@ public final class Demo {
 
   private Demo() {}
 
-  /** {@code Demo <root of the repository> [up | load NODE GPU PERCENT | watch]}. */
+  /** {@code Demo <root of the repository> [up | load NODE GPU PERCENT]}. */
   public static void main(String[] args) throws Exception {
     Path root = Path.of(args[0]).toAbsolutePath().normalize();
     Path folder = root.resolve("target/demo");
     try {
       switch (args.length > 1 ? args[1] : "up") {
         case "load" -> load(folder, Arrays.asList(args).subList(2, args.length));
-        case "watch" -> watch(folder);
         default -> up(root, folder);
       }
     } catch (IllegalArgumentException e) {
@@ -48,32 +46,13 @@ public final class Demo {
     System.exit(0);
   }
 
-  private static void watch(Path folder) throws InterruptedException {
-    try {
-      Watch.run(folder);
-    } catch (IOException | KubernetesClientException e) {
-      System.err.println(
-          "the demo's extender does not answer; ./demo starts the demo again: " + e.getMessage());
-      System.exit(1);
-    }
-  }
-
   private static void load(Path folder, List<String> arguments) throws IOException {
     if (arguments.size() != 3) {
       throw new IllegalArgumentException("write ./demo load NODE GPU PERCENT");
     }
     SimulatedLoad.set(folder, arguments.get(0), arguments.get(1), arguments.get(2));
-    try {
-      Watch.awaitLoad(
-          folder, arguments.get(0), arguments.get(1), Integer.parseInt(arguments.get(2)));
-    } catch (IOException | UncheckedIOException | KubernetesClientException | AssertionError e) {
-      System.err.println(
-          "the load is written, but the extender does not report it; ./demo starts the demo again: "
-              + e.getMessage());
-      System.exit(1);
-    }
     System.out.printf(
-        "the extender sees a load of %s %% on GPU %s of %s; the mean that placement uses follows within a minute%n",
+        "GPU %2$s of %3$s has a load of %1$s %%. ./demo watch shows it at once; the mean that placement uses follows within a minute%n",
         arguments.get(2), arguments.get(1), arguments.get(0));
   }
 
@@ -184,7 +163,7 @@ public final class Demo {
       return;
     }
     try {
-      Files.writeString(Path.of(steps), line, StandardOpenOption.WRITE);
+      Files.writeString(Path.of(steps), line, StandardOpenOption.APPEND);
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }

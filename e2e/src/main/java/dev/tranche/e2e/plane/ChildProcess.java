@@ -7,16 +7,11 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Map;
-import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
-import java.util.stream.Stream;
 
 /** A child process with its log in a file; it does not outlive this process. */
 public final class ChildProcess implements AutoCloseable {
   private static final long STOP_SECONDS = 10;
-
-  /** Clock ticks per second in the kernel's figures, on every Linux that we run on. */
-  private static final long TICKS_PER_S = 100;
 
   private final Process process;
   private final Path log;
@@ -67,28 +62,6 @@ public final class ChildProcess implements AutoCloseable {
   /** Returns the CPU time of all its threads since it began. */
   public Duration cpu() {
     return process.info().totalCpuDuration().orElse(Duration.ZERO);
-  }
-
-  /** Returns the CPU time of the threads that live now, by thread name without number. */
-  public Map<String, Duration> cpuByThreads() throws IOException {
-    var all = new TreeMap<String, Duration>();
-    try (Stream<Path> tasks = Files.list(Path.of("/proc", Long.toString(process.pid()), "task"))) {
-      for (Path task : tasks.toList()) {
-        String stat;
-        try {
-          stat = Files.readString(task.resolve("stat"));
-        } catch (IOException ended) {
-          // The thread has ended meanwhile, before its file was opened or before it was read.
-          continue;
-        }
-        int nameEnd = stat.lastIndexOf(')');
-        String name = stat.substring(stat.indexOf('(') + 1, nameEnd).replaceAll("[-# ]*\\d+$", "");
-        String[] rest = stat.substring(nameEnd + 2).split(" ");
-        long ticks = Long.parseLong(rest[11]) + Long.parseLong(rest[12]);
-        all.merge(name, Duration.ofMillis(ticks * 1_000 / TICKS_PER_S), Duration::plus);
-      }
-    }
-    return all;
   }
 
   /** Returns its resident memory now, in MiB. */

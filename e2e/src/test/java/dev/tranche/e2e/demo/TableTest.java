@@ -102,28 +102,4 @@ class TableTest {
                                  1 Tesla T4         SM 97 %, 14 of 14 GiB free
                   not node-h100: the node has enough free GPU replicas, but""");
   }
-
-  @Test
-  void load_isTheLastReadingOfThatGpu() throws Exception {
-    var gpus = json("{\"items\": [%s, {\"index\": 1}]}".formatted(gpu(0, 50)));
-    assertThat(Watch.load(gpus, "0")).isEqualTo(95);
-    assertThat(Watch.load(gpus, "1")).isEqualTo(-1);
-    assertThat(Watch.load(gpus, "7")).isEqualTo(-1);
-  }
-
-  @Test
-  void watch_showsLoadMemoryAndPodsOfEveryGpu() throws Exception {
-    assertThat(
-            Watch.table(
-                json("{\"items\": [%s, %s]}".formatted(gpu(0, 50), gpu(1, 100))),
-                json("{\"waitingPods\": {\"total\": 2}}")))
-        .isEqualTo(
-            """
-            NODE  GPU         SM MEAN                      SM LAST  MEMORY FREE   REPLICAS FREE  PODS
-            one   0 Tesla T4  ██████████··········  50 %   95 %     14 of 14 GiB  7 of 10        chat 3/10
-            one   1 Tesla T4  ████████████████████  100 %  95 %     14 of 14 GiB  7 of 10        chat 3/10
-
-            2 pods wait for a GPU.
-            """);
-  }
 }

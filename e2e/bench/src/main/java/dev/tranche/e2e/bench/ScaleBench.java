@@ -1,6 +1,5 @@
 package dev.tranche.e2e.bench;
 
-import dev.tranche.api.node.Assignment;
 import dev.tranche.e2e.bench.plane.BoundPods;
 import dev.tranche.e2e.bench.plane.ClusterObjects;
 import dev.tranche.e2e.bench.plane.ExtenderProcess;
@@ -17,8 +16,6 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.Queue;
-import java.util.concurrent.ConcurrentLinkedQueue;
 
 /**
  * Measures how many pods a second a stock kube-scheduler binds among thousands of nodes. It runs
@@ -27,7 +24,6 @@ import java.util.concurrent.ConcurrentLinkedQueue;
  */
 final class ScaleBench {
   private static final Duration LIMIT = Duration.ofMinutes(15);
-  private static final long SHOWN_MS_MIN = 100;
 
   /** Warm-up runs, which are not counted: the C2 compiler is busy for some ten thousand pods. */
   private static final int WARM_RUNS = 5;
@@ -43,14 +39,7 @@ final class ScaleBench {
     /** Our extender as shipped: it offers only the best nodes to pods without preferences. */
     OURS,
     /** Our extender, which offers all nodes that fit. */
-    ALL,
-    /** Our extender as shipped, beside pending pods. */
-    WORST;
-
-    /** Returns the parts that run unless {@code --only} names others. */
-    static List<Part> byDefault() {
-      return List.of(NONE, NOOP, OURS, ALL);
-    }
+    ALL
   }
 
   record Size(List<Integer> nodes, int pods, List<Part> parts) {}
@@ -61,9 +50,6 @@ final class ScaleBench {
   private final int pods;
   private final List<Figure> figures;
   private final ControlPlane plane;
-
-  /** The uuids of the GPUs that the pods of a run were assigned. */
-  private final Queue<String> assignedGpus = new ConcurrentLinkedQueue<>();
 
   private int runs;
 
@@ -94,9 +80,8 @@ final class ScaleBench {
         switch (part) {
           case NONE -> none();
           case NOOP -> noop();
-          case OURS -> ours("ours", this::measureBinding);
-          case ALL -> ours("all", this::measureBinding, "--offered-nodes-max=0");
-          case WORST -> ours("worst", this::measureBesidePendingPods);
+          case OURS -> ours("ours");
+          case ALL -> ours("all", "--offered-nodes-max=0");
         }
       }
     }
@@ -127,11 +112,7 @@ final class ScaleBench {
     }
   }
 
-  private interface Measure {
-    void run(String name, ExtenderProcess extender, SimulatedNodes streams) throws IOException;
-  }
-
-  private void ours(String name, Measure measure, String... flags) throws IOException {
+  private void ours(String name, String... flags) throws IOException {
     var log = folder.resolve(name + ".log");
     try (var extender = new ExtenderProcess(artifacts.root(), plane, log, flags)) {
       Await.until("the extender to be ready", 300, extender::ready);
@@ -140,17 +121,14 @@ final class ScaleBench {
       print("opening %d streams".formatted(nodes));
       try (var streams =
           new SimulatedNodes(
-              plane.client(), extender.streamPort(), ClusterObjects.gpus(nodes), this::assigned)) {
+              plane.client(),
+              extender.streamPort(),
+              ClusterObjects.gpus(nodes),
+              (node, assignment) -> {})) {
         Await.until("every node to be heard", 300, () -> extender.hasStreams(nodes));
-        measure.run(name, extender, streams);
+        measureBinding(name, extender, streams);
       }
     }
-  }
-
-  private void assigned(String node, Assignment assignment) {
-    assignment
-        .getContainersList()
-        .forEach(c -> c.getSharesList().forEach(share -> assignedGpus.add(share.getUuid())));
   }
 
   private void measureBinding(String name, ExtenderProcess extender, SimulatedNodes streams)
@@ -162,10 +140,8 @@ final class ScaleBench {
     figure("cold." + name + ".cpu_s_per_1000_pods", cpuSecondsPer1000Pods(cpuCold, extender), "s");
     warm(WARM_RUNS - 1, configuration, onDeleted);
     bind("sampled." + name, configuration, onDeleted);
-    assignedGpus.clear();
     var before = VerbLatency.of(extender.metrics());
     Duration cpuBefore = extender.process().cpu();
-    var threadsBefore = extender.process().cpuByThreads();
     bind(name, EVERY_NODE + configuration, onDeleted);
     var during = VerbLatency.of(extender.metrics()).minus(before);
     double cpuSeconds = cpuSecondsPer1000Pods(cpuBefore, extender);
@@ -173,22 +149,7 @@ final class ScaleBench {
     figure(name + ".prioritize_p99_ms", during.quantileMs("prioritize", 0.99), "ms");
     figure(name + ".bind_p99_ms", during.quantileMs("bind", 0.99), "ms");
     figure(name + ".cpu_s_per_1000_pods", cpuSeconds, "s");
-    printCpu(threadsBefore, extender.process().cpuByThreads());
     figure(name + ".rss_mb", extender.process().residentMib(), "MB");
-    figure(name + ".chosen_gpu_load_percent", meanLoad(), "%");
-    figure(name + ".chosen_gpus", (double) assignedGpus.stream().distinct().count(), "");
-  }
-
-  private void measureBesidePendingPods(
-      String name, ExtenderProcess extender, SimulatedNodes streams) throws IOException {
-    DeletionListener onDeleted = bound -> bound.forEach((uid, node) -> streams.endPod(node, uid));
-    String configuration = extender.schedulerExtender();
-    warm(WARM_RUNS, configuration, onDeleted);
-    new PendingPodsCost(plane, configuration, pods, onDeleted::onDeleted)
-        .measure()
-        .forEach(
-            (figure, value) ->
-                figure(name + "." + figure, value, figure.endsWith("_ms") ? "ms" : "pods/s"));
   }
 
   /**
@@ -196,22 +157,6 @@ final class ScaleBench {
    */
   private double cpuSecondsPer1000Pods(Duration cpuBefore, ExtenderProcess extender) {
     return extender.process().cpu().minus(cpuBefore).toMillis() / (double) pods;
-  }
-
-  /** Prints the CPU time of each group of threads that used at least {@value #SHOWN_MS_MIN} ms. */
-  private static void printCpu(Map<String, Duration> before, Map<String, Duration> after) {
-    after.forEach(
-        (threads, cpu) -> {
-          long ms = cpu.minus(before.getOrDefault(threads, Duration.ZERO)).toMillis();
-          if (ms >= SHOWN_MS_MIN) {
-            print("  CPU of %s: %.1f s".formatted(threads, ms / 1e3));
-          }
-        });
-  }
-
-  /** Returns the mean load of the assigned GPUs, as measured before the pods came. */
-  private double meanLoad() {
-    return assignedGpus.stream().mapToInt(ClusterObjects::smPercent).average().orElse(Double.NaN);
   }
 
   private interface DeletionListener {

@@ -2,11 +2,9 @@ package dev.tranche.e2e.bench.load;
 
 import dev.tranche.api.Names;
 import dev.tranche.api.node.Gpu;
-import dev.tranche.api.node.SharingStrategy;
 import dev.tranche.e2e.bench.plane.ClusterObjects;
 import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
@@ -24,16 +22,11 @@ final class GpuNumbering {
 
   private record Place(String node, String uuid) {}
 
-  /** CUDA's limit of processes per GPU under MPS, since Volta. */
-  private static final int MPS_CLIENTS = 48;
-
   private final Map<String, List<Gpu>> gpus = ClusterObjects.gpus(NODES);
-  private final Map<String, Integer> nodeNumbers = new HashMap<>();
   private final List<Place> places = new ArrayList<>();
   private final Map<String, Integer> byUuid = new HashMap<>();
 
   GpuNumbering() {
-    gpus.keySet().forEach(node -> nodeNumbers.put(node, nodeNumbers.size()));
     gpus.forEach(
         (node, all) ->
             all.forEach(
@@ -44,25 +37,8 @@ final class GpuNumbering {
   }
 
   /** Returns what the nodes report at first. */
-  Map<String, List<Gpu>> gpus(Hardware.Sharing sharing) {
-    if (sharing == Hardware.Sharing.TIME_SLICING) {
-      return gpus;
-    }
-    var shared = new LinkedHashMap<String, List<Gpu>>();
-    gpus.forEach((node, all) -> shared.put(node, all.stream().map(GpuNumbering::mps).toList()));
-    return shared;
-  }
-
-  private static Gpu mps(Gpu gpu) {
-    return gpu.toBuilder()
-        .setSharingStrategy(SharingStrategy.SHARING_STRATEGY_MPS)
-        .setMaxClients(MPS_CLIENTS)
-        .build();
-  }
-
-  /** Returns the number of a GPU's node, from 0. */
-  int nodeNumber(int gpu) {
-    return nodeNumbers.getOrDefault(node(gpu), 0);
+  Map<String, List<Gpu>> gpus() {
+    return gpus;
   }
 
   Iterable<String> nodes() {

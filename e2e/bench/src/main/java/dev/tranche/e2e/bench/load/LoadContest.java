@@ -25,7 +25,7 @@ public final class LoadContest implements AutoCloseable {
    * A few pods that are not counted, so that the JVMs have compiled their code. All contestants get
    * the same ones.
    */
-  private static final Workload WARM_UP = workload(7, 240, 12, true);
+  private static final Workload WARM_UP = workload(7, 240, 12);
 
   /** Scores nodes by their free GPU replicas, which matter here, rather than by CPU and memory. */
   private static final String LEAST_ALLOCATED =
@@ -53,13 +53,12 @@ public final class LoadContest implements AutoCloseable {
    * The result of one contestant.
    *
    * @param waitsMs from the creation to the binding, of each pod that was bound
-   * @param unplaced the number of pods that were never bound
    */
-  public record Result(SimulatedUse use, List<Double> waitsMs, int unplaced) {}
+  public record Result(SimulatedUse use, List<Double> waitsMs) {}
 
   /** The workload that the contestants are given. */
-  public static Workload workload(long seed, int pods, double lifeS, boolean alike) {
-    return Workload.of(seed, pods, new GpuNumbering().count(), GpuNumbering.REPLICAS, lifeS, alike);
+  public static Workload workload(long seed, int pods, double lifeS) {
+    return Workload.of(seed, pods, new GpuNumbering().count(), GpuNumbering.REPLICAS, lifeS);
   }
 
   /** Places the pods with knowledge of what each will use; nobody can do much better. */
@@ -67,22 +66,14 @@ public final class LoadContest implements AutoCloseable {
     return Oracle.run(workload, new GpuNumbering().count(), GpuNumbering.REPLICAS);
   }
 
-  /** Places the pods with knowledge of everything except what new pods will use. */
-  public static SimulatedUse withoutForesight(Workload workload) {
-    return Oracle.withoutForesight(workload, new GpuNumbering().count(), GpuNumbering.REPLICAS);
-  }
-
-  public Result run(Contestant contestant, Workload workload, Hardware hardware) throws Exception {
+  public Result run(Contestant contestant, Workload workload) throws Exception {
     var flags = contestant.flags();
     if (flags.isEmpty()) {
-      return runWithScheduler(LEAST_ALLOCATED, workload, null, hardware, Map.of());
+      return runWithScheduler(LEAST_ALLOCATED, workload, null, Map.of());
     }
     Path log = folder.resolve(contestant + ".log");
     var all = new ArrayList<>(flags.get());
     all.add("--measured-after-ms=" + TimeScale.MEASURED_AFTER_MS);
-    if (hardware.gpm() != Hardware.Gpm.NONE) {
-      all.add("--mps-load=activity");
-    }
     try (var extender =
         new ExtenderProcess(artifacts.root(), plane, log, all.toArray(String[]::new))) {
       Await.until("the extender to be ready", WAIT_S, extender::ready);
@@ -91,12 +82,12 @@ public final class LoadContest implements AutoCloseable {
           new SimulatedNodes(
               plane.client(),
               extender.streamPort(),
-              new GpuNumbering().gpus(hardware.sharing()),
+              new GpuNumbering().gpus(),
               (node, pod) -> assignedNanos.put(pod.getPodUid(), System.nanoTime()))) {
         Await.until(
             "every node to be heard", WAIT_S, () -> extender.hasStreams(GpuNumbering.NODES));
         String scheduler = "percentageOfNodesToScore: 100\n" + extender.schedulerExtender();
-        return runWithScheduler(scheduler, workload, nodes, hardware, assignedNanos);
+        return runWithScheduler(scheduler, workload, nodes, assignedNanos);
       }
     }
   }
@@ -105,26 +96,22 @@ public final class LoadContest implements AutoCloseable {
       String configuration,
       Workload workload,
       @Nullable SimulatedNodes nodes,
-      Hardware hardware,
       Map<String, Long> assignedNanos)
       throws Exception {
     plane.startScheduler(configuration);
     try {
-      runWorkload(WARM_UP, nodes, hardware, assignedNanos);
-      return runWorkload(workload, nodes, hardware, assignedNanos);
+      runWorkload(WARM_UP, nodes, assignedNanos);
+      return runWorkload(workload, nodes, assignedNanos);
     } finally {
       plane.stopScheduler();
     }
   }
 
   private Result runWorkload(
-      Workload workload,
-      @Nullable SimulatedNodes nodes,
-      Hardware hardware,
-      Map<String, Long> assignedNanos)
+      Workload workload, @Nullable SimulatedNodes nodes, Map<String, Long> assignedNanos)
       throws Exception {
     try {
-      return new LoadRun(plane, workload, nodes, hardware, assignedNanos).run();
+      return new LoadRun(plane, workload, nodes, assignedNanos).run();
     } finally {
       ClusterObjects.deletePods(plane.client(), ClusterObjects.LABEL);
     }

@@ -44,7 +44,6 @@ final class LoadRun {
   private final GpuNumbering gpus = new GpuNumbering();
   private final SimulatedUse use;
   private final @Nullable SimulatedNodes nodes;
-  private final Hardware hardware;
   private final BlockingQueue<Binding> bound = new LinkedBlockingQueue<>();
   private final PriorityQueue<RunningPod> running =
       new PriorityQueue<>((a, b) -> Double.compare(a.endsS, b.endsS));
@@ -69,15 +68,12 @@ final class LoadRun {
       ControlPlane plane,
       Workload workload,
       @Nullable SimulatedNodes nodes,
-      Hardware hardware,
       Map<String, Long> assignedNanos) {
     this.assignedNanos = assignedNanos;
-    this.hardware = hardware;
     this.client = plane.client();
     this.workload = workload;
     this.nodes = nodes;
-    this.use =
-        new SimulatedUse(gpus.count(), GpuNumbering.REPLICAS, Double.MAX_VALUE, hardware.sharing());
+    this.use = new SimulatedUse(gpus.count(), GpuNumbering.REPLICAS, Double.MAX_VALUE);
   }
 
   LoadContest.Result run() throws Exception {
@@ -91,8 +87,7 @@ final class LoadRun {
     if (nodes != null) {
       running.forEach(l -> nodes.endPod(l.binding.node(), l.binding.uid()));
     }
-    return new LoadContest.Result(
-        use, List.copyOf(waitsMs), workload.pods().size() - waitsMs.size());
+    return new LoadContest.Result(use, List.copyOf(waitsMs));
   }
 
   private double nowS() {
@@ -112,8 +107,7 @@ final class LoadRun {
   }
 
   private void drive(ExecutorService api) throws InterruptedException {
-    @Nullable Readings readings =
-        nodes == null ? null : new Readings(use, gpus, nodes, hardware, this::nowS);
+    @Nullable Readings readings = nodes == null ? null : new Readings(use, gpus, nodes, this::nowS);
     double readS = -TimeScale.READ_EVERY_S;
     int next = 0;
     int all = workload.pods().size();

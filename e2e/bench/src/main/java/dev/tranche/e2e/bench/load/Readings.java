@@ -18,24 +18,15 @@ final class Readings {
   private final GpuNumbering gpus;
   private final SimulatedNodes nodes;
   private final DoubleSupplier clockS;
-  private final Hardware hardware;
   private final double[] smMean;
-  private final double[] activityMean;
   private final double[] smSent;
   private final double[] memorySent;
 
   /**
    * @param clockS the clock of the real use; read on any thread
    */
-  Readings(
-      SimulatedUse use,
-      GpuNumbering gpus,
-      SimulatedNodes nodes,
-      Hardware hardware,
-      DoubleSupplier clockS) {
+  Readings(SimulatedUse use, GpuNumbering gpus, SimulatedNodes nodes, DoubleSupplier clockS) {
     this.clockS = clockS;
-    this.hardware = hardware;
-    this.activityMean = new double[gpus.count()];
     this.use = use;
     this.gpus = gpus;
     this.nodes = nodes;
@@ -52,8 +43,6 @@ final class Readings {
     var changedNodes = new LinkedHashSet<String>();
     for (int gpu = 0; gpu < smMean.length; gpu++) {
       smMean[gpu] = TimeScale.mean(smMean[gpu], use.sm(gpu), passedS);
-      double activity = Math.max(use.active(gpu), use.dram(gpu));
-      activityMean[gpu] = TimeScale.mean(activityMean[gpu], activity, passedS);
       load(gpu);
       if (differs(gpu)) {
         changedNodes.add(gpus.node(gpu));
@@ -86,19 +75,13 @@ final class Readings {
   }
 
   private GpuLoad load(int gpu, double memory) {
-    GpuLoad.Builder load =
-        GpuLoad.newBuilder()
-            .setSampledAtMs(System.currentTimeMillis())
-            .setSmUtilizationPercent((int) Math.round(use.sm(gpu) * 100))
-            .setSmUtilizationMeanPercent((float) (smMean[gpu] * 100))
-            .setMemoryUsedBytes(Math.round(memory * GpuNumbering.MEMORY_BYTES))
-            .setProcesses(use.pods(gpu).size());
-    if (hardware.gpm().has(gpus.nodeNumber(gpu))) {
-      load.setSmActivePercent((float) (use.active(gpu) * 100))
-          .setDramActivePercent((float) (use.dram(gpu) * 100))
-          .setActivityMeanPercent((float) (activityMean[gpu] * 100));
-    }
-    return load.build();
+    return GpuLoad.newBuilder()
+        .setSampledAtMs(System.currentTimeMillis())
+        .setSmUtilizationPercent((int) Math.round(use.sm(gpu) * 100))
+        .setSmUtilizationMeanPercent((float) (smMean[gpu] * 100))
+        .setMemoryUsedBytes(Math.round(memory * GpuNumbering.MEMORY_BYTES))
+        .setProcesses(use.pods(gpu).size())
+        .build();
   }
 
   private List<PodUse> podUses(int gpu) {

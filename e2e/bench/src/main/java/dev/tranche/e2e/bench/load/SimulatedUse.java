@@ -26,11 +26,6 @@ public final class SimulatedUse {
       List<PlacedPod> present,
       List<ReportedMemory.Reading> readings,
       double chosenS) {
-    /** Returns for how long the lack of memory had been known. */
-    double knownS() {
-      return chosenS - readings.getFirst().sentS();
-    }
-
     @Override
     public String toString() {
       return "at %.3f s GPU %d was chosen for %s; memory used as set: %s; there are %s"
@@ -46,33 +41,6 @@ public final class SimulatedUse {
       return pods.stream().mapToDouble(u -> u.pod().sm()).sum();
     }
 
-    double active() {
-      return pods.stream().mapToDouble(u -> u.pod().active()).sum();
-    }
-
-    double dram() {
-      return pods.stream().mapToDouble(u -> u.pod().dram()).sum();
-    }
-
-    /** Returns the part of the demand that can be met. */
-    double met(Hardware.Sharing sharing) {
-      double wanted =
-          switch (sharing) {
-            case TIME_SLICING -> demand();
-            case MPS -> Math.max(active(), dram());
-          };
-      return wanted <= 1 ? 1 : 1 / wanted;
-    }
-
-    /** Returns the part of the time in which any kernel runs. */
-    double utilization(Hardware.Sharing sharing) {
-      return switch (sharing) {
-        case TIME_SLICING -> Math.min(1, demand());
-        // Nobody waits for a turn, so the kernels of one run without regard to those of others.
-        case MPS -> 1 - pods.stream().mapToDouble(u -> 1 - u.pod().sm()).reduce(1, (a, b) -> a * b);
-      };
-    }
-
     double memory() {
       return pods.stream().mapToDouble(PlacedPod::memory).sum();
     }
@@ -83,7 +51,6 @@ public final class SimulatedUse {
   }
 
   private final List<Gpu> gpus = new ArrayList<>();
-  private final Hardware.Sharing sharing;
   private final int replicasPerGpu;
   private double fromS;
   private double nowS;
@@ -98,11 +65,6 @@ public final class SimulatedUse {
    *     earlier one; collisions always count
    */
   public SimulatedUse(int gpus, int replicasPerGpu, double fromS) {
-    this(gpus, replicasPerGpu, fromS, Hardware.Sharing.TIME_SLICING);
-  }
-
-  public SimulatedUse(int gpus, int replicasPerGpu, double fromS, Hardware.Sharing sharing) {
-    this.sharing = sharing;
     this.replicasPerGpu = replicasPerGpu;
     this.fromS = fromS;
     for (int i = 0; i < gpus; i++) {
@@ -122,7 +84,7 @@ public final class SimulatedUse {
       for (Gpu gpu : gpus) {
         double wanted = gpu.demand();
         demand += wanted * passedS;
-        lost += wanted * (1 - gpu.met(sharing)) * passedS;
+        lost += Math.max(0, wanted - 1) * passedS;
         allocated += (double) gpu.replicas() / replicasPerGpu * passedS;
       }
     }
@@ -167,17 +129,7 @@ public final class SimulatedUse {
 
   /** Returns what NVML would report as utilization: 0 to 1, even if the demand is higher. */
   public double sm(int gpu) {
-    return gpus.get(gpu).utilization(sharing);
-  }
-
-  /** Returns the part of the SMs that GPM would report as busy. */
-  public double active(int gpu) {
-    return Math.min(1, gpus.get(gpu).active());
-  }
-
-  /** Returns the part of the memory bandwidth that GPM would report as used. */
-  public double dram(int gpu) {
-    return Math.min(1, gpus.get(gpu).dram());
+    return Math.min(1, demand(gpu));
   }
 
   /** Returns the demand for a GPU, in GPUs. */
@@ -218,13 +170,5 @@ public final class SimulatedUse {
    */
   public List<ForetellableCollision> foretellableCollisions() {
     return List.copyOf(foretellableCollisions);
-  }
-
-  /** Returns for how long the oldest of them had been known. */
-  public double longestForetellableS() {
-    return foretellableCollisions.stream()
-        .mapToDouble(ForetellableCollision::knownS)
-        .max()
-        .orElse(0);
   }
 }

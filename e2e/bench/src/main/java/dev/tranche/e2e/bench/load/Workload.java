@@ -24,26 +24,6 @@ public record Workload(List<Pod> pods, int levelReplicas, double fullS) {
 
   static final double[] USE_FACTOR_ODDS = {0.5, 0.3, 0.15, 0.05};
 
-  /** What a pod does while its kernels run. */
-  enum Kind {
-    /** As a large matrix product. */
-    COMPUTE(0.95, 0.25),
-    /** As copies and the decoding of tokens: the memory is busier than the SMs. */
-    BANDWIDTH(0.6, 0.9),
-    /** Small kernels, one after the other, that leave most of the GPU idle. */
-    SMALL(0.1, 0.02);
-
-    private final double active;
-    private final double dram;
-
-    Kind(double active, double dram) {
-      this.active = active;
-      this.dram = dram;
-    }
-  }
-
-  private static final double[] KIND_ODDS = {0.4, 0.4, 0.2};
-
   /** The bounds of a random life, as multiples of the mean. */
   private static final double LIFE_MIN = 0.1;
 
@@ -56,41 +36,20 @@ public record Workload(List<Pod> pods, int levelReplicas, double fullS) {
    * @param replicas the requested replicas
    * @param sm the part of one GPU that is really used, 0 to 1
    * @param memory likewise
-   * @param kind what it does in its part of the time
    * @param lifeS how long it lives after it is bound
    */
   public record Pod(
-      int number,
-      int replicas,
-      double sm,
-      double memory,
-      Kind kind,
-      double arrivesS,
-      double lifeS) {
-    /** Returns the part of the SMs that it keeps busy, in the mean. */
-    public double active() {
-      return sm * kind.active;
-    }
-
-    /** Returns the part of the memory bandwidth that it uses, in the mean. */
-    public double dram() {
-      return sm * kind.dram;
-    }
-  }
+      int number, int replicas, double sm, double memory, double arrivesS, double lifeS) {}
 
   public Workload {
     pods = List.copyOf(pods);
   }
 
   /**
-   * @param alike a pod that uses twice its share of SM does so of memory too; else each is drawn
    * @param lifeS the mean
    */
-  public static Workload of(
-      long seed, int count, int gpus, int replicasPerGpu, double lifeS, boolean alike) {
+  public static Workload of(long seed, int count, int gpus, int replicasPerGpu, double lifeS) {
     var random = new Random(seed);
-    // Of its own, so that the pods are otherwise those of earlier runs.
-    var kinds = new Random(~seed);
     double level = ALLOCATED * gpus * replicasPerGpu;
     double meanShare = mean();
     double gapS = FILL * lifeS * meanShare / level;
@@ -102,7 +61,6 @@ public record Workload(List<Pod> pods, int levelReplicas, double fullS) {
     for (int i = 0; i < count; i++) {
       int share = SHARES[draw(random, SHARES_ODDS)];
       int use = draw(random, USE_FACTOR_ODDS);
-      int memoryUse = alike ? use : draw(random, USE_FACTOR_ODDS);
       double life = lifeS * Math.clamp(-Math.log(1 - random.nextDouble()), LIFE_MIN, LIFE_MAX);
       nowS += gapS;
       while (!ends.isEmpty() && (ends.element()[0] <= nowS || allocated + share > level)) {
@@ -119,8 +77,7 @@ public record Workload(List<Pod> pods, int levelReplicas, double fullS) {
               i,
               share,
               Math.min(1, requested * USE_FACTORS[use]),
-              Math.min(1, requested * USE_FACTORS[memoryUse]),
-              Kind.values()[draw(kinds, KIND_ODDS)],
+              Math.min(1, requested * USE_FACTORS[use]),
               nowS,
               life));
     }

@@ -146,12 +146,6 @@ public final class ClusterObjects {
         .formatted(name, label, Math.floorMod(name.hashCode(), APPS), spec, resource, resource);
   }
 
-  /** Returns the load of a GPU of {@link #gpus} by its uuid, in percent. */
-  public static int smPercent(String uuid) {
-    UUID id = UUID.fromString(uuid.substring("GPU-".length()));
-    return smPercent(id.getMostSignificantBits(), id.getLeastSignificantBits());
-  }
-
   private static int smPercent(long node, long gpu) {
     return (int) ((node * 31 + gpu * 17) % 60);
   }

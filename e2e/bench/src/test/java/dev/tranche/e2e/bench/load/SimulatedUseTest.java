@@ -3,7 +3,6 @@ package dev.tranche.e2e.bench.load;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
-import dev.tranche.e2e.bench.load.Workload.Kind;
 import dev.tranche.e2e.bench.load.Workload.Pod;
 import org.assertj.core.data.Offset;
 import org.junit.jupiter.api.Test;
@@ -27,25 +26,6 @@ final class SimulatedUseTest {
     assertThat(use.lostRatio()).isCloseTo(0.5 / 3.2, EXACT);
   }
 
-  /** As two programs on an H100: a matrix product and small kernels hardly disturb each other. */
-  @Test
-  void underMps_workIsLost_whereTheHardwareIsNotEnough() {
-    var mps = new SimulatedUse(3, 10, 10, Hardware.Sharing.MPS);
-    mps.start(pod(1, 0.9, 0.1, Kind.COMPUTE), 0, 0, 0);
-    mps.start(pod(2, 0.9, 0.1, Kind.SMALL), 0, 0, 0);
-    mps.advance(20);
-    assertThat(mps.lostRatio()).isZero();
-    assertThat(mps.sm(0)).isCloseTo(0.99, EXACT);
-    assertThat(mps.active(0)).isCloseTo(0.9 * 0.95 + 0.9 * 0.1, EXACT);
-    mps.start(pod(3, 1, 0.1, Kind.BANDWIDTH), 1, 0, 0);
-    mps.start(pod(4, 1, 0.1, Kind.BANDWIDTH), 1, 0, 0);
-    mps.advance(30);
-    double keep = 1 / 1.8;
-    double wanted = 2 * 1.8 + 2;
-    assertThat(mps.lostRatio()).isCloseTo(2 * (1 - keep) / wanted, EXACT);
-    assertThat(mps.dram(1)).isEqualTo(1);
-  }
-
   @Test
   void work_beforeTheStart_doesNotCount() {
     use.start(pod(1, 1, 0.1), 0, 0, 0);
@@ -67,7 +47,6 @@ final class SimulatedUseTest {
         .singleElement()
         .extracting(f -> f.pod().number())
         .isEqualTo(3);
-    assertThat(use.longestForetellableS()).isCloseTo(0.5, EXACT);
     assertThat(use.memory(0)).isCloseTo(1, EXACT);
   }
 
@@ -95,14 +74,10 @@ final class SimulatedUseTest {
       use.reported(0, 0.9, second);
     }
     use.start(pod(2, 0.1, 0.3), 0, 60, 60);
-    assertThat(use.longestForetellableS()).isCloseTo(58, EXACT);
+    assertThat(use.foretellableCollisions().getFirst().readings().getFirst().sentS()).isEqualTo(2);
   }
 
   private static Pod pod(int number, double sm, double memory) {
-    return pod(number, sm, memory, Kind.COMPUTE);
-  }
-
-  private static Pod pod(int number, double sm, double memory, Kind kind) {
-    return new Pod(number, 3, sm, memory, kind, 0, 1);
+    return new Pod(number, 3, sm, memory, 0, 1);
   }
 }

@@ -6,12 +6,12 @@ import static org.assertj.core.api.Assertions.within;
 import org.junit.jupiter.api.Test;
 
 final class WorkloadTest {
-  private final Workload workload = Workload.of(1, 2_000, 200, 10, 20, true);
+  private final Workload workload = Workload.of(1, 2_000, 200, 10, 20);
 
   @Test
   void sameSeed_samePods() {
-    assertThat(Workload.of(1, 2_000, 200, 10, 20, true)).isEqualTo(workload);
-    assertThat(Workload.of(2, 2_000, 200, 10, 20, true)).isNotEqualTo(workload);
+    assertThat(Workload.of(1, 2_000, 200, 10, 20)).isEqualTo(workload);
+    assertThat(Workload.of(2, 2_000, 200, 10, 20)).isNotEqualTo(workload);
   }
 
   @Test
@@ -20,15 +20,6 @@ final class WorkloadTest {
     long over = workload.pods().stream().filter(p -> p.sm() > p.replicas() / 10.0).count();
     assertThat(over / 2_000.0).isCloseTo(0.2, within(0.03));
     assertThat(workload.pods()).allMatch(p -> p.memory() == p.sm());
-    assertThat(Workload.of(1, 2_000, 200, 10, 20, false).pods())
-        .anyMatch(p -> p.memory() != p.sm());
-  }
-
-  @Test
-  void kinds_areAsOftenAsStated_andBandwidthBoundPodsUseMoreOfTheMemoryThanOfTheSms() {
-    long bound = workload.pods().stream().filter(p -> p.dram() > p.active()).count();
-    assertThat(bound / 2_000.0).isCloseTo(0.4, within(0.05));
-    assertThat(workload.pods()).allMatch(p -> Math.max(p.active(), p.dram()) <= p.sm());
   }
 
   @Test
