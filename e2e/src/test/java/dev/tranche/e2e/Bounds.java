@@ -117,10 +117,7 @@ final class Bounds {
           new Bound("pods remembered with a", EXTENDER + "LoadCache", "PODS_MAX"),
           new Bound("age of a load reading, as", EXTENDER + "ReportReader", "READING_AGE_MS_MAX"),
           new Bound("silence of a watch of", EXTENDER + "WatchHealth", "SILENCE_MS_MAX"),
-          new Bound("a page of a list of the", EXTENDER + "ObjectDecoder", "PAGE_BYTES_MAX"),
-          new Bound("a page of a list of the", EXTENDER + "ObjectDecoder", "JSON_BYTES_MAX"),
-          new Bound("an object that the API", EXTENDER + "ObjectDecoder", "OBJECT_BYTES_MAX"),
-          new Bound("an object that the API", PROCESS + "Connections", "MESSAGE_BYTES_MAX"),
+          new Bound("a message of a watch", PROCESS + "ApiClient", "MESSAGE_BYTES_MAX"),
           new Bound("time from a decision until", EXTENDER + "Bind", "SEND_WITHIN_MS"),
           new Bound(
               "connections of the extender's port for nodes",

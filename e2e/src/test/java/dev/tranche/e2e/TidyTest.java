@@ -117,7 +117,8 @@ class TidyTest {
 
   /** What was written at a time stays as it was. */
   private static final Set<String> HISTORY =
-      Set.of("CHANGELOG.md", "BENCHMARKS.md", "RELIABILITY.md", "docs/architecture/benchmark-log.md");
+      Set.of(
+          "CHANGELOG.md", "BENCHMARKS.md", "RELIABILITY.md", "docs/architecture/benchmark-log.md");
 
   private static final Pattern LITERAL =
       Pattern.compile(

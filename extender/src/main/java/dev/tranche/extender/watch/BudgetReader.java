@@ -2,14 +2,10 @@ package dev.tranche.extender.watch;
 
 import dev.tranche.extender.preempt.Budget;
 import dev.tranche.extender.preempt.Budget.Requirement;
-import io.fabric8.kubernetes.api.model.LabelSelector;
-import io.fabric8.kubernetes.api.model.LabelSelectorRequirement;
-import io.fabric8.kubernetes.api.model.policy.v1.PodDisruptionBudget;
-import io.fabric8.kubernetes.api.model.policy.v1.PodDisruptionBudgetList;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
+import java.util.Objects;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -20,47 +16,52 @@ public final class BudgetReader {
 
   private BudgetReader() {}
 
-  public static ResourceKind<PodDisruptionBudget, WatchedBudget> kind() {
+  record Fields(Metadata metadata, @Nullable Spec spec, @Nullable Status status) {
+    /** A budget without a status yet allows no disruption. */
+    WatchedBudget watched() {
+      var budget =
+          new Budget(
+              String.valueOf(metadata.namespace()),
+              metadata.name(),
+              spec == null || spec.selector == null
+                  ? List.of(NO_POD)
+                  : spec.selector.requirements(),
+              status == null ? 0 : status.disruptionsAllowed,
+              status == null ? Set.of() : status.disruptedPods.keySet());
+      return new WatchedBudget(metadata.uid(), metadata.resourceVersion(), budget);
+    }
+  }
+
+  record Spec(@Nullable Selector selector) {}
+
+  record Selector(Map<String, String> matchLabels, List<Expression> matchExpressions) {
+    Selector {
+      matchLabels = Objects.requireNonNullElse(matchLabels, Map.of());
+      matchExpressions = Objects.requireNonNullElse(matchExpressions, List.of());
+    }
+
+    List<Requirement> requirements() {
+      var all = new ArrayList<Requirement>();
+      matchLabels.forEach((label, value) -> all.add(new Requirement(label, "In", Set.of(value))));
+      matchExpressions.forEach(each -> all.add(each.requirement()));
+      return all;
+    }
+  }
+
+  record Expression(String key, String operator, @Nullable Set<String> values) {
+    Requirement requirement() {
+      return new Requirement(key, operator, values == null ? Set.of() : values);
+    }
+  }
+
+  record Status(int disruptionsAllowed, Map<String, String> disruptedPods) {
+    Status {
+      disruptedPods = Objects.requireNonNullElse(disruptedPods, Map.of());
+    }
+  }
+
+  public static ResourceKind<?, WatchedBudget> kind() {
     return new ResourceKind<>(
-        "/apis/policy/v1/poddisruptionbudgets",
-        PodDisruptionBudget.class,
-        PodDisruptionBudgetList.class,
-        budget ->
-            new WatchedBudget(
-                budget.getMetadata().getUid(),
-                String.valueOf(budget.getMetadata().getResourceVersion()),
-                read(budget)),
-        in -> new BudgetMessage().read(in).watched());
-  }
-
-  /** A budget without a status yet allows no disruption. */
-  static Budget read(PodDisruptionBudget budget) {
-    var meta = budget.getMetadata();
-    var status = budget.getStatus();
-    Integer allowed = status == null ? null : status.getDisruptionsAllowed();
-    Map<String, String> disrupted = status == null ? null : status.getDisruptedPods();
-    return new Budget(
-        meta.getNamespace(),
-        meta.getName(),
-        requirements(budget.getSpec() == null ? null : budget.getSpec().getSelector()),
-        allowed == null ? 0 : allowed,
-        disrupted == null ? Set.of() : disrupted.keySet());
-  }
-
-  private static List<Requirement> requirements(@Nullable LabelSelector selector) {
-    var requirements = new ArrayList<Requirement>();
-    if (selector == null) {
-      requirements.add(NO_POD);
-      return requirements;
-    }
-    Optional.ofNullable(selector.getMatchLabels())
-        .orElse(Map.of())
-        .forEach((label, value) -> requirements.add(new Requirement(label, "In", Set.of(value))));
-    for (LabelSelectorRequirement each :
-        Optional.ofNullable(selector.getMatchExpressions()).orElse(List.of())) {
-      Set<String> values = each.getValues() == null ? Set.of() : Set.copyOf(each.getValues());
-      requirements.add(new Requirement(each.getKey(), each.getOperator(), values));
-    }
-    return requirements;
+        "/apis/policy/v1/poddisruptionbudgets", Fields.class, Fields::watched);
   }
 }

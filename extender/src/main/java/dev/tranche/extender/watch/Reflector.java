@@ -1,18 +1,17 @@
 package dev.tranche.extender.watch;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import dev.tranche.api.Backoff;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.process.client.ApiClient;
-import io.fabric8.kubernetes.api.model.HasMetadata;
+import dev.tranche.process.client.KubernetesJson;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import io.fabric8.kubernetes.client.http.HttpResponse;
 import io.fabric8.kubernetes.client.http.WebSocket;
 import io.fabric8.kubernetes.client.http.WebSocketHandshakeException;
 import java.io.IOException;
 import java.io.InputStream;
-import java.net.URI;
 import java.net.URLEncoder;
-import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -23,6 +22,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
@@ -38,10 +38,6 @@ import org.slf4j.LoggerFactory;
  */
 public final class Reflector<T extends WatchedObject> implements AutoCloseable {
   private static final int PAGE = 1_000;
-
-  /** A page that is too large is asked for again with as many times fewer objects. */
-  private static final int SMALLER = 10;
-
   private static final int GONE = 410;
   private static final String GZIP = "gzip";
   private static final int UNPACKED_BYTES = 1 << 14;
@@ -65,7 +61,6 @@ public final class Reflector<T extends WatchedObject> implements AutoCloseable {
 
   private final KubernetesClient client;
   private final ResourceKind<?, T> kind;
-  private final ObjectDecoder<?, T> codec;
   private final Sink<T> sink;
   private final LongSupplier clockMs;
   private final WatchHealth health;
@@ -76,9 +71,6 @@ public final class Reflector<T extends WatchedObject> implements AutoCloseable {
   private final Thread thread;
   private volatile boolean closed;
 
-  /** Objects of a page; confined to the thread. */
-  private int limit = PAGE;
-
   /**
    * Receives the objects, on one thread at a time.
    *
@@ -88,16 +80,15 @@ public final class Reflector<T extends WatchedObject> implements AutoCloseable {
    */
   public record Sink<T>(Consumer<T> seen, BiConsumer<String, String> gone, Runnable listed) {}
 
-  public <M extends HasMetadata> Reflector(
+  public Reflector(
       KubernetesClient client,
-      ResourceKind<M, T> kind,
+      ResourceKind<?, T> kind,
       Sink<T> sink,
       ExtenderMetrics metrics,
       LongSupplier clockMs) {
     // Without the client's own retries: a retried call may open after we have given it up.
     this.client = ApiClient.withoutRetries(client, (int) TimeUnit.SECONDS.toMillis(CALL_S_MAX));
     this.kind = kind;
-    this.codec = new ObjectDecoder<>(kind, client.getKubernetesSerialization());
     this.sink = sink;
     this.clockMs = clockMs;
     this.health = new WatchHealth(kind.plural(), metrics, clockMs);
@@ -165,27 +156,25 @@ public final class Reflector<T extends WatchedObject> implements AutoCloseable {
   private String list()
       throws IOException, InterruptedException, ExecutionException, TimeoutException {
     var listed = new HashSet<String>();
-    boolean allNamed = true;
-    String next = "";
-    WatchEvent.Page<T> page;
-    limit = PAGE;
+    var skipped = new AtomicBoolean();
+    var page = ResourceKind.Page.FIRST;
     do {
-      page = pageWithinBounds(next);
-      for (T item : page.items()) {
-        listed.add(item.key());
-        seen(item);
-      }
-      for (WatchEvent.Undecodable<T> object : page.undecodable()) {
-        skipUndecodable(object);
-        listed.add(object.key());
-        allNamed &= !object.key().isEmpty();
-      }
-      next = page.next();
-    } while (!next.isEmpty());
+      page =
+          page(
+              page.next(),
+              item -> {
+                listed.add(item.key());
+                seen(item);
+              },
+              bug -> {
+                skip("an object", bug);
+                skipped.set(true);
+              });
+    } while (!page.next().isEmpty());
     Set<String> missing = new HashSet<>(known.keySet());
     missing.removeAll(listed);
-    if (allNamed) {
-      // A nameless object that can't be read could be any of the missing ones.
+    if (!skipped.get()) {
+      // An object that was skipped could be any of the missing ones.
       missing.forEach(this::gone);
     }
     health.eventReceived();
@@ -193,36 +182,15 @@ public final class Reflector<T extends WatchedObject> implements AutoCloseable {
     return page.resourceVersion();
   }
 
-  /** Asks for fewer objects until a page of them is within the bounds. */
-  private WatchEvent.Page<T> pageWithinBounds(String next)
-      throws IOException, InterruptedException, ExecutionException, TimeoutException {
-    while (true) {
-      try {
-        return page(next);
-      } catch (BoundedBody.TooLarge tooLarge) {
-        if (limit == 1) {
-          String what =
-              "a single object of %s is too large; shorten what fills it, such as an annotation"
-                  .formatted(kind.path());
-          throw new IOException(what, tooLarge);
-        }
-        limit = Math.max(1, limit / SMALLER);
-        LOG.info("{}: {}; lists {} objects at once", kind.path(), tooLarge.getMessage(), limit);
-      }
-    }
-  }
-
-  private WatchEvent.Page<T> page(String next)
+  private ResourceKind.Page page(String next, Consumer<T> seen, Consumer<RuntimeException> skipped)
       throws IOException, InterruptedException, ExecutionException, TimeoutException {
     String more =
         next.isEmpty() ? "" : "&continue=" + URLEncoder.encode(next, StandardCharsets.UTF_8);
     var http = client.getHttpClient();
     var request =
-        http.newHttpRequestBuilder()
-            .uri(uri("?limit=" + limit + more))
-            .header("Accept", codec.accept())
+        ApiClient.request(client, kind.path() + "?limit=" + PAGE + more)
+            .header("Accept", "application/json")
             .header("Accept-Encoding", GZIP)
-            .timeout(CALL_S_MAX, TimeUnit.SECONDS)
             .build();
     CompletableFuture<HttpResponse<InputStream>> call = http.sendAsync(request, InputStream.class);
     HttpResponse<InputStream> answer;
@@ -236,24 +204,19 @@ public final class Reflector<T extends WatchedObject> implements AutoCloseable {
       if (!answer.isSuccessful()) {
         throw new IOException("status " + answer.code() + " " + answer.message());
       }
-      return codec.page(body(answer, sent), answer.header("Content-Type"));
+      return kind.page(body(answer, sent), seen, skipped);
     }
   }
 
   /**
    * Returns the uncompressed body. Objects of one kind are similar and compress to a twentieth.
-   * Decrypting and passing on the rest would be a fifth of the work at startup. The body is read as
-   * it comes: a page of large pods is larger than the heap.
+   * Decrypting and passing on the rest would be a fifth of the work at startup.
    */
   private static InputStream body(HttpResponse<InputStream> answer, InputStream sent)
       throws IOException {
     return GZIP.equalsIgnoreCase(answer.header("Content-Encoding"))
         ? new GZIPInputStream(sent, UNPACKED_BYTES)
         : sent;
-  }
-
-  private URI uri(String query) {
-    return ApiClient.uri(client, kind.path() + query);
   }
 
   /**
@@ -270,8 +233,8 @@ public final class Reflector<T extends WatchedObject> implements AutoCloseable {
         client
             .getHttpClient()
             .newWebSocketBuilder()
-            .uri(WebSocket.toWebSocketUri(uri(query)))
-            .header("Accept", codec.accept())
+            .uri(WebSocket.toWebSocketUri(ApiClient.uri(client, kind.path() + query)))
+            .header("Accept", "application/json")
             // The API server's WebSocket handshake requires an Origin, with any value.
             .header("Origin", client.getMasterUrl().toString())
             .connectTimeout(CALL_S_MAX, TimeUnit.SECONDS)
@@ -320,10 +283,10 @@ public final class Reflector<T extends WatchedObject> implements AutoCloseable {
     }
   }
 
-  private void skipUndecodable(WatchEvent.Undecodable<T> object) {
+  /** After an exception a new list would end at the same object, and later ones never be seen. */
+  private void skip(String object, Exception bug) {
     health.undecodable();
-    String name = object.key().isEmpty() ? "an object without a name" : object.key();
-    LOG.warn("{}: cannot read {}, skipping it: {}", kind.path(), name, object.why());
+    LOG.error("{}: skipping {} because of a bug", kind.path(), object, bug);
   }
 
   private void seen(T item) {
@@ -336,13 +299,11 @@ public final class Reflector<T extends WatchedObject> implements AutoCloseable {
     handOver(item.key(), () -> sink.seen().accept(item));
   }
 
-  /** After an exception a new list would end at the same object, and later ones never be seen. */
   private void handOver(String key, Runnable object) {
     try {
       object.run();
     } catch (RuntimeException bug) {
-      health.undecodable();
-      LOG.error("{}: skipping {} because of a bug", kind.path(), key, bug);
+      skip(key, bug);
     }
   }
 
@@ -363,22 +324,13 @@ public final class Reflector<T extends WatchedObject> implements AutoCloseable {
     }
 
     @Override
-    public void onMessage(WebSocket socket, String text) {
-      onEvent(socket, () -> codec.change(text));
-    }
-
-    @Override
-    public void onMessage(WebSocket socket, ByteBuffer message) {
-      onEvent(socket, () -> codec.change(message));
-    }
-
-    private synchronized void onEvent(WebSocket socket, Decoding<T> decoding) {
+    public synchronized void onMessage(WebSocket socket, String text) {
       if (ended.isDone()) {
         return;
       }
       health.eventReceived();
       try {
-        apply(decoding.decoded());
+        apply(KubernetesJson.MAPPER.readTree(text));
         socket.request();
       } catch (Throwable e) {
         // Errors too: the waiting thread must be notified.
@@ -386,32 +338,36 @@ public final class Reflector<T extends WatchedObject> implements AutoCloseable {
       }
     }
 
-    private void apply(WatchEvent<T> change) {
-      switch (change) {
-        case WatchEvent.Seen<T>(T item) -> {
-          version = item.resourceVersion();
-          seen(item);
-        }
-        case WatchEvent.Gone<T>(T item) -> {
-          version = item.resourceVersion();
-          gone(item.key());
-        }
-        case WatchEvent.Bookmark<T>(String at) -> {
-          version = at;
-          health.bookmark();
-        }
-        case WatchEvent.Undecodable<T> object -> {
-          skipUndecodable(object);
-          if (object.gone()) {
-            // Only a new list, without the object, can show that it's gone.
-            ended.complete("");
-          }
-        }
-        case WatchEvent.Ended<T>(int code, String message) -> {
-          LOG.debug("the watch of {} is over: {} {}", kind.path(), code, message);
+    private void apply(JsonNode event) {
+      JsonNode object = event.path("object");
+      JsonNode metadata = object.path("metadata");
+      switch (event.path("type").asText()) {
+        case "ADDED", "MODIFIED" -> changed(object);
+        case "DELETED" -> gone(key(metadata));
+        case "BOOKMARK" -> health.bookmark();
+        default -> {
+          LOG.debug("the watch of {} is over: {}", kind.path(), object);
           ended.complete("");
+          return;
         }
       }
+      version = metadata.path("resourceVersion").asText();
+    }
+
+    private void changed(JsonNode object) {
+      T item;
+      try {
+        item = kind.read(object);
+      } catch (IOException | RuntimeException bug) {
+        skip(key(object.path("metadata")), bug);
+        return;
+      }
+      seen(item);
+    }
+
+    private static String key(JsonNode metadata) {
+      String name = metadata.path("name").asText();
+      return metadata.has("namespace") ? metadata.get("namespace").asText() + "/" + name : name;
     }
 
     @Override
@@ -429,11 +385,6 @@ public final class Reflector<T extends WatchedObject> implements AutoCloseable {
       ended.complete(version);
       return version;
     }
-  }
-
-  @FunctionalInterface
-  private interface Decoding<T extends WatchedObject> {
-    WatchEvent<T> decoded() throws IOException;
   }
 
   @Override

@@ -1,33 +1,87 @@
 package dev.tranche.extender.watch;
 
-import com.google.protobuf.CodedInputStream;
-import io.fabric8.kubernetes.api.model.HasMetadata;
-import io.fabric8.kubernetes.api.model.KubernetesResourceList;
+import com.fasterxml.jackson.core.JsonParser;
+import com.fasterxml.jackson.core.JsonToken;
+import com.fasterxml.jackson.databind.JsonNode;
+import dev.tranche.process.client.KubernetesJson;
 import java.io.IOException;
+import java.io.InputStream;
+import java.util.function.Consumer;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
  * A kind of object: its path in the API and how to read it.
  *
- * @param ofModel reads the object from JSON, through the client's model
- * @param ofMessage reads it from protobuf, which costs the API server a fraction; null for kinds
- *     with few objects
+ * @param type the fields of the object's JSON that we read
+ * @param reduce returns what we keep of them
  */
-public record ResourceKind<M extends HasMetadata, T extends WatchedObject>(
-    String path,
-    Class<M> type,
-    Class<? extends KubernetesResourceList<M>> listType,
-    Function<M, T> ofModel,
-    @Nullable Reader<T> ofMessage) {
+public record ResourceKind<M, T extends WatchedObject>(
+    String path, Class<M> type, Function<M, T> reduce) {
+  /**
+   * What the metadata of a list says.
+   *
+   * @param next the continue token of the next page; empty: this is the last
+   */
+  record Page(String resourceVersion, String next) {
+    static final Page FIRST = new Page("", "");
+
+    private static Page of(JsonNode metadata) {
+      return new Page(
+          metadata.path("resourceVersion").asText(), metadata.path("continue").asText());
+    }
+  }
+
   /** Returns the plural name in the API's path, such as {@code pods}. */
   String plural() {
     return path.substring(path.lastIndexOf('/') + 1);
   }
 
-  /** Reads an object's message to the end of the stream, or to its limit. */
-  @FunctionalInterface
-  interface Reader<T> {
-    T read(CodedInputStream in) throws IOException;
+  T read(JsonNode object) throws IOException {
+    return reduce.apply(KubernetesJson.MAPPER.treeToValue(object, type));
+  }
+
+  /**
+   * Reads one page of a list, an object at a time: a page of large pods is larger than the heap.
+   *
+   * @param skipped receives why an object could not be reduced; the others are read
+   */
+  Page page(InputStream body, Consumer<T> seen, Consumer<RuntimeException> skipped)
+      throws IOException {
+    @Nullable Page page = null;
+    try (JsonParser in = KubernetesJson.MAPPER.createParser(body)) {
+      in.nextToken();
+      while (in.nextToken() == JsonToken.FIELD_NAME) {
+        String field = in.currentName();
+        JsonToken value = in.nextToken();
+        if (field.equals("metadata")) {
+          page = Page.of(in.readValueAsTree());
+        } else if (field.equals("items") && value == JsonToken.START_ARRAY) {
+          items(in, seen, skipped);
+        } else {
+          in.skipChildren();
+        }
+      }
+    }
+    if (page == null) {
+      throw new IOException("the list has no metadata");
+    }
+    return page;
+  }
+
+  private void items(JsonParser in, Consumer<T> seen, Consumer<RuntimeException> skipped)
+      throws IOException {
+    while (in.nextToken() == JsonToken.START_OBJECT) {
+      M object = in.readValueAs(type);
+      @Nullable T item = null;
+      try {
+        item = reduce.apply(object);
+      } catch (RuntimeException bug) {
+        skipped.accept(bug);
+      }
+      if (item != null) {
+        seen.accept(item);
+      }
+    }
   }
 }

@@ -2,6 +2,7 @@ package dev.tranche.extender.watch;
 
 import dev.tranche.extender.ledger.PodDraft;
 import dev.tranche.extender.ledger.PodFacts;
+import dev.tranche.extender.ledger.PodFields;
 import dev.tranche.extender.score.packing.HostRequest;
 import java.util.List;
 import java.util.Optional;
@@ -33,26 +34,21 @@ public record WatchedPod(
    * @param needsHostRequests whether the CPU and memory that pods request are needed, for policy
    *     {@code packed}
    */
-  static WatchedPod of(
-      PodDraft draft,
-      String resourceVersion,
-      String scheduler,
-      String group,
-      List<String> resources,
-      boolean needsHostRequests) {
+  static WatchedPod of(PodFields pod, List<String> resources, boolean needsHostRequests) {
+    PodDraft draft = pod.draft();
     Optional<PodFacts> facts = draft.facts(resources);
     Optional<String> unmetShare = draft.unmetShare(resources);
     boolean tracked = needsHostRequests || facts.isPresent() || unmetShare.isPresent();
     return new WatchedPod(
         draft.key(),
         draft.uid(),
-        resourceVersion,
+        pod.resourceVersion(),
         draft.node(),
         draft.ended(),
         facts,
         tracked ? draft.host() : HostRequest.NONE,
-        scheduler.intern(),
-        group,
+        pod.scheduler().intern(),
+        pod.group(),
         unmetShare,
         tracked);
   }

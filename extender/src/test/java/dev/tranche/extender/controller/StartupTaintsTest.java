@@ -8,6 +8,7 @@ import dev.tranche.api.node.NodeReport;
 import dev.tranche.extender.limit.NodeRate;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.stream.FakeNode;
+import dev.tranche.extender.watch.Kinds;
 import dev.tranche.extender.watch.NodeReader;
 import dev.tranche.extender.watch.WatchedNode;
 import io.fabric8.kubernetes.api.model.NodeBuilder;
@@ -58,7 +59,7 @@ class StartupTaintsTest {
             .addToAllocatable(Names.RESOURCE, new Quantity(replicas))
             .endStatus()
             .build();
-    WatchedNode shown = NodeReader.kind(List.of(Names.RESOURCE)).ofModel().apply(built);
+    WatchedNode shown = Kinds.read(NodeReader.kind(List.of(Names.RESOURCE)), built);
     taints.seen(NODE, shown.tainted());
   }
 

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.api.Names;
 import dev.tranche.extender.metrics.ExtenderMetrics;
+import dev.tranche.extender.watch.Kinds;
 import dev.tranche.extender.watch.PodReader;
 import dev.tranche.extender.watch.WatchedPod;
 import io.fabric8.kubernetes.api.model.Event;
@@ -106,9 +107,8 @@ class UnconvertedNumbersTest {
   }
 
   private static WatchedPod shown(PodBuilder pod) {
-    return PodReader.kind(List.of(Names.RESOURCE, "nvidia.com/mig-1g.5gb"), false)
-        .ofModel()
-        .apply(pod.build());
+    var kind = PodReader.kind(List.of(Names.RESOURCE, "nvidia.com/mig-1g.5gb"), false);
+    return Kinds.read(kind, pod.build());
   }
 
   private static PodBuilder plain(String namespace, String resource, String number) {

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.api.Names;
 import dev.tranche.extender.metrics.ExtenderMetrics;
+import dev.tranche.extender.watch.Kinds;
 import dev.tranche.extender.watch.PodReader;
 import dev.tranche.extender.watch.WatchedPod;
 import io.fabric8.kubernetes.api.model.Event;
@@ -54,7 +55,7 @@ class UnmutatedPodsTest {
   }
 
   private static WatchedPod shown(Pod pod) {
-    return PodReader.kind(List.of(Names.RESOURCE), false).ofModel().apply(pod);
+    return Kinds.read(PodReader.kind(List.of(Names.RESOURCE), false), pod);
   }
 
   /** Whether it is told; forgotten again at once. */

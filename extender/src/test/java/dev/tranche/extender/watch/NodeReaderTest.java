@@ -38,6 +38,6 @@ final class NodeReaderTest {
   }
 
   private static NodeFacts read(Node node) {
-    return NodeReader.kind(List.of(Names.RESOURCE)).ofModel().apply(node).facts();
+    return Kinds.read(NodeReader.kind(List.of(Names.RESOURCE)), node).facts();
   }
 }

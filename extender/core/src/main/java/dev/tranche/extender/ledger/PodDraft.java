@@ -70,21 +70,6 @@ public final class PodDraft {
     return this;
   }
 
-  public PodDraft uid(String value) {
-    uid = value;
-    return this;
-  }
-
-  public PodDraft namespace(String value) {
-    namespace = value;
-    return this;
-  }
-
-  public PodDraft name(String value) {
-    name = value;
-    return this;
-  }
-
   public PodDraft node(@Nullable String value) {
     node = value == null || value.isEmpty() ? null : value;
     return this;
@@ -113,36 +98,19 @@ public final class PodDraft {
   }
 
   public PodDraft createdAt(String rfc3339) {
-    return createdAtMs(millis(rfc3339));
-  }
-
-  public PodDraft createdAtMs(long since1970) {
-    createdAtMs = since1970;
+    createdAtMs = millis(rfc3339);
     return this;
   }
 
   public PodDraft startedAt(String rfc3339) {
-    return startedAtMs(millis(rfc3339));
-  }
-
-  public PodDraft startedAtMs(long since1970) {
     started = true;
-    startedAtMs = since1970;
+    startedAtMs = millis(rfc3339);
     return this;
   }
 
   public PodDraft deletedAt(@Nullable String rfc3339) {
     terminating = rfc3339 != null && !rfc3339.isEmpty();
     deletionAtMs = rfc3339 == null ? 0 : millis(rfc3339);
-    return this;
-  }
-
-  /**
-   * @param since1970 0 if it has not been deleted
-   */
-  public PodDraft deletedAtMs(long since1970) {
-    terminating = since1970 != 0;
-    deletionAtMs = since1970;
     return this;
   }
 

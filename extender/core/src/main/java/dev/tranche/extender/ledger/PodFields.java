@@ -10,6 +10,7 @@ public record PodFields(@Nullable Metadata metadata, @Nullable Spec spec, @Nulla
       @Nullable String name,
       @Nullable String namespace,
       @Nullable String uid,
+      @Nullable String resourceVersion,
       @Nullable String creationTimestamp,
       @Nullable String deletionTimestamp,
       @Nullable Map<String, String> labels,
@@ -17,6 +18,7 @@ public record PodFields(@Nullable Metadata metadata, @Nullable Spec spec, @Nulla
 
   record Spec(
       @Nullable String nodeName,
+      @Nullable String schedulerName,
       int priority,
       @Nullable List<Container> containers,
       @Nullable List<Container> initContainers,
@@ -160,6 +162,14 @@ public record PodFields(@Nullable Metadata metadata, @Nullable Spec spec, @Nulla
     }
     String name = text(spec.schedulingGroup.podGroupName);
     return name.isEmpty() ? "" : text(metadata.namespace) + "/" + name;
+  }
+
+  public String resourceVersion() {
+    return metadata == null ? "" : text(metadata.resourceVersion);
+  }
+
+  public String scheduler() {
+    return spec == null ? "" : text(spec.schedulerName);
   }
 
   public PodDraft draft() {

@@ -1,6 +1,5 @@
 package dev.tranche.e2e.bench.training;
 
-import com.google.protobuf.ByteString;
 import dev.tranche.e2e.bench.plane.SimulatedNodes;
 import io.vertx.core.Vertx;
 import io.vertx.core.buffer.Buffer;
@@ -14,7 +13,6 @@ import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.Base64;
-import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -22,12 +20,11 @@ import java.util.zip.GZIPOutputStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The parts of an API server that an extender uses: lists and watches in protobuf, its certificate,
- * token reviews, and Bindings. The pod watch shows the Bindings. A token is the name of its node.
- * All on one event loop.
+ * The parts of an API server that an extender uses: lists and watches, its certificate, token
+ * reviews, and Bindings. The pod watch shows the Bindings. A token is the name of its node. All on
+ * one event loop.
  */
 final class TrainingApi {
-  private static final String PROTOBUF = "application/vnd.kubernetes.protobuf";
   private static final String GZIP = "gzip";
 
   /** Above this size, an API server compresses responses. */
@@ -60,8 +57,7 @@ final class TrainingApi {
    */
   int listen(int port) {
     return vertx
-        .createHttpServer(
-            new HttpServerOptions().setSsl(true).setUseAlpn(true).setKeyCertOptions(certificate))
+        .createHttpServer(new HttpServerOptions().setSsl(true).setKeyCertOptions(certificate))
         .requestHandler(this::answer)
         .listen(port, "127.0.0.1")
         .await()
@@ -73,8 +69,8 @@ final class TrainingApi {
     var watch = pods;
     if (watch != null) {
       long number = version.incrementAndGet();
-      ByteString event = TrainingObjects.podEvent(type, name, name + "-uid", number, node);
-      watch.writeBinaryMessage(Buffer.buffer(event.toByteArray()));
+      JsonObject event = TrainingObjects.podEvent(type, name, name + "-uid", number, node);
+      watch.writeTextMessage(event.encode());
     }
   }
 
@@ -97,11 +93,11 @@ final class TrainingApi {
   private void answer(HttpServerRequest request, String path, Buffer body) {
     Matcher binding = BINDING.matcher(path);
     if (path.endsWith("/api/v1/nodes")) {
-      protobuf(request, TrainingObjects.nodes(nodes));
+      json(request, 200, TrainingObjects.nodes(nodes));
     } else if (path.endsWith("/api/v1/pods")) {
-      protobuf(request, TrainingObjects.foreignPods(nodes));
+      json(request, 200, TrainingObjects.foreignPods(nodes));
     } else if (path.contains("/secrets")) {
-      json(request, 200, list("SecretList", secret()));
+      json(request, 200, TrainingObjects.list("SecretList", JsonArray.of(secret())));
     } else if (path.endsWith("/tokenreviews")) {
       json(request, 201, review(body.toJsonObject()));
     } else if (path.endsWith("/token")) {
@@ -114,25 +110,18 @@ final class TrainingApi {
       var meta = new JsonObject().put("name", path.substring(path.lastIndexOf('/') + 1));
       json(request, 200, object("Node", "v1").put("metadata", meta));
     } else {
-      json(request, 200, list("List"));
+      json(request, 200, TrainingObjects.list("List", new JsonArray()));
     }
   }
 
-  private static void protobuf(HttpServerRequest request, ByteString message) {
-    send(request, 200, PROTOBUF, message.toByteArray());
-  }
-
   private static void json(HttpServerRequest request, int status, JsonObject object) {
-    send(request, status, "application/json", object.toBuffer().getBytes());
+    send(request, status, object.toBuffer().getBytes());
   }
 
-  /**
-   * Sends a response, with gzip if it is large and the client accepts that, as an API server does.
-   * It does not use the compression of Vert.x 5.0: over HTTP/2, that marks whole connections as
-   * compressed, which is wrong once one response is not.
-   */
-  private static void send(HttpServerRequest request, int status, String type, byte[] body) {
-    var response = request.response().setStatusCode(status).putHeader("Content-Type", type);
+  /** With gzip if it is large and the client accepts that, as an API server does. */
+  private static void send(HttpServerRequest request, int status, byte[] body) {
+    var response =
+        request.response().setStatusCode(status).putHeader("Content-Type", "application/json");
     boolean readable = String.valueOf(request.getHeader("Accept-Encoding")).contains(GZIP);
     if (readable && body.length > GZIP_BYTES_MIN) {
       response.putHeader("Content-Encoding", GZIP).end(Buffer.buffer(gzipped(body)));
@@ -153,12 +142,6 @@ final class TrainingApi {
 
   private static JsonObject object(String kind, String version) {
     return new JsonObject().put("kind", kind).put("apiVersion", version);
-  }
-
-  private static JsonObject list(String kind, JsonObject... items) {
-    return object(kind, "v1")
-        .put("metadata", new JsonObject().put("resourceVersion", "1"))
-        .put("items", new JsonArray(List.of(items)));
   }
 
   private JsonObject secret() {

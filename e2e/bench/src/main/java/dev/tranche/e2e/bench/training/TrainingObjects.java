@@ -1,61 +1,66 @@
 package dev.tranche.e2e.bench.training;
 
-import com.google.protobuf.ByteString;
 import dev.tranche.api.Names;
 import dev.tranche.e2e.bench.plane.ClusterObjects;
-import java.util.Collections;
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
 import java.util.Map;
-import java.util.TreeMap;
 
-/** Nodes and pods as the API server sends them in protobuf. */
+/** Nodes and pods as the API server sends them. */
 final class TrainingObjects {
   private static final int FOREIGN_PER_NODE = 2;
-  private static final Map<String, String> SHARE =
-      Map.of("cpu", "4", "memory", "16Gi", "nvidia.com/gpu", "1");
+  private static final JsonObject SHARE =
+      new JsonObject(Map.of("cpu", "4", "memory", "16Gi", "nvidia.com/gpu", "1"));
 
   private TrainingObjects() {}
 
-  static ByteString nodes(int count) {
-    var list = new ProtobufWriter().message(1, new ProtobufWriter().text(2, "1"));
+  static JsonObject nodes(int count) {
+    var items = new JsonArray();
     for (int i = 0; i < count; i++) {
-      list.message(2, node(i));
+      items.add(node(i));
     }
-    return list.enveloped("NodeList");
+    return list("NodeList", items);
   }
 
-  static ByteString foreignPods(int nodes) {
-    var list = new ProtobufWriter().message(1, new ProtobufWriter().text(2, "1"));
+  static JsonObject foreignPods(int nodes) {
+    var items = new JsonArray();
     for (int i = 0; i < nodes * FOREIGN_PER_NODE; i++) {
       String name = "foreign-" + i;
-      list.message(
-          2, pod(name, name, 1, ClusterObjects.nodeName(i % nodes), Map.of(), Map.of("cpu", "1")));
+      items.add(
+          pod(name, name, 1, ClusterObjects.nodeName(i % nodes))
+              .put("spec", spec(ClusterObjects.nodeName(i % nodes), JsonObject.of("cpu", "1"))));
     }
-    return list.enveloped("PodList");
+    return list("PodList", items);
   }
 
-  private static ProtobufWriter node(int i) {
-    var labels = new TreeMap<String, String>();
+  static JsonObject list(String kind, JsonArray items) {
+    return JsonObject.of(
+            "kind", kind, "apiVersion", "v1", "metadata", JsonObject.of("resourceVersion", "1"))
+        .put("items", items);
+  }
+
+  private static JsonObject node(int i) {
+    String name = ClusterObjects.nodeName(i);
+    var labels = JsonObject.of("kubernetes.io/hostname", name);
     for (int k = 0; k < 20; k++) {
       labels.put("example.com/label-" + k, "value-" + k);
     }
-    labels.put("kubernetes.io/hostname", ClusterObjects.nodeName(i));
-    var allocatable = Map.of("cpu", "96", "memory", "1Ti", "pods", "250", "nvidia.com/gpu", "80");
-    var status = new ProtobufWriter().quantities(1, allocatable).quantities(2, allocatable);
+    var images = new JsonArray();
     for (int k = 0; k < 50; k++) {
-      status.message(
-          8,
-          new ProtobufWriter().text(1, "registry.example.com/team-%d/image-%d:v1".formatted(k, k)));
+      String image = "registry.example.com/team-%d/image-%d:v1".formatted(k, k);
+      images.add(JsonObject.of("names", JsonArray.of(image)));
     }
-    var meta = meta(ClusterObjects.nodeName(i), "", "node-uid-" + i, 1).texts(11, labels);
-    return new ProtobufWriter().message(1, meta).message(3, status);
+    var capacity =
+        JsonObject.of("cpu", "96", "memory", "1Ti", "pods", "250", "nvidia.com/gpu", "80");
+    return JsonObject.of(
+        "metadata",
+        meta(name, "node-uid-" + i, 1).put("labels", labels),
+        "status",
+        JsonObject.of("capacity", capacity, "allocatable", capacity, "images", images));
   }
 
-  private static ProtobufWriter meta(String name, String namespace, String uid, long version) {
-    return new ProtobufWriter()
-        .text(1, name)
-        .text(3, namespace)
-        .text(5, uid)
-        .text(6, Long.toString(version));
+  private static JsonObject meta(String name, String uid, long version) {
+    return JsonObject.of("name", name, "uid", uid, "resourceVersion", Long.toString(version));
   }
 
   /**
@@ -63,37 +68,29 @@ final class TrainingObjects {
    *
    * @param node the pod's node, or empty if it is pending
    */
-  static ByteString podEvent(String type, String name, String uid, long version, String node) {
-    Map<String, String> annotations =
-        node.isEmpty() ? Collections.emptyMap() : Map.of(Names.GPU, "training");
-    ByteString object = pod(name, uid, version, node, annotations, SHARE).enveloped("Pod");
-    return new ProtobufWriter()
-        .text(1, type)
-        .message(2, new ProtobufWriter().bytes(1, object))
-        .done();
+  static JsonObject podEvent(String type, String name, String uid, long version, String node) {
+    JsonObject pod = pod(name, uid, version, node).put("spec", spec(node, SHARE));
+    if (!node.isEmpty()) {
+      pod.getJsonObject("metadata").put("annotations", JsonObject.of(Names.GPU, "training"));
+    }
+    return JsonObject.of("type", type, "object", pod);
   }
 
-  private static ProtobufWriter pod(
-      String name,
-      String uid,
-      long version,
-      String node,
-      Map<String, String> annotations,
-      Map<String, String> limits) {
+  /** Returns a pod without its spec. */
+  private static JsonObject pod(String name, String uid, long version, String node) {
+    return JsonObject.of(
+        "metadata",
+        meta(name, uid, version).put("namespace", ClusterObjects.NAMESPACE),
+        "status",
+        JsonObject.of("phase", node.isEmpty() ? "Pending" : "Running"));
+  }
+
+  private static JsonObject spec(String node, JsonObject resources) {
     var container =
-        new ProtobufWriter()
-            .text(1, "main")
-            .text(2, "registry.example.com/training:1")
-            .message(8, new ProtobufWriter().quantities(1, limits).quantities(2, limits));
-    var spec = new ProtobufWriter().message(2, container);
-    if (!node.isEmpty()) {
-      spec.text(10, node);
-    }
-    spec.text(19, "default-scheduler");
-    var meta = meta(name, ClusterObjects.NAMESPACE, uid, version).texts(12, annotations);
-    return new ProtobufWriter()
-        .message(1, meta)
-        .message(2, spec)
-        .message(3, new ProtobufWriter().text(1, node.isEmpty() ? "Pending" : "Running"));
+        JsonObject.of("name", "main", "image", "registry.example.com/training:1")
+            .put("resources", JsonObject.of("limits", resources, "requests", resources));
+    return JsonObject.of("containers", JsonArray.of(container))
+        .put("nodeName", node)
+        .put("schedulerName", "default-scheduler");
   }
 }
