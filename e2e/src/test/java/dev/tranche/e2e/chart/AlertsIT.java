@@ -26,10 +26,7 @@ class AlertsIT {
 
   @Test
   void everyAlert_firesForWhatItNames(@TempDir Path folder) throws Exception {
-    Files.writeString(folder.resolve("rules.yaml"), Alerts.ruleFileWithout(annotation -> true));
-    String cases = resource("/chart/alerts-fire.yaml");
-    Files.writeString(folder.resolve("cases.yaml"), cases);
-    assertThat(promtool(folder, "test rules cases.yaml")).contains("SUCCESS");
+    String cases = passing(folder, "/chart/alerts-fire.yaml");
     String annotated = resource("/chart/alerts.yaml");
     assertThat(Alerts.pages().keySet())
         .allSatisfy(
@@ -40,10 +37,7 @@ class AlertsIT {
 
   @Test
   void everyAlert_staysQuiet_forWhatIsBriefOrJustAtItsBound(@TempDir Path folder) throws Exception {
-    Files.writeString(folder.resolve("rules.yaml"), Alerts.ruleFileWithout(annotation -> true));
-    String cases = resource("/chart/alerts-brief.yaml");
-    Files.writeString(folder.resolve("cases.yaml"), cases);
-    assertThat(promtool(folder, "test rules cases.yaml")).contains("SUCCESS");
+    String cases = passing(folder, "/chart/alerts-brief.yaml");
     assertThat(Alerts.pages().keySet())
         .allSatisfy(alert -> assertThat(cases).contains("alertname: " + alert + "}"));
   }
@@ -51,12 +45,17 @@ class AlertsIT {
   /** A comparison of series that no longer exist is empty, so it fires for nothing. */
   @Test
   void everyAlert_isRightWhereAllIsGone(@TempDir Path folder) throws Exception {
-    Files.writeString(folder.resolve("rules.yaml"), Alerts.ruleFileWithout(annotation -> true));
-    String cases = resource("/chart/alerts-gone.yaml");
-    Files.writeString(folder.resolve("cases.yaml"), cases);
-    assertThat(promtool(folder, "test rules cases.yaml")).contains("SUCCESS");
+    String cases = passing(folder, "/chart/alerts-gone.yaml");
     assertThat(Alerts.pages().keySet())
         .allSatisfy(alert -> assertThat(cases).contains("alertname: " + alert));
+  }
+
+  /** Returns cases that Prometheus's test runner has passed, of the rules without annotations. */
+  private static String passing(Path folder, String resource) throws Exception {
+    Files.writeString(folder.resolve("rules.yaml"), Alerts.ruleFileWithout(annotation -> true));
+    Files.writeString(folder.resolve("cases.yaml"), resource(resource));
+    assertThat(promtool(folder, "test rules cases.yaml")).contains("SUCCESS");
+    return resource(resource);
   }
 
   private static String resource(String name) throws Exception {

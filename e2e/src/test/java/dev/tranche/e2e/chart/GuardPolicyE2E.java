@@ -17,7 +17,6 @@ import io.fabric8.kubernetes.api.model.Container;
 import io.fabric8.kubernetes.api.model.ContainerBuilder;
 import io.fabric8.kubernetes.api.model.EnvVar;
 import io.fabric8.kubernetes.api.model.EnvVarBuilder;
-import io.fabric8.kubernetes.api.model.NamespaceBuilder;
 import io.fabric8.kubernetes.api.model.Pod;
 import io.fabric8.kubernetes.api.model.PodBuilder;
 import io.fabric8.kubernetes.api.model.Quantity;
@@ -371,11 +370,11 @@ class GuardPolicyE2E {
     bind("guard-keeper", "admissionregistration.k8s.io", "validatingadmissionpolicies");
     try (var maker = account("maker", "namespace-maker");
         var keeper = account("keeper", "namespace-maker", "guard-keeper")) {
-      assertThatThrownBy(() -> createNamespace(maker, "dcgm-exporter", Map.of()))
+      assertThatThrownBy(() -> PolicyPlane.createNamespace(maker, "dcgm-exporter", Map.of()))
           .hasMessageContaining("the guard exempts namespaces of this name");
-      assertThatThrownBy(() -> createNamespace(maker, "exempt-1", mode("exempt")))
+      assertThatThrownBy(() -> PolicyPlane.createNamespace(maker, "exempt-1", mode("exempt")))
           .hasMessageContaining("only who may update ValidatingAdmissionPolicy tranche-guard");
-      createNamespace(maker, "mine", Map.of());
+      PolicyPlane.createNamespace(maker, "mine", Map.of());
       assertThatThrownBy(() -> label(maker, "mine", "exempt"))
           .hasMessageContaining("decides what the guard does there");
       label(maker, "mine", "deny");
@@ -385,7 +384,7 @@ class GuardPolicyE2E {
           .namespaces()
           .withName("mine")
           .edit(n -> n.edit().editMetadata().addToLabels("a", "b").endMetadata().build());
-      createNamespace(keeper, "dcgm-exporter", Map.of());
+      PolicyPlane.createNamespace(keeper, "dcgm-exporter", Map.of());
       label(keeper, "mine", "exempt");
     }
     client.namespaces().withName("mine").delete();
@@ -420,18 +419,6 @@ class GuardPolicyE2E {
 
   private static Map<String, String> mode(String mode) {
     return Map.of("tranche.dev/guard", mode);
-  }
-
-  private static void createNamespace(
-      KubernetesClient as, String name, Map<String, String> labels) {
-    as.resource(
-            new NamespaceBuilder()
-                .withNewMetadata()
-                .withName(name)
-                .withLabels(labels)
-                .endMetadata()
-                .build())
-        .create();
   }
 
   private static void patch(KubernetesClient account, String path, String value) {

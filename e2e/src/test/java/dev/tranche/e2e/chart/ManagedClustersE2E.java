@@ -8,7 +8,6 @@ import dev.tranche.e2e.install.Artifacts;
 import dev.tranche.e2e.install.Await;
 import dev.tranche.e2e.plane.ControlPlane;
 import io.fabric8.kubernetes.api.model.HasMetadata;
-import io.fabric8.kubernetes.api.model.NamespaceBuilder;
 import io.fabric8.kubernetes.api.model.Pod;
 import io.fabric8.kubernetes.api.model.PodBuilder;
 import io.fabric8.kubernetes.api.model.PodTemplateSpec;
@@ -117,7 +116,7 @@ class ManagedClustersE2E {
             "unlabelled", Map.<String, String>of(),
             "labelled", Map.of(LEVEL, "privileged"),
             "strict", Map.of(LEVEL, "restricted"))
-        .forEach(this::createNamespace);
+        .forEach((name, labels) -> PolicyPlane.createNamespace(client, name, labels));
     Stream.of(UID_RANGE, UID_RANGE_BINDING)
         .forEach(yaml -> client.resource(Serialization.<HasMetadata>unmarshal(yaml)).create());
     Await.until(
@@ -206,18 +205,6 @@ class ManagedClustersE2E {
     Map<String, Pod> changed = pods(Chart.renderFile(folder, values));
     changed.replaceAll((name, pod) -> ofNoPriority(pod));
     assertThat(refusals("openshift", changed)).containsOnlyKeys(NODE_PLUGIN);
-  }
-
-  private void createNamespace(String name, Map<String, String> labels) {
-    client
-        .resource(
-            new NamespaceBuilder()
-                .withNewMetadata()
-                .withName(name)
-                .withLabels(labels)
-                .endMetadata()
-                .build())
-        .create();
   }
 
   /** The pods that the chart's workloads create, by the workload's name. */

@@ -38,7 +38,9 @@ final class PolicyPlane implements AutoCloseable {
             Artifacts.of(Path.of("..").toAbsolutePath().normalize()).kubernetes(),
             folder,
             mutatingPolicies(KubernetesVersion.minorOfClusters()));
-    Map.of(DENY, "deny", VOID, "void", EXEMPT, "exempt").forEach(this::createNamespace);
+    Map.of(DENY, "deny", VOID, "void", EXEMPT, "exempt")
+        .forEach(
+            (name, mode) -> createNamespace(client(), name, Map.of("tranche.dev/guard", mode)));
     documents(Chart.helmTemplate(arguments))
         .filter(
             document ->
@@ -63,13 +65,12 @@ final class PolicyPlane implements AutoCloseable {
     client().resource(withoutGuardWebhook(object)).create();
   }
 
-  private void createNamespace(String name, String mode) {
-    client()
-        .resource(
+  static void createNamespace(KubernetesClient as, String name, Map<String, String> labels) {
+    as.resource(
             new NamespaceBuilder()
                 .withNewMetadata()
                 .withName(name)
-                .withLabels(Map.of("tranche.dev/guard", mode))
+                .withLabels(labels)
                 .endMetadata()
                 .build())
         .create();

@@ -4,7 +4,6 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.api.Names;
-import dev.tranche.e2e.install.Artifacts;
 import dev.tranche.e2e.install.Await;
 import dev.tranche.e2e.install.PodSpecs;
 import dev.tranche.e2e.install.Shell;
@@ -16,7 +15,6 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Order;
@@ -31,8 +29,6 @@ class KubectlPluginE2E extends Scenario {
   private static final Path ROOT = Path.of("..").toAbsolutePath().normalize();
 
   @TempDir private Path folder;
-
-  private record Ended(int status, String out, String errors) {}
 
   @BeforeEach
   void allow() throws Exception {
@@ -63,7 +59,7 @@ class KubectlPluginE2E extends Scenario {
     create(PodSpecs.on(ALPHA, PodSpecs.fraction("three", "0.3")));
     assertThat(pendingMessage("three")).contains("Insufficient nvidia.com/gpu");
 
-    Ended waiting = plugin("explain", "three", "-n", namespace);
+    UserCommand waiting = plugin("explain", "three", "-n", namespace);
     assertThat(waiting.out())
         .startsWith("Waits because: Full: it needs 0.3 of one GPU, and no GPU")
         .contains("\nWhat to do:    Wait until ", "kube-scheduler has not called this extender");
@@ -88,18 +84,18 @@ class KubectlPluginE2E extends Scenario {
     create(PodSpecs.on(ALPHA, PodSpecs.fraction("three", "0.3")));
     pendingMessage("three");
 
-    Ended bound = plugin("explain", "one", "-n", namespace);
+    UserCommand bound = plugin("explain", "one", "-n", namespace);
     assertThat(bound.errors()).isEmpty();
     assertThat(bound.out()).contains("State:         Bound", "Node:          alpha");
     assertThat(bound.status()).isZero();
 
-    Ended waiting = plugin("explain", "three", "-n", namespace);
+    UserCommand waiting = plugin("explain", "three", "-n", namespace);
     assertThat(waiting.status()).as(waiting.toString()).isEqualTo(3);
     assertThat(waiting.out()).contains("Waits because: Fragmented: ", "Nodes, nearest:\nNODE");
 
     kubectl("-n", namespace, "create", "role", "author", "--verb=create", "--resource=pods");
     kubectl("-n", namespace, "create", "rolebinding", "author", "--role=author", "--user=" + USER);
-    Ended fits = plugin("what-if", "--fraction", "0.6", "--count", "4", "-n", namespace);
+    UserCommand fits = plugin("what-if", "--fraction", "0.6", "--count", "4", "-n", namespace);
     assertThat(fits.errors()).isEmpty();
     assertThat(fits.out()).startsWith("Fits:          4 of 4\n").contains("Node:          ");
     assertThat(fits.status()).isZero();
@@ -119,11 +115,11 @@ class KubectlPluginE2E extends Scenario {
               nodeSelector: {kubernetes.io/hostname: alpha}
               containers: [{name: main, image: none}]
         """);
-    Ended wouldWait = plugin("what-if", "-f", manifest.toString(), "-n", namespace, "-ojson");
+    UserCommand wouldWait = plugin("what-if", "-f", manifest.toString(), "-n", namespace, "-ojson");
     assertThat(wouldWait.out()).contains("\"fits\" : false,\n", "\"reason\" : \"Fragmented\",\n");
     assertThat(wouldWait.status()).isEqualTo(3);
 
-    Ended unknown = plugin("explain", "nobody", "-n", namespace);
+    UserCommand unknown = plugin("explain", "nobody", "-n", namespace);
     assertThat(unknown.status()).isEqualTo(4);
     assertThat(unknown.errors()).contains("pod " + namespace + "/nobody is not known");
 
@@ -139,7 +135,7 @@ class KubectlPluginE2E extends Scenario {
 
   @Test
   void check_findsNothing_untilTheNamespaceRefusesThePlugin() throws Exception {
-    Ended healthy = run(List.of("check", "-n", namespace));
+    UserCommand healthy = run(List.of("check", "-n", namespace));
     assertThat(healthy.out().lines())
         .as(healthy.toString())
         .allMatch(line -> line.startsWith("ok "))
@@ -151,7 +147,7 @@ class KubectlPluginE2E extends Scenario {
     String label = "pod-security.kubernetes.io/enforce";
     kubectl("label", "namespace", Tranche.NAMESPACE, label + "=baseline");
     try {
-      Ended refused = run(List.of("check", "-n", namespace));
+      UserCommand refused = run(List.of("check", "-n", namespace));
       assertThat(refused.status()).isEqualTo(3);
       assertThat(refused.out()).contains("enforces the level baseline of Pod Security", "do: ");
     } finally {
@@ -161,7 +157,7 @@ class KubectlPluginE2E extends Scenario {
 
   @Test
   void check_withoutRights_saysWhatIsUnknown() throws Exception {
-    Ended ended = plugin("check", "-n", namespace);
+    UserCommand ended = plugin("check", "-n", namespace);
     assertThat(ended.status()).as(ended.toString()).isEqualTo(1);
     assertThat(ended.errors()).contains("cannot list resource \"deployments\"");
   }
@@ -197,7 +193,7 @@ class KubectlPluginE2E extends Scenario {
         .create();
     try {
       Path file = folder.resolve("bundle.tar.gz");
-      Ended made = run(List.of("support-bundle", "--file", file.toString()));
+      UserCommand made = run(List.of("support-bundle", "--file", file.toString()));
       assertThat(made.status()).as(made.toString()).isZero();
       String content = Shell.run(folder, "tar xvzOf bundle.tar.gz").orFail();
       assertThat(content)
@@ -210,29 +206,16 @@ class KubectlPluginE2E extends Scenario {
     }
   }
 
-  private Ended plugin(String... words) throws Exception {
+  private UserCommand plugin(String... words) {
     var asUser = new ArrayList<>(Arrays.asList(words));
     asUser.addAll(List.of("--as", USER));
     return run(asUser);
   }
 
-  private Ended run(List<String> words) throws Exception {
-    var command =
-        new ArrayList<>(List.of("sh", ROOT.resolve("deploy/kubectl/kubectl-tranche").toString()));
+  private UserCommand run(List<String> words) {
+    var command = new ArrayList<>(List.of("sh", UserCommand.PLUGIN));
     command.addAll(words);
-    command.add("--kubeconfig=" + tranche().kubeconfig());
-    var builder =
-        new ProcessBuilder(command)
-            .redirectOutput(folder.resolve("out").toFile())
-            .redirectError(folder.resolve("errors").toFile());
-    Path tools = Artifacts.of(ROOT).tool("kubectl").getParent();
-    builder.environment().put("PATH", tools + ":" + System.getenv("PATH"));
-    Process process = builder.start();
-    assertThat(process.waitFor(60, TimeUnit.SECONDS)).isTrue();
-    return new Ended(
-        process.exitValue(),
-        Files.readString(folder.resolve("out")),
-        Files.readString(folder.resolve("errors")));
+    return UserCommand.run(folder, tranche().kubeconfig(), command);
   }
 
   private static String kubectl(String... arguments) {

@@ -3,7 +3,6 @@ package dev.tranche.e2e.scenario;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.api.Names;
-import dev.tranche.e2e.install.Artifacts;
 import dev.tranche.e2e.install.Await;
 import dev.tranche.e2e.install.PodSpecs;
 import dev.tranche.e2e.install.Tranche;
@@ -14,13 +13,11 @@ import io.fabric8.kubernetes.api.model.NamespaceBuilder;
 import io.fabric8.kubernetes.api.model.PodBuilder;
 import io.fabric8.kubernetes.api.model.apps.Deployment;
 import io.fabric8.kubernetes.client.dsl.RollableScalableResource;
-import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -37,8 +34,6 @@ class TenantE2E extends Scenario {
   private final String neighbours = namespace + "-neighbours";
 
   @TempDir private Path folder;
-
-  private record Ended(int status, String out, String errors) {}
 
   @Override
   Map<String, Object> values() {
@@ -126,7 +121,7 @@ class TenantE2E extends Scenario {
 
     assertThat(asTenant("auth", "can-i", "list", "pods", "--all-namespaces").out())
         .startsWith("no");
-    List<Ended> answers = new ArrayList<>();
+    List<UserCommand> answers = new ArrayList<>();
     answers.add(plugin("top", "pods"));
     assertThat(answers.getLast().out().lines())
         .hasSize(2)
@@ -156,10 +151,10 @@ class TenantE2E extends Scenario {
                   .doesNotContain("secret-project", neighbours);
             });
 
-    Ended others = plugin("top", "pods", "-n", neighbours);
+    UserCommand others = plugin("top", "pods", "-n", neighbours);
     assertThat(others.status()).isEqualTo(1);
     assertThat(others.errors()).contains("(Forbidden)").doesNotContain("secret-project");
-    Ended whole = plugin("top", "nodes");
+    UserCommand whole = plugin("top", "nodes");
     assertThat(whole.status()).isEqualTo(1);
     assertThat(whole.errors())
         .contains("shows all namespaces", "Role tranche-kubectl in the namespace tranche")
@@ -225,38 +220,18 @@ class TenantE2E extends Scenario {
         "jsonpath={.status.conditions[?(@.type==\"NamespaceDeletionDiscoveryFailure\")].message}");
   }
 
-  private Ended plugin(String... words) {
-    return run("sh", ROOT.resolve("deploy/kubectl/kubectl-tranche").toString(), List.of(words));
+  private UserCommand plugin(String... words) {
+    return run(List.of("sh", UserCommand.PLUGIN), words);
   }
 
-  private Ended asTenant(String... words) {
-    return run(Artifacts.of(ROOT).tool("kubectl").toString(), "", List.of(words));
+  private UserCommand asTenant(String... words) {
+    return run(List.of(UserCommand.kubectl()), words);
   }
 
-  private Ended run(String program, String script, List<String> words) {
-    var command = new ArrayList<String>();
-    command.add(program);
-    if (!script.isEmpty()) {
-      command.add(script);
-    }
-    command.addAll(words);
-    command.add("--kubeconfig=" + kubeconfig());
-    var builder =
-        new ProcessBuilder(command)
-            .redirectOutput(folder.resolve("out").toFile())
-            .redirectError(folder.resolve("errors").toFile());
-    Path tools = Artifacts.of(ROOT).tool("kubectl").getParent();
-    builder.environment().put("PATH", tools + ":" + System.getenv("PATH"));
-    try {
-      Process process = builder.start();
-      assertThat(process.waitFor(60, TimeUnit.SECONDS)).isTrue();
-      return new Ended(
-          process.exitValue(),
-          Files.readString(folder.resolve("out")),
-          Files.readString(folder.resolve("errors")));
-    } catch (IOException | InterruptedException failed) {
-      throw new AssertionError(failed);
-    }
+  private UserCommand run(List<String> program, String... words) {
+    var command = new ArrayList<>(program);
+    command.addAll(List.of(words));
+    return UserCommand.run(folder, kubeconfig(), command);
   }
 
   private static String kubectl(String... arguments) {

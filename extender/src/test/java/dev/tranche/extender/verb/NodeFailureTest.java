@@ -13,7 +13,6 @@ import dev.tranche.extender.ledger.PreemptionInfo;
 import dev.tranche.extender.placement.Placement;
 import dev.tranche.extender.placement.Reason;
 import dev.tranche.extender.score.Policy;
-import dev.tranche.extender.selection.NodeFilter;
 import dev.tranche.extender.snapshot.ClusterView;
 import dev.tranche.extender.verb.FakeWorld.Gpu;
 import java.util.List;
@@ -135,9 +134,12 @@ final class NodeFailureTest {
 
   @Test
   void readers_seeTheOthers() {
-    assertThat(world.inspection().nodes()).extracting(Inspection.Node::name).contains("b");
+    assertThat(world.inspection().nodes()).extracting(Inspection.Node::name).containsExactly("b");
     see(FakeWorld.pod("p", 3));
-    assertThat(world.explained("ns/p", Optional.<NodeFilter>empty()).decision()).isNotNull();
+    var decision = world.explained("ns/p", Optional.empty()).decision();
+    assertThat(decision).isNotNull();
+    assertThat(decision.fittedCount()).isEqualTo(1);
+    assertThat(decision.refusedCount()).as("nothing is known of the other").isZero();
   }
 
   private void see(PodFacts pod) {
