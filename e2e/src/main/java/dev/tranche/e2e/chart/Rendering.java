@@ -95,11 +95,10 @@ public record Rendering(String file, String purpose, String namespace, Map<Strin
     }
   }
 
-  /** Writes every file, and the page of values: {@code Rendering <chart> <deploy> <page>}. */
+  /** Writes every file: {@code Rendering <chart> <deploy>}. */
   public static void main(String[] args) throws IOException {
     for (Rendering rendering : ALL) {
       Files.writeString(Path.of(args[1], rendering.file()), rendering.render(Path.of(args[0])));
     }
-    Files.writeString(Path.of(args[2]), ValuesPage.of(Path.of(args[0])).text());
   }
 }

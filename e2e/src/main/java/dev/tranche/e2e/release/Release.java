@@ -30,8 +30,6 @@ public final class Release {
       case "layout" -> layout(args);
       case "join" -> OciLayout.join(Path.of(args[1]), layouts(args));
       case "bom" -> bom(args);
-      case "notes" ->
-          System.out.print(ReleaseNotes.of(args[1], Files.readString(Path.of(args[2]))));
       case "compare" -> compare(Path.of(args[1]), Path.of(args[2]));
       default -> throw new IllegalArgumentException("Release has no step " + args[0]);
     }
