@@ -24,7 +24,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class Checks {
   /** Longer than any bound of an invariant. */
-  static final long AFTER_CALM_MS = 250_000;
+  static final long AFTER_CALM_MS = 150_000;
 
   private static final long EVERY_MS = 5_000;
 
@@ -32,7 +32,11 @@ final class Checks {
   private final InvariantWatch watch = new InvariantWatch();
   private final Set<String> bound = new HashSet<>();
   private final Set<String> waited = new HashSet<>();
+  private final List<Eviction> evictions = new ArrayList<>();
   private Optional<Finding> violation = Optional.empty();
+
+  /** Pods that are evicted on a node for another pod. */
+  private record Eviction(PodObject pod, String node, List<String> victims) {}
 
   Checks(World world) {
     this.world = world;
@@ -55,7 +59,8 @@ final class Checks {
   }
 
   void start() {
-    world.queue.after(world.scenario.calmMs(), this::checkAll);
+    world.api.pods.watch(this::checkEvictions);
+    world.queue.after(world.scenario.faultless() ? 0 : world.scenario.calmMs(), this::checkAll);
   }
 
   private void checkAll() {
@@ -134,6 +139,53 @@ final class Checks {
                   pod.uid(),
                   "pod %s is refused on node %s: %s".formatted(pod.key(), pod.node(), why))));
     }
+  }
+
+  /** Others are evicted for a pod. Where nothing fails, it must fit as soon as they are gone. */
+  void evicted(PodObject pod, String node, List<String> victims) {
+    // Several containers may be on several GPUs.
+    if (world.scenario.faultless() && pod.plan().requests().size() == 1) {
+      evictions.add(new Eviction(pod, node, victims));
+    }
+  }
+
+  private void checkEvictions() {
+    for (Eviction each : List.copyOf(evictions)) {
+      if (each.victims().stream().noneMatch(uid -> isThere(each.node(), uid))) {
+        evictions.remove(each);
+        check(each);
+      }
+    }
+  }
+
+  private boolean isThere(String node, String uid) {
+    return world.api.pods.get(uid).filter(pod -> !pod.ended()).isPresent()
+        || world.node(node).orElseThrow().kubelet.allParts().containsKey(uid);
+  }
+
+  private void check(Eviction eviction) {
+    PodObject pod = world.api.pods.get(eviction.pod().uid()).orElse(null);
+    SimulatedNode node = world.node(eviction.node()).orElseThrow();
+    if (pod != null
+        && pod.waits()
+        && node.name.equals(pod.nominated())
+        && !mayHaveGivenWay(pod, node)
+        && !fitsOn(pod, node, 0)) {
+      broken(
+          List.of(
+              new Finding(
+                  Invariant.NOBODY_IS_EVICTED_IN_VAIN,
+                  pod.uid(),
+                  "pod %s does not fit on node %s, though %s were evicted for it"
+                      .formatted(pod.key(), node.name, eviction.victims()))));
+    }
+  }
+
+  /** kube-scheduler prefers pods of a higher priority to a nominated one. */
+  private boolean mayHaveGivenWay(PodObject pod, SimulatedNode node) {
+    return world.api.pods.all().stream()
+        .filter(other -> node.name.equals(other.node()) && !other.ended())
+        .anyMatch(other -> other.plan().priority() > pod.plan().priority());
   }
 
   // --- the cluster as it is ---
@@ -233,21 +285,27 @@ final class Checks {
 
   /** Returns a node on which a waiting pod would fit, by what is really free there. */
   private @Nullable String fits(PodObject pod) {
+    if (world.scheduler.forgets(pod)) {
+      return null;
+    }
     return world.nodes.stream()
-        .filter(node -> fitsOn(pod, node))
+        .filter(node -> fitsOn(pod, node, nominated(pod, node)))
         .map(node -> node.name)
         .findFirst()
         .orElse(null);
   }
 
-  private boolean fitsOn(PodObject pod, SimulatedNode node) {
+  /**
+   * @param kept replicas that nominated pods are to have there
+   */
+  private boolean fitsOn(PodObject pod, SimulatedNode node, int kept) {
     int replicas = node.plugin.replicas();
     int of = pod.plan().replicasPerGpu();
     @Nullable NodeObject object = world.api.nodes.get(node.name).orElse(null);
     if (object == null
         || !node.plugin.registered()
         || (of > 0 && of != replicas)
-        || freeInTotal(node, object) < pod.plan().replicas() + nominated(pod, node)) {
+        || freeInTotal(node, object) < pod.plan().replicas() + kept) {
       return false;
     }
     Map<String, GpuPart> taken = new HashMap<>();
@@ -258,7 +316,7 @@ final class Checks {
         parts.forEach((uuid, part) -> taken.merge(uuid, part, GpuPart::plus));
       }
     }
-    int wanted = pod.plan().replicas() + nominated(pod, node);
+    int wanted = pod.plan().replicas() + kept;
     IntStream free =
         node.gpus.stream()
             .filter(gpu -> gpu.healthy() && !object.cordoned().contains(gpu.uuid))

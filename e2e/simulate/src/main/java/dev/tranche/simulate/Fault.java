@@ -46,6 +46,8 @@ record Fault(Kind kind, long atMs, long forMs, int target, int value) {
     GPU_FAULTY_BEFORE_ADMISSION,
     GPU_CORDONED,
     RECUT,
+    /** A machine is gone, and a new one of its name comes later. */
+    NODE_REMOVED,
     SCHEDULER_KILLED,
     SCHEDULER_STALE
   }

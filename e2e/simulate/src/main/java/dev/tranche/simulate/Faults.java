@@ -92,7 +92,12 @@ final class Faults {
   /** A process is killed once it runs, and counts then. */
   private static boolean isKill(Fault.Kind kind) {
     return switch (kind) {
-      case EXTENDER_KILLED, SCHEDULER_KILLED, PLUGIN_KILLED, PLUGIN_STATE_LOST, KUBELET_KILLED ->
+      case EXTENDER_KILLED,
+          SCHEDULER_KILLED,
+          PLUGIN_KILLED,
+          PLUGIN_STATE_LOST,
+          KUBELET_KILLED,
+          NODE_REMOVED ->
           true;
       default -> false;
     };
@@ -135,7 +140,7 @@ final class Faults {
         node.plugin.loseState();
       }
       case PLUGIN_FROZEN -> node.plugin.freeze(forMs);
-      case KUBELET_KILLED -> killSoon(node.kubelet, fault);
+      case KUBELET_KILLED, NODE_REMOVED -> killSoon(node.kubelet, fault);
       case KUBELET_STALE -> {
         node.kubelet.delayWatch(forMs);
         world.queue.after(forMs, () -> node.kubelet.breakWatch(random.nextBoolean()));
@@ -224,8 +229,18 @@ final class Faults {
       return false;
     }
     world.counts.count(fault.kind());
+    if (fault.kind() == Fault.Kind.NODE_REMOVED) {
+      world.nodes.get(fault.target() % world.nodes.size()).remove(fault.forMs());
+      return true;
+    }
     process.kill();
-    world.queue.after(fault.forMs(), process::start);
+    world.queue.after(fault.forMs(), () -> restart(process));
     return true;
+  }
+
+  private static void restart(SimulatedProcess process) {
+    if (!process.running() && !process.removed) {
+      process.start();
+    }
   }
 }

@@ -146,6 +146,13 @@ final class KubeletModel extends SimulatedProcess {
     world.history.add(name, "is killed");
   }
 
+  /** Its containers are gone, too. */
+  void remove() {
+    kill();
+    removed = true;
+    pods.clear();
+  }
+
   void hangList(long forMs) {
     listHangsUntilMs = Math.max(listHangsUntilMs, queue.nowMs() + forMs);
   }

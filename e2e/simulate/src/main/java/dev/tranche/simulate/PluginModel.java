@@ -136,6 +136,12 @@ final class PluginModel extends PluginProcess {
     world.history.add(name, "is killed");
   }
 
+  void remove() {
+    kill();
+    removed = true;
+    loseState();
+  }
+
   /** Its state folder is emptied while it does not run. */
   void loseState() {
     heldFile = new byte[0];

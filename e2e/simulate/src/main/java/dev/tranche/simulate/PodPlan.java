@@ -31,31 +31,6 @@ record PodPlan(
     requests = List.copyOf(requests);
   }
 
-  /** A pod of one container. */
-  PodPlan(
-      int number,
-      long createdMs,
-      String name,
-      int replicas,
-      int replicasPerGpu,
-      int priority,
-      long runMs,
-      long deletedAfterMs,
-      boolean force,
-      long graceMs) {
-    this(
-        number,
-        createdMs,
-        name,
-        List.of(new Demand.Request("main", Kind.APP, replicas)),
-        replicasPerGpu,
-        priority,
-        runMs,
-        deletedAfterMs,
-        force,
-        graceMs);
-  }
-
   /** The most replicas that it holds at one moment, as kube-scheduler and kubelet count them. */
   int replicas() {
     return (int) Demand.peakReplicas(requests);

@@ -3,14 +3,12 @@ package dev.tranche.simulate;
 import dev.tranche.extender.verb.Filter;
 import dev.tranche.extender.verb.Preempt;
 import dev.tranche.extender.verb.Preempt.VictimUids;
-import io.vertx.core.AsyncResult;
 import io.vertx.core.Future;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.Consumer;
 import java.util.function.Function;
-import org.jspecify.annotations.Nullable;
 
 /** Calls the extender that the Service routes to, over the network. */
 final class RoutedVerbs implements Verbs {
@@ -61,32 +59,6 @@ final class RoutedVerbs implements Verbs {
     ask(caller, core -> core.preempt.preempt(pod.facts(), offered), answered);
   }
 
-  /** An answer that comes later. */
-  private static final class Answer<T> {
-    private @Nullable T value;
-    private boolean failed;
-    private @Nullable Runnable onDone;
-
-    void complete(AsyncResult<T> result) {
-      if (result.succeeded()) {
-        value = result.result();
-      } else {
-        failed = true;
-      }
-      if (onDone != null) {
-        onDone.run();
-      }
-    }
-
-    void whenDone(Runnable then) {
-      if (value != null || failed) {
-        then.run();
-      } else {
-        onDone = then;
-      }
-    }
-  }
-
   private <T> void ask(
       SimulatedProcess caller,
       Function<ExtenderCore, Future<T>> question,
@@ -101,9 +73,10 @@ final class RoutedVerbs implements Verbs {
         extender,
         TIMEOUT_MS,
         answer -> {
-          var later = new Answer<T>();
-          var _ = question.apply(extender.core()).onComplete(later::complete);
-          later.whenDone(() -> answer.accept(Optional.ofNullable(later.value)));
+          var _ =
+              question
+                  .apply(extender.core())
+                  .onComplete(done -> answer.accept(Optional.ofNullable(done.result())));
         },
         answer -> answered.accept(answer.flatMap(value -> value)));
   }

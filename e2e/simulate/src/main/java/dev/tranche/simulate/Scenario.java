@@ -26,6 +26,9 @@ record Scenario(
 
   static final int REPLICAS = 10;
 
+  /** Of so many nodes, one is added while pods come and go. */
+  private static final int ADDED_ONE_IN = 8;
+
   /** Of so many seeds, one has no fault: what happens there has no excuse. */
   private static final int FAULTLESS_ONE_IN = 5;
 
@@ -45,6 +48,17 @@ record Scenario(
 
   boolean faultless() {
     return faults.isEmpty();
+  }
+
+  /** Whether kube-scheduler evicts beside its next attempts, which is its default since 1.33. */
+  boolean asynchronousPreemption() {
+    return seed % 2 == 0;
+  }
+
+  /** Returns when a node is added. */
+  long addedMs(int node) {
+    SplittableRandom random = new Randoms(seed).of("node " + node);
+    return random.nextInt(ADDED_ONE_IN) == 0 ? FIRST_MS + random.nextLong(CHAOS_MS) : 0;
   }
 
   Scenario with(List<PodPlan> otherPods, List<Fault> otherFaults) {
@@ -181,7 +195,7 @@ record Scenario(
     long forMs =
         switch (kind) {
           case STALE_VIEW, ALL_VIEWS_STALE -> 20_000 + random.nextLong(100_000);
-          case KUBELET_STALE -> 2_000 + random.nextLong(38_000);
+          case KUBELET_STALE, NODE_REMOVED -> 2_000 + random.nextLong(38_000);
           case SCHEDULER_STALE -> 2_000 + random.nextLong(52_000);
           case EXTENDER_FROZEN, EXTENDER_SUSPENDED -> 1_000 + random.nextLong(25_000);
           case EXTENDER_KILLED, CRASH_BEFORE_BINDING, CRASH_AFTER_BINDING ->

@@ -22,6 +22,8 @@ import org.jspecify.annotations.Nullable;
  * assumes pods that it binds, and counts nominated ones. The queue is {@link SchedulingQueue}.
  */
 final class SchedulerModel extends SimulatedProcess {
+  private static final int PREEMPTION_MS_MAX = 10;
+
   private final World world;
   private final Verbs verbs;
   private final SplittableRandom random;
@@ -325,6 +327,9 @@ final class SchedulerModel extends SimulatedProcess {
     world.checks().waits(pod);
     world.history.add(name, "pod %s fits nowhere".formatted(pod.key()));
     waiting.refused(attempt, refusal.byTotals() > 0, !refusal.byExtender().isEmpty());
+    if (forgets(pod)) {
+      world.history.add(name, "has lost the event that would wake pod " + pod.key());
+    }
     report(pod, refusal.condition(), this::done);
   }
 
@@ -455,17 +460,40 @@ final class SchedulerModel extends SimulatedProcess {
     world.counts.count(Branch.PREEMPTION);
     world.counts.count(Branch.NOMINATION);
     world.history.add(name, "evicts %s on %s for pod %s".formatted(victims, node, pod.key()));
+    world.checks().evicted(pod, node, victims);
     nominated.put(pod.uid(), node);
-    for (String victim : victims) {
-      world.network.<Boolean>call(
-          this,
-          world.api,
-          5_000,
-          answer -> {
-            world.api.delete(victim, false);
-            answer.accept(true);
-          },
-          answer -> {});
+    if (world.scenario.asynchronousPreemption()) {
+      waiting.preempting(pod.uid(), true);
+      run(1 + random.nextInt(PREEMPTION_MS_MAX), () -> deleteInTurn(pod, victims));
+    } else {
+      victims.forEach(victim -> delete(victim, () -> {}));
     }
+  }
+
+  /** The pod may be queued again before the last one is deleted, whose deletion wakes it. */
+  private void deleteInTurn(PodObject pod, List<String> victims) {
+    if (victims.size() == 1) {
+      waiting.preempting(pod.uid(), false);
+      delete(victims.getFirst(), () -> {});
+    } else {
+      delete(victims.getFirst(), () -> deleteInTurn(pod, victims.subList(1, victims.size())));
+    }
+  }
+
+  private void delete(String victim, Runnable answered) {
+    world.network.<Boolean>call(
+        this,
+        world.api,
+        5_000,
+        answer -> {
+          world.api.delete(victim, false);
+          answer.accept(true);
+        },
+        answer -> answered.run());
+  }
+
+  /** Whether a pod waits for an event that kube-scheduler has lost. */
+  boolean forgets(PodObject pod) {
+    return waiting.forgets(pod.uid());
   }
 }

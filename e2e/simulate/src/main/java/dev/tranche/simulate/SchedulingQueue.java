@@ -40,6 +40,12 @@ final class SchedulingQueue {
     boolean byTotals;
     boolean byExtender;
 
+    /** Whether victims of its preemption are yet to be deleted: it is not queued before. */
+    boolean preempting;
+
+    /** Whether kube-scheduler has ignored an event meanwhile, and none has come since. */
+    boolean eventLost;
+
     /** Whether the pod was changed during the attempt. */
     boolean changed;
 
@@ -152,7 +158,25 @@ final class SchedulingQueue {
     ready.run();
   }
 
+  /** An asynchronous preemption begins, or all victims but the last are deleted. */
+  void preempting(String uid, boolean begins) {
+    Queued each = pods.get(uid);
+    if (each != null) {
+      each.preempting = begins;
+    }
+  }
+
+  /** Whether the pod waits for an event that was lost: kubernetes#141694. */
+  boolean forgets(String uid) {
+    Queued each = pods.get(uid);
+    return each != null && each.where == Where.UNSCHEDULABLE && each.eventLost;
+  }
+
   private void requeue(Queued each) {
+    each.eventLost = each.preempting;
+    if (each.preempting) {
+      return;
+    }
     if (each.readyAtMs <= scheduler.queue.nowMs()) {
       each.where = Where.ACTIVE;
     } else {

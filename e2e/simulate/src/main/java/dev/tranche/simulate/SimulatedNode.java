@@ -10,9 +10,11 @@ final class SimulatedNode {
   final KubeletModel kubelet;
   final PluginModel plugin;
   private final World world;
+  private final int number;
 
   SimulatedNode(World world, int number, int gpuCount) {
     this.world = world;
+    this.number = number;
     this.name = "n" + number;
     for (int i = 0; i < gpuCount; i++) {
       // Some nodes have GPUs of both models.
@@ -25,8 +27,34 @@ final class SimulatedNode {
   }
 
   void start() {
+    world.queue.after(world.scenario.addedMs(number), this::added);
+  }
+
+  private void added() {
     world.api.createNode(name, 0);
     kubelet.start();
     plugin.start();
+  }
+
+  /** Its machine is gone for a while; then a new one has its name and its GPUs. */
+  void remove(long forMs) {
+    world.history.add(name, "is removed");
+    kubelet.remove();
+    plugin.remove();
+    world.api.removeNode(name);
+    world.queue.after(forMs / 2, this::collectPods);
+    world.queue.after(
+        forMs,
+        () -> {
+          collectPods();
+          added();
+        });
+  }
+
+  /** Kubernetes' garbage collector removes pods of nodes that do not exist. */
+  private void collectPods() {
+    List.copyOf(world.api.pods.all()).stream()
+        .filter(pod -> name.equals(pod.node()))
+        .forEach(pod -> world.api.delete(pod.uid(), true));
   }
 }

@@ -17,6 +17,10 @@ class SimulatedProcess {
   private final long bootedMs;
   private int incarnation;
   private boolean running;
+
+  /** Whether its machine is gone. */
+  boolean removed;
+
   private long frozenUntilMs;
   private long suspendedMs;
   private long wallOffsetMs;
@@ -36,11 +40,6 @@ class SimulatedProcess {
   /** Its time of day, since 1970. */
   long wallMs() {
     return FIRST_WALL_MS + queue.nowMs() + wallOffsetMs;
-  }
-
-  /** The API server's time of day at a moment of the simulation. */
-  static long serverWallMs(long atMs) {
-    return FIRST_WALL_MS + atMs;
   }
 
   boolean running() {
@@ -86,6 +85,7 @@ class SimulatedProcess {
   void start() {
     incarnation++;
     running = true;
+    removed = false;
     frozenUntilMs = 0;
   }
 

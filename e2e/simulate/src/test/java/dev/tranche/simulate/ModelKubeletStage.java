@@ -1,5 +1,6 @@
 package dev.tranche.simulate;
 
+import dev.tranche.api.Demand;
 import dev.tranche.api.Names;
 import dev.tranche.api.podresources.ContainerDevices;
 import dev.tranche.api.podresources.PodResources;
@@ -97,12 +98,17 @@ final class ModelKubeletStage implements KubeletStage {
     send();
   }
 
+  /** Returns the request of a pod of one container. */
+  static List<Demand.Request> main(int replicas) {
+    return List.of(new Demand.Request("main", Demand.Kind.APP, replicas));
+  }
+
   @Override
   public void pod(String name, int devices, int runsSeconds) {
     long runMs = runsSeconds == 0 ? FOREVER_MS : 1_000L * runsSeconds;
     var plan =
         new PodPlan(
-            uids.size(), world.queue.nowMs(), name, devices, 0, 0, runMs, 0, false, GRACE_MS);
+            uids.size(), world.queue.nowMs(), name, main(devices), 0, 0, runMs, 0, false, GRACE_MS);
     uids.put(name, plan.uid());
     world.api.create(plan);
     world.api.bind(plan.uid(), PodObject.NAMESPACE + "/" + name, NODE, "", "");

@@ -23,7 +23,7 @@ final class ModelSchedulingStage implements SchedulingStage {
   private static final long START_MS = 5_000;
 
   private final World world =
-      new World(new Scenario(1, Policy.PACKED, List.of(), List.of(), List.of(), Long.MAX_VALUE));
+      new World(new Scenario(2, Policy.PACKED, List.of(), List.of(), List.of(), Long.MAX_VALUE));
   private final ScriptedExtender extender = new ScriptedExtender(world.queue::nowMs);
   private final SchedulerModel scheduler = new SchedulerModel(world, new ScriptedVerbs());
   private final Map<String, String> uids = new LinkedHashMap<>();
@@ -157,7 +157,17 @@ final class ModelSchedulingStage implements SchedulingStage {
   @Override
   public void pod(String name, int replicas, int priority) {
     var plan =
-        new PodPlan(uids.size(), world.queue.nowMs(), name, replicas, 0, priority, 0, 0, false, 0);
+        new PodPlan(
+            uids.size(),
+            world.queue.nowMs(),
+            name,
+            ModelKubeletStage.main(replicas),
+            0,
+            priority,
+            0,
+            0,
+            false,
+            0);
     uids.put(name, plan.uid());
     world.api.create(plan);
   }

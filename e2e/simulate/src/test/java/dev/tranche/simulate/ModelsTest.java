@@ -26,7 +26,7 @@ class ModelsTest {
   }
 
   private static PodPlan plan(int number, String name) {
-    return new PodPlan(number, 0, name, 3, 10, 0, 1_000, 0, false, 0);
+    return new PodPlan(number, 0, name, ModelKubeletStage.main(3), 10, 0, 1_000, 0, false, 0);
   }
 
   private Watch<PodObject> watch() {

@@ -22,7 +22,9 @@ public enum Invariant {
   /** The extender records no hold for a pod that does not exist. */
   HOLD_HAS_POD(120_000),
   /** A pod that fits on a node is bound. */
-  WAITING_POD_IS_BOUND(240_000),
+  WAITING_POD_IS_BOUND(90_000),
+  /** A pod fits where others were evicted for it, once they are gone and while nothing failed. */
+  NOBODY_IS_EVICTED_IN_VAIN(0),
   /** No process logs an error: each one is a bug. */
   NO_ERROR_IS_LOGGED(0);
 
