@@ -2,21 +2,21 @@ package dev.tranche.extender;
 
 import dev.tranche.extender.controller.ApiServiceBundle;
 import dev.tranche.extender.controller.FrontProxyWatch;
-import dev.tranche.extender.controller.TlsSecret;
 import dev.tranche.extender.http.ClientCertificates;
 import dev.tranche.extender.http.VerbServer;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.readapi.ReadApi;
 import dev.tranche.extender.stream.StreamServer;
 import dev.tranche.process.client.ApiClient;
+import dev.tranche.process.client.ObjectWatch;
 import dev.tranche.process.client.SecretErrors;
+import io.fabric8.kubernetes.api.model.Secret;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.net.PemKeyCertOptions;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -27,6 +27,9 @@ import org.slf4j.LoggerFactory;
  * kube-scheduler connects from another pod. The first certificate opens them; later ones replace
  * it. Certificates are applied one after the other. A failed open is retried until there is a newer
  * certificate.
+ *
+ * <p>The webhook creates and renews the certificate. It is read through the API and not from a
+ * mount, so that neither the first nor a renewed one waits for the kubelet.
  */
 final class CertifiedPorts implements AutoCloseable {
   private static final long OPEN_AGAIN_MS = 500;
@@ -35,49 +38,50 @@ final class CertifiedPorts implements AutoCloseable {
 
   private final ExtenderConfig config;
   private final Vertx vertx;
-  private final VerbServer verbs;
-  private final Function<PemKeyCertOptions, StreamServer> streams;
-  private final ReadApi readApi;
+  private final Servers servers;
+  private final ExtenderMetrics metrics;
+  private final String secretName;
+  private final ObjectWatch<Secret> secret;
   private final Optional<FrontProxyWatch> frontProxy;
   private final Optional<ApiServiceBundle> apiService;
-  private final ExtenderMetrics metrics;
-  private final TlsSecret secret;
   private volatile @Nullable StreamServer stream;
-  private volatile TlsSecret.@Nullable Material newest;
-  private final AtomicBoolean withoutAuthorities = new AtomicBoolean();
+  private volatile @Nullable ServingCertificate newest;
+  private volatile boolean open;
   private Future<Void> applying = Future.succeededFuture();
 
   /**
+   * What is opened.
+   *
    * @param streams creates the server of the node streams with its certificate
    */
+  record Servers(
+      Function<PemKeyCertOptions, StreamServer> streams, VerbServer verbs, ReadApi readApi) {}
+
   CertifiedPorts(
       ExtenderConfig config,
       KubernetesClient client,
       Vertx vertx,
-      VerbServer verbs,
-      Function<PemKeyCertOptions, StreamServer> streams,
-      ReadApi readApi,
+      Servers servers,
       ExtenderMetrics metrics) {
     this.config = config;
     this.vertx = vertx;
-    this.verbs = verbs;
-    this.streams = streams;
-    this.readApi = readApi;
+    this.servers = servers;
     this.metrics = metrics;
+    boolean aggregated = config.apiAggregated() != null;
     this.frontProxy =
-        config.apiAggregated() == null
-            ? Optional.empty()
-            : Optional.of(new FrontProxyWatch(client, readApi::setFrontProxy));
+        aggregated
+            ? Optional.of(new FrontProxyWatch(client, servers.readApi()::setFrontProxy))
+            : Optional.empty();
+    KubernetesClient calls = ApiClient.withoutRetries(client, Extender.API_TIMEOUT_MS);
     this.apiService =
-        frontProxy.map(
-            watch ->
-                new ApiServiceBundle(
-                    ApiClient.withoutRetries(client, Extender.API_TIMEOUT_MS), metrics));
-    this.secret = new TlsSecret(client, config.namespace(), secretName(), this::onCertificate);
-  }
-
-  private String secretName() {
-    return config.name() + "-extender-tls";
+        aggregated ? Optional.of(new ApiServiceBundle(calls, metrics)) : Optional.empty();
+    this.secretName = config.name() + "-extender-tls";
+    this.secret =
+        new ObjectWatch<>(
+            client.secrets().inNamespace(config.namespace()).withName(secretName),
+            "Secret " + config.namespace() + "/" + secretName,
+            "no node can report",
+            this::onSecret);
   }
 
   void start() {
@@ -89,117 +93,97 @@ final class CertifiedPorts implements AutoCloseable {
 
   /** Returns why the ports are not open yet; empty once they are. */
   Optional<String> missing() {
-    return stream == null
-        ? Optional.of(
+    return open
+        ? Optional.empty()
+        : Optional.of(
             SecretErrors.missing(
                 config.namespace(),
-                secretName(),
-                "the webhook writes the extender's certificate to it"))
-        : Optional.empty();
+                secretName,
+                "the webhook writes the extender's certificate to it"));
   }
 
   /** -1 before there is a certificate. */
   int streamPort() {
-    StreamServer open = stream;
-    return open == null ? -1 : open.port();
+    StreamServer server = stream;
+    return server == null ? -1 : server.port();
   }
 
-  private synchronized void onCertificate(TlsSecret.Material material) {
-    newest = material;
-    applying = applying.transform(before -> apply(material, OPEN_AGAIN_MS));
+  private synchronized void onSecret(Secret read) {
+    ServingCertificate.of(read.getData())
+        .ifPresentOrElse(
+            certificate -> {
+              newest = certificate;
+              applying = applying.transform(before -> apply(certificate, OPEN_AGAIN_MS));
+            },
+            () -> LOG.info("{}", without("tls.crt or no tls.key", "the webhook writes both")));
   }
 
   /** Applies a certificate. The future never fails. */
-  private Future<Void> apply(TlsSecret.Material material, long againMs) {
-    if (!material.equals(newest)) {
+  private Future<Void> apply(ServingCertificate certificate, long againMs) {
+    if (!certificate.equals(newest)) {
       return Future.succeededFuture();
     }
-    StreamServer open = stream;
-    return (open == null ? open(material) : renew(open, material))
+    return serveStreams(certificate.certificate())
+        .compose(serving -> serveVerbs(certificate))
         .onSuccess(
-            done -> {
-              LOG.info("using the certificate of Secret {}", secretName());
-              readApi.setCertificate(material.certificate());
-              apiService.ifPresent(bundle -> setBundle(bundle, material));
+            serving -> {
+              LOG.info("using the certificate of Secret {}", secretName);
+              open = true;
+              servers.readApi().setCertificate(certificate.certificate());
+              apiService.ifPresent(bundle -> setBundle(bundle, certificate));
             })
-        .onFailure(e -> LOG.error("cannot use the certificate of Secret {}", secretName(), e))
+        .onFailure(e -> LOG.error("cannot use the certificate of Secret {}", secretName, e))
         .<Void>mapEmpty()
         .recover(
             failed ->
-                stream != null
+                open
                     ? Future.succeededFuture()
                     : vertx
                         .timer(againMs, TimeUnit.MILLISECONDS)
-                        .compose(due -> apply(material, Math.min(2 * againMs, OPEN_AGAIN_MAX_MS))));
+                        .compose(
+                            due -> apply(certificate, Math.min(2 * againMs, OPEN_AGAIN_MAX_MS))));
   }
 
-  private void setBundle(ApiServiceBundle bundle, TlsSecret.Material material) {
-    if (material.authorities().isPresent()) {
-      bundle.set(material.authorities().get());
-    } else if (withoutAuthorities.compareAndSet(false, true)) {
-      LOG.error(
-          "{}",
-          SecretErrors.without(
-              config.namespace(),
-              secretName(),
-              "ca.crt",
-              "the API server verifies the aggregated API by it"));
+  private Future<?> serveStreams(PemKeyCertOptions certificate) {
+    StreamServer serving = stream;
+    if (serving != null) {
+      return serving.renew(certificate);
     }
+    StreamServer server = servers.streams().apply(certificate);
+    return vertx.deployVerticle(server).onSuccess(deployed -> stream = server);
   }
 
-  private Future<?> open(TlsSecret.Material material) {
-    StreamServer server = streams.apply(material.certificate());
-    return vertx
-        .deployVerticle(server)
-        .compose(
-            deployed ->
-                listen(material)
-                    .recover(
-                        failed ->
-                            vertx
-                                .undeploy(deployed)
-                                .transform(closed -> Future.failedFuture(failed))))
-        .onSuccess(listening -> stream = server);
-  }
-
-  private Future<Void> listen(TlsSecret.Material material) {
+  private Future<?> serveVerbs(ServingCertificate certificate) {
     if (!config.verbsTls()) {
       return Future.succeededFuture();
     }
-    try {
-      return verbs.listen(material.certificate(), clients(material));
-    } catch (IllegalStateException unusable) {
-      return Future.failedFuture(unusable);
-    }
-  }
-
-  private Future<?> renew(StreamServer open, TlsSecret.Material material) {
-    return open.renew(material.certificate())
-        .compose(
-            done ->
-                config.verbsTls()
-                    ? verbs.renew(material.certificate(), clients(material))
-                    : Future.succeededFuture(true));
-  }
-
-  /** Returns which clients are admitted to the verbs; null if all are. */
-  private @Nullable ClientCertificates clients(TlsSecret.Material material) {
     if (!config.verbsClientCertificate()) {
-      return null;
+      return servers.verbs().serve(certificate.certificate(), null);
     }
-    return new ClientCertificates(
-        material
-            .authorities()
-            .orElseThrow(
-                () ->
-                    new IllegalStateException(
-                        SecretErrors.without(
-                            config.namespace(),
-                            secretName(),
-                            "ca.crt",
-                            "kube-scheduler's certificate is verified by it"))),
-        config.schedulerClient(),
-        metrics::recordClientCertificate);
+    if (certificate.authorities().isEmpty()) {
+      return Future.failedFuture(
+          without("ca.crt", "kube-scheduler's certificate is verified by it"));
+    }
+    var clients =
+        new ClientCertificates(
+            certificate.authorities().get(),
+            config.schedulerClient(),
+            metrics::recordClientCertificate);
+    return servers.verbs().serve(certificate.certificate(), clients);
+  }
+
+  private void setBundle(ApiServiceBundle bundle, ServingCertificate certificate) {
+    certificate
+        .authorities()
+        .ifPresentOrElse(
+            bundle::set,
+            () ->
+                LOG.error(
+                    "{}", without("ca.crt", "the API server verifies the aggregated API by it")));
+  }
+
+  private String without(String content, String remedy) {
+    return SecretErrors.without(config.namespace(), secretName, content, remedy);
   }
 
   @Override

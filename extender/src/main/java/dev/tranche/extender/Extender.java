@@ -155,7 +155,12 @@ public final class Extender implements AutoCloseable {
     this.inspections = new InspectionCache(this::inspect, Extender::nowMs);
     this.readApi = readApi();
     this.ports =
-        new CertifiedPorts(config, client, vertx, verbs, this::streamServer, readApi, metrics);
+        new CertifiedPorts(
+            config,
+            client,
+            vertx,
+            new CertifiedPorts.Servers(this::streamServer, verbs, readApi),
+            metrics);
     this.verbsSlice = verbsSlice();
     this.leadership = leadership();
   }
@@ -257,8 +262,7 @@ public final class Extender implements AutoCloseable {
     return vertx
         .deployVerticle(verbs)
         .onSuccess(deployed -> startWatchesAndPorts())
-        .compose(
-            deployed -> config.verbsTls() ? Future.succeededFuture() : verbs.listen(null, null))
+        .compose(deployed -> config.verbsTls() ? Future.succeededFuture() : verbs.serve(null, null))
         .compose(listening -> serveOps())
         .onSuccess(serving -> readApi.start())
         .onSuccess(serving -> joinElection())

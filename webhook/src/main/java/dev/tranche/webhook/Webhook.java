@@ -83,12 +83,7 @@ final class Webhook {
     readiness = new Readiness(cluster::missing, clock);
     certificateController =
         new CertificateController(
-            client,
-            config.tls(),
-            config.certificateOptions(),
-            clock,
-            this::onReconciled,
-            this::onReconcileFailed);
+            client, config.tls(), clock, this::onReconciled, this::onReconcileFailed);
     metrics.nodes(() -> cluster.nodes().served().size());
     metrics.ready(() -> readiness.missing().isEmpty());
     metrics.certificate("ca", () -> readiness.tlsState().map(TlsState::authority));

@@ -36,8 +36,7 @@ import dev.tranche.webhook.guard.GuardMode;
 import dev.tranche.webhook.guard.GuardRules;
 import dev.tranche.webhook.mutate.MutationRules;
 import dev.tranche.webhook.mutate.ServedBy;
-import dev.tranche.webhook.tls.CertificateController;
-import dev.tranche.webhook.tls.TlsNames;
+import dev.tranche.webhook.tls.TlsConfig;
 import java.time.Duration;
 import java.util.List;
 import java.util.OptionalLong;
@@ -47,20 +46,18 @@ import java.util.regex.Pattern;
 /**
  * The effective configuration.
  *
- * @param tls names of the TLS objects and certificates
+ * @param tls how certificates are made
  * @param listen address of the webhook, TLS
  * @param metrics address of /metrics and the probes, plain HTTP
  * @param rules rules for pods that request GPUs
- * @param certificateOptions how certificates are made
  * @param drainDelay time from SIGTERM until no more connections are accepted
  * @param guard rules for pods that reach for GPUs that they were not given
  */
 record WebhookConfig(
-    TlsNames tls,
+    TlsConfig tls,
     HostPort listen,
     HostPort metrics,
     MutationRules rules,
-    CertificateController.CertificateOptions certificateOptions,
     Duration drainDelay,
     GuardRules guard) {
   private static final Pattern ANNOTATION_PREFIX =
@@ -76,9 +73,7 @@ record WebhookConfig(
     WebhookConfig read() {
       List<String> resources = settings.resources(RESOURCE, errors);
       return new WebhookConfig(
-          new TlsNames(
-              settings.dnsLabel(NAME, Settings.NAME_CHARS_MAX, errors),
-              settings.dnsLabel(NAMESPACE, Settings.DNS_LABEL_CHARS_MAX, errors)),
+          tls(),
           settings.hostPort(LISTEN_ADDRESS, errors),
           settings.hostPort(METRICS_ADDRESS, errors),
           new MutationRules(
@@ -92,19 +87,20 @@ record WebhookConfig(
               MutationRules.PlainRequests.REPLICAS,
               settings.oneOf(PLAIN_REQUESTS_SERVED_BY, ServedBy.PREFERABLE, errors),
               Set.copyOf(settings.dnsLabels(REPLICA_SCHEDULERS, errors))),
-          certificates(),
           settings.duration(DRAIN_DELAY, "0s", DURATION_MAX, errors),
           guard(resources));
     }
 
-    private CertificateController.CertificateOptions certificates() {
+    private TlsConfig tls() {
       Duration authority = settings.duration(AUTHORITY_LIFE, "60s", DURATION_MAX, errors);
       Duration certificate = settings.duration(CERTIFICATE_LIFE, "30s", DURATION_MAX, errors);
       if (certificate.compareTo(authority) > 0) {
         String allowed = "at most --authority-life, since the CA signs the certificate";
         settings.reportInvalid(CERTIFICATE_LIFE, allowed, errors);
       }
-      return new CertificateController.CertificateOptions(
+      return new TlsConfig(
+          settings.dnsLabel(NAME, Settings.NAME_CHARS_MAX, errors),
+          settings.dnsLabel(NAMESPACE, Settings.DNS_LABEL_CHARS_MAX, errors),
           settings.isSecond(CERTIFICATES, "own", "cert-manager", errors),
           authority,
           certificate,

@@ -6,8 +6,8 @@ import dev.tranche.process.settings.HostPort;
 import dev.tranche.webhook.guard.GuardMode;
 import dev.tranche.webhook.guard.GuardRules;
 import dev.tranche.webhook.nodes.ClusterWatch;
-import dev.tranche.webhook.tls.CertificateController;
-import dev.tranche.webhook.tls.TlsNames;
+import dev.tranche.webhook.tls.Pairs;
+import dev.tranche.webhook.tls.TlsConfig;
 import io.fabric8.kubernetes.api.model.admissionregistration.v1.MutatingWebhookBuilder;
 import io.fabric8.kubernetes.api.model.admissionregistration.v1.MutatingWebhookConfigurationBuilder;
 import io.fabric8.kubernetes.client.KubernetesClient;
@@ -40,6 +40,7 @@ public final class MockApi implements AutoCloseable {
   public MockApi() {
     server.init();
     client = server.createClient();
+    Pairs.createSecrets(client, NAMESPACE);
   }
 
   public KubernetesClient client() {
@@ -47,24 +48,22 @@ public final class MockApi implements AutoCloseable {
   }
 
   /** The whole process but its main method, not started. */
-  Webhook webhook(CertificateController.CertificateOptions certificateOptions) {
-    return webhook(certificateOptions, InstantSource.system());
+  Webhook webhook(TlsConfig tls) {
+    return webhook(tls, InstantSource.system());
   }
 
   /**
    * @param clock decides when certificates are due and when they have ended
    */
-  Webhook webhook(
-      CertificateController.CertificateOptions certificateOptions, InstantSource clock) {
+  Webhook webhook(TlsConfig tls, InstantSource clock) {
     var local = new HostPort("127.0.0.1", 0);
     List<String> resources = List.of("nvidia.com/gpu");
     return new Webhook(
         new WebhookConfig(
-            new TlsNames("tranche", NAMESPACE),
+            tls,
             local,
             local,
             Reviews.rules(resources, 10, "tranche-scheduler", "nvidia"),
-            certificateOptions,
             Duration.ZERO,
             new GuardRules(
                 GuardMode.VOID, true, Set.of(), resources, "/var/lib/kubelet", List.of())),

@@ -4,7 +4,7 @@ import static dev.tranche.webhook.Await.await;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.webhook.metrics.ReviewKind;
-import dev.tranche.webhook.tls.CertificateController;
+import dev.tranche.webhook.tls.Pairs;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.buffer.Buffer;
@@ -82,10 +82,9 @@ class RotationIT {
   }
 
   private Webhook replica() {
-    var options =
-        new CertificateController.CertificateOptions(
-            false, AUTHORITY_LIFE, CERTIFICATE_LIFE, false);
-    var webhook = api.webhook(options, () -> now);
+    var webhook =
+        api.webhook(
+            Pairs.config(MockApi.NAMESPACE, AUTHORITY_LIFE, CERTIFICATE_LIFE, false), () -> now);
     webhook.start().await();
     return webhook;
   }

@@ -23,10 +23,10 @@ class WebhookConfigTest {
     assertThat(config.metrics()).hasToString("0.0.0.0:9090");
     assertThat(config.rules())
         .isEqualTo(Reviews.rules(List.of("nvidia.com/gpu"), 10, "tranche-scheduler", "nvidia"));
-    assertThat(config.certificateOptions().authorityLife()).isEqualTo(Duration.ofDays(3650));
-    assertThat(config.certificateOptions().servingLife()).isEqualTo(Duration.ofDays(90));
+    assertThat(config.tls().authorityLife()).isEqualTo(Duration.ofDays(3650));
+    assertThat(config.tls().servingLife()).isEqualTo(Duration.ofDays(90));
     assertThat(config.drainDelay()).isEqualTo(Duration.ofSeconds(5));
-    assertThat(config.certificateOptions().certManager()).isFalse();
+    assertThat(config.tls().certManager()).isFalse();
     assertThat(config.guard())
         .isEqualTo(
             new GuardRules(
@@ -80,10 +80,10 @@ class WebhookConfigTest {
                     Set.of(SharingSystem.KAI, SharingSystem.HAMI),
                     MutationRules.PlainRequests.REPLICAS)
                 .with(ServedBy.DRA));
-    assertThat(config.certificateOptions().authorityLife()).isEqualTo(Duration.ofHours(2));
-    assertThat(config.certificateOptions().servingLife()).isEqualTo(Duration.ofSeconds(90));
+    assertThat(config.tls().authorityLife()).isEqualTo(Duration.ofHours(2));
+    assertThat(config.tls().servingLife()).isEqualTo(Duration.ofSeconds(90));
     assertThat(config.drainDelay()).isZero();
-    assertThat(config.certificateOptions().certManager()).isTrue();
+    assertThat(config.tls().certManager()).isTrue();
     assertThat(config.guard())
         .isEqualTo(
             new GuardRules(

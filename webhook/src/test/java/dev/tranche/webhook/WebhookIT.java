@@ -7,9 +7,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.tranche.webhook.metrics.ReviewKind;
 import dev.tranche.webhook.review.FractionHandler;
-import dev.tranche.webhook.tls.CertificateController;
+import dev.tranche.webhook.tls.Pairs;
 import io.fabric8.kubernetes.api.model.NodeBuilder;
 import io.fabric8.kubernetes.api.model.Quantity;
+import io.fabric8.kubernetes.api.model.SecretBuilder;
 import io.fabric8.kubernetes.api.model.admissionregistration.v1.MutatingWebhookConfigurationBuilder;
 import io.fabric8.kubernetes.api.model.node.v1.RuntimeClassBuilder;
 import io.fabric8.kubernetes.client.KubernetesClient;
@@ -24,6 +25,7 @@ import io.vertx.core.net.PemTrustOptions;
 import io.vertx.core.net.SocketAddress;
 import java.time.Duration;
 import java.util.Base64;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import javax.net.ssl.SSLPeerUnverifiedException;
@@ -45,8 +47,7 @@ class WebhookIT {
   void start() {
     webhook =
         api.webhook(
-            new CertificateController.CertificateOptions(
-                false, Duration.ofDays(3650), Duration.ofSeconds(30), false));
+            Pairs.config(MockApi.NAMESPACE, Duration.ofDays(3650), Duration.ofSeconds(30), false));
     webhook.start().await();
   }
 
@@ -196,8 +197,12 @@ class WebhookIT {
     await("readiness", () -> status("/readyz") == 200);
     String bundle = api.caBundle();
     String first = servedCertificate(bundle);
-    // The Secret is made anew when somebody deletes it, as when its time has come.
-    client.secrets().inNamespace(MockApi.NAMESPACE).withName("tranche-webhook-tls").delete();
+    // The certificate is made anew when somebody empties the Secret, as when its time has come.
+    client
+        .secrets()
+        .inNamespace(MockApi.NAMESPACE)
+        .withName("tranche-webhook-tls")
+        .edit(secret -> new SecretBuilder(secret).withData(Map.of()).build());
     await("another certificate", () -> !servedCertificate(bundle).equals(first));
     assertThat(review(bundle, "deployment").at("/response/allowed").asBoolean()).isTrue();
   }

@@ -1,6 +1,7 @@
 package dev.tranche.extender.controller;
 
 import dev.tranche.extender.readapi.access.FrontProxy;
+import dev.tranche.process.client.ObjectWatch;
 import io.fabric8.kubernetes.api.model.ConfigMap;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import java.util.Map;

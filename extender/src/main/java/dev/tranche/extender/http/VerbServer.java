@@ -81,20 +81,28 @@ public final class VerbServer extends VerticleBase {
   }
 
   /**
-   * Opens the port.
+   * Opens the port. If it is open, renews the certificate and the authorities for new connections.
    *
    * @param certificate null: plain HTTP, for loopback
    * @param clients null: any client is admitted
    */
-  public Future<Void> listen(
+  public Future<Void> serve(
       @Nullable PemKeyCertOptions certificate, @Nullable ClientCertificates clients) {
+    if (server != null) {
+      var renewed = new ServerSSLOptions().setKeyCertOptions(certificate);
+      if (clients != null) {
+        renewed.setClientAuth(ClientAuth.REQUIRED).setTrustOptions(clients.authorities());
+      }
+      return server.updateSSLOptions(renewed).mapEmpty();
+    }
     Loop loop = loop();
-    return loop.submit(() -> listening(certificate, clients, loop))
+    return loop.submit(() -> listen(certificate, clients, loop))
         .compose(started -> started)
+        .onSuccess(listening -> server = listening)
         .mapEmpty();
   }
 
-  private Future<HttpServer> listening(
+  private Future<HttpServer> listen(
       @Nullable PemKeyCertOptions certificate, @Nullable ClientCertificates clients, Loop loop) {
     var options = new HttpServerOptions().setIdleTimeout(IDLE_S_MAX);
     if (certificate != null) {
@@ -105,33 +113,15 @@ public final class VerbServer extends VerticleBase {
       options.setClientAuth(ClientAuth.REQUIRED).setTrustOptions(clients.authorities());
       requests = clients.admitting(requests);
     }
-    HttpServer opened =
-        // A Service routes only new connections to the new leader. kube-scheduler would otherwise
-        // keep its connection and go on asking the previous leader.
-        new ListeningPort(vertx, transport, "verbs", connections)
-            .http1(options, new ConnectionDrain(vertx, readiness::leadershipMissing), requests);
-    server = opened;
-    return opened.listen(address);
+    // A Service routes only new connections to the new leader. kube-scheduler would otherwise
+    // keep its connection and go on asking the previous leader.
+    return new ListeningPort(vertx, transport, "verbs", connections)
+        .http1(options, new ConnectionDrain(vertx, readiness::leadershipMissing), requests)
+        .listen(address);
   }
 
   public int port() {
     return server == null ? -1 : server.actualPort();
-  }
-
-  /**
-   * Renews the certificate and the authorities for new connections.
-   *
-   * @param clients as in {@link #listen}
-   */
-  public Future<Boolean> renew(PemKeyCertOptions renewed, @Nullable ClientCertificates clients) {
-    if (server == null) {
-      return Future.succeededFuture(false);
-    }
-    var options = new ServerSSLOptions().setKeyCertOptions(renewed);
-    if (clients != null) {
-      options.setClientAuth(ClientAuth.REQUIRED).setTrustOptions(clients.authorities());
-    }
-    return server.updateSSLOptions(options);
   }
 
   @Override

@@ -53,7 +53,7 @@ final class ClientCertificatesIT {
             () -> {},
             loop -> verbs.routes(loop, RequestLimiter.READ_WITHIN_MS));
     vertx.deployVerticle(server).await();
-    server.listen(ours.server(), clients(ours)).await();
+    server.serve(ours.server(), clients(ours)).await();
   }
 
   @AfterEach
@@ -80,7 +80,7 @@ final class ClientCertificatesIT {
 
   @Test
   void renewedAuthorities_areBelievedByTheNextConnection() throws Exception {
-    server.renew(others.server(), clients(others)).await();
+    server.serve(others.server(), clients(others)).await();
     assertThat(ask(others.client(NAME))).startsWith("200 ");
     PemKeyCertOptions former = ours.client(NAME);
     assertShutOut(() -> ask(former));

@@ -55,7 +55,7 @@ final class HandOverIT {
             () -> {},
             loop -> verbs.routes(loop, RequestLimiter.READ_WITHIN_MS));
     vertx.deployVerticle(server).await();
-    server.listen(new TestAuthority("ours").server(), null).await();
+    server.serve(new TestAuthority("ours").server(), null).await();
     var options = new HttpClientOptions().setSsl(true).setTrustAll(true).setVerifyHost(false);
     HttpClientAgent http =
         vertx.createHttpClient(

@@ -2,14 +2,12 @@ package dev.tranche.webhook.tls;
 
 import dev.tranche.process.client.SecretErrors;
 import dev.tranche.webhook.tls.TlsStore.StoredSecret;
-import java.security.GeneralSecurityException;
 import java.security.cert.X509Certificate;
 import java.time.Instant;
 import java.time.InstantSource;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
  * Reconciles certificates that cert-manager issues; cert-manager also writes the caBundle into the
@@ -17,79 +15,68 @@ import java.util.stream.Collectors;
  * nodes trust the extender. The bundle keeps earlier CAs until they expire.
  */
 final class CertManagerReconciler {
-  private static final int TRUSTED_MAX = 8;
+  private static final int FORMER_MAX = 8;
 
   private final TlsStore store;
-  private final TlsNames names;
+  private final TlsConfig config;
   private final InstantSource clock;
 
-  CertManagerReconciler(TlsStore store, TlsNames names, InstantSource clock) {
+  CertManagerReconciler(TlsStore store, TlsConfig config, InstantSource clock) {
     this.store = store;
-    this.names = names;
+    this.config = config;
     this.clock = clock;
   }
 
   TlsState reconcile() {
-    TlsKeyPair webhook = pair(names.webhookSecret());
-    TlsKeyPair extender = pair(names.extenderSecret());
-    List<X509Certificate> extenderTrusted = trusted(names.extenderSecret());
-    store.writeBundle(union(extenderTrusted));
+    StoredSecret webhook = store.read(config.webhookSecret());
+    StoredSecret extender = store.read(config.extenderSecret());
+    TlsKeyPair webhookPair = pair(webhook);
+    TlsKeyPair extenderPair = pair(extender);
+    publish(trusted(extender));
+    String missing =
+        "cert-manager has not yet written the caBundle of MutatingWebhookConfiguration %s"
+            .formatted(config.name());
     return new TlsState(
-        trusted(names.webhookSecret()),
-        webhook,
-        extender.certificate(),
-        store.hasBundles()
-            ? Optional.empty()
-            : Optional.of(
-                "cert-manager has not yet written the caBundle of MutatingWebhookConfiguration %s"
-                    .formatted(names.configuration())));
+        trusted(webhook),
+        webhookPair,
+        extenderPair.certificate(),
+        store.hasBundles() ? Optional.empty() : Optional.of(missing));
   }
 
-  private TlsKeyPair pair(String secret) {
-    return read(secret)
-        .pair("tls.crt", "tls.key")
-        .filter(Renewal::keyMatches)
+  private TlsKeyPair pair(StoredSecret secret) {
+    return secret
+        .pair()
+        .filter(TlsKeyPair::keyMatches)
         .orElseThrow(
             () ->
-                new IllegalStateException(
-                    SecretErrors.without(
-                        names.namespace(),
-                        secret,
-                        "matching, readable tls.crt and tls.key (ECDSA, PKCS #8)",
-                        "cert-manager writes it, see its Certificate " + secret)));
+                without(
+                    secret,
+                    "matching, readable tls.crt and tls.key (ECDSA, PKCS #8)",
+                    "cert-manager writes it, see its Certificate " + secret.name()));
   }
 
-  private List<X509Certificate> trusted(String secret) {
-    try {
-      List<X509Certificate> authorities = Pem.certificates(read(secret).text(TlsStore.BUNDLE_KEY));
-      if (!authorities.isEmpty()) {
-        return authorities;
-      }
-    } catch (GeneralSecurityException unreadable) {
-      throw new IllegalStateException(
-          "Secret %s/%s: ca.crt cannot be read".formatted(names.namespace(), secret), unreadable);
+  private List<X509Certificate> trusted(StoredSecret secret) {
+    List<X509Certificate> authorities = Certificates.parse(secret.text(TlsStore.BUNDLE_KEY));
+    if (authorities.isEmpty()) {
+      throw without(
+          secret,
+          TlsStore.BUNDLE_KEY,
+          "the issuer must be one that provides its CA, such as a CA issuer");
     }
-    throw new IllegalStateException(
-        SecretErrors.without(
-            names.namespace(),
-            secret,
-            TlsStore.BUNDLE_KEY,
-            "the issuer must be one that provides its CA, such as a CA issuer"));
+    return authorities;
   }
 
-  private StoredSecret read(String secret) {
-    return store.read(secret);
+  private IllegalStateException without(StoredSecret secret, String content, String remedy) {
+    return new IllegalStateException(
+        SecretErrors.without(config.namespace(), secret.name(), content, remedy));
   }
 
-  private String union(List<X509Certificate> newest) {
+  private void publish(List<X509Certificate> newest) {
     Instant now = clock.instant();
-    var union = new ArrayList<>(newest);
-    for (X509Certificate before : store.bundle()) {
-      boolean ended = !now.isBefore(before.getNotAfter().toInstant());
-      if (!ended && !union.contains(before) && union.size() < TRUSTED_MAX) {
-        union.add(before);
-      }
-    }
-    return union.stream().map(Pem::certificate).collect(Collectors.joining());
+    Stream<X509Certificate> former =
+        store.bundle().stream()
+            .filter(c -> !newest.contains(c) && !Certificates.expired(c, now))
+            .limit(FORMER_MAX);
+    store.writeBundle(Certificates.pem(Stream.concat(newest.stream(), former).toList()));
   }
 }

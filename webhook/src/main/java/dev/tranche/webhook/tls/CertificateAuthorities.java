@@ -6,7 +6,6 @@ import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Supplier;
-import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
@@ -15,20 +14,24 @@ import java.util.stream.Stream;
  * trusted at once, but signs only when every bundle has had time to arrive. The former CA stays
  * trusted until it expires.
  *
+ * @param successor the next CA, once this one is due
+ * @param published since when all bundles contain the successor; empty until they have been written
  * @param former the previous CA, until it expires
  */
 record CertificateAuthorities(
-    TlsKeyPair signing, Optional<Successor> successor, Optional<X509Certificate> former) {
+    TlsKeyPair signing,
+    Optional<TlsKeyPair> successor,
+    Optional<Instant> published,
+    Optional<X509Certificate> former) {
   /** The kubelet brings a changed ConfigMap to its pods in a minute or two. */
   private static final Duration OVERLAP_MAX = Duration.ofHours(1);
 
-  /**
-   * @param published since when all bundles contain it; empty until they have been written
-   */
-  record Successor(TlsKeyPair pair, Optional<Instant> published) {}
+  CertificateAuthorities {
+    published = successor.isEmpty() ? Optional.empty() : published;
+  }
 
   static CertificateAuthorities first(TlsKeyPair pair) {
-    return new CertificateAuthorities(pair, Optional.empty(), Optional.empty());
+    return new CertificateAuthorities(pair, Optional.empty(), Optional.empty(), Optional.empty());
   }
 
   /** Returns the time from a successor's publication until it signs. */
@@ -39,49 +42,39 @@ record CertificateAuthorities(
 
   /** Returns the authorities as of now, equal to these if nothing is due. */
   CertificateAuthorities at(Instant now, Duration overlap, Supplier<TlsKeyPair> create) {
-    Optional<X509Certificate> trusted =
-        former.filter(f -> now.isBefore(f.getNotAfter().toInstant()));
-    if (!now.isBefore(signing.expiry())) {
-      // The signing CA expired without a rotation: there is no overlap left to wait for.
+    if (Certificates.expired(signing.certificate(), now)) {
+      // It expired without a rotation: there is no overlap left to wait for.
       return first(
-          successor.map(Successor::pair).filter(p -> now.isBefore(p.expiry())).orElseGet(create));
+          successor.filter(s -> !Certificates.expired(s.certificate(), now)).orElseGet(create));
     }
-    if (successor.isPresent()) {
-      boolean arrived =
-          successor.get().published().filter(p -> !now.isBefore(p.plus(overlap))).isPresent();
-      return arrived
-          ? new CertificateAuthorities(
-              successor.get().pair(), Optional.empty(), Optional.of(signing.certificate()))
-          : new CertificateAuthorities(signing, successor, trusted);
+    if (successor.isPresent()
+        && published.filter(p -> !now.isBefore(p.plus(overlap))).isPresent()) {
+      return new CertificateAuthorities(
+          successor.get(), Optional.empty(), Optional.empty(), Optional.of(signing.certificate()));
     }
-    Optional<Successor> created =
-        now.isBefore(Renewal.due(signing.certificate()))
-            ? Optional.empty()
-            : Optional.of(new Successor(create.get(), Optional.empty()));
-    return new CertificateAuthorities(signing, created, trusted);
+    boolean due = !now.isBefore(Certificates.due(signing.certificate()));
+    return new CertificateAuthorities(
+        signing,
+        due ? successor.or(() -> Optional.of(create.get())) : successor,
+        published,
+        former.filter(f -> !Certificates.expired(f, now)));
   }
 
   /** Whether the successor is not yet recorded as published. */
   boolean unpublished() {
-    return successor.filter(s -> s.published().isEmpty()).isPresent();
+    return successor.isPresent() && published.isEmpty();
   }
 
   CertificateAuthorities published(Instant now) {
-    return new CertificateAuthorities(
-        signing, successor.map(s -> new Successor(s.pair(), Optional.of(now))), former);
+    return new CertificateAuthorities(signing, successor, Optional.of(now), former);
   }
 
   List<X509Certificate> trusted() {
     return Stream.of(
             Stream.of(signing.certificate()),
-            successor.map(s -> s.pair().certificate()).stream(),
+            successor.map(TlsKeyPair::certificate).stream(),
             former.stream())
         .flatMap(one -> one)
         .toList();
-  }
-
-  /** Returns the trusted certificates as PEM, one after the other. */
-  String bundle() {
-    return trusted().stream().map(Pem::certificate).collect(Collectors.joining());
   }
 }

@@ -1,12 +1,12 @@
 package dev.tranche.webhook.tls;
 
+import dev.tranche.process.client.ObjectWatch;
 import io.fabric8.kubernetes.api.model.admissionregistration.v1.MutatingWebhookConfiguration;
 import io.fabric8.kubernetes.client.KubernetesClient;
-import io.fabric8.kubernetes.client.informers.ResourceEventHandler;
-import io.fabric8.kubernetes.client.informers.SharedIndexInformer;
 import java.time.Duration;
 import java.time.InstantSource;
-import java.util.concurrent.Semaphore;
+import java.util.concurrent.ArrayBlockingQueue;
+import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
@@ -28,23 +28,13 @@ public final class CertificateController implements AutoCloseable {
   private final Duration interval;
   private final Consumer<TlsState> onReconciled;
   private final Consumer<String> onFailure;
-  private final Semaphore wake = new Semaphore(0);
-  private final SharedIndexInformer<MutatingWebhookConfiguration> configuration;
+  private final BlockingQueue<MutatingWebhookConfiguration> changed = new ArrayBlockingQueue<>(1);
+  private final ObjectWatch<MutatingWebhookConfiguration> configuration;
   private final Thread thread;
   private volatile boolean closed;
 
   /** The failure that was logged last. Confined to the controller's thread. */
   private String lastLogged = "";
-
-  /**
-   * How certificates are made.
-   *
-   * @param certManager whether cert-manager makes them; the rest is then its task
-   * @param schedulerClient whether to also make the certificate that the cluster's own
-   *     kube-scheduler presents to the extender
-   */
-  public record CertificateOptions(
-      boolean certManager, Duration authorityLife, Duration servingLife, boolean schedulerClient) {}
 
   /**
    * @param onReconciled receives the state after each successful reconciliation, on the
@@ -53,34 +43,30 @@ public final class CertificateController implements AutoCloseable {
    */
   public CertificateController(
       KubernetesClient client,
-      TlsNames names,
-      CertificateOptions options,
+      TlsConfig config,
       InstantSource clock,
       Consumer<TlsState> onReconciled,
       Consumer<String> onFailure) {
-    var store = new TlsStore(client, names);
+    var store = new TlsStore(client, config);
     this.reconciliation =
-        options.certManager()
-            ? new CertManagerReconciler(store, names, clock)::reconcile
-            : new SelfSignedReconciler(store, names, options, clock)::reconcile;
-    this.interval = interval(options.servingLife());
+        config.certManager()
+            ? new CertManagerReconciler(store, config, clock)::reconcile
+            : new SelfSignedReconciler(store, config, clock)::reconcile;
+    this.interval = interval(config.servingLife());
     this.onReconciled = onReconciled;
     this.onFailure = onFailure;
-    configuration =
-        client
-            .admissionRegistration()
-            .v1()
-            .mutatingWebhookConfigurations()
-            .withName(names.configuration())
-            .runnableInformer(0)
-            .exceptionHandler((started, failure) -> true)
-            .addEventHandler(new Wake());
-    thread = Thread.ofPlatform().name("tls-keeper").daemon().unstarted(this::run);
+    this.configuration =
+        new ObjectWatch<>(
+            store.configuration(),
+            "MutatingWebhookConfiguration " + config.name(),
+            "the API server sends no reviews",
+            changed::offer);
+    this.thread = Thread.ofPlatform().name("tls-keeper").daemon().unstarted(this::run);
   }
 
   public void start() {
     thread.start();
-    var _ = configuration.start();
+    configuration.start();
   }
 
   /** A tenth of a certificate's life, so that a renewal has many chances. */
@@ -93,7 +79,7 @@ public final class CertificateController implements AutoCloseable {
 
   private void run() {
     Duration pause = INTERVAL_MIN;
-    while (!Thread.currentThread().isInterrupted()) {
+    while (!closed) {
       try {
         TlsState state = reconciliation.get();
         onReconciled.accept(state);
@@ -111,7 +97,7 @@ public final class CertificateController implements AutoCloseable {
         onFailure.accept(reason);
         pause = pause.multipliedBy(2).compareTo(interval) > 0 ? interval : pause.multipliedBy(2);
       }
-      await(pause);
+      awaitChange(pause);
     }
   }
 
@@ -123,12 +109,10 @@ public final class CertificateController implements AutoCloseable {
     }
   }
 
-  private void await(Duration pause) {
+  private void awaitChange(Duration pause) {
     try {
-      if (wake.tryAcquire(pause.toMillis(), TimeUnit.MILLISECONDS)) {
-        wake.drainPermits();
-      }
-    } catch (InterruptedException closed) {
+      var _ = changed.poll(pause.toMillis(), TimeUnit.MILLISECONDS);
+    } catch (InterruptedException closing) {
       Thread.currentThread().interrupt();
     }
   }
@@ -136,24 +120,7 @@ public final class CertificateController implements AutoCloseable {
   @Override
   public void close() {
     closed = true;
-    configuration.stop();
+    configuration.close();
     thread.interrupt();
-  }
-
-  private final class Wake implements ResourceEventHandler<MutatingWebhookConfiguration> {
-    @Override
-    public void onAdd(MutatingWebhookConfiguration added) {
-      wake.release();
-    }
-
-    @Override
-    public void onUpdate(MutatingWebhookConfiguration before, MutatingWebhookConfiguration now) {
-      wake.release();
-    }
-
-    @Override
-    public void onDelete(MutatingWebhookConfiguration deleted, boolean finalStateUnknown) {
-      wake.release();
-    }
   }
 }

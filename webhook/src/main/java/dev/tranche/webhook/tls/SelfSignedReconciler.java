@@ -9,6 +9,7 @@ import java.time.Instant;
 import java.time.InstantSource;
 import java.util.List;
 import java.util.Optional;
+import org.bouncycastle.asn1.x509.KeyPurposeId;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -22,25 +23,19 @@ final class SelfSignedReconciler {
   private static final Logger LOG = LoggerFactory.getLogger(SelfSignedReconciler.class);
 
   private final TlsStore store;
-  private final TlsNames names;
-  private final CertificateController.CertificateOptions options;
+  private final TlsConfig config;
   private final InstantSource clock;
 
-  SelfSignedReconciler(
-      TlsStore store,
-      TlsNames names,
-      CertificateController.CertificateOptions options,
-      InstantSource clock) {
+  SelfSignedReconciler(TlsStore store, TlsConfig config, InstantSource clock) {
     this.store = store;
-    this.names = names;
-    this.options = options;
+    this.config = config;
     this.clock = clock;
   }
 
   TlsState reconcile() {
     for (int attempt = 1; ; attempt++) {
       try {
-        return attempt();
+        return attempt(clock.instant());
       } catch (KubernetesClientException e) {
         if (e.getCode() != HttpURLConnection.HTTP_CONFLICT || attempt == ATTEMPTS_MAX) {
           throw e;
@@ -49,137 +44,126 @@ final class SelfSignedReconciler {
     }
   }
 
-  private TlsState attempt() {
-    Instant now = clock.instant();
-    StoredAuthorities stored = ensureAuthorities(now);
-    CertificateAuthorities authorities = stored.authorities();
-    TlsKeyPair signing = authorities.signing();
-    String bundle = authorities.bundle();
+  private TlsState attempt(Instant now) {
+    StoredSecret stored = store.read(config.authoritySecret());
+    Optional<CertificateAuthorities> before = usable(stored);
+    CertificateAuthorities authorities = current(before, now);
+    if (!before.equals(Optional.of(authorities))) {
+      stored = store.write(stored, authorities);
+      LOG.info(
+          "certificate authorities: {} signs; trusted: {}",
+          authorities.signing(),
+          authorities.trusted().stream().map(c -> c.getSubjectX500Principal().getName()).toList());
+    }
+    String bundle = Certificates.pem(authorities.trusted());
     // The bundle is published before any server uses a certificate that the newest CA signed.
     store.writeBundle(bundle);
     boolean configured = store.patchConfiguration(bundle);
-    TlsKeyPair webhook =
-        ensureServingPair(names.webhookSecret(), names.webhookDnsNames(), signing, bundle, now);
-    TlsKeyPair extender =
-        ensureServingPair(names.extenderSecret(), names.extenderDnsNames(), signing, bundle, now);
-    if (options.schedulerClient()) {
-      ensureSchedulerClientPair(signing, bundle, now);
+    var leaves = new Leaves(authorities.signing(), bundle, now);
+    TlsKeyPair webhook = leaves.server(config.webhookSecret(), config.webhookDnsNames());
+    TlsKeyPair extender = leaves.server(config.extenderSecret(), config.extenderDnsNames());
+    if (config.schedulerClient()) {
+      leaves.schedulerClient();
     }
     if (authorities.unpublished()) {
-      store.writeAuthorities(stored.secret(), authorities.published(now));
+      store.write(stored, authorities.published(now));
     }
+    String missing = "there is no MutatingWebhookConfiguration %s yet".formatted(config.name());
     return new TlsState(
         authorities.trusted(),
         webhook,
         extender.certificate(),
-        configured
-            ? Optional.empty()
-            : Optional.of(
-                "there is no MutatingWebhookConfiguration %s yet"
-                    .formatted(names.configuration())));
+        configured ? Optional.empty() : Optional.of(missing));
   }
 
   /**
-   * @param secret the Secret of the authorities as it was read, so that a later change causes a
-   *     conflict
+   * Returns the authorities of the Secret; empty if it is.
+   *
+   * @throws IllegalStateException if they cannot sign. What a wrong key signed would verify
+   *     nowhere, and would be made anew each time
    */
-  private record StoredAuthorities(StoredSecret secret, CertificateAuthorities authorities) {}
-
-  private StoredAuthorities ensureAuthorities(Instant now) {
-    StoredSecret stored = store.authoritySecret();
-    Optional<CertificateAuthorities> before = store.authorities(stored);
-    if (!stored.isEmpty() && before.isEmpty()) {
+  private Optional<CertificateAuthorities> usable(StoredSecret stored) {
+    // If it were deleted, we could not create it again.
+    String emptying =
+        "kubectl -n %s patch secret %s --type=json -p '[{\"op\":\"remove\",\"path\":\"/data\"}]'"
+            .formatted(config.namespace(), stored.name());
+    Optional<CertificateAuthorities> authorities = stored.authorities();
+    if (!stored.isEmpty() && authorities.isEmpty()) {
       throw new IllegalStateException(
           SecretErrors.without(
-              names.namespace(),
-              names.authoritySecret(),
+              config.namespace(),
+              stored.name(),
               "valid CA (ca.crt, and ca.key as PKCS #8 on an elliptic curve, PEM)",
-              "empty it with %s, and the webhook creates a new one".formatted(emptyingCommand())));
+              "empty it with %s, and the webhook creates a new one".formatted(emptying)));
     }
-    if (before.isPresent() && !Renewal.keyMatches(before.get().signing())) {
-      // What it signed would verify nowhere, and would be made anew each time.
+    if (authorities.isPresent() && !authorities.get().signing().keyMatches()) {
       throw new IllegalStateException(
           "Secret %s/%s: ca.key is not the key of the certificate in ca.crt, so nothing can be signed; restore both, or empty the Secret with %s, and the webhook creates new ones"
-              .formatted(names.namespace(), names.authoritySecret(), emptyingCommand()));
+              .formatted(config.namespace(), stored.name(), emptying));
     }
-    CertificateAuthorities current =
-        before
-            .map(
-                b ->
-                    b.at(
-                        now,
-                        CertificateAuthorities.overlap(options.authorityLife()),
-                        () -> createAuthority(now)))
-            .orElseGet(() -> CertificateAuthorities.first(createAuthority(now)));
-    if (!before.equals(Optional.of(current))) {
-      stored = store.writeAuthorities(stored, current);
-      LOG.info(
-          "certificate authorities: {} signs; trusted: {}",
-          current.signing(),
-          current.trusted().stream().map(c -> c.getSubjectX500Principal().getName()).toList());
-    }
-    return new StoredAuthorities(stored, current);
+    return authorities;
   }
 
-  /**
-   * Returns the command that empties the Secret. If it were deleted, we could not create it again.
-   */
-  private String emptyingCommand() {
-    return "kubectl -n %s patch secret %s --type=json -p '[{\"op\":\"remove\",\"path\":\"/data\"}]'"
-        .formatted(names.namespace(), names.authoritySecret());
+  private CertificateAuthorities current(Optional<CertificateAuthorities> before, Instant now) {
+    Duration overlap = CertificateAuthorities.overlap(config.authorityLife());
+    return before
+        .map(b -> b.at(now, overlap, () -> createAuthority(now)))
+        .orElseGet(() -> CertificateAuthorities.first(createAuthority(now)));
   }
 
   private TlsKeyPair createAuthority(Instant now) {
-    return CertificateAuthority.create(names.name() + "-ca", now, options.authorityLife());
+    return new Issuer(now).authority(config.name() + "-ca", config.authorityLife());
   }
 
-  private TlsKeyPair ensureServingPair(
-      String secret, List<String> dnsNames, TlsKeyPair authority, String bundle, Instant now) {
-    Duration left = Duration.between(now, authority.expiry());
-    // Nothing is served for longer than it can be verified.
-    Duration life = left.compareTo(options.servingLife()) < 0 ? left : options.servingLife();
-    return ensurePair(
-        secret, CertificateAuthority.Use.SERVER, dnsNames, authority, life, bundle, now);
-  }
+  /** Keeps the certificates that the CA signs. */
+  private final class Leaves {
+    private final TlsKeyPair authority;
+    private final String bundle;
+    private final Instant now;
 
-  /**
-   * Issues the client certificate of kube-scheduler. Somebody copies it to where kube-scheduler
-   * runs, so it lasts as long as its authority.
-   */
-  private void ensureSchedulerClientPair(TlsKeyPair authority, String bundle, Instant now) {
-    ensurePair(
-        names.schedulerClientSecret(),
-        CertificateAuthority.Use.CLIENT,
-        List.of(names.schedulerClient()),
-        authority,
-        Duration.between(now, authority.expiry()),
-        bundle,
-        now);
-  }
-
-  private TlsKeyPair ensurePair(
-      String secret,
-      CertificateAuthority.Use use,
-      List<String> dnsNames,
-      TlsKeyPair authority,
-      Duration life,
-      String bundle,
-      Instant now) {
-    StoredSecret stored = store.read(secret);
-    Optional<TlsKeyPair> pair = stored.pair("tls.crt", "tls.key");
-    String reason =
-        pair.map(p -> Renewal.reason(p, authority.certificate(), dnsNames, now).orElse(""))
-            .orElse("there is no readable one");
-    if (reason.isEmpty() && pair.isPresent() && stored.text(TlsStore.BUNDLE_KEY).equals(bundle)) {
-      return pair.get();
+    Leaves(TlsKeyPair authority, String bundle, Instant now) {
+      this.authority = authority;
+      this.bundle = bundle;
+      this.now = now;
     }
-    TlsKeyPair current =
-        reason.isEmpty() && pair.isPresent()
-            ? pair.get()
-            : CertificateAuthority.issue(authority, use, dnsNames, now, life);
-    store.writePair(secret, stored, current, bundle);
-    LOG.info(
-        "wrote Secret {}: {}{}", secret, current, reason.isEmpty() ? "" : "; before, " + reason);
-    return current;
+
+    TlsKeyPair server(String secret, List<String> dnsNames) {
+      return ensure(secret, KeyPurposeId.id_kp_serverAuth, dnsNames, config.servingLife());
+    }
+
+    /** Somebody copies it to where kube-scheduler runs, so it lasts as long as its authority. */
+    void schedulerClient() {
+      ensure(
+          config.schedulerClientSecret(),
+          KeyPurposeId.id_kp_clientAuth,
+          List.of(config.schedulerClientName()),
+          config.authorityLife());
+    }
+
+    private TlsKeyPair ensure(
+        String secret, KeyPurposeId purpose, List<String> dnsNames, Duration lifeMax) {
+      StoredSecret stored = store.read(secret);
+      Optional<TlsKeyPair> before = stored.pair();
+      String reason =
+          before
+              .map(p -> p.replacedBecause(authority.certificate(), dnsNames, now).orElse(""))
+              .orElse("there is no readable one");
+      if (reason.isEmpty() && stored.text(TlsStore.BUNDLE_KEY).equals(bundle)) {
+        return before.orElseThrow();
+      }
+      TlsKeyPair current =
+          reason.isEmpty() ? before.orElseThrow() : issue(purpose, dnsNames, lifeMax);
+      store.write(stored, current, bundle);
+      LOG.info(
+          "wrote Secret {}: {}{}", secret, current, reason.isEmpty() ? "" : "; before, " + reason);
+      return current;
+    }
+
+    /** Nothing is valid for longer than it can be verified. */
+    private TlsKeyPair issue(KeyPurposeId purpose, List<String> dnsNames, Duration lifeMax) {
+      Duration left = Duration.between(now, authority.expiry());
+      Duration life = left.compareTo(lifeMax) < 0 ? left : lifeMax;
+      return new Issuer(now).issue(authority, purpose, dnsNames, life);
+    }
   }
 }

@@ -1,36 +1,81 @@
 package dev.tranche.webhook.tls;
 
+import java.security.GeneralSecurityException;
 import java.security.PrivateKey;
+import java.security.Signature;
+import java.security.cert.CertificateParsingException;
 import java.security.cert.X509Certificate;
 import java.time.Instant;
+import java.util.Collection;
 import java.util.List;
+import java.util.Optional;
+import java.util.Set;
 import java.util.stream.Collectors;
-import java.util.stream.Stream;
 
 /**
  * A certificate and its private key.
  *
- * @param intermediates between the certificate and an authority that is trusted
+ * @param chain the certificate, and what is between it and an authority that is trusted
  */
-public record TlsKeyPair(
-    X509Certificate certificate, List<X509Certificate> intermediates, PrivateKey key) {
-  TlsKeyPair(X509Certificate certificate, PrivateKey key) {
-    this(certificate, List.of(), key);
+public record TlsKeyPair(List<X509Certificate> chain, PrivateKey key) {
+  public X509Certificate certificate() {
+    return chain.getFirst();
   }
 
-  /** Returns the certificate and its intermediates, as they are served. */
+  /** Returns the certificates as they are served. */
   public String certificatePem() {
-    return Stream.concat(Stream.of(certificate), intermediates.stream())
-        .map(Pem::certificate)
-        .collect(Collectors.joining());
+    return Certificates.pem(chain);
   }
 
   public String keyPem() {
-    return Pem.key(key);
+    return Certificates.pem(key);
   }
 
   public Instant expiry() {
-    return certificate.getNotAfter().toInstant();
+    return certificate().getNotAfter().toInstant();
+  }
+
+  /** Returns why it must be replaced now; empty if it need not be. */
+  Optional<String> replacedBecause(X509Certificate authority, List<String> dnsNames, Instant now) {
+    if (!Certificates.signedBy(certificate(), authority)) {
+      return Optional.of("another CA signed it");
+    }
+    if (!keyMatches()) {
+      return Optional.of("its key is another certificate's");
+    }
+    if (!names().containsAll(dnsNames)) {
+      return Optional.of("it lacks one of the DNS names " + dnsNames);
+    }
+    if (!now.isBefore(Certificates.due(certificate()))) {
+      return Optional.of("less than a third of its lifetime is left; it expires " + expiry());
+    }
+    return Optional.empty();
+  }
+
+  /** Whether the key is the certificate's. */
+  boolean keyMatches() {
+    try {
+      Signature signature = Signature.getInstance("SHA256withECDSA");
+      signature.initSign(key);
+      byte[] signed = signature.sign();
+      // Verify with the key, not the certificate: an authority's key usages allow no such
+      // signature.
+      signature.initVerify(certificate().getPublicKey());
+      return signature.verify(signed);
+    } catch (GeneralSecurityException notAPair) {
+      return false;
+    }
+  }
+
+  private Set<String> names() {
+    try {
+      Collection<List<?>> names = certificate().getSubjectAlternativeNames();
+      return names == null
+          ? Set.of()
+          : names.stream().map(entry -> String.valueOf(entry.get(1))).collect(Collectors.toSet());
+    } catch (CertificateParsingException unreadable) {
+      return Set.of();
+    }
   }
 
   /**
@@ -38,12 +83,12 @@ public record TlsKeyPair(
    */
   @Override
   public String toString() {
+    X509Certificate certificate = certificate();
     String subject = certificate.getSubjectX500Principal().getName();
-    return "certificate "
-        + certificate.getSerialNumber().toString(16)
-        + " of "
-        + (subject.isEmpty() ? Renewal.names(certificate) : subject)
-        + ", ends "
-        + expiry();
+    return "certificate %s of %s, ends %s"
+        .formatted(
+            certificate.getSerialNumber().toString(16),
+            subject.isEmpty() ? names() : subject,
+            expiry());
   }
 }

@@ -1,7 +1,6 @@
 package dev.tranche.webhook.tls;
 
 import java.security.cert.X509Certificate;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
@@ -23,25 +22,8 @@ public record TlsState(
 
   /** Whether the API server accepts this pair by the caBundle. */
   public boolean verifies(TlsKeyPair pair) {
-    return missing.isEmpty() && trusted(pair);
-  }
-
-  /** Each intermediate is followed once at most. */
-  private boolean trusted(TlsKeyPair pair) {
-    X509Certificate current = pair.certificate();
-    var remaining = new ArrayList<>(pair.intermediates());
-    while (true) {
-      X509Certificate signed = current;
-      if (trusted.stream().anyMatch(a -> Renewal.signedBy(signed, a))) {
-        return true;
-      }
-      Optional<X509Certificate> next =
-          remaining.stream().filter(i -> Renewal.signedBy(signed, i)).findFirst();
-      if (next.isEmpty()) {
-        return false;
-      }
-      current = next.get();
-      remaining.remove(current);
-    }
+    return missing.isEmpty()
+        && pair.chain().stream()
+            .anyMatch(c -> trusted.stream().anyMatch(a -> Certificates.signedBy(c, a)));
   }
 }

@@ -2,21 +2,14 @@ package dev.tranche.webhook.tls;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import com.fasterxml.jackson.databind.node.ArrayNode;
-import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import dev.tranche.process.client.SecretErrors;
 import io.fabric8.kubernetes.api.model.ConfigMap;
 import io.fabric8.kubernetes.api.model.ConfigMapBuilder;
 import io.fabric8.kubernetes.api.model.Secret;
 import io.fabric8.kubernetes.api.model.SecretBuilder;
-import io.fabric8.kubernetes.api.model.admissionregistration.v1.MutatingWebhook;
 import io.fabric8.kubernetes.api.model.admissionregistration.v1.MutatingWebhookConfiguration;
 import io.fabric8.kubernetes.client.KubernetesClient;
-import io.fabric8.kubernetes.client.KubernetesClientException;
 import io.fabric8.kubernetes.client.dsl.Resource;
-import io.fabric8.kubernetes.client.dsl.base.PatchContext;
-import io.fabric8.kubernetes.client.dsl.base.PatchType;
-import java.net.HttpURLConnection;
 import java.security.GeneralSecurityException;
 import java.security.cert.X509Certificate;
 import java.time.Instant;
@@ -29,186 +22,136 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads and writes the certificates in the cluster. Updates carry the version that was read, and a
- * create fails if the object exists. Of two concurrent replicas, one therefore gets a conflict
- * (409).
+ * Reads and writes the certificates in the cluster. Updates carry the version that was read. Of two
+ * concurrent replicas, one therefore gets a conflict (409).
  */
 final class TlsStore {
   static final String BUNDLE_KEY = "ca.crt";
 
-  private static final String PUBLISHED = "next.published";
-  private static final String TYPE_OPAQUE = "Opaque";
-  private static final String TYPE_TLS = "kubernetes.io/tls";
-  private static final Map<String, String> LABELS =
-      Map.of("app.kubernetes.io/managed-by", "tranche-webhook");
-
   private final KubernetesClient client;
-  private final TlsNames names;
+  private final TlsConfig config;
 
-  TlsStore(KubernetesClient client, TlsNames names) {
+  TlsStore(KubernetesClient client, TlsConfig config) {
     this.client = client;
-    this.names = names;
+    this.config = config;
   }
 
   /** A Secret as it was read, if there is one. */
-  record StoredSecret(@Nullable Secret secret) {
+  record StoredSecret(String name, @Nullable Secret secret) {
+    private Map<String, String> data() {
+      return secret == null || secret.getData() == null ? Map.of() : secret.getData();
+    }
+
     /** Whether the Secret has no data, as the chart creates it, or does not exist. */
     boolean isEmpty() {
-      return secret == null || secret.getData() == null || secret.getData().isEmpty();
+      return data().isEmpty();
     }
 
     String text(String key) {
-      Map<String, String> data = secret == null ? null : secret.getData();
-      String encoded = data == null ? null : data.get(key);
-      return encoded == null ? "" : new String(Base64.getDecoder().decode(encoded), UTF_8);
+      return new String(Base64.getDecoder().decode(data().getOrDefault(key, "")), UTF_8);
     }
 
-    Optional<Instant> instant(String key) {
+    Optional<TlsKeyPair> pair() {
+      return pair("tls.crt", "tls.key");
+    }
+
+    /** Returns the key pair; empty if the Secret contains none that can be read. */
+    Optional<TlsKeyPair> pair(String certificateKey, String privateKey) {
+      try {
+        List<X509Certificate> chain = Certificates.parse(text(certificateKey));
+        return chain.isEmpty()
+            ? Optional.empty()
+            : Optional.of(new TlsKeyPair(chain, Certificates.parseKey(text(privateKey))));
+      } catch (GeneralSecurityException | IllegalArgumentException unreadable) {
+        return Optional.empty();
+      }
+    }
+
+    /** Returns the authorities; empty if the Secret contains none that can be read. */
+    Optional<CertificateAuthorities> authorities() {
+      return pair(BUNDLE_KEY, "ca.key")
+          .map(
+              signing ->
+                  new CertificateAuthorities(
+                      signing,
+                      pair("next.crt", "next.key").filter(TlsKeyPair::keyMatches),
+                      instant("next.published"),
+                      Certificates.parse(text("former.crt")).stream().findFirst()));
+    }
+
+    private Optional<Instant> instant(String key) {
       try {
         return Optional.of(Instant.parse(text(key)));
       } catch (DateTimeParseException unknown) {
         return Optional.empty();
       }
     }
-
-    List<X509Certificate> certificates(String key) {
-      return Pem.readable(text(key));
-    }
-
-    /** Returns the key pair; empty if the Secret contains none that can be read. */
-    Optional<TlsKeyPair> pair(String certificateKey, String privateKey) {
-      try {
-        var certificates = Pem.certificates(text(certificateKey));
-        return certificates.isEmpty()
-            ? Optional.empty()
-            : Optional.of(
-                new TlsKeyPair(
-                    certificates.getFirst(),
-                    certificates.subList(1, certificates.size()),
-                    Pem.key(text(privateKey))));
-      } catch (GeneralSecurityException | IllegalArgumentException unreadable) {
-        return Optional.empty();
-      }
-    }
-  }
-
-  StoredSecret authoritySecret() {
-    return read(names.authoritySecret());
   }
 
   StoredSecret read(String name) {
-    return new StoredSecret(client.secrets().inNamespace(names.namespace()).withName(name).get());
-  }
-
-  /** Returns the authorities; empty if the Secret contains none that can be read. */
-  Optional<CertificateAuthorities> authorities(StoredSecret secret) {
-    return secret
-        .pair(BUNDLE_KEY, "ca.key")
-        .map(
-            signing ->
-                new CertificateAuthorities(
-                    signing,
-                    secret
-                        .pair("next.crt", "next.key")
-                        .filter(Renewal::keyMatches)
-                        .map(
-                            next ->
-                                new CertificateAuthorities.Successor(
-                                    next, secret.instant(PUBLISHED))),
-                    secret.certificates("former.crt").stream().findFirst()));
+    return new StoredSecret(
+        name, client.secrets().inNamespace(config.namespace()).withName(name).get());
   }
 
   /**
    * @return the Secret as it is now
    */
-  StoredSecret writeAuthorities(StoredSecret before, CertificateAuthorities authorities) {
+  StoredSecret write(StoredSecret before, CertificateAuthorities authorities) {
     var texts = new HashMap<String, String>();
     texts.put(BUNDLE_KEY, authorities.signing().certificatePem());
     texts.put("ca.key", authorities.signing().keyPem());
+    authorities.successor().ifPresent(next -> texts.put("next.crt", next.certificatePem()));
+    authorities.successor().ifPresent(next -> texts.put("next.key", next.keyPem()));
+    authorities.published().ifPresent(since -> texts.put("next.published", since.toString()));
     authorities
-        .successor()
-        .ifPresent(
-            next -> {
-              texts.put("next.crt", next.pair().certificatePem());
-              texts.put("next.key", next.pair().keyPem());
-              next.published().ifPresent(since -> texts.put(PUBLISHED, since.toString()));
-            });
-    authorities.former().ifPresent(former -> texts.put("former.crt", Pem.certificate(former)));
-    return write(names.authoritySecret(), TYPE_OPAQUE, before, texts);
+        .former()
+        .ifPresent(former -> texts.put("former.crt", Certificates.pem(List.of(former))));
+    return write(before, texts);
   }
 
-  void writePair(String name, StoredSecret before, TlsKeyPair pair, String bundle) {
+  void write(StoredSecret before, TlsKeyPair pair, String bundle) {
     write(
-        name,
-        TYPE_TLS,
         before,
         Map.of("tls.crt", pair.certificatePem(), "tls.key", pair.keyPem(), BUNDLE_KEY, bundle));
   }
 
-  private StoredSecret write(
-      String name, String type, StoredSecret before, Map<String, String> texts) {
-    var data = new HashMap<String, String>();
-    texts.forEach(
-        (key, text) -> data.put(key, Base64.getEncoder().encodeToString(text.getBytes(UTF_8))));
-    var secrets = client.secrets().inNamespace(names.namespace());
+  private StoredSecret write(StoredSecret before, Map<String, String> texts) {
     if (before.secret() == null) {
-      Secret fresh =
-          new SecretBuilder()
-              .withNewMetadata()
-              .withName(name)
-              .withNamespace(names.namespace())
-              .withLabels(LABELS)
-              .endMetadata()
-              .withType(type)
-              .withData(data)
-              .build();
-      return new StoredSecret(create(fresh));
-    }
-    return new StoredSecret(
-        secrets.resource(new SecretBuilder(before.secret()).withData(data).build()).update());
-  }
-
-  /**
-   * Creates a Secret if RBAC permits it. Normally the chart creates them, and our ServiceAccount
-   * may not.
-   */
-  private Secret create(Secret fresh) {
-    try {
-      return client.secrets().resource(fresh).create();
-    } catch (KubernetesClientException e) {
-      if (e.getCode() != HttpURLConnection.HTTP_FORBIDDEN) {
-        throw e;
-      }
-      String name = fresh.getMetadata().getName();
       throw new IllegalStateException(
           SecretErrors.missing(
-              names.namespace(),
-              name,
-              "the webhook may not create Secrets, so run helm upgrade, or kubectl apply of the chart's manifests, which create it empty"),
-          e);
+              config.namespace(),
+              before.name(),
+              "the webhook may not create Secrets, so run helm upgrade, or kubectl apply of the chart's manifests, which create it empty"));
     }
+    var data = new HashMap<String, String>();
+    texts.forEach((key, text) -> data.put(key, base64(text)));
+    Secret changed = new SecretBuilder(before.secret()).withData(data).build();
+    return new StoredSecret(
+        before.name(), client.secrets().inNamespace(config.namespace()).resource(changed).update());
+  }
+
+  private static String base64(String text) {
+    return Base64.getEncoder().encodeToString(text.getBytes(UTF_8));
   }
 
   /** Returns the certificates of the ConfigMap; empty if there are none that can be read. */
   List<X509Certificate> bundle() {
-    ConfigMap map =
-        client.configMaps().inNamespace(names.namespace()).withName(names.bundleConfigMap()).get();
+    ConfigMap map = bundleConfigMap().get();
     return map == null || map.getData() == null
         ? List.of()
-        : Pem.readable(map.getData().getOrDefault(BUNDLE_KEY, ""));
+        : Certificates.parse(map.getData().getOrDefault(BUNDLE_KEY, ""));
   }
 
   void writeBundle(String bundle) {
-    var maps = client.configMaps().inNamespace(names.namespace());
-    ConfigMap before = maps.withName(names.bundleConfigMap()).get();
+    ConfigMap before = bundleConfigMap().get();
     Map<String, String> data = Map.of(BUNDLE_KEY, bundle);
+    var maps = client.configMaps().inNamespace(config.namespace());
     if (before == null) {
       maps.resource(
               new ConfigMapBuilder()
                   .withNewMetadata()
-                  .withName(names.bundleConfigMap())
-                  .withNamespace(names.namespace())
-                  .withLabels(LABELS)
+                  .withName(config.bundleConfigMap())
+                  .addToLabels("app.kubernetes.io/managed-by", "tranche-webhook")
                   .endMetadata()
                   .withData(data)
                   .build())
@@ -218,21 +161,27 @@ final class TlsStore {
     }
   }
 
+  private Resource<ConfigMap> bundleConfigMap() {
+    return client.configMaps().inNamespace(config.namespace()).withName(config.bundleConfigMap());
+  }
+
   /**
-   * Puts the bundle into each entry of the configuration, and touches nothing else there.
+   * Patches the bundle into each entry of the configuration, and nothing else.
    *
    * @return whether there is a configuration
    */
   boolean patchConfiguration(String bundle) {
-    MutatingWebhookConfiguration configuration = configuration().get();
-    if (configuration == null) {
+    if (configuration().get() == null) {
       return false;
     }
-    String encoded = Base64.getEncoder().encodeToString(bundle.getBytes(UTF_8));
-    ArrayNode patch = caBundles(configuration.getWebhooks(), encoded);
-    if (!patch.isEmpty()) {
-      configuration().patch(PatchContext.of(PatchType.JSON), patch.toString());
-    }
+    configuration()
+        .edit(
+            configuration -> {
+              configuration
+                  .getWebhooks()
+                  .forEach(entry -> entry.getClientConfig().setCaBundle(base64(bundle)));
+              return configuration;
+            });
     return true;
   }
 
@@ -244,33 +193,12 @@ final class TlsStore {
             .allMatch(w -> w.getClientConfig().getCaBundle() != null);
   }
 
-  private Resource<MutatingWebhookConfiguration> configuration() {
+  /** Returns the MutatingWebhookConfiguration, which has the installation's name. */
+  Resource<MutatingWebhookConfiguration> configuration() {
     return client
         .admissionRegistration()
         .v1()
         .mutatingWebhookConfigurations()
-        .withName(names.configuration());
-  }
-
-  private static ArrayNode caBundles(List<MutatingWebhook> webhooks, String encoded) {
-    ArrayNode patch = JsonNodeFactory.instance.arrayNode();
-    for (int i = 0; i < webhooks.size(); i++) {
-      MutatingWebhook webhook = webhooks.get(i);
-      if (!encoded.equals(webhook.getClientConfig().getCaBundle())) {
-        String entry = "/webhooks/" + i;
-        // The entries may have moved since they were read.
-        patch
-            .addObject()
-            .put("op", "test")
-            .put("path", entry + "/name")
-            .put("value", webhook.getName());
-        patch
-            .addObject()
-            .put("op", "add")
-            .put("path", entry + "/clientConfig/caBundle")
-            .put("value", encoded);
-      }
-    }
-    return patch;
+        .withName(config.name());
   }
 }

@@ -26,6 +26,7 @@ class CertificateControllerIT {
   @ValueSource(booleans = {true, false})
   @Tag("slow")
   void controller_goesOnAfterWhateverIsThrown(boolean checked) throws Exception {
+    Pairs.createSecrets(client, "tranche-system");
     BlockingQueue<String> seen = new LinkedBlockingQueue<>();
     var reconciliations = new AtomicInteger();
     try (var controller =
@@ -50,9 +51,7 @@ class CertificateControllerIT {
       Supplier<String> reconciled, BlockingQueue<String> seen) {
     return new CertificateController(
         client,
-        new TlsNames("tranche", "tranche-system"),
-        new CertificateController.CertificateOptions(
-            false, Duration.ofDays(1), Duration.ofSeconds(30), false),
+        Pairs.config("tranche-system", Duration.ofDays(1), Duration.ofSeconds(30), false),
         InstantSource.system(),
         state -> seen.add(reconciled.get()),
         seen::add);

@@ -17,6 +17,8 @@ import java.util.List;
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import org.bouncycastle.asn1.x509.KeyPurposeId;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
@@ -30,18 +32,21 @@ class SelfSignedReconcilerIT {
   @SuppressWarnings("NullAway.Init")
   KubernetesClient client;
 
-  private final TlsNames names = new TlsNames("tranche", "tranche-system");
+  private final TlsConfig names = config(false);
+
+  @BeforeEach
+  void createSecrets() {
+    Pairs.createSecrets(client, "tranche-system");
+  }
 
   @Test
   void firstRound_makesAllThatIsMissing() throws Exception {
     TlsState state = round(NOW).reconcile();
     Secret extender = secret("tranche-extender-tls");
-    assertThat(extender.getType()).isEqualTo("kubernetes.io/tls");
     assertThat(extender.getData()).containsOnlyKeys("tls.crt", "tls.key", "ca.crt");
     assertThat(secret("tranche-ca").getData()).containsOnlyKeys("ca.crt", "ca.key");
-    TlsKeyPair serving =
-        new TlsStore.StoredSecret(extender).pair("tls.crt", "tls.key").orElseThrow();
-    assertThat(Renewal.reason(serving, state.authority(), names.extenderDnsNames(), NOW)).isEmpty();
+    TlsKeyPair serving = pair("tranche-extender-tls");
+    assertThat(serving.replacedBecause(state.authority(), names.extenderDnsNames(), NOW)).isEmpty();
     assertThat(names.extenderDnsNames())
         .contains("tranche-extender-stream.tranche-system.svc.cluster.local");
     assertThat(state.missing()).isPresent();
@@ -49,19 +54,6 @@ class SelfSignedReconcilerIT {
 
   @Test
   void emptySecrets_ofTheChart_areFilled() {
-    for (String name : List.of("tranche-ca", "tranche-webhook-tls", "tranche-extender-tls")) {
-      client
-          .secrets()
-          .resource(
-              new SecretBuilder()
-                  .withNewMetadata()
-                  .withName(name)
-                  .withNamespace("tranche-system")
-                  .addToAnnotations("helm.sh/resource-policy", "keep")
-                  .endMetadata()
-                  .build())
-          .create();
-    }
     TlsState state = round(NOW).reconcile();
     assertThat(state.extender().getNotAfter().toInstant()).isAfter(NOW);
     assertThat(secret("tranche-ca").getData()).containsOnlyKeys("ca.crt", "ca.key");
@@ -90,7 +82,7 @@ class SelfSignedReconcilerIT {
     TlsState first = round(NOW).reconcile();
     TlsState later = round(NOW.plus(AUTHORITY_LIFE)).reconcile();
     assertThat(later.authority()).isNotEqualTo(first.authority());
-    assertThat(Renewal.signedBy(later.webhook().certificate(), later.authority())).isTrue();
+    assertThat(Certificates.signedBy(later.webhook().certificate(), later.authority())).isTrue();
   }
 
   @Test
@@ -101,7 +93,8 @@ class SelfSignedReconcilerIT {
     assertThat(announced.trusted()).hasSize(2).startsWith(first.authority());
     X509Certificate successor = announced.trusted().getLast();
     assertThat(new TlsStore(client, names).bundle()).isEqualTo(announced.trusted());
-    assertThat(Renewal.signedBy(announced.webhook().certificate(), first.authority())).isTrue();
+    assertThat(Certificates.signedBy(announced.webhook().certificate(), first.authority()))
+        .isTrue();
 
     TlsState waiting = round(due.plus(Duration.ofMinutes(59))).reconcile();
     assertThat(waiting.trusted()).isEqualTo(announced.trusted());
@@ -109,7 +102,7 @@ class SelfSignedReconcilerIT {
 
     TlsState taken = round(due.plus(Duration.ofMinutes(60))).reconcile();
     assertThat(taken.trusted()).containsExactly(successor, first.authority());
-    assertThat(Renewal.signedBy(taken.webhook().certificate(), successor)).isTrue();
+    assertThat(Certificates.signedBy(taken.webhook().certificate(), successor)).isTrue();
 
     TlsState alone = round(NOW.plus(AUTHORITY_LIFE)).reconcile();
     assertThat(alone.trusted()).containsExactly(successor);
@@ -127,12 +120,12 @@ class SelfSignedReconcilerIT {
   @Test
   void foreignCertificates_areServed_andTheirAuthoritiesPublishedUntilTheyEnd() {
     var store = new TlsStore(client, names);
-    TlsKeyPair first = CertificateAuthority.create("theirs", NOW, Duration.ofDays(1));
+    TlsKeyPair first = new Issuer(NOW).authority("theirs", Duration.ofDays(1));
     writeCertManagerPairs(store, first);
     TlsState state = new CertManagerReconciler(store, names, () -> NOW).reconcile();
     assertThat(state.missing()).hasValueSatisfying(m -> assertThat(m).contains("cert-manager"));
-    assertThat(Renewal.signedBy(state.webhook().certificate(), first.certificate())).isTrue();
-    TlsKeyPair second = CertificateAuthority.create("theirs", NOW, Duration.ofDays(9));
+    assertThat(Certificates.signedBy(state.webhook().certificate(), first.certificate())).isTrue();
+    TlsKeyPair second = new Issuer(NOW).authority("theirs", Duration.ofDays(9));
     writeCertManagerPairs(store, second);
     new CertManagerReconciler(store, names, () -> NOW).reconcile();
     assertThat(store.bundle()).containsExactly(second.certificate(), first.certificate());
@@ -142,25 +135,17 @@ class SelfSignedReconcilerIT {
 
   private void writeCertManagerPairs(TlsStore store, TlsKeyPair authority) {
     for (String secret : List.of(names.webhookSecret(), names.extenderSecret())) {
-      store.writePair(
-          secret,
-          store.read(secret),
-          CertificateAuthority.issue(
-              authority, CertificateAuthority.Use.SERVER, List.of("x"), NOW, LIFE),
-          authority.certificatePem());
+      store.write(store.read(secret), secondPair(authority), authority.certificatePem());
     }
   }
 
   @Test
   void schedulersCertificate_isAClients_andLastsAsLongAsItsAuthority() throws Exception {
     round(NOW).reconcile();
-    assertThat(secret("tranche-scheduler-client-tls")).isNull();
+    assertThat(secret("tranche-scheduler-client-tls").getData()).isNullOrEmpty();
     TlsState state = round(NOW, true).reconcile();
-    TlsKeyPair client =
-        new TlsStore.StoredSecret(secret("tranche-scheduler-client-tls"))
-            .pair("tls.crt", "tls.key")
-            .orElseThrow();
-    assertThat(Renewal.signedBy(client.certificate(), state.authority())).isTrue();
+    TlsKeyPair client = pair("tranche-scheduler-client-tls");
+    assertThat(Certificates.signedBy(client.certificate(), state.authority())).isTrue();
     assertThat(client.certificate().getSubjectX500Principal().getName())
         .isEqualTo("CN=tranche-scheduler-client");
     assertThat(client.certificate().getExtendedKeyUsage()).containsExactly("1.3.6.1.5.5.7.3.2");
@@ -168,10 +153,7 @@ class SelfSignedReconcilerIT {
         .containsExactly("1.3.6.1.5.5.7.3.1");
     assertThat(client.expiry()).isEqualTo(state.authority().getNotAfter().toInstant());
     round(NOW.plus(LIFE), true).reconcile();
-    assertThat(
-            new TlsStore.StoredSecret(secret("tranche-scheduler-client-tls"))
-                .pair("tls.crt", "tls.key"))
-        .contains(client);
+    assertThat(pair("tranche-scheduler-client-tls")).isEqualTo(client);
   }
 
   @Test
@@ -189,7 +171,7 @@ class SelfSignedReconcilerIT {
   @Test
   void keyOfAnotherAuthority_isNamed_andNothingIsSignedWithIt() {
     TlsState first = round(NOW).reconcile();
-    String other = CertificateAuthority.create("other", NOW, AUTHORITY_LIFE).keyPem();
+    String other = new Issuer(NOW).authority("other", AUTHORITY_LIFE).keyPem();
     client
         .resource(
             new SecretBuilder(secret("tranche-ca"))
@@ -199,29 +181,22 @@ class SelfSignedReconcilerIT {
     assertThatThrownBy(() -> round(NOW.plus(Duration.ofDays(61))).reconcile())
         .hasMessageContaining("Secret tranche-system/tranche-ca: ca.key is not the key")
         .hasMessageContaining("empty the Secret with kubectl -n tranche-system patch");
-    assertThat(new TlsStore.StoredSecret(secret("tranche-webhook-tls")).pair("tls.crt", "tls.key"))
-        .contains(first.webhook());
+    assertThat(pair("tranche-webhook-tls")).isEqualTo(first.webhook());
   }
 
   @Test
   void foreignKey_thatIsNotItsCertificates_isNotServed() {
     var store = new TlsStore(client, names);
-    TlsKeyPair authority = CertificateAuthority.create("theirs", NOW, LIFE);
+    TlsKeyPair authority = new Issuer(NOW).authority("theirs", LIFE);
     writeCertManagerPairs(store, authority);
-    TlsKeyPair mixed =
-        new TlsKeyPair(secondPair(authority).certificate(), secondPair(authority).key());
-    store.writePair(
-        names.webhookSecret(),
-        store.read(names.webhookSecret()),
-        mixed,
-        authority.certificatePem());
+    TlsKeyPair mixed = new TlsKeyPair(secondPair(authority).chain(), secondPair(authority).key());
+    store.write(store.read(names.webhookSecret()), mixed, authority.certificatePem());
     assertThatThrownBy(() -> new CertManagerReconciler(store, names, () -> NOW).reconcile())
         .hasMessageContaining("no matching, readable");
   }
 
   private static TlsKeyPair secondPair(TlsKeyPair authority) {
-    return CertificateAuthority.issue(
-        authority, CertificateAuthority.Use.SERVER, List.of("x"), NOW, LIFE);
+    return new Issuer(NOW).issue(authority, KeyPurposeId.id_kp_serverAuth, List.of("x"), LIFE);
   }
 
   @Test
@@ -229,14 +204,12 @@ class SelfSignedReconcilerIT {
   void replicasThatRace_agree() throws Exception {
     for (int race = 0; race < 20; race++) {
       client.secrets().inNamespace("tranche-system").delete();
+      createSecrets();
       List<TlsState> states = race(3, NOW);
       assertThat(states.stream().map(TlsState::authority).distinct()).hasSize(1);
       assertThat(states.stream().map(s -> s.webhook().certificate()).distinct()).hasSize(1);
       List<TlsState> renewed = race(3, NOW.plus(Duration.ofDays(61)));
-      TlsKeyPair held =
-          new TlsStore.StoredSecret(secret("tranche-webhook-tls"))
-              .pair("tls.crt", "tls.key")
-              .orElseThrow();
+      TlsKeyPair held = pair("tranche-webhook-tls");
       assertThat(renewed.stream().map(TlsState::webhook).distinct()).containsExactly(held);
     }
   }
@@ -266,9 +239,16 @@ class SelfSignedReconcilerIT {
   }
 
   private SelfSignedReconciler round(Instant now, boolean schedulerClient) {
-    var options =
-        new CertificateController.CertificateOptions(false, AUTHORITY_LIFE, LIFE, schedulerClient);
-    return new SelfSignedReconciler(new TlsStore(client, names), names, options, () -> now);
+    TlsConfig config = config(schedulerClient);
+    return new SelfSignedReconciler(new TlsStore(client, config), config, () -> now);
+  }
+
+  private static TlsConfig config(boolean schedulerClient) {
+    return Pairs.config("tranche-system", AUTHORITY_LIFE, LIFE, schedulerClient);
+  }
+
+  private TlsKeyPair pair(String secret) {
+    return new TlsStore(client, names).read(secret).pair().orElseThrow();
   }
 
   private Secret secret(String name) {

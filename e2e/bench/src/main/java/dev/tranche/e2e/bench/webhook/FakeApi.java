@@ -86,7 +86,12 @@ public final class FakeApi implements AutoCloseable {
     JsonObject object = objects.get(path);
     if (object != null) {
       send(request, 200, object);
-    } else if (path.contains("/secrets/") || path.contains("/configmaps/")) {
+    } else if (path.contains("/secrets/")) {
+      // Empty, as the chart creates it.
+      String name = path.substring(path.lastIndexOf('/') + 1);
+      JsonObject meta = new JsonObject().put("name", name).put("resourceVersion", "1");
+      send(request, 200, object("Secret", "v1").put("metadata", meta));
+    } else if (path.contains("/configmaps/")) {
       send(request, 404, object("Status", "v1").put("code", 404));
     } else {
       JsonArray items = path.endsWith("/nodes") ? new JsonArray().add(node()) : new JsonArray();

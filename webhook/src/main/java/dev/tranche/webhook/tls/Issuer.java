@@ -4,6 +4,7 @@ import java.math.BigInteger;
 import java.security.GeneralSecurityException;
 import java.security.KeyPair;
 import java.security.KeyPairGenerator;
+import java.security.PrivateKey;
 import java.security.SecureRandom;
 import java.security.cert.X509Certificate;
 import java.security.spec.ECGenParameterSpec;
@@ -26,76 +27,71 @@ import org.bouncycastle.cert.jcajce.JcaX509v3CertificateBuilder;
 import org.bouncycastle.operator.OperatorCreationException;
 import org.bouncycastle.operator.jcajce.JcaContentSignerBuilder;
 
-/** Makes certificates: ECDSA on P-256, signed with SHA-256. */
-final class CertificateAuthority {
+/**
+ * Makes certificates: ECDSA on P-256, signed with SHA-256.
+ *
+ * @param now when they begin to be valid
+ */
+record Issuer(Instant now) {
   private static final SecureRandom RANDOM = new SecureRandom();
   private static final int SERIAL_BITS = 127;
 
   /** Clocks of two machines may differ by this much. */
   private static final Duration SKEW_MAX = Duration.ofMinutes(5);
 
-  private CertificateAuthority() {}
-
   /** A new authority that signs itself. */
-  static TlsKeyPair create(String name, Instant now, Duration life) {
-    // A random number in the name distinguishes two authorities where both are trusted.
-    X500Principal subject = new X500Principal("CN=" + name + " " + serial().toString(36));
-    KeyPair keys = keys();
+  TlsKeyPair authority(String name, Duration life) {
     try {
-      JcaX509v3CertificateBuilder builder = builder(subject, subject, keys, now, life);
+      KeyPair keys = keys();
+      // A random number in the name distinguishes two authorities where both are trusted.
+      var subject = new X500Principal("CN=" + name + " " + serial().toString(36));
+      JcaX509v3CertificateBuilder builder = builder(subject, subject, keys, life);
       builder.addExtension(Extension.basicConstraints, true, new BasicConstraints(0));
       builder.addExtension(
           Extension.keyUsage, true, new KeyUsage(KeyUsage.keyCertSign | KeyUsage.cRLSign));
-      return new TlsKeyPair(sign(builder, keys), keys.getPrivate());
+      return new TlsKeyPair(List.of(sign(builder, keys.getPrivate())), keys.getPrivate());
     } catch (CertIOException | GeneralSecurityException | OperatorCreationException e) {
       throw new IllegalStateException("creating the CA " + name, e);
-    }
-  }
-
-  /** The purpose of a certificate. Verifiers accept it for no other. */
-  enum Use {
-    SERVER,
-    CLIENT;
-
-    KeyPurposeId purpose() {
-      return this == SERVER ? KeyPurposeId.id_kp_serverAuth : KeyPurposeId.id_kp_clientAuth;
     }
   }
 
   /**
    * Issues a certificate.
    *
+   * @param purpose verifiers accept it for no other
    * @param dnsNames the names by which a server is called, or a client is known; the first is the
    *     subject
    */
-  static TlsKeyPair issue(
-      TlsKeyPair authority, Use use, List<String> dnsNames, Instant now, Duration life) {
-    KeyPair keys = keys();
+  TlsKeyPair issue(
+      TlsKeyPair authority, KeyPurposeId purpose, List<String> dnsNames, Duration life) {
     try {
+      KeyPair keys = keys();
       JcaX509v3CertificateBuilder builder =
           builder(
               authority.certificate().getSubjectX500Principal(),
               new X500Principal("CN=" + dnsNames.getFirst()),
               keys,
-              now,
               life);
       builder.addExtension(Extension.basicConstraints, true, new BasicConstraints(false));
       builder.addExtension(Extension.keyUsage, true, new KeyUsage(KeyUsage.digitalSignature));
-      builder.addExtension(Extension.extendedKeyUsage, false, new ExtendedKeyUsage(use.purpose()));
-      builder.addExtension(Extension.subjectAlternativeName, false, names(dnsNames));
+      builder.addExtension(Extension.extendedKeyUsage, false, new ExtendedKeyUsage(purpose));
+      GeneralName[] names =
+          dnsNames.stream()
+              .map(name -> new GeneralName(GeneralName.dNSName, name))
+              .toArray(GeneralName[]::new);
+      builder.addExtension(Extension.subjectAlternativeName, false, new GeneralNames(names));
       builder.addExtension(
           Extension.authorityKeyIdentifier,
           false,
           new JcaX509ExtensionUtils().createAuthorityKeyIdentifier(authority.certificate()));
-      KeyPair signer = new KeyPair(authority.certificate().getPublicKey(), authority.key());
-      return new TlsKeyPair(sign(builder, signer), keys.getPrivate());
+      return new TlsKeyPair(List.of(sign(builder, authority.key())), keys.getPrivate());
     } catch (CertIOException | GeneralSecurityException | OperatorCreationException e) {
       throw new IllegalStateException("issuing a certificate for " + dnsNames, e);
     }
   }
 
-  private static JcaX509v3CertificateBuilder builder(
-      X500Principal issuer, X500Principal subject, KeyPair keys, Instant now, Duration life)
+  private JcaX509v3CertificateBuilder builder(
+      X500Principal issuer, X500Principal subject, KeyPair keys, Duration life)
       throws CertIOException, GeneralSecurityException {
     Duration tenth = life.dividedBy(10);
     Duration skew = tenth.compareTo(SKEW_MAX) < 0 ? tenth : SKEW_MAX;
@@ -114,29 +110,17 @@ final class CertificateAuthority {
     return builder;
   }
 
-  private static GeneralNames names(List<String> dnsNames) {
-    return new GeneralNames(
-        dnsNames.stream()
-            .map(name -> new GeneralName(GeneralName.dNSName, name))
-            .toArray(GeneralName[]::new));
-  }
-
-  private static X509Certificate sign(JcaX509v3CertificateBuilder builder, KeyPair signer)
+  private static X509Certificate sign(JcaX509v3CertificateBuilder builder, PrivateKey signer)
       throws OperatorCreationException, GeneralSecurityException {
     return new JcaX509CertificateConverter()
         .getCertificate(
-            builder.build(
-                new JcaContentSignerBuilder("SHA256withECDSA").build(signer.getPrivate())));
+            builder.build(new JcaContentSignerBuilder("SHA256withECDSA").build(signer)));
   }
 
-  private static KeyPair keys() {
-    try {
-      KeyPairGenerator generator = KeyPairGenerator.getInstance("EC");
-      generator.initialize(new ECGenParameterSpec("secp256r1"), RANDOM);
-      return generator.generateKeyPair();
-    } catch (GeneralSecurityException impossible) {
-      throw new IllegalStateException("every JDK has P-256", impossible);
-    }
+  private static KeyPair keys() throws GeneralSecurityException {
+    KeyPairGenerator generator = KeyPairGenerator.getInstance("EC");
+    generator.initialize(new ECGenParameterSpec("secp256r1"), RANDOM);
+    return generator.generateKeyPair();
   }
 
   private static BigInteger serial() {

@@ -1,15 +1,26 @@
 package dev.tranche.webhook.tls;
 
+import java.time.Duration;
 import java.util.List;
 import java.util.stream.Stream;
 
 /**
- * The names of the TLS objects and the certificates, all derived from the installation's name.
+ * How certificates are made. The names of the objects and certificates derive from the
+ * installation's name.
  *
  * @param name the installation's name, {@code tranche}
  * @param namespace the installation's namespace
+ * @param certManager whether cert-manager makes them; the rest is then its task
+ * @param schedulerClient whether to also make the certificate that the cluster's own kube-scheduler
+ *     presents to the extender
  */
-public record TlsNames(String name, String namespace) {
+public record TlsConfig(
+    String name,
+    String namespace,
+    boolean certManager,
+    Duration authorityLife,
+    Duration servingLife,
+    boolean schedulerClient) {
   /** Secret with {@code ca.crt} and {@code ca.key}; only the webhook reads it. */
   String authoritySecret() {
     return name + "-ca";
@@ -30,17 +41,12 @@ public record TlsNames(String name, String namespace) {
 
   /** Secret with the certificate that the cluster's own kube-scheduler presents to the extender. */
   String schedulerClientSecret() {
-    return schedulerClient() + "-tls";
+    return schedulerClientName() + "-tls";
   }
 
   /** The name in the client certificate, which the extender checks. */
-  String schedulerClient() {
+  String schedulerClientName() {
     return name + "-scheduler-client";
-  }
-
-  /** The MutatingWebhookConfiguration. */
-  String configuration() {
-    return name;
   }
 
   List<String> webhookDnsNames() {
@@ -54,10 +60,7 @@ public record TlsNames(String name, String namespace) {
   }
 
   private List<String> service(String service) {
-    return List.of(
-        service,
-        service + "." + namespace,
-        service + "." + namespace + ".svc",
-        service + "." + namespace + ".svc.cluster.local");
+    String inNamespace = service + "." + namespace;
+    return List.of(service, inNamespace, inNamespace + ".svc", inNamespace + ".svc.cluster.local");
   }
 }

@@ -1,4 +1,4 @@
-package dev.tranche.extender.controller;
+package dev.tranche.extender;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -8,7 +8,7 @@ import java.util.HashMap;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
-final class TlsSecretTest {
+final class ServingCertificateTest {
   private static Map<String, String> data(String... entries) {
     Map<String, String> data = new HashMap<>();
     for (int i = 0; i < entries.length; i += 2) {
@@ -20,17 +20,17 @@ final class TlsSecretTest {
   /** A Secret of the type kubernetes.io/tls is emptied by entries without content. */
   @Test
   void emptyEntry_isNone() {
-    assertThat(TlsSecret.material(Map.of())).isEmpty();
-    assertThat(TlsSecret.material(data("tls.crt", "", "tls.key", ""))).isEmpty();
-    assertThat(TlsSecret.material(data("tls.crt", "c", "tls.key", ""))).isEmpty();
-    assertThat(TlsSecret.material(data("tls.crt", "", "tls.key", "k", "ca.crt", "a"))).isEmpty();
-    assertThat(TlsSecret.material(data("tls.crt", "c", "tls.key", "k", "ca.crt", "")))
+    assertThat(ServingCertificate.of(Map.of())).isEmpty();
+    assertThat(ServingCertificate.of(data("tls.crt", "", "tls.key", ""))).isEmpty();
+    assertThat(ServingCertificate.of(data("tls.crt", "c", "tls.key", ""))).isEmpty();
+    assertThat(ServingCertificate.of(data("tls.crt", "", "tls.key", "k", "ca.crt", "a"))).isEmpty();
+    assertThat(ServingCertificate.of(data("tls.crt", "c", "tls.key", "k", "ca.crt", "")))
         .hasValueSatisfying(material -> assertThat(material.authorities()).isEmpty());
   }
 
   @Test
   void certificateAndKey_areDecoded() {
-    assertThat(TlsSecret.material(data("tls.crt", "c", "tls.key", "k", "ca.crt", "a")))
+    assertThat(ServingCertificate.of(data("tls.crt", "c", "tls.key", "k", "ca.crt", "a")))
         .hasValueSatisfying(
             material -> {
               assertThat(material.certificate().getCertValue()).hasToString("c");
