@@ -35,7 +35,6 @@ import dev.tranche.api.Quantity;
 import dev.tranche.extender.load.MpsLoad;
 import dev.tranche.extender.placement.MemoryGuard;
 import dev.tranche.extender.score.Policy;
-import dev.tranche.process.settings.ConfigErrors;
 import dev.tranche.process.settings.HostPort;
 import dev.tranche.process.settings.Settings;
 import java.net.InetAddress;
@@ -111,27 +110,27 @@ public record ExtenderConfig(
 
   public record ServiceAccount(String namespace, String name) {}
 
-  static ExtenderConfig of(Settings<ExtenderSetting> settings, ConfigErrors errors) {
-    return new Reader(settings, errors).read();
+  static ExtenderConfig of(Settings<ExtenderSetting> settings) {
+    return new Reader(settings).read();
   }
 
   /** Continues after an error, so that all errors are reported at once. */
-  private record Reader(Settings<ExtenderSetting> settings, ConfigErrors errors) {
+  private record Reader(Settings<ExtenderSetting> settings) {
     ExtenderConfig read() {
       return new ExtenderConfig(
-          settings.dnsLabel(NAME, Settings.NAME_CHARS_MAX, errors),
-          settings.dnsLabel(NAMESPACE, Settings.DNS_LABEL_CHARS_MAX, errors),
+          settings.dnsLabel(NAME, Settings.NAME_CHARS_MAX),
+          settings.dnsLabel(NAMESPACE, Settings.DNS_LABEL_CHARS_MAX),
           identity(),
           podIp(),
-          settings.resources(RESOURCE, errors),
-          settings.oneOf(POLICY, List.of(Policy.LOAD, Policy.SPREAD, Policy.PACKED), errors),
-          settings.hostPort(VERBS_ADDRESS, errors),
-          settings.isTrue(VERBS_TLS, errors),
+          settings.resources(RESOURCE),
+          settings.oneOf(POLICY, List.of(Policy.LOAD, Policy.SPREAD, Policy.PACKED)),
+          settings.hostPort(VERBS_ADDRESS),
+          settings.isTrue(VERBS_TLS),
           clientCertificate(),
-          settings.dnsLabelOrNone(SCHEDULER_NAME, errors),
+          settings.dnsLabelOrNone(SCHEDULER_NAME),
           leaderElect(),
-          settings.hostPort(STREAM_ADDRESS, errors),
-          settings.hostPort(METRICS_ADDRESS, errors),
+          settings.hostPort(STREAM_ADDRESS),
+          settings.hostPort(METRICS_ADDRESS),
           optionalAddress(API_ADDRESS),
           loopbackAddress(),
           optionalAddress(API_AGGREGATED_ADDRESS),
@@ -139,19 +138,19 @@ public record ExtenderConfig(
           clusterName(),
           serviceAccount(),
           configMap(),
-          settings.number(ASSIGNMENT_ACK_TIMEOUT_MS, "", 10, 5_000, errors),
-          settings.number(LOAD_STALE_AFTER_MS, "", 1_000, 600_000, errors),
-          settings.number(MEASURED_AFTER_MS, "", 100, 600_000, errors),
-          settings.oneOf(MEMORY_GUARD, List.of(MemoryGuard.values()), errors),
-          settings.oneOf(MPS_LOAD, List.of(MpsLoad.values()), errors),
-          settings.number(OFFERED_NODES_MAX, "", 0, 100_000, errors),
-          settings.isTrue(GPU_METRICS, errors),
-          settings.isTrue(NODE_USE_ANNOTATION, errors),
-          Set.copyOf(settings.dnsLabels(UNCONVERTED_NAMESPACES, errors)));
+          settings.number(ASSIGNMENT_ACK_TIMEOUT_MS, "", 10, 5_000),
+          settings.number(LOAD_STALE_AFTER_MS, "", 1_000, 600_000),
+          settings.number(MEASURED_AFTER_MS, "", 100, 600_000),
+          settings.oneOf(MEMORY_GUARD, List.of(MemoryGuard.values())),
+          settings.oneOf(MPS_LOAD, List.of(MpsLoad.values())),
+          settings.number(OFFERED_NODES_MAX, "", 0, 100_000),
+          settings.isTrue(GPU_METRICS),
+          settings.isTrue(NODE_USE_ANNOTATION),
+          Set.copyOf(settings.dnsLabels(UNCONVERTED_NAMESPACES)));
     }
 
     private boolean leaderElect() {
-      return settings.isTrue(LEADER_ELECT, errors);
+      return settings.isTrue(LEADER_ELECT);
     }
 
     private String identity() {
@@ -174,15 +173,15 @@ public record ExtenderConfig(
     }
 
     private boolean clientCertificate() {
-      boolean required = settings.isSecond(VERBS_CLIENT_CERTIFICATE, OFF, "required", errors);
-      if (required && !settings.isTrue(VERBS_TLS, errors)) {
+      boolean required = settings.isSecond(VERBS_CLIENT_CERTIFICATE, OFF, "required");
+      if (required && !settings.isTrue(VERBS_TLS)) {
         wrong(VERBS_CLIENT_CERTIFICATE, "off, unless --verbs-tls is set");
       }
       return required;
     }
 
     private @Nullable HostPort optionalAddress(ExtenderSetting setting) {
-      return settings.text(setting).equals(OFF) ? null : settings.hostPort(setting, errors);
+      return settings.text(setting).equals(OFF) ? null : settings.hostPort(setting);
     }
 
     /** Allows only a loopback address, since anyone who reaches the port may read. */
@@ -237,7 +236,7 @@ public record ExtenderConfig(
     }
 
     private void wrong(ExtenderSetting setting, String allowed) {
-      settings.reportInvalid(setting, allowed, errors);
+      settings.reportInvalid(setting, allowed);
     }
   }
 }

@@ -22,6 +22,8 @@ import org.slf4j.LoggerFactory;
  * removes what an installation has written instead.
  */
 public final class ExtenderMain {
+  private static final String DUTY =
+      "Decides which GPU a pod gets. kube-scheduler calls it, and the node plugins report to it.";
   private static final int USAGE = 2;
   private static final int FAILED = 1;
   private static final String CLEANUP = "cleanup";
@@ -37,7 +39,7 @@ public final class ExtenderMain {
   public static void main(String[] args) throws InterruptedException {
     List<String> flags = List.of(args);
     if (Settings.isHelpRequested(flags)) {
-      System.out.print(ExtenderSetting.help());
+      System.out.print(Settings.help(ExtenderSetting.class, DUTY));
       return;
     }
     boolean cleanup = !flags.isEmpty() && flags.getFirst().equals(CLEANUP);
@@ -50,7 +52,7 @@ public final class ExtenderMain {
       cleanUp(settings.text(ExtenderSetting.NAME), settings.text(ExtenderSetting.NAMESPACE));
       return;
     }
-    var config = ExtenderConfig.of(settings, errors);
+    var config = ExtenderConfig.of(settings);
     errors.exitUnlessClean();
     LOG.info("configuration: {}", settings);
     run(config);

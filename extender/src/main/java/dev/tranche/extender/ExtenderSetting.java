@@ -84,9 +84,6 @@ enum ExtenderSetting implements ProcessSetting {
   NODE_USE_ANNOTATION(
       "true", "Write tranche.dev/gpu-use to nodes, at most once a minute each. false: remove it.");
 
-  private static final String DUTY =
-      "Decides which GPU a pod gets. kube-scheduler calls it, and the node plugins report to it.";
-
   private final String fallback;
   private final String meaning;
 
@@ -98,10 +95,6 @@ enum ExtenderSetting implements ProcessSetting {
   static Settings<ExtenderSetting> read(
       List<String> args, Map<String, String> env, ConfigErrors errors) {
     return Settings.read(ExtenderSetting.class, args, env, errors);
-  }
-
-  static String help() {
-    return Settings.help(ExtenderSetting.class, DUTY);
   }
 
   @Override

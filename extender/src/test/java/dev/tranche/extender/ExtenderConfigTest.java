@@ -118,13 +118,13 @@ final class ExtenderConfigTest {
 
   private static List<String> errors(String... args) {
     var errors = new ConfigErrors();
-    ExtenderConfig.of(ExtenderSetting.read(List.of(args), Map.of(), errors), errors);
+    ExtenderConfig.of(ExtenderSetting.read(List.of(args), Map.of(), errors));
     return errors.errors();
   }
 
   private static ExtenderConfig valid(String... args) {
     var errors = new ConfigErrors();
-    var config = ExtenderConfig.of(ExtenderSetting.read(List.of(args), Map.of(), errors), errors);
+    var config = ExtenderConfig.of(ExtenderSetting.read(List.of(args), Map.of(), errors));
     assertThat(errors.errors()).isEmpty();
     return config;
   }

@@ -3,7 +3,6 @@ package dev.tranche.nodeplugin;
 import dev.tranche.nodeplugin.config.ConfigSource;
 import dev.tranche.nodeplugin.config.Options;
 import dev.tranche.nodeplugin.config.Setting;
-import dev.tranche.nodeplugin.config.WatchOptions;
 import dev.tranche.nodeplugin.mps.MpsMain;
 import dev.tranche.process.settings.ConfigErrors;
 import dev.tranche.process.settings.Settings;
@@ -32,10 +31,9 @@ public final class NodePluginMain {
       System.exit(MpsMain.run(flags.subList(1, flags.size()), findings));
     }
     Settings<Setting> settings = Setting.read(flags, System.getenv(), findings);
-    Options options = Options.of(settings, findings);
-    WatchOptions watch = WatchOptions.of(settings, findings);
+    Options options = Options.of(settings);
     findings.exitUnlessClean();
-    NodeProcess process = new NodeProcess(settings, options, watch, new ConfigSource(settings));
+    NodeProcess process = new NodeProcess(settings, options, new ConfigSource(settings));
     Runtime.getRuntime().addShutdownHook(Thread.ofPlatform().unstarted(process::stop));
     System.exit(process.run());
   }

@@ -4,7 +4,6 @@ import dev.tranche.nodeplugin.config.ConfigSource;
 import dev.tranche.nodeplugin.config.ConfigSource.Outcome;
 import dev.tranche.nodeplugin.config.Options;
 import dev.tranche.nodeplugin.config.Setting;
-import dev.tranche.nodeplugin.config.WatchOptions;
 import dev.tranche.nodeplugin.gpu.GpuLinkScores;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
 import dev.tranche.nodeplugin.gpu.GpuWatch;
@@ -22,7 +21,6 @@ import dev.tranche.nodeplugin.usage.ContainerCgroups;
 import dev.tranche.nodeplugin.usage.UsageReader;
 import dev.tranche.process.listen.ConnectionLimits;
 import dev.tranche.process.listen.LimitedTransport;
-import dev.tranche.process.settings.ConfigErrors;
 import dev.tranche.process.settings.Settings;
 import io.vertx.core.Context;
 import io.vertx.core.Vertx;
@@ -49,7 +47,6 @@ final class NodeProcess implements NvmlThread.Listener {
   private static final int BLOCKED_CHECK_MS = 5_000;
 
   private final Options options;
-  private final WatchOptions watch;
   private final LimitedTransport transport = new LimitedTransport();
   private final Vertx vertx;
   private final Context loop;
@@ -74,42 +71,40 @@ final class NodeProcess implements NvmlThread.Listener {
   private boolean hangLogged;
   private boolean slowCallLogged;
 
-  NodeProcess(
-      Settings<Setting> settings, Options options, WatchOptions watch, ConfigSource source) {
+  NodeProcess(Settings<Setting> settings, Options options, ConfigSource source) {
     this.options = options;
-    this.watch = watch;
-    this.failOnInitError = settings.isTrue(Setting.FAIL_ON_INIT_ERROR, new ConfigErrors());
+    this.failOnInitError = settings.isTrue(Setting.FAIL_ON_INIT_ERROR);
     this.driverRoot = Path.of(settings.text(Setting.DRIVER_ROOT_CTR_PATH));
     this.vertx = transport.vertx(vertxOptions());
     this.loop = vertx.getOrCreateContext();
     this.plugin =
-        new NodePlugin(vertx, options, watch.overuse(), () -> hardware, Resolver.system());
+        new NodePlugin(vertx, options, options.overuse(), () -> hardware, Resolver.system());
     this.configs =
         new ConfigKeeper(vertx, source, options.stateDir(), plugin.metrics(), plugin::configured);
     this.watchdog =
         new NvmlWatchdog(options.sampleIntervalMs(), () -> System.nanoTime() / 1_000_000);
     this.limitReader =
         new LimitReader(
-            watch.limits(),
+            options.limits(),
             new ContainerCgroups(
-                watch.limits().cgroups(), watch.hostLog(), () -> System.nanoTime() / 1_000_000),
+                options.limits().cgroups(), options.hostLog(), () -> System.nanoTime() / 1_000_000),
             () -> System.nanoTime() / 1_000_000);
     this.hardware = Hardware.NONE.withLimits(limitReader.read().node());
     this.nvml =
         new NvmlThread(
             () -> JnaNvml.open(driverRoot),
-            gpuWatch(watch),
+            gpuWatch(),
             limitReader,
             options.sampleIntervalMs(),
             this);
   }
 
-  private GpuWatch gpuWatch(WatchOptions watch) {
+  private GpuWatch gpuWatch() {
     // A monotonic clock, so that no duration stalls if somebody sets the wall clock back.
     LongSupplier clockMs = () -> System.nanoTime() / 1_000_000;
     return new GpuWatch(
-        watch.health(),
-        new UsageReader(watch.hostProc(), watch.hostLog(), clockMs),
+        options.health(),
+        new UsageReader(options.hostProc(), options.hostLog(), clockMs),
         clockMs,
         plugin.failures());
   }
@@ -129,7 +124,7 @@ final class NodeProcess implements NvmlThread.Listener {
 
   /** Runs until stopped and returns the exit status. */
   int run() {
-    LOG.info("options: {}, {}", options, watch);
+    LOG.info("options: {}", options);
     plugin.load();
     Outcome first = configs.load();
     Optional<Outcome.Usable> kept = configs.fallback();

@@ -11,7 +11,6 @@ import dev.tranche.nodeplugin.config.ConfigSource;
 import dev.tranche.nodeplugin.config.ConfigSource.Outcome;
 import dev.tranche.nodeplugin.config.Options;
 import dev.tranche.nodeplugin.config.Setting;
-import dev.tranche.nodeplugin.config.WatchOptions;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
 import dev.tranche.nodeplugin.gpu.GpuWatch;
 import dev.tranche.nodeplugin.gpu.Hardware;
@@ -145,7 +144,7 @@ final class PluginRig {
     ConfigErrors findings = new ConfigErrors();
     settings =
         Setting.read(Stream.concat(flags.stream(), Stream.of(more)).toList(), Map.of(), findings);
-    options = Options.of(settings, findings);
+    options = Options.of(settings);
     assertThat(findings.errors()).isEmpty();
   }
 
@@ -193,7 +192,7 @@ final class PluginRig {
                 PluginRig::clockMs,
                 plugin.failures()),
             new LimitReader(
-                WatchOptions.of(settings, new ConfigErrors()).limits(),
+                options.limits(),
                 new ContainerCgroups(folder, folder.resolve("log"), PluginRig::clockMs),
                 PluginRig::clockMs),
             options.sampleIntervalMs(),

@@ -83,7 +83,7 @@ class ReportStreamsIT {
             List.of("--extender-ca-file=" + caFile, "--extender-token-file=" + token),
             Map.of("NODE_NAME", "node-1"),
             findings);
-    Options options = Options.of(settings, findings);
+    Options options = Options.of(settings);
     assertThat(findings.errors()).isEmpty();
     return options;
   }

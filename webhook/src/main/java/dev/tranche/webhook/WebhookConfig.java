@@ -28,7 +28,6 @@ import static dev.tranche.webhook.WebhookSetting.SCHEDULER_NAME;
 
 import dev.tranche.api.Quantity;
 import dev.tranche.api.RequestBounds;
-import dev.tranche.process.settings.ConfigErrors;
 import dev.tranche.process.settings.HostPort;
 import dev.tranche.process.settings.Settings;
 import dev.tranche.webhook.compat.SharingSystem;
@@ -64,77 +63,74 @@ record WebhookConfig(
       Pattern.compile("[a-z0-9][-a-z0-9.]{0,252}/[-A-Za-z0-9_.]{0,62}");
   private static final String DURATION_MAX = "999999d";
 
-  static WebhookConfig of(Settings<WebhookSetting> settings, ConfigErrors errors) {
-    return new Reader(settings, errors).read();
+  static WebhookConfig of(Settings<WebhookSetting> settings) {
+    return new Reader(settings).read();
   }
 
   /** Continues after an error, so that all errors are reported at once. */
-  private record Reader(Settings<WebhookSetting> settings, ConfigErrors errors) {
+  private record Reader(Settings<WebhookSetting> settings) {
     WebhookConfig read() {
-      List<String> resources = settings.resources(RESOURCE, errors);
+      List<String> resources = settings.resources(RESOURCE);
       return new WebhookConfig(
           tls(),
-          settings.hostPort(LISTEN_ADDRESS, errors),
-          settings.hostPort(METRICS_ADDRESS, errors),
+          settings.hostPort(LISTEN_ADDRESS),
+          settings.hostPort(METRICS_ADDRESS),
           new MutationRules(
               resources,
               // The kubelet accepts at most this many devices of a resource in one message.
-              settings.number(DEFAULT_REPLICAS_PER_GPU, "", 1, RequestBounds.REPLICAS_MAX, errors),
-              settings.dnsLabelOrNone(SCHEDULER_NAME, errors),
-              settings.dnsLabelOrNone(RUNTIME_CLASS, errors),
+              settings.number(DEFAULT_REPLICAS_PER_GPU, "", 1, RequestBounds.REPLICAS_MAX),
+              settings.dnsLabelOrNone(SCHEDULER_NAME),
+              settings.dnsLabelOrNone(RUNTIME_CLASS),
               new MutationRules.Memory(memory(GPU_MEMORY_RESERVE), optionalMemory(), limits()),
-              Set.copyOf(settings.someOf(COMPAT, List.of(SharingSystem.values()), errors)),
+              Set.copyOf(settings.someOf(COMPAT, List.of(SharingSystem.values()))),
               MutationRules.PlainRequests.REPLICAS,
-              settings.oneOf(PLAIN_REQUESTS_SERVED_BY, ServedBy.PREFERABLE, errors),
-              Set.copyOf(settings.dnsLabels(REPLICA_SCHEDULERS, errors))),
-          settings.duration(DRAIN_DELAY, "0s", DURATION_MAX, errors),
+              settings.oneOf(PLAIN_REQUESTS_SERVED_BY, ServedBy.PREFERABLE),
+              Set.copyOf(settings.dnsLabels(REPLICA_SCHEDULERS))),
+          settings.duration(DRAIN_DELAY, "0s", DURATION_MAX),
           guard(resources));
     }
 
     private TlsConfig tls() {
-      Duration authority = settings.duration(AUTHORITY_LIFE, "60s", DURATION_MAX, errors);
-      Duration certificate = settings.duration(CERTIFICATE_LIFE, "30s", DURATION_MAX, errors);
+      Duration authority = settings.duration(AUTHORITY_LIFE, "60s", DURATION_MAX);
+      Duration certificate = settings.duration(CERTIFICATE_LIFE, "30s", DURATION_MAX);
       if (certificate.compareTo(authority) > 0) {
         String allowed = "at most --authority-life, since the CA signs the certificate";
-        settings.reportInvalid(CERTIFICATE_LIFE, allowed, errors);
+        settings.reportInvalid(CERTIFICATE_LIFE, allowed);
       }
       return new TlsConfig(
-          settings.dnsLabel(NAME, Settings.NAME_CHARS_MAX, errors),
-          settings.dnsLabel(NAMESPACE, Settings.DNS_LABEL_CHARS_MAX, errors),
-          settings.isSecond(CERTIFICATES, "own", "cert-manager", errors),
+          settings.dnsLabel(NAME, Settings.NAME_CHARS_MAX),
+          settings.dnsLabel(NAMESPACE, Settings.DNS_LABEL_CHARS_MAX),
+          settings.isSecond(CERTIFICATES, "own", "cert-manager"),
           authority,
           certificate,
-          settings.isTrue(SCHEDULER_CLIENT_CERTIFICATE, errors));
+          settings.isTrue(SCHEDULER_CLIENT_CERTIFICATE));
     }
 
     private GuardRules guard(List<String> resources) {
       String root = settings.text(KUBELET_ROOT);
       if (!root.startsWith("/")) {
-        settings.reportInvalid(KUBELET_ROOT, "an absolute path", errors);
+        settings.reportInvalid(KUBELET_ROOT, "an absolute path");
       }
       return new GuardRules(
-          settings.oneOf(GUARD_MODE, List.of(GuardMode.values()), errors),
-          settings.isTrue(GUARD_ASSUME_DEFAULT_RUNTIME, errors),
+          settings.oneOf(GUARD_MODE, List.of(GuardMode.values())),
+          settings.isTrue(GUARD_ASSUME_DEFAULT_RUNTIME),
           Set.copyOf(
               settings.list(
                   GUARD_EXEMPT_SERVICE_ACCOUNTS,
                   Settings.SERVICE_ACCOUNT,
-                  Settings.SERVICE_ACCOUNT_ALLOWED,
-                  errors)),
+                  Settings.SERVICE_ACCOUNT_ALLOWED)),
           resources,
           root,
           settings.list(
               CDI_ANNOTATION_PREFIXES,
               ANNOTATION_PREFIX,
               "the beginning of an annotation's key with its domain, for example"
-                  + " example.cdi.k8s.io/",
-              errors));
+                  + " example.cdi.k8s.io/"));
     }
 
     private MutationRules.Limits limits() {
       return new MutationRules.Limits(
-          settings.isTrue(MEMORY_LIMITS_REQUIRED, errors),
-          settings.isTrue(MEMORY_LIMIT_OPT_OUT, errors));
+          settings.isTrue(MEMORY_LIMITS_REQUIRED), settings.isTrue(MEMORY_LIMIT_OPT_OUT));
     }
 
     private long optionalMemory() {
@@ -144,7 +140,7 @@ record WebhookConfig(
     private long memory(WebhookSetting setting) {
       OptionalLong bytes = Quantity.parse(settings.text(setting));
       if (bytes.isEmpty()) {
-        settings.reportInvalid(setting, "an amount of memory, for example 640Mi", errors);
+        settings.reportInvalid(setting, "an amount of memory, for example 640Mi");
       }
       return bytes.orElse(0);
     }

@@ -11,6 +11,8 @@ import org.slf4j.LoggerFactory;
  * Starts the webhook: reads flags and configuration, starts the parts, and stops them at shutdown.
  */
 public final class WebhookMain {
+  private static final String DUTY =
+      "Converts fractions of GPUs to replicas at admission, and creates the certificates.";
   private static final int EXIT_FAILED = 1;
   private static final int START_S_MAX = 20;
   private static final Logger LOG = LoggerFactory.getLogger(WebhookMain.class);
@@ -20,12 +22,12 @@ public final class WebhookMain {
   public static void main(String... arguments) {
     List<String> flags = List.of(arguments);
     if (Settings.isHelpRequested(flags)) {
-      System.out.print(WebhookSetting.help());
+      System.out.print(Settings.help(WebhookSetting.class, DUTY));
       return;
     }
     var errors = new ConfigErrors();
     Settings<WebhookSetting> settings = WebhookSetting.read(flags, System.getenv(), errors);
-    var config = WebhookConfig.of(settings, errors);
+    var config = WebhookConfig.of(settings);
     errors.exitUnlessClean();
     LOG.info("configuration: {}", settings);
     run(config);

@@ -66,9 +66,6 @@ enum WebhookSetting implements ProcessSetting {
       "",
       "Prefixes of annotations that runtimes read as CDI devices, besides cdi.k8s.io/; comma-separated.");
 
-  private static final String DUTY =
-      "Converts fractions of GPUs to replicas at admission, and creates the certificates.";
-
   private final String fallback;
   private final String meaning;
 
@@ -80,10 +77,6 @@ enum WebhookSetting implements ProcessSetting {
   static Settings<WebhookSetting> read(
       List<String> args, Map<String, String> env, ConfigErrors errors) {
     return Settings.read(WebhookSetting.class, args, env, errors);
-  }
-
-  static String help() {
-    return Settings.help(WebhookSetting.class, DUTY);
   }
 
   @Override

@@ -122,14 +122,13 @@ class WebhookConfigTest {
 
   private static List<String> errors(String... arguments) {
     var errors = new ConfigErrors();
-    WebhookConfig.of(WebhookSetting.read(List.of(arguments), Map.of(), errors), errors);
+    WebhookConfig.of(WebhookSetting.read(List.of(arguments), Map.of(), errors));
     return errors.errors();
   }
 
   private static WebhookConfig valid(String... arguments) {
     var errors = new ConfigErrors();
-    var config =
-        WebhookConfig.of(WebhookSetting.read(List.of(arguments), Map.of(), errors), errors);
+    var config = WebhookConfig.of(WebhookSetting.read(List.of(arguments), Map.of(), errors));
     assertThat(errors.errors()).isEmpty();
     return config;
   }

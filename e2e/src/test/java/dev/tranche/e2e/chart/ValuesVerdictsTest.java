@@ -7,7 +7,6 @@ import dev.tranche.nodeplugin.config.Config;
 import dev.tranche.nodeplugin.config.ConfigFile;
 import dev.tranche.nodeplugin.config.Options;
 import dev.tranche.nodeplugin.config.Setting;
-import dev.tranche.nodeplugin.config.WatchOptions;
 import dev.tranche.process.settings.ConfigErrors;
 import dev.tranche.process.settings.Settings;
 import io.fabric8.kubernetes.api.model.Container;
@@ -78,8 +77,7 @@ class ValuesVerdictsTest {
             .collect(Collectors.toMap(EnvVar::getName, EnvVar::getValue));
     var findings = new ConfigErrors();
     Settings<Setting> settings = Setting.read(List.of("--node-name=n"), env, findings);
-    Options.of(settings, findings);
-    WatchOptions.of(settings, findings);
+    Options.of(settings);
     Config.of(settings, ConfigFile.EMPTY, findings);
     return findings.errors();
   }

@@ -183,10 +183,10 @@ public final class CdiSpecs {
   }
 
   private void addHook(List<Hook> hooks, String stage, String name, List<String> args) {
-    if (!options.cdi().names(name)) {
+    if (!options.namesHook(name)) {
       return;
     }
-    String path = options.cdi().hookPath();
+    String path = options.cdiHookPath();
     String program = path.substring(path.lastIndexOf('/') + 1);
     List<String> arguments = new ArrayList<>(List.of(program));
     if (program.equals("nvidia-ctk")) {

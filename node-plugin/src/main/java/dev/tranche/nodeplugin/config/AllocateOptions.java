@@ -14,6 +14,11 @@ import java.util.Set;
  * @param gdrcopy containers are started with GDRCopy
  * @param gds containers are started with GPUDirect Storage
  * @param mofed containers are started with MOFED
+ * @param cdiAnnotationPrefix of the container annotation's key, such as {@code cdi.k8s.io/}
+ * @param cdiHookPath on the host, of the program that runs CDI hooks
+ * @param disabledCdiHooks left out of the CDI spec; {@code all}: every hook
+ * @param imexChannels that every GPU container gets; empty, or 0 alone
+ * @param imexRequired a channel whose device node is missing is an error rather than left out
  */
 public record AllocateOptions(
     Set<DeviceListStrategy> deviceListStrategies,
@@ -25,8 +30,11 @@ public record AllocateOptions(
     boolean gdrcopy,
     boolean gds,
     boolean mofed,
-    CdiOptions cdi,
-    ImexOptions imex) {
+    String cdiAnnotationPrefix,
+    String cdiHookPath,
+    Set<String> disabledCdiHooks,
+    List<Integer> imexChannels,
+    boolean imexRequired) {
   /** How a container's GPUs are identified to it. */
   public enum DeviceIdStrategy {
     UUID,
@@ -45,44 +53,15 @@ public record AllocateOptions(
     }
   }
 
-  /**
-   * Options that apply when a CDI strategy is chosen.
-   *
-   * @param annotationPrefix of the container annotation's key, such as {@code cdi.k8s.io/}
-   * @param hookPath on the host, of the program that runs CDI hooks
-   * @param featureFlags for the generation of the CDI spec
-   * @param disabledHooks left out of the CDI spec; {@code all}: every hook
-   */
-  public record CdiOptions(
-      String annotationPrefix,
-      String hookPath,
-      List<String> featureFlags,
-      List<String> disabledHooks) {
-    public CdiOptions {
-      featureFlags = List.copyOf(featureFlags);
-      disabledHooks = List.copyOf(disabledHooks);
-    }
-
-    /** Returns whether the CDI spec names this hook. */
-    public boolean names(String hook) {
-      return !disabledHooks.contains(hook) && !disabledHooks.contains("all");
-    }
-  }
-
-  /**
-   * IMEX channels that every GPU container gets.
-   *
-   * @param channelIds empty, or 0 alone
-   * @param required a channel whose device node is missing is an error rather than left out
-   */
-  public record ImexOptions(List<Integer> channelIds, boolean required) {
-    public ImexOptions {
-      channelIds = List.copyOf(channelIds);
-    }
-  }
-
   public AllocateOptions {
     deviceListStrategies = Set.copyOf(deviceListStrategies);
+    disabledCdiHooks = Set.copyOf(disabledCdiHooks);
+    imexChannels = List.copyOf(imexChannels);
+  }
+
+  /** Returns whether the CDI spec names this hook. */
+  public boolean namesHook(String hook) {
+    return !disabledCdiHooks.contains(hook) && !disabledCdiHooks.contains("all");
   }
 
   public boolean byIndex() {

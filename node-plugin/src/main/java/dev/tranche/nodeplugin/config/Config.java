@@ -53,6 +53,6 @@ public record Config(
    * @param given flags and environment
    */
   public static Config of(Settings<Setting> given, ConfigFile file, ConfigErrors findings) {
-    return new ConfigReader(given.withFile(file.values()), findings).read(file);
+    return new ConfigReader(given.withFile(file.values(), findings), findings).read(file);
   }
 }

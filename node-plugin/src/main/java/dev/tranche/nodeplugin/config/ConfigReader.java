@@ -1,9 +1,7 @@
 package dev.tranche.nodeplugin.config;
 
-import dev.tranche.nodeplugin.config.AllocateOptions.CdiOptions;
 import dev.tranche.nodeplugin.config.AllocateOptions.DeviceIdStrategy;
 import dev.tranche.nodeplugin.config.AllocateOptions.DeviceListStrategy;
-import dev.tranche.nodeplugin.config.AllocateOptions.ImexOptions;
 import dev.tranche.nodeplugin.config.Config.MigStrategy;
 import dev.tranche.nodeplugin.config.Config.PlainRequests;
 import dev.tranche.nodeplugin.config.Config.SharedAllocationPolicy;
@@ -33,7 +31,7 @@ final class ConfigReader {
     checkDiscoveryStrategy();
     ConfigFile file =
         settings
-            .oneOf(Setting.NVIDIA_COMPATIBLE, List.of(NvidiaCompatible.values()), findings)
+            .oneOf(Setting.NVIDIA_COMPATIBLE, List.of(NvidiaCompatible.values()))
             .applyTo(given, findings);
     for (Setting setting : Setting.values()) {
       if (setting.isWithoutEffect() && settings.isSet(setting)) {
@@ -42,14 +40,12 @@ final class ConfigReader {
     }
     Config config =
         new Config(
-            settings.isTrue(Setting.FAIL_ON_INIT_ERROR, findings),
-            settings.oneOf(Setting.MIG_STRATEGY, List.of(MigStrategy.values()), findings),
+            settings.isTrue(Setting.FAIL_ON_INIT_ERROR),
+            settings.oneOf(Setting.MIG_STRATEGY, List.of(MigStrategy.values())),
             settings.oneOf(
-                Setting.SHARED_DEVICES_ALLOCATION_POLICY,
-                List.of(SharedAllocationPolicy.values()),
-                findings),
+                Setting.SHARED_DEVICES_ALLOCATION_POLICY, List.of(SharedAllocationPolicy.values())),
             settings.text(Setting.MPS_ROOT),
-            settings.oneOf(Setting.PLAIN_REQUESTS, List.of(PlainRequests.values()), findings),
+            settings.oneOf(Setting.PLAIN_REQUESTS, List.of(PlainRequests.values())),
             allocate(),
             file.resources(),
             file.sharing());
@@ -62,35 +58,34 @@ final class ConfigReader {
     switch (settings.text(strategy)) {
       case "auto", "nvml" -> {}
       case "tegra" -> findings.error(strategy.describe() + ": tegra" + TEGRA);
-      default -> settings.reportInvalid(strategy, "auto or nvml", findings);
+      default -> settings.reportInvalid(strategy, "auto or nvml");
     }
   }
 
   private AllocateOptions allocate() {
     return new AllocateOptions(
         deviceListStrategies(),
-        settings.oneOf(Setting.DEVICE_ID_STRATEGY, List.of(DeviceIdStrategy.values()), findings),
-        settings.isTrue(Setting.PASS_DEVICE_SPECS, findings),
+        settings.oneOf(Setting.DEVICE_ID_STRATEGY, List.of(DeviceIdStrategy.values())),
+        settings.isTrue(Setting.PASS_DEVICE_SPECS),
         settings.text(Setting.DRIVER_ROOT),
         devRoot(),
         settings.text(Setting.DRIVER_ROOT_CTR_PATH),
-        settings.isTrue(Setting.GDRCOPY_ENABLED, findings),
-        settings.isTrue(Setting.GDS_ENABLED, findings),
-        settings.isTrue(Setting.MOFED_ENABLED, findings),
-        new CdiOptions(
-            settings.text(Setting.CDI_ANNOTATION_PREFIX),
-            settings.text(Setting.NVIDIA_CDI_HOOK_PATH),
-            settings.list(Setting.CDI_FEATURE_FLAGS),
-            settings.list(Setting.CDI_DISABLE_HOOKS)),
-        new ImexOptions(imexChannels(), settings.isTrue(Setting.IMEX_REQUIRED, findings)));
+        settings.isTrue(Setting.GDRCOPY_ENABLED),
+        settings.isTrue(Setting.GDS_ENABLED),
+        settings.isTrue(Setting.MOFED_ENABLED),
+        settings.text(Setting.CDI_ANNOTATION_PREFIX),
+        settings.text(Setting.NVIDIA_CDI_HOOK_PATH),
+        Set.copyOf(settings.list(Setting.CDI_DISABLE_HOOKS)),
+        imexChannels(),
+        settings.isTrue(Setting.IMEX_REQUIRED));
   }
 
   private Set<DeviceListStrategy> deviceListStrategies() {
     Setting strategy = Setting.DEVICE_LIST_STRATEGY;
     if (settings.list(strategy).isEmpty()) {
-      settings.reportInvalid(strategy, strategy.meaning(), findings);
+      settings.reportInvalid(strategy, strategy.meaning());
     }
-    return Set.copyOf(settings.someOf(strategy, List.of(DeviceListStrategy.values()), findings));
+    return Set.copyOf(settings.someOf(strategy, List.of(DeviceListStrategy.values())));
   }
 
   private String devRoot() {
@@ -105,7 +100,7 @@ final class ConfigReader {
     if (ids.isEmpty() || ids.equals(List.of("0"))) {
       return ids.isEmpty() ? List.of() : List.of(0);
     }
-    settings.reportInvalid(Setting.IMEX_CHANNEL_IDS, "0, or none", findings);
+    settings.reportInvalid(Setting.IMEX_CHANNEL_IDS, "0, or none");
     return List.of();
   }
 

@@ -109,8 +109,8 @@ public record HostNodes(
 
   /** Returns why containers cannot get what a config requires; empty if they can. */
   public Optional<String> missing(AllocateOptions options) {
-    return options.imex().required()
-        ? options.imex().channelIds().stream()
+    return options.imexRequired()
+        ? options.imexChannels().stream()
             .filter(channel -> !imexChannels.contains(channel))
             .findFirst()
             .map(
@@ -122,7 +122,7 @@ public record HostNodes(
 
   /** The IMEX channels that containers get: those that are asked for and exist. */
   public List<Integer> imexChannels(AllocateOptions options) {
-    return options.imex().channelIds().stream().filter(imexChannels::contains).toList();
+    return options.imexChannels().stream().filter(imexChannels::contains).toList();
   }
 
   /**

@@ -70,7 +70,7 @@ final class AllocateAnswer {
     channels().forEach(channel -> names.add(qualified("imex-channel", channel)));
     nodes.additionalClasses(options).forEach(name -> names.add(qualified(name, "all")));
     if (hasStrategy(DeviceListStrategy.CDI_ANNOTATIONS)) {
-      String key = options.cdi().annotationPrefix() + CDI_ANNOTATION + answerId.get();
+      String key = options.cdiAnnotationPrefix() + CDI_ANNOTATION + answerId.get();
       answer.putAnnotations(key, String.join(",", names));
     }
     if (hasStrategy(DeviceListStrategy.CDI_CRI)) {

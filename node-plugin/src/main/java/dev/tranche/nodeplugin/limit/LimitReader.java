@@ -1,7 +1,7 @@
 package dev.tranche.nodeplugin.limit;
 
 import dev.tranche.api.LimitRequest;
-import dev.tranche.nodeplugin.config.WatchOptions.LimitOptions;
+import dev.tranche.nodeplugin.config.Options.LimitOptions;
 import dev.tranche.nodeplugin.limit.ContainerLimit.Limited;
 import dev.tranche.nodeplugin.nvml.GpuReading;
 import dev.tranche.nodeplugin.nvml.MemoryLimit;

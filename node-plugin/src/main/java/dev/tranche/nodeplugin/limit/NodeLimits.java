@@ -1,7 +1,7 @@
 package dev.tranche.nodeplugin.limit;
 
 import dev.tranche.api.LimitRequest;
-import dev.tranche.nodeplugin.config.WatchOptions.LimitOptions;
+import dev.tranche.nodeplugin.config.Options.LimitOptions;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import java.util.Optional;
 import java.util.OptionalLong;

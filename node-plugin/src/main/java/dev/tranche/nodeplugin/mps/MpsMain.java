@@ -37,7 +37,7 @@ public final class MpsMain {
     boolean mount = !args.isEmpty() && args.getFirst().equals(MOUNT_SHM);
     List<String> flags = mount ? args.subList(1, args.size()) : args;
     Settings<Setting> settings = Setting.read(flags, System.getenv(), findings);
-    Options options = Options.of(settings, findings);
+    Options options = Options.of(settings);
     findings.exitUnlessClean();
     MpsRoot root = new MpsRoot(options.mpsRootInContainer());
     return mount ? mount(root) : run(settings, options, root);

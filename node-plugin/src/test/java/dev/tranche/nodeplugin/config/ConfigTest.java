@@ -3,10 +3,8 @@ package dev.tranche.nodeplugin.config;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.tuple;
 
-import dev.tranche.nodeplugin.config.AllocateOptions.CdiOptions;
 import dev.tranche.nodeplugin.config.AllocateOptions.DeviceIdStrategy;
 import dev.tranche.nodeplugin.config.AllocateOptions.DeviceListStrategy;
-import dev.tranche.nodeplugin.config.AllocateOptions.ImexOptions;
 import dev.tranche.nodeplugin.config.Config.MigStrategy;
 import dev.tranche.nodeplugin.config.Config.PlainRequests;
 import dev.tranche.nodeplugin.config.Config.SharedAllocationPolicy;
@@ -78,10 +76,14 @@ class ConfigTest {
     }
     ConfigFile file = ConfigFile.parse(yaml.toString(), findings);
     assertThat(findings.errors()).isEmpty();
-    assertThat(Setting.read(List.of(), Map.of(), findings).withFile(file.values()).text(setting))
+    assertThat(
+            Setting.read(List.of(), Map.of(), findings)
+                .withFile(file.values(), findings)
+                .text(setting))
         .isEqualTo("from-file");
     Map<String, String> env = Map.of(setting.variable(), "from-env");
-    assertThat(Setting.read(List.of(), env, findings).withFile(file.values()).text(setting))
+    assertThat(
+            Setting.read(List.of(), env, findings).withFile(file.values(), findings).text(setting))
         .isEqualTo("from-env");
   }
 
@@ -305,9 +307,11 @@ class ConfigTest {
                     true,
                     false,
                     false,
-                    new CdiOptions(
-                        "cdi.example/", "/opt/nvidia-cdi-hook", List.of(), List.of("a", "b")),
-                    new ImexOptions(List.of(0), true)),
+                    "cdi.example/",
+                    "/opt/nvidia-cdi-hook",
+                    Set.of("a", "b"),
+                    List.of(0),
+                    true),
                 ResourceNames.DEFAULT,
                 Sharing.NONE));
   }
@@ -414,7 +418,7 @@ class ConfigTest {
             List.of("--extender-address", "nowhere", "--sample-interval=1h", "--what=1", "x"),
             Map.of(),
             findings);
-    Options.of(settings, findings);
+    Options.of(settings);
     assertThat(findings.errors()).hasSize(5);
   }
 

@@ -4,7 +4,7 @@ import static dev.tranche.nodeplugin.FakeNvml.gpu;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.nodeplugin.FakeNvml;
-import dev.tranche.nodeplugin.config.WatchOptions.LimitOptions;
+import dev.tranche.nodeplugin.config.Options.LimitOptions;
 import dev.tranche.nodeplugin.limit.ContainerLimit.Limited;
 import dev.tranche.nodeplugin.nvml.JnaNvml;
 import dev.tranche.nodeplugin.nvml.Nvml;

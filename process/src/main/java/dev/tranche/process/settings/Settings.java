@@ -47,11 +47,14 @@ public final class Settings<S extends Enum<S> & ProcessSetting> {
   private final EnumSet<S> all;
   private final Map<S, String> given;
   private final Map<String, String> file;
+  private final ConfigErrors errors;
 
-  private Settings(EnumSet<S> all, Map<S, String> given, Map<String, String> file) {
+  private Settings(
+      EnumSet<S> all, Map<S, String> given, Map<String, String> file, ConfigErrors errors) {
     this.all = all;
     this.given = given;
     this.file = file;
+    this.errors = errors;
   }
 
   /**
@@ -59,6 +62,7 @@ public final class Settings<S extends Enum<S> & ProcessSetting> {
    * needs no value.
    *
    * @param type has all settings
+   * @param errors receives what is wrong, also of values that are read later
    */
   public static <S extends Enum<S> & ProcessSetting> Settings<S> read(
       Class<S> type, List<String> args, Map<String, String> env, ConfigErrors errors) {
@@ -74,7 +78,7 @@ public final class Settings<S extends Enum<S> & ProcessSetting> {
       readFlag(rest.pop(), rest, all, flags, errors);
     }
     given.putAll(flags);
-    return new Settings<>(all, given, Map.of());
+    return new Settings<>(all, given, Map.of(), errors);
   }
 
   private static <S extends ProcessSetting> void put(
@@ -141,8 +145,8 @@ public final class Settings<S extends Enum<S> & ProcessSetting> {
   }
 
   /** Returns the same flags and environment, with precedence over a config file. */
-  public Settings<S> withFile(Map<String, String> values) {
-    return new Settings<>(all, given, values);
+  public Settings<S> withFile(Map<String, String> values, ConfigErrors errors) {
+    return new Settings<>(all, given, values, errors);
   }
 
   /** Returns all of them as flags, from wherever they come. */
@@ -169,20 +173,20 @@ public final class Settings<S extends Enum<S> & ProcessSetting> {
   }
 
   /** Returns the items of a list, and reports those of another form. */
-  public List<String> list(S setting, Pattern form, String allowed, ConfigErrors errors) {
+  public List<String> list(S setting, Pattern form, String allowed) {
     List<String> items = list(setting);
     items.stream()
         .filter(item -> !form.matcher(item).matches())
-        .forEach(item -> reportInvalid(setting, item, allowed, errors));
+        .forEach(item -> reportInvalid(setting, item, allowed));
     return items;
   }
 
   /** Returns names of extended resources, at least one. */
-  public List<String> resources(S setting, ConfigErrors errors) {
+  public List<String> resources(S setting) {
     String allowed = "extended resources, for example nvidia.com/gpu";
-    List<String> resources = list(setting, RESOURCE, allowed, errors);
+    List<String> resources = list(setting, RESOURCE, allowed);
     if (resources.isEmpty()) {
-      reportInvalid(setting, allowed, errors);
+      reportInvalid(setting, allowed);
       return List.of(setting.fallback());
     }
     return resources;
@@ -193,12 +197,12 @@ public final class Settings<S extends Enum<S> & ProcessSetting> {
     return given.containsKey(setting) || file.containsKey(setting.fileKey());
   }
 
-  public boolean isTrue(S setting, ConfigErrors errors) {
+  public boolean isTrue(S setting) {
     return switch (text(setting)) {
       case "true", "1", "t", "T", "TRUE", "True" -> true;
       case "false", "0", "f", "F", "FALSE", "False" -> false;
       default -> {
-        reportInvalid(setting, "true or false", errors);
+        reportInvalid(setting, "true or false");
         yield false;
       }
     };
@@ -208,13 +212,13 @@ public final class Settings<S extends Enum<S> & ProcessSetting> {
    * @param unit follows the number; may be empty
    * @return {@code least} if the value is wrong
    */
-  public int number(S setting, String unit, int least, int most, ConfigErrors errors) {
+  public int number(S setting, String unit, int least, int most) {
     String text = text(setting);
     String digits = text.endsWith(unit) ? text.substring(0, text.length() - unit.length()) : "";
     boolean readable = digits.matches("\\d{1," + DIGITS_MAX + "}");
     if (!readable || Integer.parseInt(digits) < least || Integer.parseInt(digits) > most) {
       String allowed = "a whole number from %d%s to %d%s".formatted(least, unit, most, unit);
-      reportInvalid(setting, allowed, errors);
+      reportInvalid(setting, allowed);
       return least;
     }
     return Integer.parseInt(digits);
@@ -224,13 +228,13 @@ public final class Settings<S extends Enum<S> & ProcessSetting> {
    * @param least such as {@code 100ms}
    * @return {@code least} if the value is wrong
    */
-  public Duration duration(S setting, String least, String most, ConfigErrors errors) {
+  public Duration duration(S setting, String least, String most) {
     Duration shortest = parsed(least).orElseThrow();
     return parsed(text(setting))
         .filter(d -> d.compareTo(shortest) >= 0 && d.compareTo(parsed(most).orElseThrow()) <= 0)
         .orElseGet(
             () -> {
-              reportInvalid(setting, least + " to " + most, errors);
+              reportInvalid(setting, least + " to " + most);
               return shortest;
             });
   }
@@ -251,20 +255,20 @@ public final class Settings<S extends Enum<S> & ProcessSetting> {
         });
   }
 
-  public HostPort hostPort(S setting, ConfigErrors errors) {
+  public HostPort hostPort(S setting) {
     return HostPort.parse(text(setting))
         .orElseGet(
             () -> {
-              reportInvalid(setting, "host:port, for example 0.0.0.0:9090", errors);
+              reportInvalid(setting, "host:port, for example 0.0.0.0:9090");
               return new HostPort("127.0.0.1", 0);
             });
   }
 
   /** Returns a name that Kubernetes takes for a namespace or a Service. */
-  public String dnsLabel(S setting, int charsMax, ConfigErrors errors) {
+  public String dnsLabel(S setting, int charsMax) {
     String text = text(setting);
     if (text.length() > charsMax || !DNS_LABEL.matcher(text).matches()) {
-      reportInvalid(setting, dnsLabelAllowed(charsMax), errors);
+      reportInvalid(setting, dnsLabelAllowed(charsMax));
     }
     return text;
   }
@@ -274,44 +278,43 @@ public final class Settings<S extends Enum<S> & ProcessSetting> {
   }
 
   /** Returns such a name; it may be empty. */
-  public String dnsLabelOrNone(S setting, ConfigErrors errors) {
-    return text(setting).isEmpty() ? "" : dnsLabel(setting, DNS_LABEL_CHARS_MAX, errors);
+  public String dnsLabelOrNone(S setting) {
+    return text(setting).isEmpty() ? "" : dnsLabel(setting, DNS_LABEL_CHARS_MAX);
   }
 
   /** Returns a list of such names. */
-  public List<String> dnsLabels(S setting, ConfigErrors errors) {
-    return list(setting, DNS_LABEL, dnsLabelAllowed(DNS_LABEL_CHARS_MAX), errors);
+  public List<String> dnsLabels(S setting) {
+    return list(setting, DNS_LABEL, dnsLabelAllowed(DNS_LABEL_CHARS_MAX));
   }
 
   /**
    * @param allowed the constants whose names may be given
    * @return the first one if the value is wrong
    */
-  public <E extends Enum<E>> E oneOf(S setting, List<E> allowed, ConfigErrors errors) {
-    return oneOf(setting, text(setting), allowed, errors);
+  public <E extends Enum<E>> E oneOf(S setting, List<E> allowed) {
+    return oneOf(setting, text(setting), allowed);
   }
 
   /** Returns the constants that a list names. */
-  public <E extends Enum<E>> List<E> someOf(S setting, List<E> allowed, ConfigErrors errors) {
-    return list(setting).stream().map(item -> oneOf(setting, item, allowed, errors)).toList();
+  public <E extends Enum<E>> List<E> someOf(S setting, List<E> allowed) {
+    return list(setting).stream().map(item -> oneOf(setting, item, allowed)).toList();
   }
 
-  private <E extends Enum<E>> E oneOf(
-      S setting, String name, List<E> allowed, ConfigErrors errors) {
+  private <E extends Enum<E>> E oneOf(S setting, String name, List<E> allowed) {
     List<String> names = allowed.stream().map(Settings::nameOf).toList();
-    return allowed.get(names.indexOf(checked(setting, name, names, errors)));
+    return allowed.get(names.indexOf(checked(setting, name, names)));
   }
 
   /** Whether it is the second of two words. */
-  public boolean isSecond(S setting, String first, String second, ConfigErrors errors) {
-    return checked(setting, text(setting), List.of(first, second), errors).equals(second);
+  public boolean isSecond(S setting, String first, String second) {
+    return checked(setting, text(setting), List.of(first, second)).equals(second);
   }
 
-  private String checked(S setting, String word, List<String> allowed, ConfigErrors errors) {
+  private String checked(S setting, String word, List<String> allowed) {
     if (allowed.contains(word)) {
       return word;
     }
-    reportInvalid(setting, word, String.join(", ", allowed), errors);
+    reportInvalid(setting, word, String.join(", ", allowed));
     return allowed.getFirst();
   }
 
@@ -320,12 +323,16 @@ public final class Settings<S extends Enum<S> & ProcessSetting> {
   }
 
   /** Reports that a setting's value is wrong. */
-  public void reportInvalid(S setting, String allowed, ConfigErrors errors) {
-    reportInvalid(setting, text(setting), allowed, errors);
+  public void reportInvalid(S setting, String allowed) {
+    reportInvalid(setting, text(setting), allowed);
   }
 
   /** Reports that a value, of the setting or of its list, is wrong. */
-  public void reportInvalid(S setting, String value, String allowed, ConfigErrors errors) {
+  public void reportInvalid(S setting, String value, String allowed) {
     errors.invalid(setting.describe(), value, allowed);
+  }
+
+  public void warning(String sentence) {
+    errors.warning(sentence);
   }
 }

@@ -86,9 +86,9 @@ class SettingsTest {
 
   @Test
   void switch_needsNoValue_butTakesOne() {
-    assertThat(read().isTrue(Example.FAST, errors)).isFalse();
-    assertThat(read("--fast", "--name", "n").isTrue(Example.FAST, errors)).isTrue();
-    assertThat(read("--fast", "false").isTrue(Example.FAST, errors)).isFalse();
+    assertThat(read().isTrue(Example.FAST)).isFalse();
+    assertThat(read("--fast", "--name", "n").isTrue(Example.FAST)).isTrue();
+    assertThat(read("--fast", "false").isTrue(Example.FAST)).isFalse();
     assertThat(errors.errors()).isEmpty();
   }
 
@@ -117,14 +117,14 @@ class SettingsTest {
             "--color=green",
             "--resource=gpu",
             "--fast=maybe");
-    wrong.dnsLabel(Example.NAME, 40, errors);
-    wrong.hostPort(Example.LISTEN, errors);
-    wrong.duration(Example.WAIT, "1s", "24h", errors);
-    wrong.number(Example.COUNT, "", 1, 10, errors);
-    wrong.number(Example.SHARE, "%", 0, 100, errors);
-    wrong.oneOf(Example.COLOR, List.of(Color.values()), errors);
-    wrong.resources(Example.RESOURCE, errors);
-    wrong.isTrue(Example.FAST, errors);
+    wrong.dnsLabel(Example.NAME, 40);
+    wrong.hostPort(Example.LISTEN);
+    wrong.duration(Example.WAIT, "1s", "24h");
+    wrong.number(Example.COUNT, "", 1, 10);
+    wrong.number(Example.SHARE, "%", 0, 100);
+    wrong.oneOf(Example.COLOR, List.of(Color.values()));
+    wrong.resources(Example.RESOURCE);
+    wrong.isTrue(Example.FAST);
     assertThat(errors.errors())
         .hasSize(8)
         .allMatch(e -> e.matches("--\\w+ \\(EXAMPLE_\\w+\\) is \"[^\"]*\"; allowed: .+"))
@@ -137,41 +137,40 @@ class SettingsTest {
   @ParameterizedTest
   @CsvSource({"100ms, PT0.1S", "60s, PT1M", "5m, PT5M", "24h, PT24H", "90d, P90D"})
   void duration_hasAUnit(String text, Duration duration) {
-    assertThat(read("--wait=" + text).duration(Example.WAIT, "0s", "999d", errors))
-        .isEqualTo(duration);
+    assertThat(read("--wait=" + text).duration(Example.WAIT, "0s", "999d")).isEqualTo(duration);
     assertThat(errors.errors()).isEmpty();
   }
 
   @ParameterizedTest
   @ValueSource(strings = {"", "-a", "a-", "A", "a.b", "a_b"})
   void dnsLabel_isThatOfKubernetes(String wrong) {
-    read("--name=" + wrong).dnsLabel(Example.NAME, 63, errors);
+    read("--name=" + wrong).dnsLabel(Example.NAME, 63);
     assertThat(errors.errors()).hasSize(1);
   }
 
   @Test
   void dnsLabels_areRefusedInTheWordsOfOne() {
     Settings<Example> wrong = read("--name=A");
-    wrong.dnsLabel(Example.NAME, Settings.DNS_LABEL_CHARS_MAX, errors);
-    wrong.dnsLabels(Example.NAME, errors);
+    wrong.dnsLabel(Example.NAME, Settings.DNS_LABEL_CHARS_MAX);
+    wrong.dnsLabels(Example.NAME);
     assertThat(errors.errors()).hasSize(2);
     assertThat(Set.copyOf(errors.errors())).hasSize(1);
   }
 
   @Test
   void dnsLabel_isBounded() {
-    assertThat(read("--name=" + "a".repeat(63)).dnsLabel(Example.NAME, 63, errors)).hasSize(63);
+    assertThat(read("--name=" + "a".repeat(63)).dnsLabel(Example.NAME, 63)).hasSize(63);
     assertThat(errors.errors()).isEmpty();
-    read("--name=" + "a".repeat(64)).dnsLabel(Example.NAME, 63, errors);
+    read("--name=" + "a".repeat(64)).dnsLabel(Example.NAME, 63);
     assertThat(errors.errors()).hasSize(1);
   }
 
   @Test
   void resources_areAListWithoutEmptyEntries() {
-    assertThat(read("--resource=nvidia.com/gpu, a.b/c,,").resources(Example.RESOURCE, errors))
+    assertThat(read("--resource=nvidia.com/gpu, a.b/c,,").resources(Example.RESOURCE))
         .containsExactly("nvidia.com/gpu", "a.b/c");
     assertThat(errors.errors()).isEmpty();
-    read("--resource=,").resources(Example.RESOURCE, errors);
+    read("--resource=,").resources(Example.RESOURCE);
     assertThat(errors.errors()).hasSize(1);
   }
 
