@@ -68,7 +68,7 @@ final class Bounds {
           new Bound("nodes that preemption looks", EXTENDER + "Preempt", "NODES_MAX"),
           new Bound("work of one preemption", EXTENDER + "Preempt", "WORK_MAX"),
           new Bound("time that a preemption waits", EXTENDER + "Preempt", "KNOWN_WITHIN_MS"),
-          new Bound("unexpected exceptions that are", PROCESS + "PartFailures", "LOGGED_MAX"),
+          new Bound("unexpected exceptions that are", PROCESS + "Failures", "LOGGED_MAX"),
           new Bound("one turn of a preemption", EXTENDER + "Turn", "WORK_MAX"),
           new Bound("one turn of a preemption", EXTENDER + "Turn", "MS_MAX"),
           new Bound("shapes of pods that", EXTENDER + "Shapes", "SHAPES_MAX"),

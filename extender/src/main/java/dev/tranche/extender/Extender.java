@@ -20,7 +20,6 @@ import dev.tranche.extender.http.VerbServer;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.ledger.Timing;
 import dev.tranche.extender.metrics.ExtenderMetrics;
-import dev.tranche.extender.metrics.Failures;
 import dev.tranche.extender.metrics.GpuCollector;
 import dev.tranche.extender.readapi.InspectionCache;
 import dev.tranche.extender.readapi.ReadApi;
@@ -41,6 +40,7 @@ import dev.tranche.process.listen.ConnectionLimits;
 import dev.tranche.process.listen.LimitedTransport;
 import dev.tranche.process.loop.Loop;
 import dev.tranche.process.loop.LoopLag;
+import dev.tranche.process.meters.Failures;
 import dev.tranche.process.settings.HostPort;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import io.micrometer.core.instrument.binder.jvm.JvmMemoryMetrics;
@@ -80,7 +80,7 @@ public final class Extender implements AutoCloseable {
   private final PrometheusMeterRegistry registry = ExtenderMetrics.prometheusRegistry();
   private final GpuCollector gpus = new GpuCollector();
   private final ExtenderMetrics metrics = new ExtenderMetrics(registry);
-  private final Failures failures = new Failures(metrics);
+  private final Failures failures = metrics.failures();
   private final UnaryOperator<ConnectionLimits> limits;
   private final ConnectionLimiter opsConnections;
   private final ConnectionLimiter streamConnections;
@@ -139,7 +139,11 @@ public final class Extender implements AutoCloseable {
         new WaitingPods(api, schedulerMessages, traits, this::loop, this::deciding, metrics);
     this.core =
         new SchedulingCore(
-            settings(config), Extender::nowMs, Extender::toClockMs, failures, waitingPods);
+            settings(config),
+            Extender::nowMs,
+            Extender::toClockMs,
+            failures::nodeFailed,
+            waitingPods);
     this.state = new SchedulingState(core, streams, this::readPod, api::wake, metrics, failures);
     this.explain = new Explain(core.ledger, core.evaluator, core.explanations);
 
@@ -234,9 +238,9 @@ public final class Extender implements AutoCloseable {
   }
 
   private void tick() {
-    failures.task("tick", state.writer::tick);
+    failures.task("the tick", state.writer::tick);
     // In a turn of its own, since both take several milliseconds after a new list of all nodes.
-    loop().run(() -> failures.task("wake", state.waker::tick));
+    loop().run(() -> failures.task("the wake-up", state.waker::tick));
   }
 
   private Future<Optional<PodFacts>> readPod(String key) {

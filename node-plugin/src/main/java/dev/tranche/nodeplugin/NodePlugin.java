@@ -22,8 +22,6 @@ import dev.tranche.nodeplugin.kubelet.Kubelet;
 import dev.tranche.nodeplugin.limit.ContainerLimit;
 import dev.tranche.nodeplugin.limit.ExpectedLimit;
 import dev.tranche.nodeplugin.limit.LimitChoices;
-import dev.tranche.nodeplugin.metrics.ContainerCollector;
-import dev.tranche.nodeplugin.metrics.Failures;
 import dev.tranche.nodeplugin.metrics.NodeMetrics;
 import dev.tranche.nodeplugin.mps.MpsAvailability;
 import dev.tranche.nodeplugin.mps.MpsRoot;
@@ -34,6 +32,7 @@ import dev.tranche.nodeplugin.stream.ReportStreams;
 import dev.tranche.nodeplugin.stream.Resolver;
 import dev.tranche.nodeplugin.usage.Overuse;
 import dev.tranche.nodeplugin.usage.OveruseOptions;
+import dev.tranche.process.meters.Failures;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import java.nio.file.Path;
@@ -60,7 +59,7 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
 
   private final Vertx vertx;
   private final NodeMetrics metrics = new NodeMetrics();
-  private final Failures failures = new Failures(metrics);
+  private final Failures failures = metrics.failures();
   private final PluginState state;
   private final EventBuffer events =
       new EventBuffer(metrics, System::currentTimeMillis, this::sendReport);
@@ -129,12 +128,15 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
     Overuse overuse = new Overuse(overuseOptions);
     this.reports =
         new ReportBuilder(
-            options.nodeName(), UUID.randomUUID().toString(), version(), overuse, failures);
-    var containers = new ContainerCollector(options.nodeName());
+            options.nodeName(),
+            UUID.randomUUID().toString(),
+            version(),
+            overuse,
+            failures::gpuFailed);
     if (options.podMetrics()) {
-      metrics.collect(containers);
+      metrics.showContainers(options.nodeName());
     }
-    this.sampleEvents = new SampleEvents(containers, events, metrics, failures, overuse);
+    this.sampleEvents = new SampleEvents(events, metrics, failures, overuse);
     gauges();
   }
 

@@ -106,7 +106,7 @@ final class NodeProcess implements NvmlThread.Listener {
         options.health(),
         new UsageReader(options.hostProc(), options.hostLog(), clockMs),
         clockMs,
-        plugin.failures());
+        plugin.failures()::gpuFailed);
   }
 
   /** One event loop does all work; only file access and name lookups block. */

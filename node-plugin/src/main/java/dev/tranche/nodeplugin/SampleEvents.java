@@ -7,13 +7,12 @@ import dev.tranche.nodeplugin.gpu.HealthChange;
 import dev.tranche.nodeplugin.gpu.HeldReplica;
 import dev.tranche.nodeplugin.gpu.RepeatedFaults;
 import dev.tranche.nodeplugin.limit.ContainerLimit;
-import dev.tranche.nodeplugin.metrics.ContainerCollector;
-import dev.tranche.nodeplugin.metrics.Failures;
 import dev.tranche.nodeplugin.metrics.NodeMetrics;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import dev.tranche.nodeplugin.usage.ContainerUse;
 import dev.tranche.nodeplugin.usage.Grants;
 import dev.tranche.nodeplugin.usage.Overuse;
+import dev.tranche.process.meters.Failures;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -31,24 +30,17 @@ final class SampleEvents {
   private final NodeMetrics metrics;
   private final Failures failures;
   private final Overuse overuse;
-  private final ContainerCollector containers;
   private final RepeatedFaults repeatedFaults = new RepeatedFaults();
   // GPUs that were read at least once.
   private final Set<String> readBefore = new HashSet<>();
   private Grants grants = new Grants(Map.of());
   private List<Object> grantsInputs = List.of();
 
-  SampleEvents(
-      ContainerCollector containers,
-      EventBuffer events,
-      NodeMetrics metrics,
-      Failures failures,
-      Overuse overuse) {
+  SampleEvents(EventBuffer events, NodeMetrics metrics, Failures failures, Overuse overuse) {
     this.events = events;
     this.metrics = metrics;
     this.failures = failures;
     this.overuse = overuse;
-    this.containers = containers;
   }
 
   /**
@@ -62,9 +54,9 @@ final class SampleEvents {
       failures.onGpu(change.uuid(), () -> reportHealth(change));
     }
     gpus.forEach(gpu -> failures.onGpu(gpu.info().uuid(), () -> reportEarlierErrors(gpu)));
-    List<ContainerCollector.Row> rows = new ArrayList<>();
+    List<NodeMetrics.ContainerRow> rows = new ArrayList<>();
     boolean changed = updateContainers(state, gpus, rows);
-    containers.update(rows);
+    metrics.containers(rows);
     return changed;
   }
 
@@ -95,7 +87,7 @@ final class SampleEvents {
   }
 
   private boolean updateContainers(
-      PluginState state, List<GpuStatus> gpus, List<ContainerCollector.Row> rows) {
+      PluginState state, List<GpuStatus> gpus, List<NodeMetrics.ContainerRow> rows) {
     Map<String, GpuSharing> sharing =
         state.replicas().map(replicas -> replicas.sharing()).orElse(Map.of());
     failures.task("the grants of containers", () -> updateGrants(state));
@@ -153,7 +145,7 @@ final class SampleEvents {
    * Returns the containers that use the GPU. Without the host's PID namespace no process can be
    * attributed; then those with a memory limit are known by what the driver counts against it.
    */
-  private List<ContainerCollector.Row> rows(GpuStatus gpu, List<ContainerLimit> limits) {
+  private List<NodeMetrics.ContainerRow> rows(GpuStatus gpu, List<ContainerLimit> limits) {
     Map<String, Long> charged = new LinkedHashMap<>();
     Map<String, ContainerUse> uses = new LinkedHashMap<>();
     for (ContainerLimit limit : limits) {
@@ -172,9 +164,9 @@ final class SampleEvents {
         .toList();
   }
 
-  private ContainerCollector.Row row(GpuInfo gpu, ContainerUse use, long chargedBytes) {
+  private NodeMetrics.ContainerRow row(GpuInfo gpu, ContainerUse use, long chargedBytes) {
     long granted = (long) (gpu.usableBytes() * grants.share(gpu.uuid(), use));
-    return new ContainerCollector.Row(
+    return new NodeMetrics.ContainerRow(
         gpu, use, granted, chargedBytes, overuse.hasOpenEpisode(gpu.uuid(), use));
   }
 

@@ -10,8 +10,6 @@ import dev.tranche.nodeplugin.health.Health;
 import dev.tranche.nodeplugin.limit.ContainerLimit;
 import dev.tranche.nodeplugin.limit.ContainerLimit.Limited;
 import dev.tranche.nodeplugin.load.Load;
-import dev.tranche.nodeplugin.metrics.ContainerCollector;
-import dev.tranche.nodeplugin.metrics.Failures;
 import dev.tranche.nodeplugin.metrics.NodeMetrics;
 import dev.tranche.nodeplugin.nvml.Gpm;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
@@ -21,6 +19,7 @@ import dev.tranche.nodeplugin.usage.ContainerCgroups;
 import dev.tranche.nodeplugin.usage.ContainerUse;
 import dev.tranche.nodeplugin.usage.Overuse;
 import dev.tranche.nodeplugin.usage.OveruseOptions;
+import dev.tranche.process.meters.Failures;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
@@ -30,19 +29,17 @@ class ContainerMetricsTest {
       new GpuReading(900, 0, 0, 40, 1, 0, 0, Gpm.Unavailable.UNSUPPORTED);
 
   private final NodeMetrics metrics = new NodeMetrics();
-  private final Failures failures = new Failures(metrics);
+  private final Failures failures = metrics.failures();
   private final PluginState state = new PluginState(() -> Hardware.NONE);
-  private final ContainerCollector containers = new ContainerCollector("node");
   private final SampleEvents sampleEvents =
       new SampleEvents(
-          containers,
           new EventBuffer(metrics, () -> 1_000, () -> {}),
           metrics,
           failures,
           new Overuse(new OveruseOptions(0.05, 3, false)));
 
   private void sample(List<ContainerUse> uses, ContainerLimit... limits) {
-    metrics.collect(containers);
+    metrics.showContainers("node");
     state.config(
         Configs.usable("ten", "sharing: {timeSlicing: {resources: [{name: gpu, replicas: 10}]}}"));
     var info = new GpuInfo(0, "GPU-0", "Tesla T4", 0, "", 1_000, 0, -1, 0, Mig.OFF);

@@ -9,8 +9,6 @@ import dev.tranche.nodeplugin.gpu.GpuStatus;
 import dev.tranche.nodeplugin.gpu.Hardware;
 import dev.tranche.nodeplugin.health.Health;
 import dev.tranche.nodeplugin.load.Load;
-import dev.tranche.nodeplugin.metrics.ContainerCollector;
-import dev.tranche.nodeplugin.metrics.Failures;
 import dev.tranche.nodeplugin.metrics.NodeMetrics;
 import dev.tranche.nodeplugin.nvml.Gpm;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
@@ -18,13 +16,14 @@ import dev.tranche.nodeplugin.nvml.GpuReading;
 import dev.tranche.nodeplugin.nvml.Mig;
 import dev.tranche.nodeplugin.usage.Overuse;
 import dev.tranche.nodeplugin.usage.OveruseOptions;
+import dev.tranche.process.meters.Failures;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
 /** An exception that one GPU causes leaves that GPU out, and all others are reported. */
 class GpuFailureTest {
   private final NodeMetrics metrics = new NodeMetrics();
-  private final Failures failures = new Failures(metrics);
+  private final Failures failures = metrics.failures();
   private final EventBuffer events = new EventBuffer(metrics, () -> 1_000, () -> {});
   private final Overuse overuse = new Overuse(new OveruseOptions(0.05, 3, false));
   private final PluginState state = new PluginState(() -> Hardware.NONE);
@@ -52,8 +51,7 @@ class GpuFailureTest {
 
   @Test
   void sample_isTakenOver_andTheOthersEventsAreWritten() {
-    var sampleEvents =
-        new SampleEvents(new ContainerCollector("node"), events, metrics, failures, overuse);
+    var sampleEvents = new SampleEvents(events, metrics, failures, overuse);
     assertThat(sampleEvents.sampled(state, gpus())).isFalse();
     assertThat(events.newest()).singleElement().returns("GpuMemoryErrors", e -> e.getReason());
     assertThat(metric()).endsWith(" 1.0");
@@ -64,7 +62,7 @@ class GpuFailureTest {
     state.config(
         Configs.usable("ten", "sharing: {timeSlicing: {resources: [{name: gpu, replicas: 10}]}}"));
     state.gpus(gpus());
-    var reports = new ReportBuilder("node", "run", "1", overuse, failures);
+    var reports = new ReportBuilder("node", "run", "1", overuse, failures::gpuFailed);
     assertThat(reports.report(state, true, 1_000, 1_000).getGpusList())
         .extracting(Gpu::getUuid)
         .containsExactly("GPU-1");

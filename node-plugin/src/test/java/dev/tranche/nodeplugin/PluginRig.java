@@ -190,7 +190,7 @@ final class PluginRig {
                 new HealthOptions(XidPolicy.parse("", "", word -> {}), 300, 200),
                 new UsageReader(folder.resolve("proc"), folder.resolve("log"), PluginRig::clockMs),
                 PluginRig::clockMs,
-                plugin.failures()),
+                plugin.failures()::gpuFailed),
             new LimitReader(
                 options.limits(),
                 new ContainerCgroups(folder, folder.resolve("log"), PluginRig::clockMs),

@@ -4,6 +4,7 @@ import dev.tranche.process.client.ApiClient;
 import dev.tranche.process.listen.ConnectionLimiter;
 import dev.tranche.process.listen.ConnectionLimits;
 import dev.tranche.process.listen.LimitedTransport;
+import dev.tranche.process.meters.Failures;
 import dev.tranche.process.ops.OpsPort;
 import dev.tranche.process.ops.Probe;
 import dev.tranche.webhook.compat.SharingSystem;
@@ -11,7 +12,6 @@ import dev.tranche.webhook.events.GuardEvents;
 import dev.tranche.webhook.events.OwnerWarnings;
 import dev.tranche.webhook.guard.Guard;
 import dev.tranche.webhook.guard.GuardMode;
-import dev.tranche.webhook.metrics.NodeFailures;
 import dev.tranche.webhook.metrics.ReviewKind;
 import dev.tranche.webhook.metrics.WebhookMetrics;
 import dev.tranche.webhook.mutate.MutationRules;
@@ -77,7 +77,10 @@ final class Webhook {
             client,
             config.rules().runtimeClass(),
             config.rules().resources(),
-            new NodeFailures(metrics));
+            new Failures(
+                metrics,
+                "Unexpected errors that ended the reading of one node; all others count",
+                Failures.NODE));
     guardEvents = new GuardEvents(client, InstantSource.system(), metrics);
     ownerWarnings = new OwnerWarnings(client, InstantSource.system(), metrics);
     readiness = new Readiness(cluster::missing, clock);
@@ -198,7 +201,7 @@ final class Webhook {
   }
 
   private void onReconcileFailed(String reason) {
-    metrics.tlsFailed();
+    metrics.tlsFailures.increment();
     readiness.reconcileFailed(reason);
   }
 

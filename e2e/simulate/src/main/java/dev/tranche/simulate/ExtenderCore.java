@@ -6,7 +6,6 @@ import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.ledger.Timing;
 import dev.tranche.extender.load.MpsLoad;
 import dev.tranche.extender.metrics.ExtenderMetrics;
-import dev.tranche.extender.metrics.Failures;
 import dev.tranche.extender.placement.MemoryGuard;
 import dev.tranche.extender.preempt.BudgetStore;
 import dev.tranche.extender.score.Policy;
@@ -68,7 +67,7 @@ final class ExtenderCore {
 
   ExtenderCore(Given given) {
     var metrics = new ExtenderMetrics(new SimpleMeterRegistry());
-    var failures = new Failures(metrics);
+    var failures = metrics.failures();
     var settings =
         new SchedulingCore.Settings(
             Timing.DEFAULT,
@@ -81,7 +80,7 @@ final class ExtenderCore {
             settings,
             given.clockMs(),
             given.toClock(),
-            failures,
+            failures::nodeFailed,
             (pod, cause, figures) -> given.rejected().accept(pod));
     var shared =
         new SchedulingState(core, given.nodes(), given.api()::pod, given.wake(), metrics, failures);

@@ -10,11 +10,11 @@ import dev.tranche.extender.explain.WaitCauses;
 import dev.tranche.extender.ledger.Ledger;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.ledger.SchedulerVerdict;
-import dev.tranche.extender.metrics.Failures;
 import dev.tranche.extender.placement.Reason;
 import dev.tranche.extender.snapshot.NodeEvaluator;
 import dev.tranche.extender.snapshot.NodeFit;
 import dev.tranche.extender.snapshot.NodeSnapshot;
+import dev.tranche.process.meters.Failures;
 import io.vertx.core.Future;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -185,7 +185,7 @@ public final class WaitSurvey implements Controller {
             done -> {
               kind = done.succeeded() ? done.result().next() : 0;
               if (done.failed()) {
-                failures.failed(Failures.Part.TASK, TASK, done.cause());
+                failures.failed(Failures.TASK, TASK, done.cause());
               }
               List<Answer> answers = done.succeeded() ? done.result().answers() : List.of();
               tell(answers.iterator(), () -> next(views, left, startMs));

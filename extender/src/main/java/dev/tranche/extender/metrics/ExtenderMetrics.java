@@ -1,6 +1,7 @@
 package dev.tranche.extender.metrics;
 
 import dev.tranche.extender.placement.Reason;
+import dev.tranche.process.meters.Failures;
 import dev.tranche.process.meters.Meters;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -109,6 +110,15 @@ public final class ExtenderMetrics extends Meters {
             "tranche.extender.waiting.evicted",
             "Rejected pods dropped from memory because too many wait; only other events requeue"
                 + " them.");
+  }
+
+  /** Returns where unexpected errors on one node, or in one task, are counted. */
+  public Failures failures() {
+    return new Failures(
+        this,
+        "Unexpected errors that ended the work on one node, or one task; the rest went on.",
+        Failures.NODE,
+        Failures.TASK);
   }
 
   private Timer timer(Verb verb, String outcome) {

@@ -3,26 +3,68 @@ package dev.tranche.extender.metrics;
 import dev.tranche.extender.explain.Inspection;
 import dev.tranche.extender.ledger.Hold;
 import dev.tranche.extender.placement.GpuView;
+import dev.tranche.process.meters.RowCollector;
 import io.prometheus.metrics.model.registry.MultiCollector;
-import io.prometheus.metrics.model.snapshots.GaugeSnapshot;
-import io.prometheus.metrics.model.snapshots.GaugeSnapshot.GaugeDataPointSnapshot;
 import io.prometheus.metrics.model.snapshots.Labels;
 import io.prometheus.metrics.model.snapshots.MetricSnapshots;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.function.ToDoubleFunction;
+import java.util.TreeMap;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
- * Collects the series that come and go with GPUs. Each scrape writes them from one snapshot, since
- * meters for tens of thousands of GPUs would never be freed.
+ * Collects the series that come and go with GPUs. Each scrape writes them from one snapshot, which
+ * may have tens of thousands of GPUs.
  */
 public final class GpuCollector implements MultiCollector {
-  private static final String NAMESPACE = "namespace";
-
   /** Whoever may create namespaces could fill Prometheus. */
   private static final int NAMESPACES_MAX = 50;
+
+  private final List<RowCollector<?>> collectors =
+      List.of(
+          new RowCollector<>(() -> shown(true), Gpu::labels)
+              .gauge(
+                  "tranche_extender_gpu_replicas",
+                  "Replicas that the GPU is split into.",
+                  g -> g.view().replicas())
+              .gauge(
+                  "tranche_extender_gpu_free_replicas",
+                  "Replicas that no pod holds.",
+                  g -> g.view().freeReplicas())
+              .gaugeIfKnown(
+                  "tranche_extender_gpu_sm_load_ratio",
+                  "Effective SM load for placement: the measured mean, plus shares that are too"
+                      + " recent to be measured. Absent without a recent reading.",
+                  g -> g.view().measured() ? g.view().smLoad() : Double.NaN)
+              .gauge(
+                  "tranche_extender_gpu_memory_free_bytes",
+                  "Memory that is neither granted nor measured in use.",
+                  g -> g.view().memoryFreeBytes())
+              .gaugeIfKnown(
+                  "tranche_extender_gpu_reading_age_seconds",
+                  "Age of the GPU's last load reading; absent without one.",
+                  g -> g.ageMs() >= 0 ? g.ageMs() / 1_000.0 : Double.NaN),
+          new RowCollector<>(() -> shown(false), Gpu::labels)
+              .gauge(
+                  "tranche_extender_gpu_measured",
+                  "1 if the load is recent enough for placement, else 0: placement then uses only"
+                      + " grants.",
+                  g -> g.view().measured() ? 1 : 0),
+          new RowCollector<>(
+                  () -> latest().inspection().holdsByStage().entrySet(),
+                  stage -> Labels.of("stage", stage.getKey()))
+              .gauge(
+                  "tranche_extender_holds",
+                  "Holds of pods on GPUs, by stage; confirmed ones are bound and read back.",
+                  stage -> stage.getValue()),
+          new RowCollector<>(() -> unplaced().entrySet(), of -> Labels.of("namespace", of.getKey()))
+              .gauge(
+                  "tranche_extender_unplaced_pods",
+                  "Pods on a node whose GPU is not known, by namespace. Each counts against every"
+                      + " GPU of its node. Beyond 50 namespaces, those with the fewest are counted"
+                      + " together as (others).",
+                  of -> of.getValue()));
 
   private volatile Latest latest = new Latest(new Inspection(List.of(), Map.of(), 0), true);
 
@@ -32,6 +74,16 @@ public final class GpuCollector implements MultiCollector {
    * @param allSeries whether to show all series of each GPU; else only which GPUs are not measured
    */
   private record Latest(Inspection inspection, boolean allSeries) {}
+
+  private record Gpu(String node, GpuView view, long ageMs) {
+    Labels labels() {
+      return Labels.of(
+          "node", node,
+          "gpu", Integer.toString(view.index()),
+          "uuid", view.uuid(),
+          "model", view.model());
+    }
+  }
 
   /**
    * Sets what the next scrape shows.
@@ -46,106 +98,35 @@ public final class GpuCollector implements MultiCollector {
 
   @Override
   public MetricSnapshots collect() {
-    Latest shown = latest;
-    List<Labelled> gpus = labelled(shown.inspection());
-    List<Labelled> now = shown.allSeries() ? gpus : List.of();
-    List<Labelled> gpusWithMeasured =
-        shown.allSeries() ? gpus : gpus.stream().filter(g -> !g.view().measured()).toList();
-    return MetricSnapshots.builder()
-        .metricSnapshot(
-            gauge(
-                now,
-                "tranche_extender_gpu_replicas",
-                "Replicas that the GPU is split into.",
-                g -> g.view().replicas()))
-        .metricSnapshot(
-            gauge(
-                now,
-                "tranche_extender_gpu_free_replicas",
-                "Replicas that no pod holds.",
-                g -> g.view().freeReplicas()))
-        .metricSnapshot(
-            gauge(
-                now.stream().filter(g -> g.view().measured()).toList(),
-                "tranche_extender_gpu_sm_load_ratio",
-                "Effective SM load for placement: the measured mean, plus shares that are too"
-                    + " recent to be measured. Absent without a recent reading.",
-                g -> g.view().smLoad()))
-        .metricSnapshot(
-            gauge(
-                now,
-                "tranche_extender_gpu_memory_free_bytes",
-                "Memory that is neither granted nor measured in use.",
-                g -> g.view().memoryFreeBytes()))
-        .metricSnapshot(
-            gauge(
-                now.stream().filter(g -> g.ageMs() >= 0).toList(),
-                "tranche_extender_gpu_reading_age_seconds",
-                "Age of the GPU's last load reading; absent without one.",
-                g -> g.ageMs() / 1_000.0))
-        .metricSnapshot(
-            gauge(
-                gpusWithMeasured,
-                "tranche_extender_gpu_measured",
-                "1 if the load is recent enough for placement, else 0: placement then uses only"
-                    + " grants.",
-                g -> g.view().measured() ? 1 : 0))
-        .metricSnapshot(holds(shown.inspection()))
-        .metricSnapshot(unplaced(shown.inspection()))
-        .build();
+    var all = MetricSnapshots.builder();
+    collectors.forEach(collector -> collector.collect().forEach(all::metricSnapshot));
+    return all.build();
   }
 
-  /** A GPU with its labels. All gauges share them, since they take most of the memory. */
-  private record Labelled(Labels labels, Inspection.Gpu gpu, long ageMs) {
-    GpuView view() {
-      return gpu.view();
-    }
+  private Latest latest() {
+    return latest;
   }
 
-  private static List<Labelled> labelled(Inspection now) {
-    var labelled = new ArrayList<Labelled>();
-    for (Inspection.Node node : now.nodes()) {
-      for (Inspection.Gpu gpu : node.gpus()) {
-        var view = gpu.view();
-        Labels labels =
-            Labels.of(
-                "node", node.name(),
-                "gpu", Integer.toString(view.index()),
-                "uuid", view.uuid(),
-                "model", view.model());
-        labelled.add(new Labelled(labels, gpu, now.ageMs(node, gpu)));
-      }
-    }
-    return labelled;
+  /**
+   * @param measured whether GPUs that are measured are shown although others have all series
+   */
+  private List<Gpu> shown(boolean measured) {
+    Latest now = latest;
+    Stream<Gpu> gpus =
+        now.inspection().nodes().stream()
+            .flatMap(
+                node ->
+                    node.gpus().stream()
+                        .map(
+                            gpu ->
+                                new Gpu(
+                                    node.name(), gpu.view(), now.inspection().ageMs(node, gpu))));
+    return gpus.filter(gpu -> now.allSeries() || (!measured && !gpu.view().measured())).toList();
   }
 
-  private static GaugeSnapshot gauge(
-      List<Labelled> now, String name, String help, ToDoubleFunction<Labelled> value) {
-    var snapshot = GaugeSnapshot.builder().name(name).help(help);
-    now.forEach(g -> snapshot.dataPoint(point(g.labels(), value.applyAsDouble(g))));
-    return snapshot.build();
-  }
-
-  private static GaugeSnapshot holds(Inspection now) {
-    var snapshot =
-        GaugeSnapshot.builder()
-            .name("tranche_extender_holds")
-            .help("Holds of pods on GPUs, by stage; confirmed ones are bound and read back.");
-    now.holdsByStage()
-        .forEach((stage, count) -> snapshot.dataPoint(point(Labels.of("stage", stage), count)));
-    return snapshot.build();
-  }
-
-  private static GaugeSnapshot unplaced(Inspection now) {
-    var snapshot =
-        GaugeSnapshot.builder()
-            .name("tranche_extender_unplaced_pods")
-            .help(
-                "Pods on a node whose GPU is not known, by namespace. Each counts against every GPU"
-                    + " of its node. Beyond 50 namespaces, those with the fewest are counted"
-                    + " together as (others).");
+  private Map<String, Long> unplaced() {
     Map<String, Long> pods =
-        now.nodes().stream()
+        latest.inspection().nodes().stream()
             .flatMap(node -> node.unplaced().stream())
             .collect(Collectors.groupingBy(Hold::namespace, Collectors.counting()));
     List<Map.Entry<String, Long>> most =
@@ -155,20 +136,11 @@ public final class GpuCollector implements MultiCollector {
                     .reversed()
                     .thenComparing(Map.Entry.comparingByKey()))
             .toList();
-    int others = most.stream().skip(NAMESPACES_MAX).mapToInt(of -> of.getValue().intValue()).sum();
+    var shown = new TreeMap<String, Long>();
+    most.stream().limit(NAMESPACES_MAX).forEach(of -> shown.put(of.getKey(), of.getValue()));
     most.stream()
-        .limit(NAMESPACES_MAX)
-        .forEach(
-            of ->
-                snapshot.dataPoint(
-                    point(Labels.of(NAMESPACE, of.getKey()), of.getValue().doubleValue())));
-    if (others > 0) {
-      snapshot.dataPoint(point(Labels.of(NAMESPACE, "(others)"), (double) others));
-    }
-    return snapshot.build();
-  }
-
-  private static GaugeDataPointSnapshot point(Labels labels, double value) {
-    return GaugeDataPointSnapshot.builder().labels(labels).value(value).build();
+        .skip(NAMESPACES_MAX)
+        .forEach(of -> shown.merge("(others)", of.getValue(), Long::sum));
+    return shown;
   }
 }

@@ -4,7 +4,7 @@ import dev.tranche.extender.core.SchedulingCore;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.limit.NodeRate;
 import dev.tranche.extender.metrics.ExtenderMetrics;
-import dev.tranche.extender.metrics.Failures;
+import dev.tranche.process.meters.Failures;
 import io.vertx.core.Future;
 import java.util.Optional;
 import java.util.function.Function;

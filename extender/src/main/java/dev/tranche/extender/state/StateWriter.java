@@ -13,11 +13,11 @@ import dev.tranche.extender.load.LoadCache;
 import dev.tranche.extender.load.LoadCache.LoadChange;
 import dev.tranche.extender.load.LoadReading;
 import dev.tranche.extender.metrics.ExtenderMetrics;
-import dev.tranche.extender.metrics.Failures;
 import dev.tranche.extender.snapshot.NodeFit;
 import dev.tranche.extender.snapshot.NodeFitCache;
 import dev.tranche.extender.snapshot.PackedPolicy;
 import dev.tranche.process.log.LineLimiter;
+import dev.tranche.process.meters.Failures;
 import io.vertx.core.Future;
 import java.util.ArrayList;
 import java.util.List;
@@ -141,7 +141,7 @@ public final class StateWriter {
       try {
         carryOut(decision, acks);
       } catch (RuntimeException bug) {
-        failures.failed(decision.node(), bug);
+        failures.nodeFailed(decision.node(), bug);
         acks.add(Future.failedFuture(bug));
       }
     }
@@ -172,7 +172,7 @@ public final class StateWriter {
             node,
             forMs / 1_000);
       }
-      case Decision.Failed(String node, Throwable bug) -> failures.failed(node, bug);
+      case Decision.Failed(String node, Throwable bug) -> failures.nodeFailed(node, bug);
       case Decision.Expired(String node, String key) -> {
         metrics.expiredHolds.increment();
         LOG.debug("the hold of pod {} on node {} was never bound", key, node);

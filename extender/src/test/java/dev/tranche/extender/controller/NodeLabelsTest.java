@@ -7,7 +7,6 @@ import dev.tranche.api.node.NodeReport;
 import dev.tranche.api.node.SharingStrategy;
 import dev.tranche.extender.limit.NodeRate;
 import dev.tranche.extender.metrics.ExtenderMetrics;
-import dev.tranche.extender.metrics.Failures;
 import dev.tranche.extender.watch.GpuLabels;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.vertx.core.Future;
@@ -39,7 +38,7 @@ class NodeLabelsTest {
           node -> advertises,
           () -> nowMs,
           new NodeRate("labels", NodeLabels.RATE, () -> nowMs, metrics),
-          new Failures(metrics));
+          metrics.failures());
   private Map<String, String> onNode = new HashMap<>();
   private String written = "";
 

@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.api.Names;
 import dev.tranche.extender.metrics.ExtenderMetrics;
-import dev.tranche.extender.metrics.Failures;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.vertx.core.Future;
 import io.vertx.core.json.JsonObject;
@@ -47,7 +46,7 @@ final class NodeUseWriterTest {
           () -> nowMs,
           () -> START.plusMillis(nowMs),
           metrics,
-          new Failures(metrics));
+          metrics.failures());
 
   /** Carries a patch out, as the API server would, and shows the Node as it is then. */
   private Future<?> patched(String node, String patch) {

@@ -19,7 +19,6 @@ import dev.tranche.extender.load.LoadReading;
 import dev.tranche.extender.load.MpsLoad;
 import dev.tranche.extender.load.Readings;
 import dev.tranche.extender.metrics.ExtenderMetrics;
-import dev.tranche.extender.metrics.Failures;
 import dev.tranche.extender.placement.MemoryGuard;
 import dev.tranche.extender.preempt.BudgetStore;
 import dev.tranche.extender.readapi.row.Explain;
@@ -39,6 +38,7 @@ import dev.tranche.extender.state.SchedulingState;
 import dev.tranche.extender.state.StateWriter;
 import dev.tranche.extender.state.UnschedulablePods;
 import dev.tranche.process.loop.Loop;
+import dev.tranche.process.meters.Failures;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.vertx.core.Future;
@@ -170,12 +170,16 @@ public final class FakeWorld implements NodePlugins, ApiServer {
       MeterRegistry registry) {
     this.registry = registry;
     this.metrics = new ExtenderMetrics(registry);
-    this.failures = new Failures(metrics);
+    this.failures = metrics.failures();
     var settings = new SchedulingCore.Settings(timing, policy, guard, mpsLoad, 15_000, halfLifeMs);
     // Its clock counts from 1970.
     this.core =
         new SchedulingCore(
-            settings, this::nowMs, LongUnaryOperator.identity(), failures, this::explainRejection);
+            settings,
+            this::nowMs,
+            LongUnaryOperator.identity(),
+            failures::nodeFailed,
+            this::explainRejection);
     this.ledger = core.ledger;
     this.loads = core.loads;
     this.evaluations = core.fits;

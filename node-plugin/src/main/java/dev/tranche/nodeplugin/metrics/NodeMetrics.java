@@ -5,17 +5,17 @@ import dev.tranche.nodeplugin.load.Load;
 import dev.tranche.nodeplugin.nvml.Gpm;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import dev.tranche.nodeplugin.nvml.GpuReading;
+import dev.tranche.nodeplugin.usage.ContainerUse;
+import dev.tranche.process.meters.Failures;
 import dev.tranche.process.meters.Meters;
+import dev.tranche.process.meters.RowCollector;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
-import io.prometheus.metrics.model.registry.MultiCollector;
+import io.prometheus.metrics.model.snapshots.Labels;
 import java.time.Duration;
-import java.util.HashMap;
-import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
-import java.util.function.Supplier;
 import java.util.function.ToDoubleFunction;
 import java.util.function.ToLongFunction;
 
@@ -24,8 +24,18 @@ public final class NodeMetrics extends Meters {
   private static final Duration[] RPC_BUCKETS = bucketsMs(0.25, 1, 5, 20, 50, 200, 1_000);
 
   private final PrometheusMeterRegistry registry;
-  private final Map<String, GpuStatus> gpus = new HashMap<>();
-  private final Set<String> registeredUuids = new HashSet<>();
+  private final Map<String, GpuStatus> gpus = new LinkedHashMap<>();
+  private List<ContainerRow> containers = List.of();
+
+  /**
+   * One container on one GPU.
+   *
+   * @param grantedBytes 0 for a container that holds no part of the GPU
+   * @param chargedBytes what the driver counts against the container's memory limit; negative
+   *     without a limit
+   */
+  public record ContainerRow(
+      GpuInfo gpu, ContainerUse use, long grantedBytes, long chargedBytes, boolean overuse) {}
 
   public NodeMetrics() {
     this(new PrometheusMeterRegistry(PrometheusConfig.DEFAULT));
@@ -34,97 +44,159 @@ public final class NodeMetrics extends Meters {
   private NodeMetrics(PrometheusMeterRegistry registry) {
     super(registry, "tranche.node");
     this.registry = registry;
+    RowCollector<GpuStatus> gauges = gpuGauges();
+    addGpmGauges(gauges);
+    registry.getPrometheusRegistry().register(gauges);
   }
 
   public String scrape() {
     return registry.scrape();
   }
 
+  /** Returns where unexpected errors on one GPU, or in one task, are counted. */
+  public Failures failures() {
+    return new Failures(
+        this,
+        "Unexpected errors that ended the work on one GPU, or one task; the rest went on.",
+        Failures.GPU,
+        Failures.TASK);
+  }
+
   /** Updates the GPUs; a GPU is shown from its first sample on. */
   public void gpus(List<GpuStatus> now) {
     now.forEach(gpu -> gpus.put(gpu.info().uuid(), gpu));
-    now.stream()
-        .filter(gpu -> registeredUuids.add(gpu.info().uuid()))
-        .forEach(gpu -> registerGauges(gpu.info()));
   }
 
-  /** Registers a collector that creates its own series. */
-  public void collect(MultiCollector collector) {
-    registry.getPrometheusRegistry().register(collector);
+  /** Updates the containers that use GPUs. */
+  public void containers(List<ContainerRow> now) {
+    containers = List.copyOf(now);
   }
 
-  private void registerGauges(GpuInfo gpu) {
-    gpuGauge(
-        "tranche.gpu.memory.total.bytes",
-        "Memory of the GPU.",
-        gpu,
-        s -> s.info().memoryTotalBytes() == 0 ? Double.NaN : s.info().memoryTotalBytes());
-    gpuGauge(
-        "tranche.gpu.memory.reserved.bytes",
-        "Memory reserved by the driver.",
-        gpu,
-        s -> s.info().memoryReservedBytes());
-    gpuGauge(
-        "tranche.gpu.memory.used.bytes",
-        "Memory used by processes, the driver's reserve not included.",
-        gpu,
-        s -> sensor(s, GpuReading::memoryUsedBytes));
-    gpuGauge(
-        "tranche.gpu.sm.utilization.ratio",
-        "Part of the last period in which a kernel was running, 0 to 1.",
-        gpu,
-        s -> read(s, l -> l.now().smPercent() / 100.0));
-    gpuGauge(
-        "tranche.gpu.sm.utilization.mean.ratio",
-        "Exponentially weighted mean of the utilization with a half-life of 10 s, 0 to 1.",
-        gpu,
-        s -> read(s, l -> l.smMeanPercent() / 100.0));
-    registerGpmGauges(gpu);
-    gpuGauge(
-        "tranche.gpu.processes",
-        "Compute processes on the GPU.",
-        gpu,
-        s -> read(s, l -> l.now().processes()));
-    registerSensorGauges(gpu);
-    gpuGauge(
-        "tranche.gpu.healthy",
-        "1 if the GPU may take new pods, else 0.",
-        gpu,
-        s -> s.health().healthy() ? 1 : 0);
+  private RowCollector<GpuStatus> gpuGauges() {
+    // dcgm-exporter's labels, so that dashboards can join both.
+    return new RowCollector<GpuStatus>(
+            gpus::values,
+            s ->
+                Labels.of(
+                    "gpu", Integer.toString(s.info().index()),
+                    "UUID", s.info().uuid(),
+                    "modelName", s.info().model()))
+        .gauge(
+            "tranche_gpu_memory_total_bytes",
+            "Memory of the GPU.",
+            s -> s.info().memoryTotalBytes() == 0 ? Double.NaN : s.info().memoryTotalBytes())
+        .gauge(
+            "tranche_gpu_memory_reserved_bytes",
+            "Memory reserved by the driver.",
+            s -> s.info().memoryReservedBytes())
+        .gauge(
+            "tranche_gpu_memory_used_bytes",
+            "Memory used by processes, the driver's reserve not included.",
+            s -> sensor(s, GpuReading::memoryUsedBytes))
+        .gauge(
+            "tranche_gpu_sm_utilization_ratio",
+            "Part of the last period in which a kernel was running, 0 to 1.",
+            s -> read(s, l -> l.now().smPercent() / 100.0))
+        .gauge(
+            "tranche_gpu_sm_utilization_mean_ratio",
+            "Exponentially weighted mean of the utilization with a half-life of 10 s, 0 to 1.",
+            s -> read(s, l -> l.smMeanPercent() / 100.0))
+        .gauge(
+            "tranche_gpu_processes",
+            "Compute processes on the GPU.",
+            s -> read(s, l -> l.now().processes()))
+        .gauge(
+            "tranche_gpu_healthy",
+            "1 if the GPU may take new pods, else 0.",
+            s -> s.health().healthy() ? 1 : 0)
+        .gauge(
+            "tranche_gpu_temperature_celsius",
+            "Temperature of the GPU.",
+            s -> sensor(s, GpuReading::temperatureCelsius))
+        .gauge(
+            "tranche_gpu_power_watts",
+            "Power that the GPU draws.",
+            s -> sensor(s, GpuReading::powerMilliwatts) / 1000)
+        .gauge(
+            "tranche_gpu_throttle_reasons",
+            "NVML's bits for why the clocks are below the requested ones; 0: they are not.",
+            s -> sensor(s, GpuReading::throttling))
+        .gauge(
+            "tranche_gpu_ecc_uncorrected_errors",
+            "Uncorrectable memory errors since the driver was loaded.",
+            s -> sensor(s, GpuReading::eccUncorrected));
   }
 
-  private void registerGpmGauges(GpuInfo gpu) {
-    gpuGauge(
-        "tranche.gpu.gpm.available",
-        "1 if NVML's GPU performance monitoring (GPM) gives values, else 0.",
-        gpu,
-        s -> read(s, l -> l.now().gpm() instanceof Gpm.Values ? 1 : 0));
-    gpuGauge(
-        "tranche.gpu.sm.active.ratio",
-        "Part of the SMs that were busy, 0 to 1.",
-        gpu,
-        s -> gpm(s, Gpm.Values::smPercent));
-    gpuGauge(
-        "tranche.gpu.sm.occupancy.ratio",
-        "Active warps of all that the SMs can have, 0 to 1.",
-        gpu,
-        s -> gpm(s, Gpm.Values::smOccupancyPercent));
-    gpuGauge(
-        "tranche.gpu.tensor.active.ratio",
-        "Part of the time in which tensor cores worked, 0 to 1.",
-        gpu,
-        s -> gpm(s, Gpm.Values::tensorPercent));
-    gpuGauge(
-        "tranche.gpu.dram.active.ratio",
-        "Part of the memory bandwidth that was used, 0 to 1.",
-        gpu,
-        s -> gpm(s, Gpm.Values::dramPercent));
-    gpuGauge(
-        "tranche.gpu.activity.mean.ratio",
-        "Exponentially weighted mean of the larger of SM activity and memory bandwidth with a"
-            + " half-life of 10 s, 0 to 1.",
-        gpu,
-        s -> read(s, Load::activityMeanPercent) / 100);
+  private static void addGpmGauges(RowCollector<GpuStatus> gauges) {
+    gauges
+        .gauge(
+            "tranche_gpu_gpm_available",
+            "1 if NVML's GPU performance monitoring (GPM) gives values, else 0.",
+            s -> read(s, l -> l.now().gpm() instanceof Gpm.Values ? 1 : 0))
+        .gauge(
+            "tranche_gpu_sm_active_ratio",
+            "Part of the SMs that were busy, 0 to 1.",
+            s -> gpm(s, Gpm.Values::smPercent))
+        .gauge(
+            "tranche_gpu_sm_occupancy_ratio",
+            "Active warps of all that the SMs can have, 0 to 1.",
+            s -> gpm(s, Gpm.Values::smOccupancyPercent))
+        .gauge(
+            "tranche_gpu_tensor_active_ratio",
+            "Part of the time in which tensor cores worked, 0 to 1.",
+            s -> gpm(s, Gpm.Values::tensorPercent))
+        .gauge(
+            "tranche_gpu_dram_active_ratio",
+            "Part of the memory bandwidth that was used, 0 to 1.",
+            s -> gpm(s, Gpm.Values::dramPercent))
+        .gauge(
+            "tranche_gpu_activity_mean_ratio",
+            "Exponentially weighted mean of the larger of SM activity and memory bandwidth with a"
+                + " half-life of 10 s, 0 to 1.",
+            s -> read(s, Load::activityMeanPercent) / 100);
+  }
+
+  /**
+   * Shows the containers from now on.
+   *
+   * @param node this node's name, the label {@code Hostname}
+   */
+  public void showContainers(String node) {
+    registry
+        .getPrometheusRegistry()
+        .register(
+            new RowCollector<ContainerRow>(() -> containers, row -> labels(node, row))
+                .gaugeIfKnown(
+                    "tranche_container_gpu_memory_used_bytes",
+                    "GPU memory used by the container's processes; absent where the driver does not tell.",
+                    r -> r.use().memoryUsedBytes() >= 0 ? r.use().memoryUsedBytes() : Double.NaN)
+                .gaugeIfKnown(
+                    "tranche_container_gpu_memory_charged_bytes",
+                    "GPU memory that the driver counts against the container's memory limit.",
+                    r -> r.chargedBytes() >= 0 ? r.chargedBytes() : Double.NaN)
+                .gauge(
+                    "tranche_container_gpu_memory_granted_bytes",
+                    "GPU memory granted by the container's replicas.",
+                    ContainerRow::grantedBytes)
+                .gaugeIfKnown(
+                    "tranche_container_gpu_sm_utilization_ratio",
+                    "Part of the GPU's time in which a kernel of the container was running, 0 to 1.",
+                    r -> r.use().smPercent() / 100)
+                .gauge(
+                    "tranche_container_gpu_overuse",
+                    "1 while the container uses more GPU memory than granted, else 0.",
+                    r -> r.overuse() ? 1 : 0));
+  }
+
+  private static Labels labels(String node, ContainerRow row) {
+    return Labels.of(
+        "gpu", Integer.toString(row.gpu().index()),
+        "UUID", row.gpu().uuid(),
+        "modelName", row.gpu().model(),
+        "Hostname", node,
+        "namespace", row.use().namespace(),
+        "pod", row.use().pod(),
+        "container", row.use().container());
   }
 
   // Where NVML does not tell, the value is NaN, never 0.
@@ -137,29 +209,6 @@ public final class NodeMetrics extends Meters {
                 : Double.NaN);
   }
 
-  private void registerSensorGauges(GpuInfo gpu) {
-    gpuGauge(
-        "tranche.gpu.temperature.celsius",
-        "Temperature of the GPU.",
-        gpu,
-        s -> sensor(s, GpuReading::temperatureCelsius));
-    gpuGauge(
-        "tranche.gpu.power.watts",
-        "Power that the GPU draws.",
-        gpu,
-        s -> sensor(s, GpuReading::powerMilliwatts) / 1000);
-    gpuGauge(
-        "tranche.gpu.throttle.reasons",
-        "NVML's bits for why the clocks are below the requested ones; 0: they are not.",
-        gpu,
-        s -> sensor(s, GpuReading::throttling));
-    gpuGauge(
-        "tranche.gpu.ecc.uncorrected.errors",
-        "Uncorrectable memory errors since the driver was loaded.",
-        gpu,
-        s -> sensor(s, GpuReading::eccUncorrected));
-  }
-
   private static double sensor(GpuStatus gpu, ToLongFunction<GpuReading> value) {
     double read = read(gpu, l -> value.applyAsLong(l.now()));
     return read == GpuReading.UNKNOWN ? Double.NaN : read;
@@ -168,25 +217,6 @@ public final class NodeMetrics extends Meters {
   // Without a reading the value is NaN, never 0.
   private static double read(GpuStatus gpu, ToDoubleFunction<Load> value) {
     return gpu.load() == null ? Double.NaN : value.applyAsDouble(gpu.load());
-  }
-
-  private void gpuGauge(String name, String help, GpuInfo gpu, ToDoubleFunction<GpuStatus> value) {
-    Supplier<Number> now =
-        () -> {
-          GpuStatus status = gpus.get(gpu.uuid());
-          return status == null ? Double.NaN : value.applyAsDouble(status);
-        };
-    // dcgm-exporter's labels, so that dashboards can join both.
-    gauge(
-        name,
-        help,
-        now,
-        "gpu",
-        Integer.toString(gpu.index()),
-        "UUID",
-        gpu.uuid(),
-        "modelName",
-        gpu.model());
   }
 
   public void count(String name, String help, String... labels) {

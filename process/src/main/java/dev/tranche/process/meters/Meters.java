@@ -109,7 +109,7 @@ public class Meters {
   }
 
   /** Returns the name of a meter that every process has. */
-  private String name(String suffix) {
+  String name(String suffix) {
     return prefix + "." + suffix;
   }
 

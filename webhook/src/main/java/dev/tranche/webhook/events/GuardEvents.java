@@ -51,7 +51,8 @@ public final class GuardEvents implements AutoCloseable {
   public GuardEvents(KubernetesClient client, InstantSource clock, WebhookMetrics metrics) {
     this.clock = clock;
     events =
-        new ObjectEvents(client, clock, "guard-events", dropped -> metrics.guardEventDropped());
+        new ObjectEvents(
+            client, clock, "guard-events", dropped -> metrics.guardEventsDropped.increment());
   }
 
   public void start() {

@@ -48,7 +48,7 @@ public final class OwnerWarnings implements AutoCloseable {
             clock,
             "owner-warnings",
             dropped -> {
-              metrics.ownerWarningDropped();
+              metrics.ownerWarningsDropped.increment();
               forget(dropped);
             });
   }

@@ -39,11 +39,11 @@ public final class WebhookMetrics extends Meters {
   private static final String NO_REASON = "none";
 
   private final Timer duration;
-  private final Counter tlsFailures;
+  public final Counter tlsFailures;
   private final Counter warnings;
-  private final Counter guardExempt;
-  private final Counter guardEventsDropped;
-  private final Counter ownerWarningsDropped;
+  public final Counter guardExempt;
+  public final Counter guardEventsDropped;
+  public final Counter ownerWarningsDropped;
 
   public WebhookMetrics(MeterRegistry registry) {
     super(registry, "tranche.webhook");
@@ -140,21 +140,8 @@ public final class WebhookMetrics extends Meters {
     guardFindings(found.finding(), found.outcome()).increment();
   }
 
-  public void guardExempt() {
-    guardExempt.increment();
-  }
-
   public void guardFailed(boolean denied) {
     guardFailures(denied).increment();
-  }
-
-  /** From any thread. */
-  public void ownerWarningDropped() {
-    ownerWarningsDropped.increment();
-  }
-
-  public void guardEventDropped() {
-    guardEventsDropped.increment();
   }
 
   /**
@@ -178,10 +165,6 @@ public final class WebhookMetrics extends Meters {
    */
   public void count(ReviewKind review, Outcome outcome) {
     admissions(review, outcome, NO_REASON).increment();
-  }
-
-  public void tlsFailed() {
-    tlsFailures.increment();
   }
 
   /** Watches whether reviews can be answered. */

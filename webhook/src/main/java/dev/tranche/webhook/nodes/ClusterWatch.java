@@ -3,7 +3,7 @@ package dev.tranche.webhook.nodes;
 import dev.tranche.api.GrantedGpus;
 import dev.tranche.api.Names;
 import dev.tranche.process.client.ApiClient;
-import dev.tranche.webhook.metrics.NodeFailures;
+import dev.tranche.process.meters.Failures;
 import io.fabric8.kubernetes.api.model.ConfigMap;
 import io.fabric8.kubernetes.api.model.Event;
 import io.fabric8.kubernetes.api.model.HasMetadata;
@@ -33,7 +33,7 @@ public final class ClusterWatch implements AutoCloseable {
   private final SharedIndexInformer<SlimNode> nodes;
   private final @Nullable SharedIndexInformer<RuntimeClass> runtimeClass;
   private final List<String> gpuResources;
-  private final NodeFailures failures;
+  private final Failures failures;
   private volatile Snapshot snapshot = new Snapshot(-1, Nodes.NONE);
 
   /**
@@ -58,7 +58,7 @@ public final class ClusterWatch implements AutoCloseable {
       KubernetesClient client,
       String runtimeClassName,
       List<String> gpuResources,
-      NodeFailures failures) {
+      Failures failures) {
     this.gpuResources = List.copyOf(gpuResources);
     this.failures = failures;
     store = new GpuNodeStore(this.gpuResources);
@@ -149,7 +149,7 @@ public final class ClusterWatch implements AutoCloseable {
   }
 
   /** Leaves out a node that cannot be read: no pod is sized for it, and all others count. */
-  static Nodes read(List<SlimNode> nodes, List<String> gpuResources, NodeFailures failures) {
+  static Nodes read(List<SlimNode> nodes, List<String> gpuResources, Failures failures) {
     var found = new ArrayList<GpuNode>(nodes.size());
     for (SlimNode node : nodes) {
       failures.onNode(node.getMetadata().getName(), () -> found.add(gpuNode(node, gpuResources)));

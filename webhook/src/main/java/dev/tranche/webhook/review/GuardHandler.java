@@ -109,7 +109,7 @@ public final class GuardHandler implements ReviewHandler {
     long tookNanos = System.nanoTime() - startNanos;
     switch (verdict) {
       case Verdict.Exempt exempt -> {
-        metrics.guardExempt();
+        metrics.guardExempt.increment();
         metrics.admitted(ReviewKind.GUARD, Outcome.UNCHANGED, 0, tookNanos);
       }
       case Verdict.Admitted admitted -> {

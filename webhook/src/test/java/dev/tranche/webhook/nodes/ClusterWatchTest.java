@@ -2,7 +2,7 @@ package dev.tranche.webhook.nodes;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.tranche.webhook.metrics.NodeFailures;
+import dev.tranche.process.meters.Failures;
 import dev.tranche.webhook.metrics.WebhookMetrics;
 import io.fabric8.kubernetes.api.model.ObjectMeta;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
@@ -13,7 +13,8 @@ import org.junit.jupiter.api.Test;
 
 class ClusterWatchTest {
   private final SimpleMeterRegistry registry = new SimpleMeterRegistry();
-  private final NodeFailures failures = new NodeFailures(new WebhookMetrics(registry));
+  private final Failures failures =
+      new Failures(new WebhookMetrics(registry), "Help", Failures.NODE);
 
   private static SlimNode node(String name, Map<String, String> labels) {
     var metadata = new ObjectMeta();

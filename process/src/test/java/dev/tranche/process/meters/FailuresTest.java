@@ -10,7 +10,7 @@ import java.util.concurrent.RejectedExecutionException;
 import org.junit.jupiter.api.Test;
 import org.slf4j.Logger;
 
-class PartFailuresTest {
+class FailuresTest {
   private final SimpleMeterRegistry registry = new SimpleMeterRegistry();
   private final List<Object> lines = new ArrayList<>();
   private final Logger log =
@@ -23,22 +23,16 @@ class PartFailuresTest {
                 return null;
               });
   private long nowMs = 1_000;
-  private final PartFailures<Part> failures =
-      new PartFailures<>(
-          new Meters(registry, "tranche.x"),
-          "tranche.x.failures",
-          "Help",
-          Part.class,
+  private final Failures failures =
+      new Failures(
+          part -> registry.counter("tranche.x.failures", "part", part),
           log,
-          () -> nowMs);
-
-  private enum Part {
-    NODE
-  }
+          () -> nowMs,
+          Failures.NODE,
+          Failures.TASK);
 
   private void fail(String what) {
-    failures.run(
-        Part.NODE,
+    failures.onNode(
         what,
         () -> {
           throw new IllegalStateException("a bug");
@@ -47,12 +41,12 @@ class PartFailuresTest {
 
   @Test
   void failure_isCountedEachTime_andLoggedOnceAnHour() {
-    fail("node a");
-    fail("node a");
-    fail("node b");
+    fail("a");
+    fail("a");
+    fail("b");
     assertThat(lines).hasSize(2);
     nowMs += 3_600_000;
-    fail("node a");
+    fail("a");
     assertThat(lines).hasSize(3);
     assertThat(registry.get("tranche.x.failures").tag("part", "node").counter().count())
         .isEqualTo(4);
@@ -60,32 +54,32 @@ class PartFailuresTest {
 
   @Test
   void failuresBeyondTheBound_areCounted_andLoggedAsOthersOnceAnHour() {
-    int parts = PartFailures.LOGGED_MAX + 10;
+    int parts = Failures.LOGGED_MAX + 10;
     for (int round = 0; round < 3; round++) {
       for (int i = 0; i < parts; i++) {
-        fail("node " + i);
+        fail("" + i);
       }
     }
-    assertThat(lines).hasSize(PartFailures.LOGGED_MAX + 1);
-    assertThat(lines.getLast()).isEqualTo("tranche_x_failures_total");
+    assertThat(lines).hasSize(Failures.LOGGED_MAX + 1);
+    assertThat(lines.getLast()).isEqualTo(Failures.LOGGED_MAX);
     assertThat(registry.get("tranche.x.failures").tag("part", "node").counter().count())
         .isEqualTo(3 * parts);
     lines.clear();
     nowMs += 3_600_000;
-    fail("node " + parts);
+    fail("" + parts);
     assertThat(lines).containsExactly("node " + parts);
   }
 
   @Test
   void rejectedWork_isNoFailureWhileTheProcessEnds_butOtherBugsAre() {
     var rejected = new RejectedExecutionException("closed");
-    failures.failed(Part.NODE, "survey", rejected);
+    failures.failed(Failures.NODE, "survey", rejected);
     assertThat(lines).as("a full executor of a running process").hasSize(1);
     failures.stopping();
     nowMs += 3_600_000;
-    failures.failed(Part.NODE, "survey", rejected);
+    failures.failed(Failures.NODE, "survey", rejected);
     assertThat(lines).hasSize(1);
-    fail("node a");
+    fail("a");
     assertThat(lines).hasSize(2);
     assertThat(registry.get("tranche.x.failures").tag("part", "node").counter().count())
         .isEqualTo(2);
