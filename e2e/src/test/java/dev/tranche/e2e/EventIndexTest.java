@@ -18,11 +18,11 @@ class EventIndexTest {
 
   /**
    * The reason is the first literal of these calls that is one word of several capitals, or a
-   * constant, also one of NodeProblem's.
+   * constant, also one of NodeProblem's or PodMistake's.
    */
   private static final Pattern WRITTEN =
       Pattern.compile(
-          "(?:(?:withReason|events\\.node|events\\.pod|new HealthChange)\\([^;\"]*|String REASON = |\n {4}[A-Z]+_[A-Z_]+\\()\"([A-Z][a-z]+[A-Z]\\w+)\"");
+          "(?:(?:withReason|events\\.node|events\\.pod|new HealthChange)\\([^;\"]*|String (?:\\w+_)?REASON = |\n {4}[A-Z]+_[A-Z_]+\\(|\n {2}[A-Z_]+\\(\n {6})\"([A-Z][a-z]+[A-Z]\\w+)\"");
 
   private static final Pattern ROW = Pattern.compile("^\\| (`.*?) \\|");
   private static final Pattern REASON = Pattern.compile("`(\\w+)`");

@@ -45,13 +45,13 @@ final class WrittenBounds {
           rate("events on the ConfigMap of", "ConfigMapEvents", "8, 60_000, 16, 1", "8", "16"),
           rate(
               "events about a node's annotation",
-              "NodeFindings",
+              "UnknownCordons",
               "5, 600_000, EVENTS_PER_CHECK_MAX, 1",
               "5",
               "10 min"),
           written(
               "events about a node's annotation",
-              EXTENDER + "NodeFindings",
+              EXTENDER + "UnknownCordons",
               "EVENTS_PER_CHECK_MAX = 10;",
               "10"),
           rate("wake-ups of pending pods by one", "PodWaker", "10, 10_000, 10, 1", "10", "10 s"),
@@ -90,14 +90,9 @@ final class WrittenBounds {
           written("the grace period of a pod", EXTENDER + "Timing", ALL_TIMES, "10 min"),
           written(
               "lookups of pods because", EXTENDER + "PodChecks", "WAITING_MAX = 1_024;", "2,048"),
+          written("events that tell why pods wait", EXTENDER + "WaitEvents", "BURST = 50;", "50"),
           written(
-              "events that tell why pods wait",
-              EXTENDER + "WaitEvents",
-              "RATE = new NodeRate.Limits(20, 500, 50, 10);",
-              "2",
-              "20",
-              "50",
-              "10"),
+              "events that tell why pods wait", EXTENDER + "WaitEvents", "PER_SECOND = 10;", "10"),
           written(
               "events that tell why pods wait",
               EXTENDER + "WaitEvents",

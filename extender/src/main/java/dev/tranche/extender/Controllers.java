@@ -7,19 +7,18 @@ import dev.tranche.extender.controller.ConfigMapEvents;
 import dev.tranche.extender.controller.Controller;
 import dev.tranche.extender.controller.DraLabels;
 import dev.tranche.extender.controller.DuplicateAllocations;
+import dev.tranche.extender.controller.MistakeEvents;
 import dev.tranche.extender.controller.NodeEventWriter;
 import dev.tranche.extender.controller.NodeLabels;
 import dev.tranche.extender.controller.NodeUse;
 import dev.tranche.extender.controller.NodeUseWriter;
-import dev.tranche.extender.controller.OutdatedShares;
+import dev.tranche.extender.controller.PodRules;
+import dev.tranche.extender.controller.PodScan;
 import dev.tranche.extender.controller.StartupTaints;
-import dev.tranche.extender.controller.UnconvertedNumbers;
 import dev.tranche.extender.controller.UnknownCordons;
-import dev.tranche.extender.controller.UnknownUuids;
-import dev.tranche.extender.controller.UnmutatedPods;
-import dev.tranche.extender.controller.UntriedNominees;
 import dev.tranche.extender.core.SchedulingCore;
 import dev.tranche.extender.dra.DraNodes;
+import dev.tranche.extender.ledger.GpuFacts;
 import dev.tranche.extender.ledger.Hold;
 import dev.tranche.extender.ledger.Ledger;
 import dev.tranche.extender.ledger.NodeFacts;
@@ -103,15 +102,10 @@ final class Controllers implements Controller {
             draLabels,
             new StartupTaints(
                 this::jsonPatch, deciding, clockMs, rate("taints", StartupTaints.RATE), metrics),
-            duplicates(),
             nodeUses(config.nodeUseAnnotation(), core.loads),
-            new UnmutatedPods(config.schedulerName(), this::writeEvent, deciding, metrics),
-            unconvertedNumbers(config),
-            outdatedShares(),
-            unknownUuids(),
-            unknownCordons(),
-            untriedNominees(core));
-    all = Stream.of(own, waits).<Controller>flatMap(List::stream).toList();
+            unknownCordons());
+    all =
+        Stream.of(own, podMistakes(config, core), waits).<Controller>flatMap(List::stream).toList();
   }
 
   private NodeEventWriter events(ExtenderConfig config) {
@@ -134,16 +128,6 @@ final class Controllers implements Controller {
         ::add;
   }
 
-  private DuplicateAllocations duplicates() {
-    return new DuplicateAllocations(
-        this::writeEvent,
-        deciding,
-        this::podsWithGpus,
-        rate("duplicates", DuplicateAllocations.RATE),
-        clockMs,
-        metrics);
-  }
-
   private NodeUseWriter nodeUses(boolean wanted, LoadCache loads) {
     return new NodeUseWriter(
         this::mergePatch,
@@ -160,38 +144,28 @@ final class Controllers implements Controller {
         failures);
   }
 
-  private UnconvertedNumbers unconvertedNumbers(ExtenderConfig config) {
-    return new UnconvertedNumbers(
-        config.unconvertedNamespaces(),
-        config.resources().getFirst(),
-        this::writeEvent,
-        deciding,
-        metrics);
+  private List<Controller> podMistakes(ExtenderConfig config, SchedulingCore core) {
+    var events = new MistakeEvents(this::writeEvent, deciding, metrics);
+    Supplier<Stream<GpuFacts>> gpus =
+        () -> ledger.nodes().stream().flatMap(node -> ledger.gpus(node).stream());
+    String resource = config.resources().getFirst();
+    return List.of(
+        PodRules.unshared(config.schedulerName(), events),
+        PodRules.unconverted(config.unconvertedNamespaces(), resource, events),
+        scan(PodRules.outdatedShare(gpus), events),
+        scan(PodRules.unknownUuid(gpus), events),
+        scan(PodRules.untriedNominee(ledger, core.evaluator, core.explanations), events),
+        new DuplicateAllocations(
+            events,
+            deciding,
+            this::podsWithGpus,
+            rate("duplicates", DuplicateAllocations.RATE),
+            clockMs),
+        events);
   }
 
-  private OutdatedShares outdatedShares() {
-    return new OutdatedShares(
-        ledger::pods,
-        () -> ledger.nodes().stream().flatMap(node -> ledger.gpus(node).stream()),
-        this::writeEvent,
-        deciding,
-        clockMs,
-        metrics);
-  }
-
-  private UnknownUuids unknownUuids() {
-    return new UnknownUuids(
-        ledger::pods,
-        () -> ledger.nodes().stream().flatMap(node -> ledger.gpus(node).stream()),
-        this::writeEvent,
-        deciding,
-        clockMs,
-        metrics);
-  }
-
-  private UntriedNominees untriedNominees(SchedulingCore core) {
-    return new UntriedNominees(
-        ledger, core.evaluator, core.explanations, this::writeEvent, deciding, clockMs, metrics);
+  private PodScan scan(PodScan.Rule rule, MistakeEvents events) {
+    return new PodScan(rule, ledger::pods, events, deciding, clockMs);
   }
 
   private UnknownCordons unknownCordons() {
@@ -245,7 +219,7 @@ final class Controllers implements Controller {
   }
 
   private static String name(Controller controller) {
-    return controller.getClass().getSimpleName();
+    return controller.getClass().getName();
   }
 
   /** What is known of DRA; confined to the loop. */

@@ -9,7 +9,6 @@ import dev.tranche.extender.controller.WaitSurvey;
 import dev.tranche.extender.explain.Explanations;
 import dev.tranche.extender.explain.WaitCause;
 import dev.tranche.extender.ledger.PodFacts;
-import dev.tranche.extender.limit.NodeRate;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.selection.NodeTraits;
 import dev.tranche.process.loop.Loop;
@@ -39,7 +38,6 @@ final class WaitingPods implements Explanations.Owners {
         new WaitEvents(
             event -> loop.get().completeOnLoop(api.podEvent(event)),
             deciding,
-            new NodeRate("wait-events", WaitEvents.RATE, Extender::nowMs, metrics),
             Extender::nowMs,
             Extender::toClockMs,
             metrics);

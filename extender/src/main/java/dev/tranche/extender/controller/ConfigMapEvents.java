@@ -8,9 +8,7 @@ import dev.tranche.extender.limit.NodeRate;
 import dev.tranche.process.client.Events;
 import io.fabric8.kubernetes.api.model.Event;
 import io.fabric8.kubernetes.api.model.ObjectReference;
-import io.fabric8.kubernetes.client.KubernetesClientException;
 import io.vertx.core.Future;
-import java.net.HttpURLConnection;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Optional;
@@ -97,10 +95,7 @@ public final class ConfigMapEvents {
   }
 
   private static void unwritten(Throwable failure) {
-    boolean exists =
-        failure instanceof KubernetesClientException e
-            && e.getCode() == HttpURLConnection.HTTP_CONFLICT;
-    if (!exists) {
+    if (!Events.exists(failure)) {
       LOG.info("cannot write an event of the configs' ConfigMap: {}", failure.toString());
     }
   }

@@ -4,9 +4,6 @@ import dev.tranche.api.Printable;
 import dev.tranche.api.node.Holding;
 import dev.tranche.api.node.NodeReport;
 import dev.tranche.extender.limit.NodeRate;
-import dev.tranche.extender.metrics.ExtenderMetrics;
-import io.fabric8.kubernetes.api.model.Event;
-import io.vertx.core.Future;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.function.BooleanSupplier;
@@ -19,8 +16,6 @@ import java.util.function.LongSupplier;
  * count, since a kubelet may still list them. Confined to the Ledger's loop.
  */
 public final class DuplicateAllocations implements Controller {
-  static final String REASON = "GpuAllocatedTwice";
-
   /** The node's list and the watch of pods may disagree for some seconds. */
   static final long AFTER_MS = 10_000;
 
@@ -31,7 +26,7 @@ public final class DuplicateAllocations implements Controller {
   private final BooleanSupplier deciding;
   private final NodeRate rate;
   private final LongSupplier clockMs;
-  private final PodEventQueue events;
+  private final MistakeEvents events;
 
   /** By node, for nodes with such pods. */
   private final Map<String, Map<String, Suspect>> suspects = new HashMap<>();
@@ -58,27 +53,16 @@ public final class DuplicateAllocations implements Controller {
    * @param rate of events by node
    */
   public DuplicateAllocations(
-      Function<Event, Future<?>> writer,
+      MistakeEvents events,
       BooleanSupplier deciding,
       Function<String, Map<String, String>> pods,
       NodeRate rate,
-      LongSupplier clockMs,
-      ExtenderMetrics metrics) {
+      LongSupplier clockMs) {
+    this.events = events;
     this.pods = pods;
     this.deciding = deciding;
     this.rate = rate;
     this.clockMs = clockMs;
-    this.events =
-        new PodEventQueue(
-            REASON,
-            writer,
-            metrics,
-            "tranche.extender.duplicate.allocation.events",
-            "Events for pods that the kubelet gave a GPU replica of another pod.");
-    metrics.gauge(
-        "tranche.extender.duplicate.allocation.pods",
-        "Pods that the kubelet gave a GPU replica of another pod; 0 on a correct kubelet.",
-        events::pods);
   }
 
   @Override
@@ -88,7 +72,7 @@ public final class DuplicateAllocations implements Controller {
     }
     Map<String, Suspect> before = suspects.getOrDefault(node, Map.of());
     Map<String, Suspect> now = find(pods.apply(node), report, before);
-    before.keySet().stream().filter(uid -> !now.containsKey(uid)).forEach(events::remove);
+    before.keySet().stream().filter(uid -> !now.containsKey(uid)).forEach(this::remove);
     if (now.isEmpty()) {
       suspects.remove(node);
     } else {
@@ -99,8 +83,8 @@ public final class DuplicateAllocations implements Controller {
 
   private void add(String node, String uid, Suspect suspect) {
     boolean due = clockMs.getAsLong() - suspect.sinceMs() >= AFTER_MS;
-    if (due && !events.knows(uid) && rate.tryAcquire(node)) {
-      events.add(suspect.key(), uid, message(node, suspect));
+    if (due && !events.knows(PodMistake.ALLOCATED_TWICE, uid) && rate.tryAcquire(node)) {
+      events.add(PodMistake.ALLOCATED_TWICE, suspect.key(), uid, () -> message(node, suspect));
     }
   }
 
@@ -137,16 +121,12 @@ public final class DuplicateAllocations implements Controller {
   public void nodeGone(String node) {
     Map<String, Suspect> gone = suspects.remove(node);
     if (gone != null) {
-      gone.keySet().forEach(events::remove);
+      gone.keySet().forEach(this::remove);
     }
   }
 
-  /** Once a second. */
-  @Override
-  public void tick() {
-    if (deciding.getAsBoolean()) {
-      events.tick();
-    }
+  private void remove(String uid) {
+    events.remove(PodMistake.ALLOCATED_TWICE, uid);
   }
 
   private static String message(String node, Suspect suspect) {

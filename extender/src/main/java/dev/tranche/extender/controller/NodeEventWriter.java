@@ -9,7 +9,6 @@ import dev.tranche.extender.limit.NodeRate;
 import dev.tranche.process.client.Events;
 import io.fabric8.kubernetes.api.model.Event;
 import io.fabric8.kubernetes.api.model.ObjectReference;
-import io.fabric8.kubernetes.client.KubernetesClientException;
 import io.vertx.core.Future;
 import java.time.Duration;
 import java.time.Instant;
@@ -44,7 +43,6 @@ public final class NodeEventWriter implements Controller {
   public static final NodeRate.Limits RATE = new NodeRate.Limits(EVENTS_MAX, 10_000, 256, 20);
 
   private static final int WRITTEN_MAX = 50_000;
-  private static final int TOO_MANY = 429;
   private static final Logger LOG = LoggerFactory.getLogger(NodeEventWriter.class);
 
   private final Function<Event, Future<?>> writer;
@@ -132,8 +130,7 @@ public final class NodeEventWriter implements Controller {
    * refused once is refused again.
    */
   private void unwritten(String node, UUID id, Throwable failure) {
-    int code = failure instanceof KubernetesClientException e ? e.getCode() : 0;
-    if (code < 400 || code >= 500 || code == TOO_MANY) {
+    if (Events.isPassing(failure)) {
       LOG.info(
           "cannot write an event of node {} until its next full report: {}",
           node,

@@ -6,7 +6,10 @@ import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.selection.PodSelection;
 import io.vertx.core.Future;
+import java.util.LinkedHashMap;
+import java.util.Map;
 import java.util.Optional;
+import java.util.SequencedMap;
 import java.util.function.Function;
 import java.util.function.IntSupplier;
 
@@ -24,7 +27,9 @@ public final class PinChecks implements Controller {
   private final Function<String, Future<Optional<PodSelection>>> selections;
   private final Function<PodSelection, PodSelection.Pin> pins;
   private final IntSupplier gpuNodes;
-  private final NamespaceTurns<PodFacts> queue = new NamespaceTurns<>(QUEUE_MAX);
+
+  /** By uid. */
+  private final SequencedMap<String, PodFacts> queue = new LinkedHashMap<>();
 
   /**
    * @param selections reads a pod by {@code namespace/name}, and completes on the loop; empty if
@@ -50,8 +55,8 @@ public final class PinChecks implements Controller {
 
   /** Called for each pod that waits, each time that it is found out why. */
   public void waits(PodFacts pod, WaitCause cause) {
-    if (explanations.asksForPin(pod, cause, gpuNodes.getAsInt())) {
-      queue.put(pod.namespace(), pod.uid(), pod);
+    if (queue.size() < QUEUE_MAX && explanations.asksForPin(pod, cause, gpuNodes.getAsInt())) {
+      queue.put(pod.uid(), pod);
     }
   }
 
@@ -59,11 +64,11 @@ public final class PinChecks implements Controller {
   @Override
   public void tick() {
     for (int i = 0; i < READS_PER_SECOND_MAX; i++) {
-      Optional<PodFacts> next = queue.next(namespace -> true);
-      if (next.isEmpty()) {
+      Map.Entry<String, PodFacts> next = queue.pollFirstEntry();
+      if (next == null) {
         return;
       }
-      PodFacts pod = next.get();
+      PodFacts pod = next.getValue();
       selections
           .apply(pod.key())
           .onSuccess(

@@ -7,15 +7,15 @@ import dev.tranche.process.client.Events;
 import io.fabric8.kubernetes.api.model.Event;
 import io.vertx.core.Future;
 import java.util.Collection;
-import java.util.LinkedHashMap;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.SortedSet;
 import java.util.TreeSet;
 import java.util.function.BooleanSupplier;
 import java.util.function.Function;
 import java.util.function.Supplier;
-import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -26,8 +26,12 @@ import org.slf4j.LoggerFactory;
 public final class UnknownCordons implements Controller {
   static final String REASON = "UnknownGpuCordoned";
 
-  /** A node may change its own annotation. */
-  public static final NodeRate.Limits RATE = NodeFindings.RATE;
+  /** The most events per check. */
+  static final int EVENTS_PER_CHECK_MAX = 10;
+
+  /** A node may change its own annotation all the time. */
+  public static final NodeRate.Limits RATE =
+      new NodeRate.Limits(5, 600_000, EVENTS_PER_CHECK_MAX, 1);
 
   /** The most uuids that one event lists. */
   private static final int UUIDS_PER_EVENT_MAX = 5;
@@ -36,7 +40,14 @@ public final class UnknownCordons implements Controller {
 
   private final Supplier<Collection<Cordons>> nodes;
   private final Function<Event, Future<?>> writer;
-  private final NodeFindings<Finding> findings;
+  private final BooleanSupplier deciding;
+  private final NodeRate rate;
+
+  /** The unknown uuids by node, as of the last check. */
+  private Map<String, SortedSet<String>> last = Map.of();
+
+  /** Those that the node's last event names. */
+  private final Map<String, SortedSet<String>> written = new HashMap<>();
 
   /**
    * A node that reports.
@@ -45,19 +56,6 @@ public final class UnknownCordons implements Controller {
    * @param gpus uuids that it has
    */
   public record Cordons(String node, Set<String> cordoned, Set<String> gpus) {}
-
-  /** Two are equal if the same uuids are unknown. */
-  private record Finding(Cordons node, SortedSet<String> unknown) {
-    @Override
-    public boolean equals(@Nullable Object other) {
-      return other instanceof Finding finding && unknown.equals(finding.unknown);
-    }
-
-    @Override
-    public int hashCode() {
-      return unknown.hashCode();
-    }
-  }
 
   /**
    * @param nodes those with that annotation that report
@@ -71,7 +69,8 @@ public final class UnknownCordons implements Controller {
       NodeRate rate) {
     this.nodes = nodes;
     this.writer = writer;
-    findings = new NodeFindings<>(deciding, rate, (node, found) -> write(found));
+    this.deciding = deciding;
+    this.rate = rate;
   }
 
   /**
@@ -80,27 +79,45 @@ public final class UnknownCordons implements Controller {
    */
   @Override
   public void everyTenSeconds() {
-    var found = new LinkedHashMap<String, Finding>();
-    for (Cordons node : nodes.get()) {
+    var found = new HashMap<String, SortedSet<String>>();
+    int events = 0;
+    for (Cordons node : deciding.getAsBoolean() ? nodes.get() : List.<Cordons>of()) {
       SortedSet<String> unknown = new TreeSet<>(node.cordoned());
       unknown.removeAll(node.gpus());
       if (!unknown.isEmpty()) {
-        found.put(node.node(), new Finding(node, unknown));
+        found.put(node.node(), unknown);
+        boolean due =
+            unknown.equals(last.get(node.node())) && !unknown.equals(written.get(node.node()));
+        if (due && events < EVENTS_PER_CHECK_MAX && rate.tryAcquire(node.node())) {
+          events++;
+          write(node, unknown);
+        }
       }
     }
-    findings.check(found);
+    last = found;
+    written.keySet().retainAll(found.keySet());
   }
 
-  private Future<?> write(Finding found) {
-    String node = found.node().node();
-    String message = message(found.node(), found.unknown());
+  private void write(Cordons cordons, SortedSet<String> unknown) {
+    String node = cordons.node();
+    String message =
+        "the annotation %s names %s, and this node has no such GPU, so the annotation has no effect for it. The node's GPUs: %s."
+            .formatted(Names.CORDON_GPUS, names(unknown), names(new TreeSet<>(cordons.gpus())));
     LOG.warn("node {}: {}", node, message);
-    return writer.apply(event(node, String.join(",", found.unknown()), message));
-  }
-
-  private static String message(Cordons node, SortedSet<String> unknown) {
-    return "the annotation %s names %s, and this node has no such GPU, so the annotation has no effect for it. The node's GPUs: %s."
-        .formatted(Names.CORDON_GPUS, names(unknown), names(new TreeSet<>(node.gpus())));
+    written.put(node, unknown);
+    // Named by its content, so that neither another replica nor this one after a restart writes it
+    // again.
+    var id = Events.uuid(node + "/" + String.join(",", unknown));
+    writer
+        .apply(Events.warning(ApiWriter.COMPONENT, Events.node(node), id, REASON, message))
+        .onFailure(
+            failure -> {
+              if (!Events.exists(failure)) {
+                LOG.info(
+                    "cannot write an event for node {}, will retry: {}", node, failure.toString());
+                written.remove(node, unknown);
+              }
+            });
   }
 
   private static String names(SortedSet<String> uuids) {
@@ -110,14 +127,5 @@ public final class UnknownCordons implements Controller {
     List<String> named = uuids.stream().limit(UUIDS_PER_EVENT_MAX).map(Printable::value).toList();
     int more = uuids.size() - named.size();
     return String.join(", ", named) + (more > 0 ? " and %d more".formatted(more) : "");
-  }
-
-  /**
-   * Builds an event named by its content, so that neither another replica nor this one after a
-   * restart writes it again.
-   */
-  private static Event event(String node, String unknown, String message) {
-    return Events.warning(
-        ApiWriter.COMPONENT, Events.node(node), Events.uuid(node + "/" + unknown), REASON, message);
   }
 }

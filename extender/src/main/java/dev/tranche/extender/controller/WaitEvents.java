@@ -4,14 +4,16 @@ import dev.tranche.extender.explain.Explanations;
 import dev.tranche.extender.explain.WaitCause;
 import dev.tranche.extender.explain.WaitReason;
 import dev.tranche.extender.ledger.PodFacts;
-import dev.tranche.extender.limit.NodeRate;
+import dev.tranche.extender.limit.TokenBucket;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.process.client.Events;
 import io.fabric8.kubernetes.api.model.Event;
-import io.fabric8.kubernetes.client.KubernetesClientException;
 import io.micrometer.core.instrument.Counter;
 import io.vertx.core.Future;
-import java.util.Optional;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.SequencedMap;
 import java.util.Set;
 import java.util.function.BooleanSupplier;
 import java.util.function.Function;
@@ -24,8 +26,7 @@ import org.jspecify.annotations.Nullable;
  * Writes an event for each pod that waits: once it has waited for some seconds, and again when the
  * reason changes, or has stayed for most of an hour. Changed figures write none, nor do gates,
  * which somebody set on purpose. An event's name is derived from the pod's uid, the reason and the
- * pod's age, so that it stays one event over replicas and restarts. Namespaces have turns. Confined
- * to the loop.
+ * pod's age, so that it stays one event over replicas and restarts. Confined to the loop.
  */
 public final class WaitEvents implements Controller, Explanations.Owners {
   /** Most pods are bound before. */
@@ -42,24 +43,27 @@ public final class WaitEvents implements Controller, Explanations.Owners {
   /** Events that wait to be written; the reason of more pods is told later. */
   static final int QUEUE_MAX = 1_000;
 
-  /** A bucket for each namespace, and one for all. */
-  public static final NodeRate.Limits RATE = new NodeRate.Limits(20, 500, 50, 10);
+  static final int BURST = 50;
 
-  private static final int CONFLICT = 409;
-  private static final int TOO_MANY = 429;
+  static final int PER_SECOND = 10;
+
   private static final String METRIC = "tranche.extender.wait.events";
   private static final String HELP = "Events that tell why a pod waits.";
 
   private final Function<Event, Future<?>> writer;
   private final BooleanSupplier deciding;
-  private final NodeRate rate;
+  private final TokenBucket rate;
   private final LongSupplier clockMs;
   private final LongUnaryOperator toClock;
   private final Counter written;
   private final Counter refused;
   private final Counter dropped;
-  private final NamespaceTurns<Waiting> pods = new NamespaceTurns<>(PODS_MAX);
-  private final NamespaceTurns<Notice> queue = new NamespaceTurns<>(QUEUE_MAX);
+
+  /** By uid. */
+  private final Map<String, Waiting> pods = new HashMap<>();
+
+  /** By uid, the oldest first. */
+  private final SequencedMap<String, Notice> queue = new LinkedHashMap<>();
 
   /** A pod that waits, and what its owner was told last. */
   private static final class Waiting {
@@ -110,19 +114,17 @@ public final class WaitEvents implements Controller, Explanations.Owners {
 
   /**
    * @param deciding whether this extender may decide at all, as a leader does
-   * @param rate of events by namespace
    * @param toClock turns milliseconds since 1970 into those of the clock
    */
   public WaitEvents(
       Function<Event, Future<?>> writer,
       BooleanSupplier deciding,
-      NodeRate rate,
       LongSupplier clockMs,
       LongUnaryOperator toClock,
       ExtenderMetrics metrics) {
     this.writer = writer;
     this.deciding = deciding;
-    this.rate = rate;
+    this.rate = new TokenBucket(BURST, PER_SECOND, clockMs.getAsLong());
     this.clockMs = clockMs;
     this.toClock = toClock;
     written = metrics.counter(METRIC, HELP, "outcome", "written");
@@ -142,18 +144,19 @@ public final class WaitEvents implements Controller, Explanations.Owners {
     long nowMs = clockMs.getAsLong();
     Waiting known = pods.get(pod.uid());
     if (known == null) {
-      known = new Waiting(nowMs, createdMs(pod, nowMs));
-      if (!pods.put(pod.namespace(), pod.uid(), known)) {
+      if (pods.size() >= PODS_MAX) {
         dropped.increment();
         return;
       }
+      known = new Waiting(nowMs, createdMs(pod, nowMs));
+      pods.put(pod.uid(), known);
     }
     WaitReason reason = cause.reason();
     Notice queued = queue.get(pod.uid());
     boolean news = queued == null || queued.cause().reason() != reason;
-    if (news && known.isDue(reason, nowMs)) {
+    boolean room = queued != null || queue.size() < QUEUE_MAX;
+    if (news && room && known.isDue(reason, nowMs)) {
       queue.put(
-          pod.namespace(),
           pod.uid(),
           new Notice(
               pod.namespace(),
@@ -173,8 +176,8 @@ public final class WaitEvents implements Controller, Explanations.Owners {
 
   /** Keeps only these pods, by uid. */
   void retain(Set<String> waiting) {
-    pods.retain(waiting);
-    queue.retain(waiting);
+    pods.keySet().retainAll(waiting);
+    queue.keySet().retainAll(waiting);
   }
 
   int pods() {
@@ -187,12 +190,14 @@ public final class WaitEvents implements Controller, Explanations.Owners {
     if (!deciding.getAsBoolean()) {
       return;
     }
-    for (Optional<Notice> next = next(); next.isPresent(); next = next()) {
-      Notice notice = next.get();
+    long nowMs = clockMs.getAsLong();
+    while (!queue.isEmpty() && rate.available(nowMs)) {
+      Notice notice = queue.pollFirstEntry().getValue();
       Waiting known = pods.get(notice.uid());
-      if (known != null && rate.tryAcquire(notice.namespace())) {
+      if (known != null) {
+        rate.take(1, nowMs);
         known.told = notice.cause().reason();
-        known.toldAtMs = clockMs.getAsLong();
+        known.toldAtMs = nowMs;
         writer
             .apply(notice.event())
             .onSuccess(done -> written.increment())
@@ -201,18 +206,12 @@ public final class WaitEvents implements Controller, Explanations.Owners {
     }
   }
 
-  private Optional<Notice> next() {
-    return queue.next(rate::available);
-  }
-
   /** A conflict means that the event exists already. After a failure that may pass, it is due. */
   private void unwritten(Notice notice, Throwable failure) {
-    int code = failure instanceof KubernetesClientException e ? e.getCode() : 0;
-    boolean passing = code < 400 || code >= 500 || code == TOO_MANY;
     Waiting known = pods.get(notice.uid());
-    if (passing && known != null) {
+    if (Events.isPassing(failure) && known != null) {
       known.told = null;
-    } else if (code != CONFLICT) {
+    } else if (!Events.exists(failure)) {
       refused.increment();
     }
   }

@@ -28,17 +28,21 @@ final class DuplicateAllocationsTest {
   private final Map<String, String> pods = new HashMap<>(Map.of("ns/p", "p-1", "ns/q", "q-1"));
 
   private long nowMs;
-  private final DuplicateAllocations duplicates =
-      new DuplicateAllocations(
+  private final MistakeEvents events =
+      new MistakeEvents(
           event -> {
             created.add(event);
             return Future.succeededFuture();
           },
           () -> true,
+          metrics);
+  private final DuplicateAllocations duplicates =
+      new DuplicateAllocations(
+          events,
+          () -> true,
           node -> pods,
           new NodeRate("duplicates", DuplicateAllocations.RATE, () -> nowMs, metrics),
-          () -> nowMs,
-          metrics);
+          () -> nowMs);
 
   @Test
   void replicaOfTwoPods_isToldOnBoth_once() throws IOException {
@@ -57,7 +61,7 @@ final class DuplicateAllocationsTest {
     assertThat(message(ofP)).contains("replica GPU-0::2", "node node-1");
     assertThat(pods()).isEqualTo(2);
     assertThat(Files.readString(Path.of("../docs/errors.md")))
-        .contains("| `" + DuplicateAllocations.REASON + "` |");
+        .contains("| `" + PodMistake.ALLOCATED_TWICE.reason + "` |");
   }
 
   /** Whoever reads the events of one namespace may know nothing of the other one. */
@@ -123,7 +127,7 @@ final class DuplicateAllocationsTest {
   private void report(Holding... held) {
     duplicates.reported(
         NODE, NodeReport.newBuilder().setHoldingsKnown(true).addAllHoldings(List.of(held)).build());
-    duplicates.tick();
+    events.tick();
   }
 
   private static Holding held(String pod, String container, String... ids) {

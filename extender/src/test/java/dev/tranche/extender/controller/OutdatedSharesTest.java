@@ -27,20 +27,25 @@ class OutdatedSharesTest {
   private int[] replicas = {};
   private int gpusRead;
   private long nowMs;
-  private final OutdatedShares shares =
-      new OutdatedShares(
-          () -> pending,
-          () -> {
-            gpusRead++;
-            return IntStream.of(replicas).mapToObj(OutdatedSharesTest::gpu);
-          },
+  private final MistakeEvents events =
+      new MistakeEvents(
           event -> {
             created.add(event);
             return Future.succeededFuture();
           },
           () -> deciding,
-          () -> nowMs,
           new ExtenderMetrics(registry));
+  private final PodScan shares =
+      new PodScan(
+          PodRules.outdatedShare(
+              () -> {
+                gpusRead++;
+                return IntStream.of(replicas).mapToObj(OutdatedSharesTest::gpu);
+              }),
+          () -> pending,
+          events,
+          () -> deciding,
+          () -> nowMs);
 
   private static PodFacts pod(String name, int stamped) {
     return new PodFacts(
@@ -60,7 +65,7 @@ class OutdatedSharesTest {
     pending = requesting;
     replicas = offered;
     shares.everyTenSeconds();
-    shares.tick();
+    events.tick();
   }
 
   private double pods() {
@@ -80,10 +85,10 @@ class OutdatedSharesTest {
   void podOfANumberThatNoNodeHas_isToldOnce_afterAWhile() throws IOException {
     List<PodFacts> pods = List.of(pod("a", 10));
     look(0, pods, 4, 2);
-    look(OutdatedShares.AFTER_MS - 1, pods, 4, 2);
+    look(PodRules.OUTDATED_AFTER_MS - 1, pods, 4, 2);
     assertThat(created).isEmpty();
-    look(OutdatedShares.AFTER_MS, pods, 4, 2);
-    look(OutdatedShares.AFTER_MS + 10_000, pods, 4, 2);
+    look(PodRules.OUTDATED_AFTER_MS, pods, 4, 2);
+    look(PodRules.OUTDATED_AFTER_MS + 10_000, pods, 4, 2);
     assertThat(created).hasSize(1);
     Event event = created.getFirst();
     assertThat(event.getInvolvedObject().getUid()).isEqualTo("uid-a");
@@ -91,7 +96,7 @@ class OutdatedSharesTest {
     assertThat(event.getMessage()).contains("GPUs of 10 replicas", "GPUs of 2, 4", "Delete");
     assertThat(Files.readString(Path.of("../docs/errors.md"))).contains("`GpuReplicasChanged`");
     assertThat(pods()).isEqualTo(1);
-    look(OutdatedShares.AFTER_MS + 20_000, List.of(), 4, 2);
+    look(PodRules.OUTDATED_AFTER_MS + 20_000, List.of(), 4, 2);
     assertThat(pods()).isZero();
   }
 
@@ -102,7 +107,7 @@ class OutdatedSharesTest {
     look(20_000, pods, 4, 10);
     look(40_000, pods, 4);
     assertThat(created).isEmpty();
-    look(40_000 + OutdatedShares.AFTER_MS, pods, 4);
+    look(40_000 + PodRules.OUTDATED_AFTER_MS, pods, 4);
     assertThat(created).hasSize(1);
   }
 
@@ -110,10 +115,10 @@ class OutdatedSharesTest {
   void boundPods_plainRequests_andClustersWithoutGpus_areLeftAlone() {
     List<PodFacts> fine = List.of(pod("plain", 0), pod("bound", 10).on("a"), pod("same", 4));
     look(0, fine, 4);
-    look(OutdatedShares.AFTER_MS, fine, 4);
+    look(PodRules.OUTDATED_AFTER_MS, fine, 4);
     List<PodFacts> early = List.of(pod("early", 10));
     look(0, early);
-    look(OutdatedShares.AFTER_MS, early);
+    look(PodRules.OUTDATED_AFTER_MS, early);
     assertThat(created).isEmpty();
     assertThat(pods()).isZero();
   }
@@ -122,7 +127,7 @@ class OutdatedSharesTest {
   void whoDoesNotDecide_tellsNobody() {
     deciding = false;
     look(0, List.of(pod("a", 10)), 4);
-    look(OutdatedShares.AFTER_MS, List.of(pod("a", 10)), 4);
+    look(PodRules.OUTDATED_AFTER_MS, List.of(pod("a", 10)), 4);
     assertThat(created).isEmpty();
   }
 

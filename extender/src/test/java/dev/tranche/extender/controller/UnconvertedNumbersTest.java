@@ -21,27 +21,27 @@ class UnconvertedNumbersTest {
   private final SimpleMeterRegistry registry = new SimpleMeterRegistry();
   private final List<Event> created = new ArrayList<>();
   private boolean deciding = true;
-  private final UnconvertedNumbers unconverted = numbers(Set.of("kube-system", "tranche"));
+  private final MistakeEvents events =
+      new MistakeEvents(
+          event -> {
+            created.add(event);
+            return Future.succeededFuture();
+          },
+          () -> deciding,
+          new ExtenderMetrics(registry));
+  private final Controller unconverted = numbers(Set.of("kube-system", "tranche"));
 
-  private UnconvertedNumbers numbers(Set<String> namespaces) {
-    return new UnconvertedNumbers(
-        namespaces,
-        Names.RESOURCE,
-        event -> {
-          created.add(event);
-          return Future.succeededFuture();
-        },
-        () -> deciding,
-        new ExtenderMetrics(registry));
+  private Controller numbers(Set<String> namespaces) {
+    return PodRules.unconverted(namespaces, Names.RESOURCE, events);
   }
 
   @Test
   void numberInKubeSystem_isToldOnce_andCountedWhileThePodIsThere() {
     WatchedPod pod = shown(plain("kube-system", Names.RESOURCE, "1"));
     unconverted.podSeen(pod);
-    unconverted.tick();
+    events.tick();
     unconverted.podSeen(pod);
-    unconverted.tick();
+    events.tick();
     assertThat(created)
         .singleElement()
         .satisfies(
@@ -81,15 +81,15 @@ class UnconvertedNumbersTest {
 
   @Test
   void withoutNamespaces_orLeadership_nothingIsWritten() {
-    UnconvertedNumbers none = numbers(Set.of());
+    Controller none = numbers(Set.of());
     none.podSeen(shown(plain("kube-system", Names.RESOURCE, "1")));
-    none.tick();
+    events.tick();
     deciding = false;
     unconverted.podSeen(shown(plain("kube-system", Names.RESOURCE, "1")));
-    unconverted.tick();
+    events.tick();
     assertThat(created).isEmpty();
     deciding = true;
-    unconverted.tick();
+    events.tick();
     assertThat(created).hasSize(1);
   }
 
@@ -97,7 +97,7 @@ class UnconvertedNumbersTest {
   private boolean isTold(PodBuilder pod) {
     int before = created.size();
     unconverted.podSeen(shown(pod));
-    unconverted.tick();
+    events.tick();
     unconverted.podGone("uid");
     return created.size() > before;
   }

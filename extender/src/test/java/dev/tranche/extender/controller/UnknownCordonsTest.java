@@ -120,7 +120,7 @@ final class UnknownCordonsTest {
         IntStream.range(0, 25).mapToObj(i -> new Cordons("n" + i, Set.of("GPU-9"), GPUS)).toList();
     checkTenSecondsLater(many);
     checkTenSecondsLater(many);
-    assertThat(created).hasSize(NodeFindings.EVENTS_PER_CHECK_MAX);
+    assertThat(created).hasSize(UnknownCordons.EVENTS_PER_CHECK_MAX);
     checkTenSecondsLater(many);
     checkTenSecondsLater(many);
     checkTenSecondsLater(many);

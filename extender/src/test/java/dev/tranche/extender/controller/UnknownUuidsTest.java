@@ -20,17 +20,21 @@ final class UnknownUuidsTest {
   private final List<String> uuids = new ArrayList<>(List.of("GPU-A", "GPU-b"));
   private boolean deciding = true;
   private long nowMs;
-  private final UnknownUuids controller =
-      new UnknownUuids(
-          () -> pods,
-          () -> uuids.stream().map(UnknownUuidsTest::gpu),
+  private final MistakeEvents events =
+      new MistakeEvents(
           event -> {
             created.add(event);
             return Future.succeededFuture();
           },
           () -> deciding,
-          () -> nowMs,
           new ExtenderMetrics(new SimpleMeterRegistry()));
+  private final PodScan controller =
+      new PodScan(
+          PodRules.unknownUuid(() -> uuids.stream().map(UnknownUuidsTest::gpu)),
+          () -> pods,
+          events,
+          () -> deciding,
+          () -> nowMs);
 
   private static GpuFacts gpu(String uuid) {
     return new GpuFacts(uuid, 0, "T4", Names.RESOURCE, 10, 1L << 30, true, "", 0, "", 0);
@@ -53,7 +57,7 @@ final class UnknownUuidsTest {
   private void minutes(int count) {
     for (int i = 0; i < count * 6; i++) {
       controller.everyTenSeconds();
-      controller.tick();
+      events.tick();
       nowMs += 10_000;
     }
   }
@@ -79,7 +83,7 @@ final class UnknownUuidsTest {
     pod("p", "GPU-A");
     uuids.remove("GPU-A");
     controller.everyTenSeconds();
-    nowMs += UnknownUuids.AFTER_MS - 1;
+    nowMs += PodRules.UNKNOWN_UUID_AFTER_MS - 1;
     uuids.add("GPU-A");
     minutes(3);
     assertThat(created).isEmpty();
@@ -88,7 +92,7 @@ final class UnknownUuidsTest {
   /** Each pod's list is parsed anew, on the loop that decides about all pods. */
   @Test
   void manyPods_areLookedAtInTurns_andAllAreTold() {
-    for (int i = 0; i < 2 * UnknownUuids.PODS_MAX; i++) {
+    for (int i = 0; i < 2 * PodRules.UUID_PODS_MAX; i++) {
       pod("p-%05d".formatted(i), "GPU-typo");
     }
     // Each is looked at every 20 s.
@@ -96,7 +100,7 @@ final class UnknownUuidsTest {
       controller.everyTenSeconds();
       nowMs += 10_000;
     }
-    for (int told : List.of(UnknownUuids.PODS_MAX, 2 * UnknownUuids.PODS_MAX)) {
+    for (int told : List.of(PodRules.UUID_PODS_MAX, 2 * PodRules.UUID_PODS_MAX)) {
       controller.everyTenSeconds();
       nowMs += 10_000;
       writeAll();
@@ -109,7 +113,7 @@ final class UnknownUuidsTest {
 
   @Test
   void podsThatAreGone_orNameAGpuThatIsBack_beginAnew() {
-    for (int i = 0; i < 2 * UnknownUuids.PODS_MAX; i++) {
+    for (int i = 0; i < 2 * PodRules.UUID_PODS_MAX; i++) {
       pod("p-%05d".formatted(i), "GPU-late");
     }
     for (int i = 0; i < 6; i++) {
@@ -124,26 +128,26 @@ final class UnknownUuidsTest {
     writeAll();
     assertThat(created)
         .as("the one that was away is found for the first time")
-        .hasSize(2 * UnknownUuids.PODS_MAX - 1);
+        .hasSize(2 * PodRules.UUID_PODS_MAX - 1);
     uuids.add("GPU-late");
     controller.everyTenSeconds();
     controller.everyTenSeconds();
     uuids.remove("GPU-late");
-    nowMs += UnknownUuids.AFTER_MS;
+    nowMs += PodRules.UNKNOWN_UUID_AFTER_MS;
     controller.everyTenSeconds();
     controller.everyTenSeconds();
     writeAll();
-    assertThat(created).as("they begin anew").hasSize(2 * UnknownUuids.PODS_MAX - 1);
-    nowMs += UnknownUuids.AFTER_MS;
+    assertThat(created).as("they begin anew").hasSize(2 * PodRules.UUID_PODS_MAX - 1);
+    nowMs += PodRules.UNKNOWN_UUID_AFTER_MS;
     controller.everyTenSeconds();
     controller.everyTenSeconds();
     writeAll();
-    assertThat(created).as("all are told again").hasSize(4 * UnknownUuids.PODS_MAX - 1);
+    assertThat(created).as("all are told again").hasSize(4 * PodRules.UUID_PODS_MAX - 1);
   }
 
   private void writeAll() {
-    for (int i = 0; i < PodEventQueue.KNOWN_MAX / PodEventQueue.PER_TICK_MAX; i++) {
-      controller.tick();
+    for (int i = 0; i < MistakeEvents.KNOWN_MAX / MistakeEvents.PER_TICK_MAX; i++) {
+      events.tick();
     }
   }
 

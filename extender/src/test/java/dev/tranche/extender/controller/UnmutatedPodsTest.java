@@ -28,15 +28,15 @@ class UnmutatedPodsTest {
   private final List<Event> created = new ArrayList<>();
   private Future<?> answer = Future.succeededFuture();
   private boolean deciding = true;
-  private final UnmutatedPods unshared =
-      new UnmutatedPods(
-          "tranche-scheduler",
+  private final MistakeEvents events =
+      new MistakeEvents(
           event -> {
             created.add(event);
             return answer;
           },
           () -> deciding,
           new ExtenderMetrics(registry));
+  private final Controller unshared = PodRules.unshared("tranche-scheduler", events);
 
   private static PodBuilder asking(String name) {
     return new PodBuilder()
@@ -81,8 +81,8 @@ class UnmutatedPodsTest {
   void podWithoutItsShare_isToldOnce_andCountedWhileItIsThere() throws IOException {
     unshared.podSeen(shown(asking("a").build()));
     unshared.podSeen(shown(asking("a").build()));
-    unshared.tick();
-    unshared.tick();
+    events.tick();
+    events.tick();
     assertThat(created).hasSize(1);
     Event event = created.getFirst();
     assertThat(event.getInvolvedObject().getUid()).isEqualTo("uid-a");
@@ -124,23 +124,23 @@ class UnmutatedPodsTest {
     unshared.podSeen(shown(asking("b").build()));
     unshared.podSeen(
         shown(new PodBuilder(ended).editMetadata().withUid("uid-b").endMetadata().build()));
-    unshared.tick();
+    events.tick();
     assertThat(created).isEmpty();
     assertThat(pods()).isZero();
   }
 
   @Test
   void podsPastTheBound_areDropped_andToldWhenTheyChange() {
-    for (int i = 0; i <= PodEventQueue.KNOWN_MAX; i++) {
+    for (int i = 0; i <= MistakeEvents.KNOWN_MAX; i++) {
       unshared.podSeen(shown(asking("p" + i).build()));
     }
     assertThat(events("dropped")).isEqualTo(1);
-    unshared.tick();
-    assertThat(created).hasSize(PodEventQueue.PER_TICK_MAX);
+    events.tick();
+    assertThat(created).hasSize(MistakeEvents.PER_TICK_MAX);
     unshared.podGone("uid-p0");
-    unshared.podSeen(shown(asking("p" + PodEventQueue.KNOWN_MAX).build()));
+    unshared.podSeen(shown(asking("p" + MistakeEvents.KNOWN_MAX).build()));
     assertThat(events("dropped")).isEqualTo(1);
-    assertThat(pods()).isEqualTo(PodEventQueue.KNOWN_MAX);
+    assertThat(pods()).isEqualTo(MistakeEvents.KNOWN_MAX);
   }
 
   @Test
@@ -149,8 +149,8 @@ class UnmutatedPodsTest {
     for (int i = 0; i < pods; i++) {
       unshared.podSeen(shown(asking("p" + i).build()));
     }
-    for (int i = 0; i < pods / PodEventQueue.PER_TICK_MAX; i++) {
-      unshared.tick();
+    for (int i = 0; i < pods / MistakeEvents.PER_TICK_MAX; i++) {
+      events.tick();
     }
     assertThat(events("dropped")).isZero();
     assertThat(created).hasSize(pods);
@@ -160,13 +160,13 @@ class UnmutatedPodsTest {
   @Tag("slow")
   void whoDoesNotDecide_keepsNothingOfPodsThatAreGone() {
     deciding = false;
-    for (int i = 0; i < 2 * PodEventQueue.KNOWN_MAX; i++) {
+    for (int i = 0; i < 2 * MistakeEvents.KNOWN_MAX; i++) {
       unshared.podSeen(shown(asking("p" + i).build()));
       unshared.podGone("uid-p" + i);
     }
     unshared.podSeen(shown(asking("last").build()));
     deciding = true;
-    unshared.tick();
+    events.tick();
     assertThat(created)
         .extracting(event -> event.getInvolvedObject().getName())
         .containsExactly("last");
@@ -178,10 +178,10 @@ class UnmutatedPodsTest {
     var writing = Promise.<Void>promise();
     answer = writing.future();
     unshared.podSeen(shown(asking("a").build()));
-    unshared.tick();
+    events.tick();
     unshared.podGone("uid-a");
     writing.fail(new KubernetesClientException("busy", 500, null));
-    unshared.tick();
+    events.tick();
     assertThat(created).hasSize(1);
   }
 
@@ -189,17 +189,17 @@ class UnmutatedPodsTest {
   void eventThatFails_isTriedAgain_butNotWhatIsWrittenOrRefused() {
     answer = Future.failedFuture(new KubernetesClientException("busy", 500, null));
     unshared.podSeen(shown(asking("a").build()));
-    unshared.tick();
+    events.tick();
     int tries = created.size();
     answer = Future.failedFuture(new KubernetesClientException("there", 409, null));
-    unshared.tick();
+    events.tick();
     assertThat(created).hasSize(tries + 1);
-    unshared.tick();
+    events.tick();
     assertThat(created).hasSize(tries + 1);
     assertThat(events("refused")).isZero();
     answer = Future.failedFuture(new KubernetesClientException("no", 403, null));
     unshared.podSeen(shown(asking("b").build()));
-    unshared.tick();
+    events.tick();
     assertThat(events("refused")).isEqualTo(1);
   }
 
@@ -207,10 +207,10 @@ class UnmutatedPodsTest {
   void whoDoesNotDecide_writesNothing_butRemembers() {
     deciding = false;
     unshared.podSeen(shown(asking("a").build()));
-    unshared.tick();
+    events.tick();
     assertThat(created).isEmpty();
     deciding = true;
-    unshared.tick();
+    events.tick();
     assertThat(created).hasSize(1);
   }
 

@@ -24,18 +24,21 @@ final class UntriedNomineesTest {
   private final List<Event> created = new ArrayList<>();
   private final SimpleMeterRegistry registry = new SimpleMeterRegistry();
   private boolean deciding = true;
-  private final UntriedNominees controller =
-      new UntriedNominees(
-          world.ledger,
-          world.evaluator,
-          world.explanations,
+  private final MistakeEvents events =
+      new MistakeEvents(
           event -> {
             created.add(event);
             return Future.succeededFuture();
           },
           () -> deciding,
-          () -> world.nowMs,
           new ExtenderMetrics(registry));
+  private final PodScan controller =
+      new PodScan(
+          PodRules.untriedNominee(world.ledger, world.evaluator, world.explanations),
+          world.ledger::pods,
+          events,
+          () -> deciding,
+          () -> world.nowMs);
 
   private final PodFacts pod =
       FakeWorld.pod("p", 8).with(new PreemptionInfo(100, Map.of(), 0, false, "n"));
@@ -57,7 +60,7 @@ final class UntriedNomineesTest {
     for (int i = 0; i < count; i += 10) {
       world.nowMs += 10_000;
       controller.everyTenSeconds();
-      controller.tick();
+      events.tick();
     }
   }
 
@@ -84,7 +87,7 @@ final class UntriedNomineesTest {
   }
 
   private void names(Event event) {
-    assertThat(event.getReason()).isEqualTo(UntriedNominees.REASON);
+    assertThat(event.getReason()).isEqualTo(PodMistake.UNTRIED_NOMINEE.reason);
     assertThat(event.getInvolvedObject().getName()).isEqualTo("p");
     assertThat(event.getMessage()).contains("on node n,");
   }

@@ -8,7 +8,6 @@ import dev.tranche.extender.explain.WaitCause;
 import dev.tranche.extender.explain.WaitReason;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.ledger.PreemptionInfo;
-import dev.tranche.extender.limit.NodeRate;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import io.fabric8.kubernetes.api.model.Event;
 import io.fabric8.kubernetes.client.KubernetesClientException;
@@ -21,7 +20,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
@@ -48,7 +46,6 @@ final class WaitEventsTest {
           return outcome;
         },
         () -> deciding,
-        new NodeRate("wait-events", WaitEvents.RATE, () -> nowMs, metrics),
         () -> nowMs,
         since1970Ms -> since1970Ms - STARTED_MS,
         metrics);
@@ -143,84 +140,20 @@ final class WaitEventsTest {
     assertThat(created).hasSize(5_000);
     assertThat(created.stream().map(event -> event.getMetadata().getName()).distinct())
         .hasSize(5_000);
-    assertThat(most).isLessThanOrEqualTo(WaitEvents.RATE.burstOfAll());
+    assertThat(most).isLessThanOrEqualTo(WaitEvents.BURST);
   }
 
   @Test
-  void namespaceWithThousandsOfPods_doesNotKeepAnotherWaiting() {
-    List<PodFacts> many = IntStream.range(0, 500).mapToObj(i -> pod("flood", i)).toList();
-    many.forEach(pod -> events.waits(pod, FULL, () -> ""));
-    events.waits(pod("small", 1), FULL, () -> "");
-    nowMs = WaitEvents.AFTER_MS;
-    many.forEach(pod -> events.waits(pod, FULL, () -> ""));
-    events.waits(pod("small", 1), FULL, () -> "");
-    events.tick();
-    Map<String, Long> counts =
-        created.stream()
-            .collect(
-                Collectors.groupingBy(e -> e.getMetadata().getNamespace(), Collectors.counting()));
-    assertThat(counts).containsEntry("flood", (long) WaitEvents.RATE.burst());
-    assertThat(counts).containsEntry("small", 1L);
-  }
-
-  @Test
-  void namespaceThatFillsAllPlaces_doesNotKeepAnotherWaiting() {
-    List<PodFacts> many =
-        IntStream.range(0, WaitEvents.PODS_MAX + 2_000).mapToObj(i -> pod("flood", i)).toList();
-    var arrivals = new ArrayList<>(many);
-    arrivals.add(pod("small", 1));
-    for (long s = 0; s <= 12; s += 3) {
-      nowMs = s * 1_000;
-      arrivals.forEach(pod -> events.waits(pod, FULL, () -> ""));
+  void eventsBeyondTheQueue_areWrittenLater() {
+    List<PodFacts> pods =
+        IntStream.range(0, WaitEvents.QUEUE_MAX + 20).mapToObj(i -> pod("a", i)).toList();
+    for (nowMs = 0; nowMs <= 150_000; nowMs += 3_000) {
+      pods.forEach(pod -> events.waits(pod, FULL, () -> ""));
+      assertThat(registry.get("tranche.extender.wait.events.queued").gauge().value())
+          .isLessThanOrEqualTo(WaitEvents.QUEUE_MAX);
+      events.tick();
     }
-    events.tick();
-    assertThat(namespaces()).contains("small");
-    assertThat(created).hasSize(WaitEvents.RATE.burst() + 1);
-    assertThat(registry.get("tranche.extender.wait.events.queued").gauge().value())
-        .isEqualTo(WaitEvents.QUEUE_MAX - WaitEvents.RATE.burst() - 1);
-  }
-
-  @Test
-  void namespacesThatFillTheRateOfAll_letOthersHaveTheirTurn() {
-    for (int of = 0; of < 8; of++) {
-      for (int i = 0; i < 100; i++) {
-        events.waits(pod("flood-" + of, i), FULL, () -> "");
-      }
-    }
-    nowMs = WaitEvents.AFTER_MS;
-    for (int of = 0; of < 8; of++) {
-      for (int i = 0; i < 100; i++) {
-        events.waits(pod("flood-" + of, i), FULL, () -> "");
-      }
-    }
-    events.tick();
-    assertThat(created).hasSize(WaitEvents.RATE.burstOfAll());
-    events.waits(pod("small", 1), FULL, () -> "");
-    nowMs += WaitEvents.AFTER_MS;
-    events.waits(pod("small", 1), FULL, () -> "");
-    nowMs += 1_000;
-    events.tick();
-    assertThat(namespaces()).contains("small");
-  }
-
-  private List<String> namespaces() {
-    return created.stream().map(event -> event.getMetadata().getNamespace()).toList();
-  }
-
-  @Test
-  void namespaceThatHasGivenPlacesUp_getsThemBack() {
-    for (int i = 0; i < WaitEvents.PODS_MAX; i++) {
-      events.waits(pod("flood", i), FULL, () -> "");
-    }
-    events.waits(pod("small", 1), FULL, () -> "");
-    assertThat(events.pods()).isEqualTo(WaitEvents.PODS_MAX);
-    events.retain(
-        IntStream.range(0, WaitEvents.PODS_MAX)
-            .mapToObj(i -> "flood-" + i)
-            .collect(Collectors.toSet()));
-    assertThat(events.pods()).isEqualTo(WaitEvents.PODS_MAX - 1);
-    events.waits(pod("flood", WaitEvents.PODS_MAX - 1), FULL, () -> "");
-    assertThat(events.pods()).isEqualTo(WaitEvents.PODS_MAX);
+    assertThat(created).hasSize(pods.size());
   }
 
   @Test

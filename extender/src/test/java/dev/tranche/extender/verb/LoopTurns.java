@@ -5,8 +5,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.api.Demand;
 import dev.tranche.api.Names;
+import dev.tranche.extender.controller.MistakeEvents;
 import dev.tranche.extender.controller.NodeLabels;
-import dev.tranche.extender.controller.OutdatedShares;
+import dev.tranche.extender.controller.PodRules;
+import dev.tranche.extender.controller.PodScan;
 import dev.tranche.extender.explain.Inspector;
 import dev.tranche.extender.explain.WhatIf;
 import dev.tranche.extender.http.Body;
@@ -222,13 +224,13 @@ final class LoopTurns extends TurnTimes {
         Map.of(Names.RESOURCE + ".count", "8", Names.LABEL_REPLICAS_PER_GPU, "10");
     names.forEach(node -> labels.seen(node, "1", known, ""));
     var outdated =
-        new OutdatedShares(
+        new PodScan(
+            PodRules.outdatedShare(
+                () -> names.stream().flatMap(node -> world.ledger.gpus(node).stream())),
             world.ledger::pods,
-            () -> names.stream().flatMap(node -> world.ledger.gpus(node).stream()),
-            event -> Future.succeededFuture(),
+            new MistakeEvents(event -> Future.succeededFuture(), () -> true, world.metrics),
             () -> true,
-            world::nowMs,
-            world.metrics);
+            world::nowMs);
     for (int i = 0; i < 8; i++) {
       run("clock: four times a second", world::tick);
       run("clock: labels of nodes", labels::everyTenSeconds);

@@ -11,7 +11,6 @@ import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.ledger.PreemptionInfo;
 import dev.tranche.extender.ledger.SchedulerVerdict;
-import dev.tranche.extender.limit.NodeRate;
 import dev.tranche.extender.readapi.row.Pod;
 import dev.tranche.extender.readapi.row.Snapshot;
 import dev.tranche.extender.readapi.row.StreamSummary;
@@ -45,7 +44,6 @@ abstract class WaitingPodsRig {
             return Future.succeededFuture();
           },
           () -> true,
-          new NodeRate("wait-events", WaitEvents.RATE, world::nowMs, world.metrics),
           world::nowMs,
           since1970Ms -> since1970Ms,
           world.metrics);

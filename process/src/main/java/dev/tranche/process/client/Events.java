@@ -5,6 +5,8 @@ import io.fabric8.kubernetes.api.model.Event;
 import io.fabric8.kubernetes.api.model.EventBuilder;
 import io.fabric8.kubernetes.api.model.ObjectReference;
 import io.fabric8.kubernetes.api.model.ObjectReferenceBuilder;
+import io.fabric8.kubernetes.client.KubernetesClientException;
+import java.net.HttpURLConnection;
 import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
@@ -15,6 +17,8 @@ import org.jspecify.annotations.Nullable;
 public final class Events {
   /** Leaves room for a dot and a uuid. */
   private static final int NAME_CHARS_MAX = 200;
+
+  private static final int TOO_MANY = 429;
 
   private Events() {}
 
@@ -57,6 +61,21 @@ public final class Events {
   /** Returns the same uuid for the same text, so that an event named by it is written only once. */
   public static UUID uuid(String text) {
     return UUID.nameUUIDFromBytes(text.getBytes(StandardCharsets.UTF_8));
+  }
+
+  /** Whether an event was not written because it is already there. */
+  public static boolean exists(Throwable failure) {
+    return code(failure) == HttpURLConnection.HTTP_CONFLICT;
+  }
+
+  /** Whether an event that was not written may be written later. What is refused stays refused. */
+  public static boolean isPassing(Throwable failure) {
+    int code = code(failure);
+    return code < 400 || code >= 500 || code == TOO_MANY;
+  }
+
+  private static int code(Throwable failure) {
+    return failure instanceof KubernetesClientException e ? e.getCode() : 0;
   }
 
   /** Starts an event, without type, reason, message and source. */
