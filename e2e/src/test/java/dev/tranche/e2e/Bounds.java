@@ -246,10 +246,8 @@ final class Bounds {
               EXTENDER + "PinChecks",
               "READS_PER_SECOND_MAX"),
           new Bound("reads of waiting pods whose own fields", EXTENDER + "PinChecks", "QUEUE_MAX"),
-          new Bound("events with the warnings", WEBHOOK + "ObjectEvents", "QUEUED_MAX"),
-          new Bound(
-              "events with the warnings", WEBHOOK + "ObjectEvents", "QUEUED_OF_NAMESPACE_MAX"),
-          new Bound("events with the warnings", WEBHOOK + "OwnerWarnings", "REMEMBERED_MAX"),
+          new Bound("events with the warnings", WEBHOOK + "AdmissionEvents", "QUEUED_MAX"),
+          new Bound("events with the warnings", WEBHOOK + "AdmissionEvents", "REMEMBERED_MAX"),
           new Bound("survey of why pods wait", EXTENDER + "WaitSurvey", "EVERY_MS"),
           new Bound("events that tell why pods wait", EXTENDER + "WaitEvents", "QUEUE_MAX"),
           new Bound("events that tell why pods wait", EXTENDER + "WaitEvents", "PODS_MAX"),

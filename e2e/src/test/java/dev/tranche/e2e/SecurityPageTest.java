@@ -55,7 +55,7 @@ class SecurityPageTest {
               "pose as the API server or as another user",
               EXTENDER + "NamespaceViewIT#onlyTheApiServer_mayCallItsPort",
               EXTENDER + "NamespaceViewIT#headersOfTheApiServer_countAlone"),
-          Claim.of("cause events for objects that do not exist", WEBHOOK + "GuardEventsIT#"),
+          Claim.of("cause events for objects that do not exist", WEBHOOK + "AdmissionEventsIT#"),
           Claim.of(
               "forge lines of a log, an event or a page",
               WEBHOOK + "HostileTextTest#",

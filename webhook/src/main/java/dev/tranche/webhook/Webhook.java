@@ -8,8 +8,7 @@ import dev.tranche.process.meters.Failures;
 import dev.tranche.process.ops.OpsPort;
 import dev.tranche.process.ops.Probe;
 import dev.tranche.webhook.compat.SharingSystem;
-import dev.tranche.webhook.events.GuardEvents;
-import dev.tranche.webhook.events.OwnerWarnings;
+import dev.tranche.webhook.events.AdmissionEvents;
 import dev.tranche.webhook.guard.Guard;
 import dev.tranche.webhook.guard.GuardMode;
 import dev.tranche.webhook.metrics.ReviewKind;
@@ -58,8 +57,7 @@ final class Webhook {
       new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
   private final WebhookMetrics metrics = new WebhookMetrics(registry);
   private final ClusterWatch cluster;
-  private final GuardEvents guardEvents;
-  private final OwnerWarnings ownerWarnings;
+  private final AdmissionEvents events;
   private final Readiness readiness;
   private final CertificateController certificateController;
   private volatile @Nullable AdmissionVerticle admission;
@@ -81,8 +79,7 @@ final class Webhook {
                 metrics,
                 "Unexpected errors that ended the reading of one node; all others count",
                 Failures.NODE));
-    guardEvents = new GuardEvents(client, InstantSource.system(), metrics);
-    ownerWarnings = new OwnerWarnings(client, InstantSource.system(), metrics);
+    events = new AdmissionEvents(client, metrics);
     readiness = new Readiness(cluster::missing, clock);
     certificateController =
         new CertificateController(
@@ -113,8 +110,7 @@ final class Webhook {
             server -> {
               metricsPort = server.actualPort();
               cluster.start();
-              guardEvents.start();
-              ownerWarnings.start();
+              events.start();
               certificateController.start();
             })
         .mapEmpty();
@@ -162,7 +158,7 @@ final class Webhook {
               nodes.served(), nodes.foreign(), cluster.runtimeClassExists(), cluster::granted);
         },
         metrics,
-        ownerWarnings::report);
+        events::warned);
   }
 
   /**
@@ -178,10 +174,10 @@ final class Webhook {
     fractions(
         entries, FractionHandler.PATH_UNCHANGED, rules.with(PlainRequests.UNCHANGED), metrics);
     var guard = new Guard(config.guard(), cluster::resources);
-    entries.put(ReviewKind.GUARD_PATH, new GuardHandler(guard, guard.mode(), guardEvents, metrics));
+    entries.put(ReviewKind.GUARD_PATH, new GuardHandler(guard, guard.mode(), events, metrics));
     for (GuardMode mode : GuardMode.values()) {
       entries.put(
-          ReviewKind.GUARD_PATH + "/" + mode, new GuardHandler(guard, mode, guardEvents, metrics));
+          ReviewKind.GUARD_PATH + "/" + mode, new GuardHandler(guard, mode, events, metrics));
     }
     entries.put(
         UpdateHandler.PATH_FRACTION,
@@ -219,8 +215,7 @@ final class Webhook {
       }
       certificateController.close();
       cluster.close();
-      guardEvents.close();
-      ownerWarnings.close();
+      events.close();
       await(vertx.close());
       client.close();
     } catch (InterruptedException hurried) {

@@ -3,7 +3,7 @@ package dev.tranche.webhook;
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 
 import com.sun.management.ThreadMXBean;
-import dev.tranche.webhook.events.GuardEvents;
+import dev.tranche.webhook.events.AdmissionEvents;
 import dev.tranche.webhook.guard.Guard;
 import dev.tranche.webhook.guard.GuardMode;
 import dev.tranche.webhook.guard.GuardRules;
@@ -22,7 +22,6 @@ import java.io.BufferedInputStream;
 import java.io.DataInputStream;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
-import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -55,8 +54,7 @@ final class HostileReviews {
 
   private HostileReviews() {
     var metrics = new WebhookMetrics(new SimpleMeterRegistry());
-    var events =
-        new GuardEvents(new KubernetesClientBuilder().build(), InstantSource.system(), metrics);
+    var events = new AdmissionEvents(new KubernetesClientBuilder().build(), metrics);
     List<GpuNode> nodes = IntStream.range(0, NODES).mapToObj(HostileReviews::node).toList();
     var mutator = new PodMutator(Reviews.RULES);
     entries.add(

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.tranche.process.log.LogFormatter;
-import dev.tranche.webhook.events.GuardEvents;
+import dev.tranche.webhook.events.AdmissionEvents;
 import dev.tranche.webhook.guard.Guard;
 import dev.tranche.webhook.guard.GuardMode;
 import dev.tranche.webhook.guard.GuardRules;
@@ -17,7 +17,6 @@ import dev.tranche.webhook.review.GuardHandler;
 import dev.tranche.webhook.review.ReviewHandler;
 import io.fabric8.kubernetes.client.KubernetesClientBuilder;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
-import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
@@ -39,8 +38,8 @@ class HostileTextTest {
 
   private final SimpleMeterRegistry registry = new SimpleMeterRegistry();
   private final WebhookMetrics metrics = new WebhookMetrics(registry);
-  private final GuardEvents events =
-      new GuardEvents(new KubernetesClientBuilder().build(), InstantSource.system(), metrics);
+  private final AdmissionEvents events =
+      new AdmissionEvents(new KubernetesClientBuilder().build(), metrics);
   private final List<String> logged = new ArrayList<>();
   private final Logger log = Logger.getLogger("dev.tranche.webhook");
   private final Handler handler =

@@ -7,7 +7,6 @@ import io.fabric8.kubernetes.client.KubernetesClientException;
 import io.fabric8.kubernetes.client.http.HttpResponse;
 import java.time.Duration;
 import java.time.Instant;
-import java.time.InstantSource;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
@@ -42,7 +41,6 @@ class ObjectLookup {
           "batch/v1 Job", "/apis/batch/v1/namespaces/%s/jobs/%s");
 
   private final KubernetesClient client;
-  private final InstantSource clock;
 
   /** When each object was last found, oldest first. */
   private final Map<String, Instant> lastFound =
@@ -53,9 +51,8 @@ class ObjectLookup {
         }
       };
 
-  ObjectLookup(KubernetesClient client, InstantSource clock) {
+  ObjectLookup(KubernetesClient client) {
     this.client = client;
-    this.clock = clock;
   }
 
   /** Whether {@link #PATHS} has the kind, and the namespace and the name are valid. */
@@ -78,7 +75,7 @@ class ObjectLookup {
     if (path.isEmpty()) {
       return false;
     }
-    Instant now = clock.instant();
+    Instant now = Instant.now();
     Instant last = lastFound.get(path.get());
     if (last != null && now.isBefore(last.plus(AGE_MAX))) {
       return true;

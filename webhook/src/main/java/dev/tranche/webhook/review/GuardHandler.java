@@ -1,6 +1,6 @@
 package dev.tranche.webhook.review;
 
-import dev.tranche.webhook.events.GuardEvents;
+import dev.tranche.webhook.events.AdmissionEvents;
 import dev.tranche.webhook.guard.FindingOutcome;
 import dev.tranche.webhook.guard.Guard;
 import dev.tranche.webhook.guard.GuardFailure;
@@ -30,13 +30,13 @@ public final class GuardHandler implements ReviewHandler {
 
   private final Guard guard;
   private final GuardMode mode;
-  private final GuardEvents events;
+  private final AdmissionEvents events;
   private final WebhookMetrics metrics;
 
   /**
    * @param mode of the namespaces that this entry is called for
    */
-  public GuardHandler(Guard guard, GuardMode mode, GuardEvents events, WebhookMetrics metrics) {
+  public GuardHandler(Guard guard, GuardMode mode, AdmissionEvents events, WebhookMetrics metrics) {
     this.guard = guard;
     this.mode = mode;
     this.events = events;
@@ -127,7 +127,7 @@ public final class GuardHandler implements ReviewHandler {
     for (FindingOutcome one : found) {
       metrics.guardFound(one);
       if (!review.dryRun()) {
-        events.report(review.podName(), pod, one);
+        events.found(review.podName(), pod, one);
       }
     }
   }

@@ -15,7 +15,6 @@ import io.fabric8.kubernetes.api.model.PodBuilder;
 import io.fabric8.kubernetes.api.model.apps.ReplicaSetBuilder;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.nio.charset.StandardCharsets;
-import java.time.InstantSource;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -29,15 +28,14 @@ class OwnerWarningsIT {
   private final MockApi api = new MockApi();
   private final SimpleMeterRegistry registry = new SimpleMeterRegistry();
   private final WebhookMetrics metrics = new WebhookMetrics(registry);
-  private final OwnerWarnings warnings =
-      new OwnerWarnings(api.client(), InstantSource.system(), metrics);
+  private final AdmissionEvents warnings = new AdmissionEvents(api.client(), metrics);
   private final FractionHandler handler =
       new FractionHandler(
           new PodMutator(
               Reviews.rules(List.of("nvidia.com/gpu"), 10, "tranche-scheduler", "nvidia")),
           () -> new MutationRules.Cluster(List.of(), true),
           metrics,
-          warnings::report);
+          warnings::warned);
 
   @BeforeEach
   void owner() {
@@ -71,7 +69,7 @@ class OwnerWarningsIT {
     Event event = written().getFirst();
     assertThat(event.getInvolvedObject().getKind()).isEqualTo("ReplicaSet");
     assertThat(event.getInvolvedObject().getName()).isEqualTo("web-1");
-    assertThat(event.getReason()).isEqualTo(OwnerWarnings.REASON);
+    assertThat(event.getReason()).isEqualTo(AdmissionEvents.WARNING_REASON);
     assertThat(event.getMessage()).isEqualTo(ROUNDED);
   }
 
@@ -79,9 +77,9 @@ class OwnerWarningsIT {
   void sameWarningOfAnotherReplica_isTheSameEvent_andNotCountedAsDropped() {
     create(owned("ReplicaSet", "apps/v1", "web-1", "web-1-a"), false);
     await("the events", () -> written().size() == 1);
-    try (var other = new OwnerWarnings(api.client(), InstantSource.system(), metrics)) {
+    try (var other = new AdmissionEvents(api.client(), metrics)) {
       other.start();
-      other.report(
+      other.warned(
           "team", owned("ReplicaSet", "apps/v1", "web-1", "web-1-b"), List.of(ROUNDED, "another"));
       await("the events", () -> written().size() == 2);
     }
@@ -120,26 +118,14 @@ class OwnerWarningsIT {
   }
 
   @Test
-  void namespaceWithManyWarnings_leavesPlacesToOthers() {
-    warnings.close();
-    for (int i = 0; i < ObjectEvents.QUEUED_MAX; i++) {
-      create(owned("ReplicaSet", "apps/v1", "many-" + i, "p-" + i), false);
-    }
-    int ofOne = warnings.queued();
-    assertThat(ofOne).isLessThanOrEqualTo(ObjectEvents.QUEUED_OF_NAMESPACE_MAX);
-    warnings.report("other", owned("ReplicaSet", "apps/v1", "web", "web-1"), List.of(ROUNDED));
-    assertThat(warnings.queued()).isEqualTo(ofOne + 1);
-  }
-
-  @Test
   void queue_isBounded_andWhatIsDroppedIsCounted() {
     warnings.close();
-    for (int i = 0; i < 2 * ObjectEvents.QUEUED_MAX; i++) {
-      warnings.report(
+    for (int i = 0; i < 2 * AdmissionEvents.QUEUED_MAX; i++) {
+      warnings.warned(
           "team-" + i, owned("ReplicaSet", "apps/v1", "web", "web-1"), List.of(ROUNDED));
     }
-    assertThat(warnings.queued()).isLessThanOrEqualTo(ObjectEvents.QUEUED_MAX);
-    assertThat(dropped()).isGreaterThanOrEqualTo(ObjectEvents.QUEUED_MAX - 1);
+    assertThat(warnings.queued()).isLessThanOrEqualTo(AdmissionEvents.QUEUED_MAX);
+    assertThat(dropped()).isGreaterThanOrEqualTo(AdmissionEvents.QUEUED_MAX - 1);
   }
 
   private double dropped() {

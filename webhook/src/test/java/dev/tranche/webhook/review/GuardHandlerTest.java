@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.tranche.webhook.Reviews;
-import dev.tranche.webhook.events.GuardEvents;
+import dev.tranche.webhook.events.AdmissionEvents;
 import dev.tranche.webhook.guard.Guard;
 import dev.tranche.webhook.guard.GuardMode;
 import dev.tranche.webhook.guard.GuardRules;
@@ -15,7 +15,6 @@ import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.InstantSource;
 import java.util.List;
 import java.util.Set;
 import java.util.stream.Collectors;
@@ -29,8 +28,8 @@ import org.junit.jupiter.params.provider.CsvSource;
 class GuardHandlerTest {
   private final SimpleMeterRegistry registry = new SimpleMeterRegistry();
   private final WebhookMetrics metrics = new WebhookMetrics(registry);
-  private final GuardEvents events =
-      new GuardEvents(new KubernetesClientBuilder().build(), InstantSource.system(), metrics);
+  private final AdmissionEvents events =
+      new AdmissionEvents(new KubernetesClientBuilder().build(), metrics);
 
   @AfterEach
   void stop() {

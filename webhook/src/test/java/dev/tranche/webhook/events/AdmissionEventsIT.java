@@ -14,7 +14,6 @@ import io.fabric8.kubernetes.api.model.EventBuilder;
 import io.fabric8.kubernetes.api.model.ObjectReferenceBuilder;
 import io.fabric8.kubernetes.api.model.PodBuilder;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
-import java.time.InstantSource;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -23,11 +22,11 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** An Event is about what there is; a review may name anything. */
-class GuardEventsIT {
+class AdmissionEventsIT {
   private final MockApi api = new MockApi();
   private final SimpleMeterRegistry registry = new SimpleMeterRegistry();
-  private final GuardEvents events =
-      new GuardEvents(api.client(), InstantSource.system(), new WebhookMetrics(registry));
+  private final AdmissionEvents events =
+      new AdmissionEvents(api.client(), new WebhookMetrics(registry));
 
   @BeforeEach
   void pod() {
@@ -71,7 +70,7 @@ class GuardEventsIT {
         .put("kind", "Bank")
         .put("name", "your account was closed, call\n555")
         .put("controller", true);
-    events.report(
+    events.found(
         "x",
         GuardedPod.created("kube-system", pod),
         new FindingOutcome(Finding.PRIVILEGED, "x", FindingOutcome.Outcome.AUDITED, false));
