@@ -26,6 +26,7 @@ import dev.tranche.extender.readapi.ReadApi;
 import dev.tranche.extender.readapi.row.Explain;
 import dev.tranche.extender.selection.NodeFilter;
 import dev.tranche.extender.selection.NodeTraits;
+import dev.tranche.extender.snapshot.NodeSnapshot;
 import dev.tranche.extender.state.SchedulingState;
 import dev.tranche.extender.stream.NodeStreams;
 import dev.tranche.extender.stream.StreamServer;
@@ -58,6 +59,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -203,16 +205,24 @@ public final class Extender implements AutoCloseable {
 
   private WaitSurvey waitSurvey(WaitEvents events) {
     return new WaitSurvey(
-        core.ledger,
-        core.evaluator,
-        core.explanations,
-        events,
-        pod -> explain.nodes(pod, loop()),
-        work -> loop().completeOnLoop(vertx.executeBlocking(work::get, false)),
-        task -> loop().run(task),
-        () -> state.readiness.notReady().isEmpty(),
-        failures,
-        Extender::nowMs);
+        core, events, new SurveyTurns(), () -> state.readiness.notReady().isEmpty(), failures);
+  }
+
+  private final class SurveyTurns implements WaitSurvey.Turns {
+    @Override
+    public Future<List<NodeSnapshot>> nodes(PodFacts pod) {
+      return explain.nodes(pod, loop());
+    }
+
+    @Override
+    public Future<WaitSurvey.Found> aside(Supplier<WaitSurvey.Found> work) {
+      return loop().completeOnLoop(vertx.executeBlocking(work::get, false));
+    }
+
+    @Override
+    public void later(Runnable task) {
+      loop().run(task);
+    }
   }
 
   private Controllers controllers(List<Controller> waits) {

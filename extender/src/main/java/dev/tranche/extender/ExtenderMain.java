@@ -45,8 +45,11 @@ public final class ExtenderMain {
     boolean cleanup = !flags.isEmpty() && flags.getFirst().equals(CLEANUP);
     var errors = new ConfigErrors();
     Settings<ExtenderSetting> settings =
-        ExtenderSetting.read(
-            cleanup ? flags.subList(1, flags.size()) : flags, System.getenv(), errors);
+        Settings.read(
+            ExtenderSetting.class,
+            cleanup ? flags.subList(1, flags.size()) : flags,
+            System.getenv(),
+            errors);
     if (cleanup) {
       errors.exitUnlessClean();
       cleanUp(settings.text(ExtenderSetting.NAME), settings.text(ExtenderSetting.NAMESPACE));

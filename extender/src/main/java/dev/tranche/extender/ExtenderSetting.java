@@ -1,10 +1,7 @@
 package dev.tranche.extender;
 
-import dev.tranche.process.settings.ConfigErrors;
 import dev.tranche.process.settings.ProcessSetting;
-import dev.tranche.process.settings.Settings;
 import java.util.List;
-import java.util.Map;
 
 /** The settings of the extender. */
 enum ExtenderSetting implements ProcessSetting {
@@ -90,11 +87,6 @@ enum ExtenderSetting implements ProcessSetting {
   ExtenderSetting(String fallback, String meaning) {
     this.fallback = fallback;
     this.meaning = meaning;
-  }
-
-  static Settings<ExtenderSetting> read(
-      List<String> args, Map<String, String> env, ConfigErrors errors) {
-    return Settings.read(ExtenderSetting.class, args, env, errors);
   }
 
   @Override

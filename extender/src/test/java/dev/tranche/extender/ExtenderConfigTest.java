@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.tranche.extender.load.MpsLoad;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.process.settings.ConfigErrors;
+import dev.tranche.process.settings.Settings;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
@@ -118,13 +119,14 @@ final class ExtenderConfigTest {
 
   private static List<String> errors(String... args) {
     var errors = new ConfigErrors();
-    ExtenderConfig.of(ExtenderSetting.read(List.of(args), Map.of(), errors));
+    ExtenderConfig.of(Settings.read(ExtenderSetting.class, List.of(args), Map.of(), errors));
     return errors.errors();
   }
 
   private static ExtenderConfig valid(String... args) {
     var errors = new ConfigErrors();
-    var config = ExtenderConfig.of(ExtenderSetting.read(List.of(args), Map.of(), errors));
+    var config =
+        ExtenderConfig.of(Settings.read(ExtenderSetting.class, List.of(args), Map.of(), errors));
     assertThat(errors.errors()).isEmpty();
     return config;
   }

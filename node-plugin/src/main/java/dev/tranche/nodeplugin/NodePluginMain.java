@@ -30,7 +30,7 @@ public final class NodePluginMain {
     if (!flags.isEmpty() && flags.getFirst().equals(MpsMain.COMMAND)) {
       System.exit(MpsMain.run(flags.subList(1, flags.size()), findings));
     }
-    Settings<Setting> settings = Setting.read(flags, System.getenv(), findings);
+    Settings<Setting> settings = Settings.read(Setting.class, flags, System.getenv(), findings);
     Options options = Options.of(settings);
     findings.exitUnlessClean();
     NodeProcess process = new NodeProcess(settings, options, new ConfigSource(settings));

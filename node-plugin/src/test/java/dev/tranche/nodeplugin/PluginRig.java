@@ -143,7 +143,11 @@ final class PluginRig {
   private void read(String... more) {
     ConfigErrors findings = new ConfigErrors();
     settings =
-        Setting.read(Stream.concat(flags.stream(), Stream.of(more)).toList(), Map.of(), findings);
+        Settings.read(
+            Setting.class,
+            Stream.concat(flags.stream(), Stream.of(more)).toList(),
+            Map.of(),
+            findings);
     options = Options.of(settings);
     assertThat(findings.errors()).isEmpty();
   }

@@ -79,7 +79,8 @@ class ReportStreamsIT {
     Path token = Files.writeString(folder.resolve("token"), "the-token");
     var findings = new ConfigErrors();
     Settings<Setting> settings =
-        Setting.read(
+        Settings.read(
+            Setting.class,
             List.of("--extender-ca-file=" + caFile, "--extender-token-file=" + token),
             Map.of("NODE_NAME", "node-1"),
             findings);

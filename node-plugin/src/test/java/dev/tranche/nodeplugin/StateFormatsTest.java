@@ -14,6 +14,7 @@ import dev.tranche.nodeplugin.gpu.HeldFile;
 import dev.tranche.nodeplugin.gpu.HeldReplica;
 import dev.tranche.nodeplugin.kubelet.AssignmentFile;
 import dev.tranche.process.settings.ConfigErrors;
+import dev.tranche.process.settings.Settings;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -67,7 +68,8 @@ class StateFormatsTest {
   void configInUse_isRead(@TempDir Path configs) throws IOException {
     var source =
         new ConfigSource(
-            Setting.read(List.of("--config-dir=" + configs), Map.of(), new ConfigErrors()));
+            Settings.read(
+                Setting.class, List.of("--config-dir=" + configs), Map.of(), new ConfigErrors()));
     Outcome.Usable kept = new KeptConfig(FROZEN).read(source).orElseThrow();
     assertThat(kept.name()).isEqualTo("a");
     assertThat(kept.text()).contains("replicas: 4");

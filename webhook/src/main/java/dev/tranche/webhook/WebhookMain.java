@@ -26,7 +26,8 @@ public final class WebhookMain {
       return;
     }
     var errors = new ConfigErrors();
-    Settings<WebhookSetting> settings = WebhookSetting.read(flags, System.getenv(), errors);
+    Settings<WebhookSetting> settings =
+        Settings.read(WebhookSetting.class, flags, System.getenv(), errors);
     var config = WebhookConfig.of(settings);
     errors.exitUnlessClean();
     LOG.info("configuration: {}", settings);

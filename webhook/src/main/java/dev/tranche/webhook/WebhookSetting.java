@@ -1,10 +1,6 @@
 package dev.tranche.webhook;
 
-import dev.tranche.process.settings.ConfigErrors;
 import dev.tranche.process.settings.ProcessSetting;
-import dev.tranche.process.settings.Settings;
-import java.util.List;
-import java.util.Map;
 
 /** The settings of the webhook. */
 enum WebhookSetting implements ProcessSetting {
@@ -72,11 +68,6 @@ enum WebhookSetting implements ProcessSetting {
   WebhookSetting(String fallback, String meaning) {
     this.fallback = fallback;
     this.meaning = meaning;
-  }
-
-  static Settings<WebhookSetting> read(
-      List<String> args, Map<String, String> env, ConfigErrors errors) {
-    return Settings.read(WebhookSetting.class, args, env, errors);
   }
 
   @Override

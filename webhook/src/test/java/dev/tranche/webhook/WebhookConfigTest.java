@@ -3,6 +3,7 @@ package dev.tranche.webhook;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.process.settings.ConfigErrors;
+import dev.tranche.process.settings.Settings;
 import dev.tranche.webhook.compat.SharingSystem;
 import dev.tranche.webhook.guard.GuardMode;
 import dev.tranche.webhook.guard.GuardRules;
@@ -122,13 +123,14 @@ class WebhookConfigTest {
 
   private static List<String> errors(String... arguments) {
     var errors = new ConfigErrors();
-    WebhookConfig.of(WebhookSetting.read(List.of(arguments), Map.of(), errors));
+    WebhookConfig.of(Settings.read(WebhookSetting.class, List.of(arguments), Map.of(), errors));
     return errors.errors();
   }
 
   private static WebhookConfig valid(String... arguments) {
     var errors = new ConfigErrors();
-    var config = WebhookConfig.of(WebhookSetting.read(List.of(arguments), Map.of(), errors));
+    var config =
+        WebhookConfig.of(Settings.read(WebhookSetting.class, List.of(arguments), Map.of(), errors));
     assertThat(errors.errors()).isEmpty();
     return config;
   }

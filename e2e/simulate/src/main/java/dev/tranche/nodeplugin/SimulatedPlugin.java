@@ -18,6 +18,7 @@ import dev.tranche.nodeplugin.kubelet.SimulatedCalls;
 import dev.tranche.nodeplugin.usage.Overuse;
 import dev.tranche.nodeplugin.usage.OveruseOptions;
 import dev.tranche.process.settings.ConfigErrors;
+import dev.tranche.process.settings.Settings;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -69,7 +70,7 @@ public final class SimulatedPlugin {
   /** Reads a config file's text. */
   public static Config config(String text) {
     var findings = new ConfigErrors();
-    var settings = Setting.read(List.of(), Map.of(), findings);
+    var settings = Settings.read(Setting.class, List.of(), Map.of(), findings);
     Config config = Config.of(settings, ConfigFile.parse(text, findings), findings);
     if (!findings.clean()) {
       throw new IllegalArgumentException(String.join("; ", findings.errors()));

@@ -128,7 +128,8 @@ class ConfigVerdictsTest {
   private static List<String> errors(String text) {
     var findings = new ConfigErrors();
     ConfigFile file = ConfigFile.parse(text, findings);
-    Settings<Setting> settings = Setting.read(List.of("--mps-root=/mps"), Map.of(), findings);
+    Settings<Setting> settings =
+        Settings.read(Setting.class, List.of("--mps-root=/mps"), Map.of(), findings);
     Config.of(settings, file, findings);
     return findings.errors();
   }

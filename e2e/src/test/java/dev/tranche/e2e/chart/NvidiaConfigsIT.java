@@ -12,6 +12,7 @@ import dev.tranche.nodeplugin.config.Sharing.DeviceSelection;
 import dev.tranche.nodeplugin.config.Sharing.SharedResource;
 import dev.tranche.nodeplugin.config.Sharing.SharingStrategy;
 import dev.tranche.process.settings.ConfigErrors;
+import dev.tranche.process.settings.Settings;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -76,7 +77,8 @@ class NvidiaConfigsIT {
       var findings = new ConfigErrors();
       var given = List.of("--mps-root=/mps", "--nvidia-compatible=" + compatible);
       ConfigFile file = ConfigFile.parse(text, findings);
-      Config config = Config.of(Setting.read(given, Map.of(), findings), file, findings);
+      Config config =
+          Config.of(Settings.read(Setting.class, given, Map.of(), findings), file, findings);
       return new Verdict(findings.errors(), file, config);
     }
 

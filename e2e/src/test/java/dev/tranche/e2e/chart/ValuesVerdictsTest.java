@@ -76,7 +76,8 @@ class ValuesVerdictsTest {
             .filter(variable -> variable.getValue() != null)
             .collect(Collectors.toMap(EnvVar::getName, EnvVar::getValue));
     var findings = new ConfigErrors();
-    Settings<Setting> settings = Setting.read(List.of("--node-name=n"), env, findings);
+    Settings<Setting> settings =
+        Settings.read(Setting.class, List.of("--node-name=n"), env, findings);
     Options.of(settings);
     Config.of(settings, ConfigFile.EMPTY, findings);
     return findings.errors();

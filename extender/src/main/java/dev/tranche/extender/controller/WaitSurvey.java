@@ -1,6 +1,7 @@
 package dev.tranche.extender.controller;
 
 import dev.tranche.api.Demand;
+import dev.tranche.extender.core.SchedulingCore;
 import dev.tranche.extender.explain.Explanations;
 import dev.tranche.extender.explain.FitErrorText;
 import dev.tranche.extender.explain.Refusals;
@@ -26,8 +27,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.BooleanSupplier;
-import java.util.function.Consumer;
-import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -53,9 +52,7 @@ public final class WaitSurvey implements Controller {
   private final NodeEvaluator evaluator;
   private final Explanations explanations;
   private final WaitEvents events;
-  private final Nodes nodes;
-  private final Function<Supplier<Found>, Future<Found>> worker;
-  private final Consumer<Runnable> laterTurn;
+  private final Turns turns;
   private final BooleanSupplier ready;
   private final Failures failures;
   private final LongSupplier clockMs;
@@ -68,10 +65,16 @@ public final class WaitSurvey implements Controller {
   /** The kind of requests of this view that the next survey begins with. */
   private int kind;
 
-  /** Reads all nodes as they are for a pod; completes on the loop. */
-  @FunctionalInterface
-  public interface Nodes {
-    Future<List<NodeSnapshot>> of(PodFacts pod);
+  /** Where the work is done; futures complete on the loop. */
+  public interface Turns {
+    /** Reads all nodes as they are for a pod. */
+    Future<List<NodeSnapshot>> nodes(PodFacts pod);
+
+    /** Runs work on a worker. */
+    Future<Found> aside(Supplier<Found> work);
+
+    /** Runs a task on the loop after what waits there. */
+    void later(Runnable task);
   }
 
   /**
@@ -117,31 +120,22 @@ public final class WaitSurvey implements Controller {
   public record Found(List<Answer> answers, int next) {}
 
   /**
-   * @param worker runs work aside, and completes on the loop
-   * @param laterTurn runs a task on the loop after what waits there
    * @param ready whether nodes and pods are known
    */
   public WaitSurvey(
-      Ledger ledger,
-      NodeEvaluator evaluator,
-      Explanations explanations,
+      SchedulingCore core,
       WaitEvents events,
-      Nodes nodes,
-      Function<Supplier<Found>, Future<Found>> worker,
-      Consumer<Runnable> laterTurn,
+      Turns turns,
       BooleanSupplier ready,
-      Failures failures,
-      LongSupplier clockMs) {
-    this.ledger = ledger;
-    this.evaluator = evaluator;
-    this.explanations = explanations;
+      Failures failures) {
+    this.ledger = core.ledger;
+    this.evaluator = core.evaluator;
+    this.explanations = core.explanations;
+    this.clockMs = core.clockMs;
     this.events = events;
-    this.nodes = nodes;
-    this.worker = worker;
-    this.laterTurn = laterTurn;
+    this.turns = turns;
     this.ready = ready;
     this.failures = failures;
-    this.clockMs = clockMs;
   }
 
   @Override
@@ -171,10 +165,10 @@ public final class WaitSurvey implements Controller {
     List<PodFacts> pods = views.get(view);
     int from = kind;
     Future.succeededFuture()
-        .compose(any -> nodes.of(pods.getFirst()))
+        .compose(any -> turns.nodes(pods.getFirst()))
         .compose(
             all ->
-                worker.apply(
+                turns.aside(
                     () ->
                         evaluate(
                             pods,
@@ -211,7 +205,7 @@ public final class WaitSurvey implements Controller {
       first = false;
     }
     if (answers.hasNext()) {
-      laterTurn.accept(() -> tell(answers, then));
+      turns.later(() -> tell(answers, then));
     } else {
       then.run();
     }

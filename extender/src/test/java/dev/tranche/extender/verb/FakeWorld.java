@@ -128,7 +128,7 @@ public final class FakeWorld implements NodePlugins, ApiServer {
   public final StateWriter state;
   public final NominationPlanner nominations;
   public final PodWaker podWaker;
-  private final SchedulingCore core;
+  public final SchedulingCore core;
   private final SchedulingState shared;
 
   public FakeWorld(Policy policy) {

@@ -29,6 +29,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.function.Supplier;
 
 /** Arranges pods that wait for a known reason, and reads that reason from all surfaces. */
 abstract class WaitingPodsRig {
@@ -55,21 +56,29 @@ abstract class WaitingPodsRig {
 
   final WaitSurvey survey =
       new WaitSurvey(
-          world.ledger,
-          world.evaluator,
-          world.explanations,
+          world.core,
           events,
-          pod -> {
-            if (pod.uid().equals(unreadable)) {
-              throw new IllegalStateException("unreadable");
+          new WaitSurvey.Turns() {
+            @Override
+            public Future<List<NodeSnapshot>> nodes(PodFacts pod) {
+              if (pod.uid().equals(unreadable)) {
+                throw new IllegalStateException("unreadable");
+              }
+              return Future.succeededFuture(WaitingPodsRig.this.nodes(pod));
             }
-            return Future.succeededFuture(nodes(pod));
+
+            @Override
+            public Future<WaitSurvey.Found> aside(Supplier<WaitSurvey.Found> work) {
+              return Future.succeededFuture(work.get());
+            }
+
+            @Override
+            public void later(Runnable task) {
+              turns.add(task);
+            }
           },
-          work -> Future.succeededFuture(work.get()),
-          turns::add,
           () -> true,
-          world.failures,
-          world::nowMs);
+          world.failures);
 
   /** The only GPU is held for pod p; pods a and z want the same. */
   void nominateBesideOthers() {

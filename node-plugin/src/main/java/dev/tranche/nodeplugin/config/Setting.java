@@ -1,10 +1,7 @@
 package dev.tranche.nodeplugin.config;
 
-import dev.tranche.process.settings.ConfigErrors;
 import dev.tranche.process.settings.ProcessSetting;
-import dev.tranche.process.settings.Settings;
 import java.util.List;
-import java.util.Map;
 
 /**
  * Every setting with its key in the config file, its default and its meaning. The names of its flag
@@ -203,12 +200,6 @@ public enum Setting implements ProcessSetting {
     this.fileKey = fileKey;
     this.fallback = fallback;
     this.meaning = meaning;
-  }
-
-  /** Reads flags and environment; a config file is read later. */
-  public static Settings<Setting> read(
-      List<String> args, Map<String, String> env, ConfigErrors findings) {
-    return Settings.read(Setting.class, args, env, findings);
   }
 
   @Override

@@ -36,7 +36,7 @@ public final class MpsMain {
   public static int run(List<String> args, ConfigErrors findings) {
     boolean mount = !args.isEmpty() && args.getFirst().equals(MOUNT_SHM);
     List<String> flags = mount ? args.subList(1, args.size()) : args;
-    Settings<Setting> settings = Setting.read(flags, System.getenv(), findings);
+    Settings<Setting> settings = Settings.read(Setting.class, flags, System.getenv(), findings);
     Options options = Options.of(settings);
     findings.exitUnlessClean();
     MpsRoot root = new MpsRoot(options.mpsRootInContainer());

@@ -63,7 +63,7 @@ class ConfigPageTest {
       ConfigErrors findings = new ConfigErrors();
       ConfigFile file = ConfigFile.parse(sample, findings);
       List<String> extended = List.of("--nvidia-compatible=extended");
-      Config.of(Setting.read(extended, Map.of(), findings), file, findings);
+      Config.of(Settings.read(Setting.class, extended, Map.of(), findings), file, findings);
       assertThat(findings.errors()).as(sample).isEmpty();
       assertThat(findings.warnings()).as(sample).isEmpty();
       assertThat(file).as(sample).isNotEqualTo(ConfigFile.EMPTY);
@@ -73,7 +73,8 @@ class ConfigPageTest {
   @Test
   void withoutEffect_isWarnedAbout() {
     ConfigErrors findings = new ConfigErrors();
-    Settings<Setting> settings = Setting.read(List.of("--cdi-feature-flags=a"), Map.of(), findings);
+    Settings<Setting> settings =
+        Settings.read(Setting.class, List.of("--cdi-feature-flags=a"), Map.of(), findings);
     Config.of(settings, ConfigFile.EMPTY, findings);
     assertThat(findings.warnings())
         .containsExactly("--cdi-feature-flags (CDI_FEATURE_FLAGS) has no effect here");

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.nodeplugin.config.ConfigSource.Outcome;
 import dev.tranche.process.settings.ConfigErrors;
+import dev.tranche.process.settings.Settings;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -22,7 +23,7 @@ class ConfigSourceIT {
   private ConfigSource source(String... more) {
     List<String> flags = new ArrayList<>(List.of("--config-dir=" + folder));
     flags.addAll(List.of(more));
-    return new ConfigSource(Setting.read(flags, Map.of(), new ConfigErrors()));
+    return new ConfigSource(Settings.read(Setting.class, flags, Map.of(), new ConfigErrors()));
   }
 
   /** All keys at once, by a link that is swapped. */
@@ -82,8 +83,11 @@ class ConfigSourceIT {
   void missingFolder_isRefused_andAState() {
     ConfigSource source =
         new ConfigSource(
-            Setting.read(
-                List.of("--config-dir=" + folder.resolve("none")), Map.of(), new ConfigErrors()));
+            Settings.read(
+                Setting.class,
+                List.of("--config-dir=" + folder.resolve("none")),
+                Map.of(),
+                new ConfigErrors()));
     assertThat(summary(source.load(""))).contains("cannot be read");
     assertThat(source.state()).contains("none");
   }

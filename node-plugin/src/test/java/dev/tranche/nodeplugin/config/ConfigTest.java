@@ -41,7 +41,7 @@ class ConfigTest {
 
   private Config config(String yaml, List<String> args, Map<String, String> env) {
     ConfigFile file = ConfigFile.parse(yaml, findings);
-    return Config.of(Setting.read(args, env, findings), file, findings);
+    return Config.of(Settings.read(Setting.class, args, env, findings), file, findings);
   }
 
   private List<String> errors(String yaml) {
@@ -52,12 +52,14 @@ class ConfigTest {
   @ParameterizedTest
   @EnumSource(Setting.class)
   void everySetting_hasItsDefault_andIsReadFromEnvironmentThenFlag(Setting setting) {
-    assertThat(Setting.read(List.of(), Map.of(), findings).text(setting))
+    assertThat(Settings.read(Setting.class, List.of(), Map.of(), findings).text(setting))
         .isEqualTo(setting.fallback());
     Map<String, String> env = Map.of(setting.variable(), "from-env");
-    assertThat(Setting.read(List.of(), env, findings).text(setting)).isEqualTo("from-env");
+    assertThat(Settings.read(Setting.class, List.of(), env, findings).text(setting))
+        .isEqualTo("from-env");
     List<String> args = List.of("--" + setting.flag() + "=from-flag");
-    assertThat(Setting.read(args, env, findings).text(setting)).isEqualTo("from-flag");
+    assertThat(Settings.read(Setting.class, args, env, findings).text(setting))
+        .isEqualTo("from-flag");
     assertThat(findings.errors()).isEmpty();
   }
 
@@ -77,13 +79,15 @@ class ConfigTest {
     ConfigFile file = ConfigFile.parse(yaml.toString(), findings);
     assertThat(findings.errors()).isEmpty();
     assertThat(
-            Setting.read(List.of(), Map.of(), findings)
+            Settings.read(Setting.class, List.of(), Map.of(), findings)
                 .withFile(file.values(), findings)
                 .text(setting))
         .isEqualTo("from-file");
     Map<String, String> env = Map.of(setting.variable(), "from-env");
     assertThat(
-            Setting.read(List.of(), env, findings).withFile(file.values(), findings).text(setting))
+            Settings.read(Setting.class, List.of(), env, findings)
+                .withFile(file.values(), findings)
+                .text(setting))
         .isEqualTo("from-env");
   }
 
@@ -414,7 +418,8 @@ class ConfigTest {
   @Test
   void options_areCheckedTogether() {
     Settings<Setting> settings =
-        Setting.read(
+        Settings.read(
+            Setting.class,
             List.of("--extender-address", "nowhere", "--sample-interval=1h", "--what=1", "x"),
             Map.of(),
             findings);

@@ -26,7 +26,7 @@ public final class Configs {
 
   private static Config of(Function<ConfigErrors, ConfigFile> file, String... flags) {
     var errors = new ConfigErrors();
-    Settings<Setting> settings = Setting.read(List.of(flags), Map.of(), errors);
+    Settings<Setting> settings = Settings.read(Setting.class, List.of(flags), Map.of(), errors);
     Config config = Config.of(settings, file.apply(errors), errors);
     assertThat(errors.errors()).isEmpty();
     return config;

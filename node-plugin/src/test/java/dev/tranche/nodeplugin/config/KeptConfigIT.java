@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.nodeplugin.config.ConfigSource.Outcome;
 import dev.tranche.process.settings.ConfigErrors;
+import dev.tranche.process.settings.Settings;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -18,7 +19,7 @@ class KeptConfigIT {
   private ConfigSource source() throws IOException {
     Path configs = Files.createDirectories(folder.resolve("configs"));
     List<String> flags = List.of("--config-dir=" + configs);
-    return new ConfigSource(Setting.read(flags, Map.of(), new ConfigErrors()));
+    return new ConfigSource(Settings.read(Setting.class, flags, Map.of(), new ConfigErrors()));
   }
 
   private void config(String text) throws IOException {

@@ -101,7 +101,8 @@ class MpsControlIT {
     Path file = folder.resolve("config");
     Files.writeString(file, "sharing: {mps: {resources: [{name: gpu, replicas: 10}]}}\n");
     Settings<Setting> settings =
-        Setting.read(
+        Settings.read(
+            Setting.class,
             List.of("--config-file=" + file, "--mps-root=/run/nvidia/mps"),
             Map.of(),
             new ConfigErrors());
