@@ -2,7 +2,6 @@ package dev.tranche.extender.controller;
 
 import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
-import dev.tranche.api.Printable;
 import dev.tranche.api.node.NodeEvent;
 import dev.tranche.extender.limit.NodeRate;
 import dev.tranche.process.client.Events;
@@ -10,7 +9,6 @@ import io.fabric8.kubernetes.api.model.Event;
 import io.fabric8.kubernetes.api.model.ObjectReference;
 import io.vertx.core.Future;
 import java.time.Duration;
-import java.time.Instant;
 import java.util.Optional;
 import java.util.Set;
 import java.util.UUID;
@@ -69,29 +67,16 @@ public final class ConfigMapEvents {
       written.put(id, true);
       configMap
           .get()
-          .compose(found -> found.isPresent() ? write(found.get(), node, id, event) : nothing())
+          .onSuccess(found -> found.ifPresent(map -> write(map, node, id, event)))
           .onFailure(ConfigMapEvents::unwritten);
     }
   }
 
-  private Future<Void> write(ObjectReference object, String node, UUID id, NodeEvent event) {
+  private void write(ObjectReference map, String node, UUID id, NodeEvent event) {
     String message = "node %s: %s".formatted(node, event.getMessage());
-    return writer
-        .apply(
-            Events.eventBuilder(object, id, Instant.ofEpochMilli(event.getAtMs()))
-                .withType(event.getWarning() ? "Warning" : "Normal")
-                .withReason(event.getReason())
-                .withMessage(Printable.of(message, NodeEventWriter.MESSAGE_CHARS_MAX - 1))
-                .withNewSource()
-                .withComponent("tranche-node-plugin")
-                .withHost(node)
-                .endSource()
-                .build())
-        .mapEmpty();
-  }
-
-  private static Future<Void> nothing() {
-    return Future.succeededFuture();
+    writer
+        .apply(NodeEventWriter.event(map, node, id, event, message))
+        .onFailure(ConfigMapEvents::unwritten);
   }
 
   private static void unwritten(Throwable failure) {

@@ -114,7 +114,7 @@ public final class NodeEventWriter implements Controller {
   private void write(ObjectReference object, String node, UUID id, NodeEvent event) {
     if (rate.tryAcquire(node)) {
       writer
-          .apply(event(object, node, id, event))
+          .apply(event(object, node, id, event, event.getMessage()))
           .onFailure(failure -> unwritten(node, id, failure));
       if (event.getPod().isEmpty()) {
         ofNodes.accept(node, event);
@@ -139,11 +139,13 @@ public final class NodeEventWriter implements Controller {
     }
   }
 
-  private static Event event(ObjectReference object, String node, UUID id, NodeEvent event) {
+  /** Builds an event about an object, from what a node says. */
+  static Event event(
+      ObjectReference object, String node, UUID id, NodeEvent event, String message) {
     return Events.eventBuilder(object, id, Instant.ofEpochMilli(event.getAtMs()))
         .withType(event.getWarning() ? "Warning" : "Normal")
         .withReason(cut(event.getReason()))
-        .withMessage(Printable.of(event.getMessage(), MESSAGE_CHARS_MAX - 1))
+        .withMessage(Printable.of(message, MESSAGE_CHARS_MAX - 1))
         .withNewSource()
         .withComponent("tranche-node-plugin")
         .withHost(node)
