@@ -53,3 +53,12 @@ go_module() {
     return 1
   }
 }
+
+# fetch URL SHA256 FILE: downloads a file that is pinned by its checksum.
+fetch() {
+  echo "downloading $1" >&2
+  if curl -fsSL --retry 3 -o "$3" "$1" && echo "$2  $3" | sha256sum -c --quiet >&2; then return; fi
+  rm -f "$3"
+  echo "error: $1 did not arrive with its checksum" >&2
+  return 1
+}

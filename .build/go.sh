@@ -2,13 +2,16 @@
 # Prints the path of a Go command that can build all Go parts of e2e: an installed one, else the distribution's, else
 # the toolchain from the Go module proxy, with its checksum verified.
 set -euo pipefail
+shopt -s inherit_errexit
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck source=SCRIPTDIR/cache.sh
+. "$here/cache.sh"
 # shellcheck source=SCRIPTDIR/apt.sh
 . "$here/apt.sh"
 # The newest version that any go.mod needs, since distributions do not let an older Go fetch a newer one.
 oldest=1.25
 pinned=go1.25.7
-cache=${TRANCHE_CACHE:-$HOME/.cache/tranche}/go
+sum=43a6a44615934ab4533b010735fc39757accc93f421ffafa67a34f73c5703e7b
 
 new_enough() {
   local version
@@ -18,7 +21,7 @@ new_enough() {
 
 installed() {
   local candidate
-  for candidate in "$(command -v go || true)" /usr/local/go/bin/go /usr/lib/go/bin/go "$cache/$pinned/bin/go"; do
+  for candidate in "$(command -v go || true)" /usr/local/go/bin/go /usr/lib/go/bin/go "$cache/$pinned"-*/bin/go; do
     if [ -x "$candidate" ] && new_enough "$candidate"; then
       echo "$candidate"
       return
@@ -41,33 +44,21 @@ proxies() {
   tr -s ',|' '\n' <<<"$list" | grep '^https\?://' || echo https://proxy.golang.org
 }
 
+# shellcheck disable=SC2317,SC2329 # cached() calls it.
 download() {
-  local arch sum
-  case $(uname -m) in
-    x86_64) arch=amd64 sum=43a6a44615934ab4533b010735fc39757accc93f421ffafa67a34f73c5703e7b ;;
-    *) echo "error: install Go $oldest or newer: none is pinned for $(uname -m)" >&2; return 1 ;;
-  esac
+  local proxy module=golang.org/toolchain@v0.0.1-$pinned.linux-amd64
+  [ "$(uname -m)" = x86_64 ] || { echo "error: install Go $oldest or newer: none is pinned for $(uname -m)" >&2; return 1; }
   need_packages unzip curl ca-certificates
-  mkdir -p "$cache"
-  local zip work proxy module=golang.org/toolchain@v0.0.1-$pinned.linux-$arch
-  work=$(mktemp -d "$cache/.$pinned.XXXXXX")
-  zip=$work/go.zip
-  while read -r proxy; do
-    echo "downloading $pinned" >&2
-    curl -fsSL --retry 3 -o "$zip" "${proxy%/}/${module/@//@v/}.zip" && break
-  done < <(proxies)
-  if ! echo "$sum  $zip" | sha256sum -c --quiet >&2; then
-    rm -rf "$work"
-    echo "error: no Go module proxy gave $module with its pinned checksum; install Go $oldest or newer" >&2
-    return 1
-  fi
-  unzip -q "$zip" -d "$work"
+  for proxy in $(proxies); do
+    ! fetch "${proxy%/}/${module/@//@v/}.zip" $sum "$1/go.zip" || break
+  done
+  unzip -q "$1/go.zip" -d "$1"
   # A module zip carries no execute bits.
-  chmod -R +x "$work/$module/bin" "$work/$module/pkg/tool"
-  rm -rf "${cache:?}/$pinned"
-  mv "$work/$module" "$cache/$pinned"
-  rm -rf "$work"
-  echo "$cache/$pinned/bin/go"
+  chmod -R +x "$1/$module/bin" "$1/$module/pkg/tool"
+  mv "$1/$module"/* "$1/"
+  rm -r "$1/go.zip" "$1/golang.org"
 }
 
-installed || packaged || download
+if installed || packaged; then exit; fi
+folder=$(cached "$pinned" download)
+echo "$folder/bin/go"

@@ -15,8 +15,7 @@ sum=f492f0ec5b0212cbf7f098d5d54b4a540371c262c6b78e9016ee2d26add9e559
 download() {
   local registry=${npm_config_registry:-https://registry.npmjs.org}
   need_packages curl ca-certificates
-  curl -fsSL --retry 3 -o "$1/schema.tgz" "${registry%/}/@grafana/schema/-/schema-$version.tgz"
-  echo "$sum  $1/schema.tgz" | sha256sum -c --quiet
+  fetch "${registry%/}/@grafana/schema/-/schema-$version.tgz" $sum "$1/schema.tgz"
   tar -xzf "$1/schema.tgz" -C "$1" --strip-components=1 package/dist/types package/LICENSE_APACHE2
   rm "$1/schema.tgz"
 }

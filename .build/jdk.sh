@@ -2,11 +2,13 @@
 # Prints the home of a JDK 25 or newer: an installed one, else the distribution's, else Temurin with its
 # checksum verified.
 set -euo pipefail
+shopt -s inherit_errexit
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck source=SCRIPTDIR/cache.sh
+. "$here/cache.sh"
 # shellcheck source=SCRIPTDIR/apt.sh
 . "$here/apt.sh"
 oldest=25
-cache=${TRANCHE_CACHE:-$HOME/.cache/tranche}/jdk
 adoptium=${TRANCHE_ADOPTIUM:-https://api.adoptium.net/v3}
 
 new_enough() {
@@ -19,7 +21,7 @@ new_enough() {
 installed() {
   local candidate javac
   javac=$(readlink -f "$(command -v javac || true)")
-  for candidate in "${JAVA_HOME:-}" "${javac%/bin/javac}" /usr/lib/jvm/* /opt/java/* "$cache/temurin"; do
+  for candidate in "${JAVA_HOME:-}" "${javac%/bin/javac}" /usr/lib/jvm/* /opt/java/* "$cache"/temurin-*; do
     if [ -n "$candidate" ] && new_enough "$candidate"; then
       echo "$candidate"
       return
@@ -36,36 +38,22 @@ packaged() {
   need_packages "$package" >&2 && installed
 }
 
+# shellcheck disable=SC2317,SC2329 # cached() calls it.
 temurin() {
-  local arch described link sum work
-  case $(uname -m) in
-    x86_64) arch=x64 ;;
-    aarch64) arch=aarch64 ;;
-    *) return 1 ;;
-  esac
+  local arch described link sum
+  case $(uname -m) in x86_64) arch=x64 ;; *) arch=$(uname -m) ;; esac
   need_packages curl ca-certificates
-  described=$(curl -fsSL -m 30 "$adoptium/assets/latest/$oldest/hotspot?architecture=$arch&image_type=jdk&os=linux&vendor=eclipse" | tr -d ' \n') || return 1
+  described=$(curl -fsSL -m 30 "$adoptium/assets/latest/$oldest/hotspot?architecture=$arch&image_type=jdk&os=linux&vendor=eclipse" | tr -d ' \n') || true
   link=$(sed -n 's/.*"package":{[^}]*"link":"\([^"]*\)".*/\1/p' <<<"$described")
   sum=$(sed -n 's/.*"package":{"checksum":"\([0-9a-f]*\)".*/\1/p' <<<"$described")
-  [ -n "$link" ] && [ ${#sum} = 64 ] || return 1
-  echo "downloading $(basename "$link")" >&2
-  mkdir -p "$cache"
-  work=$(mktemp -d "$cache/.temurin.XXXXXX")
-  if ! curl -fsSL --retry 3 -o "$work/jdk.tar.gz" "$link" || ! echo "$sum  $work/jdk.tar.gz" | sha256sum -c --quiet >&2; then
-    rm -rf "$work"
-    echo "error: $link did not arrive with the checksum that its publisher names" >&2
+  if [ ${#sum} != 64 ] || ! fetch "$link" "$sum" "$1/jdk.tar.gz"; then
+    echo "error: JDK $oldest or newer is needed and could not be had: install one (openjdk-$oldest-jdk-headless, or" \
+      "Temurin $oldest from adoptium.net) and set JAVA_HOME, then run this command again" >&2
     return 1
   fi
-  mkdir "$work/jdk"
-  tar -xzf "$work/jdk.tar.gz" -C "$work/jdk" --strip-components=1
-  rm -rf "$cache/temurin"
-  mv "$work/jdk" "$cache/temurin"
-  rm -rf "$work"
-  installed
+  tar -xzf "$1/jdk.tar.gz" -C "$1" --strip-components=1
+  rm "$1/jdk.tar.gz"
 }
 
-installed || packaged || temurin || {
-  echo "error: JDK $oldest or newer is needed and could not be had: install one (openjdk-$oldest-jdk-headless, or" \
-    "Temurin $oldest from adoptium.net) and set JAVA_HOME, then run this command again" >&2
-  exit 1
-}
+if installed || packaged; then exit; fi
+cached "temurin-$oldest" temurin

@@ -19,16 +19,12 @@ new_enough() {
   [ "${version%%.*}" -ge "$oldest" ] && [ -x "$(dirname "$1")/npm" ]
 }
 
-# fetch URL SHA256 FOLDER: downloads an npm package and unpacks it.
-fetch() {
-  mkdir -p "$3"
-  curl -fsSL --retry 3 -o "$3.tgz" "$1"
-  echo "$2  $3.tgz" | sha256sum -c --quiet >&2 || {
-    echo "error: $1 has not its pinned checksum; install Node.js $oldest or newer with npm" >&2
-    return 1
-  }
-  tar -xzf "$3.tgz" -C "$3" --strip-components=1
-  rm "$3.tgz"
+# package FOLDER URL SHA256: an npm package.
+package() {
+  mkdir -p "$1"
+  fetch "$2" "$3" "$1.tgz"
+  tar -xzf "$1.tgz" -C "$1" --strip-components=1
+  rm "$1.tgz"
 }
 
 # build FOLDER: shellcheck cannot see that cached() calls it.
@@ -42,8 +38,8 @@ build() {
   esac
   need_packages curl ca-certificates
   registry=${registry%/}
-  fetch "$registry/node-$platform/-/node-$platform-$pinned.tgz" "$sum" "$1/node"
-  fetch "$registry/npm/-/npm-$npm.tgz" 4bfba8a0c823024d1926ec9d97a37a00eb60fd2adf44b3d34a686fc32e8f51e4 "$1/lib/node_modules/npm"
+  package "$1/node" "$registry/node-$platform/-/node-$platform-$pinned.tgz" "$sum"
+  package "$1/lib/node_modules/npm" "$registry/npm/-/npm-$npm.tgz" 4bfba8a0c823024d1926ec9d97a37a00eb60fd2adf44b3d34a686fc32e8f51e4
   mkdir "$1/bin"
   ln -s ../node/bin/node "$1/bin/node"
   ln -s ../lib/node_modules/npm/bin/npm-cli.js "$1/bin/npm"

@@ -65,7 +65,6 @@ case $name in
   actionlint) go_program v1.7.12 github.com/rhysd/actionlint/cmd/actionlint ;;
   crane) go_program v0.22.1 github.com/google/go-containerregistry/cmd/crane ;;
   helm) command -v helm || go_program v3.20.2 helm.sh/helm/v3/cmd/helm ;;
-  kube-score) go_program v1.20.0 github.com/zegl/kube-score/cmd/kube-score ;;
   # These need a newer Go than the one that builds the rest, so Go may fetch that one, whatever the distribution allows.
   cosign) GOTOOLCHAIN=auto go_program v3.1.3 github.com/sigstore/cosign/v3/cmd/cosign ;;
   trivy) GOEXPERIMENT=jsonv2 GOTOOLCHAIN=auto go_program v0.74.0 github.com/aquasecurity/trivy/cmd/trivy ;;

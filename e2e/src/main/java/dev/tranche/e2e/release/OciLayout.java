@@ -21,8 +21,8 @@ import java.util.zip.GZIPOutputStream;
  * @param folder the folder
  */
 record OciLayout(Path folder) {
-  /** Marks each layer with the name of its tar file, so that two builds can be compared. */
-  static final String LAYER = "dev.tranche.layer";
+  /** Marks each layer with the name of its tar file. */
+  private static final String LAYER = "dev.tranche.layer";
 
   private static final String INDEX = "application/vnd.oci.image.index.v1+json";
   private static final String MANIFEST = "application/vnd.oci.image.manifest.v1+json";

@@ -30,7 +30,6 @@ public final class Release {
       case "layout" -> layout(args);
       case "join" -> OciLayout.join(Path.of(args[1]), layouts(args));
       case "bom" -> bom(args);
-      case "compare" -> compare(Path.of(args[1]), Path.of(args[2]));
       default -> throw new IllegalArgumentException("Release has no step " + args[0]);
     }
   }
@@ -97,21 +96,6 @@ public final class Release {
       }
       return packages;
     }
-  }
-
-  private static void compare(Path first, Path second) throws IOException {
-    Comparison comparison = Comparison.of(first, second);
-    if (!comparison.differences().isEmpty()) {
-      throw new IllegalArgumentException(
-          "two builds of the same sources differ:\n  "
-              + String.join("\n  ", comparison.differences()));
-    }
-    System.out.println(
-        "equal byte for byte:\n  "
-            + String.join("\n  ", comparison.equal())
-            + "\nnot compared, since a JVM records it by running: the image's layer "
-            + Comparison.AOT
-            + ", and what contains it or its digest");
   }
 
   private static JsonObject json(Path file) throws IOException {
