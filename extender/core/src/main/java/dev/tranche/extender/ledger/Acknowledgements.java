@@ -25,11 +25,6 @@ public final class Acknowledgements {
     this.ledgerState = ledgerState;
   }
 
-  /** Returns whether most nodes do not acknowledge assignments; may be called on any thread. */
-  public boolean mostFail() {
-    return mostFail;
-  }
-
   /** Returns a sentence while most nodes do not acknowledge; may be called on any thread. */
   public Optional<String> mostMissing() {
     return mostFail

@@ -39,32 +39,19 @@ public final class Victims {
 
   /** A condition on the pods that go, which is checked again after each pod. */
   public interface Bound {
-    /** No pod goes. */
-    void reset();
-
-    void goes(Candidate candidate);
-
-    void spared(Candidate candidate);
-
-    boolean mayFit();
-
     /** A condition that always holds. */
-    Bound NONE =
-        new Bound() {
-          @Override
-          public void reset() {}
+    Bound NONE = new Bound() {};
 
-          @Override
-          public void goes(Candidate candidate) {}
+    /** No pod goes. */
+    default void reset() {}
 
-          @Override
-          public void spared(Candidate candidate) {}
+    default void goes(Candidate candidate) {}
 
-          @Override
-          public boolean mayFit() {
-            return true;
-          }
-        };
+    default void spared(Candidate candidate) {}
+
+    default boolean mayFit() {
+      return true;
+    }
   }
 
   /**

@@ -98,10 +98,6 @@ public final class ClusterView {
   public record HoldFilter(Predicate<Hold> counted, Set<String> gone) {
     public static final HoldFilter ALL = new HoldFilter(hold -> true, Set.of());
 
-    public HoldFilter without(PodFacts pod) {
-      return new HoldFilter(hold -> !hold.uid().equals(pod.uid()) && counted.test(hold), gone);
-    }
-
     boolean counts(Hold hold) {
       return !gone.contains(hold.uid()) && counted.test(hold);
     }

@@ -67,15 +67,15 @@ final class AcknowledgementsTest extends LedgerRig {
     fail(NODE, nowMs);
     fail("node-b", nowMs);
     assertThat(ledger.acknowledgements().backedOff()).isEqualTo(2);
-    assertThat(ledger.acknowledgements().mostFail()).isFalse();
+    assertThat(ledger.acknowledgements().mostMissing()).isEmpty();
     assertThat(fail("node-c", nowMs))
         .containsExactlyInAnyOrder(
             new Decision.CapacityGrew(NODE), new Decision.CapacityGrew("node-b"));
-    assertThat(ledger.acknowledgements().mostFail()).isTrue();
+    assertThat(ledger.acknowledgements().mostMissing()).isPresent();
     assertThat(ledger.acknowledgements().backedOff()).isZero();
     apply(new Event.Acknowledged("node-b"));
     tick();
-    assertThat(ledger.acknowledgements().mostFail()).isFalse();
+    assertThat(ledger.acknowledgements().mostMissing()).isEmpty();
     assertThat(availability(NODE)).isEqualTo(Availability.NOT_ACKNOWLEDGING);
     assertThat(availability("node-b")).isEqualTo(Availability.AVAILABLE);
   }
@@ -86,7 +86,7 @@ final class AcknowledgementsTest extends LedgerRig {
     IntStream.range('b', 'f').forEach(c -> apply(new Event.StreamLost("node-" + (char) c)));
     assertThat(fail(NODE, nowMs)).isEmpty();
     assertThat(availability(NODE)).isEqualTo(Availability.AVAILABLE);
-    assertThat(ledger.acknowledgements().mostFail()).isFalse();
+    assertThat(ledger.acknowledgements().mostMissing()).isEmpty();
   }
 
   /** Rare failures of many nodes over days do not add up to a fault of ours. */
@@ -97,7 +97,7 @@ final class AcknowledgementsTest extends LedgerRig {
       nowMs += 10_000 + AckBackoff.LONGEST_MS;
       tick();
     }
-    assertThat(ledger.acknowledgements().mostFail()).isFalse();
+    assertThat(ledger.acknowledgements().mostMissing()).isEmpty();
   }
 
   @Test
