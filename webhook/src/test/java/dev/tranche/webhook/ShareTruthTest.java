@@ -7,8 +7,10 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.tranche.api.Demand;
-import dev.tranche.extender.ledger.PodDraft;
 import dev.tranche.extender.ledger.PodFacts;
+import dev.tranche.extender.ledger.PodFields;
+import dev.tranche.extender.ledger.ReadPod;
+import dev.tranche.process.client.KubernetesJson;
 import dev.tranche.process.fuzz.Seeds;
 import dev.tranche.webhook.mutate.MutationRules;
 import dev.tranche.webhook.mutate.MutationRules.PlainRequests;
@@ -131,37 +133,15 @@ class ShareTruthTest {
     assertThat(read.size()).as(as).isLessThanOrEqualTo(CONTAINERS_MAX);
   }
 
-  /** The fields that the extender's readers of JSON and protobuf fill in. */
   private static Optional<PodFacts> asTheExtenderReads(JsonNode pod) {
-    var draft = new PodDraft().identity("ns", "p", "uid");
-    pod.at("/metadata/annotations")
-        .forEachEntry((key, value) -> draft.annotation(key, value.asText()));
-    for (JsonNode each : pod.at("/spec/initContainers")) {
-      draft.initContainer(
-          each.path("name").asText(),
-          each.path("restartPolicy").asText(),
-          quantities(each, "limits"),
-          quantities(each, "requests"));
-    }
-    for (JsonNode each : pod.at("/spec/containers")) {
-      draft.container(
-          each.path("name").asText(), quantities(each, "limits"), quantities(each, "requests"));
-    }
-    Optional<PodFacts> facts = draft.facts(List.of(RESOURCE));
+    ReadPod read =
+        KubernetesJson.MAPPER.convertValue(pod, PodFields.class).named("ns", "p", "uid").read();
+    Optional<PodFacts> facts = read.facts(List.of(RESOURCE));
     if (facts.isPresent()) {
       assertThat(pod.at("/spec/schedulerName").asText()).isEqualTo(SCHEDULER);
-      assertThat(draft.unmetShare(List.of(RESOURCE))).isEmpty();
+      assertThat(read.unmetShare(List.of(RESOURCE))).isEmpty();
     }
     return facts;
-  }
-
-  private static Map<String, String> quantities(JsonNode container, String section) {
-    var quantities = new HashMap<String, String>();
-    container
-        .path("resources")
-        .path(section)
-        .forEachEntry((name, quantity) -> quantities.put(name, quantity.asText()));
-    return quantities;
   }
 
   // --- what is drawn ---

@@ -107,7 +107,7 @@ public final class ApiWriter implements ApiServer {
     return binds.submit(
         () ->
             Optional.ofNullable(client.pods().inNamespace(names[0]).withName(names[1]).get())
-                .flatMap(pod -> PodReader.fields(pod).draft().facts(resources)));
+                .flatMap(pod -> PodReader.fields(pod).read().facts(resources)));
   }
 
   /** Annotates a node, so that kube-scheduler retries rejected pods; may complete on any thread. */

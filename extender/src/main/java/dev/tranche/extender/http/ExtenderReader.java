@@ -1,14 +1,16 @@
 package dev.tranche.extender.http;
 
 import com.fasterxml.jackson.annotation.JsonProperty;
+import com.fasterxml.jackson.annotation.JsonSetter;
+import com.fasterxml.jackson.annotation.Nulls;
 import dev.tranche.extender.http.ExtenderV1.ExtenderArgs;
 import dev.tranche.extender.http.ExtenderV1.ExtenderBindingArgs;
 import dev.tranche.extender.http.ExtenderV1.ExtenderPreemptionArgs;
 import dev.tranche.extender.http.ExtenderV1.MalformedException;
 import dev.tranche.extender.http.ExtenderV1.MetaVictims;
-import dev.tranche.extender.ledger.PodDraft;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.ledger.PodFields;
+import dev.tranche.extender.ledger.ReadPod;
 import dev.tranche.extender.verb.Preempt;
 import dev.tranche.process.client.KubernetesJson;
 import java.io.IOException;
@@ -35,9 +37,11 @@ public final class ExtenderReader {
     @Nullable PodFields pod;
 
     @JsonProperty("NodeNames")
+    @JsonSetter(nulls = Nulls.SET, contentNulls = Nulls.AS_EMPTY)
     @Nullable List<String> nodeNames;
 
     @JsonProperty("NodeNameToMetaVictims")
+    @JsonSetter(nulls = Nulls.SET, contentNulls = Nulls.SET)
     @Nullable Map<String, @Nullable MetaVictims> victims;
   }
 
@@ -50,18 +54,15 @@ public final class ExtenderReader {
   public ExtenderArgs args(Body json) throws MalformedException {
     Args args = read(json, Args.class);
     PodFields pod = Objects.requireNonNullElse(args.pod, NO_POD);
-    PodDraft draft = pod.draft();
-    if (args.nodeNames != null) {
-      args.nodeNames.replaceAll(name -> Objects.requireNonNullElse(name, ""));
-    }
+    ReadPod read = pod.read();
     return new ExtenderArgs(
-        identified(draft), args.nodeNames, draft.host(), pod.hasNodePreferences(), pod.group());
+        identified(read), args.nodeNames, read.host(), pod.hasNodePreferences(), pod.group());
   }
 
   public ExtenderPreemptionArgs preemption(Body json) throws MalformedException {
     Args args = read(json, Args.class);
     PodFields pod = Objects.requireNonNullElse(args.pod, NO_POD);
-    return new ExtenderPreemptionArgs(identified(pod.draft()), victims(args.victims));
+    return new ExtenderPreemptionArgs(identified(pod.read()), victims(args.victims));
   }
 
   private static @Nullable Map<String, Preempt.VictimUids> victims(
@@ -110,7 +111,7 @@ public final class ExtenderReader {
   /**
    * Requires a uid: holds are kept by uid, so those of pods without one would replace each other.
    */
-  private Optional<PodFacts> identified(PodDraft pod) throws MalformedException {
+  private Optional<PodFacts> identified(ReadPod pod) throws MalformedException {
     Optional<PodFacts> facts = pod.facts(resources);
     if (facts.isPresent() && facts.get().uid().isEmpty()) {
       throw new MalformedException("pod " + facts.get().key() + " has no metadata.uid");

@@ -5,7 +5,6 @@ import dev.tranche.extender.preempt.Budget.Requirement;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -21,7 +20,7 @@ public final class BudgetReader {
     WatchedBudget watched() {
       var budget =
           new Budget(
-              String.valueOf(metadata.namespace()),
+              metadata.namespace(),
               metadata.name(),
               spec == null || spec.selector == null
                   ? List.of(NO_POD)
@@ -35,11 +34,6 @@ public final class BudgetReader {
   record Spec(@Nullable Selector selector) {}
 
   record Selector(Map<String, String> matchLabels, List<Expression> matchExpressions) {
-    Selector {
-      matchLabels = Objects.requireNonNullElse(matchLabels, Map.of());
-      matchExpressions = Objects.requireNonNullElse(matchExpressions, List.of());
-    }
-
     List<Requirement> requirements() {
       var all = new ArrayList<Requirement>();
       matchLabels.forEach((label, value) -> all.add(new Requirement(label, "In", Set.of(value))));
@@ -48,17 +42,13 @@ public final class BudgetReader {
     }
   }
 
-  record Expression(String key, String operator, @Nullable Set<String> values) {
+  record Expression(String key, String operator, List<String> values) {
     Requirement requirement() {
-      return new Requirement(key, operator, values == null ? Set.of() : values);
+      return new Requirement(key, operator, Set.copyOf(values));
     }
   }
 
-  record Status(int disruptionsAllowed, Map<String, String> disruptedPods) {
-    Status {
-      disruptedPods = Objects.requireNonNullElse(disruptedPods, Map.of());
-    }
-  }
+  record Status(int disruptionsAllowed, Map<String, String> disruptedPods) {}
 
   public static ResourceKind<?, WatchedBudget> kind() {
     return new ResourceKind<>(

@@ -1,7 +1,6 @@
 package dev.tranche.extender.watch;
 
 import java.util.List;
-import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /** Reads the fields of DeviceClasses and ResourceSlices that we need. */
@@ -35,14 +34,7 @@ public final class DraReader {
 
   /** Of a DeviceClass, the resource and the selectors; of a ResourceSlice, the other two. */
   record Spec(
-      String extendedResourceName, List<Selector> selectors, String nodeName, String driver) {
-    Spec {
-      extendedResourceName = Objects.requireNonNullElse(extendedResourceName, "");
-      selectors = Objects.requireNonNullElse(selectors, List.of());
-      nodeName = Objects.requireNonNullElse(nodeName, "");
-      driver = Objects.requireNonNullElse(driver, "");
-    }
-  }
+      String extendedResourceName, List<Selector> selectors, String nodeName, String driver) {}
 
   record Selector(@Nullable Cel cel) {
     record Cel(String expression) {}

@@ -7,7 +7,6 @@ import dev.tranche.extender.score.packing.HostRequest;
 import dev.tranche.extender.selection.NodeTraits;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
@@ -23,15 +22,11 @@ public final class NodeReader {
 
   record Spec(boolean unschedulable, List<Taint> taints) {
     Spec {
-      taints = taints == null ? List.of() : taints.stream().map(NodeReader::interned).toList();
+      taints = taints.stream().map(NodeReader::interned).toList();
     }
   }
 
-  record Status(Map<String, String> allocatable) {
-    Status {
-      allocatable = Objects.requireNonNullElse(allocatable, Map.of());
-    }
-  }
+  record Status(Map<String, String> allocatable) {}
 
   private static Taint interned(Taint taint) {
     return new Taint(taint.key().intern(), taint.value().intern(), taint.effect().intern());

@@ -33,26 +33,20 @@ public final class PodGroupReader {
     }
   }
 
-  record Status(@Nullable List<Condition> conditions) {
+  record Status(List<Condition> conditions) {
     int refusal() {
-      return conditions == null
-          ? 0
-          : conditions.stream()
-              .filter(Condition::isRefusal)
-              .mapToInt(Condition::hash)
-              .findFirst()
-              .orElse(0);
+      return conditions.stream()
+          .filter(Condition::isRefusal)
+          .mapToInt(Condition::hash)
+          .findFirst()
+          .orElse(0);
     }
   }
 
-  record Condition(
-      @Nullable String type,
-      @Nullable String status,
-      @Nullable String reason,
-      @Nullable String message) {
+  record Condition(String type, String status, String reason, String message) {
     /** Whether kube-scheduler refused the group after an attempt. */
     boolean isRefusal() {
-      return "PodGroupInitiallyScheduled".equals(type) && "False".equals(status);
+      return type.equals("PodGroupInitiallyScheduled") && status.equals("False");
     }
 
     /** The texts may be long, and only a change of them matters: a number stands for them. */

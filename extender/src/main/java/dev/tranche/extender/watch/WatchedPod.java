@@ -1,8 +1,8 @@
 package dev.tranche.extender.watch;
 
-import dev.tranche.extender.ledger.PodDraft;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.ledger.PodFields;
+import dev.tranche.extender.ledger.ReadPod;
 import dev.tranche.extender.score.packing.HostRequest;
 import java.util.List;
 import java.util.Optional;
@@ -35,18 +35,18 @@ public record WatchedPod(
    *     {@code packed}
    */
   static WatchedPod of(PodFields pod, List<String> resources, boolean needsHostRequests) {
-    PodDraft draft = pod.draft();
-    Optional<PodFacts> facts = draft.facts(resources);
-    Optional<String> unmetShare = draft.unmetShare(resources);
+    ReadPod read = pod.read();
+    Optional<PodFacts> facts = read.facts(resources);
+    Optional<String> unmetShare = read.unmetShare(resources);
     boolean tracked = needsHostRequests || facts.isPresent() || unmetShare.isPresent();
     return new WatchedPod(
-        draft.key(),
-        draft.uid(),
+        read.key(),
+        read.uid(),
         pod.resourceVersion(),
-        draft.node(),
-        draft.ended(),
+        read.node(),
+        read.ended(),
         facts,
-        tracked ? draft.host() : HostRequest.NONE,
+        tracked ? read.host() : HostRequest.NONE,
         pod.scheduler().intern(),
         pod.group(),
         unmetShare,

@@ -4,12 +4,14 @@ import static java.util.concurrent.TimeUnit.SECONDS;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.api.Names;
-import dev.tranche.extender.ledger.PodDraft;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.verb.ApiServer.BindOutcome;
+import dev.tranche.extender.watch.PodReader;
 import dev.tranche.process.client.ApiClient;
 import io.fabric8.kubernetes.api.model.EventBuilder;
+import io.fabric8.kubernetes.api.model.PodBuilder;
+import io.fabric8.kubernetes.api.model.Quantity;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.vertx.core.Vertx;
@@ -62,10 +64,23 @@ final class ApiWriterIT {
     }
   }
 
-  private static PodFacts pod(String name) {
-    return new PodDraft()
-        .identity("team-a", name, name + "-uid")
-        .container("main", Map.of(Names.RESOURCE, "3"), Map.of())
+  static PodFacts pod(String name, String uid) {
+    return PodReader.fields(
+            new PodBuilder()
+                .withNewMetadata()
+                .withNamespace("team-a")
+                .withName(name)
+                .withUid(uid)
+                .endMetadata()
+                .withNewSpec()
+                .addNewContainer()
+                .withNewResources()
+                .addToLimits(Names.RESOURCE, new Quantity("3"))
+                .endResources()
+                .endContainer()
+                .endSpec()
+                .build())
+        .read()
         .facts(List.of(Names.RESOURCE))
         .orElseThrow();
   }
@@ -85,13 +100,18 @@ final class ApiWriterIT {
   @Test
   void bindingThatHasExpired_isNotSent() throws Exception {
     assertThat(
-            api.bind(pod("p"), "a", Map.of(Names.GPU, "GPU-0"), () -> Optional.of("another leads"))
+            api.bind(
+                    pod("p", "u"),
+                    "a",
+                    Map.of(Names.GPU, "GPU-0"),
+                    () -> Optional.of("another leads"))
                 .await(30, SECONDS))
         .isEqualTo(new BindOutcome.Refused("another leads"));
     assertThat(bindings).hasValue(0);
     assertThat(registry.counter("tranche.extender.binds.expired").count()).isEqualTo(1);
     assertThat(
-            api.bind(pod("p"), "a", Map.of(Names.GPU, "GPU-0"), Optional::empty).await(30, SECONDS))
+            api.bind(pod("p", "u"), "a", Map.of(Names.GPU, "GPU-0"), Optional::empty)
+                .await(30, SECONDS))
         .isEqualTo(new BindOutcome.Bound());
     assertThat(bindings).hasValue(1);
   }
@@ -100,7 +120,8 @@ final class ApiWriterIT {
   void bindingAfterTheDrain_isRefused() throws Exception {
     assertThat(api.drainBinds()).isTrue();
     assertThat(
-            api.bind(pod("p"), "a", Map.of(Names.GPU, "GPU-0"), Optional::empty).await(30, SECONDS))
+            api.bind(pod("p", "u"), "a", Map.of(Names.GPU, "GPU-0"), Optional::empty)
+                .await(30, SECONDS))
         .isInstanceOf(BindOutcome.Refused.class);
     assertThat(bindings).hasValue(0);
   }

@@ -3,7 +3,6 @@ package dev.tranche.extender.controller;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.api.Names;
-import dev.tranche.extender.ledger.PodDraft;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.verb.ApiServer.BindOutcome;
 import dev.tranche.process.client.ApiClient;
@@ -13,7 +12,6 @@ import io.vertx.core.http.HttpMethod;
 import io.vertx.core.http.HttpServer;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.json.JsonObject;
-import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import org.junit.jupiter.api.AfterEach;
@@ -85,12 +83,7 @@ final class BinderIT {
   }
 
   private BindOutcome bind(int timeoutMs) throws Exception {
-    PodFacts facts =
-        new PodDraft()
-            .identity("team-a", "trainer", "uid-1")
-            .container("main", Map.of(Names.RESOURCE, "3"), Map.of())
-            .facts(List.of(Names.RESOURCE))
-            .orElseThrow();
+    PodFacts facts = ApiWriterIT.pod("trainer", "uid-1");
     return new Binder(ApiClient.withoutRetries(client, timeoutMs))
         .bind(facts, "node-a", Map.of(Names.GPU, "GPU-a0", Names.GRANTED_MEMORY, "7.9Gi"));
   }

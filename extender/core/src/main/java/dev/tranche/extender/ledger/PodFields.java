@@ -1,48 +1,62 @@
 package dev.tranche.extender.ledger;
 
+import dev.tranche.api.Demand.Kind;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** The fields of a Pod's JSON that decisions need. Go writes null for empty fields. */
-public record PodFields(@Nullable Metadata metadata, @Nullable Spec spec, @Nullable Status status) {
+/** The fields of a Pod's JSON that decisions need. Absent texts, lists and maps are empty. */
+public record PodFields(Metadata metadata, Spec spec, Status status) {
+  public PodFields(@Nullable Metadata metadata, @Nullable Spec spec, @Nullable Status status) {
+    this.metadata = metadata == null ? Metadata.NONE : metadata;
+    this.spec = spec == null ? Spec.NONE : spec;
+    this.status = status == null ? Status.NONE : status;
+  }
+
   record Metadata(
-      @Nullable String name,
-      @Nullable String namespace,
-      @Nullable String uid,
-      @Nullable String resourceVersion,
-      @Nullable String creationTimestamp,
-      @Nullable String deletionTimestamp,
-      @Nullable Map<String, String> labels,
-      @Nullable Map<String, String> annotations) {}
+      String name,
+      String namespace,
+      String uid,
+      String resourceVersion,
+      String creationTimestamp,
+      String deletionTimestamp,
+      Map<String, String> labels,
+      Map<String, String> annotations) {
+    static final Metadata NONE = new Metadata("", "", "", "", "", "", Map.of(), Map.of());
+  }
 
   record Spec(
-      @Nullable String nodeName,
-      @Nullable String schedulerName,
+      String nodeName,
+      String schedulerName,
       int priority,
-      @Nullable List<Container> containers,
-      @Nullable List<Container> initContainers,
-      @Nullable Map<String, String> overhead,
+      List<Container> containers,
+      List<Container> initContainers,
+      Map<String, String> overhead,
       @Nullable Affinity affinity,
-      @Nullable List<Rule> topologySpreadConstraints,
-      @Nullable List<Volume> volumes,
-      @Nullable List<Rule> resourceClaims,
+      List<Rule> topologySpreadConstraints,
+      List<Volume> volumes,
+      List<Rule> resourceClaims,
       @Nullable Rule resources,
       @Nullable SchedulingGroup schedulingGroup) {
+    static final Spec NONE =
+        new Spec(
+            "", "", 0, List.of(), List.of(), Map.of(), null, List.of(), List.of(), List.of(), null,
+            null);
+
     /** Whether the pod is constrained, in the sense of {@link NodeNeeds}. */
     boolean constrained() {
-      return !list(topologySpreadConstraints).isEmpty()
-          || !list(resourceClaims).isEmpty()
+      return !topologySpreadConstraints.isEmpty()
+          || !resourceClaims.isEmpty()
           || resources != null
           || (affinity != null && affinity.requires())
-          || list(volumes).stream().anyMatch(volume -> !volume.onEveryNode())
-          || list(containers).stream().anyMatch(Container::hasHostPort)
-          || list(initContainers).stream().anyMatch(Container::hasHostPort);
+          || volumes.stream().anyMatch(volume -> !volume.onEveryNode())
+          || containers.stream().anyMatch(Container::hasHostPort)
+          || initContainers.stream().anyMatch(Container::hasHostPort);
     }
   }
 
   /** From Kubernetes 1.37 on; before, a pod names no PodGroup in this way. */
-  record SchedulingGroup(@Nullable String podGroupName) {}
+  record SchedulingGroup(String podGroupName) {}
 
   /** The kinds of volumes that any number of pods can have on any node. */
   record Volume(
@@ -67,52 +81,42 @@ public record PodFields(@Nullable Metadata metadata, @Nullable Spec spec, @Nulla
   record Port(int hostPort) {}
 
   record Status(
-      @Nullable String phase,
-      @Nullable String startTime,
-      @Nullable String nominatedNodeName,
-      @Nullable List<Condition> conditions,
-      @Nullable List<ContainerStatus> containerStatuses,
-      @Nullable List<ContainerStatus> initContainerStatuses) {}
-
-  record Condition(
-      @Nullable String type,
-      @Nullable String status,
-      @Nullable String reason,
-      @Nullable String message) {
-    void addTo(PodDraft draft) {
-      draft.condition(text(type), text(status), text(reason), text(message));
-    }
+      String phase,
+      String startTime,
+      String nominatedNodeName,
+      List<Condition> conditions,
+      List<ContainerStatus> containerStatuses,
+      List<ContainerStatus> initContainerStatuses) {
+    static final Status NONE = new Status("", "", "", List.of(), List.of(), List.of());
   }
+
+  record Condition(String type, String status, String reason, String message) {}
 
   record ContainerStatus(
-      @Nullable String name,
-      @Nullable Map<String, String> allocatedResources,
-      @Nullable Resources resources) {
-    void addTo(PodDraft draft) {
-      draft.granted(text(name), texts(allocatedResources));
-      draft.granted(text(name), resources == null ? Map.of() : texts(resources.requests));
+      String name, Map<String, String> allocatedResources, @Nullable Resources resources) {
+    List<Map<String, String>> grants() {
+      return resources == null
+          ? List.of(allocatedResources)
+          : List.of(allocatedResources, resources.requests);
     }
   }
 
-  record Container(
-      @Nullable String name,
-      @Nullable String restartPolicy,
-      @Nullable Resources resources,
-      @Nullable List<Port> ports) {
+  record Container(String name, String restartPolicy, Resources resources, List<Port> ports) {
+    Container {
+      resources = resources == null ? new Resources(Map.of(), Map.of()) : resources;
+    }
+
+    /** Returns what the container is, if it is an init container. */
+    Kind initKind() {
+      return restartPolicy.equals("Always") ? Kind.SIDECAR : Kind.INIT;
+    }
+
     boolean hasHostPort() {
-      return list(ports).stream().anyMatch(port -> port.hostPort != 0);
-    }
-
-    Map<String, String> limits() {
-      return resources == null ? Map.of() : texts(resources.limits);
-    }
-
-    Map<String, String> requests() {
-      return resources == null ? Map.of() : texts(resources.requests);
+      return ports.stream().anyMatch(port -> port.hostPort != 0);
     }
   }
 
-  record Resources(@Nullable Map<String, String> limits, @Nullable Map<String, String> requests) {}
+  record Resources(Map<String, String> limits, Map<String, String> requests) {}
 
   record Affinity(
       @Nullable NodeRules nodeAffinity,
@@ -122,12 +126,11 @@ public record PodFields(@Nullable Metadata metadata, @Nullable Spec spec, @Nulla
       return prefers(podAffinity)
           || prefers(podAntiAffinity)
           || (nodeAffinity != null
-              && !list(nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution).isEmpty());
+              && !nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution.isEmpty());
     }
 
     private static boolean prefers(@Nullable PodRules rules) {
-      return rules != null
-          && !list(rules.preferredDuringSchedulingIgnoredDuringExecution).isEmpty();
+      return rules != null && !rules.preferredDuringSchedulingIgnoredDuringExecution.isEmpty();
     }
 
     boolean requires() {
@@ -135,89 +138,55 @@ public record PodFields(@Nullable Metadata metadata, @Nullable Spec spec, @Nulla
     }
 
     private static boolean requires(@Nullable PodRules rules) {
-      return rules != null && !list(rules.requiredDuringSchedulingIgnoredDuringExecution).isEmpty();
+      return rules != null && !rules.requiredDuringSchedulingIgnoredDuringExecution.isEmpty();
     }
   }
 
-  record NodeRules(@Nullable List<Rule> preferredDuringSchedulingIgnoredDuringExecution) {}
+  record NodeRules(List<Rule> preferredDuringSchedulingIgnoredDuringExecution) {}
 
   record PodRules(
-      @Nullable List<Rule> preferredDuringSchedulingIgnoredDuringExecution,
-      @Nullable List<Rule> requiredDuringSchedulingIgnoredDuringExecution) {}
+      List<Rule> preferredDuringSchedulingIgnoredDuringExecution,
+      List<Rule> requiredDuringSchedulingIgnoredDuringExecution) {}
 
   /** Only the existence of a rule matters, not its content. */
   record Rule() {}
 
   /** Whether it prefers some nodes to others: by preferred affinity or topology spread. */
   public boolean hasNodePreferences() {
-    return spec != null
-        && (!list(spec.topologySpreadConstraints).isEmpty()
-            || (spec.affinity != null && spec.affinity.prefers()));
+    return !spec.topologySpreadConstraints.isEmpty()
+        || (spec.affinity != null && spec.affinity.prefers());
   }
 
   /** Returns the PodGroup that the pod is in, {@code namespace/name}; empty if it is in none. */
   public String group() {
-    if (metadata == null || spec == null || spec.schedulingGroup == null) {
-      return "";
-    }
-    String name = text(spec.schedulingGroup.podGroupName);
-    return name.isEmpty() ? "" : text(metadata.namespace) + "/" + name;
+    String name = spec.schedulingGroup == null ? "" : spec.schedulingGroup.podGroupName;
+    return name.isEmpty() ? "" : metadata.namespace + "/" + name;
   }
 
   public String resourceVersion() {
-    return metadata == null ? "" : text(metadata.resourceVersion);
+    return metadata.resourceVersion;
   }
 
   public String scheduler() {
-    return spec == null ? "" : text(spec.schedulerName);
+    return spec.schedulerName;
   }
 
-  public PodDraft draft() {
-    var draft = new PodDraft();
-    if (metadata != null) {
-      draft.identity(text(metadata.namespace), text(metadata.name), text(metadata.uid));
-      texts(metadata.labels).forEach(draft::label);
-      texts(metadata.annotations).forEach(draft::annotation);
-      draft.deletedAt(metadata.deletionTimestamp);
-      if (metadata.creationTimestamp != null) {
-        draft.createdAt(metadata.creationTimestamp);
-      }
-    }
-    if (spec != null) {
-      draft.node(spec.nodeName).priority(spec.priority).overhead(texts(spec.overhead));
-      list(spec.initContainers)
-          .forEach(
-              c -> draft.initContainer(text(c.name), c.restartPolicy, c.limits(), c.requests()));
-      if (spec.constrained()) {
-        draft.constrained();
-      }
-      list(spec.containers).forEach(c -> draft.container(text(c.name), c.limits(), c.requests()));
-    }
-    if (status != null) {
-      draft.phase(text(status.phase)).nominatedNode(status.nominatedNodeName);
-      if (status.startTime != null) {
-        draft.startedAt(status.startTime);
-      }
-      list(status.conditions).forEach(each -> each.addTo(draft));
-      list(status.containerStatuses).forEach(each -> each.addTo(draft));
-      list(status.initContainerStatuses).forEach(each -> each.addTo(draft));
-    }
-    return draft;
+  public ReadPod read() {
+    return new ReadPod(this);
   }
 
-  private static String text(@Nullable String read) {
-    return read == null ? "" : read;
-  }
-
-  private static <T> List<T> list(@Nullable List<T> read) {
-    return read == null ? List.of() : read;
-  }
-
-  private static Map<String, String> texts(@Nullable Map<String, String> read) {
-    if (read == null) {
-      return Map.of();
-    }
-    read.replaceAll((key, value) -> text(value));
-    return read;
+  /** Returns the same pod under another identity. */
+  public PodFields named(String namespace, String name, String uid) {
+    var named =
+        new Metadata(
+            name,
+            namespace,
+            uid,
+            metadata.resourceVersion,
+            metadata.creationTimestamp,
+            metadata.deletionTimestamp,
+            metadata.labels,
+            metadata.annotations);
+    return new PodFields(named, spec, status);
   }
 }

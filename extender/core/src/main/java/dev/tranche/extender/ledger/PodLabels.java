@@ -3,6 +3,7 @@ package dev.tranche.extender.ledger;
 import java.util.Arrays;
 import java.util.Map;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.stream.LongStream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -31,35 +32,21 @@ public final class PodLabels {
   }
 
   public static PodLabels of(Map<String, String> labels) {
-    var builder = new Builder();
-    labels.forEach(builder::add);
-    return builder.build();
-  }
-
-  /** Collects labels one by one. */
-  static final class Builder {
-    private final long[] collected = new long[2 * LABELS_MAX];
-    private int count;
-
-    void add(String key, String value) {
-      if (count < LABELS_MAX) {
-        collected[2 * count] = hash(key, null);
-        collected[2 * count + 1] = hash(key, value);
-      }
-      count++;
+    if (labels.isEmpty()) {
+      return NONE;
     }
-
-    PodLabels build() {
-      if (count == 0) {
-        return NONE;
-      }
-      if (count > LABELS_MAX) {
-        return TOO_MANY;
-      }
-      long[] sorted = Arrays.copyOf(collected, 2 * count);
-      Arrays.sort(sorted);
-      return new PodLabels(sorted);
+    if (labels.size() > LABELS_MAX) {
+      return TOO_MANY;
     }
+    long[] hashes =
+        labels.entrySet().stream()
+            .flatMapToLong(
+                label ->
+                    LongStream.of(
+                        hash(label.getKey(), null), hash(label.getKey(), label.getValue())))
+            .sorted()
+            .toArray();
+    return new PodLabels(hashes);
   }
 
   /** Returns whether there are too many to tell; the pod then counts as selected. */

@@ -7,14 +7,16 @@ import dev.tranche.api.Taint;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/** The fields of a pod's spec that restrict its nodes, as its JSON has them. */
+/**
+ * The fields of a pod's spec that restrict its nodes, as its JSON has them. Absent texts, lists and
+ * maps are empty.
+ */
 public record PodSelection(
     String nodeName,
     Map<String, String> nodeSelector,
@@ -30,17 +32,6 @@ public record PodSelection(
 
   private static final int SHOWN_MAX = 4;
 
-  public PodSelection(
-      @Nullable String nodeName,
-      @Nullable Map<String, String> nodeSelector,
-      @Nullable Affinity affinity,
-      @Nullable List<Toleration> tolerations) {
-    this.nodeName = text(nodeName);
-    this.nodeSelector = nodeSelector == null ? Map.of() : nodeSelector;
-    this.affinity = affinity;
-    this.tolerations = list(tolerations);
-  }
-
   /**
    * What admission requires of the pod's nodes.
    *
@@ -54,19 +45,10 @@ public record PodSelection(
 
   record NodeAffinity(@Nullable NodeSelector requiredDuringSchedulingIgnoredDuringExecution) {}
 
-  record NodeSelector(List<Term> nodeSelectorTerms) {
-    NodeSelector(@Nullable List<Term> nodeSelectorTerms) {
-      this.nodeSelectorTerms = list(nodeSelectorTerms);
-    }
-  }
+  record NodeSelector(List<Term> nodeSelectorTerms) {}
 
   /** An empty term matches nothing. */
   record Term(List<Requirement> matchFields, List<Requirement> matchExpressions) {
-    Term(@Nullable List<Requirement> matchFields, @Nullable List<Requirement> matchExpressions) {
-      this.matchFields = list(matchFields);
-      this.matchExpressions = list(matchExpressions);
-    }
-
     Stream<Requirement> pins() {
       return matchExpressions.stream().filter(r -> PINS.contains(r.key));
     }
@@ -83,12 +65,6 @@ public record PodSelection(
   }
 
   record Requirement(String key, String operator, List<String> values) {
-    Requirement(@Nullable String key, @Nullable String operator, @Nullable List<String> values) {
-      this.key = text(key);
-      this.operator = text(operator);
-      this.values = list(values);
-    }
-
     String words() {
       String shown = values.stream().limit(SHOWN_MAX).collect(Collectors.joining(", "));
       return Printable.message((key + " " + operator + " " + shown).strip());
@@ -101,19 +77,7 @@ public record PodSelection(
     }
   }
 
-  record Toleration(
-      @Nullable String key,
-      @Nullable String operator,
-      @Nullable String value,
-      @Nullable String effect) {}
-
-  private static String text(@Nullable String read) {
-    return read == null ? "" : read;
-  }
-
-  private static <T> List<T> list(@Nullable List<T> read) {
-    return read == null ? List.of() : read.stream().filter(Objects::nonNull).toList();
-  }
+  record Toleration(String key, String operator, String value, String effect) {}
 
   Optional<Exclusion> excludes(String node, NodeTraits traits) {
     if (!nodeName.isEmpty() && !nodeName.equals(node)) {

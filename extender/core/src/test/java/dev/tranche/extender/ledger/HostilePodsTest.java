@@ -36,7 +36,7 @@ final class HostilePodsTest extends LedgerRig {
     assertThat(free("gpu-0")).isZero();
     assertThat(free("gpu-1")).isZero();
     // Its own word about its GPU does not count either.
-    PodDraft named = draft("named", NODE, containers, replicas).annotation(Names.GPU, "gpu-0");
+    TestPod named = draft("named", NODE, containers, replicas).annotation(Names.GPU, "gpu-0");
     apply(new Event.PodGone("large", "ns/large"));
     apply(new Event.PodSeen(facts(named)));
     assertThat(free("gpu-1")).isZero();
@@ -108,17 +108,16 @@ final class HostilePodsTest extends LedgerRig {
     assertThat(free("gpu-1")).isEqualTo(7);
   }
 
-  private static PodDraft draft(
-      String uid, @Nullable String node, int containers, String replicas) {
-    var draft = new PodDraft().identity("ns", uid, uid).node(node);
+  private static TestPod draft(String uid, @Nullable String node, int containers, String replicas) {
+    var draft = new TestPod("ns", uid, node);
     for (int i = 0; i < containers; i++) {
-      draft.container("c" + i, Map.of(Names.RESOURCE, replicas), Map.of());
+      draft.container("c" + i, replicas);
     }
     return draft;
   }
 
-  private static PodFacts facts(PodDraft draft) {
-    return draft.facts(List.of(Names.RESOURCE)).orElseThrow();
+  private static PodFacts facts(TestPod draft) {
+    return draft.facts();
   }
 
   private static long allocatedBytes() {

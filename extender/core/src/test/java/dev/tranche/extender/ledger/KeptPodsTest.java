@@ -85,17 +85,14 @@ final class KeptPodsTest extends LedgerRig {
       String note = String.valueOf(i).repeat(80_000);
       apply(
           new Event.PodSeen(
-              draft("noted", "n" + i, null)
-                  .annotation("tranche.dev/note", note)
-                  .facts(List.of(Names.RESOURCE))
-                  .orElseThrow()));
+              draft("noted", "n" + i, null).annotation("tranche.dev/note", note).facts()));
     }
     for (int i = 0; i < 90; i++) {
-      PodDraft labelled = draft("labelled", "l" + i, NODE);
+      TestPod labelled = draft("labelled", "l" + i, NODE);
       for (int label = 0; label < 7_000; label++) {
         labelled.label("a-long-key-of-a-label.example/" + i + "-" + label, "value-" + label);
       }
-      apply(new Event.PodSeen(labelled.facts(List.of(Names.RESOURCE)).orElseThrow()));
+      apply(new Event.PodSeen(labelled.facts()));
     }
     for (int i = 0; i < 100; i++) {
       var keys = new ArrayList<Requirement>();
@@ -256,10 +253,7 @@ final class KeptPodsTest extends LedgerRig {
   }
 
   private static PodFacts failed(String namespace, String name) {
-    return draft(namespace, name, NODE)
-        .phase("Failed")
-        .facts(List.of(Names.RESOURCE))
-        .orElseThrow();
+    return draft(namespace, name, NODE).phase("Failed").facts();
   }
 
   private static long usedBytes() {
@@ -277,19 +271,14 @@ final class KeptPodsTest extends LedgerRig {
   }
 
   private void seen(String namespace, String name, @Nullable String node) {
-    apply(
-        new Event.PodSeen(
-            draft(namespace, name, node).facts(List.of(Names.RESOURCE)).orElseThrow()));
+    apply(new Event.PodSeen(draft(namespace, name, node).facts()));
   }
 
   private static PodFacts waiting(String namespace, String name) {
-    return draft(namespace, name, null).facts(List.of(Names.RESOURCE)).orElseThrow();
+    return draft(namespace, name, null).facts();
   }
 
-  private static PodDraft draft(String namespace, String name, @Nullable String node) {
-    return new PodDraft()
-        .identity(namespace, name, name)
-        .node(node)
-        .container("main", Map.of(Names.RESOURCE, "3"), Map.of());
+  private static TestPod draft(String namespace, String name, @Nullable String node) {
+    return new TestPod(namespace, name, node).container("main", "3");
   }
 }

@@ -2,7 +2,6 @@ package dev.tranche.extender.ledger;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.tranche.api.Names;
 import java.time.Instant;
 import java.util.List;
 import java.util.Map;
@@ -166,19 +165,14 @@ final class UnstartedPodsTest extends LedgerRig {
 
   private PodFacts facts(
       String name, @Nullable String node, String phase, boolean started, boolean deleted) {
-    var draft =
-        new PodDraft()
-            .identity("ns", name, name)
-            .node(node)
-            .phase(phase)
-            .container("main", Map.of(Names.RESOURCE, "3"), Map.of());
+    var draft = new TestPod("ns", name, node).phase(phase).container("main", "3");
     if (started) {
       draft.startedAt("2026-11-28T10:00:00Z");
     }
     if (deleted) {
       draft.deletedAt(Instant.ofEpochMilli(1_000 + GRACE_MS).toString());
     }
-    return draft.facts(List.of(Names.RESOURCE)).orElseThrow();
+    return draft.facts();
   }
 
   private static Event listed(Map<String, Map<String, Map<String, Integer>>> list, long ageMs) {

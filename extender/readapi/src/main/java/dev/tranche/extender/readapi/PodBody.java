@@ -3,9 +3,9 @@ package dev.tranche.extender.readapi;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.tranche.api.Names;
-import dev.tranche.extender.ledger.PodDraft;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.ledger.PodFields;
+import dev.tranche.extender.ledger.ReadPod;
 import dev.tranche.extender.readapi.query.Problem;
 import dev.tranche.extender.readapi.row.View;
 import dev.tranche.extender.score.packing.HostRequest;
@@ -80,18 +80,20 @@ final class PodBody {
     if (view.namespace().isPresent() && !namespace.equals(reviewed)) {
       return refused("metadata.namespace", namespace, reviewed + ", the namespace of the path");
     }
-    PodFields fields = KubernetesJson.MAPPER.treeToValue(pod, PodFields.class);
-    PodDraft draft = fields.draft();
     JsonNode metadata = pod.path("metadata");
-    // A pod created with generateName has no name yet.
-    draft.identity(
-        namespace,
-        metadata.path("name").asText("what-if"),
-        // With the uid of another tenant's pod the answer would be as if that pod were gone.
-        view.namespace().isPresent()
-            ? UUID.randomUUID().toString()
-            : metadata.path("uid").asText(UUID.randomUUID().toString()));
-    Optional<PodFacts> facts = draft.facts(resources);
+    PodFields fields =
+        KubernetesJson.MAPPER
+            .treeToValue(pod, PodFields.class)
+            .named(
+                namespace,
+                // A pod created with generateName has no name yet.
+                metadata.path("name").asText("what-if"),
+                // With the uid of another tenant's pod the answer would be as if it were gone.
+                view.namespace().isPresent()
+                    ? UUID.randomUUID().toString()
+                    : metadata.path("uid").asText(UUID.randomUUID().toString()));
+    ReadPod read = fields.read();
+    Optional<PodFacts> facts = read.facts(resources);
     if (facts.isEmpty()) {
       String fraction = metadata.path("annotations").path(Names.GPU_FRACTION).asText("");
       return fraction.isEmpty()
@@ -105,7 +107,7 @@ final class PodBody {
               "a share that the webhook has converted to a request; send " + ALLOWED);
     }
     var selection = KubernetesJson.MAPPER.treeToValue(pod.path("spec"), PodSelection.class);
-    return new Parsed.Valid(facts.get(), fields.hasNodePreferences(), draft.host(), selection);
+    return new Parsed.Valid(facts.get(), fields.hasNodePreferences(), read.host(), selection);
   }
 
   private static Parsed refused(String field, String value, String allowed) {

@@ -17,8 +17,8 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/** A builder that collects the fields of a Pod in any order; {@link #facts} returns the result. */
-public final class PodDraft {
+/** What decisions need of a Pod's fields; each is computed on call, since it is rarely needed. */
+public final class ReadPod {
   /** A request above the bound counts as this many replicas, which no node has. */
   private static final int ABOVE_BOUND = RequestBounds.REPLICAS_MAX + 1;
 
@@ -28,173 +28,72 @@ public final class PodDraft {
   private static final KeptAnnotations.Kept NOTHING_KEPT =
       new KeptAnnotations.Kept(Map.of(), false);
 
-  private record ContainerDraft(
+  private record Requester(
       String name, Kind kind, Map<String, String> limits, Map<String, String> requests) {}
 
-  private Map<String, String> overhead = Map.of();
+  private final PodFields.Metadata metadata;
+  private final PodFields.Spec spec;
+  private final PodFields.Status status;
+  private final List<Requester> inits;
+  private final List<Requester> apps;
 
-  /** What running containers have, by their names. */
+  /** Only those that Tranche reads. */
+  private final Map<String, String> annotations;
+
+  /**
+   * What the kubelet has given to running containers of CPU, memory and storage, by their names.
+   * While a resize is under way, that differs from what they request.
+   */
   private final Map<String, List<Map<String, String>>> granted = new HashMap<>();
 
-  private final List<ContainerDraft> inits = new ArrayList<>();
-  private final List<ContainerDraft> apps = new ArrayList<>();
-  private final Map<String, String> annotations = new HashMap<>();
-  private String uid = "";
-  private String namespace = "";
-  private String name = "";
-  private String phase = "";
-  private @Nullable String node;
-  private final PodLabels.Builder labels = new PodLabels.Builder();
-  private int priority;
-  private long createdAtMs;
-
-  /** 0 if the pod has not started. */
-  private long startedAtMs;
-
-  private boolean started;
-
-  /** When its grace period ends; 0 if it is not terminating. */
-  private long deletionAtMs;
-
-  private boolean terminating;
-  private boolean constrained;
-  private @Nullable String nominatedNode;
-  private boolean refused;
-  private String refusal = "";
-  private String refusalMessage = "";
-
-  public PodDraft identity(String podNamespace, String podName, String podUid) {
-    namespace = podNamespace;
-    name = podName;
-    uid = podUid;
-    return this;
-  }
-
-  public PodDraft node(@Nullable String value) {
-    node = value == null || value.isEmpty() ? null : value;
-    return this;
-  }
-
-  public PodDraft phase(String value) {
-    phase = value;
-    return this;
-  }
-
-  public PodDraft annotation(String key, String value) {
-    if (KeptAnnotations.reads(key)) {
-      annotations.put(key, value);
+  ReadPod(PodFields pod) {
+    metadata = pod.metadata();
+    spec = pod.spec();
+    status = pod.status();
+    inits = spec.initContainers().stream().map(c -> requester(c, c.initKind())).toList();
+    apps = spec.containers().stream().map(c -> requester(c, Kind.APP)).toList();
+    annotations = new HashMap<>(metadata.annotations());
+    annotations.keySet().removeIf(key -> !KeptAnnotations.reads(key));
+    for (var each : List.of(status.containerStatuses(), status.initContainerStatuses())) {
+      each.forEach(container -> container.grants().forEach(has -> grant(container.name(), has)));
     }
-    return this;
   }
 
-  public PodDraft label(String key, String value) {
-    labels.add(key, value);
-    return this;
+  private static Requester requester(PodFields.Container container, Kind kind) {
+    return new Requester(
+        container.name(), kind, container.resources().limits(), container.resources().requests());
   }
 
-  public PodDraft priority(int value) {
-    priority = value;
-    return this;
-  }
-
-  public PodDraft createdAt(String rfc3339) {
-    createdAtMs = millis(rfc3339);
-    return this;
-  }
-
-  public PodDraft startedAt(String rfc3339) {
-    started = true;
-    startedAtMs = millis(rfc3339);
-    return this;
-  }
-
-  public PodDraft deletedAt(@Nullable String rfc3339) {
-    terminating = rfc3339 != null && !rfc3339.isEmpty();
-    deletionAtMs = rfc3339 == null ? 0 : millis(rfc3339);
-    return this;
-  }
-
-  /** Records that the pod is constrained, in the sense of {@link NodeNeeds}. */
-  public PodDraft constrained() {
-    constrained = true;
-    return this;
-  }
-
-  public PodDraft nominatedNode(@Nullable String value) {
-    nominatedNode = value == null || value.isEmpty() ? null : value;
-    return this;
-  }
-
-  /** Reads a condition of the pod's status; only that of kube-scheduler's refusal is kept. */
-  public PodDraft condition(String type, String status, String reason, String message) {
-    if (type.equals("PodScheduled") && status.equals("False")) {
-      refused = true;
-      refusal = reason;
-      refusalMessage = message;
-    }
-    return this;
-  }
-
-  /**
-   * @param restartPolicy of the container; {@code Always} makes a sidecar
-   */
-  public PodDraft initContainer(
-      String container,
-      @Nullable String restartPolicy,
-      Map<String, String> limits,
-      Map<String, String> requests) {
-    Kind kind = "Always".equals(restartPolicy) ? Kind.SIDECAR : Kind.INIT;
-    inits.add(new ContainerDraft(container, kind, limits, requests));
-    return this;
-  }
-
-  public PodDraft container(
-      String container, Map<String, String> limits, Map<String, String> requests) {
-    apps.add(new ContainerDraft(container, Kind.APP, limits, requests));
-    return this;
-  }
-
-  /**
-   * Records what the kubelet has given to a container of CPU, memory and storage. While a resize is
-   * under way, that differs from what the container requests.
-   */
-  public PodDraft granted(String container, Map<String, String> resources) {
+  private void grant(String container, Map<String, String> resources) {
     if (!resources.isEmpty()) {
       granted.computeIfAbsent(container, name -> new ArrayList<>(1)).add(resources);
     }
-    return this;
-  }
-
-  /** Sets what the pod's runtime class adds to its containers' requests. */
-  public PodDraft overhead(Map<String, String> requests) {
-    overhead = requests;
-    return this;
   }
 
   /** {@code namespace/name}. */
   public String key() {
-    return namespace + "/" + name;
+    return metadata.namespace() + "/" + metadata.name();
   }
 
   public String uid() {
-    return uid;
+    return metadata.uid();
   }
 
   public @Nullable String node() {
-    return node;
+    return spec.nodeName().isEmpty() ? null : spec.nodeName();
   }
 
-  /** Returns what the pod requests beside GPUs; computed on call, since it is rarely needed. */
+  /** Returns what the pod requests beside GPUs. */
   public HostRequest host() {
     var sum = new HostRequest.Sum();
-    sum.overhead(HostRequest.of(overhead));
+    sum.overhead(HostRequest.of(spec.overhead()));
     inits.forEach(c -> sum.init(host(c), c.kind() == Kind.SIDECAR));
     apps.forEach(c -> sum.app(host(c)));
     return sum.total();
   }
 
   /** While a resize is under way, a container takes the larger of what it requests and has. */
-  private HostRequest host(ContainerDraft container) {
+  private HostRequest host(Requester container) {
     HostRequest largest = HostRequest.of(container.requests());
     for (Map<String, String> has : granted.getOrDefault(container.name(), List.of())) {
       largest = largest.max(HostRequest.of(has));
@@ -211,12 +110,12 @@ public final class PodDraft {
       return Optional.empty();
     }
     boolean stamped = annotations.containsKey(Names.REPLICAS_PER_GPU);
-    if (terminating
+    if (isTerminating()
         || ended()
         || (stamped && resources.stream().anyMatch(this::requestsResource))) {
       return Optional.empty();
     }
-    return annotations.keySet().stream().filter(PodDraft::requestsShare).sorted().findFirst();
+    return annotations.keySet().stream().filter(ReadPod::requestsShare).sorted().findFirst();
   }
 
   private static boolean requestsShare(String annotation) {
@@ -228,7 +127,11 @@ public final class PodDraft {
 
   /** Returns whether the pod has ended, successfully or not. */
   public boolean ended() {
-    return phase.equals("Succeeded") || phase.equals("Failed");
+    return status.phase().equals("Succeeded") || status.phase().equals("Failed");
+  }
+
+  private boolean isTerminating() {
+    return !metadata.deletionTimestamp().isEmpty();
   }
 
   /**
@@ -250,8 +153,8 @@ public final class PodDraft {
     return anyRequests(inits, resource) || anyRequests(apps, resource);
   }
 
-  private static boolean anyRequests(List<ContainerDraft> containers, String resource) {
-    for (ContainerDraft container : containers) {
+  private static boolean anyRequests(List<Requester> containers, String resource) {
+    for (Requester container : containers) {
       if (replicas(container, resource) > 0) {
         return true;
       }
@@ -264,27 +167,36 @@ public final class PodDraft {
     boolean within = withinBounds(requests);
     var kept = within ? KeptAnnotations.of(annotations, requests) : NOTHING_KEPT;
     // A pod that another scheduler has bound holds what it requests, whatever its annotations say.
-    if (!within || (!kept.complete() && node == null)) {
+    if (!within || (!kept.complete() && node() == null)) {
       // It fits nowhere, and if it is on a node, it counts against each GPU there.
       requests = List.of(new Demand.Request("", Kind.APP, ABOVE_BOUND));
       kept = NOTHING_KEPT;
     }
-    boolean running = phase.equals("Running");
     String resource = String.join(PodFacts.SEVERAL, requested);
     return new PodFacts(
-        uid,
-        namespace,
-        name,
-        node,
+        metadata.uid(),
+        metadata.namespace(),
+        metadata.name(),
+        node(),
         ended(),
-        running,
+        status.phase().equals("Running"),
         resource,
         requests,
         kept.annotations(),
         preemption(requested),
-        refused && node == null && !ended()
-            ? SchedulerVerdict.of(refusal, refusalMessage, resource)
-            : SchedulerVerdict.NONE);
+        verdict(resource));
+  }
+
+  /** Returns kube-scheduler's refusal, if it has refused the pod. */
+  private SchedulerVerdict verdict(String resource) {
+    if (node() != null || ended()) {
+      return SchedulerVerdict.NONE;
+    }
+    return status.conditions().stream()
+        .filter(each -> each.type().equals("PodScheduled") && each.status().equals("False"))
+        .findFirst()
+        .map(refusal -> SchedulerVerdict.of(refusal.reason(), refusal.message(), resource))
+        .orElse(SchedulerVerdict.NONE);
   }
 
   /**
@@ -306,7 +218,7 @@ public final class PodDraft {
   }
 
   private static void addIfRequested(
-      ContainerDraft container, int replicas, List<Demand.Request> requests) {
+      Requester container, int replicas, List<Demand.Request> requests) {
     if (replicas > 0) {
       requests.add(new Demand.Request(container.name(), container.kind(), replicas));
     }
@@ -321,7 +233,7 @@ public final class PodDraft {
   private NodeNeeds needs(List<String> gpus) {
     NodeNeeds sidecars = NodeNeeds.NONE;
     NodeNeeds peak = NodeNeeds.NONE;
-    for (ContainerDraft init : inits) {
+    for (Requester init : inits) {
       NodeNeeds own = NodeNeeds.of(init.requests(), gpus);
       if (init.kind() == Kind.SIDECAR) {
         sidecars = sidecars.plus(own);
@@ -330,12 +242,12 @@ public final class PodDraft {
       }
     }
     NodeNeeds sum = sidecars;
-    for (ContainerDraft app : apps) {
+    for (Requester app : apps) {
       sum = sum.plus(NodeNeeds.of(app.requests(), gpus));
     }
     return sum.max(peak)
-        .plus(NodeNeeds.of(overhead, gpus))
-        .orConstrained(constrained || isResizing());
+        .plus(NodeNeeds.of(spec.overhead(), gpus))
+        .orConstrained(spec.constrained() || isResizing());
   }
 
   /** kube-scheduler counts the larger of what a pod requests and what it still has. */
@@ -349,21 +261,17 @@ public final class PodDraft {
   }
 
   private PreemptionInfo preemption(List<String> gpus) {
-    long since = startedAtMs == 0 ? createdAtMs : startedAtMs;
+    long startedAtMs = millis(status.startTime());
     return new PreemptionInfo(
-        priority,
-        keptLabels(),
-        since,
-        started || !phase.equals("Pending"),
-        terminating,
-        nominatedNode,
-        deletionAtMs,
+        spec.priority(),
+        // Only a pod that is on a node can be evicted.
+        node() == null || ended() ? PodLabels.NONE : PodLabels.of(metadata.labels()),
+        startedAtMs == 0 ? millis(metadata.creationTimestamp()) : startedAtMs,
+        !status.startTime().isEmpty() || !status.phase().equals("Pending"),
+        isTerminating(),
+        status.nominatedNodeName().isEmpty() ? null : status.nominatedNodeName(),
+        millis(metadata.deletionTimestamp()),
         needs(gpus));
-  }
-
-  /** Only a pod that is on a node can be evicted. */
-  private PodLabels keptLabels() {
-    return node == null || ended() ? PodLabels.NONE : labels.build();
   }
 
   /** Returns milliseconds since 1970; 0 if the text is not a valid time. */
@@ -375,7 +283,7 @@ public final class PodDraft {
     }
   }
 
-  private static int replicas(ContainerDraft container, List<String> resources) {
+  private static int replicas(Requester container, List<String> resources) {
     long sum = 0;
     for (String resource : resources) {
       sum += replicas(container, resource);
@@ -383,7 +291,7 @@ public final class PodDraft {
     return (int) Math.min(ABOVE_BOUND, sum);
   }
 
-  private static int replicas(ContainerDraft container, String resource) {
+  private static int replicas(Requester container, String resource) {
     String limit = container.limits().get(resource);
     if (limit == null) {
       return 0;
