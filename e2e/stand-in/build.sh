@@ -7,6 +7,7 @@
 #   busybox     tar of tranche-e2e/busybox:1
 #   base        base image of our own images, which the Docker engine then has
 #   kubectl     a kubectl program for this machine
+#   parts       the folders that the node is made of, one line each
 set -euo pipefail
 shopt -s inherit_errexit
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -92,16 +93,26 @@ kubectl() {
   echo "$folder/kubectl"
 }
 
+parts() {
+  local folder
+  folder=$(kube)
+  echo "$folder"
+  echo "rootfs=$(rootfs)"
+  echo "coredns=$(cached coredns "$steps/coredns.sh" "$here/coredns")"
+  echo "pause=$(cached pause "$steps/pause.sh" "$here/pause")"
+}
+
 "$here/../../.build/docker.sh"
 [ $# -gt 0 ] || set -- node scheduler busybox base kubectl
 for part in "$@"; do
   case $part in
-    node | scheduler | busybox | base | kubectl)
+    node | scheduler | busybox | base | kubectl | parts)
       value=$("$part")
+      [ "$part" != parts ] || part=kube
       echo "$part=$value"
       ;;
     *)
-      echo "error: unknown part '$part'; parts are: node scheduler busybox base kubectl" >&2
+      echo "error: unknown part '$part'; parts are: node scheduler busybox base kubectl parts" >&2
       exit 2
       ;;
   esac

@@ -1,0 +1,84 @@
+#!/bin/sh
+# node.sh FOLDER [--simulated]: in new namespaces, makes FOLDER/root the root and becomes the node.
+set -eu
+files=$1
+simulated=${2:-}
+root=$files/root
+name=gpu-node
+address=10.41.0.2
+export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+
+mount --make-rprivate /
+mount --bind "$root" "$root"
+cd "$root"
+images=var/lib/rancher/k3s/agent/images
+mkdir -p dev proc sys run tmp old nvidia-driver lib/modules $images
+mount --rbind /proc proc
+mount --rbind /sys sys
+[ ! -d /lib/modules ] || mount --bind /lib/modules lib/modules
+mount -t tmpfs tmpfs run
+mount --bind "$files/images" $images
+
+# Device nodes of GPUs that do not exist are made in a /dev of the node's own.
+simulated_dev() {
+  mount -t tmpfs tmpfs dev
+  for node in null zero full random urandom tty kmsg fuse; do [ ! -e /dev/$node ] || cp -a /dev/$node dev/; done
+  mkdir dev/pts dev/shm dev/mqueue
+  mount -t devpts devpts dev/pts
+  ln -s /proc/self/fd dev/fd
+  mknod dev/nvidia0 c 195 0
+  mknod dev/nvidiactl c 195 255
+}
+
+if [ -n "$simulated" ]; then
+  simulated_dev
+  mkdir -p nvidia-driver/usr/lib64
+  cp "$files/simulated/libnvidia-ml.so.1" nvidia-driver/usr/lib64/
+  : >nvidia-driver/usr/lib64/libcuda.so.580.82.07
+else
+  mount --rbind /dev dev
+  mount --bind / nvidia-driver
+  mount -o remount,bind,ro nvidia-driver
+fi
+pivot_root . old
+cd /
+umount -l old
+
+hostname $name
+printf '127.0.0.1 localhost\n%s %s\n' $address $name >/etc/hosts
+# Nothing outside is reachable, and the cluster's own DNS needs an address to forward to.
+echo "nameserver 192.0.2.1" >/etc/resolv.conf
+# Not the shell's own command of this name, which knows no veth.
+/sbin/ip link set lo up
+/sbin/ip link add eth0 type veth peer name eth0-peer
+/sbin/ip address add $address/24 dev eth0
+/sbin/ip link set eth0 up
+/sbin/ip link set eth0-peer up
+/sbin/ip route add default via ${address%.*}.1 dev eth0
+
+# The driver reports what each gpu-load was told to take.
+simulate_use() {
+  driver=/nvidia-driver/usr/lib64
+  while :; do
+    used=0 busy=0 lines=
+    for pid in $(pgrep gpu-load); do
+      # shellcheck disable=SC2046 # its options
+      set -- $(tr '\0' ' ' <"/proc/$pid/cmdline")
+      [ "${2:-}" = --busy ] || [ "${3:-}" = --busy ] || continue
+      [ "$2" = --busy ] || shift
+      mib=${5%Mi}
+      used=$((used + mib)) busy=$((busy + $3))
+      lines="$lines
+process gpu=0 pid=$pid used_mib=$mib sm=$3"
+    done
+    echo "gpu index=0 uuid=GPU-00000000-0000-0000-0000-000000000001 model=\"Tesla T4\" memory_mib=15360 reserved_mib=450 used_mib=$used sm=$busy$lines" \
+      >$driver/.state
+    mv $driver/.state $driver/gpus.state
+    sleep 1
+  done
+}
+if [ -n "$simulated" ]; then
+  simulate_use &
+  sleep 1
+fi
+exec /usr/local/bin/k3s server --node-name=$name --node-ip=$address --kubelet-arg=node-status-update-frequency=1s --kubelet-arg=cgroup-root=/tranche-demo
