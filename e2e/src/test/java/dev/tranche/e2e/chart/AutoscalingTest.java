@@ -46,23 +46,9 @@ class AutoscalingTest {
   @Test
   void renamedReplicas_leaveNothingUnderTheOldName_butWholeGpus() {
     String config =
-        """
-        version: v1
-        sharing:
-          timeSlicing:
-            resources:
-              - name: nvidia.com/gpu
-                rename: nvidia.com/gpu.tenth
-                devices:
-                  - 0
-                  - 1
-                replicas: 10
-              - name: nvidia.com/gpu
-                rename: nvidia.com/gpu.tenth
-                devices:
-                  - 2
-                replicas: 4
-        """;
+        timeSliced(
+            "name: nvidia.com/gpu, rename: nvidia.com/gpu.tenth, devices: [0, 1], replicas: 10",
+            "name: nvidia.com/gpu, rename: nvidia.com/gpu.tenth, devices: [2], replicas: 4");
     String rendered =
         render(karpenter(Map.of("config.map.any", config, "config.nvidiaCompatible", "extended")));
     assertThat(capacity(rendered, FOUR))
@@ -77,16 +63,8 @@ class AutoscalingTest {
   @Test
   void sharedSuffix_isPartOfTheName_andGpusThatTheEntryLeavesOutAreWhole() {
     String config =
-        """
-        version: v1
-        sharing:
-          timeSlicing:
-            renameByDefault: true
-            resources:
-              - name: gpu
-                devices: 3
-                replicas: 10
-        """;
+        timeSliced("name: gpu, devices: 3, replicas: 10")
+            .replace("resources:", "renameByDefault: true, resources:");
     String rendered =
         render(karpenter(Map.of("config.map.any", config, "config.nvidiaCompatible", "extended")));
     assertThat(capacity(rendered, FOUR))
@@ -96,19 +74,9 @@ class AutoscalingTest {
   @Test
   void whatNvidiasPluginIgnores_changesNoOffer() {
     String config =
-        """
-        version: v1
-        sharing:
-          timeSlicing:
-            resources:
-              - name: nvidia.com/gpu
-                rename: nvidia.com/gpu.tenth
-                devices: 1
-                replicas: 4
-              - name: gpu
-                rename: nvidia.com/gpu.tenth
-                replicas: 10
-        """;
+        timeSliced(
+            "name: nvidia.com/gpu, rename: nvidia.com/gpu.tenth, devices: 1, replicas: 4",
+            "name: gpu, rename: nvidia.com/gpu.tenth, replicas: 10");
     String rendered = render(karpenter(Map.of("config.map.any", config)));
     assertThat(capacity(rendered, FOUR)).isEqualTo(Map.of("nvidia.com/gpu", "40"));
     assertThat(rendered).contains("--default-replicas-per-gpu=10\n");
@@ -139,6 +107,12 @@ class AutoscalingTest {
     assertThatThrownBy(() -> render(karpenter(values)))
         .hasMessageContaining(
             "autoscaling.configKey is \"finer\", which is not a key of config.map");
+  }
+
+  private static String timeSliced(String... resources) {
+    return "version: v1\nsharing: {timeSlicing: {resources: [{"
+        + String.join("}, {", resources)
+        + "}]}}\n";
   }
 
   /** As the node plugin's ConfigChoice. */
@@ -311,14 +285,7 @@ class AutoscalingTest {
   }
 
   private static String shared(int replicas) {
-    return """
-        sharing:
-          timeSlicing:
-            resources:
-              - name: gpu
-                replicas: %d
-        """
-        .formatted(replicas);
+    return timeSliced("name: gpu, replicas: " + replicas);
   }
 
   private static Map<String, Object> karpenter(Map<String, Object> more) {
