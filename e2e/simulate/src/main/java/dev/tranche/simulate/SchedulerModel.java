@@ -328,7 +328,8 @@ final class SchedulerModel extends SimulatedProcess {
     world.history.add(name, "pod %s fits nowhere".formatted(pod.key()));
     waiting.refused(attempt, refusal.byTotals() > 0, !refusal.byExtender().isEmpty());
     if (forgets(pod)) {
-      world.history.add(name, "has lost the event that would wake pod " + pod.key());
+      world.history.add(
+          name, "ignores an event for pod %s, which evicts others".formatted(pod.key()));
     }
     report(pod, refusal.condition(), this::done);
   }

@@ -2,6 +2,7 @@ package dev.tranche.simulate;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.tranche.extender.score.Policy;
 import io.fabric8.kubernetes.api.model.coordination.v1.LeaseSpec;
 import java.util.ArrayList;
 import java.util.List;
@@ -160,5 +161,25 @@ class ModelsTest {
     var spec = new LeaseSpec();
     assertThat(api.writeLease(spec, 0)).isTrue();
     assertThat(api.writeLease(spec, 0)).isFalse();
+  }
+
+  /** kubernetes#141694: the victims end while the pod that evicts them is tried again. */
+  @Test
+  void podThatEvicts_isForgotten_untilTheNextEvent_ifItsVictimsHaveEndedMeanwhile() {
+    var world = new World(new Scenario(2, Policy.PACKED, List.of(), List.of(), List.of(), 0));
+    var waiting = new SchedulingQueue(world.scheduler, () -> {});
+    PodPlan plan = plan(1, "p");
+    waiting.seen(PodObject.created(plan, 1, 0));
+    var attempt = waiting.pop();
+    assertThat(attempt).isNotNull();
+    waiting.podDeleted();
+    waiting.preempting(plan.uid(), true);
+    waiting.refused(attempt, true, false);
+    waiting.preempting(plan.uid(), false);
+    assertThat(waiting.pop()).isNull();
+    assertThat(waiting.forgets(plan.uid())).isTrue();
+    waiting.podDeleted();
+    assertThat(waiting.forgets(plan.uid())).isFalse();
+    assertThat(waiting.pop()).isNotNull();
   }
 }
