@@ -195,7 +195,7 @@ final class Bounds {
           new Bound("a question of what-if", EXTENDER + "Endpoint", "BODY_BYTES_MAX"),
           new Bound("a question of what-if", EXTENDER + "WhatIf", "COUNT_MAX"),
           new Bound("a question of what-if", EXTENDER + "WhatIf", "PLACE_WITHIN_MS"),
-          new Bound("what a question of what-if", API + "RequestBounds", "FIELDS_MAX"),
+          new Bound("what a question of what-if", EXTENDER + "PodBody", "TOKENS_MAX"),
           new Bound("a turn of a question", EXTENDER + "Turn", "MS_MAX"),
           new Bound("findings of the invariants", EXTENDER + "InvariantCheck", "FINDINGS_MAX"),
           new Bound("an answer of the history", EXTENDER + "GpuHistory", "POINTS_MAX"),
@@ -215,12 +215,6 @@ final class Bounds {
           new Bound(
               "one turn that tries waiting pods", EXTENDER + "UnschedulablePods", "WITHIN_MS"),
           new Bound("one turn of `filter`", EXTENDER + "Turn", "MS_MAX"),
-          new Bound(
-              "what a question of what-if may contain", API + "RequestBounds", "TEXT_BYTES_MAX"),
-          new Bound(
-              "what a question of what-if may contain",
-              API + "RequestBounds",
-              "POD_CONTAINERS_MAX"),
           new Bound("time that a revoked token", EXTENDER + "StreamReader", "REVIEW_MS"),
           new Bound("memory of the history of GPUs", EXTENDER + "GpuHistory", "WINDOW_MS"),
           new Bound("shares of GPUs in `/metrics`", EXTENDER + "PodMetrics", "SHARES_MAX"),

@@ -56,7 +56,6 @@ import io.vertx.core.net.SocketAddress;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.List;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
@@ -100,7 +99,6 @@ public final class Extender implements AutoCloseable {
   private final AccessReviewer access;
   private final InspectionCache inspections;
   private final ReadApi readApi;
-  private volatile @Nullable WhatIf whatIf;
   private final CertifiedPorts ports;
   private final Leadership leadership;
   private final VerbsEndpointSlice verbsSlice;
@@ -338,7 +336,6 @@ public final class Extender implements AutoCloseable {
     metrics.gauge("tranche.extender.binds.in.flight", "Binds in progress.", bind::inFlight);
     var filter =
         new Filter(core, state, recentlyFiltered, metrics, config.offeredNodesMax(), loop::run);
-    whatIf = new WhatIf(core.ledger, core.evaluator, core.packing, filter, core.clockMs);
     var verbRoutes =
         new VerbRoutes(
             new ExtenderReader(config.resources()),
@@ -392,7 +389,8 @@ public final class Extender implements AutoCloseable {
             core.explanations,
             schedulerMessages::of,
             this::nodeFilter,
-            () -> Objects.requireNonNull(whatIf, "asked once the verbs are there"),
+            new WhatIf(
+                core.ledger, core.evaluator, core.packing, config.offeredNodesMax(), core.clockMs),
             traits::filter,
             config.resources(),
             // Without a port nobody could read the history.

@@ -11,8 +11,6 @@ import dev.tranche.e2e.install.Tranche;
 import io.fabric8.kubernetes.api.model.Pod;
 import io.fabric8.kubernetes.api.model.Quantity;
 import io.fabric8.kubernetes.client.utils.Serialization;
-import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.math.BigDecimal;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -22,6 +20,7 @@ import java.util.Optional;
 import java.util.Random;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.concurrent.Callable;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Tag;
@@ -136,8 +135,8 @@ class WhatIfE2E extends Scenario {
   }
 
   /**
-   * Asks again while nothing is decided: a hold of the pod before, or a node that was late, decides
-   * then.
+   * Asks again while another pod is being scheduled, or a node was late: what is held then may be
+   * free when the pod comes.
    */
   private static JsonNode foretold(LocalApi api, Pod pod) {
     var answers = new ArrayList<JsonNode>();
@@ -146,7 +145,8 @@ class WhatIfE2E extends Scenario {
         RUNNING_SECONDS,
         () -> {
           answers.add(whatIf(api, pod));
-          return !"NotDecided".equals(answers.getLast().at("/waiting/reason").asText());
+          return !"NotAcknowledging".equals(answers.getLast().at("/waiting/reason").asText())
+              && json(() -> api.get("/api/v1/pods?state=Scheduling")).get("items").isEmpty();
         },
         () -> answers.getLast().toString());
     return answers.getLast();
@@ -247,21 +247,21 @@ class WhatIfE2E extends Scenario {
   }
 
   private static BigDecimal granted(LocalApi api) {
-    try {
-      JsonNode summary = api.get("/api/v1/summary").json();
-      return Quantity.getAmountInBytes(new Quantity(summary.at("/cluster/granted/gpus").asText()));
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
+    JsonNode summary = json(() -> api.get("/api/v1/summary"));
+    return Quantity.getAmountInBytes(new Quantity(summary.at("/cluster/granted/gpus").asText()));
   }
 
   private static JsonNode whatIf(LocalApi api, Pod pod) {
+    return json(() -> api.post("/api/v1/what-if", Serialization.asJson(pod)));
+  }
+
+  private static JsonNode json(Callable<LocalApi.Answer> request) {
     try {
-      LocalApi.Answer answer = api.post("/api/v1/what-if", Serialization.asJson(pod));
+      LocalApi.Answer answer = request.call();
       assertThat(answer.status()).as(answer.body()).isEqualTo(200);
       return answer.json();
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
+    } catch (Exception e) {
+      throw new IllegalStateException(e);
     }
   }
 }

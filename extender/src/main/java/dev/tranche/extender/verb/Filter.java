@@ -2,7 +2,6 @@ package dev.tranche.extender.verb;
 
 import dev.tranche.extender.core.SchedulingCore;
 import dev.tranche.extender.explain.Explanations;
-import dev.tranche.extender.explain.WhatIf;
 import dev.tranche.extender.gang.Gangs;
 import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.ledger.Hold;
@@ -40,7 +39,7 @@ import org.jspecify.annotations.Nullable;
  * thousands of nodes anew takes longer than others should wait, so {@link #inTurns} does that in
  * turns. A decision is made within one turn, from what is cached.
  */
-public final class Filter implements WhatIf.Rules {
+public final class Filter {
   /** So many snapshots and fits of nodes may be computed in the turn that decides. */
   static final int ANEW_MAX = 64;
 
@@ -455,18 +454,11 @@ public final class Filter implements WhatIf.Rules {
     only.placement().ifPresent(place -> state.apply(new Event.Reserve(pod, only.node(), place)));
   }
 
-  /** Returns the offer that the next pod would get; changes nothing. */
-  @Override
-  public Offer offer(Policy policy) {
-    return new Offer(policy, offeredMax, rotation);
-  }
-
   /**
    * Returns what filter would wait for before it refuses a pod on these nodes: a first report, or
    * the end of a node's backoff.
    */
-  @Override
-  public Optional<String> awaiting(List<NodeFit> refused) {
+  private Optional<String> awaiting(List<NodeFit> refused) {
     return readiness
         .awaitingFirstReports()
         .filter(why -> refused.stream().anyMatch(NodeFit::notReported))
@@ -477,13 +469,9 @@ public final class Filter implements WhatIf.Rules {
                     : Optional.empty());
   }
 
-  /** Returns why filter would decide nothing because of this node; changes nothing. */
-  @Override
-  public Optional<String> undecided(PodFacts pod, NodeFit refused) {
-    return undecided(pod, refused, Set.of());
-  }
-
   /**
+   * Returns why filter decides nothing because of this node.
+   *
    * @param own the members of its gang that hold replicas: these are in the way to stay
    */
   private Optional<String> undecided(PodFacts pod, NodeFit refused, Set<String> own) {

@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.sun.management.ThreadMXBean;
 import dev.tranche.api.Names;
-import dev.tranche.extender.explain.WhatIf;
 import dev.tranche.extender.readapi.Answers.Answer;
 import dev.tranche.extender.readapi.json.Json;
 import dev.tranche.extender.readapi.row.View;
@@ -20,7 +19,6 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeoutException;
-import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -39,14 +37,24 @@ final class WhatIfAnswersTest {
     vertx.close().await();
   }
 
-  private Answer ask(Supplier<WhatIf> whatIf, String count, String spec, String placement) {
-    var answers =
-        new WhatIfAnswers(
-            vertx,
-            () -> new Loop(vertx.getOrCreateContext()),
-            whatIf,
+  private Answer ask(Loop loop, String count, String spec, String placement) {
+    var world = new FakeWorld(Policy.LOAD);
+    world.report("a", new FakeWorld.Gpu("a0", 0, 0));
+    var sources =
+        new ReadApi.Sources(
+            () -> loop,
+            null,
+            Optional::empty,
+            world.explain(),
+            world.explanations,
+            null,
+            null,
+            world.whatIf(),
             selection -> node -> Optional.empty(),
-            new PodBody(List.of(Names.RESOURCE)),
+            List.of(Names.RESOURCE),
+            0,
+            "",
+            world.ledger,
             () -> 0L);
     String annotations =
         "{\"%s\":\"0.3\",\"%s\":\"10\",\"%s\":\"%s\"}"
@@ -54,7 +62,7 @@ final class WhatIfAnswersTest {
     String body =
         "{\"kind\":\"Pod\",\"metadata\":{\"annotations\":%s},\"spec\":%s}"
             .formatted(annotations, spec);
-    return answers
+    return new WhatIfAnswers(vertx, sources)
         .of(
             View.ALL,
             MultiMap.caseInsensitiveMultiMap().add("count", count),
@@ -63,11 +71,8 @@ final class WhatIfAnswersTest {
         .await();
   }
 
-  private static WhatIf whatIf() {
-    var world = new FakeWorld(Policy.LOAD);
-    world.report("a", new FakeWorld.Gpu("a0", 0, 0));
-    return new WhatIf(
-        world.ledger, world.evaluator, world.packing, world.filter(), () -> world.nowMs);
+  private Answer ask(String count, String spec, String placement) {
+    return ask(new Loop(vertx.getOrCreateContext()), count, spec, placement);
   }
 
   private static void refused(Answer answer, int status, String said) {
@@ -83,18 +88,18 @@ final class WhatIfAnswersTest {
   /** What the others of it leave of CPU and memory is not known. */
   @Test
   void podThatIsPacked_isAskedAboutAlone() {
-    refused(ask(WhatIfAnswersTest::whatIf, "2", SPEC, "packed"), 400, "count is \"2\"; allowed: 1");
-    assertThat(ask(WhatIfAnswersTest::whatIf, "1", SPEC, "packed"))
-        .isInstanceOf(Answer.Found.class);
-    assertThat(ask(WhatIfAnswersTest::whatIf, "2", SPEC, "load")).isInstanceOf(Answer.Found.class);
+    refused(ask("2", SPEC, "packed"), 400, "count is \"2\"; allowed: 1");
+    assertThat(ask("1", SPEC, "packed")).isInstanceOf(Answer.Found.class);
+    assertThat(ask("2", SPEC, "load")).isInstanceOf(Answer.Found.class);
   }
 
   @Test
   void loopThatIsBusy_isToBeAskedAgain() {
-    Supplier<WhatIf> busy =
-        () -> {
-          throw new CompletionException(new TimeoutException());
-        };
+    var busy =
+        new Loop(
+            task -> {
+              throw new CompletionException(new TimeoutException());
+            });
     refused(ask(busy, "1", SPEC, "load"), 503, "retry");
   }
 
@@ -122,7 +127,7 @@ final class WhatIfAnswersTest {
         Arguments.of("aliases of YAML", Buffer.buffer(aliases)),
         Arguments.of("YAML", Buffer.buffer("kind: Pod\nspec:\n  containers: [{name: c}]\n")),
         Arguments.of("2 MiB of {}", pod("{}", 699_000)),
-        Arguments.of("1,001 containers", pod(asks("1"), 1_001)),
+        Arguments.of("10,001 containers", pod(asks("1"), 10_001)),
         Arguments.of("deep", Buffer.buffer("{\"spec\":".repeat(100_000))),
         Arguments.of("two pods", pod(asks("1"), 1).appendBuffer(pod(asks("1"), 1))),
         Arguments.of("a long number", pod(asks("1").replace("\"1\"", "9".repeat(100_000)), 1)),
@@ -157,9 +162,6 @@ final class WhatIfAnswersTest {
 
   @Test
   void podWithoutContainers_isRefused() {
-    refused(
-        ask(WhatIfAnswersTest::whatIf, "1", "{\"containers\":null}", "load"),
-        400,
-        "spec.containers");
+    refused(ask("1", "{\"containers\":null}", "load"), 400, "spec.containers");
   }
 }

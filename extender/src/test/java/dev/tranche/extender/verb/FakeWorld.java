@@ -6,6 +6,7 @@ import dev.tranche.extender.core.SchedulingCore;
 import dev.tranche.extender.explain.Explanations;
 import dev.tranche.extender.explain.Inspection;
 import dev.tranche.extender.explain.WaitCause;
+import dev.tranche.extender.explain.WhatIf;
 import dev.tranche.extender.gang.Gangs;
 import dev.tranche.extender.ledger.Assignment;
 import dev.tranche.extender.ledger.Event;
@@ -24,6 +25,7 @@ import dev.tranche.extender.preempt.BudgetStore;
 import dev.tranche.extender.readapi.row.Explain;
 import dev.tranche.extender.readapi.row.PodDetail;
 import dev.tranche.extender.score.Policy;
+import dev.tranche.extender.score.packing.HostRequest;
 import dev.tranche.extender.selection.NodeFilter;
 import dev.tranche.extender.snapshot.NodeEvaluator;
 import dev.tranche.extender.snapshot.NodeFitCache;
@@ -268,6 +270,33 @@ public final class FakeWorld implements NodePlugins, ApiServer {
       next = evaluator.addSnapshots(pod, names, next, nodes);
     }
     return plan.answer().of(filter, nodes);
+  }
+
+  /** All nodes, as they are for a pod. */
+  public List<NodeSnapshot> snapshots(PodFacts pod) {
+    var found = new ArrayList<NodeSnapshot>();
+    List<String> names = List.copyOf(ledger.nodes());
+    for (int next = 0; next < names.size(); ) {
+      next = evaluator.addSnapshots(pod, names, next, found);
+    }
+    return found;
+  }
+
+  public WhatIf whatIf() {
+    return new WhatIf(ledger, evaluator, packing, 0, this::nowMs);
+  }
+
+  /** What what-if says of a pod, or of several. */
+  public WhatIf.Answer foretold(PodFacts pod, NodeFilter filter, int count) {
+    return whatIf()
+        .answer(
+            new WhatIf.Question(pod, HostRequest.NONE, filter, snapshots(pod), count),
+            new WhatIf.OnLoop() {
+              @Override
+              public <T> T call(Supplier<T> work) {
+                return work.get();
+              }
+            });
   }
 
   public Explain explain() {

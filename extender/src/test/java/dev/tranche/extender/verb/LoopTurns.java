@@ -345,17 +345,16 @@ final class LoopTurns extends TurnTimes {
         next = turn("explain: nodes", () -> world.evaluator.addSnapshots(pod, names, from, found));
       }
     }
-    var whatIf =
-        new WhatIf(world.ledger, world.evaluator, world.packing, world.filter(), world::nowMs);
+    WhatIf whatIf = world.whatIf();
     for (int i = 0; i < 6; i++) {
       for (PodFacts pod :
           List.of(pod("ns", "if-" + i, 10, "if-" + i), manyShares(i), pod("ns", "if2", 2, "m"))) {
         var question =
             new WhatIf.Question(
                 pod,
-                false,
                 new HostRequest(1_000, 1_000),
                 node -> Optional.empty(),
+                world.snapshots(pod),
                 i % 2 == 0 ? 1 : 20);
         whatIf.answer(
             question,

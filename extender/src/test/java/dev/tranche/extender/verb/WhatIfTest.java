@@ -3,6 +3,8 @@ package dev.tranche.extender.verb;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.extender.explain.Inspection;
+import dev.tranche.extender.explain.WaitCause;
+import dev.tranche.extender.explain.WaitReason;
 import dev.tranche.extender.explain.WhatIf;
 import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.ledger.Hold;
@@ -12,6 +14,7 @@ import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.score.packing.HostRequest;
 import dev.tranche.extender.selection.Exclusion;
 import dev.tranche.extender.snapshot.NodeFit;
+import dev.tranche.extender.snapshot.NodeSnapshot;
 import dev.tranche.extender.verb.FakeWorld.Gpu;
 import java.util.ArrayList;
 import java.util.List;
@@ -24,28 +27,11 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 /** What-if says what the verbs then do. */
 final class WhatIfTest {
-  private static final WhatIf.OnLoop HERE =
-      new WhatIf.OnLoop() {
-        @Override
-        public <T> T call(Supplier<T> question) {
-          return question.get();
-        }
-      };
-
   private FakeWorld world = new FakeWorld(Policy.LOAD);
   private Filter filter = world.filter();
 
   private WhatIf.Answer ask(PodFacts pod, int count) {
-    return ask(pod, count, true);
-  }
-
-  private WhatIf.Answer ask(PodFacts pod, int count, boolean hasNodePreferences) {
-    var whatIf =
-        new WhatIf(world.ledger, world.evaluator, world.packing, filter, () -> world.nowMs);
-    return whatIf.answer(
-        new WhatIf.Question(
-            pod, hasNodePreferences, HostRequest.NONE, node -> Optional.empty(), count),
-        HERE);
+    return world.foretold(pod, node -> Optional.empty(), count);
   }
 
   private List<String> nodes() {
@@ -85,6 +71,7 @@ final class WhatIfTest {
   /** Each look at the clock takes a millisecond here, and every node needs at least one. */
   @Test
   void aQuestion_takesTheLoopForAFewMillisecondsAtATime() {
+    world.report("free", new Gpu("free-0", 0, 0));
     for (int i = 0; i < 200; i++) {
       world.report("n" + i, new Gpu("n" + i + "-0", 0, 0));
       PodFacts other = FakeWorld.pod("other" + i, 10);
@@ -98,38 +85,35 @@ final class WhatIfTest {
     var measured =
         new WhatIf.OnLoop() {
           @Override
-          public <T> T call(Supplier<T> question) {
+          public <T> T call(Supplier<T> work) {
             long beganMs = world.nowMs;
-            T answer = question.get();
+            T result = work.get();
             turns.add(world.nowMs - beganMs);
-            return answer;
+            return result;
           }
         };
     world.stepMs = 1;
-    var whatIf =
-        new WhatIf(world.ledger, world.evaluator, world.packing, filter, () -> world.nowMs());
+    PodFacts pod = FakeWorld.pod("p", 3);
+    List<String> names = nodes();
+    var found = new ArrayList<NodeSnapshot>();
+    for (int next = 0; next < names.size(); ) {
+      int from = next;
+      next = measured.call(() -> world.evaluator.addSnapshots(pod, names, from, found));
+    }
     WhatIf.Answer answer =
-        whatIf.answer(
-            new WhatIf.Question(
-                FakeWorld.pod("p", 3), true, HostRequest.NONE, node -> Optional.empty(), 1),
-            measured);
-    assertThat(answer.places()).isEmpty();
+        world
+            .whatIf()
+            .answer(
+                new WhatIf.Question(pod, HostRequest.NONE, node -> Optional.empty(), found, 20),
+                measured);
+    assertThat(answer.places()).hasSize(3);
     assertThat(turns).hasSizeGreaterThan(40).allMatch(ms -> ms <= 20);
   }
 
   @ParameterizedTest
-  @CsvSource({
-    "1, true, 0",
-    "2, true, 0",
-    "3, false, 0",
-    "4, false, 2",
-    "5, false, 3",
-    "6, true, 2"
-  })
-  void whatIsForetold_isWhatTheVerbsThenDecide(
-      long seed, boolean hasNodePreferences, int offeredMax) {
+  @CsvSource({"1, true", "2, true", "3, false"})
+  void whatIsForetold_isWhatTheVerbsThenDecide(long seed, boolean hasNodePreferences) {
     var random = new Random(seed);
-    filter = world.filter(new RecentlyFilteredPods(), offeredMax);
     for (int node = 0; node < 12; node++) {
       world.report("n" + node, gpus(random, "n" + node + "-"));
     }
@@ -137,9 +121,9 @@ final class WhatIfTest {
     for (int i = 0; i < 100; i++) {
       PodFacts pod = pod(random, i);
       world.state.apply(new Event.PodSeen(pod));
-      WhatIf.Answer foretold = ask(pod, 1, hasNodePreferences);
+      WhatIf.Answer foretold = ask(pod, 1);
       Inspection before = world.inspection();
-      assertThat(ask(pod, 1, hasNodePreferences)).as("asked twice").isEqualTo(foretold);
+      assertThat(ask(pod, 1)).as("asked twice").isEqualTo(foretold);
       assertThat(world.inspection().nodes()).as("nothing is held").isEqualTo(before.nodes());
 
       Optional<Hold> hold = decided(pod, hasNodePreferences);
@@ -214,17 +198,11 @@ final class WhatIfTest {
   void nodesThatThePodExcludes_areCountedAndNotJudged() {
     world.report("a", new Gpu("a0", 0, 0));
     world.report("b", new Gpu("b0", 0, 0));
-    var whatIf =
-        new WhatIf(world.ledger, world.evaluator, world.packing, filter, () -> world.nowMs);
     WhatIf.Answer answer =
-        whatIf.answer(
-            new WhatIf.Question(
-                FakeWorld.pod("p", 3),
-                false,
-                HostRequest.NONE,
-                node -> node.equals("a") ? Optional.of(Exclusion.TAINTS) : Optional.empty(),
-                1),
-            HERE);
+        world.foretold(
+            FakeWorld.pod("p", 3),
+            node -> node.equals("a") ? Optional.of(Exclusion.TAINTS) : Optional.empty(),
+            1);
     assertThat(answer.excluded()).containsEntry(Exclusion.TAINTS, 1);
     assertThat(answer.places().getFirst().fit().node()).isEqualTo("b");
   }
@@ -250,17 +228,18 @@ final class WhatIfTest {
     PodFacts pod = FakeWorld.pod("p", 9);
     WhatIf.Answer answer = ask(pod, 1);
     assertThat(answer.places()).isEmpty();
-    var decided = (Filter.Answer.Undecided) filter.filter(pod, nodes(), true);
-    assertThat(answer.undecided()).contains(decided.error());
+    assertThat(filter.filter(pod, nodes(), true)).isInstanceOf(Filter.Answer.Undecided.class);
+    assertThat(answer.waits().orElseThrow())
+        .satisfies(cause -> assertThat(cause.reason()).isEqualTo(WaitReason.NOT_ACKNOWLEDGING))
+        .satisfies(cause -> assertThat(cause.whatToDo()).contains("Nothing is wrong with the pod"));
   }
 
-  /** kube-scheduler is told to try again where only what passes by itself stands in the way. */
+  /** As explain says of a pod that waits for such room. */
   @Test
-  void roomThatIsHeldForAPodBeingScheduled_isNoRefusalForGood() {
+  void roomThatIsHeldForAPodBeingScheduled_isTaken() {
     world.report("a", new Gpu("a0", 0, 0));
     decided(FakeWorld.pod("first", 9), true);
     WhatIf.Answer answer = ask(FakeWorld.pod("second", 9), 1);
-    assertThat(answer.places()).isEmpty();
-    assertThat(answer.undecided()).hasValueSatisfying(why -> assertThat(why).contains("held for"));
+    assertThat(answer.waits().map(WaitCause::reason)).contains(WaitReason.FULL);
   }
 }

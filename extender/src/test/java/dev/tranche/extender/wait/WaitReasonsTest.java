@@ -13,11 +13,11 @@ import dev.tranche.extender.ledger.PreemptionInfo;
 import dev.tranche.extender.placement.Reason;
 import dev.tranche.extender.readapi.row.Pod;
 import dev.tranche.extender.readapi.row.PodDetail;
+import dev.tranche.extender.readapi.row.Waiting;
 import dev.tranche.extender.readapi.row.WaitingReasons;
 import dev.tranche.extender.readapi.row.WhatIfAnswer;
 import dev.tranche.extender.readapi.table.AnswerText;
 import dev.tranche.extender.readapi.table.Output;
-import dev.tranche.extender.score.packing.HostRequest;
 import dev.tranche.extender.selection.PodSelection.Pin;
 import dev.tranche.extender.wait.SimulatedScheduler.Node;
 import dev.tranche.process.fuzz.Seeds;
@@ -28,9 +28,9 @@ import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.Random;
 import java.util.Set;
-import java.util.function.Supplier;
 import java.util.stream.LongStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -107,7 +107,7 @@ final class WaitReasonsTest extends WaitingPodsRig {
         .doesNotContain("replicas", "[", "]");
   }
 
-  /** C6 gives what-if the evaluation of filter, and so the other reasons and every message. */
+  /** Only kube-scheduler knows the others: they are not of GPUs, or of a pod that exists. */
   private static final Set<WaitReason> FORETOLD =
       EnumSet.of(
           WaitReason.FULL,
@@ -117,7 +117,9 @@ final class WaitReasonsTest extends WaitingPodsRig {
           WaitReason.UNFIT,
           WaitReason.NO_SUCH_MODEL,
           WaitReason.OTHER_REPLICAS,
-          WaitReason.NODES_EXCLUDED);
+          WaitReason.NODES_EXCLUDED,
+          WaitReason.PINNED_TO,
+          WaitReason.NO_NODE);
 
   static Stream<Situation> foretold() {
     return situations().filter(each -> FORETOLD.contains(each.reason()));
@@ -125,25 +127,21 @@ final class WaitReasonsTest extends WaitingPodsRig {
 
   @ParameterizedTest
   @MethodSource("foretold")
-  void whatIf_givesTheReasonThatThePodGets(Situation situation) {
-    PodFacts pod = arrange(situation.reason(), new Random(situation.seed()));
+  void whatIf_givesTheCauseThatThePodGets(Situation situation) {
+    PodFacts posted = arrange(situation.reason(), new Random(situation.seed()));
     scheduler.report();
-    var whatIf =
-        new WhatIf(world.ledger, world.evaluator, world.packing, world.filter(), world::nowMs);
-    var question = new WhatIf.Question(pod, false, HostRequest.NONE, scheduler.filter(pod), 1);
-    WhatIf.Answer answer = whatIf.answer(question, HERE);
-    assertThat(WhatIfAnswer.of(pod, answer, null, Instant.now()).waiting())
-        .satisfies(
-            waiting -> assertThat(waiting.reason()).isEqualTo(situation.reason().toString()));
+    WhatIf.Answer answer = world.foretold(posted, scheduler.filter(posted), 1);
+    PodFacts pod = condition(situation.reason(), posted);
+    world.state.apply(new Event.PodSeen(pod));
+    PodDetail explained = world.explained("ns/p", Optional.of(scheduler.filter(pod)));
+    assertThat(WhatIfAnswer.of(posted, answer, OptionalInt.empty(), Instant.now()).waiting())
+        .isNotNull()
+        .extracting(Waiting::reason, Waiting::message, Waiting::whatToDo)
+        .containsExactly(
+            situation.reason().toString(),
+            explained.waiting().message(),
+            explained.waiting().whatToDo());
   }
-
-  private static final WhatIf.OnLoop HERE =
-      new WhatIf.OnLoop() {
-        @Override
-        public <T> T call(Supplier<T> question) {
-          return question.get();
-        }
-      };
 
   /** Full GPUs are not why it waits: nobody has tried it. */
   @Test

@@ -17,8 +17,8 @@ import dev.tranche.extender.readapi.row.StreamSummary;
 import dev.tranche.extender.readapi.row.Waiting;
 import dev.tranche.extender.readapi.row.WaitingReasons;
 import dev.tranche.extender.score.Policy;
-import dev.tranche.extender.selection.PodSelection;
 import dev.tranche.extender.snapshot.NodeSnapshot;
+import dev.tranche.extender.selection.PodSelection;
 import dev.tranche.extender.verb.FakeWorld;
 import dev.tranche.extender.wait.SimulatedScheduler.Node;
 import io.vertx.core.Future;
@@ -64,7 +64,7 @@ abstract class WaitingPodsRig {
               if (pod.uid().equals(unreadable)) {
                 throw new IllegalStateException("unreadable");
               }
-              return Future.succeededFuture(WaitingPodsRig.this.nodes(pod));
+              return Future.succeededFuture(world.snapshots(pod));
             }
 
             @Override
@@ -275,15 +275,6 @@ abstract class WaitingPodsRig {
       events.tick();
       world.nowMs += 3_000;
     }
-  }
-
-  List<NodeSnapshot> nodes(PodFacts pod) {
-    var found = new ArrayList<NodeSnapshot>();
-    List<String> names = List.copyOf(world.ledger.nodes());
-    for (int next = 0; next < names.size(); ) {
-      next = world.evaluator.addSnapshots(pod, names, next, found);
-    }
-    return found;
   }
 
   Waiting row() {

@@ -4,8 +4,10 @@ import dev.tranche.extender.ledger.Hold;
 import dev.tranche.extender.ledger.Ledger;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.ledger.RequestsByReplicas;
-import dev.tranche.extender.placement.GpuRequest;
+import dev.tranche.extender.ledger.SchedulerVerdict;
+import dev.tranche.extender.ledger.SchedulerVerdict.Blocker;
 import dev.tranche.extender.placement.Placement;
+import dev.tranche.extender.placement.Reason;
 import dev.tranche.extender.score.IdleGpus;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.score.Scores;
@@ -18,22 +20,23 @@ import dev.tranche.extender.snapshot.NodeFit;
 import dev.tranche.extender.snapshot.NodeSnapshot;
 import dev.tranche.extender.snapshot.Offer;
 import dev.tranche.extender.snapshot.PackedPolicy;
-import dev.tranche.extender.snapshot.Turn;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.EnumMap;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
-import java.util.concurrent.atomic.AtomicReference;
-import java.util.function.IntPredicate;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
+import java.util.stream.Collectors;
 
 /**
- * Computes what filter and prioritize would decide on a pod now, and on further copies of it.
- * Nothing is held or remembered. The loop supplies snapshots, and a worker evaluates the nodes.
- * Under policy {@code packed} the loop also makes the choice, once per question.
+ * Evaluates the nodes for a pod that does not exist, as filter does, and for further copies of it.
+ * Nothing is held or remembered. A worker evaluates; the loop is asked only for what changes from
+ * copy to copy.
  */
 public final class WhatIf {
   /** The most pods of one question, which are placed one after the other. */
@@ -45,45 +48,36 @@ public final class WhatIf {
   private final Ledger ledger;
   private final NodeEvaluator evaluator;
   private final PackedPolicy packing;
-  private final Rules filter;
+  private final int offeredMax;
   private final LongSupplier clockMs;
 
+  /**
+   * @param offeredMax how many nodes filter offers
+   */
   public WhatIf(
       Ledger ledger,
       NodeEvaluator evaluator,
       PackedPolicy packing,
-      Rules filter,
+      int offeredMax,
       LongSupplier clockMs) {
     this.ledger = ledger;
     this.evaluator = evaluator;
     this.packing = packing;
-    this.filter = filter;
+    this.offeredMax = offeredMax;
     this.clockMs = clockMs;
   }
 
   /**
-   * @param hasNodePreferences the pod has soft preferences of its own among the nodes
    * @param host what the pod requests beside GPUs
-   * @param nodes which nodes the pod itself excludes
+   * @param filter which nodes the pod itself excludes
+   * @param nodes all nodes, as they are for the pod
    */
   public record Question(
-      PodFacts pod, boolean hasNodePreferences, HostRequest host, NodeFilter nodes, int count) {}
+      PodFacts pod, HostRequest host, NodeFilter filter, List<NodeSnapshot> nodes, int count) {}
 
-  /** The rules by which filter answers, beside the fit of each node. Called on the loop. */
-  public interface Rules {
-    /** Returns how filter would choose among the nodes that fit; changes nothing. */
-    Offer offer(Policy policy);
-
-    /** Returns what filter would wait for before it refuses a pod on these nodes. */
-    Optional<String> awaiting(List<NodeFit> refused);
-
-    /** Returns why filter would decide nothing because of this node; changes nothing. */
-    Optional<String> undecided(PodFacts pod, NodeFit refused);
-  }
-
-  /** Runs a question on the loop and waits for the answer. */
+  /** Runs something on the loop, and waits for its result. */
   public interface OnLoop {
-    <T> T call(Supplier<T> question);
+    <T> T call(Supplier<T> work);
   }
 
   /**
@@ -96,8 +90,8 @@ public final class WhatIf {
    * @param fitting nodes that fit the first pod
    * @param refused nodes that do not fit the pod that wasn't placed, or the first pod if all were
    *     placed
-   * @param undecided why kube-scheduler would be asked to retry although all nodes are refused
    * @param late the time limit was reached, and more pods may fit
+   * @param waits why the pod would wait; empty if it fits
    */
   public record Answer(
       Policy policy,
@@ -105,8 +99,8 @@ public final class WhatIf {
       List<NodeFit> fitting,
       List<NodeFit> refused,
       Map<Exclusion, Integer> excluded,
-      Optional<String> undecided,
-      boolean late) {}
+      boolean late,
+      Optional<WaitCause> waits) {}
 
   /**
    * Whether the pod's policy is {@code packed}. Only one such pod can be predicted, since the CPU
@@ -129,136 +123,74 @@ public final class WhatIf {
     private final long untilMs = clockMs.getAsLong() + PLACE_WITHIN_MS;
     private final RequestsByReplicas requests;
     private final Map<Exclusion, Integer> excluded = new EnumMap<>(Exclusion.class);
-    private final Map<String, List<Hold>> hypotheticalHolds = new HashMap<>();
-    private final List<NodeSnapshot> nodes = new ArrayList<>();
-    private final List<NodeFit> fits = new ArrayList<>();
+    private final Map<String, NodeSnapshot> nodes = new LinkedHashMap<>();
+    private final Map<String, NodeFit> fits = new LinkedHashMap<>();
+    private final Map<String, List<Hold>> assumed = new HashMap<>();
     private Policy policy;
-    private Offer offer;
 
     Run(Question question, OnLoop loop) {
       this.question = question;
       this.pod = question.pod();
       this.requests = new RequestsByReplicas(pod);
       this.loop = loop;
-      for (NodeSnapshot node : snapshots()) {
+      this.policy = evaluator.policyOf(pod, false);
+      for (NodeSnapshot node : question.nodes()) {
         question
-            .nodes()
+            .filter()
             .excludes(node.node())
-            .ifPresentOrElse(why -> excluded.merge(why, 1, Integer::sum), () -> nodes.add(node));
+            .ifPresentOrElse(
+                why -> excluded.merge(why, 1, Integer::sum), () -> nodes.put(node.node(), node));
       }
-      policy = evaluator.policyOf(pod, false);
-      nodes.forEach(node -> fits.add(fit(node)));
-      offer = loop.call(() -> filter.offer(policy));
-    }
-
-    private List<NodeSnapshot> snapshots() {
-      List<String> names = loop.call(() -> List.copyOf(ledger.nodes()));
-      var snapshots = new ArrayList<NodeSnapshot>(names.size());
-      for (int next = 0; next < names.size(); ) {
-        int from = next;
-        next = loop.call(() -> evaluator.addSnapshots(pod, names, from, snapshots));
-      }
-      return snapshots;
-    }
-
-    /**
-     * Does the work of each index on the loop, in several turns, so that nobody waits for the
-     * whole.
-     *
-     * @param work returns false to end
-     */
-    private void inTurns(int count, IntPredicate work) {
-      int next = 0;
-      while (next < count) {
-        int from = next;
-        next = loop.call(() -> turn(from, count, work));
-      }
-    }
-
-    private int turn(int from, int count, IntPredicate work) {
-      long endMs = clockMs.getAsLong() + Turn.MS_MAX;
-      int at = from;
-      while (at < count && (at == from || clockMs.getAsLong() < endMs)) {
-        if (!work.test(at++)) {
-          return count;
-        }
-      }
-      return at;
+      nodes.forEach((name, node) -> fits.put(name, fit(node)));
     }
 
     private NodeFit fit(NodeSnapshot node) {
-      GpuRequest request = requests.of(node.replicas());
-      return evaluator.evaluate(node, request, policy);
+      return evaluator.evaluate(node, requests.of(node.replicas()), policy);
     }
 
     Answer answer() {
-      var places = new ArrayList<Place>();
-      reevaluatePolicy();
+      spareIdleGpus();
       Policy first = policy;
       List<NodeFit> fitting = fitting();
       List<NodeFit> refused = refused();
+      var places = new ArrayList<Place>();
       boolean late = false;
       while (places.size() < question.count() && !late) {
-        Optional<Place> place = next();
+        Optional<Place> place = choose();
         if (place.isEmpty()) {
           refused = refused();
           break;
         }
         places.add(place.get());
-        if (places.size() < question.count()) {
-          applyPlacement(place.get(), places.size());
-          reevaluatePolicy();
-          late = clockMs.getAsLong() > untilMs;
-        }
+        assume(place.get(), places.size());
+        spareIdleGpus();
+        late = places.size() < question.count() && clockMs.getAsLong() > untilMs;
       }
-      Optional<String> undecided = places.isEmpty() ? undecided(refused) : Optional.empty();
-      return new Answer(first, places, fitting, refused, excluded, undecided, late);
-    }
-
-    /**
-     * Evaluates the nodes again if idle GPUs have become scarce under policy {@code load}, as
-     * filter does.
-     */
-    private void reevaluatePolicy() {
-      int gpus = fits.stream().mapToInt(NodeFit::measuredGpus).sum();
-      int idle = fits.stream().mapToInt(NodeFit::idleGpus).sum();
-      Policy now = evaluator.policyOf(pod, new IdleGpus(gpus, idle).scarce());
-      if (now != policy) {
-        policy = now;
-        for (int i = 0; i < fits.size(); i++) {
-          fits.set(i, fit(nodes.get(i)));
-        }
-      }
-    }
-
-    /** Returns why filter would decide nothing on a pod that no node fits. */
-    private Optional<String> undecided(List<NodeFit> everywhere) {
-      Optional<String> awaiting = loop.call(() -> filter.awaiting(everywhere));
-      if (awaiting.isPresent()) {
-        return awaiting;
-      }
-      var found = new AtomicReference<Optional<String>>(Optional.empty());
-      inTurns(
-          everywhere.size(),
-          i -> {
-            found.set(
-                clockMs.getAsLong() > untilMs
-                    ? Optional.of(NodeEvaluator.LATE)
-                    : filter.undecided(pod, everywhere.get(i)));
-            return found.get().isEmpty();
-          });
-      return found.get();
+      Optional<WaitCause> waits = places.isEmpty() ? Optional.of(waits(refused)) : Optional.empty();
+      return new Answer(first, places, fitting, refused, excluded, late, waits);
     }
 
     private List<NodeFit> fitting() {
-      return fits.stream().filter(NodeFit::fits).toList();
+      return fits.values().stream().filter(NodeFit::fits).toList();
     }
 
     private List<NodeFit> refused() {
-      return fits.stream().filter(fit -> !fit.fits()).toList();
+      return fits.values().stream().filter(fit -> !fit.fits()).toList();
     }
 
-    private Optional<Place> next() {
+    /** Under policy {@code load} idle GPUs are spared once they are scarce, as filter does. */
+    private void spareIdleGpus() {
+      Collection<NodeFit> all = fits.values();
+      int gpus = all.stream().mapToInt(NodeFit::measuredGpus).sum();
+      int idle = all.stream().mapToInt(NodeFit::idleGpus).sum();
+      Policy now = evaluator.policyOf(pod, new IdleGpus(gpus, idle).scarce());
+      if (now != policy) {
+        policy = now;
+        nodes.forEach((name, node) -> fits.put(name, fit(node)));
+      }
+    }
+
+    private Optional<Place> choose() {
       List<NodeFit> fitting = fitting();
       if (fitting.isEmpty()) {
         return Optional.empty();
@@ -267,37 +199,31 @@ public final class WhatIf {
         return loop.call(() -> packing.preview(question.host(), fitting))
             .map(w -> new Place(w.evaluation(), w.placement(), Scores.PACKED_WINNER));
       }
-      offer = new Offer(policy, offer.offeredMax(), offer.rotation());
-      List<NodeFit> offered = question.hasNodePreferences() ? fitting : offer.of(fitting);
-      if (!question.hasNodePreferences()) {
-        offer = new Offer(policy, offer.offeredMax(), offer.rotationAfter(fitting));
-      }
-      int[] scores = offered.stream().mapToInt(NodeFit::headroom).toArray();
-      NodeFit best = offered.get(Scores.winner(scores));
+      List<NodeFit> offered = new Offer(policy, offeredMax, 0).of(fitting);
+      NodeFit best =
+          offered.get(Scores.winner(offered.stream().mapToInt(NodeFit::headroom).toArray()));
       return best.placement().map(placement -> new Place(best, placement, best.headroom()));
     }
 
-    /** Evaluates the node again as if the pod were placed on it. */
-    private void applyPlacement(Place place, int number) {
+    /** Evaluates the node again as if a copy of the pod were placed on it. */
+    private void assume(Place place, int number) {
       String node = place.fit().node();
-      int index = fits.indexOf(place.fit());
-      NodeSnapshot before = nodes.get(index);
-      PodFacts one = numbered(number);
-      ClusterView.NodeGpus nodeGpus =
+      List<Hold> held = assumed.computeIfAbsent(node, none -> new ArrayList<>());
+      ClusterView.NodeGpus gpus =
           loop.call(
               () -> {
-                List<Hold> held =
-                    hypotheticalHolds.computeIfAbsent(node, none -> new ArrayList<>());
                 ledger
-                    .hypotheticalHold(one, node, place.placement(), clockMs.getAsLong())
+                    .hypotheticalHold(copy(number), node, place.placement(), clockMs.getAsLong())
                     .ifPresent(held::add);
                 return evaluator.nodeGpusAfter(pod, node, held);
               });
-      nodes.set(index, new NodeSnapshot(node, before.replicas(), nodeGpus));
-      fits.set(index, fit(nodes.get(index)));
+      NodeSnapshot before = Objects.requireNonNull(nodes.get(node));
+      var after = new NodeSnapshot(node, before.replicas(), gpus);
+      nodes.put(node, after);
+      fits.put(node, fit(after));
     }
 
-    private PodFacts numbered(int number) {
+    private PodFacts copy(int number) {
       return new PodFacts(
           pod.uid() + "-" + number,
           pod.namespace(),
@@ -308,6 +234,39 @@ public final class WhatIf {
           pod.resource(),
           pod.requests(),
           pod.annotations());
+    }
+
+    /** Returns the cause that the pod would get, with the condition that it would have. */
+    private WaitCause waits(List<NodeFit> refused) {
+      var counts = new EnumMap<Blocker, Integer>(Blocker.class);
+      excluded.forEach((why, number) -> counts.merge(blocker(why), number, Integer::sum));
+      if (!refused.isEmpty()) {
+        counts.put(Blocker.GPUS, refused.size());
+      }
+      Map<Reason, Integer> reasons = Refusals.of(refused).byReason();
+      boolean gated = pod.scheduler().state() == SchedulerVerdict.State.GATED;
+      var verdict = new SchedulerVerdict(SchedulerVerdict.State.REFUSED, counts, reasons.keySet());
+      List<NodeFit> everywhere = evaluator.evaluate(pod, question.nodes(), policy);
+      WaitCause alone =
+          WaitCauses.of(
+              gated ? pod : pod.with(verdict),
+              Survey.of(everywhere),
+              Optional.of(reasons.keySet()));
+      return WaitCauses.ownFieldsFirst(
+          alone,
+          nodes.isEmpty()
+              ? excluded.keySet().stream()
+                  .map(Exclusion::words)
+                  .collect(Collectors.joining(" and "))
+              : "");
+    }
+
+    private static Blocker blocker(Exclusion why) {
+      return switch (why) {
+        case NODE_NAME, NODE_SELECTOR, NODE_AFFINITY -> Blocker.AFFINITY;
+        case UNSCHEDULABLE -> Blocker.CORDONED;
+        case TAINTS -> Blocker.TAINTS;
+      };
     }
   }
 }

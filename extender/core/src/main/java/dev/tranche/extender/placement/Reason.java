@@ -9,10 +9,6 @@ public enum Reason {
   FAILED("the node could not be evaluated because of a bug; the extender's log says more", true),
   NO_REPORT("the node's GPU plugin sends no reports", false),
   NOT_SERVING("the node's GPU plugin is draining or not registered with the kubelet", false),
-  // Never told to kube-scheduler, which would evict pods of other nodes: see Filter.
-  NOT_ACKNOWLEDGING(
-      "the node's GPU plugin does not acknowledge assignments, so it temporarily gets no pods",
-      true),
   NO_GPU("the node has no GPU of the resource that the pod requests", true),
   OTHER_REPLICAS(
       "the node splits GPUs into a different number of replicas than the pod was sized for", true),
@@ -27,6 +23,11 @@ public enum Reason {
       true),
   CLIENTS("the node's GPUs have too few free MPS client slots", false),
   MEMORY("the node's GPUs have too little measured free memory", false),
+  // The pod would fit. Never told to kube-scheduler, which would evict pods of other nodes: see
+  // Filter.
+  NOT_ACKNOWLEDGING(
+      "the node's GPU plugin does not acknowledge assignments, so it temporarily gets no pods",
+      true),
   SERVED_BY_PLUGIN(
       "the pod counts GPUs of nodes that others serve, and this node has a device plugin", true),
   // The search was given up, so this must not count as a refusal that no eviction can resolve.

@@ -1,7 +1,12 @@
 package dev.tranche.extender.readapi;
 
+import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.core.StreamReadConstraints;
+import com.fasterxml.jackson.core.exc.StreamConstraintsException;
+import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.json.JsonMapper;
 import dev.tranche.api.Names;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.ledger.PodFields;
@@ -22,6 +27,18 @@ final class PodBody {
   private static final String ALLOWED =
       "a Pod as the API server would store it: kubectl create -f pod.yaml --dry-run=server -o json";
 
+  /** Several times the fields of the largest pods. A tree node costs up to 130 bytes of memory. */
+  static final int TOKENS_MAX = 50_000;
+
+  private static final JsonMapper JSON =
+      JsonMapper.builder(
+              JsonFactory.builder()
+                  .streamReadConstraints(
+                      StreamReadConstraints.builder().maxTokenCount(TOKENS_MAX).build())
+                  .build())
+          .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
+          .build();
+
   private final List<String> resources;
 
   /**
@@ -32,11 +49,7 @@ final class PodBody {
   }
 
   sealed interface Parsed {
-    /**
-     * @param hasNodePreferences whether the pod has soft preferences among the nodes
-     */
-    record Valid(PodFacts pod, boolean hasNodePreferences, HostRequest host, PodSelection selection)
-        implements Parsed {}
+    record Valid(PodFacts pod, HostRequest host, PodSelection selection) implements Parsed {}
 
     record Refused(Problem problem) implements Parsed {}
   }
@@ -47,9 +60,9 @@ final class PodBody {
   Parsed parse(Buffer body, View view) {
     JsonNode pod;
     try {
-      pod = PostedPod.read(body.getBytes());
-    } catch (PostedPod.TooLargeException large) {
-      return refused("body", String.valueOf(large.getMessage()), ALLOWED);
+      pod = JSON.readTree(body.getBytes());
+    } catch (StreamConstraintsException large) {
+      return refused("body", String.valueOf(large.getOriginalMessage()), ALLOWED);
     } catch (IOException malformed) {
       return refused("body", "", ALLOWED);
     }
@@ -57,13 +70,8 @@ final class PodBody {
     if (!kind.equals("Pod")) {
       return refused("kind", kind, "Pod; " + ALLOWED);
     }
-    JsonNode spec = pod.path("spec");
-    if (spec.path("containers").isEmpty()) {
+    if (pod.path("spec").path("containers").isEmpty()) {
       return refused("spec.containers", "", "one container at least; " + ALLOWED);
-    }
-    Optional<String> large = PodSize.tooLarge(spec);
-    if (large.isPresent()) {
-      return refused("spec", large.get(), ALLOWED);
     }
     try {
       return read(pod, view);
@@ -107,7 +115,7 @@ final class PodBody {
               "a share that the webhook has converted to a request; send " + ALLOWED);
     }
     var selection = KubernetesJson.MAPPER.treeToValue(pod.path("spec"), PodSelection.class);
-    return new Parsed.Valid(facts.get(), fields.hasNodePreferences(), read.host(), selection);
+    return new Parsed.Valid(facts.get(), read.host(), selection);
   }
 
   private static Parsed refused(String field, String value, String allowed) {

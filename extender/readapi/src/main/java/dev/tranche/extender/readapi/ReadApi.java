@@ -75,7 +75,6 @@ public final class ReadApi {
    * @param schedulerMessages why kube-scheduler has not placed a pod, by {@code namespace/name}
    * @param filters which nodes a pod excludes, by {@code namespace/name}; empty where the API
    *     server does not say
-   * @param whatIf called on a worker; it asks the loop for what it needs
    * @param selections which nodes a pod excludes, by the fields of a posted pod
    * @param resources GPU resources that pods may request
    * @param historyBytesMax maximum size of the history of GPUs; 0 to keep none
@@ -90,7 +89,7 @@ public final class ReadApi {
       Explanations explanations,
       Function<String, Future<Optional<String>>> schedulerMessages,
       Function<String, Future<Optional<NodeFilter>>> filters,
-      Supplier<WhatIf> whatIf,
+      WhatIf whatIf,
       Function<PodSelection, NodeFilter> selections,
       List<String> resources,
       long historyBytesMax,
@@ -216,13 +215,7 @@ public final class ReadApi {
         reasons,
         sources.schedulerMessages(),
         sources.filters(),
-        new WhatIfAnswers(
-            vertx,
-            sources.loop(),
-            sources.whatIf(),
-            sources.selections(),
-            new PodBody(sources.resources()),
-            sources.clockMs()),
+        new WhatIfAnswers(vertx, sources),
         new HistoryAnswers(vertx, history, sources.clockMs()),
         invariants,
         sources.clockMs());

@@ -1,6 +1,7 @@
 package dev.tranche.extender.readapi;
 
 import dev.tranche.extender.explain.WhatIf;
+import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.readapi.Answers.Answer;
 import dev.tranche.extender.readapi.Answers.Format;
 import dev.tranche.extender.readapi.PodBody.Parsed;
@@ -8,7 +9,6 @@ import dev.tranche.extender.readapi.query.Problem;
 import dev.tranche.extender.readapi.row.View;
 import dev.tranche.extender.readapi.row.WhatIfAnswer;
 import dev.tranche.extender.selection.NodeFilter;
-import dev.tranche.extender.selection.PodSelection;
 import dev.tranche.process.loop.Loop;
 import io.vertx.core.Future;
 import io.vertx.core.MultiMap;
@@ -17,11 +17,10 @@ import io.vertx.core.buffer.Buffer;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
-import java.util.function.Function;
-import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 
 /** Answers where a pod would go; limits concurrent requests and requests per second. */
@@ -36,30 +35,18 @@ final class WhatIfAnswers {
   private static final String COUNT = "count";
 
   private final Vertx vertx;
-  private final Supplier<Loop> loop;
-  private final Supplier<WhatIf> whatIf;
-  private final Function<PodSelection, NodeFilter> selections;
+  private final ReadApi.Sources sources;
   private final PodBody pods;
-  private final LongSupplier clockMs;
   private final ViewRate rate = new ViewRate("what-if requests", PER_SECOND_MAX);
   private final Semaphore free = new Semaphore(AT_ONCE_MAX);
 
   /** Of readers of single namespaces: they leave the others' places alone. */
   private final Semaphore freeOfNamespaces = new Semaphore(AT_ONCE_OF_NAMESPACES_MAX);
 
-  WhatIfAnswers(
-      Vertx vertx,
-      Supplier<Loop> loop,
-      Supplier<WhatIf> whatIf,
-      Function<PodSelection, NodeFilter> selections,
-      PodBody pods,
-      LongSupplier clockMs) {
+  WhatIfAnswers(Vertx vertx, ReadApi.Sources sources) {
     this.vertx = vertx;
-    this.loop = loop;
-    this.whatIf = whatIf;
-    this.selections = selections;
-    this.pods = pods;
-    this.clockMs = clockMs;
+    this.sources = sources;
+    this.pods = new PodBody(sources.resources());
   }
 
   Future<Answer> of(View view, MultiMap parameters, Buffer body, Format format) {
@@ -78,7 +65,7 @@ final class WhatIfAnswers {
           Problem.badRequest(
               new Problem.Invalid(COUNT, count, "a whole number from 1 to " + WhatIf.COUNT_MAX)));
     }
-    Optional<Problem> tooMany = rate.refusal(view, clockMs.getAsLong());
+    Optional<Problem> tooMany = rate.refusal(view, sources.clockMs().getAsLong());
     if (tooMany.isPresent()) {
       return refused(tooMany.get());
     }
@@ -87,14 +74,16 @@ final class WhatIfAnswers {
       return refused(
           Problem.tooMany("other what-if requests are being answered; retry in a second"));
     }
-    Future<Answer> answered =
-        Future.succeededFuture(body)
-            .compose(
-                posted ->
-                    vertx.executeBlocking(
-                        () -> answer(view, posted, Integer.parseInt(count), sent != null, format),
-                        false));
-    return answered
+    OptionalInt copies =
+        sent == null ? OptionalInt.empty() : OptionalInt.of(Integer.parseInt(count));
+    return vertx
+        .executeBlocking(() -> pods.parse(body, view), false)
+        .compose(
+            parsed ->
+                switch (parsed) {
+                  case Parsed.Refused(Problem problem) -> refused(problem);
+                  case Parsed.Valid pod -> answer(pod, copies, format);
+                })
         .onComplete(done -> places.release())
         .recover(WhatIfAnswers::unavailableOnTimeout);
   }
@@ -110,38 +99,41 @@ final class WhatIfAnswers {
         : Future.failedFuture(failure);
   }
 
-  private Answer answer(View view, Buffer body, int count, boolean counts, Format format) {
-    return switch (pods.parse(body, view)) {
-      case Parsed.Refused(Problem problem) -> new Answer.Refused(problem);
-      case Parsed.Valid pod when count > 1 && whatIf.get().isPacked(pod.pod()) ->
-          new Answer.Refused(
-              Problem.badRequest(
-                  new Problem.Invalid(
-                      COUNT,
-                      String.valueOf(count),
-                      "1, because the pod's policy is packed, which depends on the CPU and memory"
-                          + " that each pod leaves")));
-      case Parsed.Valid pod -> {
-        var question =
-            new WhatIf.Question(
-                pod.pod(),
-                pod.hasNodePreferences(),
-                pod.host(),
-                selections.apply(pod.selection()),
-                count);
-        Instant now = Instant.now().truncatedTo(ChronoUnit.MILLIS);
-        WhatIf.Answer found = whatIf.get().answer(question, new BlockingOnLoop(loop.get()));
-        yield new Answer.Found(
-            format.of(WhatIfAnswer.of(pod.pod(), found, counts ? count : null, now)));
-      }
-    };
+  private Future<Answer> answer(Parsed.Valid posted, OptionalInt copies, Format format) {
+    WhatIf whatIf = sources.whatIf();
+    Loop loop = sources.loop().get();
+    PodFacts pod = posted.pod();
+    int count = copies.orElse(1);
+    if (count > 1 && whatIf.isPacked(pod)) {
+      return refused(
+          Problem.badRequest(
+              new Problem.Invalid(
+                  COUNT,
+                  String.valueOf(count),
+                  "1, because the pod's policy is packed, which depends on the CPU and memory"
+                      + " that each pod leaves")));
+    }
+    NodeFilter filter = sources.selections().apply(posted.selection());
+    Instant now = Instant.now().truncatedTo(ChronoUnit.MILLIS);
+    return sources
+        .explain()
+        .nodes(pod, loop)
+        .map(nodes -> new WhatIf.Question(pod, posted.host(), filter, nodes, count))
+        .compose(
+            question ->
+                vertx.executeBlocking(
+                    () -> {
+                      WhatIf.Answer found = whatIf.answer(question, new BlockingOnLoop(loop));
+                      return new Answer.Found(format.of(WhatIfAnswer.of(pod, found, copies, now)));
+                    },
+                    false));
   }
 
   /** Runs on a worker, and blocks it until the loop has answered. */
   private record BlockingOnLoop(Loop loop) implements WhatIf.OnLoop {
     @Override
-    public <T> T call(Supplier<T> question) {
-      return loop.submit(question)
+    public <T> T call(Supplier<T> work) {
+      return loop.submit(work)
           .toCompletionStage()
           .toCompletableFuture()
           .orTimeout(WhatIf.PLACE_WITHIN_MS, TimeUnit.MILLISECONDS)

@@ -1,11 +1,9 @@
 package dev.tranche.extender.readapi.row;
 
 import dev.tranche.extender.explain.Refusals;
-import dev.tranche.extender.explain.WaitCauses;
 import dev.tranche.extender.explain.WhatIf;
 import dev.tranche.extender.explain.WhatIf.Place;
 import dev.tranche.extender.ledger.PodFacts;
-import dev.tranche.extender.selection.Exclusion;
 import dev.tranche.extender.snapshot.NodeFit;
 import java.time.Instant;
 import java.util.Comparator;
@@ -13,7 +11,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.stream.Collectors;
+import java.util.OptionalInt;
 import org.jspecify.annotations.Nullable;
 
 /** Where a pod would go. */
@@ -56,10 +54,9 @@ public record WhatIfAnswer(
   public record PodsOnNode(String node, int pods) {}
 
   /**
-   * @param count number of pods that was requested; null if the request has none
+   * @param count number of pods that was requested; empty if the request has none
    */
-  public static WhatIfAnswer of(
-      PodFacts pod, WhatIf.Answer found, @Nullable Integer count, Instant now) {
+  public static WhatIfAnswer of(PodFacts pod, WhatIf.Answer found, OptionalInt count, Instant now) {
     Optional<Place> place = found.places().stream().findFirst();
     var refusals = Refusals.of(found.refused());
     return new WhatIfAnswer(
@@ -69,7 +66,7 @@ public record WhatIfAnswer(
         pod.resource(),
         found.policy().toString(),
         place.isPresent(),
-        place.isPresent() ? null : waiting(pod, found),
+        found.waits().map(cause -> Waiting.of(cause, Optional.empty())).orElse(null),
         place.map(first -> first.fit().node()).orElse(null),
         place.map(Place::score).orElse(null),
         place.map(WhatIfAnswer::shares).orElse(null),
@@ -86,7 +83,7 @@ public record WhatIfAnswer(
             .map(each -> new NodeCount("by " + each.getKey().words(), each.getValue()))
             .toList(),
         found.excluded().values().stream().mapToInt(Integer::intValue).sum(),
-        count == null ? null : Counted.of(count, found));
+        count.isEmpty() ? null : Counted.of(count.getAsInt(), found));
   }
 
   private static List<GpuShare> shares(Place place) {
@@ -98,20 +95,5 @@ public record WhatIfAnswer(
                 new GpuShare(
                     gpu.uuid(), gpu.index(), held.getOrDefault(gpu.uuid(), 0), gpu.replicas()))
         .toList();
-  }
-
-  private static Waiting waiting(PodFacts pod, WhatIf.Answer found) {
-    if (found.undecided().isPresent()) {
-      return new Waiting("NotDecided", found.undecided().get(), null, null);
-    }
-    boolean allExcluded = found.refused().isEmpty() && !found.excluded().isEmpty();
-    return Waiting.of(
-        allExcluded
-            ? WaitCauses.allExcluded(
-                found.excluded().keySet().stream()
-                    .map(Exclusion::words)
-                    .collect(Collectors.joining(" and ")))
-            : WaitCauses.refused(pod, found.refused()),
-        Optional.empty());
   }
 }
