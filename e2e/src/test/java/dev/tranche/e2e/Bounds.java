@@ -198,8 +198,7 @@ final class Bounds {
           new Bound("what a question of what-if", EXTENDER + "PodBody", "TOKENS_MAX"),
           new Bound("a turn of a question", EXTENDER + "Turn", "MS_MAX"),
           new Bound("findings of the invariants", EXTENDER + "InvariantCheck", "FINDINGS_MAX"),
-          new Bound("an answer of the history", EXTENDER + "GpuHistory", "POINTS_MAX"),
-          new Bound("an answer of the history", EXTENDER + "GpuHistory", "ANSWER_POINTS_MAX"),
+          new Bound("an answer of the history", EXTENDER + "GpuHistory", "SLOTS"),
           new Bound("an answer of the history", EXTENDER + "GpuHistory", "ANSWER_GPUS_MAX"),
           new Bound(
               "tokens of one address that the read API", EXTENDER + "Access", "REFUSED_BURST"),

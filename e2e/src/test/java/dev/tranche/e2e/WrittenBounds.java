@@ -178,8 +178,8 @@ final class WrittenBounds {
           written(
               "memory of the history of GPUs",
               EXTENDER + "ExtenderSetting",
-              "HISTORY_MEMORY( \"16Mi\",",
-              "16 MiB"),
+              "HISTORY_MEMORY( \"20Mi\",",
+              "20 MiB"),
           written(
               "pods whose last decision",
               EXTENDER + "Explanations",

@@ -43,9 +43,7 @@ enum ExtenderSetting implements ProcessSetting {
       "Host and port of the read API for the API server, which proxies requests about single"
           + " namespaces as an aggregated API; or off."),
   HISTORY_MEMORY(
-      "16Mi",
-      "Memory for the read API's history of GPUs, 1Mi to 1Gi; with more GPUs it has fewer samples."
-          + " 0: no history."),
+      "20Mi", "Memory for the read API's history of GPUs, 1Mi to 1Gi, 2.4 KB each. 0: no history."),
   CLUSTER_NAME("", "The cluster's name, which the web page shows, at most 63 characters."),
   NODE_PLUGIN_SERVICE_ACCOUNT("", "The only ServiceAccount that may report, namespace:name."),
   CONFIG_MAP(

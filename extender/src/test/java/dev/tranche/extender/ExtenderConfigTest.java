@@ -25,7 +25,7 @@ final class ExtenderConfigTest {
     assertThat(config.assignmentAckTimeoutMs()).isEqualTo(1_000);
     assertThat(config.loadStaleAfterMs()).isEqualTo(15_000);
     assertThat(config.measuredAfterMs()).isEqualTo(30_000);
-    assertThat(config.historyBytesMax()).isEqualTo(16 << 20);
+    assertThat(config.historyBytesMax()).isEqualTo(20 << 20);
     assertThat(config.unconvertedNamespaces()).isEmpty();
   }
 

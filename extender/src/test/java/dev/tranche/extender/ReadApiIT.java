@@ -223,7 +223,6 @@ final class ReadApiIT {
         .hasSameSizeAs(node.getJsonArray("times"));
     assertThat(remote(path + "?node=node-a", "user-stranger").statusCode()).isEqualTo(403);
     assertThat(metrics())
-        .contains("tranche_extender_history_step_seconds 10.0")
         .containsPattern("tranche_extender_history_bytes [1-9]")
         .contains("tranche_extender_history_gpus_left_out 0.0");
   }

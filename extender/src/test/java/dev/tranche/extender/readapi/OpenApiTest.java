@@ -158,18 +158,18 @@ final class OpenApiTest {
   @Test
   void history_isDescribed_withGapsWhereNothingWasMeasured() {
     var history = new GpuHistory(1 << 20);
-    history.add(HistorySampler.samples(world.inspection()), 0);
+    history.add(Histories.samples(world.inspection()), 0);
     world.report(
         "a",
         new FakeWorld.Gpu("a0", 0.5, FakeWorld.GIB),
         new FakeWorld.Gpu("a1", 0.7, FakeWorld.GIB));
-    history.add(HistorySampler.samples(world.inspection()), 10_000);
+    history.add(Histories.samples(world.inspection()), 60_000);
     Instant now = Instant.parse("2026-11-23T20:00:00Z");
-    var found = history.find("a", uuid -> true, 60_000, 20_000).orElseThrow();
-    JsonObject node = json(History.of("a", found, true, now, 20_000));
+    var found = history.find("a", uuid -> true, 600_000, 100_000).orElseThrow();
+    JsonObject node = json(History.of("a", found, true, now, 100_000));
     OpenApi.assertIs("History", node.encode());
     assertThat(node.getJsonArray("times").getList())
-        .isEqualTo(List.of("2026-11-23T19:59:45Z", "2026-11-23T19:59:55Z"));
+        .isEqualTo(List.of("2026-11-23T19:58:50Z", "2026-11-23T19:59:50Z"));
     assertThat(node.getJsonArray("gpus").getJsonObject(1).encode())
         .isEqualTo(
             "{\"uuid\":\"a1\",\"index\":1,\"sm\":[null,0.7],\"smMax\":[null,0.7],"
@@ -179,8 +179,8 @@ final class OpenApiTest {
     assertThat(mean.getJsonArray("smMax").getList()).isEqualTo(List.of(0.25, 0.7));
     assertThat(mean.getJsonArray("granted").getList()).isEqualTo(List.of(0.15, 0.15));
 
-    var one = history.find("a", "a0"::equals, 60_000, 20_000).orElseThrow();
-    JsonObject gpu = json(History.of("a", one, false, now, 20_000));
+    var one = history.find("a", "a0"::equals, 600_000, 100_000).orElseThrow();
+    JsonObject gpu = json(History.of("a", one, false, now, 100_000));
     OpenApi.assertIs("History", gpu.encode());
     assertThat(gpu.containsKey("mean")).isFalse();
     assertThat(gpu.getJsonArray("gpus")).hasSize(1);

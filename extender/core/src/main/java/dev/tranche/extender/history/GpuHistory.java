@@ -3,97 +3,96 @@ package dev.tranche.extender.history;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.Predicate;
+import java.util.stream.Collectors;
+import java.util.stream.LongStream;
+import org.jspecify.annotations.Nullable;
 
 /**
- * Load, memory and grants of all GPUs over the last hours, in bounded memory.
- *
- * <p>Each GPU has a ring of the same length. If the rings of all GPUs would exceed the budget, GPUs
- * that are gone are forgotten first. Then the step between samples doubles and the rings halve, so
- * that they cover the same time. A GPU that still does not fit is left out. Times are of a
- * monotonic clock, which no correction moves. Thread-safe.
+ * Load, memory and grants of all GPUs over the last hours, in bounded memory: a ring for each GPU,
+ * with a slot for each minute. If there is no room for a GPU, those that are gone are forgotten,
+ * and then it is left out. Times are of a monotonic clock, which no correction moves. Thread-safe.
  */
 public final class GpuHistory {
   public static final long WINDOW_MS = 21_600_000;
-  static final long STEP_MS = 10_000;
 
-  /** Points of one GPU in an answer; a screen shows no more. */
-  static final int POINTS_MAX = 720;
-
-  /** Points of all GPUs in an answer. */
-  static final int ANSWER_POINTS_MAX = 20_000;
+  /** The time of one slot, which several samples are merged into. */
+  public static final long STEP_MS = 60_000;
 
   /** GPUs of a node in an answer: those with the newest samples. */
-  static final int ANSWER_GPUS_MAX = 256;
+  static final int ANSWER_GPUS_MAX = 64;
 
-  /** With fewer slots a plot says nothing, so GPUs are left out instead. */
-  private static final int SLOTS_MIN = 16;
+  /** The minutes of the window. */
+  private static final int SLOTS = 360;
 
   /** Bytes of a GPU besides its ring: the map's entry, its key with its strings, and objects. */
-  private static final int GPU_BYTES = 208;
+  private static final int GPU_BYTES = 256;
 
-  private final long bytesMax;
-  private final TreeMap<Key, GpuSeries> seriesByGpu = new TreeMap<>(Key.ORDER);
-  private int slots = (int) (WINDOW_MS / STEP_MS);
+  private static final int BYTES = GPU_BYTES + SLOTS * Ring.SHORTS * Short.BYTES;
+
+  private final int gpusMax;
+  private final TreeMap<Key, Ring> rings = new TreeMap<>(Key.ORDER);
   private long newestSlot = Long.MIN_VALUE;
-  private volatile long stepMs = STEP_MS;
-  private volatile long bytes;
+  private volatile int kept;
   private volatile int leftOut;
 
   private record Key(String node, String uuid) {
     static final Comparator<Key> ORDER = Comparator.comparing(Key::node).thenComparing(Key::uuid);
+  }
 
-    static Key of(GpuSample sample) {
-      return new Key(sample.node(), sample.uuid());
+  /**
+   * A GPU at one moment.
+   *
+   * @param sm mean SM load from 0 to 1; NaN without a fresh reading
+   * @param memoryUsedBytes memory in use; -1 without a fresh reading
+   * @param granted share that pods hold, from 0 to 1
+   */
+  public record Sample(
+      String node, String uuid, int index, double sm, long memoryUsedBytes, double granted) {
+    private Key key() {
+      return new Key(node, uuid);
     }
   }
 
   /**
    * What was recorded.
    *
-   * @param timesMs middle of each point's interval, ascending
+   * @param timesMs middle of each slot, ascending
    * @param gpus GPUs with a sample in that time, ordered by index
    */
-  public record Found(long stepMs, List<Long> timesMs, List<Gpu> gpus) {}
+  public record Found(List<Long> timesMs, List<Gpu> gpus) {}
 
   /**
-   * The columns of one GPU, with one value for each time. An unknown value is NaN, or -1 for
-   * memory.
+   * The columns of one GPU, with one value for each time; null where it is unknown.
    *
-   * @param smMean mean SM load, from 0 to 1
+   * @param sm mean SM load, from 0 to 1
    * @param smMax highest sample of it
-   * @param memoryUsedBytes highest sample
+   * @param memory highest sample of the memory in use, in bytes
    * @param granted mean share that pods hold, from 0 to 1
    */
   public record Gpu(
       String uuid,
       int index,
-      List<Double> smMean,
-      List<Double> smMax,
-      List<Long> memoryUsedBytes,
-      List<Double> granted) {}
+      List<@Nullable Double> sm,
+      List<@Nullable Double> smMax,
+      List<@Nullable Long> memory,
+      List<@Nullable Double> granted) {}
 
   /**
    * @param bytesMax maximum size of all rings and what belongs to them
    */
   public GpuHistory(long bytesMax) {
-    this.bytesMax = bytesMax;
+    this.gpusMax = (int) (bytesMax / BYTES);
   }
 
   /** Size of all rings and what belongs to them. */
   public long bytes() {
-    return bytes;
-  }
-
-  /** Time between two samples. */
-  public long stepMs() {
-    return stepMs;
+    return (long) kept * BYTES;
   }
 
   /** Returns the number of GPUs of the last samples that did not fit into memory. */
@@ -102,63 +101,30 @@ public final class GpuHistory {
   }
 
   /**
-   * Returns the time until the middle of the next step, so that a slightly late timer misses no
-   * step.
-   *
-   * @param nowMs now, on a monotonic clock
-   */
-  public long nextInMs(long nowMs) {
-    long step = stepMs;
-    return (Math.floorDiv(nowMs, step) + 1) * step + step / 2 - nowMs;
-  }
-
-  /**
    * Takes one sample of each GPU.
    *
    * @param nowMs now, on a monotonic clock
    */
-  public synchronized void add(Collection<GpuSample> samples, long nowMs) {
-    long oldest = Math.floorDiv(nowMs, stepMs) - slots + 1;
-    seriesByGpu.values().removeIf(series -> series.last() < oldest);
-    makeRoom(samples);
-    long slot = Math.floorDiv(nowMs, stepMs);
+  public synchronized void add(Collection<Sample> samples, long nowMs) {
+    long slot = Math.floorDiv(nowMs, STEP_MS);
+    rings.values().removeIf(ring -> ring.last <= slot - SLOTS);
+    Set<Key> sampled = samples.stream().map(Sample::key).collect(Collectors.toSet());
+    if (sampled.stream().filter(key -> !rings.containsKey(key)).count() + rings.size() > gpusMax) {
+      rings.keySet().retainAll(sampled);
+    }
     int without = 0;
-    for (GpuSample sample : samples) {
-      Key key = Key.of(sample);
-      GpuSeries series = seriesByGpu.get(key);
-      if (series == null && size(seriesByGpu.size() + 1) <= bytesMax) {
-        series = new GpuSeries(sample.index(), slots, slot);
-        seriesByGpu.put(key, series);
-      }
-      if (series == null) {
-        without++;
+    for (Sample sample : samples) {
+      if (rings.containsKey(sample.key()) || rings.size() < gpusMax) {
+        rings
+            .computeIfAbsent(sample.key(), key -> new Ring(sample.index(), slot))
+            .put(slot, sample);
       } else {
-        series.put(slot, sample);
+        without++;
       }
     }
     newestSlot = Math.max(newestSlot, slot);
     leftOut = without;
-    bytes = size(seriesByGpu.size());
-  }
-
-  private long size(int gpus) {
-    return (long) gpus * (GPU_BYTES + (long) GpuSeries.BYTES_PER_SLOT * slots);
-  }
-
-  private void makeRoom(Collection<GpuSample> samples) {
-    Set<Key> sampled = new HashSet<>();
-    samples.forEach(sample -> sampled.add(Key.of(sample)));
-    long added = sampled.stream().filter(key -> !seriesByGpu.containsKey(key)).count();
-    if (size((int) (seriesByGpu.size() + added)) > bytesMax) {
-      seriesByGpu.keySet().retainAll(sampled);
-    }
-    while (size((int) (seriesByGpu.size() + added)) > bytesMax && slots / 2 >= SLOTS_MIN) {
-      seriesByGpu.replaceAll((key, series) -> series.halved());
-      slots = Math.ceilDiv(slots, 2);
-      long longer = stepMs * 2;
-      stepMs = longer;
-      newestSlot = Math.floorDiv(newestSlot, 2);
-    }
+    kept = rings.size();
   }
 
   /**
@@ -170,73 +136,140 @@ public final class GpuHistory {
    */
   public synchronized Optional<Found> find(
       String node, Predicate<String> uuids, long agoMs, long nowMs) {
-    List<Map.Entry<Key, GpuSeries>> found =
-        seriesByGpu.tailMap(new Key(node, "")).entrySet().stream()
+    List<Map.Entry<Key, Ring>> found =
+        rings.tailMap(new Key(node, "")).entrySet().stream()
             .takeWhile(entry -> entry.getKey().node().equals(node))
             .filter(entry -> uuids.test(entry.getKey().uuid()))
-            .sorted(Comparator.comparingLong(entry -> -entry.getValue().last()))
+            .sorted(Comparator.comparingLong(entry -> -entry.getValue().last))
             .limit(ANSWER_GPUS_MAX)
             .sorted(Comparator.comparingInt(entry -> entry.getValue().index))
             .toList();
     if (found.isEmpty()) {
       return Optional.empty();
     }
-    // The current step may not have its sample yet.
-    long to = Math.max(newestSlot, Math.floorDiv(nowMs, stepMs) - 1);
-    long from = Math.max(to - slots + 1, Math.floorDiv(nowMs - agoMs, stepMs));
-    var within = found.stream().filter(e -> e.getValue().firstKnown(from, to) <= to).toList();
+    // The slot of now may not have its sample yet.
+    long to = Math.max(newestSlot, Math.floorDiv(nowMs, STEP_MS) - 1);
+    long from = Math.max(to - SLOTS + 1, Math.floorDiv(nowMs - agoMs, STEP_MS));
+    var within = found.stream().filter(entry -> entry.getValue().last >= from).toList();
     long first =
-        within.stream().mapToLong(e -> e.getValue().firstKnown(from, to)).min().orElse(to + 1);
-    return Optional.of(downsampled(within, first, to));
-  }
-
-  /** Joins neighbouring slots if there are too many. */
-  private Found downsampled(List<Map.Entry<Key, GpuSeries>> found, long from, long to) {
-    int slotsPerPoint = 1;
-    int pointsMax =
-        Math.min(POINTS_MAX, Math.max(1, ANSWER_POINTS_MAX / Math.max(1, found.size())));
-    while (points(from, to, slotsPerPoint) > pointsMax) {
-      slotsPerPoint *= 2;
-    }
-    int points = points(from, to, slotsPerPoint);
-    long first = Math.floorDiv(from, slotsPerPoint);
-    var times = new ArrayList<Long>(points);
-    for (int i = 0; i < points; i++) {
-      times.add((first + i) * slotsPerPoint * stepMs + slotsPerPoint * stepMs / 2);
-    }
-    var gpus = new ArrayList<Gpu>(found.size());
-    for (var entry : found) {
-      gpus.add(gpu(entry.getKey(), entry.getValue(), first, slotsPerPoint, points));
-    }
-    return new Found(slotsPerPoint * stepMs, times, gpus);
+        LongStream.rangeClosed(from, to)
+            .filter(
+                slot -> within.stream().anyMatch(entry -> entry.getValue().granted(slot) != null))
+            .findFirst()
+            .orElse(to + 1);
+    return Optional.of(
+        new Found(
+            LongStream.rangeClosed(first, to)
+                .mapToObj(slot -> slot * STEP_MS + STEP_MS / 2)
+                .toList(),
+            within.stream()
+                .map(entry -> entry.getValue().columns(entry.getKey().uuid(), first, to))
+                .toList()));
   }
 
   /**
-   * Counts points. A point begins at a multiple of its length, so that it is the same in each
-   * answer.
+   * The samples of one GPU. Slots are numbered from the clock's zero, so that all rings agree on
+   * them. A stored zero is a gap.
    */
-  private static int points(long from, long to, int slotsPerPoint) {
-    return from > to
-        ? 0
-        : (int) (Math.floorDiv(to, slotsPerPoint) - Math.floorDiv(from, slotsPerPoint) + 1);
-  }
+  private static final class Ring {
+    /** One for mean and highest SM load, one for memory, one for the granted share. */
+    static final int SHORTS = 3;
 
-  private static Gpu gpu(Key key, GpuSeries series, long first, int slotsPerPoint, int points) {
-    var gpu =
-        new Gpu(
-            key.uuid(),
-            series.index,
-            new ArrayList<>(points),
-            new ArrayList<>(points),
-            new ArrayList<>(points),
-            new ArrayList<>(points));
-    for (int i = 0; i < points; i++) {
-      GpuSeries.Point point = series.point((first + i) * slotsPerPoint, slotsPerPoint);
-      gpu.smMean().add(point.sm());
-      gpu.smMax().add(point.smMax());
-      gpu.memoryUsedBytes().add(point.memoryUsedBytes());
-      gpu.granted().add(point.granted());
+    /** SM load is stored to half a percent. */
+    private static final int SM_PARTS = 200;
+
+    /** Unit of stored memory; in 16 bits it reaches 1 TiB. */
+    private static final long MEMORY_UNIT_BYTES = 16L << 20;
+
+    private static final int GRANTED_PARTS = 1_000;
+
+    private final int index;
+
+    /** One array, since the headers of four would take as much as an hour. */
+    private final short[] ring = new short[SLOTS * SHORTS];
+
+    /** The slot that was put last, and the sums of its samples. */
+    private long last;
+
+    private int readings;
+    private double smSum;
+    private int samples;
+    private double grantedSum;
+
+    Ring(int index, long first) {
+      this.index = index;
+      this.last = first - 1;
     }
-    return gpu;
+
+    void put(long slot, Sample sample) {
+      if (slot < last) {
+        return;
+      }
+      if (slot > last) {
+        // The ring still has older samples in the slots that were skipped.
+        for (long old = Math.max(last + 1, slot - SLOTS + 1); old <= slot; old++) {
+          ring[at(old)] = 0;
+          ring[at(old) + 1] = 0;
+          ring[at(old) + 2] = 0;
+        }
+        last = slot;
+        readings = 0;
+        smSum = 0;
+        samples = 0;
+        grantedSum = 0;
+      }
+      int at = at(slot);
+      if (!Double.isNaN(sample.sm())) {
+        readings++;
+        smSum += sample.sm();
+        int highest = Math.max(ring[at] >> 8 & 0xff, stored(sample.sm(), SM_PARTS));
+        ring[at] = (short) (stored(smSum / readings, SM_PARTS) | highest << 8);
+      }
+      if (sample.memoryUsedBytes() >= 0) {
+        long units = (sample.memoryUsedBytes() + MEMORY_UNIT_BYTES / 2) / MEMORY_UNIT_BYTES;
+        ring[at + 1] = (short) Math.max(ring[at + 1] & 0xffff, 1 + Math.min(0xfffe, units));
+      }
+      samples++;
+      grantedSum += sample.granted();
+      ring[at + 2] = (short) stored(grantedSum / samples, GRANTED_PARTS);
+    }
+
+    private static int at(long slot) {
+      return Math.floorMod(slot, SLOTS) * SHORTS;
+    }
+
+    private static int stored(double share, int parts) {
+      return 1 + (int) Math.round(Math.clamp(share, 0, 1) * parts);
+    }
+
+    private static @Nullable Double share(int stored, int parts) {
+      return stored == 0 ? null : (double) (stored - 1) / parts;
+    }
+
+    /** Even a sample without a reading has a granted share. */
+    private @Nullable Double granted(long slot) {
+      return isKept(slot) ? share(ring[at(slot) + 2], GRANTED_PARTS) : null;
+    }
+
+    private boolean isKept(long slot) {
+      return slot <= last && slot > last - SLOTS;
+    }
+
+    Gpu columns(String uuid, long from, long to) {
+      var sm = new ArrayList<@Nullable Double>();
+      var smMax = new ArrayList<@Nullable Double>();
+      var memory = new ArrayList<@Nullable Long>();
+      var granted = new ArrayList<@Nullable Double>();
+      for (long slot = from; slot <= to; slot++) {
+        int at = at(slot);
+        int load = isKept(slot) ? ring[at] & 0xffff : 0;
+        int units = isKept(slot) ? ring[at + 1] & 0xffff : 0;
+        sm.add(share(load & 0xff, SM_PARTS));
+        smMax.add(share(load >> 8, SM_PARTS));
+        memory.add(units == 0 ? null : (units - 1) * MEMORY_UNIT_BYTES);
+        granted.add(granted(slot));
+      }
+      return new Gpu(uuid, index, sm, smMax, memory, granted);
+    }
   }
 }

@@ -53,7 +53,7 @@ final class Answers {
   private final Function<String, Future<Optional<String>>> schedulerMessages;
   private final Function<String, Future<Optional<NodeFilter>>> filters;
   private final WhatIfAnswers whatIfs;
-  private final HistoryAnswers histories;
+  private final Histories histories;
   private final InvariantSampler invariants;
   private final LongSupplier clockMs;
   private final WaitingReasons reasons;
@@ -90,7 +90,7 @@ final class Answers {
       Function<String, Future<Optional<String>>> schedulerMessages,
       Function<String, Future<Optional<NodeFilter>>> filters,
       WhatIfAnswers whatIfs,
-      HistoryAnswers histories,
+      Histories histories,
       InvariantSampler invariants,
       LongSupplier clockMs) {
     this.vertx = vertx;

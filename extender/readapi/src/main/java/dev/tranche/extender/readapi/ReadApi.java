@@ -49,7 +49,7 @@ public final class ReadApi {
   private static final int IDLE_S_MAX = 60;
   private static final long ANSWERED_MS_MAX = 10_000;
 
-  private final Optional<HistorySampler> sampler;
+  private final Histories histories;
   private final InvariantSampler invariants;
   private final ReadApiPort remote;
   private final ReadApiPort local;
@@ -114,15 +114,14 @@ public final class ReadApi {
     var access = new Access(reviews, clusterRole, Ticker.systemTicker());
     var counted = new ReadApiMetrics(metrics);
     var reasons = new WaitingReasons(sources.explanations());
-    Optional<GpuHistory> history = history(sources.historyBytesMax(), metrics);
-    this.sampler = history.map(kept -> sampler(vertx, kept, sources));
+    this.histories = new Histories(vertx, sources);
     this.invariants =
         new InvariantSampler(
             vertx,
             sources.loop(),
             sources.notReady(),
             new InvariantCheck(sources.ledger(), sources.clockMs()));
-    Answers answers = answers(vertx, sources, reasons, history, invariants);
+    Answers answers = answers(vertx, sources, reasons, histories, invariants);
     var stream =
         new EventStream(
             vertx,
@@ -187,6 +186,14 @@ public final class ReadApi {
         "Shares of GPUs that /metrics of the API's port leaves out; it shows 10,000.",
         answers.podMetrics()::leftOut);
     metrics.gauge(
+        "tranche.extender.history.bytes",
+        "Size of the history of GPUs; bounded.",
+        () -> histories.history.map(GpuHistory::bytes).orElse(0L));
+    metrics.gauge(
+        "tranche.extender.history.gpus.left.out",
+        "GPUs that the history leaves out for lack of memory.",
+        () -> histories.history.map(GpuHistory::leftOut).orElse(0));
+    metrics.gauge(
         "tranche.extender.invariants.broken",
         "Invariants that are broken now, for each pod or GPU.",
         invariants::broken);
@@ -204,7 +211,7 @@ public final class ReadApi {
       Vertx vertx,
       Sources sources,
       WaitingReasons reasons,
-      Optional<GpuHistory> history,
+      Histories histories,
       InvariantSampler invariants) {
     return new Answers(
         vertx,
@@ -216,41 +223,14 @@ public final class ReadApi {
         sources.schedulerMessages(),
         sources.filters(),
         new WhatIfAnswers(vertx, sources),
-        new HistoryAnswers(vertx, history, sources.clockMs()),
+        histories,
         invariants,
-        sources.clockMs());
-  }
-
-  private static Optional<GpuHistory> history(long bytesMax, Meters metrics) {
-    Optional<GpuHistory> history =
-        bytesMax == 0 ? Optional.empty() : Optional.of(new GpuHistory(bytesMax));
-    metrics.gauge(
-        "tranche.extender.history.bytes",
-        "Size of the history of GPUs; bounded.",
-        () -> history.map(GpuHistory::bytes).orElse(0L));
-    metrics.gauge(
-        "tranche.extender.history.step.seconds",
-        "Time between two samples of the history; it grows with the number of GPUs.",
-        () -> history.map(GpuHistory::stepMs).orElse(0L) / 1_000);
-    metrics.gauge(
-        "tranche.extender.history.gpus.left.out",
-        "GPUs that the history leaves out for lack of memory.",
-        () -> history.map(GpuHistory::leftOut).orElse(0));
-    return history;
-  }
-
-  private static HistorySampler sampler(Vertx vertx, GpuHistory history, Sources sources) {
-    return new HistorySampler(
-        vertx,
-        history,
-        () -> sources.loop().get().submit(() -> sources.notReady().get().isEmpty()),
-        sources.inspections()::latestUncached,
         sources.clockMs());
   }
 
   /** Opens the loopback port, with retries, and starts what is sampled. */
   public void start() {
-    sampler.ifPresent(HistorySampler::start);
+    histories.start();
     invariants.start();
     local.open(options());
   }

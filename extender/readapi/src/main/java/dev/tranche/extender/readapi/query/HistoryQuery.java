@@ -9,10 +9,7 @@ import java.time.OffsetDateTime;
 import java.time.format.DateTimeParseException;
 import java.util.HashMap;
 import java.util.Map;
-import java.util.Optional;
 import java.util.Set;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -26,8 +23,6 @@ public record HistoryQuery(String node, @Nullable String uuid, Duration ago) {
   private static final String UUID = "uuid";
   private static final String SINCE = "since";
   private static final int CHARS_MAX = 253;
-  private static final Pattern DURATION =
-      Pattern.compile("(?=.)(?:(\\d{1,3})h)?(?:(\\d{1,4})m)?(?:(\\d{1,5})s)?");
 
   public sealed interface Parsed {
     record Valid(HistoryQuery query) implements Parsed {}
@@ -55,47 +50,30 @@ public record HistoryQuery(String node, @Nullable String uuid, Duration ago) {
       return refused(NODE, "", "the name of a node");
     }
     String since = values.get(SINCE);
-    Optional<Duration> ago =
-        since == null
-            ? Optional.of(Duration.ofMillis(GpuHistory.WINDOW_MS))
-            : duration(since).or(() -> until(since, now));
-    return ago.filter(Duration::isPositive)
-        .<Parsed>map(back -> new Parsed.Valid(new HistoryQuery(node, values.get(UUID), back)))
-        .orElseGet(
-            () ->
-                refused(
-                    SINCE,
-                    String.valueOf(since),
-                    "a duration such as 90s, 30m or 1h30m, or a time of the past such as"
-                        + " 2026-11-23T19:00:00Z"));
+    Duration longest = Duration.ofMillis(GpuHistory.WINDOW_MS);
+    Duration ago = since == null ? longest : ago(since, now);
+    return ago.isPositive()
+        ? new Parsed.Valid(
+            new HistoryQuery(node, values.get(UUID), ago.compareTo(longest) > 0 ? longest : ago))
+        : refused(
+            SINCE,
+            String.valueOf(since),
+            "a duration such as 90s, 30m or 1h30m, or a time of the past such as"
+                + " 2026-11-23T19:00:00Z");
   }
 
   private static Parsed refused(String field, String value, String allowed) {
     return new Parsed.Refused(Problem.badRequest(new Invalid(field, value, allowed)));
   }
 
-  private static Optional<Duration> duration(String text) {
-    Matcher matcher = DURATION.matcher(text);
-    return matcher.matches()
-        ? Optional.of(
-            Duration.ofHours(number(matcher.group(1)))
-                .plusMinutes(number(matcher.group(2)))
-                .plusSeconds(number(matcher.group(3))))
-        : Optional.empty();
-  }
-
-  private static long number(@Nullable String digits) {
-    return digits == null ? 0 : Long.parseLong(digits);
-  }
-
-  /** Parses a time and returns how long ago it was, at most the length of the history. */
-  private static Optional<Duration> until(String time, Instant now) {
+  /** Returns how long ago that is; zero if it is neither a duration nor a time. */
+  private static Duration ago(String since, Instant now) {
     try {
-      Duration ago = Duration.between(OffsetDateTime.parse(time).toInstant(), now);
-      Duration longest = Duration.ofMillis(GpuHistory.WINDOW_MS);
-      return Optional.of(ago.compareTo(longest) > 0 ? longest : ago);
-    } catch (DateTimeParseException none) {
-      return Optional.empty();
+      return since.contains("T")
+          ? Duration.between(OffsetDateTime.parse(since).toInstant(), now)
+          : Duration.parse("PT" + since);
+    } catch (DateTimeParseException neither) {
+      return Duration.ZERO;
     }
   }
 }

@@ -27,7 +27,7 @@ final class HistoryQueryTest {
     "90s, PT90S",
     "30m, PT30M",
     "1h30m, PT90M",
-    "999h, PT999H",
+    "999h, PT6H",
     "2026-11-23T19:00:00Z, PT1H",
     "2026-11-23T20:30:00+01:00, PT30M",
     "1970-01-01T00:00:00Z, PT6H",
@@ -53,7 +53,7 @@ final class HistoryQueryTest {
         "yesterday",
         "2026-11-23",
         "2026-11-23T20:00:01Z",
-        "9999h"
+        "99999999999999999999h"
       })
   void otherSince_isRefused(String since) {
     assertThat(said("node", "a", "since", since))

@@ -1,5 +1,6 @@
 package dev.tranche.extender.readapi;
 
+import dev.tranche.extender.explain.Inspection;
 import dev.tranche.extender.history.GpuHistory;
 import dev.tranche.extender.readapi.Answers.Answer;
 import dev.tranche.extender.readapi.Answers.Format;
@@ -13,23 +14,79 @@ import io.vertx.core.Vertx;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
+import java.util.List;
 import java.util.Optional;
-import java.util.function.LongSupplier;
 import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
-/** Answers what GPUs did in the last hours, without the extender's loop. */
-final class HistoryAnswers {
+/**
+ * Records what GPUs do, whether or not anybody reads it, and answers what they did in the last
+ * hours. Each sample needs one snapshot from the extender's loop; lists use the same snapshots.
+ */
+final class Histories {
+  private static final long SAMPLE_MS = 10_000;
+  private static final Logger LOG = LoggerFactory.getLogger(Histories.class);
+
   private final Vertx vertx;
-  private final Optional<GpuHistory> history;
-  private final LongSupplier clockMs;
+  private final ReadApi.Sources sources;
 
-  /**
-   * @param history empty if none is kept
-   */
-  HistoryAnswers(Vertx vertx, Optional<GpuHistory> history, LongSupplier clockMs) {
+  /** Empty if none is kept. */
+  final Optional<GpuHistory> history;
+
+  Histories(Vertx vertx, ReadApi.Sources sources) {
     this.vertx = vertx;
-    this.history = history;
-    this.clockMs = clockMs;
+    this.sources = sources;
+    this.history =
+        Optional.of(sources.historyBytesMax()).filter(most -> most > 0).map(GpuHistory::new);
+  }
+
+  void start() {
+    history.ifPresent(this::sample);
+  }
+
+  /** No sample is taken while the state is incomplete. */
+  private void sample(GpuHistory kept) {
+    sources
+        .loop()
+        .get()
+        .submit(() -> sources.notReady().get().isEmpty())
+        .compose(
+            ready ->
+                ready
+                    ? sources.inspections().latestUncached().compose(now -> added(kept, now))
+                    : Future.succeededFuture(0))
+        .onFailure(failure -> LOG.warn("the history of GPUs has a gap", failure))
+        .onComplete(done -> vertx.setTimer(SAMPLE_MS, due -> sample(kept)));
+  }
+
+  private Future<@Nullable Integer> added(GpuHistory kept, Inspection snapshot) {
+    return vertx.executeBlocking(
+        () -> {
+          List<GpuHistory.Sample> samples = samples(snapshot);
+          kept.add(samples, sources.clockMs().getAsLong());
+          return samples.size();
+        },
+        false);
+  }
+
+  static List<GpuHistory.Sample> samples(Inspection snapshot) {
+    return snapshot.nodes().stream()
+        .flatMap(node -> node.gpus().stream().map(gpu -> sample(node.name(), gpu)))
+        .toList();
+  }
+
+  private static GpuHistory.Sample sample(String node, Inspection.Gpu gpu) {
+    var view = gpu.view();
+    boolean fresh = view.measured();
+    return new GpuHistory.Sample(
+        node,
+        view.uuid(),
+        view.index(),
+        fresh ? gpu.smMean() : Double.NaN,
+        fresh && gpu.memoryKnown() ? gpu.memoryUsedBytes() : -1,
+        (double) (view.replicas() - view.freeReplicas()) / view.replicas());
   }
 
   /**
@@ -48,7 +105,7 @@ final class HistoryAnswers {
 
   private Answer answer(
       GpuHistory kept, HistoryQuery query, Predicate<String> shown, Format format) {
-    long nowMs = clockMs.getAsLong();
+    long nowMs = sources.clockMs().getAsLong();
     Instant now = Instant.now().truncatedTo(ChronoUnit.MILLIS);
     Predicate<String> asked = uuid -> query.uuid() == null || uuid.equals(query.uuid());
     return kept.find(query.node(), asked.and(shown), query.ago().toMillis(), nowMs)
