@@ -153,14 +153,16 @@ export type PodDetail = Readonly<{
   resource: string;
   requested: Requested;
   state: PodState;
-  annotations: Readonly<Record<string, string>>;
+  since?: string;
   node?: string;
-  decision?: Decision;
   stage?: Stage;
   gpus?: readonly GpuShare[];
   granted?: Amount;
   waiting?: Waiting;
   used?: Used;
+  idleSince?: string;
+  annotations: Readonly<Record<string, string>>;
+  decision?: Decision;
   kubeScheduler?: KubeScheduler;
 }>;
 

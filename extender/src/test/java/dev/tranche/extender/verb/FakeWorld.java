@@ -263,13 +263,7 @@ public final class FakeWorld implements NodePlugins, ApiServer {
   /** Returns an explanation of a pod, with all nodes as they are now. */
   public PodDetail explained(String key, Optional<NodeFilter> filter) {
     Explain.Plan plan = explain().of(key).orElseThrow();
-    var nodes = new ArrayList<NodeSnapshot>();
-    PodFacts pod = plan.evaluated();
-    List<String> names = List.copyOf(ledger.nodes());
-    for (int next = 0; pod != null && next < names.size(); ) {
-      next = evaluator.addSnapshots(pod, names, next, nodes);
-    }
-    return plan.answer().of(filter, nodes);
+    return explain().answer(plan, filter, plan.evaluated() ? snapshots(plan.pod()) : List.of());
   }
 
   /** All nodes, as they are for a pod. */

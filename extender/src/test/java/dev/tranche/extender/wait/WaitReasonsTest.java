@@ -84,9 +84,9 @@ final class WaitReasonsTest extends WaitingPodsRig {
     assertThat(row().reason()).isEqualTo(reason);
     assertThat(byReason()).containsExactly(Map.entry(reason, 1));
     PodDetail explained = world.explained("ns/p", Optional.of(scheduler.filter(pod)));
-    assertThat(explained.waiting()).isNotNull();
-    assertThat(explained.waiting().reason()).isEqualTo(reason);
-    assertThat(explained.waiting().message()).isEqualTo(row().message());
+    assertThat(explained.pod().waiting()).isNotNull();
+    assertThat(explained.pod().waiting().reason()).isEqualTo(reason);
+    assertThat(explained.pod().waiting().message()).isEqualTo(row().message());
     List<String> lines = AnswerText.of(explained, Output.TABLE, Instant.now()).lines().toList();
     assertThat(lines.get(0)).isEqualTo("Waits because: " + reason + ": " + row().message());
     assertThat(lines.get(1)).isEqualTo("What to do:    " + row().whatToDo());
@@ -139,8 +139,8 @@ final class WaitReasonsTest extends WaitingPodsRig {
         .extracting(Waiting::reason, Waiting::message, Waiting::whatToDo)
         .containsExactly(
             situation.reason().toString(),
-            explained.waiting().message(),
-            explained.waiting().whatToDo());
+            explained.pod().waiting().message(),
+            explained.pod().waiting().whatToDo());
   }
 
   /** Full GPUs are not why it waits: nobody has tried it. */
@@ -153,7 +153,7 @@ final class WaitReasonsTest extends WaitingPodsRig {
     assertThat(row().reason()).isEqualTo("NotFiltered");
     assertThat(row().whatToDo()).contains("schedulerName");
     assertThat(byReason()).containsExactly(Map.entry("NotFiltered", 1));
-    assertThat(world.explained("ns/p", Optional.empty()).waiting().reason())
+    assertThat(world.explained("ns/p", Optional.empty()).pod().waiting().reason())
         .isEqualTo("NotFiltered");
   }
 
@@ -168,7 +168,7 @@ final class WaitReasonsTest extends WaitingPodsRig {
     assertThat(pod.scheduler().refusals()).contains(Reason.FULL);
     world.state.apply(new Event.PodSeen(pod));
     String words = "required node affinity and taints not tolerated";
-    assertThat(world.explained("ns/p", Optional.of(scheduler.filter(pod))).waiting())
+    assertThat(world.explained("ns/p", Optional.of(scheduler.filter(pod))).pod().waiting())
         .satisfies(waiting -> assertThat(waiting.reason()).isEqualTo("NodesExcluded"))
         .satisfies(waiting -> assertThat(waiting.message()).contains(words));
     survey(
@@ -369,7 +369,7 @@ final class WaitReasonsTest extends WaitingPodsRig {
     assertThat(written)
         .singleElement()
         .satisfies(e -> assertThat(e.getMessage()).contains(row().message()));
-    assertThat(world.explained("ns/p", Optional.empty()).waiting().message())
+    assertThat(world.explained("ns/p", Optional.empty()).pod().waiting().message())
         .isEqualTo(row().message());
   }
 

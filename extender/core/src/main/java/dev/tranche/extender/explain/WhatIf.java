@@ -31,7 +31,6 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
-import java.util.stream.Collectors;
 
 /**
  * Evaluates the nodes for a pod that does not exist, as filter does, and for further copies of it.
@@ -122,7 +121,7 @@ public final class WhatIf {
     private final OnLoop loop;
     private final long untilMs = clockMs.getAsLong() + PLACE_WITHIN_MS;
     private final RequestsByReplicas requests;
-    private final Map<Exclusion, Integer> excluded = new EnumMap<>(Exclusion.class);
+    private final NodesForPod found;
     private final Map<String, NodeSnapshot> nodes = new LinkedHashMap<>();
     private final Map<String, NodeFit> fits = new LinkedHashMap<>();
     private final Map<String, List<Hold>> assumed = new HashMap<>();
@@ -134,14 +133,9 @@ public final class WhatIf {
       this.requests = new RequestsByReplicas(pod);
       this.loop = loop;
       this.policy = evaluator.policyOf(pod, false);
-      for (NodeSnapshot node : question.nodes()) {
-        question
-            .filter()
-            .excludes(node.node())
-            .ifPresentOrElse(
-                why -> excluded.merge(why, 1, Integer::sum), () -> nodes.put(node.node(), node));
-      }
-      nodes.forEach((name, node) -> fits.put(name, fit(node)));
+      this.found = NodesForPod.of(evaluator, pod, policy, question.nodes(), question.filter());
+      found.usable().forEach(node -> nodes.put(node.node(), node));
+      found.fits().forEach(fit -> fits.put(fit.node(), fit));
     }
 
     private NodeFit fit(NodeSnapshot node) {
@@ -167,7 +161,7 @@ public final class WhatIf {
         late = places.size() < question.count() && clockMs.getAsLong() > untilMs;
       }
       Optional<WaitCause> waits = places.isEmpty() ? Optional.of(waits(refused)) : Optional.empty();
-      return new Answer(first, places, fitting, refused, excluded, late, waits);
+      return new Answer(first, places, fitting, refused, found.excluded(), late, waits);
     }
 
     private List<NodeFit> fitting() {
@@ -239,7 +233,7 @@ public final class WhatIf {
     /** Returns the cause that the pod would get, with the condition that it would have. */
     private WaitCause waits(List<NodeFit> refused) {
       var counts = new EnumMap<Blocker, Integer>(Blocker.class);
-      excluded.forEach((why, number) -> counts.merge(blocker(why), number, Integer::sum));
+      found.excluded().forEach((why, number) -> counts.merge(blocker(why), number, Integer::sum));
       if (!refused.isEmpty()) {
         counts.put(Blocker.GPUS, refused.size());
       }
@@ -252,13 +246,7 @@ public final class WhatIf {
               gated ? pod : pod.with(verdict),
               Survey.of(everywhere),
               Optional.of(reasons.keySet()));
-      return WaitCauses.ownFieldsFirst(
-          alone,
-          nodes.isEmpty()
-              ? excluded.keySet().stream()
-                  .map(Exclusion::words)
-                  .collect(Collectors.joining(" and "))
-              : "");
+      return WaitCauses.ownFieldsFirst(alone, found.excludedBy());
     }
 
     private static Blocker blocker(Exclusion why) {

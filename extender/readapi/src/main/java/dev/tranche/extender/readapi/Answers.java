@@ -1,6 +1,7 @@
 package dev.tranche.extender.readapi;
 
 import dev.tranche.extender.explain.Inspection;
+import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.readapi.query.ListQuery;
 import dev.tranche.extender.readapi.query.ListQuery.Field;
 import dev.tranche.extender.readapi.query.ListQuery.Parsed;
@@ -19,6 +20,7 @@ import dev.tranche.extender.readapi.row.Summary;
 import dev.tranche.extender.readapi.row.View;
 import dev.tranche.extender.readapi.row.WaitingReasons;
 import dev.tranche.extender.selection.NodeFilter;
+import dev.tranche.extender.snapshot.NodeSnapshot;
 import dev.tranche.process.loop.Loop;
 import io.vertx.core.Future;
 import io.vertx.core.MultiMap;
@@ -233,46 +235,46 @@ final class Answers {
   }
 
   private Future<Answer> explained(String key, Explain.Plan plan, View view, Format format) {
-    return plan.filter(key, filters)
+    Future<Optional<NodeFilter>> filter =
+        plan.evaluated() ? filters.apply(key) : Future.succeededFuture(Optional.empty());
+    Future<List<NodeSnapshot>> nodes =
+        plan.evaluated()
+            ? explain.nodes(plan.pod(), loop.get())
+            : Future.succeededFuture(List.of());
+    return Future.all(filter, nodes)
         .compose(
-            filter ->
-                explain
-                    .nodes(plan, loop.get())
-                    .compose(
-                        nodes ->
-                            explained(key, () -> plan.answer().of(filter, nodes), view, format)));
-  }
-
-  private Future<Answer> explained(
-      String key, Supplier<PodDetail> detail, View view, Format format) {
-    return onWorker(
-            inspection -> {
-              Snapshot snapshot = snapshot(inspection);
-              PodDetail explained = detail.get().namingHolders(snapshot, view);
-              Optional<Pod> row =
-                  snapshot.pods.stream()
-                      .filter(each -> each.pod().uid().equals(explained.uid()))
-                      .findFirst()
-                      .map(reasons::pod);
-              return new Explained(explained, row);
-            })
+            known ->
+                onWorker(
+                    inspection -> {
+                      Snapshot snapshot = snapshot(inspection);
+                      PodDetail detail =
+                          explain
+                              .answer(plan, filter.result(), nodes.result())
+                              .namingHolders(snapshot, view);
+                      return detail.with(row(snapshot, plan.pod()), Optional.empty());
+                    }))
         .compose(
-            found ->
-                message(found.detail(), key)
+            detail ->
+                message(detail, key)
                     .compose(
                         message ->
-                            vertx.executeBlocking(() -> found.answer(message, format), false)));
+                            vertx.executeBlocking(
+                                () ->
+                                    new Answer.Found(
+                                        format.of(detail.with(Optional.empty(), message))),
+                                false)));
   }
 
-  private record Explained(PodDetail detail, Optional<Pod> row) {
-    Answer answer(Optional<String> schedulerMessage, Format format) {
-      return new Answer.Found(format.of(detail.with(row, schedulerMessage)));
-    }
+  private Optional<Pod> row(Snapshot snapshot, PodFacts pod) {
+    return snapshot.pods.stream()
+        .filter(each -> each.pod().uid().equals(pod.uid()))
+        .findFirst()
+        .map(reasons::pod);
   }
 
   /** Returns kube-scheduler's message: it may have excluded nodes before it called the extender. */
   private Future<Optional<String>> message(PodDetail explained, String key) {
-    return explained.state() == PodState.WAITING
+    return explained.pod().state() == PodState.WAITING
         ? schedulerMessages.apply(key)
         : Future.succeededFuture(Optional.empty());
   }

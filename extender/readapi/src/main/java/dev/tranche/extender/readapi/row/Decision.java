@@ -1,12 +1,11 @@
 package dev.tranche.extender.readapi.row;
 
+import dev.tranche.extender.explain.NodesForPod.SmallerShare;
 import dev.tranche.extender.explain.Refusals;
 import dev.tranche.extender.explain.ShareText;
 import dev.tranche.extender.ledger.Hold;
-import dev.tranche.extender.placement.GpuRequest;
 import dev.tranche.extender.readapi.row.Candidate.CandidateGpu;
 import dev.tranche.extender.readapi.row.Snapshot.GpuRow;
-import dev.tranche.extender.snapshot.NodeFit;
 import java.time.Instant;
 import java.util.Comparator;
 import java.util.List;
@@ -30,15 +29,8 @@ public record Decision(
     int refusedCount,
     List<NodeCount> refusedByReason,
     @Nullable Integer excludedCount,
-    @Nullable LargestShare smallerShare) {
+    @Nullable SmallerShare smallerShare) {
   private static final int HOLDERS_MAX = 3;
-
-  /** The largest share that would fit now. */
-  public record LargestShare(int replicas, int replicasPerGpu, String node) {
-    static LargestShare of(int replicas, GpuRequest request, String node) {
-      return new LargestShare(replicas, request.demand().replicasPerGpu(), node);
-    }
-  }
 
   /** Which nodes fit, and one that was chosen. */
   record Fitting(@Nullable Candidate chosen, List<Candidate> shown, int count) {}
@@ -48,7 +40,6 @@ public record Decision(
       @Nullable Instant time,
       @Nullable String note,
       Fitting fitting,
-      List<NodeFit> shown,
       Refusals refusals,
       @Nullable Integer excludedCount) {
     return new Decision(
@@ -58,14 +49,14 @@ public record Decision(
         fitting.chosen(),
         fitting.shown(),
         fitting.count(),
-        shown.stream().map(Candidate::of).toList(),
+        refusals.nearest().stream().map(Candidate::of).toList(),
         refusals.count(),
         NodeCount.of(refusals),
         excludedCount,
         null);
   }
 
-  Decision withSmallerShare(@Nullable LargestShare share) {
+  Decision withSmallerShare(@Nullable SmallerShare share) {
     return with(note, share);
   }
 
@@ -113,7 +104,7 @@ public record Decision(
             .formatted(row.gpu().view().index(), row.node().name(), holders);
   }
 
-  private Decision with(@Nullable String itsNote, @Nullable LargestShare share) {
+  private Decision with(@Nullable String itsNote, @Nullable SmallerShare share) {
     return new Decision(
         policy,
         time,

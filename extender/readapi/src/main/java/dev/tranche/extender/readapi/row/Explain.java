@@ -4,6 +4,7 @@ import dev.tranche.extender.explain.Explanations;
 import dev.tranche.extender.explain.Explanations.Chosen;
 import dev.tranche.extender.explain.Explanations.Scored;
 import dev.tranche.extender.explain.Explanations.Trace;
+import dev.tranche.extender.explain.NodesForPod;
 import dev.tranche.extender.explain.Refusals;
 import dev.tranche.extender.explain.Survey;
 import dev.tranche.extender.explain.WaitCause;
@@ -11,12 +12,9 @@ import dev.tranche.extender.explain.WaitCauses;
 import dev.tranche.extender.ledger.Hold;
 import dev.tranche.extender.ledger.Ledger;
 import dev.tranche.extender.ledger.PodFacts;
-import dev.tranche.extender.ledger.RequestsByReplicas;
-import dev.tranche.extender.placement.GpuRequest;
 import dev.tranche.extender.placement.GpuView;
 import dev.tranche.extender.placement.Reason;
 import dev.tranche.extender.readapi.row.Decision.Fitting;
-import dev.tranche.extender.readapi.row.Decision.LargestShare;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.selection.Exclusion;
 import dev.tranche.extender.selection.NodeFilter;
@@ -26,16 +24,13 @@ import dev.tranche.extender.snapshot.NodeSnapshot;
 import dev.tranche.process.loop.Loop;
 import io.vertx.core.Future;
 import java.util.ArrayList;
-import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.function.Function;
 import java.util.function.IntPredicate;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -73,37 +68,16 @@ public final class Explain {
   /**
    * How to make the answer about a pod, with what the loop knows of it.
    *
-   * @param evaluated the pod, if all nodes are evaluated for it; null otherwise
-   * @param answer makes the answer; may run on any thread
+   * @param evaluated whether all nodes are evaluated for the pod, as it waits
+   * @param decided what was decided; empty if kube-scheduler has not called this replica
    */
-  public record Plan(@Nullable PodFacts evaluated, Answering answer) {
-    /**
-     * Returns the filter that the answer needs. The API server is asked only if nodes are
-     * evaluated.
-     *
-     * @param pod {@code namespace/name}
-     */
-    public Future<Optional<NodeFilter>> filter(
-        String pod, Function<String, Future<Optional<NodeFilter>>> filters) {
-      return evaluated == null ? Future.succeededFuture(Optional.empty()) : filters.apply(pod);
-    }
-  }
-
-  /** Makes the answer about a pod. */
-  @FunctionalInterface
-  public interface Answering {
-    /**
-     * @param filter which nodes the pod excludes; empty if that is not known
-     * @param nodes all nodes as they are for the pod; empty if none are evaluated
-     */
-    PodDetail of(Optional<NodeFilter> filter, List<NodeSnapshot> nodes);
-  }
-
-  /** Reads the nodes that an answer needs, in turns, so that decisions on pods do not wait. */
-  public Future<List<NodeSnapshot>> nodes(Plan plan, Loop loop) {
-    PodFacts pod = plan.evaluated();
-    return pod == null ? Future.succeededFuture(List.of()) : nodes(pod, loop);
-  }
+  public record Plan(
+      PodFacts pod,
+      Optional<Hold> hold,
+      boolean evaluated,
+      boolean outranks,
+      Policy policy,
+      Optional<Supplier<Decision>> decided) {}
 
   /** Reads all nodes as they are for a pod. */
   public Future<List<NodeSnapshot>> nodes(PodFacts pod, Loop loop) {
@@ -135,63 +109,79 @@ public final class Explain {
 
   private Plan plan(PodFacts pod, Optional<Trace> trace) {
     Optional<Hold> hold = ledger.hold(pod.uid());
-    boolean outranks =
-        pod.node() == null && ledger.outranksAPodOnANode(pod.preemption().priority());
-    Policy policy = evaluator.policyOf(pod);
-    if (trace.isEmpty() && pod.node() == null && !pod.ended()) {
-      // kube-scheduler has called another replica, or none: show what this one would decide now.
-      return new Plan(
-          pod,
-          (filter, nodes) -> {
-            Decision decision =
-                new NodesForPod(evaluator, pod, policy, nodes).withoutExcluded(filter);
-            return PodDetail.of(
-                pod,
-                hold,
-                noteThatPreemptionDoesNotHelp(decision, outranks),
-                waiting(pod, policy, nodes, filter));
-          });
-    }
     Optional<Supplier<Decision>> decided =
-        trace.map(this::decided).or(() -> hold.map(h -> placed(pod, h)));
-    if (decided.isPresent() && PodState.of(pod, hold.isPresent()) == PodState.WAITING) {
-      return new Plan(
-          pod,
-          (filter, nodes) -> {
-            var all = new NodesForPod(evaluator, pod, policy, nodes);
-            Decision decision = decided.get().get();
-            Decision known =
-                filter.map(by -> decision.withSmallerShare(all.smallerShare(by))).orElse(decision);
-            return PodDetail.of(
-                pod,
-                hold,
-                noteThatPreemptionDoesNotHelp(known, outranks),
-                waiting(pod, policy, nodes, filter));
-          });
-    }
+        trace.map(this::decided).or(() -> hold.map(held -> placed(pod, held)));
+    boolean untried = trace.isEmpty() && pod.node() == null && !pod.ended();
+    boolean waits = PodState.of(pod, hold.isPresent()) == PodState.WAITING;
     return new Plan(
-        null,
-        (filter, nodes) -> PodDetail.of(pod, hold, decided.map(Supplier::get).orElse(null), null));
+        pod,
+        hold,
+        untried || (decided.isPresent() && waits),
+        pod.node() == null && ledger.outranksAPodOnANode(pod.preemption().priority()),
+        evaluator.policyOf(pod),
+        // kube-scheduler has called another replica, or none: what this one would decide now.
+        untried ? Optional.empty() : decided);
   }
 
-  /** Finds out why a pod waits, from all nodes as they are now. */
-  private Waiting waiting(
-      PodFacts pod, Policy policy, List<NodeSnapshot> nodes, Optional<NodeFilter> filter) {
-    List<NodeFit> fits = evaluator.evaluate(pod, nodes, policy);
-    WaitCause alone = WaitCauses.of(pod, Survey.of(fits), explanations.decided(pod));
-    Stream<String> withGpus = fits.stream().filter(fit -> !fit.gpus().isEmpty()).map(NodeFit::node);
-    String excluded = filter.map(by -> Exclusion.ofAll(withGpus.map(by::excludes))).orElse("");
-    WaitCause cause = explanations.found(pod, WaitCauses.ownFieldsFirst(alone, excluded));
-    return Waiting.of(cause, explanations.trace(pod));
-  }
-
-  /** Says so where the pod fits no node, and some node refuses it only for its scattered room. */
-  private static Decision noteThatPreemptionDoesNotHelp(Decision decision, boolean outranks) {
+  /**
+   * Makes the answer; runs on a worker.
+   *
+   * @param filter which nodes the pod excludes; empty if that is not known
+   * @param nodes all nodes as they are for the pod; empty if none are evaluated
+   */
+  public PodDetail answer(Plan plan, Optional<NodeFilter> filter, List<NodeSnapshot> nodes) {
+    PodFacts pod = plan.pod();
+    Optional<Decision> decided = plan.decided().map(Supplier::get);
+    if (!plan.evaluated()) {
+      return PodDetail.of(pod, plan.hold(), decided.orElse(null), null);
+    }
+    NodesForPod now =
+        NodesForPod.of(
+            evaluator, pod, plan.policy(), nodes, filter.orElse(node -> Optional.empty()));
+    Decision decision = decided.orElseGet(() -> untried(plan, filter.isPresent(), now));
+    // Without the filter, the node might be one that the pod excludes; or for a volume or a port.
+    if (filter.isPresent() && pod.scheduler().isOfKnownNodes()) {
+      decision =
+          decision.withSmallerShare(now.smallerShare(evaluator, pod, plan.policy()).orElse(null));
+    }
+    // Some node refuses it only for its scattered room.
     boolean scattered =
         decision.refusedByReason().stream().anyMatch(each -> SCATTERED.contains(each.message()));
-    return outranks && scattered && decision.fittedCount() == 0
-        ? decision.withNote(NOTE_NO_PREEMPTION)
-        : decision;
+    if (plan.outranks() && scattered && decision.fittedCount() == 0) {
+      decision = decision.withNote(NOTE_NO_PREEMPTION);
+    }
+    Survey everywhere = Survey.of(evaluator.evaluate(pod, nodes, plan.policy()));
+    WaitCause alone = WaitCauses.of(pod, everywhere, explanations.decided(pod));
+    WaitCause cause = explanations.found(pod, WaitCauses.ownFieldsFirst(alone, now.excludedBy()));
+    return PodDetail.of(pod, plan.hold(), decision, Waiting.of(cause, explanations.trace(pod)));
+  }
+
+  private static Decision untried(Plan plan, boolean filtered, NodesForPod now) {
+    List<NodeFit> fitting = now.fitting();
+    var refusals = Refusals.of(now.refused());
+    return Decision.of(
+        plan.policy().toString(),
+        null,
+        NOTE_NOT_CALLED + (filtered ? exclusionNote(now.excluded()) : NOTE_NO_FILTER),
+        new Fitting(
+            null,
+            fitting.stream().limit(Explanations.NODES_MAX).map(Candidate::of).toList(),
+            fitting.size()),
+        refusals,
+        now.excluded().values().stream().mapToInt(Integer::intValue).sum());
+  }
+
+  private static String exclusionNote(Map<Exclusion, Integer> counts) {
+    int all = counts.values().stream().mapToInt(Integer::intValue).sum();
+    if (all == 0) {
+      return "these are all nodes with their current GPUs";
+    }
+    String reasons =
+        counts.entrySet().stream()
+            .map(each -> each.getValue() + " by " + each.getKey().words())
+            .collect(Collectors.joining(", "));
+    return "these are the nodes with their current GPUs. %d %s excluded: %s"
+        .formatted(all, all == 1 ? "node is" : "nodes are", reasons);
   }
 
   private Supplier<Decision> decided(Trace then) {
@@ -203,7 +193,6 @@ public final class Explain {
             trace.at(),
             choice(trace),
             fitting(trace),
-            trace.refused().nearest(),
             trace.refused(),
             null);
   }
@@ -308,7 +297,6 @@ public final class Explain {
             "not decided here; its GPU is " + source(hold),
             new Fitting(
                 Candidate.chosen(without, null, taken(without, hold.held()), null), List.of(), 0),
-            List.of(),
             Refusals.NONE,
             null);
   }
@@ -320,80 +308,5 @@ public final class Explain {
     return hold.placement() == null
         ? "not known yet"
         : "known from the pod's annotation or the node plugin's report";
-  }
-
-  /**
-   * All nodes as they are for a pod now. The pod's node selectors and tolerations are not kept; the
-   * API server is asked for them.
-   */
-  private record NodesForPod(
-      NodeEvaluator evaluator, PodFacts pod, Policy policy, List<NodeSnapshot> snapshots) {
-    /**
-     * @param filter which nodes the pod excludes; empty if that is not known
-     */
-    Decision withoutExcluded(Optional<NodeFilter> filter) {
-      var counts = new EnumMap<Exclusion, Integer>(Exclusion.class);
-      var left = new ArrayList<NodeSnapshot>();
-      for (NodeSnapshot node : snapshots) {
-        Optional<Exclusion> why = filter.flatMap(f -> f.excludes(node.node()));
-        why.ifPresentOrElse(w -> counts.merge(w, 1, Integer::sum), () -> left.add(node));
-      }
-      String note = NOTE_NOT_CALLED + (filter.isEmpty() ? NOTE_NO_FILTER : exclusionNote(counts));
-      Decision decision = evaluated(note, left);
-      // Without a filter, the suggested node might be one that the pod excludes.
-      return filter.isPresent() && decision.fittedCount() == 0
-          ? decision.withSmallerShare(smallerShare(left))
-          : decision;
-    }
-
-    @Nullable LargestShare smallerShare(NodeFilter filter) {
-      return smallerShare(
-          snapshots.stream().filter(node -> filter.excludes(node.node()).isEmpty()).toList());
-    }
-
-    private @Nullable LargestShare smallerShare(List<NodeSnapshot> nodes) {
-      // Otherwise the node may be one that kube-scheduler refuses for a volume or a port.
-      if (!pod.scheduler().isOfKnownNodes()) {
-        return null;
-      }
-      return SmallerShare.of(pod, policy, nodes, evaluator).orElse(null);
-    }
-
-    private Decision evaluated(String note, List<NodeSnapshot> left) {
-      var requests = new RequestsByReplicas(pod);
-      var fitted = new ArrayList<Candidate>();
-      var refused = new ArrayList<NodeFit>();
-      for (NodeSnapshot node : left) {
-        GpuRequest request = requests.of(node.replicas());
-        NodeFit now = evaluator.evaluate(node, request, policy);
-        if (now.placement().isEmpty()) {
-          refused.add(now);
-        } else if (fitted.size() < Explanations.NODES_MAX) {
-          fitted.add(Candidate.of(now));
-        }
-      }
-      var refusals = Refusals.of(refused);
-      return Decision.of(
-          policy.toString(),
-          null,
-          note,
-          new Fitting(null, fitted, left.size() - refused.size()),
-          refusals.nearest(),
-          refusals,
-          snapshots.size() - left.size());
-    }
-
-    private static String exclusionNote(Map<Exclusion, Integer> counts) {
-      int all = counts.values().stream().mapToInt(Integer::intValue).sum();
-      if (all == 0) {
-        return "these are all nodes with their current GPUs";
-      }
-      String reasons =
-          counts.entrySet().stream()
-              .map(e -> e.getValue() + " by " + e.getKey().words())
-              .collect(Collectors.joining(", "));
-      return "these are the nodes with their current GPUs. %d %s excluded: %s"
-          .formatted(all, all == 1 ? "node is" : "nodes are", reasons);
-    }
   }
 }

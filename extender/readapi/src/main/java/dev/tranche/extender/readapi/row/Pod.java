@@ -92,7 +92,7 @@ public record Pod(
         node(row),
         hold == null ? null : Stage.of(hold),
         hold == null ? null : row.gpus().stream().map(gpu -> share(gpu, hold)).toList(),
-        hold == null || hold.placement() == null ? null : granted(row.gpus(), hold),
+        hold == null || row.gpus().isEmpty() ? null : granted(row.gpus(), hold),
         waiting,
         hold == null ? null : Used.of(hold.key(), row.gpus()),
         idleSince(row));

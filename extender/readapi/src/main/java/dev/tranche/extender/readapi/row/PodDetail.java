@@ -1,9 +1,11 @@
 package dev.tranche.extender.readapi.row;
 
+import com.fasterxml.jackson.annotation.JsonUnwrapped;
 import dev.tranche.api.Printable;
 import dev.tranche.extender.explain.SchedulerAdvice;
 import dev.tranche.extender.ledger.Hold;
 import dev.tranche.extender.ledger.PodFacts;
+import dev.tranche.extender.readapi.row.Snapshot.PodRow;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
@@ -13,20 +15,9 @@ import org.jspecify.annotations.Nullable;
 
 /** A pod, why it is where it is, and kube-scheduler's message about it. */
 public record PodDetail(
-    String namespace,
-    String name,
-    String uid,
-    String resource,
-    Requested requested,
-    PodState state,
+    @JsonUnwrapped Pod pod,
     Map<String, String> annotations,
-    @Nullable String node,
     @Nullable Decision decision,
-    @Nullable Stage stage,
-    @Nullable List<GpuShare> gpus,
-    @Nullable Amount granted,
-    @Nullable Waiting waiting,
-    Pod.@Nullable Used used,
     @Nullable KubeScheduler kubeScheduler) {
   /** kube-scheduler's own message about a waiting pod. */
   public record KubeScheduler(String message, List<String> whatToDo) {}
@@ -34,20 +25,9 @@ public record PodDetail(
   static PodDetail of(
       PodFacts pod, Optional<Hold> hold, @Nullable Decision decision, @Nullable Waiting waiting) {
     return new PodDetail(
-        pod.namespace(),
-        pod.name(),
-        pod.uid(),
-        pod.resource(),
-        Requested.of(pod),
-        PodState.of(pod, hold.isPresent()),
+        Pod.of(new PodRow("", pod, hold, List.of()), waiting),
         Collections.unmodifiableMap(new TreeMap<>(pod.annotations())),
-        hold.map(Hold::node).orElse(null),
         decision,
-        null,
-        null,
-        null,
-        waiting,
-        null,
         null);
   }
 
@@ -57,22 +37,9 @@ public record PodDetail(
    * @param view whose pods have names
    */
   public PodDetail namingHolders(Snapshot snapshot, View view) {
-    return new PodDetail(
-        namespace,
-        name,
-        uid,
-        resource,
-        requested,
-        state,
-        annotations,
-        node,
-        decision == null ? null : decision.namingHolders(snapshot, view),
-        stage,
-        gpus,
-        granted,
-        waiting,
-        used,
-        kubeScheduler);
+    return decision == null
+        ? this
+        : new PodDetail(pod, annotations, decision.namingHolders(snapshot, view), kubeScheduler);
   }
 
   /**
@@ -80,31 +47,15 @@ public record PodDetail(
    * @param schedulerMessage kube-scheduler's own message about a waiting pod
    */
   public PodDetail with(Optional<Pod> row, Optional<String> schedulerMessage) {
-    Pod pod =
-        row.orElseGet(
-            () ->
-                new Pod(
-                    namespace, name, uid, resource, requested, state, null, node, null, null, null,
-                    null, null, null));
     return new PodDetail(
-        namespace,
-        name,
-        uid,
-        pod.resource(),
-        pod.requested(),
-        pod.state(),
+        row.orElse(pod),
         annotations,
-        pod.node() == null ? node : pod.node(),
         decision,
-        pod.stage(),
-        pod.gpus(),
-        pod.granted(),
-        waiting != null && pod.state() == PodState.WAITING ? waiting : pod.waiting(),
-        pod.used(),
         schedulerMessage
             .map(
                 text ->
-                    new KubeScheduler(Printable.message(text), SchedulerAdvice.of(text, resource)))
+                    new KubeScheduler(
+                        Printable.message(text), SchedulerAdvice.of(text, pod.resource())))
             .orElse(null));
   }
 }

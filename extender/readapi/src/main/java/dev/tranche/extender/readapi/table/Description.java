@@ -3,16 +3,17 @@ package dev.tranche.extender.readapi.table;
 import static dev.tranche.extender.readapi.table.Cells.text;
 
 import dev.tranche.api.Printable;
+import dev.tranche.extender.explain.NodesForPod.SmallerShare;
 import dev.tranche.extender.explain.ShareText;
 import dev.tranche.extender.readapi.row.Candidate;
 import dev.tranche.extender.readapi.row.Candidate.CandidateGpu;
 import dev.tranche.extender.readapi.row.Decision;
-import dev.tranche.extender.readapi.row.Decision.LargestShare;
 import dev.tranche.extender.readapi.row.GpuQuantity;
 import dev.tranche.extender.readapi.row.GpuShare;
 import dev.tranche.extender.readapi.row.MemoryQuantity;
 import dev.tranche.extender.readapi.row.NamespaceSummary;
 import dev.tranche.extender.readapi.row.NodeCount;
+import dev.tranche.extender.readapi.row.Pod;
 import dev.tranche.extender.readapi.row.PodDetail;
 import dev.tranche.extender.readapi.row.Waiting;
 import dev.tranche.extender.readapi.row.WhatIfAnswer;
@@ -139,7 +140,8 @@ final class Description {
             .collect(Collectors.joining(", "));
   }
 
-  private void head(PodDetail pod) {
+  private void head(PodDetail detail) {
+    Pod pod = detail.pod();
     waiting(pod.waiting());
     line("Name", pod.name());
     line("Namespace", pod.namespace());
@@ -157,7 +159,7 @@ final class Description {
       amount("Used", pod.used().gpus(), pod.used().memory());
     }
     line("Memory limited", Tables.limited(pod.gpus()));
-    pod.annotations().forEach((key, value) -> line("Annotation", key + "=" + value));
+    detail.annotations().forEach((key, value) -> line("Annotation", key + "=" + value));
   }
 
   private void amount(String label, @Nullable GpuQuantity gpus, @Nullable MemoryQuantity memory) {
@@ -172,7 +174,7 @@ final class Description {
             + decision.policy()
             + (time == null ? "" : ", %s ago".formatted(Cells.age(time, now))));
     line("Note", text(decision.note()));
-    LargestShare smaller = decision.smallerShare();
+    SmallerShare smaller = decision.smallerShare();
     if (smaller != null) {
       line(
           "Smaller share",

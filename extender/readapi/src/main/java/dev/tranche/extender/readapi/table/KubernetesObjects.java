@@ -33,7 +33,7 @@ public final class KubernetesObjects {
         switch (answer) {
           case GpuList list -> list(GPU_LIST, "Gpu", fields, list.items());
           case PodList list -> list(POD_LIST, "Pod", fields, list.items());
-          case PodDetail pod -> object("Pod", metadata(pod.name(), pod.namespace()), fields);
+          case PodDetail detail -> object("Pod", metadata(detail.pod()), fields);
           case NamespaceSummary summary ->
               object("Summary", metadata(summary.namespace(), summary.namespace()), fields);
           case History history ->

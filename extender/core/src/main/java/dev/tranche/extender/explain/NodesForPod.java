@@ -1,0 +1,88 @@
+package dev.tranche.extender.explain;
+
+import dev.tranche.extender.ledger.PodFacts;
+import dev.tranche.extender.placement.GpuRequest;
+import dev.tranche.extender.score.Policy;
+import dev.tranche.extender.selection.Exclusion;
+import dev.tranche.extender.selection.NodeFilter;
+import dev.tranche.extender.snapshot.NodeEvaluator;
+import dev.tranche.extender.snapshot.NodeFit;
+import dev.tranche.extender.snapshot.NodeSnapshot;
+import java.util.ArrayList;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * All nodes as they are for a pod now.
+ *
+ * @param usable those that the pod does not exclude
+ * @param fits of the usable nodes
+ * @param excluded how many nodes each of the pod's fields excludes
+ */
+public record NodesForPod(
+    List<NodeSnapshot> usable, List<NodeFit> fits, Map<Exclusion, Integer> excluded) {
+  /** The largest share that would fit now, and a node that it fits. */
+  public record SmallerShare(int replicas, int replicasPerGpu, String node) {}
+
+  public static NodesForPod of(
+      NodeEvaluator evaluator,
+      PodFacts pod,
+      Policy policy,
+      List<NodeSnapshot> nodes,
+      NodeFilter filter) {
+    var excluded = new EnumMap<Exclusion, Integer>(Exclusion.class);
+    var usable = new ArrayList<NodeSnapshot>(nodes.size());
+    for (NodeSnapshot node : nodes) {
+      filter
+          .excludes(node.node())
+          .ifPresentOrElse(why -> excluded.merge(why, 1, Integer::sum), () -> usable.add(node));
+    }
+    return new NodesForPod(usable, evaluator.evaluate(pod, usable, policy), excluded);
+  }
+
+  public List<NodeFit> fitting() {
+    return fits.stream().filter(NodeFit::fits).toList();
+  }
+
+  public List<NodeFit> refused() {
+    return fits.stream().filter(fit -> !fit.fits()).toList();
+  }
+
+  /** Returns which of the pod's fields exclude all nodes, in words; empty if one is usable. */
+  public String excludedBy() {
+    return usable.isEmpty() ? Exclusion.ofAll(excluded.keySet().stream().map(Optional::of)) : "";
+  }
+
+  /**
+   * Returns the largest share with which the pod would fit, if it asked for less. Empty if it fits
+   * as it is, or with no smaller share. Also empty if it asks for plain replicas, for shares of
+   * different sizes, or in several containers.
+   */
+  public Optional<SmallerShare> smallerShare(NodeEvaluator evaluator, PodFacts pod, Policy policy) {
+    if (pod.stampedReplicas().isEmpty() || !fitting().isEmpty()) {
+      return Optional.empty();
+    }
+    GpuRequest request = pod.gpuRequest(pod.stampedReplicas().getAsInt());
+    Optional<SmallerShare> best = Optional.empty();
+    // By bisection, as a smaller share fits wherever a larger one does.
+    int low = 0;
+    int high = request.shareReplicas() - 1;
+    while (low < high) {
+      int middle = (low + high + 1) / 2;
+      GpuRequest smaller = request.withShares(middle);
+      Optional<NodeSnapshot> node =
+          usable.stream().filter(each -> evaluator.fits(each, smaller, policy)).findFirst();
+      if (node.isPresent()) {
+        best =
+            Optional.of(
+                new SmallerShare(middle, request.demand().replicasPerGpu(), node.get().node()));
+        low = middle;
+      } else {
+        high = middle - 1;
+      }
+    }
+    return best;
+  }
+}
