@@ -457,12 +457,12 @@ final class NamespaceViewIT {
     assertThat(document.getJsonObject("paths")).isEmpty();
   }
 
-  /** Otherwise one tenant's requests would take all connections of the API server. */
+  /** Otherwise they would take all connections, and the API server would find no API here. */
   @Test
-  void slowBodiesOfOneUser_leaveTheApiToOthers() throws Exception {
-    HttpClient slow = client(proxy, new PoolOptions().setHttp1MaxSize(7));
+  void slowBodies_leaveDiscoveryToTheApiServer() throws Exception {
+    HttpClient slow = client(proxy, new PoolOptions().setHttp1MaxSize(25));
     Promise<HttpClientResponse> first = Promise.promise();
-    for (int i = 0; i < 7; i++) {
+    for (int i = 0; i < 25; i++) {
       slow.request(
               options(extender.apiAggregatedPort(), TEAM_A + "what-if")
                   .setMethod(HttpMethod.POST)
@@ -471,11 +471,10 @@ final class NamespaceViewIT {
           .compose(NamespaceViewIT::neverEnding)
           .onSuccess(first::tryComplete);
     }
-    HttpClientResponse seventh = first.future().await(30, TimeUnit.SECONDS);
-    assertThat(seventh.statusCode()).isEqualTo(429);
-    assertThat(seventh.getHeader("Retry-After")).isEqualTo("1");
+    HttpClientResponse last = first.future().await(30, TimeUnit.SECONDS);
+    assertThat(last.statusCode()).isEqualTo(429);
+    assertThat(last.getHeader("Retry-After")).isEqualTo("1");
     assertThat(proxied("/apis/read.tranche.dev/v1", TENANT).status()).isEqualTo(200);
-    assertThat(proxied(NAMESPACES + "team-b/gpus", "user-b").status()).isEqualTo(200);
     slow.close().await();
     ExtenderIT.until(
         Duration.ofSeconds(20), () -> proxied(TEAM_A + "gpus", TENANT).status() == 200);

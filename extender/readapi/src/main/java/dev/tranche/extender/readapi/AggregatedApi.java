@@ -16,6 +16,7 @@ import java.security.cert.Certificate;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicBoolean;
 import javax.net.ssl.SSLPeerUnverifiedException;
 import org.jspecify.annotations.Nullable;
@@ -33,13 +34,11 @@ final class AggregatedApi implements Handler<HttpServerRequest> {
    */
   static final int IN_PROGRESS_MAX = 24;
 
-  static final int PER_USER_MAX = 6;
-
   private static final String DISCOVERY = "/apis/" + KubernetesObjects.GROUP_VERSION;
 
   private final Access access;
   private final ReadApiMetrics metrics;
-  private final AddressBudget inProgress = new AddressBudget(IN_PROGRESS_MAX, PER_USER_MAX);
+  private final Semaphore inProgress = new Semaphore(IN_PROGRESS_MAX);
   private @Nullable Endpoint endpoint;
   private volatile @Nullable FrontProxy proxy;
   private final Buffer resources = resources();
@@ -64,24 +63,12 @@ final class AggregatedApi implements Handler<HttpServerRequest> {
     proxy = newest;
   }
 
-  Endpoint.Guard guard() {
-    return new ByUser();
-  }
-
   /** Admits who may get, or list, the pods of the namespace. */
-  private final class ByUser implements Endpoint.Guard {
-    @Override
-    public Future<Optional<Problem>> refusal(HttpServerRequest request, Route route) {
-      return user(request)
-          .map(user -> access.refusal(user, route.rights()))
-          .orElseGet(() -> Future.succeededFuture(Optional.of(unknown())));
-    }
-
-    /** All requests come from the API server's address. */
-    @Override
-    public String sender(HttpServerRequest request) {
-      return user(request).map(Caller.User::sender).orElse("nobody");
-    }
+  Endpoint.Guard guard() {
+    return (request, route) ->
+        user(request)
+            .map(user -> access.refusal(user, route.rights()))
+            .orElseGet(() -> Future.succeededFuture(Optional.of(unknown())));
   }
 
   private static Problem unknown() {
@@ -108,11 +95,10 @@ final class AggregatedApi implements Handler<HttpServerRequest> {
   public void handle(HttpServerRequest request) {
     String path = String.valueOf(request.path());
     Endpoint next = endpoint;
-    Optional<Caller.User> user = user(request);
-    if (user.isEmpty()) {
+    if (user(request).isEmpty()) {
       refuse(request, unknown());
     } else if (Route.isOfKubernetes(path) && next != null) {
-      passOn(request, user.get().sender(), next);
+      passOn(request, next);
     } else if (path.equals(DISCOVERY)) {
       send(request, 200, resources);
     } else if (path.equals("/apis/" + KubernetesObjects.GROUP)) {
@@ -131,22 +117,21 @@ final class AggregatedApi implements Handler<HttpServerRequest> {
   }
 
   /** Discovery does not come here, so that no user keeps it out. */
-  private void passOn(HttpServerRequest request, String sender, Endpoint next) {
-    if (!inProgress.tryTake(sender, 1)) {
+  private void passOn(HttpServerRequest request, Endpoint next) {
+    if (!inProgress.tryAcquire()) {
       metrics.shed();
       metrics.answered(429);
       refuse(
           request,
           Problem.tooMany(
-              "this user, or the ServiceAccounts of its namespace together, have %d requests in progress, or all users together have %d; retry in a second"
-                  .formatted(PER_USER_MAX, IN_PROGRESS_MAX)));
+              "%d requests are in progress; retry in a second".formatted(IN_PROGRESS_MAX)));
       return;
     }
     var released = new AtomicBoolean();
     Handler<Void> release =
         over -> {
           if (released.compareAndSet(false, true)) {
-            inProgress.release(sender, 1);
+            inProgress.release();
           }
         };
     HttpServerResponse response = request.response();

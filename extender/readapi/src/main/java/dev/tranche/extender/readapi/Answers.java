@@ -21,7 +21,6 @@ import dev.tranche.extender.readapi.row.View;
 import dev.tranche.extender.readapi.row.WaitingReasons;
 import dev.tranche.extender.selection.NodeFilter;
 import dev.tranche.extender.snapshot.NodeSnapshot;
-import dev.tranche.process.loop.Loop;
 import io.vertx.core.Future;
 import io.vertx.core.MultiMap;
 import io.vertx.core.Vertx;
@@ -32,7 +31,6 @@ import java.util.List;
 import java.util.Optional;
 import java.util.function.BiFunction;
 import java.util.function.Function;
-import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -48,17 +46,11 @@ final class Answers {
   private static final Pattern NAME = Pattern.compile("[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?");
 
   private final Vertx vertx;
-  private final Supplier<Loop> loop;
-  private final InspectionCache inspections;
-  private final Supplier<Optional<String>> notReady;
-  private final Explain explain;
-  private final Function<String, Future<Optional<String>>> schedulerMessages;
-  private final Function<String, Future<Optional<NodeFilter>>> filters;
-  private final WhatIfAnswers whatIfs;
+  private final ReadApi.Sources sources;
+  private final WaitingReasons reasons;
   private final Histories histories;
   private final InvariantSampler invariants;
-  private final LongSupplier clockMs;
-  private final WaitingReasons reasons;
+  private final WhatIfAnswers whatIfs;
   private final PodMetrics podMetrics = new PodMetrics();
   private final ViewRate explanationRate =
       new ViewRate("explanations", EXPLANATIONS_PER_SECOND_MAX);
@@ -76,37 +68,18 @@ final class Answers {
     record Refused(Problem problem) implements Answer {}
   }
 
-  /**
-   * @param notReady what is not known yet, as a sentence; empty when ready; called on the loop
-   * @param schedulerMessages why kube-scheduler has not placed a pod, by {@code namespace/name}
-   * @param filters which nodes a pod excludes, by {@code namespace/name}; empty where the API
-   *     server does not say
-   */
   Answers(
       Vertx vertx,
-      Supplier<Loop> loop,
-      InspectionCache inspections,
-      Supplier<Optional<String>> notReady,
-      Explain explain,
+      ReadApi.Sources sources,
       WaitingReasons reasons,
-      Function<String, Future<Optional<String>>> schedulerMessages,
-      Function<String, Future<Optional<NodeFilter>>> filters,
-      WhatIfAnswers whatIfs,
       Histories histories,
-      InvariantSampler invariants,
-      LongSupplier clockMs) {
+      InvariantSampler invariants) {
     this.vertx = vertx;
-    this.loop = loop;
-    this.inspections = inspections;
-    this.notReady = notReady;
-    this.explain = explain;
-    this.schedulerMessages = schedulerMessages;
-    this.filters = filters;
-    this.whatIfs = whatIfs;
+    this.sources = sources;
+    this.reasons = reasons;
     this.histories = histories;
     this.invariants = invariants;
-    this.clockMs = clockMs;
-    this.reasons = reasons;
+    this.whatIfs = new WhatIfAnswers(vertx, sources);
   }
 
   PodMetrics podMetrics() {
@@ -202,15 +175,18 @@ final class Answers {
                   namespace + "/" + name,
                   "names of Kubernetes: lower case letters, digits, dashes and dots")));
     }
-    Optional<Problem> tooMany = explanationRate.refusal(route.view(), clockMs.getAsLong());
+    Optional<Problem> tooMany =
+        explanationRate.refusal(route.view(), sources.clockMs().getAsLong());
     if (tooMany.isPresent()) {
       return refused(tooMany.get());
     }
     String key = namespace + "/" + name;
     return whenReady(
         () ->
-            loop.get()
-                .submit(() -> explain.of(key))
+            sources
+                .loop()
+                .get()
+                .submit(() -> sources.explain().of(key))
                 .compose(
                     plan ->
                         plan.isEmpty()
@@ -230,16 +206,18 @@ final class Answers {
                             new Answer.Found(
                                 format.of(
                                     InvariantList.of(
-                                        round.get(), Instant.now(), clockMs.getAsLong()))),
+                                        round.get(),
+                                        Instant.now(),
+                                        sources.clockMs().getAsLong()))),
                         false));
   }
 
   private Future<Answer> explained(String key, Explain.Plan plan, View view, Format format) {
     Future<Optional<NodeFilter>> filter =
-        plan.evaluated() ? filters.apply(key) : Future.succeededFuture(Optional.empty());
+        plan.evaluated() ? sources.filters().apply(key) : Future.succeededFuture(Optional.empty());
     Future<List<NodeSnapshot>> nodes =
         plan.evaluated()
-            ? explain.nodes(plan.pod(), loop.get())
+            ? sources.explain().nodes(plan.pod(), sources.loop().get())
             : Future.succeededFuture(List.of());
     return Future.all(filter, nodes)
         .compose(
@@ -248,7 +226,8 @@ final class Answers {
                     inspection -> {
                       Snapshot snapshot = snapshot(inspection);
                       PodDetail detail =
-                          explain
+                          sources
+                              .explain()
                               .answer(plan, filter.result(), nodes.result())
                               .namingHolders(snapshot, view);
                       return detail.with(row(snapshot, plan.pod()), Optional.empty());
@@ -275,7 +254,7 @@ final class Answers {
   /** Returns kube-scheduler's message: it may have excluded nodes before it called the extender. */
   private Future<Optional<String>> message(PodDetail explained, String key) {
     return explained.pod().state() == PodState.WAITING
-        ? schedulerMessages.apply(key)
+        ? sources.schedulerMessages().apply(key)
         : Future.succeededFuture(Optional.empty());
   }
 
@@ -300,15 +279,20 @@ final class Answers {
 
   /** Answers only when the state is complete: an empty list would say that there is nothing. */
   private Future<Answer> whenReady(Supplier<Future<Answer>> answer) {
-    return loop.get()
-        .submit(notReady)
+    return sources
+        .loop()
+        .get()
+        .submit(sources.notReady())
         .compose(
             missing ->
                 missing.isPresent() ? refused(Problem.unavailable(missing.get())) : answer.get());
   }
 
   private <T> Future<T> onWorker(Function<Inspection, T> work) {
-    return inspections.latest().compose(now -> vertx.executeBlocking(() -> work.apply(now), false));
+    return sources
+        .inspections()
+        .latest()
+        .compose(now -> vertx.executeBlocking(() -> work.apply(now), false));
   }
 
   /**

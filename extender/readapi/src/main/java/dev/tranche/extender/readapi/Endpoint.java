@@ -20,6 +20,7 @@ import io.vertx.core.http.HttpMethod;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.http.HttpServerResponse;
 import java.util.Optional;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
@@ -32,9 +33,6 @@ import org.slf4j.LoggerFactory;
 final class Endpoint implements Handler<HttpServerRequest> {
   /** Enough for a web page, a dashboard and some people; each answer is small. */
   static final int AT_ONCE_MAX = 8;
-
-  /** Of one address, other than loopback: one cannot keep the others from reading. */
-  static final int PER_ADDRESS_MAX = 6;
 
   /** Maximum size of a posted Pod; by default etcd stores no object above 1.5 MiB. */
   static final int BODY_BYTES_MAX = 2 << 20;
@@ -52,8 +50,8 @@ final class Endpoint implements Handler<HttpServerRequest> {
   private final long answeredMsMax;
   private final ReadApiMetrics metrics;
   private final WebPage page = WebPage.load();
-  private final AddressBudget answering = new AddressBudget(AT_ONCE_MAX, PER_ADDRESS_MAX);
-  private final AddressBudget bodyBytes = new AddressBudget(BODIES_BYTES_MAX, BODIES_BYTES_MAX / 2);
+  private final Semaphore places = new Semaphore(AT_ONCE_MAX);
+  private final Semaphore bodyBytes = new Semaphore(BODIES_BYTES_MAX);
 
   /** Answers a request that the guard has admitted. */
   @FunctionalInterface
@@ -65,11 +63,6 @@ final class Endpoint implements Handler<HttpServerRequest> {
   @FunctionalInterface
   interface Guard {
     Future<Optional<Problem>> refusal(HttpServerRequest request, Route route);
-
-    /** Returns by whom places and bodies are counted. */
-    default String sender(HttpServerRequest request) {
-      return String.valueOf(request.remoteAddress().hostAddress());
-    }
   }
 
   /**
@@ -94,7 +87,7 @@ final class Endpoint implements Handler<HttpServerRequest> {
   }
 
   int inFlight() {
-    return (int) answering.used();
+    return AT_ONCE_MAX - places.availablePermits();
   }
 
   @Override
@@ -171,7 +164,7 @@ final class Endpoint implements Handler<HttpServerRequest> {
 
   /** Only what has arrived as a whole takes a place: a body may be sent slowly, or never. */
   private void answerOnceRead(HttpServerRequest request, Route route, long deadline) {
-    var body = new PostedBody(bodyBytes, guard.sender(request), BODY_BYTES_MAX);
+    var body = new PostedBody(bodyBytes, BODY_BYTES_MAX);
     HttpServerResponse response = request.response();
     body.read(request)
         .timeout(answeredMsMax, TimeUnit.MILLISECONDS)
@@ -196,9 +189,8 @@ final class Endpoint implements Handler<HttpServerRequest> {
   }
 
   private Future<Void> answerWithPlace(HttpServerRequest request, Route route, Buffer body) {
-    String address = guard.sender(request);
-    if (!answering.tryTake(address, 1)) {
-      return shed(request, "%d requests are being answered".formatted(answering.used()));
+    if (!places.tryAcquire()) {
+      return shed(request, "%d requests are being answered".formatted(AT_ONCE_MAX));
     }
     HttpServerResponse response = request.response();
     // The place is kept until the work is done and nothing is left to send.
@@ -208,7 +200,7 @@ final class Endpoint implements Handler<HttpServerRequest> {
                 response.ended() || response.closed()
                     ? Future.<Void>succeededFuture()
                     : send(request, route, answer))
-        .onComplete(done -> answering.release(address, 1));
+        .onComplete(done -> places.release());
   }
 
   private Future<Void> shed(HttpServerRequest request, String why) {
@@ -220,7 +212,7 @@ final class Endpoint implements Handler<HttpServerRequest> {
   private String owner(HttpServerRequest request) {
     return BearerToken.of(request.getHeader(HttpHeaders.AUTHORIZATION))
         .map(Sha256::hex)
-        .orElseGet(() -> guard.sender(request));
+        .orElseGet(() -> String.valueOf(request.remoteAddress().hostAddress()));
   }
 
   /** Serves a stream. Its readers stay connected, so they have their own limit. */

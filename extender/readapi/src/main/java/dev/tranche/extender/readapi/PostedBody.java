@@ -4,17 +4,17 @@ import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpServerRequest;
+import java.util.concurrent.Semaphore;
 
 /** A request's body while it is read and answered. Confined to the request's event loop. */
 final class PostedBody {
   /** A buffer grows to twice its size, so that it takes at most twice what has arrived. */
   private static final int GROWTH = 2;
 
-  private final AddressBudget budget;
-  private final String address;
+  private final Semaphore budget;
   private final int bytesMax;
   private final Buffer bytes = Buffer.buffer();
-  private long charged;
+  private int charged;
   private boolean released;
 
   sealed interface Read {
@@ -26,9 +26,11 @@ final class PostedBody {
     record NoRoom() implements Read {}
   }
 
-  PostedBody(AddressBudget budget, String address, int bytesMax) {
+  /**
+   * @param budget the bytes that all bodies may take
+   */
+  PostedBody(Semaphore budget, int bytesMax) {
     this.budget = budget;
-    this.address = address;
     this.bytesMax = bytesMax;
   }
 
@@ -46,10 +48,10 @@ final class PostedBody {
     if (released || read.future().isComplete()) {
       return;
     }
-    long charge = (long) GROWTH * piece.length();
+    int charge = GROWTH * piece.length();
     if (bytes.length() + piece.length() > bytesMax) {
       read.complete(new Read.TooLarge());
-    } else if (budget.tryTake(address, charge)) {
+    } else if (budget.tryAcquire(charge)) {
       charged += charge;
       bytes.appendBuffer(piece);
     } else {
@@ -61,7 +63,7 @@ final class PostedBody {
   void release() {
     if (!released) {
       released = true;
-      budget.release(address, charged);
+      budget.release(charged);
     }
   }
 }

@@ -121,7 +121,7 @@ public final class ReadApi {
             sources.loop(),
             sources.notReady(),
             new InvariantCheck(sources.ledger(), sources.clockMs()));
-    Answers answers = answers(vertx, sources, reasons, histories, invariants);
+    var answers = new Answers(vertx, sources, reasons, histories, invariants);
     var stream =
         new EventStream(
             vertx,
@@ -205,27 +205,6 @@ public final class ReadApi {
         "tranche.extender.read.api.verdicts",
         "Cached rights of tokens to the read API; bounded.",
         access::remembered);
-  }
-
-  private static Answers answers(
-      Vertx vertx,
-      Sources sources,
-      WaitingReasons reasons,
-      Histories histories,
-      InvariantSampler invariants) {
-    return new Answers(
-        vertx,
-        sources.loop(),
-        sources.inspections(),
-        sources.notReady(),
-        sources.explain(),
-        reasons,
-        sources.schedulerMessages(),
-        sources.filters(),
-        new WhatIfAnswers(vertx, sources),
-        histories,
-        invariants,
-        sources.clockMs());
   }
 
   /** Opens the loopback port, with retries, and starts what is sampled. */

@@ -2,26 +2,21 @@ package dev.tranche.extender.readapi;
 
 import dev.tranche.extender.readapi.query.Problem;
 import dev.tranche.extender.readapi.row.View;
-import java.util.HashMap;
-import java.util.Map;
 import java.util.Optional;
 
 /**
- * Limits requests per second that cost time on the extender's loop. Readers of one namespace share
- * half of all, and each namespace has a part of that half: neither a tenant nor all tenants keep
- * administrators from asking. Thread-safe; time is a parameter.
+ * Limits requests per second that cost time on the extender's loop. Readers of single namespaces
+ * share half of all, so that they leave the others to administrators. Thread-safe; time is a
+ * parameter.
  */
 final class ViewRate {
-  /** Of one namespace. */
-  static final int OF_NAMESPACE_MAX = 2;
-
   private static final long SECOND_MS = 1_000;
 
   private final String what;
   private final int perSecondMax;
-  private final Map<String, Integer> ofNamespace = new HashMap<>();
   private long second = Long.MIN_VALUE;
   private int used;
+  private int usedOfNamespaces;
 
   /**
    * @param what requests, in the plural
@@ -37,24 +32,17 @@ final class ViewRate {
     if (now != second) {
       second = now;
       used = 0;
-      ofNamespace.clear();
+      usedOfNamespaces = 0;
     }
+    boolean ofNamespace = view.namespace().isPresent();
     if (used == perSecondMax) {
       return tooMany(perSecondMax, "");
     }
-    if (view.namespace().isPresent()) {
-      String namespace = view.namespace().get();
-      int its = ofNamespace.getOrDefault(namespace, 0);
-      int all = ofNamespace.values().stream().mapToInt(Integer::intValue).sum();
-      if (its == OF_NAMESPACE_MAX) {
-        return tooMany(OF_NAMESPACE_MAX, " for one namespace");
-      }
-      if (all == perSecondMax / 2) {
-        return tooMany(perSecondMax / 2, " for single namespaces");
-      }
-      ofNamespace.merge(namespace, 1, Integer::sum);
+    if (ofNamespace && usedOfNamespaces == perSecondMax / 2) {
+      return tooMany(perSecondMax / 2, " for single namespaces");
     }
     used++;
+    usedOfNamespaces += ofNamespace ? 1 : 0;
     return Optional.empty();
   }
 

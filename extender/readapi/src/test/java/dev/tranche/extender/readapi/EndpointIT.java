@@ -115,20 +115,6 @@ final class EndpointIT {
   }
 
   @Test
-  void oneAddress_leavesPlacesForOthers() {
-    var places = new AddressBudget(Endpoint.AT_ONCE_MAX, Endpoint.PER_ADDRESS_MAX);
-    for (int i = 0; i < Endpoint.PER_ADDRESS_MAX; i++) {
-      assertThat(places.tryTake("192.0.2.1", 1)).isTrue();
-    }
-    assertThat(places.tryTake("192.0.2.1", 1)).isFalse();
-    assertThat(places.tryTake("192.0.2.2", 1)).isTrue();
-    assertThat(places.tryTake("127.0.0.1", 1)).isTrue();
-    assertThat(places.tryTake("192.0.2.3", 1)).isFalse();
-    places.release("192.0.2.1", 1);
-    assertThat(places.tryTake("192.0.2.1", 1)).isTrue();
-  }
-
-  @Test
   void bodyThatDrips_givesItsPlaceBackWhenItIsCut() throws Exception {
     HttpServer server = serve(100);
     var sockets = new ArrayList<Socket>();

@@ -20,18 +20,5 @@ public sealed interface Caller {
    * @param uid may be empty
    */
   record User(String name, String uid, List<String> groups, Map<String, List<String>> extra)
-      implements Caller {
-    private static final String SERVICE_ACCOUNT = "system:serviceaccount:";
-
-    /**
-     * Returns whose limits this user's requests count against. The ServiceAccounts of a namespace
-     * share theirs, since a tenant who may create one may create many.
-     */
-    public String sender() {
-      int end = name.startsWith(SERVICE_ACCOUNT) ? name.indexOf(':', SERVICE_ACCOUNT.length()) : -1;
-      return end < 0
-          ? "user " + name
-          : "namespace " + name.substring(SERVICE_ACCOUNT.length(), end);
-    }
-  }
+      implements Caller {}
 }
