@@ -23,7 +23,6 @@ import dev.tranche.extender.readapi.row.WaitingReasons;
 import dev.tranche.extender.readapi.row.WhatIfAnswer;
 import dev.tranche.extender.readapi.row.WhatIfAnswer.Counted;
 import dev.tranche.extender.readapi.row.WhatIfAnswer.PodsOnNode;
-import dev.tranche.extender.readapi.table.AnswerText;
 import dev.tranche.extender.readapi.table.Output;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.selection.NodeFilter;
@@ -96,7 +95,7 @@ final class RenderingTest {
   }
 
   private static String shown(Record answer, Output output) {
-    return AnswerText.of(answer, output, NOW);
+    return output.of(answer, NOW);
   }
 
   @Test

@@ -6,6 +6,7 @@ import com.sun.management.ThreadMXBean;
 import dev.tranche.api.Names;
 import dev.tranche.extender.readapi.Answers.Answer;
 import dev.tranche.extender.readapi.json.Json;
+import dev.tranche.extender.readapi.query.Parameters.Parsed;
 import dev.tranche.extender.readapi.row.View;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.verb.FakeWorld;
@@ -139,7 +140,7 @@ final class WhatIfAnswersTest {
   void aBodyThatNoPodHas_isRefusedAndCostsLittle(String name, Buffer body) {
     long before = allocatedBytes();
     assertThat(new PodBody(List.of(Names.RESOURCE)).parse(body, View.ALL))
-        .isInstanceOf(PodBody.Parsed.Refused.class);
+        .isInstanceOf(Parsed.Refused.class);
     assertThat(allocatedBytes() - before - body.length()).isLessThan(12 << 20);
   }
 
@@ -147,12 +148,10 @@ final class WhatIfAnswersTest {
   @Test
   void aMillionReplicas_fitNowhereAndCostLittle() {
     long before = allocatedBytes();
-    PodBody.Parsed parsed =
+    Parsed<PodBody.PostedPod> parsed =
         new PodBody(List.of(Names.RESOURCE)).parse(pod(asks("1M"), 100), View.ALL);
-    assertThat(parsed)
-        .isInstanceOfSatisfying(
-            PodBody.Parsed.Valid.class,
-            valid -> assertThat(valid.pod().demand(1).peakReplicas()).isEqualTo(10_001));
+    PodBody.PostedPod posted = ((Parsed.Valid<PodBody.PostedPod>) parsed).value();
+    assertThat(posted.pod().demand(1).peakReplicas()).isEqualTo(10_001);
     assertThat(allocatedBytes() - before).isLessThan(4 << 20);
   }
 

@@ -16,7 +16,6 @@ import dev.tranche.extender.readapi.row.PodDetail;
 import dev.tranche.extender.readapi.row.Waiting;
 import dev.tranche.extender.readapi.row.WaitingReasons;
 import dev.tranche.extender.readapi.row.WhatIfAnswer;
-import dev.tranche.extender.readapi.table.AnswerText;
 import dev.tranche.extender.readapi.table.Output;
 import dev.tranche.extender.selection.PodSelection.Pin;
 import dev.tranche.extender.wait.SimulatedScheduler.Node;
@@ -87,7 +86,7 @@ final class WaitReasonsTest extends WaitingPodsRig {
     assertThat(explained.pod().waiting()).isNotNull();
     assertThat(explained.pod().waiting().reason()).isEqualTo(reason);
     assertThat(explained.pod().waiting().message()).isEqualTo(row().message());
-    List<String> lines = AnswerText.of(explained, Output.TABLE, Instant.now()).lines().toList();
+    List<String> lines = Output.TABLE.of(explained, Instant.now()).lines().toList();
     assertThat(lines.get(0)).isEqualTo("Waits because: " + reason + ": " + row().message());
     assertThat(lines.get(1)).isEqualTo("What to do:    " + row().whatToDo());
     assertThat(written).hasSize(situation.reason() == WaitReason.GATED ? 0 : 1);
@@ -279,7 +278,7 @@ final class WaitReasonsTest extends WaitingPodsRig {
             .filter(row -> row.pod().name().equals("p"))
             .findFirst()
             .map(reasons::pod);
-    assertThat(AnswerText.of(explained.with(listed, Optional.empty()), Output.TABLE, Instant.now()))
+    assertThat(Output.TABLE.of(explained.with(listed, Optional.empty()), Instant.now()))
         .startsWith("Waits because: PortOrCpu: pods were evicted for it on node a")
         .contains("State:         Scheduling");
   }

@@ -6,14 +6,12 @@ import dev.tranche.extender.readapi.access.FrontProxy;
 import dev.tranche.extender.readapi.json.Json;
 import dev.tranche.extender.readapi.query.KubernetesStatus;
 import dev.tranche.extender.readapi.query.Problem;
-import dev.tranche.extender.readapi.table.KubernetesObjects;
 import io.vertx.core.Future;
 import io.vertx.core.Handler;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.http.HttpServerResponse;
 import java.security.cert.Certificate;
-import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.Semaphore;
@@ -34,16 +32,33 @@ final class AggregatedApi implements Handler<HttpServerRequest> {
    */
   static final int IN_PROGRESS_MAX = 24;
 
-  private static final String DISCOVERY = "/apis/" + KubernetesObjects.GROUP_VERSION;
+  /** The documents that the API server asks for, by path. */
+  private static final Map<String, String> DISCOVERY =
+      Map.of(
+          // What kubectl get can show. kubectl tranche and kubectl get --raw read the other paths.
+          "/apis/read.tranche.dev/v1",
+          """
+          {"kind":"APIResourceList","apiVersion":"v1","groupVersion":"read.tranche.dev/v1","resources":[
+            {"name":"gpus","singularName":"gpu","namespaced":true,"kind":"Gpu","verbs":["list"]},
+            {"name":"pods","singularName":"pod","namespaced":true,"kind":"Pod","verbs":["get","list"]}]}
+          """,
+          "/apis/read.tranche.dev",
+          """
+          {"kind":"APIGroup","apiVersion":"v1","name":"read.tranche.dev",
+            "versions":[{"groupVersion":"read.tranche.dev/v1","version":"v1"}],
+            "preferredVersion":{"groupVersion":"read.tranche.dev/v1","version":"v1"}}
+          """,
+          // It retries for ever without a document. One without paths describes no fields.
+          "/openapi/v2",
+          """
+          {"swagger":"2.0","info":{"title":"Tranche read API","version":"v1"},"paths":{}}
+          """);
 
   private final Access access;
   private final ReadApiMetrics metrics;
   private final Semaphore inProgress = new Semaphore(IN_PROGRESS_MAX);
   private @Nullable Endpoint endpoint;
   private volatile @Nullable FrontProxy proxy;
-  private final Buffer resources = resources();
-  private final Buffer group = group();
-  private final Buffer openApi = openApi();
 
   AggregatedApi(Access access, ReadApiMetrics metrics) {
     this.access = access;
@@ -95,16 +110,13 @@ final class AggregatedApi implements Handler<HttpServerRequest> {
   public void handle(HttpServerRequest request) {
     String path = String.valueOf(request.path());
     Endpoint next = endpoint;
+    String document = DISCOVERY.get(path);
     if (user(request).isEmpty()) {
       refuse(request, unknown());
     } else if (Route.isOfKubernetes(path) && next != null) {
       passOn(request, next);
-    } else if (path.equals(DISCOVERY)) {
-      send(request, 200, resources);
-    } else if (path.equals("/apis/" + KubernetesObjects.GROUP)) {
-      send(request, 200, group);
-    } else if (path.equals("/openapi/v2")) {
-      send(request, 200, openApi);
+    } else if (document != null) {
+      send(request, 200, Buffer.buffer(document));
     } else {
       refuse(
           request,
@@ -152,55 +164,5 @@ final class AggregatedApi implements Handler<HttpServerRequest> {
             .putHeader("Content-Type", "application/json")
             .putHeader("Cache-Control", "no-store")
             .end(body);
-  }
-
-  /**
-   * What {@code kubectl get} can show. The other paths are read by {@code kubectl get --raw} and
-   * {@code kubectl tranche}.
-   */
-  private static Buffer resources() {
-    return Json.buffer(
-        Map.of(
-            "kind",
-            "APIResourceList",
-            "apiVersion",
-            "v1",
-            "groupVersion",
-            KubernetesObjects.GROUP_VERSION,
-            "resources",
-            List.of(
-                resource("gpus", "gpu", "Gpu", List.of("list")),
-                resource("pods", "pod", "Pod", List.of("get", "list")))));
-  }
-
-  private static Map<String, Object> resource(
-      String name, String singular, String kind, List<String> verbs) {
-    return Map.of(
-        "name", name, "singularName", singular, "namespaced", true, "kind", kind, "verbs", verbs);
-  }
-
-  private static Buffer group() {
-    var version = Map.of("groupVersion", KubernetesObjects.GROUP_VERSION, "version", "v1");
-    return Json.buffer(
-        Map.of(
-            "kind",
-            "APIGroup",
-            "apiVersion",
-            "v1",
-            "name",
-            KubernetesObjects.GROUP,
-            "versions",
-            List.of(version),
-            "preferredVersion",
-            version));
-  }
-
-  /** The API server retries for ever without a document. One without paths describes no fields. */
-  private static Buffer openApi() {
-    return Json.buffer(
-        Map.of(
-            "swagger", "2.0",
-            "info", Map.of("title", "Tranche read API", "version", "v1"),
-            "paths", Map.of()));
   }
 }

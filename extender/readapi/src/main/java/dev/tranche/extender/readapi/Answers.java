@@ -3,8 +3,9 @@ package dev.tranche.extender.readapi;
 import dev.tranche.extender.explain.Inspection;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.readapi.query.ListQuery;
-import dev.tranche.extender.readapi.query.ListQuery.Field;
-import dev.tranche.extender.readapi.query.ListQuery.Parsed;
+import dev.tranche.extender.readapi.query.Parameters;
+import dev.tranche.extender.readapi.query.Parameters.Field;
+import dev.tranche.extender.readapi.query.Parameters.Parsed;
 import dev.tranche.extender.readapi.query.Problem;
 import dev.tranche.extender.readapi.row.Explain;
 import dev.tranche.extender.readapi.row.Gpu;
@@ -109,7 +110,7 @@ final class Answers {
               fields(Pod.FIELDS, view),
               parameters,
               (snapshot, query) -> format.of(PodList.of(snapshot, reasons, view, query, now)));
-      case POD -> pod(route, parameters, format);
+      case POD -> withoutParameters(parameters, () -> pod(route, format));
       // An empty answer lets the endpoint begin the stream, which never ends.
       case STREAM ->
           withoutParameters(
@@ -155,18 +156,14 @@ final class Answers {
   private Future<Answer> list(
       List<Field> fields, MultiMap parameters, BiFunction<Snapshot, ListQuery, Buffer> answer) {
     return switch (ListQuery.parse(parameters, fields, Instant.now())) {
-      case Parsed.Refused(Problem problem) -> refused(problem);
-      case Parsed.Valid(ListQuery query) -> ofSnapshot(snapshot -> answer.apply(snapshot, query));
+      case Parsed.Refused(var problem) -> refused(problem);
+      case Parsed.Valid(var query) -> ofSnapshot(snapshot -> answer.apply(snapshot, query));
     };
   }
 
-  private Future<Answer> pod(Route route, MultiMap parameters, Format format) {
+  private Future<Answer> pod(Route route, Format format) {
     String namespace = route.namespace();
     String name = route.name();
-    Optional<Answer> unknown = unknownParameter(parameters);
-    if (unknown.isPresent()) {
-      return Future.succeededFuture(unknown.get());
-    }
     if (!NAME.matcher(namespace).matches() || !NAME.matcher(name).matches()) {
       return refused(
           Problem.badRequest(
@@ -267,14 +264,10 @@ final class Answers {
 
   private static Future<Answer> withoutParameters(
       MultiMap parameters, Supplier<Future<Answer>> answer) {
-    return unknownParameter(parameters).map(Future::succeededFuture).orElseGet(answer);
-  }
-
-  private static Optional<Answer> unknownParameter(MultiMap parameters) {
-    return parameters.entries().stream()
-        .findFirst()
-        .map(p -> new Problem.Invalid(p.getKey(), p.getValue(), "no parameters"))
-        .map(invalid -> new Answer.Refused(Problem.badRequest(invalid)));
+    return switch (Parameters.read(parameters, List.of())) {
+      case Parsed.Refused(var problem) -> refused(problem);
+      case Parsed.Valid(var none) -> answer.get();
+    };
   }
 
   /** Answers only when the state is complete: an empty list would say that there is nothing. */

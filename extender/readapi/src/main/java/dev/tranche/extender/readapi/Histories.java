@@ -5,7 +5,7 @@ import dev.tranche.extender.history.GpuHistory;
 import dev.tranche.extender.readapi.Answers.Answer;
 import dev.tranche.extender.readapi.Answers.Format;
 import dev.tranche.extender.readapi.query.HistoryQuery;
-import dev.tranche.extender.readapi.query.HistoryQuery.Parsed;
+import dev.tranche.extender.readapi.query.Parameters.Parsed;
 import dev.tranche.extender.readapi.query.Problem;
 import dev.tranche.extender.readapi.row.History;
 import io.vertx.core.Future;
@@ -97,8 +97,8 @@ final class Histories {
       return refused(notFound("no history is kept: extender.api.historyMemory is 0"));
     }
     return switch (HistoryQuery.parse(parameters, Instant.now())) {
-      case Parsed.Refused(Problem problem) -> refused(problem);
-      case Parsed.Valid(HistoryQuery query) ->
+      case Parsed.Refused(var problem) -> refused(problem);
+      case Parsed.Valid(var query) ->
           vertx.executeBlocking(() -> answer(history.get(), query, shown, format), false);
     };
   }

@@ -11,7 +11,7 @@ import dev.tranche.api.Names;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.ledger.PodFields;
 import dev.tranche.extender.ledger.ReadPod;
-import dev.tranche.extender.readapi.query.Problem;
+import dev.tranche.extender.readapi.query.Parameters.Parsed;
 import dev.tranche.extender.readapi.row.View;
 import dev.tranche.extender.score.packing.HostRequest;
 import dev.tranche.extender.selection.PodSelection;
@@ -48,45 +48,43 @@ final class PodBody {
     this.resources = List.copyOf(resources);
   }
 
-  sealed interface Parsed {
-    record Valid(PodFacts pod, HostRequest host, PodSelection selection) implements Parsed {}
-
-    record Refused(Problem problem) implements Parsed {}
-  }
+  /** What of a posted pod counts. */
+  record PostedPod(PodFacts pod, HostRequest host, PodSelection selection) {}
 
   /**
    * @param view a namespace to which the pod has to belong, unless all are shown
    */
-  Parsed parse(Buffer body, View view) {
+  Parsed<PostedPod> parse(Buffer body, View view) {
     JsonNode pod;
     try {
       pod = JSON.readTree(body.getBytes());
     } catch (StreamConstraintsException large) {
-      return refused("body", String.valueOf(large.getOriginalMessage()), ALLOWED);
+      return Parsed.refused("body", String.valueOf(large.getOriginalMessage()), ALLOWED);
     } catch (IOException malformed) {
-      return refused("body", "", ALLOWED);
+      return Parsed.refused("body", "", ALLOWED);
     }
     String kind = pod.path("kind").asText("");
     if (!kind.equals("Pod")) {
-      return refused("kind", kind, "Pod; " + ALLOWED);
+      return Parsed.refused("kind", kind, "Pod; " + ALLOWED);
     }
     if (pod.path("spec").path("containers").isEmpty()) {
-      return refused("spec.containers", "", "one container at least; " + ALLOWED);
+      return Parsed.refused("spec.containers", "", "one container at least; " + ALLOWED);
     }
     try {
       return read(pod, view);
     } catch (JsonProcessingException | RuntimeException unread) {
       // The API server checks quantities and names; a body from another source may have invalid
       // ones.
-      return refused("spec", String.valueOf(unread.getMessage()), ALLOWED);
+      return Parsed.refused("spec", String.valueOf(unread.getMessage()), ALLOWED);
     }
   }
 
-  private Parsed read(JsonNode pod, View view) throws JsonProcessingException {
+  private Parsed<PostedPod> read(JsonNode pod, View view) throws JsonProcessingException {
     String reviewed = view.namespace().orElse("default");
     String namespace = pod.path("metadata").path("namespace").asText(reviewed);
     if (view.namespace().isPresent() && !namespace.equals(reviewed)) {
-      return refused("metadata.namespace", namespace, reviewed + ", the namespace of the path");
+      return Parsed.refused(
+          "metadata.namespace", namespace, reviewed + ", the namespace of the path");
     }
     JsonNode metadata = pod.path("metadata");
     PodFields fields =
@@ -105,20 +103,16 @@ final class PodBody {
     if (facts.isEmpty()) {
       String fraction = metadata.path("annotations").path(Names.GPU_FRACTION).asText("");
       return fraction.isEmpty()
-          ? refused(
+          ? Parsed.refused(
               "spec.containers[].resources",
               "",
               "a request for %s; the pod requests no GPU".formatted(String.join(" or ", resources)))
-          : refused(
+          : Parsed.refused(
               "metadata.annotations[%s]".formatted(Names.GPU_FRACTION),
               fraction,
               "a share that the webhook has converted to a request; send " + ALLOWED);
     }
     var selection = KubernetesJson.MAPPER.treeToValue(pod.path("spec"), PodSelection.class);
-    return new Parsed.Valid(facts.get(), read.host(), selection);
-  }
-
-  private static Parsed refused(String field, String value, String allowed) {
-    return new Parsed.Refused(Problem.badRequest(new Problem.Invalid(field, value, allowed)));
+    return new Parsed.Valid<>(new PostedPod(facts.get(), read.host(), selection));
   }
 }

@@ -132,15 +132,12 @@ public final class ReadApi {
             sources.clockMs(),
             metrics);
     var rendering = new Rendering(answers);
-    var remoteEndpoint =
-        new Endpoint(vertx, rendering::of, byToken(access), stream::join, ANSWERED_MS_MAX, counted);
-    var localEndpoint =
-        new Endpoint(
-            vertx, rendering::of, new LocalHosts(), stream::join, ANSWERED_MS_MAX, counted);
+    Function<Endpoint.Guard, Endpoint> guarded =
+        guard -> new Endpoint(vertx, rendering::of, guard, stream::join, ANSWERED_MS_MAX, counted);
     this.aggregated = new AggregatedApi(access, counted);
-    var proxiedEndpoint =
-        new Endpoint(
-            vertx, rendering::of, aggregated.guard(), stream::join, ANSWERED_MS_MAX, counted);
+    Endpoint remoteEndpoint = guarded.apply(byToken(access));
+    Endpoint localEndpoint = guarded.apply(new LocalHosts());
+    Endpoint proxiedEndpoint = guarded.apply(aggregated.guard());
     aggregated.passTo(proxiedEndpoint);
     this.remote =
         new ReadApiPort(

@@ -3,7 +3,6 @@ package dev.tranche.extender.readapi;
 import dev.tranche.extender.readapi.Answers.Answer;
 import dev.tranche.extender.readapi.json.Json;
 import dev.tranche.extender.readapi.query.Problem;
-import dev.tranche.extender.readapi.table.AnswerText;
 import dev.tranche.extender.readapi.table.KubernetesObjects;
 import dev.tranche.extender.readapi.table.Output;
 import io.vertx.core.Future;
@@ -45,8 +44,7 @@ final class Rendering {
     }
     var others = MultiMap.caseInsensitiveMultiMap().addAll(parameters).remove(OUTPUT);
     return answers.of(
-        question.with(others),
-        answer -> Buffer.buffer(AnswerText.of(answer, output.get(), Instant.now())));
+        question.with(others), answer -> Buffer.buffer(output.get().of(answer, Instant.now())));
   }
 
   private static Answers.Format format(Question question) {

@@ -4,7 +4,10 @@ import dev.tranche.extender.explain.WhatIf;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.readapi.Answers.Answer;
 import dev.tranche.extender.readapi.Answers.Format;
-import dev.tranche.extender.readapi.PodBody.Parsed;
+import dev.tranche.extender.readapi.PodBody.PostedPod;
+import dev.tranche.extender.readapi.query.Parameters;
+import dev.tranche.extender.readapi.query.Parameters.Field;
+import dev.tranche.extender.readapi.query.Parameters.Parsed;
 import dev.tranche.extender.readapi.query.Problem;
 import dev.tranche.extender.readapi.row.View;
 import dev.tranche.extender.readapi.row.WhatIfAnswer;
@@ -16,6 +19,9 @@ import io.vertx.core.Vertx;
 import io.vertx.core.buffer.Buffer;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.concurrent.Semaphore;
@@ -33,6 +39,7 @@ final class WhatIfAnswers {
   static final int AT_ONCE_OF_NAMESPACES_MAX = 1;
 
   private static final String COUNT = "count";
+  private static final List<Field> COUNT_FIELD = List.of(Field.any(COUNT));
 
   private final Vertx vertx;
   private final ReadApi.Sources sources;
@@ -50,21 +57,24 @@ final class WhatIfAnswers {
   }
 
   Future<Answer> of(View view, MultiMap parameters, Buffer body, Format format) {
-    for (var parameter : parameters) {
-      if (!parameter.getKey().equals(COUNT) || parameters.getAll(COUNT).size() > 1) {
-        return refused(
-            Problem.badRequest(
-                new Problem.Invalid(
-                    parameter.getKey(), parameter.getValue(), "the parameter count, once")));
-      }
+    return switch (Parameters.read(parameters, COUNT_FIELD).then(WhatIfAnswers::count)) {
+      case Parsed.Refused(var problem) -> refused(problem);
+      case Parsed.Valid(var copies) -> limited(view, copies, body, format);
+    };
+  }
+
+  /** Returns the number of copies; empty if the request has none. */
+  private static Parsed<OptionalInt> count(Map<String, String> values) {
+    String count = values.get(COUNT);
+    if (count == null) {
+      return new Parsed.Valid<>(OptionalInt.empty());
     }
-    String sent = parameters.get(COUNT);
-    String count = sent == null ? "1" : sent;
-    if (!count.matches("[1-9]\\d{0,3}") || Integer.parseInt(count) > WhatIf.COUNT_MAX) {
-      return refused(
-          Problem.badRequest(
-              new Problem.Invalid(COUNT, count, "a whole number from 1 to " + WhatIf.COUNT_MAX)));
-    }
+    return count.matches("[1-9]\\d{0,3}") && Integer.parseInt(count) <= WhatIf.COUNT_MAX
+        ? new Parsed.Valid<>(OptionalInt.of(Integer.parseInt(count)))
+        : Parsed.refused(COUNT, count, "a whole number from 1 to " + WhatIf.COUNT_MAX);
+  }
+
+  private Future<Answer> limited(View view, OptionalInt copies, Buffer body, Format format) {
     Optional<Problem> tooMany = rate.refusal(view, sources.clockMs().getAsLong());
     if (tooMany.isPresent()) {
       return refused(tooMany.get());
@@ -74,15 +84,13 @@ final class WhatIfAnswers {
       return refused(
           Problem.tooMany("other what-if requests are being answered; retry in a second"));
     }
-    OptionalInt copies =
-        sent == null ? OptionalInt.empty() : OptionalInt.of(Integer.parseInt(count));
     return vertx
         .executeBlocking(() -> pods.parse(body, view), false)
         .compose(
             parsed ->
-                switch (parsed) {
-                  case Parsed.Refused(Problem problem) -> refused(problem);
-                  case Parsed.Valid pod -> answer(pod, copies, format);
+                switch (Objects.requireNonNull(parsed)) {
+                  case Parsed.Refused(var problem) -> refused(problem);
+                  case Parsed.Valid(var pod) -> answer(pod, copies, format);
                 })
         .onComplete(done -> places.release())
         .recover(WhatIfAnswers::unavailableOnTimeout);
@@ -99,7 +107,7 @@ final class WhatIfAnswers {
         : Future.failedFuture(failure);
   }
 
-  private Future<Answer> answer(Parsed.Valid posted, OptionalInt copies, Format format) {
+  private Future<Answer> answer(PostedPod posted, OptionalInt copies, Format format) {
     WhatIf whatIf = sources.whatIf();
     Loop loop = sources.loop().get();
     PodFacts pod = posted.pod();

@@ -3,6 +3,7 @@ package dev.tranche.extender.readapi;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.api.Names;
+import dev.tranche.extender.readapi.query.Parameters.Parsed;
 import dev.tranche.extender.readapi.row.View;
 import dev.tranche.process.fuzz.Corpus;
 import io.vertx.core.buffer.Buffer;
@@ -20,11 +21,11 @@ public class PodBodyFuzzTest {
 
   public static void fuzzerTestOneInput(byte[] input) {
     switch (PODS.parse(Buffer.buffer(input), View.ALL)) {
-      case PodBody.Parsed.Valid valid -> {
-        assertThat(valid.pod().uid()).isNotNull();
-        assertThat(valid.pod().requests()).isNotEmpty();
+      case Parsed.Valid<PodBody.PostedPod>(var posted) -> {
+        assertThat(posted.pod().uid()).isNotNull();
+        assertThat(posted.pod().requests()).isNotEmpty();
       }
-      case PodBody.Parsed.Refused refused -> assertThat(refused.problem()).isNotNull();
+      case Parsed.Refused<PodBody.PostedPod>(var problem) -> assertThat(problem).isNotNull();
     }
   }
 }

@@ -1,15 +1,14 @@
 package dev.tranche.extender.readapi.query;
 
+import dev.tranche.extender.readapi.query.Parameters.Field;
+import dev.tranche.extender.readapi.query.Parameters.Parsed;
 import dev.tranche.extender.readapi.query.Problem.Invalid;
 import io.vertx.core.MultiMap;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.LinkedHashMap;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
-import java.util.Set;
-import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -24,84 +23,37 @@ public record ListQuery(Map<String, String> filters, int limit, String after) {
 
   private static final String LIMIT = "limit";
   private static final String CONTINUE = "continue";
-  private static final int FILTER_CHARS_MAX = 253;
+
+  public static Parsed<ListQuery> parse(MultiMap parameters, List<Field> fields, Instant now) {
+    var all = new ArrayList<>(fields);
+    all.add(Field.any(LIMIT));
+    all.add(Field.any(CONTINUE));
+    return Parameters.read(parameters, all).then(values -> of(values, now));
+  }
 
   /**
-   * A field that rows are filtered by.
-   *
-   * @param values that it may have; empty for any text
+   * @param filters the values of all parameters
    */
-  public record Field(String name, Set<String> values) {
-    public static Field text(String name) {
-      return new Field(name, Set.of());
-    }
-
-    private Optional<String> allowedIfInvalid(String value) {
-      if (value.isEmpty() || value.length() > FILTER_CHARS_MAX) {
-        return Optional.of("1 to %d characters".formatted(FILTER_CHARS_MAX));
-      }
-      return values.isEmpty() || values.contains(value)
-          ? Optional.empty()
-          : Optional.of(String.join(", ", new TreeSet<>(values)));
-    }
-  }
-
-  public sealed interface Parsed {
-    record Valid(ListQuery query) implements Parsed {}
-
-    record Refused(Problem problem) implements Parsed {}
-  }
-
-  public static Parsed parse(MultiMap parameters, List<Field> fields, Instant now) {
-    var filters = new LinkedHashMap<String, String>();
-    String limit = Integer.toString(LIMIT_DEFAULT);
-    @Nullable String position = null;
-    var seen = new TreeSet<String>();
-    for (var parameter : parameters) {
-      String name = parameter.getKey();
-      String value = parameter.getValue();
-      Optional<Field> field = fields.stream().filter(f -> f.name().equals(name)).findFirst();
-      Optional<Invalid> invalid =
-          seen.add(name)
-              ? field
-                  .flatMap(f -> f.allowedIfInvalid(value))
-                  .map(allowed -> new Invalid(name, value, allowed))
-              : Optional.of(new Invalid(name, value, "one value; the parameter is there twice"));
-      if (invalid.isPresent()) {
-        return refused(invalid.get());
-      }
-      if (field.isPresent()) {
-        filters.put(name, value);
-      } else if (name.equals(LIMIT)) {
-        limit = value;
-      } else if (name.equals(CONTINUE)) {
-        position = value;
-      } else {
-        return refused(new Invalid(name, value, names(fields)));
-      }
-    }
+  private static Parsed<ListQuery> of(Map<String, String> filters, Instant now) {
+    String position = filters.remove(CONTINUE);
+    String sent = filters.remove(LIMIT);
+    String limit = sent == null ? Integer.toString(LIMIT_DEFAULT) : sent;
     if (!limit.matches("[1-9]\\d{0,2}") || Integer.parseInt(limit) > LIMIT_MAX) {
-      return refused(new Invalid(LIMIT, limit, "a whole number from 1 to " + LIMIT_MAX));
+      return Parsed.refused(LIMIT, limit, "a whole number from 1 to " + LIMIT_MAX);
     }
-    return positioned(filters, Integer.parseInt(limit), position, now);
-  }
-
-  private static Parsed positioned(
-      Map<String, String> filters, int limit, @Nullable String position, Instant now) {
     if (position == null) {
-      return new Parsed.Valid(new ListQuery(filters, limit, ""));
+      return new Parsed.Valid<>(new ListQuery(filters, Integer.parseInt(limit), ""));
     }
     ContinueToken at = ContinueToken.decode(position).orElse(null);
     if (at == null) {
-      return refused(new Invalid(CONTINUE, position, "metadata.continue of the page before"));
+      return Parsed.refused(CONTINUE, position, "metadata.continue of the page before");
     }
     if (!at.fits(filters)) {
-      return refused(
-          new Invalid(CONTINUE, position, "the continue of a list with the same filters"));
+      return Parsed.refused(CONTINUE, position, "the continue of a list with the same filters");
     }
     // Another replica's clock may be ahead.
     if (Duration.between(at.issued(), now).abs().compareTo(ContinueToken.AGE_MAX) > 0) {
-      return new Parsed.Refused(
+      return new Parsed.Refused<>(
           Problem.expired(
               new Invalid(
                   CONTINUE,
@@ -109,18 +61,7 @@ public record ListQuery(Map<String, String> filters, int limit, String after) {
                   "one of the last %d minutes; begin again without it"
                       .formatted(ContinueToken.AGE_MAX.toMinutes()))));
     }
-    return new Parsed.Valid(new ListQuery(filters, limit, at.key()));
-  }
-
-  private static String names(List<Field> fields) {
-    var names = new java.util.ArrayList<>(fields.stream().map(Field::name).toList());
-    names.add(LIMIT);
-    names.add(CONTINUE);
-    return "the parameters " + String.join(", ", names);
-  }
-
-  private static Parsed refused(Invalid invalid) {
-    return new Parsed.Refused(Problem.badRequest(invalid));
+    return new Parsed.Valid<>(new ListQuery(filters, Integer.parseInt(limit), at.key()));
   }
 
   /** Returns whether a row's field passes the filter on it, if there is one. */

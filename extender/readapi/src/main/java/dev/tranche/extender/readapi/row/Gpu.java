@@ -8,7 +8,7 @@ import dev.tranche.extender.load.GpuActivity;
 import dev.tranche.extender.load.LoadReading;
 import dev.tranche.extender.placement.GpuView;
 import dev.tranche.extender.readapi.query.ListQuery;
-import dev.tranche.extender.readapi.query.ListQuery.Field;
+import dev.tranche.extender.readapi.query.Parameters.Field;
 import dev.tranche.extender.readapi.row.Snapshot.GpuRow;
 import java.time.Instant;
 import java.util.List;

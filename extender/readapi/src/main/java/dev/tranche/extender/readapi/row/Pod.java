@@ -4,7 +4,7 @@ import dev.tranche.extender.ledger.Hold;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.load.LoadReading;
 import dev.tranche.extender.readapi.query.ListQuery;
-import dev.tranche.extender.readapi.query.ListQuery.Field;
+import dev.tranche.extender.readapi.query.Parameters.Field;
 import dev.tranche.extender.readapi.row.Snapshot.GpuRow;
 import dev.tranche.extender.readapi.row.Snapshot.PodRow;
 import java.time.Instant;

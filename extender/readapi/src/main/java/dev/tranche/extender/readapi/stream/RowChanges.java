@@ -106,22 +106,28 @@ public final class RowChanges {
     if (sharesUuid(gpusRemoved, gpusBefore)) {
       return new Change.Reset();
     }
-    var change =
-        new StreamChange(
-            time,
-            nullIfEmpty(changed(GPU, gpusBefore, gpus)),
-            nullIfEmpty(gpusRemoved.stream().map(key -> uuid(gpusBefore, key)).toList()),
-            nullIfEmpty(changed(POD, podsBefore, pods)),
-            nullIfEmpty(removed(podsBefore, pods)),
-            summary.equals(summaryBefore) ? null : summary);
-    return change.isEmpty() ? new Change.None() : new Change.Some(Json.buffer(change));
+    var change = new LinkedHashMap<String, Object>();
+    put(change, "gpus", changed(GPU, gpusBefore, gpus));
+    put(change, "gpusRemoved", gpusRemoved.stream().map(key -> uuid(gpusBefore, key)).toList());
+    put(change, "pods", changed(POD, podsBefore, pods));
+    put(change, "podsRemoved", removed(podsBefore, pods));
+    if (!summary.equals(summaryBefore)) {
+      change.put("summary", summary);
+    }
+    if (change.isEmpty()) {
+      return new Change.None();
+    }
+    change.putFirst("time", time);
+    return new Change.Some(Json.buffer(change));
   }
 
-  private static <T> @Nullable List<T> nullIfEmpty(List<T> list) {
-    return list.isEmpty() ? null : list;
+  private static void put(Map<String, Object> change, String field, List<?> rows) {
+    if (!rows.isEmpty()) {
+      change.put(field, rows);
+    }
   }
 
-  /** Returns all that readers know by now, as a {@link StreamSnapshot}. */
+  /** Returns all that readers know by now, as a {@code StreamSnapshot}. */
   Buffer snapshotJson() {
     Buffer json = Buffer.buffer("{\"time\":").appendBytes(Json.bytes(time));
     if (!clusterName.isEmpty()) {
@@ -181,9 +187,9 @@ public final class RowChanges {
 
   /** Compares what rows were made from first: most is the same object as before. */
   @SuppressWarnings("ReferenceEquality")
-  private static <R extends Record, S extends Sent<R>> List<RowChange<R>> changed(
+  private static <R extends Record, S extends Sent<R>> List<Map<String, @Nullable Object>> changed(
       RowFields<R> fields, Map<String, S> before, Map<String, S> now) {
-    var changed = new ArrayList<RowChange<R>>();
+    var changed = new ArrayList<Map<String, @Nullable Object>>();
     now.forEach(
         (key, sent) -> {
           S then = before.get(key);

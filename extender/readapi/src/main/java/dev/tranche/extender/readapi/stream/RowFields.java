@@ -19,7 +19,7 @@ record RowFields<R extends Record>(List<RecordComponent> all, List<String> ident
   }
 
   /** Returns a row that readers do not know. */
-  RowChange<R> added(R row) {
+  Map<String, @Nullable Object> added(R row) {
     var fields = new LinkedHashMap<String, @Nullable Object>();
     for (RecordComponent field : all) {
       Object value = value(field, row);
@@ -27,11 +27,14 @@ record RowFields<R extends Record>(List<RecordComponent> all, List<String> ident
         fields.put(field.getName(), value);
       }
     }
-    return new RowChange<>(fields);
+    return fields;
   }
 
-  /** Returns what readers of an earlier row need; empty if nothing differs. */
-  Optional<RowChange<R>> difference(R then, R now) {
+  /**
+   * Returns what readers of an earlier row need: the fields that identify it, and those that are
+   * new; null is a field that is gone. Empty if nothing differs.
+   */
+  Optional<Map<String, @Nullable Object>> difference(R then, R now) {
     if (now.equals(then)) {
       return Optional.empty();
     }
@@ -42,7 +45,7 @@ record RowFields<R extends Record>(List<RecordComponent> all, List<String> ident
         fields.put(field.getName(), value);
       }
     }
-    return Optional.of(new RowChange<>(fields));
+    return Optional.of(fields);
   }
 
   private static @Nullable Object value(RecordComponent field, Record row) {

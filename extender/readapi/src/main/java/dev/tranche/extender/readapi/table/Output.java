@@ -1,5 +1,10 @@
 package dev.tranche.extender.readapi.table;
 
+import dev.tranche.extender.readapi.json.Json;
+import dev.tranche.extender.readapi.row.NamespaceSummary;
+import dev.tranche.extender.readapi.row.PodDetail;
+import dev.tranche.extender.readapi.row.WhatIfAnswer;
+import java.time.Instant;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
@@ -22,6 +27,24 @@ public enum Output {
   /** Finds a format by the name that {@code kubectl -o} takes. */
   public static Optional<Output> of(String name) {
     return Arrays.stream(values()).filter(each -> each.toString().equals(name)).findFirst();
+  }
+
+  /** Returns an answer as text. */
+  public String of(Record answer, Instant now) {
+    return switch (this) {
+      case JSON -> Json.pretty(answer);
+      case TABLE -> table(answer, false, now);
+      case WIDE -> table(answer, true, now);
+    };
+  }
+
+  private static String table(Record answer, boolean wide, Instant now) {
+    return switch (answer) {
+      case NamespaceSummary summary -> Description.of(summary);
+      case PodDetail pod -> Description.of(pod, wide, now);
+      case WhatIfAnswer whatIf -> Description.of(whatIf, wide, now);
+      default -> Tables.of(answer).text(wide);
+    };
   }
 
   public String mediaType() {

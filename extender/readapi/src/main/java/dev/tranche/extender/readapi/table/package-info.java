@@ -1,4 +1,6 @@
-/** The read API's answers as text for terminals: tables in the style of kubectl, and YAML. */
+/**
+ * The read API's answers as text for terminals: tables and descriptions in the style of kubectl.
+ */
 @NullMarked
 package dev.tranche.extender.readapi.table;
 

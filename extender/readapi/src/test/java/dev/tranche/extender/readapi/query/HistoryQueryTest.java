@@ -2,7 +2,7 @@ package dev.tranche.extender.readapi.query;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.tranche.extender.readapi.query.HistoryQuery.Parsed;
+import dev.tranche.extender.readapi.query.Parameters.Parsed;
 import io.vertx.core.MultiMap;
 import java.time.Duration;
 import java.time.Instant;
@@ -14,7 +14,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 final class HistoryQueryTest {
   private static final Instant NOW = Instant.parse("2026-11-23T20:00:00Z");
 
-  private static Parsed parse(String... words) {
+  private static Parsed<HistoryQuery> parse(String... words) {
     var parameters = MultiMap.caseInsensitiveMultiMap();
     for (int i = 0; i < words.length; i += 2) {
       parameters.add(words[i], words[i + 1]);
@@ -34,13 +34,13 @@ final class HistoryQueryTest {
   })
   void since_isADurationOrATime(String since, Duration ago) {
     assertThat(parse("node", "a", "uuid", "GPU-0", "since", since))
-        .isEqualTo(new Parsed.Valid(new HistoryQuery("a", "GPU-0", ago)));
+        .isEqualTo(new Parsed.Valid<>(new HistoryQuery("a", "GPU-0", ago)));
   }
 
   @Test
   void without_itIsAllThereIs() {
     assertThat(parse("node", "a"))
-        .isEqualTo(new Parsed.Valid(new HistoryQuery("a", null, Duration.ofHours(6))));
+        .isEqualTo(new Parsed.Valid<>(new HistoryQuery("a", null, Duration.ofHours(6))));
   }
 
   @ParameterizedTest
@@ -69,6 +69,6 @@ final class HistoryQueryTest {
   }
 
   private static String said(String... words) {
-    return ((Parsed.Refused) parse(words)).problem().detail();
+    return ((Parsed.Refused<HistoryQuery>) parse(words)).problem().detail();
   }
 }

@@ -14,9 +14,10 @@ import org.junit.jupiter.api.Test;
 /** Any query is a list or a history, or is refused with what is allowed. */
 public class ListQueryFuzzTest {
   private static final Instant NOW = Instant.ofEpochSecond(1_800_000_000);
-  private static final List<ListQuery.Field> FIELDS =
+  private static final List<Parameters.Field> FIELDS =
       List.of(
-          ListQuery.Field.text("namespace"), new ListQuery.Field("health", Set.of("ok", "failed")));
+          Parameters.Field.text("namespace"),
+          new Parameters.Field("health", Set.of("ok", "failed")));
 
   @Test
   void corpus() throws Exception {
@@ -31,8 +32,9 @@ public class ListQueryFuzzTest {
       // Vert.x refuses the request before it reaches us.
       return;
     }
-    if (ListQuery.parse(parameters, FIELDS, NOW) instanceof ListQuery.Parsed.Valid valid) {
-      assertThat(valid.query().limit()).isBetween(1, ListQuery.LIMIT_MAX);
+    if (ListQuery.parse(parameters, FIELDS, NOW)
+        instanceof Parameters.Parsed.Valid<ListQuery> valid) {
+      assertThat(valid.value().limit()).isBetween(1, ListQuery.LIMIT_MAX);
     }
     assertThat(HistoryQuery.parse(parameters, NOW)).isNotNull();
   }

@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.extender.readapi.OpenApi;
 import dev.tranche.extender.readapi.json.Json;
-import dev.tranche.extender.readapi.query.ListQuery.Field;
-import dev.tranche.extender.readapi.query.ListQuery.Parsed;
+import dev.tranche.extender.readapi.query.Parameters.Field;
+import dev.tranche.extender.readapi.query.Parameters.Parsed;
 import io.vertx.core.MultiMap;
 import io.vertx.core.json.JsonObject;
 import java.nio.charset.StandardCharsets;
@@ -134,14 +134,14 @@ final class ListQueryTest {
   }
 
   private static ListQuery valid(String... parameters) {
-    return ((Parsed.Valid) parsed(parameters)).query();
+    return ((Parsed.Valid<ListQuery>) parsed(parameters)).value();
   }
 
   private static Problem refused(String... parameters) {
-    return ((Parsed.Refused) parsed(parameters)).problem();
+    return ((Parsed.Refused<ListQuery>) parsed(parameters)).problem();
   }
 
-  private static Parsed parsed(String... parameters) {
+  private static Parsed<ListQuery> parsed(String... parameters) {
     MultiMap map = MultiMap.caseInsensitiveMultiMap();
     for (int i = 0; i < parameters.length; i += 2) {
       map.add(parameters[i], parameters[i + 1]);

@@ -16,7 +16,7 @@ class InvariantTableTest {
 
   private static String table(int leftOut, Standing... found) {
     var round = new InvariantCheck.Round(3, 6, 40, List.of(found), leftOut, 90_000);
-    return AnswerText.of(InvariantList.of(round, NOW, 100_000), Output.TABLE, NOW);
+    return Output.TABLE.of(InvariantList.of(round, NOW, 100_000), NOW);
   }
 
   @Test
