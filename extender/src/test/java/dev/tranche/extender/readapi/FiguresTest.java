@@ -169,10 +169,14 @@ final class FiguresTest {
       granted += share;
     }
     Summary summary = now.summary();
-    assertThat(summary.cluster().total().gpus().gpus()).isEqualTo(NODES.size() * GPUS);
-    assertThat(summary.cluster().granted().gpus().gpus()).as(when).isEqualTo(granted, within(1e-3));
-    double ofNodes = summary.nodes().stream().mapToDouble(n -> n.granted().gpus().gpus()).sum();
-    double ofModels = summary.models().stream().mapToDouble(m -> m.granted().gpus().gpus()).sum();
+    assertThat(summary.whole().cluster().total().gpus().gpus()).isEqualTo(NODES.size() * GPUS);
+    assertThat(summary.whole().cluster().granted().gpus().gpus())
+        .as(when)
+        .isEqualTo(granted, within(1e-3));
+    double ofNodes =
+        summary.nodes().stream().mapToDouble(n -> n.sums().granted().gpus().gpus()).sum();
+    double ofModels =
+        summary.whole().models().stream().mapToDouble(m -> m.sums().granted().gpus().gpus()).sum();
     assertThat(ofNodes).as(when).isEqualTo(granted, within(1e-3));
     assertThat(ofModels).as(when).isEqualTo(granted, within(1e-3));
     assertThat(now.pods()).as(when).hasSize(bound.size());
@@ -206,7 +210,7 @@ final class FiguresTest {
     assertThat(held).as(when).isEqualTo(expected);
     double sum =
         expected.values().stream().flatMap(pod -> pod.values().stream()).mapToInt(r -> r).sum();
-    assertThat(now.summary().cluster().granted().gpus().gpus())
+    assertThat(now.summary().whole().cluster().granted().gpus().gpus())
         .as(when)
         .isEqualTo(sum / REPLICAS, within(1e-9));
     assertThat(
@@ -215,6 +219,7 @@ final class FiguresTest {
                 .sum())
         .as(when)
         .isEqualTo(sum / REPLICAS, within(1e-9));
-    assertThat(now.summary().cluster().used().measuredGpus()).isEqualTo(NODES.size() * GPUS);
+    assertThat(now.summary().whole().cluster().used().measuredGpus())
+        .isEqualTo(NODES.size() * GPUS);
   }
 }

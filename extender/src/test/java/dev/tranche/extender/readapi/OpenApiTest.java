@@ -14,6 +14,7 @@ import dev.tranche.extender.readapi.row.History;
 import dev.tranche.extender.readapi.row.PodDetail;
 import dev.tranche.extender.readapi.row.Snapshot;
 import dev.tranche.extender.readapi.row.Summary;
+import dev.tranche.extender.readapi.row.View;
 import dev.tranche.extender.readapi.row.WaitingReasons;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.verb.FakeWorld;
@@ -89,9 +90,9 @@ final class OpenApiTest {
     Snapshot seen = snapshot();
     assertThat(seen.gpus).hasSize(3);
     for (var row : seen.gpus) {
-      OpenApi.assertIs("Gpu", json(Gpu.of(row)).encode());
+      OpenApi.assertIs("Gpu", json(Gpu.of(row, View.ALL)).encode());
     }
-    JsonObject gpu = json(Gpu.of(seen.gpus.getFirst()));
+    JsonObject gpu = json(Gpu.of(seen.gpus.getFirst(), View.ALL));
     assertThat(gpu.getJsonObject("granted"))
         .isEqualTo(new JsonObject().put("gpus", "300m").put("memory", "3Gi"));
     assertThat(gpu.getJsonObject("measured").getString("sm")).as("mean").isEqualTo("250m");
@@ -105,7 +106,7 @@ final class OpenApiTest {
   @Test
   void gpuWithoutAReading_saysNothingOfItsLoad() {
     Snapshot seen = snapshot();
-    JsonObject gpu = json(Gpu.of(seen.gpus.get(1)));
+    JsonObject gpu = json(Gpu.of(seen.gpus.get(1), View.ALL));
     assertThat(gpu.getString("uuid")).isEqualTo("a1");
     assertThat(gpu.containsKey("measured")).isFalse();
     assertThat(gpu.getJsonObject("effective").containsKey("sm")).isFalse();

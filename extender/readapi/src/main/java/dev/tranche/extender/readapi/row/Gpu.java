@@ -105,8 +105,8 @@ public record Gpu(
     return view.namespace().isEmpty() || row.gpu().holds().stream().anyMatch(view::shows);
   }
 
-  public static Gpu of(GpuRow row) {
-    return of(row, readingTime(row));
+  public static Gpu of(GpuRow row, View shown) {
+    return of(row, readingTime(row), shown);
   }
 
   private static int largestShare(GpuRow row) {
@@ -124,14 +124,7 @@ public record Gpu(
   /**
    * @param readingTime when the last reading was taken
    */
-  public static Gpu of(GpuRow row, @Nullable Instant readingTime) {
-    return of(row, readingTime, View.ALL);
-  }
-
-  /**
-   * @param readingTime when the last reading was taken
-   */
-  static Gpu of(GpuRow row, @Nullable Instant readingTime, View shown) {
+  public static Gpu of(GpuRow row, @Nullable Instant readingTime, View shown) {
     Inspection.Gpu gpu = row.gpu();
     GpuView view = gpu.view();
     List<Hold> holds = gpu.holds().stream().filter(shown::shows).toList();

@@ -14,7 +14,7 @@ public record GpuList(Instant time, Metadata metadata, List<Gpu> items) {
             snapshot.gpus,
             Snapshot.GpuRow::key,
             row -> Gpu.shown(row, view) && Gpu.admitted(row, query),
-            row -> Gpu.of(row, Gpu.readingTime(row), view),
+            row -> Gpu.of(row, view),
             query,
             now);
     return new GpuList(snapshot.inspection.at(), page.metadata(), page.rows());

@@ -5,7 +5,7 @@ import dev.tranche.extender.ledger.Hold;
 import dev.tranche.extender.readapi.row.Snapshot.GpuRow;
 
 /** Adds up what pods hold of GPUs. */
-final class Grants {
+public final class Grants {
   private double gpus;
   private long bytes;
 
@@ -16,7 +16,7 @@ final class Grants {
   }
 
   /** Returns the memory that one pod holds of a GPU. */
-  static long bytes(Inspection.Gpu gpu, Hold hold) {
+  public static long bytes(Inspection.Gpu gpu, Hold hold) {
     return gpu.view().memoryUsableBytes()
         / Holder.replicasPerGpu(gpu, hold)
         * Holder.replicas(gpu, hold);

@@ -42,7 +42,7 @@ public record Holder(
     return gpu.formerReplicas().getOrDefault(hold.uid(), gpu.view().replicas());
   }
 
-  static String name(Hold hold) {
+  public static String name(Hold hold) {
     return hold.key().substring(hold.key().indexOf('/') + 1);
   }
 }

@@ -6,6 +6,7 @@ import dev.tranche.extender.readapi.row.Snapshot.PodRow;
 import dev.tranche.extender.readapi.row.StreamSummary.WaitingPods;
 import java.time.Instant;
 import java.util.List;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** What one namespace holds, and who waits there. */
@@ -40,27 +41,7 @@ public record NamespaceSummary(
         gpus,
         granted.amount(),
         all.without(granted),
-        used(own),
+        Pod.Used.sum(own.stream().flatMap(row -> Stream.ofNullable(row.used()))),
         WaitingPods.of(own, reasons));
-  }
-
-  /** Adds up what is known; null if nothing is. */
-  private static Pod.@Nullable Used used(List<PodRow> rows) {
-    Double sm = null;
-    Long memoryBytes = null;
-    for (PodRow row : rows) {
-      Pod.Used used = row.hold().map(hold -> Pod.Used.of(hold.key(), row.gpus())).orElse(null);
-      if (used != null && used.gpus() != null) {
-        sm = used.gpus().gpus() + (sm == null ? 0 : sm);
-      }
-      if (used != null && used.memory() != null) {
-        memoryBytes = used.memory().bytes() + (memoryBytes == null ? 0 : memoryBytes);
-      }
-    }
-    return sm == null && memoryBytes == null
-        ? null
-        : new Pod.Used(
-            sm == null ? null : GpuQuantity.of(sm),
-            memoryBytes == null ? null : new MemoryQuantity(memoryBytes));
   }
 }

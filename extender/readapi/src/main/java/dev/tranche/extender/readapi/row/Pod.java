@@ -9,6 +9,7 @@ import dev.tranche.extender.readapi.row.Snapshot.GpuRow;
 import dev.tranche.extender.readapi.row.Snapshot.PodRow;
 import java.time.Instant;
 import java.util.List;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -39,28 +40,28 @@ public record Pod(
 
   /** The measured use of one pod. */
   public record Used(@Nullable GpuQuantity gpus, @Nullable MemoryQuantity memory) {
-    static @Nullable Used of(String pod, List<GpuRow> rows) {
-      Double sm = null;
-      Long memoryBytes = null;
-      for (GpuRow row : rows) {
-        LoadReading reading = row.gpu().reading().orElse(null);
-        if (reading == null) {
-          continue;
+    /** Returns what a pod uses of one GPU. */
+    static Used of(String pod, GpuRow row) {
+      LoadReading reading = row.gpu().reading().orElse(null);
+      Double sm = reading == null || !row.gpu().view().measured() ? null : reading.smOf(pod);
+      Long bytes = reading == null ? null : reading.memoryBytesOf(pod);
+      return new Used(
+          sm == null ? null : GpuQuantity.of(sm), bytes == null ? null : new MemoryQuantity(bytes));
+    }
+
+    /** Adds up what is known; null if nothing is. */
+    static @Nullable Used sum(Stream<Used> parts) {
+      GpuQuantity gpus = null;
+      MemoryQuantity memory = null;
+      for (Used part : parts.toList()) {
+        if (part.gpus != null) {
+          gpus = new GpuQuantity(part.gpus.milli() + (gpus == null ? 0 : gpus.milli()));
         }
-        Double here = reading.smOf(pod);
-        if (here != null && row.gpu().view().measured()) {
-          sm = here + (sm == null ? 0 : sm);
-        }
-        Long bytes = reading.memoryBytesOf(pod);
-        if (bytes != null) {
-          memoryBytes = bytes + (memoryBytes == null ? 0 : memoryBytes);
+        if (part.memory != null) {
+          memory = new MemoryQuantity(part.memory.bytes() + (memory == null ? 0 : memory.bytes()));
         }
       }
-      return sm == null && memoryBytes == null
-          ? null
-          : new Used(
-              sm == null ? null : GpuQuantity.of(sm),
-              memoryBytes == null ? null : new MemoryQuantity(memoryBytes));
+      return gpus == null && memory == null ? null : new Used(gpus, memory);
     }
   }
 
@@ -94,7 +95,7 @@ public record Pod(
         hold == null ? null : row.gpus().stream().map(gpu -> share(gpu, hold)).toList(),
         hold == null || row.gpus().isEmpty() ? null : granted(row.gpus(), hold),
         waiting,
-        hold == null ? null : Used.of(hold.key(), row.gpus()),
+        row.used(),
         idleSince(row));
   }
 

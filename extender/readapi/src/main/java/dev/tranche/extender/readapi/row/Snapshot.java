@@ -38,6 +38,12 @@ public final class Snapshot {
    * @param gpus that it holds replicas of
    */
   public record PodRow(String key, PodFacts pod, Optional<Hold> hold, List<GpuRow> gpus) {
+    /** Returns what the pod uses; null if nothing is known. */
+    Pod.@Nullable Used used() {
+      return Pod.Used.sum(
+          hold.stream().flatMap(its -> gpus.stream().map(row -> Pod.Used.of(its.key(), row))));
+    }
+
     public PodState state() {
       return PodState.of(pod, hold.isPresent());
     }

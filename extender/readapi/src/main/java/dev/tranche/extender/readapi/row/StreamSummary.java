@@ -1,10 +1,10 @@
 package dev.tranche.extender.readapi.row;
 
+import com.fasterxml.jackson.annotation.JsonUnwrapped;
 import dev.tranche.api.Printable;
 import dev.tranche.extender.explain.WaitReason;
 import dev.tranche.extender.readapi.row.Snapshot.GpuRow;
 import dev.tranche.extender.readapi.row.Snapshot.PodRow;
-import dev.tranche.extender.readapi.row.Sums.UsedAmount;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
@@ -17,13 +17,7 @@ public record StreamSummary(
   static final int MODELS_MAX = 100;
 
   /** The GPUs of one model. */
-  public record ModelSums(
-      String model, Amount total, Amount healthy, Amount granted, UsedAmount used) {
-    static ModelSums of(String model, Sums sums) {
-      return new ModelSums(
-          Printable.name(model), sums.total(), sums.healthy(), sums.granted(), sums.used());
-    }
-  }
+  public record ModelSums(String model, @JsonUnwrapped Sums sums) {}
 
   /** Pods that wait, by reason. */
   public record WaitingPods(int total, List<PodCount> byReason) {
@@ -63,7 +57,7 @@ public record StreamSummary(
         models.entrySet().stream()
             .sorted(bySize.reversed())
             .limit(MODELS_MAX)
-            .map(model -> ModelSums.of(model.getKey(), model.getValue().sums()))
+            .map(model -> new ModelSums(Printable.name(model.getKey()), model.getValue().sums()))
             .toList(),
         models.size(),
         WaitingPods.of(snapshot.pods, reasons));

@@ -1,13 +1,11 @@
 package dev.tranche.extender.readapi.row;
 
+import com.fasterxml.jackson.annotation.JsonUnwrapped;
 import dev.tranche.api.Printable;
 import dev.tranche.extender.readapi.query.ListQuery;
 import dev.tranche.extender.readapi.query.Metadata;
 import dev.tranche.extender.readapi.query.Page;
 import dev.tranche.extender.readapi.row.Snapshot.GpuRow;
-import dev.tranche.extender.readapi.row.StreamSummary.ModelSums;
-import dev.tranche.extender.readapi.row.StreamSummary.WaitingPods;
-import dev.tranche.extender.readapi.row.Sums.UsedAmount;
 import java.time.Instant;
 import java.util.List;
 import java.util.Map;
@@ -15,22 +13,9 @@ import java.util.TreeMap;
 
 /** What there is, what is granted and in use; and who waits. With a page of the nodes. */
 public record Summary(
-    Instant time,
-    Sums cluster,
-    List<ModelSums> models,
-    int modelCount,
-    WaitingPods waitingPods,
-    Metadata metadata,
-    List<NodeSums> nodes) {
+    Instant time, @JsonUnwrapped StreamSummary whole, Metadata metadata, List<NodeSums> nodes) {
   /** The GPUs of one node. */
-  public record NodeSums(
-      String node, Amount total, Amount healthy, Amount granted, UsedAmount used) {
-    static NodeSums of(Map.Entry<String, Sums.Adder> node) {
-      Sums sums = node.getValue().sums();
-      return new NodeSums(
-          Printable.name(node.getKey()), sums.total(), sums.healthy(), sums.granted(), sums.used());
-    }
-  }
+  public record NodeSums(String node, @JsonUnwrapped Sums sums) {}
 
   public static Summary of(
       Snapshot snapshot, WaitingReasons reasons, ListQuery query, Instant now) {
@@ -43,16 +28,12 @@ public record Summary(
             List.copyOf(nodes.entrySet()),
             Map.Entry::getKey,
             all -> true,
-            NodeSums::of,
+            node -> new NodeSums(Printable.name(node.getKey()), node.getValue().sums()),
             query,
             now);
-    StreamSummary summary = StreamSummary.of(snapshot, reasons);
     return new Summary(
         snapshot.inspection.at(),
-        summary.cluster(),
-        summary.models(),
-        summary.modelCount(),
-        summary.waitingPods(),
+        StreamSummary.of(snapshot, reasons),
         page.metadata(),
         page.rows());
   }

@@ -8,6 +8,7 @@ import dev.tranche.extender.readapi.row.Snapshot;
 import dev.tranche.extender.readapi.row.Snapshot.GpuRow;
 import dev.tranche.extender.readapi.row.Snapshot.PodRow;
 import dev.tranche.extender.readapi.row.StreamSummary;
+import dev.tranche.extender.readapi.row.View;
 import dev.tranche.extender.readapi.row.Waiting;
 import dev.tranche.extender.readapi.row.WaitingReasons;
 import io.vertx.core.buffer.Buffer;
@@ -70,7 +71,7 @@ public final class RowChanges {
 
     @Override
     public Gpu row() {
-      return Gpu.of(of, readingTime);
+      return Gpu.of(of, readingTime, View.ALL);
     }
   }
 

@@ -40,17 +40,17 @@ final class Tables {
   private static final List<Column<NodeSums>> NODES =
       List.of(
           Column.of("NODE", NodeSums::node),
-          Column.of("GPUS", node -> gpus(node.total().gpus())),
-          Column.wide("HEALTHY", node -> gpus(node.healthy().gpus())),
-          Column.of("GRANTED", node -> gpus(node.granted().gpus())),
+          Column.of("GPUS", node -> gpus(node.sums().total().gpus())),
+          Column.wide("HEALTHY", node -> gpus(node.sums().healthy().gpus())),
+          Column.of("GRANTED", node -> gpus(node.sums().granted().gpus())),
           Column.of("GRANTED%", Tables::grantedShare),
-          Column.wide("MEASURED", node -> text(node.used().measuredGpus())),
+          Column.wide("MEASURED", node -> text(node.sums().used().measuredGpus())),
           Column.of("SM%", Tables::load),
-          Column.wide("MEMORY-GRANTED", node -> memory(node.granted().memory())),
+          Column.wide("MEMORY-GRANTED", node -> memory(node.sums().granted().memory())),
           Column.of(
               "MEMORY-USED",
-              node -> measured(node) ? memory(node.used().memory()) : TextTable.UNKNOWN),
-          Column.of("MEMORY", node -> memory(node.total().memory())));
+              node -> measured(node) ? memory(node.sums().used().memory()) : TextTable.UNKNOWN),
+          Column.of("MEMORY", node -> memory(node.sums().total().memory())));
 
   private static final List<Column<Gpu>> GPUS =
       List.of(
@@ -181,12 +181,12 @@ final class Tables {
   }
 
   private static String grantedShare(NodeSums node) {
-    double total = node.total().gpus().gpus();
-    return total == 0 ? TextTable.UNKNOWN : percent(node.granted().gpus().gpus() / total);
+    double total = node.sums().total().gpus().gpus();
+    return total == 0 ? TextTable.UNKNOWN : percent(node.sums().granted().gpus().gpus() / total);
   }
 
   private static boolean measured(NodeSums node) {
-    return node.used().measuredGpus() > 0;
+    return node.sums().used().measuredGpus() > 0;
   }
 
   private static <T> @Nullable T measured(Gpu gpu, Function<Measured, @Nullable T> field) {
@@ -196,7 +196,7 @@ final class Tables {
   /** Returns the mean SM load of the measured GPUs. */
   private static String load(NodeSums node) {
     return measured(node)
-        ? percent(node.used().gpus().gpus() / node.used().measuredGpus())
+        ? percent(node.sums().used().gpus().gpus() / node.sums().used().measuredGpus())
         : TextTable.UNKNOWN;
   }
 

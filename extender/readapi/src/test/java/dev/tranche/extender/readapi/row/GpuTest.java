@@ -126,6 +126,6 @@ final class GpuTest {
             Map.of());
     var node =
         new Inspection.Node("a", Availability.AVAILABLE, List.of(gpu), List.of(), Instant.EPOCH);
-    return Json.buffer(Gpu.of(new Snapshot.GpuRow("a/GPU-a", node, gpu))).toJsonObject();
+    return Json.buffer(Gpu.of(new Snapshot.GpuRow("a/GPU-a", node, gpu), View.ALL)).toJsonObject();
   }
 }
