@@ -145,13 +145,11 @@ final class Bounds {
           new Bound("time from a connection to", PROCESS + "ConnectionLimits", "FIRST_REQUEST_MS"),
           new Bound("time from a connection to", EXTENDER + "StreamServer", "FIRST_REQUEST_MS"),
           new Bound("time between two requests", PROCESS + "ConnectionLimits", "IDLE_MS"),
-          new Bound("reviews in flight in the", WEBHOOK + "ReviewBodyReader", "BODY_BYTES_MAX"),
+          new Bound("reviews in flight in the", WEBHOOK + "ReviewReader", "BYTES_MAX"),
+          new Bound("reviews in flight in the", WEBHOOK + "ReviewBodyReader", "ADDRESS_BYTES_MAX"),
           new Bound("reviews in flight in the", WEBHOOK + "ReviewBodyReader", "BODIES_BYTES_MAX"),
-          new Bound("length of a value in a pod", WEBHOOK + "ReviewReader", "NAME_BYTES_MAX"),
-          new Bound(
-              "length of a value in a pod", WEBHOOK + "ReviewReader", "ANNOTATIONS_BYTES_MAX"),
-          new Bound("fields and list entries", API + "RequestBounds", "FIELDS_MAX"),
-          new Bound("fields and list entries", API + "RequestBounds", "TEXT_BYTES_MAX"),
+          new Bound("values of a review", WEBHOOK + "ReviewReader", "TOKENS_MAX"),
+          new Bound("values of a review", API + "RequestBounds", "DEPTH_MAX"),
           new Bound("what chooses nodes in a pod", API + "RequestBounds", "EXPRESSIONS_MAX"),
           new Bound("what chooses nodes in a pod", API + "RequestBounds", "VALUES_MAX"),
           new Bound("resources in one container", API + "RequestBounds", "RESOURCES_MAX"),
@@ -225,9 +223,6 @@ final class Bounds {
           new Bound("how fast a node may report", EXTENDER + "ReportRate", "OWN_BYTES_PER_S"),
           new Bound(
               "calls of one connection of the port", PROCESS + "ListeningPort", "HEAD_BYTES_MAX"),
-          new Bound("length of a value in a pod", WEBHOOK + "ReviewReader", "PATH_BYTES_MAX"),
-          new Bound(
-              "memory that one review may cost", WEBHOOK + "ReviewBodyReader", "BODIES_BYTES_MAX"),
           new Bound("text of others in logs", API + "Printable", "MESSAGE_CHARS_MAX"),
           new Bound("reasons of pending pods", EXTENDER + "Explanations", "CAUSES_MAX"),
           new Bound(

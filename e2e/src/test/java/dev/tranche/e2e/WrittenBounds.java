@@ -305,7 +305,7 @@ final class WrittenBounds {
           "work of one preemption", List.of("8", "80", "1,300"),
           "the head of a request", List.of("1"),
           "requests of one connection", List.of("1"),
-          "memory that one review may cost", List.of("12"));
+          "memory that one review may cost", List.of("40 MiB", "12"));
 
   private static Written written(String row, String file, String text, String... figures) {
     return new Written(row, file, text, List.of(figures));

@@ -12,8 +12,8 @@ import java.util.random.RandomGenerator;
  * cost as much as it can: long strings, many small values, and many things to say about them.
  */
 final class HostileBodies {
-  private static final int BYTES_MAX = 4 << 20;
-  private static final int LONG = 2_900_000;
+  private static final int BYTES_MAX = 1_536 << 10;
+  private static final int LONG = 1_400_000;
 
   /** Where a string of any length could stand. */
   private static final List<String> STRINGS =
@@ -190,7 +190,7 @@ final class HostileBodies {
 
   private static String many(String element, int count) {
     var all = new StringBuilder();
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count && all.length() < LONG; i++) {
       all.append(i == 0 ? "" : ",").append(element.replace("#", String.valueOf(i)));
     }
     return all.toString();

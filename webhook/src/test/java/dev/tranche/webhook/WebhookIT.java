@@ -83,7 +83,7 @@ class WebhookIT {
         .contains(
             "tranche_webhook_admissions_total{outcome=\"patched\",reason=\"none\",review=\"fraction\"} 1.0")
         .contains(
-            "tranche_webhook_admissions_total{outcome=\"denied\",reason=\"env\",review=\"guard\"} 0.0")
+            "tranche_webhook_admissions_total{outcome=\"denied\",reason=\"too_large\",review=\"guard\"} 0.0")
         .contains("tranche_webhook_certificate_start_timestamp_seconds{certificate=\"ca\"}")
         .contains("tranche_webhook_certificate_expiry_timestamp_seconds{certificate=\"extender\"}")
         .contains("tranche_webhook_admission_duration_seconds_bucket{le=\"0.001\"}")

@@ -31,7 +31,7 @@ public final class HamiAnnotations {
   public static final List<String> RESOURCES = List.of(MEMORY, MEMORY_PERCENTAGE, CORES, PRIORITY);
 
   /** The label that makes HAMi's webhook ignore a pod. */
-  public static final String OPT_OUT = "hami.io/webhook";
+  private static final String OPT_OUT = "hami.io/webhook";
 
   private static final String USE_TYPE = "nvidia.com/use-gputype";
   private static final String AVOID_TYPE = "nvidia.com/nouse-gputype";

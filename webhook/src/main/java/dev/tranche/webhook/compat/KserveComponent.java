@@ -11,10 +11,10 @@ import java.util.Set;
  */
 public final class KserveComponent {
   /** The label with the name of the InferenceService. */
-  public static final String SERVICE = "serving.kserve.io/inferenceservice";
+  private static final String SERVICE = "serving.kserve.io/inferenceservice";
 
   /** The label with the pod's part in it. */
-  public static final String COMPONENT = "component";
+  private static final String COMPONENT = "component";
 
   private static final Set<String> WITHOUT_MODEL = Set.of("transformer", "explainer");
 

@@ -19,6 +19,7 @@ import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -35,6 +36,7 @@ public final class AdmissionEvents implements AutoCloseable {
   static final int QUEUED_MAX = 256;
   static final int REMEMBERED_MAX = 4_096;
 
+  private static final int UID_CHARS_MAX = 64;
   private static final String COMPONENT = "tranche-webhook";
   private static final Duration AGAIN_AFTER = Duration.ofMinutes(10);
   private static final long WRITE_INTERVAL_MS = 100;
@@ -79,10 +81,9 @@ public final class AdmissionEvents implements AutoCloseable {
   public void found(String podName, GuardedPod pod, FindingOutcome found) {
     JsonNode metadata = pod.view().pod().path("metadata");
     String name = metadata.path("name").asText(metadata.path("generateName").asText(""));
-    String uid = metadata.path("uid").asText(null);
     ObjectReference regarding =
         controllerOf(pod.namespace(), metadata)
-            .orElseGet(() -> Events.object("v1", "Pod", pod.namespace(), name, uid));
+            .orElseGet(() -> Events.object("v1", "Pod", pod.namespace(), name, uid(metadata)));
     String what = "%s, %s".formatted(found.finding(), found.outcome());
     UUID key =
         Events.uuid(
@@ -144,10 +145,16 @@ public final class AdmissionEvents implements AutoCloseable {
                 owner.path("kind").asText(""),
                 namespace,
                 owner.path("name").asText(""),
-                owner.path("uid").asText(null)));
+                uid(owner)));
       }
     }
     return Optional.empty();
+  }
+
+  /** Anyone who posts a review can name anything, and an Event in the queue keeps it. */
+  private static @Nullable String uid(JsonNode object) {
+    String uid = object.path("uid").asText("");
+    return uid.isEmpty() || uid.length() > UID_CHARS_MAX ? null : uid;
   }
 
   private boolean isDue(UUID id) {

@@ -3,8 +3,6 @@ package dev.tranche.webhook.guard;
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 
 import java.util.List;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
@@ -16,8 +14,6 @@ import java.util.stream.Stream;
  * images from all GPUs of their node.
  */
 public final class GuardFailure {
-  private static final Pattern UID = Pattern.compile("\"uid\"\\s*:\\s*\"([-\\w]{1,64})\"");
-
   /** Texts of what mode {@code void} removes. */
   private static final List<String> REMOVED =
       Stream.of(
@@ -40,15 +36,6 @@ public final class GuardFailure {
         Stream.of(REMOVED, GpuAccessPath.annotationTexts(), cdiAnnotationPrefixes)
             .flatMap(List::stream)
             .toList();
-  }
-
-  /**
-   * Returns the request's uid, which the API server writes before any other; empty if there is
-   * none.
-   */
-  public String uid() {
-    Matcher first = UID.matcher(review);
-    return first.find() ? first.group(1) : "";
   }
 
   /** Whether a working guard may have changed it, and no policy refuses what it left. */

@@ -41,7 +41,6 @@ public final class AdmissionVerticle extends VerticleBase {
   private final WebhookMetrics metrics;
   private final ReviewBodyReader bodyReader;
   private final ConnectionLimiter connections;
-  private final IdleGarbageCollector garbageCollector = new IdleGarbageCollector(System::gc);
 
   private volatile boolean draining;
   private volatile TlsKeyPair pair;
@@ -89,7 +88,7 @@ public final class AdmissionVerticle extends VerticleBase {
             .setKeyCertOptions(keyCert(pair))
             .setIdleTimeout(IDLE_S_MAX)
             .setMaxChunkSize(CHUNK_BYTES_MAX);
-    vertx.setPeriodic(SWEEP_MS, ignored -> sweep());
+    vertx.setPeriodic(SWEEP_MS, ignored -> bodyReader.sweep(nowMs()));
     var connectionDrain = new ConnectionDrain(vertx, () -> draining);
     drain = connectionDrain;
     return new ListeningPort(vertx, transport, "admission", connections)
@@ -143,15 +142,7 @@ public final class AdmissionVerticle extends VerticleBase {
         : listening.shutdown(limitMs, TimeUnit.MILLISECONDS);
   }
 
-  private void sweep() {
-    long nowMs = nowMs();
-    bodyReader.sweep(nowMs);
-    garbageCollector.sweep(nowMs);
-  }
-
   private void handle(HttpServerRequest request) {
-    long nowMs = nowMs();
-    garbageCollector.recordReview(nowMs);
     ReviewHandler entry = entries.get(request.path());
     String type = request.getHeader("content-type");
     if (entry == null) {
@@ -161,7 +152,7 @@ public final class AdmissionVerticle extends VerticleBase {
     } else if (type == null || !type.startsWith("application/json")) {
       refuse(request, 415, "a review is application/json");
     } else {
-      bodyReader.read(request, nowMs, body -> answer(request, entry, body));
+      bodyReader.read(request, nowMs(), body -> answer(request, entry, body));
     }
   }
 

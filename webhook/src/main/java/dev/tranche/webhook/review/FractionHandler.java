@@ -67,7 +67,7 @@ public final class FractionHandler implements ReviewHandler {
   @Override
   public Answer review(byte[] body) {
     long startNanos = System.nanoTime();
-    return switch (ReviewReader.read(body, ReviewReader.Purpose.MUTATION)) {
+    return switch (ReviewReader.read(body)) {
       case Raw.Malformed(String reason) -> new Answer.BadRequest(reason);
       case Raw.Unreadable(String uid, String reason) ->
           answer(uid, "", new Mutation.Denied(reason, WebhookMetrics.UNREADABLE), startNanos);

@@ -3,7 +3,6 @@ package dev.tranche.webhook.review;
 import dev.tranche.webhook.events.AdmissionEvents;
 import dev.tranche.webhook.guard.FindingOutcome;
 import dev.tranche.webhook.guard.Guard;
-import dev.tranche.webhook.guard.GuardFailure;
 import dev.tranche.webhook.guard.GuardMode;
 import dev.tranche.webhook.guard.GuardedPod;
 import dev.tranche.webhook.guard.Verdict;
@@ -48,29 +47,29 @@ public final class GuardHandler implements ReviewHandler {
     try {
       return reviewOrThrow(body);
     } catch (RuntimeException | StackOverflowError bug) {
-      return answerFailure(guard.onFailure(body), bug);
+      return answerFailure(body, bug);
     }
   }
 
   /** Answers after a defect of ours. An error would admit the pod, so a suspect pod is denied. */
-  private Answer answerFailure(GuardFailure review, Throwable bug) {
-    boolean denied = !review.uid().isEmpty() && review.isSuspect(mode);
+  private Answer answerFailure(byte[] body, Throwable bug) {
+    String uid = ReviewReader.uid(body);
+    boolean denied = !uid.isEmpty() && guard.onFailure(body).isSuspect(mode);
     metrics.count(ReviewKind.GUARD, Outcome.FAILED);
     metrics.guardFailed(denied);
-    LOG.error(
-        "the guard failed on review {}, {}", review.uid(), denied ? "denied" : "admitted", bug);
-    return review.uid().isEmpty()
+    LOG.error("the guard failed on review {}, {}", uid, denied ? "denied" : "admitted", bug);
+    return uid.isEmpty()
         ? new Answer.BadRequest("the guard failed on it, and it has no request.uid")
         : new Answer.Review(
             Buffer.buffer(
                 denied
-                    ? AdmissionReview.denial(review.uid(), FAILED)
-                    : AdmissionReview.answer(review.uid(), UNCHANGED)));
+                    ? AdmissionReview.denial(uid, FAILED)
+                    : AdmissionReview.answer(uid, UNCHANGED)));
   }
 
   private Answer reviewOrThrow(byte[] body) {
     long startNanos = System.nanoTime();
-    return switch (ReviewReader.read(body, ReviewReader.Purpose.GUARD)) {
+    return switch (ReviewReader.read(body)) {
       case Raw.Malformed(String reason) -> new Answer.BadRequest(reason);
       case Raw.Unreadable(String uid, String reason) ->
           deny(uid, reason, WebhookMetrics.UNREADABLE, startNanos);

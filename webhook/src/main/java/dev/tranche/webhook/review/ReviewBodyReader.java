@@ -19,15 +19,15 @@ import java.util.function.Consumer;
  * out, the largest review is denied. Confined to one event loop.
  */
 public final class ReviewBodyReader {
-  /**
-   * The API server takes requests up to 3 MiB, but its review of one may be larger: escaped, a
-   * {@code <} is six bytes.
-   */
-  static final long BODY_BYTES_MAX = 4L << 20;
+  /** Larger ones are denied: etcd stores no object of 1.5 MiB. */
+  public static final long BODY_BYTES_MAX = ReviewReader.BYTES_MAX;
+
+  /** An API server sends many reviews at once. */
+  private static final long ADDRESS_BYTES_MAX = 4L << 20;
 
   private static final long FIRST_BYTES_MAX = 64L << 10;
 
-  /** A quarter of the heap; to read and judge one of them takes less than another quarter. */
+  /** A fifth of the heap; to read and judge one of them takes less than another half. */
   public static final long BODIES_BYTES_MAX = 12L << 20;
 
   private static final byte[] NOTHING = {};
@@ -36,7 +36,7 @@ public final class ReviewBodyReader {
   private static final int CODE_TOO_MANY = 429;
   private final long bodyMsMax;
   private final WebhookMetrics metrics;
-  private final BodyBudget budget = new BodyBudget(BODIES_BYTES_MAX, BODY_BYTES_MAX);
+  private final BodyBudget budget = new BodyBudget(BODIES_BYTES_MAX, ADDRESS_BYTES_MAX);
 
   /** Oldest first. */
   private final Set<Reading> readings = new LinkedHashSet<>();

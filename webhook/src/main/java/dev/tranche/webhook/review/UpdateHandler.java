@@ -38,7 +38,7 @@ public final class UpdateHandler implements ReviewHandler {
   @Override
   public Answer review(byte[] body) {
     long startNanos = System.nanoTime();
-    return switch (ReviewReader.read(body, ReviewReader.Purpose.UPDATE)) {
+    return switch (ReviewReader.read(body)) {
       case Raw.Malformed(String reason) -> new Answer.BadRequest(reason);
       case Raw.Unreadable(String uid, String reason) -> {
         metrics.count(ReviewKind.UPDATE, Outcome.MALFORMED);

@@ -4,7 +4,6 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.util.List;
-import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
@@ -30,12 +29,5 @@ class GuardFailureTest {
     assertThat(failure.isSuspect(GuardMode.VOID)).isEqualTo(suspect);
     assertThat(failure.isSuspect(GuardMode.AUDIT)).isFalse();
     assertThat(failure.isSuspect(GuardMode.DENY)).as("a policy decides").isFalse();
-  }
-
-  @Test
-  void uid_isTheRequests_thoughThePodHasOne() {
-    String review = "{\"request\":{\"uid\":\"u-1\",\"object\":{\"metadata\":{\"uid\":\"p\"";
-    assertThat(new GuardFailure(review.getBytes(UTF_8), List.of()).uid()).isEqualTo("u-1");
-    assertThat(new GuardFailure("{}".getBytes(UTF_8), List.of()).uid()).isEmpty();
   }
 }

@@ -36,7 +36,7 @@ import org.junit.jupiter.api.Test;
 
 /** What peers may not do that are no API servers. */
 class AdmissionVerticleIT {
-  private static final int BODY_BYTES = 3 << 20;
+  private static final int BODY_BYTES = (int) ReviewBodyReader.BODY_BYTES_MAX;
   private static final long LONG_MS = 600_000;
 
   private final LimitedTransport transport = new LimitedTransport();
@@ -94,7 +94,10 @@ class AdmissionVerticleIT {
     send(large, head(BODY_BYTES) + "x".repeat(BODY_BYTES - 1));
     await("the large one", () -> inFlight() == BODY_BYTES);
     SSLSocket second = connect(port);
-    send(second, head(BODY_BYTES) + "x".repeat((1 << 20) + 2));
+    send(second, head(BODY_BYTES) + "x".repeat(BODY_BYTES - 1));
+    await("both", () -> inFlight() == 2 * BODY_BYTES);
+    SSLSocket third = connect(port);
+    send(third, head(BODY_BYTES) + "x".repeat((1 << 20) + 2));
     assertThat(statusLine(large)).isEqualTo("HTTP/1.1 429 Too Many Requests");
   }
 
@@ -192,7 +195,7 @@ class AdmissionVerticleIT {
   void reviewsOfAnySize_areReadWhole() {
     int port = serve(new HttpLimits(LONG_MS, limits(64, LONG_MS)));
     HttpClient client = http2();
-    for (int bytes : new int[] {1, 60 << 10, 1 << 20, 60 << 10, 3 << 20}) {
+    for (int bytes : new int[] {1, 60 << 10, 1 << 20, 60 << 10, 1_400 << 10}) {
       Buffer answer =
           client
               .request(HttpMethod.POST, port, "127.0.0.1", "/review")

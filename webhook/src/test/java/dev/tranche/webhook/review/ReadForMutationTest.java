@@ -9,7 +9,6 @@ import dev.tranche.webhook.mutate.MutationRules;
 import dev.tranche.webhook.mutate.MutationRules.PlainRequests;
 import dev.tranche.webhook.mutate.PodMutator;
 import dev.tranche.webhook.nodes.GpuNode;
-import dev.tranche.webhook.review.ReviewReader.Purpose;
 import dev.tranche.webhook.review.ReviewReader.Raw;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
@@ -91,7 +90,7 @@ class ReadForMutationTest {
         "{'kind':'AdmissionReview','apiVersion':'admission.k8s.io/v1','request':{'uid':'u','operation':'CREATE','resource':{'resource':'pods'},'object':%s}}"
             .formatted(pod)
             .replace('\'', '"');
-    Raw read = ReviewReader.read(review.getBytes(StandardCharsets.UTF_8), Purpose.MUTATION);
+    Raw read = ReviewReader.read(review.getBytes(StandardCharsets.UTF_8));
     JsonNode object = ((Raw.Request) read).object();
     var cluster = new MutationRules.Cluster(List.of(nodes), true);
     return Reviews.warnings(new PodMutator(PlainRequestsTest.rules(plain)).mutate(object, cluster))

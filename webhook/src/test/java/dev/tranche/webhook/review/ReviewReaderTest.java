@@ -13,9 +13,6 @@ import dev.tranche.webhook.guard.Guard;
 import dev.tranche.webhook.guard.GuardMode;
 import dev.tranche.webhook.guard.GuardRules;
 import dev.tranche.webhook.guard.GuardedPod;
-import dev.tranche.webhook.mutate.MutationRules;
-import dev.tranche.webhook.mutate.PodMutator;
-import dev.tranche.webhook.review.ReviewReader.Purpose;
 import dev.tranche.webhook.review.ReviewReader.Raw;
 import java.math.BigInteger;
 import java.util.Arrays;
@@ -24,13 +21,11 @@ import java.util.Set;
 import java.util.random.RandomGenerator;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class ReviewReaderTest {
   private static final JsonNodeFactory NODES = JsonNodeFactory.instance;
 
-  private final PodMutator mutator = new PodMutator(Reviews.RULES);
   private final Guard guard =
       new Guard(
           new GuardRules(
@@ -42,80 +37,39 @@ class ReviewReaderTest {
               List.of()),
           node -> Set.of());
 
+  /** No field is left out, so none can be invisible to the guard. */
   @ParameterizedTest
   @ValueSource(strings = {"deployment", "job", "plain-gpu", "sidecar-and-init"})
-  void whatIsKept_isMutatedAndJudgedAsTheWhole(String name) {
-    ObjectNode whole = Reviews.pod(name);
-    JsonNode kept = read(Reviews.bytes(name), Purpose.MUTATION).object();
-    assertThat(mutation(kept)).isEqualTo(mutation(whole));
-    assertThat(verdict(read(Reviews.bytes(name), Purpose.GUARD).object()))
-        .isEqualTo(verdict(whole));
+  void pod_isReadAsAWhole(String name) {
+    assertThat(read(Reviews.bytes(name)).object()).isEqualTo(Reviews.pod(name));
   }
 
   @ParameterizedTest
   @ValueSource(
       strings = {
-        "'env':[]",
-        "'env':[{'name':'A','value':'b'}]",
-        "'env':[{'name':'A','value':'b'},{'name':'NVIDIA_VISIBLE_DEVICES','value':'all'}]",
-        "'env':[{'name':'A','value':'b'},{'name':'\\u004eVIDIA_VISIBLE_DEVICES','value':'all'}]",
-        "'env':[{'name':'NVIDIA_VISIBLE_DEVICES','valueFrom':{'fieldRef':{}}}]",
-        "'env':null,'envFrom':[{'configMapRef':{'name':'c'}}]",
-        "'volumeMounts':[{'mountPath':'/a'},{'mountPath':'/var/run/nvidia-container-devices/0'}]",
+        "'env':[{'name':'\\u004eVIDIA_VISIBLE_DEVICES','value':'all'}]",
         "'volumeMounts':[{'mountPath':'/var/run/nvidi\\u0061-container-devices/0'}]",
-        "'securityContext':{'privileged':true}",
-        "'resources':{'limits':{'nvidia.com/gpu':2}},'env':[{'name':'NVIDIA_VISIBLE_DEVICES','value':'void'}]",
       })
-  void containersThatReach_areJudgedAsInTheWhole(String fields) {
-    String pod =
-        "{'metadata':{'name':'p','annotations':{'cdi.k8s.io/x':'y'}},'spec':{'volumes':[{'name':'d',"
-            + "'hostPath':{'path':'/dev/nvidia0'}}],'containers':[{'name':'c',%s}]}}"
-                .formatted(fields);
-    JsonNode whole = Reviews.json(pod.replace('\'', '"'));
-    JsonNode kept = read(review(pod.replace('\'', '"')), Purpose.GUARD).object();
-    assertThat(verdict(kept)).isEqualTo(verdict(whole));
+  void escapedTexts_areJudgedAsOthers(String fields) {
+    String pod = "{'spec':{'containers':[{'name':'c',%s}]}}".formatted(fields).replace('\'', '"');
+    assertThat(verdict(read(review(pod)).object())).contains("audit").contains("voided");
   }
 
+  /** The largest that etcd stores, and more values than a pod with a thousand containers has. */
   @Test
-  void variablesOfOthers_areKeptAsOne() {
-    String pod =
-        "{'spec':{'containers':[{'env':[{'name':'A'},{'name':'B'}],'args':['x']},{'env':[]}]}}";
-    assertThat(read(review(pod.replace('\'', '"')), Purpose.GUARD).object())
-        .isEqualTo(
-            Reviews.json("{'spec':{'containers':[{'env':[null]},{'env':[]}]}}".replace('\'', '"')));
-  }
-
-  /** One that is meant for a webhook; others may be many. */
-  @Test
-  void labels_areSteppedOver_butForTheOneThatIsLookedAt() {
-    String pod = "{'metadata':{'labels':{'app':'a','hami.io/webhook':'ignore','x':{'y':'z'}}}}";
-    assertThat(read(review(pod.replace('\'', '"')), Purpose.MUTATION).object())
-        .isEqualTo(
-            Reviews.json(
-                "{'metadata':{'labels':{'hami.io/webhook':'ignore'}}}".replace('\'', '"')));
-    assertThat(read(review(pod.replace('\'', '"')), Purpose.GUARD).object())
-        .isEqualTo(Reviews.json("{\"metadata\":{}}"));
-  }
-
-  /** They decide which nodes' replicas per GPU and memory count. */
-  @Test
-  void tolerations_areKeptForTheMutation() {
-    String pod = "{'spec':{'tolerations':[{'key':'team','operator':'Exists'}],'nodeName':'a'}}";
-    assertThat(read(review(pod.replace('\'', '"')), Purpose.MUTATION).object())
-        .isEqualTo(Reviews.json(pod.replace('\'', '"')));
-    assertThat(read(review(pod.replace('\'', '"')), Purpose.GUARD).object())
-        .isEqualTo(Reviews.json("{\"spec\":{\"nodeName\":\"a\"}}"));
-  }
-
-  /** Names of fields that are skipped in their place are a user's words elsewhere. */
-  @ParameterizedTest
-  @EnumSource(Purpose.class)
-  void skippedNames_areKeptInOtherPlaces(Purpose purpose) {
-    String pod =
-        "{'metadata':{'annotations':{'labels':'1','env':'2'}},"
-            + "'spec':{'nodeSelector':{'env':'prod','status':'x','volumes':'y','args':'z'}}}";
-    JsonNode whole = Reviews.json(pod.replace('\'', '"'));
-    assertThat(read(review(pod.replace('\'', '"')), purpose).object()).isEqualTo(whole);
+  void reviewOfTooManyValuesOrLevels_isDeniedWithItsUid() {
+    String many = "{\"a\":[" + "0,".repeat(ReviewReader.TOKENS_MAX) + "0]}";
+    String deep = "{\"a\":" + "[".repeat(100) + "]".repeat(100) + "}";
+    for (String pod : List.of(many, deep)) {
+      assertThat(ReviewReader.read(review(pod)))
+          .isEqualTo(
+              new Raw.Unreadable(
+                  "u1",
+                  "this pod has more values or levels than the guard checks, which is too large; allowed are at most 100000 names and values, and 64 levels."));
+    }
+    assertThat(ReviewReader.read(review("{\"a\":" + "1".repeat(5_000) + "}")))
+        .as("a number of so many digits")
+        .isInstanceOf(Raw.Unreadable.class);
   }
 
   @Test
@@ -126,8 +80,7 @@ class ReviewReaderTest {
       pod.putObject("spec").set("nodeSelector", tree(random, 0));
       pod.set("status", tree(random, 0));
       String text = seed % 2 == 0 ? pod.toString() : pod.toPrettyString();
-      pod.remove("status");
-      assertThat(read(review(text), Purpose.MUTATION).object())
+      assertThat(read(review(text)).object())
           .as("seed %d", seed)
           .isEqualTo(Reviews.json(pod.toString()));
     }
@@ -137,7 +90,7 @@ class ReviewReaderTest {
   void bodyThatEndsAnywhere_isNotTakenForAWhole() {
     byte[] whole = new String(Reviews.bytes("job"), UTF_8).strip().getBytes(UTF_8);
     for (int length = 0; length < whole.length; length++) {
-      assertThat(ReviewReader.read(Arrays.copyOf(whole, length), Purpose.GUARD))
+      assertThat(ReviewReader.read(Arrays.copyOf(whole, length)))
           .isNotInstanceOf(Raw.Request.class);
     }
   }
@@ -152,7 +105,7 @@ class ReviewReaderTest {
       for (int hits = 0; hits < 3; hits++) {
         broken[random.nextInt(broken.length)] = marks[random.nextInt(marks.length)];
       }
-      assertThat(ReviewReader.read(broken, Purpose.MUTATION)).as("seed %d", seed).isNotNull();
+      assertThat(ReviewReader.read(broken)).as("seed %d", seed).isNotNull();
     }
   }
 
@@ -161,11 +114,8 @@ class ReviewReaderTest {
     byte[] whole = review("{}");
     assertThat(ReviewReader.uid(Arrays.copyOf(whole, whole.length - 9))).isEqualTo("u1");
     assertThat(ReviewReader.uid("nothing".getBytes(UTF_8))).isEmpty();
-  }
-
-  private String mutation(JsonNode pod) {
-    var cluster = new MutationRules.Cluster(List.of(), true);
-    return new String(AdmissionReview.answer("u", mutator.mutate(pod, cluster)), UTF_8);
+    String pods = "{\"request\":{\"uid\":\"u-1\",\"object\":{\"metadata\":{\"uid\":\"p\"";
+    assertThat(ReviewReader.uid(pods.getBytes(UTF_8))).as("the pod has one, too").isEqualTo("u-1");
   }
 
   private String verdict(JsonNode pod) {
@@ -174,8 +124,8 @@ class ReviewReaderTest {
         UTF_8);
   }
 
-  private static Raw.Request read(byte[] body, Purpose purpose) {
-    return (Raw.Request) ReviewReader.read(body, purpose);
+  private static Raw.Request read(byte[] body) {
+    return (Raw.Request) ReviewReader.read(body);
   }
 
   private static byte[] review(String pod) {

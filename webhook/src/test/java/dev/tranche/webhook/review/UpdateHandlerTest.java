@@ -179,7 +179,7 @@ class UpdateHandlerTest {
       JsonNode created = response(handler, "CREATE", pod.formatted(VOID), pod.formatted(ALL));
       assertThat(created.path("allowed").asBoolean()).isTrue();
       assertThat(created.has("patch")).isFalse();
-      String padding = "{},".repeat(60_000) + "{}";
+      String padding = "{},".repeat(100_000) + "{}";
       JsonNode large =
           response(handler, "UPDATE", pod.formatted(padding + ',' + VOID), pod.formatted(ALL));
       assertThat(large.path("allowed").asBoolean()).isTrue();

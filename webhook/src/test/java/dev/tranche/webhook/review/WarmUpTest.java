@@ -36,8 +36,7 @@ class WarmUpTest {
   }
 
   private Mutation mutation(byte[] review) {
-    return ReviewReader.read(review, ReviewReader.Purpose.MUTATION) instanceof Raw.Request request
-            && request.createsPod()
+    return ReviewReader.read(review) instanceof Raw.Request request && request.createsPod()
         ? mutator.mutate(request.object(), new MutationRules.Cluster(List.of(), false))
         : new Mutation.Denied("no creation of a pod", "none");
   }
