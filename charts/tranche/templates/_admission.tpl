@@ -83,7 +83,7 @@ k.startsWith('tranche.dev/gpu') || k in ['tranche.dev/replicas-per-gpu', 'tranch
 
 {{/* Whether k looks like a misspelt annotation of a pod. The extender's own pods have the last one. */}}
 {{- define "tranche.unknownAnnotation" -}}
-{{- $known := append (append (include "tranche.annotationNames" . | fromJsonArray) "plain-requests") "scheduler-config" -}}
+{{- $known := append (append (append (include "tranche.annotationNames" . | fromJsonArray) "plain-requests") "webhook-added") "scheduler-config" -}}
 k.startsWith('tranche.dev/') && !k.startsWith('tranche.dev/gpu-fraction.') && !k.startsWith('tranche.dev/gpu-memory.') && !k.startsWith('tranche.dev/gpu-memory-limit.') && !(k in ['tranche.dev/{{ join "', 'tranche.dev/" $known }}'])
 {{- end -}}
 

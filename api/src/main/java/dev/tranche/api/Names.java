@@ -52,6 +52,9 @@ public final class Names {
   /** Written by the webhook: the share that was granted, if the request was rounded up. */
   public static final String GRANTED_FRACTION = "tranche.dev/granted-fraction";
 
+  /** What the webhook has added to the pod's spec, in JSON: requirements and the scheduler. */
+  public static final String ADDED = "tranche.dev/webhook-added";
+
   /**
    * Written by the webhook: the whole GPUs that containers requested as plain {@code
    * nvidia.com/gpu: N}, as {@code container=N}, comma-separated.

@@ -41,7 +41,7 @@ final class HostileReviews {
   private static final int NODES = 5_000;
 
   /** What one review allocates: this much, and so many times its bytes. */
-  private static final long ALLOCATED_BASE_BYTES = 12L << 20;
+  private static final long ALLOCATED_BASE_BYTES = 40L << 20;
 
   private static final long ALLOCATED_PER_BYTE = 12;
 

@@ -62,7 +62,7 @@ public class PlainRequestsTest {
     var mutator = new PodMutator(rules(PlainRequests.REPLICAS));
     JsonNode after = apply(mutator.mutate(asking(2), EMPTY), asking(2));
     assertThat(replicas(after)).isEqualTo("2");
-    assertThat(after.path("metadata").has("annotations")).isFalse();
+    assertThat(annotation(after, "replicas-per-gpu")).isEmpty();
   }
 
   /** Kubernetes refuses it too, but would only read the whole number that is written instead. */

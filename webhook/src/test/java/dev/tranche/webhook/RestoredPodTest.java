@@ -21,7 +21,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.Disabled;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
@@ -142,6 +141,23 @@ class RestoredPodTest {
     }
   }
 
+  /** As an injector of checks does between two calls of the webhook. */
+  @Test
+  void copyOfAContainerWithAWholeGpu_isTakenBackLikeIt() {
+    ObjectNode stored =
+        (ObjectNode)
+            apply(mutator(PlainRequests.GPUS).mutate(plain(1), cluster(List.of(LARGE))), plain(1));
+    ObjectNode check = stored.at("/spec/containers/0").deepCopy();
+    ((com.fasterxml.jackson.databind.node.ArrayNode) stored.at("/spec/containers"))
+        .add(check.put("name", "check"));
+    JsonNode restored =
+        apply(mutator(PlainRequests.REPLICAS).mutate(stored, cluster(List.of(FOUR))), stored);
+    assertThat(restored.findValuesAsText(GPU)).containsOnly("1");
+    JsonNode again =
+        apply(mutator(PlainRequests.GPUS).mutate(stored, cluster(List.of(FOUR))), stored);
+    assertThat(again.findValuesAsText(GPU)).containsOnly("4");
+  }
+
   /** The share of another container keeps what says how it was sized. */
   @Test
   void shareBesideAWholeGpu_isSizedAnew() {
@@ -181,7 +197,19 @@ class RestoredPodTest {
     assertThat(twice.path("spec").at(TERMS)).isEqualTo(pod.path("spec").at(TERMS));
   }
 
-  @Disabled("B9: the writer records what it adds")
+  /** Else a tenant could have us remove what an administrator's webhook requires. */
+  @Test
+  void requirementOfOthers_isKept_whateverTheAnnotationSays() {
+    ObjectNode pod = requiring(annotated("gpu-fraction", "0.3"), "team", "a");
+    pod.withObject("/metadata/annotations")
+        .put(
+            "tranche.dev/webhook-added",
+            "{\"requirements\":%s}"
+                .formatted(pod.path("spec").at(TERMS + "/0/matchExpressions").toString()));
+    JsonNode after = apply(mutator(PlainRequests.GPUS).mutate(pod, cluster(List.of(SMALL))), pod);
+    assertThat(after.path("spec").at(TERMS).toString()).contains("team");
+  }
+
   @Test
   void ownersRequirement_thatLooksLikeOurs_isKept() {
     ObjectNode pod = requiring(annotated("gpu-memory", "4Gi"), "nvidia.com/gpu.memory", "23028");
@@ -190,7 +218,6 @@ class RestoredPodTest {
     assertThat(mutator.mutate(stored, cluster(List.of(SMALL)))).isInstanceOf(Mutation.Denied.class);
   }
 
-  @Disabled("B9: the writer records what it adds")
   @Test
   void wholeGpuOfADraDriver_whereOnlyPluginsServe_isOneOfAPlugin() {
     var mutator = mutator(PlainRequests.GPUS);
@@ -200,7 +227,6 @@ class RestoredPodTest {
     assertThat(new NodeSelection(restored.path("spec")).admits(LARGE)).isTrue();
   }
 
-  @Disabled("B9: the writer records what it adds")
   @Test
   void schedulerOfTranche_whereTheClustersOwnServes_isTakenBack() {
     ObjectNode pod = plain(1);

@@ -108,6 +108,7 @@ class WorkloadRulesTest {
     "granted-replicas, 1/10, ''",
     "gpu-model-granted, 1, ''",
     "gpus-requested, 1, ''",
+    "webhook-added, x, ''",
   })
   void annotationInATemplate_isWarnedOf_ifItIsUnknown(String name, String value, String advice) {
     var workload =

@@ -64,65 +64,34 @@ sealed interface GrantResult {
           ProductSuffix.warning(pod, nodes)
               .orElseGet(() -> (onlyDra ? Warning.NO_SHARE_ON_DRA : Warning.NO_NODE).of()));
     }
-    if (requests.memoryBytesMax().isEmpty()) {
-      return of(pod, requests, granularity, 0, MemoryPin.NONE, warnings, rules, numbersCountGpus);
-    }
-    return switch (GpuMemory.of(pod, requests, granularity, cluster, rules.memory())) {
-      case GpuMemory.Refused(Problem reason) -> new Refused(List.of(reason));
-      case GpuMemory.Known(long usableBytes, var pin, var warning) -> {
-        warning.ifPresent(warnings::add);
-        yield of(
-            pod,
-            requests,
-            granularity.restrictedTo(pin),
-            usableBytes,
-            pin,
-            warnings,
-            rules,
-            numbersCountGpus);
+    var pin = MemoryPin.NONE;
+    long usableBytes = 0;
+    if (requests.memoryBytesMax().isPresent()) {
+      switch (GpuMemory.of(pod, requests, granularity, cluster, rules.memory())) {
+        case GpuMemory.Refused(Problem reason) -> {
+          return new Refused(List.of(reason));
+        }
+        case GpuMemory.Known known -> {
+          known.warning().ifPresent(warnings::add);
+          usableBytes = known.usableBytes();
+          pin = known.pin();
+          granularity = granularity.restrictedTo(pin);
+        }
       }
-    };
-  }
-
-  /** Whether a plain request still counts GPUs. In our own result, it already counts replicas. */
-  private static boolean stillCountsGpus(Grant grant, String resource) {
-    return grant.wholeGpus() > 0
-        && grant.request().container().requested(resource) != grant.replicas();
-  }
-
-  private static GrantResult of(
-      PodView pod,
-      GpuRequests requests,
-      ReplicaGranularity granularity,
-      long usableBytes,
-      MemoryPin memory,
-      List<String> warnings,
-      MutationRules rules,
-      boolean numbersCountGpus) {
+    }
     List<Grant> grants = Grant.of(requests, granularity.replicasPerGpu(), usableBytes);
+    String resource = rules.resources().getFirst();
     List<Problem> denials =
-        PodRules.check(
-            pod,
-            requests,
-            grants,
-            granularity,
-            rules.resources().getFirst(),
-            numbersCountGpus,
-            warnings);
+        PodRules.check(pod, requests, grants, granularity, resource, numbersCountGpus, warnings);
     LimitRules.check(pod, grants, granularity, usableBytes, rules.memory(), denials, warnings);
     if (!denials.isEmpty()) {
       return new Refused(denials);
     }
-    String resource = rules.resources().getFirst();
-    grants.stream()
-        .filter(g -> g.roundedUp() || stillCountsGpus(g, resource))
-        .map(Grant::warning)
-        .forEach(warnings::add);
     requests.requests().stream()
         .map(GpuRequests.Request::container)
         .filter(c -> !c.spec().path("resources").path("claims").isEmpty())
         .map(c -> Warning.CLAIMS.of(c.name()))
         .forEach(warnings::add);
-    return new Granted(grants, granularity, memory, warnings);
+    return new Granted(grants, granularity, pin, warnings);
   }
 }

@@ -6,31 +6,40 @@ import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.tranche.api.RequestBounds;
 import dev.tranche.webhook.nodes.DecidingLabel;
+import dev.tranche.webhook.pod.Added;
 import dev.tranche.webhook.pod.JsonPatch;
+import dev.tranche.webhook.pod.OwnersPod;
+import dev.tranche.webhook.pod.PodView;
 import dev.tranche.webhook.pod.Problem;
 import dev.tranche.webhook.pod.SizeLimits;
 import java.util.Collection;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 
 /** The required node affinity of a pod, to which requirements are added. */
 final class NodeAffinityPatch {
   /** Two terms and three expressions, and room for the other requirements. */
   private static final int ADDED_PER_TERM = 10;
 
+  private static final String REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution";
+
   private final JsonNode spec;
   private final JsonNode before;
   private final ObjectNode affinity;
+  private final Set<JsonNode> added;
 
   /**
-   * @param originalSpec the pod's spec as it arrived, to which the patch applies
-   * @param podSpec the same spec without the requirements that no longer hold
+   * @param owners has the pod as it arrived, to which the patch applies
+   * @param pod the owner's, as it is translated
    */
-  NodeAffinityPatch(JsonNode originalSpec, JsonNode podSpec) {
-    spec = podSpec;
-    before = originalSpec.path("affinity");
+  NodeAffinityPatch(OwnersPod owners, PodView pod) {
+    spec = pod.spec();
+    before = owners.arrived().spec().path("affinity");
+    added = new LinkedHashSet<>(Added.of(owners.arrived()).requirements());
     affinity =
-        podSpec.path("affinity") instanceof ObjectNode object
+        spec.path("affinity") instanceof ObjectNode object
             ? object.deepCopy()
             : JsonNodeFactory.instance.objectNode();
   }
@@ -44,6 +53,7 @@ final class NodeAffinityPatch {
   void require(String label, String operator, Collection<String> values) {
     ArrayNode terms = terms();
     ObjectNode expression = expression(label, operator, values);
+    record(terms, expression);
     if (terms.isEmpty()) {
       terms.addObject().putArray("matchExpressions").add(expression);
     } else {
@@ -63,6 +73,7 @@ final class NodeAffinityPatch {
     ObjectNode nvidias = expression(label.nvidias(), "In", List.of(value));
     ObjectNode none = expression(label.ours(), "DoesNotExist", List.of());
     ArrayNode terms = terms();
+    List.of(ours, nvidias, none).forEach(expression -> record(terms, expression));
     if (terms.isEmpty()) {
       terms.addObject().putArray("matchExpressions").add(ours);
       terms.addObject().putArray("matchExpressions").add(none).add(nvidias);
@@ -102,9 +113,21 @@ final class NodeAffinityPatch {
     return SizeLimits.tooMany(spec, affinity);
   }
 
+  /** Returns the requirements that the owner does not have. */
+  Set<JsonNode> added() {
+    JsonNode terms = affinity.path("nodeAffinity").path(REQUIRED).path("nodeSelectorTerms");
+    added.removeIf(each -> terms.valueStream().noneMatch(term -> has(term, each)));
+    return added;
+  }
+
+  private void record(ArrayNode terms, ObjectNode expression) {
+    if (terms.valueStream().noneMatch(term -> has(term, expression))) {
+      added.add(expression);
+    }
+  }
+
   private ArrayNode terms() {
-    ObjectNode required =
-        child(child(affinity, "nodeAffinity"), "requiredDuringSchedulingIgnoredDuringExecution");
+    ObjectNode required = child(child(affinity, "nodeAffinity"), REQUIRED);
     return required.path("nodeSelectorTerms") instanceof ArrayNode array
         ? array
         : required.putArray("nodeSelectorTerms");
@@ -130,7 +153,7 @@ final class NodeAffinityPatch {
     return term.path("matchExpressions").isEmpty() && term.path("matchFields").isEmpty();
   }
 
-  private static boolean has(JsonNode term, ObjectNode expression) {
+  private static boolean has(JsonNode term, JsonNode expression) {
     return term.path("matchExpressions").valueStream().anyMatch(expression::equals);
   }
 

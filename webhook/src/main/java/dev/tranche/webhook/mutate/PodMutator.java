@@ -4,12 +4,12 @@ import com.fasterxml.jackson.databind.JsonNode;
 import dev.tranche.api.Names;
 import dev.tranche.webhook.compat.KserveComponent;
 import dev.tranche.webhook.compat.Translation;
+import dev.tranche.webhook.nodes.NodeSelection;
+import dev.tranche.webhook.pod.Added;
 import dev.tranche.webhook.pod.Denial;
-import dev.tranche.webhook.pod.JsonPatch;
 import dev.tranche.webhook.pod.Mutation;
 import dev.tranche.webhook.pod.Mutation.Denied;
-import dev.tranche.webhook.pod.Mutation.Patched;
-import dev.tranche.webhook.pod.Mutation.Unchanged;
+import dev.tranche.webhook.pod.OwnersPod;
 import dev.tranche.webhook.pod.PodView;
 import dev.tranche.webhook.pod.Problem;
 import dev.tranche.webhook.pod.SizeLimits;
@@ -22,14 +22,26 @@ import dev.tranche.webhook.request.PlacementAnnotations;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.function.Consumer;
+import java.util.Set;
+import java.util.stream.Stream;
 
 /**
  * Turns the fractions that a new pod requests into replicas, and selects the scheduler that
- * understands them. Applied to its own result, it changes nothing.
+ * understands them. It decides about the pod as its owner wrote it, so applied to its own result,
+ * it changes nothing. {@link PodWriter} writes what is decided.
  */
 public final class PodMutator {
-  private static final String DEFAULT_SCHEDULER = "default-scheduler";
+  /**
+   * Requirements of these labels follow from the cluster, and the others from the pod. Nobody can
+   * have us remove those of other webhooks by saying that they are ours.
+   */
+  private static final Set<String> OF_CLUSTER =
+      Set.of(
+          Names.LABEL_REPLICAS_PER_GPU,
+          Names.LABEL_REPLICAS,
+          Names.LABEL_MEMORY,
+          Names.LABEL_MEMORY_USABLE,
+          Names.SERVED_BY);
 
   private final MutationRules rules;
 
@@ -41,135 +53,201 @@ public final class PodMutator {
    * @param pod at its creation, as JSON; not changed
    */
   public Mutation mutate(JsonNode pod, MutationRules.Cluster cluster) {
-    var original = new PodView(pod);
+    var arrived = new PodView(pod);
     Optional<Problem> tooLarge =
-        SizeLimits.tooLarge(original)
-            .or(() -> SizeLimits.aboveAnyNode(original, rules.resources()));
+        SizeLimits.tooLarge(arrived).or(() -> SizeLimits.aboveAnyNode(arrived, rules.resources()));
     if (tooLarge.isPresent()) {
-      return denied(List.of(tooLarge.get()));
+      return Denied.of(List.of(tooLarge.get()));
     }
-    boolean left = ServedBy.leavesNumbers(original, rules);
-    if (!left
-        && countsGpus(original, cluster)
-        && !rules.replicaSchedulers().contains(original.text("schedulerName"))) {
-      return decide(original, cluster);
-    }
-    var written = NumbersWritten.takeBack(original, resource(), left);
-    return written.before(decide(written.pod(), cluster));
+    boolean keeps =
+        Added.of(arrived).requirements().isEmpty() || keepsRequirements(arrived, cluster);
+    var owners = OwnersPod.of(arrived, resource(), keeps ? label -> false : OF_CLUSTER::contains);
+    return switch (decide(owners, cluster)) {
+      case Decision.Refused(var problems) -> Denied.of(problems);
+      case Decision.Admitted admitted ->
+          new PodWriter(owners, rules).write(admitted, cluster.runtimeClassExists());
+    };
   }
 
-  private Mutation decide(PodView original, MutationRules.Cluster cluster) {
-    if (isOtherScheduler(original.text("schedulerName"))) {
-      return leaveToOtherScheduler(original, cluster);
-    }
-    boolean shares = GpuRequests.firstKey(original.annotations()).isPresent();
-    return isOnOtherNode(original, cluster) && !shares
-        ? leaveAlone(original, List.of())
-        : grant(original, cluster);
+  /**
+   * Whether a choice between nodes holds: some node is as the pod requires, or none is known that
+   * Tranche's plugin serves.
+   */
+  private boolean keepsRequirements(PodView pod, MutationRules.Cluster cluster) {
+    var selection = new NodeSelection(pod.spec());
+    return !ServedBy.isLeft(pod, rules)
+        && (cluster.nodes().stream().noneMatch(n -> n.replicasPerGpu().isPresent())
+            || Stream.concat(cluster.nodes().stream(), cluster.foreign().stream())
+                .anyMatch(selection::admits));
   }
 
-  private Mutation grant(PodView original, MutationRules.Cluster cluster) {
+  private Decision decide(OwnersPod owners, MutationRules.Cluster cluster) {
+    PodView pod = owners.pod();
+    boolean other = isOtherScheduler(pod.text("schedulerName"));
+    Optional<String> share = GpuRequests.firstKey(pod.annotations());
+    if (other && share.isPresent()) {
+      // Beside a share, a number would mean something else than the share says.
+      String scheduler = pod.text("schedulerName");
+      return requestsOurResource(pod)
+          ? new Decision.Refused(
+              List.of(Denial.OTHER_SCHEDULER.of(scheduler, share.get(), resource())))
+          : leave(owners, List.of(Warning.FOREIGN_SCHEDULER.of(scheduler, share.get())));
+    }
+    if (other ? !requestsOurResource(pod) : share.isEmpty() && isOnOtherNode(pod, cluster)) {
+      return leave(owners, List.of());
+    }
     Translation translation =
-        Translation.of(original, rules.dialects(), rules.resources().getFirst(), cluster.nodes());
-    PodView view = withoutStaleRequirements(translation.view(), cluster);
-    var problems = new ArrayList<>(translation.problems());
-    var patch = new JsonPatch();
+        Translation.of(pod, other ? Set.of() : rules.dialects(), resource(), cluster.nodes());
+    ServedBy servedBy = servedBy(translation.view(), cluster);
+    if (servedBy == ServedBy.DEVICE_PLUGIN) {
+      return byPlugin(owners, translation, other, cluster);
+    }
+    return translation.problems().isEmpty()
+        ? byOthers(owners, translation, servedBy, cluster)
+        : new Decision.Refused(translation.problems());
+  }
+
+  /** Leaves the pod as its owner wrote it. */
+  private Decision leave(OwnersPod owners, List<String> warnings) {
+    PodView pod = owners.pod();
+    return new Decision.Admitted(
+        Translation.of(pod, Set.of(), resource(), List.of()),
+        ServedBy.DEVICE_PLUGIN,
+        new NodeAffinityPatch(owners, pod),
+        Decision.Grants.NONE,
+        warnings);
+  }
+
+  /**
+   * Leaves the pod to nodes with a DRA driver or to foreign ones, where its number counts what
+   * their driver or plugin says. The scheduler stays: two schedulers that allocate devices of one
+   * driver could give both the same one.
+   */
+  private Decision byOthers(
+      OwnersPod owners, Translation translation, ServedBy others, MutationRules.Cluster cluster) {
+    PodView pod = translation.view();
+    var affinity = new NodeAffinityPatch(owners, pod);
+    others.require(pod, cluster, rules, affinity);
     var warnings = new ArrayList<>(translation.warnings());
-    translation.write(patch);
-    boolean requestsResource = requestsOurResource(view);
-    ServedBy servedBy = requestsResource ? servedBy(view, cluster) : ServedBy.DEVICE_PLUGIN;
-    if (servedBy != ServedBy.DEVICE_PLUGIN) {
-      return problems.isEmpty()
-          ? leaveToOthers(servedBy, original, view, cluster, patch, warnings)
-          : denied(problems);
-    }
-    boolean besideForeign = requestsResource && ServedBy.besideForeign(view, cluster, rules);
-    GpuRequests requests = GpuRequests.read(view, resource(), problems);
-    boolean countsGpus = countsGpus(view, cluster);
-    if (countsGpus) {
-      requests = requests.withPlain(view, resource(), problems);
-    }
-    PlacementAnnotations.check(view.annotations(), problems);
-    LimitAnnotations.check(view, rules.memory().limits().optOut(), problems);
+    others.warning(pod, cluster.nodes()).ifPresent(warnings::add);
+    PlacementAnnotations.warnOfUnknown(pod.annotations(), warnings);
+    return new Decision.Admitted(translation, others, affinity, Decision.Grants.NONE, warnings);
+  }
+
+  /**
+   * Decides about a pod for nodes with Tranche's plugin. Another scheduler's pod keeps its
+   * scheduler. Only its number of whole GPUs is written as replicas, so that it means the same
+   * whoever places the pod.
+   */
+  private Decision byPlugin(
+      OwnersPod owners, Translation translation, boolean other, MutationRules.Cluster cluster) {
+    PodView pod = translation.view();
+    var problems = new ArrayList<>(translation.problems());
+    boolean countsGpus = countsGpus(pod, cluster);
+    GpuRequests requests = requests(pod, other, countsGpus, problems);
     if (!problems.isEmpty()) {
-      return denied(problems);
+      return new Decision.Refused(problems);
     }
-    ResultAnnotations resultAnnotations = ResultAnnotations.NONE;
-    if (!requests.isEmpty()) {
-      switch (GrantResult.of(view, requests, cluster, rules, countsGpus)) {
-        case GrantResult.Refused(var reasons) -> {
-          return denied(reasons);
-        }
-        case GrantResult.Granted granted -> {
-          resultAnnotations =
-              ResultAnnotations.of(granted.grants(), granted.granularity().replicasPerGpu());
-          granted.grants().forEach(grant -> ResourceWriter.write(grant, resource(), patch));
-          writePodFields(
-              original,
-              view,
-              cluster,
-              affinity -> granted.require(affinity, besideForeign),
-              patch,
-              problems);
-          requests.chosen().ifPresent(container -> write(container, patch, warnings));
-          warnings.addAll(granted.warnings());
+    var warnings = new ArrayList<>(translation.warnings());
+    boolean numbered = requestsOurResource(pod);
+    boolean placed = !other && (numbered || !requests.isEmpty());
+    var affinity = new NodeAffinityPatch(owners, pod);
+    if (placed) {
+      CandidateNodes.requireModel(pod, cluster.nodes(), affinity);
+      CandidateNodes.requireNoMps(pod, affinity);
+    }
+    if (numbered || placed) {
+      ServedBy.DEVICE_PLUGIN.require(pod, cluster, rules, affinity);
+    }
+    boolean besideForeign = numbered && ServedBy.besideForeign(pod, cluster, rules);
+    Optional<GrantResult.Granted> granted = Optional.empty();
+    if (requests.isEmpty()) {
+      checkReplicas(pod, placed, cluster, problems, warnings);
+    } else {
+      switch (GrantResult.of(pod, requests, cluster, rules, countsGpus)) {
+        case GrantResult.Refused(var reasons) -> problems.addAll(reasons);
+        case GrantResult.Granted grants -> {
+          grants.require(affinity, besideForeign);
+          requests.chosen().flatMap(GpuContainer::warning).ifPresent(warnings::add);
+          warnings.addAll(grants.warnings());
+          grants.grants().stream()
+              .filter(grant -> grant.roundedUp() || isConverted(grant, owners))
+              .map(Grant::warning)
+              .forEach(warnings::add);
+          granted = Optional.of(grants);
         }
       }
-    } else if (requestsResource) {
-      CandidateNodes candidates = CandidateNodes.of(view, requests, cluster.nodes(), rules);
-      PodRules.hostPidOnMps(candidates).ifPresent(problems::add);
-      candidates.keptOffWarning().ifPresent(warnings::add);
-      candidates.shmWarning(view, requests, resource()).ifPresent(warnings::add);
-      writePodFields(original, view, cluster, affinity -> {}, patch, problems);
-    } else {
-      PlacementAnnotations.warnOfNoEffect(view.annotations(), warnings);
     }
-    if (requestsResource) {
-      servedBy.warning(view, cluster.nodes()).ifPresent(warnings::add);
-      warnOfForeign(besideForeign, warnings);
-      LimitRangeDefaults.warn(view, resource(), requests.containersWithShares(), warnings);
+    if (!problems.isEmpty()) {
+      return new Decision.Refused(problems);
     }
-    warnOfShare(view, requestsResource, warnings);
-    PlacementAnnotations.warnOfUnknown(view.annotations(), warnings);
-    resultAnnotations.write(view, patch);
-    return problems.isEmpty() ? admitted(patch, warnings) : denied(problems);
+    if (numbered) {
+      ServedBy.DEVICE_PLUGIN.warning(pod, cluster.nodes()).ifPresent(warnings::add);
+      if (besideForeign && (placed || granted.isPresent())) {
+        warnings.add(Warning.FOREIGN_NODES.of(resource(), Names.PLAIN_REQUESTS, Names.UNCHANGED));
+      }
+    }
+    if (!other) {
+      warn(pod, numbered, requests, warnings);
+    }
+    var grants = new Decision.Grants(granted, requests.chosen(), placed);
+    return new Decision.Admitted(translation, ServedBy.DEVICE_PLUGIN, affinity, grants, warnings);
   }
 
-  private PodView withoutStaleRequirements(PodView pod, MutationRules.Cluster cluster) {
-    return StaleRequirements.removeFrom(
-        pod, cluster.nodes(), rules.defaultReplicasPerGpu(), rules.memory().isAssumed());
+  /**
+   * @param problems receives what is wrong with the pod's annotations and numbers
+   */
+  private GpuRequests requests(
+      PodView pod, boolean other, boolean countsGpus, List<Problem> problems) {
+    GpuRequests requests = other ? GpuRequests.NONE : GpuRequests.read(pod, resource(), problems);
+    if (countsGpus) {
+      requests = requests.withPlain(pod, resource(), problems);
+    }
+    if (!other) {
+      PlacementAnnotations.check(pod.annotations(), problems);
+      LimitAnnotations.check(pod, rules.memory().limits().optOut(), problems);
+    }
+    return requests;
   }
 
-  private static void warnOfShare(PodView pod, boolean numbered, List<String> warnings) {
-    if (GpuRequests.firstKey(pod.annotations()).isEmpty()) {
+  /** Whether a number of GPUs becomes replicas only now. */
+  private boolean isConverted(Grant grant, OwnersPod owners) {
+    return grant.wholeGpus() > 0
+        && owners.arrived(grant.request().container()).requested(resource()) != grant.replicas();
+  }
+
+  /** Checks a pod whose number, if it has one, counts replicas. */
+  private void checkReplicas(
+      PodView pod,
+      boolean placed,
+      MutationRules.Cluster cluster,
+      List<Problem> problems,
+      List<String> warnings) {
+    if (!requestsOurResource(pod)) {
+      PlacementAnnotations.warnOfNoEffect(pod.annotations(), warnings);
       return;
     }
-    if (!numbered) {
-      KserveComponent.warning(pod).ifPresent(warnings::add);
+    CandidateNodes candidates = CandidateNodes.of(pod, GpuRequests.NONE, cluster.nodes(), rules);
+    if (placed) {
+      PodRules.hostPidOnMps(candidates).ifPresent(problems::add);
+      candidates.keptOffWarning().ifPresent(warnings::add);
     }
-    if (pod.annotations().containsKey(Names.PLAIN_REQUESTS)) {
-      warnings.add(Warning.OPT_OUT_NO_EFFECT.of(Names.PLAIN_REQUESTS));
+    candidates.shmWarning(pod, GpuRequests.NONE, resource()).ifPresent(warnings::add);
+  }
+
+  private void warn(PodView pod, boolean numbered, GpuRequests requests, List<String> warnings) {
+    if (numbered) {
+      LimitRangeDefaults.warn(pod, resource(), requests.containersWithShares(), warnings);
     }
-  }
-
-  private static void write(GpuContainer chosen, JsonPatch patch, List<String> warnings) {
-    patch.add(chosen.container().name(), "metadata", "annotations", Names.GPU_CONTAINER);
-    chosen.warning().ifPresent(warnings::add);
-  }
-
-  private static Mutation admitted(JsonPatch patch, List<String> warnings) {
-    return patch.isEmpty() ? new Unchanged(warnings) : new Patched(patch, warnings);
-  }
-
-  private static Denied denied(List<Problem> problems) {
-    List<String> distinct =
-        problems.stream().map(Problem::sentence).distinct().limit(Denial.PER_POD_MAX + 1L).toList();
-    boolean more = distinct.size() > Denial.PER_POD_MAX;
-    String sentences =
-        String.join(" ", distinct.subList(0, more ? Denial.PER_POD_MAX : distinct.size()));
-    return new Denied(
-        more ? sentences + " " + Denial.MORE.template() : sentences,
-        problems.getFirst().denial().toString());
+    if (GpuRequests.firstKey(pod.annotations()).isPresent()) {
+      if (!numbered) {
+        KserveComponent.warning(pod).ifPresent(warnings::add);
+      }
+      if (pod.annotations().containsKey(Names.PLAIN_REQUESTS)) {
+        warnings.add(Warning.OPT_OUT_NO_EFFECT.of(Names.PLAIN_REQUESTS));
+      }
+    }
+    PlacementAnnotations.warnOfUnknown(pod.annotations(), warnings);
   }
 
   /** Fractions become replicas of the first resource. */
@@ -179,121 +257,8 @@ public final class PodMutator {
 
   private boolean isOtherScheduler(String schedulerName) {
     return !schedulerName.isEmpty()
-        && !schedulerName.equals(DEFAULT_SCHEDULER)
+        && !schedulerName.equals(OwnersPod.DEFAULT_SCHEDULER)
         && !schedulerName.equals(rules.schedulerName());
-  }
-
-  /**
-   * Leaves the pod to its scheduler. Only a number of whole GPUs is written as replicas, so that it
-   * means the same whoever places the pod. Beside a share, it would mean something else than the
-   * share says. Replicas are kept off nodes with a DRA driver.
-   */
-  private Mutation leaveToOtherScheduler(PodView pod, MutationRules.Cluster cluster) {
-    String scheduler = pod.text("schedulerName");
-    Optional<String> share = GpuRequests.firstKey(pod.annotations());
-    if (share.isPresent()) {
-      return requestsOurResource(pod)
-          ? denied(List.of(Denial.OTHER_SCHEDULER.of(scheduler, share.get(), resource())))
-          : leaveAlone(pod, List.of(Warning.FOREIGN_SCHEDULER.of(scheduler, share.get())));
-    }
-    ServedBy servedBy = requestsOurResource(pod) ? servedBy(pod, cluster) : ServedBy.DEVICE_PLUGIN;
-    if (servedBy != ServedBy.DEVICE_PLUGIN) {
-      return leaveToOthers(servedBy, pod, pod, cluster, new JsonPatch(), new ArrayList<>());
-    }
-    if (rules.replicaSchedulers().contains(scheduler) || !countsGpus(pod, cluster)) {
-      return leaveReplicas(pod, cluster);
-    }
-    var problems = new ArrayList<Problem>();
-    GpuRequests requests = GpuRequests.NONE.withPlain(pod, resource(), problems);
-    if (!problems.isEmpty()) {
-      return denied(problems);
-    }
-    if (requests.isEmpty()) {
-      return leaveReplicas(pod, cluster);
-    }
-    return switch (GrantResult.of(pod, requests, cluster, rules, true)) {
-      case GrantResult.Refused(var reasons) -> denied(reasons);
-      case GrantResult.Granted granted -> {
-        var patch = new JsonPatch();
-        granted.grants().forEach(grant -> ResourceWriter.write(grant, resource(), patch));
-        var affinity = new NodeAffinityPatch(pod.spec(), pod.spec());
-        ServedBy.DEVICE_PLUGIN.require(pod, cluster, rules, affinity);
-        boolean besideForeign = ServedBy.besideForeign(pod, cluster, rules);
-        granted.require(affinity, besideForeign);
-        Optional<Problem> large = affinity.write(patch);
-        if (large.isPresent()) {
-          yield denied(List.of(large.get()));
-        }
-        ResultAnnotations.of(granted.grants(), granted.granularity().replicasPerGpu())
-            .write(pod, patch);
-        var warnings = new ArrayList<>(granted.warnings());
-        ServedBy.DEVICE_PLUGIN.warning(pod, cluster.nodes()).ifPresent(warnings::add);
-        warnOfForeign(besideForeign, warnings);
-        yield admitted(patch, warnings);
-      }
-    };
-  }
-
-  private void warnOfForeign(boolean besideForeign, List<String> warnings) {
-    if (besideForeign) {
-      warnings.add(Warning.FOREIGN_NODES.of(resource(), Names.PLAIN_REQUESTS, Names.UNCHANGED));
-    }
-  }
-
-  /**
-   * Leaves the pod to nodes with a DRA driver or to foreign ones, where its number counts what
-   * their driver or plugin says. The scheduler stays: two schedulers that allocate devices of one
-   * driver could give both the same one.
-   *
-   * @param others who serve the nodes
-   * @param patch has the changes from the original to the pod; receives the others
-   * @param warnings receives those of this choice
-   */
-  private Mutation leaveToOthers(
-      ServedBy others,
-      PodView original,
-      PodView pod,
-      MutationRules.Cluster cluster,
-      JsonPatch patch,
-      List<String> warnings) {
-    var affinity = new NodeAffinityPatch(original.spec(), pod.spec());
-    others.require(pod, cluster, rules, affinity);
-    Optional<Problem> large = affinity.write(patch);
-    if (large.isPresent()) {
-      return denied(List.of(large.get()));
-    }
-    others.warning(pod, cluster.nodes()).ifPresent(warnings::add);
-    PlacementAnnotations.warnOfUnknown(pod.annotations(), warnings);
-    ResultAnnotations.servedBy(others).write(pod, patch);
-    return admitted(patch, warnings);
-  }
-
-  /** Leaves the pod's number, but keeps it off nodes where that would count whole GPUs. */
-  private Mutation leaveReplicas(PodView pod, MutationRules.Cluster cluster) {
-    if (!requestsOurResource(pod)) {
-      return leaveAlone(pod, List.of());
-    }
-    var patch = new JsonPatch();
-    var affinity = new NodeAffinityPatch(pod.spec(), pod.spec());
-    ServedBy.DEVICE_PLUGIN.require(pod, cluster, rules, affinity);
-    Optional<Problem> large = affinity.write(patch);
-    if (large.isPresent()) {
-      return denied(List.of(large.get()));
-    }
-    var warnings = new ArrayList<String>();
-    CandidateNodes.of(pod, GpuRequests.NONE, cluster.nodes(), rules)
-        .shmWarning(pod, GpuRequests.NONE, resource())
-        .ifPresent(warnings::add);
-    ServedBy.DEVICE_PLUGIN.warning(pod, cluster.nodes()).ifPresent(warnings::add);
-    ResultAnnotations.NONE.write(pod, patch);
-    return admitted(patch, warnings);
-  }
-
-  /** Leaves the pod alone, but removes Tranche's result annotations, which other parts trust. */
-  private static Mutation leaveAlone(PodView pod, List<String> warnings) {
-    var patch = new JsonPatch();
-    ResultAnnotations.NONE.write(pod, patch);
-    return admitted(patch, warnings);
   }
 
   /**
@@ -301,16 +266,23 @@ public final class PodMutator {
    * pods whose scheduler does not count replicas.
    */
   private ServedBy servedBy(PodView pod, MutationRules.Cluster cluster) {
+    if (!requestsOurResource(pod)) {
+      return ServedBy.DEVICE_PLUGIN;
+    }
     boolean plain =
-        !rules.replicaSchedulers().contains(pod.text("schedulerName"))
-            && rules.resources().stream().skip(1).noneMatch(pod::requests);
+        !countsReplicas(pod) && rules.resources().stream().skip(1).noneMatch(pod::requests);
     return ServedBy.of(pod, cluster, rules, plain ? rules.plainServedBy() : ServedBy.DEVICE_PLUGIN);
+  }
+
+  private boolean countsReplicas(PodView pod) {
+    return rules.replicaSchedulers().contains(pod.text("schedulerName"));
   }
 
   /** Whether a plain number of the resource counts GPUs. */
   private boolean countsGpus(PodView pod, MutationRules.Cluster cluster) {
     boolean windows = pod.spec().path("os").path("name").asText("").equals("windows");
     return rules.plainRequests() != MutationRules.PlainRequests.REPLICAS
+        && !countsReplicas(pod)
         && !isOnOtherNode(pod, cluster)
         && !windows;
   }
@@ -328,34 +300,5 @@ public final class PodMutator {
 
   private boolean requestsOurResource(PodView pod) {
     return rules.resources().stream().anyMatch(pod::requests);
-  }
-
-  /**
-   * Writes the node affinity, the scheduler and the RuntimeClass.
-   *
-   * @param problems receives one if the affinity has become too large
-   */
-  private void writePodFields(
-      PodView original,
-      PodView pod,
-      MutationRules.Cluster cluster,
-      Consumer<NodeAffinityPatch> required,
-      JsonPatch patch,
-      List<Problem> problems) {
-    var affinity = new NodeAffinityPatch(original.spec(), pod.spec());
-    CandidateNodes.requireModel(pod, cluster.nodes(), affinity);
-    CandidateNodes.requireNoMps(pod, affinity);
-    ServedBy.DEVICE_PLUGIN.require(pod, cluster, rules, affinity);
-    required.accept(affinity);
-    affinity.write(patch).ifPresent(problems::add);
-    String scheduler = rules.schedulerName();
-    if (!scheduler.isEmpty() && !pod.text("schedulerName").equals(scheduler)) {
-      patch.add(scheduler, "spec", "schedulerName");
-    }
-    if (cluster.runtimeClassExists()
-        && !rules.runtimeClass().isEmpty()
-        && pod.text("runtimeClassName").isEmpty()) {
-      patch.add(rules.runtimeClass(), "spec", "runtimeClassName");
-    }
   }
 }

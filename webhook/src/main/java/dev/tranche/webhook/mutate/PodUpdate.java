@@ -1,13 +1,12 @@
 package dev.tranche.webhook.mutate;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.node.ArrayNode;
-import dev.tranche.api.Names;
 import dev.tranche.api.Quantity;
 import dev.tranche.webhook.compat.HamiAnnotations;
 import dev.tranche.webhook.compat.SharingSystem;
 import dev.tranche.webhook.pod.JsonPatch;
 import dev.tranche.webhook.pod.Mutation;
+import dev.tranche.webhook.pod.OwnersPod;
 import dev.tranche.webhook.pod.PodView;
 import dev.tranche.webhook.pod.PodView.Container;
 import dev.tranche.webhook.pod.Problem;
@@ -25,8 +24,8 @@ import java.util.Map;
  * has already, so no answer can change a pod.
  */
 public final class PodUpdate {
-  private static final String DEFAULT_SCHEDULER = "default-scheduler";
   private static final String[] TERMS = {
+    "spec",
     "affinity",
     "nodeAffinity",
     "requiredDuringSchedulingIgnoredDuringExecution",
@@ -34,11 +33,11 @@ public final class PodUpdate {
   };
 
   private final MutationRules rules;
-  private final PodView before;
+  private final OwnersPod before;
   private final PodView after;
   private final JsonPatch patch = new JsonPatch();
 
-  private PodUpdate(MutationRules rules, PodView before, PodView after) {
+  private PodUpdate(MutationRules rules, OwnersPod before, PodView after) {
     this.rules = rules;
     this.before = before;
     this.after = after;
@@ -49,13 +48,13 @@ public final class PodUpdate {
    * @param after the pod as the update would make it
    */
   public static Mutation restore(JsonNode before, JsonNode after, MutationRules rules) {
-    return new PodUpdate(rules, new PodView(before), new PodView(after)).restore();
+    var pod = OwnersPod.of(new PodView(before), rules.resources().getFirst(), label -> true);
+    return new PodUpdate(rules, pod, new PodView(after)).restore();
   }
 
   private Mutation restore() {
-    GpuRequests requests = requests();
-    restoreResources(requests);
-    restoreTerms(requests);
+    restoreResources(requests());
+    restoreTerms();
     restoreScheduler();
     return patch.isEmpty()
         ? new Mutation.Unchanged(List.of())
@@ -66,8 +65,9 @@ public final class PodUpdate {
   private GpuRequests requests() {
     String resource = rules.resources().getFirst();
     var problems = new ArrayList<Problem>();
-    GpuRequests shares = GpuRequests.read(before, resource, problems);
-    return (problems.isEmpty() ? shares : GpuRequests.NONE).withPlain(before, resource, problems);
+    GpuRequests shares = GpuRequests.read(before.pod(), resource, problems);
+    return (problems.isEmpty() ? shares : GpuRequests.NONE)
+        .withPlain(before.pod(), resource, problems);
   }
 
   /** Writes replicas in the place of the number of GPUs that they stand for. */
@@ -76,6 +76,7 @@ public final class PodUpdate {
     requests.requests().forEach(r -> gpus.put(r.container(), requests.gpus(r)));
     for (Container container : after.containers()) {
       before
+          .arrived()
           .container(container.name())
           .filter(known -> known.list().equals(container.list()))
           .ifPresent(known -> restore(container, known, gpus.getOrDefault(known, 0)));
@@ -109,100 +110,19 @@ public final class PodUpdate {
   private void restoreScheduler() {
     String scheduler = rules.schedulerName();
     if (!scheduler.isEmpty()
-        && before.text("schedulerName").equals(scheduler)
-        && after.text("schedulerName").equals(DEFAULT_SCHEDULER)) {
+        && before.arrived().text("schedulerName").equals(scheduler)
+        && after.text("schedulerName").equals(OwnersPod.DEFAULT_SCHEDULER)) {
       patch.add(scheduler, "spec", "schedulerName");
     }
   }
 
-  /** Writes the terms of node affinity to which Tranche had added requirements. */
-  private void restoreTerms(GpuRequests requests) {
-    JsonNode terms = after.spec().at("/" + String.join("/", TERMS));
-    JsonNode known = before.spec().at("/" + String.join("/", TERMS));
-    if (terms.isEmpty() || terms.equals(known) || !areNarrowed(terms, known, requests)) {
-      return;
+  /** Writes the terms of node affinity where the update states them as the pod's owner did. */
+  private void restoreTerms() {
+    String path = "/" + String.join("/", TERMS);
+    JsonNode terms = after.pod().at(path);
+    JsonNode known = before.arrived().pod().at(path);
+    if (!terms.isEmpty() && !terms.equals(known) && terms.equals(before.pod().pod().at(path))) {
+      patch.add(known, TERMS);
     }
-    String[] path = new String[TERMS.length + 1];
-    path[0] = "spec";
-    System.arraycopy(TERMS, 0, path, 1, TERMS.length);
-    patch.add(known, path);
-  }
-
-  /** Whether each term is found again, once or as the two alternatives that Tranche makes of it. */
-  private boolean areNarrowed(JsonNode terms, JsonNode known, GpuRequests requests) {
-    int next = 0;
-    for (JsonNode term : terms) {
-      if (!isNarrowed(term, known.path(next++), requests)) {
-        return false;
-      }
-      if (isForNodesWithoutOurLabel(known.path(next))
-          && isNarrowed(term, known.path(next), requests)) {
-        next++;
-      }
-    }
-    return next == known.size();
-  }
-
-  private static boolean isForNodesWithoutOurLabel(JsonNode term) {
-    return term.path("matchExpressions")
-        .valueStream()
-        .anyMatch(
-            each ->
-                each.path("key").asText("").equals(Names.LABEL_REPLICAS_PER_GPU)
-                    && each.path("operator").asText("").equals("DoesNotExist"));
-  }
-
-  /** Whether a term is the other one, with none but our requirements added at its end. */
-  private boolean isNarrowed(JsonNode term, JsonNode narrowed, GpuRequests requests) {
-    JsonNode expressions = term.path("matchExpressions");
-    JsonNode known = narrowed.path("matchExpressions");
-    if (!term.path("matchFields").equals(narrowed.path("matchFields"))
-        || known.size() < expressions.size()) {
-      return false;
-    }
-    for (int i = 0; i < known.size(); i++) {
-      boolean holds =
-          i < expressions.size()
-              ? known.path(i).equals(expressions.path(i))
-              : isOurs(known.path(i), requests);
-      if (!holds) {
-        return false;
-      }
-    }
-    return true;
-  }
-
-  private boolean isOurs(JsonNode expression, GpuRequests requests) {
-    Map<String, String> annotations = before.annotations();
-    String operator = expression.path("operator").asText("");
-    return switch (expression.path("key").asText("")) {
-      case Names.LABEL_REPLICAS_PER_GPU ->
-          operator.equals("DoesNotExist") || isReplicas(expression, operator);
-      case Names.LABEL_REPLICAS -> isReplicas(expression, operator);
-      case Names.LABEL_MEMORY ->
-          (operator.equals("In") || operator.equals("Gt")) && requests.memoryBytesMax().isPresent();
-      case Names.LABEL_MEMORY_USABLE ->
-          operator.equals("NotIn") && requests.memoryBytesMax().isPresent();
-      case Names.SERVED_BY ->
-          (operator.equals("In") || operator.equals("NotIn")) && isOnly(expression, Names.DRA);
-      case Names.LABEL_PRODUCT ->
-          operator.equals("NotIn") && annotations.containsKey(Names.GPU_MODEL);
-      case Names.LABEL_SHARING, Names.LABEL_SHARING_STRATEGY ->
-          operator.equals("NotIn")
-              && isOnly(expression, "mps")
-              && before.spec().path("hostPID").asBoolean(false);
-      default -> false;
-    };
-  }
-
-  private boolean isReplicas(JsonNode expression, String operator) {
-    return operator.equals("In")
-        && isOnly(expression, before.annotations().getOrDefault(Names.REPLICAS_PER_GPU, ""));
-  }
-
-  private static boolean isOnly(JsonNode expression, String value) {
-    return expression.path("values") instanceof ArrayNode values
-        && values.size() == 1
-        && values.path(0).asText("").equals(value);
   }
 }

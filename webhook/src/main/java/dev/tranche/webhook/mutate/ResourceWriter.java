@@ -11,21 +11,26 @@ import dev.tranche.webhook.pod.PodView.Container;
 final class ResourceWriter {
   private ResourceWriter() {}
 
-  static void write(Grant grant, String resource, JsonPatch patch) {
-    Container container = grant.request().container();
-    JsonNode present = container.spec().path("resources");
-    ObjectNode resources = object(present);
+  /**
+   * @param arrived the container to which the patch applies
+   */
+  static void write(Grant grant, Container arrived, String resource, JsonPatch patch) {
+    JsonNode present = arrived.spec().path("resources");
+    ObjectNode resources = object(grant.request().container().spec().path("resources"));
     String replicas = String.valueOf(grant.replicas());
     for (String section : new String[] {"limits", "requests"}) {
       ObjectNode quantities = object(resources.path(section));
       // Kubernetes' own spelling of the number, 10k for instance, is left alone.
-      if (Quantity.parse(quantities.path(resource).asText("")).orElse(0) != grant.replicas()) {
+      JsonNode number = present.path(section).path(resource);
+      if (Quantity.parse(number.asText("")).orElse(0) == grant.replicas()) {
+        quantities.set(resource, number);
+      } else {
         quantities.put(resource, replicas);
       }
       resources.set(section, quantities);
     }
     if (!resources.equals(present)) {
-      patch.add(resources, container.path("resources"));
+      patch.add(resources, arrived.path("resources"));
     }
   }
 

@@ -2,6 +2,7 @@ package dev.tranche.webhook.mutate;
 
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import dev.tranche.api.Names;
+import dev.tranche.webhook.pod.Added;
 import dev.tranche.webhook.pod.JsonPatch;
 import dev.tranche.webhook.pod.PodView;
 import java.util.HashMap;
@@ -16,14 +17,6 @@ import java.util.stream.Stream;
  * removed, since the extender trusts these annotations.
  */
 record ResultAnnotations(Map<String, String> values) {
-  static final ResultAnnotations NONE = new ResultAnnotations(Map.of());
-
-  /** Of a pod whose number counts GPUs that others serve. */
-  static ResultAnnotations servedBy(ServedBy others) {
-    return new ResultAnnotations(
-        Map.of(Names.SERVED_BY, others == ServedBy.DRA ? Names.DRA : Names.OTHER));
-  }
-
   private static final List<String> KEYS =
       Stream.of(
               Names.REPLICAS_PER_GPU,
@@ -33,12 +26,27 @@ record ResultAnnotations(Map<String, String> values) {
               Names.GRANTED_REPLICAS,
               Names.GPU_MODEL_GRANTED,
               Names.GPUS_REQUESTED,
-              Names.SERVED_BY)
+              Names.SERVED_BY,
+              Names.ADDED)
           .sorted()
           .toList();
 
-  static ResultAnnotations of(List<Grant> grants, int replicasPerGpu) {
+  static ResultAnnotations of(Decision.Admitted decision, Added added) {
     var values = new HashMap<String, String>();
+    added.text().ifPresent(text -> values.put(Names.ADDED, text));
+    if (decision.servedBy() != ServedBy.DEVICE_PLUGIN) {
+      // Its number counts GPUs that others serve.
+      values.put(Names.SERVED_BY, decision.servedBy() == ServedBy.DRA ? Names.DRA : Names.OTHER);
+    }
+    decision
+        .grants()
+        .granted()
+        .ifPresent(
+            granted -> put(granted.grants(), granted.granularity().replicasPerGpu(), values));
+    return new ResultAnnotations(Map.copyOf(values));
+  }
+
+  private static void put(List<Grant> grants, int replicasPerGpu, Map<String, String> values) {
     values.put(Names.REPLICAS_PER_GPU, String.valueOf(replicasPerGpu));
     List<Grant> rounded = grants.stream().filter(Grant::roundedUp).toList();
     if (!rounded.isEmpty()) {
@@ -54,7 +62,6 @@ record ResultAnnotations(Map<String, String> values) {
           byContainer(
               grants.stream().filter(g -> g.wholeGpus() > 0), g -> String.valueOf(g.wholeGpus())));
     }
-    return new ResultAnnotations(Map.copyOf(values));
   }
 
   private static String byContainer(Stream<Grant> grants, Function<Grant, String> value) {
@@ -64,13 +71,14 @@ record ResultAnnotations(Map<String, String> values) {
   }
 
   /**
-   * @param pod as it is after what the patch has done to its annotations so far
+   * @param arrived the pod to which the patch applies
+   * @param pod as it is after what the patch has done so far
    */
-  void write(PodView pod, JsonPatch patch) {
+  void write(PodView arrived, PodView pod, JsonPatch patch) {
     if (!values.isEmpty() && !pod.pod().path("metadata").path("annotations").isObject()) {
       patch.add(JsonNodeFactory.instance.objectNode(), "metadata", "annotations");
     }
-    Map<String, String> annotations = pod.annotations();
+    Map<String, String> annotations = arrived.annotations();
     for (String key : KEYS) {
       String value = values.get(key);
       if (value != null && !value.equals(annotations.get(key))) {

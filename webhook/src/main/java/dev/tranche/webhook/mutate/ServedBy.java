@@ -36,7 +36,7 @@ public enum ServedBy {
   static ServedBy of(
       PodView pod, MutationRules.Cluster cluster, MutationRules rules, ServedBy preferred) {
     List<GpuNode> nodes = cluster.nodes();
-    if (isShare(pod) || countsReplicas(pod)) {
+    if (isShare(pod) || (countsReplicas(pod) && !optsOut(pod, rules))) {
       return DEVICE_PLUGIN;
     }
     if (hasNodeName(pod)) {
@@ -67,7 +67,7 @@ public enum ServedBy {
   }
 
   /** Whether the pod opts out, and neither a share nor a nodeName decides about it first. */
-  static boolean leavesNumbers(PodView pod, MutationRules rules) {
+  static boolean isLeft(PodView pod, MutationRules rules) {
     return optsOut(pod, rules) && !isShare(pod) && !hasNodeName(pod);
   }
 
@@ -105,8 +105,7 @@ public enum ServedBy {
 
   /** Whether Tranche has converted its number before, as in a pod that is restored. */
   private static boolean countsReplicas(PodView pod) {
-    return pod.annotations().containsKey(Names.REPLICAS_PER_GPU)
-        || pod.annotations().containsKey(Names.GPUS_REQUESTED);
+    return pod.annotations().containsKey(Names.GPUS_REQUESTED);
   }
 
   private static boolean hasNodeName(PodView pod) {

@@ -129,6 +129,7 @@ public record GpuRequests(List<Request> requests, int count, Optional<GpuContain
   /**
    * Returns these requests, and those of containers that request whole GPUs by number.
    *
+   * @param pod with the numbers that its owner wrote
    * @param problems receives a sentence for each number that no node has
    */
   public GpuRequests withPlain(PodView pod, String resource, List<Problem> problems) {
@@ -144,7 +145,7 @@ public record GpuRequests(List<Request> requests, int count, Optional<GpuContain
         problems.add(Denial.PLAIN_NOT_WHOLE.of(container.name(), resource, part.get()));
       } else if (container.requested(resource) > 0) {
         Optional<Request> copied = copied(pod, container, before, resource);
-        long gpus = gpus(pod, container, before, resource);
+        long gpus = container.requested(resource);
         if (copied.isPresent()) {
           all.add(copied.get());
         } else if (gpus > COUNT_MAX) {
@@ -178,29 +179,6 @@ public record GpuRequests(List<Request> requests, int count, Optional<GpuContain
         .filter(request -> request.container().requested(resource) == replicas)
         .findFirst()
         .map(from -> new Request(copy, from.wanted(), from.key(), from.text()));
-  }
-
-  /**
-   * Returns the number requested, or the original number if Tranche has already converted it to
-   * replicas, here or in the container that this one was copied from.
-   */
-  private static long gpus(
-      PodView pod, Container container, Map<String, Integer> before, String resource) {
-    long requested = container.requested(resource);
-    int replicas = before.isEmpty() ? 0 : pod.replicasPerGpu();
-    if (replicas == 0) {
-      return requested;
-    }
-    long gpus = before.getOrDefault(container.name(), 0);
-    if (gpus > 0) {
-      return gpus * replicas == requested ? gpus : requested;
-    }
-    return pod.containers().stream()
-        .filter(other -> other.requested(resource) == requested)
-        .map(other -> (long) before.getOrDefault(other.name(), 0))
-        .filter(copied -> copied > 0 && copied * replicas == requested)
-        .findFirst()
-        .orElse(requested);
   }
 
   /** Returns a pod's annotations as they will be written, with the chosen container. */

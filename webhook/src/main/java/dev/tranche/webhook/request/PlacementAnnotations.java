@@ -43,6 +43,7 @@ public final class PlacementAnnotations {
           Names.GRANTED_REPLICAS,
           Names.GPU_MODEL_GRANTED,
           Names.GPUS_REQUESTED,
+          Names.ADDED,
           Names.SERVED_BY,
           Names.PLAIN_REQUESTS);
 

@@ -346,7 +346,9 @@ class TranslationTest {
         .isEqualTo(new Mutation.Unchanged(List.of()));
     JsonNode after =
         apply(mutator(Set.of(SharingSystem.KAI)).mutate(pod(HAMI), CLUSTER), pod(HAMI));
-    assertThat(after.path("metadata").has("annotations")).isFalse();
+    assertThat(after.at("/metadata/annotations"))
+        .as("no share, and the scheduler that every GPU pod gets")
+        .hasSize(1);
   }
 
   @Test

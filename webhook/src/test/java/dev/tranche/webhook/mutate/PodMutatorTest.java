@@ -16,7 +16,6 @@ import dev.tranche.webhook.Reviews;
 import dev.tranche.webhook.nodes.GpuNode;
 import dev.tranche.webhook.nodes.Taints;
 import dev.tranche.webhook.pod.Mutation;
-import dev.tranche.webhook.pod.PodView;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -45,7 +44,8 @@ class PodMutatorTest {
     ((ObjectNode) expected.at("/spec/containers/0/resources/requests")).put(GPU, "3");
     ((ObjectNode) expected.at("/metadata/annotations"))
         .put("tranche.dev/gpu-container", expected.at("/spec/containers/0/name").asText())
-        .put("tranche.dev/replicas-per-gpu", "10");
+        .put("tranche.dev/replicas-per-gpu", "10")
+        .put("tranche.dev/webhook-added", "{\"schedulerName\":\"tranche-scheduler\"}");
     ((ObjectNode) expected.path("spec"))
         .put("schedulerName", "tranche-scheduler")
         .put("runtimeClassName", "nvidia");
@@ -107,6 +107,9 @@ class PodMutatorTest {
   void plainGpuPod_keepsItsRequest_andGoesToOurScheduler() {
     ObjectNode before = pod("plain-gpu");
     ObjectNode expected = before.deepCopy();
+    ((ObjectNode) expected.path("metadata"))
+        .putObject("annotations")
+        .put("tranche.dev/webhook-added", "{\"schedulerName\":\"tranche-scheduler\"}");
     ((ObjectNode) expected.path("spec"))
         .put("schedulerName", "tranche-scheduler")
         .put("runtimeClassName", "nvidia");
@@ -182,7 +185,8 @@ class PodMutatorTest {
         .put("tranche.dev/replicas-per-gpu", "1")
         .put("mine", "stays");
     JsonNode after = apply(mutator.mutate(plain, EMPTY), plain);
-    assertThat(after.at("/metadata/annotations").toString()).isEqualTo("{\"mine\":\"stays\"}");
+    assertThat(after.at("/metadata/annotations").propertyStream().map(Map.Entry::getKey))
+        .containsExactly("mine", "tranche.dev/webhook-added");
 
     ObjectNode asking =
         annotated("gpu-fraction", "0.5", "replicas-per-gpu", "1", "granted-fraction", "1");
@@ -327,53 +331,10 @@ class PodMutatorTest {
     JsonNode kept = apply(changed.mutate(restored, some), restored);
     assertThat(kept.path("spec").path("affinity"))
         .isEqualTo(restored.path("spec").path("affinity"));
-    // Nodes to come will have the default.
-    JsonNode waits = apply(mutator.mutate(restored, now), restored);
-    assertThat(waits.path("spec").path("affinity"))
+    JsonNode none = apply(mutator.mutate(restored, EMPTY), restored);
+    assertThat(none.path("spec").path("affinity"))
+        .as("no node is known")
         .isEqualTo(restored.path("spec").path("affinity"));
-  }
-
-  @Test
-  void staleReplicaRequirement_isTakenFromEachTerm_andTheUsersRequirementsStay() {
-    String pin = "{'key':'nvidia.com/gpu.replicas','operator':'In','values':['10']}";
-    String theirs = "{'key':'zone','operator':'In','values':['x']}";
-    assertThat(terms("{'matchExpressions':[%s,%s]}".formatted(theirs, pin)))
-        .isEqualTo(
-            Reviews.json("[{'matchExpressions':[%s]}]".formatted(theirs).replace('\'', '"')));
-    assertThat(
-            terms(
-                    "{'matchExpressions':[%s]},{'matchExpressions':[%s,%s]}"
-                        .formatted(pin, theirs, pin))
-                .isMissingNode())
-        .isTrue();
-  }
-
-  private static JsonNode terms(String terms) {
-    JsonNode pod =
-        Reviews.json(
-            "{'metadata':{'annotations':{'tranche.dev/replicas-per-gpu':'10'}},'spec':{'affinity':{'nodeAffinity':{'requiredDuringSchedulingIgnoredDuringExecution':{'nodeSelectorTerms':[%s]}}}}}"
-                .formatted(terms)
-                .replace('\'', '"'));
-    return StaleRequirements.removeFrom(new PodView(pod), List.of(node("a", 4, 8)), 4, false)
-        .spec()
-        .at(
-            "/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms");
-  }
-
-  /** It is kept while no node has a plugin: the number was cut by it. */
-  @Test
-  void replicaRequirement_isStale_byNodesWithAPluginAlone() {
-    var dra = new GpuNode("d", Map.of("tranche.dev/gpus-served-by", "dra"));
-    JsonNode pod =
-        Reviews.json(
-            "{'metadata':{'annotations':{'tranche.dev/replicas-per-gpu':'10'}},'spec':{'affinity':{'nodeAffinity':{'requiredDuringSchedulingIgnoredDuringExecution':{'nodeSelectorTerms':[{'matchExpressions':[{'key':'nvidia.com/gpu.replicas','operator':'In','values':['10']}]}]}}}}}"
-                .replace('\'', '"'));
-    assertThat(StaleRequirements.removeFrom(new PodView(pod), List.of(dra), 4, false).pod())
-        .isEqualTo(pod);
-    assertThat(
-            StaleRequirements.removeFrom(new PodView(pod), List.of(dra, node("a", 4, 8)), 4, false)
-                .pod())
-        .isNotEqualTo(pod);
   }
 
   @Test

@@ -12,6 +12,7 @@ import dev.tranche.webhook.nodes.GpuNode;
 import dev.tranche.webhook.nodes.NodeSelection;
 import dev.tranche.webhook.nodes.Taints;
 import dev.tranche.webhook.pod.Mutation;
+import dev.tranche.webhook.pod.OwnersPod;
 import dev.tranche.webhook.pod.PodView;
 import java.util.HashMap;
 import java.util.List;
@@ -167,56 +168,34 @@ final class ReportedReplicasTest {
     assertThat(new NodeSelection(after.path("spec")).admits(other)).isTrue();
   }
 
-  /** A backup holds the pod as an earlier version admitted it. */
+  /** The annotation says which requirements are ours: the others are the owner's. */
   @Test
-  void restoredPod_ofAnEarlierVersion_keepsItsPinWhileANodeMatchesIt_andIsFreedOtherwise() {
-    var byNvidias = node("a", Map.of(NVIDIAS, "10"), OURS, "10");
-    var byDiscovery = node("b", DISCOVERED, OURS, "10");
-    var five = node("c", Map.of(NVIDIAS, "5"), OURS, "5");
-    String pin = in(NVIDIAS, "10");
-    assertThat(freed(pin, byNvidias, five)).isFalse();
-    assertThat(freed(pin, byDiscovery, five)).as("no node has that label").isTrue();
-    // Sized by what Feature Discovery claimed.
-    assertThat(freed(in(NVIDIAS, "1"), "1", byDiscovery)).isTrue();
-  }
-
-  @Test
-  void staleRequirement_isTakenFromBothAlternatives_whichBecomeOneAgain() {
+  void ownersPod_isWithoutWhatTheWebhookHasAdded() {
     String none = "{'key':'%s','operator':'DoesNotExist'}".formatted(OURS);
-    ObjectNode pod = stamped("10");
-    ((ObjectNode) pod.path("spec"))
-        .set(
-            "affinity",
-            affinity(
+    assertThat(
+            owners(
                 term(in("zone", "x"), in(OURS, "10")),
-                term(in("zone", "x"), none, in(NVIDIAS, "10"))));
-    JsonNode after = removed(pod, node("a", DISCOVERED, OURS, "5"));
-    assertThat(after.at(REQUIRED)).isEqualTo(array(zone("x")));
-    ((ObjectNode) pod.path("spec"))
-        .set("affinity", affinity(term(in(OURS, "10")), term(none, in(NVIDIAS, "10"))));
-    assertThat(removed(pod, node("a", DISCOVERED, OURS, "5")).at(REQUIRED).isMissingNode())
+                term(in("zone", "x"), none, in(NVIDIAS, "10"))))
+        .as("both alternatives become one again")
+        .isEqualTo(array(zone("x")));
+    assertThat(owners(term(in(OURS, "10")), term(none, in(NVIDIAS, "10"))).isMissingNode())
         .isTrue();
-    assertThat(removed(pod, node("a", DISCOVERED, OURS, "10"))).isEqualTo(pod);
+    assertThat(owners(term(in(OURS, "10")), term(in("zone", "x"), in(OURS, "10"))).isMissingNode())
+        .as("terms are alternatives, and an empty one admits no node")
+        .isTrue();
+    assertThat(owners(term(in(OURS, "5")))).isEqualTo(array(term(in(OURS, "5"))));
   }
 
-  private static boolean freed(String pin, GpuNode... nodes) {
-    return freed(pin, "10", nodes);
-  }
-
-  private static boolean freed(String pin, String stamp, GpuNode... nodes) {
-    ObjectNode pod = stamped(stamp);
-    ((ObjectNode) pod.path("spec")).set("affinity", affinity(term(pin)));
-    return !removed(pod, nodes).equals(pod);
-  }
-
-  private static JsonNode removed(ObjectNode pod, GpuNode... nodes) {
-    return StaleRequirements.removeFrom(new PodView(pod), List.of(nodes), 4, false).pod();
-  }
-
-  private static ObjectNode stamped(String replicas) {
+  private static JsonNode owners(String... terms) {
     ObjectNode pod = pod("deployment").deepCopy();
-    ((ObjectNode) pod.at("/metadata/annotations")).put(OURS, replicas);
-    return pod;
+    String none = "{'key':'%s','operator':'DoesNotExist'}".formatted(OURS);
+    String added = String.join(",", in(OURS, "10"), none, in(NVIDIAS, "10"));
+    ((ObjectNode) pod.at("/metadata/annotations"))
+        .put(
+            "tranche.dev/webhook-added",
+            "{'requirements':[%s]}".formatted(added).replace('\'', '"'));
+    ((ObjectNode) pod.path("spec")).set("affinity", affinity(terms));
+    return OwnersPod.of(new PodView(pod), "nvidia.com/gpu", label -> true).pod().pod().at(REQUIRED);
   }
 
   private static String in(String label, String value) {

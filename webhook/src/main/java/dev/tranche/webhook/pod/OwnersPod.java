@@ -1,0 +1,107 @@
+package dev.tranche.webhook.pod;
+
+import static java.util.stream.Collectors.joining;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.tranche.api.Demand;
+import dev.tranche.api.Names;
+import dev.tranche.webhook.pod.PodView.Container;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalInt;
+import java.util.function.Predicate;
+
+/**
+ * A pod as its owner wrote it. What Tranche has written on it before is taken back: a pod may be
+ * restored or copied to where that would be something else, and webhooks are called twice.
+ *
+ * @param arrived the pod of the review
+ * @param pod the same with the owner's numbers, requirements and scheduler
+ * @param numbers the whole GPUs for which Tranche has written replicas
+ */
+public record OwnersPod(PodView arrived, PodView pod, Map<Container, Integer> numbers) {
+  public static final String DEFAULT_SCHEDULER = "default-scheduler";
+
+  /**
+   * @param resource the resource whose replicas Tranche writes
+   * @param takenBack the labels of which requirements that Tranche has added are taken back
+   */
+  public static OwnersPod of(PodView arrived, String resource, Predicate<String> takenBack) {
+    Added added = Added.of(arrived);
+    Map<Container, Integer> numbers = numbers(arrived, resource);
+    if (numbers.isEmpty() && added.equals(Added.NOTHING)) {
+      return new OwnersPod(arrived, arrived, numbers);
+    }
+    JsonNode copy = arrived.pod().deepCopy();
+    JsonNode spec = copy.path("spec");
+    numbers.forEach(
+        (container, gpus) -> {
+          JsonNode resources =
+              spec.path(container.list()).path(container.index()).path("resources");
+          for (String section : List.of("limits", "requests")) {
+            if (resources.path(section) instanceof ObjectNode quantities
+                && quantities.has(resource)) {
+              quantities.put(resource, String.valueOf(gpus));
+            }
+          }
+        });
+    if (!numbers.isEmpty()) {
+      ((ObjectNode) copy.at("/metadata/annotations"))
+          .put(
+              Names.GPUS_REQUESTED,
+              numbers.entrySet().stream()
+                  .map(each -> each.getKey().name() + "=" + each.getValue())
+                  .collect(joining(",")));
+    }
+    added.removeFrom(spec.path("affinity"), takenBack);
+    if (!added.schedulerName().isEmpty()
+        && added.schedulerName().equals(arrived.text("schedulerName"))) {
+      ((ObjectNode) spec).put("schedulerName", DEFAULT_SCHEDULER);
+    }
+    return new OwnersPod(arrived, new PodView(copy), numbers);
+  }
+
+  /** The containers whose number Tranche has written, or another webhook has copied from such. */
+  private static Map<Container, Integer> numbers(PodView pod, String resource) {
+    Map<String, Integer> before = Demand.wholeGpus(pod.annotations());
+    var numbers = new LinkedHashMap<Container, Integer>();
+    int replicas = before.isEmpty() ? 0 : pod.replicasPerGpu();
+    if (replicas > 0) {
+      for (Container container : pod.containers()) {
+        long requested = container.requested(resource);
+        if (requested > 0) {
+          gpus(pod, container, before, resource, requested, replicas)
+              .ifPresent(gpus -> numbers.put(container, gpus));
+        }
+      }
+    }
+    return numbers;
+  }
+
+  private static OptionalInt gpus(
+      PodView pod,
+      Container container,
+      Map<String, Integer> before,
+      String resource,
+      long requested,
+      int replicas) {
+    int own = before.getOrDefault(container.name(), 0);
+    return pod.containers().stream()
+        .filter(other -> own > 0 ? other.equals(container) : other.requested(resource) == requested)
+        .mapToInt(other -> before.getOrDefault(other.name(), 0))
+        .filter(gpus -> gpus > 0 && (long) gpus * replicas == requested)
+        .findFirst();
+  }
+
+  /** Returns the container of the pod that arrived, at the place of one of the owner's pod. */
+  public Container arrived(Container container) {
+    return new Container(
+        container.list(),
+        container.index(),
+        container.name(),
+        container.kind(),
+        arrived.spec().path(container.list()).path(container.index()));
+  }
+}
