@@ -112,9 +112,4 @@ public class Meters {
   String name(String suffix) {
     return prefix + "." + suffix;
   }
-
-  /** The registry, for meters that only one process has. */
-  protected final MeterRegistry registry() {
-    return registry;
-  }
 }
