@@ -47,6 +47,7 @@ final class CertifiedPorts implements AutoCloseable {
   private volatile @Nullable StreamServer stream;
   private volatile @Nullable ServingCertificate newest;
   private volatile boolean open;
+  private volatile boolean toldOfNoAuthorities;
   private Future<Void> applying = Future.succeededFuture();
 
   /**
@@ -172,14 +173,14 @@ final class CertifiedPorts implements AutoCloseable {
     return servers.verbs().serve(certificate.certificate(), clients);
   }
 
+  /** Says once that it cannot, since the watch may show the same certificate often. */
   private void setBundle(ApiServiceBundle bundle, ServingCertificate certificate) {
-    certificate
-        .authorities()
-        .ifPresentOrElse(
-            bundle::set,
-            () ->
-                LOG.error(
-                    "{}", without("ca.crt", "the API server verifies the aggregated API by it")));
+    if (certificate.authorities().isPresent()) {
+      bundle.set(certificate.authorities().get());
+    } else if (!toldOfNoAuthorities) {
+      toldOfNoAuthorities = true;
+      LOG.error("{}", without("ca.crt", "the API server verifies the aggregated API by it"));
+    }
   }
 
   private String without(String content, String remedy) {
