@@ -227,7 +227,8 @@ final class LedgerState {
   }
 
   private boolean hasRoom(PodFacts pod, NodeEntry entry) {
-    return pods.hasRoom(pod, entry.holds.size(), entry.holds.containsKey(pod.uid()));
+    // What was placed there is kept in any case.
+    return entry.holds.containsKey(pod.uid()) || entry.holds.size() < KeptPods.ON_NODE_MAX;
   }
 
   /** Forgets that the pod was deleted before its start, since it is gone. */

@@ -21,16 +21,14 @@ final class KeptPodsTest extends LedgerRig {
   private static final long HEAP_BYTES_MAX = 48L << 20;
 
   @Test
-  void beyondTheBound_theNewestOfTheLargestNamespaceIsDropped() {
-    seen("b", "first", null);
-    for (int i = 0; i < KeptPods.WAITING_MAX; i++) {
+  void beyondTheBound_theNewestIsDropped() {
+    for (int i = 0; i <= KeptPods.WAITING_MAX; i++) {
       seen("a", "p" + i, null);
     }
-    seen("b", "last", null);
     assertThat(ledger.pods()).hasSize(KeptPods.WAITING_MAX);
-    assertThat(ledger.droppedPods()).isEqualTo(2);
-    assertThat(known("first") && known("last") && known("p0")).isTrue();
-    assertThat(known("p" + (KeptPods.WAITING_MAX - 1))).isFalse();
+    assertThat(ledger.droppedPods()).isEqualTo(1);
+    assertThat(known("p0") && known("p" + (KeptPods.WAITING_MAX - 1))).isTrue();
+    assertThat(known("p" + KeptPods.WAITING_MAX)).isFalse();
     // What goes makes room for what comes.
     apply(new Event.PodGone("p0", "a/p0"));
     seen("a", "next", null);
@@ -117,7 +115,7 @@ final class KeptPodsTest extends LedgerRig {
     for (int i = 0; i < HOSTILE; i++) {
       seen("nowhere", "n" + i, "no-node-of-this-name-" + i + ".example");
     }
-    assertThat(ledger.nodes()).hasSizeLessThanOrEqualTo(KeptPods.WAITING_MAX);
+    assertThat(ledger.nodes()).hasSizeLessThanOrEqualTo(1 + KeptPods.WAITING_MAX);
     for (int i = 0; i < HOSTILE; i++) {
       apply(new Event.PodSeen(failed("failed", "f" + i)));
     }
@@ -229,27 +227,6 @@ final class KeptPodsTest extends LedgerRig {
     apply(new Event.PodSeen(ended("p" + KeptPods.ON_NODE_MAX, NODE)));
     assertThat(ledger.uncountedPods()).isZero();
     assertThat(free("gpu-1")).isEqualTo(10);
-  }
-
-  @Test
-  void bytesOfBoundPods_areBounded_butSmallPodsThatArePlaced_andAFewOfEachNode_areKept() {
-    PodFacts small = pod("small", NODE, "gpu-0");
-    PodFacts large =
-        facts("large", NODE, false, Map.of(Names.GPUS_REQUESTED, "x".repeat(20 << 10)));
-    var pods = new KeptPods(node -> true, small.bytes() + large.bytes());
-    pods.put(small, uid -> false);
-    assertThat(pods.hasRoom(large, 1, false)).isTrue();
-    pods.put(large, uid -> false);
-    PodFacts next = pod("next", NODE, "gpu-0");
-    assertThat(pods.hasRoom(next, 1, false)).isTrue();
-    assertThat(pods.hasRoom(next, KeptPods.ON_NODE_FAIR, false)).isFalse();
-    assertThat(pods.hasRoom(next, KeptPods.ON_NODE_FAIR, true)).isTrue();
-    assertThat(pods.hasRoom(large, KeptPods.ON_NODE_FAIR, true)).isTrue();
-    PodFacts grown = facts("large", NODE, false, Map.of(Names.GPUS_REQUESTED, "x".repeat(30_000)));
-    assertThat(pods.hasRoom(grown, 1, true)).isFalse();
-    pods.remove("large");
-    assertThat(pods.hasRoom(grown, 1, true)).isFalse();
-    assertThat(pods.hasRoom(large, 1, false)).isTrue();
   }
 
   private static PodFacts failed(String namespace, String name) {
