@@ -2,7 +2,6 @@ package dev.tranche.extender.ledger;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.tranche.api.Names;
 import dev.tranche.extender.preempt.Budget;
 import dev.tranche.extender.preempt.Budget.Requirement;
 import dev.tranche.extender.preempt.BudgetStore;
