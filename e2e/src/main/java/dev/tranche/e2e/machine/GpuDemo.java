@@ -60,7 +60,9 @@ public final class GpuDemo implements AutoCloseable {
     awaitReady();
     JsonNode gpu = query("/api/v1/gpus").path("items").path(0);
     long totalMib = mib(gpu.path("memory"));
-    print("%s with %d MiB, %s shares", gpu.path("model").asText(), totalMib, gpu.path("replicas"));
+    print(
+        "%s with %d MiB, %s shares"
+            .formatted(gpu.path("model").asText(), totalMib, gpu.path("replicas")));
     client
         .resource(
             new NamespaceBuilder().withNewMetadata().withName(NAMESPACE).endMetadata().build())
@@ -78,7 +80,7 @@ public final class GpuDemo implements AutoCloseable {
             new GpuLoad("small", "0.2", 10, totalMib / 10));
     loads.forEach(this::create);
     loads.forEach(load -> awaitPod(load.name(), GpuDemo::isRunning));
-    print("measuring for %d s", measured.toSeconds());
+    print("measuring for %d s".formatted(measured.toSeconds()));
     Thread.sleep(measured);
     System.out.print(table());
 
@@ -195,8 +197,8 @@ public final class GpuDemo implements AutoCloseable {
     return Quantity.getAmountInBytes(new Quantity(quantity.asText("0"))).longValue() / MIB;
   }
 
-  private static void print(String format, Object... arguments) {
-    System.out.println("\n" + format.formatted(arguments));
+  private static void print(String line) {
+    System.out.println("\n" + line);
   }
 
   @Override
