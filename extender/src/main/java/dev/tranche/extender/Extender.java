@@ -36,11 +36,12 @@ import dev.tranche.extender.verb.Preempt;
 import dev.tranche.extender.verb.Prioritize;
 import dev.tranche.extender.verb.RecentlyFilteredPods;
 import dev.tranche.process.client.ApiClient;
-import dev.tranche.process.listen.ConnectionLimiter;
 import dev.tranche.process.listen.ConnectionLimits;
 import dev.tranche.process.listen.LimitedTransport;
+import dev.tranche.process.listen.ListeningPort;
 import dev.tranche.process.loop.Loop;
 import dev.tranche.process.loop.LoopLag;
+import dev.tranche.process.loop.LoopWatch;
 import dev.tranche.process.meters.Failures;
 import dev.tranche.process.settings.HostPort;
 import io.fabric8.kubernetes.client.KubernetesClient;
@@ -59,7 +60,6 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
-import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -82,10 +82,9 @@ public final class Extender implements AutoCloseable {
   private final GpuCollector gpus = new GpuCollector();
   private final ExtenderMetrics metrics = new ExtenderMetrics(registry);
   private final Failures failures = metrics.failures();
-  private final UnaryOperator<ConnectionLimits> limits;
-  private final ConnectionLimiter opsConnections;
-  private final ConnectionLimiter streamConnections;
-  private final ConnectionLimiter verbConnections;
+  private final ListeningPort opsPort = port("metrics", ConnectionLimits.METRICS);
+  private final ListeningPort streamPort = port("stream", StreamServer.LIMITS);
+  private final ListeningPort verbsPort;
   private final NodeTraits.Table traits = new NodeTraits.Table();
   private final NodeStreams streams;
   private final ApiWriter api;
@@ -113,16 +112,8 @@ public final class Extender implements AutoCloseable {
    * @param client stays the caller's to close
    */
   public Extender(ExtenderConfig config, KubernetesClient client) {
-    this(config, client, UnaryOperator.identity());
-  }
-
-  /**
-   * @param limits of a port's connections, from those that are shipped; only tests change them
-   */
-  Extender(ExtenderConfig config, KubernetesClient client, UnaryOperator<ConnectionLimits> limits) {
     this.config = config;
     this.client = client;
-    this.limits = limits;
     // The connections: node streams and the API server.
     this.streams =
         new NodeStreams(config.assignmentAckTimeoutMs(), sent -> loop().completeOnLoop(sent));
@@ -151,10 +142,7 @@ public final class Extender implements AutoCloseable {
     this.controllers = controllers(waitingPods.controllers(core.explanations, this::waitSurvey));
 
     // The ports and leader election.
-    this.opsConnections = new ConnectionLimiter(limits.apply(ConnectionLimits.METRICS));
-    this.streamConnections = new ConnectionLimiter(limits.apply(StreamServer.LIMITS));
-    this.verbConnections =
-        new ConnectionLimiter(limits.apply(VerbServer.limits(config.verbsTls())));
+    this.verbsPort = port("verbs", VerbServer.limits(config.verbsTls()));
     this.verbs = verbServer();
     this.inspections = new InspectionCache(this::inspect, Extender::nowMs);
     this.readApi = readApi();
@@ -169,14 +157,13 @@ public final class Extender implements AutoCloseable {
     this.leadership = leadership();
   }
 
+  private ListeningPort port(String name, ConnectionLimits limits) {
+    return new ListeningPort(vertx, transport, name, limits);
+  }
+
   private VerbServer verbServer() {
     return new VerbServer(
-        address(config.verbs()),
-        transport,
-        verbConnections,
-        state.readiness,
-        this::tick,
-        this::routes);
+        address(config.verbs()), verbsPort, state.readiness, this::tick, this::routes);
   }
 
   private static SchedulingCore.Settings settings(ExtenderConfig config) {
@@ -268,6 +255,10 @@ public final class Extender implements AutoCloseable {
         && state.readiness.notDeciding().or(state.readiness::awaitingFirstReports).isEmpty();
   }
 
+  void watchLoops() {
+    LoopWatch.start(vertx);
+  }
+
   /** Completes when the ports that need no certificate are open. */
   public Future<Void> start() {
     registerMetrics();
@@ -285,9 +276,9 @@ public final class Extender implements AutoCloseable {
     new JvmMemoryMetrics().bindTo(registry);
     new ProcessorMetrics().bindTo(registry);
     registry.getPrometheusRegistry().register(gpus);
-    metrics.connections("metrics", opsConnections);
-    metrics.connections("stream", streamConnections);
-    metrics.connections("verbs", verbConnections);
+    metrics.connections(opsPort);
+    metrics.connections(streamPort);
+    metrics.connections(verbsPort);
     metrics.gauge(
         "tranche.extender.ready", "1 while /readyz says ready, else 0.", () -> ready ? 1 : 0);
     StateGauges.register(metrics, core, state, streams, controllers.draNodes());
@@ -367,10 +358,7 @@ public final class Extender implements AutoCloseable {
             gpus,
             config.gpuMetrics(),
             this::missing);
-    return routes
-        .port(vertx)
-        .listen(vertx, transport, opsConnections, config.metrics())
-        .onSuccess(server -> ops = server);
+    return routes.port(vertx).listen(opsPort, config.metrics()).onSuccess(server -> ops = server);
   }
 
   private ReadApi readApi() {
@@ -378,7 +366,6 @@ public final class Extender implements AutoCloseable {
         vertx,
         transport,
         new ReadApi.Addresses(config.api(), config.apiLocal(), config.apiAggregated()),
-        limits,
         config.viewerRole(),
         access,
         new ReadApi.Sources(
@@ -436,8 +423,7 @@ public final class Extender implements AutoCloseable {
   private StreamServer streamServer(PemKeyCertOptions certificate) {
     return new StreamServer(
         address(config.stream()),
-        transport,
-        streamConnections,
+        streamPort,
         certificate,
         tokens,
         streams,

@@ -81,6 +81,7 @@ public final class ExtenderMain {
     Runtime.getRuntime().addShutdownHook(new Thread(() -> stop(stopped, main)));
     try (var client = openClient();
         var extender = new Extender(config, client)) {
+      extender.watchLoops();
       extender
           .start()
           .onSuccess(

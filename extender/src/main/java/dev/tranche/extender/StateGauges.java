@@ -36,10 +36,6 @@ final class StateGauges {
         core.budgets::unread);
     metrics.gauge("tranche.extender.streams", "Open streams of nodes.", streams::size);
     metrics.gauge(
-        "tranche.extender.reports.kept.bytes",
-        "Size of the last whole reports of all nodes; bounded.",
-        streams::keptBytes);
-    metrics.gauge(
         "tranche.extender.load.pods",
         "Pods stored with the load readings of GPUs; bounded for each node.",
         core.loads::pods);

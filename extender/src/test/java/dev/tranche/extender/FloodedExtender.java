@@ -1,6 +1,5 @@
 package dev.tranche.extender;
 
-import dev.tranche.process.listen.ClientSockets;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -9,8 +8,7 @@ import java.time.Duration;
 /**
  * The process that {@link FloodedExtenderIT} and {@link HonestLoadIT} start with the options of the
  * image. It prints the ports, then the used heap for each byte of its input. The API server is in
- * the process of the test, so that the heap is the extender's alone. Unless it runs as shipped,
- * time limits are long, so that nothing ends before the heap is read.
+ * the process of the test, so that the heap is the extender's alone.
  */
 final class FloodedExtender {
   /** May read the read API. */
@@ -21,8 +19,7 @@ final class FloodedExtender {
   /**
    * Starts the process.
    *
-   * @param mode "shipped" for the shipped time limits, "service" for these and mode service,
-   *     "patient" for long ones
+   * @param mode that of the chart
    * @param cluster which reviews tokens
    */
   static Process start(String mode, MockCluster cluster) throws Exception {
@@ -71,11 +68,11 @@ final class FloodedExtender {
   }
 
   private static Extender extender(String mode, KubernetesClient client) {
-    return switch (mode) {
-      case "shipped" -> new Extender(ExtenderIT.config(), client);
-      case "service" -> new Extender(ExtenderIT.serviceConfig("extender-0", "10.0.0.1"), client);
-      default -> new Extender(ExtenderIT.config(), client, ClientSockets::withLongTimes);
-    };
+    return new Extender(
+        mode.equals("service")
+            ? ExtenderIT.serviceConfig("extender-0", "10.0.0.1")
+            : ExtenderIT.config(),
+        client);
   }
 
   private static void serve() throws IOException {

@@ -98,7 +98,7 @@ final class HonestLoadIT {
   /** Nodes that report keep their streams, and others get one. */
   @Test
   void nodes_areHeard_whileStrangersFloodTheirPort() throws Exception {
-    start("shipped");
+    start("scheduler");
     var nodes = new CopyOnWriteArrayList<FakeNode>();
     vertx.setPeriodic(HEARTBEAT_MS, due -> nodes.forEach(node -> node.report(same -> same)));
     try {
@@ -143,7 +143,7 @@ final class HonestLoadIT {
   /** A page and some dashboards of one user, as many requests at once as one address may have. */
   @Test
   void readers_areAnswered_whileStrangersFloodTheReadApi() throws Exception {
-    start("shipped");
+    start("scheduler");
     Callable<String> page =
         () ->
             answer(
@@ -172,7 +172,7 @@ final class HonestLoadIT {
 
   @Test
   void probesAndScrapes_areAnswered_whileStrangersFloodTheirPort() throws Exception {
-    start("shipped");
+    start("scheduler");
     Honest kubelet =
         () -> {
           for (String path : List.of("/healthz", "/metrics")) {
@@ -199,7 +199,7 @@ final class HonestLoadIT {
 
   @Test
   void kubeSchedulerOfItsPod_isAnswered_whileStrangersFloodTheVerbs() throws Exception {
-    start("shipped");
+    start("scheduler");
     Callable<String> filter = () -> answer(sockets.connect("127.0.0.1", verbsPort), filter());
     floodVerbs(plain -> plain, filter);
   }

@@ -24,7 +24,7 @@ final class Http2Peer {
   private static final int ACK = 1;
   private static final int END_HEADERS = 4;
   private static final int FRAME_BYTES_MAX = 16_384;
-  static final int WINDOW_BYTES = 65_535;
+  static final int WINDOW_BYTES = 16_384;
   private static final int HEADER_LIST_SIZE = 6;
   static final String CONNECT = "/tranche.v1.NodeReports/Connect";
 

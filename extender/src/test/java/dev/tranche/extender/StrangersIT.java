@@ -136,7 +136,7 @@ final class StrangersIT {
       ExtenderIT.until(Duration.ofSeconds(20), () -> metrics().contains(STREAM_OPEN));
       assertThat(metrics())
           // And the one that asks.
-          .contains("tranche_extender_connections{port=\"metrics\"} 9.0")
+          .contains("tranche_extender_connections{port=\"metrics\"} 17.0")
           .containsPattern("tranche_extender_connections_refused_total\\{port=\"metrics\"} [1-9]");
       // The port for nodes answers others.
       refuseAStranger();

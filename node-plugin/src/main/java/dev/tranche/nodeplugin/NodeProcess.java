@@ -19,8 +19,8 @@ import dev.tranche.nodeplugin.nvml.NvmlException;
 import dev.tranche.nodeplugin.stream.Resolver;
 import dev.tranche.nodeplugin.usage.ContainerCgroups;
 import dev.tranche.nodeplugin.usage.UsageReader;
-import dev.tranche.process.listen.ConnectionLimits;
 import dev.tranche.process.listen.LimitedTransport;
+import dev.tranche.process.loop.LoopWatch;
 import dev.tranche.process.settings.Settings;
 import io.vertx.core.Context;
 import io.vertx.core.Vertx;
@@ -68,7 +68,6 @@ final class NodeProcess implements NvmlThread.Listener {
   private long nodesReadAtMs;
   private volatile boolean startedOnce;
   // Confined to the event loop.
-  private boolean hangLogged;
   private boolean slowCallLogged;
 
   NodeProcess(Settings<Setting> settings, Options options, ConfigSource source) {
@@ -124,6 +123,7 @@ final class NodeProcess implements NvmlThread.Listener {
 
   /** Runs until stopped and returns the exit status. */
   int run() {
+    LoopWatch.start(vertx);
     LOG.info("options: {}", options);
     plugin.load();
     Outcome first = configs.load();
@@ -175,10 +175,7 @@ final class NodeProcess implements NvmlThread.Listener {
             () -> plugin.readiness(watchdog.slowCall()).ready() ? 1 : 0);
     vertx.setPeriodic(TICK_MS, id -> tick());
     new MetricsServer(
-            plugin.metrics(),
-            () -> plugin.readiness(watchdog.slowCall()),
-            watchdog::liveness,
-            ConnectionLimits.METRICS)
+            plugin.metrics(), () -> plugin.readiness(watchdog.slowCall()), watchdog::liveness)
         .listen(vertx, transport, options.metrics())
         .onSuccess(server -> LOG.info("metrics on port {}", server.actualPort()))
         .onFailure(
@@ -208,14 +205,8 @@ final class NodeProcess implements NvmlThread.Listener {
     }
     slowCallLogged = slow.isPresent();
     List<String> silence = watchdog.liveness().sentences();
-    if (silence.isEmpty()) {
-      hangLogged = false;
-    } else if (!hangLogged) {
-      hangLogged = true;
-      LOG.error("{}; the process has to restart", String.join("; ", silence));
-      if (!startedOnce && failOnInitError) {
-        ended.complete(1);
-      }
+    if (!silence.isEmpty() && ended.complete(1)) {
+      LOG.error("{}; the process ends, so that it starts again", String.join("; ", silence));
     }
   }
 

@@ -1,9 +1,10 @@
 package dev.tranche.webhook;
 
 import dev.tranche.process.client.ApiClient;
-import dev.tranche.process.listen.ConnectionLimiter;
 import dev.tranche.process.listen.ConnectionLimits;
 import dev.tranche.process.listen.LimitedTransport;
+import dev.tranche.process.listen.ListeningPort;
+import dev.tranche.process.loop.LoopWatch;
 import dev.tranche.process.meters.Failures;
 import dev.tranche.process.ops.OpsPort;
 import dev.tranche.process.ops.Probe;
@@ -48,6 +49,9 @@ import org.slf4j.LoggerFactory;
 final class Webhook {
   private static final Logger LOG = LoggerFactory.getLogger(Webhook.class);
   private static final long IN_FLIGHT_MS_MAX = 12_000;
+
+  /** From a review's head to the end of its body. */
+  private static final long BODY_MS_MAX = 8_000;
 
   private final WebhookConfig config;
   private final KubernetesClient client;
@@ -96,16 +100,20 @@ final class Webhook {
         config, ApiClient.open(ClusterWatch.serialization()), InstantSource.system());
   }
 
+  void watchLoops() {
+    LoopWatch.start(vertx);
+  }
+
   /** Completes when the probes answer. Reviews are accepted once there is a certificate. */
   Future<Void> start() {
     var uncounted = new WebhookMetrics(new PrometheusMeterRegistry(PrometheusConfig.DEFAULT));
     WarmUp.run(entries(uncounted).values());
     // Collect the garbage of the startup now, not in the middle of the first reviews.
     System.gc();
-    var connections = new ConnectionLimiter(ConnectionLimits.METRICS);
-    metrics.connections("metrics", connections);
+    var port = new ListeningPort(vertx, transport, "metrics", ConnectionLimits.METRICS);
+    metrics.connections(port);
     return opsPort(registry, readiness)
-        .listen(vertx, transport, connections, config.metrics())
+        .listen(port, config.metrics())
         .onSuccess(
             server -> {
               metricsPort = server.actualPort();
@@ -137,10 +145,10 @@ final class Webhook {
   private void listen(TlsKeyPair pair) {
     var verticle =
         new AdmissionVerticle(
-            transport,
+            new ListeningPort(vertx, transport, "admission", AdmissionVerticle.LIMITS),
             SocketAddress.inetSocketAddress(config.listen().port(), config.listen().host()),
             entries(metrics),
-            AdmissionVerticle.HttpLimits.DEFAULT,
+            BODY_MS_MAX,
             metrics,
             pair);
     await(vertx.deployVerticle(verticle));

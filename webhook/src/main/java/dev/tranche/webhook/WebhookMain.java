@@ -38,6 +38,7 @@ public final class WebhookMain {
     var webhook = Webhook.of(config);
     Runtime.getRuntime().addShutdownHook(new Thread(webhook::stop, "stop"));
     try {
+      webhook.watchLoops();
       webhook.start().await(START_S_MAX, TimeUnit.SECONDS);
     } catch (Exception e) {
       LOG.error("cannot start", e);

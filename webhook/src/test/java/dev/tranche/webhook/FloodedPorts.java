@@ -1,9 +1,8 @@
 package dev.tranche.webhook;
 
-import dev.tranche.process.listen.ClientSockets;
-import dev.tranche.process.listen.ConnectionLimiter;
 import dev.tranche.process.listen.ConnectionLimits;
 import dev.tranche.process.listen.LimitedTransport;
+import dev.tranche.process.listen.ListeningPort;
 import dev.tranche.process.settings.HostPort;
 import dev.tranche.webhook.metrics.WebhookMetrics;
 import dev.tranche.webhook.review.AdmissionVerticle;
@@ -31,18 +30,8 @@ final class FloodedPorts {
 
   private FloodedPorts() {}
 
-  private static ConnectionLimits limits(ConnectionLimits shipped, boolean patient) {
-    return patient ? ClientSockets.withLongTimes(shipped) : shipped;
-  }
-
-  private static AdmissionVerticle.HttpLimits reviewLimits(boolean patient) {
-    var shipped = AdmissionVerticle.HttpLimits.DEFAULT;
-    return new AdmissionVerticle.HttpLimits(
-        patient ? PATIENT_MS : shipped.bodyMsMax(), limits(shipped.connections(), patient));
-  }
-
   /**
-   * @param args "patient" for long time limits
+   * @param args "patient" for a long time for bodies
    */
   public static void main(String[] args) throws IOException {
     boolean patient = args.length > 0 && args[0].equals("patient");
@@ -53,18 +42,18 @@ final class FloodedPorts {
     ReviewHandler echo = body -> new ReviewHandler.Answer.Review(Buffer.buffer(body));
     var admission =
         new AdmissionVerticle(
-            transport,
+            new ListeningPort(vertx, transport, "admission", AdmissionVerticle.LIMITS),
             SocketAddress.inetSocketAddress(0, "127.0.0.1"),
             Map.of("/review", echo),
-            reviewLimits(patient),
+            patient ? PATIENT_MS : 8_000,
             metrics,
             Pairs.serving("localhost"));
     vertx.deployVerticle(admission).await();
-    var connections = new ConnectionLimiter(limits(ConnectionLimits.METRICS, patient));
-    metrics.connections("metrics", connections);
+    var listening = new ListeningPort(vertx, transport, "metrics", ConnectionLimits.METRICS);
+    metrics.connections(listening);
     var admin =
         Webhook.opsPort(registry, new Readiness(Optional::empty, InstantSource.system()))
-            .listen(vertx, transport, connections, new HostPort("127.0.0.1", 0))
+            .listen(listening, new HostPort("127.0.0.1", 0))
             .await();
     System.out.println(admission.port() + " " + admin.actualPort());
     while (System.in.read() >= 0) {
@@ -80,9 +69,7 @@ final class FloodedPorts {
             runtime.totalMemory() - runtime.freeMemory(),
             runtime.maxMemory(),
             gauge(registry, "tranche.webhook.connections", "admission"),
-            gauge(registry, "tranche.webhook.connections.waiting", "admission"),
             gauge(registry, "tranche.webhook.connections", "metrics"),
-            gauge(registry, "tranche.webhook.connections.waiting", "metrics"),
             (long) registry.get("tranche_webhook_in_flight_bytes").gauge().value())
         .map(String::valueOf)
         .collect(Collectors.joining(" "));

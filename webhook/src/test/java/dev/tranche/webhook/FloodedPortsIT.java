@@ -34,8 +34,7 @@ import org.junit.jupiter.api.Test;
 /** All that the ports allow at once, opened against a JVM with the options of the image. */
 @Tag("slow")
 class FloodedPortsIT {
-  private static final ConnectionLimits REVIEWS =
-      AdmissionVerticle.HttpLimits.DEFAULT.connections();
+  private static final ConnectionLimits REVIEWS = AdmissionVerticle.LIMITS;
 
   private static final ConnectionLimits METRICS = ConnectionLimits.METRICS;
 
@@ -93,7 +92,7 @@ class FloodedPortsIT {
     webhook.destroyForcibly();
   }
 
-  /** With long time limits, so that all connections are open when the heap is read. */
+  /** With a long time for bodies, so that all connections are open when the heap is read. */
   @Test
   void allThatThePortsAllow_takesLessThanHalfOfTheHeap() throws Exception {
     stop();
@@ -109,28 +108,18 @@ class FloodedPortsIT {
                 + "content-length: %d\r\n\r\n".formatted(BODY_BYTES)
                 + " ".repeat(BODY_BYTES - 1));
       }
-      for (int i = 0; i < METRICS.connectionsMax() / STRANGERS.size(); i++) {
+      for (int i = 0; i < METRICS.perAddressMax(); i++) {
         send(sockets.connect(from, metrics), "GET /metrics HTTP/1.1\r\nhost: x\r\n" + headers);
       }
     }
-    for (String from : STRANGERS) {
-      for (int i = 0; i < REVIEWS.waitingMax() / STRANGERS.size(); i++) {
-        sockets.connect(from, reviews);
-      }
-      for (int i = 0; i < METRICS.waitingMax() / STRANGERS.size(); i++) {
-        sockets.connect(from, metrics);
-      }
-    }
     long bodies = (long) REVIEWS.connectionsMax() * (BODY_BYTES - 1);
-    // All that the ports allow: open, read, and with a place or waiting.
+    int metricsMax = STRANGERS.size() * METRICS.perAddressMax();
     Usage all =
         await(
             usage ->
                 usage.bodies() >= bodies
                     && usage.reviews() == REVIEWS.connectionsMax()
-                    && usage.reviewsWaiting() == REVIEWS.waitingMax()
-                    && usage.metrics() == METRICS.connectionsMax()
-                    && usage.metricsWaiting() == METRICS.waitingMax());
+                    && usage.metrics() == metricsMax);
 
     sockets.close();
     var _ = await(usage -> usage.reviews() + usage.metrics() + usage.bodies() == 0);
@@ -140,7 +129,7 @@ class FloodedPortsIT {
         "%,d bytes of heads, %,d of bodies: %,d retained, %,d used of %,d"
             .formatted(headers.length(), all.bodies(), retained, all.heap(), all.heapMax());
     System.out.println("all that the webhook's ports allow: " + measured);
-    long heads = (long) (REVIEWS.connectionsMax() + METRICS.connectionsMax()) * headers.length();
+    long heads = (long) (REVIEWS.connectionsMax() + metricsMax) * headers.length();
     assertThat(retained).as(measured).isBetween(heads + bodies, all.heapMax() / 2);
     assertThat(review("127.0.0.1")).isEqualTo("HTTP/1.1 200 OK");
     assertThat(health("127.0.0.1")).isEqualTo("HTTP/1.1 200 OK");
@@ -170,22 +159,22 @@ class FloodedPortsIT {
       Socket plain = sockets.connect("127.0.0.2", metrics);
       plain.getOutputStream().write(HTTP2);
       send(plain, "x".repeat(20_000));
-      assertThat(firstLine(plain)).isEqualTo("HTTP/1.1 505 HTTP Version Not Supported");
+      assertThat(firstLine(plain)).endsWith("501 Not Implemented");
       Socket tls = tls(sockets.connect("127.0.0.2", reviews));
       tls.getOutputStream().write(HTTP2);
-      assertThat(firstLine(tls)).isEqualTo("HTTP/1.1 505 HTTP Version Not Supported");
+      assertThat(firstLine(tls)).endsWith("501 Not Implemented");
     }
     assertThat(review("127.0.0.2")).isEqualTo("HTTP/1.1 200 OK");
   }
 
-  /** They would be decoded and kept until the first is answered. */
+  /** The answers would be kept until their peer takes them. */
   @Test
-  void pipelinedRequests_endTheirConnection() throws Exception {
+  void requestsOfAPeerThatTakesNoAnswers_endTheirConnection() throws Exception {
     String get = "GET /metrics HTTP/1.1\r\nhost: x\r\n\r\n";
     Socket plain = sockets.connect("127.0.0.2", metrics);
     send(plain, get.repeat(1_000));
     String answer = new String(readAll(plain), US_ASCII);
-    assertThat(answer.split("HTTP/1.1 ", -1).length - 1).isLessThanOrEqualTo(2);
+    assertThat(answer.split("HTTP/1.1 200", -1).length - 1).isLessThan(1_000);
   }
 
   @Test
@@ -321,14 +310,7 @@ class FloodedPortsIT {
   }
 
   /** What the webhook uses, after a garbage collection. */
-  private record Usage(
-      long heap,
-      long heapMax,
-      long reviews,
-      long reviewsWaiting,
-      long metrics,
-      long metricsWaiting,
-      long bodies) {}
+  private record Usage(long heap, long heapMax, long reviews, long metrics, long bodies) {}
 
   /** Asks again until it is so; the time limit is that of the test. */
   private Usage await(Predicate<Usage> condition) throws IOException {
@@ -355,8 +337,7 @@ class FloodedPortsIT {
     webhook.getOutputStream().write('\n');
     webhook.getOutputStream().flush();
     long[] numbers = Stream.of(line().split(" ")).mapToLong(Long::parseLong).toArray();
-    return new Usage(
-        numbers[0], numbers[1], numbers[2], numbers[3], numbers[4], numbers[5], numbers[6]);
+    return new Usage(numbers[0], numbers[1], numbers[2], numbers[3], numbers[4]);
   }
 
   private String line() throws IOException {

@@ -92,8 +92,7 @@ final class ExtenderReplica extends SimulatedProcess implements NodePlugins {
                 pod -> world.history.add(name, "refuses pod " + pod.key())));
     core().readiness.closeWhile(leadership()::missing, leadership()::term);
     streams =
-        new SimulatedStreams(
-            this::clockMs, core().state::reported, task -> run(BATCH_MS, task), this::run);
+        new SimulatedStreams(this::clockMs, core().state::reported, task -> run(BATCH_MS, task));
     world.history.add(name, "starts");
     nodeWatch.start();
     every(TICK_MS, core()::tick);

@@ -1,10 +1,7 @@
 package dev.tranche.extender.http;
 
 import dev.tranche.extender.state.ReadinessGate;
-import dev.tranche.process.listen.ConnectionDrain;
-import dev.tranche.process.listen.ConnectionLimiter;
 import dev.tranche.process.listen.ConnectionLimits;
-import dev.tranche.process.listen.LimitedTransport;
 import dev.tranche.process.listen.ListeningPort;
 import dev.tranche.process.loop.Loop;
 import io.vertx.core.Future;
@@ -31,33 +28,30 @@ public final class VerbServer extends VerticleBase {
   private static final int IDLE_S_MAX = 120;
 
   /** kube-scheduler keeps a connection for each binding that it waits for. */
-  private static final ConnectionLimits LOCAL = ConnectionLimits.of(2_048, 16).withoutLoopback();
+  private static final ConnectionLimits LOCAL = new ConnectionLimits(2_048, 16).withoutLoopback();
 
   /** TLS takes memory; the bindings beyond it wait for a connection. */
-  private static final ConnectionLimits REMOTE = ConnectionLimits.of(256, 128);
+  private static final ConnectionLimits REMOTE = new ConnectionLimits(256, 128);
 
   private final SocketAddress address;
-  private final LimitedTransport transport;
-  private final ConnectionLimiter connections;
+  private final ListeningPort listening;
   private final ReadinessGate readiness;
   private final Runnable tick;
   private final Function<Loop, VerbRoutes> routes;
   private @Nullable HttpServer server;
 
   /**
-   * @param transport of the Vert.x instance that this is deployed in
+   * @param listening a port of the Vert.x instance that this is deployed in
    * @param tick called on the loop every 250 ms, to advance the Ledger's clock
    */
   public VerbServer(
       SocketAddress address,
-      LimitedTransport transport,
-      ConnectionLimiter connections,
+      ListeningPort listening,
       ReadinessGate readiness,
       Runnable tick,
       Function<Loop, VerbRoutes> routes) {
     this.address = address;
-    this.transport = transport;
-    this.connections = connections;
+    this.listening = listening;
     this.readiness = readiness;
     this.tick = tick;
     this.routes = routes;
@@ -113,11 +107,8 @@ public final class VerbServer extends VerticleBase {
       options.setClientAuth(ClientAuth.REQUIRED).setTrustOptions(clients.authorities());
       requests = clients.admitting(requests);
     }
-    // A Service routes only new connections to the new leader. kube-scheduler would otherwise
-    // keep its connection and go on asking the previous leader.
-    return new ListeningPort(vertx, transport, "verbs", connections)
-        .http1(options, new ConnectionDrain(vertx, readiness::leadershipMissing), requests)
-        .listen(address);
+    // kube-scheduler would otherwise keep its connection and go on asking the previous leader.
+    return listening.http1(options, readiness::leadershipMissing, requests).listen(address);
   }
 
   public int port() {

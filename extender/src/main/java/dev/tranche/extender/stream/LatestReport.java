@@ -20,10 +20,10 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Holds the latest report of one stream until it is delivered to the Ledger. A newer report
- * replaces an older one while the last delivery is under way, or while the node waits for its turn.
- * Reports are converted on the stream's own loop.
+ * replaces an older one while the last delivery is under way. Reports are converted on the stream's
+ * own loop.
  */
-final class LatestReport implements ReportTurns.Turn {
+final class LatestReport {
   private static final Logger LOG = LoggerFactory.getLogger(LatestReport.class);
 
   private final String node;
@@ -33,8 +33,6 @@ final class LatestReport implements ReportTurns.Turn {
   private final Executor loop;
   private final Executor own;
   private final BooleanSupplier closed;
-  private final ReportWork work;
-  private final ReportTurns turns;
   private final AtomicReference<@Nullable Undelivered> latest = new AtomicReference<>();
 
   /** Whether a delivery is scheduled or under way: reports never queue up behind a slow loop. */
@@ -47,8 +45,6 @@ final class LatestReport implements ReportTurns.Turn {
    * @param loop runs deliveries
    * @param own runs a task on the stream's loop
    * @param closed whether the stream has closed; read on its loop
-   * @param work of this node, on whichever stream
-   * @param turns of all nodes
    */
   LatestReport(
       String node,
@@ -57,9 +53,7 @@ final class LatestReport implements ReportTurns.Turn {
       ReportListener others,
       Executor loop,
       Executor own,
-      BooleanSupplier closed,
-      ReportWork work,
-      ReportTurns turns) {
+      BooleanSupplier closed) {
     this.node = node;
     this.clockMs = clockMs;
     this.applier = applier;
@@ -67,8 +61,6 @@ final class LatestReport implements ReportTurns.Turn {
     this.loop = loop;
     this.own = own;
     this.closed = closed;
-    this.work = work;
-    this.turns = turns;
   }
 
   /**
@@ -100,50 +92,24 @@ final class LatestReport implements ReportTurns.Turn {
     }
   }
 
+  /** A report that is applied after its stream's loss would make the node look alive. */
   private void schedule() {
-    if (!closed()) {
-      turns.enter(work, this);
+    if (closed.getAsBoolean()) {
+      return;
     }
-  }
-
-  @Override
-  public boolean closed() {
-    return closed.getAsBoolean();
-  }
-
-  @Override
-  public void replaced() {
-    busy.set(false);
-  }
-
-  @Override
-  public int units() {
-    Undelivered undelivered = latest.get();
-    return undelivered == null ? 0 : units(undelivered.whole()) + units(undelivered.brief());
-  }
-
-  private static int units(@Nullable Received received) {
-    return received == null ? 0 : ReportWork.units(received.report());
+    try {
+      List<Delivery> deliveries = read(latest.getAndSet(null));
+      loop.execute(() -> deliver(deliveries));
+    } catch (RuntimeException bug) {
+      LOG.error("cannot read a report of node {}", node, bug);
+      busy.set(false);
+    }
   }
 
   private static Undelivered with(@Nullable Undelivered undelivered, Received received) {
     return received.isWhole()
         ? new Undelivered(received, null)
         : new Undelivered(undelivered == null ? null : undelivered.whole(), received);
-  }
-
-  @Override
-  public int handOver() {
-    try {
-      List<Delivery> deliveries = read(latest.getAndSet(null));
-      int units = deliveries.stream().mapToInt(delivery -> units(delivery.received())).sum();
-      loop.execute(() -> deliver(deliveries, units));
-      return units;
-    } catch (RuntimeException bug) {
-      LOG.error("cannot read a report of node {}", node, bug);
-      busy.set(false);
-      return 0;
-    }
   }
 
   /** Converts the reports here, since that takes longer than to apply them. */
@@ -153,24 +119,21 @@ final class LatestReport implements ReportTurns.Turn {
     Received brief = undelivered == null ? null : undelivered.brief();
     long nowMs = clockMs.getAsLong();
     if (whole != null) {
-      work.take(whole.report(), nowMs);
       var reading = ReportReader.read(node, whole.report(), nowMs, before);
       before = reading.report().state();
       deliveries.add(new Delivery(whole, before, reading.readings()));
     }
     if (brief != null && before != null) {
-      work.take(brief.report(), nowMs);
       var readings = ReportReader.brief(brief.report(), nowMs, before);
       deliveries.add(new Delivery(brief, before, readings));
     }
     return deliveries;
   }
 
-  private void deliver(List<Delivery> deliveries, int units) {
+  private void deliver(List<Delivery> deliveries) {
     try {
       deliveries.forEach(this::deliver);
     } finally {
-      turns.applied(units);
       busy.set(false);
       if (latest.get() != null && busy.compareAndSet(false, true)) {
         own.execute(this::schedule);

@@ -28,9 +28,6 @@ final class NodeStream {
   private long lastReportMs;
   private int gpus;
 
-  /** Size of the last whole report. Volatile, since metrics are read on another thread. */
-  private volatile int keptBytes;
-
   private boolean closed;
 
   /** Directives that are written and not sent, since the node does not take them. */
@@ -56,7 +53,6 @@ final class NodeStream {
     lastReportMs = nowMs;
     if (report.getReadingsCount() == 0) {
       gpus = report.getGpusCount();
-      keptBytes = report.getSerializedSize();
     }
     if (unacknowledged.isEmpty()) {
       return;
@@ -80,10 +76,6 @@ final class NodeStream {
         : Optional.of(
             "a brief report has %d readings; the last whole one of its stream had %d GPUs"
                 .formatted(brief.getReadingsCount(), gpus));
-  }
-
-  int keptBytes() {
-    return keptBytes;
   }
 
   boolean closed() {

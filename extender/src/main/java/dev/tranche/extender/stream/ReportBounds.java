@@ -1,19 +1,17 @@
 package dev.tranche.extender.stream;
 
-import com.google.protobuf.ByteString;
 import dev.tranche.api.RequestBounds;
 import dev.tranche.api.node.Assignment;
 import dev.tranche.api.node.Gpu;
 import dev.tranche.api.node.NodeReport;
-import dev.tranche.api.node.PodUse;
-import java.util.List;
 import java.util.Optional;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
  * How much one node may report. A message of the allowed size has room for hundreds of thousands of
  * GPUs or pods. Their data is kept, and compared on the loop that all nodes and verbs share. So a
- * report names no more than a node can have, and nothing longer than Kubernetes allows.
+ * report names no more than a node can have.
  */
 final class ReportBounds {
   /** Twice the number of MIG devices of 16 GPUs with 7 each, rounded up. */
@@ -35,19 +33,8 @@ final class ReportBounds {
 
   static final int EVENTS_MAX = 64;
 
-  /** The longest name in Kubernetes. */
-  static final int NAME_BYTES_MAX = 253;
-
-  /** The name of an extended resource: a domain, a slash and a label. */
-  static final int RESOURCE_BYTES_MAX = NAME_BYTES_MAX + 1 + 63;
-
-  /** A uuid, a device's id, a product name, a version. */
-  static final int ID_BYTES_MAX = 128;
-
-  static final int SENTENCE_BYTES_MAX = 4_096;
-
-  /** Longer, since the reason why a config is refused may quote the config. */
-  static final int CONFIG_ERROR_BYTES_MAX = 64 << 10;
+  /** The names of pods and namespaces. */
+  private static final Pattern NAME = Pattern.compile("[a-z0-9-][a-z0-9.-]{0,252}");
 
   private @Nullable String violation;
 
@@ -57,9 +44,7 @@ final class ReportBounds {
   static Optional<String> violation(NodeReport report) {
     var bounds = new ReportBounds();
     bounds.counts(report);
-    if (bounds.violation == null) {
-      bounds.contents(report);
-    }
+    report.getAssignmentsList().forEach(bounds::assignment);
     return Optional.ofNullable(bounds.violation);
   }
 
@@ -103,69 +88,15 @@ final class ReportBounds {
     count("events", report.getEventsCount(), EVENTS_MAX);
   }
 
-  private void contents(NodeReport report) {
-    text("node's name", report.getNodeBytes(), NAME_BYTES_MAX);
-    text("plugin's instance", report.getPluginInstanceBytes(), ID_BYTES_MAX);
-    text("plugin's version", report.getPluginVersionBytes(), ID_BYTES_MAX);
-    text("driver's version", report.getDriverVersionBytes(), ID_BYTES_MAX);
-    text("config's name", report.getConfig().getNameBytes(), NAME_BYTES_MAX);
-    text("config's error", report.getConfig().getErrorBytes(), CONFIG_ERROR_BYTES_MAX);
-    report.getGpusList().forEach(this::gpu);
-    report.getReadingsList().forEach(reading -> uses(reading.getPodUsesList()));
-    report.getAssignmentsList().forEach(this::assignment);
-    for (var holding : report.getHoldingsList()) {
-      pod(holding.getNamespaceBytes(), holding.getPodBytes(), holding.getContainerBytes());
-      text("resource's name", holding.getResourceBytes(), RESOURCE_BYTES_MAX);
-      for (int i = 0; i < holding.getDeviceIdsCount(); i++) {
-        text("device's id", holding.getDeviceIdsBytes(i), ID_BYTES_MAX);
-      }
-    }
-    for (var event : report.getEventsList()) {
-      pod(event.getNamespaceBytes(), event.getPodBytes(), ByteString.EMPTY);
-      text("event's reason", event.getReasonBytes(), ID_BYTES_MAX);
-      text("event's message", event.getMessageBytes(), SENTENCE_BYTES_MAX);
-    }
-  }
-
-  private void gpu(Gpu gpu) {
-    text("GPU's uuid", gpu.getUuidBytes(), ID_BYTES_MAX);
-    text("GPU's uuid", gpu.getParentUuidBytes(), ID_BYTES_MAX);
-    text("GPU's model", gpu.getModelBytes(), ID_BYTES_MAX);
-    text("MIG profile", gpu.getMigProfileBytes(), ID_BYTES_MAX);
-    text("resource's name", gpu.getResourceBytes(), RESOURCE_BYTES_MAX);
-    text("reason of a GPU's health", gpu.getHealthReasonBytes(), SENTENCE_BYTES_MAX);
-    text("reason of a GPU's cordon", gpu.getCordonReasonBytes(), SENTENCE_BYTES_MAX);
-    uses(gpu.getPodUsesList());
-    for (var limit : gpu.getLimitsList()) {
-      pod(limit.getNamespaceBytes(), limit.getPodBytes(), limit.getContainerBytes());
-    }
-  }
-
-  private void uses(List<PodUse> uses) {
-    for (PodUse use : uses) {
-      pod(use.getNamespaceBytes(), use.getPodBytes(), use.getContainerBytes());
-    }
-  }
-
-  private void pod(ByteString namespace, ByteString pod, ByteString container) {
-    text("namespace", namespace, NAME_BYTES_MAX);
-    text("pod's name", pod, NAME_BYTES_MAX);
-    text("container's name", container, NAME_BYTES_MAX);
-  }
-
   /**
    * Checks an assignment. Its names must be valid, since the pod is read from the API server by
    * them.
    */
   private void assignment(Assignment assignment) {
-    text("pod's uid", assignment.getPodUidBytes(), ID_BYTES_MAX);
-    text("resource's name", assignment.getResourceBytes(), RESOURCE_BYTES_MAX);
-    name("namespace", assignment.getNamespaceBytes());
-    name("pod's name", assignment.getPodBytes());
+    name("namespace", assignment.getNamespace());
+    name("pod's name", assignment.getPod());
     for (var container : assignment.getContainersList()) {
-      text("container's name", container.getContainerBytes(), NAME_BYTES_MAX);
       for (var share : container.getSharesList()) {
-        text("GPU's uuid", share.getUuidBytes(), ID_BYTES_MAX);
         long replicas = Integer.toUnsignedLong(share.getReplicas());
         count("replicas of one share", replicas, REPLICAS_MAX);
       }
@@ -182,25 +113,11 @@ final class ReportBounds {
     }
   }
 
-  private void text(String what, ByteString text, int max) {
-    if (violation == null && text.size() > max) {
-      violation = "a report has a %s of %d bytes; %d are allowed".formatted(what, text.size(), max);
-    }
-  }
-
-  private void name(String what, ByteString name) {
-    text(what, name, NAME_BYTES_MAX);
-    if (violation == null && (name.isEmpty() || name.byteAt(0) == '.')) {
-      violation = "an assignment has a %s that is empty or begins with a dot".formatted(what);
-    }
-    for (int i = 0; violation == null && i < name.size(); i++) {
-      byte c = name.byteAt(i);
-      if (!(c >= 'a' && c <= 'z') && !(c >= '0' && c <= '9') && c != '-' && c != '.') {
-        violation =
-            "an assignment has a %s that Kubernetes does not allow: small letters, digits, '-' and"
-                    .formatted(what)
-                + " '.' are";
-      }
+  private void name(String what, String name) {
+    if (violation == null && !NAME.matcher(name).matches()) {
+      violation =
+          "an assignment has a %s that Kubernetes does not allow: small letters, digits, '-' and '.' are, not a dot in front"
+              .formatted(what);
     }
   }
 }

@@ -4,13 +4,12 @@ import dev.tranche.api.node.Assignment;
 import dev.tranche.api.node.Gpu;
 import dev.tranche.api.node.NodeReport;
 import dev.tranche.extender.limit.TokenBucket;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Limits the work that a node's reports cause, first to convert them and then on the loop that
- * decides. A report costs one unit for each thing that it names, about a microsecond. A node that
- * has used up its units waits until they are refilled, and then the latest of its reports is
- * applied. Confined to the streams' loop.
+ * decides. A report costs one unit for each thing that it names, about a microsecond, and one for
+ * each KiB. From a node that has used up its units nothing is read until they are refilled.
+ * Confined to the streams' loop.
  */
 final class ReportWork {
   /** Far above what a node needs: one of 16 GPUs and 160 pods names 500 things a second. */
@@ -21,30 +20,13 @@ final class ReportWork {
 
   private final TokenBucket units;
 
-  /** The stream that waits for the node's turn; see {@link ReportTurns}. */
-  ReportTurns.@Nullable Turn next;
-
-  /** The node's work up to and with its last turn, by the clock of {@link ReportTurns}. */
-  long finish;
-
   ReportWork(long nowMs) {
-    this(UNITS_BURST, UNITS_PER_S, nowMs);
+    units = new TokenBucket(UNITS_BURST, UNITS_PER_S, nowMs);
   }
 
-  ReportWork(int burst, int perS, long nowMs) {
-    units = new TokenBucket(burst, perS, nowMs);
-  }
-
-  void take(NodeReport report, long nowMs) {
-    takeUnits(units(report), nowMs);
-  }
-
-  void takeUnits(int count, long nowMs) {
-    units.take(count, nowMs);
-  }
-
-  /** Returns how long the next report must wait. */
-  long delayMs(long nowMs) {
+  /** Takes a report into account, and returns for how long no further one may be read. */
+  long take(NodeReport report, long nowMs) {
+    units.take(units(report), nowMs);
     return units.debtMs(nowMs);
   }
 
@@ -52,8 +34,8 @@ final class ReportWork {
     return units.full(nowMs);
   }
 
-  static int units(NodeReport report) {
-    int units = 1 + report.getEventsCount();
+  private static int units(NodeReport report) {
+    int units = 1 + report.getSerializedSize() / 1_024 + report.getEventsCount();
     for (Gpu gpu : report.getGpusList()) {
       units += 1 + gpu.getPodUsesCount();
     }

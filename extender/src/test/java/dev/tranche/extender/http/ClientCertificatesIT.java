@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.tranche.extender.metrics.ExtenderMetrics;
-import dev.tranche.process.listen.ConnectionLimiter;
 import dev.tranche.process.listen.LimitedTransport;
+import dev.tranche.process.listen.ListeningPort;
 import dev.tranche.process.listen.TestAuthority;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.vertx.core.Future;
@@ -47,8 +47,7 @@ final class ClientCertificatesIT {
     server =
         new VerbServer(
             SocketAddress.inetSocketAddress(0, "127.0.0.1"),
-            transport,
-            new ConnectionLimiter(VerbServer.limits(true)),
+            new ListeningPort(vertx, transport, "verbs", VerbServer.limits(true)),
             verbs.world().readiness,
             () -> {},
             loop -> verbs.routes(loop, RequestLimiter.READ_WITHIN_MS));

@@ -4,12 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.api.node.Gpu;
 import dev.tranche.api.node.GpuReading;
-import dev.tranche.api.node.Holding;
 import dev.tranche.api.node.NodeReport;
 import dev.tranche.extender.ledger.NodeState;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.List;
 import java.util.OptionalLong;
 import org.junit.jupiter.api.Test;
@@ -18,8 +16,6 @@ final class LatestReportTest {
   private final ArrayDeque<Runnable> loop = new ArrayDeque<>();
   private final List<NodeState> states = new ArrayList<>();
   private final List<OptionalLong> ages = new ArrayList<>();
-  private final List<Long> delaysMs = new ArrayList<>();
-  private final List<Runnable> timers = new ArrayList<>();
   private long nowMs;
   private final List<String> told = new ArrayList<>();
   private final LatestReport latestReport =
@@ -44,16 +40,7 @@ final class LatestReportTest {
           },
           loop::add,
           Runnable::run,
-          () -> false,
-          new ReportWork(0),
-          new ReportTurns(
-              () -> nowMs,
-              Runnable::run,
-              (ms, task) -> {
-                delaysMs.add(ms);
-                timers.add(task);
-              },
-              () -> {}));
+          () -> false);
 
   private static NodeReport whole(String uuid, long usedBytes) {
     return NodeReport.newBuilder()
@@ -107,35 +94,6 @@ final class LatestReportTest {
     latestReport.put(brief(4));
     deliver();
     assertThat(told).containsExactly("GPU-1 uses 2", "whole", "GPU-1 uses 4", "again");
-  }
-
-  /** 100 reports a second, each of 10,000 held replicas. */
-  @Test
-  void floodOfLargeReports_isAppliedAtTheRateOfItsWork_andNoOldOne() {
-    long dueMs = Long.MAX_VALUE;
-    for (nowMs = 0; nowMs < 60_000; nowMs += 10) {
-      latestReport.put(large("GPU-" + nowMs));
-      if (!delaysMs.isEmpty()) {
-        dueMs = nowMs + delaysMs.removeFirst();
-      }
-      if (nowMs >= dueMs) {
-        dueMs = Long.MAX_VALUE;
-        timers.removeFirst().run();
-      }
-      int before = states.size();
-      deliver();
-      if (states.size() > before) {
-        assertThat(states.getLast().gpus().getFirst().uuid()).isEqualTo("GPU-" + nowMs);
-      }
-    }
-    // Two at once, and then half a one in each second.
-    assertThat(states).hasSizeBetween(30, 34);
-  }
-
-  private static NodeReport large(String uuid) {
-    var held = Holding.newBuilder().setNamespace("ns").setPod("p");
-    held.addAllDeviceIds(Collections.nCopies(10_000, "GPU-0::0"));
-    return whole(uuid, 1).toBuilder().addHoldings(held).build();
   }
 
   /** The first is on its way; of those that come meanwhile, only the last counts. */

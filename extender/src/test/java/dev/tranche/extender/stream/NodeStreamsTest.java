@@ -97,40 +97,16 @@ final class NodeStreamsTest {
   }
 
   @Test
-  void newerStream_takesItsNodesPlaceAtItsFirstReport() {
-    NodeStream own = stream();
-    assertThat(streams.opened(own)).isEmpty();
-    assertThat(streams.get("a")).isNull();
-    assertThat(streams.reported(own)).isTrue();
-    assertThat(streams.reported(own)).isFalse();
-    NodeStream newer = stream();
-    assertThat(streams.opened(newer)).isEmpty();
-    assertThat(streams.get("a")).isSameAs(own);
-    assertThat(streams.reported(newer)).isTrue();
-    assertThat(streams.get("a")).isSameAs(newer);
-    assertThat(streams.closed(own)).isFalse();
-    // What it had already sent does not bring it back.
-    assertThat(streams.reported(own)).isFalse();
-    assertThat(streams.closed(newer)).isTrue();
-    assertThat(streams.has("a")).isFalse();
-  }
-
-  @Test
-  void streamsWithoutAReport_areBounded_theOldestEnds_andTheNodesOwnStays() {
+  void newerStream_takesItsNodesPlace() {
     NodeStream own = stream();
     streams.opened(own);
-    streams.reported(own);
-    NodeStream oldest = stream();
-    streams.opened(oldest);
-    for (int i = 1; i < NodeStreams.UNREPORTED_MAX; i++) {
-      assertThat(streams.opened(stream())).isEmpty();
-    }
-    NodeStream newest = stream();
-    assertThat(streams.opened(newest)).containsSame(oldest);
-    assertThat(streams.closed(oldest)).isFalse();
-    assertThat(streams.open()).hasSize(1 + NodeStreams.UNREPORTED_MAX);
-    assertThat(streams.get("a")).isSameAs(own);
-    assertThat(streams.reported(newest)).isTrue();
+    assertThat(streams.open()).containsExactly(own);
+    NodeStream newer = stream();
+    streams.opened(newer);
+    assertThat(streams.open()).containsExactly(newer);
+    assertThat(streams.closed(own)).isFalse();
+    assertThat(streams.closed(newer)).isTrue();
+    assertThat(streams.has("a")).isFalse();
   }
 
   private NodeStream stream() {

@@ -81,9 +81,7 @@ class ReportHandOverLincheckTest {
             new NoListener(),
             deciding::add,
             own::add,
-            () -> false,
-            new ReportWork(0),
-            new ReportTurns(() -> 0, own::add, (ms, task) -> own.add(task), () -> {}));
+            () -> false);
     var stream =
         new Thread(
             () -> {

@@ -1,9 +1,9 @@
 package dev.tranche.nodeplugin.metrics;
 
 import dev.tranche.nodeplugin.health.Readiness;
-import dev.tranche.process.listen.ConnectionLimiter;
 import dev.tranche.process.listen.ConnectionLimits;
 import dev.tranche.process.listen.LimitedTransport;
+import dev.tranche.process.listen.ListeningPort;
 import dev.tranche.process.ops.OpsPort;
 import dev.tranche.process.ops.Probe;
 import dev.tranche.process.settings.HostPort;
@@ -18,34 +18,30 @@ public final class MetricsServer {
   private final NodeMetrics metrics;
   private final Supplier<Readiness> readiness;
   private final Supplier<Readiness> liveness;
-  private final ConnectionLimiter connections;
 
   /** Creates a server whose /healthz succeeds as long as it answers at all. */
   public MetricsServer(NodeMetrics metrics, Supplier<Readiness> readiness) {
-    this(metrics, readiness, () -> Readiness.readyUnless(List.of()), ConnectionLimits.METRICS);
+    this(metrics, readiness, () -> Readiness.readyUnless(List.of()));
   }
 
   /**
    * @param liveness the answer of /healthz
    */
   public MetricsServer(
-      NodeMetrics metrics,
-      Supplier<Readiness> readiness,
-      Supplier<Readiness> liveness,
-      ConnectionLimits limits) {
+      NodeMetrics metrics, Supplier<Readiness> readiness, Supplier<Readiness> liveness) {
     this.metrics = metrics;
     this.readiness = readiness;
     this.liveness = liveness;
-    this.connections = new ConnectionLimiter(limits);
-    metrics.connections("metrics", connections);
   }
 
   /**
    * @param transport of this Vert.x
    */
   public Future<HttpServer> listen(Vertx vertx, LimitedTransport transport, HostPort at) {
+    var port = new ListeningPort(vertx, transport, "metrics", ConnectionLimits.METRICS);
+    metrics.connections(port);
     return new OpsPort(metrics::scrape, () -> probe(liveness.get()), () -> probe(readiness.get()))
-        .listen(vertx, transport, connections, at);
+        .listen(port, at);
   }
 
   private static Probe probe(Readiness now) {

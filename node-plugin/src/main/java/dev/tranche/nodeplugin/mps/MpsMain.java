@@ -7,6 +7,7 @@ import dev.tranche.nodeplugin.metrics.MetricsServer;
 import dev.tranche.nodeplugin.metrics.NodeMetrics;
 import dev.tranche.nodeplugin.nvml.JnaNvml;
 import dev.tranche.process.listen.LimitedTransport;
+import dev.tranche.process.loop.LoopWatch;
 import dev.tranche.process.settings.ConfigErrors;
 import dev.tranche.process.settings.Settings;
 import io.vertx.core.Context;
@@ -62,6 +63,7 @@ public final class MpsMain {
                 .setEventLoopPoolSize(1)
                 .setWorkerPoolSize(1)
                 .setInternalBlockingPoolSize(1));
+    LoopWatch.start(vertx);
     NodeMetrics metrics = new NodeMetrics();
     Path driverRoot = Path.of(settings.text(Setting.DRIVER_ROOT_CTR_PATH));
     Context loop = vertx.getOrCreateContext();

@@ -1,8 +1,6 @@
 package dev.tranche.nodeplugin.metrics;
 
 import dev.tranche.nodeplugin.health.Readiness;
-import dev.tranche.process.listen.ClientSockets;
-import dev.tranche.process.listen.ConnectionLimits;
 import dev.tranche.process.listen.LimitedTransport;
 import dev.tranche.process.settings.HostPort;
 import io.vertx.core.VertxOptions;
@@ -17,22 +15,13 @@ import java.util.List;
 final class FloodedNodePort {
   private FloodedNodePort() {}
 
-  /**
-   * @param args "patient" for long time limits
-   */
   public static void main(String[] args) throws IOException {
     var transport = new LimitedTransport();
     var vertx = transport.vertx(new VertxOptions().setEventLoopPoolSize(1));
     var metrics = new NodeMetrics();
     Readiness ready = Readiness.readyUnless(List.of());
     int port =
-        new MetricsServer(
-                metrics,
-                () -> ready,
-                () -> ready,
-                args.length > 0 && args[0].equals("patient")
-                    ? ClientSockets.withLongTimes(ConnectionLimits.METRICS)
-                    : ConnectionLimits.METRICS)
+        new MetricsServer(metrics, () -> ready)
             .listen(vertx, transport, new HostPort("127.0.0.1", 0))
             .await()
             .actualPort();
@@ -41,11 +30,10 @@ final class FloodedNodePort {
       System.gc();
       Runtime runtime = Runtime.getRuntime();
       System.out.printf(
-          "%d %d %d %d%n",
+          "%d %d %d%n",
           runtime.totalMemory() - runtime.freeMemory(),
           runtime.maxMemory(),
-          gauge(metrics, "tranche_node_connections"),
-          gauge(metrics, "tranche_node_connections_waiting"));
+          gauge(metrics, "tranche_node_connections"));
     }
     System.exit(0);
   }

@@ -4,28 +4,20 @@ import io.netty.bootstrap.ServerBootstrap;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
-import io.netty.util.concurrent.EventExecutor;
 import io.vertx.core.Vertx;
 import io.vertx.core.VertxOptions;
 import io.vertx.core.http.HttpServerOptions;
 import io.vertx.core.impl.transports.NioTransport;
 import io.vertx.core.impl.transports.TransportInternal;
 import io.vertx.core.net.NetServerOptions;
-import java.net.InetSocketAddress;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.TimeUnit;
 
 /**
  * Limits connections as they are accepted. A server's own handlers see a connection only after its
  * TLS handshake and, with HTTP/2, its preface. A client that sends neither would never be counted.
  */
 public final class LimitedTransport extends NioTransport {
-  private static final long SWEEP_MS = 500;
-
-  /** While connections wait, so that one that becomes idle makes room soon. */
-  private static final long WAITING_SWEEP_MS = 50;
-
   private final Map<String, ConnectionLimiter> limiters = new ConcurrentHashMap<>();
 
   /** Creates a Vert.x instance whose servers can be limited by {@link #limit}. */
@@ -61,7 +53,6 @@ public final class LimitedTransport extends NioTransport {
    */
   private static final class Acceptor extends ChannelInboundHandlerAdapter {
     private final ConnectionLimiter limiter;
-    private boolean sweeping;
 
     Acceptor(ConnectionLimiter limiter) {
       this.limiter = limiter;
@@ -70,113 +61,17 @@ public final class LimitedTransport extends NioTransport {
     @Override
     public void channelRead(ChannelHandlerContext context, Object accepted) {
       var child = (Channel) accepted;
-      if (child.remoteAddress() instanceof InetSocketAddress remote) {
-        limiter.accept(remote, new Accepted(child, context), ConnectionLimiter.nowMs());
+      if (limiter.accept(child)) {
+        context.fireChannelRead(child);
+        child.closeFuture().addListener(end -> context.executor().execute(() -> pace(context)));
+        pace(context);
       } else {
-        // Its peer has left.
         child.unsafe().closeForcibly();
       }
-      if (!sweeping) {
-        sweepLater(context.executor());
-      }
     }
 
-    /** The port is closed; nobody would serve those that wait. */
-    @Override
-    public void channelInactive(ChannelHandlerContext context) {
-      limiter.abortWaiting();
-      context.fireChannelInactive();
-    }
-
-    /**
-     * Schedules a sweep on the accepting thread, so that a connection to close already has its
-     * event loop.
-     */
-    private void sweepLater(EventExecutor executor) {
-      sweeping = true;
-      long inMs = limiter.waiting() > 0 ? WAITING_SWEEP_MS : SWEEP_MS;
-      var _ = executor.schedule(() -> sweep(executor), inMs, TimeUnit.MILLISECONDS);
-    }
-
-    private void sweep(EventExecutor executor) {
-      sweeping = false;
-      limiter.sweep(ConnectionLimiter.nowMs());
-      if (limiter.open() + limiter.waiting() > 0) {
-        sweepLater(executor);
-      }
-    }
-  }
-
-  private static final class Accepted implements ConnectionLimiter.Connection {
-    /** A served connection has no event loop for a moment. */
-    private static final long REGISTERED_MS = 10;
-
-    private final Channel channel;
-    private final ChannelHandlerContext accepting;
-
-    /** Whether it was passed on. Confined to the accepting thread. */
-    private boolean served;
-
-    private final QuietClock clock = new QuietClock();
-
-    /**
-     * @param accepting the context of the accepting thread
-     */
-    Accepted(Channel channel, ChannelHandlerContext accepting) {
-      this.channel = channel;
-      this.accepting = accepting;
-    }
-
-    @Override
-    public void serve(long safeMs, Runnable onClosed) {
-      clock.tickMs = Math.max(1, safeMs / QuietClock.TICKS);
-      channel.pipeline().addLast(clock);
-      channel.closeFuture().addListener(over -> onClosed.run());
-      if (accepting.executor().inEventLoop()) {
-        passOn();
-      } else {
-        accepting.executor().execute(this::passOn);
-      }
-    }
-
-    private void passOn() {
-      served = true;
-      accepting.fireChannelRead(channel);
-    }
-
-    @Override
-    public long quietMs() {
-      return clock.quietMs;
-    }
-
-    @Override
-    public void used() {
-      clock.stopped = true;
-    }
-
-    @Override
-    public void close() {
-      Runnable closing =
-          () -> {
-            var _ = channel.close();
-          };
-      accepting.executor().execute(() -> end(closing));
-    }
-
-    @Override
-    public void abort() {
-      accepting.executor().execute(() -> end(() -> channel.unsafe().close(channel.voidPromise())));
-    }
-
-    private void end(Runnable closing) {
-      if (channel.isRegistered()) {
-        channel.eventLoop().execute(closing);
-      } else if (served && channel.isOpen()) {
-        var _ =
-            accepting.executor().schedule(() -> end(closing), REGISTERED_MS, TimeUnit.MILLISECONDS);
-      } else {
-        channel.unsafe().closeForcibly();
-      }
+    private void pace(ChannelHandlerContext context) {
+      context.channel().config().setAutoRead(limiter.accepts());
     }
   }
 }

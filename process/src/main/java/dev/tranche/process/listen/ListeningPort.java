@@ -4,19 +4,22 @@ import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.ChannelPipeline;
+import io.netty.handler.codec.http.HttpDecoderConfig;
+import io.netty.handler.codec.http.HttpRequestDecoder;
 import io.vertx.core.Handler;
 import io.vertx.core.Vertx;
 import io.vertx.core.http.Http2Settings;
 import io.vertx.core.http.HttpConnection;
+import io.vertx.core.http.HttpHeaders;
 import io.vertx.core.http.HttpServer;
 import io.vertx.core.http.HttpServerOptions;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.http.HttpServerResponse;
 import io.vertx.core.http.HttpVersion;
 import io.vertx.core.net.impl.ConnectionBase;
-import java.net.InetSocketAddress;
+import java.net.HttpURLConnection;
 import java.util.List;
-import org.jspecify.annotations.Nullable;
+import java.util.function.BooleanSupplier;
 
 /**
  * Opens a TCP port with all its bounds. All ports but the one for nodes speak HTTP/1.1 alone: no
@@ -24,17 +27,25 @@ import org.jspecify.annotations.Nullable;
  * memory that strangers can take is the number of connections times a constant.
  */
 public final class ListeningPort {
+  private static final String DECODER = "httpDecoder";
+
   /** Of a request line. A list's continue token and filters fit. */
   private static final int LINE_BYTES_MAX = 4 << 10;
 
   /** Of all headers of a request; a ServiceAccount's token has one to two KiB. */
   private static final int HEAD_BYTES_MAX = 8 << 10;
 
+  /** A burst of handshakes on a busy machine takes seconds. */
+  private static final int HANDSHAKE_S_MAX = 30;
+
   /** A node has one stream, and briefly a second one. */
   private static final long STREAMS_PER_CONNECTION_MAX = 2;
 
-  /** What a peer may send before we have read it. */
-  private static final int WINDOW_BYTES = (64 << 10) - 1;
+  /** Of all headers of a call, each counted as 32 bytes more than it has. */
+  private static final int CALL_HEAD_BYTES_MAX = 4 << 10;
+
+  /** What a peer may send of a call before we have read it. */
+  private static final int WINDOW_BYTES = 16 << 10;
 
   private final Vertx vertx;
   private final LimitedTransport transport;
@@ -46,11 +57,31 @@ public final class ListeningPort {
    * @param name no other port of this transport has it
    */
   public ListeningPort(
-      Vertx vertx, LimitedTransport transport, String name, ConnectionLimiter connections) {
+      Vertx vertx, LimitedTransport transport, String name, ConnectionLimits limits) {
     this.vertx = vertx;
     this.transport = transport;
     this.name = name;
-    this.connections = connections;
+    this.connections = new ConnectionLimiter(limits);
+  }
+
+  /** Returns the value of the metrics' label {@code port}. */
+  public String name() {
+    return name;
+  }
+
+  /** Returns how many connections are open. */
+  public int open() {
+    return connections.open();
+  }
+
+  /** Returns how many connections were refused, or closed in favour of others. */
+  public long refused() {
+    return connections.refused();
+  }
+
+  /** Closes all connections that are not being answered. */
+  public void closeUnused() {
+    connections.closeUnused();
   }
 
   /**
@@ -59,7 +90,16 @@ public final class ListeningPort {
    * @param options certificates and idle time; the bounds are set here
    */
   public HttpServer http1(HttpServerOptions options, Handler<HttpServerRequest> requests) {
-    return http1(options, null, false, requests);
+    return http1(options, () -> false, requests);
+  }
+
+  /**
+   * @param draining whether clients should use another process by now: a Service routes only new
+   *     connections there
+   */
+  public HttpServer http1(
+      HttpServerOptions options, BooleanSupplier draining, Handler<HttpServerRequest> requests) {
+    return http1WithChunkedBodies(options, draining, withLength(requests));
   }
 
   /**
@@ -69,55 +109,60 @@ public final class ListeningPort {
    * @param options certificates and idle time; the bounds are set here
    */
   public HttpServer http1WithChunkedBodies(
-      HttpServerOptions options, Handler<HttpServerRequest> requests) {
-    return http1(options, null, true, requests);
-  }
-
-  /**
-   * @param drain closes the connections once clients should use another process
-   */
-  public HttpServer http1(
-      HttpServerOptions options, ConnectionDrain drain, Handler<HttpServerRequest> requests) {
-    return http1(options, drain, false, requests);
-  }
-
-  private HttpServer http1(
-      HttpServerOptions options,
-      @Nullable ConnectionDrain drain,
-      boolean takesChunked,
-      Handler<HttpServerRequest> requests) {
+      HttpServerOptions options, BooleanSupplier draining, Handler<HttpServerRequest> requests) {
     options
         .setUseAlpn(false)
         .setHttp2ClearTextEnabled(false)
         .setDecompressionSupported(false)
-        .setMaxInitialLineLength(LINE_BYTES_MAX)
-        .setMaxHeaderSize(HEAD_BYTES_MAX)
+        .setSslHandshakeTimeout(HANDSHAKE_S_MAX)
         // No client opens a WebSocket, yet each part of a body would pass through these handlers.
         .setPerMessageWebSocketCompressionSupported(false)
         .setPerFrameWebSocketCompressionSupported(false);
+    var heads =
+        new HttpDecoderConfig()
+            .setMaxInitialLineLength(LINE_BYTES_MAX)
+            .setMaxHeaderSize(HEAD_BYTES_MAX)
+            .setMaxChunkSize(options.getMaxChunkSize())
+            .setHeadersFactory(FewHeaders.FACTORY)
+            .setTrailersFactory(FewHeaders.FACTORY);
     return vertx
         .createHttpServer(transport.limit(options, name, connections))
         .connectionHandler(
             connection -> {
-              guard(connection, takesChunked);
-              if (drain != null) {
-                drain.track(connection);
+              ChannelPipeline pipeline = channel(connection).pipeline();
+              if (pipeline.get(DECODER) != null) {
+                pipeline.replace(DECODER, DECODER, new HttpRequestDecoder(heads));
+                pipeline.addAfter("httpEncoder", "guard", new Http1Guard(connections, draining));
               }
             })
-        .requestHandler(drain == null ? requests : drain.counting(requests));
+        .requestHandler(requests);
   }
 
-  private void guard(HttpConnection connection, boolean takesChunked) {
-    Channel channel = ((ConnectionBase) connection).channel();
-    if (channel.remoteAddress() instanceof InetSocketAddress remote) {
-      var guard = new Http1Guard(connections, remote, takesChunked);
-      ChannelPipeline pipeline = channel.pipeline();
-      pipeline.addBefore("httpDecoder", "framing", new Http1Framing(guard));
-      pipeline.addAfter("httpEncoder", "guard", guard);
-    } else {
-      // It is closed already.
-      connection.close();
-    }
+  private static Handler<HttpServerRequest> withLength(Handler<HttpServerRequest> requests) {
+    return request -> {
+      if (request.headers().contains(HttpHeaders.TRANSFER_ENCODING)) {
+        request
+            .response()
+            .setStatusCode(HttpURLConnection.HTTP_LENGTH_REQUIRED)
+            .putHeader("content-type", "text/plain")
+            .end("send a body with Content-Length, not chunked\n")
+            .onComplete(sent -> request.connection().close());
+      } else {
+        requests.handle(request);
+      }
+    };
+  }
+
+  private static Channel channel(HttpConnection connection) {
+    return ((ConnectionBase) connection).channel();
+  }
+
+  /**
+   * Records that the peer of a connection has shown a credential. Its connection then takes no
+   * place of those without one, and ends for no other.
+   */
+  public void admit(HttpConnection connection) {
+    connections.admit(channel(connection));
   }
 
   /**
@@ -132,11 +177,11 @@ public final class ListeningPort {
         .setUseAlpn(true)
         .setAlpnVersions(List.of(HttpVersion.HTTP_2))
         .setDecompressionSupported(false)
-        .setHttp2ConnectionWindowSize(WINDOW_BYTES)
+        .setSslHandshakeTimeout(HANDSHAKE_S_MAX)
         .setInitialSettings(
             new Http2Settings()
                 .setMaxConcurrentStreams(STREAMS_PER_CONNECTION_MAX)
-                .setMaxHeaderListSize(HEAD_BYTES_MAX)
+                .setMaxHeaderListSize(CALL_HEAD_BYTES_MAX)
                 .setInitialWindowSize(WINDOW_BYTES)
                 // There is one call per connection, so no header is sent twice, least of all the
                 // token.
@@ -145,9 +190,9 @@ public final class ListeningPort {
         .createHttpServer(transport.limit(options, name, connections))
         .connectionHandler(
             connection -> {
-              Channel channel = ((ConnectionBase) connection).channel();
-              if (channel.pipeline().get("httpDecoder") == null) {
-                channel.pipeline().addFirst("taken", new ReadWhileTaken());
+              ChannelPipeline pipeline = channel(connection).pipeline();
+              if (pipeline.get(DECODER) == null) {
+                pipeline.addFirst("taken", new ReadWhileTaken());
               } else {
                 // A client without ALPN gets HTTP/1.1.
                 connection.close();

@@ -1,6 +1,6 @@
 package dev.tranche.process.meters;
 
-import dev.tranche.process.listen.ConnectionLimiter;
+import dev.tranche.process.listen.ListeningPort;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
@@ -87,24 +87,16 @@ public class Meters {
   }
 
   /** Registers the meters of the connections of a port. */
-  public final void connections(String port, ConnectionLimiter connections) {
+  public final void connections(ListeningPort port) {
     gauge(
         name("connections"),
         "Open connections of the port; bounded.",
-        connections::open,
+        port::open,
         "port",
-        port);
-    gauge(
-        name("connections.waiting"),
-        "Accepted connections that wait until one of their address ends; bounded.",
-        connections::waiting,
-        "port",
-        port);
-    FunctionCounter.builder(name("connections.refused"), connections, ConnectionLimiter::refused)
-        .description(
-            "Connections refused, closed in favour of others, for lack of a first request, or for a"
-                + " request that the port does not take.")
-        .tag("port", port)
+        port.name());
+    FunctionCounter.builder(name("connections.refused"), port, ListeningPort::refused)
+        .description("Connections refused, or closed in favour of others.")
+        .tag("port", port.name())
         .register(registry);
   }
 

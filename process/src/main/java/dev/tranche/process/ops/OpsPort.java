@@ -1,12 +1,9 @@
 package dev.tranche.process.ops;
 
-import dev.tranche.process.listen.ConnectionLimiter;
-import dev.tranche.process.listen.LimitedTransport;
 import dev.tranche.process.listen.ListeningPort;
 import dev.tranche.process.settings.HostPort;
 import io.vertx.core.Future;
 import io.vertx.core.Handler;
-import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpServer;
 import io.vertx.core.http.HttpServerOptions;
 import io.vertx.core.http.HttpServerRequest;
@@ -59,13 +56,8 @@ public final class OpsPort {
         Map.of());
   }
 
-  /**
-   * @param transport the transport of this Vert.x instance
-   */
-  public Future<HttpServer> listen(
-      Vertx vertx, LimitedTransport transport, ConnectionLimiter connections, HostPort address) {
-    return new ListeningPort(vertx, transport, "metrics", connections)
-        .http1(new HttpServerOptions().setIdleTimeout(IDLE_S_MAX), this::handle)
+  public Future<HttpServer> listen(ListeningPort port, HostPort address) {
+    return port.http1(new HttpServerOptions().setIdleTimeout(IDLE_S_MAX), this::handle)
         .listen(SocketAddress.inetSocketAddress(address.port(), address.host()));
   }
 

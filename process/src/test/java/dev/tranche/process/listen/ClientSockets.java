@@ -21,23 +21,7 @@ public final class ClientSockets implements AutoCloseable {
   /** Only ends a broken test. */
   private static final Duration PATIENCE = Duration.ofSeconds(60);
 
-  /** Longer than a test, so that nothing ends before it has measured. */
-  private static final long PATIENT_MS = 600_000;
-
   private final Set<Socket> open = ConcurrentHashMap.newKeySet();
-
-  /** Returns the same limits on connections, with long time limits. */
-  public static ConnectionLimits withLongTimes(ConnectionLimits shipped) {
-    return new ConnectionLimits(
-        shipped.connectionsMax(),
-        shipped.perAddressMax(),
-        PATIENT_MS,
-        PATIENT_MS,
-        shipped.loopbackLimited(),
-        PATIENT_MS,
-        shipped.waitingMax(),
-        shipped.admittedMax());
-  }
 
   /**
    * Connects to a port of 127.0.0.1.

@@ -2,9 +2,9 @@ package dev.tranche.process.ops;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.tranche.process.listen.ConnectionLimiter;
 import dev.tranche.process.listen.ConnectionLimits;
 import dev.tranche.process.listen.LimitedTransport;
+import dev.tranche.process.listen.ListeningPort;
 import dev.tranche.process.settings.HostPort;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
@@ -68,10 +68,8 @@ class OpsPortIT {
   }
 
   private int listen(OpsPort port) {
-    var connections = new ConnectionLimiter(ConnectionLimits.METRICS);
-    return port.listen(vertx, transport, connections, new HostPort("127.0.0.1", 0))
-        .await()
-        .actualPort();
+    var listening = new ListeningPort(vertx, transport, "metrics", ConnectionLimits.METRICS);
+    return port.listen(listening, new HostPort("127.0.0.1", 0)).await().actualPort();
   }
 
   private HttpResponse<String> get(int port, String path) throws Exception {

@@ -1,9 +1,6 @@
 package dev.tranche.webhook.review;
 
-import dev.tranche.process.listen.ConnectionDrain;
-import dev.tranche.process.listen.ConnectionLimiter;
 import dev.tranche.process.listen.ConnectionLimits;
-import dev.tranche.process.listen.LimitedTransport;
 import dev.tranche.process.listen.ListeningPort;
 import dev.tranche.webhook.metrics.ReviewKind;
 import dev.tranche.webhook.metrics.WebhookMetrics;
@@ -35,50 +32,44 @@ public final class AdmissionVerticle extends VerticleBase {
 
   private static final Logger LOG = LoggerFactory.getLogger(AdmissionVerticle.class);
 
-  private final LimitedTransport transport;
   private final SocketAddress address;
   private final Map<String, ReviewHandler> entries;
   private final WebhookMetrics metrics;
   private final ReviewBodyReader bodyReader;
-  private final ConnectionLimiter connections;
+  private final ListeningPort listening;
 
   private volatile boolean draining;
   private volatile TlsKeyPair pair;
   private volatile @Nullable HttpServer server;
-  private volatile @Nullable ConnectionDrain drain;
 
   /**
-   * @param transport the transport of the Vert.x instance that this verticle is deployed to
+   * @param listening a port of the Vert.x instance that this verticle is deployed to
    * @param entries the handlers by request path
+   * @param bodyMsMax from a request's head to the end of its body
    * @param pair the key pair to serve with until {@link #serveWith} replaces it
    */
   public AdmissionVerticle(
-      LimitedTransport transport,
+      ListeningPort listening,
       SocketAddress address,
       Map<String, ReviewHandler> entries,
-      HttpLimits limits,
+      long bodyMsMax,
       WebhookMetrics metrics,
       TlsKeyPair pair) {
-    this.transport = transport;
+    this.listening = listening;
     this.address = address;
     this.entries = Map.copyOf(entries);
     this.metrics = metrics;
     this.pair = pair;
-    bodyReader = new ReviewBodyReader(limits.bodyMsMax(), metrics);
-    connections = new ConnectionLimiter(limits.connections());
-    metrics.connections("admission", connections);
+    bodyReader = new ReviewBodyReader(bodyMsMax, metrics);
+    metrics.connections(listening);
   }
 
   /**
-   * Limits on what clients may use. API servers send reviews over HTTP/1.1: one at a time on each
-   * connection. Further ones wait, and mostly take a connection that has become idle. Bursts of
-   * three API servers do not fill the port, whether they share an address or not.
-   *
-   * @param bodyMsMax maximum time from a request's head to the end of its body
+   * API servers send reviews over HTTP/1.1: one at a time on each connection. Three of them handle
+   * up to 600 requests that change objects at once. They may share an address, and each may open a
+   * connection for each request.
    */
-  public record HttpLimits(long bodyMsMax, ConnectionLimits connections) {
-    public static final HttpLimits DEFAULT = new HttpLimits(8_000, ConnectionLimits.of(128, 40));
-  }
+  public static final ConnectionLimits LIMITS = new ConnectionLimits(640, 600);
 
   @Override
   public Future<?> start() {
@@ -89,10 +80,8 @@ public final class AdmissionVerticle extends VerticleBase {
             .setIdleTimeout(IDLE_S_MAX)
             .setMaxChunkSize(CHUNK_BYTES_MAX);
     vertx.setPeriodic(SWEEP_MS, ignored -> bodyReader.sweep(nowMs()));
-    var connectionDrain = new ConnectionDrain(vertx, () -> draining);
-    drain = connectionDrain;
-    return new ListeningPort(vertx, transport, "admission", connections)
-        .http1(options, connectionDrain, this::handle)
+    return listening
+        .http1(options, () -> draining, this::handle)
         .listen(address)
         .onSuccess(listening -> server = listening);
   }
@@ -125,10 +114,7 @@ public final class AdmissionVerticle extends VerticleBase {
    */
   public void startDrain() {
     draining = true;
-    ConnectionDrain connectionDrain = drain;
-    if (connectionDrain != null) {
-      context.runOnContext(here -> connectionDrain.closeConnections());
-    }
+    listening.closeUnused();
   }
 
   /**

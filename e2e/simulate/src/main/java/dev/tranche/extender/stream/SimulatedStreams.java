@@ -5,7 +5,6 @@ import dev.tranche.api.node.NodeReport;
 import dev.tranche.extender.ledger.Assignment;
 import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.load.LoadReading;
-import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.Executor;
 import java.util.function.BiConsumer;
@@ -14,30 +13,21 @@ import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 
 /**
- * The path of a report from a stream to the Ledger, without gRPC: it waits for its turn, a newer
- * one replaces it, and it is converted as in {@link StreamServer}.
+ * The path of a report from a stream to the Ledger, without gRPC: a newer one replaces it, and it
+ * is converted as in {@link StreamServer}.
  */
 public final class SimulatedStreams {
   private final LongSupplier clockMs;
   private final BiConsumer<Event.Reported, Map<String, LoadReading>> applier;
   private final Executor loop;
-  private final ReportTurns turns;
-  private final Map<String, ReportWork> works = new HashMap<>();
-
-  /** Runs a task later. */
-  public interface Timer {
-    void after(long ms, Runnable task);
-  }
 
   public SimulatedStreams(
       LongSupplier clockMs,
       BiConsumer<Event.Reported, Map<String, LoadReading>> applier,
-      Executor loop,
-      Timer timer) {
+      Executor loop) {
     this.clockMs = clockMs;
     this.applier = applier;
     this.loop = loop;
-    this.turns = new ReportTurns(clockMs, Runnable::run, timer::after, () -> {});
   }
 
   /**
@@ -47,16 +37,7 @@ public final class SimulatedStreams {
    */
   public Consumer<NodeReport> open(String node, BooleanSupplier closed) {
     var latest =
-        new LatestReport(
-            node,
-            clockMs,
-            applier,
-            new Nobody(),
-            loop,
-            Runnable::run,
-            closed,
-            works.computeIfAbsent(node, first -> new ReportWork(clockMs.getAsLong())),
-            turns);
+        new LatestReport(node, clockMs, applier, new Nobody(), loop, Runnable::run, closed);
     return latest::put;
   }
 

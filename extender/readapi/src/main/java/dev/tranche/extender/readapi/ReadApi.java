@@ -15,6 +15,7 @@ import dev.tranche.extender.selection.NodeFilter;
 import dev.tranche.extender.selection.PodSelection;
 import dev.tranche.process.listen.ConnectionLimits;
 import dev.tranche.process.listen.LimitedTransport;
+import dev.tranche.process.listen.ListeningPort;
 import dev.tranche.process.loop.Loop;
 import dev.tranche.process.meters.Meters;
 import dev.tranche.process.settings.HostPort;
@@ -27,7 +28,6 @@ import java.util.Optional;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
-import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -38,13 +38,13 @@ import org.jspecify.annotations.Nullable;
  */
 public final class ReadApi {
   /** Web pages that read the stream may all connect through one ingress controller. */
-  public static final ConnectionLimits REMOTE = ConnectionLimits.of(96, 80);
+  public static final ConnectionLimits REMOTE = new ConnectionLimits(384, 80);
 
   /** All connections come from one address. */
-  public static final ConnectionLimits LOCAL = ConnectionLimits.of(96, 96);
+  public static final ConnectionLimits LOCAL = new ConnectionLimits(96, 96);
 
   /** A cluster has a few API servers. One of them may proxy all requests that are in progress. */
-  public static final ConnectionLimits PROXIED = ConnectionLimits.of(48, 32);
+  public static final ConnectionLimits PROXIED = new ConnectionLimits(96, 40);
 
   private static final int IDLE_S_MAX = 60;
   private static final long ANSWERED_MS_MAX = 10_000;
@@ -99,14 +99,12 @@ public final class ReadApi {
 
   /**
    * @param transport the transport of {@code vertx}
-   * @param limits of a port's connections, from those that are shipped
    * @param clusterRole ClusterRole that grants access to remote callers
    */
   public ReadApi(
       Vertx vertx,
       LimitedTransport transport,
       Addresses addresses,
-      UnaryOperator<ConnectionLimits> limits,
       String clusterRole,
       Access.Reviews reviews,
       Sources sources,
@@ -142,28 +140,22 @@ public final class ReadApi {
     this.remote =
         new ReadApiPort(
             vertx,
-            transport,
-            "api",
+            new ListeningPort(vertx, transport, "api", REMOTE),
             addresses.remote(),
-            limits.apply(REMOTE),
             remoteEndpoint,
             metrics);
     this.local =
         new ReadApiPort(
             vertx,
-            transport,
-            "api-local",
+            new ListeningPort(vertx, transport, "api-local", LOCAL),
             addresses.local(),
-            limits.apply(LOCAL),
             localEndpoint,
             metrics);
     this.proxied =
         new ReadApiPort(
             vertx,
-            transport,
-            "api-aggregated",
+            new ListeningPort(vertx, transport, "api-aggregated", PROXIED),
             addresses.proxied(),
-            limits.apply(PROXIED),
             aggregated,
             metrics);
     gauges(metrics, access, answers, List.of(remoteEndpoint, localEndpoint, proxiedEndpoint));

@@ -1,8 +1,5 @@
 package dev.tranche.extender.readapi;
 
-import dev.tranche.process.listen.ConnectionLimiter;
-import dev.tranche.process.listen.ConnectionLimits;
-import dev.tranche.process.listen.LimitedTransport;
 import dev.tranche.process.listen.ListeningPort;
 import dev.tranche.process.meters.Meters;
 import dev.tranche.process.settings.HostPort;
@@ -29,10 +26,8 @@ final class ReadApiPort {
   private static final Logger LOG = LoggerFactory.getLogger(ReadApiPort.class);
 
   private final Vertx vertx;
-  private final LimitedTransport transport;
-  private final String name;
   private final @Nullable HostPort address;
-  private final ConnectionLimiter connections;
+  private final ListeningPort listening;
   private final Handler<HttpServerRequest> requests;
   private @Nullable PemKeyCertOptions certificate;
   private @Nullable PemTrustOptions clients;
@@ -43,20 +38,16 @@ final class ReadApiPort {
    */
   ReadApiPort(
       Vertx vertx,
-      LimitedTransport transport,
-      String name,
+      ListeningPort listening,
       @Nullable HostPort address,
-      ConnectionLimits limits,
       Handler<HttpServerRequest> requests,
       Meters metrics) {
     this.vertx = vertx;
-    this.transport = transport;
-    this.name = name;
+    this.listening = listening;
     this.address = address;
-    this.connections = new ConnectionLimiter(limits);
     this.requests = requests;
     if (address != null) {
-      metrics.connections(name, connections);
+      metrics.connections(listening);
     }
   }
 
@@ -72,19 +63,17 @@ final class ReadApiPort {
     if (clients != null) {
       options.setClientAuth(ClientAuth.REQUIRED).setTrustOptions(clients);
     }
-    HttpServer opening =
-        new ListeningPort(vertx, transport, name, connections)
-            .http1WithChunkedBodies(options, requests);
+    HttpServer opening = listening.http1WithChunkedBodies(options, () -> false, requests);
     server = opening;
     opening
         .listen(SocketAddress.inetSocketAddress(to.port(), to.host()))
-        .onSuccess(open -> LOG.info("the read API listens on {} ({})", to, name))
+        .onSuccess(open -> LOG.info("the read API listens on {} ({})", to, listening.name()))
         .onFailure(
             failure -> {
               LOG.error(
                   "the read API cannot listen on {} ({}); retrying in {} s",
                   to,
-                  name,
+                  listening.name(),
                   OPEN_AGAIN_MS / 1_000,
                   failure);
               vertx.setTimer(OPEN_AGAIN_MS, due -> open(options));
