@@ -406,12 +406,8 @@ capabilities:
 {{- end }}
 {{- end -}}
 
+{{/* No liveness probe: each process ends itself if its event loop stands still. Somebody with the node's address could make a probe fail. */}}
 {{- define "tranche.probes" -}}
-livenessProbe:
-  httpGet: {path: /healthz, port: metrics}
-  initialDelaySeconds: 20
-  periodSeconds: 10
-  failureThreshold: 6
 readinessProbe:
   httpGet: {path: /readyz, port: metrics}
   initialDelaySeconds: 1
@@ -469,9 +465,6 @@ readinessProbe:
 {{- end -}}
 {{- if and .Values.webhook.enabled .Values.guard.enabled (eq .Values.guard.mode "deny") (not .Values.webhook.admissionPolicies) -}}
 {{- fail "guard.mode=deny needs webhook.admissionPolicies: the policies alone decide what is refused. Set webhook.admissionPolicies=true, or guard.mode=void." -}}
-{{- end -}}
-{{- if and .Values.networkPolicies.enabled .Values.extender.enabled (eq .Values.extender.mode "service") (not .Values.networkPolicies.schedulerCidrs) -}}
-{{- fail "networkPolicies.enabled with extender.mode service needs networkPolicies.schedulerCidrs: without the addresses of your kube-scheduler it could not call the extender, and no GPU pod would be bound. Give the control plane's, for example [10.0.0.0/24]." -}}
 {{- end -}}
 {{- end -}}
 

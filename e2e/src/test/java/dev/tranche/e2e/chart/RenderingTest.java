@@ -399,11 +399,10 @@ class RenderingTest {
   @Test
   void networkPolicyOfTheWebhook_isForTheApiServersWhereTheyAreKnown() {
     var policies = new HashMap<String, Object>();
-    policies.put("networkPolicies.enabled", true);
-    assertThat(render(policies)).contains("port: https}\n    - ports:");
+    assertThat(render(policies)).containsPattern("port: https}\n\\s*- ports:");
     policies.put("networkPolicies.webhookCidrs[0]", "10.0.0.0/24");
     assertThat(render(policies))
-        .contains("port: https}\n      from:\n        - ipBlock: {cidr: \"10.0.0.0/24\"}");
+        .containsPattern("port: https}\n\\s*from:\n\\s*- ipBlock: \\{cidr: \"10.0.0.0/24\"}");
   }
 
   @Test
@@ -444,22 +443,25 @@ class RenderingTest {
 
   @Test
   void networkPolicies_letInWhatEachPartIsFor_andNothingElse() {
-    assertThat(render(Map.of())).doesNotContain("kind: NetworkPolicy");
-    String beside = render(Map.of("networkPolicies.enabled", true));
+    assertThat(render(Map.of("networkPolicies.enabled", false)))
+        .doesNotContain("kind: NetworkPolicy");
+    String beside = render(Map.of());
     assertThat(beside.split("kind: NetworkPolicy", -1)).hasSize(4);
+    // By default only the port for nodes is closed to others.
+    assertThat(beside.split("\n *from:\n", -1)).hasSize(2);
+    assertThat(beside)
+        .containsPattern("port: stream}\n\\s*from:\n\\s*- podSelector:")
+        .doesNotContain("namespaceSelector: {}");
     assertThat(beside)
         .contains("port: https", "port: stream", "port: metrics")
         .doesNotContain("port: verbs", "Egress");
     var service = new HashMap<String, Object>();
-    service.put("networkPolicies.enabled", true);
     service.put("extender.mode", "service");
-    assertThatThrownBy(() -> render(service))
-        .hasMessageContaining("networkPolicies.schedulerCidrs");
     service.put("networkPolicies.schedulerCidrs[0]", "10.0.0.0/24");
     service.put("networkPolicies.metricsNamespaceSelector.matchLabels.monitors", "true");
     assertThat(render(service))
-        .contains("port: verbs}\n      from:\n        - ipBlock: {cidr: \"10.0.0.0/24\"}")
-        .contains("namespaceSelector:\n            matchLabels:\n              monitors:");
+        .containsPattern("port: verbs}\n\\s*from:\n\\s*- ipBlock: \\{cidr: \"10.0.0.0/24\"}")
+        .containsPattern("namespaceSelector:\n\\s*matchLabels:\n\\s*monitors:");
   }
 
   @Test
@@ -523,7 +525,7 @@ class RenderingTest {
     assertThat(render(values))
         .contains("- {name: scheduler, port: 10259, targetPort: scheduler}")
         .contains("- port: scheduler\n      scheme: https\n")
-        .contains("port: metrics}\n        - {protocol: TCP, port: scheduler}\n      from:");
+        .contains("port: metrics}\n        - {protocol: TCP, port: scheduler}\n");
     values.put("extender.mode", "service");
     values.put("networkPolicies.schedulerCidrs[0]", "10.0.0.0/24");
     assertThat(render(values)).doesNotContain("10259", "port: scheduler");
