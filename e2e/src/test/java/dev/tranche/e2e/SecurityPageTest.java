@@ -76,13 +76,9 @@ class SecurityPageTest {
               "report for another node", EXTENDER + "ExtenderIT#reportForAnotherNode_isRefused"),
           Claim.of(
               "fill the extender's memory by reports",
-              EXTENDER + "KeptReportsTest#",
               EXTENDER + "ReportBoundsTest#",
               EXTENDER + "LoadCacheTest#podsThatAllNodesName_"),
-          Claim.of(
-              "hold its decisions by reports",
-              EXTENDER + "ReportTurnsTest#",
-              EXTENDER + "LatestReportTest#flood"),
+          Claim.of("hold its decisions by reports", EXTENDER + "ReportWorkTest#flood"),
           Claim.of("read Secrets except the one", E2E + "RightsTest#nobodyReadsAllSecrets_"),
           Claim.of(
               "change its configuration otherwise",

@@ -125,7 +125,7 @@ class GuardPolicyE2E {
         .endSpec();
   }
 
-  /** As much as docs/bounds.md allows: 20,000 fields, and 1,000 entries of a list. */
+  /** As much as docs/limits.md allows: 20,000 fields, and 1,000 entries of a list. */
   @Test
   void largestPod_isEvaluated_andALargerOneIsRefused() {
     assertThat(refusal(DENY, pod(annotations(1_000), containers(1_000, variables(6))))).isEmpty();

@@ -1,6 +1,5 @@
 package dev.tranche.e2e.bench;
 
-import dev.tranche.e2e.bench.attack.AttackBench;
 import dev.tranche.e2e.bench.soak.SoakBench;
 import dev.tranche.e2e.install.Artifacts;
 import java.nio.file.Path;
@@ -46,7 +45,7 @@ public final class Bench implements Callable<Integer> {
   @Option(names = "--nodes", split = ",", description = "Of scale: how many.")
   private List<Integer> nodes = List.of();
 
-  @Option(names = "--pods", description = "Of scale and attacks: how many.")
+  @Option(names = "--pods", description = "Of scale: how many.")
   private int pods;
 
   @Option(names = "--only", split = ",", description = "Of scale: none, noop, ours, all.")
@@ -60,12 +59,6 @@ public final class Bench implements Callable<Integer> {
 
   @Option(names = "--seed", description = "Of soak: the order of an earlier run.")
   private @Nullable Long seed;
-
-  @Option(names = "--of", description = "Of attacks: another checkout that is built.")
-  private @Nullable Path of;
-
-  @Option(names = "--attack", split = ",", description = "Of attacks: which ones.")
-  private List<String> attacks = List.of();
 
   @Option(names = "--out", description = "Write [{name, value, unit}, …] here.")
   private @Nullable Path out;
@@ -100,10 +93,6 @@ public final class Bench implements Callable<Integer> {
     }
     if (measured != null) {
       record("simulate", Figure.read(measured));
-      return 0;
-    }
-    if ("attacks".equals(name)) {
-      AttackBench.run(Artifacts.of(of == null ? root : of), attacks, pods == 0 ? 20_000 : pods);
       return 0;
     }
     if (name == null || !all.containsKey(name) || runs < 1) {
