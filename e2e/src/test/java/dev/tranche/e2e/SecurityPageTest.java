@@ -31,7 +31,7 @@ class SecurityPageTest {
       List.of(
           Claim.of(
               "under [the guard's mode `deny`]",
-              E2E + "GuardPolicyE2E#whatReachesTheNode_isRefused",
+              E2E + "GuardPolicyE2E#pod_isRefusedAsTheFileSays",
               E2E + "GuardPolicyE2E#annotationThatIsADevice_",
               E2E + "GuardPolicyE2E#podThatTheWebhookDidNotChange_"),
           Claim.of(

@@ -23,17 +23,17 @@ class ReviewBodyReaderTest {
 
   /** In proportion to the logarithm of its size: each enlargement copies all that has come. */
   @ParameterizedTest
-  @ValueSource(longs = {0, 2 << 20, Long.MAX_VALUE})
+  @ValueSource(longs = {0, 3 << 19, Long.MAX_VALUE})
   void bodyInSmallParts_isEnlargedAFewTimes(long announcedBytes) {
     int capacity = 0;
     int enlarged = 0;
-    for (int bytes = 1_024; bytes <= 2 << 20; bytes += 1_024) {
+    for (int bytes = 1_024; bytes <= ReviewBodyReader.BODY_BYTES_MAX; bytes += 1_024) {
       if (bytes > capacity) {
         capacity = ReviewBodyReader.capacity(bytes, announcedBytes);
         enlarged++;
       }
     }
     assertThat(enlarged).isLessThan(15);
-    assertThat(capacity).isBetween(2 << 20, 4 << 20);
+    assertThat(capacity).isBetween(3 << 19, 3 << 20);
   }
 }
