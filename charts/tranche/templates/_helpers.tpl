@@ -418,6 +418,7 @@ readinessProbe:
 {{- define "tranche.validateGone" -}}
 {{- $gone := dict
   "nodePlugin.memoryLimitsSetBy" "NVIDIA's hook sets all memory limits"
+  "extender.mpsLoad" "policy load counts SM utilization under MPS too, since pods placed by SM activity lost more work"
   "extender.unlimitedPods" "delete the pods that the event ContainerMemoryNotLimited names, their owners create them again"
 -}}
 {{- range $value, $instead := $gone -}}

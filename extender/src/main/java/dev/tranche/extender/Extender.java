@@ -171,7 +171,6 @@ public final class Extender implements AutoCloseable {
         Timing.DEFAULT.withYoungMs(config.measuredAfterMs()),
         config.policy(),
         config.memoryGuard(),
-        config.mpsLoad(),
         config.loadStaleAfterMs());
   }
 

@@ -14,7 +14,6 @@ import static dev.tranche.extender.ExtenderSetting.LOAD_STALE_AFTER_MS;
 import static dev.tranche.extender.ExtenderSetting.MEASURED_AFTER_MS;
 import static dev.tranche.extender.ExtenderSetting.MEMORY_GUARD;
 import static dev.tranche.extender.ExtenderSetting.METRICS_ADDRESS;
-import static dev.tranche.extender.ExtenderSetting.MPS_LOAD;
 import static dev.tranche.extender.ExtenderSetting.NAME;
 import static dev.tranche.extender.ExtenderSetting.NAMESPACE;
 import static dev.tranche.extender.ExtenderSetting.NODE_PLUGIN_SERVICE_ACCOUNT;
@@ -32,7 +31,6 @@ import static dev.tranche.extender.ExtenderSetting.VERBS_TLS;
 
 import dev.tranche.api.Printable;
 import dev.tranche.api.Quantity;
-import dev.tranche.extender.load.MpsLoad;
 import dev.tranche.extender.placement.MemoryGuard;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.process.settings.HostPort;
@@ -82,7 +80,6 @@ public record ExtenderConfig(
     long loadStaleAfterMs,
     long measuredAfterMs,
     MemoryGuard memoryGuard,
-    MpsLoad mpsLoad,
     int offeredNodesMax,
     boolean gpuMetrics,
     boolean nodeUseAnnotation,
@@ -142,7 +139,6 @@ public record ExtenderConfig(
           settings.number(LOAD_STALE_AFTER_MS, "", 1_000, 600_000),
           settings.number(MEASURED_AFTER_MS, "", 100, 600_000),
           settings.oneOf(MEMORY_GUARD, List.of(MemoryGuard.values())),
-          settings.oneOf(MPS_LOAD, List.of(MpsLoad.values())),
           settings.number(OFFERED_NODES_MAX, "", 0, 100_000),
           settings.isTrue(GPU_METRICS),
           settings.isTrue(NODE_USE_ANNOTATION),

@@ -63,11 +63,6 @@ enum ExtenderSetting implements ProcessSetting {
       "enforce",
       "enforce: a GPU takes no share larger than its measured free memory; score: such a GPU only"
           + " scores lower; off: only grants count."),
-  MPS_LOAD(
-      "utilization",
-      "What policy load counts on GPUs that MPS shares: utilization, the part of the time in which"
-          + " any kernel ran; activity: the larger of SM activity and memory bandwidth, where GPUs"
-          + " report them."),
   OFFERED_NODES_MAX(
       "64",
       "Maximum number of nodes that filter returns for a pod without soft preferences, the best"

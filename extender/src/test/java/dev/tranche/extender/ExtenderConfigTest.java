@@ -2,7 +2,6 @@ package dev.tranche.extender;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.tranche.extender.load.MpsLoad;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.process.settings.ConfigErrors;
 import dev.tranche.process.settings.Settings;
@@ -52,9 +51,7 @@ final class ExtenderConfigTest {
             "--node-plugin-service-account=gpu:slice-node-plugin",
             "--assignment-ack-timeout-ms=500",
             "--load-stale-after-ms=30000",
-            "--mps-load=activity",
             "--measured-after-ms=750");
-    assertThat(config.mpsLoad()).isEqualTo(MpsLoad.ACTIVITY);
     assertThat(config.measuredAfterMs()).isEqualTo(750);
     assertThat(config.historyBytesMax()).isEqualTo(64 << 20);
     assertThat(config.clusterName()).isEqualTo("prod eu-1");

@@ -441,7 +441,6 @@ final class ExtenderIT {
         15_000,
         30_000,
         dev.tranche.extender.placement.MemoryGuard.ENFORCE,
-        dev.tranche.extender.load.MpsLoad.UTILIZATION,
         0,
         true,
         true,

@@ -181,7 +181,6 @@ final class ReportBuilder {
       ifKnown(values.tensorPercent(), report::setTensorActivePercent);
       ifKnown(values.dramPercent(), report::setDramActivePercent);
     }
-    ifKnown(load.activityMeanPercent(), report::setActivityMeanPercent);
     return report.build();
   }
 

@@ -43,7 +43,7 @@ class ContainerMetricsTest {
     state.config(
         Configs.usable("ten", "sharing: {timeSlicing: {resources: [{name: gpu, replicas: 10}]}}"));
     var info = new GpuInfo(0, "GPU-0", "Tesla T4", 0, "", 1_000, 0, -1, 0, Mig.OFF);
-    var gpus = List.of(new GpuStatus(info, new Health.Healthy(), new Load(1, READING, 0, 0), uses));
+    var gpus = List.of(new GpuStatus(info, new Health.Healthy(), new Load(1, READING, 0), uses));
     state.gpus(gpus);
     state.containerLimits(List.of(limits));
     sampleEvents.sampled(state, gpus);

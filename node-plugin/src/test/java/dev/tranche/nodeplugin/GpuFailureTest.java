@@ -32,7 +32,7 @@ class GpuFailureTest {
   @SuppressWarnings("NullAway")
   private static List<GpuStatus> gpus() {
     var eccErrors = new GpuReading(0, 0, 0, 40, 1, 0, 7, Gpm.Unavailable.UNSUPPORTED);
-    return List.of(gpu(0, new Load(1, null, 0, 0)), gpu(1, new Load(1, eccErrors, 0, 0)));
+    return List.of(gpu(0, new Load(1, null, 0)), gpu(1, new Load(1, eccErrors, 0)));
   }
 
   private static GpuStatus gpu(int index, Load load) {

@@ -4,7 +4,6 @@ import dev.tranche.extender.core.SchedulingCore;
 import dev.tranche.extender.ledger.Ledger;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.ledger.Timing;
-import dev.tranche.extender.load.MpsLoad;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.placement.MemoryGuard;
 import dev.tranche.extender.preempt.BudgetStore;
@@ -70,11 +69,7 @@ final class ExtenderCore {
     var failures = metrics.failures();
     var settings =
         new SchedulingCore.Settings(
-            Timing.DEFAULT,
-            given.policy(),
-            MemoryGuard.ENFORCE,
-            MpsLoad.UTILIZATION,
-            LOAD_STALE_AFTER_MS);
+            Timing.DEFAULT, given.policy(), MemoryGuard.ENFORCE, LOAD_STALE_AFTER_MS);
     var core =
         new SchedulingCore(
             settings,

@@ -109,6 +109,7 @@ class ValuesSchemaTest {
     "nfd.enabled, true, no Node Feature Discovery",
     "devicePlugin.enabled, false, here the value is nodePlugin.enabled",
     "nodePlugin.memoryLimitsSetBy, plugin, nodePlugin.memoryLimitsSetBy is gone: NVIDIA's hook",
+    "extender.mpsLoad, activity, extender.mpsLoad is gone: policy load",
     "extender.unlimitedPods, evict, extender.unlimitedPods is gone: delete the pods",
     "devicePlugin.config.name, x, config.name and config.default replace devicePlugin.config",
     "selectorLabelsOverride.a, b, selectors here are fixed",

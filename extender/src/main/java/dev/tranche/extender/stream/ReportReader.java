@@ -159,16 +159,14 @@ public final class ReportReader {
         !load.hasSmActivePercent()
             && !load.hasSmOccupancyPercent()
             && !load.hasTensorActivePercent()
-            && !load.hasDramActivePercent()
-            && !load.hasActivityMeanPercent();
+            && !load.hasDramActivePercent();
     return none
         ? null
         : new GpuActivity(
             known(load.hasSmActivePercent(), load.getSmActivePercent()),
             known(load.hasSmOccupancyPercent(), load.getSmOccupancyPercent()),
             known(load.hasTensorActivePercent(), load.getTensorActivePercent()),
-            known(load.hasDramActivePercent(), load.getDramActivePercent()),
-            known(load.hasActivityMeanPercent(), load.getActivityMeanPercent()));
+            known(load.hasDramActivePercent(), load.getDramActivePercent()));
   }
 
   /** Converts percent to 0 to 1. NaN stays: not known. */

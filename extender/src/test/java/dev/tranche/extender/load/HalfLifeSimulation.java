@@ -7,6 +7,7 @@ import dev.tranche.extender.ledger.NodeState;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.ledger.Timing;
 import dev.tranche.extender.placement.Placement;
+import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.verb.FakeWorld;
 import dev.tranche.extender.verb.Filter;
 import dev.tranche.extender.verb.Prioritize;
@@ -34,7 +35,6 @@ final class HalfLifeSimulation {
   private static final int GPUS = 8;
   private static final int REPLICAS = 10;
   private static final int PODS = 1_200;
-  private static final int MPS_CLIENTS = 48;
   private static final int LEVEL = 7 * NODES * GPUS * REPLICAS / 10;
   private static final int OFFERED_MAX = 64;
   private static final int[] SHARES = {1, 1, 1, 2, 2, 2, 3, 3, 5, 5};
@@ -64,37 +64,6 @@ final class HalfLifeSimulation {
     }
   }
 
-  /** How pods share GPUs, and which of those that MPS shares report their activity. */
-  enum Sharing {
-    TIME_SLICING,
-    MPS_WITHOUT_ACTIVITY,
-    MPS_WITH_ACTIVITY_ON_HALF,
-    MPS_WITH_ACTIVITY;
-
-    private MpsLoad mpsLoad() {
-      return this == MPS_WITH_ACTIVITY || this == MPS_WITH_ACTIVITY_ON_HALF
-          ? MpsLoad.ACTIVITY
-          : MpsLoad.UTILIZATION;
-    }
-
-    private boolean mps() {
-      return this != TIME_SLICING;
-    }
-
-    private boolean reportsActivity(int node) {
-      return this == MPS_WITH_ACTIVITY || (this == MPS_WITH_ACTIVITY_ON_HALF && node % 2 == 0);
-    }
-  }
-
-  /**
-   * What came of a list of pods.
-   *
-   * @param lost work that nobody could do, of all that was wanted
-   * @param silentActivity mean activity that was wanted of GPUs that do not report it, divided by
-   *     that of those that do
-   */
-  record Outcome(double lost, double silentActivity) {}
-
   /**
    * Of the means that pods are placed by; 0: by the last reading alone.
    *
@@ -113,17 +82,10 @@ final class HalfLifeSimulation {
     final int share;
     final double use;
     final double lifeS;
-    // What it takes of the SMs and of the memory bandwidth while its kernels run: as a matrix
-    // product, as the decoding of tokens, or as small kernels.
-    final double active;
-    final double dram;
     double endsS;
     boolean busy;
 
     Pod(int number, Random random) {
-      int kind = new Random(31L * number).nextInt(10);
-      active = kind < 4 ? 0.95 : kind < 8 ? 0.6 : 0.1;
-      dram = kind < 4 ? 0.25 : kind < 8 ? 0.9 : 0.02;
       share = SHARES[random.nextInt(SHARES.length)];
       int draw = random.nextInt(100);
       double times = draw < 50 ? 0.1 : draw < 80 ? 1 : draw < 95 ? 2 : 5;
@@ -154,18 +116,11 @@ final class HalfLifeSimulation {
     final String uuid;
     final GpuFacts facts;
     final List<Pod> pods = new ArrayList<>();
-    final Sharing sharing;
-    final boolean reportsActivity;
     double mean;
-    double activityMean;
     double sentNow;
     double sentMean;
-    double sentActivity;
-    double activitySum;
 
-    Gpu(int node, int index, Sharing sharing) {
-      this.sharing = sharing;
-      reportsActivity = sharing.reportsActivity(node);
+    Gpu(int node, int index) {
       uuid = "GPU-" + node + "-" + index;
       facts =
           new GpuFacts(
@@ -177,20 +132,14 @@ final class HalfLifeSimulation {
               10 * FakeWorld.GIB,
               true,
               "",
-              sharing.mps() ? MPS_CLIENTS : 0,
+              0,
               "",
               0);
     }
 
-    double activity(Use how) {
-      return Math.max(
-          pods.stream().mapToDouble(pod -> pod.wants(how) * pod.active).sum(),
-          pods.stream().mapToDouble(pod -> pod.wants(how) * pod.dram).sum());
-    }
-
     /** The part of what is wanted that can be done: an H100 does about that. */
     double done(Use how) {
-      double all = sharing.mps() ? activity(how) : wanted(how);
+      double all = wanted(how);
       return all <= 1 ? 1 : 1 / all;
     }
 
@@ -200,9 +149,7 @@ final class HalfLifeSimulation {
 
     /** What NVML says. */
     double now(Use how) {
-      return sharing.mps()
-          ? 1 - pods.stream().mapToDouble(pod -> 1 - pod.wants(how)).reduce(1, (a, b) -> a * b)
-          : Math.min(1, wanted(how));
+      return Math.min(1, wanted(how));
     }
   }
 
@@ -221,18 +168,17 @@ final class HalfLifeSimulation {
   private double wanted;
   private double lost;
 
-  private HalfLifeSimulation(Use use, HalfLives halfLives, Sharing sharing, long seed) {
+  private HalfLifeSimulation(Use use, HalfLives halfLives, long seed) {
     this.use = use;
     this.gpuHalfLifeS = halfLives.gpuS();
     this.random = new Random(seed);
-    this.world =
-        new FakeWorld(Timing.DEFAULT, Math.max(1, halfLives.podS() * 1_000), sharing.mpsLoad());
+    this.world = new FakeWorld(Policy.LOAD, Timing.DEFAULT, Math.max(1, halfLives.podS() * 1_000));
     this.filter = world.filter(new RecentlyFilteredPods(), OFFERED_MAX);
     this.prioritize = world.prioritize();
     for (int node = 0; node < NODES; node++) {
       var gpus = new ArrayList<Gpu>();
       for (int index = 0; index < GPUS; index++) {
-        gpus.add(new Gpu(node, index, sharing));
+        gpus.add(new Gpu(node, index));
       }
       gpus.forEach(gpu -> byUuid.put(gpu.uuid, gpu));
       nodes.add(gpus);
@@ -245,28 +191,14 @@ final class HalfLifeSimulation {
    * @param seed of the list of pods, which is the same for all half-lives
    */
   static double lostRatio(Use use, HalfLives halfLives, long seed) {
-    return outcome(use, halfLives, Sharing.TIME_SLICING, seed).lost();
-  }
-
-  static Outcome outcome(Use use, HalfLives halfLives, Sharing sharing, long seed) {
-    var simulation = new HalfLifeSimulation(use, halfLives, sharing, seed);
+    var simulation = new HalfLifeSimulation(use, halfLives, seed);
     var draw = new Random(seed);
     Deque<Pod> coming = new ArrayDeque<>();
     for (int i = 0; i < PODS; i++) {
       coming.add(new Pod(i, draw));
     }
     simulation.run(coming);
-    return new Outcome(
-        simulation.lost / simulation.wanted,
-        simulation.activity(false) / simulation.activity(true));
-  }
-
-  private double activity(boolean reported) {
-    return byUuid.values().stream()
-        .filter(gpu -> gpu.reportsActivity == reported)
-        .mapToDouble(gpu -> gpu.activitySum)
-        .average()
-        .orElse(Double.NaN);
+    return simulation.lost / simulation.wanted;
   }
 
   private void run(Deque<Pod> coming) {
@@ -331,7 +263,6 @@ final class HalfLifeSimulation {
       double all = gpu.wanted(use);
       wanted += all;
       lost += all * (1 - gpu.done(use));
-      gpu.activitySum += gpu.activity(use);
     }
   }
 
@@ -340,9 +271,7 @@ final class HalfLifeSimulation {
     for (Gpu gpu : nodes.get(node)) {
       double kept = gpuHalfLifeS == 0 ? 0 : Math.pow(0.5, 1 / gpuHalfLifeS);
       gpu.mean = gpu.mean * kept + gpu.now(use) * (1 - kept);
-      gpu.activityMean = gpu.activityMean * kept + Math.min(1, gpu.activity(use)) * (1 - kept);
       due |= Math.abs(gpu.mean - gpu.sentMean) >= CHANGE;
-      due |= gpu.reportsActivity && Math.abs(gpu.activityMean - gpu.sentActivity) >= CHANGE;
       due |= Math.abs(gpu.now(use) - gpu.sentNow) >= CHANGE;
     }
     if (due || nowS == 1) {
@@ -357,17 +286,14 @@ final class HalfLifeSimulation {
     for (Gpu gpu : nodes.get(node)) {
       gpu.sentMean = gpu.mean;
       gpu.sentNow = gpu.now(use);
-      gpu.sentActivity = gpu.activityMean;
       var byPod = new HashMap<String, Double>();
       // A node plugin keeps the sum within the GPU's utilization.
       double part = gpu.now(use) / Math.max(1e-9, gpu.wanted(use));
       gpu.pods.forEach(pod -> byPod.put(pod.facts.key(), pod.wants(use) * part));
       int processes = gpu.pods.size();
-      var activity = gpu.reportsActivity ? new GpuActivity(0, 0, 0, 0, gpu.activityMean) : null;
       readings.put(
           gpu.uuid,
-          new LoadReading(
-              0, gpu.mean, gpu.mean, processes, world.nowMs, Map.of(), byPod, activity));
+          new LoadReading(0, gpu.mean, gpu.mean, processes, world.nowMs, Map.of(), byPod));
       facts.add(gpu.facts);
     }
     var state = new NodeState(true, facts, Map.of(), false, Map.of(), List.of());

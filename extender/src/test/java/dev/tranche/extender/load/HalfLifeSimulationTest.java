@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.extender.ledger.Timing;
 import dev.tranche.extender.load.HalfLifeSimulation.HalfLives;
-import dev.tranche.extender.load.HalfLifeSimulation.Sharing;
 import dev.tranche.extender.load.HalfLifeSimulation.Use;
 import java.util.Arrays;
 import java.util.Locale;
@@ -40,25 +39,6 @@ final class HalfLifeSimulationTest {
     double last = HalfLifeSimulation.lostRatio(Use.STEADY, LAST_READING, 1);
     double ours = HalfLifeSimulation.lostRatio(Use.STEADY, OURS, 1);
     assertThat(ours).isLessThan(last + ALIKE).isLessThan(0.03);
-  }
-
-  private static HalfLifeSimulation.Outcome mps(Use use, Sharing sharing) {
-    return HalfLifeSimulation.outcome(use, OURS, sharing, 1);
-  }
-
-  /** Why it is the default: GPUs look emptier by their activity, and bursts then meet. */
-  @Test
-  void underMps_utilizationLosesNoMoreThanActivity() {
-    double utilization = mps(Use.BURSTS_OF_SECONDS, Sharing.MPS_WITHOUT_ACTIVITY).lost();
-    double activity = mps(Use.BURSTS_OF_SECONDS, Sharing.MPS_WITH_ACTIVITY).lost();
-    assertThat(utilization).isLessThan(activity);
-    assertThat(activity).isLessThan(utilization + ALIKE);
-  }
-
-  @Test
-  void byActivity_gpusThatDoNotReportIt_getAsMuchAsTheOthers() {
-    assertThat(mps(Use.STEADY, Sharing.MPS_WITH_ACTIVITY_ON_HALF).silentActivity())
-        .isBetween(0.85, 1.15);
   }
 
   @ParameterizedTest

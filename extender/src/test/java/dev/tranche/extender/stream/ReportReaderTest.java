@@ -119,11 +119,10 @@ final class ReportReaderTest {
                     .setSmActivePercent(50)
                     .setSmOccupancyPercent(25)
                     .setTensorActivePercent(0)
-                    .setDramActivePercent(75)
-                    .setActivityMeanPercent(150)))
-        .isEqualTo(new GpuActivity(0.5f, 0.25f, 0, 0.75f, 1));
+                    .setDramActivePercent(75)))
+        .isEqualTo(new GpuActivity(0.5f, 0.25f, 0, 0.75f));
     assertThat(activity(GpuLoad.newBuilder().setSmActivePercent(0).setDramActivePercent(Float.NaN)))
-        .isEqualTo(new GpuActivity(0, Float.NaN, Float.NaN, Float.NaN, Double.NaN));
+        .isEqualTo(new GpuActivity(0, Float.NaN, Float.NaN, Float.NaN));
   }
 
   @Test

@@ -17,7 +17,6 @@ import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.ledger.Timing;
 import dev.tranche.extender.load.LoadCache;
 import dev.tranche.extender.load.LoadReading;
-import dev.tranche.extender.load.MpsLoad;
 import dev.tranche.extender.load.Readings;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.placement.MemoryGuard;
@@ -150,30 +149,12 @@ public final class FakeWorld implements NodePlugins, ApiServer {
     synced();
   }
 
-  /**
-   * @param halfLifeMs of the mean of what a pod uses
-   */
-  public FakeWorld(Timing timing, double halfLifeMs, MpsLoad mpsLoad) {
-    this(Policy.LOAD, MemoryGuard.ENFORCE, timing, halfLifeMs, mpsLoad, new SimpleMeterRegistry());
-    synced();
-  }
-
   private FakeWorld(
       Policy policy, MemoryGuard guard, Timing timing, double halfLifeMs, MeterRegistry registry) {
-    this(policy, guard, timing, halfLifeMs, MpsLoad.UTILIZATION, registry);
-  }
-
-  private FakeWorld(
-      Policy policy,
-      MemoryGuard guard,
-      Timing timing,
-      double halfLifeMs,
-      MpsLoad mpsLoad,
-      MeterRegistry registry) {
     this.registry = registry;
     this.metrics = new ExtenderMetrics(registry);
     this.failures = metrics.failures();
-    var settings = new SchedulingCore.Settings(timing, policy, guard, mpsLoad, 15_000, halfLifeMs);
+    var settings = new SchedulingCore.Settings(timing, policy, guard, 15_000, halfLifeMs);
     // Its clock counts from 1970.
     this.core =
         new SchedulingCore(

@@ -120,8 +120,8 @@ final class GpuSampler {
         && !gpm.equals(Gpm.Unavailable.PENDING)
         && !reason.equals(gpmLogged.put(gpu.uuid(), reason))) {
       LOG.warn(
-          "GPU {}: {}; its SM activity and memory bandwidth are not known, and placement uses"
-              + " NVML's utilization; the plugin retries GPM every minute",
+          "GPU {}: {}; its SM activity and memory bandwidth are not known; the plugin retries GPM"
+              + " every minute",
           gpu.number(),
           reason);
     }

@@ -148,12 +148,7 @@ public final class NodeMetrics extends Meters {
         .gauge(
             "tranche_gpu_dram_active_ratio",
             "Part of the memory bandwidth that was used, 0 to 1.",
-            s -> gpm(s, Gpm.Values::dramPercent))
-        .gauge(
-            "tranche_gpu_activity_mean_ratio",
-            "Exponentially weighted mean of the larger of SM activity and memory bandwidth with a"
-                + " half-life of 10 s, 0 to 1.",
-            s -> read(s, Load::activityMeanPercent) / 100);
+            s -> gpm(s, Gpm.Values::dramPercent));
   }
 
   /**

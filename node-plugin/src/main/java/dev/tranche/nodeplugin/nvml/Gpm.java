@@ -22,12 +22,7 @@ public sealed interface Gpm {
       double smOccupancyPercent,
       double tensorPercent,
       double dramPercent)
-      implements Gpm {
-    @Override
-    public double activityPercent() {
-      return Math.max(smPercent, dramPercent);
-    }
-  }
+      implements Gpm {}
 
   /**
    * There are no values now.
@@ -41,13 +36,5 @@ public sealed interface Gpm {
     /** Values are of the time between two samples, and there is only one so far. */
     public static final Unavailable PENDING =
         new Unavailable("only one GPM sample has been taken so far");
-
-    @Override
-    public double activityPercent() {
-      return Double.NaN;
-    }
   }
-
-  /** Returns the larger of SM and memory bandwidth utilization; NaN without one of them. */
-  double activityPercent();
 }

@@ -40,7 +40,6 @@ class NodeMetricsTest {
     assertThat(value(gpm, "tranche_gpu_sm_occupancy_ratio")).isEqualTo("0.14");
     assertThat(value(gpm, "tranche_gpu_tensor_active_ratio")).isEqualTo("0.93");
     assertThat(value(gpm, "tranche_gpu_dram_active_ratio")).isEqualTo("0.25");
-    assertThat(value(gpm, "tranche_gpu_activity_mean_ratio")).isEqualTo("0.96");
   }
 
   @Test
@@ -52,11 +51,9 @@ class NodeMetricsTest {
             new Gpm.Unavailable("no permission"))) {
       assertThat(value(gpm, "tranche_gpu_gpm_available")).isEqualTo("0.0");
       assertThat(value(gpm, "tranche_gpu_sm_active_ratio")).isEqualTo("NaN");
-      assertThat(value(gpm, "tranche_gpu_activity_mean_ratio")).isEqualTo("NaN");
     }
     Gpm partly = new Gpm.Values(100, 96, 14, 93, Double.NaN);
     assertThat(value(partly, "tranche_gpu_dram_active_ratio")).isEqualTo("NaN");
-    assertThat(value(partly, "tranche_gpu_activity_mean_ratio")).isEqualTo("NaN");
     assertThat(value(partly, "tranche_gpu_sm_active_ratio")).isEqualTo("0.96");
   }
 }

@@ -6,7 +6,6 @@ import dev.tranche.extender.gang.Gangs;
 import dev.tranche.extender.ledger.Ledger;
 import dev.tranche.extender.ledger.Timing;
 import dev.tranche.extender.load.LoadCache;
-import dev.tranche.extender.load.MpsLoad;
 import dev.tranche.extender.placement.MemoryGuard;
 import dev.tranche.extender.preempt.BudgetStore;
 import dev.tranche.extender.score.Policy;
@@ -47,16 +46,10 @@ public final class SchedulingCore {
       Timing timing,
       Policy policy,
       MemoryGuard memoryGuard,
-      MpsLoad mpsLoad,
       long loadStaleAfterMs,
       double halfLifeMs) {
-    public Settings(
-        Timing timing,
-        Policy policy,
-        MemoryGuard memoryGuard,
-        MpsLoad mpsLoad,
-        long loadStaleAfterMs) {
-      this(timing, policy, memoryGuard, mpsLoad, loadStaleAfterMs, timing.halfLifeMs());
+    public Settings(Timing timing, Policy policy, MemoryGuard memoryGuard, long loadStaleAfterMs) {
+      this(timing, policy, memoryGuard, loadStaleAfterMs, timing.halfLifeMs());
     }
   }
 
@@ -75,9 +68,7 @@ public final class SchedulingCore {
     this.ledger = new Ledger(timing, toClock);
     this.loads =
         new LoadCache(settings.loadStaleAfterMs(), settings.halfLifeMs(), timing.newcomerMs());
-    this.cluster =
-        new ClusterView(
-            ledger, loads, timing, settings.memoryGuard(), settings.mpsLoad(), failures);
+    this.cluster = new ClusterView(ledger, loads, timing, settings.memoryGuard(), failures);
     this.fits = new NodeFitCache(ledger, loads, cluster);
     this.evaluator = new NodeEvaluator(ledger, cluster, fits, settings.policy(), clockMs);
     this.packing = new PackedPolicy(failures);

@@ -8,6 +8,5 @@ package dev.tranche.extender.load;
  * @param smOccupancy active warps of all that the SMs can have
  * @param tensor part of the time in which tensor cores worked
  * @param dram part of the memory bandwidth that was used
- * @param mean exponentially weighted mean of the larger of {@code sm} and {@code dram}
  */
-public record GpuActivity(float sm, float smOccupancy, float tensor, float dram, double mean) {}
+public record GpuActivity(float sm, float smOccupancy, float tensor, float dram) {}

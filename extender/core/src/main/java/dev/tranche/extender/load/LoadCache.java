@@ -15,9 +15,6 @@ public final class LoadCache {
   /** A lower mean counts as idle: an exponentially weighted mean never falls to 0. */
   private static final double IDLE_MEAN = 0.005;
 
-  /** The weight of the guess that all of a GPU works while it is used, in busy GPUs. */
-  private static final double RATIO_GUESS_GPUS = 1;
-
   /**
    * Limit of pods cached for one node, counted for each of its GPUs: twice what one report may
    * name.
@@ -35,11 +32,6 @@ public final class LoadCache {
 
   /** Total over all nodes; atomic, since metrics are read on another thread. */
   private final AtomicLong pods = new AtomicLong();
-
-  /** Sums over all GPUs whose activity is known. */
-  private double utilization;
-
-  private double activity;
 
   /** Whether any node has reported which pods use its GPUs. */
   private boolean podsNamed;
@@ -83,7 +75,6 @@ public final class LoadCache {
     NodeReadings kept = byNode.computeIfAbsent(node, n -> new NodeReadings());
     kept.version++;
     int podsBefore = kept.pods();
-    countActivity(kept, -1);
     LoadChange change = LoadChange.NONE;
     for (var entry : readings.entrySet()) {
       change =
@@ -98,21 +89,7 @@ public final class LoadCache {
       kept.forgetPodsOfBefore(readings.keySet());
     }
     count(kept.pods() - podsBefore);
-    countActivity(kept, 1);
     return change;
-  }
-
-  private void countActivity(NodeReadings node, int sign) {
-    utilization += sign * node.utilization();
-    activity += sign * node.activity();
-  }
-
-  /**
-   * Returns what the activity of a GPU that does not tell it is likely to be, as a part of its SM
-   * utilization: as much as on the cluster's GPUs that tell both. Without any it is all of it.
-   */
-  public double activityRatio() {
-    return Math.clamp((activity + RATIO_GUESS_GPUS) / (utilization + RATIO_GUESS_GPUS), 0, 1);
   }
 
   private void count(int more) {
@@ -130,7 +107,6 @@ public final class LoadCache {
 
   public void forget(String node) {
     count(-of(node).pods());
-    countActivity(of(node), -1);
     byNode.remove(node);
   }
 

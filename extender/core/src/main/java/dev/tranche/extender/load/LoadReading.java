@@ -73,11 +73,6 @@ public record LoadReading(
     this(memoryUsedBytes, sm, smMean, processes, sampledAtMs, memoryUsedBytesByPod, smByPod, null);
   }
 
-  /** Returns whether the mean of the activity is known. */
-  public boolean activityKnown() {
-    return activity != null && !Double.isNaN(activity.mean());
-  }
-
   /**
    * Returns the SM utilization of one pod, 0 to 1; null if it is not known. A pod that is not named
    * uses nothing if the named pods account for all use.

@@ -114,29 +114,6 @@ final class NodeReadings {
     return false;
   }
 
-  /** Returns the sum of the SM utilization of the GPUs whose activity is known. */
-  double utilization() {
-    double sum = 0;
-    for (Cell cell : byUuid.values()) {
-      sum += activity(cell) < 0 ? 0 : cell.smMean;
-    }
-    return sum;
-  }
-
-  /** Returns the sum of the activity of the same GPUs. */
-  double activity() {
-    double sum = 0;
-    for (Cell cell : byUuid.values()) {
-      sum += Math.max(0, activity(cell));
-    }
-    return sum;
-  }
-
-  /** Returns a negative number if it is not known. */
-  private static double activity(Cell cell) {
-    return cell.activity == null || Double.isNaN(cell.activity.mean()) ? -1 : cell.activity.mean();
-  }
-
   int size() {
     return byUuid.size();
   }

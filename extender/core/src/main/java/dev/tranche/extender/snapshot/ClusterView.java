@@ -10,10 +10,8 @@ import dev.tranche.extender.ledger.NodeView;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.ledger.RequestsByReplicas;
 import dev.tranche.extender.ledger.Timing;
-import dev.tranche.extender.load.GpuActivity;
 import dev.tranche.extender.load.LoadCache;
 import dev.tranche.extender.load.LoadReading;
-import dev.tranche.extender.load.MpsLoad;
 import dev.tranche.extender.load.UsageDistribution;
 import dev.tranche.extender.load.UseHistory;
 import dev.tranche.extender.placement.GpuRequest;
@@ -39,12 +37,6 @@ public final class ClusterView {
   /** Many times the pods that the history remembers. */
   private static final int LEARNED_FROM_MAX = 20_000;
 
-  /** The smallest change of the ratio of activity that is taken over. */
-  private static final double RATIO_STEP = 0.02;
-
-  /** Below this, the ratio of two small numbers says nothing. */
-  private static final double LEAST_UTILIZATION = 0.01;
-
   /** A node that could not be evaluated is tried again after so long. The cause may have passed. */
   public static final long FAILED_MS = 10_000;
 
@@ -53,7 +45,6 @@ public final class ClusterView {
   private final Timing timing;
   private final MemoryGuard guard;
   private final NodeFailures failures;
-  private final MpsLoad mpsLoad;
   private final UseHistory history = new UseHistory();
 
   /**
@@ -64,20 +55,12 @@ public final class ClusterView {
   private final Cache<String, Boolean> learnedFrom =
       Caffeine.newBuilder().maximumSize(LEARNED_FROM_MAX).executor(Runnable::run).build();
 
-  private double activityRatio = 1;
-
   private @Nullable RequestsByReplicas lastRequests;
 
   private @Nullable PodFacts lastPod;
 
   public ClusterView(
-      Ledger ledger,
-      LoadCache loads,
-      Timing timing,
-      MemoryGuard guard,
-      MpsLoad mpsLoad,
-      NodeFailures failures) {
-    this.mpsLoad = mpsLoad;
+      Ledger ledger, LoadCache loads, Timing timing, MemoryGuard guard, NodeFailures failures) {
     this.ledger = ledger;
     this.loads = loads;
     this.timing = timing;
@@ -261,9 +244,7 @@ public final class ClusterView {
                 - granted
                 - ungranted.podsBytes()
                 - ungranted.unattributedBytes()),
-        reading == null
-            ? gpu.grantedShare()
-            : reading.smMean() * workingPart(facts, reading) + unmeasured(node, gpu, reading),
+        reading == null ? gpu.grantedShare() : reading.smMean() + unmeasured(node, gpu, reading),
         measured,
         guard == MemoryGuard.ENFORCE,
         facts.healthy() ? facts.cordonReason() : facts.healthReason(),
@@ -280,40 +261,21 @@ public final class ClusterView {
   private LoadForecast loadForecast(
       String node, NodeView.Gpu gpu, LoadReading reading, HoldFilter filter) {
     Map<String, Double> uses = reading.smByPod();
-    double part = workingPart(gpu.facts(), reading);
     double measuredUse =
-        part * (uses.isEmpty() ? reading.smMean() : sum(uses) - goneUse(node, uses, filter));
+        uses.isEmpty() ? reading.smMean() : sum(uses) - goneUse(node, uses, filter);
     if (gpu.young().isEmpty()) {
       return LoadForecast.certain(Math.max(0, measuredUse), history.odds());
     }
     var newcomers = new ArrayList<LoadForecast.Newcomer>(gpu.young().size());
     for (NodeView.Young young : gpu.young()) {
       double pending = pending(node, gpu, young, reading);
-      double used = part * uses.getOrDefault(young.pod(), 0.0);
+      double used = uses.getOrDefault(young.pod(), 0.0);
       if (pending > 0) {
         measuredUse -= used;
         newcomers.add(new LoadForecast.Newcomer(young.share(), used, pending));
       }
     }
     return LoadForecast.of(Math.max(0, measuredUse), newcomers, history.odds());
-  }
-
-  /**
-   * Returns how much of a GPU the programs on it take while they run, 0 to 1.
-   *
-   * <p>With time-slicing they take turns, each with all of the GPU, so only the time counts. Under
-   * MPS they run at the same time, so what one leaves idle another can use: the larger of SM and
-   * memory bandwidth utilization counts. A GPU that does not tell these is assumed to be like the
-   * others, so that neither kind of GPU is preferred.
-   */
-  private double workingPart(GpuFacts gpu, LoadReading reading) {
-    if (mpsLoad == MpsLoad.UTILIZATION || gpu.clientsMax() == 0) {
-      return 1;
-    }
-    GpuActivity activity = reading.activity();
-    return activity != null && reading.activityKnown() && reading.smMean() >= LEAST_UTILIZATION
-        ? Math.min(1, activity.mean() / reading.smMean())
-        : activityRatio;
   }
 
   private static double sum(Map<String, Double> uses) {
@@ -338,12 +300,11 @@ public final class ClusterView {
    * Adds the use of those pods that have become known for long enough since the previous readings.
    *
    * @param readings by uuid, which the load cache does not have yet
-   * @return whether the odds or the ratio of activity have changed, which affects every node
+   * @return whether the odds have changed, which affects every node
    */
   boolean learn(Event.Reported report, Map<String, LoadReading> readings) {
-    boolean ratioChanged = learnActivityRatio();
     if (!loads.namesPods(report.node())) {
-      return ratioChanged;
+      return false;
     }
     UsageDistribution before = history.odds();
     for (GpuFacts gpu : report.state().gpus()) {
@@ -354,15 +315,7 @@ public final class ClusterView {
             .ifPresent(last -> learn(report.node(), gpu, last, now));
       }
     }
-    return ratioChanged || !history.odds().equals(before);
-  }
-
-  /** Takes the ratio over only if it has changed by more than a little. */
-  private boolean learnActivityRatio() {
-    double now = loads.activityRatio();
-    boolean changed = mpsLoad == MpsLoad.ACTIVITY && Math.abs(now - activityRatio) > RATIO_STEP;
-    activityRatio = changed ? now : activityRatio;
-    return changed;
+    return !history.odds().equals(before);
   }
 
   /** Uses the means up to the last reading: one reading alone says little. */

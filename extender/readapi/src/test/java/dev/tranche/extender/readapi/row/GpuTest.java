@@ -40,7 +40,7 @@ final class GpuTest {
     assertThat(none.fieldNames())
         .doesNotContain("smActive", "smOccupancy", "tensorActive", "dramActive");
     JsonObject some =
-        shown(List.of(), Map.of(), new GpuActivity(0.964f, 0, Float.NaN, 0.254f, 0.964))
+        shown(List.of(), Map.of(), new GpuActivity(0.964f, 0, Float.NaN, 0.254f))
             .getJsonObject("measured");
     assertThat(some.getString("smActive")).isEqualTo("964m");
     assertThat(some.getString("smOccupancy")).isEqualTo("0");
