@@ -1,27 +1,24 @@
 package dev.tranche.nodeplugin.config;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
-
 import dev.tranche.process.settings.ConfigErrors;
 import java.io.StringReader;
 import java.math.BigDecimal;
 import java.math.BigInteger;
-import java.util.ArrayList;
-import java.util.Base64;
-import java.util.Collections;
+import java.util.Collection;
 import java.util.HashSet;
-import java.util.IdentityHashMap;
 import java.util.Iterator;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Function;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import org.yaml.snakeyaml.DumperOptions;
 import org.yaml.snakeyaml.LoaderOptions;
 import org.yaml.snakeyaml.Yaml;
+import org.yaml.snakeyaml.constructor.AbstractConstruct;
+import org.yaml.snakeyaml.constructor.Construct;
 import org.yaml.snakeyaml.constructor.SafeConstructor;
 import org.yaml.snakeyaml.error.YAMLException;
 import org.yaml.snakeyaml.nodes.MappingNode;
@@ -29,18 +26,17 @@ import org.yaml.snakeyaml.nodes.Node;
 import org.yaml.snakeyaml.nodes.NodeId;
 import org.yaml.snakeyaml.nodes.NodeTuple;
 import org.yaml.snakeyaml.nodes.ScalarNode;
-import org.yaml.snakeyaml.nodes.SequenceNode;
 import org.yaml.snakeyaml.nodes.Tag;
 import org.yaml.snakeyaml.representer.Representer;
 import org.yaml.snakeyaml.resolver.Resolver;
 
 /**
- * Reads the first document of a YAML text to the values that Go's YAML library makes of it, which
- * NVIDIA's plugin and Helm use. Unlike SnakeYAML it reads {@code y} as true, {@code 0o10} as 8,
- * {@code 1:30} and dates as texts, and tabs between tokens as spaces. A number without a fraction
- * is a whole number, as in the JSON that NVIDIA's plugin makes of a config.
+ * Reads the first document of a YAML text as Go's YAML library does, which NVIDIA's plugin and Helm
+ * use. Unlike SnakeYAML it reads {@code y} as true, {@code 0o10} as 8, {@code 1:30} and dates as
+ * texts, and tabs between tokens as spaces. A number without a fraction is a whole number, as in
+ * the JSON that NVIDIA's plugin makes of a config.
  */
-final class GoYaml {
+final class GoYaml extends SafeConstructor {
   private static final int SIZE_MAX_CHARS = 1 << 20;
   // Far more than any config has. YAML aliases can multiply values, and can refer to a value that
   // contains them.
@@ -78,12 +74,44 @@ final class GoYaml {
     }
   }
 
-  private final ConfigErrors findings;
-  private final Set<Node> open = Collections.newSetFromMap(new IdentityHashMap<>());
-  private int values;
+  /** Reads a scalar by its text. */
+  private static final class Scalar extends AbstractConstruct {
+    private final Function<String, Object> read;
 
-  private GoYaml(ConfigErrors findings) {
+    Scalar(Function<String, Object> read) {
+      this.read = read;
+    }
+
+    @Override
+    public Object construct(Node node) {
+      try {
+        return read.apply(((ScalarNode) node).getValue());
+      } catch (IllegalArgumentException | ClassCastException wrong) {
+        throw new YAMLException("the value%s is no %s".formatted(line(node), node.getTag()));
+      }
+    }
+  }
+
+  private static final Construct TEXT = new Scalar(text -> text);
+
+  private final ConfigErrors findings;
+
+  private GoYaml(LoaderOptions limits, ConfigErrors findings) {
+    super(limits);
     this.findings = findings;
+    yamlConstructors.clear();
+    yamlConstructors.put(Tag.NULL, new ConstructYamlNull());
+    yamlConstructors.put(Tag.MAP, new ConstructYamlMap());
+    yamlConstructors.put(Tag.SEQ, new ConstructYamlSeq());
+    yamlConstructors.put(Tag.BOOL, new Scalar(text -> TRUE.matcher(text).matches()));
+    yamlConstructors.put(Tag.INT, new Scalar(GoYaml::number));
+    yamlConstructors.put(Tag.FLOAT, new Scalar(GoYaml::number));
+  }
+
+  /** Of tags that it does not know, Go takes the text. */
+  @Override
+  protected Construct getConstructor(Node node) {
+    return yamlConstructors.getOrDefault(node.getTag(), TEXT);
   }
 
   /**
@@ -91,134 +119,62 @@ final class GoYaml {
    * @throws YAMLException if the text is not YAML
    */
   static @Nullable Object read(String text, ConfigErrors findings) {
-    String spaced = SPACE.matcher(text).replaceAll(tabs -> tabs.group().replace('\t', ' '));
-    Iterator<Node> documents = parser().composeAll(new StringReader(spaced)).iterator();
-    Node first = documents.hasNext() ? documents.next() : null;
-    Object value = first == null ? null : new GoYaml(findings).value(first);
-    if (hasMore(documents)) {
-      findings.warning(
-          "the config has a second YAML document, which is ignored, as by NVIDIA's plugin");
-    }
-    return value;
-  }
-
-  private static Yaml parser() {
-    LoaderOptions limits = new LoaderOptions();
+    var limits = new LoaderOptions();
     limits.setCodePointLimit(SIZE_MAX_CHARS);
     limits.setNestingDepthLimit(DEPTH_MAX);
     // What they stand for is counted below.
     limits.setMaxAliasesForCollections(VALUES_MAX);
-    DumperOptions dumper = new DumperOptions();
-    return new Yaml(
-        new SafeConstructor(limits), new Representer(dumper), dumper, limits, new Words());
+    // So that processDuplicateKeys is asked.
+    limits.setAllowDuplicateKeys(false);
+    var dumper = new DumperOptions();
+    var yaml =
+        new Yaml(
+            new GoYaml(limits, findings), new Representer(dumper), dumper, limits, new Words());
+    String spaced = SPACE.matcher(text).replaceAll(tabs -> tabs.group().replace('\t', ' '));
+    Iterator<Object> documents = yaml.loadAll(new StringReader(spaced)).iterator();
+    Object first = documents.hasNext() ? documents.next() : null;
+    count(first, 0, 0);
+    if (hasMore(documents)) {
+      findings.warning(
+          "the config has a second YAML document, which is ignored, as by NVIDIA's plugin");
+    }
+    return first;
   }
 
-  private static boolean hasMore(Iterator<Node> documents) {
+  private static boolean hasMore(Iterator<Object> documents) {
     try {
-      return documents.hasNext()
-          && !(documents.next() instanceof ScalarNode scalar && scalar.getValue().isEmpty());
+      return documents.hasNext() && documents.next() != null;
     } catch (YAMLException unreadable) {
       return true;
     }
   }
 
-  private @Nullable Object value(Node node) {
-    if (++values > VALUES_MAX) {
+  /** Returns how many values there are, with this one. */
+  private static int count(@Nullable Object value, int before, int depth) {
+    int values = before + 1;
+    if (values > VALUES_MAX || depth > DEPTH_MAX) {
       throw new YAMLException(
-          "aliases expand it to more than %d values; replace them by their values"
+          "an alias is within its own anchor, or aliases stand for more than %d values; replace them by their values"
               .formatted(VALUES_MAX));
     }
-    if (node instanceof ScalarNode scalar) {
-      return scalar(scalar);
+    Collection<?> below =
+        value instanceof Map<?, ?> map ? map.values() : value instanceof List<?> l ? l : List.of();
+    for (Object each : below) {
+      values = count(each, values, depth + 1);
     }
-    if (!open.add(node)) {
-      throw new YAMLException(
-          "an alias is within its own anchor%s; replace it by its value".formatted(line(node)));
-    }
-    Object value =
-        node instanceof MappingNode mapping
-            ? map(mapping, new LinkedHashMap<>())
-            : list((SequenceNode) node);
-    open.remove(node);
-    return value;
+    return values;
   }
 
-  private List<@Nullable Object> list(SequenceNode node) {
-    List<@Nullable Object> list = new ArrayList<>();
-    for (Node item : node.getValue()) {
-      list.add(value(item));
-    }
-    return list;
-  }
-
-  /** In the order of the text: a later value replaces an earlier one, also from a merge key. */
-  private Map<Object, @Nullable Object> map(
-      MappingNode node, Map<Object, @Nullable Object> result) {
-    Set<Object> keys = new HashSet<>();
+  @Override
+  protected void processDuplicateKeys(MappingNode node, boolean forceStringKeys) {
+    Set<String> keys = new HashSet<>();
     for (NodeTuple entry : node.getValue()) {
-      if (entry.getKeyNode().getTag().equals(Tag.MERGE)) {
-        merge(entry.getValueNode(), result);
-        continue;
-      }
-      Object key = value(entry.getKeyNode());
-      if (key == null || key instanceof List || key instanceof Map) {
-        throw new YAMLException("a key is not a string" + line(entry.getKeyNode()));
-      }
-      if (!keys.add(key)) {
+      if (entry.getKeyNode() instanceof ScalarNode key && !keys.add(key.getValue())) {
         findings.warning(
             "the key \"%s\" occurs twice%s; the last value is used, as by NVIDIA's plugin"
-                .formatted(key, line(entry.getKeyNode())));
+                .formatted(key.getValue(), line(key)));
       }
-      result.put(key, value(entry.getValueNode()));
     }
-    return result;
-  }
-
-  private void merge(Node node, Map<Object, @Nullable Object> result) {
-    List<Node> sources =
-        node instanceof SequenceNode list ? list.getValue().reversed() : List.of(node);
-    for (Node source : sources) {
-      if (!(source instanceof MappingNode mapping) || !open.add(mapping)) {
-        throw new YAMLException("a merge key needs a map" + line(source));
-      }
-      map(mapping, result);
-      open.remove(mapping);
-    }
-  }
-
-  /** Of tags that it does not know, Go takes the text. */
-  private static @Nullable Object scalar(ScalarNode node) {
-    String text = node.getValue();
-    Tag tag = node.getTag();
-    try {
-      if (tag.equals(Tag.NULL) && NULL_WORD.matcher(text).matches()) {
-        return null;
-      }
-      if (tag.equals(Tag.BOOL) && BOOLEAN.matcher(text).matches()) {
-        return TRUE.matcher(text).matches();
-      }
-      if (tag.equals(Tag.INT) || tag.equals(Tag.FLOAT)) {
-        return number(text);
-      }
-      if (tag.equals(Tag.BINARY)) {
-        return new String(Base64.getMimeDecoder().decode(text), UTF_8);
-      }
-    } catch (IllegalArgumentException wrong) {
-      throw mismatch(node);
-    }
-    if (tag.equals(Tag.NULL) || tag.equals(Tag.BOOL)) {
-      throw mismatch(node);
-    }
-    return text;
-  }
-
-  private static YAMLException mismatch(ScalarNode node) {
-    return new YAMLException(
-        "\"%s\"%s is no %s"
-            .formatted(
-                node.getValue(),
-                line(node),
-                node.getTag().getValue().substring(Tag.PREFIX.length())));
   }
 
   /**

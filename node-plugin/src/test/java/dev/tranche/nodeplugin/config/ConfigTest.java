@@ -505,16 +505,15 @@ class ConfigTest {
         .isEqualTo(new DeviceSelection.Listed(List.of("1:0")));
   }
 
-  /** Go's library of YAML 1.1 lets a merge key replace what stands above it. */
   @Test
-  void mergeKey_replacesWhatStandsAbove() {
+  void mergeKey_givesWhatTheMapLacks() {
     String yaml =
         """
         sharing:
           timeSlicing:
             resources:
               - &four {name: gpu, replicas: 4}
-              - {replicas: 2, <<: *four}
+              - {<<: *four}
               - {<<: *four, replicas: 8}
         """;
     assertThat(ConfigFile.parse(yaml, findings).sharing().resources())
