@@ -8,6 +8,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -203,15 +204,7 @@ class TidyTest {
 
   @Test
   void packages_importEachOtherInNoCircle() {
-    Map<String, Set<String>> imports = new TreeMap<>();
-    TEXTS.forEach(
-        (name, text) -> {
-          if (name.endsWith(".java") && name.contains("/src/main/java/")) {
-            imports
-                .computeIfAbsent(packageOf(name), first -> new TreeSet<>())
-                .addAll(importedPackages(text));
-          }
-        });
+    Map<String, Set<String>> imports = imports("");
     Set<Set<String>> cycles =
         imports.keySet().stream()
             .map(from -> circle(from, imports))
@@ -219,6 +212,49 @@ class TidyTest {
             .filter(circle -> circle.size() > 1)
             .collect(Collectors.toSet());
     assertThat(cycles).as("package cycles in main code").isEmpty();
+  }
+
+  /** What a feature adds is above what every node needs. */
+  @Test
+  void nodePlugin_hasFewLayers_andItsFeaturesAreInTheUpperHalf() {
+    Map<String, Set<String>> imports = imports("node-plugin/");
+    imports.values().forEach(imported -> imported.retainAll(imports.keySet()));
+    Map<String, Integer> layers = new TreeMap<>();
+    imports.keySet().forEach(name -> layer(name, imports, layers));
+    int top = Collections.max(layers.values());
+    assertThat(top).isLessThanOrEqualTo(8);
+    for (String feature : List.of("cdi", "events", "limit", "mps", "stream", "usage")) {
+      assertThat(2 * layers.getOrDefault("dev.tranche.nodeplugin." + feature, 0))
+          .as("layer of %s in %s", feature, layers)
+          .isGreaterThan(top);
+    }
+  }
+
+  /** From 1 on, as many as packages are below it at most. */
+  private static int layer(
+      String name, Map<String, Set<String>> imports, Map<String, Integer> layers) {
+    int below = 0;
+    for (String imported : imports.getOrDefault(name, Set.of())) {
+      below = imported.equals(name) ? below : Math.max(below, layer(imported, imports, layers));
+    }
+    layers.put(name, below + 1);
+    return below + 1;
+  }
+
+  /** By package of main code, in the files that begin so. */
+  private static Map<String, Set<String>> imports(String prefix) {
+    Map<String, Set<String>> imports = new TreeMap<>();
+    TEXTS.forEach(
+        (name, text) -> {
+          if (name.startsWith(prefix)
+              && name.endsWith(".java")
+              && name.contains("/src/main/java/")) {
+            imports
+                .computeIfAbsent(packageOf(name), first -> new TreeSet<>())
+                .addAll(importedPackages(text));
+          }
+        });
+    return imports;
   }
 
   @Test

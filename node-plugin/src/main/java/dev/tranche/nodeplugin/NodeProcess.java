@@ -7,14 +7,15 @@ import dev.tranche.nodeplugin.config.Setting;
 import dev.tranche.nodeplugin.gpu.GpuLinkScores;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
 import dev.tranche.nodeplugin.gpu.GpuWatch;
-import dev.tranche.nodeplugin.gpu.Hardware;
 import dev.tranche.nodeplugin.gpu.HostNodes;
 import dev.tranche.nodeplugin.gpu.NvmlThread;
 import dev.tranche.nodeplugin.gpu.NvmlWatchdog;
+import dev.tranche.nodeplugin.kubelet.Hardware;
 import dev.tranche.nodeplugin.limit.ContainerLimit;
 import dev.tranche.nodeplugin.limit.LimitReader;
 import dev.tranche.nodeplugin.metrics.MetricsServer;
 import dev.tranche.nodeplugin.nvml.JnaNvml;
+import dev.tranche.nodeplugin.nvml.Nvml;
 import dev.tranche.nodeplugin.nvml.NvmlException;
 import dev.tranche.nodeplugin.stream.Resolver;
 import dev.tranche.nodeplugin.usage.ContainerCgroups;
@@ -28,6 +29,7 @@ import io.vertx.core.VertxOptions;
 import io.vertx.core.file.FileSystemOptions;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -91,11 +93,7 @@ final class NodeProcess implements NvmlThread.Listener {
     this.hardware = Hardware.NONE.withLimits(limitReader.read().node());
     this.nvml =
         new NvmlThread(
-            () -> JnaNvml.open(driverRoot),
-            gpuWatch(),
-            limitReader,
-            options.sampleIntervalMs(),
-            this);
+            () -> JnaNvml.open(driverRoot), gpuWatch(), options.sampleIntervalMs(), this);
   }
 
   private GpuWatch gpuWatch() {
@@ -213,6 +211,7 @@ final class NodeProcess implements NvmlThread.Listener {
   @Override
   public void starting() {
     watchdog.start();
+    limitReader.restart();
     // A library that crashes ends the process, so this is the last line then.
     if (!startedOnce && complaint.isEmpty()) {
       LOG.info("starting NVML, as installed here or under {}", driverRoot);
@@ -264,7 +263,8 @@ final class NodeProcess implements NvmlThread.Listener {
   }
 
   @Override
-  public void limitsRead(LimitReader.Result limits) {
+  public void read(Nvml session, Map<String, Integer> indexes) {
+    LimitReader.Result limits = limitReader.read(session, indexes);
     if (!limits.node().equals(hardware.limits())) {
       hardware = hardware.withLimits(limits.node());
       LOG.info("memory limits: {}", limits.node());

@@ -1,6 +1,7 @@
 package dev.tranche.nodeplugin;
 
 import dev.tranche.nodeplugin.events.EventBuffer;
+import dev.tranche.nodeplugin.gpu.ContainerUse;
 import dev.tranche.nodeplugin.gpu.GpuSharing;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
 import dev.tranche.nodeplugin.gpu.HealthChange;
@@ -9,7 +10,6 @@ import dev.tranche.nodeplugin.gpu.RepeatedFaults;
 import dev.tranche.nodeplugin.limit.ContainerLimit;
 import dev.tranche.nodeplugin.metrics.NodeMetrics;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
-import dev.tranche.nodeplugin.usage.ContainerUse;
 import dev.tranche.nodeplugin.usage.Grants;
 import dev.tranche.nodeplugin.usage.Overuse;
 import dev.tranche.process.meters.Failures;

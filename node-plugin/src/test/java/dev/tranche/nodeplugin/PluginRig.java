@@ -10,18 +10,16 @@ import dev.tranche.api.node.GpuShare;
 import dev.tranche.nodeplugin.config.ConfigSource;
 import dev.tranche.nodeplugin.config.ConfigSource.Outcome;
 import dev.tranche.nodeplugin.config.Options;
+import dev.tranche.nodeplugin.config.OveruseOptions;
 import dev.tranche.nodeplugin.config.Setting;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
 import dev.tranche.nodeplugin.gpu.GpuWatch;
-import dev.tranche.nodeplugin.gpu.Hardware;
 import dev.tranche.nodeplugin.gpu.NvmlThread;
 import dev.tranche.nodeplugin.health.HealthOptions;
 import dev.tranche.nodeplugin.health.XidPolicy;
-import dev.tranche.nodeplugin.limit.LimitReader;
+import dev.tranche.nodeplugin.kubelet.Hardware;
 import dev.tranche.nodeplugin.nvml.JnaNvml;
 import dev.tranche.nodeplugin.nvml.NvmlException;
-import dev.tranche.nodeplugin.usage.ContainerCgroups;
-import dev.tranche.nodeplugin.usage.OveruseOptions;
 import dev.tranche.nodeplugin.usage.UsageReader;
 import dev.tranche.process.settings.ConfigErrors;
 import dev.tranche.process.settings.Settings;
@@ -195,10 +193,6 @@ final class PluginRig {
                 new UsageReader(folder.resolve("proc"), folder.resolve("log"), PluginRig::clockMs),
                 PluginRig::clockMs,
                 plugin.failures()::gpuFailed),
-            new LimitReader(
-                options.limits(),
-                new ContainerCgroups(folder, folder.resolve("log"), PluginRig::clockMs),
-                PluginRig::clockMs),
             options.sampleIntervalMs(),
             new Samples());
     thread.start();

@@ -1,13 +1,13 @@
 package dev.tranche.simulate;
 
+import dev.tranche.nodeplugin.gpu.ContainerUse;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
+import dev.tranche.nodeplugin.gpu.Load;
 import dev.tranche.nodeplugin.health.Fault;
 import dev.tranche.nodeplugin.health.Health;
-import dev.tranche.nodeplugin.load.Load;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import dev.tranche.nodeplugin.nvml.GpuReading;
 import dev.tranche.nodeplugin.nvml.Mig;
-import dev.tranche.nodeplugin.usage.ContainerUse;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 

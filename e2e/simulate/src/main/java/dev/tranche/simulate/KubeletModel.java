@@ -9,7 +9,7 @@ import dev.tranche.api.podresources.ContainerResources;
 import dev.tranche.api.podresources.ListPodResourcesResponse;
 import dev.tranche.api.podresources.PodResources;
 import dev.tranche.nodeplugin.SimulatedPlugin;
-import dev.tranche.nodeplugin.usage.ContainerUse;
+import dev.tranche.nodeplugin.gpu.ContainerUse;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Collections;

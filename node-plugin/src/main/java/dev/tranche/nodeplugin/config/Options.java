@@ -2,7 +2,6 @@ package dev.tranche.nodeplugin.config;
 
 import dev.tranche.nodeplugin.health.HealthOptions;
 import dev.tranche.nodeplugin.health.XidPolicy;
-import dev.tranche.nodeplugin.usage.OveruseOptions;
 import dev.tranche.process.settings.HostPort;
 import dev.tranche.process.settings.Settings;
 import java.nio.file.Path;

@@ -3,7 +3,6 @@ package dev.tranche.nodeplugin.gpu;
 import dev.tranche.nodeplugin.health.Fault;
 import dev.tranche.nodeplugin.health.Health;
 import dev.tranche.nodeplugin.health.HealthOptions;
-import dev.tranche.nodeplugin.load.Load;
 import dev.tranche.nodeplugin.nvml.Gpm;
 import dev.tranche.nodeplugin.nvml.GpuEvent;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
@@ -11,8 +10,6 @@ import dev.tranche.nodeplugin.nvml.GpuReading;
 import dev.tranche.nodeplugin.nvml.Mig;
 import dev.tranche.nodeplugin.nvml.Nvml;
 import dev.tranche.nodeplugin.nvml.NvmlException;
-import dev.tranche.nodeplugin.usage.ContainerUse;
-import dev.tranche.nodeplugin.usage.UsageReader;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -34,7 +31,7 @@ final class GpuSampler {
   static final int FAILED_SAMPLES_MAX = 3;
 
   private final HealthOptions options;
-  private final UsageReader usage;
+  private final ContainerUses usage;
   private final LongSupplier clockMs;
   private final GpuFailures failures;
   private final Map<String, Long> eccErrors = new HashMap<>();
@@ -45,7 +42,8 @@ final class GpuSampler {
   // By uuid: why GPM fails, as last logged. It may come and go, which must not fill the log.
   private final Map<String, String> gpmLogged = new HashMap<>();
 
-  GpuSampler(HealthOptions options, UsageReader usage, LongSupplier clockMs, GpuFailures failures) {
+  GpuSampler(
+      HealthOptions options, ContainerUses usage, LongSupplier clockMs, GpuFailures failures) {
     this.options = options;
     this.usage = usage;
     this.clockMs = clockMs;

@@ -2,13 +2,11 @@ package dev.tranche.nodeplugin.gpu;
 
 import dev.tranche.nodeplugin.gpu.NodeProblem.Reason;
 import dev.tranche.nodeplugin.health.HealthOptions;
-import dev.tranche.nodeplugin.limit.LimitReader;
 import dev.tranche.nodeplugin.nvml.GpuEvent;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import dev.tranche.nodeplugin.nvml.Mig;
 import dev.tranche.nodeplugin.nvml.Nvml;
 import dev.tranche.nodeplugin.nvml.NvmlException;
-import dev.tranche.nodeplugin.usage.UsageReader;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -39,7 +37,7 @@ public final class GpuWatch {
   private final GpuErrors errors;
   private final ErrorWatch errorWatch;
   private final GpuFailures failures;
-  private final UsageReader usage;
+  private final ContainerUses usage;
   // By index: why a GPU did not tell its identity at the last listing.
   private final Map<Integer, String> unidentified = new TreeMap<>();
   // The same, as last logged: several such GPUs must not log a line at each listing.
@@ -59,7 +57,7 @@ public final class GpuWatch {
    * @param failures is told of bugs that one GPU causes
    */
   public GpuWatch(
-      HealthOptions options, UsageReader usage, LongSupplier clockMs, GpuFailures failures) {
+      HealthOptions options, ContainerUses usage, LongSupplier clockMs, GpuFailures failures) {
     this.options = options;
     this.clockMs = clockMs;
     this.usage = usage;
@@ -182,13 +180,9 @@ public final class GpuWatch {
     return GpuLinkScores.measure(session(), gpus.presentGpus().map(GpuStatus::info).toList());
   }
 
-  /**
-   * Reads back the limits of containers.
-   *
-   * @throws NvmlException if NVML itself is gone
-   */
-  LimitReader.Result read(LimitReader limits) {
-    return limits.read(session(), gpus.presentIndexes());
+  /** Returns the indexes of the GPUs that are present, by uuid. */
+  Map<String, Integer> presentIndexes() {
+    return gpus.presentIndexes();
   }
 
   /**

@@ -1,10 +1,10 @@
 package dev.tranche.nodeplugin.gpu;
 
-import dev.tranche.nodeplugin.limit.LimitReader;
 import dev.tranche.nodeplugin.nvml.Nvml;
 import dev.tranche.nodeplugin.nvml.NvmlException;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -20,7 +20,6 @@ public final class NvmlThread implements AutoCloseable {
 
   private final Supplier<Nvml> open;
   private final GpuWatch gpus;
-  private final LimitReader limitReader;
   private final int intervalMs;
   private final Listener listener;
   private final Thread thread;
@@ -42,8 +41,13 @@ public final class NvmlThread implements AutoCloseable {
     /** The links between the GPUs were measured; once for each start, before the first sample. */
     default void linksMeasured(GpuLinkScores linkScores) {}
 
-    /** What limits running containers have; before each regular sample. */
-    default void limitsRead(LimitReader.Result limits) {}
+    /**
+     * All GPUs have been read; before each regular sample. More of them may be read here.
+     *
+     * @param indexes of the GPUs that are present, by uuid
+     * @throws NvmlException if NVML itself is gone
+     */
+    default void read(Nvml session, Map<String, Integer> indexes) {}
 
     /** Tells what is wrong beside the health of single GPUs; called at each change. */
     default void observed(WatchState state) {}
@@ -76,15 +80,9 @@ public final class NvmlThread implements AutoCloseable {
     }
   }
 
-  public NvmlThread(
-      Supplier<Nvml> open,
-      GpuWatch gpus,
-      LimitReader limitReader,
-      int intervalMs,
-      Listener listener) {
+  public NvmlThread(Supplier<Nvml> open, GpuWatch gpus, int intervalMs, Listener listener) {
     this.open = open;
     this.gpus = gpus;
-    this.limitReader = limitReader;
     this.intervalMs = intervalMs;
     this.listener = listener;
     this.thread = Thread.ofPlatform().name("nvml").daemon().unstarted(this::runOrBreak);
@@ -109,10 +107,9 @@ public final class NvmlThread implements AutoCloseable {
       listener.starting();
       try (Nvml nvml = open.get()) {
         gpus.open(nvml);
-        limitReader.restart();
         reportStart(nvml.driverVersion());
         listener.linksMeasured(gpus.measureLinks());
-        again = watch();
+        again = watch(nvml);
       } catch (NvmlException e) {
         again = gone(e) && pause();
       } catch (InterruptedException stopped) {
@@ -160,12 +157,12 @@ public final class NvmlThread implements AutoCloseable {
    *
    * @return false if stopped
    */
-  private boolean watch() throws InterruptedException {
+  private boolean watch(Nvml nvml) throws InterruptedException {
     complaint = "";
     long nextNs = System.nanoTime();
     while (!Thread.currentThread().isInterrupted()) {
       gpus.sample();
-      listener.limitsRead(gpus.read(limitReader));
+      listener.read(nvml, gpus.presentIndexes());
       reportSample();
       if (gpus.restartNeeded()) {
         return true;

@@ -1,7 +1,6 @@
 package dev.tranche.nodeplugin.kubelet;
 
 import dev.tranche.api.kubelet.ContainerPreferredAllocationRequest;
-import dev.tranche.nodeplugin.gpu.Hardware;
 import dev.tranche.nodeplugin.gpu.HeldReplicas;
 import dev.tranche.nodeplugin.gpu.Replica;
 import dev.tranche.nodeplugin.gpu.Replicas;

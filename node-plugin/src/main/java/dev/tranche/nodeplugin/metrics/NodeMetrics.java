@@ -1,11 +1,11 @@
 package dev.tranche.nodeplugin.metrics;
 
+import dev.tranche.nodeplugin.gpu.ContainerUse;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
-import dev.tranche.nodeplugin.load.Load;
+import dev.tranche.nodeplugin.gpu.Load;
 import dev.tranche.nodeplugin.nvml.Gpm;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import dev.tranche.nodeplugin.nvml.GpuReading;
-import dev.tranche.nodeplugin.usage.ContainerUse;
 import dev.tranche.process.meters.Failures;
 import dev.tranche.process.meters.Meters;
 import dev.tranche.process.meters.RowCollector;

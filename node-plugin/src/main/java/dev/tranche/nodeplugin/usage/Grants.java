@@ -2,6 +2,7 @@ package dev.tranche.nodeplugin.usage;
 
 import dev.tranche.api.ReplicaId;
 import dev.tranche.api.node.Holding;
+import dev.tranche.nodeplugin.gpu.ContainerUse;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;

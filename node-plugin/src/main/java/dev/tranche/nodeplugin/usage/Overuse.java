@@ -1,5 +1,7 @@
 package dev.tranche.nodeplugin.usage;
 
+import dev.tranche.nodeplugin.config.OveruseOptions;
+import dev.tranche.nodeplugin.gpu.ContainerUse;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;

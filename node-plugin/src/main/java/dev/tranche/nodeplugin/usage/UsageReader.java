@@ -1,5 +1,7 @@
 package dev.tranche.nodeplugin.usage;
 
+import dev.tranche.nodeplugin.gpu.ContainerUse;
+import dev.tranche.nodeplugin.gpu.ContainerUses;
 import dev.tranche.nodeplugin.nvml.GpuProcess;
 import dev.tranche.nodeplugin.nvml.GpuReading;
 import java.io.IOException;
@@ -22,7 +24,7 @@ import java.util.function.LongSupplier;
  * host itself, and MPS servers, whose memory is their clients'. Confined to the thread that calls
  * NVML.
  */
-public final class UsageReader {
+public final class UsageReader implements ContainerUses {
   /** How long the owner of a pid is cached; a pid may be another process's by then. */
   private static final long OWNER_CACHE_MS = 10_000;
 
@@ -52,12 +54,12 @@ public final class UsageReader {
     this.clockMs = clockMs;
   }
 
-  /** Returns why the pods of processes cannot be found; empty if they can. */
+  @Override
   public Optional<String> problem() {
     return names.problem();
   }
 
-  /** Returns the use of one GPU by container; in sum no more than the reading of the same GPU. */
+  @Override
   public List<ContainerUse> of(List<GpuProcess> processes, GpuReading reading) {
     if (processes.isEmpty()) {
       return List.of();
@@ -134,7 +136,8 @@ public final class UsageReader {
     return proc.resolve(Integer.toString(pid));
   }
 
-  /** Called when all GPUs have been read: forgets processes that are on none. */
+  /** Forgets processes that are on no GPU. */
+  @Override
   public void sampled() {
     owners.keySet().retainAll(seenPids);
     seenPids.clear();

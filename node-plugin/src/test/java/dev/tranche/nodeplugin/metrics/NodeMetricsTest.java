@@ -3,8 +3,8 @@ package dev.tranche.nodeplugin.metrics;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.nodeplugin.gpu.GpuStatus;
+import dev.tranche.nodeplugin.gpu.Load;
 import dev.tranche.nodeplugin.health.Health;
-import dev.tranche.nodeplugin.load.Load;
 import dev.tranche.nodeplugin.nvml.Gpm;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import dev.tranche.nodeplugin.nvml.GpuReading;

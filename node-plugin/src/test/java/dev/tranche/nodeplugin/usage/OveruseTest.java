@@ -3,6 +3,8 @@ package dev.tranche.nodeplugin.usage;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.api.node.Holding;
+import dev.tranche.nodeplugin.config.OveruseOptions;
+import dev.tranche.nodeplugin.gpu.ContainerUse;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;

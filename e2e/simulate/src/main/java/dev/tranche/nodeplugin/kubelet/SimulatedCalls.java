@@ -6,7 +6,6 @@ import dev.tranche.api.kubelet.Device;
 import dev.tranche.api.node.Assignment;
 import dev.tranche.api.node.Holding;
 import dev.tranche.api.podresources.ListPodResourcesResponse;
-import dev.tranche.nodeplugin.gpu.Hardware;
 import dev.tranche.nodeplugin.gpu.HeldReplicas;
 import dev.tranche.nodeplugin.gpu.NodeReplicas;
 import dev.tranche.nodeplugin.gpu.Replicas;

@@ -1,4 +1,4 @@
-package dev.tranche.nodeplugin.load;
+package dev.tranche.nodeplugin.gpu;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;

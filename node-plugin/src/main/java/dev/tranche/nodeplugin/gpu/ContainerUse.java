@@ -1,4 +1,4 @@
-package dev.tranche.nodeplugin.usage;
+package dev.tranche.nodeplugin.gpu;
 
 import dev.tranche.nodeplugin.nvml.GpuReading;
 
@@ -10,13 +10,13 @@ import dev.tranche.nodeplugin.nvml.GpuReading;
  */
 public record ContainerUse(
     String namespace, String pod, String container, long memoryUsedBytes, double smPercent) {
-  ContainerUse plus(ContainerUse other) {
+  public ContainerUse plus(ContainerUse other) {
     boolean known = memoryUsedBytes >= 0 && other.memoryUsedBytes >= 0;
     long memory = known ? memoryUsedBytes + other.memoryUsedBytes : GpuReading.UNKNOWN;
     return with(memory, smPercent + other.smPercent);
   }
 
-  ContainerUse with(long memory, double sm) {
+  public ContainerUse with(long memory, double sm) {
     return new ContainerUse(namespace, pod, container, memory, sm);
   }
 

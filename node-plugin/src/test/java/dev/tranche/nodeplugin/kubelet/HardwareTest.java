@@ -1,7 +1,9 @@
-package dev.tranche.nodeplugin.gpu;
+package dev.tranche.nodeplugin.kubelet;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.tranche.nodeplugin.gpu.GpuLinkScores;
+import dev.tranche.nodeplugin.gpu.HostNodes;
 import dev.tranche.nodeplugin.limit.NodeLimits;
 import java.util.Map;
 import java.util.Optional;

@@ -1,4 +1,4 @@
-package dev.tranche.nodeplugin.load;
+package dev.tranche.nodeplugin.gpu;
 
 import dev.tranche.nodeplugin.nvml.GpuReading;
 import org.jspecify.annotations.Nullable;

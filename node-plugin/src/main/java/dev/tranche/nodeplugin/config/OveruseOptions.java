@@ -1,4 +1,4 @@
-package dev.tranche.nodeplugin.usage;
+package dev.tranche.nodeplugin.config;
 
 /**
  * When memory beyond the grant is overuse, and what follows from it.

@@ -1,5 +1,7 @@
-package dev.tranche.nodeplugin.gpu;
+package dev.tranche.nodeplugin.kubelet;
 
+import dev.tranche.nodeplugin.gpu.GpuLinkScores;
+import dev.tranche.nodeplugin.gpu.HostNodes;
 import dev.tranche.nodeplugin.limit.NodeLimits;
 
 /**
