@@ -27,9 +27,6 @@ public final class NodeLabels implements Controller {
   /** As long as the kubelet keeps the resources of a plugin that has gone. */
   static final long GONE_AFTER_MS = 300_000;
 
-  /** A node reports every 5 s at least. Labels from an older report are not enforced. */
-  static final long FRESH_MS = 15_000;
-
   /** A node's labels change with its config or its GPUs; all nodes need them at once only once. */
   public static final NodeRate.Limits RATE = new NodeRate.Limits(10, 10_000, 256, 50);
 
@@ -54,12 +51,11 @@ public final class NodeLabels implements Controller {
       String resourceVersion, Map<String, String> labels, String labelsAnnotation, long sinceMs) {}
 
   /**
-   * The labels by a node's last report with a GPU.
+   * The labels by a node's last whole report with a GPU.
    *
-   * @param atMs when the last report with a GPU came
-   * @param isLatest whether that was the node's last whole report
+   * @param atMs when it came
    */
-  private record LastReport(Map<String, String> labels, long atMs, boolean isLatest) {}
+  private record LastReport(Map<String, String> labels, long atMs) {}
 
   /**
    * @param deciding whether this extender may decide at all, as a leader does
@@ -114,23 +110,11 @@ public final class NodeLabels implements Controller {
     Map<String, String> labels = GpuLabels.of(report);
     if (!labels.isEmpty() && !report.getDraining()) {
       @Nullable LastReport before =
-          lastReports.put(node, new LastReport(labels, clockMs.getAsLong(), true));
+          lastReports.put(node, new LastReport(labels, clockMs.getAsLong()));
       if (before == null || !before.labels().equals(labels)) {
         reconcile(node);
       }
-    } else {
-      lastReports.computeIfPresent(
-          node, (same, now) -> new LastReport(now.labels(), now.atMs(), false));
     }
-  }
-
-  /** Handles a brief report: the GPUs are the same as before. */
-  @Override
-  public void reportedAgain(String node) {
-    lastReports.computeIfPresent(
-        node,
-        (same, now) ->
-            now.isLatest() ? new LastReport(now.labels(), clockMs.getAsLong(), true) : now);
   }
 
   /** Retries refused patches, and removes the labels of plugins that have gone. */
@@ -146,14 +130,14 @@ public final class NodeLabels implements Controller {
     }
     LastReport now = lastReports.get(node);
     long ageMs = clockMs.getAsLong() - (now == null ? watched.sinceMs() : now.atMs());
-    Map<String, String> wanted = GpuLabels.permanent(watched.labels(), watched.labelsAnnotation());
-    if (now != null && ageMs <= FRESH_MS) {
-      wanted = now.labels();
-    } else if (ageMs <= GONE_AFTER_MS || advertises.test(node)) {
-      // Another replica may still receive the node's reports, and the two must not undo each
-      // other's writes.
+    boolean gone = ageMs > GONE_AFTER_MS && !advertises.test(node);
+    if (!gone && now == null) {
       return;
     }
+    Map<String, String> wanted =
+        gone || now == null
+            ? GpuLabels.permanent(watched.labels(), watched.labelsAnnotation())
+            : now.labels();
     GpuLabels.change(watched.labels(), watched.labelsAnnotation(), wanted)
         .filter(change -> rate.tryAcquire(node))
         .ifPresent(change -> write(node, watched, change));

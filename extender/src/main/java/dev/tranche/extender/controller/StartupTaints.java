@@ -35,6 +35,9 @@ public final class StartupTaints implements Controller {
   /** One patch is enough, unless others change the taints at the same time. */
   public static final NodeRate.Limits RATE = new NodeRate.Limits(5, 10_000, 256, 50);
 
+  /** A node reports every 5 s at least. */
+  static final long FRESH_MS = 15_000;
+
   private static final Logger LOG = LoggerFactory.getLogger(StartupTaints.class);
 
   private final NodePatcher patcher;
@@ -147,7 +150,7 @@ public final class StartupTaints implements Controller {
     if (now == null || known == null || underWay.contains(node) || !deciding.getAsBoolean()) {
       return;
     }
-    boolean fresh = clockMs.getAsLong() - known.atMs() <= NodeLabels.FRESH_MS;
+    boolean fresh = clockMs.getAsLong() - known.atMs() <= FRESH_MS;
     // The kubelet's allocatable lags some seconds behind the registration; until then, pods still
     // wait.
     if (fresh && now.offered().containsAll(known.resources()) && rate.tryAcquire(node)) {

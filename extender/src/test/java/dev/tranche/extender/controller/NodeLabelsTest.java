@@ -323,47 +323,6 @@ class NodeLabelsTest {
   }
 
   @Test
-  void reportFromBeforeTheSilence_isNotInsistedOn() {
-    watched();
-    labels.reported(NODE, report(gpu("Tesla T4", 10)));
-    patched();
-    onNode.put("nvidia.com/gpu.replicas", "4");
-    written = written.replace("replicas=10", "replicas=4");
-    watched();
-    nowMs += NodeLabels.FRESH_MS + 1;
-    labels.everyTenSeconds();
-    assertThat(patches).hasSize(1);
-    nowMs--;
-    labels.everyTenSeconds();
-    assertThat(patches).hasSize(2);
-  }
-
-  /** Two replicas hear the node; the one whose stream goes on insists. */
-  @Test
-  void nodeThatReportsTheSameAgain_isInsistedOn_untilItsGpusHaveNoLabelsAnyMore() {
-    watched();
-    labels.reported(NODE, report(gpu("Tesla T4", 10)));
-    patched();
-    nowMs += NodeLabels.FRESH_MS + 1;
-    labels.reportedAgain(NODE);
-    takenAway();
-    assertThat(patches).hasSize(2);
-    patched();
-    labels.reported(NODE, report(gpu("Tesla T4", 10).setResource("example.com/renamed")));
-    nowMs += NodeLabels.FRESH_MS + 1;
-    labels.reportedAgain(NODE);
-    takenAway();
-    assertThat(patches).hasSize(2);
-  }
-
-  private void takenAway() {
-    onNode.put("nvidia.com/gpu.replicas", "4");
-    written = written.replace("replicas=10", "replicas=4");
-    watched();
-    labels.everyTenSeconds();
-  }
-
-  @Test
   void extenderThatDoesNotDecide_writesNothing() {
     deciding = false;
     watched();

@@ -112,7 +112,7 @@ class StartupTaintsTest {
     offering("0", Names.STARTUP_TAINT);
     taints.reported(NODE, READY);
     assertThat(patches).isEmpty();
-    nowMs = NodeLabels.FRESH_MS;
+    nowMs = StartupTaints.FRESH_MS;
     watched(Names.STARTUP_TAINT);
     assertThat(patches).hasSize(1);
   }
@@ -121,7 +121,7 @@ class StartupTaintsTest {
   void reportFromBeforeASilence_isNoGround() {
     offering("0", Names.STARTUP_TAINT);
     taints.reported(NODE, READY);
-    nowMs = NodeLabels.FRESH_MS + 1;
+    nowMs = StartupTaints.FRESH_MS + 1;
     watched(Names.STARTUP_TAINT);
     assertThat(patches).isEmpty();
   }
@@ -130,7 +130,7 @@ class StartupTaintsTest {
   void nodeThatReportsTheSameAgain_stillServes() {
     offering("0", Names.STARTUP_TAINT);
     taints.reported(NODE, READY);
-    nowMs = NodeLabels.FRESH_MS + 1;
+    nowMs = StartupTaints.FRESH_MS + 1;
     taints.reportedAgain(NODE);
     watched(Names.STARTUP_TAINT);
     assertThat(patches).hasSize(1);
