@@ -76,18 +76,9 @@ public final class Allocation {
    * @param assigned the shares that the container was assigned; empty if unknown
    * @param replicasPerGpu R that those shares are counted in; 0 if unknown
    * @param mayBeAssigned whether the container may have an assignment, even an unknown one
+   * @param memoryLimit what the pod says about the container's memory limit, in bytes
    */
   public Verdict decide(
-      Collection<String> ids, List<GpuShare> assigned, int replicasPerGpu, boolean mayBeAssigned) {
-    return decide(ids, assigned, replicasPerGpu, mayBeAssigned, OptionalLong.empty());
-  }
-
-  /**
-   * As above, for a container whose pod may say something about its memory limit.
-   *
-   * @param memoryLimit in bytes
-   */
-  Verdict decide(
       Collection<String> ids,
       List<GpuShare> assigned,
       int replicasPerGpu,

@@ -11,34 +11,27 @@ import java.util.Set;
 
 /**
  * The open ListAndWatch calls, each of which gets the latest list. A slow reader has one list
- * waiting and then gets the latest. If too many calls are open, the oldest is ended.
+ * waiting and then gets the latest.
  *
  * <p>A closed call is noticed in three ways. A cancel reaches the request's error handler, a lost
  * connection the response's exception handler, and both fail a write. Confined to the event loop.
  */
 final class DeviceStreams {
-  /** The kubelet has one call open; another may be open while it restarts. */
-  static final int OPEN_MAX = 4;
-
   private final Set<GrpcServerResponse<Empty, ListAndWatchResponse>> open = new LinkedHashSet<>();
   private final Set<GrpcServerResponse<Empty, ListAndWatchResponse>> writing = new HashSet<>();
   private final Set<GrpcServerResponse<Empty, ListAndWatchResponse>> stale = new HashSet<>();
   private final Runnable firstOpened;
   private final Runnable lastClosed;
-  private final Runnable oldestEnded;
   private ListAndWatchResponse latest;
 
   /**
    * @param firstOpened run when a call is open again
    * @param lastClosed run when no call is left open
-   * @param oldestEnded run when a call is ended because there are too many
    */
-  DeviceStreams(
-      ListAndWatchResponse first, Runnable firstOpened, Runnable lastClosed, Runnable oldestEnded) {
+  DeviceStreams(ListAndWatchResponse first, Runnable firstOpened, Runnable lastClosed) {
     this.latest = first;
     this.firstOpened = firstOpened;
     this.lastClosed = lastClosed;
-    this.oldestEnded = oldestEnded;
   }
 
   /** Handles a raw call: the generated handler would leave the kubelet waiting after a failure. */
@@ -52,7 +45,6 @@ final class DeviceStreams {
         empty -> {
           boolean first = open.isEmpty();
           open.add(response);
-          endOldest();
           write(response);
           if (first) {
             firstOpened.run();
@@ -83,15 +75,6 @@ final class DeviceStreams {
     open.clear();
     writing.clear();
     stale.clear();
-  }
-
-  private void endOldest() {
-    while (open.size() > OPEN_MAX) {
-      var oldest = open.iterator().next();
-      oldestEnded.run();
-      closed(oldest);
-      oldest.cancel();
-    }
   }
 
   private void write(GrpcServerResponse<Empty, ListAndWatchResponse> response) {

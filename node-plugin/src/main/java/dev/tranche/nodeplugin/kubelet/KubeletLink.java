@@ -80,11 +80,7 @@ final class KubeletLink {
     this.sockets = new PluginSockets(kubeletSocket.toAbsolutePath().resolveSibling(""), resource);
     this.server = server;
     this.streams =
-        new DeviceStreams(
-            DeviceList.of(replicas),
-            this::streamOpened,
-            this::streamClosed,
-            this::countEndedStream);
+        new DeviceStreams(DeviceList.of(replicas), this::streamOpened, this::streamClosed);
     this.registration = new Registration(vertx, kubeletSocket);
     this.metrics = metrics;
     this.listener = listener;
@@ -106,12 +102,6 @@ final class KubeletLink {
   /** Returns whether the resource is registered and a ListAndWatch is open. */
   boolean registered() {
     return registered && streams.anyOpen();
-  }
-
-  private void countEndedStream() {
-    metrics.count(
-        "tranche.node.list.streams.ended",
-        "ListAndWatch calls closed because there were too many.");
   }
 
   // Each registration has a socket of its own. The kubelet follows it only after it has accepted

@@ -17,9 +17,6 @@ import org.jspecify.annotations.Nullable;
  * that it still knows, and it may know a path for ever.
  */
 final class PluginSockets {
-  /** A process leaves at most one socket behind, and the next one deletes it. */
-  static final int OTHERS_MAX = 64;
-
   private static final int ID_CHARS = 8;
 
   private final Path folder;
@@ -49,7 +46,7 @@ final class PluginSockets {
     Map<Path, String> others = new LinkedHashMap<>();
     try (var files = Files.newDirectoryStream(folder, this::belongsToResource)) {
       for (Path file : files) {
-        if ((ours == null || !file.equals(ours.path())) && others.size() < OTHERS_MAX) {
+        if (ours == null || !file.equals(ours.path())) {
           others.put(file, SocketFile.identity(file));
         }
       }

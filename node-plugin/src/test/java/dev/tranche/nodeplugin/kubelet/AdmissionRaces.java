@@ -19,6 +19,7 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Random;
 import java.util.Set;
 import java.util.TreeSet;
@@ -277,7 +278,8 @@ final class AdmissionRaces {
                 ids,
                 allocationCalls.assigned(pod.size, nowMs),
                 allocationCalls.replicasPerGpu(pod.size, nowMs),
-                allocationCalls.mayBeAssigned(pod.size, nowMs));
+                allocationCalls.mayBeAssigned(pod.size, nowMs),
+                OptionalLong.empty());
     switch (verdict) {
       case Allocation.Verdict.Granted granted -> {
         allocationCalls.granted(pod.size, nowMs);

@@ -19,6 +19,7 @@ import dev.tranche.nodeplugin.nvml.GpuInfo;
 import dev.tranche.nodeplugin.nvml.Mig;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalLong;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -71,7 +72,7 @@ class AllocationTest {
       GpuSharing sharing, List<String> ids, GpuShare... assigned) {
     return new Allocation(
             replicas(sharing, false, false), HostNodes.NONE, new HeldReplicas(), NodeLimits.NONE)
-        .decide(ids, List.of(assigned), 0, assigned.length > 0);
+        .decide(ids, List.of(assigned), 0, assigned.length > 0, OptionalLong.empty());
   }
 
   private static GpuShare share(String uuid, int replicas) {
@@ -113,7 +114,7 @@ class AllocationTest {
             List.of());
     return refusal(
         new Allocation(replicas, HostNodes.NONE, new HeldReplicas(), NodeLimits.NONE)
-            .decide(ids, List.of(), 0, mayBeAssigned));
+            .decide(ids, List.of(), 0, mayBeAssigned, OptionalLong.empty()));
   }
 
   /** Another scheduler counts replicas alone: nine and one are ten to it. */
@@ -133,7 +134,7 @@ class AllocationTest {
     var verdict =
         new Allocation(
                 replicas(TEN, false, true), HostNodes.NONE, new HeldReplicas(), NodeLimits.NONE)
-            .decide(List.of("GPU-1::0"), List.of(), 0, false);
+            .decide(List.of("GPU-1::0"), List.of(), 0, false, OptionalLong.empty());
     assertThat(envs(verdict)).containsEntry("NVIDIA_VISIBLE_DEVICES", "1");
   }
 
@@ -146,7 +147,7 @@ class AllocationTest {
                 List.of("/dev/nvidiactl"), List.of(), List.of(), List.of(), List.of(), true),
             new HeldReplicas(),
             NodeLimits.NONE);
-    var verdict = allocation.decide(List.of("GPU-1::0"), List.of(), 0, false);
+    var verdict = allocation.decide(List.of("GPU-1::0"), List.of(), 0, false, OptionalLong.empty());
     assertThat(verdict)
         .isInstanceOfSatisfying(
             Allocation.Verdict.Granted.class,
@@ -220,9 +221,9 @@ class AllocationTest {
             replicas(TEN, false, false), HostNodes.NONE, new HeldReplicas(), NodeLimits.NONE);
     List<String> ids = List.of("GPU-1::0", "GPU-1::1", "GPU-1::2");
     List<GpuShare> assigned = List.of(share("GPU-1", 3));
-    assertThat(refusal(allocation.decide(ids, assigned, 4, true)))
+    assertThat(refusal(allocation.decide(ids, assigned, 4, true, OptionalLong.empty())))
         .contains("the share is 3 of 4 replicas per GPU, and GPU-1 has 10 by now");
-    assertThat(envs(allocation.decide(ids, assigned, 10, true)))
+    assertThat(envs(allocation.decide(ids, assigned, 10, true, OptionalLong.empty())))
         .containsEntry("NVIDIA_VISIBLE_DEVICES", "GPU-1");
   }
 
@@ -235,11 +236,15 @@ class AllocationTest {
     var allocation =
         new Allocation(replicas(TEN, false, false), HostNodes.NONE, held, NodeLimits.NONE);
     List<String> three = List.of("GPU-0::4", "GPU-0::5", "GPU-0::6");
-    assertThat(refusal(allocation.decide(three, List.of(), 0, false)))
+    assertThat(refusal(allocation.decide(three, List.of(), 0, false, OptionalLong.empty())))
         .contains("3 of 10 replicas of GPU-0 do not fit", "gave a replica to two pods");
-    assertThat(envs(allocation.decide(three.subList(0, 2), List.of(), 0, false)))
+    assertThat(
+            envs(allocation.decide(three.subList(0, 2), List.of(), 0, false, OptionalLong.empty())))
         .containsEntry("NVIDIA_VISIBLE_DEVICES", "GPU-0");
-    assertThat(envs(allocation.decide(three, List.of(share("GPU-0", 3)), 10, true)))
+    assertThat(
+            envs(
+                allocation.decide(
+                    three, List.of(share("GPU-0", 3)), 10, true, OptionalLong.empty())))
         .containsEntry("NVIDIA_VISIBLE_DEVICES", "GPU-0");
   }
 

@@ -36,7 +36,6 @@ final class DeviceStreamsIT {
                             ended.get().end();
                             call.connection().close();
                           }),
-                  () -> {},
                   () -> {});
           ended.set(streams);
           streams.opened(call);

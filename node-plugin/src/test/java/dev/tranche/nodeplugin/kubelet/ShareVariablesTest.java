@@ -16,6 +16,7 @@ import dev.tranche.nodeplugin.nvml.Mig;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalLong;
 import java.util.TreeMap;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
@@ -45,7 +46,7 @@ class ShareVariablesTest {
     Replicas replicas = new Replicas(Configs.of(flags), "nvidia.com/gpu", gpus, by, List.of());
     var verdict =
         new Allocation(replicas, HostNodes.NONE, new HeldReplicas(), NodeLimits.NONE)
-            .decide(ids, List.of(), 0, true);
+            .decide(ids, List.of(), 0, true, OptionalLong.empty());
     return switch (verdict) {
       case Allocation.Verdict.Refused refused -> Map.of("refused", refused.message());
       case Allocation.Verdict.Granted granted -> {
