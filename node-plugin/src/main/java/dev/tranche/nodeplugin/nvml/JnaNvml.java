@@ -3,7 +3,6 @@ package dev.tranche.nodeplugin.nvml;
 import com.sun.jna.Memory;
 import com.sun.jna.NativeLibrary;
 import com.sun.jna.Pointer;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -17,11 +16,11 @@ import java.util.function.LongSupplier;
 public final class JnaNvml implements AdminNvml {
   private static final int SCRATCH_BYTES = 256;
   private static final int TEXT_BYTES = 96;
+  private static final String UTF_8 = "UTF-8";
   private static final int BUSY_PERCENT = 100;
 
   // nvmlPciInfo_t
   private static final int PCI_BUS_ID_OFFSET = 36;
-  private static final int PCI_BUS_ID_BYTES = 32;
   // nvmlMemory_t: total, free, used. nvmlMemory_v2_t: version, total, reserved, free, used.
   private static final int MEMORY_USED_OFFSET = 16;
   private static final int MEMORY_V2_VERSION = 40 | 2 << 24;
@@ -107,7 +106,7 @@ public final class JnaNvml implements AdminNvml {
       return "unknown";
     }
     check(result, "NVML does not return the driver's version");
-    return text(0, TEXT_BYTES);
+    return scratch.getString(0, UTF_8);
   }
 
   @Override
@@ -144,14 +143,14 @@ public final class JnaNvml implements AdminNvml {
     check(
         functions.call("nvmlDeviceGetUUID", device, scratch, TEXT_BYTES),
         "GPU " + index + " returns no uuid");
-    return text(0, TEXT_BYTES);
+    return scratch.getString(0, UTF_8);
   }
 
   private String model(int index, long device) {
     check(
         functions.call("nvmlDeviceGetName", device, scratch, TEXT_BYTES),
         "GPU " + index + " returns no product name");
-    return text(0, TEXT_BYTES);
+    return scratch.getString(0, UTF_8);
   }
 
   @Override
@@ -307,7 +306,7 @@ public final class JnaNvml implements AdminNvml {
       return "";
     }
     check(result, "GPU " + index + " returns no PCI address");
-    return text(PCI_BUS_ID_OFFSET, PCI_BUS_ID_BYTES);
+    return scratch.getString(PCI_BUS_ID_OFFSET, UTF_8);
   }
 
   // NVML does not support these calls for GPUs that use the system's memory, such as GB10.
@@ -448,15 +447,6 @@ public final class JnaNvml implements AdminNvml {
       }
     }
     return before;
-  }
-
-  private String text(int offset, int length) {
-    byte[] bytes = scratch.getByteArray(offset, length);
-    int end = 0;
-    while (end < length && bytes[end] != 0) {
-      end++;
-    }
-    return new String(bytes, 0, end, StandardCharsets.UTF_8);
   }
 
   @Override

@@ -17,7 +17,7 @@ final class LdCache {
   /** A cache that is larger is not read; a full desktop's has 300 KiB. */
   static final int BYTES_MAX = 16 << 20;
 
-  private static final byte[] MAGIC = "glibc-ld.so.cache1.1".getBytes(StandardCharsets.US_ASCII);
+  private static final String MAGIC = "glibc-ld.so.cache1.1";
   private static final int HEADER_BYTES = 48;
   private static final int COUNT_OFFSET = 20;
   private static final int ENTRY_BYTES = 24;
@@ -45,7 +45,9 @@ final class LdCache {
   }
 
   static List<String> paths(byte[] bytes, List<String> names, int architecture) {
-    int start = start(bytes);
+    // Each byte is a character, so that offsets stay.
+    String text = new String(bytes, StandardCharsets.ISO_8859_1);
+    int start = text.indexOf(MAGIC);
     List<String> found = new ArrayList<>();
     if (start < 0 || bytes.length - start < HEADER_BYTES) {
       return found;
@@ -57,42 +59,17 @@ final class LdCache {
     for (int i = 0; i < count; i++) {
       int entry = HEADER_BYTES + i * ENTRY_BYTES;
       if ((cache.getInt(entry) & ARCHITECTURE_MASK) == architecture
-          && names.contains(text(cache, cache.getInt(entry + KEY_OFFSET)))) {
-        found.add(text(cache, cache.getInt(entry + VALUE_OFFSET)));
+          && names.contains(string(text, start, cache.getInt(entry + KEY_OFFSET)))) {
+        found.add(string(text, start, cache.getInt(entry + VALUE_OFFSET)));
       }
     }
     return found;
   }
 
-  private static int start(byte[] bytes) {
-    for (int at = 0; at + MAGIC.length <= bytes.length; at++) {
-      if (bytes[at] == MAGIC[0] && matches(bytes, at)) {
-        return at;
-      }
-    }
-    return -1;
-  }
-
-  private static boolean matches(byte[] bytes, int at) {
-    for (int i = 0; i < MAGIC.length; i++) {
-      if (bytes[at + i] != MAGIC[i]) {
-        return false;
-      }
-    }
-    return true;
-  }
-
   // Strings end with a zero; their offsets count from the header.
-  private static String text(ByteBuffer cache, int offset) {
-    if (offset < 0 || offset >= cache.limit()) {
-      return "";
-    }
-    int end = offset;
-    while (end < cache.limit() && cache.get(end) != 0) {
-      end++;
-    }
-    byte[] bytes = new byte[end - offset];
-    cache.get(offset, bytes);
-    return new String(bytes, StandardCharsets.UTF_8);
+  private static String string(String text, int start, int offset) {
+    boolean within = offset >= 0 && offset < text.length() - start;
+    int end = within ? text.indexOf('\0', start + offset) : -1;
+    return end < 0 ? "" : text.substring(start + offset, end);
   }
 }

@@ -19,9 +19,6 @@ public final class ContainerCgroups {
   /** The kubelet's folders, a pod's and a container's, and below it that of crun. */
   private static final int DEPTH_MAX = 9;
 
-  /** A container has one or two, and a few hundred run on a node. */
-  static final int FOLDERS_MAX = 20_000;
-
   /** In which crun runs the processes of a container. */
   private static final String OF_CRUN = "container";
 
@@ -58,13 +55,8 @@ public final class ContainerCgroups {
         EnumSet.noneOf(java.nio.file.FileVisitOption.class),
         DEPTH_MAX,
         new SimpleFileVisitor<>() {
-          private int folders;
-
           @Override
           public FileVisitResult preVisitDirectory(Path folder, BasicFileAttributes attributes) {
-            if (++folders > FOLDERS_MAX) {
-              return FileVisitResult.TERMINATE;
-            }
             var path = CgroupPath.parse("/" + root.relativize(folder));
             path.flatMap(names::of).ifPresent(container -> found.put(name(container), own(folder)));
             return path.isPresent() ? FileVisitResult.SKIP_SUBTREE : FileVisitResult.CONTINUE;
