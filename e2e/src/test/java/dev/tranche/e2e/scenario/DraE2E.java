@@ -106,6 +106,8 @@ class DraE2E extends Scenario {
     }
     if (mapped) {
       Await.until("the label of " + NODE, 60, () -> Names.DRA.equals(servedBy()));
+      // The webhook's watch of the nodes may lag behind.
+      Await.until("the webhook to see it", 60, this::isLeftToTheDriver);
     }
   }
 
@@ -117,6 +119,13 @@ class DraE2E extends Scenario {
       tranche().client().resource(SLICE).delete();
     }
     tranche().client().nodes().withName(NODE).delete();
+  }
+
+  private boolean isLeftToTheDriver() {
+    Pod asked = whole(PodSpecs.plain("probe", 2)).build();
+    Pod admitted =
+        tranche().client().pods().inNamespace(namespace).resource(asked).dryRun().create();
+    return PodSpecs.gpus(admitted.getSpec()).equals("2");
   }
 
   private static String servedBy() {

@@ -55,8 +55,8 @@ import org.junit.jupiter.api.Test;
 /**
  * Measures the longest turn on the loop that decides, for each kind of request and event, in a
  * cluster of 5,000 nodes of 8 GPUs. Times are of this thread's CPU, so that neither other processes
- * nor the garbage collector count. It is no test of the build; docs/benchmark-log.md has figures and
- * the command that runs it.
+ * nor the garbage collector count. It is no test of the build; docs/benchmark-log.md has figures
+ * and the command that runs it.
  */
 final class LoopTurns extends TurnTimes {
   private static final int NODES = 5_000;
