@@ -29,15 +29,6 @@ public final class RequestBounds {
   /** The characters of an annotation with a single value, such as a share. */
   public static final int VALUE_CHARS_MAX = 256;
 
-  /**
-   * The fields and list entries of a pod that are read. A tree node costs up to 130 bytes of
-   * memory, even if it is as short in the body as {@code {"a":{}}}.
-   */
-  public static final int FIELDS_MAX = 20_000;
-
-  /** All names and values that are read: four times what Kubernetes allows for annotations. */
-  public static final int TEXT_BYTES_MAX = 1 << 20;
-
   /** Objects within each other: more than the API server sends. */
   public static final int DEPTH_MAX = 64;
 

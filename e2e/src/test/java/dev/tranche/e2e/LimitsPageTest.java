@@ -26,7 +26,7 @@ class LimitsPageTest {
           new Size("a pod's request", "api/RequestBounds", "REPLICAS_MAX"),
           new Size("a pod's request", "api/RequestBounds", "CONTAINERS_MAX"),
           new Size("a pod", "api/RequestBounds", "POD_CONTAINERS_MAX"),
-          new Size("a pod", "api/RequestBounds", "FIELDS_MAX"),
+          new Size("a pod", "webhook/ReviewReader", "TOKENS_MAX"),
           new Size("a node", "api/RequestBounds", "REPLICAS_MAX"),
           new Size("a node", "extender/ReportBounds", "GPUS_MAX"),
           new Size("a node", "extender/ReportBounds", "USES_MAX"),

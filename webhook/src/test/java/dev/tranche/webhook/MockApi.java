@@ -12,6 +12,8 @@ import io.fabric8.kubernetes.api.model.admissionregistration.v1.MutatingWebhookB
 import io.fabric8.kubernetes.api.model.admissionregistration.v1.MutatingWebhookConfigurationBuilder;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import io.fabric8.kubernetes.client.KubernetesClientBuilder;
+import io.fabric8.kubernetes.client.dsl.base.PatchContext;
+import io.fabric8.kubernetes.client.dsl.base.PatchType;
 import io.fabric8.kubernetes.client.server.mock.KubernetesCrudDispatcher;
 import io.fabric8.kubernetes.client.server.mock.KubernetesMockServer;
 import io.fabric8.kubernetes.client.utils.Serialization;
@@ -101,18 +103,12 @@ public final class MockApi implements AutoCloseable {
 
   /** Changes something that means nothing, at which every webhook reconciles. */
   void touchConfiguration() {
-    client
-        .admissionRegistration()
-        .v1()
-        .mutatingWebhookConfigurations()
-        .withName("tranche")
-        .edit(
-            before ->
-                new MutatingWebhookConfigurationBuilder(before)
-                    .editMetadata()
-                    .addToAnnotations("touched", String.valueOf(System.nanoTime()))
-                    .endMetadata()
-                    .build());
+    var configuration =
+        client.admissionRegistration().v1().mutatingWebhookConfigurations().withName("tranche");
+    String touched =
+        "{\"metadata\": {\"annotations\": {\"touched\": \"%d\"}}}".formatted(System.nanoTime());
+    // Without a resourceVersion, since the webhooks write it meanwhile.
+    configuration.patch(PatchContext.of(PatchType.JSON_MERGE), touched);
   }
 
   /** What the configuration has of it; empty: nothing yet. */

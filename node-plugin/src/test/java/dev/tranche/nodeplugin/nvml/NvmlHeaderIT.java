@@ -25,7 +25,6 @@ class NvmlHeaderIT {
   private static final Map<String, String> EXPRESSIONS =
       Map.ofEntries(
           Map.entry("JnaNvml.PCI_BUS_ID_OFFSET", "offsetof(nvmlPciInfo_t, busId)"),
-          Map.entry("JnaNvml.PCI_BUS_ID_BYTES", "sizeof(((nvmlPciInfo_t *)0)->busId)"),
           Map.entry("JnaNvml.TEXT_BYTES", "NVML_DEVICE_UUID_V2_BUFFER_SIZE"),
           Map.entry("JnaNvml.MEMORY_USED_OFFSET", "offsetof(nvmlMemory_t, used)"),
           Map.entry("JnaNvml.MEMORY_V2_VERSION", "nvmlMemory_v2"),
