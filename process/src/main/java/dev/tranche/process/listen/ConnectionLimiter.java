@@ -3,6 +3,7 @@ package dev.tranche.process.listen;
 import io.netty.channel.Channel;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -12,8 +13,8 @@ import java.util.function.Predicate;
 
 /**
  * Limits the connections of one port, counted from the moment they are accepted. A further one ends
- * the longest unused one of its address, or of all if the port is full, unless it is being
- * answered. Thread-safe.
+ * the longest unused one of its address, or, if the port is full, of the address that has the most,
+ * unless it is being answered. Thread-safe.
  */
 final class ConnectionLimiter {
   private static final String LOOPBACK = "127.0.0.1";
@@ -83,7 +84,12 @@ final class ConnectionLimiter {
     if (byAddress.getOrDefault(address, 0) >= limits.perAddressMax()) {
       return endLongestUnused(other -> other.address.equals(address));
     }
-    return counted < limits.connectionsMax() || endLongestUnused(other -> true);
+    if (counted < limits.connectionsMax()) {
+      return true;
+    }
+    // Not of any: a crowd at many addresses would end what comes from few.
+    InetAddress most = Collections.max(byAddress.entrySet(), Map.Entry.comparingByValue()).getKey();
+    return endLongestUnused(other -> other.address.equals(most)) || endLongestUnused(other -> true);
   }
 
   private boolean endLongestUnused(Predicate<Connection> candidate) {

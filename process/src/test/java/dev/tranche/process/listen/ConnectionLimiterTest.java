@@ -97,13 +97,14 @@ class ConnectionLimiterTest {
   }
 
   @Test
-  void fullPort_endsTheLongestUnused_ofAnyAddress() {
-    Peer oldest = connect(ATTACKER);
+  void fullPort_endsTheLongestUnused_ofTheAddressThatHasTheMost() {
+    Peer oldest = connect(OTHER);
+    Peer first = connect(ATTACKER);
     connect(ATTACKER);
-    connect(OTHER);
-    connect(OTHER);
+    connect(ATTACKER);
     connect("192.0.2.3");
-    assertThat(oldest.ended()).isTrue();
+    assertThat(oldest.ended()).isFalse();
+    assertThat(first.ended()).isTrue();
     assertThat(limiter.open()).isEqualTo(4);
   }
 
