@@ -47,7 +47,7 @@ load_image() {
     cp -a "$root/usr/lib/x86_64-linux-gnu/$name".so.* "$files/usr/lib/x86_64-linux-gnu/"
   done
   ln -s ../lib/x86_64-linux-gnu/ld-linux-x86-64.so.2 "$files/usr/lib64/ld-linux-x86-64.so.2"
-  "${CC:-gcc}" -std=gnu11 -O2 -Wall -Wextra -Werror -o "$files/gpu-load" "$here/gpu-load.c" -ldl
+  "${CC:-$("$top/.build/tool.sh" gcc)}" -std=gnu11 -O2 -Wall -Wextra -Werror -o "$files/gpu-load" "$here/gpu-load.c" -ldl
   "$here/image.sh" tranche-e2e/gpu-load:1 "$files" "$work/images/gpu-load.tar"
 }
 

@@ -91,6 +91,7 @@ public final class GpuDemo implements AutoCloseable {
     print("\"greedy\" frees its memory");
     release("greedy");
     awaitPod("late", GpuDemo::isRunning);
+    awaitPod("late", pod -> mib(query(path(pod)).at("/used/memory")) > 0);
     Thread.sleep(measured);
     System.out.print(table());
   }
@@ -136,9 +137,11 @@ public final class GpuDemo implements AutoCloseable {
 
   /** Why a pod is not placed, or an empty string. */
   private String reason(Pod pod) {
-    return query("/api/v1/pods/%s/%s".formatted(NAMESPACE, pod.getMetadata().getName()))
-        .at("/waiting/message")
-        .asText();
+    return query(path(pod)).at("/waiting/message").asText();
+  }
+
+  private static String path(Pod pod) {
+    return "/api/v1/pods/%s/%s".formatted(NAMESPACE, pod.getMetadata().getName());
   }
 
   private void release(String name) {
