@@ -70,7 +70,7 @@ cp "$here"/{node,image}.sh "$work/"
 mkdir -p "$work/simulated"
 cp "$(built fakenvml)" "$work/simulated/libnvidia-ml.so.1"
 mkdir -p "$out"
-rm -rf "$out"/archive.* "$out/files"
+rm -rf "$out"/{archive.*,busybox,files}
 cp "$here/run.sh" "$out/demo"
 cp "$root/bin/busybox" "$out/busybox"
 chmod 755 "$out/demo" "$out/busybox"

@@ -108,12 +108,17 @@ processes() {
 }
 
 down() {
-  for _ in 1 2 3 4 5 6 7 8 9 10; do
-    left=$(processes)
-    [ -n "$left" ] || break
+  deadline=$(($("$busybox" date +%s) + 60))
+  left=$(processes)
+  while [ -n "$left" ]; do
+    [ "$("$busybox" date +%s)" -lt $deadline ] || fail "these processes do not end: $left"
+    # Stopped first, since those that are left would start the others again.
     # shellcheck disable=SC2086 # one word for each process
+    kill -STOP $left 2>/dev/null || true
+    # shellcheck disable=SC2086
     kill -9 $left 2>/dev/null || true
-    sleep 0.3
+    sleep 0.2
+    left=$(processes)
   done
   for folder in $(cgroups); do
     # A process that has ended may still hold its group for a moment.

@@ -7,10 +7,12 @@ import java.io.IOException;
 import java.nio.file.Path;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Order;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** {@code ./demo --gpu} with a simulated NVML: all else is what runs on a machine with a GPU. */
 @Order(95)
+@Tag("machine")
 class GpuDemoE2E {
   private static final Path ROOT = Path.of("..").toAbsolutePath().normalize();
 
