@@ -24,10 +24,7 @@ class ConfigMapEventsTest {
   private final ConfigMapEvents events =
       new ConfigMapEvents(
           () -> found,
-          event -> {
-            created.add(event);
-            return Future.succeededFuture();
-          },
+          WrittenEvents.to(created),
           new NodeRate(
               "config-events",
               ConfigMapEvents.RATE,

@@ -8,7 +8,6 @@ import dev.tranche.extender.limit.NodeRate;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import io.fabric8.kubernetes.api.model.Event;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
-import io.vertx.core.Future;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -29,13 +28,7 @@ final class DuplicateAllocationsTest {
 
   private long nowMs;
   private final MistakeEvents events =
-      new MistakeEvents(
-          event -> {
-            created.add(event);
-            return Future.succeededFuture();
-          },
-          () -> true,
-          metrics);
+      new MistakeEvents(WrittenEvents.to(created), () -> true, metrics);
   private final DuplicateAllocations duplicates =
       new DuplicateAllocations(
           events,

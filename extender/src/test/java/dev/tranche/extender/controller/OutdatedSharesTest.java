@@ -9,7 +9,6 @@ import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import io.fabric8.kubernetes.api.model.Event;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
-import io.vertx.core.Future;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -28,13 +27,7 @@ class OutdatedSharesTest {
   private int gpusRead;
   private long nowMs;
   private final MistakeEvents events =
-      new MistakeEvents(
-          event -> {
-            created.add(event);
-            return Future.succeededFuture();
-          },
-          () -> deciding,
-          new ExtenderMetrics(registry));
+      new MistakeEvents(WrittenEvents.to(created), () -> deciding, new ExtenderMetrics(registry));
   private final PodScan shares =
       new PodScan(
           PodRules.outdatedShare(

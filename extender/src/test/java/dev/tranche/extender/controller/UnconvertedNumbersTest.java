@@ -11,7 +11,6 @@ import io.fabric8.kubernetes.api.model.Event;
 import io.fabric8.kubernetes.api.model.PodBuilder;
 import io.fabric8.kubernetes.api.model.Quantity;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
-import io.vertx.core.Future;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
@@ -22,13 +21,7 @@ class UnconvertedNumbersTest {
   private final List<Event> created = new ArrayList<>();
   private boolean deciding = true;
   private final MistakeEvents events =
-      new MistakeEvents(
-          event -> {
-            created.add(event);
-            return Future.succeededFuture();
-          },
-          () -> deciding,
-          new ExtenderMetrics(registry));
+      new MistakeEvents(WrittenEvents.to(created), () -> deciding, new ExtenderMetrics(registry));
   private final Controller unconverted = numbers(Set.of("kube-system", "tranche"));
 
   private Controller numbers(Set<String> namespaces) {

@@ -8,7 +8,6 @@ import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import io.fabric8.kubernetes.api.model.Event;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
-import io.vertx.core.Future;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -22,10 +21,7 @@ final class UnknownUuidsTest {
   private long nowMs;
   private final MistakeEvents events =
       new MistakeEvents(
-          event -> {
-            created.add(event);
-            return Future.succeededFuture();
-          },
+          WrittenEvents.to(created),
           () -> deciding,
           new ExtenderMetrics(new SimpleMeterRegistry()));
   private final PodScan controller =

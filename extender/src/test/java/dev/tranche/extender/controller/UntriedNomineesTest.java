@@ -11,7 +11,6 @@ import dev.tranche.extender.verb.FakeWorld.Gpu;
 import dev.tranche.extender.verb.Filter;
 import io.fabric8.kubernetes.api.model.Event;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
-import io.vertx.core.Future;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -25,13 +24,7 @@ final class UntriedNomineesTest {
   private final SimpleMeterRegistry registry = new SimpleMeterRegistry();
   private boolean deciding = true;
   private final MistakeEvents events =
-      new MistakeEvents(
-          event -> {
-            created.add(event);
-            return Future.succeededFuture();
-          },
-          () -> deciding,
-          new ExtenderMetrics(registry));
+      new MistakeEvents(WrittenEvents.to(created), () -> deciding, new ExtenderMetrics(registry));
   private final PodScan controller =
       new PodScan(
           PodRules.untriedNominee(world.ledger, world.evaluator, world.explanations),

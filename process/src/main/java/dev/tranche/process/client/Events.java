@@ -30,7 +30,10 @@ public final class Events {
     return object("v1", "Node", null, name, name);
   }
 
-  public static ObjectReference pod(String namespace, String name, String uid) {
+  /**
+   * @param uid null if it is not known
+   */
+  public static ObjectReference pod(String namespace, String name, @Nullable String uid) {
     return object("v1", "Pod", namespace, name, uid);
   }
 

@@ -83,7 +83,7 @@ public final class AdmissionEvents implements AutoCloseable {
     String name = metadata.path("name").asText(metadata.path("generateName").asText(""));
     ObjectReference regarding =
         controllerOf(pod.namespace(), metadata)
-            .orElseGet(() -> Events.object("v1", "Pod", pod.namespace(), name, uid(metadata)));
+            .orElseGet(() -> Events.pod(pod.namespace(), name, uid(metadata)));
     String what = "%s, %s".formatted(found.finding(), found.outcome());
     UUID key =
         Events.uuid(
@@ -125,9 +125,7 @@ public final class AdmissionEvents implements AutoCloseable {
       String namespace, JsonNode metadata, ObjectReference controller, String warning) {
     String podName = metadata.path("name").asText("");
     ObjectReference regarding =
-        objects.supports(controller)
-            ? controller
-            : Events.object("v1", "Pod", namespace, podName, null);
+        objects.supports(controller) ? controller : Events.pod(namespace, podName, null);
     // The same for the same warning in another replica.
     UUID id = Events.uuid(controller + warning);
     if (objects.supports(regarding) && isDue(id)) {

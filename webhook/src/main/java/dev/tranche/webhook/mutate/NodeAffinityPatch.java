@@ -6,7 +6,6 @@ import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.tranche.api.RequestBounds;
 import dev.tranche.webhook.nodes.DecidingLabel;
-import dev.tranche.webhook.pod.Added;
 import dev.tranche.webhook.pod.JsonPatch;
 import dev.tranche.webhook.pod.OwnersPod;
 import dev.tranche.webhook.pod.PodView;
@@ -37,7 +36,7 @@ final class NodeAffinityPatch {
   NodeAffinityPatch(OwnersPod owners, PodView pod) {
     spec = pod.spec();
     before = owners.arrived().spec().path("affinity");
-    added = new LinkedHashSet<>(Added.of(owners.arrived()).requirements());
+    added = new LinkedHashSet<>(owners.added().requirements());
     affinity =
         spec.path("affinity") instanceof ObjectNode object
             ? object.deepCopy()

@@ -59,9 +59,10 @@ public final class PodMutator {
     if (tooLarge.isPresent()) {
       return Denied.of(List.of(tooLarge.get()));
     }
-    boolean keeps =
-        Added.of(arrived).requirements().isEmpty() || keepsRequirements(arrived, cluster);
-    var owners = OwnersPod.of(arrived, resource(), keeps ? label -> false : OF_CLUSTER::contains);
+    Added added = Added.of(arrived);
+    boolean keeps = added.requirements().isEmpty() || keepsRequirements(arrived, cluster);
+    var owners =
+        OwnersPod.of(arrived, added, resource(), keeps ? label -> false : OF_CLUSTER::contains);
     return switch (decide(owners, cluster)) {
       case Decision.Refused(var problems) -> Denied.of(problems);
       case Decision.Admitted admitted ->

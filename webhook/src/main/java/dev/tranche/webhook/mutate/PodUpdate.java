@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import dev.tranche.api.Quantity;
 import dev.tranche.webhook.compat.HamiAnnotations;
 import dev.tranche.webhook.compat.SharingSystem;
+import dev.tranche.webhook.pod.Added;
 import dev.tranche.webhook.pod.JsonPatch;
 import dev.tranche.webhook.pod.Mutation;
 import dev.tranche.webhook.pod.OwnersPod;
@@ -48,7 +49,8 @@ public final class PodUpdate {
    * @param after the pod as the update would make it
    */
   public static Mutation restore(JsonNode before, JsonNode after, MutationRules rules) {
-    var pod = OwnersPod.of(new PodView(before), rules.resources().getFirst(), label -> true);
+    var arrived = new PodView(before);
+    var pod = OwnersPod.of(arrived, Added.of(arrived), rules.resources().getFirst(), label -> true);
     return new PodUpdate(rules, pod, new PodView(after)).restore();
   }
 

@@ -25,7 +25,10 @@ public record Added(Set<JsonNode> requirements, String schedulerName) {
   private static final ObjectMapper JSON = new ObjectMapper();
 
   public static Added of(PodView pod) {
-    String text = pod.annotations().getOrDefault(Names.ADDED, "");
+    String text = pod.annotations().get(Names.ADDED);
+    if (text == null) {
+      return NOTHING;
+    }
     try {
       JsonNode added = JSON.readTree(text);
       var requirements = new LinkedHashSet<JsonNode>();

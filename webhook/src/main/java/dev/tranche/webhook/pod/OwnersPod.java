@@ -20,19 +20,21 @@ import java.util.function.Predicate;
  * @param arrived the pod of the review
  * @param pod the same with the owner's numbers, requirements and scheduler
  * @param numbers the whole GPUs for which Tranche has written replicas
+ * @param added what Tranche has added to the pod that arrived
  */
-public record OwnersPod(PodView arrived, PodView pod, Map<Container, Integer> numbers) {
+public record OwnersPod(
+    PodView arrived, PodView pod, Map<Container, Integer> numbers, Added added) {
   public static final String DEFAULT_SCHEDULER = "default-scheduler";
 
   /**
    * @param resource the resource whose replicas Tranche writes
    * @param takenBack the labels of which requirements that Tranche has added are taken back
    */
-  public static OwnersPod of(PodView arrived, String resource, Predicate<String> takenBack) {
-    Added added = Added.of(arrived);
+  public static OwnersPod of(
+      PodView arrived, Added added, String resource, Predicate<String> takenBack) {
     Map<Container, Integer> numbers = numbers(arrived, resource);
     if (numbers.isEmpty() && added.equals(Added.NOTHING)) {
-      return new OwnersPod(arrived, arrived, numbers);
+      return new OwnersPod(arrived, arrived, numbers, added);
     }
     JsonNode copy = arrived.pod().deepCopy();
     JsonNode spec = copy.path("spec");
@@ -60,7 +62,7 @@ public record OwnersPod(PodView arrived, PodView pod, Map<Container, Integer> nu
         && added.schedulerName().equals(arrived.text("schedulerName"))) {
       ((ObjectNode) spec).put("schedulerName", DEFAULT_SCHEDULER);
     }
-    return new OwnersPod(arrived, new PodView(copy), numbers);
+    return new OwnersPod(arrived, new PodView(copy), numbers, added);
   }
 
   /** The containers whose number Tranche has written, or another webhook has copied from such. */

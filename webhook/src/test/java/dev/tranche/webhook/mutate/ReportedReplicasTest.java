@@ -11,6 +11,7 @@ import dev.tranche.webhook.Reviews;
 import dev.tranche.webhook.nodes.GpuNode;
 import dev.tranche.webhook.nodes.NodeSelection;
 import dev.tranche.webhook.nodes.Taints;
+import dev.tranche.webhook.pod.Added;
 import dev.tranche.webhook.pod.Mutation;
 import dev.tranche.webhook.pod.OwnersPod;
 import dev.tranche.webhook.pod.PodView;
@@ -195,7 +196,11 @@ final class ReportedReplicasTest {
             "tranche.dev/webhook-added",
             "{'requirements':[%s]}".formatted(added).replace('\'', '"'));
     ((ObjectNode) pod.path("spec")).set("affinity", affinity(terms));
-    return OwnersPod.of(new PodView(pod), "nvidia.com/gpu", label -> true).pod().pod().at(REQUIRED);
+    var arrived = new PodView(pod);
+    return OwnersPod.of(arrived, Added.of(arrived), "nvidia.com/gpu", label -> true)
+        .pod()
+        .pod()
+        .at(REQUIRED);
   }
 
   private static String in(String label, String value) {
