@@ -6,7 +6,8 @@ progress_begin() {
   progress_log=$1
   mkdir -p "$(dirname "$progress_log")"
   : >"$progress_log"
-  exec 3>&1 4>&2 >>"$progress_log" 2>&1
+  # Appending, since programs open a file that these are anew: what is written later must not replace their lines.
+  exec 3>>/dev/stdout 4>>/dev/stderr >>"$progress_log" 2>&1
   # shellcheck disable=SC2154 # prepare.sh sets it.
   export TRANCHE_STEPS=/proc/$$/fd/4 TRANCHE_STARTED_S=$(($(date +%s) - SECONDS + started))
   trap progress_failed EXIT

@@ -33,9 +33,23 @@ class DemoIT {
             """
             step one; echo out; echo err >&2
             bash -c 'echo "[  7 s] of a program" >>"$TRANCHE_STEPS"'
-            progress_end; echo result""");
+            progress_end; echo result\
+            """);
     assertThat(done.orFail()).matches("\\[ +\\d+ s] one\n\\[ +7 s] of a program\nresult\n");
     assertThat(log()).hasContent("out\nerr");
+  }
+
+  /** Whoever keeps what ./demo says in a file reads all of it, in its order. */
+  @Test
+  void stepsInAFile_areBeforeTheResult() throws IOException {
+    Path shown = folder.resolve("shown");
+    String script = "echo before; progress_begin %s; step one; step two; progress_end; echo result";
+    Shell.run(
+            ROOT,
+            ". .build/prepare.sh; . .build/progress.sh; { %s; } >%s 2>&1"
+                .formatted(script.formatted(log()), shown))
+        .orFail();
+    assertThat(shown).content().matches("before\n\\[ +\\d+ s] one\n\\[ +\\d+ s] two\nresult\n");
   }
 
   /** A program that opens /dev/stderr empties the file that it is. */
@@ -119,12 +133,13 @@ class DemoIT {
         """
             .formatted(open, answers));
     bash("""
-            unset DOCKER_HOST
-            export PATH=%1$s:$PATH TRANCHE_CACHE=%1$s/cache
-            exec 8>%1$s/lock
-            .build/docker.sh
-            PATH=${PATH#*:}
-            progress_end"""
+    unset DOCKER_HOST
+    export PATH=%1$s:$PATH TRANCHE_CACHE=%1$s/cache
+    exec 8>%1$s/lock
+    .build/docker.sh
+    PATH=${PATH#*:}
+    progress_end\
+    """
             .formatted(folder))
         .orFail();
     assertThat(open).isEmptyFile();
