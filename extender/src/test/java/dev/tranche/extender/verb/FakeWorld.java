@@ -53,7 +53,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
-import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.LongUnaryOperator;
 import java.util.function.Supplier;
@@ -81,9 +80,6 @@ public final class FakeWorld implements NodePlugins, ApiServer {
 
   /** So much passes whenever somebody looks at the clock. */
   public long stepMs;
-
-  /** Whether the clock is the machine's. */
-  public boolean ticks;
 
   /** What kubelets list, of whatever node. */
   public Map<String, Map<String, Map<String, Integer>>> holdings = Map.of();
@@ -137,24 +133,16 @@ public final class FakeWorld implements NodePlugins, ApiServer {
   }
 
   public FakeWorld(Policy policy, MemoryGuard guard) {
-    this(policy, guard, Timing.DEFAULT, Timing.DEFAULT.halfLifeMs(), new SimpleMeterRegistry());
+    this(policy, guard, new SimpleMeterRegistry());
     synced();
   }
 
-  /**
-   * @param halfLifeMs of the mean of what a pod uses
-   */
-  public FakeWorld(Policy policy, Timing timing, double halfLifeMs) {
-    this(policy, MemoryGuard.ENFORCE, timing, halfLifeMs, new SimpleMeterRegistry());
-    synced();
-  }
-
-  private FakeWorld(
-      Policy policy, MemoryGuard guard, Timing timing, double halfLifeMs, MeterRegistry registry) {
+  private FakeWorld(Policy policy, MemoryGuard guard, MeterRegistry registry) {
     this.registry = registry;
     this.metrics = new ExtenderMetrics(registry);
     this.failures = metrics.failures();
-    var settings = new SchedulingCore.Settings(timing, policy, guard, 15_000, halfLifeMs);
+    var timing = Timing.DEFAULT;
+    var settings = new SchedulingCore.Settings(timing, policy, guard, 15_000, timing.halfLifeMs());
     // Its clock counts from 1970.
     this.core =
         new SchedulingCore(
@@ -182,8 +170,7 @@ public final class FakeWorld implements NodePlugins, ApiServer {
 
   /** One that has read neither pods nor nodes. */
   public static FakeWorld unsynced(MeterRegistry registry) {
-    return new FakeWorld(
-        Policy.LOAD, MemoryGuard.ENFORCE, Timing.DEFAULT, Timing.DEFAULT.halfLifeMs(), registry);
+    return new FakeWorld(Policy.LOAD, MemoryGuard.ENFORCE, registry);
   }
 
   public void synced() {
@@ -192,7 +179,7 @@ public final class FakeWorld implements NodePlugins, ApiServer {
   }
 
   public long nowMs() {
-    return ticks ? TimeUnit.NANOSECONDS.toMillis(System.nanoTime()) : (nowMs += stepMs);
+    return nowMs += stepMs;
   }
 
   public void tick() {
