@@ -24,7 +24,7 @@ prepare_compiler() {
 
 # ErrorProne and NullAway take most of the compiler's time, and ./check has them for the main code.
 without_checks=(-Dcompiler.checks=-Xlint:none)
-module_folders=("$root"/{api,process,webhook,extender,extender/core,extender/readapi,node-plugin,e2e/simulate,e2e,e2e/bench})
+module_folders=("$root"/{api,process,webhook,extender,extender/core,extender/readapi,node-plugin,e2e/simulate,e2e/verify,e2e,e2e/bench})
 
 compile_without_checks() {
   mkdir -p "$root/target"
@@ -46,7 +46,7 @@ prepare_jars() {
   [ "$(cat "$root/target/jars.stamp" 2>/dev/null)" != "$(sources_hash)" ] || return 0
   step "building the jars"
   # Otherwise a library that is no longer needed would stay, and get into the image.
-  rm -rf "$root"/{webhook,extender,node-plugin,e2e,e2e/simulate}/target/lib
+  rm -rf "$root"/{webhook,extender,node-plugin,e2e,e2e/simulate,e2e/verify}/target/lib
   compile_without_checks
   (cd "$root" && ./mvnw -q -B -T2 package -DskipTests -Dspotless.check.skip -Dcyclonedx.skip "${without_checks[@]}")
   jars_are_built
@@ -77,7 +77,7 @@ prepare_cluster() {
   local image fake e2e=$root/e2e/src/main/java/dev/tranche/e2e training=$root/e2e/bench/src/main/java/dev/tranche/e2e/bench
   # With letters first: a tag of digits alone is a number in YAML.
   image_tag=tranche/tranche:dev-$(hash_of "$root/deploy/image" "$root"/{webhook,extender,node-plugin}/target/{*.jar,lib} "$JAVA_HOME/release" \
-    "base ${BASE:-} ${ALLOW_FAILED_TRAINING:-}" "$root/e2e/fakenvml" "$training"/Plugin{Training,StreamTraining,Bench}.java "$e2e"/{gpu,kubelet,install/{Await,HttpGet}.java} \
+    "base ${BASE:-} ${ALLOW_FAILED_TRAINING:-}" "$root/e2e/fakenvml" "$training"/Plugin{Training,StreamTraining,Bench}.java "$e2e"/{gpu,install/{Await,HttpGet}.java} "$root/e2e/verify/src/main/java/dev/tranche/e2e/kubelet" \
     "$root"/e2e/target/lib/asm-*.jar "$training"/{training,webhook} "$training"/plane/{ClusterObjects,SimulatedNode,SimulatedNodes}.java)
   step "the image of Tranche"
   image=$(cached image make_image "$image_tag")

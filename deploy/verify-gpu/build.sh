@@ -19,14 +19,11 @@ modules=java.base,java.logging,java.management,java.naming,java.net.http,java.se
 # Only the command java is started.
 find "$bundle/runtime/bin" -type f ! -name java -delete
 
-# The node plugin with its libraries, and of e2e what simulates a kubelet and compares.
-cp "$root"/node-plugin/target/tranche-node-plugin-*.jar "$root"/node-plugin/target/lib/*.jar "$root"/e2e/target/lib/picocli-*.jar "$bundle/lib/"
-"$JAVA_HOME/bin/jar" --create --no-manifest --date=2026-01-01T00:00:00Z --file "$bundle/lib/verify-gpu.jar" \
-  -C "$root/e2e/target/classes" dev/tranche/e2e/verify -C "$root/e2e/target/classes" dev/tranche/e2e/kubelet
+cp "$root"/e2e/verify/target/tranche-verify-gpu-*.jar "$root"/e2e/verify/target/lib/*.jar "$bundle/lib/"
 case $(uname -m) in aarch64) jna=linux-aarch64 ;; *) jna=linux-x86-64 ;; esac
 (cd "$work" && "$JAVA_HOME/bin/jar" xf "$(find "$bundle/lib" -name 'jna-5*.jar')" "com/sun/jna/$jna/libjnidispatch.so" &&
   install -D "com/sun/jna/$jna/libjnidispatch.so" "$bundle/native/libjnidispatch.so")
-"$JAVA_HOME/bin/java" -XX:TieredStopAtLevel=1 -cp "$root/e2e/target/lib/*" "$root/deploy/image/Store.java" "$bundle/lib"
+"$JAVA_HOME/bin/java" -XX:TieredStopAtLevel=1 -cp "$root/e2e/verify/target/lib/*" "$root/deploy/image/Store.java" "$bundle/lib"
 cp "$root/LICENSE" "$bundle/"
 
 sed -e "s/@MACHINE@/$(uname -m)/" "$here/verify-gpu.sh.in" >"$work/file"

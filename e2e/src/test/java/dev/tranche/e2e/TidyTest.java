@@ -38,6 +38,7 @@ class TidyTest {
           // The soak checks what must hold in every cluster, and recorders play the simulator's
           // scripts.
           "e2e/bench", Set.of("api", "process", "extender", "simulate", "e2e"),
+          "e2e/verify", Set.of("api", "process", "e2e"),
           "e2e", Set.of("api", "process", "e2e"));
 
   /**
@@ -172,7 +173,7 @@ class TidyTest {
   }
 
   private static String module(String name) {
-    return Stream.of("e2e/simulate", "e2e/bench")
+    return Stream.of("e2e/simulate", "e2e/verify", "e2e/bench")
         .filter(nested -> name.startsWith(nested + "/"))
         .findFirst()
         .orElseGet(() -> name.split("/")[0]);
