@@ -25,7 +25,7 @@ does not create may say so, too. Takes `root`, and the plugin's environment as `
 {{- end -}}
 {{- end -}}
 
-{{/* The privileges of the node plugin's container: as few as its strategies need. docs/rbac.md has the reasons. */}}
+{{/* The privileges of the node plugin's container: as few as its strategies need. SECURITY.md#privileges-of-the-node-plugin has the reasons. */}}
 {{- define "tranche.pluginPrivileges" -}}
 {{- $arguments := dict "root" . "env" (include "tranche.pluginEnv" . | fromYaml) -}}
 {{- if eq "true" (.Values.compatWithCPUManager | toString) -}}

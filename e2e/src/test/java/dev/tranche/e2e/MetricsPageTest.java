@@ -13,7 +13,7 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
-/** docs/metrics.md has what the parts register, no more and no less. */
+/** docs/monitoring.md has what the parts register, no more and no less. */
 class MetricsPageTest {
   private static final Path ROOT = Path.of("..");
 
@@ -65,7 +65,7 @@ class MetricsPageTest {
   }
 
   private static Set<String> rows() throws IOException {
-    return ROW.matcher(Files.readString(ROOT.resolve("docs/metrics.md")))
+    return ROW.matcher(Files.readString(ROOT.resolve("docs/monitoring.md")))
         .results()
         .map(row -> row.group(1))
         .collect(Collectors.toCollection(TreeSet::new));

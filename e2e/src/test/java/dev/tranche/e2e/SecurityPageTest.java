@@ -102,7 +102,10 @@ class SecurityPageTest {
 
   private static List<String> entries() throws IOException {
     return Files.readAllLines(Path.of("../SECURITY.md")).stream()
-        .filter(line -> line.startsWith("| ") && !line.startsWith("| who |"))
+        .dropWhile(line -> !line.startsWith("| who |"))
+        .skip(1)
+        .takeWhile(line -> line.startsWith("|"))
+        .filter(line -> line.startsWith("| "))
         .map(line -> line.split(" \\| ")[2].replaceFirst(" \\|$", ""))
         .flatMap(cell -> Stream.of(cell.split("; ")))
         .toList();

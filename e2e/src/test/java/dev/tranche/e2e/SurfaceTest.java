@@ -114,7 +114,7 @@ class SurfaceTest {
   }
 
   private void addMetrics() throws IOException {
-    for (String heading : text("docs/metrics.md").split("(?m)^## ")) {
+    for (String heading : text("docs/monitoring.md").split("(?m)^## ")) {
       String part = heading.lines().findFirst().orElse("");
       DocumentedMetrics.of(part).metrics().stream()
           .map(m -> "metric %s %s%s".formatted(m.name(), m.type(), new TreeSet<>(m.labels())))
@@ -173,7 +173,7 @@ class SurfaceTest {
     addAll("kubectl ", COMMAND, usage);
     addAll("exit status of kubectl tranche ", KUBECTL_STATUS, text("docs/kubectl.md"));
     addAll("verify-gpu ", VERIFY_OPTION, text("e2e" + MAIN + "e2e/verify/VerifyGpu.java"));
-    addAll("exit status of verify-gpu ", VERIFY_STATUS, text("docs/verify-gpu.md"));
+    addAll("exit status of verify-gpu ", VERIFY_STATUS, text("docs/gpu-support.md"));
   }
 
   private void addAll(String kind, Pattern pattern, String text) {

@@ -7,15 +7,15 @@ import java.util.List;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** {@code docs/kubernetes-versions.md}: the same results always give the same page. */
+/** The last section of {@code docs/versions.md}: the same results always give the same text. */
 final class VersionsPage {
   private static final int DIGEST_SHOWN = 12;
 
   private static final String HEAD =
       """
-      # Kubernetes versions
+      ## Kubernetes
 
-      `./matrix` runs the same scenarios on each Kubernetes version and writes this page. The clusters consist of the stock programs, built from Kubernetes' own Go modules. A version without a row has not run.
+      `./matrix` runs the same scenarios on each version and writes this section. The clusters consist of the stock programs, built from Kubernetes' own Go modules. A version without a row has not run.
 
       | version | programs | commit | date | scenarios passed | what differs from the row above |
       |---|---|---|---|---|---|
@@ -24,12 +24,9 @@ final class VersionsPage {
   private static final String COLUMNS =
       """
 
-      - *programs*: the first digits of the SHA-256 of `etcd`, `kube` and `scheduler`, one after the other. The [stand-in](../e2e/stand-in/README.md) has all Kubernetes programs in `kube`. A module named below it is of [another patch](../e2e/stand-in/build/other-patches), since the Go module proxy refuses the release's own.
-      - *commit*, *date*: the commit of Tranche that ran, and when.
-      - *scenarios passed*: a scenario passes if all its tests pass. A skipped test has not passed. The slow tests do not count here, but `./matrix` fails if they do.
-      - *what differs*: what has changed since the row above, with the first version that has it.
+      *Programs* are the first digits of the SHA-256 of the [stand-in](../e2e/stand-in/README.md)'s programs; a module named below it is of [another patch](../e2e/stand-in/build/other-patches). A scenario passes if all its tests pass and none is skipped; the slow tests do not count here.
 
-      ## Scenarios
+      ### Scenarios
 
       | scenario | tests |
       |---|---|
@@ -38,16 +35,18 @@ final class VersionsPage {
   private VersionsPage() {}
 
   static void write(Path root) throws IOException {
-    Files.writeString(file(root), render(root));
+    String page = Files.readString(file(root));
+    Files.writeString(
+        file(root), page.substring(0, page.indexOf("## Kubernetes\n")) + render(root));
   }
 
-  /** Renders the page of what the repository holds. */
+  /** Renders the section of what the repository holds. */
   static String render(Path root) throws IOException {
     return render(VersionResult.readAll(root), Difference.readAll(root), OtherPatch.readAll(root));
   }
 
   static Path file(Path root) {
-    return root.resolve("docs/kubernetes-versions.md");
+    return root.resolve("docs/versions.md");
   }
 
   static String render(

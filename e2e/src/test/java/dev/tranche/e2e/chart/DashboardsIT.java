@@ -19,8 +19,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * The dashboards' queries in a real Prometheus that scrapes every metric of docs/metrics.md. There
- * are two extender replicas, and two pods of one node's plugin, as while it is updated.
+ * The dashboards' queries in a real Prometheus that scrapes every metric of docs/monitoring.md.
+ * There are two extender replicas, and two pods of one node's plugin, as while it is updated.
  */
 class DashboardsIT {
   private static final Map<String, String> VARIABLES =
@@ -30,6 +30,7 @@ class DashboardsIT {
           "namespace", "team",
           "scheduler", "tranche-scheduler",
           "__rate_interval", "10s");
+  private static final Pattern PAGE_QUERY = Pattern.compile("(?s)```promql\\n(.*?)```");
   private static final Pattern LABEL_VALUES = Pattern.compile("label_values\\((.+), (\\w+)\\)");
 
   /** Of a node with a sound GPU and one that is lost, of which nothing can be read. */
@@ -92,6 +93,21 @@ class DashboardsIT {
               assertThat(query.expression()).doesNotContainPattern("\\$[a-z_{]");
               assertThat(prometheus.shows(query.expression())).as(query.toString()).isTrue();
             });
+  }
+
+  @Test
+  void queriesOfThePage_findSeries() throws IOException {
+    List<String> queries =
+        PAGE_QUERY
+            .matcher(Files.readString(Path.of("../docs/monitoring.md")))
+            .results()
+            .map(found -> found.group(1))
+            // A subquery of a day has samples of the last seconds only.
+            .map(query -> query.replace("[1d:1m]", "[1m:1s]"))
+            .toList();
+    assertThat(queries)
+        .isNotEmpty()
+        .allSatisfy(query -> assertThat(prometheus.shows(query)).as(query).isTrue());
   }
 
   @Test

@@ -39,7 +39,7 @@ class DashboardsTest {
 
   @Test
   void dashboards_areThoseThatThePageTellsOf() throws IOException {
-    String page = Files.readString(Path.of("../docs/dashboards.md"));
+    String page = Files.readString(Path.of("../docs/monitoring.md"));
     assertThat(dashboards()).extracting(Dashboard::name).hasSize(4);
     assertThat(dashboards())
         .allSatisfy(
@@ -119,7 +119,7 @@ class DashboardsTest {
 
   @Test
   void queries_askForMetricsThatThereAre_ofOneInstallation() throws IOException {
-    String known = Files.readString(Path.of("../docs/metrics.md"));
+    String known = Files.readString(Path.of("../docs/monitoring.md"));
     assertThat(Dashboard.queries())
         .hasSizeGreaterThan(80)
         .allSatisfy(
@@ -158,7 +158,8 @@ class DashboardsTest {
                         query
                             .expression()
                             .replaceAll(
-                                "(max|min) by \\([A-Za-z_, ]*\\) \\((label_replace\\()?tranche_(extender_|container_)?gpu_",
+                                "(max|min) by \\([A-Za-z_, ]*\\)"
+                                    + " \\((label_replace\\()?tranche_(extender_|container_)?gpu_",
                                 ""))
                     .as(query.toString())
                     .doesNotContainPattern("tranche_(extender_|container_)?gpu_\\w+\\{"));

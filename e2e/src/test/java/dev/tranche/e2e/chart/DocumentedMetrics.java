@@ -9,7 +9,9 @@ import java.util.Map;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.regex.Pattern;
 
-/** The metrics of docs/metrics.md, and one series or two of each with the labels that it names. */
+/**
+ * The metrics of docs/monitoring.md, and one series or two of each with the labels that it names.
+ */
 public final class DocumentedMetrics {
   static final int REPLICAS = 10;
 
@@ -53,7 +55,7 @@ public final class DocumentedMetrics {
     var metrics = new ArrayList<Metric>();
     String section = "";
     List<String> labels = List.of();
-    for (String line : Files.readAllLines(Path.of("../docs/metrics.md"))) {
+    for (String line : Files.readAllLines(Path.of("../docs/monitoring.md"))) {
       section = line.startsWith("## ") ? line.substring(3) : section;
       var row = ROW.matcher(line);
       if (section.equals(part) && row.matches()) {

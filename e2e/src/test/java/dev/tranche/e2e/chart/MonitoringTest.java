@@ -19,7 +19,7 @@ class MonitoringTest {
 
   @Test
   void alerts_askForMetricsThatThereAre() throws IOException {
-    String known = Files.readString(Path.of("../docs/metrics.md"));
+    String known = Files.readString(Path.of("../docs/monitoring.md"));
     var asked = METRIC.matcher(Alerts.ruleFile()).results().map(MatchResult::group).distinct();
     assertThat(asked)
         .hasSizeGreaterThan(10)
@@ -30,15 +30,15 @@ class MonitoringTest {
   @Test
   void everyAlert_hasAHeadingOnThePageThatItNames() throws IOException {
     List<String> headings =
-        Files.readAllLines(Path.of("../docs/alerts.md")).stream()
-            .filter(line -> line.startsWith("## "))
-            .map(line -> line.substring(3))
+        Files.readAllLines(Path.of("../docs/monitoring.md")).stream()
+            .filter(line -> line.startsWith("### Tranche") && !line.contains(" / "))
+            .map(line -> line.substring(4))
             .toList();
     Map<String, String> pages = Alerts.pages();
     assertThat(headings).containsExactlyInAnyOrderElementsOf(pages.keySet());
     pages.forEach(
         (alert, page) ->
-            assertThat(page).isEqualTo("docs/alerts.md#" + alert.toLowerCase(Locale.ROOT)));
+            assertThat(page).isEqualTo("docs/monitoring.md#" + alert.toLowerCase(Locale.ROOT)));
   }
 
   @Test

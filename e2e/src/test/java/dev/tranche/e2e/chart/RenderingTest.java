@@ -22,6 +22,7 @@ import java.util.Map;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.FieldSource;
@@ -62,14 +63,21 @@ class RenderingTest {
         "version: [v1|config.map.mine is not a config in NVIDIA's format",
         "- v1|config.map.mine is not a config in NVIDIA's format",
         "{version: v2}|config.map.mine: version is \"\"v2\"\"; allowed: v1.",
-        "{version: v1, shared: {}}|config.map.mine has the unknown key \"\"shared\"\"; allowed are version, flags",
+        "{version: v1, shared: {}}|config.map.mine has the unknown key \"\"shared\"\"; allowed are"
+            + " version, flags",
         "{sharing: 10}|config.map.mine: sharing must be a map, not 10.",
-        "{sharing: {timeslicing: {}}}|unknown key \"\"timeslicing\"\"; allowed are timeSlicing, mps.",
+        "{sharing: {timeslicing: {}}}|unknown key \"\"timeslicing\"\"; allowed are timeSlicing,"
+            + " mps.",
         "{sharing: {timeSlicing: {}}}|sharing.timeSlicing.resources is empty or not a list",
-        "{sharing: {timeSlicing: {resources: [{name: nvidia.com/gpu}]}}}|resources[0].replicas is null; allowed: a whole number from 1 to 10000.",
-        "{sharing: {timeSlicing: {resources: [{name: gpu, replicas: '10'}]}}}|resources[0].replicas is \"\"10\"\"; allowed: a whole number from 1 to 10000, without quotation marks.",
-        "{sharing: {timeSlicing: {resources: [{name: gpu, replicas: 2.5}]}}}|resources[0].replicas is 2.5; allowed: a whole number from 1 to 10000.",
-        "{sharing: {mps: {resources: [{name: gpu, replicas: 1}]}}}|sharing.mps.resources[0].replicas is 1; allowed: a whole number from 2 to 10000.",
+        "{sharing: {timeSlicing: {resources: [{name: nvidia.com/gpu}]}}}|resources[0].replicas is"
+            + " null; allowed: a whole number from 1 to 10000.",
+        "{sharing: {timeSlicing: {resources: [{name: gpu, replicas: '10'}]}}}|resources[0].replicas"
+            + " is \"\"10\"\"; allowed: a whole number from 1 to 10000, without quotation marks.",
+        "{sharing: {timeSlicing: {resources: [{name: gpu, replicas: 2.5}]}}}|resources[0].replicas"
+            + " is 2.5; allowed: a whole number from 1 to 10000.",
+        "{sharing: {mps: {resources: [{name: gpu, replicas:"
+            + " 1}]}}}|sharing.mps.resources[0].replicas is 1; allowed: a whole number from 2 to"
+            + " 10000.",
         "{sharing: {mps: {resources: [{replicas: 2}]}}}|resources[0] lacks its name",
         "{resources: {gpu: []}}|config.map.mine: resources has the unknown key \"\"gpu\"\"",
       })
@@ -95,7 +103,8 @@ class RenderingTest {
         "config.map.ours|{version: v1, flags: {migStrategy: mixed}}|SYS_ADMIN",
         "config.map.ours|{version: v1, flags: {migStrategy: none}}|none",
         "config.map.ours|{version: v1, flags: {failOnInitError: false}}|none",
-        "config.map.ours|{version: v1, flags: {plugin: {deviceListStrategy: [envvar, volume-mounts]}}}|SYS_ADMIN",
+        "config.map.ours|{version: v1, flags: {plugin: {deviceListStrategy: [envvar,"
+            + " volume-mounts]}}}|SYS_ADMIN",
         "nodePlugin.env.MIG_STRATEGY|single|SYS_ADMIN",
       })
   void nodePlugin_hasThePrivilegesOfItsStrategies(String key, String value, String expected) {
@@ -219,7 +228,7 @@ class RenderingTest {
   void plainYamlForOlderVersions_equalsTheChartForThem() throws IOException {
     Matcher command =
         Pattern.compile("(?m)^(sed -e .*:(v1\\.\\d+\\.\\d+)#.* deploy/tranche.yaml) \\|")
-            .matcher(Files.readString(Path.of("../deploy/README.md")));
+            .matcher(Files.readString(Path.of("../docs/platform-engineer.md")));
     assertThat(command.find()).isTrue();
     Rendering all = Rendering.ALL.iterator().next();
     Map<String, Object> values = Map.of("scheduler.image.tag", command.group(2));
@@ -357,6 +366,17 @@ class RenderingTest {
     // Four entries, two for updates, and the two policies that only warn.
     assertThat(on.split("failurePolicy: Ignore", -1)).hasSize(9);
     assertThat(render(Map.of("guard.enabled", false))).doesNotContain("/mutate/guard");
+  }
+
+  @Test
+  void valuesForProduction_areThoseOfTheChart_andTurnMonitoringOn(@TempDir Path folder)
+      throws IOException {
+    String values = Files.readString(Chart.FOLDER.resolve("values-production.yaml"));
+    assertThat(Chart.renderFile(folder, values))
+        .contains("image: registry.example.com/tranche:", "--guard-mode=audit")
+        .contains("kind: ServiceMonitor", "kind: PodMonitor", "kind: PrometheusRule")
+        .contains("grafana_dashboard:", "{name: TRANCHE_POD_METRICS, value: \"false\"}")
+        .contains("10.0.0.0/24", "kubernetes.io/metadata.name: monitoring");
   }
 
   /** Helm, Argo CD and Flux render the same. */

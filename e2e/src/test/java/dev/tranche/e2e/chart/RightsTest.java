@@ -16,7 +16,7 @@ import java.util.Map;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
-/** docs/rbac.md tells what is rendered, no more and no less. */
+/** SECURITY.md tells what is rendered, no more and no less. */
 class RightsTest {
 
   @Test
@@ -28,7 +28,7 @@ class RightsTest {
   @Test
   void everyRight_hasItsReason() throws IOException {
     List<String> rights =
-        Files.readAllLines(Path.of("../docs/rbac.md")).stream()
+        Files.readAllLines(Path.of("../SECURITY.md")).stream()
             .filter(line -> line.startsWith("| `tranche-"))
             .toList();
     assertThat(rights)
@@ -177,7 +177,7 @@ class RightsTest {
 
   /** A section's table without its last column, which says why. */
   static List<String> documented(String heading) throws IOException {
-    String page = Files.readString(Path.of("../docs/rbac.md"));
+    String page = Files.readString(Path.of("../SECURITY.md"));
     String section = page.substring(page.indexOf("\n" + heading + "\n") + heading.length() + 2);
     return section
         .split("\n## ", 2)[0]

@@ -112,7 +112,7 @@ class KubectlCheckIT {
             "unready",
             "w-0: ImagePullBackOff \n",
             "Deployment tranche-webhook has 1 of 2 pods ready; pod w-0: ImagePullBackOff",
-            "docs/air-gap.md"),
+            "docs/platform-engineer.md#without-the-internet"),
         arguments("unready", "w-0: CrashLoopBackOff \n", "w-0: CrashLoopBackOff", "--previous"),
         arguments("unready", "w-0: 0/3 nodes: taint\n", "w-0: 0/3 nodes: taint", "tolerations"),
         arguments("unready", "w-0: \n", "1 of 2 pods ready", "describe pods"),
@@ -197,7 +197,7 @@ class KubectlCheckIT {
     Ended ended = cluster.run("check");
     assertThat(ended.out())
         .containsPattern("note +invariants +pod ns/a was promised G and has H \\(drift\\)")
-        .contains("docs/alerts.md#tranchedrift");
+        .contains("docs/monitoring.md#tranchedrift");
     assertThat(ended.status()).isEqualTo(OK);
   }
 

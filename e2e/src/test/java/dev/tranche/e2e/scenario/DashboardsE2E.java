@@ -128,7 +128,7 @@ class DashboardsE2E extends Scenario {
     return labels;
   }
 
-  /** By TLS, with the right that docs/metrics.md names. */
+  /** By TLS, with the right that docs/monitoring.md names. */
   private Map<String, Object> kubeSchedulers() {
     kubectl("create", "clusterrole", RIGHT, "--verb=get", "--non-resource-url=/metrics");
     kubectl(

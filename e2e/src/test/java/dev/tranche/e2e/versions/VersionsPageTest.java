@@ -40,7 +40,7 @@ class VersionsPageTest {
   void page_isThatOfTheRecordedRuns() throws IOException {
     assertThat(Files.readString(VersionsPage.file(ROOT)))
         .as("./matrix --page rewrites it")
-        .isEqualTo(VersionsPage.render(ROOT));
+        .endsWith("\n" + VersionsPage.render(ROOT));
   }
 
   /** A commit with a plus had changes that nobody can look up. */
@@ -68,11 +68,14 @@ class VersionsPageTest {
                 result("v1.35.4", passing("a"), passing("b")),
                 result("v1.37.2", passing("a"), passing("b"))))
         .containsExactly(
-            "| [1.34.4](kubernetes/1.34.json) | `0123456789ab` | abc1234 | 2026-11-26 | 2 of 2, 8 tests | [1.34]("
+            "| [1.34.4](kubernetes/1.34.json) | `0123456789ab` | abc1234 | 2026-11-26 | 2 of 2, 8"
+                + " tests | [1.34]("
                 + ISSUE
                 + "): It refuses. |",
-            "| [1.35.4](kubernetes/1.35.json) | `0123456789ab` | abc1234 | 2026-11-26 | 2 of 2, 8 tests |  |",
-            "| [1.37.2](kubernetes/1.37.json) | `0123456789ab` | abc1234 | 2026-11-26 | 2 of 2, 8 tests | [1.36]("
+            "| [1.35.4](kubernetes/1.35.json) | `0123456789ab` | abc1234 | 2026-11-26 | 2 of 2, 8"
+                + " tests |  |",
+            "| [1.37.2](kubernetes/1.37.json) | `0123456789ab` | abc1234 | 2026-11-26 | 2 of 2, 8"
+                + " tests | [1.36]("
                 + ISSUE
                 + "): It is shown. |");
   }
@@ -117,7 +120,8 @@ class VersionsPageTest {
         .singleElement()
         .asString()
         .contains(
-            "<br>void without a webhook: [not possible](https://github.com/kubernetes/enhancements/issues/3962) |");
+            "<br>void without a webhook: [not"
+                + " possible](https://github.com/kubernetes/enhancements/issues/3962) |");
     assertThat(rows(result("v1.34.4", passing("a")))).noneMatch(row -> row.contains("possible"));
   }
 

@@ -29,7 +29,7 @@ import org.junit.jupiter.api.Test;
 
 /**
  * Three nodes that have no image of Tranche and reach nothing but a registry, into which the
- * commands of {@code docs/air-gap.md} copy a release.
+ * commands of {@code docs/platform-engineer.md} copy a release.
  */
 @OwnCluster
 @Order(1_180)
@@ -57,17 +57,17 @@ class AirGapE2E {
               .isFalse();
         }
         putRelease(folder, artifacts);
-        var page = Page.of(ROOT, "../air-gap.md");
+        var page = Page.of(ROOT, "../platform-engineer.md");
         var terminal =
             Terminal.open(folder.resolve("terminal"), artifacts, cluster.kubeconfigYaml());
         program(terminal.folder().resolve("bin/helm"), helm(artifacts));
         program(
             terminal.folder().resolve("bin/crane"), "exec %s \"$@\"".formatted(registry.crane()));
         terminal.set("REGISTRY", address);
-        type(terminal, folder, page.commands("Copy into the registry"), cluster);
+        type(terminal, folder, page.commands("Without the internet"), cluster);
 
         long begin = System.nanoTime();
-        type(terminal, folder, page.commands("Install"), cluster);
+        type(terminal, folder, page.commands("Install without the internet"), cluster);
         runFraction(cluster, registry.crane(), address);
         long seconds = (System.nanoTime() - begin) / 1_000_000_000;
         String result =

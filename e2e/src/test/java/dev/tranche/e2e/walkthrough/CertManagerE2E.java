@@ -74,7 +74,7 @@ class CertManagerE2E {
   @Test
   void page_servesWhatCertManagerMakes_renewsItUnderTraffic_andFollowsAnotherAuthority()
       throws Exception {
-    try (var reader = Walkthrough.start("../platform-engineer.md", NODE, POD_RESOURCES);
+    try (var reader = Walkthrough.start("../operations.md", NODE, POD_RESOURCES);
         var certManager =
             CertManager.start(reader, Artifacts.of(Walkthrough.ROOT).tool("cert-manager"))) {
       var pods = new UndisturbedPods(reader, POD_RESOURCES);
@@ -147,7 +147,8 @@ class CertManagerE2E {
   private static void schedulersCertificate_opensTheVerbs(
       Walkthrough reader, CertManager certManager) {
     reader.typeOwn(
-        "helm upgrade tranche charts/tranche -n tranche --reuse-values --set extender.mode=service");
+        "helm upgrade tranche charts/tranche -n tranche --reuse-values --set"
+            + " extender.mode=service");
     Await.until("the extender to serve the verbs", 120, () -> leader(reader).isPresent());
     Await.until("kube-scheduler's certificate", 60, () -> made(reader), certManager::log);
     var leader =

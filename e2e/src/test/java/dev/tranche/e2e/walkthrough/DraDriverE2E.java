@@ -37,10 +37,12 @@ class DraDriverE2E {
     Path built = built("dra-driver");
     Path containerd = built("containerd");
     Map<String, List<Model>> nodes = Map.of(SHARED, List.of(Model.T4, Model.T4), WHOLE, List.of());
-    try (var reader = Walkthrough.start("../dra.md", nodes, node -> withCdi(node, containerd))) {
+    try (var reader =
+        Walkthrough.start("../switching.md", nodes, node -> withCdi(node, containerd))) {
       reader.cluster().loadImages(built.resolve("image.tar"));
       reader.typeOwn(
-          "helm install tranche charts/tranche -n tranche --create-namespace --wait --set plainRequests=gpus");
+          "helm install tranche charts/tranche -n tranche --create-namespace --wait --set"
+              + " plainRequests=gpus");
       reader.awaitAllocatable(SHARED, REPLICAS);
       installDriver(reader, built);
       reader.awaitLabel(WHOLE, Names.SERVED_BY, Names.DRA);

@@ -9,7 +9,7 @@ import java.nio.file.Path;
 import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
 
-/** All of Tranche without Helm, as {@code deploy/README.md} has it. */
+/** All of Tranche without Helm, as {@code docs/platform-engineer.md} has it. */
 @OwnCluster
 @Order(1_060)
 class PlainYamlE2E {
@@ -22,24 +22,25 @@ class PlainYamlE2E {
 
   @Test
   void page_installsAllOfIt_andTakesItAway_fromUnderARunningShare() {
-    try (var reader = Walkthrough.start("../../deploy/README.md", NODE, POD_RESOURCES)) {
+    try (var reader = Walkthrough.start("../platform-engineer.md", NODE, POD_RESOURCES)) {
       var pods = new UndisturbedPods(reader, POD_RESOURCES);
       if (KubernetesVersion.minor(KubernetesVersion.ofClusters()) < WITH_ASYNC_PREEMPTION) {
         // As the page says of these versions.
         reader.typeOwn(
             "sed -i '/# Asynchronous preemption/,/SchedulerAsyncPreemption/d' deploy/tranche.yaml");
       }
-      reader.type("Kustomize");
+      reader.type("Plain YAML");
       reader.typeOwn("kubectl -n tranche rollout status deployment,daemonset --timeout=180s");
       reader.awaitAllocatable(NODE, 2 * 10);
       pods.run(PodSpecs.fraction("share", "0.3"));
       assertThat(pods.heldReplicas("share")).hasSize(3);
       reader.typeOwn(
-          "kubectl run quick --image=busybox:1.37 --annotations=tranche.dev/gpu-fraction=0.2 -- sleep 3600");
+          "kubectl run quick --image=busybox:1.37 --annotations=tranche.dev/gpu-fraction=0.2 --"
+              + " sleep 3600");
       reader.awaitPhase(1, "Running", "default", "run", "quick");
       assertThat(pods.heldReplicas("quick")).hasSize(2);
 
-      reader.type("Remove Tranche");
+      reader.type("Remove plain YAML");
       reader.awaitAllocatable(NODE, 0);
       reader.nothingIsLeft(NODE);
       pods.check();

@@ -61,7 +61,7 @@ class SkewE2E {
     var older = Artifacts.of(Path.of(root));
     String image = Artifacts.of(Walkthrough.ROOT).image();
     assertThat(older.image()).as("the older image").isNotEqualTo(image);
-    try (var reader = Walkthrough.start("../platform-engineer.md", NODE, POD_RESOURCES)) {
+    try (var reader = Walkthrough.start("../operations.md", NODE, POD_RESOURCES)) {
       reader.cluster().loadImages(older.imageTar());
       reader.terminal().set("IMAGE_TAG", tag(older.image()));
       Files.writeString(reader.terminal().folder().resolve("values.yaml"), "{}");

@@ -32,13 +32,14 @@ class UninstallE2E {
           "nodes /one capacity nvidia.com/gpu", "`nvidia.com/gpu: 0`");
 
   private static final String FILES =
-      "find /var/lib/tranche /var/run/cdi /run/nvidia /var/lib/kubelet/device-plugins -mindepth 1 2>/dev/null"
+      "find /var/lib/tranche /var/run/cdi /run/nvidia /var/lib/kubelet/device-plugins -mindepth 1"
+          + " 2>/dev/null"
           // The kubelet's own.
           + " | grep -v -e /device-plugins/kubelet -e /run/nvidia/driver || true";
 
   @Test
   void page_namesAllThatStays() throws Exception {
-    try (var reader = Walkthrough.start("../platform-engineer.md", NODE, POD_RESOURCES)) {
+    try (var reader = Walkthrough.start("../operations.md", NODE, POD_RESOURCES)) {
       var before = quiet(reader);
       assertThat(before.objects()).hasSizeGreaterThan(100);
       assertThat(files(reader)).isEmpty();
@@ -63,8 +64,9 @@ class UninstallE2E {
       assertThat(after.missing(before)).as("removed, and not Tranche's").isEmpty();
       assertThat(before.changed(after)).isEmpty();
       assertThat(files(reader)).isNotEmpty().allMatch(file -> file.startsWith("/var/lib/tranche/"));
-      String page = Files.readString(Walkthrough.ROOT.resolve("docs/platform-engineer.md"));
-      String section = page.substring(page.indexOf("## Uninstall"), page.indexOf("## More"));
+      String page = Files.readString(Walkthrough.ROOT.resolve("docs/operations.md"));
+      String section =
+          page.substring(page.indexOf("## Uninstall"), page.indexOf("## After a cleanup"));
       assertThat(section).contains("/var/lib/tranche", "Events").contains(STAYS.values());
     }
   }
@@ -113,7 +115,8 @@ class UninstallE2E {
   /** With a certificate for the cluster's own kube-scheduler. */
   private static void useServiceMode(Walkthrough reader) {
     reader.typeOwn(
-        "helm upgrade tranche charts/tranche -n tranche --reuse-values --set extender.mode=service");
+        "helm upgrade tranche charts/tranche -n tranche --reuse-values --set"
+            + " extender.mode=service");
     Await.until(
         "kube-scheduler's certificate",
         120,

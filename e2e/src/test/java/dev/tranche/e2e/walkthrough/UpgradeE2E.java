@@ -36,7 +36,7 @@ class UpgradeE2E {
 
   @Test
   void page_disturbsNoPod_andKeepsTheCertificates() throws Exception {
-    try (var reader = Walkthrough.start("../platform-engineer.md", NODE, POD_RESOURCES)) {
+    try (var reader = Walkthrough.start("../operations.md", NODE, POD_RESOURCES)) {
       String image = Artifacts.of(Walkthrough.ROOT).image();
       reader.nameImage(NODE, image, image + "-older");
       var pods = new UndisturbedPods(reader, POD_RESOURCES);
@@ -66,7 +66,8 @@ class UpgradeE2E {
       reader.type("Upgrade");
       // A change of the pod makes the kubelet look at its ConfigMap at once.
       reader.typeOwn(
-          "kubectl -n tranche annotate pods -l app.kubernetes.io/component=node-plugin touched=now");
+          "kubectl -n tranche annotate pods -l app.kubernetes.io/component=node-plugin"
+              + " touched=now");
       reader.awaitReplicas(NODE, 5);
       pods.run(PodSpecs.fraction("of-five", "0.4"));
       assertThat(pods.heldReplicas("of-five")).hasSize(2);
@@ -94,7 +95,8 @@ class UpgradeE2E {
         reader
             .terminal()
             .type(
-                "helm install other charts/tranche -n other --create-namespace --set nameOverride=other");
+                "helm install other charts/tranche -n other --create-namespace --set"
+                    + " nameOverride=other");
     assertThat(second.exitCode()).isNotZero();
     assertThat(second.err()).contains("only-one-tranche-per-cluster");
   }

@@ -52,7 +52,7 @@ public final class Cleanup {
   }
 
   /** The documentation of the same cleanup without the Job. */
-  public static final String BY_HAND = "deploy/README.md#after-a-cleanup-that-failed";
+  public static final String BY_HAND = "docs/operations.md#after-a-cleanup-that-failed";
 
   /**
    * Cleans up.

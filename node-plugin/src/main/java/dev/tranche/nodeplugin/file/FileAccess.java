@@ -67,7 +67,7 @@ public final class FileAccess {
   private static String sentence(Path path) {
     return ("%s cannot be accessed by uid %s: permission denied. Run the plugin as root"
             + " (securityContext.runAsUser: 0). If it is root, the node's SELinux or AppArmor"
-            + " policy denies the access, see docs/selinux.md")
+            + " policy denies the access, see SECURITY.md#selinux")
         .formatted(path, uid());
   }
 
