@@ -172,7 +172,7 @@ class SurfaceTest {
     String usage = script.substring(script.indexOf("<<'USAGE'"), script.indexOf("\nUSAGE\n"));
     addAll("kubectl ", COMMAND, usage);
     addAll("exit status of kubectl tranche ", KUBECTL_STATUS, text("docs/kubectl.md"));
-    addAll("verify-gpu ", VERIFY_OPTION, text("e2e" + MAIN + "e2e/verify/VerifyGpu.java"));
+    addAll("verify-gpu ", VERIFY_OPTION, text("e2e/verify" + MAIN + "e2e/verify/VerifyGpu.java"));
     addAll("exit status of verify-gpu ", VERIFY_STATUS, text("docs/gpu-support.md"));
   }
 
