@@ -15,12 +15,12 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Implements {@code ./bench report}: writes the tables of BENCHMARKS.md, and the figures that
- * RELIABILITY.md begins with, so that nobody types a figure. The same results always give the same
+ * docs/limits.md begins with, so that nobody types a figure. The same results always give the same
  * files.
  */
 final class Report {
   private static final String PAGE = "BENCHMARKS.md";
-  private static final String RELIABILITY = "RELIABILITY.md";
+  private static final String PROMISES = "docs/limits.md";
 
   private Report() {}
 
@@ -38,8 +38,8 @@ final class Report {
     }
     files.put(page, text);
     String searched = simulated(all.get("simulate")) + soaked(all.get("soak"));
-    Path file = root.resolve(RELIABILITY);
-    files.put(file, replace(RELIABILITY, Files.readString(file), "searched", searched));
+    Path file = root.resolve(PROMISES);
+    files.put(file, replace(PROMISES, Files.readString(file), "searched", searched));
     return files;
   }
 
@@ -69,11 +69,11 @@ final class Report {
     return all;
   }
 
-  /** What RELIABILITY.md says of the newest run of the simulator. */
+  /** What docs/limits.md says of the newest run of the simulator. */
   static String simulated(@Nullable Results results) {
     return newest(
         results,
-        "[Simulated clusters](docs/architecture/simulator.md) under faults of all kinds",
+        "[Simulated clusters](architecture/tests.md#the-simulator) under faults of all kinds",
         "simulate.seeds",
         "simulate.pods",
         "simulate.violations");
@@ -83,7 +83,7 @@ final class Report {
   static String soaked(@Nullable Results results) {
     return newest(
         results,
-        "[The soak](docs/architecture/soak.md) of a real cluster",
+        "[The soak](architecture/tests.md#the-soak) of a real cluster",
         "soak.faults",
         "soak.pods",
         "soak.violations");

@@ -55,7 +55,7 @@ class ReportTest {
     List<Results.Run> runs = List.of(soak("2026-11-22", 1), soak("2026-11-23", 0));
     assertThat(Report.soaked(new Results("./bench soak", List.of(), List.of(), runs)))
         .isEqualTo(
-            "- [The soak](docs/architecture/soak.md) of a real cluster, last recorded on"
+            "- [The soak](architecture/tests.md#the-soak) of a real cluster, last recorded on"
                 + " 2026-11-23: 90 faults, 1,234 pods, 0 violations.\n");
   }
 

@@ -80,7 +80,8 @@ final class StackIT extends PageFixture {
               const parts = [...box.querySelectorAll('.part')];
               const all = parts.reduce((sum, part) => sum + Number(part.style.flexGrow), 0);
               return Math.abs(all - 1);
-            }))""");
+            }))\
+            """);
     assertThat(((Number) worst).doubleValue()).isLessThan(0.001);
   }
 
@@ -147,11 +148,12 @@ final class StackIT extends PageFixture {
             const drawer = document.querySelector('.drawer').getBoundingClientRect();
             return cell && cell.top >= 0 && cell.left >= 0
                 && (cell.right <= drawer.left || cell.bottom <= drawer.top);
-          }""");
+          }\
+          """);
     }
   }
 
-  /** The screenshots of docs/web-page.md. */
+  /** The screenshots of docs/api.md#the-web-page. */
   @Test
   void pictures() {
     for (ColorScheme theme : List.of(ColorScheme.LIGHT, ColorScheme.DARK)) {
