@@ -419,6 +419,7 @@ readinessProbe:
 {{- $gone := dict
   "nodePlugin.memoryLimitsSetBy" "NVIDIA's hook sets all memory limits"
   "extender.mpsLoad" "policy load counts SM utilization under MPS too, since pods placed by SM activity lost more work"
+  "webhook.plainRequestsServedBy" "pods choose the nodes of a DRA driver by a nodeSelector, or by tranche.dev/plain-requests: unchanged, on the pod or as a label of its namespace"
   "extender.unlimitedPods" "delete the pods that the event ContainerMemoryNotLimited names, their owners create them again"
 -}}
 {{- range $value, $instead := $gone -}}

@@ -17,7 +17,6 @@ import dev.tranche.extender.controller.PodScan;
 import dev.tranche.extender.controller.StartupTaints;
 import dev.tranche.extender.controller.UnknownCordons;
 import dev.tranche.extender.core.SchedulingCore;
-import dev.tranche.extender.dra.DraNodes;
 import dev.tranche.extender.ledger.GpuFacts;
 import dev.tranche.extender.ledger.Hold;
 import dev.tranche.extender.ledger.Ledger;
@@ -60,13 +59,12 @@ final class Controllers implements Controller {
   private final NodeFitCache fits;
   private final ExtenderMetrics metrics;
   private final Failures failures;
-  private final DraNodes draNodes;
-  private final DraLabels draLabels;
   private final List<Controller> all;
 
   /**
    * @param loop available once the verbs' verticle is deployed
    * @param deciding whether this extender may decide at all, as a leader does
+   * @param served the nodes that a DRA driver serves
    * @param waits what finds out why pods wait, and tells their owners
    */
   Controllers(
@@ -77,6 +75,7 @@ final class Controllers implements Controller {
       SchedulingCore core,
       ExtenderMetrics metrics,
       Failures failures,
+      Supplier<Optional<Set<String>>> served,
       List<Controller> waits) {
     this.api = api;
     this.loop = loop;
@@ -86,9 +85,6 @@ final class Controllers implements Controller {
     this.fits = core.fits;
     this.metrics = metrics;
     this.failures = failures;
-    draNodes = new DraNodes(config.resources());
-    draLabels =
-        new DraLabels(draNodes, this::mergePatch, deciding, rate("dra-labels", DraLabels.RATE));
     var own =
         List.of(
             events(config),
@@ -99,7 +95,7 @@ final class Controllers implements Controller {
                 clockMs,
                 rate("labels", NodeLabels.RATE),
                 failures),
-            draLabels,
+            new DraLabels(served, this::mergePatch, deciding, rate("dra-labels", DraLabels.RATE)),
             new StartupTaints(
                 this::jsonPatch, deciding, clockMs, rate("taints", StartupTaints.RATE), metrics),
             nodeUses(config.nodeUseAnnotation(), core.loads),
@@ -220,16 +216,6 @@ final class Controllers implements Controller {
 
   private static String name(Controller controller) {
     return controller.getClass().getName();
-  }
-
-  /** What is known of DRA; confined to the loop. */
-  DraNodes draNodes() {
-    return draNodes;
-  }
-
-  /** All ResourceSlices have been listed. */
-  void draListed() {
-    draLabels.everyTenSeconds();
   }
 
   /** Returns the cordons of nodes that report; the GPUs of other nodes are not known. */

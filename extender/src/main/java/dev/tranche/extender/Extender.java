@@ -3,6 +3,7 @@ package dev.tranche.extender;
 import dev.tranche.extender.controller.AccessReviewer;
 import dev.tranche.extender.controller.ApiWriter;
 import dev.tranche.extender.controller.Controller;
+import dev.tranche.extender.controller.DraNodes;
 import dev.tranche.extender.controller.SchedulerMessages;
 import dev.tranche.extender.controller.TokenReviewer;
 import dev.tranche.extender.controller.VerbsEndpointSlice;
@@ -102,6 +103,7 @@ public final class Extender implements AutoCloseable {
   private final Leadership leadership;
   private final VerbsEndpointSlice verbsSlice;
   private final KubernetesClient client;
+  private final DraNodes draNodes;
   private @Nullable Informers informers;
   private @Nullable HttpServer ops;
 
@@ -137,6 +139,8 @@ public final class Extender implements AutoCloseable {
             waitingPods);
     this.state = new SchedulingState(core, streams, this::readPod, api::wake, metrics, failures);
     this.explain = new Explain(core.ledger, core.evaluator, core.explanations);
+
+    this.draNodes = new DraNodes(client, config.resources(), OptionalReflector.CHECK_AGAIN_MS);
 
     // The writers of labels, annotations, taints and events.
     this.controllers = controllers(waitingPods.controllers(core.explanations, this::waitSurvey));
@@ -210,7 +214,8 @@ public final class Extender implements AutoCloseable {
   }
 
   private Controllers controllers(List<Controller> waits) {
-    return new Controllers(config, api, this::loop, this::deciding, core, metrics, failures, waits);
+    return new Controllers(
+        config, api, this::loop, this::deciding, core, metrics, failures, draNodes::served, waits);
   }
 
   private VerbsEndpointSlice verbsSlice() {
@@ -280,7 +285,7 @@ public final class Extender implements AutoCloseable {
     metrics.connections(verbsPort);
     metrics.gauge(
         "tranche.extender.ready", "1 while /readyz says ready, else 0.", () -> ready ? 1 : 0);
-    StateGauges.register(metrics, core, state, streams, controllers.draNodes());
+    StateGauges.register(metrics, core, state, streams);
   }
 
   private void startWatchesAndPorts() {
@@ -290,6 +295,7 @@ public final class Extender implements AutoCloseable {
     var watched = new Informers(client, config, loop(), core, state, controllers, metrics, traits);
     informers = watched;
     watched.start();
+    draNodes.start();
     ports.start();
     loop().run(this::measureLag);
     vertx.setPeriodic(EVERY_SECOND_MS, id -> loop().run(this::everySecond));
@@ -471,6 +477,7 @@ public final class Extender implements AutoCloseable {
       LOG.warn("Bindings are still in flight; leaving the Lease to expire");
     }
     verbsSlice.close();
+    draNodes.close();
     ports.close();
     if (informers != null) {
       informers.close();

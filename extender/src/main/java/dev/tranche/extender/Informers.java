@@ -49,7 +49,6 @@ final class Informers implements AutoCloseable {
   private final Reflector<?> budgetReflector;
 
   private final LongSupplier clockMs;
-  private final DraWatch dra;
   private final OptionalReflector podGroups;
 
   Informers(
@@ -85,15 +84,6 @@ final class Informers implements AutoCloseable {
             new Reflector.Sink<>(this::podSeen, this::podGone, () -> listed("pods")),
             metrics,
             clockMs);
-    this.dra =
-        new DraWatch(
-            client,
-            loop,
-            controllers.draNodes(),
-            controllers::draListed,
-            metrics,
-            clockMs,
-            OptionalReflector.CHECK_AGAIN_MS);
     var groups =
         new Reflector.Sink<>(
             (WatchedPodGroup group) -> loop.run(() -> groupSeen(group)),
@@ -141,7 +131,6 @@ final class Informers implements AutoCloseable {
               readiness.synced();
               state.apply(new Event.Synced());
               budgetReflector.start();
-              dra.start();
               podGroups.start();
             }
           }
@@ -220,7 +209,6 @@ final class Informers implements AutoCloseable {
     nodes.close();
     pods.close();
     budgetReflector.close();
-    dra.close();
     podGroups.close();
   }
 }

@@ -1,7 +1,6 @@
 package dev.tranche.extender;
 
 import dev.tranche.extender.core.SchedulingCore;
-import dev.tranche.extender.dra.DraNodes;
 import dev.tranche.extender.gang.Gangs;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.state.SchedulingState;
@@ -12,12 +11,8 @@ final class StateGauges {
   private StateGauges() {}
 
   static void register(
-      ExtenderMetrics metrics,
-      SchedulingCore core,
-      SchedulingState state,
-      NodeStreams streams,
-      DraNodes draNodes) {
-    registerGroups(metrics, core.gangs, draNodes);
+      ExtenderMetrics metrics, SchedulingCore core, SchedulingState state, NodeStreams streams) {
+    registerGroups(metrics, core.gangs);
     metrics.gauge(
         "tranche.extender.pods.dropped",
         "Pods not kept in memory since the start because too many wait, have ended or are on unknown nodes; they are still placed.",
@@ -73,7 +68,7 @@ final class StateGauges {
         state.waiting::untriedNodes);
   }
 
-  private static void registerGroups(ExtenderMetrics metrics, Gangs gangs, DraNodes draNodes) {
+  private static void registerGroups(ExtenderMetrics metrics, Gangs gangs) {
     metrics.gauge(
         "tranche.extender.gangs", "Pod groups whose members are remembered; bounded.", gangs::size);
     metrics.gauge(
@@ -84,13 +79,5 @@ final class StateGauges {
         "tranche.extender.pod.groups",
         "PodGroups whose minimum is known; bounded.",
         gangs::podGroups);
-    metrics.gauge(
-        "tranche.extender.dra.slices",
-        "ResourceSlices of nodes that are known; bounded.",
-        draNodes::slices);
-    metrics.gauge(
-        "tranche.extender.dra.classes",
-        "DeviceClasses that map a resource of Tranche's and are known; bounded.",
-        draNodes::classes);
   }
 }

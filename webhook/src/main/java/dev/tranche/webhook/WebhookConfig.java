@@ -19,7 +19,6 @@ import static dev.tranche.webhook.WebhookSetting.MEMORY_LIMIT_OPT_OUT;
 import static dev.tranche.webhook.WebhookSetting.METRICS_ADDRESS;
 import static dev.tranche.webhook.WebhookSetting.NAME;
 import static dev.tranche.webhook.WebhookSetting.NAMESPACE;
-import static dev.tranche.webhook.WebhookSetting.PLAIN_REQUESTS_SERVED_BY;
 import static dev.tranche.webhook.WebhookSetting.REPLICA_SCHEDULERS;
 import static dev.tranche.webhook.WebhookSetting.RESOURCE;
 import static dev.tranche.webhook.WebhookSetting.RUNTIME_CLASS;
@@ -34,7 +33,6 @@ import dev.tranche.webhook.compat.SharingSystem;
 import dev.tranche.webhook.guard.GuardMode;
 import dev.tranche.webhook.guard.GuardRules;
 import dev.tranche.webhook.mutate.MutationRules;
-import dev.tranche.webhook.mutate.ServedBy;
 import dev.tranche.webhook.tls.TlsConfig;
 import java.time.Duration;
 import java.util.List;
@@ -84,7 +82,6 @@ record WebhookConfig(
               new MutationRules.Memory(memory(GPU_MEMORY_RESERVE), optionalMemory(), limits()),
               Set.copyOf(settings.someOf(COMPAT, List.of(SharingSystem.values()))),
               MutationRules.PlainRequests.REPLICAS,
-              settings.oneOf(PLAIN_REQUESTS_SERVED_BY, ServedBy.PREFERABLE),
               Set.copyOf(settings.dnsLabels(REPLICA_SCHEDULERS))),
           settings.duration(DRAIN_DELAY, "0s", DURATION_MAX),
           guard(resources));

@@ -30,9 +30,6 @@ enum WebhookSetting implements ProcessSetting {
   SCHEDULER_NAME(
       "tranche-scheduler",
       "Scheduler of every pod that requests such a resource; empty: not changed."),
-  PLAIN_REQUESTS_SERVED_BY(
-      "device-plugin",
-      "Nodes of pods with a plain number of GPUs, if both kinds or none are eligible: device-plugin or dra."),
   REPLICA_SCHEDULERS(
       "", "Other schedulers, comma-separated, whose pods' plain numbers always count replicas."),
   RUNTIME_CLASS(

@@ -7,11 +7,11 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.tranche.webhook.mutate.MutationRules;
 import dev.tranche.webhook.mutate.MutationRules.PlainRequests;
 import dev.tranche.webhook.mutate.PodMutator;
-import dev.tranche.webhook.mutate.ServedBy;
 import dev.tranche.webhook.nodes.GpuNode;
 import dev.tranche.webhook.pod.Mutation;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Stream;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -31,9 +31,10 @@ class DoorsTest {
           List.of(
               new GpuNode(
                   "ours",
-                  Map.of("tranche.dev/replicas-per-gpu", "10", "nvidia.com/gpu.count", "2")),
-              new GpuNode("dra", Map.of("tranche.dev/gpus-served-by", "dra"))),
-          true);
+                  Map.of("tranche.dev/replicas-per-gpu", "10", "nvidia.com/gpu.count", "2"))),
+          List.of(new GpuNode("dra", Map.of("tranche.dev/gpus-served-by", "dra"))),
+          true,
+          node -> Optional.empty());
 
   /** The way, what a number counts, and then the replicas of: a number, a share, and both. */
   static Stream<Arguments> doors() {
@@ -108,7 +109,6 @@ class DoorsTest {
         MutationRules.Memory.DEFAULT,
         Set.of(),
         plain,
-        ServedBy.DEVICE_PLUGIN,
         Set.of("counts-replicas"));
   }
 }

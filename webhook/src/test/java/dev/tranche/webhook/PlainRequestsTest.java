@@ -18,7 +18,6 @@ import dev.tranche.webhook.compat.SharingSystem;
 import dev.tranche.webhook.mutate.MutationRules;
 import dev.tranche.webhook.mutate.MutationRules.PlainRequests;
 import dev.tranche.webhook.mutate.PodMutator;
-import dev.tranche.webhook.mutate.ServedBy;
 import dev.tranche.webhook.nodes.GpuNode;
 import dev.tranche.webhook.pod.Mutation;
 import java.util.HashMap;
@@ -279,7 +278,6 @@ public class PlainRequestsTest {
                 rules.memory(),
                 rules.dialects(),
                 PlainRequests.GPUS,
-                ServedBy.DEVICE_PLUGIN,
                 Set.of("hub-user-scheduler")));
     ObjectNode asking = asking(1);
     ((ObjectNode) asking.path("spec")).put("schedulerName", "hub-user-scheduler");

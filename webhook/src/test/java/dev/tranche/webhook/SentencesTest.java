@@ -40,8 +40,6 @@ class SentencesTest {
   private static final Pattern PLACEHOLDER = Pattern.compile("%(\\d\\$)?[sd]");
   private static final GpuNode T4 =
       node("t4", Map.of("nvidia.com/gpu.memory", "15360", "nvidia.com/gpu.product", "Tesla-T4"));
-  private static final GpuNode DRA =
-      new GpuNode("dra", Map.of("tranche.dev/gpus-served-by", "dra"));
   private static final GpuNode FOREIGN =
       new GpuNode("other", Map.of(), Map.of("nvidia.com/gpu", 8L), Taints.NONE);
   private static final GpuNode MPS =
@@ -236,10 +234,6 @@ class SentencesTest {
           warned(Warning.HOST_PID_OFF_MPS, Pod.of(HALF).with("'hostPID':true").on(T4, MPS)),
           warned(Warning.NO_NODE, Pod.of(HALF).with("'nodeSelector':{'zone':'none'}")),
           warned(Warning.NO_NODE, Pod.of("{'gpu-fraction':'1','gpu-model':'H100'}")),
-          warned(Warning.NO_SHARE_ON_DRA, Pod.of(HALF).on(DRA)),
-          warned(
-              Warning.SERVED_BY_BOTH,
-              Pod.of("{}", "'resources':{'limits':{'nvidia.com/gpu':'7'}}").on(T4, DRA)),
           warned(Warning.NO_EFFECT, Pod.of("{'gpu-model':'Tesla T4'}")),
           warned(Warning.NO_EFFECT, Pod.of("{'gpu-memory-limit':'1Gi'}")),
           warned(Warning.LIMIT_NO_EFFECT, Pod.of("{'gpu-fraction':'1','gpu-memory-limit':'1Gi'}")),

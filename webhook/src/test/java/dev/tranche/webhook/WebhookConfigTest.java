@@ -8,7 +8,6 @@ import dev.tranche.webhook.compat.SharingSystem;
 import dev.tranche.webhook.guard.GuardMode;
 import dev.tranche.webhook.guard.GuardRules;
 import dev.tranche.webhook.mutate.MutationRules;
-import dev.tranche.webhook.mutate.ServedBy;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -63,8 +62,7 @@ class WebhookConfigTest {
             "--guard-mode=deny",
             "--guard-assume-default-runtime=false",
             "--guard-exempt-service-accounts=a:b, c:d",
-            "--kubelet-root=/k",
-            "--plain-requests-served-by=dra");
+            "--kubelet-root=/k");
     assertThat(config.tls().name()).isEqualTo("t");
     assertThat(config.tls().namespace()).isEqualTo("n");
     assertThat(config.listen()).hasToString("127.0.0.1:1");
@@ -72,15 +70,14 @@ class WebhookConfigTest {
     assertThat(config.rules())
         .isEqualTo(
             new MutationRules(
-                    List.of("nvidia.com/gpu.shared", "nvidia.com/gpu"),
-                    4,
-                    "",
-                    "",
-                    new MutationRules.Memory(
-                        1L << 30, 16L << 30, new MutationRules.Limits(true, false)),
-                    Set.of(SharingSystem.KAI, SharingSystem.HAMI),
-                    MutationRules.PlainRequests.REPLICAS)
-                .with(ServedBy.DRA));
+                List.of("nvidia.com/gpu.shared", "nvidia.com/gpu"),
+                4,
+                "",
+                "",
+                new MutationRules.Memory(
+                    1L << 30, 16L << 30, new MutationRules.Limits(true, false)),
+                Set.of(SharingSystem.KAI, SharingSystem.HAMI),
+                MutationRules.PlainRequests.REPLICAS));
     assertThat(config.tls().authorityLife()).isEqualTo(Duration.ofHours(2));
     assertThat(config.tls().servingLife()).isEqualTo(Duration.ofSeconds(90));
     assertThat(config.drainDelay()).isZero();

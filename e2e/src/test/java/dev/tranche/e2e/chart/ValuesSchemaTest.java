@@ -110,6 +110,7 @@ class ValuesSchemaTest {
     "devicePlugin.enabled, false, here the value is nodePlugin.enabled",
     "nodePlugin.memoryLimitsSetBy, plugin, nodePlugin.memoryLimitsSetBy is gone: NVIDIA's hook",
     "extender.mpsLoad, activity, extender.mpsLoad is gone: policy load",
+    "webhook.plainRequestsServedBy, dra, webhook.plainRequestsServedBy is gone: pods choose",
     "extender.unlimitedPods, evict, extender.unlimitedPods is gone: delete the pods",
     "devicePlugin.config.name, x, config.name and config.default replace devicePlugin.config",
     "selectorLabelsOverride.a, b, selectors here are fixed",

@@ -1,22 +1,20 @@
 package dev.tranche.extender.controller;
 
 import dev.tranche.api.Names;
-import dev.tranche.extender.dra.DraNodes;
 import dev.tranche.extender.limit.NodeRate;
 import dev.tranche.extender.watch.WatchedNode;
-import io.vertx.core.Future;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.function.BooleanSupplier;
-import org.jspecify.annotations.Nullable;
+import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Labels the nodes whose GPUs a DRA driver serves, so that the webhook keeps shares off them. The
- * label is ours alone. Confined to the Ledger's loop.
+ * Labels the nodes whose GPUs a DRA driver serves: to the webhook they are foreign nodes. The label
+ * is ours alone. Confined to the Ledger's loop.
  */
 public final class DraLabels implements Controller {
   /** A node changes between a device plugin and DRA a few times in its life. */
@@ -24,20 +22,28 @@ public final class DraLabels implements Controller {
 
   private static final Logger LOG = LoggerFactory.getLogger(DraLabels.class);
 
-  private final DraNodes dra;
+  private final Supplier<Optional<Set<String>>> served;
   private final NodePatcher patcher;
   private final BooleanSupplier deciding;
   private final NodeRate rate;
   private final Map<String, LastWatched> nodes = new HashMap<>();
-  private final Set<String> underWay = new HashSet<>();
-
-  private record LastWatched(String resourceVersion, @Nullable String label, boolean advertises) {}
 
   /**
+   * @param advertises whether its allocatable has one of our resources, so that a device plugin
+   *     serves it
+   */
+  private record LastWatched(String resourceVersion, boolean labelled, boolean advertises) {}
+
+  /**
+   * @param served the nodes with devices of a driver, as {@link DraNodes} says
    * @param deciding whether this extender may decide at all, as a leader does
    */
-  public DraLabels(DraNodes dra, NodePatcher patcher, BooleanSupplier deciding, NodeRate rate) {
-    this.dra = dra;
+  public DraLabels(
+      Supplier<Optional<Set<String>>> served,
+      NodePatcher patcher,
+      BooleanSupplier deciding,
+      NodeRate rate) {
+    this.served = served;
     this.patcher = patcher;
     this.deciding = deciding;
     this.rate = rate;
@@ -45,20 +51,9 @@ public final class DraLabels implements Controller {
 
   @Override
   public void nodeSeen(WatchedNode node) {
-    seen(
-        node.key(),
-        node.resourceVersion(),
-        node.labels().get(Names.SERVED_BY),
-        node.facts().advertises());
-  }
-
-  /**
-   * @param advertises whether the node's allocatable has one of our resources, so that a device
-   *     plugin serves it
-   */
-  void seen(String node, String version, @Nullable String label, boolean advertises) {
-    nodes.put(node, new LastWatched(version, label, advertises));
-    reconcile(node);
+    boolean labelled = Names.DRA.equals(node.labels().get(Names.SERVED_BY));
+    nodes.put(
+        node.key(), new LastWatched(node.resourceVersion(), labelled, node.facts().advertises()));
   }
 
   @Override
@@ -66,33 +61,25 @@ public final class DraLabels implements Controller {
     nodes.remove(node);
   }
 
-  /** Follows the classes and slices, and retries refused patches. */
+  /** Follows the nodes, classes and slices, and retries refused patches. */
   @Override
   public void everyTenSeconds() {
-    Set.copyOf(nodes.keySet()).forEach(this::reconcile);
+    if (deciding.getAsBoolean()) {
+      served
+          .get()
+          .ifPresent(known -> nodes.forEach((node, watched) -> label(node, watched, known)));
+    }
   }
 
-  private void reconcile(String node) {
-    LastWatched watched = nodes.get(node);
-    if (watched == null || !dra.isKnown()) {
+  private void label(String node, LastWatched watched, Set<String> known) {
+    boolean wanted = !watched.advertises() && known.contains(node);
+    if (wanted == watched.labelled() || !rate.tryAcquire(node)) {
       return;
     }
-    boolean wanted = !watched.advertises() && dra.serves(node);
-    boolean labelled = Names.DRA.equals(watched.label());
-    if (wanted != labelled
-        && !underWay.contains(node)
-        && deciding.getAsBoolean()
-        && rate.tryAcquire(node)) {
-      write(node, watched, wanted ? Names.DRA : "");
-    }
-  }
-
-  private void write(String node, LastWatched watched, String label) {
-    String patch =
-        NodePatch.of(watched.resourceVersion(), Map.of(Names.SERVED_BY, label), Map.of());
-    underWay.add(node);
-    Future<?> patched = patcher.patch(node, patch);
-    patched
+    String label = wanted ? Names.DRA : "";
+    patcher
+        .patch(
+            node, NodePatch.of(watched.resourceVersion(), Map.of(Names.SERVED_BY, label), Map.of()))
         .onSuccess(
             done -> LOG.info("node {}: label {} is now \"{}\"", node, Names.SERVED_BY, label))
         .onFailure(
@@ -101,7 +88,6 @@ public final class DraLabels implements Controller {
                     "cannot write label {} of node {}, will retry: {}",
                     Names.SERVED_BY,
                     node,
-                    e.toString()))
-        .onComplete(done -> underWay.remove(node));
+                    e.toString()));
   }
 }

@@ -185,7 +185,7 @@ public final class Bind {
 
   /** Posts the Binding alone: kube-scheduler has allocated the GPUs, and the Ledger has no part. */
   private Future<Optional<String>> bindElsewhere(PodFacts pod, String node) {
-    if (PodsOfOthers.mayCountOtherwise(ledger, pod, node)) {
+    if (PodsOfOthers.mayCountReplicas(ledger, node)) {
       return error(
           "node %s has a device plugin, and pod %s counts GPUs of nodes that others serve"
               .formatted(node, pod.key()));

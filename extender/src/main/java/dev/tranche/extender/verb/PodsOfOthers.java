@@ -1,7 +1,6 @@
 package dev.tranche.extender.verb;
 
 import dev.tranche.extender.ledger.Ledger;
-import dev.tranche.extender.ledger.NodeFacts;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.placement.Reason;
 import java.util.ArrayList;
@@ -16,14 +15,9 @@ import java.util.Map;
 final class PodsOfOthers {
   private PodsOfOthers() {}
 
-  /**
-   * Returns whether the node may count the pod's number in another way: of a pod for DRA, one with
-   * any device plugin, otherwise one with ours.
-   */
-  static boolean mayCountOtherwise(Ledger ledger, PodFacts pod, String node) {
-    return pod.servedByDra()
-        ? ledger.node(node).map(NodeFacts::advertises).orElse(true)
-        : ledger.node(node).isEmpty() || !ledger.gpus(node).isEmpty();
+  /** Returns whether the node may be ours, and count replicas. */
+  static boolean mayCountReplicas(Ledger ledger, String node) {
+    return ledger.node(node).isEmpty() || !ledger.gpus(node).isEmpty();
   }
 
   /**
@@ -37,7 +31,7 @@ final class PodsOfOthers {
     for (String name : names) {
       if (ledger.node(name).isEmpty()) {
         unknown.add(name);
-      } else if (mayCountOtherwise(ledger, pod, name)) {
+      } else if (mayCountReplicas(ledger, name)) {
         refused.add(name);
       } else {
         offered.add(name);
@@ -54,7 +48,7 @@ final class PodsOfOthers {
   static Preempt.Answer.Nodes preempt(
       Ledger ledger, PodFacts pod, Map<String, Preempt.VictimUids> offered) {
     var victims = new LinkedHashMap<>(offered);
-    victims.keySet().removeIf(node -> mayCountOtherwise(ledger, pod, node));
+    victims.keySet().removeIf(node -> mayCountReplicas(ledger, node));
     return new Preempt.Answer.Nodes(victims);
   }
 }

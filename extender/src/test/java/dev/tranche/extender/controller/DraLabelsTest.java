@@ -2,14 +2,19 @@ package dev.tranche.extender.controller;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.tranche.extender.dra.DraNodes;
+import dev.tranche.api.Names;
+import dev.tranche.extender.ledger.NodeFacts;
 import dev.tranche.extender.limit.NodeRate;
 import dev.tranche.extender.metrics.ExtenderMetrics;
+import dev.tranche.extender.score.packing.HostRequest;
+import dev.tranche.extender.watch.WatchedNode;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.vertx.core.Future;
 import java.util.ArrayList;
 import java.util.List;
-import org.junit.jupiter.api.BeforeEach;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 class DraLabelsTest {
@@ -17,15 +22,14 @@ class DraLabelsTest {
       "{\"metadata\":{\"resourceVersion\":\"%s\",\"labels\":{\"tranche.dev/gpus-served-by\":%s},\"annotations\":{}}}";
 
   private final List<String> patches = new ArrayList<>();
-  private final DraNodes nodes = new DraNodes(List.of("nvidia.com/gpu"));
+  private Optional<Set<String>> served = Optional.of(Set.of("a"));
   private boolean deciding = true;
-  private Future<?> answer = Future.succeededFuture();
   private final DraLabels labels =
       new DraLabels(
-          nodes,
+          () -> served,
           (node, patch) -> {
             patches.add(patch);
-            return answer;
+            return Future.failedFuture("conflict");
           },
           () -> deciding,
           new NodeRate(
@@ -34,60 +38,55 @@ class DraLabelsTest {
               () -> 0,
               new ExtenderMetrics(new SimpleMeterRegistry())));
 
-  @BeforeEach
-  void nodeAHasASlice() {
-    nodes.classSeen("gpu", "nvidia.com/gpu", List.of("device.driver == 'gpu.nvidia.com'"));
-    nodes.sliceSeen("a-1", "a", "gpu.nvidia.com");
-    nodes.classesListed();
-    nodes.slicesListed();
+  private void see(String node, String version, String label, boolean advertises) {
+    labels.nodeSeen(
+        new WatchedNode(
+            node,
+            version,
+            new NodeFacts(node, Set.of(), "", advertises),
+            new HostRequest(0, 0),
+            label.isEmpty() ? Map.of() : Map.of(Names.SERVED_BY, label),
+            "",
+            "",
+            Optional.empty(),
+            Optional.empty()));
+    labels.everyTenSeconds();
   }
 
   @Test
   void nodeOfADriver_isLabelledOnce_andOthersAreNot() {
-    labels.seen("a", "1", null, false);
-    labels.seen("b", "1", null, false);
-    labels.seen("a", "2", "dra", false);
-    labels.everyTenSeconds();
+    see("b", "1", "", false);
+    assertThat(patches).isEmpty();
+    see("a", "1", "", false);
+    see("a", "2", "dra", false);
     assertThat(patches).containsExactly(SET.formatted("1", "\"dra\""));
+    labels.nodeGone("a");
+    labels.everyTenSeconds();
+    assertThat(patches).hasSize(1);
   }
 
   @Test
   void label_goesWhenADevicePluginServesTheNode_andWhenTheSlicesAreGone() {
-    labels.seen("a", "1", "dra", true);
+    see("a", "1", "dra", true);
     assertThat(patches).containsExactly(SET.formatted("1", "null"));
-    nodes.sliceGone("a-1");
-    labels.seen("a", "2", "dra", false);
+    served = Optional.of(Set.of());
+    see("a", "2", "dra", false);
     assertThat(patches).hasSize(2).last().isEqualTo(SET.formatted("2", "null"));
   }
 
   @Test
   void nothingIsWritten_byAnotherReplica_orBeforeTheSlicesAreListed() {
     deciding = false;
-    labels.seen("a", "1", null, false);
+    see("a", "1", "", false);
     deciding = true;
-    var unread = new DraNodes(List.of("nvidia.com/gpu"));
-    var early =
-        new DraLabels(
-            unread,
-            (node, patch) -> {
-              patches.add(patch);
-              return answer;
-            },
-            () -> true,
-            new NodeRate(
-                "dra-labels",
-                DraLabels.RATE,
-                () -> 0,
-                new ExtenderMetrics(new SimpleMeterRegistry())));
-    early.seen("a", "1", "dra", false);
+    served = Optional.empty();
+    see("a", "1", "dra", false);
     assertThat(patches).isEmpty();
   }
 
   @Test
   void refusedPatch_isRetriedAtTheNextTick() {
-    answer = Future.failedFuture("conflict");
-    labels.seen("a", "1", null, false);
-    answer = Future.succeededFuture();
+    see("a", "1", "", false);
     labels.everyTenSeconds();
     assertThat(patches).hasSize(2);
   }

@@ -109,7 +109,6 @@ class PodsOfOthersTest {
     PodFacts foreign = pod(1, Map.of(Names.SERVED_BY, Names.OTHER));
     assertThat(foreign.isCounted()).isFalse();
     assertThat(foreign.on("plugin").isCounted()).isTrue();
-    assertThat(onDra(1).on("dra").isCounted()).isFalse();
     world.state.apply(new Event.PodSeen(foreign.on("plugin")));
     assertThat(world.ledger.hold("uid")).isPresent();
   }

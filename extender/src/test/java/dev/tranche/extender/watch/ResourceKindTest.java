@@ -111,30 +111,6 @@ final class ResourceKindTest {
   }
 
   @Test
-  void deviceClassAndSlice_areRead() throws Exception {
-    assertThat(
-            only(
-                DraReader.deviceClasses(),
-                """
-                {"metadata":{"name":"gpu","uid":"u","resourceVersion":"9"},
-                 "spec":{"selectors":[{"cel":{"expression":"device.driver == 'd'"}}],
-                  "extendedResourceName":"nvidia.com/gpu"}}
-                """))
-        .isEqualTo(
-            new WatchedDeviceClass(
-                "gpu", "u", "9", "nvidia.com/gpu", List.of("device.driver == 'd'")));
-    assertThat(
-            only(
-                DraReader.resourceSlices(),
-                """
-                {"metadata":{"name":"gpu","uid":"u","resourceVersion":"9"},
-                 "spec":{"driver":"d","nodeName":"node-a","pool":{"name":"node-a"},
-                  "devices":[{"name":"gpu-0"}]}}
-                """))
-        .isEqualTo(new WatchedSlice("gpu", "u", "9", "node-a", "d"));
-  }
-
-  @Test
   void podGroup_isReadWithItsRefusal() throws Exception {
     String meta = "{\"metadata\":{\"name\":\"g\",\"namespace\":\"ns\",\"uid\":\"u\"}";
     String rest =

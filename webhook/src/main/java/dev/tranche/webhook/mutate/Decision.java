@@ -13,14 +13,14 @@ sealed interface Decision {
 
   /**
    * @param translation of what other systems' annotations on the owner's pod say
-   * @param servedBy who serves its GPUs
+   * @param byOthers whether its number counts GPUs of nodes that others serve
    * @param affinity where it may run
    * @param grants how much it gets
    * @param warnings what its owner is told
    */
   record Admitted(
       Translation translation,
-      ServedBy servedBy,
+      boolean byOthers,
       NodeAffinityPatch affinity,
       Grants grants,
       List<String> warnings)

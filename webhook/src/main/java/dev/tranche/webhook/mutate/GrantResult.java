@@ -59,10 +59,7 @@ sealed interface GrantResult {
     candidates.shmWarning(pod, requests, rules.resources().getFirst()).ifPresent(warnings::add);
     granularity.warning().ifPresent(warnings::add);
     if (candidates.sufficient().isEmpty() && !nodes.isEmpty()) {
-      boolean onlyDra = ServedBy.onlyDra(pod, nodes);
-      warnings.add(
-          ProductSuffix.warning(pod, nodes)
-              .orElseGet(() -> (onlyDra ? Warning.NO_SHARE_ON_DRA : Warning.NO_NODE).of()));
+      warnings.add(ProductSuffix.warning(pod, nodes).orElseGet(Warning.NO_NODE::of));
     }
     var pin = MemoryPin.NONE;
     long usableBytes = 0;

@@ -20,8 +20,6 @@ import java.util.stream.Collectors;
  * @param memory GPU memory to assume where nodes do not state it
  * @param dialects the other systems whose annotations and resources are translated
  * @param plainRequests what a number of the first resource counts in a pod that requests it
- * @param plainServedBy what serves the GPUs of a plain request for the first resource, if its
- *     selectors leave both or none
  * @param replicaSchedulers other schedulers whose pods' numbers count replicas in any case
  */
 public record MutationRules(
@@ -32,7 +30,6 @@ public record MutationRules(
     Memory memory,
     Set<SharingSystem> dialects,
     PlainRequests plainRequests,
-    ServedBy plainServedBy,
     Set<String> replicaSchedulers) {
   public MutationRules {
     replicaSchedulers = Set.copyOf(replicaSchedulers);
@@ -41,7 +38,7 @@ public record MutationRules(
     }
   }
 
-  /** Rules that make no exception for a scheduler, and prefer the device plugin. */
+  /** Rules that make no exception for a scheduler. */
   public MutationRules(
       List<String> resources,
       int defaultReplicasPerGpu,
@@ -58,7 +55,6 @@ public record MutationRules(
         memory,
         dialects,
         plainRequests,
-        ServedBy.DEVICE_PLUGIN,
         Set.of());
   }
 
@@ -85,7 +81,6 @@ public record MutationRules(
         memory,
         dialects,
         plain,
-        plainServedBy,
         replicaSchedulers);
   }
 
@@ -101,21 +96,6 @@ public record MutationRules(
         memory,
         others,
         plainRequests,
-        plainServedBy,
-        replicaSchedulers);
-  }
-
-  /** Returns the same rules with another choice for plain requests. */
-  public MutationRules with(ServedBy plain) {
-    return new MutationRules(
-        resources,
-        defaultReplicasPerGpu,
-        schedulerName,
-        runtimeClass,
-        memory,
-        dialects,
-        plainRequests,
-        plain,
         replicaSchedulers);
   }
 
@@ -150,8 +130,9 @@ public record MutationRules(
   /**
    * A snapshot of the cluster at admission.
    *
-   * @param nodes the nodes labelled with their replicas per GPU, or as served by DRA
-   * @param foreign nodes that offer the resources without either
+   * @param nodes the nodes labelled with their replicas per GPU
+   * @param foreign nodes that offer the resources without that label, or are labelled as a DRA
+   *     driver's
    * @param runtimeClassExists whether {@link MutationRules#runtimeClass} exists
    * @param granted how much of a node's GPUs is granted, as far as its annotation says
    */

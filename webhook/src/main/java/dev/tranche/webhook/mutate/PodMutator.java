@@ -76,7 +76,7 @@ public final class PodMutator {
    */
   private boolean keepsRequirements(PodView pod, MutationRules.Cluster cluster) {
     var selection = new NodeSelection(pod.spec());
-    return !ServedBy.isLeft(pod, rules)
+    return !ForeignNodes.leavesNumbers(pod, rules)
         && (cluster.nodes().stream().noneMatch(n -> n.replicasPerGpu().isPresent())
             || Stream.concat(cluster.nodes().stream(), cluster.foreign().stream())
                 .anyMatch(selection::admits));
@@ -99,12 +99,12 @@ public final class PodMutator {
     }
     Translation translation =
         Translation.of(pod, other ? Set.of() : rules.dialects(), resource(), cluster.nodes());
-    ServedBy servedBy = servedBy(translation.view(), cluster);
-    if (servedBy == ServedBy.DEVICE_PLUGIN) {
+    if (!requestsOurResource(translation.view())
+        || !ForeignNodes.keep(translation.view(), cluster, rules)) {
       return byPlugin(owners, translation, other, cluster);
     }
     return translation.problems().isEmpty()
-        ? byOthers(owners, translation, servedBy, cluster)
+        ? byOthers(owners, translation, cluster)
         : new Decision.Refused(translation.problems());
   }
 
@@ -113,26 +113,25 @@ public final class PodMutator {
     PodView pod = owners.pod();
     return new Decision.Admitted(
         Translation.of(pod, Set.of(), resource(), List.of()),
-        ServedBy.DEVICE_PLUGIN,
+        false,
         new NodeAffinityPatch(owners, pod),
         Decision.Grants.NONE,
         warnings);
   }
 
   /**
-   * Leaves the pod to nodes with a DRA driver or to foreign ones, where its number counts what
-   * their driver or plugin says. The scheduler stays: two schedulers that allocate devices of one
-   * driver could give both the same one.
+   * Leaves the pod to foreign nodes, where its number counts what their driver or plugin says. The
+   * scheduler stays: two schedulers that allocate devices of one DRA driver could give both the
+   * same one.
    */
   private Decision byOthers(
-      OwnersPod owners, Translation translation, ServedBy others, MutationRules.Cluster cluster) {
+      OwnersPod owners, Translation translation, MutationRules.Cluster cluster) {
     PodView pod = translation.view();
     var affinity = new NodeAffinityPatch(owners, pod);
-    others.require(pod, cluster, rules, affinity);
+    ForeignNodes.requireNoneOfOurs(pod, cluster, rules, affinity);
     var warnings = new ArrayList<>(translation.warnings());
-    others.warning(pod, cluster.nodes()).ifPresent(warnings::add);
     PlacementAnnotations.warnOfUnknown(pod.annotations(), warnings);
-    return new Decision.Admitted(translation, others, affinity, Decision.Grants.NONE, warnings);
+    return new Decision.Admitted(translation, true, affinity, Decision.Grants.NONE, warnings);
   }
 
   /**
@@ -157,12 +156,12 @@ public final class PodMutator {
       CandidateNodes.requireModel(pod, cluster.nodes(), affinity);
       CandidateNodes.requireNoMps(pod, affinity);
     }
-    if (numbered || placed) {
-      ServedBy.DEVICE_PLUGIN.require(pod, cluster, rules, affinity);
-    }
-    boolean besideForeign = numbered && ServedBy.besideForeign(pod, cluster, rules);
+    boolean besideForeign = numbered && ForeignNodes.areToo(pod, cluster, rules);
     Optional<GrantResult.Granted> granted = Optional.empty();
     if (requests.isEmpty()) {
+      if (numbered && other) {
+        ForeignNodes.requireNoDra(pod, cluster, affinity);
+      }
       checkReplicas(pod, placed, cluster, problems, warnings);
     } else {
       switch (GrantResult.of(pod, requests, cluster, rules, countsGpus)) {
@@ -182,17 +181,14 @@ public final class PodMutator {
     if (!problems.isEmpty()) {
       return new Decision.Refused(problems);
     }
-    if (numbered) {
-      ServedBy.DEVICE_PLUGIN.warning(pod, cluster.nodes()).ifPresent(warnings::add);
-      if (besideForeign && (placed || granted.isPresent())) {
-        warnings.add(Warning.FOREIGN_NODES.of(resource(), Names.PLAIN_REQUESTS, Names.UNCHANGED));
-      }
+    if (besideForeign && (placed || granted.isPresent())) {
+      warnings.add(Warning.FOREIGN_NODES.of(resource(), Names.PLAIN_REQUESTS, Names.UNCHANGED));
     }
     if (!other) {
       warn(pod, numbered, requests, warnings);
     }
     var grants = new Decision.Grants(granted, requests.chosen(), placed);
-    return new Decision.Admitted(translation, ServedBy.DEVICE_PLUGIN, affinity, grants, warnings);
+    return new Decision.Admitted(translation, false, affinity, grants, warnings);
   }
 
   /**
@@ -260,19 +256,6 @@ public final class PodMutator {
     return !schedulerName.isEmpty()
         && !schedulerName.equals(OwnersPod.DEFAULT_SCHEDULER)
         && !schedulerName.equals(rules.schedulerName());
-  }
-
-  /**
-   * Chooses the kind of nodes. The configured choice is for plain numbers of the first resource, in
-   * pods whose scheduler does not count replicas.
-   */
-  private ServedBy servedBy(PodView pod, MutationRules.Cluster cluster) {
-    if (!requestsOurResource(pod)) {
-      return ServedBy.DEVICE_PLUGIN;
-    }
-    boolean plain =
-        !countsReplicas(pod) && rules.resources().stream().skip(1).noneMatch(pod::requests);
-    return ServedBy.of(pod, cluster, rules, plain ? rules.plainServedBy() : ServedBy.DEVICE_PLUGIN);
   }
 
   private boolean countsReplicas(PodView pod) {

@@ -34,9 +34,8 @@ record ResultAnnotations(Map<String, String> values) {
   static ResultAnnotations of(Decision.Admitted decision, Added added) {
     var values = new HashMap<String, String>();
     added.text().ifPresent(text -> values.put(Names.ADDED, text));
-    if (decision.servedBy() != ServedBy.DEVICE_PLUGIN) {
-      // Its number counts GPUs that others serve.
-      values.put(Names.SERVED_BY, decision.servedBy() == ServedBy.DRA ? Names.DRA : Names.OTHER);
+    if (decision.byOthers()) {
+      values.put(Names.SERVED_BY, Names.OTHER);
     }
     decision
         .grants()

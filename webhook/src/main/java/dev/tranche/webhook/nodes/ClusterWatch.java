@@ -42,8 +42,8 @@ public final class ClusterWatch implements AutoCloseable {
   private record Snapshot(long changes, Nodes nodes) {}
 
   /**
-   * @param served by Tranche or by a DRA driver
-   * @param foreign that offer GPUs without either
+   * @param served by Tranche
+   * @param foreign that offer GPUs without it
    */
   public record Nodes(List<GpuNode> served, List<GpuNode> foreign) {
     static final Nodes NONE = new Nodes(List.of(), List.of());

@@ -10,8 +10,8 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A node with GPUs: Tranche's, one that a DRA driver serves, or a foreign one. Its labels are read
- * once, since every pod that requests a share is checked against every node.
+ * A node with GPUs, Tranche's or a foreign one. Its labels are read once, since every pod that
+ * requests a share is checked against every node.
  */
 public final class GpuNode {
   private static final String LABEL_COUNT = "nvidia.com/gpu.count";
@@ -60,7 +60,7 @@ public final class GpuNode {
             .filter(e -> !e.getKey().startsWith(MIG))
             .mapToLong(Map.Entry::getValue)
             .sum();
-    servedByDra = Names.DRA.equals(labels.get(Names.SERVED_BY));
+    servedByDra = isOfDra(labels);
     tranches = isTranches(labels);
     gpus = positiveLabel(LABEL_COUNT);
     gpusOfAllModels = positiveLabel(Names.LABEL_GPUS);
@@ -78,9 +78,9 @@ public final class GpuNode {
     return labels;
   }
 
-  /** Whether the node's capacity includes some of a resource. */
+  /** Whether the node has some of a resource. A DRA driver's devices are in no capacity. */
   public boolean offers(String resource) {
-    return capacity.getOrDefault(resource, 0L) > 0;
+    return servedByDra || capacity.getOrDefault(resource, 0L) > 0;
   }
 
   /**
@@ -89,14 +89,20 @@ public final class GpuNode {
    * Tranche.
    */
   static boolean isTranches(Map<String, String> labels) {
-    return labels.containsKey(DecidingLabel.REPLICAS.ours())
-        || (labels.containsKey(DecidingLabel.REPLICAS.nvidias())
-            && Names.LABELS_OF_DISCOVERY.stream().noneMatch(labels::containsKey));
+    return !isOfDra(labels)
+        && (labels.containsKey(DecidingLabel.REPLICAS.ours())
+            || (labels.containsKey(DecidingLabel.REPLICAS.nvidias())
+                && Names.LABELS_OF_DISCOVERY.stream().noneMatch(labels::containsKey)));
   }
 
-  /** Whether it offers one of the resources without Tranche, as a virtual kubelet does. */
+  /** It may have the labels of an earlier plugin. */
+  private static boolean isOfDra(Map<String, String> labels) {
+    return Names.DRA.equals(labels.get(Names.SERVED_BY));
+  }
+
+  /** Whether it offers GPUs without Tranche, as a virtual kubelet or a DRA driver does. */
   public boolean isForeign() {
-    return !tranches && !servedByDra && capacity.values().stream().anyMatch(count -> count > 0);
+    return servedByDra || (!tranches && capacity.values().stream().anyMatch(count -> count > 0));
   }
 
   /** Whether a DRA driver serves the GPUs, so that numbers count whole ones. */
@@ -175,12 +181,9 @@ public final class GpuNode {
     return "mps".equals(DecidingLabel.SHARING.value(labels));
   }
 
-  /** Reads R. A node with a DRA driver may have the label of an earlier plugin. */
   private OptionalInt labelledReplicas() {
     OptionalInt labelled = positive(DecidingLabel.REPLICAS.value(labels));
-    return servedByDra || !tranches || labelled.orElse(0) > REPLICAS_MAX
-        ? OptionalInt.empty()
-        : labelled;
+    return !tranches || labelled.orElse(0) > REPLICAS_MAX ? OptionalInt.empty() : labelled;
   }
 
   private OptionalInt positiveLabel(String label) {

@@ -16,10 +16,6 @@ public enum Warning {
       "spec.hostPID is true, so this pod cannot use nodes that share GPUs by MPS, where it could access the MPS server and all its other clients"),
   NO_NODE(
       "no GPU node of this cluster satisfies this pod's nodeSelector, required node affinity and tranche.dev/gpu-model; the pod is pending until one does"),
-  NO_SHARE_ON_DRA(
-      "all eligible GPU nodes have a DRA driver instead of Tranche's device plugin, and a share needs the plugin; the pod is pending until a node with the plugin is eligible"),
-  SERVED_BY_BOTH(
-      "some eligible nodes serve GPUs by a device plugin and others by a DRA driver; the pod is restricted to those with %s. To choose others, set a nodeSelector or affinity by the label tranche.dev/gpus-served-by"),
   TOO_MANY_GPUS(
       "this pod requests %d GPUs, and no eligible node has more than %d; the pod is pending until one does"),
   FOREIGN_NODES(

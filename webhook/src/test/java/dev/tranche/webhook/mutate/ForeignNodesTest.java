@@ -9,7 +9,6 @@ import static dev.tranche.webhook.Reviews.replicas;
 import static dev.tranche.webhook.Reviews.selecting;
 import static dev.tranche.webhook.Reviews.warnings;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
@@ -28,10 +27,13 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Nodes that offer the resource without Tranche: virtual kubelets, NVIDIA's plugin. */
+/**
+ * Nodes that offer the resource without Tranche: virtual kubelets, NVIDIA's plugin, DRA drivers.
+ */
 class ForeignNodesTest {
   private static final String GPU = "nvidia.com/gpu";
   private static final String LABEL = "tranche.dev/replicas-per-gpu";
+  private static final String SERVED_BY = "tranche.dev/gpus-served-by";
   private static final String OPT_OUT = "tranche.dev/plain-requests";
   private static final String KEPT_OFF =
       "{\"key\":\"" + LABEL + "\",\"operator\":\"DoesNotExist\"}";
@@ -63,6 +65,10 @@ class ForeignNodesTest {
           "turing",
           "pool",
           "whole");
+
+  /** As GPU Feature Discovery and an earlier plugin have labelled it. */
+  private static final GpuNode DRA =
+      node("dra", 0, Taints.NONE, SERVED_BY, "dra", LABEL, "10", "pool", "whole");
 
   private static GpuNode node(String name, long allocatable, Taints taints, String... labels) {
     var map = new HashMap<String, String>();
@@ -285,14 +291,109 @@ class ForeignNodesTest {
     assertThat(apply(again, pod).at("/spec/affinity")).isEqualTo(before.at("/spec/affinity"));
   }
 
-  /** C12 makes nodes of DRA drivers foreign nodes. Then the inner assertion holds, and is kept. */
-  @Test
-  void podThatOnlyADraNodeAdmits_keepsItsSpec() {
-    GpuNode dra = new GpuNode("dra", Map.of("tranche.dev/gpus-served-by", "dra", "pool", "whole"));
+  @ParameterizedTest
+  @EnumSource(names = {"GPUS", "REPLICAS"})
+  void podThatOnlyADraNodeAdmits_keepsItsSpec(PlainRequests plain) {
     ObjectNode pod = selecting(plain(2), "pool", "whole");
-    JsonNode after = apply(mutate(pod, OURS, dra), pod);
-    assertThatThrownBy(() -> assertThat(after.path("spec")).isEqualTo(pod.path("spec")))
-        .as("C12")
-        .isInstanceOf(AssertionError.class);
+    limits(pod).put("nvidia.com/priority", "1");
+    for (String scheduler : List.of("default-scheduler", "hub")) {
+      ObjectNode asked = withScheduler(pod.deepCopy(), scheduler);
+      Mutation mutation = mutator(plain).mutate(asked, cluster(OURS, DRA));
+      JsonNode after = apply(mutation, asked);
+      if (scheduler.equals("default-scheduler")) {
+        assertThat(warnings(mutation)).anyMatch(w -> w.contains("nvidia.com/priority"));
+        limits(asked).remove("nvidia.com/priority");
+      }
+      assertThat(after.path("spec")).isEqualTo(asked.path("spec"));
+      assertThat(annotation(after, "gpus-served-by")).isEqualTo("other");
+      assertThat(mutator(plain).mutate(after, cluster(OURS, DRA)))
+          .isInstanceOf(Mutation.Unchanged.class);
+    }
+  }
+
+  @Test
+  void podThatADraNodeAdmitsToo_isConverted_andRestricted_byEitherScheduler() {
+    for (String scheduler : List.of("default-scheduler", "hub")) {
+      ObjectNode pod = withScheduler(plain(1), scheduler);
+      Mutation mutation = mutate(pod, OURS, DRA);
+      JsonNode after = apply(mutation, pod);
+      assertThat(replicas(after)).isEqualTo("10");
+      assertThat(expressions(after)).singleElement().asString().contains(LABEL, "In", "10");
+      assertThat(warnings(mutation)).anyMatch(w -> w.contains(OPT_OUT + ": \"unchanged\""));
+      JsonNode restored = apply(mutate(after, DRA), after);
+      assertThat(replicas(restored)).as("it counts replicas already").isEqualTo("10");
+    }
+    assertThat(replicas(apply(mutate(half(), OURS, DRA), half()))).isEqualTo("5");
+  }
+
+  @Test
+  void labelOfDra_isSelectedBeforeAnyNodeHasIt() {
+    ObjectNode pod = selecting(plain(1), SERVED_BY, "dra");
+    JsonNode after = apply(mutate(pod, OURS), pod);
+    assertThat(replicas(after)).isEqualTo("1");
+    assertThat(after.path("spec")).isEqualTo(pod.path("spec"));
+  }
+
+  @Test
+  void annotationThatTheUserWrites_decidesNothing() {
+    ObjectNode pod = annotated(plain(1), SERVED_BY, "other");
+    JsonNode after = apply(mutate(pod, OURS, DRA), pod);
+    assertThat(replicas(after)).isEqualTo("10");
+    assertThat(annotation(after, "gpus-served-by")).isEmpty();
+  }
+
+  @Test
+  void placementAnnotation_meansOurs_sinceOnlyTheyKnowGpus() {
+    ObjectNode pod =
+        annotated(selecting(plain(1), "pool", "whole"), "tranche.dev/gpu-placement", "load");
+    JsonNode after = apply(mutate(pod, OURS, DRA), pod);
+    assertThat(replicas(after)).isEqualTo("10");
+    assertThat(annotation(after, "gpus-served-by")).isEmpty();
+  }
+
+  /** No extender keeps them off, and one replica would become a whole GPU. */
+  @Test
+  void replicasOfAnotherScheduler_areKeptOffDraNodes_andStay() {
+    var mutator = mutator(PlainRequests.REPLICAS);
+    ObjectNode mig = withScheduler(plain(1), "hub");
+    limits(mig).removeAll().put("nvidia.com/mig-1g.5gb", "2");
+    for (ObjectNode pod : List.of(withScheduler(plain(1), "hub"), mig)) {
+      JsonNode after = apply(mutator.mutate(pod, cluster(OURS, DRA)), pod);
+      assertThat(after.at("/spec/containers")).isEqualTo(pod.at("/spec/containers"));
+      assertThat(expressions(after))
+          .containsExactly(
+              "{\"key\":\"%s\",\"operator\":\"NotIn\",\"values\":[\"dra\"]}".formatted(SERVED_BY));
+      assertThat(mutator.mutate(after, cluster(OURS, DRA))).isInstanceOf(Mutation.Unchanged.class);
+    }
+    ObjectNode none = withScheduler(Reviews.annotated(), "hub");
+    assertThat(mutator.mutate(none, cluster(OURS, DRA))).isInstanceOf(Mutation.Unchanged.class);
+  }
+
+  /** The kubelet checks required node affinity, and would fail the pod. */
+  @Test
+  void nodeName_decidesAlone_andAddsNoRequirement() {
+    for (String scheduler : List.of("default-scheduler", "hub")) {
+      for (String node : List.of("ours", "dra", "unknown")) {
+        ObjectNode pod = withScheduler(plain(1), scheduler);
+        ((ObjectNode) pod.path("spec")).put("nodeName", node);
+        JsonNode after = apply(mutate(pod, OURS, DRA), pod);
+        assertThat(replicas(after)).as(node).isEqualTo(node.equals("ours") ? "10" : "1");
+        assertThat(after.at("/spec/affinity").isMissingNode()).as(node).isTrue();
+      }
+    }
+  }
+
+  @Test
+  void problemOfATranslation_deniesAPodForForeignNodes() {
+    ObjectNode pod = annotated(selecting(plain(1), "pool", "whole"), "gpu-memory", "much");
+    assertThat(denial(mutate(pod, OURS, DRA))).contains("gpu-memory");
+  }
+
+  private static ObjectNode half() {
+    return Reviews.annotated("gpu-fraction", "0.5");
+  }
+
+  private static ObjectNode limits(ObjectNode pod) {
+    return (ObjectNode) pod.at("/spec/containers/0/resources/limits");
   }
 }

@@ -166,14 +166,6 @@ public record PodFacts(
     return requests.stream().anyMatch(request -> request.kind() != Demand.Kind.INIT);
   }
 
-  /**
-   * Returns whether the webhook chose nodes for the pod on which a DRA driver serves the GPUs. Its
-   * numbers count whole GPUs, which kube-scheduler itself allocates.
-   */
-  public boolean servedByDra() {
-    return Names.DRA.equals(annotations.get(Names.SERVED_BY));
-  }
-
   /** Returns whether this was read before the other. */
   boolean isOlderThan(PodFacts other) {
     return (other.ended() && !ended()) || (other.node != null && node == null);
@@ -185,11 +177,12 @@ public record PodFacts(
   }
 
   /**
-   * Returns whether the webhook left the pod to nodes whose GPUs others serve: by DRA, or foreign
-   * ones. Its numbers count replicas nowhere.
+   * Returns whether the webhook left the pod to nodes whose GPUs others serve. Its numbers count
+   * replicas nowhere. An earlier webhook wrote another value for nodes of a DRA driver.
    */
   public boolean servedByOthers() {
-    return servedByDra() || Names.OTHER.equals(annotations.get(Names.SERVED_BY));
+    String others = annotations.get(Names.SERVED_BY);
+    return Names.OTHER.equals(others) || Names.DRA.equals(others);
   }
 
   /**
@@ -197,7 +190,7 @@ public record PodFacts(
    * nodes counts on ours too, if it came there by another way.
    */
   public boolean isCounted() {
-    return !servedByOthers() || (node != null && !servedByDra());
+    return !servedByOthers() || node != null;
   }
 
   /** Returns the R that the webhook has written on the pod; empty for a plain request. */

@@ -1,0 +1,182 @@
+package dev.tranche.extender.controller;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.process.client.ApiClient;
+import io.fabric8.kubernetes.api.model.Status;
+import io.fabric8.kubernetes.client.ConfigBuilder;
+import io.fabric8.kubernetes.client.KubernetesClient;
+import io.fabric8.kubernetes.client.KubernetesClientBuilder;
+import io.vertx.core.Vertx;
+import io.vertx.core.http.HttpServer;
+import io.vertx.core.http.HttpServerRequest;
+import io.vertx.core.http.ServerWebSocket;
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Against API servers with and without resource.k8s.io/v1. */
+final class DraNodesIT {
+  private static final String GROUP = "/apis/resource.k8s.io/v1";
+  private static final String CLASSES = GROUP + "/deviceclasses";
+  private static final String SLICES = GROUP + "/resourceslices";
+
+  private final Vertx vertx = Vertx.vertx();
+  private final LinkedBlockingQueue<String> asked = new LinkedBlockingQueue<>();
+  private volatile boolean served;
+  private volatile JsonObject deviceClass =
+      new JsonObject().put("extendedResourceName", "nvidia.com/gpu");
+  private KubernetesClient client;
+  private DraNodes nodes;
+
+  @BeforeEach
+  void start() {
+    HttpServer server =
+        vertx.createHttpServer().requestHandler(this::answer).listen(0, "127.0.0.1").await();
+    client =
+        new KubernetesClientBuilder()
+            .withConfig(
+                new ConfigBuilder()
+                    .withMasterUrl("http://127.0.0.1:" + server.actualPort())
+                    .withRequestRetryBackoffLimit(0)
+                    .build())
+            .withKubernetesSerialization(ApiClient.serialization(List.of(Status.class)))
+            .build();
+    nodes = new DraNodes(client, List.of("nvidia.com/gpu", "nvidia.com/gpu.shared"), 10);
+  }
+
+  @AfterEach
+  void stop() {
+    nodes.close();
+    client.close();
+    vertx.close().await();
+  }
+
+  private void answer(HttpServerRequest request) {
+    asked.add(request.path());
+    if (request.getHeader("Upgrade") != null) {
+      request.toWebSocket().onSuccess(socket -> later(socket, request.path()));
+      return;
+    }
+    String body =
+        switch (String.valueOf(request.path())) {
+          case GROUP -> served ? discovery() : "";
+          case CLASSES -> list("DeviceClass", deviceClass);
+          case SLICES ->
+              list(
+                  "ResourceSlice",
+                  slice("gpu.nvidia.com").put("nodeName", "a"),
+                  slice("gpu.nvidia.com").put("nodeName", "a"),
+                  slice("gpu.nvidia.com"),
+                  slice("nic.example.com").put("nodeName", "b"));
+          default -> "";
+        };
+    request.response().setStatusCode(body.isEmpty() ? 404 : 200).end(body);
+  }
+
+  private static String discovery() {
+    return new JsonObject()
+        .put("kind", "APIResourceList")
+        .put("apiVersion", "v1")
+        .put("groupVersion", "resource.k8s.io/v1")
+        .put(
+            "resources",
+            new JsonArray()
+                .add(new JsonObject().put("name", "deviceclasses").put("kind", "DeviceClass")))
+        .encode();
+  }
+
+  /** A watch stays open, and shows what comes later. */
+  private static void later(ServerWebSocket socket, String path) {
+    if (path.equals(SLICES)) {
+      var added = object("ResourceSlice", "later", slice("gpu.nvidia.com").put("nodeName", "c"));
+      socket.writeTextMessage(new JsonObject().put("type", "ADDED").put("object", added).encode());
+    }
+  }
+
+  private static JsonObject slice(String driver) {
+    return new JsonObject().put("driver", driver).put("devices", new JsonArray());
+  }
+
+  private static JsonObject object(String kind, String name, JsonObject spec) {
+    var meta = new JsonObject().put("name", name).put("uid", name).put("resourceVersion", "1");
+    return new JsonObject()
+        .put("apiVersion", "resource.k8s.io/v1")
+        .put("kind", kind)
+        .put("metadata", meta)
+        .put("spec", spec);
+  }
+
+  private static String list(String kind, JsonObject... specs) {
+    var items = new JsonArray();
+    for (JsonObject spec : specs) {
+      items.add(object(kind, "n" + items.size(), spec));
+    }
+    return new JsonObject()
+        .put("apiVersion", "resource.k8s.io/v1")
+        .put("kind", kind + "List")
+        .put("metadata", new JsonObject().put("resourceVersion", "1"))
+        .put("items", items)
+        .encode();
+  }
+
+  private void awaitServed(String... expected) throws InterruptedException {
+    Optional<Set<String>> wanted = Optional.of(Set.of(expected));
+    long untilMs = System.currentTimeMillis() + 20_000;
+    while (!nodes.served().equals(wanted) && System.currentTimeMillis() < untilMs) {
+      Thread.sleep(10);
+    }
+    assertThat(nodes.served()).isEqualTo(wanted);
+  }
+
+  private void selecting(String... expressions) {
+    var selectors = new JsonArray();
+    for (String each : expressions) {
+      selectors.add(new JsonObject().put("cel", new JsonObject().put("expression", each)));
+    }
+    deviceClass.put("selectors", selectors);
+  }
+
+  @Test
+  void apiServerWithoutDra_isAskedAgain_andNothingElseHappens() throws Exception {
+    nodes.start();
+    for (int i = 0; i < 3; i++) {
+      assertThat(asked.poll(20, TimeUnit.SECONDS)).isEqualTo(GROUP);
+    }
+    assertThat(nodes.served()).isEmpty();
+    selecting("device.driver == 'gpu.nvidia.com'");
+    served = true;
+    awaitServed("a", "c");
+  }
+
+  @Test
+  void classWithoutSelectors_takesDevicesOfEveryDriver() throws Exception {
+    served = true;
+    nodes.start();
+    awaitServed("a", "b", "c");
+  }
+
+  @Test
+  void driver_belongsToAClass_onlyByItsWholeName_inEitherQuotes() throws Exception {
+    selecting("true", "device.driver == \"nic.example.com\" || 'vfio.gpu.nvidia.com'");
+    served = true;
+    nodes.start();
+    awaitServed("b");
+  }
+
+  @Test
+  void slices_areNotReadWithoutAClassThatMapsOurResource() throws Exception {
+    deviceClass = new JsonObject().put("extendedResourceName", "example.com/nic");
+    served = true;
+    nodes.start();
+    awaitServed();
+    assertThat(asked).doesNotContain(SLICES);
+  }
+}
