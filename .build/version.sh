@@ -21,7 +21,7 @@ set_version() {
   sed -i -e "s/^version: .*/version: $new/" -e "s/^appVersion: .*/appVersion: $new/" -e "s#tranche:$of\b#tranche:$new#" charts/tranche/Chart.yaml
   sed -i "s/^version=.*/version=$new/" deploy/kubectl/kubectl-tranche
   # Beside the image's name only: other programs have versions of their own.
-  git ls-files 'deploy/*.yaml' 'deploy/*.md' 'docs/*.md' README.md |
+  git ls-files 'deploy/*.yaml' 'docs/*.md' README.md |
     xargs sed -i -e "s#tranche:$of\b#tranche:$new#g" -e "s#image\.tag=$of\b#image.tag=$new#g" -e "s#^    newTag: .*#    newTag: \"$new\"#"
 }
 
