@@ -98,7 +98,7 @@ final class Controllers implements Controller {
             new DraLabels(served, this::mergePatch, deciding, rate("dra-labels", DraLabels.RATE)),
             new StartupTaints(
                 this::jsonPatch, deciding, clockMs, rate("taints", StartupTaints.RATE), metrics),
-            nodeUses(config.nodeUseAnnotation(), core.loads),
+            nodeUses(config, core.loads),
             unknownCordons());
     all =
         Stream.of(own, podMistakes(config, core), waits).<Controller>flatMap(List::stream).toList();
@@ -124,7 +124,9 @@ final class Controllers implements Controller {
         ::add;
   }
 
-  private NodeUseWriter nodeUses(boolean wanted, LoadCache loads) {
+  private NodeUseWriter nodeUses(ExtenderConfig config, LoadCache loads) {
+    boolean wanted = config.nodeUseAnnotation();
+    String resource = config.resources().getFirst();
     return new NodeUseWriter(
         this::mergePatch,
         deciding,
@@ -132,7 +134,7 @@ final class Controllers implements Controller {
         ledger::podsPending,
         node ->
             wanted
-                ? NodeUse.of(fits.gpus(node, clockMs.getAsLong()), loads, node)
+                ? NodeUse.of(fits.gpus(node, clockMs.getAsLong()), resource, loads, node)
                 : Optional.empty(),
         clockMs,
         Instant::now,

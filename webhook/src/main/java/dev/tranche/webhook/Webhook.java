@@ -163,7 +163,7 @@ final class Webhook {
         () -> {
           ClusterWatch.Nodes nodes = cluster.nodes();
           return new MutationRules.Cluster(
-              nodes.served(), nodes.foreign(), cluster.runtimeClassExists(), cluster::granted);
+              nodes.served(), nodes.foreign(), cluster.runtimeClassExists(), cluster::granted, "");
         },
         metrics,
         events::warned);

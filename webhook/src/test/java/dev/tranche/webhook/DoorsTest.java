@@ -34,7 +34,8 @@ class DoorsTest {
                   Map.of("tranche.dev/replicas-per-gpu", "10", "nvidia.com/gpu.count", "2"))),
           List.of(new GpuNode("dra", Map.of("tranche.dev/gpus-served-by", "dra"))),
           true,
-          node -> Optional.empty());
+          node -> Optional.empty(),
+          "");
 
   /** The way, what a number counts, and then the replicas of: a number, a share, and both. */
   static Stream<Arguments> doors() {

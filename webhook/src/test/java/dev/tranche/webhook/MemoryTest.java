@@ -21,6 +21,7 @@ import dev.tranche.webhook.nodes.NodeSelection;
 import dev.tranche.webhook.nodes.Taints;
 import dev.tranche.webhook.pod.Mutation;
 import java.math.BigInteger;
+import java.time.Instant;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -28,10 +29,14 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.random.RandomGenerator;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Requests by memory. */
 class MemoryTest {
   private static final String GPU = "nvidia.com/gpu";
+  private static final Instant NOW = Instant.parse("2026-11-23T20:14:31Z");
   private static final GpuNode T4 = node("t4", 15360, 10);
   private static final GpuNode A100 = node("a100", 81920, 10);
 
@@ -94,14 +99,16 @@ class MemoryTest {
 
   /** One node's label would otherwise keep all pods on that node. */
   @Test
-  void tie_isDecidedByTheWorkload_soThatNoModelWinsAllPods() {
+  void tie_isDecidedByTheReview_soThatThePodsOfAWorkloadSpread() {
     var chosen = new TreeMap<String, Integer>();
     for (int i = 0; i < 200; i++) {
       ObjectNode asking = annotated("gpu-memory", "4Gi");
-      ((ObjectNode) asking.path("metadata")).put("generateName", "web-" + i + "-");
-      JsonNode once = apply(mutator.mutate(asking, cluster(T4, A100)), asking);
-      assertThat(apply(mutator.mutate(asking, cluster(A100, T4)), asking)).isEqualTo(once);
-      assertThat(mutator.mutate(once, cluster(T4, A100))).isInstanceOf(Mutation.Unchanged.class);
+      String uid = "705ab4f5-6393-11e8-b7cc-42010a800%03d".formatted(i);
+      JsonNode once = apply(mutator.mutate(asking, cluster(T4, A100).of(uid)), asking);
+      assertThat(apply(mutator.mutate(asking, cluster(A100, T4).of(uid)), asking)).isEqualTo(once);
+      assertThat(mutator.mutate(once, cluster(T4, A100).of("another")))
+          .as("a webhook that is called twice gets another uid")
+          .isInstanceOf(Mutation.Unchanged.class);
       chosen.merge(replicas(once), 1, Integer::sum);
     }
     assertThat(chosen)
@@ -109,34 +116,74 @@ class MemoryTest {
         .allSatisfy((replicas, pods) -> assertThat(pods).isBetween(50, 150));
   }
 
-  /** Without it, each model would win some workloads by their names. */
-  @Test
-  void tie_isDecidedByRoom_asTheNodesAnnotationsTell() {
+  /** Three tenths of a T4, or one tenth of an A100, of which there are more. */
+  @ParameterizedTest
+  @CsvSource({
+    // What is granted decides if measured memory is not known.
+    "'0.7 of 1 GPUs granted',                              '1.0 of 1 GPUs granted', 3",
+    "'0.8 of 1 GPUs granted',                              '0.9 of 1 GPUs granted', 1",
+    "'0.7 of 1 GPUs granted, largest free share 3/10',  '0.0 of 1 GPUs granted, largest free share"
+        + " 0/10', 3",
+    "'0.0 of 1 GPUs granted, largest free share 2/10',  '0.0 of 1 GPUs granted, largest free share"
+        + " 1/10', 1",
+    "'0.0 of 1 GPUs granted, largest free share 6/20',  '0.0 of 1 GPUs granted, largest free share"
+        + " 1/20', 3",
+    "'0.0 of 1 GPUs granted, largest free share 2/10',  '0.9 of 1 GPUs granted', 1",
+    // Nobody has room, so most nodes decide.
+    "'1.0 of 1 GPUs granted, largest free share 0/10',  '1.0 of 1 GPUs granted, largest free share"
+        + " 0/10', 1",
+    "'all of it', '1.0 of 1 GPUs granted, largest free share 99999/10', 1",
+  })
+  void memory_isSizedForGpusWithRoom(String ofT4, String ofA100, String replicas) {
     for (int i = 0; i < 20; i++) {
       ObjectNode asking = annotated("gpu-memory", "4Gi");
-      ((ObjectNode) asking.path("metadata")).put("generateName", "web-" + i + "-");
-      // Three tenths of a T4, or one tenth of an A100.
-      assertThat(replicas(apply(mutator.mutate(asking, granted("0.7", "1.0")), asking)))
-          .isEqualTo("3");
-      assertThat(replicas(apply(mutator.mutate(asking, granted("0.8", "0.9")), asking)))
-          .isEqualTo("1");
-      JsonNode once = apply(mutator.mutate(asking, granted("0.8", "0.9")), asking);
-      assertThat(mutator.mutate(once, granted("0.0", "1.0")))
+      MutationRules.Cluster cluster = measured(ofT4, ofA100, NOW).of("review-" + i);
+      JsonNode once = apply(mutator.mutate(asking, cluster), asking);
+      assertThat(replicas(once)).isEqualTo(replicas);
+      assertThat(mutator.mutate(once, measured(ofA100, ofT4, NOW)))
           .as("our own result is not chosen again")
           .isInstanceOf(Mutation.Unchanged.class);
     }
   }
 
-  private static MutationRules.Cluster granted(String ofT4, String ofA100) {
-    return new MutationRules.Cluster(
-        List.of(T4, A100),
-        List.of(),
-        true,
-        node -> GrantedGpus.read(use(node.name().equals("t4") ? ofT4 : ofA100)));
+  /** So a single node does not get all pods as soon as it has room. */
+  @Test
+  void eachNodeWithRoom_isOneLot() {
+    var chosen = new TreeMap<String, Integer>();
+    for (int i = 0; i < 300; i++) {
+      ObjectNode asking = annotated("gpu-memory", "4Gi");
+      String free = "0.0 of 1 GPUs granted, largest free share 10/10";
+      MutationRules.Cluster cluster = measured(free, free, NOW).of("review-" + i);
+      chosen.merge(replicas(apply(mutator.mutate(asking, cluster), asking)), 1, Integer::sum);
+    }
+    assertThat(chosen.get("3")).as("on one of three nodes").isBetween(70, 130);
   }
 
-  private static String use(String granted) {
-    return granted + " of 1 GPUs granted, 41% SM load, 6 of 14 GiB memory used, as of now";
+  @ParameterizedTest
+  @ValueSource(longs = {-601, 601, 100_000_000})
+  void measuredMemory_thatIsOldOrOfAnotherClock_doesNotDecide(long ageSeconds) {
+    MutationRules.Cluster cluster =
+        measured(
+            "0.0 of 1 GPUs granted, largest free share 2/10",
+            "1.0 of 1 GPUs granted, largest free share 10/10",
+            NOW.minusSeconds(ageSeconds));
+    ObjectNode asking = annotated("gpu-memory", "4Gi");
+    assertThat(replicas(apply(mutator.mutate(asking, cluster), asking)))
+        .as("by what is granted")
+        .isEqualTo("3");
+  }
+
+  private static MutationRules.Cluster measured(String ofT4, String ofA100, Instant at) {
+    return new MutationRules.Cluster(
+        List.of(T4, A100, node("b", 81920, 10)),
+        List.of(),
+        true,
+        node ->
+            GrantedGpus.read(
+                    "%s, 41%% SM load, 6 of 14 GiB memory used, as of %s"
+                        .formatted(node.name().equals("t4") ? ofT4 : ofA100, at))
+                .map(written -> written.now(NOW)),
+        "");
   }
 
   @Test

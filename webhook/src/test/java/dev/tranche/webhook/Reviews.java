@@ -64,7 +64,7 @@ public final class Reviews {
     Map<Boolean, List<GpuNode>> byForeign =
         nodes.stream().collect(Collectors.partitioningBy(GpuNode::isForeign));
     return new MutationRules.Cluster(
-        byForeign.get(false), byForeign.get(true), true, node -> Optional.empty());
+        byForeign.get(false), byForeign.get(true), true, node -> Optional.empty(), "");
   }
 
   public static byte[] bytes(String name) {

@@ -169,7 +169,9 @@ class KubectlPluginE2E extends Scenario {
     Await.until(
         "the node to say so",
         200,
-        () -> describedNode().contains(Names.GPU_USE + ": 0.5 of 2 GPUs granted, "),
+        () ->
+            describedNode()
+                .contains(Names.GPU_USE + ": 0.5 of 2 GPUs granted, largest free share "),
         KubectlPluginE2E::describedNode);
   }
 

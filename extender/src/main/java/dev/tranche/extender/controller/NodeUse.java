@@ -1,10 +1,11 @@
 package dev.tranche.extender.controller;
 
+import static java.util.Comparator.comparingDouble;
+
 import dev.tranche.api.GrantedGpus;
 import dev.tranche.extender.load.LoadCache;
 import dev.tranche.extender.load.LoadReading;
 import dev.tranche.extender.placement.GpuView;
-import java.time.DateTimeException;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.List;
@@ -16,12 +17,11 @@ import java.util.regex.Pattern;
 /**
  * How much of a node's GPUs is granted and in use, as {@code kubectl describe node} shows it.
  *
- * @param grantedTenths tenths of a GPU
  * @param smPercent of the measured GPUs; -1: none is measured
  * @param usedGib of the measured GPUs
  * @param totalGib of the measured GPUs; of all GPUs if none is measured
  */
-public record NodeUse(int grantedTenths, int gpus, int smPercent, long usedGib, long totalGib) {
+public record NodeUse(GrantedGpus granted, int smPercent, long usedGib, long totalGib) {
   /** A change of the load below this is not worth a write. */
   private static final int SM_POINTS = 10;
 
@@ -32,11 +32,10 @@ public record NodeUse(int grantedTenths, int gpus, int smPercent, long usedGib, 
   private static final int TENTHS = 10;
   private static final int PERCENT = 100;
   private static final double GIB = 1L << 30;
-  private static final Pattern WRITTEN =
+  private static final Pattern LOAD =
       Pattern.compile(
-          "(\\d{1,7})\\.(\\d) of (\\d{1,7}) GPUs granted,"
-              + " (?:(\\d{1,3})% SM load, (\\d{1,9}) of (\\d{1,9}) GiB memory used"
-              + "|(\\d{1,9}) GiB memory, use not measured), as of (\\S{1,40})");
+          ".* granted,.* (?:(\\d{1,3})% SM load, (\\d{1,9}) of (\\d{1,9}) GiB memory used"
+              + "|(\\d{1,9}) GiB memory, use not measured), as of \\S+");
 
   /**
    * What was written, and when.
@@ -45,8 +44,13 @@ public record NodeUse(int grantedTenths, int gpus, int smPercent, long usedGib, 
    */
   record Written(NodeUse use, Instant at) {}
 
-  /** Empty for a node without GPUs. */
-  public static Optional<NodeUse> of(List<GpuView> gpus, LoadCache loads, String node) {
+  /**
+   * Empty for a node without GPUs.
+   *
+   * @param resource what admission grants replicas of
+   */
+  public static Optional<NodeUse> of(
+      List<GpuView> gpus, String resource, LoadCache loads, String node) {
     if (gpus.isEmpty()) {
       return Optional.empty();
     }
@@ -68,45 +72,54 @@ public record NodeUse(int grantedTenths, int gpus, int smPercent, long usedGib, 
         usedBytes += reading.get().memoryUsedBytes();
       }
     }
+    int tenths = (int) Math.round(granted * TENTHS);
+    Optional<GpuView> freest = freest(gpus, resource);
     return Optional.of(
         new NodeUse(
-            (int) Math.round(granted * TENTHS),
-            gpus.size(),
+            new GrantedGpus(
+                tenths,
+                gpus.size(),
+                freest.map(GpuView::freeShare).orElse(0),
+                freest.map(GpuView::replicas).orElse(1)),
             measured == 0 ? NOT_MEASURED : (int) Math.round(sm / measured * PERCENT),
             measured == 0 ? 0 : Math.round(usedBytes / GIB),
             Math.round((measured == 0 ? totalBytes : measuredBytes) / GIB)));
+  }
+
+  private static Optional<GpuView> freest(List<GpuView> gpus, String resource) {
+    return gpus.stream()
+        .filter(gpu -> gpu.resource().equals(resource) && gpu.healthy() && !gpu.cordoned())
+        .max(comparingDouble(gpu -> (double) gpu.freeShare() / gpu.replicas()));
   }
 
   /**
    * Parses the annotation; empty if it was not written by us, or by a version with another format.
    */
   static Optional<Written> read(String annotation) {
-    Matcher match = WRITTEN.matcher(annotation);
+    Matcher match = LOAD.matcher(annotation);
     if (!match.matches()) {
       return Optional.empty();
     }
-    boolean measured = match.group(4) != null;
-    try {
-      var use =
-          new NodeUse(
-              Integer.parseInt(match.group(1)) * TENTHS + Integer.parseInt(match.group(2)),
-              Integer.parseInt(match.group(3)),
-              measured ? Integer.parseInt(match.group(4)) : NOT_MEASURED,
-              measured ? Long.parseLong(match.group(5)) : 0,
-              Long.parseLong(match.group(measured ? 6 : 7)));
-      return Optional.of(new Written(use, Instant.parse(match.group(8))));
-    } catch (DateTimeException none) {
-      return Optional.empty();
-    }
+    boolean measured = match.group(1) != null;
+    int sm = measured ? Integer.parseInt(match.group(1)) : NOT_MEASURED;
+    long used = measured ? Long.parseLong(match.group(2)) : 0;
+    long total = Long.parseLong(match.group(measured ? 3 : 4));
+    return GrantedGpus.read(annotation)
+        .map(begin -> new Written(new NodeUse(begin.granted(), sm, used, total), begin.at()));
   }
 
   /**
    * Whether the difference is worth a write. Small changes don't count, since load changes
-   * constantly.
+   * constantly. Nor does one more replica that fits: at the edge of two, measured memory would have
+   * each written in turn. One less does, so that no more is promised than fits.
    */
   boolean differsFrom(NodeUse other) {
-    return grantedTenths != other.grantedTenths
-        || gpus != other.gpus
+    int moreFree = granted.freeShare() - other.granted.freeShare();
+    return granted.tenths() != other.granted.tenths()
+        || granted.gpus() != other.granted.gpus()
+        || granted.replicasPerGpu() != other.granted.replicasPerGpu()
+        || moreFree < 0
+        || moreFree > 1
         || totalGib != other.totalGib
         || (smPercent == NOT_MEASURED) != (other.smPercent == NOT_MEASURED)
         || Math.abs(smPercent - other.smPercent) >= SM_POINTS
@@ -124,7 +137,6 @@ public record NodeUse(int grantedTenths, int gpus, int smPercent, long usedGib, 
                 smPercent,
                 usedGib,
                 totalGib);
-    return new GrantedGpus(grantedTenths, gpus)
-        + ", %s, as of %s".formatted(use, now.truncatedTo(ChronoUnit.SECONDS));
+    return granted + ", %s, as of %s".formatted(use, now.truncatedTo(ChronoUnit.SECONDS));
   }
 }

@@ -27,9 +27,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Keeps an annotation on each GPU node that shows people how its GPUs are used. It is written only
- * on a change, or once an hour, so that an outdated one can be recognized. Writes are limited to
- * one a minute per node and a few a second in all.
+ * Keeps an annotation on each GPU node that shows people how its GPUs are used, and the webhook
+ * which nodes have room. It is written only on a change, or once an hour, so that an outdated one
+ * can be recognized. Writes are limited to one a minute per node and a few a second in all.
  *
  * <p>kube-scheduler retries pending pods when an annotation of any node changes. While pods are
  * pending, writes are therefore batched every five minutes, as often as it retries them anyway.
@@ -54,6 +54,9 @@ public final class NodeUseWriter implements Controller {
 
   static final Duration BETWEEN_WRITES = Duration.ofMinutes(1);
   static final Duration AGE_MAX = Duration.ofHours(1);
+
+  /** Where the webhook would expect more room without it. It ignores what is ten minutes old. */
+  static final Duration FREE_SHARE_AGE_MAX = Duration.ofMinutes(5);
 
   private static final Logger LOG = LoggerFactory.getLogger(NodeUseWriter.class);
 
@@ -208,7 +211,8 @@ public final class NodeUseWriter implements Controller {
     if (written.isPresent()) {
       Duration age = Duration.between(written.get().at(), time).abs();
       boolean changed = current.get().differsFrom(written.get().use());
-      if (age.compareTo(changed ? BETWEEN_WRITES : AGE_MAX) < 0) {
+      Duration unchangedMax = current.get().granted().sharesLess() ? FREE_SHARE_AGE_MAX : AGE_MAX;
+      if (age.compareTo(changed ? BETWEEN_WRITES : unchangedMax) < 0) {
         return Optional.empty();
       }
     }

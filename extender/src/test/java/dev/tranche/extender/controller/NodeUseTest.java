@@ -2,6 +2,8 @@ package dev.tranche.extender.controller;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.tranche.api.GrantedGpus;
+import dev.tranche.api.Names;
 import dev.tranche.extender.load.Readings;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.verb.FakeWorld;
@@ -16,14 +18,15 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 final class NodeUseTest {
   private static final Instant NOW = Instant.parse("2026-11-23T20:14:31.567Z");
-  private static final NodeUse USE = new NodeUse(23, 8, 41, 63, 640);
+  private static final NodeUse USE = new NodeUse(new GrantedGpus(23, 8, 4, 10), 41, 63, 640);
   private static final String TEXT =
-      "2.3 of 8 GPUs granted, 41% SM load, 63 of 640 GiB memory used, as of 2026-11-23T20:14:31Z";
+      "2.3 of 8 GPUs granted, largest free share 4/10, 41% SM load, 63 of 640 GiB memory used, as"
+          + " of 2026-11-23T20:14:31Z";
 
   @Test
   void use_isASentenceForPeople() {
     assertThat(USE.text(NOW)).isEqualTo(TEXT);
-    assertThat(new NodeUse(0, 1, -1, 0, 16).text(NOW))
+    assertThat(new NodeUse(new GrantedGpus(0, 1, 0, 0), -1, 0, 16).text(NOW))
         .isEqualTo(
             "0.0 of 1 GPUs granted, 16 GiB memory, use not measured, as of 2026-11-23T20:14:31Z");
   }
@@ -36,12 +39,12 @@ final class NodeUseTest {
         Map.of("a0", Readings.of(4 * FakeWorld.GIB, 0.5, 0, world.nowMs)),
         new Gpu("a0", 0, 0),
         new Gpu("a1", 0, 0));
-    assertThat(NodeUse.of(world.evaluator.gpus().apply("a"), world.loads, "a"))
-        .contains(new NodeUse(0, 2, 50, 4, 10));
+    assertThat(NodeUse.of(world.evaluator.gpus().apply("a"), Names.RESOURCE, world.loads, "a"))
+        .contains(new NodeUse(new GrantedGpus(0, 2, 10, 10), 50, 4, 10));
     world.report("a", Map.of(), new Gpu("a0", 0, 0), new Gpu("a1", 0, 0));
     world.nowMs += 60_000;
-    assertThat(NodeUse.of(world.evaluator.gpus().apply("a"), world.loads, "a"))
-        .contains(new NodeUse(0, 2, -1, 0, 20));
+    assertThat(NodeUse.of(world.evaluator.gpus().apply("a"), Names.RESOURCE, world.loads, "a"))
+        .contains(new NodeUse(new GrantedGpus(0, 2, 10, 10), -1, 0, 20));
   }
 
   @Test
@@ -57,7 +60,7 @@ final class NodeUseTest {
 
   @Test
   void whatWasWritten_isReadBack() {
-    for (NodeUse use : new NodeUse[] {USE, new NodeUse(0, 1, -1, 0, 16)}) {
+    for (NodeUse use : new NodeUse[] {USE, new NodeUse(new GrantedGpus(0, 1, 0, 0), -1, 0, 16)}) {
       var read = NodeUse.read(use.text(NOW)).orElseThrow();
       assertThat(read.use()).isEqualTo(use);
       assertThat(read.at()).isEqualTo("2026-11-23T20:14:31Z");
@@ -70,7 +73,8 @@ final class NodeUseTest {
         "",
         "busy",
         "2.3 of 8 GPUs granted, 41% SM load, 63 of 640 GiB memory used, as of yesterday",
-        "2.3 of 99999999999 GPUs granted, 41% SM load, 63 of 640 GiB memory used, as of 2026-11-23T20:14:31Z",
+        "2.3 of 99999999999 GPUs granted, 41% SM load, 63 of 640 GiB memory used, as of"
+            + " 2026-11-23T20:14:31Z",
       })
   void whatOthersWrote_isNotReadBack(String annotation) {
     assertThat(NodeUse.read(annotation)).isEmpty();
@@ -78,19 +82,52 @@ final class NodeUseTest {
 
   @ParameterizedTest
   @CsvSource({
-    "23, 8, 41, 63, 640, false",
-    "24, 8, 41, 63, 640, true",
-    "23, 7, 41, 63, 640, true",
-    "23, 8, 50, 63, 640, false",
-    "23, 8, 51, 63, 640, true",
-    "23, 8, 31, 63, 640, true",
-    "23, 8, 41, 95, 640, false",
-    "23, 8, 41, 96, 640, true",
-    "23, 8, 41, 63, 641, true",
-    "23, 8, -1, 0, 640, true",
+    "23, 8, 4, 41, 63, 640, false",
+    "24, 8, 4, 41, 63, 640, true",
+    "23, 7, 4, 41, 63, 640, true",
+    "23, 8, 5, 41, 63, 640, false",
+    "23, 8, 6, 41, 63, 640, true",
+    "23, 8, 3, 41, 63, 640, true",
+    "23, 8, 4, 50, 63, 640, false",
+    "23, 8, 4, 51, 63, 640, true",
+    "23, 8, 4, 31, 63, 640, true",
+    "23, 8, 4, 41, 95, 640, false",
+    "23, 8, 4, 41, 96, 640, true",
+    "23, 8, 4, 41, 63, 641, true",
+    "23, 8, 4, -1, 0, 640, true",
   })
   void smallChanges_areNotWorthAWrite(
-      int tenths, int gpus, int sm, long used, long total, boolean differs) {
-    assertThat(new NodeUse(tenths, gpus, sm, used, total).differsFrom(USE)).isEqualTo(differs);
+      int tenths, int gpus, int share, int sm, long used, long total, boolean differs) {
+    var use = new NodeUse(new GrantedGpus(tenths, gpus, share, 10), sm, used, total);
+    assertThat(use.differsFrom(USE)).isEqualTo(differs);
+  }
+
+  @Test
+  void shareThatIsNotWrittenYet_isWorthAWrite() {
+    String ofAnEarlierVersion = TEXT.replace(" largest free share 4/10,", "");
+    assertThat(USE.differsFrom(NodeUse.read(ofAnEarlierVersion).orElseThrow().use())).isTrue();
+  }
+
+  /** Neither what is granted nor a GPU that takes no pods is room. */
+  @Test
+  void largestFreeShare_isThatOfTheGpuWithTheMostByMeasuredMemory() {
+    var world = new FakeWorld(Policy.LOAD);
+    world.report(
+        "a",
+        Map.of(
+            "a0", Readings.of(9 * FakeWorld.GIB, 0.5, 0, world.nowMs),
+            "a1", Readings.of(6 * FakeWorld.GIB, 0.5, 0, world.nowMs)),
+        new Gpu("a0", 0, 0),
+        new Gpu("a1", 0, 0));
+    assertThat(freeShare(world, Names.RESOURCE)).isEqualTo("4/10");
+    assertThat(freeShare(world, "nvidia.com/mig-1g.10gb")).isEqualTo("0/1");
+  }
+
+  private static String freeShare(FakeWorld world, String resource) {
+    GrantedGpus granted =
+        NodeUse.of(world.evaluator.gpus().apply("a"), resource, world.loads, "a")
+            .orElseThrow()
+            .granted();
+    return granted.freeShare() + "/" + granted.replicasPerGpu();
   }
 }

@@ -2,6 +2,7 @@ package dev.tranche.extender.controller;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.tranche.api.GrantedGpus;
 import dev.tranche.api.Names;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
@@ -18,8 +19,8 @@ import org.junit.jupiter.api.Test;
 
 final class NodeUseWriterTest {
   private static final Instant START = Instant.parse("2026-11-23T20:00:00Z");
-  private static final NodeUse IDLE = new NodeUse(0, 8, 0, 10, 640);
-  private static final NodeUse BUSY = new NodeUse(20, 8, 60, 300, 640);
+  private static final NodeUse IDLE = new NodeUse(new GrantedGpus(0, 8, 10, 10), 0, 10, 640);
+  private static final NodeUse BUSY = new NodeUse(new GrantedGpus(20, 8, 10, 10), 60, 300, 640);
 
   private final SimpleMeterRegistry registry = new SimpleMeterRegistry();
   private final Map<String, NodeUse> uses = new HashMap<>();
@@ -100,7 +101,8 @@ final class NodeUseWriterTest {
     ticks(120);
     assertThat(written)
         .containsExactly(
-            "a: 0.0 of 8 GPUs granted, 0% SM load, 10 of 640 GiB memory used, as of 2026-11-23T20:00:01Z");
+            "a: 0.0 of 8 GPUs granted, largest free share 10/10, 0% SM load, 10 of 640 GiB memory"
+                + " used, as of 2026-11-23T20:00:01Z");
     assertThat(outcome("written")).isEqualTo(1);
   }
 
@@ -119,6 +121,15 @@ final class NodeUseWriterTest {
     node("a", IDLE);
     ticks(3 * 3_600 + 10);
     assertThat(written).hasSize(4);
+  }
+
+  /** The webhook ignores a free share that is ten minutes old. */
+  @Test
+  void freeShareThatGrantedReplicasDoNotTell_isConfirmedEveryFewMinutes() {
+    podsWait = true;
+    node("a", new NodeUse(new GrantedGpus(0, 8, 4, 10), 0, 600, 640));
+    ticks(3_600);
+    assertThat(written).hasSizeBetween(9, 13);
   }
 
   @Test
@@ -175,7 +186,7 @@ final class NodeUseWriterTest {
 
   @Test
   void whatAnotherReplicaWroteOfTheSame_stays() {
-    uses.put("a", new NodeUse(0, 8, 4, 20, 640));
+    uses.put("a", new NodeUse(new GrantedGpus(0, 8, 10, 10), 4, 20, 640));
     writer.seen("a", "1", IDLE.text(START));
     ticks(120);
     assertThat(written).isEmpty();

@@ -389,6 +389,7 @@ final class WaitReasonsTest extends WaitingPodsRig {
             "tranche.dev/gpu-memory was turned into",
             "GPUs of node idle would fit now; it may use only nodes with nvidia.com/gpu.memory In"
                 + " 15360");
+    assertThat(row().whatToDo()).startsWith("Set tranche.dev/gpu-model: NVIDIA A100 and recreate");
   }
 
   private void survey(PinChecks pins) {

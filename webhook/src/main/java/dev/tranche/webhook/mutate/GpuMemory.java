@@ -15,6 +15,7 @@ import dev.tranche.webhook.request.GpuRequests;
 import dev.tranche.webhook.request.GpuRequests.Request;
 import dev.tranche.webhook.request.GpuRequests.Wanted;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -101,12 +102,8 @@ sealed interface GpuMemory {
     if (gated) {
       return enoughOnAll(models, bytes(largest));
     }
-    var requested = new Requested(requests, byMemory, bytes(largest));
-    return choose(pod, models, requested, granularity, cluster, rules);
+    return choose(models, requests, byMemory, granularity, cluster, rules);
   }
-
-  /** What is requested by memory, and beside it. */
-  record Requested(GpuRequests all, List<Request> byMemory, long largestBytes) {}
 
   /**
    * Sizes a pod that is gated: what removes its gates may still choose its nodes, and its requests
@@ -122,21 +119,21 @@ sealed interface GpuMemory {
   }
 
   /**
-   * Chooses among the models that are large enough those with the replica counts that most nodes
-   * agree on. What other nodes say affects only those nodes.
+   * Chooses among the models that are large enough those with equal replica counts: by the nodes
+   * with room now, or else what most nodes agree on. What other nodes say affects only those nodes.
    */
   private static GpuMemory choose(
-      PodView pod,
       List<Model> models,
-      Requested requested,
+      GpuRequests requests,
+      List<Request> byMemory,
       ReplicaGranularity granularity,
       MutationRules.Cluster cluster,
       MutationRules.Memory rules) {
-    List<Request> byMemory = requested.byMemory();
     int replicasPerGpu = granularity.replicasPerGpu();
+    long largestBytes = byMemory.stream().mapToLong(GpuMemory::bytes).max().orElseThrow();
     var bySolution = new LinkedHashMap<List<Integer>, List<Model>>();
     models.stream()
-        .filter(m -> m.usableBytes() >= requested.largestBytes())
+        .filter(m -> m.usableBytes() >= largestBytes)
         .forEach(
             m ->
                 bySolution
@@ -144,21 +141,14 @@ sealed interface GpuMemory {
                         replicas(byMemory, m.usableBytes(), replicasPerGpu),
                         solution -> new ArrayList<>())
                     .add(m));
-    var nodes = new LinkedHashMap<List<Integer>, Integer>();
-    bySolution.forEach((solution, same) -> nodes.put(solution, nodes(same)));
     List<Model> chosen =
-        bySolution.getOrDefault(
-            Majority.of(
-                nodes,
-                pod,
-                solution ->
-                    withRoom(
-                        bySolution.getOrDefault(solution, List.of()),
-                        requested.all(),
-                        granularity,
-                        cluster,
-                        rules)),
-            List.of());
+        bySolution.size() == 1
+            ? bySolution.values().iterator().next()
+            : Majority.draw(
+                    bySolution.values(),
+                    same -> withRoom(same, requests, granularity, cluster, rules),
+                    cluster.reviewUid())
+                .orElseGet(() -> ofMostNodes(bySolution.values(), cluster.reviewUid()));
     String all = totals(bySolution.values().stream().flatMap(List::stream).toList());
     Optional<String> warning =
         all.equals(totals(chosen))
@@ -175,6 +165,12 @@ sealed interface GpuMemory {
     return new Known(usable, pin(models, chosen), warning);
   }
 
+  private static List<Model> ofMostNodes(Collection<List<Model>> solutions, String reviewUid) {
+    var nodes = new LinkedHashMap<List<Model>, Integer>();
+    solutions.forEach(same -> nodes.put(same, same.stream().mapToInt(Model::nodes).sum()));
+    return Majority.of(nodes, same -> 0, reviewUid);
+  }
+
   /** Returns how many nodes of these models say that they have room for the shares. */
   private static int withRoom(
       List<Model> models,
@@ -184,15 +180,15 @@ sealed interface GpuMemory {
       MutationRules.Memory rules) {
     int replicasPerGpu = granularity.replicasPerGpu();
     long usable = models.stream().mapToLong(Model::usableBytes).min().orElseThrow();
-    double gpus =
-        Grant.of(requests, replicasPerGpu, usable).stream().mapToLong(Grant::replicas).sum()
-            / (double) replicasPerGpu;
+    List<Grant> grants = Grant.of(requests, replicasPerGpu, usable);
+    double gpus = grants.stream().mapToLong(Grant::replicas).sum() / (double) replicasPerGpu;
+    int share = grants.stream().mapToInt(Grant::shareReplicas).max().orElseThrow();
     Set<List<Object>> keys = models.stream().map(Model::key).collect(toSet());
     return (int)
         granularity.nodes().stream()
             .filter(n -> n.memoryMib().isPresent())
             .filter(n -> keys.contains(Model.of(n, rules.reserveBytes()).key()))
-            .filter(n -> cluster.hasRoom(n, gpus))
+            .filter(n -> cluster.hasRoom(n, gpus, share, replicasPerGpu))
             .count();
   }
 
@@ -240,10 +236,6 @@ sealed interface GpuMemory {
                 .thenComparingLong(Model::usableBytes)
                 .thenComparing(Model::usableLabel))
         .toList();
-  }
-
-  private static int nodes(List<Model> models) {
-    return models.stream().mapToInt(Model::nodes).sum();
   }
 
   private static String totals(List<Model> models) {

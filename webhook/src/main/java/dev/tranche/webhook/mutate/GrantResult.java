@@ -53,7 +53,7 @@ sealed interface GrantResult {
       return new Refused(List.of(hostPid.get()));
     }
     ReplicaGranularity granularity =
-        ReplicaGranularity.of(pod, requests, candidates, cluster, rules.defaultReplicasPerGpu());
+        ReplicaGranularity.of(requests, candidates, cluster, rules.defaultReplicasPerGpu());
     var warnings = new ArrayList<String>();
     candidates.keptOffWarning().ifPresent(warnings::add);
     candidates.shmWarning(pod, requests, rules.resources().getFirst()).ifPresent(warnings::add);

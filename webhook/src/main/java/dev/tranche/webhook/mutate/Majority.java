@@ -1,55 +1,53 @@
 package dev.tranche.webhook.mutate;
 
-import static java.util.stream.Collectors.toMap;
+import static java.util.Collections.nCopies;
 
-import com.fasterxml.jackson.databind.JsonNode;
-import dev.tranche.webhook.pod.PodView;
-import java.util.Comparator;
+import java.util.Collection;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import java.util.function.Consumer;
 import java.util.function.ToIntFunction;
 
 /**
- * Chooses what most nodes say, so that one node's labels do not decide about all pods. On a tie the
- * choice with room on more nodes wins. If that is a tie as well, each workload chooses for itself.
- * So a node whose vote makes the tie wins only some of them.
+ * Chooses what most nodes say, so that one node's labels do not decide about all pods. On a tie,
+ * each review draws one. So the pods of a workload spread, and one that is recreated may get
+ * another choice.
  */
 final class Majority {
   private Majority() {}
 
   /**
-   * The choice among tied ones with equal room is the same for all pods of a workload. It also
-   * stays the same if some of the others are no longer offered, as when our own result is admitted
-   * again.
-   *
    * @param nodes the number of nodes by what they say; not empty
    * @param room how many of these nodes have room for the pod; asked on a tie only
+   * @param reviewUid of the API server's request
    */
-  static <T> T of(Map<T, Integer> nodes, PodView pod, ToIntFunction<T> room) {
+  static <T> T of(Map<T, Integer> nodes, ToIntFunction<T> room, String reviewUid) {
     int most = nodes.values().stream().mapToInt(Integer::intValue).max().orElseThrow();
     List<T> tied =
         nodes.entrySet().stream()
             .filter(each -> each.getValue() == most)
             .map(Map.Entry::getKey)
             .toList();
-    if (tied.size() == 1) {
-      return tied.getFirst();
-    }
-    String workload = workload(pod.pod().path("metadata"));
-    Map<T, Integer> rooms = tied.stream().collect(toMap(each -> each, room::applyAsInt));
-    return rooms.entrySet().stream()
-        .max(
-            Map.Entry.<T, Integer>comparingByValue()
-                .thenComparingInt(e -> mix((workload + "/" + e.getKey()).hashCode()))
-                .thenComparing(e -> e.getKey().toString(), Comparator.reverseOrder()))
-        .orElseThrow()
-        .getKey();
+    return tied.size() == 1
+        ? tied.getFirst()
+        : draw(tied, room, reviewUid).or(() -> draw(tied, each -> 1, reviewUid)).orElseThrow();
   }
 
-  /** Returns the namespace, and what the names of all pods of a workload begin with. */
-  private static String workload(JsonNode metadata) {
-    String name = metadata.path("generateName").asText(metadata.path("name").asText(""));
-    return metadata.path("namespace").asText("") + "/" + name;
+  /**
+   * Draws one choice; empty if none has a lot.
+   *
+   * @param lots of a choice, such as its nodes with room
+   */
+  static <T> Optional<T> draw(Collection<T> choices, ToIntFunction<T> lots, String reviewUid) {
+    List<T> all =
+        choices.stream()
+            .mapMulti(
+                (T each, Consumer<T> lot) -> nCopies(lots.applyAsInt(each), each).forEach(lot))
+            .toList();
+    return all.isEmpty()
+        ? Optional.empty()
+        : Optional.of(all.get(Math.floorMod(mix(reviewUid.hashCode()), all.size())));
   }
 
   /** Spreads a hash over all bits: those of texts that differ in one digit are neighbours. */

@@ -135,20 +135,35 @@ public record MutationRules(
    *     driver's
    * @param runtimeClassExists whether {@link MutationRules#runtimeClass} exists
    * @param granted how much of a node's GPUs is granted, as far as its annotation says
+   * @param reviewUid of the API server's request, which decides among equals
    */
   public record Cluster(
       List<GpuNode> nodes,
       List<GpuNode> foreign,
       boolean runtimeClassExists,
-      Function<GpuNode, Optional<GrantedGpus>> granted) {
+      Function<GpuNode, Optional<GrantedGpus>> granted,
+      String reviewUid) {
     /** A cluster without foreign nodes, whose nodes do not say how much is granted. */
     public Cluster(List<GpuNode> nodes, boolean runtimeClassExists) {
-      this(nodes, List.of(), runtimeClassExists, node -> Optional.empty());
+      this(nodes, List.of(), runtimeClassExists, node -> Optional.empty(), "");
+    }
+
+    /** The same for another request. */
+    public Cluster of(String reviewUid) {
+      return new Cluster(nodes, foreign, runtimeClassExists, granted, reviewUid);
     }
 
     /** Returns whether a node says that so much of its GPUs is free. */
     boolean hasRoom(GpuNode node, double gpus) {
-      return granted.apply(node).filter(known -> known.leaves(gpus)).isPresent();
+      return hasRoom(node, gpus, 0, 1);
+    }
+
+    /** Returns whether it also says that a share fits on one of them. */
+    boolean hasRoom(GpuNode node, double gpus, int replicas, int ofReplicas) {
+      return granted
+          .apply(node)
+          .filter(known -> known.leaves(gpus) && known.fitsShare(replicas, ofReplicas))
+          .isPresent();
     }
   }
 }

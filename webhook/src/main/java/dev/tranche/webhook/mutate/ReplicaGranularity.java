@@ -5,7 +5,6 @@ import static java.util.stream.Collectors.joining;
 import static java.util.stream.Collectors.summingInt;
 
 import dev.tranche.webhook.nodes.GpuNode;
-import dev.tranche.webhook.pod.PodView;
 import dev.tranche.webhook.pod.Warning;
 import dev.tranche.webhook.request.GpuRequests;
 import java.util.List;
@@ -35,7 +34,6 @@ record ReplicaGranularity(
 
   /** Where the pod can land nowhere, the default decides. */
   static ReplicaGranularity of(
-      PodView pod,
       GpuRequests requests,
       CandidateNodes candidates,
       MutationRules.Cluster cluster,
@@ -46,13 +44,13 @@ record ReplicaGranularity(
     double gpus = requests.gpusAtLeast();
     int replicas =
         choose(
-            pod,
             nodesByReplicas,
             r ->
                 (int)
                     candidates.schedulable().stream()
                         .filter(n -> replicas(n) == r && cluster.hasRoom(n, gpus))
                         .count(),
+            cluster.reviewUid(),
             defaultReplicasPerGpu);
     String counts = nodesByReplicas.keySet().stream().map(String::valueOf).collect(joining(" or "));
     return new ReplicaGranularity(
@@ -84,15 +82,15 @@ record ReplicaGranularity(
    * no nodes. Otherwise, returns the number that most nodes have.
    */
   private static int choose(
-      PodView pod,
       Map<Integer, Integer> nodesByReplicas,
       ToIntFunction<Integer> room,
+      String reviewUid,
       int defaultReplicasPerGpu) {
     int most = nodesByReplicas.values().stream().mapToInt(Integer::intValue).max().orElse(0);
     int having = nodesByReplicas.getOrDefault(defaultReplicasPerGpu, 0);
     return having >= Math.min(most, QUORUM_NODES)
         ? defaultReplicasPerGpu
-        : Majority.of(nodesByReplicas, pod, room);
+        : Majority.of(nodesByReplicas, room, reviewUid);
   }
 
   /**

@@ -1,7 +1,6 @@
 package dev.tranche.webhook.nodes;
 
 import dev.tranche.api.GrantedGpus;
-import dev.tranche.api.Names;
 import dev.tranche.process.client.ApiClient;
 import dev.tranche.process.meters.Failures;
 import io.fabric8.kubernetes.api.model.ConfigMap;
@@ -14,6 +13,7 @@ import io.fabric8.kubernetes.api.model.node.v1.RuntimeClass;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import io.fabric8.kubernetes.client.informers.SharedIndexInformer;
 import io.fabric8.kubernetes.client.utils.KubernetesSerialization;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -124,9 +124,8 @@ public final class ClusterWatch implements AutoCloseable {
    */
   public Optional<GrantedGpus> granted(GpuNode node) {
     return Optional.ofNullable(store.get(node.name()))
-        .map(watched -> watched.getMetadata().getAnnotations())
-        .map(annotations -> annotations.get(Names.GPU_USE))
-        .flatMap(GrantedGpus::read);
+        .flatMap(SlimNode::granted)
+        .map(written -> written.now(Instant.now()));
   }
 
   /** Names of the resources that a GPU node has some of; none where there is no such node. */

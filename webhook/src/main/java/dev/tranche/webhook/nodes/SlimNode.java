@@ -19,6 +19,7 @@ import java.io.Serializable;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -39,6 +40,7 @@ public class SlimNode implements HasMetadata {
   private ObjectMeta metadata = new ObjectMeta();
   private Spec spec = new Spec(List.of(), false);
   private Status status = new Status(Map.of(), Map.of());
+  private transient GrantedGpus.@Nullable Written granted;
 
   /** The taints and the cordon of the node. */
   @JsonIgnoreProperties(ignoreUnknown = true)
@@ -103,16 +105,17 @@ public class SlimNode implements HasMetadata {
             .withUid(full.getUid())
             .withResourceVersion(full.getResourceVersion())
             .withLabels(full.getLabels())
-            .withAnnotations(use(full.getAnnotations()))
             .build();
+    granted =
+        Optional.ofNullable(full.getAnnotations())
+            .map(annotations -> annotations.get(Names.GPU_USE))
+            .flatMap(GrantedGpus::read)
+            .orElse(null);
   }
 
   /** Of the annotations only what the extender says about the use of the GPUs. */
-  private static Map<String, String> use(@Nullable Map<String, String> annotations) {
-    String use = annotations == null ? null : annotations.get(Names.GPU_USE);
-    return use == null || use.length() > GrantedGpus.ANNOTATION_CHARS_MAX
-        ? Map.of()
-        : Map.of(Names.GPU_USE, use);
+  Optional<GrantedGpus.Written> granted() {
+    return Optional.ofNullable(granted);
   }
 
   @Override

@@ -72,7 +72,7 @@ public final class FractionHandler implements ReviewHandler {
       case Raw.Unreadable(String uid, String reason) ->
           answer(uid, "", new Mutation.Denied(reason, WebhookMetrics.UNREADABLE), startNanos);
       case Raw.Request pod when pod.createsPod() -> {
-        Mutation mutation = mutator.mutate(pod.object(), cluster.get());
+        Mutation mutation = mutator.mutate(pod.object(), cluster.get().of(pod.uid()));
         if (!pod.dryRun()) {
           warnings.report(pod.namespace(), pod.object(), mutation.warnings());
         }

@@ -79,11 +79,8 @@ public final class FitErrorText {
     // Without an iterator for each of thousands of nodes.
     for (int i = 0; i < evaluation.gpus().size(); i++) {
       GpuView gpu = evaluation.gpus().get(i);
-      int free = Math.min(gpu.freeReplicas(), gpu.replicasByMemory());
-      if (free > largest
-          && gpu.freeClients() > 0
-          && Placer.ineligible(evaluation.request(), gpu).isEmpty()) {
-        largest = free;
+      if (gpu.freeShare() > largest && Placer.ineligible(evaluation.request(), gpu).isEmpty()) {
+        largest = gpu.freeShare();
       }
     }
     return largest;

@@ -100,6 +100,16 @@ public record Survey(
     return fits() ? fitting.iterator().next() : "";
   }
 
+  /** Returns a model of that node's GPUs. */
+  String fittingModel() {
+    return nodes.stream()
+        .filter(node -> node.node().equals(fittingNode()))
+        .flatMap(node -> node.gpus().stream())
+        .findFirst()
+        .map(GpuView::model)
+        .orElse("");
+  }
+
   /**
    * Returns the reason of the node that came nearest to fitting: reasons are declared in the order
    * of the checks.

@@ -294,6 +294,11 @@ public final class WaitCauses {
           default -> reason.sentence();
         };
     String advice = shortageAdvice(reason);
+    if (pinned()) {
+      advice +=
+          " Its %s was sized for the GPUs that its node affinity names; for others, set %s and recreate the pod."
+              .formatted(Names.GPU_MEMORY, Names.GPU_MODEL);
+    }
     if (verdict.has(Kind.HOST)) {
       message += "; nodes also lack " + blockers(Kind.HOST);
       advice += " Also request less of what the nodes lack.";
@@ -391,7 +396,8 @@ public final class WaitCauses {
         "its %s was turned into %s, which counts only for the GPUs that its node affinity names;"
                 .formatted(Names.GPU_MEMORY, share("a share"))
             + " GPUs of node %s would fit now".formatted(survey.fittingNode()),
-        "Recreate the pod, and its memory is sized for the GPUs that are free then; or wait.");
+        "Set %s: %s and recreate the pod; or recreate it as it is, and its memory is sized for GPUs with enough free then."
+            .formatted(Names.GPU_MODEL, Printable.name(survey.fittingModel())));
   }
 
   /**

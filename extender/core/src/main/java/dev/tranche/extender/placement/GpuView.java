@@ -66,6 +66,11 @@ public record GpuView(
     return (int) Math.max(0, Math.min(replicas, Math.floor(backed)));
   }
 
+  /** Returns the replicas that one more pod can have, by all that placement looks at. */
+  public int freeShare() {
+    return freeClients > 0 ? Math.min(freeReplicas, replicasByMemory()) : 0;
+  }
+
   /** 0 to 1. */
   public double memoryHeadroom() {
     return memoryUsableBytes <= 0
