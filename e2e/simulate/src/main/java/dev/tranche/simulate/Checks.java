@@ -7,6 +7,7 @@ import dev.tranche.extender.invariant.InvariantWatch;
 import dev.tranche.extender.invariant.Invariants;
 import dev.tranche.extender.invariant.ObservedCluster;
 import dev.tranche.extender.ledger.Hold;
+import java.math.BigInteger;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -313,7 +314,7 @@ final class Checks {
       if (!each.ended()) {
         Map<String, GpuPart> parts =
             each.allocated().isEmpty() ? each.promised() : each.allocated();
-        parts.forEach((uuid, part) -> taken.merge(uuid, part, GpuPart::plus));
+        parts.forEach((uuid, part) -> taken.merge(uuid, withUse(each.uid(), part), GpuPart::plus));
       }
     }
     int wanted = pod.plan().replicas() + kept;
@@ -326,6 +327,15 @@ final class Checks {
     // A plain number may be split; with init containers only if no GPU could hold it.
     boolean split = of == 0 && (!pod.plan().hasInitContainer() || pod.plan().replicas() > replicas);
     return (split ? free.filter(left -> left > 0).sum() : free.max().orElse(0)) >= wanted;
+  }
+
+  /** Returns what a pod leaves to nobody else: its grant, or the memory that it uses beyond it. */
+  private GpuPart withUse(String uid, GpuPart granted) {
+    int usedPercent = world.api.pods.get(uid).map(pod -> world.usedPercent(pod.plan())).orElse(100);
+    BigInteger percent = BigInteger.valueOf(Math.max(100, usedPercent));
+    return new GpuPart(
+        granted.numerator().multiply(percent),
+        granted.denominator().multiply(BigInteger.valueOf(100)));
   }
 
   /**
