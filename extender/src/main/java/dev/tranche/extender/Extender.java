@@ -380,6 +380,7 @@ public final class Extender implements AutoCloseable {
             explain,
             core.explanations,
             schedulerMessages::of,
+            schedulerMessages::leftAlone,
             this::nodeFilter,
             new WhatIf(
                 core.ledger, core.evaluator, core.packing, config.offeredNodesMax(), core.clockMs),

@@ -1,5 +1,9 @@
 package dev.tranche.extender.controller;
 
+import static java.util.Comparator.comparing;
+
+import dev.tranche.api.Names;
+import dev.tranche.api.Printable;
 import dev.tranche.extender.client.Workers;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.selection.PodSelection;
@@ -7,6 +11,8 @@ import dev.tranche.extender.watch.PodReader;
 import io.fabric8.kubernetes.api.model.Pod;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import io.vertx.core.Future;
+import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 
 /**
@@ -15,6 +21,9 @@ import java.util.Optional;
  */
 public final class SchedulerMessages implements AutoCloseable {
   private static final int MESSAGE_CHARS_MAX = 2_000;
+  private static final String PREFIX = "tranche.dev/";
+  private static final List<String> SHARES = List.of(Names.GPU_FRACTION, Names.GPU_MEMORY);
+
   private final KubernetesClient client;
   private final Workers workers;
 
@@ -44,6 +53,41 @@ public final class SchedulerMessages implements AutoCloseable {
    */
   public Future<Optional<PodSelection>> selection(String key) {
     return pod(key).map(pod -> pod.map(PodReader::selection));
+  }
+
+  /**
+   * Returns why Tranche leaves a pod alone, a clause; empty without a pod, or if the API server
+   * does not answer.
+   *
+   * @param key {@code namespace/name}
+   */
+  public Future<Optional<String>> leftAlone(String key) {
+    return pod(key).map(pod -> pod.map(SchedulerMessages::leftAlone));
+  }
+
+  static String leftAlone(Pod pod) {
+    Map<String, String> annotations = pod.getMetadata().getAnnotations();
+    Optional<String> ours =
+        annotations.keySet().stream()
+            .filter(key -> key.startsWith(PREFIX) || SHARES.contains(PREFIX + key))
+            .min(comparing((String key) -> SHARES.stream().noneMatch(key::startsWith)));
+    if (ours.isEmpty()) {
+      return pod.getMetadata().getOwnerReferences().isEmpty()
+          ? "it requests no GPU and has no annotation of Tranche's, such as " + Names.GPU_FRACTION
+          : "it requests no GPU and has no annotation of Tranche's; those of a Deployment or Job"
+                + " belong to its pod template, spec.template.metadata.annotations";
+    }
+    String key = Printable.name(ours.get());
+    if (SHARES.stream().noneMatch(ours.get()::startsWith)) {
+      return "its annotation %s requests no GPU; a share is %s or %s"
+          .formatted(key, Names.GPU_FRACTION, Names.GPU_MEMORY);
+    }
+    String scheduler = pod.getSpec().getSchedulerName();
+    return scheduler.equals("default-scheduler")
+        ? "it has %s but no request of a GPU, so it did not pass Tranche's webhook; recreate it, or use kubectl rollout restart"
+            .formatted(key)
+        : "its schedulerName is %s, and Tranche gives %s to no pod of another scheduler; remove schedulerName and recreate it"
+            .formatted(Printable.name(scheduler), key);
   }
 
   private Future<Optional<Pod>> pod(String key) {

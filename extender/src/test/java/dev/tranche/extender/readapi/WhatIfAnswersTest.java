@@ -50,6 +50,7 @@ final class WhatIfAnswersTest {
             world.explanations,
             null,
             null,
+            null,
             world.whatIf(),
             selection -> node -> Optional.empty(),
             List.of(Names.RESOURCE),

@@ -187,7 +187,10 @@ final class Answers {
                 .compose(
                     plan ->
                         plan.isEmpty()
-                            ? refused(unknownPod(key))
+                            ? sources
+                                .leftAlone()
+                                .apply(key)
+                                .compose(why -> refused(unknownPod(key, why)))
                             : explained(key, plan.get(), route.view(), format)));
   }
 
@@ -255,11 +258,9 @@ final class Answers {
         : Future.succeededFuture(Optional.empty());
   }
 
-  private static Problem unknownPod(String key) {
-    return Problem.of(
-        404,
-        "Not found",
-        "pod %s is not known: it was deleted, never existed, or requests no GPU".formatted(key));
+  private static Problem unknownPod(String key, Optional<String> leftAlone) {
+    String why = leftAlone.orElse("it was deleted, never existed, or requests no GPU");
+    return Problem.of(404, "Not found", "pod %s is not known: %s".formatted(key, why));
   }
 
   private static Future<Answer> withoutParameters(

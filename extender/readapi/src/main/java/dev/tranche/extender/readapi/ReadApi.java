@@ -73,6 +73,7 @@ public final class ReadApi {
    *
    * @param notReady what is not known yet, as a sentence; empty when ready; called on the loop
    * @param schedulerMessages why kube-scheduler has not placed a pod, by {@code namespace/name}
+   * @param leftAlone why Tranche leaves a pod alone, by {@code namespace/name}
    * @param filters which nodes a pod excludes, by {@code namespace/name}; empty where the API
    *     server does not say
    * @param selections which nodes a pod excludes, by the fields of a posted pod
@@ -88,6 +89,7 @@ public final class ReadApi {
       Explain explain,
       Explanations explanations,
       Function<String, Future<Optional<String>>> schedulerMessages,
+      Function<String, Future<Optional<String>>> leftAlone,
       Function<String, Future<Optional<NodeFilter>>> filters,
       WhatIf whatIf,
       Function<PodSelection, NodeFilter> selections,

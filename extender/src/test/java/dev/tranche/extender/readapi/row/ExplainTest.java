@@ -15,6 +15,7 @@ import dev.tranche.extender.ledger.SchedulerVerdict;
 import dev.tranche.extender.placement.Placement;
 import dev.tranche.extender.placement.Reason;
 import dev.tranche.extender.readapi.json.Json;
+import dev.tranche.extender.readapi.table.Output;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.selection.Exclusion;
 import dev.tranche.extender.selection.NodeFilter;
@@ -24,12 +25,14 @@ import dev.tranche.extender.snapshot.Turn;
 import dev.tranche.extender.verb.FakeWorld;
 import dev.tranche.extender.verb.FakeWorld.Gpu;
 import io.vertx.core.json.JsonObject;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 final class ExplainTest {
@@ -50,14 +53,38 @@ final class ExplainTest {
   /** Only kube-scheduler knows how it broke a tie, and its own scores. */
   @Test
   void boundPod_saysWhatDecidedBesideTheScores() {
-    assertThat(noteOfBound(7, 5, 5)).isNull();
+    String place = "on node a GPU 0: least loaded of 3, 20 %; others 20 %";
+    assertThat(noteOfBound(7, 5, 5)).isEqualTo(place);
     assertThat(noteOfBound(5, 5, 3))
-        .isEqualTo("node b had the same score; kube-scheduler broke the tie");
+        .isEqualTo(place + "; node b had the same score; kube-scheduler broke the tie");
     assertThat(noteOfBound(5, 5, 5))
-        .isEqualTo("nodes b and c had the same score; kube-scheduler broke the tie");
+        .isEqualTo(place + "; nodes b and c had the same score; kube-scheduler broke the tie");
     assertThat(noteOfBound(5, 6, 5))
-        .isEqualTo("node b had a higher score; kube-scheduler's own scores decided");
-    assertThat(noteOfBound(5)).isEqualTo("it was the only node that fitted");
+        .isEqualTo(place + "; node b had a higher score; kube-scheduler's own scores decided");
+    assertThat(noteOfBound(5))
+        .isEqualTo("on node a GPU 0: 20 % loaded; it was the only node that fitted");
+  }
+
+  @Test
+  void boundPod_isComparedWithTheGpusThatHadRoom() {
+    world.report(
+        "a",
+        new Gpu("a0", 0.6, 0),
+        new Gpu("a1", 0.5, 0),
+        new Gpu("full", 0.1, 10 * FakeWorld.GIB));
+    world.report("b", new Gpu("b0", 1.29, 0));
+    PodFacts pod = FakeWorld.pod("p", 3);
+    List<NodeFit> fits =
+        Stream.of("a", "b").map(node -> world.evaluator.evaluate(pod, node)).toList();
+    world.explanations.filtered(pod, Policy.LOAD, fits, List.of());
+    world.explanations.prioritized(pod, Policy.LOAD, fits, new int[] {6, 4});
+    NodeFit chosen = fits.getFirst();
+    world.explanations.bound(pod, Policy.LOAD, chosen, chosen.placement().orElseThrow());
+    world.state.apply(new Event.PodSeen(pod.on("a")));
+    assertThat(explained().getString("note"))
+        .isEqualTo("on node a GPU 1: least loaded of 3, 50 %; others 60 to 129 %");
+    assertThat(Output.TABLE.of(world.explained("ns/p", Optional.empty()), Instant.now()))
+        .startsWith("Placed:        on node a GPU 1: least loaded of 3");
   }
 
   /**

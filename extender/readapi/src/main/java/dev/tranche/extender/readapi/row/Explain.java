@@ -13,6 +13,7 @@ import dev.tranche.extender.ledger.Hold;
 import dev.tranche.extender.ledger.Ledger;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.placement.GpuView;
+import dev.tranche.extender.placement.Placer;
 import dev.tranche.extender.placement.Reason;
 import dev.tranche.extender.readapi.row.Decision.Fitting;
 import dev.tranche.extender.score.Policy;
@@ -25,11 +26,13 @@ import dev.tranche.process.loop.Loop;
 import io.vertx.core.Future;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.LongSummaryStatistics;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.IntPredicate;
 import java.util.function.Supplier;
+import java.util.function.ToLongFunction;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -191,10 +194,61 @@ public final class Explain {
         Decision.of(
             trace.policy().toString(),
             trace.at(),
-            choice(trace),
+            place(trace),
             fitting(trace),
             trace.refused(),
             null);
+  }
+
+  /** Says where the pod went and why; null while it waits. */
+  private static @Nullable String place(Trace trace) {
+    Chosen chosen = trace.chosen();
+    if (chosen == null) {
+      return null;
+    }
+    NodeFit node = chosen.evaluation();
+    List<GpuView> taken = taken(node, chosen.placement().held());
+    String gpus = taken.stream().map(gpu -> "" + gpu.index()).collect(Collectors.joining(" and "));
+    String place = "on node %s GPU %s".formatted(node.node(), gpus);
+    if (taken.size() == 1) {
+      GpuView gpu = taken.getFirst();
+      place += compared(gpu, chosen.placement().held().getOrDefault(gpu.uuid(), 0), trace);
+    }
+    String choice = choice(trace);
+    return choice == null ? place : place + "; " + choice;
+  }
+
+  /** Compares the GPU by what its policy looks at first with others that had room for the pod. */
+  private static String compared(GpuView gpu, int share, Trace trace) {
+    boolean byLoad = trace.policy() == Policy.LOAD || trace.policy() == Policy.LOAD_SPARING_IDLE;
+    ToLongFunction<GpuView> percent =
+        each ->
+            Math.round(
+                100 * (byLoad ? each.smLoad() : (double) each.freeReplicas() / each.replicas()));
+    LongSummaryStatistics others =
+        trace.fitting().stream()
+            .map(Scored::evaluation)
+            .flatMap(
+                each ->
+                    each.gpus().stream()
+                        .filter(other -> Placer.ineligible(each.request(), other).isEmpty()))
+            .filter(other -> !other.uuid().equals(gpu.uuid()) && other.freeShare() >= share)
+            .filter(other -> other.measured() || !byLoad)
+            .mapToLong(percent)
+            .summaryStatistics();
+    if (byLoad && !gpu.measured()) {
+      return ": its load is not known";
+    }
+    long own = percent.applyAsLong(gpu);
+    String what =
+        byLoad && others.getCount() > 0 && own <= others.getMin()
+            ? "least loaded of %d, %d %%".formatted(others.getCount() + 1, own)
+            : "%d %% %s".formatted(own, byLoad ? "loaded" : "free");
+    if (others.getCount() == 0) {
+      return ": " + what;
+    }
+    String most = others.getMin() == others.getMax() ? "" : " to " + others.getMax();
+    return ": %s; others %d%s %%".formatted(what, others.getMin(), most);
   }
 
   /**

@@ -143,6 +143,10 @@ final class Description {
   private void head(PodDetail detail) {
     Pod pod = detail.pod();
     waiting(pod.waiting());
+    Decision decision = detail.decision();
+    if (decision != null && decision.chosen() != null) {
+      line("Placed", text(decision.note()));
+    }
     line("Name", pod.name());
     line("Namespace", pod.namespace());
     line("State", pod.state() + (pod.stage() == null ? "" : " (" + pod.stage() + ")"));
@@ -173,7 +177,9 @@ final class Description {
         "by policy "
             + decision.policy()
             + (time == null ? "" : ", %s ago".formatted(Cells.age(time, now))));
-    line("Note", text(decision.note()));
+    if (decision.chosen() == null) {
+      line("Note", text(decision.note()));
+    }
     SmallerShare smaller = decision.smallerShare();
     if (smaller != null) {
       line(
