@@ -74,7 +74,7 @@ class MemoryLimitTest {
   @Test
   void limitOfAGatedPod_isComparedWithTheLargestModel() {
     ObjectNode gated = (ObjectNode) annotated("gpu-memory", "4Gi", "gpu-memory-limit", "10Gi");
-    ((ObjectNode) gated.path("spec")).putArray("schedulingGates").addObject().put("name", "queue");
+    gated.withObject("/spec").putArray("schedulingGates").addObject().put("name", "queue");
     assertThat(warnings(mutate(REQUIRED, gated, T4, A100))).noneMatch(w -> w.contains("limit"));
     assertThat(denial(mutate(REQUIRED, gated, T4))).contains("4416Mi");
   }

@@ -112,7 +112,7 @@ class RestoredPodTest {
         (ObjectNode)
             apply(mutator(PlainRequests.GPUS).mutate(plain(1), cluster(List.of(LARGE))), plain(1));
     assertThat(replicas(stored)).isEqualTo("10");
-    ((ObjectNode) stored.path("spec")).put("schedulerName", "default-scheduler");
+    stored.withObject("/spec").put("schedulerName", "default-scheduler");
     ((ObjectNode) stored.path("spec")).setAll((ObjectNode) Reviews.json(spec.replace('\'', '"')));
     Mutation mutation = mutator(PlainRequests.REPLICAS).mutate(stored, cluster(List.of(FOUR)));
     JsonNode restored = apply(mutation, stored);
@@ -237,7 +237,7 @@ class RestoredPodTest {
   }
 
   private static ObjectNode gated(ObjectNode pod) {
-    ((ObjectNode) pod.path("spec")).putArray("schedulingGates").addObject().put("name", "queue");
+    pod.withObject("/spec").putArray("schedulingGates").addObject().put("name", "queue");
     return pod;
   }
 

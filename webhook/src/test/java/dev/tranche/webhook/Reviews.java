@@ -106,7 +106,7 @@ public final class Reviews {
 
   /** The same pod, with this nodeSelector alone. */
   public static ObjectNode selecting(ObjectNode pod, String label, String value) {
-    ((ObjectNode) pod.path("spec")).putObject("nodeSelector").put(label, value);
+    pod.withObject("/spec").putObject("nodeSelector").put(label, value);
     return pod;
   }
 
@@ -117,7 +117,7 @@ public final class Reviews {
             json(
                 "{'metadata':{'name':'p'},'spec':{'containers':[{'name':'main'}]}}"
                     .replace('\'', '"'));
-    ObjectNode map = ((ObjectNode) pod.path("metadata")).putObject("annotations");
+    ObjectNode map = pod.withObject("/metadata/annotations");
     annotations.forEach(map::put);
     return pod;
   }

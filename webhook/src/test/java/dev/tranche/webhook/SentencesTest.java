@@ -77,7 +77,7 @@ class SentencesTest {
     Mutation mutate() {
       ObjectNode pod = (ObjectNode) json("{\"metadata\":{}}");
       JsonNode parsed = json(annotations.replace('\'', '"'));
-      ObjectNode map = ((ObjectNode) pod.path("metadata")).putObject("annotations");
+      ObjectNode map = pod.withObject("/metadata/annotations");
       parsed.forEachEntry(
           (key, value) ->
               map.set(
@@ -85,7 +85,7 @@ class SentencesTest {
                       ? key.replace("kai:", "")
                       : "tranche.dev/" + key,
                   value));
-      ObjectNode labelled = ((ObjectNode) pod.path("metadata")).putObject("labels");
+      ObjectNode labelled = pod.withObject("/metadata").putObject("labels");
       labels.forEach(labelled::put);
       pod.set("spec", json(spec.replace('\'', '"')));
       boolean plain =
@@ -124,20 +124,25 @@ class SentencesTest {
               Denial.NO_SUCH_CONTAINER,
               Pod.of("{'gpu-fraction':'0.5','gpu-memory-limit.other':'1Gi'}")),
           denied(Denial.COUNT_MALFORMED, Pod.of("{'gpu-fraction':'0.5','gpu-count':'two'}")),
+          denied(Denial.COUNT_MALFORMED, Pod.of("{'gpu-fraction':'0.5','gpu-count':'0'}")),
           denied(Denial.COUNT_MALFORMED, Pod.of("{'gpu-fraction':'0.5','gpu-count':'2000'}")),
           denied(Denial.COUNT_WITH_WHOLE_GPUS, Pod.of("{'gpu-fraction':'2','gpu-count':'2'}")),
           denied(Denial.MISSING_SHARE, Pod.of("{'gpu-count':'2'}")),
+          denied(Denial.MISSING_SHARE, Pod.of("{'gpu-container':'main'}")),
           denied(Denial.MISSING_SHARE, Pod.of("{'gpu-fraction.main':'1','gpu-container':'main'}")),
           denied(Denial.NO_SUCH_CONTAINER, Pod.of("{'gpu-memory.other':'4Gi'}")),
           denied(Denial.NO_SUCH_CONTAINER, Pod.of("{'gpu-fraction':'1','gpu-container':'o'}")),
           denied(Denial.DUPLICATE_REQUEST, Pod.of("{'gpu-fraction':'0.5','gpu-memory':'4Gi'}")),
           denied(
               Denial.DUPLICATE_REQUEST, Pod.of("{'gpu-fraction':'0.5','gpu-memory.main':'4Gi'}")),
+          denied(
+              Denial.DUPLICATE_REQUEST, Pod.of("{'gpu-fraction':'0.5','gpu-fraction.main':'0.5'}")),
           denied(Denial.PLACEMENT_UNKNOWN, Pod.of("{'gpu-fraction':'1','gpu-placement':'fast'}")),
           denied(
               Denial.PLAIN_REQUESTS_UNKNOWN,
               Pod.of("{'plain-requests':'off'}", "'resources':{'limits':{'nvidia.com/gpu':'7'}}")),
           denied(Denial.LIST_MALFORMED, Pod.of("{'gpu-fraction':'1','gpu-model':'a,!'}")),
+          denied(Denial.LIST_MALFORMED, Pod.of("{'gpu-fraction':'1','gpu-model':'a,,b'}")),
           denied(Denial.LIST_MALFORMED, Pod.of("{'gpu-fraction':'1','gpu-uuid':'0'}")),
           denied(
               Denial.LIST_TOO_LONG,
@@ -318,6 +323,7 @@ class SentencesTest {
         .isInstanceOfSatisfying(
             Mutation.Denied.class,
             denied -> {
+              assertThat(denied.message()).endsWith(".");
               assertThat(denied.message()).containsPattern(pattern(denial.template()));
               assertThat(denied.reason())
                   .isEqualTo(

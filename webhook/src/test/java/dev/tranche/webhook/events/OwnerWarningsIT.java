@@ -138,7 +138,7 @@ class OwnerWarningsIT {
 
   private static ObjectNode pod(String name) {
     ObjectNode pod = Reviews.annotated("gpu-fraction", "0.25");
-    ((ObjectNode) pod.path("metadata")).put("name", name);
+    pod.withObject("/metadata").put("name", name);
     return pod;
   }
 

@@ -33,7 +33,7 @@ class GpuAccessPathTest {
 
   @ParameterizedTest
   @CsvSource({
-    "cdi.k8s.io/x,cdi_annotation",
+    "cdi.k8s.io/x~y,cdi_annotation",
     "nvidia.cdi.k8s.io/x,cdi_annotation",
     "a.example/x,cdi_annotation",
     "devices.nri.io/container.main,device_annotation",

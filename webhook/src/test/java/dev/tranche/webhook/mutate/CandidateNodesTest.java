@@ -49,7 +49,7 @@ class CandidateNodesTest {
             node("b", "4", "81920", SOME, TEAM),
             node("t4", "4", "15360", SOME, Taints.NONE));
     ObjectNode pod = annotated("gpu-memory", "6Gi");
-    ((ObjectNode) pod.path("spec"))
+    pod.withObject("/spec")
         .putArray("tolerations")
         .addObject()
         .put("key", "team")
@@ -106,7 +106,7 @@ class CandidateNodesTest {
             SOME,
             Taints.NONE);
     ObjectNode pod = annotated("gpu-fraction", "0.5");
-    ((ObjectNode) pod.path("spec")).put("hostPID", true);
+    pod.withObject("/spec").put("hostPID", true);
     var cluster = cluster(mps, node("t4", "10", "15360", SOME, Taints.NONE));
     Mutation mutation = mutator.mutate(pod, cluster);
     JsonNode after = apply(mutation, pod);

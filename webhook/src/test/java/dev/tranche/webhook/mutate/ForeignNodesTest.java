@@ -95,7 +95,7 @@ class ForeignNodesTest {
   }
 
   private static ObjectNode tolerating(ObjectNode pod, String key) {
-    ((ObjectNode) pod.path("spec"))
+    pod.withObject("/spec")
         .putArray("tolerations")
         .addObject()
         .put("key", key)
@@ -110,12 +110,12 @@ class ForeignNodesTest {
   }
 
   private static ObjectNode annotated(ObjectNode pod, String key, String value) {
-    ((ObjectNode) pod.path("metadata").path("annotations")).put(key, value);
+    pod.withObject("/metadata/annotations").put(key, value);
     return pod;
   }
 
   private static ObjectNode withScheduler(ObjectNode pod, String scheduler) {
-    ((ObjectNode) pod.path("spec")).put("schedulerName", scheduler);
+    pod.withObject("/spec").put("schedulerName", scheduler);
     return pod;
   }
 
@@ -250,11 +250,11 @@ class ForeignNodesTest {
   @Test
   void nodeNameOfOurs_isStrongerThanTheOptOut() {
     ObjectNode pod = annotated(plain(1), OPT_OUT, "unchanged");
-    ((ObjectNode) pod.path("spec")).put("nodeName", "ours");
+    pod.withObject("/spec").put("nodeName", "ours");
     JsonNode after = apply(mutate(pod, OURS, NVIDIAS), pod);
     assertThat(replicas(after)).isEqualTo("10");
     assertThat(annotation(after, "gpus-served-by")).isEmpty();
-    ((ObjectNode) pod.path("spec")).put("nodeName", "nvidias");
+    pod.withObject("/spec").put("nodeName", "nvidias");
     assertThat(replicas(apply(mutate(pod, OURS, NVIDIAS), pod))).isEqualTo("1");
   }
 
@@ -275,7 +275,7 @@ class ForeignNodesTest {
   @Test
   void requirement_isWrittenBackWhenTheManifestIsAppliedAgain() {
     ObjectNode pod = annotated(plain(1), OPT_OUT, "unchanged");
-    ((ObjectNode) pod.path("spec"))
+    pod.withObject("/spec")
         .putObject("affinity")
         .putObject("nodeAffinity")
         .putObject("requiredDuringSchedulingIgnoredDuringExecution")

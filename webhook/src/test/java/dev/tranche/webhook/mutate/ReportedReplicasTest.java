@@ -160,7 +160,7 @@ final class ReportedReplicasTest {
   @Test
   void hostPid_isDenied_whereTheReportSaysMps_andDiscoverySaysNone() {
     ObjectNode pod = half();
-    ((ObjectNode) pod.path("spec")).put("hostPID", true);
+    pod.withObject("/spec").put("hostPID", true);
     var mps = node("m", DISCOVERED, OURS, "10", "tranche.dev/sharing-strategy", "mps");
     assertThat(mutator.mutate(pod, cluster(mps))).isInstanceOf(Mutation.Denied.class);
     var other = node("t", DISCOVERED, OURS, "10", "tranche.dev/sharing-strategy", "time-slicing");
@@ -191,7 +191,7 @@ final class ReportedReplicasTest {
     ObjectNode pod = pod("deployment").deepCopy();
     String none = "{'key':'%s','operator':'DoesNotExist'}".formatted(OURS);
     String added = String.join(",", in(OURS, "10"), none, in(NVIDIAS, "10"));
-    ((ObjectNode) pod.at("/metadata/annotations"))
+    pod.withObject("/metadata/annotations")
         .put(
             "tranche.dev/webhook-added",
             "{'requirements':[%s]}".formatted(added).replace('\'', '"'));

@@ -189,7 +189,7 @@ class GpuContainerTest {
   void podStampedWithoutAContainer_isNotGrantedTwice() {
     ObjectNode pod = pod("added", "app");
     annotate(pod, "tranche.dev/replicas-per-gpu", "10");
-    ((ObjectNode) pod.at("/spec/containers/1"))
+    pod.withObject("/spec/containers/1")
         .putObject("resources")
         .putObject("limits")
         .put("nvidia.com/gpu", "5");
@@ -206,7 +206,7 @@ class GpuContainerTest {
 
   private static ObjectNode pod(String... containers) {
     ObjectNode pod = annotated("gpu-fraction", "0.5");
-    ArrayNode list = ((ObjectNode) pod.path("spec")).putArray("containers");
+    ArrayNode list = pod.withObject("/spec").putArray("containers");
     for (String name : containers) {
       list.addObject().put("name", name);
     }
@@ -242,7 +242,7 @@ class GpuContainerTest {
   }
 
   private static void annotate(ObjectNode pod, String key, String value) {
-    ((ObjectNode) pod.at("/metadata/annotations")).put(key, value);
+    pod.withObject("/metadata/annotations").put(key, value);
   }
 
   private static Map<String, String> granted(JsonNode pod) {
