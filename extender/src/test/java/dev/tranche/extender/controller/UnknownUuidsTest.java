@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.tranche.api.Names;
 import dev.tranche.extender.ledger.GpuFacts;
 import dev.tranche.extender.ledger.PodFacts;
+import dev.tranche.extender.ledger.TestFacts;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import io.fabric8.kubernetes.api.model.Event;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
@@ -37,17 +38,7 @@ final class UnknownUuidsTest {
   }
 
   private void pod(String name, String list) {
-    pods.add(
-        new PodFacts(
-            name,
-            "ns",
-            name,
-            null,
-            false,
-            false,
-            Names.RESOURCE,
-            List.of(),
-            Map.of(Names.GPU_UUID, list)));
+    pods.add(TestFacts.pod(name, null, Map.of(Names.GPU_UUID, list)));
   }
 
   private void minutes(int count) {

@@ -3,7 +3,7 @@ package dev.tranche.extender.explain;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.extender.ledger.Event;
-import dev.tranche.extender.ledger.PodFacts;
+import dev.tranche.extender.ledger.TestFacts;
 import dev.tranche.extender.ledger.Timing;
 import dev.tranche.extender.metrics.GpuCollector;
 import dev.tranche.extender.placement.Placement;
@@ -84,19 +84,7 @@ final class CountsTest {
   }
 
   private void onUnknownGpu(String name, String namespace) {
-    PodFacts pod = FakeWorld.pod(name, 3).on("a");
-    world.state.apply(
-        new Event.PodSeen(
-            new PodFacts(
-                name,
-                namespace,
-                name,
-                "a",
-                false,
-                false,
-                pod.resource(),
-                pod.requests(),
-                pod.annotations())));
+    world.state.apply(new Event.PodSeen(TestFacts.in(namespace, FakeWorld.pod(name, 3).on("a"))));
   }
 
   @Test

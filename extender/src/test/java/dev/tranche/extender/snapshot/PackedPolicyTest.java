@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.ledger.PodFacts;
+import dev.tranche.extender.ledger.TestFacts;
 import dev.tranche.extender.placement.GpuView;
 import dev.tranche.extender.placement.Placement;
 import dev.tranche.extender.score.Policy;
@@ -65,16 +66,7 @@ final class PackedPolicyTest {
   }
 
   private static PodFacts ended(PodFacts pod) {
-    return new PodFacts(
-        pod.uid(),
-        pod.namespace(),
-        pod.name(),
-        "a",
-        true,
-        false,
-        pod.resource(),
-        pod.requests(),
-        pod.annotations());
+    return TestFacts.with(pod.on("a"), true, false);
   }
 
   /** Its end was seen by no watch: its CPU and memory would be taken for ever. */

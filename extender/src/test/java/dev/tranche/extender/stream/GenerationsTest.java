@@ -12,6 +12,7 @@ import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.ledger.Ledger;
 import dev.tranche.extender.ledger.NodeState;
 import dev.tranche.extender.ledger.PodFacts;
+import dev.tranche.extender.ledger.TestFacts;
 import dev.tranche.extender.ledger.Timing;
 import dev.tranche.extender.placement.Placement;
 import java.util.List;
@@ -146,18 +147,8 @@ class GenerationsTest {
   @Test
   void plainPod_countsAsWhatTheNodeGrantedIt() {
     tell(report(10, 0).addHoldings(holds("plain", 0, 3, 10)));
-    var request = new Demand.Request("main", Demand.Kind.APP, 3);
     var plain =
-        new PodFacts(
-            "plain",
-            "ns",
-            "plain",
-            NODE,
-            false,
-            true,
-            Names.RESOURCE,
-            List.of(request),
-            Map.of(Names.GPU, UUID));
+        TestFacts.running(TestFacts.pod("plain", NODE, Map.of(Names.GPU, UUID), TestFacts.main(3)));
     ledger.apply(new Event.PodSeen(plain), 0);
     tell(report(3, 1).addHoldings(holds("plain", 0, 3, 10)));
     assertThat(free()).isEqualTo(2);

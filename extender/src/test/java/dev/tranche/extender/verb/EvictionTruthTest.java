@@ -9,6 +9,7 @@ import dev.tranche.extender.ledger.GpuFacts;
 import dev.tranche.extender.ledger.NodeState;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.ledger.PreemptionInfo;
+import dev.tranche.extender.ledger.TestFacts;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.verb.Preempt.VictimUids;
 import dev.tranche.process.fuzz.Seeds;
@@ -221,17 +222,11 @@ final class EvictionTruthTest {
     var gpus = new ArrayList<GpuFacts>();
     for (int gpu = 0; gpu < scene.replicas().size(); gpu++) {
       gpus.add(
-          new GpuFacts(
+          TestFacts.gpu(
               uuid(gpu),
               gpu,
-              "H100",
-              Names.RESOURCE,
               scene.replicas().get(gpu),
               80 * FakeWorld.GIB,
-              true,
-              "",
-              0,
-              "",
               scene.withheld(gpu, here)));
     }
     var holdings = new HashMap<String, Map<String, Map<String, Integer>>>();

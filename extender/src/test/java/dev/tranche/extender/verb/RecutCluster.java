@@ -15,6 +15,7 @@ import dev.tranche.extender.ledger.Assignment;
 import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.ledger.NodeView;
 import dev.tranche.extender.ledger.PodFacts;
+import dev.tranche.extender.ledger.TestFacts;
 import dev.tranche.extender.placement.Placement;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.stream.ReportReader;
@@ -439,17 +440,7 @@ final class RecutCluster {
           "%s of %s was granted, and %s then got %d/%d"
               .formatted(before, gpu.uuid, pod.key(), count, gpu.replicas));
     }
-    var runs =
-        new PodFacts(
-            pod.uid(),
-            "ns",
-            pod.name(),
-            node.name,
-            false,
-            true,
-            pod.resource(),
-            pod.requests(),
-            pod.annotations());
+    var runs = TestFacts.running(pod);
     api.put(pod.uid(), runs);
     changed(new Event.PodSeen(runs));
   }

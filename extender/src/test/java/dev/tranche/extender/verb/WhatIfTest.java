@@ -2,6 +2,7 @@ package dev.tranche.extender.verb;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.tranche.api.Demand;
 import dev.tranche.extender.explain.Inspection;
 import dev.tranche.extender.explain.WaitCause;
 import dev.tranche.extender.explain.WaitReason;
@@ -9,6 +10,7 @@ import dev.tranche.extender.explain.WhatIf;
 import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.ledger.Hold;
 import dev.tranche.extender.ledger.PodFacts;
+import dev.tranche.extender.ledger.TestFacts;
 import dev.tranche.extender.placement.Placement;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.score.packing.HostRequest;
@@ -142,16 +144,9 @@ final class WhatIfTest {
   private static PodFacts bound(PodFacts pod, Hold hold) {
     var annotations = new java.util.HashMap<>(pod.annotations());
     annotations.put("tranche.dev/gpu", String.join(",", hold.held().keySet()));
-    return new PodFacts(
-        pod.uid(),
-        pod.namespace(),
-        pod.name(),
-        hold.node(),
-        false,
-        true,
-        pod.resource(),
-        pod.requests(),
-        annotations);
+    return TestFacts.running(
+        TestFacts.pod(
+            pod.name(), hold.node(), annotations, pod.requests().toArray(new Demand.Request[0])));
   }
 
   /** Each of N sees those before it as the verbs would, with their load that is not measured. */

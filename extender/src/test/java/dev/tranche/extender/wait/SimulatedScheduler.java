@@ -1,12 +1,12 @@
 package dev.tranche.extender.wait;
 
-import dev.tranche.api.Demand;
 import dev.tranche.api.Names;
 import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.ledger.GpuFacts;
 import dev.tranche.extender.ledger.NodeState;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.ledger.SchedulerVerdict;
+import dev.tranche.extender.ledger.TestFacts;
 import dev.tranche.extender.load.LoadReading;
 import dev.tranche.extender.load.Readings;
 import dev.tranche.extender.selection.Exclusion;
@@ -115,22 +115,18 @@ final class SimulatedScheduler {
     String name = "holder-" + holders++;
     node.holders.add(name);
     var facts =
-        new PodFacts(
-            name,
-            "ns",
-            name,
-            node.name,
-            false,
-            true,
-            Names.RESOURCE,
-            List.of(new Demand.Request("main", Demand.Kind.APP, node.taken[gpu])),
-            Map.of(
-                Names.GPU_FRACTION,
-                "1",
-                Names.REPLICAS_PER_GPU,
-                Integer.toString(node.replicas),
-                Names.GPU,
-                node.name + "-" + gpu));
+        TestFacts.running(
+            TestFacts.pod(
+                name,
+                node.name,
+                Map.of(
+                    Names.GPU_FRACTION,
+                    "1",
+                    Names.REPLICAS_PER_GPU,
+                    Integer.toString(node.replicas),
+                    Names.GPU,
+                    node.name + "-" + gpu),
+                TestFacts.main(node.taken[gpu])));
     world.state.apply(new Event.PodSeen(facts));
   }
 

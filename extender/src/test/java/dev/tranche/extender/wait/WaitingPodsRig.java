@@ -11,6 +11,7 @@ import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.ledger.PreemptionInfo;
 import dev.tranche.extender.ledger.SchedulerVerdict;
+import dev.tranche.extender.ledger.TestFacts;
 import dev.tranche.extender.readapi.row.Pod;
 import dev.tranche.extender.readapi.row.Snapshot;
 import dev.tranche.extender.readapi.row.StreamSummary;
@@ -98,16 +99,8 @@ abstract class WaitingPodsRig {
   }
 
   static PodFacts named(String name, PodFacts pod) {
-    return new PodFacts(
-        name,
-        pod.namespace(),
-        name,
-        null,
-        false,
-        false,
-        pod.resource(),
-        pod.requests(),
-        pod.annotations());
+    return TestFacts.pod(
+        name, null, pod.annotations(), pod.requests().toArray(new Demand.Request[0]));
   }
 
   WaitReason reasonOf(String uid) {
@@ -216,16 +209,7 @@ abstract class WaitingPodsRig {
     if (!more.containsKey(Names.GPU_MEMORY)) {
       annotations.put(Names.GPU_FRACTION, "0.5");
     }
-    return new PodFacts(
-        "p",
-        "ns",
-        "p",
-        null,
-        false,
-        false,
-        Names.RESOURCE,
-        List.of(new Demand.Request("main", Demand.Kind.APP, replicas)),
-        annotations);
+    return TestFacts.pod("p", null, annotations, TestFacts.main(replicas));
   }
 
   /** Removes the reason, and nothing else. */

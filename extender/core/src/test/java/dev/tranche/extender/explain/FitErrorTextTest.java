@@ -7,12 +7,11 @@ import dev.tranche.api.Demand;
 import dev.tranche.api.Demand.Kind;
 import dev.tranche.api.Demand.Request;
 import dev.tranche.api.Names;
-import dev.tranche.extender.load.UsageDistribution;
 import dev.tranche.extender.placement.GpuRequest;
 import dev.tranche.extender.placement.GpuView;
-import dev.tranche.extender.placement.LoadForecast;
 import dev.tranche.extender.placement.Outcome;
 import dev.tranche.extender.placement.Reason;
+import dev.tranche.extender.placement.TestGpu;
 import dev.tranche.extender.snapshot.NodeFit;
 import java.util.List;
 import java.util.Map;
@@ -62,23 +61,6 @@ class FitErrorTextTest {
   }
 
   private static GpuView gpu() {
-    return new GpuView(
-        "GPU-a",
-        0,
-        "Tesla T4",
-        Names.RESOURCE,
-        10,
-        true,
-        false,
-        3,
-        GpuView.UNLIMITED,
-        10L << 30,
-        10L << 30,
-        0,
-        true,
-        true,
-        "",
-        LoadForecast.certain(0, UsageDistribution.GUESS),
-        0);
+    return new TestGpu("GPU-a").free(3).view();
   }
 }

@@ -93,16 +93,9 @@ final class InvariantCheckTest extends LedgerRig {
     var init = new Demand.Request("init", Demand.Kind.INIT, 5);
     var main = new Demand.Request("main", Demand.Kind.APP, 3);
     bound(
-        new PodFacts(
-            "a",
-            "ns",
-            "a",
-            NODE,
-            false,
-            true,
-            Names.RESOURCE,
-            List.of(init, main),
-            Map.of(Names.GPU, "gpu-0", Names.REPLICAS_PER_GPU, "10")));
+        TestFacts.running(
+            TestFacts.pod(
+                "a", NODE, Map.of(Names.GPU, "gpu-0", Names.REPLICAS_PER_GPU, "10"), init, main)));
     report(NODE, Map.of("ns/a", THREE_OF_GPU_0));
     assertThat(found()).isEmpty();
   }

@@ -88,18 +88,8 @@ final class LedgerTest extends LedgerRig {
   }
 
   private static GpuFacts withheld(GpuFacts gpu, int replicas) {
-    return new GpuFacts(
-        gpu.uuid(),
-        gpu.index(),
-        gpu.model(),
-        gpu.resource(),
-        gpu.replicas(),
-        gpu.memoryUsableBytes(),
-        true,
-        "",
-        0,
-        "",
-        replicas);
+    return TestFacts.gpu(
+        gpu.uuid(), gpu.index(), gpu.replicas(), gpu.memoryUsableBytes(), replicas);
   }
 
   @Test

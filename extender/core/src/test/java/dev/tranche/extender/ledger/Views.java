@@ -2,12 +2,11 @@ package dev.tranche.extender.ledger;
 
 import dev.tranche.api.Demand;
 import dev.tranche.api.Names;
-import dev.tranche.extender.load.UsageDistribution;
 import dev.tranche.extender.placement.GpuView;
-import dev.tranche.extender.placement.LoadForecast;
 import dev.tranche.extender.placement.Outcome;
 import dev.tranche.extender.placement.Placement;
 import dev.tranche.extender.placement.Placer;
+import dev.tranche.extender.placement.TestGpu;
 import dev.tranche.extender.score.Policy;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -145,24 +144,11 @@ final class Views {
 
   private static GpuView gpu(NodeView.Gpu gpu) {
     var facts = gpu.facts();
-    return new GpuView(
-        facts.uuid(),
-        facts.index(),
-        facts.model(),
-        facts.resource(),
-        facts.replicas(),
-        true,
-        gpu.cordoned(),
-        gpu.freeReplicas(),
-        GpuView.UNLIMITED,
-        16L << 30,
-        16L << 30,
-        0,
-        true,
-        true,
-        "",
-        LoadForecast.certain(0, UsageDistribution.GUESS),
-        0);
+    return new TestGpu(facts.uuid())
+        .index(facts.index())
+        .replicas(facts.replicas(), gpu.freeReplicas())
+        .cordoned(gpu.cordoned())
+        .view();
   }
 
   static GpuFacts gpu(String uuid, int index, int replicas) {

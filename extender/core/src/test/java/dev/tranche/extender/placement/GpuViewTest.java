@@ -2,32 +2,17 @@ package dev.tranche.extender.placement;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.tranche.api.Names;
-import dev.tranche.extender.load.UsageDistribution;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 class GpuViewTest {
   private static GpuView view(long usableBytes, long freeBytes, long unattributedBytes, double sm) {
-    return new GpuView(
-        "GPU-0",
-        0,
-        "T4",
-        Names.RESOURCE,
-        10,
-        true,
-        false,
-        10,
-        GpuView.UNLIMITED,
-        usableBytes,
-        freeBytes,
-        sm,
-        true,
-        true,
-        "",
-        LoadForecast.certain(sm, UsageDistribution.GUESS),
-        unattributedBytes);
+    return new TestGpu("GPU-0")
+        .memory(usableBytes, freeBytes)
+        .unattributed(unattributedBytes)
+        .load(sm)
+        .view();
   }
 
   /** With 10,000 usable bytes, 50 may be missing, and 150 more that no known pod uses. */

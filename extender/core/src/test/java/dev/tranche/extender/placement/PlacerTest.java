@@ -7,7 +7,6 @@ import dev.tranche.api.Demand;
 import dev.tranche.api.Demand.Container;
 import dev.tranche.api.Demand.Kind;
 import dev.tranche.api.Names;
-import dev.tranche.extender.load.UsageDistribution;
 import dev.tranche.extender.score.Policy;
 import java.util.List;
 import java.util.OptionalInt;
@@ -197,44 +196,8 @@ final class PlacerTest {
 
   @Test
   void unhealthyOrCordoned_isRefused() {
-    GpuView ill =
-        new GpuView(
-            "a",
-            0,
-            "Tesla T4",
-            Names.RESOURCE,
-            10,
-            false,
-            false,
-            10,
-            GpuView.UNLIMITED,
-            1,
-            1,
-            0,
-            true,
-            true,
-            "",
-            LoadForecast.certain(0, UsageDistribution.GUESS),
-            0);
-    GpuView cordoned =
-        new GpuView(
-            "b",
-            0,
-            "Tesla T4",
-            Names.RESOURCE,
-            10,
-            true,
-            true,
-            10,
-            GpuView.UNLIMITED,
-            1,
-            1,
-            0,
-            true,
-            true,
-            "",
-            LoadForecast.certain(0, UsageDistribution.GUESS),
-            0);
+    GpuView ill = new TestGpu("a").unhealthy().view();
+    GpuView cordoned = new TestGpu("b").cordoned(true).view();
     assertThat(place(request(app(1)), ill, cordoned)).isEqualTo(refused(Reason.UNFIT));
   }
 
@@ -259,25 +222,7 @@ final class PlacerTest {
   }
 
   private static GpuView withClients(String uuid, int freeClients) {
-    GpuView gpu = gpu(uuid, 10);
-    return new GpuView(
-        uuid,
-        gpu.index(),
-        gpu.model(),
-        gpu.resource(),
-        gpu.replicas(),
-        true,
-        false,
-        gpu.freeReplicas(),
-        freeClients,
-        gpu.memoryUsableBytes(),
-        GIB * 10,
-        0,
-        true,
-        true,
-        "",
-        LoadForecast.certain(0, UsageDistribution.GUESS),
-        0);
+    return new TestGpu(uuid).clients(freeClients).view();
   }
 
   @Test
@@ -326,23 +271,6 @@ final class PlacerTest {
   }
 
   private static GpuView view(String uuid, int replicas, int free, long memoryFree, double sm) {
-    return new GpuView(
-        uuid,
-        0,
-        "Tesla T4",
-        Names.RESOURCE,
-        replicas,
-        true,
-        false,
-        free,
-        GpuView.UNLIMITED,
-        10 * GIB,
-        memoryFree,
-        sm,
-        true,
-        true,
-        "",
-        LoadForecast.certain(sm, UsageDistribution.GUESS),
-        0);
+    return new TestGpu(uuid).replicas(replicas, free).memory(10 * GIB, memoryFree).load(sm).view();
   }
 }

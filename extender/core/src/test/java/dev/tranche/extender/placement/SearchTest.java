@@ -7,7 +7,6 @@ import dev.tranche.api.Demand;
 import dev.tranche.api.Demand.Container;
 import dev.tranche.api.Demand.Kind;
 import dev.tranche.api.Names;
-import dev.tranche.extender.load.UsageDistribution;
 import dev.tranche.extender.placement.Backtracking.Attempt;
 import dev.tranche.extender.placement.Search.Result;
 import dev.tranche.extender.score.Policy;
@@ -452,25 +451,13 @@ final class SearchTest {
 
   static GpuView gpu(String uuid, int index, int replicas, int free, int clients, double sm) {
     long bytes = 1_000L * replicas;
-    LoadForecast loadForecast = LoadForecast.certain(sm, UsageDistribution.GUESS);
-    return new GpuView(
-        uuid,
-        index,
-        "T4",
-        Names.RESOURCE,
-        replicas,
-        true,
-        false,
-        free,
-        clients,
-        bytes,
-        bytes,
-        sm,
-        true,
-        true,
-        "",
-        loadForecast,
-        0);
+    return new TestGpu(uuid)
+        .index(index)
+        .replicas(replicas, free)
+        .clients(clients)
+        .memory(bytes, bytes)
+        .load(sm)
+        .view();
   }
 
   /** Tries everything. */

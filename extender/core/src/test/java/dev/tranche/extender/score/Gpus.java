@@ -3,10 +3,9 @@ package dev.tranche.extender.score;
 import dev.tranche.api.AllowList;
 import dev.tranche.api.Demand;
 import dev.tranche.api.Names;
-import dev.tranche.extender.load.UsageDistribution;
 import dev.tranche.extender.placement.GpuRequest;
 import dev.tranche.extender.placement.GpuView;
-import dev.tranche.extender.placement.LoadForecast;
+import dev.tranche.extender.placement.TestGpu;
 import java.util.List;
 import java.util.OptionalInt;
 
@@ -19,42 +18,15 @@ final class Gpus {
    */
   static GpuView gpu(
       String uuid, int index, int free, double memoryFree, double sm, boolean measured) {
-    return gpu(
-        uuid,
-        index,
-        free,
-        memoryFree,
-        measured,
-        LoadForecast.certain(sm, UsageDistribution.GUESS),
-        sm);
+    return idle(uuid, index, free)
+        .memory(1_000, (long) (memoryFree * 1_000))
+        .measured(measured)
+        .load(sm)
+        .view();
   }
 
-  static GpuView gpu(
-      String uuid,
-      int index,
-      int free,
-      double memoryFree,
-      boolean measured,
-      LoadForecast loadForecast,
-      double sm) {
-    return new GpuView(
-        uuid,
-        index,
-        "Tesla T4",
-        Names.RESOURCE,
-        10,
-        true,
-        false,
-        free,
-        GpuView.UNLIMITED,
-        1_000,
-        (long) (memoryFree * 1_000),
-        sm,
-        measured,
-        true,
-        "",
-        loadForecast,
-        0);
+  static TestGpu idle(String uuid, int index, int free) {
+    return new TestGpu(uuid).index(index).free(free).memory(1_000, 1_000);
   }
 
   /** One container with one share. */

@@ -185,7 +185,8 @@ final class LoadSimulationTest {
     }
     var loadForecast = LoadForecast.of(Math.min(1, measuredUse), unknown, history.odds());
     double load = Math.min(1, measuredUse) + requested;
-    return Gpus.gpu(
-        "gpu" + gpu.index, gpu.index, REPLICAS - gpu.taken, 1, true, loadForecast, load);
+    return Gpus.idle("gpu" + gpu.index, gpu.index, REPLICAS - gpu.taken)
+        .load(load, loadForecast)
+        .view();
   }
 }

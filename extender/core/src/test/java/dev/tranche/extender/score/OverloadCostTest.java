@@ -97,7 +97,7 @@ final class OverloadCostTest {
 
   private static double cost(List<LoadForecast.Newcomer> newcomers, int share) {
     var loadForecast = LoadForecast.of(0, newcomers, UsageDistribution.GUESS);
-    return OverloadCost.cost(Gpus.gpu("gpu", 0, 7, 1, true, loadForecast, 0), share);
+    return OverloadCost.cost(Gpus.idle("gpu", 0, 7).load(0, loadForecast).view(), share);
   }
 
   private static Scores.Score score(double load) {

@@ -2,7 +2,6 @@ package dev.tranche.extender.readapi.row;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.tranche.api.Demand;
 import dev.tranche.api.Names;
 import dev.tranche.extender.explain.Explanations;
 import dev.tranche.extender.explain.Refusals;
@@ -12,6 +11,7 @@ import dev.tranche.extender.ledger.NodeState;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.ledger.PreemptionInfo;
 import dev.tranche.extender.ledger.SchedulerVerdict;
+import dev.tranche.extender.ledger.TestFacts;
 import dev.tranche.extender.placement.Placement;
 import dev.tranche.extender.placement.Reason;
 import dev.tranche.extender.readapi.json.Json;
@@ -249,16 +249,11 @@ final class ExplainTest {
     see("x", 6, "a0", "a");
     see("y", 7, "a1", "a");
     PodFacts two =
-        new PodFacts(
-            "p",
-            "ns",
+        TestFacts.pod(
             "p",
             null,
-            false,
-            false,
-            Names.RESOURCE,
-            List.of(new Demand.Request("main", Demand.Kind.APP, 10)),
-            Map.of(Names.GPU_FRACTION, "0.5", Names.GPU_COUNT, "2", Names.REPLICAS_PER_GPU, "10"));
+            Map.of(Names.GPU_FRACTION, "0.5", Names.GPU_COUNT, "2", Names.REPLICAS_PER_GPU, "10"),
+            TestFacts.main(10));
     world.state.apply(new Event.PodSeen(two));
     assertThat(explained(Optional.of(n -> Optional.empty())).getJsonObject("smallerShare"))
         .isEqualTo(new JsonObject().put("replicas", 3).put("replicasPerGpu", 10).put("node", "a"));
