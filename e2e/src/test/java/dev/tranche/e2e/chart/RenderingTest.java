@@ -365,6 +365,10 @@ class RenderingTest {
         .doesNotContain("\"kube-system\",\"gpu-operator\"");
     // Four entries, two for updates, and the two policies that only warn.
     assertThat(on.split("failurePolicy: Ignore", -1)).hasSize(9);
+    assertThat(render(Map.of()))
+        .as("agents that need every GPU")
+        .contains(
+            "values: [\"tranche\",\"kube-system\",\"gpu-operator\",\"nvidia-gpu-operator\",\"dcgm-exporter\"]");
     assertThat(render(Map.of("guard.enabled", false))).doesNotContain("/mutate/guard");
   }
 

@@ -114,15 +114,6 @@ class ClusterE2E {
     assertThat(get(cluster.nodePortUrl(NODE_PORT))).isEqualTo("web\n");
   }
 
-  @Test
-  void logs_showWhatAContainerSaid() throws Exception {
-    run(pod("talker", "server", "sh", "-c", "echo hello; sleep 3600"));
-
-    assertThat(cluster.kubectl("logs", "talker").orFail("kubectl logs")).isEqualTo("hello\n");
-    assertThat(client.pods().inNamespace("default").withName("talker").getLog())
-        .isEqualTo("hello\n");
-  }
-
   @ParameterizedTest
   @CsvSource({
     "all,all,true," + FIRST + ' ' + SECOND,
@@ -164,48 +155,6 @@ class ClusterE2E {
             ? state.getLastState().getTerminated()
             : state.getState().getTerminated();
     assertThat(reason.getMessage()).contains("device error: GPU-0: unknown device");
-  }
-
-  @Test
-  void kubeletRestart_keepsPodsRunning() throws Exception {
-    run(pod("survivor", "agent-2", "sleep", "3600"));
-    var before = client.pods().withName("survivor").get().getStatus().getContainerStatuses();
-
-    cluster.restartKubelet("agent-2");
-    run(pod("newcomer", "agent-2", "sleep", "3600"));
-
-    var after = client.pods().withName("survivor").get().getStatus().getContainerStatuses();
-    assertThat(after.getFirst().getContainerID()).isEqualTo(before.getFirst().getContainerID());
-    assertThat(after.getFirst().getRestartCount()).isZero();
-    assertThat(inPod("survivor", "echo", "still here")).isEqualTo("still here\n");
-  }
-
-  @Test
-  void loadImages_putsAnImageOnEveryNode() {
-    cluster.loadImages(TestImages.busybox());
-
-    assertThat(cluster.nodeNames())
-        .allSatisfy(
-            node ->
-                assertThat(
-                        cluster
-                            .exec(node, "k3s", "ctr", "-n", "k8s.io", "images", "ls", "-q")
-                            .out())
-                    .contains("tranche-e2e/busybox:1"));
-  }
-
-  @Test
-  void kubeletApi_hasPodResourcesAndDevicePluginFolders() {
-    assertThat(
-            cluster
-                .exec("agent-1", "test", "-S", "/var/lib/kubelet/pod-resources/kubelet.sock")
-                .exitCode())
-        .isZero();
-    assertThat(
-            cluster
-                .exec("agent-1", "test", "-S", "/var/lib/kubelet/device-plugins/kubelet.sock")
-                .exitCode())
-        .isZero();
   }
 
   private static boolean hasFailedToStart(Pod pod) {

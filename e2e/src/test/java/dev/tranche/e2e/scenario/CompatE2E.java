@@ -39,15 +39,6 @@ class CompatE2E extends Scenario {
   }
 
   @Test
-  void kaisFraction_runsOnItsShare() {
-    create(kaiPod("kai"));
-    Pod pod = running("kai");
-    assertThat(pod.getMetadata().getAnnotations()).containsEntry(Names.GPU_FRACTION, "0.3");
-    assertThat(held(pod).get("main")).hasSize(3);
-    assertThat(heldGpus(pod)).isEqualTo(assigned(pod));
-  }
-
-  @Test
   void hamisMemory_runsOnItsShare_andIsNoResourceThatANodeWouldNeed() {
     create(hamiPod("hami"));
     Pod pod = running("hami");

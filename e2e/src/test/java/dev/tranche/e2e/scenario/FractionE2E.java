@@ -1,14 +1,12 @@
 package dev.tranche.e2e.scenario;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.tranche.api.Names;
 import dev.tranche.e2e.install.Await;
 import dev.tranche.e2e.install.PodSpecs;
 import io.fabric8.kubernetes.api.model.ContainerBuilder;
 import io.fabric8.kubernetes.api.model.Pod;
-import io.fabric8.kubernetes.client.KubernetesClientException;
 import java.util.Map;
 import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
@@ -32,19 +30,6 @@ class FractionE2E extends Scenario {
     assertThat(held(pod).get("main")).hasSize(3);
     assertThat(assigned(pod)).hasSize(1).isEqualTo(heldGpus(pod));
     assertThat(visibleDevices(pod, "main")).isEqualTo(assigned(pod).iterator().next());
-  }
-
-  @Test
-  void runtime_injectsExactlyTheAssignedGpu() {
-    create(PodSpecs.fraction("seen", "0.2"));
-    Pod pod = running("seen");
-    var injection =
-        tranche().cluster().injections(nodeOf(pod)).stream()
-            .filter(i -> i.podUid().equals(pod.getMetadata().getUid()))
-            .filter(i -> i.containerName().equals("main"))
-            .findFirst()
-            .orElseThrow();
-    assertThat(injection.uuids()).containsExactlyElementsOf(assigned(pod));
   }
 
   /** Another variable is put together before the kubelet adds those of the device plugin. */
@@ -104,14 +89,6 @@ class FractionE2E extends Scenario {
   }
 
   @Test
-  void roundedUpFraction_saysWhatWasGranted() {
-    create(PodSpecs.fraction("third", "1/3"));
-    Pod pod = running("third");
-    assertThat(held(pod).get("main")).hasSize(4);
-    assertThat(pod.getMetadata().getAnnotations()).containsEntry(Names.GRANTED_FRACTION, "0.4");
-  }
-
-  @Test
   void plainPod_runsUnchanged() {
     create(PodSpecs.plain("plain", 1));
     Pod pod = running("plain");
@@ -134,21 +111,5 @@ class FractionE2E extends Scenario {
     delete("whole-0");
     Await.until("the freed GPU to be taken", 10, () -> get("next").getSpec().getNodeName() != null);
     running("next");
-  }
-
-  @Test
-  void malformedFraction_isDeniedInASentence() {
-    assertThatThrownBy(() -> create(PodSpecs.fraction("bad", "1.5")))
-        .isInstanceOf(KubernetesClientException.class)
-        .hasMessageContaining("\"1.5\"")
-        .hasMessageContaining("0.3");
-  }
-
-  @Test
-  void podWithoutGpu_isNotTouched() {
-    create(PodSpecs.pod("bystander"));
-    Pod pod = running("bystander");
-    assertThat(pod.getSpec().getSchedulerName()).isEqualTo("default-scheduler");
-    assertThat(pod.getSpec().getRuntimeClassName()).isNull();
   }
 }

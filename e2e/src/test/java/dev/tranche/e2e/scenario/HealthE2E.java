@@ -16,10 +16,8 @@ import java.util.stream.Collectors;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
 
-/** GPUs that break and come back, and what a node's labels say of them. */
+/** GPUs that break and come back. */
 @Order(60)
 class HealthE2E extends Scenario {
   private static final int ONE_GPU = Tranche.REPLICAS_PER_GPU;
@@ -119,36 +117,6 @@ class HealthE2E extends Scenario {
         .filter(resource -> resource.getName().equals(Names.RESOURCE))
         .flatMap(resource -> resource.getResources().stream())
         .collect(Collectors.toMap(ResourceHealth::getResourceID, ResourceHealth::getHealth));
-  }
-
-  @ParameterizedTest
-  @CsvSource({
-    "present, true",
-    "count, 2",
-    "product, Tesla-T4-SHARED",
-    "memory, 15360",
-    "replicas, 10",
-    "sharing-strategy, time-slicing",
-  })
-  void nodes_areLabelledAsFeatureDiscoveryWould(String label, String value) {
-    for (String node : tranche().nodes()) {
-      Await.until(
-          "label %s of %s".formatted(label, node),
-          60,
-          () -> value.equals(label(node, label)),
-          () -> "it is " + label(node, label));
-    }
-  }
-
-  private static String label(String node, String name) {
-    return tranche()
-        .client()
-        .nodes()
-        .withName(node)
-        .get()
-        .getMetadata()
-        .getLabels()
-        .get("nvidia.com/gpu." + name);
   }
 
   private static void awaitBetaAllocatable(int replicas) {

@@ -14,7 +14,6 @@ import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Order;
-import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -47,17 +46,6 @@ class PreemptionE2E extends Scenario {
   @AfterEach
   void removePriority() {
     tranche().client().scheduling().v1().priorityClasses().withName(namespace).delete();
-  }
-
-  @Test
-  void importantPod_evictsThePodsOfOneGpuOnly_andRunsThere() {
-    create(important());
-    Pod important = importantRuns();
-    assertThat(heldGpus(important)).hasSize(1).isEqualTo(assigned(important));
-    assertThat(survivors())
-        .hasSize(2)
-        .allSatisfy(
-            pod -> assertThat(assigned(pod)).doesNotContainAnyElementsOf(assigned(important)));
   }
 
   /** Whichever GPU it would be otherwise, one of the two cases is the other one. */

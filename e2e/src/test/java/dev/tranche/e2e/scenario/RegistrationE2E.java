@@ -1,7 +1,6 @@
 package dev.tranche.e2e.scenario;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.tranche.api.Names;
 import dev.tranche.api.ReplicaId;
@@ -11,7 +10,6 @@ import dev.tranche.e2e.install.Await;
 import dev.tranche.e2e.install.PodSpecs;
 import dev.tranche.e2e.install.Tranche;
 import io.fabric8.kubernetes.api.model.Pod;
-import io.fabric8.kubernetes.api.model.PodBuilder;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -23,8 +21,6 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /** How the node plugin registers, on a node whose kubelet has another root directory. */
 @OwnCluster
@@ -45,7 +41,7 @@ class RegistrationE2E {
             "registration-" + UUID.randomUUID().toString().substring(0, 8),
             List.of(Model.T4, Model.T4),
             gpus -> {},
-            Map.of("kubeletRoot", ROOT, "guard.mode", "deny"));
+            Map.of("kubeletRoot", ROOT));
   }
 
   @AfterAll
@@ -74,29 +70,6 @@ class RegistrationE2E {
     onTheNode("test ! -e /var/lib/kubelet/pod-resources");
     onTheNode("test ! -e /var/lib/kubelet/cpu_manager_state");
     aShareRunsOnItsGpu("share");
-  }
-
-  @ParameterizedTest
-  @ValueSource(
-      strings = {
-        DEVICE_PLUGINS,
-        ROOT + "/pod-resources",
-        ROOT + "/pod-resources/kubelet.sock",
-        "/var/lib/kubelet/pod-resources"
-      })
-  void guard_refusesBothFolders(String path) {
-    Pod pod =
-        new PodBuilder(PodSpecs.pod("host").build())
-            .editSpec()
-            .addNewVolume()
-            .withName("h")
-            .withNewHostPath()
-            .withPath(path)
-            .endHostPath()
-            .endVolume()
-            .endSpec()
-            .build();
-    assertThatThrownBy(() -> node.create(pod)).hasMessageContaining("volume \"h\"");
   }
 
   /** The kubelet has received a registration whose sender is dead when it answers. */

@@ -35,20 +35,6 @@ class RestartE2E extends Scenario {
   }
 
   @Test
-  void nodePluginRestart_keepsPodsAndTheirGpus() {
-    create(PodSpecs.on(BETA, PodSpecs.fraction("before", "0.3")));
-    var held = held(running("before"));
-
-    tranche().parts("node-plugin").stream()
-        .filter(pod -> BETA.equals(nodeOf(pod)))
-        .forEach(pod -> tranche().client().resource(pod).withGracePeriod(1).delete());
-    allocatableReturns();
-
-    assertThat(held(running("before"))).isEqualTo(held);
-    nextPodIsPlacedRightly();
-  }
-
-  @Test
   void rolloutRestart_inTheMiddleOfABurst_failsNoPod() {
     for (int i = 0; i < BURST; i++) {
       if (i == BURST / 4) {
