@@ -15,7 +15,6 @@ import dev.tranche.nodeplugin.gpu.NvmlThread.WatchState;
 import dev.tranche.nodeplugin.gpu.Replica.Stage;
 import dev.tranche.nodeplugin.gpu.Replicas;
 import dev.tranche.nodeplugin.gpu.SharingPlan;
-import dev.tranche.nodeplugin.health.Readiness;
 import dev.tranche.nodeplugin.kubelet.AssignmentFile;
 import dev.tranche.nodeplugin.kubelet.Assignments;
 import dev.tranche.nodeplugin.kubelet.Hardware;
@@ -33,6 +32,7 @@ import dev.tranche.nodeplugin.stream.ReportStreams;
 import dev.tranche.nodeplugin.stream.Resolver;
 import dev.tranche.nodeplugin.usage.Overuse;
 import dev.tranche.process.meters.Failures;
+import dev.tranche.process.ops.Probe;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import java.nio.file.Path;
@@ -524,14 +524,15 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
    * Returns the readiness. A node without a GPU is ready: the DaemonSet runs there too, and its
    * rollout must not wait.
    */
-  Readiness readiness(Optional<String> slow) {
+  Probe readiness(Optional<String> slow) {
     List<String> missing = missing();
     slow.ifPresent(missing::add);
     return state
         .idleReason()
         .or(() -> missing.isEmpty() ? missingMpsReason() : Optional.empty())
-        .map(Readiness::readyButIdle)
-        .orElseGet(() -> Readiness.readyUnless(missing));
+        .map(idle -> new Probe(true, idle))
+        .orElseGet(
+            () -> missing.isEmpty() ? Probe.ALIVE : new Probe(false, String.join("\n", missing)));
   }
 
   // The GPUs are advertised whole, and this node may lack the label on purpose. As with a missing

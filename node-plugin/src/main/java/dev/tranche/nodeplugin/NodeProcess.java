@@ -13,7 +13,6 @@ import dev.tranche.nodeplugin.gpu.NvmlWatchdog;
 import dev.tranche.nodeplugin.kubelet.Hardware;
 import dev.tranche.nodeplugin.limit.ContainerLimit;
 import dev.tranche.nodeplugin.limit.LimitReader;
-import dev.tranche.nodeplugin.metrics.MetricsServer;
 import dev.tranche.nodeplugin.nvml.JnaNvml;
 import dev.tranche.nodeplugin.nvml.Nvml;
 import dev.tranche.nodeplugin.nvml.NvmlException;
@@ -170,11 +169,11 @@ final class NodeProcess implements NvmlThread.Listener {
         .gauge(
             "tranche.node.ready",
             "1 while /readyz says ready, else 0.",
-            () -> plugin.readiness(watchdog.slowCall()).ready() ? 1 : 0);
+            () -> plugin.readiness(watchdog.slowCall()).passed() ? 1 : 0);
     vertx.setPeriodic(TICK_MS, id -> tick());
-    new MetricsServer(
-            plugin.metrics(), () -> plugin.readiness(watchdog.slowCall()), watchdog::liveness)
-        .listen(vertx, transport, options.metrics())
+    plugin
+        .metrics()
+        .serve(vertx, transport, options.metrics(), () -> plugin.readiness(watchdog.slowCall()))
         .onSuccess(server -> LOG.info("metrics on port {}", server.actualPort()))
         .onFailure(
             e -> {
@@ -202,9 +201,9 @@ final class NodeProcess implements NvmlThread.Listener {
       LOG.warn("{}", slow.get());
     }
     slowCallLogged = slow.isPresent();
-    List<String> silence = watchdog.liveness().sentences();
-    if (!silence.isEmpty() && ended.complete(1)) {
-      LOG.error("{}; the process ends, so that it starts again", String.join("; ", silence));
+    Optional<String> failure = watchdog.failure();
+    if (failure.isPresent() && ended.complete(1)) {
+      LOG.error("{}; the process ends, so that it starts again", failure.get());
     }
   }
 

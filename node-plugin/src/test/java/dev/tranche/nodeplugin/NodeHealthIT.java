@@ -85,7 +85,7 @@ class NodeHealthIT extends WithPlugin {
     assertThat(first.last().getEvents(0).getMessage())
         .contains(socket.toString(), told)
         .endsWith("as soon as it is gone");
-    assertThat(rig.plugin.readiness(Optional.empty()).ready()).isFalse();
+    assertThat(rig.plugin.readiness(Optional.empty()).passed()).isFalse();
     FakeKubelet.await(other.close());
     rig.advertised();
     assertThat(kubelet.registrations()).isEqualTo(before + 1);
@@ -336,7 +336,8 @@ class NodeHealthIT extends WithPlugin {
     assertThat(use.getMemoryUsedBytes()).isEqualTo(8000L << 20);
     assertThat(rig.plugin.metrics().scrape())
         .contains(
-            "tranche_container_gpu_memory_used_bytes{Hostname=\"node-1\",UUID=\"GPU-0\",container=\"main\",gpu=\"0\",modelName=\"Tesla T4\",namespace=\"default\",pod=\"greedy\"}")
+            "tranche_container_gpu_memory_used_bytes{Hostname=\"node-1\",UUID=\"GPU-0\",container=\"main\",gpu=\"0\",modelName=\"Tesla"
+                + " T4\",namespace=\"default\",pod=\"greedy\"}")
         .contains("tranche_node_overuse_total 1.0");
     nvml.state(
         gpu(0, "used_mib=9000 sm=50"), gpu(1, ""), "process gpu=0 pid=71 used_mib=800 sm=40");

@@ -49,7 +49,6 @@ public final class GpuWatch {
   private long reopenedAtMs;
   private long reopenWaitMs;
   private long migCheckedAtMs;
-  private String lastObstacle = "";
 
   /**
    * @param usage finds the containers of a GPU's processes
@@ -141,7 +140,6 @@ public final class GpuWatch {
             unidentifiedGpus(),
             errorWatch.problem(),
             sampler.problem(),
-            blockedRestart(),
             usage.problem().map(why -> new NodeProblem(Reason.POD_NAMES_UNREADABLE, 1, why)))
         .flatMap(Optional::stream)
         .toList();
@@ -160,17 +158,6 @@ public final class GpuWatch {
                     .formatted(count, missing, String.join("; ", unidentified.values()))));
   }
 
-  private Optional<NodeProblem> blockedRestart() {
-    return lastObstacle.isEmpty() || !restartWanted()
-        ? Optional.empty()
-        : Optional.of(
-            new NodeProblem(
-                Reason.NVML_RESTART_BLOCKED,
-                1,
-                "NVML should be restarted, which may bring a GPU back, but would not start again: %s; restart the node plugin's pod"
-                    .formatted(lastObstacle)));
-  }
-
   public List<GpuStatus> gpus() {
     return gpus.all();
   }
@@ -187,8 +174,7 @@ public final class GpuWatch {
 
   /**
    * Looks for missing GPUs again, and returns whether to restart NVML, which may show a returned
-   * GPU, or the errors of all, only then. While any GPU works, restarts become ever rarer. They
-   * stop if NVML is known not to start again.
+   * GPU, or the errors of all, only then. While any GPU works, restarts become ever rarer.
    *
    * @throws NvmlException if NVML itself is gone
    */
@@ -226,8 +212,7 @@ public final class GpuWatch {
     }
     reopenedAtMs = nowMs;
     reopenWaitMs = Math.min(REOPEN_MAX_MS, reopenWaitMs * 2);
-    lastObstacle = session().restartObstacle().orElse("");
-    return lastObstacle.isEmpty();
+    return true;
   }
 
   private boolean missing() {

@@ -15,8 +15,6 @@ public record NodeProblem(Reason reason, int count, String sentence) {
     GPU_ERRORS_UNWATCHED("GpuErrorsUnwatched"),
     /** GPUs answer, but not with their load. */
     GPU_LOAD_UNREADABLE("GpuLoadUnreadable"),
-    /** A restart of NVML would be needed, but would fail. */
-    NVML_RESTART_BLOCKED("NvmlRestartBlocked"),
     /** Containers are to get GPUs by CDI specs, which cannot be written. */
     CDI_SPECS_NOT_WRITTEN("CdiSpecsNotWritten"),
     /** Shares must have a memory limit, and GPUs cannot have one. */

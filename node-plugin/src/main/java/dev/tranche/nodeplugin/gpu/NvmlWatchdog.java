@@ -1,7 +1,5 @@
 package dev.tranche.nodeplugin.gpu;
 
-import dev.tranche.nodeplugin.health.Readiness;
-import java.util.List;
 import java.util.Optional;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
@@ -76,24 +74,20 @@ public final class NvmlWatchdog {
     return clockMs.getAsLong() - now.sinceMs();
   }
 
-  /** Returns not ready if the process should be restarted. */
-  public Readiness liveness() {
+  /** Returns why the process should be restarted; empty while it need not. */
+  public Optional<String> failure() {
     Long since = goneSinceMs;
     if (since != null && clockMs.getAsLong() - since > UNUSABLE_MAX_MS) {
-      return Readiness.readyUnless(
-          List.of(
-              "NVML has worked before and cannot be used for %d s, %d s at most: a new container may"
-                      .formatted((clockMs.getAsLong() - since) / 1_000, UNUSABLE_MAX_MS / 1_000)
-                  + " have the devices and the driver's library that this one lacks"));
+      return Optional.of(
+          "NVML has worked before and cannot be used for %d s, %d s at most: a new container may have the devices and the driver's library that this one lacks"
+              .formatted((clockMs.getAsLong() - since) / 1_000, UNUSABLE_MAX_MS / 1_000));
     }
-    Awaited now = awaited;
-    if (now == null || silentMs(now) <= now.maxMs()) {
-      return Readiness.readyUnless(List.of());
-    }
-    return Readiness.readyUnless(
-        List.of(
-            "the GPUs have not been read for %d s, %d s at most: a call into NVML hangs"
-                .formatted(silentMs(now) / 1_000, now.maxMs() / 1_000)));
+    return Optional.ofNullable(awaited)
+        .filter(now -> silentMs(now) > now.maxMs())
+        .map(
+            now ->
+                "the GPUs have not been read for %d s, %d s at most: a call into NVML hangs"
+                    .formatted(silentMs(now) / 1_000, now.maxMs() / 1_000));
   }
 
   /** Returns a warning about a call that takes long; empty if none does. */

@@ -6,16 +6,26 @@ import dev.tranche.nodeplugin.gpu.Load;
 import dev.tranche.nodeplugin.nvml.Gpm;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import dev.tranche.nodeplugin.nvml.GpuReading;
+import dev.tranche.process.listen.ConnectionLimits;
+import dev.tranche.process.listen.LimitedTransport;
+import dev.tranche.process.listen.ListeningPort;
 import dev.tranche.process.meters.Failures;
 import dev.tranche.process.meters.Meters;
 import dev.tranche.process.meters.RowCollector;
+import dev.tranche.process.ops.OpsPort;
+import dev.tranche.process.ops.Probe;
+import dev.tranche.process.settings.HostPort;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.prometheus.metrics.model.snapshots.Labels;
+import io.vertx.core.Future;
+import io.vertx.core.Vertx;
+import io.vertx.core.http.HttpServer;
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Supplier;
 import java.util.function.ToDoubleFunction;
 import java.util.function.ToLongFunction;
 
@@ -51,6 +61,18 @@ public final class NodeMetrics extends Meters {
 
   public String scrape() {
     return registry.scrape();
+  }
+
+  /**
+   * Serves /metrics, /healthz and /readyz.
+   *
+   * @param transport of this Vert.x
+   */
+  public Future<HttpServer> serve(
+      Vertx vertx, LimitedTransport transport, HostPort at, Supplier<Probe> readiness) {
+    var port = new ListeningPort(vertx, transport, "metrics", ConnectionLimits.METRICS);
+    connections(port);
+    return new OpsPort(this::scrape, () -> Probe.ALIVE, readiness).listen(port, at);
   }
 
   /** Returns where unexpected errors on one GPU, or in one task, are counted. */
@@ -163,7 +185,8 @@ public final class NodeMetrics extends Meters {
             new RowCollector<ContainerRow>(() -> containers, row -> labels(node, row))
                 .gaugeIfKnown(
                     "tranche_container_gpu_memory_used_bytes",
-                    "GPU memory used by the container's processes; absent where the driver does not tell.",
+                    "GPU memory used by the container's processes; absent where the driver does not"
+                        + " tell.",
                     r -> r.use().memoryUsedBytes() >= 0 ? r.use().memoryUsedBytes() : Double.NaN)
                 .gaugeIfKnown(
                     "tranche_container_gpu_memory_charged_bytes",
@@ -175,7 +198,8 @@ public final class NodeMetrics extends Meters {
                     ContainerRow::grantedBytes)
                 .gaugeIfKnown(
                     "tranche_container_gpu_sm_utilization_ratio",
-                    "Part of the GPU's time in which a kernel of the container was running, 0 to 1.",
+                    "Part of the GPU's time in which a kernel of the container was running, 0 to"
+                        + " 1.",
                     r -> r.use().smPercent() / 100)
                 .gauge(
                     "tranche_container_gpu_overuse",

@@ -6,10 +6,10 @@ import dev.tranche.nodeplugin.config.ConfigSource.Outcome;
 import dev.tranche.nodeplugin.config.KeptConfig;
 import dev.tranche.nodeplugin.file.AtomicFile;
 import dev.tranche.nodeplugin.gpu.SharingPlan;
-import dev.tranche.nodeplugin.health.Readiness;
 import dev.tranche.nodeplugin.nvml.AdminNvml;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import dev.tranche.nodeplugin.nvml.NvmlException;
+import dev.tranche.process.ops.Probe;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -279,14 +279,14 @@ final class MpsControl {
   }
 
   /** May be called by any thread. */
-  Readiness readiness() {
+  Probe readiness() {
     return switch (status) {
       case MpsStatus.Serving serving when serving.lines().isEmpty() ->
-          Readiness.readyButIdle("the config shares nothing by MPS, so there is no daemon to run");
-      case MpsStatus.Serving ignored -> Readiness.readyUnless(List.of());
-      case MpsStatus.Failing failing -> Readiness.readyUnless(List.of(failing.reason()));
+          new Probe(true, "the config shares nothing by MPS, so there is no daemon to run");
+      case MpsStatus.Serving ignored -> Probe.ALIVE;
+      case MpsStatus.Failing failing -> new Probe(false, failing.reason());
       case MpsStatus.None ignored ->
-          Readiness.readyUnless(List.of("the MPS control daemons have not started yet"));
+          new Probe(false, "the MPS control daemons have not started yet");
     };
   }
 

@@ -3,7 +3,6 @@ package dev.tranche.nodeplugin.mps;
 import dev.tranche.nodeplugin.config.ConfigSource;
 import dev.tranche.nodeplugin.config.Options;
 import dev.tranche.nodeplugin.config.Setting;
-import dev.tranche.nodeplugin.metrics.MetricsServer;
 import dev.tranche.nodeplugin.metrics.NodeMetrics;
 import dev.tranche.nodeplugin.nvml.JnaNvml;
 import dev.tranche.process.listen.LimitedTransport;
@@ -80,8 +79,8 @@ public final class MpsMain {
         "tranche.mps.daemons.serving",
         "1 while every MPS control daemon that the config needs answers, else 0.",
         () -> control.serving() ? 1 : 0);
-    new MetricsServer(metrics, control::readiness)
-        .listen(vertx, transport, options.metrics())
+    metrics
+        .serve(vertx, transport, options.metrics(), control::readiness)
         .onSuccess(server -> LOG.info("metrics on port {}", server.actualPort()))
         .onFailure(e -> LOG.error("cannot serve metrics on {}: {}", options.metrics(), e));
     return run(control);

@@ -405,11 +405,6 @@ public final class JnaNvml implements AdminNvml {
   }
 
   @Override
-  public Optional<String> restartObstacle() {
-    return RestartObstacles.find(Path.of("/dev"), Path.of("/proc/self/maps"));
-  }
-
-  @Override
   public Optional<GpuEvent> awaitEvent(int timeoutMs) {
     int result = functions.call("nvmlEventSetWait_v2", eventSet, scratch, timeoutMs);
     if (result == NvmlCode.TIMEOUT) {

@@ -66,14 +66,6 @@ public interface Nvml extends AutoCloseable {
   /** Waits for the next error of a watched GPU; empty if none comes in that time. */
   Optional<GpuEvent> awaitEvent(int timeoutMs);
 
-  /**
-   * Returns what would prevent a restart of NVML once this session is closed; empty if nothing is
-   * known.
-   */
-  default Optional<String> restartObstacle() {
-    return Optional.empty();
-  }
-
   @Override
   void close();
 }

@@ -43,7 +43,6 @@ final class InMemoryNvml implements Nvml {
   final Set<String> watched = new HashSet<>();
   // Says who it is, but not its load.
   String unreadable = "";
-  Optional<String> obstacle = Optional.empty();
   final List<String> queried = new ArrayList<>();
 
   String uuid(int index) {
@@ -134,11 +133,6 @@ final class InMemoryNvml implements Nvml {
     }
     watched.add(uuid(index));
     return reportsErrors;
-  }
-
-  @Override
-  public Optional<String> restartObstacle() {
-    return obstacle;
   }
 
   @Override

@@ -11,7 +11,7 @@ class NvmlWatchdogTest {
   void silence_beforeNvmlHasStarted_isLife() {
     NvmlWatchdog watchdog = new NvmlWatchdog(1_000, () -> nowMs);
     nowMs += 1_000_000;
-    assertThat(watchdog.liveness().ready()).isTrue();
+    assertThat(watchdog.failure()).isEmpty();
   }
 
   @Test
@@ -19,14 +19,10 @@ class NvmlWatchdogTest {
     NvmlWatchdog watchdog = new NvmlWatchdog(1_000, () -> nowMs);
     watchdog.start();
     nowMs += 300_000;
-    assertThat(watchdog.liveness().ready()).isTrue();
+    assertThat(watchdog.failure()).isEmpty();
     nowMs++;
     assertThat(watchdog.silentMs()).isEqualTo(300_001);
-    assertThat(watchdog.liveness().ready()).isFalse();
-    assertThat(watchdog.liveness().sentences())
-        .singleElement()
-        .asString()
-        .contains("300 s", "NVML");
+    assertThat(watchdog.failure().orElseThrow()).contains("300 s", "NVML");
   }
 
   @Test
@@ -36,7 +32,7 @@ class NvmlWatchdogTest {
     nowMs += 100_000;
     watchdog.answered();
     nowMs += 60_001;
-    assertThat(watchdog.liveness().ready()).isFalse();
+    assertThat(watchdog.failure()).isPresent();
   }
 
   @Test
@@ -46,7 +42,7 @@ class NvmlWatchdogTest {
     watchdog.disarm();
     nowMs += 1_000_000;
     assertThat(watchdog.silentMs()).isZero();
-    assertThat(watchdog.liveness().ready()).isTrue();
+    assertThat(watchdog.failure()).isEmpty();
   }
 
   @Test
@@ -54,12 +50,11 @@ class NvmlWatchdogTest {
     NvmlWatchdog watchdog = new NvmlWatchdog(1_000, () -> nowMs);
     watchdog.answered();
     nowMs += 60_000;
-    assertThat(watchdog.liveness().ready()).isTrue();
+    assertThat(watchdog.failure()).isEmpty();
     nowMs++;
-    assertThat(watchdog.liveness().ready()).isFalse();
-    assertThat(watchdog.liveness().sentences()).singleElement().asString().contains("60 s", "NVML");
+    assertThat(watchdog.failure().orElseThrow()).contains("60 s", "NVML");
     watchdog.answered();
-    assertThat(watchdog.liveness().ready()).isTrue();
+    assertThat(watchdog.failure()).isEmpty();
   }
 
   @Test
@@ -67,9 +62,9 @@ class NvmlWatchdogTest {
     NvmlWatchdog watchdog = new NvmlWatchdog(30_000, () -> nowMs);
     watchdog.answered();
     nowMs += 300_000;
-    assertThat(watchdog.liveness().ready()).isTrue();
+    assertThat(watchdog.failure()).isEmpty();
     nowMs++;
-    assertThat(watchdog.liveness().ready()).isFalse();
+    assertThat(watchdog.failure()).isPresent();
   }
 
   @Test
@@ -81,15 +76,11 @@ class NvmlWatchdogTest {
       nowMs += 5_000;
       watchdog.start();
     }
-    assertThat(watchdog.liveness().ready()).isTrue();
+    assertThat(watchdog.failure()).isEmpty();
     nowMs++;
-    assertThat(watchdog.liveness().ready()).isFalse();
-    assertThat(watchdog.liveness().sentences())
-        .singleElement()
-        .asString()
-        .contains("worked before");
+    assertThat(watchdog.failure().orElseThrow()).contains("worked before");
     watchdog.answered();
-    assertThat(watchdog.liveness().ready()).isTrue();
+    assertThat(watchdog.failure()).isEmpty();
   }
 
   @Test
@@ -100,6 +91,6 @@ class NvmlWatchdogTest {
     assertThat(watchdog.slowCall()).isEmpty();
     nowMs++;
     assertThat(watchdog.slowCall().orElseThrow()).contains("20 s", "nvidia-smi");
-    assertThat(watchdog.liveness().ready()).isTrue();
+    assertThat(watchdog.failure()).isEmpty();
   }
 }

@@ -1,11 +1,10 @@
 package dev.tranche.nodeplugin.metrics;
 
-import dev.tranche.nodeplugin.health.Readiness;
 import dev.tranche.process.listen.LimitedTransport;
+import dev.tranche.process.ops.Probe;
 import dev.tranche.process.settings.HostPort;
 import io.vertx.core.VertxOptions;
 import java.io.IOException;
-import java.util.List;
 
 /**
  * The process that {@link FloodedNodePortIT} starts with the options of the image: the node
@@ -19,10 +18,9 @@ final class FloodedNodePort {
     var transport = new LimitedTransport();
     var vertx = transport.vertx(new VertxOptions().setEventLoopPoolSize(1));
     var metrics = new NodeMetrics();
-    Readiness ready = Readiness.readyUnless(List.of());
     int port =
-        new MetricsServer(metrics, () -> ready)
-            .listen(vertx, transport, new HostPort("127.0.0.1", 0))
+        metrics
+            .serve(vertx, transport, new HostPort("127.0.0.1", 0), () -> Probe.ALIVE)
             .await()
             .actualPort();
     System.out.println(port);

@@ -4,8 +4,8 @@ import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.nodeplugin.Eventually;
-import dev.tranche.nodeplugin.health.Readiness;
 import dev.tranche.process.listen.LimitedTransport;
+import dev.tranche.process.ops.Probe;
 import dev.tranche.process.settings.HostPort;
 import io.vertx.core.Vertx;
 import io.vertx.core.VertxOptions;
@@ -50,9 +50,8 @@ class MetricsServerIT {
   }
 
   private int serve() {
-    Readiness ready = Readiness.readyUnless(List.of());
-    return new MetricsServer(metrics, () -> ready, () -> ready)
-        .listen(vertx, transport, new HostPort("127.0.0.1", 0))
+    return metrics
+        .serve(vertx, transport, new HostPort("127.0.0.1", 0), () -> Probe.ALIVE)
         .await()
         .actualPort();
   }

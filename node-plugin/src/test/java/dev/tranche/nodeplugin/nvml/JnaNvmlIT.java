@@ -11,6 +11,9 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.regex.Pattern;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
@@ -30,11 +33,20 @@ class JnaNvmlIT {
   void boundFunctions_areThoseOfTheSimulatedLibrary() throws Exception {
     // NVIDIA's hook sets memory limits; the plugin only reads them.
     Stream<String> ofOthers = Stream.of("nvmlDeviceSetMemoryLimits_v1");
-    List<String> bound =
-        Stream.of(NvmlFunctions.REQUIRED.stream(), NvmlFunctions.OPTIONAL.stream(), ofOthers)
-            .flatMap(names -> names)
-            .toList();
+    List<String> bound = Stream.concat(called(), ofOthers).toList();
     assertThat(exported()).containsExactlyInAnyOrderElementsOf(bound);
+  }
+
+  /** NVML's functions that the sources name. */
+  private static Stream<String> called() throws IOException {
+    Pattern name = Pattern.compile("\"(nvml[A-Z]\\w+)\"");
+    Set<String> names = new TreeSet<>();
+    try (var sources = Files.list(Path.of("src/main/java/dev/tranche/nodeplugin/nvml"))) {
+      for (Path source : sources.toList()) {
+        name.matcher(Files.readString(source)).results().map(r -> r.group(1)).forEach(names::add);
+      }
+    }
+    return names.stream();
   }
 
   private List<String> exported() throws IOException {
@@ -438,8 +450,9 @@ class JnaNvmlIT {
 
   @Test
   void functionsThatPlacementCanDoWithout_mayBeMissing() throws Exception {
-    FakeNvml poor =
-        FakeNvml.without("driver-root-poor", NvmlFunctions.OPTIONAL.toArray(String[]::new));
+    String[] optional =
+        called().filter(name -> !NvmlFunctions.REQUIRED.contains(name)).toArray(String[]::new);
+    FakeNvml poor = FakeNvml.without("driver-root-poor", optional);
     poor.state(gpu(0, ""));
     try (Nvml nvml = JnaNvml.open(poor.root())) {
       assertThat(nvml.driverVersion()).isEqualTo("unknown");
@@ -488,23 +501,5 @@ class JnaNvmlIT {
         .hasMessageContaining("architecture")
         .hasMessageNotContaining("class path")
         .hasMessageNotContaining("resource path");
-  }
-
-  @Test
-  void restart_isHeldUp_byALibraryThatWasReplaced(@TempDir Path folder) throws IOException {
-    Path maps = folder.resolve("maps");
-    String line = "7f00-7f01 r-xp 00000000 08:01 42 /usr/lib64/libnvidia-ml.so.580.82.07";
-    Files.writeString(maps, line + "\n");
-    assertThat(RestartObstacles.find(folder, maps)).isEmpty();
-    Files.writeString(maps, line + " (deleted)\n");
-    assertThat(RestartObstacles.find(folder, maps).orElseThrow()).contains("was replaced");
-  }
-
-  @Test
-  void restart_isHeldUp_byDevicesThatCannotBeOpened(@TempDir Path dev) throws IOException {
-    Path maps = Files.createFile(dev.resolve("maps"));
-    // A folder cannot be opened for writing, whoever asks.
-    Files.createDirectory(dev.resolve("nvidiactl"));
-    assertThat(RestartObstacles.find(dev, maps).orElseThrow()).contains("nvidiactl");
   }
 }
