@@ -504,13 +504,8 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
   }
 
   private void receive(Assignment assignment, long nowMs) {
-    if (assignments.receive(assignment, state::withReplicasPerGpu, nowMs)
-        instanceof Assignments.Receipt.Refused refused) {
-      LOG.warn("{}", refused.reason());
-      metrics.count(
-          "tranche.node.assignments.refused",
-          "Assignments of an extender that the plugin refused.");
-    } else if (state.limitChoices().received(assignment, nowMs)) {
+    assignments.receive(assignment, nowMs);
+    if (state.limitChoices().received(assignment, nowMs)) {
       limitKeeper.save();
     }
   }

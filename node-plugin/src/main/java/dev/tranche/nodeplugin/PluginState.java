@@ -1,6 +1,5 @@
 package dev.tranche.nodeplugin;
 
-import dev.tranche.api.node.Assignment;
 import dev.tranche.api.node.ConfigStatus;
 import dev.tranche.api.node.Holding;
 import dev.tranche.nodeplugin.config.Config;
@@ -304,28 +303,6 @@ final class PluginState {
     List<Object> parts = new ArrayList<>(List.of(config, sharing, held.all()));
     gpus.forEach(gpu -> parts.addAll(List.of(gpu.info(), gpu.health().healthy())));
     return parts;
-  }
-
-  /**
-   * Fills in the replicas per GPU that the shares of an assignment are counted in. Those are the
-   * ones offered now, which differ from the config's while an MPS daemon is missing. Leaves the
-   * field unset if the GPUs of the assignment differ in it.
-   */
-  Assignment withReplicasPerGpu(Assignment assignment) {
-    if (assignment.getReplicasPerGpu() > 0) {
-      return assignment;
-    }
-    Map<String, GpuSharing> sharing = replicas().map(NodeReplicas::sharing).orElse(Map.of());
-    List<Integer> counts =
-        assignment.getContainersList().stream()
-            .flatMap(container -> container.getSharesList().stream())
-            .flatMap(share -> Optional.ofNullable(sharing.get(share.getUuid())).stream())
-            .map(GpuSharing::replicas)
-            .distinct()
-            .toList();
-    return counts.size() == 1
-        ? assignment.toBuilder().setReplicasPerGpu(counts.getFirst()).build()
-        : assignment;
   }
 
   /** Replicas that containers hold. */

@@ -260,16 +260,15 @@ final class PluginRig {
   }
 
   static Assignment assign(String pod, String container, String uuid, int replicas) {
+    var share = GpuShare.newBuilder().setUuid(uuid).setReplicas(replicas);
     return Assignment.newBuilder()
         .setPodUid("uid-" + pod)
         .setNamespace("default")
         .setPod(pod)
         .setResource("nvidia.com/gpu")
         .setExpiresInMs(60_000)
-        .addContainers(
-            ContainerAssignment.newBuilder()
-                .setContainer(container)
-                .addShares(GpuShare.newBuilder().setUuid(uuid).setReplicas(replicas)))
+        .addContainers(ContainerAssignment.newBuilder().setContainer(container).addShares(share))
+        .addHeld(share)
         .build();
   }
 }

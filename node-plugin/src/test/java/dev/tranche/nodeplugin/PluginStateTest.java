@@ -2,9 +2,6 @@ package dev.tranche.nodeplugin;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.tranche.api.node.Assignment;
-import dev.tranche.api.node.ContainerAssignment;
-import dev.tranche.api.node.GpuShare;
 import dev.tranche.nodeplugin.config.ConfigSource.Outcome;
 import dev.tranche.nodeplugin.config.Configs;
 import dev.tranche.nodeplugin.config.OveruseOptions;
@@ -16,7 +13,6 @@ import dev.tranche.nodeplugin.health.Health;
 import dev.tranche.nodeplugin.kubelet.Hardware;
 import dev.tranche.nodeplugin.limit.ContainerLimit;
 import dev.tranche.nodeplugin.limit.NodeLimits;
-import dev.tranche.nodeplugin.mps.MpsAvailability;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import dev.tranche.nodeplugin.nvml.Mig;
 import dev.tranche.nodeplugin.usage.ContainerCgroups;
@@ -178,32 +174,6 @@ class PluginStateTest {
     assertThat(state.mpsPlan(true).lines()).containsExactly("GPU-1 4 nvidia.com/gpu");
     state.gpus(both.stream().map(PluginStateTest::lost).toList());
     assertThat(state.mpsPlan(true).needed()).isTrue();
-  }
-
-  @Test
-  void assignment_isCountedInTheReplicasThatAreOffered_alsoWithoutTheMpsDaemon() {
-    state.gpus(gpus(2));
-    state.config(replicas(10));
-    assertThat(replicasPerGpu("GPU-0")).isEqualTo(10);
-    state.replicas();
-    state.mps(new MpsAvailability.Awaited());
-    state.config(config("mps", 4));
-    assertThat(replicasPerGpu("GPU-0")).isEqualTo(10);
-    state.mps(new MpsAvailability.Missing("no daemon"));
-    assertThat(replicasPerGpu("GPU-0")).isEqualTo(1);
-    state.mps(new MpsAvailability.Serving());
-    assertThat(replicasPerGpu("GPU-0", "GPU-1")).isEqualTo(4);
-    assertThat(replicasPerGpu("GPU-7")).isZero();
-  }
-
-  private int replicasPerGpu(String... uuids) {
-    var container = ContainerAssignment.newBuilder();
-    for (String uuid : uuids) {
-      container.addShares(GpuShare.newBuilder().setUuid(uuid).setReplicas(1));
-    }
-    return state
-        .withReplicasPerGpu(Assignment.newBuilder().addContainers(container).build())
-        .getReplicasPerGpu();
   }
 
   private static GpuStatus lost(GpuStatus gpu) {

@@ -471,23 +471,22 @@ final class RecutWorld {
 
   private void bindTo(Gpu gpu, int size) {
     created++;
-    int of = random.nextInt(4) == 0 ? 0 : gpu.getReplicas();
+    int of = gpu.getReplicas();
     Pod pod = new Pod("u" + created, name(), gpu.getResource(), size, of);
     inFlight.put(pod.uid, pod);
     assignedTo.put(pod.uid, gpu.getUuid());
     var share = GpuShare.newBuilder().setUuid(gpu.getUuid()).setReplicas(size);
     calls.receive(
-        state.withReplicasPerGpu(
-            Assignment.newBuilder()
-                .setPodUid(pod.uid)
-                .setNamespace("ns")
-                .setPod(pod.name)
-                .setResource(pod.resource)
-                .setExpiresInMs(60_000)
-                .setReplicasPerGpu(of)
-                .addContainers(
-                    ContainerAssignment.newBuilder().setContainer("main").addShares(share))
-                .build()),
+        Assignment.newBuilder()
+            .setPodUid(pod.uid)
+            .setNamespace("ns")
+            .setPod(pod.name)
+            .setResource(pod.resource)
+            .setExpiresInMs(60_000)
+            .setReplicasPerGpu(of)
+            .addContainers(ContainerAssignment.newBuilder().setContainer("main").addShares(share))
+            .addHeld(share)
+            .build(),
         nowMs);
     bind(pod);
   }

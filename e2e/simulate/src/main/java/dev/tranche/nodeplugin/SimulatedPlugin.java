@@ -86,7 +86,7 @@ public final class SimulatedPlugin {
   public void load(byte[] held, byte[] assignments, long nowMs, long wallMs) {
     try {
       for (var kept : AssignmentFile.parse(assignments, wallMs)) {
-        calls.receive(kept, state::withReplicasPerGpu, nowMs);
+        calls.receive(kept, nowMs);
       }
     } catch (InvalidProtocolBufferException broken) {
       throw new IllegalArgumentException("a file of assignments that this plugin wrote", broken);
@@ -140,9 +140,7 @@ public final class SimulatedPlugin {
 
   public void apply(NodeDirective directive, long nowMs) {
     directive.getRetractPodUidsList().forEach(uid -> calls.retract(uid, nowMs));
-    directive
-        .getAssignList()
-        .forEach(assignment -> calls.receive(assignment, state::withReplicasPerGpu, nowMs));
+    directive.getAssignList().forEach(assignment -> calls.receive(assignment, nowMs));
   }
 
   public boolean expire(long nowMs) {

@@ -136,11 +136,7 @@ final class AdmittingPod {
             .flatMap(
                 pod ->
                     candidate(pod, waiting(pod, list), size, c -> list.holds(pod.assignment(), c)))
-            .collect(
-                Collectors.toMap(
-                    c -> PendingAssignment.name(c.pod().assignment()),
-                    c -> c,
-                    AdmittingPod::betterOfSameName))
+            .collect(Collectors.toMap(c -> c.pod().name(), c -> c, AdmittingPod::betterOfSameName))
             .values()
             .stream()
             .sorted(LIKELIEST)
@@ -235,27 +231,11 @@ final class AdmittingPod {
    * the next container is to have comes first, since it takes over what the init container has.
    */
   private static List<GpuShare> sharesOfInit(PendingAssignment pod, int size) {
-    if (pod.assignment().getHeldCount() == 0) {
-      return onOneGpu(pod.assignment(), size);
-    }
     var part = new HeldPart(pod.assignment());
     assigned(pod)
         .filter(c -> pod.answered().contains(c.getContainer()))
         .flatMap(c -> c.getSharesList().stream())
         .forEach(s -> part.remove(s.getUuid(), s.getReplicas()));
     return part.take(unanswered(pod).stream().flatMap(c -> c.getSharesList().stream()), size);
-  }
-
-  /** Of an older extender, which does not tell what the pod holds. */
-  private static List<GpuShare> onOneGpu(Assignment assignment, int size) {
-    List<String> uuids =
-        assignment.getContainersList().stream()
-            .flatMap(c -> c.getSharesList().stream())
-            .map(GpuShare::getUuid)
-            .distinct()
-            .toList();
-    return uuids.size() == 1
-        ? List.of(GpuShare.newBuilder().setUuid(uuids.getFirst()).setReplicas(size).build())
-        : List.of();
   }
 }

@@ -9,10 +9,8 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
-import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -21,16 +19,11 @@ import org.jspecify.annotations.Nullable;
  * retracted, not expired. Confined to one thread. Times are milliseconds of a monotonic clock.
  */
 public final class Assignments {
-  /** Far more than the kubelet of a node has pending; a flood must not exhaust the heap. */
-  static final int MAX = 4096;
-
   /** More pods than start on a node before an extender learns that they are confirmed. */
   private static final int CONFIRMED_MAX = 1024;
 
   /** Longer than a kubelet lags behind the API server. */
   static final int RETRACTED_MS = 60_000;
-
-  private static final int RETRACTED_MAX = 1024;
 
   private final Map<String, PendingAssignment> byUid = new LinkedHashMap<>();
 
@@ -39,13 +32,7 @@ public final class Assignments {
    * by one, so it may still ask. With another answer it would take replicas that later pods were
    * assigned.
    */
-  private final Map<String, PendingAssignment> retracted =
-      new LinkedHashMap<>() {
-        @Override
-        protected boolean removeEldestEntry(Map.Entry<String, PendingAssignment> eldest) {
-          return size() > RETRACTED_MAX;
-        }
-      };
+  private final Map<String, PendingAssignment> retracted = new LinkedHashMap<>();
 
   /** Names by uid of pods that hold what they were assigned; the oldest entries are dropped. */
   private final Map<String, String> confirmed =
@@ -60,53 +47,32 @@ public final class Assignments {
   private long lists;
   private @Nullable PodList lastList;
 
-  /** Whether an assignment was taken, and if not, why. */
-  public sealed interface Receipt {
-    record Accepted() implements Receipt {}
-
-    record Refused(String reason) implements Receipt {}
-  }
-
-  /** Receives an assignment that was kept on disk, or that states the R of its shares. */
-  public Receipt receive(Assignment assignment, long nowMs) {
-    return receive(assignment, UnaryOperator.identity(), nowMs);
-  }
-
-  /**
-   * @param withReplicasPerGpu fills in the R that the shares are counted in now, if the sender
-   *     omits it
-   */
-  public Receipt receive(
-      Assignment assignment, UnaryOperator<Assignment> withReplicasPerGpu, long nowMs) {
-    String pod = PendingAssignment.name(assignment);
-    if (assignment.getExpiresInMs() == 0) {
-      return new Receipt.Refused("the assignment of " + pod + " lacks its expiry");
+  public void receive(Assignment assignment, long nowMs) {
+    String uid = assignment.getPodUid();
+    PendingAssignment pod = expected(uid).orElse(null);
+    if (pod == null) {
+      pod = received(assignment, nowMs);
+    } else {
+      pod.renew(assignment, nowMs);
     }
-    PendingAssignment known = expected(assignment.getPodUid()).orElse(null);
-    if (known == null && byUid.size() >= MAX) {
-      return new Receipt.Refused(
-          "the assignment of " + pod + " is one too many: " + MAX + " are outstanding here");
-    }
-    byUid.put(
-        assignment.getPodUid(),
-        known == null
-            ? received(withReplicasPerGpu.apply(assignment), nowMs)
-            : known.renewed(assignment, withReplicasPerGpu, nowMs));
-    retracted.remove(assignment.getPodUid());
-    return new Receipt.Accepted();
+    byUid.put(uid, pod);
+    retracted.remove(uid);
   }
 
   /** A newly elected extender sends confirmed assignments again. */
   private PendingAssignment received(Assignment assignment, long nowMs) {
     boolean known = confirmed.containsKey(assignment.getPodUid());
     var pod =
-        PendingAssignment.received(
+        new PendingAssignment(
             assignment,
             ++receipts,
             nowMs,
             heldBySameName(assignment),
             !known && hasPredecessor(assignment) ? nowMs + RETRACTED_MS : 0);
-    return known ? pod.asFullyAllocated() : pod;
+    if (known) {
+      assignment.getContainersList().forEach(c -> pod.answered(c.getContainer(), true));
+    }
+    return pod;
   }
 
   /**
@@ -117,8 +83,7 @@ public final class Assignments {
     String name = PendingAssignment.name(assignment);
     return Stream.of(byUid, retracted)
             .flatMap(pods -> pods.values().stream())
-            .map(PendingAssignment::assignment)
-            .anyMatch(a -> !a.getPodUid().equals(uid) && PendingAssignment.name(a).equals(name))
+            .anyMatch(pod -> !pod.assignment().getPodUid().equals(uid) && pod.name().equals(name))
         || confirmed.entrySet().stream()
             .anyMatch(of -> !of.getKey().equals(uid) && of.getValue().equals(name));
   }
@@ -142,9 +107,10 @@ public final class Assignments {
     PendingAssignment pod = byUid.remove(podUid);
     if (pod != null && !pod.refused()) {
       if (isFullyAllocated(pod) && !pod.hasPredecessor()) {
-        confirmed.put(podUid, PendingAssignment.name(pod.assignment()));
+        confirmed.put(podUid, pod.name());
       } else {
-        retracted.put(podUid, pod.expiringAt(Math.min(pod.expiresAtMs(), nowMs + RETRACTED_MS)));
+        pod.expireBy(nowMs + RETRACTED_MS);
+        retracted.put(podUid, pod);
       }
     }
     return pod != null;
@@ -162,11 +128,7 @@ public final class Assignments {
   /** Drops expired assignments and returns whether there were any. */
   public boolean expire(long nowMs) {
     retracted.values().removeIf(pod -> pod.expiresAtMs() <= nowMs);
-    byUid.replaceAll(
-        (uid, pod) ->
-            pod.hasPredecessor() && pod.predecessorUntilMs() <= nowMs
-                ? pod.withPredecessorGone()
-                : pod);
+    byUid.values().forEach(pod -> pod.expirePredecessor(nowMs));
     return byUid.values().removeIf(pod -> pod.expiresAtMs() <= nowMs);
   }
 
@@ -174,24 +136,22 @@ public final class Assignments {
   void listed(PodList list) {
     lists++;
     lastList = list;
-    for (var pods : List.of(byUid, retracted)) {
-      pods.replaceAll((uid, pod) -> list.lists(pod.assignment()) ? pod.listed(lists) : pod);
+    for (PendingAssignment pod : expected()) {
+      if (list.lists(pod.assignment())) {
+        pod.listed(lists);
+      }
+      if (!list.holdsAny(pod.assignment())) {
+        pod.forgetHeldBefore();
+      }
     }
-    byUid.replaceAll((uid, pod) -> list.holdsAny(pod.assignment()) ? pod : pod.withoutHeldBefore());
   }
 
   /** Drops the assignments that the kubelet has carried out, and returns whether there were any. */
   boolean confirm(PodList list) {
-    List<String> done =
-        byUid.entrySet().stream()
-            .filter(pod -> confirmed(pod.getValue(), list))
-            .map(Map.Entry::getKey)
-            .toList();
-    for (String uid : done) {
-      confirmed.put(
-          uid, PendingAssignment.name(Objects.requireNonNull(byUid.remove(uid)).assignment()));
-    }
-    return !done.isEmpty();
+    List<PendingAssignment> done =
+        byUid.values().stream().filter(pod -> confirmed(pod, list)).toList();
+    done.forEach(pod -> confirmed.put(pod.assignment().getPodUid(), pod.name()));
+    return byUid.values().removeAll(done);
   }
 
   private static boolean confirmed(PendingAssignment pod, PodList list) {
@@ -211,21 +171,11 @@ public final class Assignments {
    * @param nameAmbiguous whether it may have been another pod of that name
    */
   void answered(String podUid, String container, boolean nameAmbiguous) {
-    update(
-        podUid,
-        pod ->
-            nameAmbiguous || container.isEmpty()
-                ? pod.answered(container)
-                : pod.answered(container).withPredecessorGone());
+    expected(podUid).ifPresent(pod -> pod.answered(container, nameAmbiguous));
   }
 
   void refused(String podUid) {
-    update(podUid, PendingAssignment::asRefused);
-  }
-
-  private void update(String podUid, UnaryOperator<PendingAssignment> step) {
-    byUid.computeIfPresent(podUid, (uid, pod) -> step.apply(pod));
-    retracted.computeIfPresent(podUid, (uid, pod) -> step.apply(pod));
+    expected(podUid).ifPresent(PendingAssignment::refuse);
   }
 
   /** Returns the assignments that the kubelet may ask for, including those of deleted pods. */
@@ -268,7 +218,7 @@ public final class Assignments {
 
   /** Returns {@code namespace/name} of an expected pod. */
   Optional<String> name(String podUid) {
-    return expected(podUid).map(pod -> PendingAssignment.name(pod.assignment()));
+    return expected(podUid).map(PendingAssignment::name);
   }
 
   private Optional<PendingAssignment> expected(String podUid) {
@@ -282,9 +232,7 @@ public final class Assignments {
   /** Returns whether a later pod has the name of this deleted one. */
   boolean hasSuccessor(String podUid) {
     PendingAssignment pod = retracted.get(podUid);
-    String name = pod == null ? "" : PendingAssignment.name(pod.assignment());
-    return byUid.values().stream()
-        .anyMatch(of -> PendingAssignment.name(of.assignment()).equals(name));
+    return pod != null && byUid.values().stream().anyMatch(of -> of.name().equals(pod.name()));
   }
 
   public int size() {
@@ -321,7 +269,7 @@ public final class Assignments {
     // Before its first container, the room of its init containers is not taken either.
     boolean begun = !pod.answered().isEmpty() || open.size() < containers.size();
     Stream<GpuShare> shares =
-        begun || !except.isEmpty() || pod.assignment().getHeldCount() == 0
+        begun || !except.isEmpty()
             ? open.stream()
                 .filter(c -> !c.getContainer().equals(except))
                 .flatMap(c -> c.getSharesList().stream())

@@ -7,67 +7,52 @@ import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
 import java.util.Set;
-import java.util.function.UnaryOperator;
 
 /**
- * An assignment that the kubelet's read-back has not confirmed yet.
- *
- * @param order increases with each receipt
- * @param answered containers whose Allocate has been answered
- * @param firstListed number of the first List that showed the pod; 0 if none has
- * @param refused whether an Allocate of this pod was refused; the kubelet does not retry it
- * @param heldBefore device ids by container that a pod of the same name held at receipt; the API
- *     server has already deleted that predecessor
- * @param predecessorUntilMs until then the kubelet may have, or still get, an earlier pod of the
- *     same name, which a List may show instead; 0 if there is none
+ * An assignment that the kubelet's read-back has not confirmed yet, and how far the kubelet has
+ * come with it. Confined to one thread.
  */
-record PendingAssignment(
-    Assignment assignment,
-    long order,
-    long expiresAtMs,
-    Set<String> answered,
-    long firstListed,
-    boolean refused,
-    Map<String, Set<String>> heldBefore,
-    long predecessorUntilMs) {
-  PendingAssignment {
-    answered = Set.copyOf(answered);
-    heldBefore = Map.copyOf(heldBefore);
-  }
+final class PendingAssignment {
+  private final long order;
+  private final Set<String> answered = new HashSet<>();
+  private Assignment assignment;
+  private long expiresAtMs;
+  private long firstListed;
+  private boolean refused;
+  private Map<String, Set<String>> heldBefore;
+  private long predecessorUntilMs;
 
-  static PendingAssignment received(
+  /**
+   * @param order increases with each receipt
+   * @param heldBefore device ids by container that a pod of the same name held at receipt; the API
+   *     server has already deleted that predecessor
+   * @param predecessorUntilMs until then the kubelet may have, or still get, an earlier pod of the
+   *     same name, which a List may show instead; 0 if there is none
+   */
+  PendingAssignment(
       Assignment assignment,
       long order,
       long nowMs,
       Map<String, Set<String>> heldBefore,
       long predecessorUntilMs) {
-    long expiresAtMs = nowMs + Integer.toUnsignedLong(assignment.getExpiresInMs());
-    return new PendingAssignment(
-        assignment, order, expiresAtMs, Set.of(), 0, false, heldBefore, predecessorUntilMs);
+    this.assignment = assignment;
+    this.order = order;
+    this.expiresAtMs = nowMs + Integer.toUnsignedLong(assignment.getExpiresInMs());
+    this.heldBefore = heldBefore;
+    this.predecessorUntilMs = predecessorUntilMs;
   }
 
   /**
-   * Applies an assignment that the extender has sent again. Keeps the progress so far, unless the
+   * Takes an assignment that the extender has sent again. Keeps the progress so far, unless the
    * decision has changed.
    */
-  PendingAssignment renewed(
-      Assignment again, UnaryOperator<Assignment> withReplicasPerGpu, long nowMs) {
-    long expires = nowMs + Integer.toUnsignedLong(again.getExpiresInMs());
-    boolean same = shares(again).equals(shares(assignment));
-    // An R that the sender omits stays as at the first receipt: the config may have changed since.
-    Assignment now =
-        same && again.getReplicasPerGpu() == 0
-            ? again.toBuilder().setReplicasPerGpu(assignment.getReplicasPerGpu()).build()
-            : withReplicasPerGpu.apply(again);
-    return new PendingAssignment(
-        now,
-        order,
-        expires,
-        same ? answered : Set.of(),
-        firstListed,
-        refused && same,
-        heldBefore,
-        predecessorUntilMs);
+  void renew(Assignment again, long nowMs) {
+    if (!shares(again).equals(shares(assignment))) {
+      answered.clear();
+      refused = false;
+    }
+    assignment = again;
+    expiresAtMs = nowMs + Integer.toUnsignedLong(again.getExpiresInMs());
   }
 
   private static List<ContainerAssignment> shares(Assignment assignment) {
@@ -76,78 +61,71 @@ record PendingAssignment(
         .toList();
   }
 
-  PendingAssignment listed(long listNumber) {
-    return firstListed != 0
-        ? this
-        : new PendingAssignment(
-            assignment,
-            order,
-            expiresAtMs,
-            answered,
-            listNumber,
-            refused,
-            heldBefore,
-            predecessorUntilMs);
+  Assignment assignment() {
+    return assignment;
+  }
+
+  String name() {
+    return name(assignment);
+  }
+
+  long order() {
+    return order;
+  }
+
+  long expiresAtMs() {
+    return expiresAtMs;
+  }
+
+  void expireBy(long ms) {
+    expiresAtMs = Math.min(expiresAtMs, ms);
+  }
+
+  /** Returns the number of the first List that showed the pod; 0 if none has. */
+  long firstListed() {
+    return firstListed;
+  }
+
+  void listed(long listNumber) {
+    firstListed = firstListed == 0 ? listNumber : firstListed;
   }
 
   boolean hasPredecessor() {
     return predecessorUntilMs != 0;
   }
 
-  /** Returns a copy for when the kubelet knows that the predecessor is gone. */
-  PendingAssignment withPredecessorGone() {
-    return new PendingAssignment(
-        assignment, order, expiresAtMs, answered, firstListed, refused, heldBefore, 0);
+  /** Forgets the predecessor when the kubelet knows by now that it is gone. */
+  void expirePredecessor(long nowMs) {
+    predecessorUntilMs = predecessorUntilMs <= nowMs ? 0 : predecessorUntilMs;
+  }
+
+  /** The predecessor holds nothing any more, so all that is held from now on is this pod's. */
+  void forgetHeldBefore() {
+    heldBefore = Map.of();
+  }
+
+  /** Returns the containers whose Allocate has been answered; empty: an init container. */
+  Set<String> answered() {
+    return answered;
   }
 
   /**
-   * Returns a copy for when the predecessor holds nothing any more, so all that is held from now on
-   * is this pod's.
+   * @param nameAmbiguous whether it may have been another pod of that name
    */
-  PendingAssignment withoutHeldBefore() {
-    return heldBefore.isEmpty()
-        ? this
-        : new PendingAssignment(
-            assignment,
-            order,
-            expiresAtMs,
-            answered,
-            firstListed,
-            refused,
-            Map.of(),
-            predecessorUntilMs);
-  }
-
-  PendingAssignment answered(String container) {
-    Set<String> more = new HashSet<>(answered);
-    more.add(container);
-    return new PendingAssignment(
-        assignment, order, expiresAtMs, more, firstListed, refused, heldBefore, predecessorUntilMs);
-  }
-
-  PendingAssignment asFullyAllocated() {
-    PendingAssignment pod = this;
-    for (ContainerAssignment container : assignment.getContainersList()) {
-      pod = pod.answered(container.getContainer());
+  void answered(String container, boolean nameAmbiguous) {
+    answered.add(container);
+    if (!nameAmbiguous && !container.isEmpty()) {
+      predecessorUntilMs = 0;
     }
-    return pod;
   }
 
-  PendingAssignment asRefused() {
-    return new PendingAssignment(
-        assignment,
-        order,
-        expiresAtMs,
-        answered,
-        firstListed,
-        true,
-        heldBefore,
-        predecessorUntilMs);
+  /** Returns whether an Allocate of this pod was refused; the kubelet does not retry it. */
+  boolean refused() {
+    return refused;
   }
 
-  PendingAssignment expiringAt(long ms) {
-    return new PendingAssignment(
-        assignment, order, ms, answered, firstListed, refused, heldBefore, predecessorUntilMs);
+  void refuse() {
+    refused = true;
   }
 
   /** Returns whether a List shows that this container, and not a predecessor's, has devices. */

@@ -80,6 +80,7 @@ final class AdmissionRaces {
           .setResource(RESOURCE)
           .setExpiresInMs(1_000_000)
           .addContainers(ContainerAssignment.newBuilder().setContainer("main").addShares(share))
+          .addHeld(share)
           .build();
     }
 

@@ -32,7 +32,11 @@ abstract class AllocationCallsRig {
   }
 
   void assignAs(String uid, String pod, ContainerAssignment... containers) {
-    assignments.receive(assignment(uid, pod).addAllContainers(List.of(containers)).build(), nowMs);
+    var assignment = assignment(uid, pod).addAllContainers(List.of(containers));
+    for (ContainerAssignment container : containers) {
+      assignment.addAllHeld(container.getSharesList());
+    }
+    assignments.receive(assignment.build(), nowMs);
   }
 
   static Assignment.Builder assignment(String uid, String pod) {

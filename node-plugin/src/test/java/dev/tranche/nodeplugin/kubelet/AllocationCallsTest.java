@@ -254,7 +254,7 @@ class AllocationCallsTest extends AllocationCallsRig {
                 .setResource(RESOURCE)
                 .addContainers(container("main", "G" + i, 1 + random.nextInt(4)))
                 .build();
-        waiting.add(PendingAssignment.received(assignment, i, nowMs, Map.of(), 0));
+        waiting.add(new PendingAssignment(assignment, i, nowMs, Map.of(), 0));
       }
       PendingAssignment asking = waiting.get(random.nextInt(4) == 0 ? random.nextInt(pods) : 0);
       int size = PendingAssignment.size(asking.assignment().getContainers(0));
@@ -368,13 +368,6 @@ class AllocationCallsTest extends AllocationCallsRig {
   }
 
   @Test
-  void assignmentWithoutExpiry_isRefused() {
-    var receipt =
-        assignments.receive(Assignment.newBuilder().setPodUid("u").setPod("p").build(), 0);
-    assertThat(receipt).isInstanceOf(Assignments.Receipt.Refused.class);
-  }
-
-  @Test
   void sizeThatIsOutstanding_mayBeAssigned_evenWithoutAPreferenceBefore() {
     assertThat(allocationCalls.mayBeAssigned(3, nowMs)).isFalse();
     assign("a", container("main", "G1", 3));
@@ -455,31 +448,5 @@ class AllocationCallsTest extends AllocationCallsRig {
     lists("db-0", "main");
     holds("db-0", "main", List.of("G1::0", "G1::1"));
     assertThat(assignments.confirm(new PodList(list.build()))).isTrue();
-  }
-
-  @Test
-  void resentAssignment_keepsTheReplicasThatItWasCountedIn_untilItSaysThemItself() {
-    var plain =
-        Assignment.newBuilder()
-            .setPodUid("u")
-            .setNamespace("ns")
-            .setPod("p")
-            .setResource(RESOURCE)
-            .setExpiresInMs(1_000)
-            .addContainers(container("main", "G0", 3))
-            .build();
-    assignments.receive(plain, of -> of.toBuilder().setReplicasPerGpu(4).build(), 0);
-    assignments.receive(plain, of -> of.toBuilder().setReplicasPerGpu(2).build(), 1);
-    assertThat(replicasPerGpu()).isEqualTo(4);
-    // The extender decided before the config was changed; an older one does not say so.
-    var resent = plain.toBuilder().setReplicasPerGpu(10).build();
-    assignments.receive(resent, of -> of, 2);
-    assertThat(replicasPerGpu()).isEqualTo(10);
-    assignments.receive(plain, of -> of.toBuilder().setReplicasPerGpu(2).build(), 3);
-    assertThat(replicasPerGpu()).isEqualTo(10);
-  }
-
-  private int replicasPerGpu() {
-    return assignments.remaining(4).getFirst().getReplicasPerGpu();
   }
 }

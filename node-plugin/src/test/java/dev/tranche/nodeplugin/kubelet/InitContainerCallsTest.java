@@ -121,7 +121,12 @@ class InitContainerCallsTest extends AllocationCallsRig {
 
   @Test
   void initContainer_goesToTheGpuOfItsPod() {
-    assign("pod", container("main", "G2", 4));
+    assignments.receive(
+        assignment("uid-pod", "pod")
+            .addContainers(container("main", "G2", 4))
+            .addHeld(share("G2", 6))
+            .build(),
+        nowMs);
     lists("pod", "main");
     AllocationCalls.Preferred preferred = prefer(6);
     assertOn("G2", preferred);

@@ -14,7 +14,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -61,9 +60,8 @@ public final class SimulatedCalls {
     return lists;
   }
 
-  public void receive(
-      Assignment assignment, UnaryOperator<Assignment> withReplicasPerGpu, long nowMs) {
-    var _ = assignments.receive(assignment, withReplicasPerGpu, nowMs);
+  public void receive(Assignment assignment, long nowMs) {
+    assignments.receive(assignment, nowMs);
   }
 
   public void retract(String uid, long nowMs) {
