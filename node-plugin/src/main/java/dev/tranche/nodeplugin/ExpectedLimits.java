@@ -5,8 +5,8 @@ import dev.tranche.api.ReplicaId;
 import dev.tranche.api.node.Holding;
 import dev.tranche.nodeplugin.gpu.GpuSharing;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
+import dev.tranche.nodeplugin.gpu.HeldReplicas;
 import dev.tranche.nodeplugin.limit.ExpectedLimit;
-import dev.tranche.nodeplugin.limit.LimitChoices;
 import dev.tranche.nodeplugin.limit.NodeLimits;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import dev.tranche.nodeplugin.usage.ContainerCgroups;
@@ -15,6 +15,7 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalLong;
 
 /** The memory limits that containers should have by what they hold, as Allocate has set them. */
 final class ExpectedLimits {
@@ -23,19 +24,21 @@ final class ExpectedLimits {
   /**
    * @param holdings with the replicas per GPU that they were granted in
    * @param sharing by uuid
-   * @param choices what pods say about the limits
+   * @param held with what pods say about the limits
    */
   static List<ExpectedLimit> of(
       List<Holding> holdings,
       List<GpuStatus> gpus,
       Map<String, GpuSharing> sharing,
       NodeLimits limits,
-      LimitChoices choices) {
+      HeldReplicas held) {
     Map<String, GpuInfo> byUuid = new HashMap<>();
     gpus.forEach(gpu -> byUuid.put(gpu.info().uuid(), gpu.info()));
     Map<ContainerCgroups.Name, Map<String, GpuPart>> parts = new LinkedHashMap<>();
+    Map<ContainerCgroups.Name, OptionalLong> choices = new HashMap<>();
     for (Holding holding : holdings) {
       if (holding.getReplicasPerGpu() > 0) {
+        choices.putIfAbsent(name(holding), held.memoryLimit(holding));
         Map<String, GpuPart> own = parts.computeIfAbsent(name(holding), n -> new LinkedHashMap<>());
         GpuPart one = GpuPart.of(1, holding.getReplicasPerGpu());
         holding
@@ -47,7 +50,12 @@ final class ExpectedLimits {
     parts.forEach(
         (container, own) ->
             of(container, own, byUuid, sharing).stream()
-                .map(limit -> limit.to(limits.hardBytes(limit.hardBytes(), choices.of(container))))
+                .map(
+                    limit ->
+                        limit.to(
+                            limits.hardBytes(
+                                limit.hardBytes(),
+                                choices.getOrDefault(container, OptionalLong.empty()))))
                 .forEach(expected::add));
     return expected;
   }

@@ -6,7 +6,6 @@ import dev.tranche.nodeplugin.limit.ContainerLimit.Limited;
 import dev.tranche.nodeplugin.metrics.NodeMetrics;
 import java.util.List;
 import java.util.Optional;
-import java.util.function.IntSupplier;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
@@ -16,12 +15,7 @@ final class LimitGauges {
 
   private LimitGauges() {}
 
-  static void register(
-      NodeMetrics metrics, Supplier<List<ContainerLimit>> limits, IntSupplier choices) {
-    metrics.gauge(
-        "tranche.node.memory.limit.choices",
-        "Containers whose pods say something about their memory limit.",
-        choices::getAsInt);
+  static void register(NodeMetrics metrics, Supplier<List<ContainerLimit>> limits) {
     for (Limited limited : Limited.values()) {
       metrics.gauge(
           "tranche.node.containers.limited",

@@ -19,9 +19,9 @@ import dev.tranche.nodeplugin.kubelet.AssignmentFile;
 import dev.tranche.nodeplugin.kubelet.Assignments;
 import dev.tranche.nodeplugin.kubelet.Hardware;
 import dev.tranche.nodeplugin.kubelet.Kubelet;
+import dev.tranche.nodeplugin.kubelet.ResourceCalls;
 import dev.tranche.nodeplugin.limit.ContainerLimit;
 import dev.tranche.nodeplugin.limit.ExpectedLimit;
-import dev.tranche.nodeplugin.limit.LimitChoices;
 import dev.tranche.nodeplugin.metrics.NodeMetrics;
 import dev.tranche.nodeplugin.mps.MpsAvailability;
 import dev.tranche.nodeplugin.mps.MpsRoot;
@@ -66,7 +66,6 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
   private final Assignments assignments = new Assignments();
   private final StateKeeper assignmentKeeper;
   private final StateKeeper heldKeeper;
-  private final StateKeeper limitKeeper;
   private final Kubelet kubelet;
   private final CdiKeeper cdi;
   private final Optional<ReportStreams> streams;
@@ -105,12 +104,6 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
             options.stateDir().resolve(HeldFile.NAME),
             metrics,
             () -> HeldFile.content(state.held().all()));
-    this.limitKeeper =
-        new StateKeeper(
-            vertx,
-            options.stateDir().resolve(LimitChoices.FILE),
-            metrics,
-            state.limitChoices()::content);
     this.kubelet =
         new Kubelet(vertx, options, assignments, state.held(), hardware, metrics, failures, this);
     this.cdi = new CdiKeeper(vertx, options.cdiRoot(), hardware, metrics, this::publish);
@@ -186,7 +179,7 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
         "tranche.node.registered",
         "1 while the plugin is registered with the kubelet, else 0.",
         () -> kubelet.registered() ? 1 : 0);
-    LimitGauges.register(metrics, state::containerLimits, state.limitChoices()::size);
+    LimitGauges.register(metrics, state::containerLimits);
   }
 
   private int count(ToIntFunction<NodeReplicas> what) {
@@ -209,7 +202,6 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
             AssignmentFile.parse(kept, System.currentTimeMillis())
                 .forEach(a -> assignments.receive(a, nowMs)));
     heldKeeper.load(kept -> state.held().restore(HeldFile.parse(kept)));
-    limitKeeper.load(kept -> state.limitChoices().restore(kept, nowMs));
   }
 
   private byte[] assignmentFile() {
@@ -407,11 +399,7 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
   @Override
   public void readBack(List<Holding> holdings, boolean complete, boolean assignmentsConfirmed) {
     boolean changed = state.holdings(holdings);
-    long nowMs = System.nanoTime() / 1_000_000;
-    boolean held = state.held(holdings, complete, nowMs);
-    if (complete && state.limitChoices().held(holdings, nowMs)) {
-      limitKeeper.save();
-    }
+    boolean held = state.held(holdings, complete, System.nanoTime() / 1_000_000);
     if (held) {
       heldKeeper.save();
       publish();
@@ -426,8 +414,16 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
 
   // Not published at once: the kubelet records its pick only after our answer.
   @Override
-  public void allocated(Replicas replicas, List<String> ids, String podOfInit) {
-    if (state.held().allocated(replicas.resource(), ids, replicas.sharing(), podOfInit)) {
+  public void allocated(List<String> ids, ResourceCalls.Allocated answer) {
+    Replicas replicas = answer.pickedFrom();
+    if (state
+        .held()
+        .allocated(
+            replicas.resource(),
+            ids,
+            replicas.sharing(),
+            answer.podOfInit(),
+            answer.memoryLimit())) {
       heldKeeper.save();
     }
   }
@@ -493,20 +489,13 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
     long nowMs = System.nanoTime() / 1_000_000;
     directive.getRetractPodUidsList().forEach(uid -> assignments.retract(uid, nowMs));
     for (Assignment assignment : directive.getAssignList()) {
-      failures.task("an assignment", () -> receive(assignment, nowMs));
+      failures.task("an assignment", () -> assignments.receive(assignment, nowMs));
     }
     if (directive.getAssignCount() + directive.getRetractPodUidsCount() > 0) {
       assignmentsChanged();
     }
     if (directive.hasConfigName()) {
       labelListener.accept(directive.getConfigName());
-    }
-  }
-
-  private void receive(Assignment assignment, long nowMs) {
-    assignments.receive(assignment, nowMs);
-    if (state.limitChoices().received(assignment, nowMs)) {
-      limitKeeper.save();
     }
   }
 

@@ -16,7 +16,6 @@ import dev.tranche.nodeplugin.health.Health;
 import dev.tranche.nodeplugin.kubelet.Hardware;
 import dev.tranche.nodeplugin.limit.ContainerLimit;
 import dev.tranche.nodeplugin.limit.ExpectedLimit;
-import dev.tranche.nodeplugin.limit.LimitChoices;
 import dev.tranche.nodeplugin.limit.NodeLimits;
 import dev.tranche.nodeplugin.mps.MpsAvailability;
 import dev.tranche.nodeplugin.mps.MpsPlan;
@@ -34,7 +33,6 @@ import org.jspecify.annotations.Nullable;
 final class PluginState {
   private final Supplier<Hardware> hardware;
   private final HeldReplicas held = new HeldReplicas();
-  private final LimitChoices limitChoices = new LimitChoices();
   private final ConfigIndexes indexes = new ConfigIndexes();
   // The config of an earlier run, which is the first one that this run was given.
   private Outcome.@Nullable Usable earlierRunConfig;
@@ -178,13 +176,8 @@ final class PluginState {
             gpus(),
             replicas().map(NodeReplicas::sharing).orElse(Map.of()),
             limits,
-            limitChoices)
+            held)
         : List.of();
-  }
-
-  /** What pods say about the memory limits of their containers. */
-  LimitChoices limitChoices() {
-    return limitChoices;
   }
 
   void containerLimits(List<ContainerLimit> now) {

@@ -1,18 +1,18 @@
 package dev.tranche.nodeplugin;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.api.node.Holding;
 import dev.tranche.nodeplugin.config.Sharing.SharingStrategy;
 import dev.tranche.nodeplugin.gpu.GpuSharing;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
+import dev.tranche.nodeplugin.gpu.HeldReplica;
+import dev.tranche.nodeplugin.gpu.HeldReplicas;
 import dev.tranche.nodeplugin.gpu.NodeProblem;
 import dev.tranche.nodeplugin.health.Health;
 import dev.tranche.nodeplugin.limit.ContainerLimit;
 import dev.tranche.nodeplugin.limit.ContainerLimit.Limited;
 import dev.tranche.nodeplugin.limit.ExpectedLimit;
-import dev.tranche.nodeplugin.limit.LimitChoices;
 import dev.tranche.nodeplugin.limit.NodeLimits;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import dev.tranche.nodeplugin.nvml.Mig;
@@ -20,11 +20,13 @@ import dev.tranche.nodeplugin.usage.ContainerCgroups;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 /** Which limits containers should have, and what is said of those that have not. */
 class ExpectedLimitsTest {
+  private static final String GPU = "nvidia.com/gpu";
   private static final List<GpuStatus> GPUS = List.of(gpu("GPU-a", 81_559), gpu("GPU-b", 40_960));
 
   private static GpuStatus gpu(String uuid, long totalMib) {
@@ -33,7 +35,7 @@ class ExpectedLimitsTest {
   }
 
   private static Map<String, GpuSharing> sharing(SharingStrategy strategy) {
-    GpuSharing five = new GpuSharing("nvidia.com/gpu", 5, strategy, false);
+    GpuSharing five = new GpuSharing(GPU, 5, strategy, false);
     return Map.of("GPU-a", five, "GPU-b", five);
   }
 
@@ -42,6 +44,7 @@ class ExpectedLimitsTest {
         .setNamespace("ns")
         .setPod("p")
         .setContainer(container)
+        .setResource(GPU)
         .setReplicasPerGpu(replicasPerGpu)
         .addAllDeviceIds(IntStream.range(0, replicas).mapToObj(i -> uuid + "::" + i).toList())
         .build();
@@ -52,17 +55,17 @@ class ExpectedLimitsTest {
   }
 
   private static List<ExpectedLimit> expected(SharingStrategy strategy, Holding... holdings) {
-    return expected(strategy, new LimitChoices(), holdings);
+    return expected(strategy, new HeldReplicas(), holdings);
   }
 
   private static List<ExpectedLimit> expected(
-      SharingStrategy strategy, LimitChoices choices, Holding... holdings) {
+      SharingStrategy strategy, HeldReplicas held, Holding... holdings) {
     return ExpectedLimits.of(
         List.of(holdings),
         GPUS,
         sharing(strategy),
         new NodeLimits(true, true, Optional.empty()),
-        choices);
+        held);
   }
 
   @Test
@@ -91,17 +94,20 @@ class ExpectedLimitsTest {
 
   @Test
   void whatAPodSays_countsForItsContainers() {
-    LimitChoices choices = new LimitChoices();
-    choices.restore("ns/p/main 1073741824\nns/p/free 0\n".getBytes(UTF_8), 0);
+    HeldReplicas held = new HeldReplicas();
+    held.restore(
+        List.of(
+            new HeldReplica(GPU, "GPU-a::0", 10, "", OptionalLong.of(1L << 30)),
+            new HeldReplica(GPU, "GPU-b::0", 10, "", OptionalLong.of(0))));
     assertThat(
             expected(
                 SharingStrategy.TIME_SLICING,
-                choices,
+                held,
                 holding("main", 10, "GPU-a", 3),
-                holding("free", 10, "GPU-a", 3)))
+                holding("free", 10, "GPU-b", 3)))
         .containsExactly(
             new ExpectedLimit(name("main"), "GPU-a", 1L << 30),
-            new ExpectedLimit(name("free"), "GPU-a", 0));
+            new ExpectedLimit(name("free"), "GPU-b", 0));
   }
 
   @Test

@@ -36,6 +36,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Random;
 import java.util.Set;
 import java.util.stream.Collectors;
@@ -369,7 +370,9 @@ final class RecutWorld {
   }
 
   private void granted(Pod pod, List<String> ids, PluginCalls.Answer answer) {
-    if (state.held().allocated(pod.resource, ids, answer.pickedFrom().sharing(), "")) {
+    if (state
+        .held()
+        .allocated(pod.resource, ids, answer.pickedFrom().sharing(), "", OptionalLong.empty())) {
       heldFile = HeldFile.content(state.held().all());
     }
     pod.ids = ids;

@@ -23,6 +23,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -179,7 +180,15 @@ public final class SimulatedPlugin {
     if (!answer.refusal().isEmpty()) {
       return new Allocated(answer.refusal(), Map.of());
     }
-    var _ = state.held().allocated(counted.resource(), ids, counted.sharing(), answer.podOfInit());
+    var _ =
+        state
+            .held()
+            .allocated(
+                counted.resource(),
+                ids,
+                counted.sharing(),
+                answer.podOfInit(),
+                OptionalLong.empty());
     Map<String, Integer> replicas = new HashMap<>();
     counted.sharing().forEach((uuid, how) -> replicas.put(uuid, how.replicas()));
     return new Allocated("", replicas);

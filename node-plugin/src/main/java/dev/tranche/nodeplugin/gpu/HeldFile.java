@@ -6,18 +6,20 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
 /**
  * The content of the file that keeps held replicas across a restart, in which the config may
- * change. Each has one line, {@code <resource> <id> <replicas per GPU>}, and the pod of an init
- * container that got it.
+ * change. Each has one line, {@code <resource> <id> <replicas per GPU>}, the pod of an init
+ * container that got it, and what its pod says about its memory limit.
  */
 public final class HeldFile {
   public static final String NAME = "held-replicas";
-  private static final Pattern LINE = Pattern.compile("(\\S+) (\\S+) ([1-9]\\d{0,4})(?: (\\S+))?");
+  private static final Pattern LINE =
+      Pattern.compile("(\\S+) (\\S+) ([1-9]\\d{0,4})(?: ([^\\s=]+))?(?: limit=(\\d{1,18}))?");
 
   private HeldFile() {}
 
@@ -27,7 +29,8 @@ public final class HeldFile {
 
   private static String line(HeldReplica held) {
     String pod = held.podOfInit().isEmpty() ? "" : " " + held.podOfInit();
-    return held.resource() + " " + held.id() + " " + held.replicasPerGpu() + pod + "\n";
+    String limit = held.memoryLimit().isEmpty() ? "" : " limit=" + held.memoryLimit().getAsLong();
+    return held.resource() + " " + held.id() + " " + held.replicasPerGpu() + pod + limit + "\n";
   }
 
   /** Parses the content and skips malformed lines. */
@@ -43,7 +46,10 @@ public final class HeldFile {
                 match.group(1),
                 match.group(2),
                 Integer.parseInt(match.group(3)),
-                Objects.requireNonNullElse(match.group(4), "")))
+                Objects.requireNonNullElse(match.group(4), ""),
+                match.group(5) == null
+                    ? OptionalLong.empty()
+                    : OptionalLong.of(Long.parseLong(match.group(5)))))
         : Optional.empty();
   }
 }

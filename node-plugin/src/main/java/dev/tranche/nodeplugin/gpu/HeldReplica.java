@@ -2,6 +2,7 @@ package dev.tranche.nodeplugin.gpu;
 
 import dev.tranche.api.GpuPart;
 import dev.tranche.api.ReplicaId;
+import java.util.OptionalLong;
 
 /**
  * A replica that a container holds, possibly of an earlier config.
@@ -10,10 +11,12 @@ import dev.tranche.api.ReplicaId;
  * @param replicasPerGpu how many replicas its GPU had then
  * @param podOfInit {@code namespace/name} of the pod whose init container got it; else empty. It
  *     stays the pod's, and the kubelet lists it only if another container takes it over
+ * @param memoryLimit in bytes, if the pod said something about it at Allocate
  */
-public record HeldReplica(String resource, String id, int replicasPerGpu, String podOfInit) {
+public record HeldReplica(
+    String resource, String id, int replicasPerGpu, String podOfInit, OptionalLong memoryLimit) {
   public HeldReplica(String resource, String id, int replicasPerGpu) {
-    this(resource, id, replicasPerGpu, "");
+    this(resource, id, replicasPerGpu, "", OptionalLong.empty());
   }
 
   public HeldReplica {

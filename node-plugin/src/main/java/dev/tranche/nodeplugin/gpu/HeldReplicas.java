@@ -14,6 +14,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.SortedSet;
 import java.util.TreeMap;
@@ -172,17 +173,23 @@ public final class HeldReplicas {
    *
    * @param sharing by uuid
    * @param podOfInit {@code namespace/name}, if it was for an ordinary init container; else empty
+   * @param memoryLimit what the pod says about it
    * @return whether the held replicas changed
    */
   public boolean allocated(
-      String resource, Collection<String> ids, Map<String, GpuSharing> sharing, String podOfInit) {
+      String resource,
+      Collection<String> ids,
+      Map<String, GpuSharing> sharing,
+      String podOfInit,
+      OptionalLong memoryLimit) {
     Map<Key, Held> now = new HashMap<>(byKey);
     Map<Key, Set<String>> nowHeldBy = new HashMap<>(holders);
     Map<Key, Long> fewer = new HashMap<>(fewerSinceMs);
     for (String id : ids) {
       Key key = new Key(resource, id);
       int replicasPerGpu = newlyHeld(key, sharing).replicasPerGpu();
-      now.put(key, new Held(new HeldReplica(resource, id, replicasPerGpu, podOfInit), 1));
+      var replica = new HeldReplica(resource, id, replicasPerGpu, podOfInit, memoryLimit);
+      now.put(key, new Held(replica, 1));
       nowHeldBy.remove(key);
       fewer.remove(key);
     }
@@ -289,6 +296,15 @@ public final class HeldReplicas {
         .map(of -> of.getKey().toBuilder().addAllDeviceIds(of.getValue()).build())
         .sorted(Comparator.comparing(Holding::getNamespace).thenComparing(Holding::getPod))
         .toList();
+  }
+
+  /** Returns what the pod of these devices says about its memory limit, in bytes. */
+  public OptionalLong memoryLimit(Holding holding) {
+    return holding.getDeviceIdsList().stream()
+        .flatMap(id -> Optional.ofNullable(byKey.get(new Key(holding.getResource(), id))).stream())
+        .map(held -> held.replica().memoryLimit())
+        .findFirst()
+        .orElse(OptionalLong.empty());
   }
 
   /** Returns the held replicas; one that several pods hold is there for each of them. */

@@ -21,6 +21,7 @@ import io.vertx.grpc.server.StatusException;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.function.BiConsumer;
 import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -45,16 +46,11 @@ final class DevicePluginServer extends DevicePluginService {
   private final Supplier<Hardware> hardware;
   private final boolean standalone;
   private final NodeMetrics metrics;
-  private final AllocateListener listener;
+  private final BiConsumer<List<String>, ResourceCalls.Allocated> granted;
 
-  /** Called when an Allocate was granted. */
-  interface AllocateListener {
-    /**
-     * @param podOfInit {@code namespace/name}, if it was for an ordinary init container; else empty
-     */
-    void allocated(Replicas replicas, List<String> ids, String podOfInit);
-  }
-
+  /**
+   * @param granted called with the replicas when an Allocate was granted
+   */
   DevicePluginServer(
       PodResourcesClient podResources,
       ReadBack readBack,
@@ -62,14 +58,14 @@ final class DevicePluginServer extends DevicePluginService {
       Supplier<Hardware> hardware,
       boolean standalone,
       NodeMetrics metrics,
-      AllocateListener listener) {
+      BiConsumer<List<String>, ResourceCalls.Allocated> granted) {
     this.podResources = podResources;
     this.readBack = readBack;
     this.calls = calls;
     this.hardware = hardware;
     this.standalone = standalone;
     this.metrics = metrics;
-    this.listener = listener;
+    this.granted = granted;
   }
 
   /** Binds the calls of this service except ListAndWatch, which has its own handler. */
@@ -207,8 +203,7 @@ final class DevicePluginServer extends DevicePluginService {
     List<String> ids = container.getDevicesIdsList();
     var answer = calls.allocate(ids, hardware.get(), System.nanoTime() / 1_000_000);
     switch (answer.verdict()) {
-      case Allocation.Verdict.Granted granted ->
-          listener.allocated(answer.pickedFrom(), ids, answer.podOfInit().orElse(""));
+      case Allocation.Verdict.Granted ignored -> granted.accept(ids, answer);
       case Allocation.Verdict.Refused refused ->
           LOG.warn("refused {} replicas: {}", ids.size(), refused.message());
     }

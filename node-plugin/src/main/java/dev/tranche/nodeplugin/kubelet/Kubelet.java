@@ -65,7 +65,7 @@ public final class Kubelet {
     void readBack(List<Holding> holdings, boolean complete, boolean assignmentsConfirmed);
 
     /** An Allocate was granted. */
-    void allocated(Replicas replicas, List<String> ids, String podOfInit);
+    void allocated(List<String> ids, ResourceCalls.Allocated answer);
   }
 
   /**

@@ -7,12 +7,13 @@ import dev.tranche.nodeplugin.gpu.Replicas;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 
 /**
  * Answers the kubelet's calls for one resource, in the order of the API. It takes time, Lists and
  * hardware as parameters, and has no sockets. Confined to one thread.
  */
-final class ResourceCalls {
+public final class ResourceCalls {
   private final AllocationCalls calls;
   private final HeldReplicas held;
   private final ReplicasAtPick picks;
@@ -22,9 +23,14 @@ final class ResourceCalls {
    * An answer to Allocate.
    *
    * @param pickedFrom the replicas that the kubelet's pick counts as
-   * @param podOfInit {@code namespace/name}, if it is for an ordinary init container
+   * @param podOfInit {@code namespace/name}, if it is for an ordinary init container; else empty
+   * @param memoryLimit what the pod says about it, in bytes
    */
-  record Allocated(Allocation.Verdict verdict, Replicas pickedFrom, Optional<String> podOfInit) {}
+  public record Allocated(
+      Allocation.Verdict verdict,
+      Replicas pickedFrom,
+      String podOfInit,
+      OptionalLong memoryLimit) {}
 
   /**
    * @param held what containers hold; only read
@@ -97,6 +103,7 @@ final class ResourceCalls {
   Allocated allocate(List<String> ids, Hardware hardware, long nowMs) {
     int size = ids.size();
     Replicas pickedFrom = picks.of(ids, nowMs);
+    OptionalLong memoryLimit = calls.memoryLimit(size, nowMs);
     var verdict =
         new Allocation(pickedFrom, hardware.nodes(), held, hardware.limits())
             .decide(
@@ -104,12 +111,12 @@ final class ResourceCalls {
                 calls.assigned(size, nowMs),
                 calls.replicasPerGpu(size, nowMs),
                 calls.mayBeAssigned(size, nowMs),
-                calls.memoryLimit(size, nowMs));
-    Optional<String> podOfInit = calls.podOfInit(size, nowMs);
+                memoryLimit);
+    String podOfInit = calls.podOfInit(size, nowMs).orElse("");
     switch (verdict) {
       case Allocation.Verdict.Granted granted -> calls.granted(size, nowMs);
       case Allocation.Verdict.Refused refused -> calls.refused(size, nowMs);
     }
-    return new Allocated(verdict, pickedFrom, podOfInit);
+    return new Allocated(verdict, pickedFrom, podOfInit, memoryLimit);
   }
 }

@@ -13,6 +13,7 @@ import dev.tranche.process.fuzz.Seeds;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalLong;
 import java.util.Random;
 import java.util.Set;
 import java.util.stream.IntStream;
@@ -295,7 +296,7 @@ class NodeReplicasTest {
     Holding statefulSets = holding(GPU, "GPU-0::2").toBuilder().setPod("db-0").build();
     hold(sharing(GPU, 10), statefulSets);
     Map<String, GpuSharing> four = byUuid(sharing(GPU, 4));
-    assertThat(held.allocated(GPU, List.of("GPU-0::2"), four, "")).isTrue();
+    assertThat(held.allocated(GPU, List.of("GPU-0::2"), four, "", OptionalLong.empty())).isTrue();
     // What an Allocate has changed is published with the next List.
     assertThat(held.update(List.of(statefulSets), true, four, nowMs)).isTrue();
     assertThat(held.update(List.of(statefulSets), true, four, nowMs)).isFalse();
@@ -314,8 +315,8 @@ class NodeReplicasTest {
   void leftByAnInitContainer_isHeldUntilItsPodEnds() {
     GpuSharing ten = sharing(GPU, 10);
     List<String> eight = IntStream.range(0, 8).mapToObj(i -> "GPU-0::" + i).toList();
-    held.allocated(GPU, eight, byUuid(ten), "ns/p");
-    held.allocated(GPU, eight.subList(2, 4), byUuid(ten), "");
+    held.allocated(GPU, eight, byUuid(ten), "ns/p", OptionalLong.empty());
+    held.allocated(GPU, eight.subList(2, 4), byUuid(ten), "", OptionalLong.empty());
     Holding app =
         holding(GPU, "GPU-0::2", "GPU-0::3").toBuilder()
             .setNamespace("ns")
@@ -363,7 +364,7 @@ class NodeReplicasTest {
   void replicasOfTwoPods_besideThoseOfOtherConfigs_keepTheirParts() {
     GpuSharing four = sharing(GPU, 4);
     hold(sharing(GPU, 10), tenths("p"), tenths("q"));
-    held.allocated(GPU, List.of("GPU-0::4"), byUuid(four), "");
+    held.allocated(GPU, List.of("GPU-0::4"), byUuid(four), "", OptionalLong.empty());
     Holding quarter = holding(GPU, "GPU-0::4").toBuilder().setPod("r").build();
     // The kubelet lists pods in any order.
     hold(four, tenths("q"), quarter, tenths("p"));

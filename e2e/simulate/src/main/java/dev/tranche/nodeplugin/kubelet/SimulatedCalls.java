@@ -129,6 +129,6 @@ public final class SimulatedCalls {
                         ? refused.message()
                         : "",
                     answer.pickedFrom(),
-                    answer.podOfInit().orElse("")));
+                    answer.podOfInit()));
   }
 }
