@@ -381,7 +381,6 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
 
   @Override
   public void registrationChanged() {
-    kubelet.registrationChanged();
     sendReport();
   }
 

@@ -108,22 +108,21 @@ final class DevicePluginServer extends DevicePluginService {
   private Future<Optional<PodList>> listPods() {
     return standalone
         ? Future.succeededFuture(Optional.empty())
-        : list(LIST_LIMIT_MS)
+        : whileIdle(podResources.list(LIST_LIMIT_MS), LIST_LIMIT_MS)
             .recover(late -> listAgain())
             .map(Optional::of)
             .otherwise(Optional.empty());
   }
 
-  private Future<PodList> list(int limitMs) {
-    return Future.all(podResources.listNow(limitMs), readBack.awaitIdle(limitMs))
-        .map(both -> both.resultAt(0));
+  private Future<PodList> whileIdle(Future<PodList> list, int limitMs) {
+    return Future.all(list, readBack.awaitIdle(limitMs)).map(both -> both.resultAt(0));
   }
 
   private Future<PodList> listAgain() {
     metrics.count(
         "tranche.node.lists.repeated",
         "Calls of the kubelet's PodResources List that were late and repeated.");
-    return list(SECOND_LIST_LIMIT_MS);
+    return whileIdle(podResources.listAgain(SECOND_LIST_LIMIT_MS), SECOND_LIST_LIMIT_MS);
   }
 
   private PreferredAllocationResponse prefer(

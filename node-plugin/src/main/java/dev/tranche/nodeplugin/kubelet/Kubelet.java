@@ -90,11 +90,14 @@ public final class Kubelet {
     this.failures = failures;
     this.listener = listener;
     this.podResources = new PodResourcesClient(vertx, options.podResourcesSocket());
-    this.readBack = new ReadBack(vertx, podResources, this::read, this::registered);
+    this.readBack = new ReadBack(vertx, podResources, this::read);
     metrics.gauge(
         "tranche.node.read.back.age.seconds",
         "Time since the kubelet last reported which pods hold which replicas.",
-        () -> readBack.ageSeconds(System.nanoTime() / 1_000_000));
+        () -> {
+          OptionalLong ageMs = readBack.listAgeMs(System.nanoTime() / 1_000_000);
+          return ageMs.isEmpty() ? Double.NaN : ageMs.getAsLong() / 1000.0;
+        });
   }
 
   /**
@@ -131,11 +134,6 @@ public final class Kubelet {
     }
   }
 
-  /** Must be called when the kubelet has registered the plugin, or dropped it. */
-  public void registrationChanged() {
-    readBack.readMoreOften();
-  }
-
   /** Restores sockets and registrations that the kubelet, or another plugin, has removed. */
   public void check() {
     links.forEach((resource, link) -> failures.task("resource " + resource, link::check));
@@ -159,12 +157,11 @@ public final class Kubelet {
     return new KubeletLink(vertx, options.kubeletSocket(), server, replicas, metrics, listener);
   }
 
-  private boolean read(PodList list) {
+  private void read(PodList list) {
     assignments.listed(list);
     List<Holding> holdings = list.holdings(this::isOurs);
     boolean complete = list.complete(options.nodeName());
     listener.readBack(holdings, complete, assignments.confirm(list));
-    return !holdings.isEmpty() || assignments.size() > 0;
   }
 
   // An earlier config, or NVIDIA's plugin, may have advertised the same GPUs under another name.

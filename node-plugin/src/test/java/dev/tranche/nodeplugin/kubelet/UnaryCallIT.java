@@ -84,7 +84,7 @@ class UnaryCallIT {
                               .encoding("gzip")
                               .end(ListPodResourcesResponse.getDefaultInstance());
                     }));
-    assertThat(settled(new PodResourcesClient(vertx, socket).listNow(10_000)))
+    assertThat(settled(new PodResourcesClient(vertx, socket).list(10_000)))
         .hasMessageContaining("messages are compressed");
   }
 
@@ -124,7 +124,7 @@ class UnaryCallIT {
                 .callHandler(
                     PodResourcesListerGrpcService.List,
                     request -> request.errorHandler(error -> cancelled.incrementAndGet())));
-    assertThat(settled(new PodResourcesClient(vertx, socket).listNow(200))).isNotNull();
+    assertThat(settled(new PodResourcesClient(vertx, socket).list(200))).isNotNull();
     eventually("the kubelet need not go on", () -> cancelled.get() == 1);
   }
 }
