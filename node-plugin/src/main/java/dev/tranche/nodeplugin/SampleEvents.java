@@ -6,7 +6,6 @@ import dev.tranche.nodeplugin.gpu.GpuSharing;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
 import dev.tranche.nodeplugin.gpu.HealthChange;
 import dev.tranche.nodeplugin.gpu.HeldReplica;
-import dev.tranche.nodeplugin.gpu.RepeatedFaults;
 import dev.tranche.nodeplugin.limit.ContainerLimit;
 import dev.tranche.nodeplugin.metrics.NodeMetrics;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
@@ -30,7 +29,6 @@ final class SampleEvents {
   private final NodeMetrics metrics;
   private final Failures failures;
   private final Overuse overuse;
-  private final RepeatedFaults repeatedFaults = new RepeatedFaults();
   // GPUs that were read at least once.
   private final Set<String> readBefore = new HashSet<>();
   private Grants grants = new Grants(Map.of());
@@ -81,9 +79,7 @@ final class SampleEvents {
         "Changes of a GPU's health.",
         "to",
         change.now().metricLabel());
-    if (repeatedFaults.markReportedIfDue(change, System.nanoTime() / 1_000_000)) {
-      events.node(change.reason(), change.message(), !change.now().healthy());
-    }
+    events.node(change.reason(), change.message(), !change.now().healthy());
   }
 
   private boolean updateContainers(

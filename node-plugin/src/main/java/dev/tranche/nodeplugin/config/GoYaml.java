@@ -4,12 +4,9 @@ import dev.tranche.process.settings.ConfigErrors;
 import java.io.StringReader;
 import java.math.BigDecimal;
 import java.math.BigInteger;
-import java.util.Collection;
 import java.util.HashSet;
 import java.util.Iterator;
-import java.util.List;
 import java.util.Locale;
-import java.util.Map;
 import java.util.Set;
 import java.util.function.Function;
 import java.util.regex.Pattern;
@@ -38,9 +35,7 @@ import org.yaml.snakeyaml.resolver.Resolver;
  */
 final class GoYaml extends SafeConstructor {
   private static final int SIZE_MAX_CHARS = 1 << 20;
-  // Far more than any config has. YAML aliases can multiply values, and can refer to a value that
-  // contains them.
-  private static final int VALUES_MAX = 100_000;
+  private static final int ALIASES_MAX = 1_000;
   private static final int DEPTH_MAX = 50;
 
   // Between the tokens of a flow collection, and after the colon of a key.
@@ -111,6 +106,9 @@ final class GoYaml extends SafeConstructor {
   /** Of tags that it does not know, Go takes the text. */
   @Override
   protected Construct getConstructor(Node node) {
+    if (node.isTwoStepsConstruction()) {
+      throw new YAMLException("an alias is within its own anchor" + line(node));
+    }
     return yamlConstructors.getOrDefault(node.getTag(), TEXT);
   }
 
@@ -122,8 +120,7 @@ final class GoYaml extends SafeConstructor {
     var limits = new LoaderOptions();
     limits.setCodePointLimit(SIZE_MAX_CHARS);
     limits.setNestingDepthLimit(DEPTH_MAX);
-    // What they stand for is counted below.
-    limits.setMaxAliasesForCollections(VALUES_MAX);
+    limits.setMaxAliasesForCollections(ALIASES_MAX);
     // So that processDuplicateKeys is asked.
     limits.setAllowDuplicateKeys(false);
     var dumper = new DumperOptions();
@@ -133,7 +130,6 @@ final class GoYaml extends SafeConstructor {
     String spaced = SPACE.matcher(text).replaceAll(tabs -> tabs.group().replace('\t', ' '));
     Iterator<Object> documents = yaml.loadAll(new StringReader(spaced)).iterator();
     Object first = documents.hasNext() ? documents.next() : null;
-    count(first, 0, 0);
     if (hasMore(documents)) {
       findings.warning(
           "the config has a second YAML document, which is ignored, as by NVIDIA's plugin");
@@ -147,22 +143,6 @@ final class GoYaml extends SafeConstructor {
     } catch (YAMLException unreadable) {
       return true;
     }
-  }
-
-  /** Returns how many values there are, with this one. */
-  private static int count(@Nullable Object value, int before, int depth) {
-    int values = before + 1;
-    if (values > VALUES_MAX || depth > DEPTH_MAX) {
-      throw new YAMLException(
-          "an alias is within its own anchor, or aliases stand for more than %d values; replace them by their values"
-              .formatted(VALUES_MAX));
-    }
-    Collection<?> below =
-        value instanceof Map<?, ?> map ? map.values() : value instanceof List<?> l ? l : List.of();
-    for (Object each : below) {
-      values = count(each, values, depth + 1);
-    }
-    return values;
   }
 
   @Override

@@ -3,7 +3,6 @@ package dev.tranche.nodeplugin.file;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import java.io.IOException;
-import java.io.InputStream;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
@@ -21,7 +20,6 @@ import java.util.Set;
  * even after a crash of the node. Blocks.
  */
 public record AtomicFile(Path path) {
-  public static final int BYTES_MAX = 2 << 20;
 
   // Container runtimes and the MPS control daemon read some of them.
   private static final Set<PosixFilePermission> READABLE =
@@ -29,9 +27,6 @@ public record AtomicFile(Path path) {
 
   /** Replaces the content. Creates the folder if there is none. */
   public void write(byte[] content) throws IOException {
-    if (content.length > BYTES_MAX) {
-      throw tooLarge(content.length);
-    }
     Path folder = path.toAbsolutePath().resolveSibling("");
     Files.createDirectories(folder);
     Path fresh = path.resolveSibling(path.getFileName() + ".new");
@@ -61,12 +56,8 @@ public record AtomicFile(Path path) {
 
   /** Empty if there is no file. */
   public Optional<byte[]> read() throws IOException {
-    try (InputStream in = Files.newInputStream(path)) {
-      byte[] content = in.readNBytes(BYTES_MAX + 1);
-      if (content.length > BYTES_MAX) {
-        throw tooLarge(Files.size(path));
-      }
-      return Optional.of(content);
+    try {
+      return Optional.of(Files.readAllBytes(path));
     } catch (NoSuchFileException absent) {
       return Optional.empty();
     }
@@ -75,9 +66,5 @@ public record AtomicFile(Path path) {
   /** Empty if there is no file. */
   public Optional<String> readText() throws IOException {
     return read().map(content -> new String(content, UTF_8));
-  }
-
-  private IOException tooLarge(long bytes) {
-    return new IOException("%s has %d bytes, %d at most".formatted(path, bytes, BYTES_MAX));
   }
 }

@@ -10,7 +10,6 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -20,7 +19,6 @@ import org.slf4j.LoggerFactory;
  */
 public final class FileAccess {
   private static final Logger LOG = LoggerFactory.getLogger(FileAccess.class);
-  private static final Path STATUS = Path.of("/proc/self/status");
   private static final int LOGGED_MAX = 64;
 
   private static final Set<Path> logged = ConcurrentHashMap.newKeySet();
@@ -65,21 +63,9 @@ public final class FileAccess {
   }
 
   private static String sentence(Path path) {
-    return ("%s cannot be accessed by uid %s: permission denied. Run the plugin as root"
+    return ("%s cannot be accessed: permission denied. Run the plugin as root"
             + " (securityContext.runAsUser: 0). If it is root, the node's SELinux or AppArmor"
             + " policy denies the access, see SECURITY.md#selinux")
-        .formatted(path, uid());
-  }
-
-  private static String uid() {
-    try (Stream<String> lines = Files.lines(STATUS)) {
-      return lines
-          .filter(line -> line.startsWith("Uid:"))
-          .map(line -> line.split("\\s+")[2])
-          .findFirst()
-          .orElse("?");
-    } catch (IOException unknown) {
-      return "?";
-    }
+        .formatted(path);
   }
 }

@@ -3,8 +3,8 @@ package dev.tranche.nodeplugin.kubelet;
 import dev.tranche.nodeplugin.gpu.GpuLinkScores;
 import java.util.ArrayList;
 import java.util.Collection;
-import java.util.Comparator;
 import java.util.List;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -18,8 +18,8 @@ import org.jspecify.annotations.Nullable;
  * GPUs.
  */
 final class Alignment {
-  /** With more GPUs there are too many divisions to cache, and the choice is greedy. */
-  static final int EXACT_MAX = 16;
+  /** With more GPUs, which no machine has, there are too many divisions: the first ones do. */
+  private static final int EXACT_MAX = 16;
 
   private final List<String> uuids;
   private final int size;
@@ -84,7 +84,7 @@ final class Alignment {
     }
     return available.size() <= EXACT_MAX
         ? new Alignment(available, mustInclude, size, linkScores).best()
-        : greedy(available, mustInclude, size, linkScores);
+        : Stream.concat(mustInclude.stream(), available.stream()).distinct().limit(size).toList();
   }
 
   private List<String> best() {
@@ -159,21 +159,6 @@ final class Alignment {
       if ((set >> i & 1) != 0) {
         chosen.add(uuids.get(i));
       }
-    }
-    return chosen;
-  }
-
-  private static List<String> greedy(
-      List<String> available, Collection<String> mustInclude, int size, GpuLinkScores linkScores) {
-    List<String> chosen = new ArrayList<>(mustInclude);
-    while (chosen.size() < size) {
-      Comparator<String> byPoints =
-          Comparator.comparingInt(
-              uuid -> chosen.stream().mapToInt(c -> linkScores.between(c, uuid)).sum());
-      available.stream()
-          .filter(uuid -> !chosen.contains(uuid))
-          .max(byPoints)
-          .ifPresent(chosen::add);
     }
     return chosen;
   }

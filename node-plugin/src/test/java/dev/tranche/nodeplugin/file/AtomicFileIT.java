@@ -1,7 +1,6 @@
 package dev.tranche.nodeplugin.file;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -32,18 +31,5 @@ class AtomicFileIT {
     assertThat(file.read()).isEmpty();
     file.write("whole");
     assertThat(file.readText()).contains("whole");
-  }
-
-  @Test
-  void moreThanTheBound_isNeitherWrittenNorRead() throws IOException {
-    AtomicFile file = new AtomicFile(folder.resolve("kept"));
-    byte[] large = new byte[AtomicFile.BYTES_MAX + 1];
-    file.write("before");
-    assertThatThrownBy(() -> file.write(large)).isInstanceOf(IOException.class);
-    assertThat(file.readText()).contains("before");
-    Files.write(file.path(), large);
-    assertThatThrownBy(file::read)
-        .isInstanceOf(IOException.class)
-        .hasMessageContaining(AtomicFile.BYTES_MAX + " at most");
   }
 }

@@ -103,7 +103,7 @@ class AlignmentTest {
   }
 
   @Test
-  void moreGpusThanDivisionsCanBeRemembered_areChosenGreedily() {
+  void moreGpusThanCanBeDivided_areChosenInOrder() {
     List<String> uuids = IntStream.range(0, 40).mapToObj(i -> "GPU-" + i).toList();
     assertThat(Alignment.choose(uuids, List.of("GPU-7"), 8, GpuLinkScores.UNKNOWN))
         .hasSize(8)
