@@ -12,7 +12,6 @@ import dev.tranche.nodeplugin.metrics.NodeMetrics;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import io.vertx.core.Vertx;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
@@ -37,15 +36,9 @@ final class CdiKeeper {
     /** Returns the uuids of those GPUs that these specs also cover. */
     private Set<String> coveredUuids(List<GpuInfo> others) {
       return others.stream()
-          .filter(gpu -> gpus.stream().anyMatch(own -> sameDevice(own, gpu)))
+          .filter(gpus::contains)
           .map(GpuInfo::uuid)
           .collect(Collectors.toUnmodifiableSet());
-    }
-
-    private static boolean sameDevice(GpuInfo one, GpuInfo other) {
-      return one.uuid().equals(other.uuid())
-          && one.number().equals(other.number())
-          && one.nodes().equals(other.nodes());
     }
   }
 
@@ -105,51 +98,43 @@ final class CdiKeeper {
     writing = true;
     vertx
         .executeBlocking(() -> writeNow(inputs))
-        .onComplete(
-            count -> {
-              writing = false;
-              written = inputs;
-              complaint = "";
-              driverUnusable = false;
-              LOG.info("{} CDI specs are in {}", count, folder);
-              onWritten.run();
-            },
+        .onComplete(done -> writing = false)
+        .onSuccess(unusable -> written(inputs, unusable))
+        .onFailure(
             failure -> {
-              writing = false;
-              driverUnusable = failure instanceof DriverUnusable;
+              driverUnusable = false;
               failed(
-                  failure instanceof DriverUnusable unusable
-                      ? unusable.reason
-                      : notWritten(failure));
+                  "%s cannot be written: %s; mount the host's folder there, writable"
+                      .formatted(folder, failure));
             });
   }
 
-  private int writeNow(SpecInputs inputs) {
+  private void written(SpecInputs inputs, Optional<String> unusable) {
+    driverUnusable = unusable.isPresent();
+    if (unusable.isPresent()) {
+      failed(unusable.get());
+      return;
+    }
+    written = inputs;
+    complaint = "";
+    LOG.info("the CDI specs are in {}", folder);
+    onWritten.run();
+  }
+
+  /** Returns why the driver's files are not what containers need; empty if they are. */
+  private Optional<String> writeNow(SpecInputs inputs) throws IOException {
     AllocateOptions options = inputs.options();
     String version = inputs.driverVersion();
-    DriverFiles files = DriverFiles.find(Path.of(options.driverRootInContainer()), version);
-    files
-        .unusable(Path.of(options.driverRootInContainer()), version)
-        .ifPresent(
-            why -> {
-              throw new DriverUnusable(why);
-            });
-    var specs =
-        new CdiSpecs(options, inputs.nodes(), files, version, inputs.memoryLimits())
-            .of(inputs.gpus());
-    try {
-      for (CdiSpec spec : specs) {
+    Path root = Path.of(options.driverRootInContainer());
+    DriverFiles files = DriverFiles.find(root, version);
+    Optional<String> unusable = files.unusable(root, version);
+    if (unusable.isEmpty()) {
+      var specs = new CdiSpecs(options, inputs.nodes(), files, version, inputs.memoryLimits());
+      for (CdiSpec spec : specs.of(inputs.gpus())) {
         spec.writeTo(folder);
       }
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
     }
-    return specs.size();
-  }
-
-  private String notWritten(Throwable failure) {
-    return "%s cannot be written: %s; mount the host's folder there, writable"
-        .formatted(folder, failure);
+    return unusable;
   }
 
   private void failed(String reason) {
@@ -170,17 +155,5 @@ final class CdiKeeper {
                 NodeProblem.Reason.CDI_SPECS_NOT_WRITTEN,
                 1,
                 "no GPU is allocated without its CDI spec: " + complaint));
-  }
-
-  /** The driver's files are there, but not what containers need. */
-  private static final class DriverUnusable extends RuntimeException {
-    private static final long serialVersionUID = 1L;
-
-    private final String reason;
-
-    DriverUnusable(String reason) {
-      super(reason);
-      this.reason = reason;
-    }
   }
 }

@@ -1,14 +1,11 @@
 package dev.tranche.nodeplugin.cdi;
 
-import dev.tranche.nodeplugin.cdi.CdiSpec.BindMount;
-import dev.tranche.nodeplugin.cdi.CdiSpec.Edits;
-import dev.tranche.nodeplugin.cdi.CdiSpec.Hook;
-import dev.tranche.nodeplugin.cdi.CdiSpec.Node;
 import dev.tranche.nodeplugin.config.AllocateOptions;
 import dev.tranche.nodeplugin.gpu.HostNodes;
 import dev.tranche.nodeplugin.limit.NodeLimits;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import dev.tranche.nodeplugin.nvml.Mig;
+import io.vertx.core.json.JsonObject;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -55,40 +52,54 @@ public final class CdiSpecs {
    */
   public List<CdiSpec> of(List<GpuInfo> gpus) {
     List<CdiSpec> specs = new ArrayList<>();
-    Map<String, Edits> devices = devices(gpus);
+    Map<String, JsonObject> devices = devices(gpus);
     if (!devices.isEmpty()) {
       specs.add(new CdiSpec("gpu", devices, common()));
     }
-    Map<String, Edits> channels = new LinkedHashMap<>();
-    nodes
-        .imexChannels(options)
-        .forEach(
-            channel ->
-                channels.put(
-                    String.valueOf(channel), Edits.of(List.of(node(HostNodes.imexNode(channel))))));
+    Map<String, JsonObject> channels = new LinkedHashMap<>();
+    for (int channel : nodes.imexChannels(options)) {
+      List<String> node = List.of(HostNodes.imexNode(channel));
+      channels.put(String.valueOf(channel), edits(nodes(node), List.of(), List.of()));
+    }
     if (!channels.isEmpty()) {
-      specs.add(new CdiSpec("imex-channel", channels, Edits.NONE));
+      specs.add(new CdiSpec("imex-channel", channels, new JsonObject()));
     }
     nodes.additionalClasses(options).forEach(name -> specs.add(additional(name)));
     return specs;
   }
 
   /** Returns the devices by index or uuid, as NVIDIA's plugin names them. */
-  private Map<String, Edits> devices(List<GpuInfo> gpus) {
-    Map<String, Edits> devices = new LinkedHashMap<>();
+  private Map<String, JsonObject> devices(List<GpuInfo> gpus) {
+    Map<String, JsonObject> devices = new LinkedHashMap<>();
     for (GpuInfo gpu : gpus) {
       if (!(gpu.mig() instanceof Mig.On)) {
-        List<Node> own = gpu.nodes().stream().map(this::node).toList();
-        Edits edits = new Edits(List.of(), own, List.of(), limitHooks(gpu));
-        devices.put(options.byIndex() ? gpu.number() : gpu.uuid(), edits);
+        devices.put(
+            options.byIndex() ? gpu.number() : gpu.uuid(),
+            edits(nodes(gpu.nodes()), List.of(), limitHooks(gpu)));
       }
     }
     return devices;
   }
 
+  /** Returns changes to a container, of which CDI allows no empty list. */
+  private static JsonObject edits(
+      List<JsonObject> nodes, List<JsonObject> mounts, List<JsonObject> hooks) {
+    JsonObject edits = new JsonObject();
+    putUnlessEmpty(edits, "deviceNodes", nodes);
+    putUnlessEmpty(edits, "mounts", mounts);
+    putUnlessEmpty(edits, "hooks", hooks);
+    return edits;
+  }
+
+  private static void putUnlessEmpty(JsonObject json, String key, List<JsonObject> values) {
+    if (!values.isEmpty()) {
+      json.put(key, values);
+    }
+  }
+
   /** Returns NVIDIA's hook, which does nothing without the variables of Allocate's answer. */
-  private List<Hook> limitHooks(GpuInfo gpu) {
-    List<Hook> hooks = new ArrayList<>();
+  private List<JsonObject> limitHooks(GpuInfo gpu) {
+    List<JsonObject> hooks = new ArrayList<>();
     if (memoryLimits && gpu.migDevice().isEmpty()) {
       addHook(
           hooks,
@@ -99,8 +110,15 @@ public final class CdiSpecs {
     return hooks;
   }
 
-  private Node node(String path) {
-    return new Node(path, nodes.devRoot(options) + path);
+  private List<JsonObject> nodes(List<String> paths) {
+    String root = nodes.devRoot(options);
+    return paths.stream()
+        .map(
+            path ->
+                root.isEmpty()
+                    ? JsonObject.of("path", path)
+                    : JsonObject.of("path", path, "hostPath", root + path))
+        .toList();
   }
 
   private CdiSpec additional(String name) {
@@ -111,17 +129,13 @@ public final class CdiSpecs {
           default -> nodes.mofed();
         };
     List<String> mounted = name.equals("gds") ? files.gds() : List.of();
-    Edits edits =
-        new Edits(
-            List.of(),
-            paths.stream().map(this::node).toList(),
-            mounted.stream().map(file -> mount(file, READ_ONLY)).toList(),
-            List.of());
-    Edits common = new Edits(List.of(VOID), List.of(), List.of(), List.of());
-    return new CdiSpec(name, Map.of("all", edits), common);
+    JsonObject edits =
+        edits(
+            nodes(paths), mounted.stream().map(file -> mount(file, READ_ONLY)).toList(), List.of());
+    return new CdiSpec(name, Map.of("all", edits), JsonObject.of("env", List.of(VOID)));
   }
 
-  private Edits common() {
+  private JsonObject common() {
     List<String> env = new ArrayList<>();
     List<String> folders = files.libraries().stream().map(CdiSpecs::folder).distinct().toList();
     files.libraries().stream()
@@ -129,12 +143,11 @@ public final class CdiSpecs {
         .findFirst()
         .ifPresent(cuda -> env.add("NVIDIA_CTK_LIBCUDA_DIR=" + folder(cuda)));
     env.add(VOID);
-    return new Edits(
-        env, nodes.control().stream().map(this::node).toList(), mounts(), hooks(folders));
+    return edits(nodes(nodes.control()), mounts(), hooks(folders)).put("env", env);
   }
 
-  private List<BindMount> mounts() {
-    List<BindMount> mounts = new ArrayList<>();
+  private List<JsonObject> mounts() {
+    List<JsonObject> mounts = new ArrayList<>();
     files.libraries().forEach(file -> mounts.add(mount(file, READ_ONLY)));
     files.sockets().forEach(file -> mounts.add(mount(file, SOCKET)));
     files.firmware().forEach(file -> mounts.add(mount(file, READ_ONLY)));
@@ -145,18 +158,18 @@ public final class CdiSpecs {
     return mounts;
   }
 
-  private BindMount mount(String path, List<String> how) {
+  private JsonObject mount(String path, List<String> how) {
     return mount(path, path, how);
   }
 
-  private BindMount mount(String from, String to, List<String> how) {
+  private JsonObject mount(String from, String to, List<String> how) {
     String root = options.driverRoot();
     String prefix = root.endsWith("/") ? root.substring(0, root.length() - 1) : root;
-    return new BindMount(prefix + from, to, how);
+    return JsonObject.of("hostPath", prefix + from, "containerPath", to, "options", how);
   }
 
-  private List<Hook> hooks(List<String> folders) {
-    List<Hook> hooks = new ArrayList<>();
+  private List<JsonObject> hooks(List<String> folders) {
+    List<JsonObject> hooks = new ArrayList<>();
     addLinks(hooks, files.graphics().links());
     if (!folders.isEmpty()) {
       List<String> listed = new ArrayList<>();
@@ -174,7 +187,7 @@ public final class CdiSpecs {
     return hooks;
   }
 
-  private void addLinks(List<Hook> hooks, List<DriverFiles.Link> links) {
+  private void addLinks(List<JsonObject> hooks, List<DriverFiles.Link> links) {
     List<String> args = new ArrayList<>();
     links.forEach(link -> args.addAll(List.of("--link", link.target() + "::" + link.path())));
     if (!args.isEmpty()) {
@@ -182,7 +195,7 @@ public final class CdiSpecs {
     }
   }
 
-  private void addHook(List<Hook> hooks, String stage, String name, List<String> args) {
+  private void addHook(List<JsonObject> hooks, String stage, String name, List<String> args) {
     if (!options.namesHook(name)) {
       return;
     }
@@ -194,7 +207,11 @@ public final class CdiSpecs {
     }
     arguments.add(name);
     arguments.addAll(args);
-    hooks.add(new Hook(stage, path, arguments));
+    hooks.add(
+        JsonObject.of("hookName", stage)
+            .put("path", path)
+            .put("args", arguments)
+            .put("env", List.of("NVIDIA_CTK_DEBUG=false")));
   }
 
   private static String folder(String path) {

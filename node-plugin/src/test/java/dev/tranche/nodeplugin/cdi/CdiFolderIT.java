@@ -3,11 +3,10 @@ package dev.tranche.nodeplugin.cdi;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.tranche.nodeplugin.cdi.CdiSpec.Edits;
-import dev.tranche.nodeplugin.cdi.CdiSpec.Node;
 import dev.tranche.nodeplugin.cdi.DriverFiles.Link;
 import dev.tranche.nodeplugin.gpu.HostNodes;
 import dev.tranche.nodeplugin.nvml.DriverFolders;
+import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -30,8 +29,8 @@ class CdiFolderIT {
 
   @Test
   void specs_areReadableFilesOfTheirClass_andNothingElseIsLeft() throws IOException {
-    Edits edits = Edits.of(List.of(new Node("/dev/nvidia0", "/dev/nvidia0")));
-    CdiSpec spec = new CdiSpec("gpu", Map.of("0", edits), Edits.NONE);
+    JsonObject edits = JsonObject.of("deviceNodes", List.of(JsonObject.of("path", "/dev/nvidia0")));
+    CdiSpec spec = new CdiSpec("gpu", Map.of("0", edits), new JsonObject());
     Path folder = root.resolve("var/run/cdi");
     spec.writeTo(folder);
     spec.writeTo(folder);
