@@ -18,6 +18,7 @@ public final class JnaNvml implements AdminNvml {
   private static final int TEXT_BYTES = 96;
   private static final String UTF_8 = "UTF-8";
   private static final int BUSY_PERCENT = 100;
+  private static final int MIG_ENABLED = 1;
 
   // nvmlPciInfo_t
   private static final int PCI_BUS_ID_OFFSET = 36;
@@ -48,7 +49,6 @@ public final class JnaNvml implements AdminNvml {
   private final Map<Long, Integer> watched = new HashMap<>();
   // 0 until a GPU is watched.
   private long eventSet;
-  private final NvmlMig mig;
   private final NvmlLinks links;
   private final NativeLibrary library;
   private final NvmlTelemetry telemetry;
@@ -59,7 +59,6 @@ public final class JnaNvml implements AdminNvml {
       NumaNodes numaNodes, NvmlFunctions functions, NativeLibrary library, LongSupplier clockMs) {
     this.numaNodes = numaNodes;
     this.functions = functions;
-    this.mig = new NvmlMig(functions);
     this.links = new NvmlLinks(functions);
     this.library = library;
     this.telemetry = new NvmlTelemetry(functions);
@@ -136,7 +135,14 @@ public final class JnaNvml implements AdminNvml {
         memory.reservedBytes(),
         numaNodes.of(pci),
         computeMajor(device),
-        mig.enabled(device) ? Mig.ON : Mig.OFF);
+        migEnabled(device) ? Mig.ON : Mig.OFF);
+  }
+
+  /** Returns whether MIG is on; also false for GPUs without MIG. */
+  private boolean migEnabled(long device) {
+    return functions.call("nvmlDeviceGetMigMode", device, scratch, scratch.share(Integer.BYTES))
+            == NvmlCode.SUCCESS
+        && scratch.getInt(0) == MIG_ENABLED;
   }
 
   private String uuid(int index, long device) {
@@ -159,9 +165,10 @@ public final class JnaNvml implements AdminNvml {
     if (gpu.mig() instanceof Mig.On) {
       long device = handle(gpu.index());
       MigCaps caps = MigCaps.read(Path.of("/proc"));
-      int maxDevices = mig.maxDevices(device);
+      int result = functions.call("nvmlDeviceGetMaxMigDeviceCount", device, scratch);
+      int maxDevices = result == NvmlCode.SUCCESS ? scratch.getInt(0) : 0;
       for (int migIndex = 0; migIndex < maxDevices; migIndex++) {
-        OptionalLong handle = mig.handle(device, migIndex);
+        OptionalLong handle = findMig(device, migIndex);
         if (handle.isPresent()) {
           migDevices.add(migDevice(gpu, migIndex, handle.getAsLong(), caps));
         }
@@ -173,13 +180,16 @@ public final class JnaNvml implements AdminNvml {
   private GpuInfo migDevice(GpuInfo gpu, int migIndex, long migDevice, MigCaps caps) {
     int index = gpu.index();
     String name = "MIG device " + index + ":" + migIndex;
-    check(mig.gpuInstance(migDevice), name + " returns no GPU instance");
-    int gpuInstance = mig.value();
-    check(mig.computeInstance(migDevice), name + " returns no compute instance");
-    int computeInstance = mig.value();
+    check(
+        functions.call("nvmlDeviceGetGpuInstanceId", migDevice, scratch),
+        name + " returns no GPU instance");
+    int gpuInstance = scratch.getInt(0);
+    check(
+        functions.call("nvmlDeviceGetComputeInstanceId", migDevice, scratch),
+        name + " returns no compute instance");
+    int computeInstance = scratch.getInt(0);
     String model = model(index, migDevice);
-    check(mig.attributes(migDevice), name + " returns no attributes");
-    String profile = mig.profile(model, gpu.memoryTotalBytes());
+    String profile = MigProfile.of(model);
     List<String> nodes = caps.nodes(gpu.minor(), gpuInstance, computeInstance);
     String uuid = uuid(index, migDevice);
     GpuMemory memory = memory(index, migDevice);
@@ -210,8 +220,14 @@ public final class JnaNvml implements AdminNvml {
         : processes > 0 ? BUSY_PERCENT : 0;
   }
 
+  /** Returns the handle of a MIG device; empty if there is none at this index. */
+  private OptionalLong findMig(long device, int migIndex) {
+    int result = functions.call("nvmlDeviceGetMigDeviceHandleByIndex", device, migIndex, scratch);
+    return result == NvmlCode.SUCCESS ? OptionalLong.of(scratch.getLong(0)) : OptionalLong.empty();
+  }
+
   private long migHandle(int index, int migIndex) {
-    return mig.handle(handle(index), migIndex)
+    return findMig(handle(index), migIndex)
         .orElseThrow(
             () ->
                 new NvmlException(

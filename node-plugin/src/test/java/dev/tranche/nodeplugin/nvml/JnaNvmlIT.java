@@ -31,8 +31,9 @@ class JnaNvmlIT {
 
   @Test
   void boundFunctions_areThoseOfTheSimulatedLibrary() throws Exception {
-    // NVIDIA's hook sets memory limits; the plugin only reads them.
-    Stream<String> ofOthers = Stream.of("nvmlDeviceSetMemoryLimits_v1");
+    // NVIDIA's hook sets memory limits; verify-gpu asks for attributes.
+    Stream<String> ofOthers =
+        Stream.of("nvmlDeviceSetMemoryLimits_v1", "nvmlDeviceGetAttributes_v2");
     List<String> bound = Stream.concat(called(), ofOthers).toList();
     assertThat(exported()).containsExactlyInAnyOrderElementsOf(bound);
   }

@@ -75,14 +75,7 @@ class NvmlHeaderIT {
           Map.entry("NvmlLimits.GET_HARD_OFFSET", "offsetof(nvmlGetMemoryLimits_v1_t, hardLimit)"),
           Map.entry(
               "NvmlLimits.GET_USED_OFFSET", "offsetof(nvmlGetMemoryLimits_v1_t, currentUsed)"),
-          Map.entry("NvmlMig.ENABLED", "NVML_DEVICE_MIG_ENABLE"),
-          Map.entry(
-              "NvmlMig.GPU_SLICES_OFFSET",
-              "offsetof(nvmlDeviceAttributes_t, gpuInstanceSliceCount)"),
-          Map.entry(
-              "NvmlMig.COMPUTE_SLICES_OFFSET",
-              "offsetof(nvmlDeviceAttributes_t, computeInstanceSliceCount)"),
-          Map.entry("NvmlMig.MEMORY_MIB_OFFSET", "offsetof(nvmlDeviceAttributes_t, memorySizeMB)"),
+          Map.entry("JnaNvml.MIG_ENABLED", "NVML_DEVICE_MIG_ENABLE"),
           Map.entry("NvmlLinks.LINKS_MAX", "NVML_NVLINK_MAX_LINKS"),
           Map.entry("NvmlLinks.ENABLED", "NVML_FEATURE_ENABLED"),
           Map.entry("NvmlLinks.PCI_BYTES", "sizeof(nvmlPciInfo_t)"),
@@ -117,7 +110,6 @@ class NvmlHeaderIT {
           "NvmlGpm.APART_MS",
           "NvmlGpm.METRICS_GET_BYTES",
           "NvmlLimits.SCRATCH_BYTES",
-          "NvmlMig.SCRATCH_BYTES",
           "NvmlTelemetry.PROCESSES_AT_FIRST",
           "NvmlTelemetry.PROCESSES_MAX",
           "NvmlTelemetry.PROCESS_535_BYTES");
@@ -137,8 +129,6 @@ class NvmlHeaderIT {
           List.of("nvmlGpmMetricsGet_t"),
           "NvmlLimits.SCRATCH_BYTES",
           List.of("nvmlGetMemoryLimits_v1_t"),
-          "NvmlMig.SCRATCH_BYTES",
-          List.of("nvmlDeviceAttributes_t"),
           "NvmlTelemetry.PROCESS_535_BYTES",
           List.of("nvmlProcessInfo_t", "nvmlProcessUtilizationSample_t"));
 
@@ -152,7 +142,6 @@ class NvmlHeaderIT {
             NvmlTelemetry.class,
             NvmlGpm.class,
             NvmlLimits.class,
-            NvmlMig.class,
             NvmlLinks.class,
             NvmlCode.class,
             AdminNvml.class)) {
