@@ -6,7 +6,6 @@ import static java.util.Objects.requireNonNull;
 import dev.tranche.nodeplugin.config.ConfigSource;
 import dev.tranche.nodeplugin.config.ConfigSource.Outcome;
 import dev.tranche.nodeplugin.config.KeptConfig;
-import dev.tranche.nodeplugin.config.Options;
 import dev.tranche.nodeplugin.metrics.NodeMetrics;
 import io.vertx.core.Vertx;
 import java.nio.file.Path;
@@ -26,7 +25,6 @@ final class ConfigKeeper {
 
   private final Vertx vertx;
   private final ConfigSource source;
-  // The keeper of the MPS control daemons reads the file every second and ignores an empty one.
   private final StateKeeper labelFile;
   private final KeptConfig kept;
   private final StateKeeper usedFile;
@@ -46,10 +44,7 @@ final class ConfigKeeper {
     this.source = source;
     this.labelFile =
         new StateKeeper(
-            vertx,
-            stateDir.resolve(Options.CONFIG_NAME_FILE),
-            metrics,
-            () -> (label + "\n").getBytes(UTF_8));
+            vertx, stateDir.resolve("config-name"), metrics, () -> (label + "\n").getBytes(UTF_8));
     this.kept = new KeptConfig(stateDir);
     this.usedFile =
         new StateKeeper(

@@ -1,5 +1,7 @@
 package dev.tranche.nodeplugin;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import dev.tranche.api.node.Assignment;
 import dev.tranche.api.node.Holding;
 import dev.tranche.api.node.NodeDirective;
@@ -24,6 +26,7 @@ import dev.tranche.nodeplugin.limit.ContainerLimit;
 import dev.tranche.nodeplugin.limit.ExpectedLimit;
 import dev.tranche.nodeplugin.metrics.NodeMetrics;
 import dev.tranche.nodeplugin.mps.MpsAvailability;
+import dev.tranche.nodeplugin.mps.MpsPlan;
 import dev.tranche.nodeplugin.mps.MpsRoot;
 import dev.tranche.nodeplugin.mps.StatusFile;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
@@ -45,6 +48,7 @@ import java.util.function.Consumer;
 import java.util.function.Supplier;
 import java.util.function.ToIntFunction;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -66,6 +70,7 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
   private final Assignments assignments = new Assignments();
   private final StateKeeper assignmentKeeper;
   private final StateKeeper heldKeeper;
+  private final StateKeeper mpsKeeper;
   private final Kubelet kubelet;
   private final CdiKeeper cdi;
   private final Optional<ReportStreams> streams;
@@ -79,6 +84,8 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
   private Consumer<String> unusableListener = reason -> {};
   private Consumer<List<ExpectedLimit>> limitsListener = expected -> {};
   private String advertisedSummary = "";
+  // Written for the keeper of the MPS control daemons; null before the first.
+  private @Nullable MpsPlan mpsPlan;
   private String requestedConfig = "";
   // The newest config cannot even be read, so another one is in use.
   private boolean newestUnreadable;
@@ -104,6 +111,12 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
             options.stateDir().resolve(HeldFile.NAME),
             metrics,
             () -> HeldFile.content(state.held().all()));
+    this.mpsKeeper =
+        new StateKeeper(
+            vertx,
+            options.stateDir().resolve(MpsPlan.FILE),
+            metrics,
+            () -> (mpsPlan == null ? MpsPlan.NONE : mpsPlan).text().getBytes(UTF_8));
     this.kubelet =
         new Kubelet(vertx, options, assignments, state.held(), hardware, metrics, failures, this);
     this.cdi = new CdiKeeper(vertx, options.cdiRoot(), hardware, metrics, this::publish);
@@ -353,8 +366,13 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
   }
 
   private void updateMps() {
+    MpsPlan plan = state.mpsPlan(standAlone).orElse(mpsPlan);
+    if (plan != null && !plan.equals(mpsPlan)) {
+      mpsPlan = plan;
+      mpsKeeper.save();
+    }
     MpsAvailability before = state.mps();
-    MpsAvailability now = mps.availability(state.mpsPlan(standAlone));
+    MpsAvailability now = mps.availability(state.requiredMps(standAlone));
     if (now.equals(before)) {
       return;
     }

@@ -207,18 +207,24 @@ final class PluginState {
                         String.join("; ", new LinkedHashSet<>(reasons.values())))));
   }
 
+  /** Returns the MPS control daemons that the config needs; empty before the first plan. */
+  Optional<MpsPlan> mpsPlan(boolean standAlone) {
+    return Optional.ofNullable(plan)
+        .map(fits -> MpsPlan.of(fits.byUuid(), infos(gpus()), standAlone));
+  }
+
   /**
-   * Returns the MPS control daemons that the config needs. A daemon need not serve a lost GPU. If
-   * all GPUs are lost, all daemons are still needed.
+   * Returns what of it must serve for replicas to be offered: a daemon need not serve a lost GPU.
+   * If all GPUs are lost, all daemons are still needed.
    */
-  MpsPlan mpsPlan(boolean standAlone) {
-    if (gpus == null || plan == null) {
+  MpsPlan requiredMps(boolean standAlone) {
+    if (plan == null) {
       return MpsPlan.NONE;
     }
-    List<GpuStatus> presentGpus =
-        gpus.stream().filter(gpu -> !(gpu.health() instanceof Health.Lost)).toList();
-    MpsPlan needed = MpsPlan.of(plan.byUuid(), infos(presentGpus), standAlone);
-    return needed.needed() ? needed : MpsPlan.of(plan.byUuid(), infos(gpus), standAlone);
+    List<GpuStatus> present =
+        gpus().stream().filter(gpu -> !(gpu.health() instanceof Health.Lost)).toList();
+    MpsPlan required = MpsPlan.of(plan.byUuid(), infos(present), standAlone);
+    return required.needed() ? required : mpsPlan(standAlone).orElse(required);
   }
 
   void mps(MpsAvailability now) {

@@ -81,7 +81,7 @@ public final class FakeMps {
     ProcessHandle.of(serverPid()).ifPresent(ProcessHandle::destroyForcibly);
   }
 
-  static Object modified(Path file) {
+  public static Object modified(Path file) {
     try {
       return Files.getLastModifiedTime(file);
     } catch (IOException e) {
@@ -90,7 +90,7 @@ public final class FakeMps {
   }
 
   /** Its server goes on, an orphan. */
-  void killControl() {
+  public void killControl() {
     ProcessHandle.of(pid()).ifPresent(ProcessHandle::destroyForcibly);
   }
 

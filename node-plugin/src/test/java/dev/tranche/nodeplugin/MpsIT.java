@@ -39,8 +39,8 @@ class MpsIT {
     nvml.state(gpu(0, ""));
     nvml.computeMode(0, 0);
     mps = FakeMps.compiled(folder.resolve("mps"));
-    Files.createDirectory(folder.resolve("config"));
-    config(10);
+    Files.createDirectory(folder.resolve("state"));
+    plan("nvidia.com/gpu GPU-0 16106127360 10 true true\n");
   }
 
   @AfterEach
@@ -49,18 +49,12 @@ class MpsIT {
     mps.kill();
   }
 
-  private void config(int replicas) throws IOException {
-    Files.writeString(
-        folder.resolve("config/any"),
-        """
-        version: v1
-        sharing:
-          mps:
-            resources:
-              - name: nvidia.com/gpu
-                replicas: %d
-        """
-            .formatted(replicas));
+  /** As the plugin plans it. */
+  private void plan(String lines) throws IOException {
+    Path fresh = folder.resolve("state/fresh");
+    Files.writeString(fresh, lines);
+    Files.move(
+        fresh, folder.resolve("state/mps-plan"), java.nio.file.StandardCopyOption.ATOMIC_MOVE);
   }
 
   private PluginProcess daemon(String... flags) throws IOException {
@@ -159,29 +153,10 @@ class MpsIT {
   }
 
   @Test
-  void emptyConfigName_changesNothing() throws Exception {
-    Files.writeString(folder.resolve("config/other"), "version: v1\n");
-    Path name = Files.createDirectory(folder.resolve("state")).resolve("config-name");
-    Files.writeString(name, "any\n");
-    daemon("--default-config=other");
-    ready();
-    Files.writeString(name, "");
-    Path status = mps.root().resolve(".status");
-    eventually(() -> logged("daemon.log"), () -> Files.exists(status));
-    for (int beats = 0; beats < 3; beats++) {
-      Object before = Files.getLastModifiedTime(status);
-      eventually(() -> logged("daemon.log"), () -> !FakeMps.modified(status).equals(before));
-    }
-    assertThat(mps.commandCount("quit")).isZero();
-    Files.writeString(name, "\n");
-    eventually(() -> logged("daemon.log"), () -> mps.commandCount("quit") == 1);
-  }
-
-  @Test
-  void editedConfig_startsTheDaemonAnew() throws Exception {
+  void anotherPlan_startsTheDaemonAnew() throws Exception {
     daemon();
     ready();
-    config(5);
+    plan("nvidia.com/gpu GPU-0 16106127360 5 true true\n");
     String limit = "set_default_device_pinned_mem_limit GPU-0 3072M";
     eventually(() -> logged("daemon.log"), () -> mps.commandCount(limit) == 1);
     ready();
@@ -189,28 +164,14 @@ class MpsIT {
   }
 
   @Test
-  void configThatDoesNotFit_afterARestart_leavesTheOneThatThePluginUsedLast() throws Exception {
-    Path kept = Files.createDirectory(folder.resolve("state")).resolve("config-last");
-    Files.writeString(kept, "any\n" + Files.readString(folder.resolve("config/any")));
-    config(20_000);
-    daemon();
-    ready();
-    assertThat(mps.commandCount("set_default_device_pinned_mem_limit GPU-0 1536M")).isEqualTo(1);
-    assertThat(logged("daemon.log")).contains("the previous one stays in use");
-  }
-
-  @Test
   void newResource_leavesTheDaemonOfTheOtherOne() throws Exception {
     nvml.state(gpu(0, ""), gpu(1, ""));
-    String one = "{name: gpu, devices: [\"0\"], replicas: 10}";
-    String two = "{name: gpu, rename: other, devices: [\"1\"], replicas: 2}";
-    Path config = folder.resolve("config/any");
-    Files.writeString(config, "version: v1\nsharing: {mps: {resources: [" + one + "]}}\n");
+    String one = "nvidia.com/gpu GPU-0 16106127360 10 true false\n";
+    plan(one);
     PluginProcess process = daemon();
     ready();
     long pid = mps.pid();
-    Files.writeString(
-        config, "version: v1\nsharing: {mps: {resources: [" + one + ", " + two + "]}}\n");
+    plan(one + "nvidia.com/other GPU-1 16106127360 2 true false\n");
     Path other = mps.root().resolve("nvidia.com/other/.started");
     eventually(() -> logged("daemon.log"), () -> Files.exists(other));
     ready();
@@ -254,8 +215,8 @@ class MpsIT {
   }
 
   @Test
-  void configWithoutMps_hasNoDaemon() throws Exception {
-    Files.writeString(folder.resolve("config/any"), "version: v1\n");
+  void planWithoutMps_hasNoDaemon() throws Exception {
+    plan("");
     daemon();
     eventually(
         () -> logged("daemon.log"),
@@ -266,6 +227,16 @@ class MpsIT {
 
   @Test
   void plugin_advertisesWholeGpusUntilTheDaemonServes() throws Exception {
+    Files.writeString(
+        Files.createDirectory(folder.resolve("config")).resolve("any"),
+        """
+        version: v1
+        sharing:
+          mps:
+            resources:
+              - name: nvidia.com/gpu
+                replicas: 10
+        """);
     FakeKubelet kubelet = new FakeKubelet(Files.createDirectory(folder.resolve("dp")));
     kubelet.start();
     try {

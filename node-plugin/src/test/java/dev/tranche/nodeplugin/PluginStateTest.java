@@ -169,11 +169,11 @@ class PluginStateTest {
     List<GpuStatus> both = gpus(2);
     state.gpus(both);
     state.config(config("mps", 4));
-    assertThat(state.mpsPlan(true).lines()).hasSize(2);
+    assertThat(state.requiredMps(true).lines()).hasSize(2);
     state.gpus(List.of(lost(both.get(0)), both.get(1)));
-    assertThat(state.mpsPlan(true).lines()).containsExactly("GPU-1 4 nvidia.com/gpu");
+    assertThat(state.requiredMps(true).lines()).containsExactly("GPU-1 4 nvidia.com/gpu");
     state.gpus(both.stream().map(PluginStateTest::lost).toList());
-    assertThat(state.mpsPlan(true).needed()).isTrue();
+    assertThat(state.requiredMps(true).needed()).isTrue();
   }
 
   private static GpuStatus lost(GpuStatus gpu) {

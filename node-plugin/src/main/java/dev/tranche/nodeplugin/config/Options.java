@@ -34,9 +34,6 @@ public record Options(
     Path hostProc,
     Path hostLog,
     LimitOptions limits) {
-  /** File in the state folder with the last known value of the node's config label. */
-  public static final String CONFIG_NAME_FILE = "config-name";
-
   private static final int SAMPLES_MAX = 3_600;
 
   /**

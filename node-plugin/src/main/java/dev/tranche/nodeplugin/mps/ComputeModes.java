@@ -7,11 +7,13 @@ import java.io.IOException;
 import java.io.StringReader;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Properties;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.function.IntConsumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -32,20 +34,41 @@ final class ComputeModes {
 
   /** Sets EXCLUSIVE_PROCESS on each GPU; a lost GPU does not stop this for the others. */
   void setExclusive(List<MpsGpu> gpus) throws MpsException, IOException {
+    Map<String, Integer> indexes = indexes();
     Map<String, Integer> before = readKept();
     for (MpsGpu gpu : gpus) {
-      unlessLost(gpu, () -> before.putIfAbsent(gpu.uuid(), nvml.computeMode(gpu.index())));
+      unlessLost(gpu, indexes, index -> before.putIfAbsent(gpu.uuid(), nvml.computeMode(index)));
     }
     writeKept(before);
     for (MpsGpu gpu : gpus) {
       unlessLost(
-          gpu, () -> nvml.computeMode(gpu.index(), AdminNvml.COMPUTE_MODE_EXCLUSIVE_PROCESS));
+          gpu, indexes, index -> nvml.computeMode(index, AdminNvml.COMPUTE_MODE_EXCLUSIVE_PROCESS));
     }
   }
 
-  private static void unlessLost(MpsGpu gpu, Runnable call) throws MpsException {
+  /** Returns the indexes of the GPUs that answer, by uuid. */
+  private Map<String, Integer> indexes() {
+    Map<String, Integer> indexes = new HashMap<>();
+    int count = nvml.count();
+    for (int index = 0; index < count; index++) {
+      try {
+        indexes.put(nvml.info(index).uuid(), index);
+      } catch (NvmlException e) {
+        NvmlException.rethrowIfDriverGone(e);
+        LOG.warn("leaving out GPU {}: {}", index, e.getMessage());
+      }
+    }
+    return indexes;
+  }
+
+  private static void unlessLost(MpsGpu gpu, Map<String, Integer> indexes, IntConsumer call)
+      throws MpsException {
+    Integer index = indexes.get(gpu.uuid());
+    if (index == null) {
+      return;
+    }
     try {
-      call.run();
+      call.accept(index);
     } catch (NvmlException e) {
       if (!e.lost()) {
         throw new MpsException(
@@ -68,28 +91,31 @@ final class ComputeModes {
     Map<String, Integer> remaining = new TreeMap<>(before);
     remaining.keySet().retainAll(unchanged);
     before.keySet().removeAll(unchanged);
-    int count = before.isEmpty() ? 0 : nvml.count();
-    boolean failed = false;
-    for (int index = 0; index < count; index++) {
-      try {
-        String uuid = nvml.info(index).uuid();
-        Integer mode = before.get(uuid);
-        if (mode != null) {
-          nvml.computeMode(index, mode);
-          before.remove(uuid);
-        }
-      } catch (NvmlException e) {
-        failed = true;
-        LOG.warn("cannot restore the compute mode of GPU {} now: {}", index, e.getMessage());
-      }
-    }
-    if (failed) {
-      remaining.putAll(before);
+    if (!before.isEmpty()) {
+      Map<String, Integer> indexes = indexes();
+      boolean allAnswer = indexes.size() == nvml.count();
+      before.forEach(
+          (uuid, mode) -> {
+            Integer index = indexes.get(uuid);
+            if (index == null ? !allAnswer : !restore(index, mode)) {
+              remaining.put(uuid, mode);
+            }
+          });
     }
     if (remaining.isEmpty()) {
       Files.deleteIfExists(file.path());
     } else {
       writeKept(remaining);
+    }
+  }
+
+  private boolean restore(int index, int mode) {
+    try {
+      nvml.computeMode(index, mode);
+      return true;
+    } catch (NvmlException e) {
+      LOG.warn("cannot restore the compute mode of GPU {} now: {}", index, e.getMessage());
+      return false;
     }
   }
 

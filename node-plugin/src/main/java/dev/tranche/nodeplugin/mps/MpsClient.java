@@ -56,12 +56,7 @@ public final class MpsClient {
       Integer share = byUuid.get(gpu.info().uuid());
       if (share != null && how != null && how.strategy() == SharingStrategy.MPS) {
         shares.put(
-            new MpsGpu(
-                gpu.info().index(),
-                gpu.info().uuid(),
-                gpu.info().memoryTotalBytes(),
-                how.replicas()),
-            share);
+            new MpsGpu(gpu.info().uuid(), gpu.info().memoryTotalBytes(), how.replicas()), share);
       }
     }
     return shares;

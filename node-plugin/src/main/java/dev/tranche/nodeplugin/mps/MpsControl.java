@@ -1,21 +1,12 @@
 package dev.tranche.nodeplugin.mps;
 
-import dev.tranche.nodeplugin.config.Config;
-import dev.tranche.nodeplugin.config.ConfigSource;
-import dev.tranche.nodeplugin.config.ConfigSource.Outcome;
-import dev.tranche.nodeplugin.config.KeptConfig;
 import dev.tranche.nodeplugin.file.AtomicFile;
-import dev.tranche.nodeplugin.gpu.SharingPlan;
 import dev.tranche.nodeplugin.nvml.AdminNvml;
-import dev.tranche.nodeplugin.nvml.GpuInfo;
 import dev.tranche.nodeplugin.nvml.NvmlException;
 import dev.tranche.process.ops.Probe;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
-import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BiConsumer;
@@ -25,55 +16,41 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Runs the control daemons of a node by the config that its plugin uses. The plugin receives the
- * node's label and keeps the config's name in a file on the host. This class reads that file, so
- * that it needs no permission and no connection. Blocks; its thread is the one that calls NVML.
+ * Runs the control daemons that the node's plugin has planned. The plugin writes its plan to a file
+ * on the host, so that this process needs no permission and no connection. Blocks; its thread is
+ * the one that calls NVML.
  */
 final class MpsControl {
   private static final Logger LOG = LoggerFactory.getLogger(MpsControl.class);
   private static final int STEP_MS = 1_000;
   private static final int DRIVER_RETRY_MS = 5_000;
-  private static final int LOST_RETRY_MS = 30_000;
+  private static final MpsStatus NO_PLAN =
+      new MpsStatus.Failing(
+          "the node plugin of this node has not said yet which GPUs are shared by MPS");
 
-  private final ConfigSource source;
-  private final AtomicFile configName;
-  private final KeptConfig kept;
-  private final boolean standAlone;
+  private final AtomicFile planFile;
   private final Supplier<AdminNvml> open;
   private final StatusFile statusFile;
   private final MpsRoot root;
   private final String program;
   private final BiConsumer<String, String> count;
-  private List<GpuInfo> gpus = List.of();
-  private long gpusReadAtMs;
-  private String configState = "";
-  private String name = "";
-  private String complaint = "";
-  private @Nullable Outcome last;
-  private @Nullable Config config;
-  private String configError = "no config has been read yet";
+  private @Nullable MpsPlan plan;
   private volatile MpsStatus status = new MpsStatus.None();
   private final CountDownLatch stopping = new CountDownLatch(1);
   private final CountDownLatch ended = new CountDownLatch(1);
 
   /**
-   * @param configName the file in which the plugin keeps the name of the node's config
-   * @param standAlone no extender assigns shares of several replicas
+   * @param planFile written by the plugin
    * @param program nvidia-cuda-mps-control
    * @param count takes the name of a metric and its help; called on the thread of {@link #run}
    */
   MpsControl(
-      ConfigSource source,
-      Path configName,
-      boolean standAlone,
+      Path planFile,
       Supplier<AdminNvml> open,
       MpsRoot root,
       String program,
       BiConsumer<String, String> count) {
-    this.source = source;
-    this.configName = new AtomicFile(configName);
-    this.kept = new KeptConfig(configName.toAbsolutePath().resolveSibling(""));
-    this.standAlone = standAlone;
+    this.planFile = new AtomicFile(planFile);
     this.open = open;
     this.root = root;
     this.statusFile = new StatusFile(root);
@@ -96,8 +73,6 @@ final class MpsControl {
   private void runSession() throws InterruptedException {
     try (AdminNvml nvml = open.get()) {
       LOG.info("NVML of driver {}", nvml.driverVersion());
-      configState = "";
-      last = null;
       runSession(nvml);
     } catch (NvmlException e) {
       report(new MpsStatus.Failing(e.getMessage()));
@@ -108,17 +83,16 @@ final class MpsControl {
   }
 
   private void runSession(AdminNvml nvml) throws InterruptedException {
-    readGpus(nvml);
-    var supervisor = new Supervisor(program, root, nvml, MpsControl::nowMs, count);
+    var supervisor =
+        new Supervisor(program, root, nvml, () -> System.nanoTime() / 1_000_000, count);
     try {
-      MpsPlan plan = MpsPlan.NONE;
       while (stopping.getCount() > 0) {
-        boolean returned = lostGpuReturned(nvml, plan);
-        if (configChanged() || returned) {
-          plan = plan(plan);
+        // While daemons serve, NVML may fail: to open it anew would end them, and their clients.
+        if (!serving()) {
+          nvml.count();
         }
-        MpsStatus now = supervisor.step(plan);
-        report(configError.isEmpty() || plan.needed() ? now : new MpsStatus.Failing(configError));
+        readPlan();
+        report(plan == null ? NO_PLAN : supervisor.step(plan));
         stopping.await(STEP_MS, TimeUnit.MILLISECONDS);
       }
     } finally {
@@ -126,124 +100,12 @@ final class MpsControl {
     }
   }
 
-  private void readGpus(AdminNvml nvml) {
-    gpus = infos(nvml);
-    gpusReadAtMs = nowMs();
-  }
-
-  /**
-   * Returns whether a GPU has returned that was lost at first. A GPU that gets lost later changes
-   * nothing here.
-   */
-  private boolean lostGpuReturned(AdminNvml nvml, MpsPlan plan) {
-    int before = gpus.size();
+  private void readPlan() {
     try {
-      if (before < nvml.count() && nowMs() - gpusReadAtMs > LOST_RETRY_MS) {
-        readGpus(nvml);
-      }
-      complaint = "";
-    } catch (NvmlException e) {
-      // Reopening NVML would end the daemons, and with them the work of their clients.
-      if (!plan.needed() || !serving()) {
-        throw e;
-      }
-      complain(e.getMessage());
-    }
-    return gpus.size() > before;
-  }
-
-  private void complain(String reason) {
-    if (!complaint.equals(reason)) {
-      complaint = reason;
-      LOG.warn("{}; the running MPS control daemons continue", reason);
-    }
-  }
-
-  private static long nowMs() {
-    return System.nanoTime() / 1_000_000;
-  }
-
-  private static List<GpuInfo> infos(AdminNvml nvml) {
-    List<GpuInfo> gpus = new ArrayList<>();
-    int count = nvml.count();
-    for (int index = 0; index < count; index++) {
-      try {
-        gpus.add(nvml.info(index));
-      } catch (NvmlException e) {
-        if (e.driverGone()) {
-          throw e;
-        }
-        LOG.warn("leaving out GPU {}: {}", index, e.getMessage());
-      }
-    }
-    return gpus;
-  }
-
-  private boolean configChanged() {
-    String requestedName = name();
-    String state = requestedName + " " + source.state();
-    if (state.equals(configState)) {
-      return false;
-    }
-    configState = state;
-    Outcome now = source.load(requestedName);
-    boolean changed = !now.equals(last);
-    last = now;
-    if (changed && now instanceof Outcome.Refused refused) {
-      configError = "config %s is refused: %s".formatted(refused.name(), refused.reason());
-      LOG.error("{}; the previous one stays in use", configError);
-      return config == null && useKeptConfig();
-    } else if (changed && now instanceof Outcome.Usable usable) {
-      LOG.info("config {}: {}", usable.name(), usable.config().sharing());
-      config = usable.config();
-    }
-    return changed && now instanceof Outcome.Usable;
-  }
-
-  /**
-   * Uses the config that the plugin used last, as the plugin does. Returns false if there is none.
-   */
-  private boolean useKeptConfig() {
-    config = kept.read(source).map(Outcome.Usable::config).orElse(null);
-    return config != null;
-  }
-
-  // The plugin writes at least a newline, so an empty or unreadable file does not change the name.
-  private String name() {
-    try {
-      name = configName.readText().filter(text -> !text.isEmpty()).map(String::strip).orElse(name);
+      plan = planFile.readText().map(MpsPlan::parse).orElse(plan);
     } catch (IOException e) {
-      LOG.warn("cannot read the name of the node's config: {}", e.toString());
+      LOG.warn("cannot read the plugin's plan: {}", e.toString());
     }
-    return name;
-  }
-
-  private MpsPlan plan(MpsPlan before) {
-    if (config == null) {
-      return before;
-    }
-    return switch (SharingPlan.of(config, gpus)) {
-      case SharingPlan.Fits fits -> {
-        configError = "";
-        yield MpsPlan.of(fits.byUuid(), gpus, standAlone);
-      }
-      case SharingPlan.DoesNotFit misfit -> {
-        configError = "the config is refused: " + misfit.reason();
-        LOG.error("{}; the previous one stays in use", configError);
-        yield before.needed() ? before : keptPlan().orElse(before);
-      }
-    };
-  }
-
-  /**
-   * Returns the plan of the config that the plugin used last and still uses; empty if none fits.
-   */
-  private Optional<MpsPlan> keptPlan() {
-    return kept.read(source)
-        .map(usable -> SharingPlan.of(usable.config(), gpus))
-        .filter(SharingPlan.Fits.class::isInstance)
-        .map(SharingPlan.Fits.class::cast)
-        .map(fits -> MpsPlan.of(fits.byUuid(), gpus, standAlone));
   }
 
   private void report(MpsStatus now) {

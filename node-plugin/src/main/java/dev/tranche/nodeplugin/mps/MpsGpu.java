@@ -3,11 +3,10 @@ package dev.tranche.nodeplugin.mps;
 /**
  * One GPU that is shared by MPS.
  *
- * @param index NVML's
  * @param memoryBytes its whole memory, as NVIDIA's plugin divides it; 0: unknown
  * @param replicas R, at least 1
  */
-record MpsGpu(int index, String uuid, long memoryBytes, int replicas) {
+record MpsGpu(String uuid, long memoryBytes, int replicas) {
   private static final int PERCENT = 100;
 
   MpsGpu {

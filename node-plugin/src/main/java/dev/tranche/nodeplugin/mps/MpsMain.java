@@ -1,6 +1,5 @@
 package dev.tranche.nodeplugin.mps;
 
-import dev.tranche.nodeplugin.config.ConfigSource;
 import dev.tranche.nodeplugin.config.Options;
 import dev.tranche.nodeplugin.config.Setting;
 import dev.tranche.nodeplugin.metrics.NodeMetrics;
@@ -68,9 +67,7 @@ public final class MpsMain {
     Context loop = vertx.getOrCreateContext();
     MpsControl control =
         new MpsControl(
-            new ConfigSource(settings),
-            options.stateDir().resolve(Options.CONFIG_NAME_FILE),
-            options.extender().isEmpty(),
+            options.stateDir().resolve(MpsPlan.FILE),
             () -> JnaNvml.open(driverRoot),
             root,
             settings.text(Setting.MPS_CONTROL_PROGRAM),

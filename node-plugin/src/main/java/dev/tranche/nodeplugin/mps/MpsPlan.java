@@ -6,14 +6,20 @@ import dev.tranche.nodeplugin.gpu.GpuSharing;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.stream.Collectors;
 
 /**
  * The control daemons that a node needs, resource by resource; none where nothing is shared by MPS.
+ * The plugin writes it to a file, which the keeper of the daemons reads.
  */
 public record MpsPlan(List<MpsSet> sets) {
+  /** The file's name in the state folder. */
+  public static final String FILE = "mps-plan";
+
   public static final MpsPlan NONE = new MpsPlan(List.of());
 
   public MpsPlan {
@@ -37,7 +43,7 @@ public record MpsPlan(List<MpsSet> sets) {
         oneReplicaEach &= how.failRequestsGreaterThanOne();
         byResource
             .computeIfAbsent(how.resource(), r -> new ArrayList<>())
-            .add(new MpsGpu(gpu.index(), gpu.uuid(), gpu.memoryTotalBytes(), how.replicas()));
+            .add(new MpsGpu(gpu.uuid(), gpu.memoryTotalBytes(), how.replicas()));
       }
     }
     List<MpsSet> sets = new ArrayList<>();
@@ -64,6 +70,36 @@ public record MpsPlan(List<MpsSet> sets) {
       }
     }
     return without;
+  }
+
+  /** Returns the file's text, a line for each GPU. */
+  public String text() {
+    return sets.stream()
+        .flatMap(set -> set.gpus().stream().map(gpu -> line(set, gpu)))
+        .collect(Collectors.joining());
+  }
+
+  private static String line(MpsSet set, MpsGpu gpu) {
+    return "%s %s %d %d %b %b\n"
+        .formatted(
+            set.resource(),
+            gpu.uuid(),
+            gpu.memoryBytes(),
+            gpu.replicas(),
+            set.oneReplicaEach(),
+            set.allGpus());
+  }
+
+  static MpsPlan parse(String text) {
+    Map<String, MpsSet> sets = new LinkedHashMap<>();
+    for (String line : text.lines().toList()) {
+      String[] of = line.split(" ", -1);
+      var gpu = new MpsGpu(of[1], Long.parseLong(of[2]), Integer.parseInt(of[3]));
+      boolean oneReplicaEach = Boolean.parseBoolean(of[4]);
+      boolean allGpus = Boolean.parseBoolean(of[5]);
+      sets.merge(of[0], new MpsSet(of[0], List.of(gpu), oneReplicaEach, allGpus), MpsSet::plus);
+    }
+    return new MpsPlan(List.copyOf(sets.values()));
   }
 
   public boolean needed() {

@@ -3,6 +3,7 @@ package dev.tranche.nodeplugin.mps;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
  * The GPUs that one control daemon serves: those of one resource.
@@ -15,6 +16,14 @@ import java.util.stream.Collectors;
 record MpsSet(String resource, List<MpsGpu> gpus, boolean oneReplicaEach, boolean allGpus) {
   MpsSet {
     gpus = List.copyOf(gpus);
+  }
+
+  MpsSet plus(MpsSet other) {
+    return new MpsSet(
+        resource,
+        Stream.concat(gpus.stream(), other.gpus.stream()).toList(),
+        oneReplicaEach,
+        allGpus);
   }
 
   /**

@@ -4,8 +4,6 @@ import static dev.tranche.nodeplugin.Eventually.eventually;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.nodeplugin.FakeMps;
-import dev.tranche.nodeplugin.config.ConfigSource;
-import dev.tranche.nodeplugin.config.Setting;
 import dev.tranche.nodeplugin.nvml.AdminNvml;
 import dev.tranche.nodeplugin.nvml.GpuEvent;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
@@ -13,12 +11,9 @@ import dev.tranche.nodeplugin.nvml.GpuProcess;
 import dev.tranche.nodeplugin.nvml.GpuReading;
 import dev.tranche.nodeplugin.nvml.Mig;
 import dev.tranche.nodeplugin.nvml.NvmlException;
-import dev.tranche.process.settings.ConfigErrors;
-import dev.tranche.process.settings.Settings;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -34,7 +29,6 @@ class MpsControlIT {
   /** One GPU, whose count fails when told to. */
   private static final class Nvml implements AdminNvml {
     private final AtomicInteger opened = new AtomicInteger();
-    private final AtomicInteger failed = new AtomicInteger();
     private volatile boolean failing;
     private boolean refusesModes;
     private int mode;
@@ -47,7 +41,6 @@ class MpsControlIT {
     @Override
     public int count() {
       if (failing) {
-        failed.incrementAndGet();
         throw new NvmlException(UNKNOWN_ERROR, "NVML does not count its GPUs");
       }
       return 1;
@@ -98,19 +91,11 @@ class MpsControlIT {
   @Test
   void nvmlThatFails_leavesTheDaemonsThatServe() throws Exception {
     FakeMps mps = FakeMps.compiled(folder.resolve("mps"));
-    Path file = folder.resolve("config");
-    Files.writeString(file, "sharing: {mps: {resources: [{name: gpu, replicas: 10}]}}\n");
-    Settings<Setting> settings =
-        Settings.read(
-            Setting.class,
-            List.of("--config-file=" + file, "--mps-root=/run/nvidia/mps"),
-            Map.of(),
-            new ConfigErrors());
+    Path file = folder.resolve("mps-plan");
+    Files.writeString(file, "nvidia.com/gpu GPU-0 16106127360 10 true true\n");
     MpsControl control =
         new MpsControl(
-            new ConfigSource(settings),
-            folder.resolve("state/config-name"),
-            true,
+            file,
             () -> {
               nvml.opened.incrementAndGet();
               return nvml;
@@ -122,10 +107,17 @@ class MpsControlIT {
     try {
       eventually("it serves", control::serving);
       nvml.failing = true;
-      eventually("its errors are lived through", () -> nvml.failed.get() > 2);
+      Path status = folder.resolve("mps/.status");
+      eventually("it says so", () -> Files.exists(status));
+      for (int beats = 0; beats < 3; beats++) {
+        Object before = FakeMps.modified(status);
+        eventually("it goes on", () -> !FakeMps.modified(status).equals(before));
+      }
       assertThat(mps.commandCount("quit")).isZero();
       assertThat(control.serving()).isTrue();
       assertThat(nvml.opened).hasValue(1);
+      mps.killControl();
+      eventually("NVML is opened anew", () -> nvml.opened.get() > 1);
     } finally {
       control.stop();
       thread.join();
@@ -137,7 +129,7 @@ class MpsControlIT {
   @Test
   void modeThatCannotBeRestored_isRestoredLater() throws Exception {
     Path file = folder.resolve("compute-modes");
-    var gpus = List.of(new MpsGpu(0, "GPU-0", 1 << 30, 10));
+    var gpus = List.of(new MpsGpu("GPU-0", 1 << 30, 10));
     nvml.mode = 2;
     new ComputeModes(nvml, file).setExclusive(gpus);
     assertThat(nvml.mode).isEqualTo(AdminNvml.COMPUTE_MODE_EXCLUSIVE_PROCESS);

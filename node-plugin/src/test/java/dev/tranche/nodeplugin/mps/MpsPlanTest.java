@@ -70,6 +70,17 @@ class MpsPlanTest {
   }
 
   @Test
+  void text_isReadAsThePlan() {
+    for (boolean one : List.of(true, false)) {
+      MpsPlan both = plan(one, sharing(10, true), sharing(10, true));
+      assertThat(MpsPlan.parse(both.text())).isEqualTo(both);
+      MpsPlan second = plan(one, GpuSharing.unshared("nvidia.com/gpu"), sharing(4, true));
+      assertThat(MpsPlan.parse(second.text())).isEqualTo(second);
+    }
+    assertThat(MpsPlan.parse(MpsPlan.NONE.text())).isEqualTo(MpsPlan.NONE);
+  }
+
+  @Test
   void timeSlicing_needsNoDaemon() {
     var sliced = new GpuSharing("nvidia.com/gpu", 4, SharingStrategy.TIME_SLICING, false);
     assertThat(plan(true, sliced, sliced).needed()).isFalse();

@@ -28,7 +28,7 @@ class SupervisorTest {
     var supervisor =
         new Supervisor(
             "none", new MpsRoot(folder), nvml, () -> 1, (name, help) -> counted.add(name));
-    var gpus = List.of(new MpsGpu(0, "GPU-0", 1 << 20, 10));
+    var gpus = List.of(new MpsGpu("GPU-0", 1 << 20, 10));
     var plan = new MpsPlan(List.of(new MpsSet("nvidia.com/gpu", gpus, false, true)));
     assertThat(supervisor.step(plan)).isInstanceOf(MpsStatus.Failing.class);
     assertThat(counted).containsExactly("tranche.mps.failures");
