@@ -14,7 +14,8 @@ import java.util.stream.Stream;
  * Loads the config from one file, from a folder of files, or without a file. Blocks on the disk.
  */
 public final class ConfigSource {
-  private static final int SIZE_MAX_BYTES = 1 << 20;
+  /** NVIDIA's name for the config of nodes without a label, if no default is set. */
+  private static final String NAMED_DEFAULT = "default";
 
   private final Settings<Setting> settings;
 
@@ -82,7 +83,7 @@ public final class ConfigSource {
     try {
       if (!settings.text(Setting.CONFIG_FILE).isEmpty()) {
         Path file = Path.of(settings.text(Setting.CONFIG_FILE));
-        return parse(file.getFileName().toString(), read(file));
+        return parse(file.getFileName().toString(), Files.readString(file));
       }
       return selectsByLabel()
           ? loadFrom(Path.of(settings.text(Setting.CONFIG_DIR)), label)
@@ -93,21 +94,36 @@ public final class ConfigSource {
   }
 
   private Outcome loadFrom(Path folder, String label) throws IOException {
-    return switch (ConfigChoice.choose(
-        label, settings.text(Setting.DEFAULT_CONFIG), names(folder))) {
-      case ConfigChoice.Undecided undecided -> new Outcome.Refused(label, undecided.reason());
-      case ConfigChoice.Chosen chosen -> parse(chosen.name(), read(folder.resolve(chosen.name())));
-    };
+    Set<String> names = names(folder);
+    String wanted = choose(label, settings.text(Setting.DEFAULT_CONFIG), names);
+    if (names.contains(wanted)) {
+      return parse(wanted, Files.readString(folder.resolve(wanted)));
+    }
+    String listed = names.stream().sorted().collect(Collectors.joining(", "));
+    return new Outcome.Refused(
+        label,
+        wanted.isEmpty()
+            ? "none of the configs is chosen (%s); set the node's label nvidia.com/device-plugin.config, or %s"
+                .formatted(listed, Setting.DEFAULT_CONFIG.describe())
+            : "there is no config \"%s\"; there are: %s".formatted(wanted, listed));
   }
 
-  // A ConfigMap is no larger than this; a larger file could exhaust the heap.
-  private static String read(Path file) throws IOException {
-    long bytes = Files.size(file);
-    if (bytes > SIZE_MAX_BYTES) {
-      throw new IOException(
-          "%s has %d bytes, and a config has at most %d".formatted(file, bytes, SIZE_MAX_BYTES));
+  /**
+   * Chooses the config that the label names, else the default, else the one called "default", else
+   * the only one.
+   *
+   * @param label value of the node's label nvidia.com/device-plugin.config; empty: no label
+   * @param fallback the default's name; empty: none
+   * @return empty if nothing decides
+   */
+  static String choose(String label, String fallback, Set<String> names) {
+    if (!label.isEmpty() || !fallback.isEmpty()) {
+      return label.isEmpty() ? fallback : label;
     }
-    return Files.readString(file);
+    if (names.contains(NAMED_DEFAULT)) {
+      return NAMED_DEFAULT;
+    }
+    return names.size() == 1 ? names.iterator().next() : "";
   }
 
   // A mounted ConfigMap keeps its versions in hidden folders, with a link for each key.
@@ -132,44 +148,5 @@ public final class ConfigSource {
     return findings.clean()
         ? new Outcome.Usable(name, config, Set.copyOf(findings.warnings()), text)
         : new Outcome.Refused(name, String.join("; ", findings.errors()));
-  }
-
-  /** Which of several named configs a node uses. */
-  public sealed interface ConfigChoice {
-    /** The config to use. */
-    record Chosen(String name) implements ConfigChoice {}
-
-    /** No config, and why; the reason also says what to do. */
-    record Undecided(String reason) implements ConfigChoice {}
-
-    /** NVIDIA's name for the config of nodes without a label, if no default is set. */
-    String NAMED_DEFAULT = "default";
-
-    /**
-     * Chooses the config that the label names, else the default, else the one called "default",
-     * else the only one.
-     *
-     * @param label value of the node's label nvidia.com/device-plugin.config; empty: no label
-     * @param fallback the default's name; empty: none
-     */
-    static ConfigChoice choose(String label, String fallback, Set<String> names) {
-      String wanted = label.isEmpty() ? fallback : label;
-      String listed = names.stream().sorted().collect(Collectors.joining(", "));
-      if (!wanted.isEmpty()) {
-        return names.contains(wanted)
-            ? new Chosen(wanted)
-            : new Undecided("there is no config \"" + wanted + "\"; there are: " + listed);
-      }
-      if (names.contains(NAMED_DEFAULT)) {
-        return new Chosen(NAMED_DEFAULT);
-      }
-      return names.size() == 1
-          ? new Chosen(names.iterator().next())
-          : new Undecided(
-              "none of the configs is chosen ("
-                  + listed
-                  + "); set the node's label nvidia.com/device-plugin.config, or "
-                  + Setting.DEFAULT_CONFIG.describe());
-    }
   }
 }

@@ -14,15 +14,12 @@ import dev.tranche.api.kubelet.PreStartContainerResponse;
 import dev.tranche.api.kubelet.PreferredAllocationRequest;
 import dev.tranche.api.kubelet.PreferredAllocationResponse;
 import dev.tranche.nodeplugin.gpu.Replicas;
-import dev.tranche.nodeplugin.metrics.NodeMetrics;
 import io.vertx.core.Future;
 import io.vertx.grpc.common.GrpcStatus;
 import io.vertx.grpc.server.StatusException;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
-import java.util.function.BiConsumer;
-import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -40,32 +37,14 @@ final class DevicePluginServer extends DevicePluginService {
    */
   private static final int SECOND_LIST_LIMIT_MS = 500;
 
-  private final PodResourcesClient podResources;
-  private final ReadBack readBack;
+  private final KubeletParts parts;
   private final ResourceCalls calls;
-  private final Supplier<Hardware> hardware;
   private final boolean standalone;
-  private final NodeMetrics metrics;
-  private final BiConsumer<List<String>, ResourceCalls.Allocated> granted;
 
-  /**
-   * @param granted called with the replicas when an Allocate was granted
-   */
-  DevicePluginServer(
-      PodResourcesClient podResources,
-      ReadBack readBack,
-      ResourceCalls calls,
-      Supplier<Hardware> hardware,
-      boolean standalone,
-      NodeMetrics metrics,
-      BiConsumer<List<String>, ResourceCalls.Allocated> granted) {
-    this.podResources = podResources;
-    this.readBack = readBack;
+  DevicePluginServer(KubeletParts parts, ResourceCalls calls) {
+    this.parts = parts;
     this.calls = calls;
-    this.hardware = hardware;
-    this.standalone = standalone;
-    this.metrics = metrics;
-    this.granted = granted;
+    this.standalone = parts.options().extender().isEmpty();
   }
 
   /** Binds the calls of this service except ListAndWatch, which has its own handler. */
@@ -95,10 +74,11 @@ final class DevicePluginServer extends DevicePluginService {
   public Future<PreferredAllocationResponse> getPreferredAllocation(
       PreferredAllocationRequest request) {
     long startNs = System.nanoTime();
-    readBack.pauseUntilAllocate(startNs / 1_000_000);
+    parts.readBack().pauseUntilAllocate(startNs / 1_000_000);
     return listPods()
         .map(list -> prefer(request, list))
-        .onComplete(answer -> metrics.rpc("GetPreferredAllocation", System.nanoTime() - startNs));
+        .onComplete(
+            answer -> parts.metrics().rpc("GetPreferredAllocation", System.nanoTime() - startNs));
   }
 
   /**
@@ -108,21 +88,23 @@ final class DevicePluginServer extends DevicePluginService {
   private Future<Optional<PodList>> listPods() {
     return standalone
         ? Future.succeededFuture(Optional.empty())
-        : whileIdle(podResources.list(LIST_LIMIT_MS), LIST_LIMIT_MS)
+        : whileIdle(parts.podResources().list(LIST_LIMIT_MS), LIST_LIMIT_MS)
             .recover(late -> listAgain())
             .map(Optional::of)
             .otherwise(Optional.empty());
   }
 
   private Future<PodList> whileIdle(Future<PodList> list, int limitMs) {
-    return Future.all(list, readBack.awaitIdle(limitMs)).map(both -> both.resultAt(0));
+    return Future.all(list, parts.readBack().awaitIdle(limitMs)).map(both -> both.resultAt(0));
   }
 
   private Future<PodList> listAgain() {
-    metrics.count(
-        "tranche.node.lists.repeated",
-        "Calls of the kubelet's PodResources List that were late and repeated.");
-    return whileIdle(podResources.listAgain(SECOND_LIST_LIMIT_MS), SECOND_LIST_LIMIT_MS);
+    parts
+        .metrics()
+        .count(
+            "tranche.node.lists.repeated",
+            "Calls of the kubelet's PodResources List that were late and repeated.");
+    return whileIdle(parts.podResources().listAgain(SECOND_LIST_LIMIT_MS), SECOND_LIST_LIMIT_MS);
   }
 
   private PreferredAllocationResponse prefer(
@@ -140,15 +122,16 @@ final class DevicePluginServer extends DevicePluginService {
     try {
       var preferred =
           standalone
-              ? calls.preferStandalone(container, hardware.get())
-              : calls.prefer(container, list, hardware.get(), System.nanoTime() / 1_000_000);
+              ? calls.preferStandalone(container, parts.hardware().get())
+              : calls.prefer(
+                  container, list, parts.hardware().get(), System.nanoTime() / 1_000_000);
       count(preferred);
       return ContainerPreferredAllocationResponse.newBuilder()
           .addAllDeviceIDs(preferred.answer().ids())
           .build();
     } catch (RuntimeException bug) {
       LOG.error("cannot answer GetPreferredAllocation", bug);
-      metrics.count(PREFERRED, PREFERRED_HELP, "outcome", "failed", "pod", "unknown");
+      parts.metrics().count(PREFERRED, PREFERRED_HELP, "outcome", "failed", "pod", "unknown");
       return ContainerPreferredAllocationResponse.getDefaultInstance();
     }
   }
@@ -159,8 +142,10 @@ final class DevicePluginServer extends DevicePluginService {
 
   private void count(AllocationCalls.Preferred preferred) {
     String pod = preferred.found().map(f -> label(f.how())).orElse("unknown");
-    metrics.count(
-        PREFERRED, PREFERRED_HELP, "outcome", label(preferred.answer().outcome()), "pod", pod);
+    parts
+        .metrics()
+        .count(
+            PREFERRED, PREFERRED_HELP, "outcome", label(preferred.answer().outcome()), "pod", pod);
     LOG.info(
         "preferred {} ({}) for {}",
         preferred.answer().ids(),
@@ -200,9 +185,9 @@ final class DevicePluginServer extends DevicePluginService {
 
   private Allocation.Verdict decide(ContainerAllocateRequest container) {
     List<String> ids = container.getDevicesIdsList();
-    var answer = calls.allocate(ids, hardware.get(), System.nanoTime() / 1_000_000);
+    var answer = calls.allocate(ids, parts.hardware().get(), System.nanoTime() / 1_000_000);
     switch (answer.verdict()) {
-      case Allocation.Verdict.Granted ignored -> granted.accept(ids, answer);
+      case Allocation.Verdict.Granted ignored -> parts.listener().allocated(ids, answer);
       case Allocation.Verdict.Refused refused ->
           LOG.warn("refused {} replicas: {}", ids.size(), refused.message());
     }
@@ -218,9 +203,11 @@ final class DevicePluginServer extends DevicePluginService {
   private Future<AllocateResponse> answered(
       long startNs, String outcome, Future<AllocateResponse> answer) {
     long nowNs = System.nanoTime();
-    readBack.allocateAnswered(nowNs / 1_000_000);
-    metrics.count("tranche.node.allocations", "Allocate calls of the kubelet.", "outcome", outcome);
-    metrics.rpc("Allocate", nowNs - startNs);
+    parts.readBack().allocateAnswered(nowNs / 1_000_000);
+    parts
+        .metrics()
+        .count("tranche.node.allocations", "Allocate calls of the kubelet.", "outcome", outcome);
+    parts.metrics().rpc("Allocate", nowNs - startNs);
     return answer;
   }
 

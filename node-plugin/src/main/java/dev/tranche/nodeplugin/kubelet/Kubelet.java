@@ -27,16 +27,13 @@ import org.jspecify.annotations.Nullable;
  * Confined to the event loop.
  */
 public final class Kubelet {
-  private final Vertx vertx;
-  private final Options options;
   private final Assignments assignments;
   private final HeldReplicas held;
-  private final Supplier<Hardware> hardware;
-  private final NodeMetrics metrics;
   private final Failures failures;
   private final Listener listener;
-  private final PodResourcesClient podResources;
+  private final String nodeName;
   private final ReadBack readBack;
+  private final KubeletParts parts;
   // One for each resource, since the kubelet expects a plugin and a socket for each.
   private final Map<String, KubeletLink> links = new LinkedHashMap<>();
   private Future<Void> stopping = Future.succeededFuture();
@@ -81,16 +78,15 @@ public final class Kubelet {
       NodeMetrics metrics,
       Failures failures,
       Listener listener) {
-    this.vertx = vertx;
-    this.options = options;
     this.assignments = assignments;
     this.held = held;
-    this.hardware = hardware;
-    this.metrics = metrics;
     this.failures = failures;
     this.listener = listener;
-    this.podResources = new PodResourcesClient(vertx, options.podResourcesSocket());
+    this.nodeName = options.nodeName();
+    var podResources = new PodResourcesClient(vertx, options.podResourcesSocket());
     this.readBack = new ReadBack(vertx, podResources, this::read);
+    this.parts =
+        new KubeletParts(vertx, options, podResources, readBack, hardware, metrics, listener);
     metrics.gauge(
         "tranche.node.read.back.age.seconds",
         "Time since the kubelet last reported which pods hold which replicas.",
@@ -145,22 +141,14 @@ public final class Kubelet {
   }
 
   private KubeletLink link(Replicas replicas) {
-    DevicePluginServer server =
-        new DevicePluginServer(
-            podResources,
-            readBack,
-            new ResourceCalls(assignments, held, replicas),
-            hardware,
-            options.extender().isEmpty(),
-            metrics,
-            listener::allocated);
-    return new KubeletLink(vertx, options.kubeletSocket(), server, replicas, metrics, listener);
+    var server = new DevicePluginServer(parts, new ResourceCalls(assignments, held, replicas));
+    return new KubeletLink(parts, server, replicas);
   }
 
   private void read(PodList list) {
     assignments.listed(list);
     List<Holding> holdings = list.holdings(this::isOurs);
-    boolean complete = list.complete(options.nodeName());
+    boolean complete = list.complete(nodeName);
     listener.readBack(holdings, complete, assignments.confirm(list));
   }
 

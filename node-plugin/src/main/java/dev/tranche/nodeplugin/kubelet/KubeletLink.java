@@ -5,7 +5,6 @@ import dev.tranche.api.kubelet.DevicePluginGrpcService;
 import dev.tranche.nodeplugin.file.FileAccess;
 import dev.tranche.nodeplugin.gpu.Replicas;
 import dev.tranche.nodeplugin.kubelet.CompetingPlugin.OccupiedException;
-import dev.tranche.nodeplugin.metrics.NodeMetrics;
 import dev.tranche.process.listen.GrpcEncoding;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
@@ -40,6 +39,7 @@ final class KubeletLink {
   private static final int STREAM_WAIT_MS = 10_000;
   private static final long MESSAGE_MAX_BYTES = 4 << 20;
 
+  private final KubeletParts parts;
   private final Vertx vertx;
   private final Path kubeletSocket;
   private final PluginSockets sockets;
@@ -47,8 +47,6 @@ final class KubeletLink {
   private final DevicePluginServer server;
   private final DeviceStreams streams;
   private final Registration registration;
-  private final NodeMetrics metrics;
-  private final Kubelet.Listener listener;
 
   // Set while a server listens on it.
   private volatile @Nullable SocketFile socket;
@@ -67,23 +65,16 @@ final class KubeletLink {
   private boolean busy;
   private boolean stopped;
 
-  KubeletLink(
-      Vertx vertx,
-      Path kubeletSocket,
-      DevicePluginServer server,
-      Replicas replicas,
-      NodeMetrics metrics,
-      Kubelet.Listener listener) {
-    this.vertx = vertx;
-    this.kubeletSocket = kubeletSocket;
+  KubeletLink(KubeletParts parts, DevicePluginServer server, Replicas replicas) {
+    this.parts = parts;
+    this.vertx = parts.vertx();
+    this.kubeletSocket = parts.options().kubeletSocket();
     this.resource = replicas.resource();
     this.sockets = new PluginSockets(kubeletSocket.toAbsolutePath().resolveSibling(""), resource);
     this.server = server;
     this.streams =
         new DeviceStreams(DeviceList.of(replicas), this::streamOpened, this::streamClosed);
     this.registration = new Registration(vertx, kubeletSocket);
-    this.metrics = metrics;
-    this.listener = listener;
   }
 
   void start() {
@@ -109,14 +100,14 @@ final class KubeletLink {
   private void streamOpened() {
     registered = true;
     complaint = "";
-    listener.registrationChanged();
+    parts.listener().registrationChanged();
   }
 
   private void streamClosed() {
     if (!stopped) {
       LOG.info("the kubelet closed its stream for {}", resource);
       registered = false;
-      listener.registrationChanged();
+      parts.listener().registrationChanged();
       retryLater();
     }
   }
@@ -175,7 +166,7 @@ final class KubeletLink {
 
   private Future<Void> restore(FolderState state) {
     if (state.removed()) {
-      listener.folderRemoved(folder());
+      parts.listener().folderRemoved(folder());
       return Future.succeededFuture();
     }
     if (state.denied().isPresent()) {
@@ -318,7 +309,7 @@ final class KubeletLink {
     registered = true;
     registeredAtMs = now();
     complaint = "";
-    listener.registrationChanged();
+    parts.listener().registrationChanged();
   }
 
   private void failed(Throwable cause) {
@@ -337,7 +328,7 @@ final class KubeletLink {
       complaint = sentence;
       LOG.error("{} cannot be registered with the kubelet: {}", resource, sentence);
       count("denied");
-      listener.registrationChanged();
+      parts.listener().registrationChanged();
     }
   }
 
@@ -346,8 +337,8 @@ final class KubeletLink {
     notBeforeMs = now() + OCCUPIED_MS;
     if (!sentence.equals(complaint)) {
       complaint = sentence;
-      listener.occupied(sentence);
-      listener.registrationChanged();
+      parts.listener().occupied(sentence);
+      parts.listener().registrationChanged();
     }
   }
 
@@ -357,8 +348,9 @@ final class KubeletLink {
   }
 
   private void count(String outcome) {
-    metrics.count(
-        "tranche.node.registrations", "Registrations with the kubelet.", "outcome", outcome);
+    parts
+        .metrics()
+        .count("tranche.node.registrations", "Registrations with the kubelet.", "outcome", outcome);
   }
 
   private void retryLater() {

@@ -74,12 +74,6 @@ class ConfigSourceIT {
   }
 
   @Test
-  void configLargerThanAConfigMap_isRefused_withoutReadingIt() throws IOException {
-    mount(Map.of("a", "#".repeat((1 << 20) + 1)));
-    assertThat(summary(source().load(""))).contains("has 1048577 bytes, and a config has at most");
-  }
-
-  @Test
   void missingFolder_isRefused_andAState() {
     ConfigSource source =
         new ConfigSource(

@@ -8,7 +8,6 @@ import dev.tranche.nodeplugin.config.AllocateOptions.DeviceListStrategy;
 import dev.tranche.nodeplugin.config.Config.MigStrategy;
 import dev.tranche.nodeplugin.config.Config.PlainRequests;
 import dev.tranche.nodeplugin.config.Config.SharedAllocationPolicy;
-import dev.tranche.nodeplugin.config.ConfigSource.ConfigChoice;
 import dev.tranche.nodeplugin.config.Sharing.DeviceSelection;
 import dev.tranche.nodeplugin.config.Sharing.SharedResource;
 import dev.tranche.nodeplugin.config.Sharing.SharingStrategy;
@@ -422,14 +421,12 @@ class ConfigTest {
   @Test
   void choice_isLabelThenDefaultThenTheOnlyOne() {
     Set<String> two = Set.of("a", "b");
-    assertThat(ConfigChoice.choose("b", "a", two)).isEqualTo(new ConfigChoice.Chosen("b"));
-    assertThat(ConfigChoice.choose("", "a", two)).isEqualTo(new ConfigChoice.Chosen("a"));
-    assertThat(ConfigChoice.choose("", "", Set.of("any")))
-        .isEqualTo(new ConfigChoice.Chosen("any"));
-    assertThat(ConfigChoice.choose("", "", Set.of("a", "default")))
-        .isEqualTo(new ConfigChoice.Chosen("default"));
-    assertThat(ConfigChoice.choose("", "", two)).isInstanceOf(ConfigChoice.Undecided.class);
-    assertThat(ConfigChoice.choose("c", "a", two)).isInstanceOf(ConfigChoice.Undecided.class);
+    assertThat(ConfigSource.choose("b", "a", two)).isEqualTo("b");
+    assertThat(ConfigSource.choose("", "a", two)).isEqualTo("a");
+    assertThat(ConfigSource.choose("", "", Set.of("any"))).isEqualTo("any");
+    assertThat(ConfigSource.choose("", "", Set.of("a", "default"))).isEqualTo("default");
+    assertThat(ConfigSource.choose("", "", two)).isEmpty();
+    assertThat(ConfigSource.choose("c", "a", two)).isEqualTo("c");
   }
 
   @Test
