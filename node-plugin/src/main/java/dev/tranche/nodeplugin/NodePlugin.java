@@ -8,7 +8,6 @@ import dev.tranche.api.node.NodeDirective;
 import dev.tranche.api.node.NodeReport;
 import dev.tranche.nodeplugin.config.ConfigSource.Outcome;
 import dev.tranche.nodeplugin.config.Options;
-import dev.tranche.nodeplugin.config.OveruseOptions;
 import dev.tranche.nodeplugin.events.EventBuffer;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
 import dev.tranche.nodeplugin.gpu.HeldFile;
@@ -44,7 +43,6 @@ import java.util.List;
 import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Consumer;
 import java.util.function.Supplier;
 import java.util.function.ToIntFunction;
 import java.util.stream.Stream;
@@ -79,10 +77,7 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
   private final boolean standAlone;
   private final SampleEvents sampleEvents;
   private final ProblemEvents problems = new ProblemEvents(events, metrics);
-  private Consumer<String> labelListener = name -> {};
-  private Runnable usedListener = () -> {};
-  private Consumer<String> unusableListener = reason -> {};
-  private Consumer<List<ExpectedLimit>> limitsListener = expected -> {};
+  private final Host host;
   private String advertisedSummary = "";
   // Written for the keeper of the MPS control daemons; null before the first.
   private @Nullable MpsPlan mpsPlan;
@@ -94,13 +89,25 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
   // A refusal was reported, so its end must be reported too.
   private boolean refusalReported;
 
+  /** What the plugin asks of its process. Called on the event loop. */
+  interface Host {
+    /** The node's config label has this value, by a directive; empty: no label. */
+    default void label(String value) {}
+
+    /** The latest config fits the GPUs and is in use. */
+    default void configUsed() {}
+
+    /** These limits should be found; called every second. */
+    default void expect(List<ExpectedLimit> limits) {}
+
+    /** The process must be restarted. */
+    default void unusable(String reason) {}
+  }
+
   NodePlugin(
-      Vertx vertx,
-      Options options,
-      OveruseOptions overuseOptions,
-      Supplier<Hardware> hardware,
-      Resolver resolver) {
+      Vertx vertx, Options options, Supplier<Hardware> hardware, Resolver resolver, Host host) {
     this.vertx = vertx;
+    this.host = host;
     this.state = new PluginState(hardware);
     this.assignmentKeeper =
         new StateKeeper(
@@ -131,7 +138,7 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
             new StatusFile(new MpsRoot(options.mpsRootInContainer())),
             options.nodeName(),
             this::publish);
-    Overuse overuse = new Overuse(overuseOptions);
+    Overuse overuse = new Overuse(options.overuse());
     this.reports =
         new ReportBuilder(
             options.nodeName(),
@@ -232,7 +239,7 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
     failures.task("the check of MPS", mps::check);
     kubelet.check();
     failures.task("the report of problems", this::reportProblems);
-    failures.task("the limits of containers", () -> limitsListener.accept(state.expectedLimits()));
+    failures.task("the limits of containers", () -> host.expect(state.expectedLimits()));
   }
 
   private void reportProblems() {
@@ -318,7 +325,7 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
         fits.warnings().forEach(w -> LOG.warn("config {}: {}", requestedConfig, w));
         LOG.info("config {} results in: {}", requestedConfig, fits.summary());
         if (!newestUnreadable) {
-          usedListener.run();
+          host.configUsed();
           state.configError("");
         }
         boolean recovered = refusalReported && !newestUnreadable;
@@ -409,8 +416,7 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
 
   @Override
   public void folderRemoved(Path folder) {
-    unusableListener.accept(
-        "the kubelet's folder " + folder + " was removed; a restart mounts the new one");
+    host.unusable("the kubelet's folder " + folder + " was removed; a restart mounts the new one");
   }
 
   @Override
@@ -463,26 +469,6 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
     return report;
   }
 
-  /**
-   * Sets the listener for the value of the node's config label, called at each directive that has
-   * it.
-   */
-  void onLabel(Consumer<String> listener) {
-    labelListener = listener;
-  }
-
-  /**
-   * Sets the listener that is called each time that the latest config fits the GPUs and is in use.
-   */
-  void onUsed(Runnable listener) {
-    usedListener = listener;
-  }
-
-  /** Sets the listener for the memory limits that containers should have; called every second. */
-  void onLimitsExpected(Consumer<List<ExpectedLimit>> listener) {
-    limitsListener = listener;
-  }
-
   /** Takes the memory limits that the driver tells of running containers. */
   void limitsRead(List<ContainerLimit> limits) {
     List<ContainerLimit> before = state.containerLimits();
@@ -496,11 +482,6 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
     return limits.stream().map(ContainerLimit::withoutUse).toList();
   }
 
-  /** Sets the listener for the reason why the process must be restarted. */
-  void onUnusable(Consumer<String> listener) {
-    unusableListener = listener;
-  }
-
   @Override
   public void apply(NodeDirective directive) {
     long nowMs = System.nanoTime() / 1_000_000;
@@ -512,7 +493,7 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
       assignmentsChanged();
     }
     if (directive.hasConfigName()) {
-      labelListener.accept(directive.getConfigName());
+      host.label(directive.getConfigName());
     }
   }
 

@@ -12,6 +12,7 @@ import dev.tranche.nodeplugin.gpu.NvmlThread;
 import dev.tranche.nodeplugin.gpu.NvmlWatchdog;
 import dev.tranche.nodeplugin.kubelet.Hardware;
 import dev.tranche.nodeplugin.limit.ContainerLimit;
+import dev.tranche.nodeplugin.limit.ExpectedLimit;
 import dev.tranche.nodeplugin.limit.LimitReader;
 import dev.tranche.nodeplugin.nvml.JnaNvml;
 import dev.tranche.nodeplugin.nvml.Nvml;
@@ -40,7 +41,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** One run of the process: its event loop, its NVML thread, and how they end. */
-final class NodeProcess implements NvmlThread.Listener {
+final class NodeProcess implements NvmlThread.Listener, NodePlugin.Host {
   private static final Logger LOG = LoggerFactory.getLogger(NodeProcess.class);
   private static final int STOP_LIMIT_MS = 4_000;
   private static final int TICK_MS = 1_000;
@@ -77,8 +78,7 @@ final class NodeProcess implements NvmlThread.Listener {
     this.driverRoot = Path.of(settings.text(Setting.DRIVER_ROOT_CTR_PATH));
     this.vertx = transport.vertx(vertxOptions());
     this.loop = vertx.getOrCreateContext();
-    this.plugin =
-        new NodePlugin(vertx, options, options.overuse(), () -> hardware, Resolver.system());
+    this.plugin = new NodePlugin(vertx, options, () -> hardware, Resolver.system(), this);
     this.configs =
         new ConfigKeeper(vertx, source, options.stateDir(), plugin.metrics(), plugin::configured);
     this.watchdog =
@@ -152,10 +152,6 @@ final class NodeProcess implements NvmlThread.Listener {
    * @param outcomes the config of an earlier run if the newest is another one, then the newest
    */
   private void startParts(List<Outcome> outcomes) {
-    plugin.onLabel(configs::label);
-    plugin.onUnusable(this::unusable);
-    plugin.onUsed(configs::recordUsed);
-    plugin.onLimitsExpected(limitReader::expect);
     outcomes.forEach(plugin::configured);
     plugin.start();
     plugin
@@ -189,7 +185,23 @@ final class NodeProcess implements NvmlThread.Listener {
     plugin.tick();
   }
 
-  private void unusable(String reason) {
+  @Override
+  public void label(String value) {
+    configs.label(value);
+  }
+
+  @Override
+  public void configUsed() {
+    configs.recordUsed();
+  }
+
+  @Override
+  public void expect(List<ExpectedLimit> limits) {
+    limitReader.expect(limits);
+  }
+
+  @Override
+  public void unusable(String reason) {
     LOG.error("{}", reason);
     ended.complete(1);
   }

@@ -10,7 +10,6 @@ import dev.tranche.api.node.GpuShare;
 import dev.tranche.nodeplugin.config.ConfigSource;
 import dev.tranche.nodeplugin.config.ConfigSource.Outcome;
 import dev.tranche.nodeplugin.config.Options;
-import dev.tranche.nodeplugin.config.OveruseOptions;
 import dev.tranche.nodeplugin.config.Setting;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
 import dev.tranche.nodeplugin.gpu.GpuWatch;
@@ -138,12 +137,18 @@ final class PluginRig {
             .formatted(replicas));
   }
 
+  private static final List<String> OVERUSE =
+      List.of("--overuse=cordon-gpu", "--overuse-tolerance=5%", "--overuse-samples=2");
+
+  @SuppressWarnings("NullAway.Init")
+  private ConfigKeeper configs;
+
   private void read(String... more) {
     ConfigErrors findings = new ConfigErrors();
     settings =
         Settings.read(
             Setting.class,
-            Stream.concat(flags.stream(), Stream.of(more)).toList(),
+            Stream.of(flags.stream(), OVERUSE.stream(), Stream.of(more)).flatMap(of -> of).toList(),
             Map.of(),
             findings);
     options = Options.of(settings);
@@ -157,11 +162,17 @@ final class PluginRig {
         new NodePlugin(
             vertx,
             options,
-            new OveruseOptions(0.05, 2, true),
             () -> Hardware.NONE,
-            host -> addresses());
+            host -> addresses(),
+            new NodePlugin.Host() {
+              @Override
+              public void label(String value) {
+                labels.add(value);
+                configs.label(value);
+              }
+            });
     plugin.load();
-    ConfigKeeper configs =
+    configs =
         new ConfigKeeper(
             vertx,
             new ConfigSource(settings),
@@ -171,11 +182,6 @@ final class PluginRig {
     Outcome config = configs.load();
     loop.runOnContext(
         v -> {
-          plugin.onLabel(
-              name -> {
-                labels.add(name);
-                configs.label(name);
-              });
           plugin.configured(config);
           plugin.start();
           vertx.setPeriodic(

@@ -58,7 +58,7 @@ public final class ContainerCgroups {
           @Override
           public FileVisitResult preVisitDirectory(Path folder, BasicFileAttributes attributes) {
             var path = CgroupPath.parse("/" + root.relativize(folder));
-            path.flatMap(names::of).ifPresent(container -> found.put(name(container), own(folder)));
+            path.flatMap(names::of).ifPresent(container -> found.put(container, own(folder)));
             return path.isPresent() ? FileVisitResult.SKIP_SUBTREE : FileVisitResult.CONTINUE;
           }
 
@@ -68,10 +68,6 @@ public final class ContainerCgroups {
           }
         });
     return found;
-  }
-
-  private static Name name(PodNames.Container container) {
-    return new Name(container.pod().namespace(), container.pod().name(), container.name());
   }
 
   private static Path own(Path folder) {

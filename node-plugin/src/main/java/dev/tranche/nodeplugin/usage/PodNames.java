@@ -37,8 +37,6 @@ final class PodNames {
 
   record Pod(String namespace, String name) {}
 
-  record Container(Pod pod, String name) {}
-
   /**
    * @param folder the host's {@code /var/log}
    */
@@ -51,16 +49,20 @@ final class PodNames {
    * Returns empty if there is no such pod. A container without a known name gets the start of its
    * id.
    */
-  Optional<Container> of(CgroupPath path) {
-    boolean known = pods.containsKey(path.podUid()) && containers.containsKey(path.containerId());
-    if (!known && clockMs.getAsLong() - readAtMs >= RELIST_INTERVAL_MS) {
+  Optional<ContainerCgroups.Name> of(CgroupPath path) {
+    boolean listed = pods.containsKey(path.podUid()) && containers.containsKey(path.containerId());
+    if (!listed && clockMs.getAsLong() - readAtMs >= RELIST_INTERVAL_MS) {
       read();
     }
     Pod pod = pods.get(path.podUid());
     String id = path.containerId();
-    return pod == null
-        ? Optional.empty()
-        : Optional.of(new Container(pod, containers.getOrDefault(id, id.substring(0, SHORT_ID))));
+    return Optional.ofNullable(pod)
+        .map(
+            known ->
+                new ContainerCgroups.Name(
+                    known.namespace(),
+                    known.name(),
+                    containers.getOrDefault(id, id.substring(0, SHORT_ID))));
   }
 
   private void read() {

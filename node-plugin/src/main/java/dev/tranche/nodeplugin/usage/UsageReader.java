@@ -42,7 +42,7 @@ public final class UsageReader implements ContainerUses {
   private final Map<Integer, Owner> owners = new HashMap<>();
   private final Set<Integer> seenPids = new HashSet<>();
 
-  private record Owner(Optional<PodNames.Container> container, long readAtMs) {}
+  private record Owner(Optional<ContainerCgroups.Name> container, long readAtMs) {}
 
   /**
    * @param proc the host's {@code /proc}, or one that shows its processes
@@ -88,22 +88,22 @@ public final class UsageReader implements ContainerUses {
         .toList();
   }
 
-  private static ContainerUse use(PodNames.Container container, GpuProcess process) {
+  private static ContainerUse use(ContainerCgroups.Name container, GpuProcess process) {
     return new ContainerUse(
-        container.pod().namespace(),
-        container.pod().name(),
-        container.name(),
+        container.namespace(),
+        container.pod(),
+        container.container(),
         process.memoryUsedBytes(),
         process.smPercent());
   }
 
-  private Optional<PodNames.Container> owner(int pid) {
+  private Optional<ContainerCgroups.Name> owner(int pid) {
     long nowMs = clockMs.getAsLong();
     Owner known = owners.get(pid);
     if (known != null && nowMs - known.readAtMs() < OWNER_CACHE_MS) {
       return known.container();
     }
-    Optional<PodNames.Container> container =
+    Optional<ContainerCgroups.Name> container =
         mpsServer(pid) ? Optional.empty() : cgroup(pid).flatMap(names::of);
     owners.put(pid, new Owner(container, nowMs));
     return container;
