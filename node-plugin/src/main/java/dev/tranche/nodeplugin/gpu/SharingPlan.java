@@ -6,7 +6,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
-import java.util.stream.Stream;
 
 /** How a config shares the GPUs of a node. */
 public sealed interface SharingPlan {
@@ -54,17 +53,6 @@ public sealed interface SharingPlan {
    * @param gpus in NVML's order, each followed by its MIG devices
    */
   static SharingPlan of(Config config, List<GpuInfo> gpus) {
-    return switch (MigPlan.of(config.migStrategy(), gpus)) {
-      case MigPlan.Invalid invalid -> new DoesNotFit(invalid.reason());
-      case MigPlan.Devices mig ->
-          switch (new SharingPlanner(config, mig.devices()).plan()) {
-            case Fits fits -> new Fits(fits.byUuid(), both(mig.warnings(), fits.warnings()));
-            case DoesNotFit misfit -> misfit;
-          };
-    };
-  }
-
-  private static List<String> both(List<String> one, List<String> other) {
-    return Stream.concat(one.stream(), other.stream()).toList();
+    return new SharingPlanner(config, gpus).plan();
   }
 }

@@ -20,17 +20,18 @@ import org.jspecify.annotations.Nullable;
 /** Goes through a config's entries, each of which claims GPUs; a GPU has one claim at most. */
 final class SharingPlanner {
   private final Config config;
+  // Those that the MIG strategy advertises.
   private final List<GpuInfo> gpus;
   private final Map<String, SharedResource> claims = new LinkedHashMap<>();
   private final List<String> warnings = new ArrayList<>();
   private final List<String> errors = new ArrayList<>();
 
   /**
-   * @param gpus the devices that the MIG strategy advertises
+   * @param found in NVML's order, each GPU followed by its MIG devices
    */
-  SharingPlanner(Config config, List<GpuInfo> gpus) {
+  SharingPlanner(Config config, List<GpuInfo> found) {
     this.config = config;
-    this.gpus = gpus;
+    this.gpus = MigPlan.devices(config.migStrategy(), found, warnings, errors);
   }
 
   SharingPlan plan() {

@@ -7,6 +7,7 @@ import dev.tranche.nodeplugin.config.ResourceNames;
 import dev.tranche.nodeplugin.config.ResourceNames.Rule;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import dev.tranche.nodeplugin.nvml.Mig;
+import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -23,11 +24,19 @@ class MigPlanTest {
     return new GpuInfo(gpu, uuid, "A100 MIG " + profile, gpu, "", 0, 0, -1, 0, device);
   }
 
-  private static List<String> numbers(MigPlan plan) {
-    return switch (plan) {
-      case MigPlan.Devices devices -> devices.devices().stream().map(GpuInfo::number).toList();
-      case MigPlan.Invalid invalid -> List.of(invalid.reason());
-    };
+  private final List<String> warnings = new ArrayList<>();
+  private final List<String> errors = new ArrayList<>();
+
+  private List<String> numbers(MigStrategy strategy, List<GpuInfo> found) {
+    return MigPlan.devices(strategy, found, warnings, errors).stream()
+        .map(GpuInfo::number)
+        .toList();
+  }
+
+  private String refusal(List<GpuInfo> found) {
+    errors.clear();
+    assertThat(numbers(MigStrategy.SINGLE, found)).isEmpty();
+    return errors.getFirst();
   }
 
   private static final List<GpuInfo> MIXED_NODE =
@@ -40,43 +49,37 @@ class MigPlanTest {
 
   @Test
   void none_advertisesGpusWhetherMigIsOnOrOff() {
-    assertThat(numbers(MigPlan.of(MigStrategy.NONE, MIXED_NODE))).containsExactly("0", "1", "2");
+    assertThat(numbers(MigStrategy.NONE, MIXED_NODE)).containsExactly("0", "1", "2");
   }
 
   @Test
   void mixed_advertisesMigDevicesInPlaceOfTheirGpus_andWarnsOfEmptyOnes() {
-    MigPlan plan = MigPlan.of(MigStrategy.MIXED, MIXED_NODE);
-    assertThat(numbers(plan)).containsExactly("0", "1:0", "1:2");
-    assertThat(plan)
-        .isInstanceOfSatisfying(
-            MigPlan.Devices.class,
-            devices ->
-                assertThat(devices.warnings())
-                    .containsExactly("device 2 has no MIG devices configured"));
+    assertThat(numbers(MigStrategy.MIXED, MIXED_NODE)).containsExactly("0", "1:0", "1:2");
+    assertThat(warnings).containsExactly("device 2 has no MIG devices configured");
   }
 
   @Test
   void single_advertisesEqualMigDevices() {
     List<GpuInfo> gpus =
         List.of(gpu(0, Mig.ON), migDevice(0, 0, "1g.5gb"), migDevice(0, 1, "1g.5gb"));
-    assertThat(numbers(MigPlan.of(MigStrategy.SINGLE, gpus))).containsExactly("0:0", "0:1");
+    assertThat(numbers(MigStrategy.SINGLE, gpus)).containsExactly("0:0", "0:1");
   }
 
   @Test
   void single_withoutMig_advertisesGpus() {
-    assertThat(numbers(MigPlan.of(MigStrategy.SINGLE, List.of(gpu(0, Mig.OFF), gpu(1, Mig.OFF)))))
+    assertThat(numbers(MigStrategy.SINGLE, List.of(gpu(0, Mig.OFF), gpu(1, Mig.OFF))))
         .containsExactly("0", "1");
   }
 
   @Test
   void single_isRefusedInNvidiasWords() {
-    assertThat(numbers(MigPlan.of(MigStrategy.SINGLE, MIXED_NODE)).getFirst())
+    assertThat(refusal(MIXED_NODE))
         .startsWith(
             "invalid MIG configuration: at least one device with migEnabled=true was not configured"
                 + " correctly: device 2 has no MIG devices configured");
-    assertThat(numbers(MigPlan.of(MigStrategy.SINGLE, MIXED_NODE.subList(1, 4))).getFirst())
+    assertThat(refusal(MIXED_NODE.subList(1, 4)))
         .startsWith("invalid MIG configuration: more than one MIG device type present on node");
-    assertThat(numbers(MigPlan.of(MigStrategy.SINGLE, MIXED_NODE.subList(0, 3))).getFirst())
+    assertThat(refusal(MIXED_NODE.subList(0, 3)))
         .startsWith("all devices on the node must be configured with the same migEnabled value");
   }
 
