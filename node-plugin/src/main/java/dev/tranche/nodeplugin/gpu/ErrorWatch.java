@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -26,8 +27,6 @@ final class ErrorWatch {
   private final Set<String> watched = new TreeSet<>();
   // GPUs whose errors this driver never reports.
   private final Set<String> unsupported = new TreeSet<>();
-  // GPUs that could not be subscribed to; tried again at each sample.
-  private final Set<String> leftOut = new TreeSet<>();
   // In a row; they outlive a session, so that a restart which does not help is seen.
   private int failures;
   private String why = "";
@@ -41,60 +40,37 @@ final class ErrorWatch {
   void startListing() {
     watched.clear();
     unsupported.clear();
-    leftOut.clear();
   }
 
   void add(Nvml session, GpuInfo gpu, int index) {
     String uuid = gpu.uuid();
     try {
-      boolean reportsErrors = session.watch(index);
-      leftOut.remove(uuid);
-      (reportsErrors ? watched : unsupported).add(uuid);
+      (session.watch(index) ? watched : unsupported).add(uuid);
     } catch (RuntimeException e) {
       NvmlException.rethrowIfDriverGone(e);
-      leaveOut(uuid, bugs.reason(uuid, e));
+      String reason = bugs.reason(uuid, e);
+      if (!reason.equals(why)) {
+        LOG.warn("{} is not watched for errors until it answers: {}", uuid, reason);
+      }
+      why = reason;
     }
   }
 
-  private void leaveOut(String uuid, String reason) {
-    if (leftOut.add(uuid) && !reason.equals(why)) {
-      LOG.warn("{} is not watched for errors until it answers: {}", uuid, reason);
-    }
-    why = reason;
-  }
-
-  /** Subscribes anew to all GPUs that answer. */
-  void rebuild(Nvml session) {
-    session.unwatchAll();
-    watched.clear();
-    List<GpuStatus> present = gpus.presentGpus().toList();
-    present.forEach(gpu -> subscribe(session, gpu));
-  }
-
-  private void subscribe(Nvml session, GpuStatus gpu) {
-    int index = gpus.index(gpu.info());
-    if (unsupported.contains(gpu.info().uuid())) {
-      return;
-    }
-    if (GpuSampler.answers(session, gpu.info(), index)) {
-      add(session, gpu.info(), index);
-    } else {
-      leaveOut(gpu.info().uuid(), "it does not answer");
-    }
-  }
-
-  /** Tries again to subscribe to the GPUs that were left out. */
+  /** Subscribes to the GPUs that answer and are not watched. Called after each sample. */
   void retry(Nvml session) {
-    if (leftOut.isEmpty()) {
-      return;
-    }
-    gpus.presentGpus()
-        .filter(gpu -> leftOut.contains(gpu.info().uuid()))
-        .toList()
-        .forEach(gpu -> subscribe(session, gpu));
-    if (watched.isEmpty() && !unwatchedThoughPresent().isEmpty()) {
+    List<GpuInfo> blind = answering().filter(gpu -> !watched.contains(gpu.uuid())).toList();
+    blind.forEach(gpu -> add(session, gpu, gpus.index(gpu)));
+    if (watched.isEmpty() && !blind.isEmpty()) {
       failures++;
     }
+  }
+
+  /** Returns the GPUs that answer and whose errors this driver reports. */
+  private Stream<GpuInfo> answering() {
+    return gpus.presentGpus()
+        .filter(gpu -> gpu.health().answers())
+        .map(GpuStatus::info)
+        .filter(gpu -> !unsupported.contains(gpu.uuid()));
   }
 
   boolean anyWatched() {
@@ -105,10 +81,12 @@ final class ErrorWatch {
     failures = 0;
   }
 
-  /** Records a failed wait and returns whether it is the first in a row. */
-  boolean failed(String reason) {
+  /** Ends all subscriptions after a failed wait. Returns whether it is the first in a row. */
+  boolean failed(Nvml session, String reason) {
     failures++;
     why = reason;
+    session.unwatchAll();
+    watched.clear();
     if (failures == 1) {
       LOG.warn("waiting for GPU errors failed; subscribing to the GPUs again: {}", why);
     }
@@ -137,10 +115,9 @@ final class ErrorWatch {
   }
 
   private List<String> unwatchedThoughPresent() {
-    return gpus.presentGpus()
-        .filter(gpu -> gpu.health().answers())
-        .map(gpu -> gpu.info().uuid())
-        .filter(uuid -> failing() ? !unsupported.contains(uuid) : leftOut.contains(uuid))
+    return answering()
+        .map(GpuInfo::uuid)
+        .filter(uuid -> failing() || !watched.contains(uuid))
         .toList();
   }
 

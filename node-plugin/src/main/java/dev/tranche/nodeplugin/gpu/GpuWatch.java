@@ -311,12 +311,10 @@ public final class GpuWatch {
 
   /** Samples at once, since a lost GPU ends a wait. Later failures must not become a busy loop. */
   private boolean failedWait(String why, int timeoutMs) throws InterruptedException {
-    boolean first = errorWatch.failed(why);
+    boolean first = errorWatch.failed(session(), why);
     if (first) {
       sample();
-    }
-    errorWatch.rebuild(session());
-    if (!first) {
+    } else {
       Thread.sleep(timeoutMs);
     }
     return first;

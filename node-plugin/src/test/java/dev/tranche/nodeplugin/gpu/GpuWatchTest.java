@@ -260,6 +260,7 @@ class GpuWatchTest {
         .satisfies(it -> assertThat(it.sentence()).contains("GPU-a, GPU-b", "waiting failed"));
     assertThat(watch.gpus()).allMatch(gpu -> gpu.health().healthy());
     nvml.waitCode = 0;
+    watch.sample();
     watch.awaitError(0);
     assertThat(watch.unwatched()).isEmpty();
     assertThat(watch.problems()).isEmpty();
