@@ -68,7 +68,7 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
   private final Assignments assignments = new Assignments();
   private final StateKeeper assignmentKeeper;
   private final StateKeeper heldKeeper;
-  private final StateKeeper mpsKeeper;
+  private final StateKeeper planKeeper;
   private final Kubelet kubelet;
   private final CdiKeeper cdi;
   private final Optional<ReportStreams> streams;
@@ -118,7 +118,7 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
             options.stateDir().resolve(HeldFile.NAME),
             metrics,
             () -> HeldFile.content(state.held().all()));
-    this.mpsKeeper =
+    this.planKeeper =
         new StateKeeper(
             vertx,
             options.stateDir().resolve(MpsPlan.FILE),
@@ -376,7 +376,7 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
     MpsPlan plan = state.mpsPlan(standAlone).orElse(mpsPlan);
     if (plan != null && !plan.equals(mpsPlan)) {
       mpsPlan = plan;
-      mpsKeeper.save();
+      planKeeper.save();
     }
     MpsAvailability before = state.mps();
     MpsAvailability now = mps.availability(state.requiredMps(standAlone));

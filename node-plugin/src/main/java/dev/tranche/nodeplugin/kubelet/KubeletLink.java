@@ -2,6 +2,8 @@ package dev.tranche.nodeplugin.kubelet;
 
 import dev.tranche.api.Backoff;
 import dev.tranche.api.kubelet.DevicePluginGrpcService;
+import dev.tranche.api.kubelet.RegisterRequest;
+import dev.tranche.api.kubelet.RegistrationGrpcClient;
 import dev.tranche.nodeplugin.file.FileAccess;
 import dev.tranche.nodeplugin.gpu.Replicas;
 import dev.tranche.nodeplugin.kubelet.CompetingPlugin.OccupiedException;
@@ -37,6 +39,10 @@ final class KubeletLink {
   private static final int OCCUPIED_MS = 5_000;
   // The kubelet opens ListAndWatch after Register has returned.
   private static final int STREAM_WAIT_MS = 10_000;
+  // Within the call, the kubelet connects back to the plugin and allows itself ten seconds for
+  // that.
+  private static final int REGISTER_LIMIT_MS = 15_000;
+  private static final String API_VERSION = "v1beta1";
   private static final long MESSAGE_MAX_BYTES = 4 << 20;
 
   private final KubeletParts parts;
@@ -46,7 +52,6 @@ final class KubeletLink {
   private final String resource;
   private final DevicePluginServer server;
   private final DeviceStreams streams;
-  private final Registration registration;
 
   // Set while a server listens on it.
   private volatile @Nullable SocketFile socket;
@@ -74,7 +79,6 @@ final class KubeletLink {
     this.server = server;
     this.streams =
         new DeviceStreams(DeviceList.of(replicas), this::streamOpened, this::streamClosed);
-    this.registration = new Registration(vertx, kubeletSocket);
   }
 
   void start() {
@@ -207,8 +211,16 @@ final class KubeletLink {
   }
 
   private Future<SocketFile> register(SocketFile at) {
-    return registration
-        .register(resource, at.path().getFileName().toString())
+    RegisterRequest message =
+        RegisterRequest.newBuilder()
+            .setVersion(API_VERSION)
+            .setEndpoint(at.path().getFileName().toString())
+            .setResourceName(resource)
+            .setOptions(DevicePluginServer.options())
+            .build();
+    return UnaryCall.once(
+            vertx, kubeletSocket, RegistrationGrpcClient.Register, message, REGISTER_LIMIT_MS)
+        .<Void>mapEmpty()
         .recover(
             lost -> streams.anyOpen() ? Future.succeededFuture() : Future.<Void>failedFuture(lost))
         .map(at);

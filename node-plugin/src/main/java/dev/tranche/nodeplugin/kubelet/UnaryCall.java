@@ -2,12 +2,14 @@ package dev.tranche.nodeplugin.kubelet;
 
 import dev.tranche.process.listen.GrpcEncoding;
 import io.vertx.core.Future;
+import io.vertx.core.Vertx;
 import io.vertx.core.net.SocketAddress;
 import io.vertx.grpc.client.GrpcClient;
 import io.vertx.grpc.client.GrpcClientRequest;
 import io.vertx.grpc.client.GrpcClientResponse;
 import io.vertx.grpc.common.GrpcStatus;
 import io.vertx.grpc.common.ServiceMethod;
+import java.nio.file.Path;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -16,6 +18,18 @@ import java.util.concurrent.TimeUnit;
  */
 final class UnaryCall {
   private UnaryCall() {}
+
+  /**
+   * Sends a message as {@link #send} does, by a client of its own: an idle client checks its
+   * connections every second.
+   */
+  static <Q, R> Future<R> once(
+      Vertx vertx, Path socket, ServiceMethod<R, Q> method, Q message, int limitMs) {
+    GrpcClient client = GrpcClient.client(vertx);
+    return send(
+            client, SocketAddress.domainSocketAddress(socket.toString()), method, message, limitMs)
+        .onComplete(done -> client.close());
+  }
 
   /**
    * Sends a message. Fails with the kubelet's status message, or when {@code limitMs} have passed;

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.api.kubelet.Empty;
 import dev.tranche.api.kubelet.RegisterRequest;
+import dev.tranche.api.kubelet.RegistrationGrpcClient;
 import dev.tranche.api.kubelet.RegistrationGrpcService;
 import dev.tranche.api.kubelet.RegistrationService;
 import dev.tranche.api.podresources.ListPodResourcesRequest;
@@ -66,7 +67,7 @@ class UnaryCallIT {
           }
         };
     Path socket = serve(GrpcServer.server(vertx).addService(RegistrationGrpcService.of(refusing)));
-    assertThat(settled(new Registration(vertx, socket).register("nvidia.com/gpu", "a.sock")))
+    assertThat(settled(register(socket)))
         .hasMessageContaining("requested API version is not supported");
   }
 
@@ -126,5 +127,14 @@ class UnaryCallIT {
                     request -> request.errorHandler(error -> cancelled.incrementAndGet())));
     assertThat(settled(new PodResourcesClient(vertx, socket).list(200))).isNotNull();
     eventually("the kubelet need not go on", () -> cancelled.get() == 1);
+  }
+
+  private Future<?> register(Path socket) {
+    return UnaryCall.once(
+        vertx,
+        socket,
+        RegistrationGrpcClient.Register,
+        RegisterRequest.newBuilder().setResourceName("nvidia.com/gpu").build(),
+        15_000);
   }
 }
