@@ -246,14 +246,17 @@ final class NodeProcess implements NvmlThread.Listener, NodePlugin.Host {
     return true;
   }
 
+  // A missing GPU causes many restarts with the same driver.
   @Override
-  public void started(String driverVersion) {
-    LOG.info("NVML of driver {}", driverVersion);
+  public void started(String driverVersion, GpuLinkScores linkScores) {
+    if (!driverVersion.equals(hardware.driverVersion())) {
+      LOG.info("NVML of driver {}", driverVersion);
+      loop.runOnContext(v -> plugin.driverStarted(driverVersion));
+    }
     complaint = "";
     startedOnce = true;
     watchdog.answered();
-    hardware = hardware.started(driverVersion, nodes());
-    loop.runOnContext(v -> plugin.driverStarted(driverVersion));
+    hardware = hardware.started(driverVersion, nodes(), linkScores);
   }
 
   private HostNodes nodes() {
@@ -266,11 +269,6 @@ final class NodeProcess implements NvmlThread.Listener, NodePlugin.Host {
     if (System.nanoTime() / 1_000_000 - nodesReadAtMs >= NODES_REFRESH_MS) {
       hardware = hardware.withNodes(nodes());
     }
-  }
-
-  @Override
-  public void linksMeasured(GpuLinkScores linkScores) {
-    hardware = hardware.withLinkScores(linkScores);
   }
 
   @Override

@@ -11,6 +11,7 @@ import dev.tranche.nodeplugin.config.ConfigSource;
 import dev.tranche.nodeplugin.config.ConfigSource.Outcome;
 import dev.tranche.nodeplugin.config.Options;
 import dev.tranche.nodeplugin.config.Setting;
+import dev.tranche.nodeplugin.gpu.GpuLinkScores;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
 import dev.tranche.nodeplugin.gpu.GpuWatch;
 import dev.tranche.nodeplugin.gpu.NvmlThread;
@@ -219,7 +220,7 @@ final class PluginRig {
     }
 
     @Override
-    public void started(String driverVersion) {}
+    public void started(String driverVersion, GpuLinkScores linkScores) {}
 
     @Override
     public void sampled(List<GpuStatus> gpus) {

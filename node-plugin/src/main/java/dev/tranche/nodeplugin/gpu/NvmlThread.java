@@ -36,10 +36,8 @@ public final class NvmlThread implements AutoCloseable {
     /** NVML does not start. Return false to give up, true to try again later. */
     boolean unavailable(NvmlException reason);
 
-    void started(String driverVersion);
-
-    /** The links between the GPUs were measured; once for each start, before the first sample. */
-    default void linksMeasured(GpuLinkScores linkScores) {}
+    /** NVML has started, maybe with another driver than before. */
+    void started(String driverVersion, GpuLinkScores linkScores);
 
     /**
      * All GPUs have been read; before each regular sample. More of them may be read here.
@@ -107,22 +105,14 @@ public final class NvmlThread implements AutoCloseable {
       listener.starting();
       try (Nvml nvml = open.get()) {
         gpus.open(nvml);
-        reportStart(nvml.driverVersion());
-        listener.linksMeasured(gpus.measureLinks());
+        driver = nvml.driverVersion();
+        listener.started(driver, gpus.measureLinks());
         again = watch(nvml);
       } catch (NvmlException e) {
         again = gone(e) && pause();
       } catch (InterruptedException stopped) {
         again = false;
       }
-    }
-  }
-
-  /** Reports a start only if the driver is another one: a missing GPU causes many restarts. */
-  private void reportStart(String version) {
-    if (!version.equals(driver)) {
-      driver = version;
-      listener.started(version);
     }
   }
 

@@ -17,17 +17,13 @@ public record Hardware(
   public static final Hardware NONE =
       new Hardware("", HostNodes.NONE, GpuLinkScores.UNKNOWN, NodeLimits.NONE);
 
-  /** NVML has started, with another driver than before. */
-  public Hardware started(String driver, HostNodes now) {
-    return new Hardware(driver, now, GpuLinkScores.UNKNOWN, limits);
+  /** NVML has started; whether memory can be limited is read later. */
+  public Hardware started(String driver, HostNodes found, GpuLinkScores links) {
+    return new Hardware(driver, found, links, limits);
   }
 
   public Hardware withNodes(HostNodes now) {
     return new Hardware(driverVersion, now, linkScores, limits);
-  }
-
-  public Hardware withLinkScores(GpuLinkScores now) {
-    return new Hardware(driverVersion, nodes, now, limits);
   }
 
   public Hardware withLimits(NodeLimits now) {

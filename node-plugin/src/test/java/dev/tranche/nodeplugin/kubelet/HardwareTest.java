@@ -17,7 +17,7 @@ class HardwareTest {
   void anotherDriver_keepsTheLimits_untilTheyAreRead() {
     Hardware before =
         new Hardware("610.1", HostNodes.NONE, new GpuLinkScores(Map.of("a", Map.of())), REQUIRED);
-    Hardware now = before.started("615.71", HostNodes.NONE);
+    Hardware now = before.started("615.71", HostNodes.NONE, GpuLinkScores.UNKNOWN);
     assertThat(now.limits()).isEqualTo(REQUIRED);
     assertThat(now.driverVersion()).isEqualTo("615.71");
     assertThat(now.linkScores()).isEqualTo(GpuLinkScores.UNKNOWN);
