@@ -506,9 +506,8 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
    * Returns the readiness. A node without a GPU is ready: the DaemonSet runs there too, and its
    * rollout must not wait.
    */
-  Probe readiness(Optional<String> slow) {
+  Probe readiness() {
     List<String> missing = missing();
-    slow.ifPresent(missing::add);
     return state
         .idleReason()
         .or(() -> missing.isEmpty() ? missingMpsReason() : Optional.empty())

@@ -69,8 +69,8 @@ final class NodeProcess implements NvmlThread.Listener, NodePlugin.Host {
   private String complaint = "";
   private long nodesReadAtMs;
   private volatile boolean startedOnce;
+
   // Confined to the event loop.
-  private boolean slowCallLogged;
 
   NodeProcess(Settings<Setting> settings, Options options, ConfigSource source) {
     this.options = options;
@@ -165,11 +165,11 @@ final class NodeProcess implements NvmlThread.Listener, NodePlugin.Host {
         .gauge(
             "tranche.node.ready",
             "1 while /readyz says ready, else 0.",
-            () -> plugin.readiness(watchdog.slowCall()).passed() ? 1 : 0);
+            () -> plugin.readiness().passed() ? 1 : 0);
     vertx.setPeriodic(TICK_MS, id -> tick());
     plugin
         .metrics()
-        .serve(vertx, transport, options.metrics(), () -> plugin.readiness(watchdog.slowCall()))
+        .serve(vertx, transport, options.metrics(), plugin::readiness)
         .onSuccess(server -> LOG.info("metrics on port {}", server.actualPort()))
         .onFailure(
             e -> {
@@ -208,11 +208,6 @@ final class NodeProcess implements NvmlThread.Listener, NodePlugin.Host {
 
   // A thread that waits in NVML cannot be woken, so the event loop must report it.
   private void checkNvml() {
-    Optional<String> slow = watchdog.slowCall();
-    if (slow.isPresent() && !slowCallLogged) {
-      LOG.warn("{}", slow.get());
-    }
-    slowCallLogged = slow.isPresent();
     Optional<String> failure = watchdog.failure();
     if (failure.isPresent() && ended.complete(1)) {
       LOG.error("{}; the process ends, so that it starts again", failure.get());

@@ -22,7 +22,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -85,7 +84,7 @@ class NodeHealthIT extends WithPlugin {
     assertThat(first.last().getEvents(0).getMessage())
         .contains(socket.toString(), told)
         .endsWith("as soon as it is gone");
-    assertThat(rig.plugin.readiness(Optional.empty()).passed()).isFalse();
+    assertThat(rig.plugin.readiness().passed()).isFalse();
     FakeKubelet.await(other.close());
     rig.advertised();
     assertThat(kubelet.registrations()).isEqualTo(before + 1);

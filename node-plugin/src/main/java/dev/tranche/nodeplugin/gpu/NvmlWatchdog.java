@@ -16,9 +16,6 @@ public final class NvmlWatchdog {
   // The driver may be replaced meanwhile; a longer outage may be caused by this container.
   private static final long UNUSABLE_MAX_MS = 300_000;
 
-  /** Time without an answer after which to warn, well before it ends the process. */
-  private static final long WARN_AFTER_MS = 20_000;
-
   private final long silenceMaxMs;
   private final LongSupplier clockMs;
   // Null before the first call, and while there is no driver to call.
@@ -86,16 +83,7 @@ public final class NvmlWatchdog {
         .filter(now -> silentMs(now) > now.maxMs())
         .map(
             now ->
-                "the GPUs have not been read for %d s, %d s at most: a call into NVML hangs"
+                "the GPUs have not been read for %d s, %d s at most: a call into NVML hangs; check dmesg, and nvidia-smi on the host"
                     .formatted(silentMs(now) / 1_000, now.maxMs() / 1_000));
-  }
-
-  /** Returns a warning about a call that takes long; empty if none does. */
-  public Optional<String> slowCall() {
-    return silentMs() < WARN_AFTER_MS
-        ? Optional.empty()
-        : Optional.of(
-            "NVML has not answered for %d s; check dmesg, and nvidia-smi on the host"
-                .formatted(silentMs() / 1_000));
   }
 }

@@ -82,15 +82,4 @@ class NvmlWatchdogTest {
     watchdog.answered();
     assertThat(watchdog.failure()).isEmpty();
   }
-
-  @Test
-  void callThatTakesLong_isToldBeforeItIsDeath() {
-    NvmlWatchdog watchdog = new NvmlWatchdog(1_000, () -> nowMs);
-    watchdog.start();
-    nowMs += 19_999;
-    assertThat(watchdog.slowCall()).isEmpty();
-    nowMs++;
-    assertThat(watchdog.slowCall().orElseThrow()).contains("20 s", "nvidia-smi");
-    assertThat(watchdog.failure()).isEmpty();
-  }
 }
