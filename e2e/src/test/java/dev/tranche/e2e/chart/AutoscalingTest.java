@@ -2,6 +2,7 @@ package dev.tranche.e2e.chart;
 
 import static dev.tranche.e2e.chart.Chart.documents;
 import static dev.tranche.e2e.chart.Chart.render;
+import static dev.tranche.e2e.chart.Chart.values;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -23,15 +24,24 @@ import org.junit.jupiter.params.provider.ValueSource;
 class AutoscalingTest {
   private static final String ONE = "g5.xlarge";
   private static final String FOUR = "g5.12xlarge";
+  private static final String COARSE = "config.map.coarse=version: v1";
+  private static final String FINE = "config.map.fine=" + shared(20);
+  private static final String EXTENDED = "config.nvidiaCompatible=extended";
+  private static final Map<String, Object> KARPENTER =
+      values(
+          "autoscaling.karpenter.enabled=true",
+          "autoscaling.karpenter.nodeClass.clusterName=mine",
+          "autoscaling.instanceTypes.g5\\.xlarge=1",
+          "autoscaling.instanceTypes.g5\\.12xlarge=4");
 
   @Test
   void nothingIsTold_unlessAsked() {
-    assertThat(render(Map.of())).doesNotContain("karpenter", "node-templates");
+    assertThat(render()).doesNotContain("karpenter", "node-templates");
   }
 
   @Test
   void nodeOverlay_offersGpusTimesReplicas_ofThisPoolOnly() {
-    String rendered = render(karpenter(Map.of("replicas", 4)));
+    String rendered = karpenter("replicas=4");
     assertThat(capacity(rendered, FOUR)).isEqualTo(Map.of("nvidia.com/gpu", "16"));
     assertThat(capacity(rendered, ONE)).isEqualTo(Map.of("nvidia.com/gpu", "4"));
     assertThat(rendered)
@@ -49,8 +59,7 @@ class AutoscalingTest {
         timeSliced(
             "name: nvidia.com/gpu, rename: nvidia.com/gpu.tenth, devices: [0, 1], replicas: 10",
             "name: nvidia.com/gpu, rename: nvidia.com/gpu.tenth, devices: [2], replicas: 4");
-    String rendered =
-        render(karpenter(Map.of("config.map.any", config, "config.nvidiaCompatible", "extended")));
+    String rendered = karpenter("config.map.any=" + config, EXTENDED);
     assertThat(capacity(rendered, FOUR))
         .isEqualTo(Map.of("nvidia.com/gpu", "1", "nvidia.com/gpu.tenth", "24"));
     assertThat(capacity(rendered, ONE))
@@ -65,8 +74,7 @@ class AutoscalingTest {
     String config =
         timeSliced("name: gpu, devices: 3, replicas: 10")
             .replace("resources:", "renameByDefault: true, resources:");
-    String rendered =
-        render(karpenter(Map.of("config.map.any", config, "config.nvidiaCompatible", "extended")));
+    String rendered = karpenter("config.map.any=" + config, EXTENDED);
     assertThat(capacity(rendered, FOUR))
         .isEqualTo(Map.of("nvidia.com/gpu", "1", "nvidia.com/gpu.shared", "30"));
   }
@@ -77,7 +85,7 @@ class AutoscalingTest {
         timeSliced(
             "name: nvidia.com/gpu, rename: nvidia.com/gpu.tenth, devices: 1, replicas: 4",
             "name: gpu, rename: nvidia.com/gpu.tenth, replicas: 10");
-    String rendered = render(karpenter(Map.of("config.map.any", config)));
+    String rendered = karpenter("config.map.any=" + config);
     assertThat(capacity(rendered, FOUR)).isEqualTo(Map.of("nvidia.com/gpu", "40"));
     assertThat(rendered).contains("--default-replicas-per-gpu=10\n");
   }
@@ -85,7 +93,7 @@ class AutoscalingTest {
   @Test
   void mps_isALabelOfTheNodes() {
     String mps = "sharing:\n  mps:\n    resources:\n      - name: gpu\n        replicas: 8\n";
-    String rendered = render(karpenter(Map.of("config.map.any", mps)));
+    String rendered = karpenter("config.map.any=" + mps);
     assertThat(capacity(rendered, FOUR)).isEqualTo(Map.of("nvidia.com/gpu", "32"));
     assertThat(rendered)
         .contains("nvidia.com/mps.capable: \"true\"", "nvidia.com/gpu.sharing-strategy: mps")
@@ -94,17 +102,11 @@ class AutoscalingTest {
 
   @Test
   void configKey_choosesAndIsTheNodesLabel() {
-    String fine = shared(20);
-    var values = new HashMap<String, Object>();
-    values.put("config.map.coarse", "version: v1");
-    values.put("config.map.fine", fine);
-    values.put("autoscaling.configKey", "fine");
-    String rendered = render(karpenter(values));
+    String rendered = karpenter(COARSE, FINE, "autoscaling.configKey=fine");
     assertThat(capacity(rendered, ONE)).isEqualTo(Map.of("nvidia.com/gpu", "20"));
     assertThat(rendered)
         .contains("nvidia.com/device-plugin.config: fine", "--default-replicas-per-gpu=20\n");
-    values.put("autoscaling.configKey", "finer");
-    assertThatThrownBy(() -> render(karpenter(values)))
+    assertThatThrownBy(() -> karpenter(COARSE, FINE, "autoscaling.configKey=finer"))
         .hasMessageContaining(
             "autoscaling.configKey is \"finer\", which is not a key of config.map");
   }
@@ -118,21 +120,17 @@ class AutoscalingTest {
   /** As the node plugin's ConfigChoice. */
   @Test
   void configWithoutAKey_isTheOneOfNodesWithoutALabel() {
-    var values = new HashMap<String, Object>();
-    values.put("config.map.coarse", "version: v1");
-    values.put("config.map.fine", shared(20));
-    assertThatThrownBy(() -> render(karpenter(values)))
+    assertThatThrownBy(() -> karpenter(COARSE, FINE))
         .hasMessageContaining("name one in autoscaling.configKey or config.default")
         .hasMessageContaining("the keys are coarse, fine");
-    assertThat(render(values)).contains("--default-replicas-per-gpu=1\n");
+    assertThat(render(COARSE, FINE)).contains("--default-replicas-per-gpu=1\n");
 
-    values.put("config.map.default", shared(5));
-    String rendered = render(karpenter(values));
+    String five = "config.map.default=" + shared(5);
+    String rendered = karpenter(COARSE, FINE, five);
     assertThat(capacity(rendered, ONE)).isEqualTo(Map.of("nvidia.com/gpu", "5"));
     assertThat(rendered).contains("--default-replicas-per-gpu=5\n");
 
-    values.put("config.default", "fine");
-    rendered = render(karpenter(values));
+    rendered = karpenter(COARSE, FINE, five, "config.default=fine");
     assertThat(capacity(rendered, ONE)).isEqualTo(Map.of("nvidia.com/gpu", "20"));
     assertThat(rendered).contains("--default-replicas-per-gpu=20\n");
   }
@@ -140,23 +138,23 @@ class AutoscalingTest {
   @ParameterizedTest
   @ValueSource(strings = {"autoscaling.configKey", "config.default"})
   void keyOfTheChartsOwnConfig_isDefault(String value) {
-    assertThatThrownBy(() -> render(karpenter(Map.of(value, "finer"))))
+    assertThatThrownBy(() -> karpenter(value + "=finer"))
         .hasMessageContaining(
             value + " is \"finer\", which is not a key of the config that the chart makes")
         .hasMessageContaining("its keys are default.");
-    assertThat(render(karpenter(Map.of(value, "default")))).contains("kind: NodePool\n");
+    assertThat(karpenter(value + "=default")).contains("kind: NodePool\n");
   }
 
   @Test
   void taintsThatStay_areStoodByTheDaemonSets() {
-    var values = new HashMap<String, Object>();
-    values.put(
-        "config.map.any", "sharing: {mps: {resources: [{name: nvidia.com/gpu, replicas: 2}]}}");
-    values.put("autoscaling.taints[0].key", "example.com/team");
-    values.put("autoscaling.taints[0].value", "ml");
-    values.put("autoscaling.taints[0].effect", "NoExecute");
+    String rendered =
+        render(
+            "config.map.any=sharing: {mps: {resources: [{name: nvidia.com/gpu, replicas: 2}]}}",
+            "autoscaling.taints[0].key=example.com/team",
+            "autoscaling.taints[0].value=ml",
+            "autoscaling.taints[0].effect=NoExecute");
     List<DaemonSet> sets =
-        documents(render(values))
+        documents(rendered)
             .filter(text -> text.contains("\nkind: DaemonSet\n"))
             .map(text -> Serialization.unmarshal(text, DaemonSet.class))
             .toList();
@@ -171,29 +169,28 @@ class AutoscalingTest {
 
   @Test
   void configOfSomebodyElse_isTakenAtTheValuesWord() {
-    var values = new HashMap<String, Object>();
-    values.put("config.name", "theirs");
-    values.put("defaultReplicasPerGpu", 5);
-    String rendered = render(karpenter(values));
+    String[] theirs = {"config.name=theirs", "defaultReplicasPerGpu=5"};
+    String rendered = karpenter(theirs);
     assertThat(capacity(rendered, FOUR)).isEqualTo(Map.of("nvidia.com/gpu", "20"));
     assertThat(rendered)
         .contains("nvidia.com/gpu.replicas: \"5\"", "tranche.dev/replicas-per-gpu: \"5\"")
         .doesNotContain("sharing-strategy: ");
-    values.put("advertisedResources[0]", "nvidia.com/gpu.shared");
-    assertThat(capacity(render(karpenter(values)), FOUR))
+    rendered = karpenter(theirs[0], theirs[1], "advertisedResources[0]=nvidia.com/gpu.shared");
+    assertThat(capacity(rendered, FOUR))
         .isEqualTo(Map.of("nvidia.com/gpu", "0", "nvidia.com/gpu.shared", "20"));
   }
 
   @Test
   void clusterAutoscaler_getsTagsPerInstanceType_andTheKubeletsArguments() {
-    var values = new HashMap<String, Object>();
-    values.put("autoscaling.clusterAutoscaler.enabled", true);
-    values.put("autoscaling.instanceTypes.g5\\.12xlarge", 4);
-    values.put("autoscaling.taints[0].key", "nvidia.com/gpu");
-    values.put("autoscaling.taints[0].value", "present");
-    values.put("autoscaling.taints[0].effect", "NoSchedule");
+    String rendered =
+        render(
+            "autoscaling.clusterAutoscaler.enabled=true",
+            "autoscaling.instanceTypes.g5\\.12xlarge=4",
+            "autoscaling.taints[0].key=nvidia.com/gpu",
+            "autoscaling.taints[0].value=present",
+            "autoscaling.taints[0].effect=NoSchedule");
     Map<String, String> data =
-        documents(render(values))
+        documents(rendered)
             .filter(text -> text.contains("name: tranche-node-templates\n"))
             .map(text -> Serialization.unmarshal(text, ConfigMap.class).getData())
             .findFirst()
@@ -224,30 +221,24 @@ class AutoscalingTest {
 
   @Test
   void nodesStartWithoutTheTaint_whereNobodyWouldLiftIt() {
-    var values = new HashMap<String, Object>();
-    values.put("extender.enabled", false);
-    values.put("autoscaling.clusterAutoscaler.enabled", true);
-    assertThat(render(karpenter(values))).doesNotContain("startupTaints", "plugin-not-ready=true");
+    assertThat(karpenter("extender.enabled=false", "autoscaling.clusterAutoscaler.enabled=true"))
+        .doesNotContain("startupTaints", "plugin-not-ready=true");
   }
 
   @Test
   void ownNodePool_andOwnNodeClass_areLeftAlone() {
-    var values = new HashMap<String, Object>();
-    values.put("autoscaling.karpenter.nodePool.nodeClassName", "theirs");
-    assertThat(render(karpenter(values)))
+    String nodeClass = "autoscaling.karpenter.nodePool.nodeClassName=theirs";
+    assertThat(karpenter(nodeClass))
         .contains("kind: NodePool\n", "kind: EC2NodeClass, name: theirs")
         .doesNotContain("kind: EC2NodeClass\n");
-    values.put("autoscaling.karpenter.nodePool.create", false);
-    assertThat(render(karpenter(values)))
+    assertThat(karpenter(nodeClass, "autoscaling.karpenter.nodePool.create=false"))
         .contains("kind: NodeOverlay\n")
         .doesNotContain("kind: NodePool\n");
   }
 
   @Test
   void nodeClassSpec_liesOverWhatTheClustersNameFinds() {
-    String rendered =
-        render(
-            karpenter(Map.of("autoscaling.karpenter.nodeClass.spec.instanceProfile", "gpu-nodes")));
+    String rendered = karpenter("autoscaling.karpenter.nodeClass.spec.instanceProfile=gpu-nodes");
     assertThat(rendered)
         .contains("instanceProfile: gpu-nodes", "karpenter.sh/discovery: mine")
         .doesNotContain("role: Karpenter");
@@ -260,20 +251,20 @@ class AutoscalingTest {
     "autoscaling.karpenter.nodeClass.clusterName, '', nodeClass.clusterName",
   })
   void whatCannotBeKnown_isAskedForInASentence(String key, String value, String sentence) {
-    Map<String, Object> values = Map.of(key, value, "config.nvidiaCompatible", "extended");
-    assertThatThrownBy(() -> render(karpenter(values))).hasMessageContaining(sentence);
+    assertThatThrownBy(() -> karpenter(key + "=" + value, EXTENDED)).hasMessageContaining(sentence);
   }
 
   @Test
   void nodesWithoutInstanceTypes_areAskedFor() {
-    assertThatThrownBy(() -> render(Map.of("autoscaling.clusterAutoscaler.enabled", true)))
+    assertThatThrownBy(() -> render("autoscaling.clusterAutoscaler.enabled=true"))
         .hasMessageContaining("autoscaling.instanceTypes is empty");
   }
 
   @Test
   void offerThatIsSpeltOut_isTold_alsoWithMig() {
-    var values = karpenter(Map.of("migStrategy", "mixed"));
+    var values = new HashMap<>(KARPENTER);
     values.keySet().removeIf(name -> name.startsWith("autoscaling.instanceTypes"));
+    values.put("migStrategy", "mixed");
     values.put("autoscaling.instanceTypes.p4d\\.24xlarge.nvidia\\.com/mig-1g\\.5gb", 56);
     String rendered = render(values);
     assertThat(capacity(rendered, "p4d.24xlarge")).isEqualTo(Map.of("nvidia.com/mig-1g.5gb", "56"));
@@ -288,14 +279,10 @@ class AutoscalingTest {
     return timeSliced("name: gpu, replicas: " + replicas);
   }
 
-  private static Map<String, Object> karpenter(Map<String, Object> more) {
-    var values = new HashMap<String, Object>();
-    values.put("autoscaling.karpenter.enabled", true);
-    values.put("autoscaling.karpenter.nodeClass.clusterName", "mine");
-    values.put("autoscaling.instanceTypes.g5\\.xlarge", 1);
-    values.put("autoscaling.instanceTypes.g5\\.12xlarge", 4);
-    values.putAll(more);
-    return values;
+  private static String karpenter(String... settings) {
+    var all = new HashMap<>(KARPENTER);
+    all.putAll(values(settings));
+    return render(all);
   }
 
   /** Of the NodeOverlay that names the instance type. */

@@ -7,6 +7,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Map;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /** The chart, rendered for tests. */
@@ -20,6 +21,19 @@ final class Chart {
    */
   static String render(Map<String, Object> values) {
     return new Rendering("none", "none", "tranche", values).render(FOLDER);
+  }
+
+  /**
+   * @param settings as Helm's {@code --set} takes them
+   */
+  static String render(String... settings) {
+    return render(values(settings));
+  }
+
+  static Map<String, Object> values(String... settings) {
+    return Stream.of(settings)
+        .map(setting -> setting.split("=", 2))
+        .collect(Collectors.toMap(parts -> parts[0], parts -> parts[1]));
   }
 
   /**

@@ -45,15 +45,10 @@ class MonitoringTest {
   void alerts_areOfPartsThatAreOn() {
     String pluginAlone =
         render(
-            Map.of(
-                "monitoring.prometheusRule.enabled",
-                true,
-                "monitoring.podMonitor.enabled",
-                true,
-                "webhook.enabled",
-                false,
-                "extender.enabled",
-                false));
+            "monitoring.prometheusRule.enabled=true",
+            "monitoring.podMonitor.enabled=true",
+            "webhook.enabled=false",
+            "extender.enabled=false");
     assertThat(pluginAlone).contains("TrancheGpuUnhealthy").doesNotContain("absent(", "Mps");
   }
 
@@ -61,34 +56,26 @@ class MonitoringTest {
   @Test
   void podsUse_isServedOnlyToWhoMayGetMetrics_ifAsked() {
     String variable = "{name: TRANCHE_POD_METRICS, value: \"%s\"}";
-    assertThat(render(Map.of())).contains(variable.formatted("true"));
+    assertThat(render()).contains(variable.formatted("true"));
     String rendered =
-        render(
-            Map.of(
-                "monitoring.podMetrics", "authorized", "monitoring.serviceMonitor.enabled", true));
+        render("monitoring.podMetrics=authorized", "monitoring.serviceMonitor.enabled=true");
     assertThat(rendered)
         .contains(variable.formatted("false"))
         .contains("- port: api")
         .contains("serverName: tranche-extender.tranche.svc");
     assertThatThrownBy(
-            () ->
-                render(
-                    Map.of("monitoring.podMetrics", "authorized", "extender.api.enabled", false)))
+            () -> render("monitoring.podMetrics=authorized", "extender.api.enabled=false"))
         .hasMessageContaining("needs extender.enabled and extender.api.enabled");
   }
 
   @Test
   void monitors_areMadeOnlyWhenAsked_andSelectWhatServesMetrics() {
-    assertThat(render(Map.of())).doesNotContain("monitoring.coreos.com");
+    assertThat(render()).doesNotContain("monitoring.coreos.com");
     String rendered =
         render(
-            Map.of(
-                "monitoring.serviceMonitor.enabled",
-                true,
-                "monitoring.podMonitor.enabled",
-                true,
-                "monitoring.labels.release",
-                "prometheus"));
+            "monitoring.serviceMonitor.enabled=true",
+            "monitoring.podMonitor.enabled=true",
+            "monitoring.labels.release=prometheus");
     assertThat(rendered.split("kind: ServiceMonitor", -1)).hasSize(4);
     assertThat(rendered.split("kind: PodMonitor", -1)).hasSize(2);
     assertThat(rendered)

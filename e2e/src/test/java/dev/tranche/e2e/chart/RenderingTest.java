@@ -2,6 +2,7 @@ package dev.tranche.e2e.chart;
 
 import static dev.tranche.e2e.chart.Chart.documents;
 import static dev.tranche.e2e.chart.Chart.render;
+import static dev.tranche.e2e.chart.Chart.values;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.tuple;
@@ -125,10 +126,7 @@ class RenderingTest {
     String monitor = "{name: NVIDIA_MIG_MONITOR_DEVICES, value: \"all\"}";
     assertThat(render(Map.of("migStrategy", "mixed"))).contains(monitor);
     assertThat(render(Map.of("deviceListStrategy", "volume-mounts"))).doesNotContain(monitor);
-    Map<String, Object> theirs = new HashMap<>();
-    theirs.put("config.name", "theirs");
-    theirs.put("migStrategy", "none");
-    theirs.put("deviceListStrategy", "envvar");
+    var theirs = values("config.name=theirs", "migStrategy=none", "deviceListStrategy=envvar");
     assertThat(render(theirs)).doesNotContain(monitor);
     assertThat(pluginSecurity(theirs).getCapabilities().getAdd()).isEmpty();
   }
@@ -150,7 +148,7 @@ class RenderingTest {
 
   @Test
   void hostsRoot_isMountedOnlyWhereTheDriverLies_andAnotherRootWhole() {
-    assertThat(render(Map.of()))
+    assertThat(render())
         .contains("mountPath: /driver-root/usr", "mountPath: /driver-root/dev")
         .contains("hostPath: {path: \"/usr\"}", "hostPath: {path: \"/dev\"}")
         .doesNotContain("hostPath: {path: \"/\"}");
@@ -188,13 +186,12 @@ class RenderingTest {
 
   @Test
   void nodePlugin_asksForTheDeviceNodesOfCompute() {
-    assertThat(render(Map.of()))
-        .contains("{name: NVIDIA_DRIVER_CAPABILITIES, value: \"compute,utility\"}");
+    assertThat(render()).contains("{name: NVIDIA_DRIVER_CAPABILITIES, value: \"compute,utility\"}");
   }
 
   @Test
   void nodePlugin_leavesNodesWhoseDriverTheGpuOperatorUpgrades_besideTheUsersAffinity() {
-    assertThat(render(Map.of()))
+    assertThat(render())
         .contains("nvidia.com/gpu.deploy.device-plugin", "nvidia.com/gpu.deploy.client")
         .contains("- paused-for-driver-upgrade");
     String term =
@@ -282,7 +279,7 @@ class RenderingTest {
 
   @Test
   void daemonSets_areForLinux_unlessTheUserSaysOtherwise() {
-    assertThat(render(Map.of())).contains("nodeSelector:\n        kubernetes.io/os: linux");
+    assertThat(render()).contains("nodeSelector:\n        kubernetes.io/os: linux");
     assertThat(render(Map.of("nodeSelector.kubernetes\\.io/os", "windows")))
         .contains("kubernetes.io/os: windows")
         .doesNotContain("kubernetes.io/os: linux");
@@ -305,7 +302,7 @@ class RenderingTest {
         .contains("- name: nvidia.com/gpu.shared")
         .contains("- name: nvidia.com/gpu\n");
     assertThat(render(Map.of("config.name", "theirs"))).contains("mps-control-daemon, mount-shm");
-    assertThat(render(Map.of())).doesNotContain("mps");
+    assertThat(render()).doesNotContain("mps");
   }
 
   /** Feature Discovery without a config with MPS sets NVIDIA's label to false, again and again. */
@@ -350,7 +347,7 @@ class RenderingTest {
     assertThat(render(Map.of("webhook.compat.kai", true))).contains("--compat=kai\n");
     assertThat(render(Map.of("webhook.compat.kai", true, "webhook.compat.hami", true)))
         .contains("--compat=kai,hami\n");
-    assertThat(render(Map.of())).doesNotContain("--compat");
+    assertThat(render()).doesNotContain("--compat");
   }
 
   @Test
@@ -365,7 +362,7 @@ class RenderingTest {
         .doesNotContain("\"kube-system\",\"gpu-operator\"");
     // Four entries, two for updates, and the two policies that only warn.
     assertThat(on.split("failurePolicy: Ignore", -1)).hasSize(9);
-    assertThat(render(Map.of()))
+    assertThat(render())
         .as("agents that need every GPU")
         .contains(
             "values: [\"tranche\",\"kube-system\",\"gpu-operator\",\"nvidia-gpu-operator\",\"dcgm-exporter\"]");
@@ -395,10 +392,8 @@ class RenderingTest {
 
   @Test
   void guardThatFailsClosed_leavesOutWhatKeepsAClusterAlive() {
-    var closed = new HashMap<String, Object>();
-    closed.put("guard.failurePolicy", "Fail");
-    closed.put("guard.exemptNamespaces[0]", "cni");
-    assertThat(documents(render(closed)))
+    String closed = render("guard.failurePolicy=Fail", "guard.exemptNamespaces[0]=cni");
+    assertThat(documents(closed))
         .filteredOn(document -> document.contains("kind: MutatingWebhookConfiguration"))
         .singleElement(STRING)
         .contains("values: [\"tranche\",\"kube-system\",\"cni\"")
@@ -410,28 +405,22 @@ class RenderingTest {
 
   @Test
   void guard_knowsTheCdiAnnotationsThatThePluginWrites() {
-    assertThat(render(Map.of())).doesNotContain("--cdi-annotation-prefixes");
-    var prefixes = new HashMap<String, Object>();
-    prefixes.put("guard.cdiAnnotationPrefixes[0]", "a.example/");
-    prefixes.put(
-        "config.map.default",
-        "{version: v1, flags: {plugin: {cdiAnnotationPrefix: nvidia.cdi.k8s.io/}}}");
-    assertThat(render(prefixes))
+    assertThat(render()).doesNotContain("--cdi-annotation-prefixes");
+    String config = "{version: v1, flags: {plugin: {cdiAnnotationPrefix: nvidia.cdi.k8s.io/}}}";
+    assertThat(render("guard.cdiAnnotationPrefixes[0]=a.example/", "config.map.default=" + config))
         .contains("--cdi-annotation-prefixes=a.example/,nvidia.cdi.k8s.io/\n");
   }
 
   @Test
   void networkPolicyOfTheWebhook_isForTheApiServersWhereTheyAreKnown() {
-    var policies = new HashMap<String, Object>();
-    assertThat(render(policies)).containsPattern("port: https}\n\\s*- ports:");
-    policies.put("networkPolicies.webhookCidrs[0]", "10.0.0.0/24");
-    assertThat(render(policies))
+    assertThat(render()).containsPattern("port: https}\n\\s*- ports:");
+    assertThat(render("networkPolicies.webhookCidrs[0]=10.0.0.0/24"))
         .containsPattern("port: https}\n\\s*from:\n\\s*- ipBlock: \\{cidr: \"10.0.0.0/24\"}");
   }
 
   @Test
   void certManager_makesTheCertificates_onlyWhenAsked() {
-    assertThat(render(Map.of())).doesNotContain("cert-manager.io");
+    assertThat(render()).doesNotContain("cert-manager.io");
     assertThat(render(Map.of("webhook.certManager.enabled", true)))
         .contains("cert-manager.io/inject-ca-from: tranche/tranche-webhook-tls")
         .contains("- --certificates=cert-manager")
@@ -439,23 +428,17 @@ class RenderingTest {
         .contains("name: tranche-selfsigned");
     assertThat(
             render(
-                Map.of(
-                    "webhook.certManager.enabled",
-                    true,
-                    "webhook.certManager.issuerRef.name",
-                    "corporate")))
+                "webhook.certManager.enabled=true", "webhook.certManager.issuerRef.name=corporate"))
         .contains("name: corporate")
         .doesNotContain("selfSigned");
   }
 
   @Test
   void certManager_makesAKubeSchedulersCertificate_forAsLongAsTheUserSays() {
-    var service = new HashMap<String, Object>();
-    service.put("webhook.certManager.enabled", true);
-    service.put("webhook.certManager.schedulerClientDuration", "4321h");
-    assertThat(render(service)).doesNotContain("4321h");
-    service.put("extender.mode", "service");
-    assertThat(render(service))
+    String enabled = "webhook.certManager.enabled=true";
+    String duration = "webhook.certManager.schedulerClientDuration=4321h";
+    assertThat(render(enabled, duration)).doesNotContain("4321h");
+    assertThat(render(enabled, duration, "extender.mode=service"))
         .contains("secretName: tranche-scheduler-client-tls\n  duration: 4321h");
   }
 
@@ -469,7 +452,7 @@ class RenderingTest {
   void networkPolicies_letInWhatEachPartIsFor_andNothingElse() {
     assertThat(render(Map.of("networkPolicies.enabled", false)))
         .doesNotContain("kind: NetworkPolicy");
-    String beside = render(Map.of());
+    String beside = render();
     assertThat(beside.split("kind: NetworkPolicy", -1)).hasSize(4);
     // By default only the port for nodes is closed to others.
     assertThat(beside.split("\n *from:\n", -1)).hasSize(2);
@@ -479,18 +462,18 @@ class RenderingTest {
     assertThat(beside)
         .contains("port: https", "port: stream", "port: metrics")
         .doesNotContain("port: verbs", "Egress");
-    var service = new HashMap<String, Object>();
-    service.put("extender.mode", "service");
-    service.put("networkPolicies.schedulerCidrs[0]", "10.0.0.0/24");
-    service.put("networkPolicies.metricsNamespaceSelector.matchLabels.monitors", "true");
-    assertThat(render(service))
+    assertThat(
+            render(
+                "extender.mode=service",
+                "networkPolicies.schedulerCidrs[0]=10.0.0.0/24",
+                "networkPolicies.metricsNamespaceSelector.matchLabels.monitors=true"))
         .containsPattern("port: verbs}\n\\s*from:\n\\s*- ipBlock: \\{cidr: \"10.0.0.0/24\"}")
         .containsPattern("namespaceSelector:\n\\s*matchLabels:\n\\s*monitors:");
   }
 
   @Test
   void verbs_haveAServiceWithoutSelector_andEveryReplicaMayBeReady() {
-    assertThat(render(Map.of())).doesNotContain("tranche-extender-verbs", "POD_IP");
+    assertThat(render()).doesNotContain("tranche-extender-verbs", "POD_IP");
     String service = render(Map.of("extender.mode", "service"));
     String verbs =
         documents(service)
@@ -508,18 +491,18 @@ class RenderingTest {
 
   @Test
   void namespaceOverride_isTheNamespaceOfEveryObject() {
-    var values = new HashMap<String, Object>();
-    values.put("namespaceOverride", "gpus");
-    values.put("networkPolicies.enabled", true);
-    values.put("webhook.certManager.enabled", true);
-    values.put("criticalPodsQuota.enabled", true);
-    values.put("monitoring.serviceMonitor.enabled", true);
-    values.put("monitoring.podMonitor.enabled", true);
-    values.put("monitoring.prometheusRule.enabled", true);
-    values.put("config.map.any", MPS);
-    String theirs = render(values);
-    values.put("namespaceOverride", "");
+    var values =
+        values(
+            "networkPolicies.enabled=true",
+            "webhook.certManager.enabled=true",
+            "criticalPodsQuota.enabled=true",
+            "monitoring.serviceMonitor.enabled=true",
+            "monitoring.podMonitor.enabled=true",
+            "monitoring.prometheusRule.enabled=true",
+            "config.map.any=" + MPS);
     String own = new Rendering("none", "none", "gpus", values).render(Chart.FOLDER);
+    values.put("namespaceOverride", "gpus");
+    String theirs = render(values);
     assertThat(withoutNamespace(theirs)).isEqualTo(withoutNamespace(own));
   }
 
@@ -531,7 +514,7 @@ class RenderingTest {
   /** kube-scheduler 1.30 answers 404 to /livez and /readyz, and was killed again and again. */
   @Test
   void kubeSchedulersProbes_haveAPathThatAllVersionsAnswer() throws IOException {
-    assertThat(render(Map.of()))
+    assertThat(render())
         .containsPattern(
             "livenessProbe:\\s+httpGet: \\{path: /healthz, port: scheduler, scheme: HTTPS}")
         .containsPattern(
@@ -543,15 +526,14 @@ class RenderingTest {
 
   @Test
   void kubeSchedulersMetrics_haveAPort_whereTheChartRunsIt() {
-    var values = new HashMap<String, Object>();
-    values.put("monitoring.serviceMonitor.enabled", true);
-    values.put("networkPolicies.enabled", true);
-    assertThat(render(values))
+    String monitor = "monitoring.serviceMonitor.enabled=true";
+    assertThat(render(monitor))
         .contains("- {name: scheduler, port: 10259, targetPort: scheduler}")
         .contains("- port: scheduler\n      scheme: https\n")
         .contains("port: metrics}\n        - {protocol: TCP, port: scheduler}\n");
-    values.put("extender.mode", "service");
-    values.put("networkPolicies.schedulerCidrs[0]", "10.0.0.0/24");
-    assertThat(render(values)).doesNotContain("10259", "port: scheduler");
+    assertThat(
+            render(
+                monitor, "extender.mode=service", "networkPolicies.schedulerCidrs[0]=10.0.0.0/24"))
+        .doesNotContain("10259", "port: scheduler");
   }
 }
