@@ -13,6 +13,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -88,13 +89,17 @@ class MpsIT {
     return process;
   }
 
+  private void await(String log, BooleanSupplier condition) {
+    requireNonNull(started.get(log)).await(condition);
+  }
+
   private String logged(String log) {
     return requireNonNull(started.get(log)).logged();
   }
 
   private String get(String log, String path) {
     PluginProcess process = requireNonNull(started.get(log));
-    eventually(process::logged, process::serves);
+    process.await(process::serves);
     HttpResponse<String> answer = process.get(path);
     return answer.statusCode() + " " + answer.body();
   }
@@ -133,7 +138,7 @@ class MpsIT {
     daemon();
     ready();
     mps.kill();
-    eventually(() -> logged("daemon.log"), () -> mps.commandCount("start all") == 2);
+    await("daemon.log", () -> mps.commandCount("start all") == 2);
     ready();
     assertThat(mps.commandCount("set_default_device_pinned_mem_limit GPU-0 1536M")).isEqualTo(2);
     assertThat(get("daemon.log", "/metrics"))
@@ -147,7 +152,7 @@ class MpsIT {
     ready();
     long server = mps.serverPid();
     mps.killControl();
-    eventually(() -> logged("daemon.log"), () -> mps.commandCount("start all") == 2);
+    await("daemon.log", () -> mps.commandCount("start all") == 2);
     ready();
     assertThat(FakeMps.running(server)).isFalse();
   }
@@ -158,7 +163,7 @@ class MpsIT {
     ready();
     plan("nvidia.com/gpu GPU-0 16106127360 5 true true\n");
     String limit = "set_default_device_pinned_mem_limit GPU-0 3072M";
-    eventually(() -> logged("daemon.log"), () -> mps.commandCount(limit) == 1);
+    await("daemon.log", () -> mps.commandCount(limit) == 1);
     ready();
     assertThat(mps.commandCount("quit")).isEqualTo(1);
   }
@@ -173,7 +178,7 @@ class MpsIT {
     long pid = mps.pid();
     plan(one + "nvidia.com/other GPU-1 16106127360 2 true false\n");
     Path other = mps.root().resolve("nvidia.com/other/.started");
-    eventually(() -> logged("daemon.log"), () -> Files.exists(other));
+    await("daemon.log", () -> Files.exists(other));
     ready();
     assertThat(mps.pid()).isEqualTo(pid);
     assertThat(mps.commands()).doesNotContain("quit");
@@ -190,8 +195,8 @@ class MpsIT {
     first.close();
     assertThat(nvml.computeMode(0)).isEqualTo(EXCLUSIVE_PROCESS);
     PluginProcess second = daemon();
-    eventually(() -> logged("daemon.log"), () -> mps.commandCount("start all") == 2);
-    eventually(() -> logged("daemon.log"), () -> logged("daemon.log").contains("serving [GPU-0"));
+    await("daemon.log", () -> mps.commandCount("start all") == 2);
+    await("daemon.log", () -> logged("daemon.log").contains("serving [GPU-0"));
     second.terminate(30);
     assertThat(nvml.computeMode(0)).isEqualTo(PROHIBITED);
   }
@@ -204,9 +209,8 @@ class MpsIT {
         java.nio.file.StandardCopyOption.REPLACE_EXISTING);
     try {
       daemon();
-      eventually(
-          () -> logged("daemon.log"),
-          () -> get("daemon.log", "/readyz").contains("NVIDIA_DRIVER_CAPABILITIES"));
+      await(
+          "daemon.log", () -> get("daemon.log", "/readyz").contains("NVIDIA_DRIVER_CAPABILITIES"));
       assertThat(get("daemon.log", "/readyz")).startsWith("503 ");
       assertThat(mps.ready()).isFalse();
     } finally {
@@ -218,9 +222,7 @@ class MpsIT {
   void planWithoutMps_hasNoDaemon() throws Exception {
     plan("");
     daemon();
-    eventually(
-        () -> logged("daemon.log"),
-        () -> get("daemon.log", "/readyz").contains("shares nothing by MPS"));
+    await("daemon.log", () -> get("daemon.log", "/readyz").contains("shares nothing by MPS"));
     assertThat(mps.commands()).isEmpty();
     assertThat(nvml.computeMode(0)).isZero();
   }
@@ -241,7 +243,7 @@ class MpsIT {
     kubelet.start();
     try {
       plugin(kubelet);
-      eventually(() -> logged("plugin.log"), () -> kubelet.healthy() == 1);
+      await("plugin.log", () -> kubelet.healthy() == 1);
       assertThat(kubelet.devices().getFirst().getID()).isEqualTo("GPU-0");
       assertThat(get("plugin.log", "/readyz"))
           .startsWith("200 ")
@@ -250,7 +252,7 @@ class MpsIT {
           .contains("tranche_node_mps_daemon_missing 1.0")
           .contains("tranche_node_events_total{reason=\"MpsDaemonMissing\"} 1.0");
       PluginProcess daemon = daemon();
-      eventually(() -> logged("plugin.log"), () -> kubelet.healthy() == 10);
+      await("plugin.log", () -> kubelet.healthy() == 10);
       assertThat(get("plugin.log", "/readyz")).isEqualTo("200 ok\n");
       assertThat(kubelet.allocate(List.of("GPU-0::3")).getContainerResponses(0).getEnvsMap())
           .containsOnly(
@@ -261,7 +263,7 @@ class MpsIT {
               Map.entry("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "10"),
               Map.entry("CUDA_MPS_PINNED_DEVICE_MEM_LIMIT", "GPU-0=1536M"));
       daemon.terminate(30);
-      eventually(() -> logged("plugin.log"), () -> kubelet.healthy() == 0);
+      await("plugin.log", () -> kubelet.healthy() == 0);
       assertThat(kubelet.devices()).hasSize(10);
       assertThat(get("plugin.log", "/readyz")).startsWith("503 ").contains("kubectl label node");
     } finally {

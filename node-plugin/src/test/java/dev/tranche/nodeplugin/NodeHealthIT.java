@@ -8,7 +8,6 @@ import dev.tranche.api.kubelet.DevicePluginGrpcService;
 import dev.tranche.api.kubelet.DevicePluginOptions;
 import dev.tranche.api.node.Gpu;
 import dev.tranche.api.node.Health;
-import dev.tranche.api.node.NodeDirective;
 import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpServer;
 import io.vertx.core.net.SocketAddress;
@@ -67,8 +66,7 @@ class NodeHealthIT extends WithPlugin {
   })
   void anotherPluginOfTheResource_isWaitedFor_andTakenOverFrom(String name, String told)
       throws Exception {
-    rig.advertised();
-    rig.connected();
+    rig.ready();
     rig.stopPlugin();
     Path socket = folder.resolve("dp").resolve(name);
     HttpServer other = otherPlugin(socket);
@@ -92,8 +90,7 @@ class NodeHealthIT extends WithPlugin {
 
   @Test
   void nvidiasPluginThatStartsBesideUs_isLeftThere_andTakenOverFrom() throws Exception {
-    rig.advertised();
-    rig.connected();
+    rig.ready();
     Path ours = folder.resolve("dp").resolve(kubelet.endpoint("nvidia.com/gpu"));
     HttpServer other = otherPlugin(folder.resolve("dp/nvidia-gpu.sock"));
     eventually(
@@ -106,8 +103,7 @@ class NodeHealthIT extends WithPlugin {
     assertThat(kubelet.registrations()).isEqualTo(1);
     FakeKubelet.await(other.close());
     eventually("it registers again", () -> kubelet.registrations() == 2);
-    rig.advertised();
-    rig.connected();
+    rig.ready();
     assertThat(ours).doesNotExist();
   }
 
@@ -154,19 +150,14 @@ class NodeHealthIT extends WithPlugin {
     String before = kubelet.endpoint("nvidia.com/gpu");
     Files.delete(folder.resolve("dp").resolve(before));
     eventually("it registers again", () -> kubelet.registrations() == 2);
-    rig.advertised();
-    rig.connected();
+    rig.ready();
     assertThat(kubelet.endpoint("nvidia.com/gpu")).isNotEqualTo(before);
   }
 
   @Test
   void stop_saysSoFirst_andServesThePodsThatWereBoundBefore() throws Exception {
-    rig.advertised();
-    rig.connected();
-    int number =
-        first.direct(
-            NodeDirective.newBuilder().addAssign(PluginRig.assign("late", "main", "GPU-1", 3)));
-    eventually("acknowledged", () -> first.last().getAppliedDirective() == number);
+    rig.ready();
+    rig.assign("late", "GPU-1", 3);
     var stopped = new CompletableFuture<Void>();
     rig.loop.runOnContext(v -> rig.plugin.stop().onComplete(done -> stopped.complete(null)));
     eventually(
@@ -180,18 +171,19 @@ class NodeHealthIT extends WithPlugin {
 
   @Test
   void fault_isAnEvent_andEndsByItself_unlessAResetIsNeeded() throws Exception {
-    rig.advertised();
-    rig.connected();
+    rig.ready();
     nvml.state(
         gpu(0, "sm=10"), gpu(1, "sm=20"), "xid gpu=0 code=94 seq=1", "xid gpu=1 code=48 seq=2");
     eventually("both are told", () -> reasons().contains("GpuHealthy"));
     assertThat(reasons()).contains("GpuUnhealthy", "GpuHealthy");
     eventually("one is back", () -> kubelet.healthy() == 10);
     assertThat(first.last().getGpus(1).getHealthReason()).contains("XID 48");
+    assertThat(first.last().getGpus(1).getHealth()).isEqualTo(Health.HEALTH_UNHEALTHY);
     assertThat(rig.plugin.metrics().scrape())
         .contains("tranche_node_gpu_health_changes_total{to=\"faulty\"} 2.0");
     nvml.state(gpu(0, ""), gpu(1, "lost=1"));
     eventually("it is lost", () -> reasons().contains("GpuLost"));
+    eventually("no load is told for it", () -> !first.last().getGpus(1).hasLoad());
     nvml.state(gpu(0, ""), gpu(1, ""));
     rig.advertised();
     eventually("its return is told", () -> reasons().contains("GpuReturned"));
@@ -199,8 +191,7 @@ class NodeHealthIT extends WithPlugin {
 
   @Test
   void waitForErrorsThatFails_isToldWhileItLasts_andTheGpusStay() throws Exception {
-    rig.advertised();
-    rig.connected();
+    rig.ready();
     nvml.state(gpu(0, ""), gpu(1, ""), "answer function=nvmlEventSetWait_v2 code=999");
     eventually("it is told", () -> reasons().contains("GpuErrorsUnwatched"));
     assertThat(scrape())
@@ -215,8 +206,7 @@ class NodeHealthIT extends WithPlugin {
 
   @Test
   void lostGpu_blindsNobody() throws Exception {
-    rig.advertised();
-    rig.connected();
+    rig.ready();
     nvml.state(gpu(0, ""), gpu(1, "lost=1"), "xid gpu=1 code=79 seq=1");
     eventually("one is lost", () -> kubelet.healthy() == 10);
     var polls = new AtomicInteger();
@@ -283,8 +273,7 @@ class NodeHealthIT extends WithPlugin {
 
   @Test
   void driver_thatIsReloadedWithFewerGpus_keepsTheOthersReplicas() throws Exception {
-    rig.advertised();
-    rig.connected();
+    rig.ready();
     nvml.state("gpu index=0 uuid=GPU-1 model=\"Tesla T4\" memory_mib=15360 reserved_mib=450 sm=77");
     eventually("half of the replicas are unhealthy", () -> kubelet.healthy() == 10);
     eventually(
@@ -304,8 +293,7 @@ class NodeHealthIT extends WithPlugin {
   @Test
   void metrics_nameNoPod_ifSo() throws Exception {
     rig.restartPlugin("--pod-metrics=false");
-    rig.advertised();
-    rig.connected();
+    rig.ready();
     kubelet.admit("secret", Map.of("main", 2));
     eventually("it is read back", () -> first.last().getHoldingsCount() == 1);
     String uuid = kubelet.held("secret", "main").getFirst().split("::")[0];
@@ -317,8 +305,7 @@ class NodeHealthIT extends WithPlugin {
 
   @Test
   void overuse_isToldToThePodAndItsNeighbours_andCordonsTheGpu() throws Exception {
-    rig.advertised();
-    rig.connected();
+    rig.ready();
     kubelet.admit("greedy", Map.of("main", 2));
     kubelet.admit("meek", Map.of("main", 2));
     eventually("both are read back", () -> first.last().getHoldingsCount() == 2);

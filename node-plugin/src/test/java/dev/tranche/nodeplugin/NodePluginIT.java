@@ -6,7 +6,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.tranche.api.kubelet.Device;
-import dev.tranche.api.node.Health;
 import dev.tranche.api.node.NodeDirective;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -80,14 +79,12 @@ class NodePluginIT extends WithPlugin {
     rig.stopPlugin();
     kubelet.loseAnswers(true);
     rig.startPlugin();
-    rig.advertised();
-    rig.connected();
+    rig.ready();
     assertThat(rig.plugin.metrics().scrape()).contains("tranche_node_registered 1.0");
     kubelet.loseAnswers(false);
     rig.stopPlugin();
     rig.startPlugin();
-    rig.advertised();
-    rig.connected();
+    rig.ready();
     assertThat(kubelet.registrations()).isEqualTo(3);
   }
 
@@ -100,8 +97,7 @@ class NodePluginIT extends WithPlugin {
     rig.stopPlugin();
     rig.startPlugin();
     eventually("the next process is registered", () -> kubelet.registrations() == 2);
-    rig.advertised();
-    rig.connected();
+    rig.ready();
     assertThat(kubelet.endpoint("nvidia.com/gpu")).isNotEqualTo(first);
     assertThat(kubelet.admit("after", Map.of("main", 1))).hasSize(1);
   }
@@ -140,37 +136,9 @@ class NodePluginIT extends WithPlugin {
   }
 
   @Test
-  void xid_makesOneGpuUnhealthy() throws Exception {
-    rig.advertised();
-    rig.connected();
-    nvml.state(gpu(0, "sm=10"), gpu(1, "sm=20"), "xid gpu=1 code=79 seq=1");
-    eventually("half of the replicas are unhealthy", () -> kubelet.healthy() == 10);
-    eventually(
-        "the extender hears of it",
-        () -> first.last().getGpus(1).getHealth() == Health.HEALTH_UNHEALTHY);
-    assertThat(first.last().getGpus(1).getHealthReason()).contains("XID 79");
-  }
-
-  @Test
-  void lostGpu_isUnhealthyUntilItReturns() throws Exception {
-    rig.advertised();
-    nvml.state(gpu(0, "lost=1"), gpu(1, ""));
-    eventually("half of the replicas are unhealthy", () -> kubelet.healthy() == 10);
-    eventually(
-        "no load is told for it",
-        () -> first.last().getGpusCount() > 0 && !first.last().getGpus(0).hasLoad());
-    nvml.state(gpu(0, ""), gpu(1, ""));
-    rig.advertised();
-  }
-
-  @Test
   void assignment_isAcknowledgedKeptAndConfirmed() throws Exception {
-    rig.advertised();
-    rig.connected();
-    int number =
-        first.direct(
-            NodeDirective.newBuilder().addAssign(PluginRig.assign("train", "main", "GPU-1", 3)));
-    eventually("acknowledged", () -> first.last().getAppliedDirective() == number);
+    rig.ready();
+    rig.assign("train", "GPU-1", 3);
     eventually("echoed to the other replica", () -> rig.second.last().getAssignmentsCount() == 1);
     kubelet.admit("train", Map.of("main", 3));
     assertThat(kubelet.held("train", "main")).allMatch(id -> id.startsWith("GPU-1::"));
@@ -182,14 +150,12 @@ class NodePluginIT extends WithPlugin {
 
   @Test
   void burst_ofEqualSizes_allGetTheirOwnGpu() throws Exception {
-    rig.advertised();
-    rig.connected();
+    rig.ready();
     var directive = NodeDirective.newBuilder();
     for (int i = 0; i < 6; i++) {
       directive.addAssign(PluginRig.assign("burst-" + i, "main", "GPU-" + i % 2, 3));
     }
-    int number = first.direct(directive);
-    eventually("acknowledged", () -> first.last().getAppliedDirective() == number);
+    rig.direct(directive);
     for (int i : List.of(3, 0, 5, 1, 4, 2)) {
       kubelet.admit("burst-" + i, Map.of("main", 3));
       String prefix = "GPU-" + i % 2 + "::";
@@ -199,12 +165,8 @@ class NodePluginIT extends WithPlugin {
 
   @Test
   void splitShare_isRefusedNamingBothGpus() throws Exception {
-    rig.advertised();
-    rig.connected();
-    int number =
-        first.direct(
-            NodeDirective.newBuilder().addAssign(PluginRig.assign("split", "main", "GPU-1", 2)));
-    eventually("acknowledged", () -> first.last().getAppliedDirective() == number);
+    rig.ready();
+    rig.assign("split", "GPU-1", 2);
     kubelet.breakPodResources(true);
     kubelet.prefer(kubelet.free(), 2);
     assertThatThrownBy(() -> kubelet.allocate(List.of("GPU-0::0", "GPU-1::0")))
@@ -214,12 +176,8 @@ class NodePluginIT extends WithPlugin {
 
   @Test
   void pluginRestart_keepsAssignments() throws Exception {
-    rig.advertised();
-    rig.connected();
-    int number =
-        first.direct(
-            NodeDirective.newBuilder().addAssign(PluginRig.assign("late", "main", "GPU-1", 4)));
-    eventually("acknowledged", () -> first.last().getAppliedDirective() == number);
+    rig.ready();
+    rig.assign("late", "GPU-1", 4);
     eventually("written", () -> Files.exists(folder.resolve("state/assignments.binpb")));
     rig.stopPlugin();
     assertThat(first.last().getDraining()).isTrue();
@@ -234,8 +192,7 @@ class NodePluginIT extends WithPlugin {
 
   @Test
   void label_selectsTheConfig_andAWrongOneChangesNothing() throws Exception {
-    rig.advertised();
-    rig.connected();
+    rig.ready();
     first.direct(NodeDirective.newBuilder().setConfigName("twenty"));
     eventually("replicas of the other config", () -> kubelet.healthy() == 40);
     eventually("reported", () -> first.last().getConfig().getName().equals("twenty"));
@@ -253,8 +210,7 @@ class NodePluginIT extends WithPlugin {
 
   @Test
   void label_changesNothingWhileItIsUnknown_andIsGoneWhenItIsEmpty() throws Exception {
-    rig.advertised();
-    rig.connected();
+    rig.ready();
     first.direct(NodeDirective.newBuilder().setConfigName("twenty"));
     eventually("replicas of the other config", () -> kubelet.healthy() == 40);
     Path kept = folder.resolve("state/config-name");
@@ -290,8 +246,7 @@ class NodePluginIT extends WithPlugin {
 
   @Test
   void editedConfig_keepsWhatIsInUse_andRetiresItWhenItIsFree() throws Exception {
-    rig.advertised();
-    rig.connected();
+    rig.ready();
     kubelet.admit("old", Map.of("main", 9));
     assertThat(kubelet.held("old", "main")).allMatch(id -> id.startsWith("GPU-0::"));
     eventually("read back", () -> first.last().getHoldingsCount() == 1);
@@ -315,8 +270,7 @@ class NodePluginIT extends WithPlugin {
 
   @Test
   void sharedAndWholeGpus_areTwoResources_andOnlyTheNewOneIsRegistered() throws Exception {
-    rig.advertised();
-    rig.connected();
+    rig.ready();
     kubelet.admit("old", Map.of("main", 1));
     eventually("read back", () -> first.last().getHoldingsCount() == 1);
     write(
@@ -359,8 +313,7 @@ class NodePluginIT extends WithPlugin {
 
   @Test
   void brokenConfig_leavesTheOldOne_andIsAnEventAndAMetric() throws Exception {
-    rig.advertised();
-    rig.connected();
+    rig.ready();
     write("ten", "sharing: {timeSlicing: {resources: [{name: gpu, replicas: 6000}]}}");
     eventually("told", () -> first.last().getConfig().getError().contains("12000 replicas"));
     assertThat(kubelet.healthy()).isEqualTo(20);
@@ -378,8 +331,7 @@ class NodePluginIT extends WithPlugin {
 
   @Test
   void brokenConfig_thatIsTakenBack_isAnEventAgain() throws Exception {
-    rig.advertised();
-    rig.connected();
+    rig.ready();
     write("ten", "sharing: {timeSlicing: {resources: [{name: gpu, replicas: 0}]}}");
     eventually("refused", () -> reasons().contains("ConfigRefused"));
     write("ten", "sharing: {timeSlicing: {resources: [{name: gpu, replicas: 10}]}}");
@@ -426,10 +378,7 @@ class NodePluginIT extends WithPlugin {
             "invalid allocation request for \"nvidia.com/gpu\": invalid request: maximum request"
                 + " size for shared resources is 1; found 2");
     kubelet.delete("plain");
-    int number =
-        first.direct(
-            NodeDirective.newBuilder().addAssign(PluginRig.assign("cut", "main", "GPU-1", 2)));
-    eventually("acknowledged", () -> first.last().getAppliedDirective() == number);
+    rig.assign("cut", "GPU-1", 2);
     kubelet.admit("cut", Map.of("main", 2));
     assertThat(kubelet.held("cut", "main")).allMatch(id -> id.startsWith("GPU-1::"));
   }

@@ -1,6 +1,5 @@
 package dev.tranche.nodeplugin;
 
-import static dev.tranche.nodeplugin.Eventually.eventually;
 import static dev.tranche.nodeplugin.FakeNvml.gpu;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -13,7 +12,9 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -23,6 +24,14 @@ class NodePluginMainIT {
   @TempDir Path folder;
 
   private final List<AutoCloseable> started = new ArrayList<>();
+
+  @SuppressWarnings("NullAway.Init")
+  private FakeNvml nvml;
+
+  @BeforeEach
+  void compile() throws Exception {
+    nvml = FakeNvml.compiled();
+  }
 
   @AfterEach
   void end() throws Exception {
@@ -44,6 +53,12 @@ class NodePluginMainIT {
     return process;
   }
 
+  private PluginProcess startWithDriver(String... flags) throws IOException {
+    return start(
+        Stream.concat(Stream.of("--driver-root-ctr-path=" + nvml.root()), Stream.of(flags))
+            .toArray(String[]::new));
+  }
+
   private FakeKubelet kubelet() throws Exception {
     var kubelet = new FakeKubelet(folder);
     started.add(kubelet);
@@ -53,13 +68,12 @@ class NodePluginMainIT {
 
   @Test
   void process_servesUntilItIsTerminated() throws Exception {
-    FakeNvml nvml = FakeNvml.compiled();
     nvml.state(gpu(0, "sm=40 used_mib=100"));
     FakeKubelet kubelet = kubelet();
-    PluginProcess process = start("--driver-root-ctr-path=" + nvml.root());
-    eventually(process::logged, () -> kubelet.healthy() == 1);
+    PluginProcess process = startWithDriver();
+    process.await(() -> kubelet.healthy() == 1);
     assertThat(kubelet.devices().getFirst().getID()).isEqualTo("GPU-0");
-    eventually(process::logged, process::serves);
+    process.await(process::serves);
     assertThat(process.get("/readyz").body()).isEqualTo("ok\n");
     assertThat(process.get("/metrics").body())
         .contains(
@@ -72,27 +86,22 @@ class NodePluginMainIT {
 
   @Test
   void shares_areLimited_whereLimitsAreRequired() throws Exception {
-    FakeNvml nvml = FakeNvml.compiled();
     nvml.state("driver version=615.71.09 limits=dmem", gpu(0, ""), gpu(1, ""));
     FakeKubelet kubelet = kubelet();
     Path config = Files.writeString(folder.resolve("config.yaml"), replicas(4));
     Path cgroups = Files.createDirectory(folder.resolve("cgroup"));
     Files.createFile(cgroups.resolve("cgroup.controllers"));
     PluginProcess process =
-        start(
-            "--driver-root-ctr-path=" + nvml.root(),
-            "--config-file=" + config,
-            "--memory-limits=required",
-            "--cgroup-ctr-path=" + cgroups);
-    eventually(process::logged, () -> kubelet.healthy() == 8);
+        startWithDriver(
+            "--config-file=" + config, "--memory-limits=required", "--cgroup-ctr-path=" + cgroups);
+    process.await(() -> kubelet.healthy() == 8);
     assertThat(kubelet.allocate(List.of("GPU-0::1")).getContainerResponses(0).getEnvsMap())
         .containsEntry("NVIDIA_GPU_MEMORY_LIMIT", "3727")
         .containsEntry("NVIDIA_GPU_MEMORY_REQUEST", "0");
     nvml.state("driver version=580.1", gpu(0, ""), gpu(1, ""));
-    eventually(process::logged, () -> kubelet.healthy() == 0);
-    eventually(process::logged, process::serves);
-    eventually(
-        process::logged,
+    process.await(() -> kubelet.healthy() == 0);
+    process.await(process::serves);
+    process.await(
         () ->
             process
                 .get("/metrics")
@@ -103,7 +112,6 @@ class NodePluginMainIT {
 
   @Test
   void foldersThatMayNotBeEntered_areNotTakenForAbsent() throws Exception {
-    FakeNvml nvml = FakeNvml.compiled();
     nvml.state(gpu(0, ""));
     Path closed = closed();
     PluginProcess kubelet =
@@ -111,17 +119,16 @@ class NodePluginMainIT {
             "--kubelet-socket=" + closed.resolve("kubelet.sock"),
             "--driver-root-ctr-path=" + nvml.root());
     String denied = "/kubelet.sock cannot be accessed: permission denied. Run";
-    eventually(kubelet::logged, kubelet::serves);
-    eventually(kubelet::logged, () -> kubelet.get("/readyz").body().contains(closed + denied));
+    kubelet.await(kubelet::serves);
+    kubelet.await(() -> kubelet.get("/readyz").body().contains(closed + denied));
     kubelet.close();
     PluginProcess driver =
         startUnprivileged(
             "--kubelet-socket=" + folder.resolve("kubelet.sock"),
             "--driver-root-ctr-path=" + closed,
             "--fail-on-init-error=false");
-    eventually(driver::logged, driver::serves);
-    eventually(
-        driver::logged,
+    driver.await(driver::serves);
+    driver.await(
         () -> readyBecause(driver, "waits for a driver: " + closed + "/usr/lib64/libnvidia-ml.so"));
     assertThat(driver.get("/readyz").body()).contains("cannot be accessed: permission denied");
   }
@@ -159,22 +166,19 @@ class NodePluginMainIT {
   @Test
   @Tag("slow")
   void nodeWithoutDriver_isReadyAndUnregistered_untilTheDriverAppears() throws Exception {
-    FakeNvml nvml = FakeNvml.compiled();
     Path root = Files.createDirectory(folder.resolve("root"));
     FakeKubelet kubelet = kubelet();
     PluginProcess process = start("--driver-root-ctr-path=" + root, "--fail-on-init-error=false");
-    eventually(process::logged, process::serves);
-    eventually(
-        process::logged, () -> readyBecause(process, "waits for a driver: libnvidia-ml.so.1 is"));
+    process.await(process::serves);
+    process.await(() -> readyBecause(process, "waits for a driver: libnvidia-ml.so.1 is"));
     Path library = Files.createDirectories(root.resolve("usr/lib64"));
     Files.copy(nvml.library(), library.resolve("libnvidia-ml.so.1"));
-    eventually(
-        process::logged, () -> readyBecause(process, "waits for a driver: NVML cannot start"));
+    process.await(() -> readyBecause(process, "waits for a driver: NVML cannot start"));
     assertThat(kubelet.registrations()).isZero();
     assertThat(folder).isDirectoryNotContaining("glob:**/tranche-*.sock");
     Files.writeString(library.resolve("gpus.state"), gpu(0, "") + "\n");
-    eventually(process::logged, () -> kubelet.healthy() == 1);
-    eventually(process::logged, () -> readyBecause(process, "ok"));
+    process.await(() -> kubelet.healthy() == 1);
+    process.await(() -> readyBecause(process, "ok"));
     assertThat(process.logged().split("waiting for a driver", -1)).hasSize(3);
   }
 
@@ -186,28 +190,27 @@ class NodePluginMainIT {
   @Test
   @Tag("slow")
   void restartWithAConfigThatDoesNotFit_goesOnWithTheOneBefore() throws Exception {
-    FakeNvml nvml = FakeNvml.compiled();
     nvml.state(gpu(0, ""), gpu(1, ""));
     FakeKubelet kubelet = kubelet();
     Path config = folder.resolve("config.yaml");
     String[] flags = {"--driver-root-ctr-path=" + nvml.root(), "--config-file=" + config};
     Files.writeString(config, replicas(4));
     PluginProcess process = start(flags);
-    eventually(process::logged, () -> kubelet.healthy() == 8);
-    eventually(process::logged, () -> Files.exists(folder.resolve("state/config-last")));
+    process.await(() -> kubelet.healthy() == 8);
+    process.await(() -> Files.exists(folder.resolve("state/config-last")));
     process.terminate(10);
 
     // More than a node may have in all, so it can be read and does not fit.
     Files.writeString(config, replicas(6000));
     PluginProcess next = start(flags);
-    eventually(next::logged, () -> next.logged().contains("ConfigRefused"));
-    eventually(next::logged, () -> kubelet.registrations() == 2 && kubelet.healthy() == 8);
+    next.await(() -> next.logged().contains("ConfigRefused"));
+    next.await(() -> kubelet.registrations() == 2 && kubelet.healthy() == 8);
     assertThat(next.logged())
         .contains("the previous one stays in use")
         .contains("12000 replicas together");
 
     Files.writeString(config, replicas(5));
-    eventually(next::logged, () -> kubelet.healthy() == 10);
+    next.await(() -> kubelet.healthy() == 10);
   }
 
   private static String replicas(int each) {
@@ -224,12 +227,10 @@ class NodePluginMainIT {
 
   @Test
   void mixedMig_isAResourceForEachProfile_besideWholeGpus() throws Exception {
-    FakeNvml nvml = FakeNvml.compiled();
     nvml.state(gpu(0, ""), A100, mig(0, "1g.5gb"), mig(1, "1g.5gb"), mig(2, "2g.10gb+me"));
     FakeKubelet kubelet = kubelet();
-    PluginProcess process = start("--driver-root-ctr-path=" + nvml.root(), "--mig-strategy=mixed");
-    eventually(
-        process::logged,
+    PluginProcess process = startWithDriver("--mig-strategy=mixed");
+    process.await(
         () ->
             kubelet.devices("nvidia.com/gpu").size() == 1
                 && kubelet.devices("nvidia.com/mig-1g.5gb").size() == 2
@@ -248,7 +249,6 @@ class NodePluginMainIT {
 
   @Test
   void singleMig_isTheOneResource_andIsGivenByCdi() throws Exception {
-    FakeNvml nvml = FakeNvml.compiled();
     nvml.state(
         "gpu index=0 uuid=GPU-0 model=A100 memory_mib=40536 mig=1",
         "mig gpu=0 index=4 uuid=MIG-4 profile=1g.5gb gi=11 ci=0 memory_mib=4864");
@@ -256,13 +256,12 @@ class NodePluginMainIT {
     FakeKubelet kubelet = kubelet();
     Path cdi = folder.resolve("cdi");
     PluginProcess process =
-        start(
-            "--driver-root-ctr-path=" + nvml.root(),
+        startWithDriver(
             "--mig-strategy=single",
             "--device-list-strategy=cdi-cri",
             "--device-id-strategy=index",
             "--cdi-root=" + cdi);
-    eventually(process::logged, () -> kubelet.devices().size() == 1);
+    process.await(() -> kubelet.devices().size() == 1);
     assertThat(kubelet.devices().getFirst().getID()).isEqualTo("MIG-4");
     assertThat(kubelet.allocate(List.of("MIG-4")).getContainerResponses(0).getCdiDevicesList())
         .extracting(CDIDevice::getName)
@@ -274,27 +273,24 @@ class NodePluginMainIT {
 
   @Test
   void singleMig_ofTwoProfiles_advertisesNothing_andSaysWhy() throws Exception {
-    FakeNvml nvml = FakeNvml.compiled();
     nvml.state(
         "gpu index=0 uuid=GPU-0 model=A100 memory_mib=40536 mig=1",
         "mig gpu=0 index=0 uuid=MIG-0 profile=1g.5gb gi=7 ci=0 memory_mib=4864",
         "mig gpu=0 index=1 uuid=MIG-1 profile=2g.10gb gi=8 ci=0 memory_mib=9856");
     FakeKubelet kubelet = kubelet();
-    PluginProcess process = start("--driver-root-ctr-path=" + nvml.root(), "--mig-strategy=single");
-    eventually(
-        process::logged,
+    PluginProcess process = startWithDriver("--mig-strategy=single");
+    process.await(
         () -> process.logged().contains("more than one MIG device type present on node; give all"));
     assertThat(kubelet.registrations()).isZero();
   }
 
   @Test
   void nearGpus_arePreferredTogether() throws Exception {
-    FakeNvml nvml = FakeNvml.compiled();
     nvml.state(
         gpu(0, "nvlink=3,3"), gpu(1, "nvlink=2,2"), gpu(2, "nvlink=1,1"), gpu(3, "nvlink=0,0"));
     FakeKubelet kubelet = kubelet();
-    PluginProcess process = start("--driver-root-ctr-path=" + nvml.root());
-    eventually(process::logged, () -> kubelet.healthy() == 4);
+    PluginProcess process = startWithDriver();
+    process.await(() -> kubelet.healthy() == 4);
     assertThat(kubelet.prefer(kubelet.free(), 2)).containsExactly("GPU-0", "GPU-3");
     assertThat(kubelet.prefer(List.of("GPU-2", "GPU-1", "GPU-3"), 2))
         .containsExactly("GPU-1", "GPU-2");
@@ -302,50 +298,39 @@ class NodePluginMainIT {
 
   @Test
   void unwritableCdiFolder_advertisesNothing_andSaysSo() throws Exception {
-    FakeNvml nvml = FakeNvml.compiled();
     nvml.state(gpu(0, ""));
     nvml.libcuda("580.82.07");
     FakeKubelet kubelet = kubelet();
     Path cdi = Files.createFile(folder.resolve("cdi"));
     PluginProcess process =
-        start(
-            "--driver-root-ctr-path=" + nvml.root(),
-            "--device-list-strategy=cdi-annotations",
-            "--cdi-root=" + cdi);
-    eventually(process::logged, () -> process.logged().contains(cdi + " cannot be written"));
+        startWithDriver("--device-list-strategy=cdi-annotations", "--cdi-root=" + cdi);
+    process.await(() -> process.logged().contains(cdi + " cannot be written"));
     assertThat(kubelet.registrations()).isZero();
     Files.delete(cdi);
-    eventually(process::logged, () -> kubelet.healthy() == 1);
+    process.await(() -> kubelet.healthy() == 1);
   }
 
   @Test
   void driverWithoutLibcuda_offersNoGpuByCdi_andSaysSo_untilItIsThere() throws Exception {
-    FakeNvml nvml = FakeNvml.compiled();
     nvml.state("driver version=570.1.2", gpu(0, ""));
     nvml.libcuda("580.82.07");
     FakeKubelet kubelet = kubelet();
     Path cdi = folder.resolve("cdi");
-    PluginProcess process =
-        start(
-            "--driver-root-ctr-path=" + nvml.root(),
-            "--device-list-strategy=cdi-cri",
-            "--cdi-root=" + cdi);
-    eventually(
-        process::logged,
+    PluginProcess process = startWithDriver("--device-list-strategy=cdi-cri", "--cdi-root=" + cdi);
+    process.await(
         () -> process.logged().contains("libcuda.so.570.1.2, the library of the loaded kernel"));
     assertThat(kubelet.healthy()).isZero();
     assertThat(cdi.resolve("k8s.device-plugin.nvidia.com-gpu.json")).doesNotExist();
     nvml.libcuda("570.1.2");
-    eventually(process::logged, () -> kubelet.healthy() == 1);
+    process.await(() -> kubelet.healthy() == 1);
   }
 
   @Test
   void driverWithoutGpu_isReadyWithoutAKubelet() throws Exception {
-    FakeNvml nvml = FakeNvml.compiled();
     nvml.state("");
-    PluginProcess process = start("--driver-root-ctr-path=" + nvml.root());
-    eventually(process::logged, process::serves);
-    eventually(process::logged, () -> readyBecause(process, "no usable GPU"));
+    PluginProcess process = startWithDriver();
+    process.await(process::serves);
+    process.await(() -> readyBecause(process, "no usable GPU"));
   }
 
   @Test
@@ -378,10 +363,9 @@ class NodePluginMainIT {
 
   @Test
   void mixedMig_withoutMigDevices_isReady() throws Exception {
-    FakeNvml nvml = FakeNvml.compiled();
     nvml.state(gpu(0, "mig=1"));
-    PluginProcess process = start("--driver-root-ctr-path=" + nvml.root(), "--mig-strategy=mixed");
-    eventually(process::logged, process::serves);
-    eventually(process::logged, () -> readyBecause(process, "nothing to advertise"));
+    PluginProcess process = startWithDriver("--mig-strategy=mixed");
+    process.await(process::serves);
+    process.await(() -> readyBecause(process, "nothing to advertise"));
   }
 }

@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.tranche.api.node.Assignment;
 import dev.tranche.api.node.ContainerAssignment;
 import dev.tranche.api.node.GpuShare;
+import dev.tranche.api.node.NodeDirective;
 import dev.tranche.nodeplugin.config.ConfigSource;
 import dev.tranche.nodeplugin.config.ConfigSource.Outcome;
 import dev.tranche.nodeplugin.config.Options;
@@ -260,6 +261,21 @@ final class PluginRig {
     eventually(
         "both extenders have a report with GPUs of a registered node",
         () -> ready(first) && ready(second));
+  }
+
+  void ready() {
+    advertised();
+    connected();
+  }
+
+  /** Assigns replicas to a pod's container main, and waits until the plugin has them. */
+  void assign(String pod, String uuid, int replicas) throws Exception {
+    direct(NodeDirective.newBuilder().addAssign(assign(pod, "main", uuid, replicas)));
+  }
+
+  void direct(NodeDirective.Builder directive) throws Exception {
+    int number = first.direct(directive);
+    eventually("acknowledged", () -> first.last().getAppliedDirective() == number);
   }
 
   static boolean ready(FakeExtender extender) {
