@@ -24,7 +24,6 @@ import dev.tranche.webhook.review.FractionHandler;
 import dev.tranche.webhook.review.GuardHandler;
 import dev.tranche.webhook.review.ReviewHandler;
 import dev.tranche.webhook.review.UpdateHandler;
-import dev.tranche.webhook.review.WarmUp;
 import dev.tranche.webhook.tls.CertificateController;
 import dev.tranche.webhook.tls.TlsKeyPair;
 import dev.tranche.webhook.tls.TlsState;
@@ -106,10 +105,6 @@ final class Webhook {
 
   /** Completes when the probes answer. Reviews are accepted once there is a certificate. */
   Future<Void> start() {
-    var uncounted = new WebhookMetrics(new PrometheusMeterRegistry(PrometheusConfig.DEFAULT));
-    WarmUp.run(entries(uncounted).values());
-    // Collect the garbage of the startup now, not in the middle of the first reviews.
-    System.gc();
     var port = new ListeningPort(vertx, transport, "metrics", ConnectionLimits.METRICS);
     metrics.connections(port);
     return opsPort(registry, readiness)
@@ -147,7 +142,7 @@ final class Webhook {
         new AdmissionVerticle(
             new ListeningPort(vertx, transport, "admission", AdmissionVerticle.LIMITS),
             SocketAddress.inetSocketAddress(config.listen().port(), config.listen().host()),
-            entries(metrics),
+            entries(),
             BODY_MS_MAX,
             metrics,
             pair);
@@ -157,7 +152,7 @@ final class Webhook {
     LOG.info("serving on {} with {}", config.listen(), pair);
   }
 
-  private FractionHandler fraction(MutationRules rules, WebhookMetrics metrics) {
+  private FractionHandler fraction(MutationRules rules) {
     return new FractionHandler(
         new PodMutator(rules),
         () -> {
@@ -174,13 +169,12 @@ final class Webhook {
    * chooses the guard's mode. All paths exist, whatever the chart's values are, since that object
    * changes before we do. A webhook that is about to be replaced thus serves the new values, too.
    */
-  private Map<String, ReviewHandler> entries(WebhookMetrics metrics) {
+  private Map<String, ReviewHandler> entries() {
     var entries = new LinkedHashMap<String, ReviewHandler>();
     MutationRules rules = config.rules();
-    fractions(entries, ReviewKind.FRACTION_PATH, rules, metrics);
-    fractions(entries, FractionHandler.PATH_PLAIN_GPUS, rules.with(PlainRequests.GPUS), metrics);
-    fractions(
-        entries, FractionHandler.PATH_UNCHANGED, rules.with(PlainRequests.UNCHANGED), metrics);
+    fractions(entries, ReviewKind.FRACTION_PATH, rules);
+    fractions(entries, FractionHandler.PATH_PLAIN_GPUS, rules.with(PlainRequests.GPUS));
+    fractions(entries, FractionHandler.PATH_UNCHANGED, rules.with(PlainRequests.UNCHANGED));
     var guard = new Guard(config.guard(), cluster::resources);
     entries.put(ReviewKind.GUARD_PATH, new GuardHandler(guard, guard.mode(), events, metrics));
     for (GuardMode mode : GuardMode.values()) {
@@ -194,14 +188,9 @@ final class Webhook {
     return entries;
   }
 
-  private void fractions(
-      Map<String, ReviewHandler> entries,
-      String path,
-      MutationRules rules,
-      WebhookMetrics metrics) {
-    entries.put(path, fraction(rules, metrics));
-    entries.put(
-        path + FractionHandler.WITHOUT_HAMI, fraction(rules.without(SharingSystem.HAMI), metrics));
+  private void fractions(Map<String, ReviewHandler> entries, String path, MutationRules rules) {
+    entries.put(path, fraction(rules));
+    entries.put(path + FractionHandler.WITHOUT_HAMI, fraction(rules.without(SharingSystem.HAMI)));
   }
 
   private void onReconcileFailed(String reason) {

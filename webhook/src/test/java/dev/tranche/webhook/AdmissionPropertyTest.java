@@ -14,7 +14,6 @@ import dev.tranche.webhook.mutate.MutationRules;
 import dev.tranche.webhook.mutate.PodMutator;
 import dev.tranche.webhook.mutate.PodUpdate;
 import dev.tranche.webhook.pod.Mutation;
-import io.fabric8.zjsonpatch.JsonPatch;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
@@ -125,9 +124,9 @@ class AdmissionPropertyTest {
     }
     JsonNode mutated = Reviews.apply(mutation, pod);
     Verdict verdict = guard.judge(GuardedPod.created("team", mutated), GuardMode.VOID);
-    return verdict instanceof Verdict.Admitted admitted
-        ? Optional.of(JsonPatch.apply(admitted.patch(), mutated))
-        : Optional.empty();
+    return verdict.mutation() instanceof Mutation.Denied
+        ? Optional.empty()
+        : Optional.of(Reviews.apply(verdict.mutation(), mutated));
   }
 
   /** Who requests how many. */

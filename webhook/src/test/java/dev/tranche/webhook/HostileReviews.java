@@ -58,7 +58,11 @@ final class HostileReviews {
     List<GpuNode> nodes = IntStream.range(0, NODES).mapToObj(HostileReviews::node).toList();
     var mutator = new PodMutator(Reviews.RULES);
     entries.add(
-        new FractionHandler(mutator, () -> new MutationRules.Cluster(nodes, true), metrics));
+        new FractionHandler(
+            mutator,
+            () -> new MutationRules.Cluster(nodes, true),
+            metrics,
+            (namespace, pod, warnings) -> {}));
     var rules =
         new GuardRules(GuardMode.VOID, true, Set.of(), List.of(), "/var/lib/kubelet", List.of());
     var guard = new Guard(rules, node -> Set.of("nvidia.com/gpu"));
@@ -103,7 +107,8 @@ final class HostileReviews {
       count++;
     }
     System.out.printf(
-        "%d bodies beside %d bytes of others; at most %d bytes allocated per byte (%s); at most %.1f ms per MB (%s)%n",
+        "%d bodies beside %d bytes of others; at most %d bytes allocated per byte (%s); at most"
+            + " %.1f ms per MB (%s)%n",
         count,
         others.length,
         reviews.worstPerByte,

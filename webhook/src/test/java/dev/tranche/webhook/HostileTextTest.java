@@ -90,7 +90,11 @@ class HostileTextTest {
     var mutator = new PodMutator(Reviews.RULES);
     var entries = new ArrayList<ReviewHandler>();
     entries.add(
-        new FractionHandler(mutator, () -> new MutationRules.Cluster(List.of(), true), metrics));
+        new FractionHandler(
+            mutator,
+            () -> new MutationRules.Cluster(List.of(), true),
+            metrics,
+            (namespace, pod, warnings) -> {}));
     var rules =
         new GuardRules(GuardMode.VOID, true, Set.of(), List.of(), "/var/lib/kubelet", List.of());
     for (GuardMode mode : GuardMode.values()) {

@@ -1,5 +1,6 @@
 package dev.tranche.webhook.guard;
 
+import java.util.List;
 import java.util.Locale;
 
 /**
@@ -21,8 +22,19 @@ public record FindingOutcome(Finding finding, String description, Outcome outcom
     }
   }
 
-  /** Returns a sentence for the user, who sees it as a warning. */
-  String sentence() {
+  /** API servers cut long warnings, and nobody reads them. */
+  private static final int WARNINGS_MAX = 6;
+
+  /** Returns a sentence for the user about each finding that few pods have. */
+  static List<String> warnings(List<FindingOutcome> found) {
+    return found.stream()
+        .filter(one -> !one.common)
+        .limit(WARNINGS_MAX)
+        .map(FindingOutcome::sentence)
+        .toList();
+  }
+
+  private String sentence() {
     if (finding == Finding.RUNTIME_CLASS) {
       return description + "; request a share otherwise.";
     }

@@ -127,15 +127,6 @@ record GpuAccessPath(Kind kind, String place, Finding finding, String reason) {
         Pattern.DOTALL);
   }
 
-  /** Returns texts. Each review with an annotation of {@link #ALL} contains one of them. */
-  static List<String> annotationTexts() {
-    return ALL.stream()
-        .filter(access -> access.kind == Kind.ANNOTATION)
-        .map(access -> access.place.replace("*", ""))
-        .distinct()
-        .toList();
-  }
-
   /**
    * Whether a path leads to the place. The path is normalized by {@link HostPaths#normalize} and
    * contains no link.

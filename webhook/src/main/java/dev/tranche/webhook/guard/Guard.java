@@ -1,7 +1,6 @@
 package dev.tranche.webhook.guard;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import dev.tranche.webhook.pod.Mutation;
 import dev.tranche.webhook.pod.PodView;
 import dev.tranche.webhook.pod.PodView.Container;
@@ -49,20 +48,13 @@ public final class Guard {
     return rules.mode();
   }
 
-  /** Returns the fallback for a review on which the guard failed. */
-  public GuardFailure onFailure(byte[] body) {
-    return new GuardFailure(body, rules.cdiAnnotationPrefixes());
-  }
-
   /**
    * @param mode the namespace's, or {@link #mode()}
    */
   public Verdict judge(GuardedPod pod, GuardMode mode) {
-    if (rules.exemptServiceAccounts().contains(pod.serviceAccount())) {
-      return new Verdict.Exempt();
-    }
-    if (pod.spec().path("os").path("name").asText("").equals("windows")) {
-      return new Verdict.Admitted(JsonNodeFactory.instance.arrayNode(), List.of());
+    if (rules.exemptServiceAccounts().contains(pod.serviceAccount())
+        || pod.spec().path("os").path("name").asText("").equals("windows")) {
+      return Verdict.UNCHANGED;
     }
     var scan = new GuardScan(mode);
     if (pod.creation()) {
@@ -92,7 +84,8 @@ public final class Guard {
                 capability ->
                     scan.recordUnremovable(
                         Finding.HOST_PROCESSES,
-                        "container \"%s\" has hostPID and the capability %s, so it can access the files of all processes",
+                        "container \"%s\" has hostPID and the capability %s, so it can access the"
+                            + " files of all processes",
                         container.name(),
                         capability));
       }
@@ -111,7 +104,8 @@ public final class Guard {
         && !scan.hasFound(Finding.ENV)) {
       scan.recordVoided(
           Finding.RUNTIME_CLASS,
-          "the pod names RuntimeClass \"%s\" and requests no GPU, so it sees none; to monitor GPUs it needs the namespace label tranche.dev/guard: exempt",
+          "the pod names RuntimeClass \"%s\" and requests no GPU, so it sees none; to monitor GPUs"
+              + " it needs the namespace label tranche.dev/guard: exempt",
           runtimeClass);
     }
   }

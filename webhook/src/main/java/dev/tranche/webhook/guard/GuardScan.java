@@ -5,6 +5,7 @@ import dev.tranche.api.Printable;
 import dev.tranche.webhook.guard.FindingOutcome.Outcome;
 import dev.tranche.webhook.pod.Denial;
 import dev.tranche.webhook.pod.JsonPatch;
+import dev.tranche.webhook.pod.Mutation;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -110,9 +111,12 @@ final class GuardScan {
   /** Returns the verdict. A pod that needs a longer patch than any real one is denied instead. */
   Verdict verdict() {
     return isFull()
-        ? new Verdict.Denied(
-            Denial.TOO_LARGE.of("more variables, mounts and annotations to remove", OPERATIONS_MAX))
-        : new Verdict.Admitted(patch.operations(), found);
+        ? Verdict.of(
+            Mutation.Denied.of(
+                List.of(
+                    Denial.TOO_LARGE.of(
+                        "more variables, mounts and annotations to remove", OPERATIONS_MAX))))
+        : new Verdict(Mutation.admitted(patch, FindingOutcome.warnings(found)), found);
   }
 
   private boolean isFull() {

@@ -45,11 +45,9 @@ final class GuardUpdate {
           .filter(known -> known.list().equals(container.list()))
           .ifPresent(known -> restore(container, known));
     }
-    if (patch.isEmpty() || patch.operations().size() > GuardScan.OPERATIONS_MAX) {
-      return new Mutation.Unchanged(List.of());
-    }
-    return new Mutation.Patched(
-        patch, found.stream().limit(Verdict.SENTENCES_MAX).map(FindingOutcome::sentence).toList());
+    return patch.operations().size() > GuardScan.OPERATIONS_MAX
+        ? Verdict.UNCHANGED.mutation()
+        : Mutation.admitted(patch, FindingOutcome.warnings(found));
   }
 
   private void restore(Container container, Container known) {

@@ -4,6 +4,7 @@ import dev.tranche.process.meters.Meters;
 import dev.tranche.webhook.guard.Finding;
 import dev.tranche.webhook.guard.FindingOutcome;
 import dev.tranche.webhook.pod.Denial;
+import dev.tranche.webhook.pod.Mutation;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Timer;
@@ -41,7 +42,6 @@ public final class WebhookMetrics extends Meters {
   private final Timer duration;
   public final Counter tlsFailures;
   private final Counter warnings;
-  public final Counter guardExempt;
   public final Counter guardEventsDropped;
   public final Counter ownerWarningsDropped;
 
@@ -61,14 +61,11 @@ public final class WebhookMetrics extends Meters {
         counter(
             "tranche_webhook_warnings",
             "Warnings returned with an admission, for example that a share was rounded up");
-    guardExempt =
-        counter(
-            "tranche_webhook_guard_exempt",
-            "Pods that the guard skipped because of their ServiceAccount");
     guardEventsDropped =
         counter(
             "tranche_webhook_guard_events_dropped",
-            "Events of the guard that were not written: too many, refused, or about an object that does not exist");
+            "Events of the guard that were not written: too many, refused, or about an object that"
+                + " does not exist");
     ownerWarningsDropped =
         counter(
             "tranche_webhook_owner_warnings_dropped",
@@ -89,14 +86,6 @@ public final class WebhookMetrics extends Meters {
         guardFindings(finding, outcome);
       }
     }
-    guardFailures(true);
-    guardFailures(false);
-  }
-
-  private Counter guardFailures(boolean denied) {
-    String help = "Reviews that the guard failed on because of a bug";
-    String outcome = denied ? "denied" : "admitted";
-    return counter("tranche_webhook_guard_failures", help, "outcome", outcome);
   }
 
   /**
@@ -140,23 +129,14 @@ public final class WebhookMetrics extends Meters {
     guardFindings(found.finding(), found.outcome()).increment();
   }
 
-  public void guardFailed(boolean denied) {
-    guardFailures(denied).increment();
-  }
-
-  /**
-   * @param reason of the denial: a {@link Denial} or {@link #UNREADABLE}
-   */
-  public void denied(ReviewKind review, String reason, long tookNanos) {
-    admissions(review, Outcome.DENIED, reason).increment();
-    duration.record(tookNanos, TimeUnit.NANOSECONDS);
-  }
-
-  public void admitted(ReviewKind review, Outcome outcome, int warningCount, long tookNanos) {
-    count(review, outcome);
-    if (warningCount > 0) {
-      warnings.increment(warningCount);
+  public void answered(ReviewKind review, Mutation mutation, long tookNanos) {
+    switch (mutation) {
+      case Mutation.Unchanged unchanged -> count(review, Outcome.UNCHANGED);
+      case Mutation.Patched patched -> count(review, Outcome.PATCHED);
+      case Mutation.Denied denied ->
+          admissions(review, Outcome.DENIED, denied.reason()).increment();
     }
+    warnings.increment(mutation.warnings().size());
     duration.record(tookNanos, TimeUnit.NANOSECONDS);
   }
 

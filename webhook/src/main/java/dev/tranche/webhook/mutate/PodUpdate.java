@@ -58,9 +58,7 @@ public final class PodUpdate {
     restoreResources(requests());
     restoreTerms();
     restoreScheduler();
-    return patch.isEmpty()
-        ? new Mutation.Unchanged(List.of())
-        : new Mutation.Patched(patch, List.of());
+    return Mutation.admitted(patch, List.of());
   }
 
   /** Returns the requests by which the pod was admitted. Another scheduler's pod has no shares. */

@@ -58,9 +58,7 @@ final class PodWriter {
                 patch.add(
                     chosen.container().name(), "metadata", "annotations", Names.GPU_CONTAINER));
     ResultAnnotations.of(decision, added).write(owners.arrived(), pod, patch);
-    return patch.isEmpty()
-        ? new Mutation.Unchanged(warnings)
-        : new Mutation.Patched(patch, warnings);
+    return Mutation.admitted(patch, warnings);
   }
 
   /** Writes the grants, and the owner's numbers where Tranche had written others. */

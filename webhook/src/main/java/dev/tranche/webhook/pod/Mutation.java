@@ -10,6 +10,15 @@ public sealed interface Mutation {
   }
 
   /**
+   * The pod is admitted.
+   *
+   * @param patch may be empty
+   */
+  static Mutation admitted(JsonPatch patch, List<String> warnings) {
+    return patch.isEmpty() ? new Unchanged(warnings) : new Patched(patch, warnings);
+  }
+
+  /**
    * The pod is admitted unchanged.
    *
    * @param warnings sentences that the user's client shows

@@ -3,17 +3,14 @@ package dev.tranche.webhook.review;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.tranche.webhook.guard.FindingOutcome;
 import dev.tranche.webhook.guard.Verdict;
-import dev.tranche.webhook.pod.JsonPatch;
 import dev.tranche.webhook.pod.Mutation;
-import dev.tranche.webhook.pod.Problem;
+import io.vertx.core.buffer.Buffer;
 import java.util.List;
 import java.util.stream.Collectors;
-import org.jspecify.annotations.Nullable;
 
 /** Builds AdmissionReview responses in the wire format {@code admission.k8s.io/v1}. */
 final class AdmissionReview {
@@ -23,66 +20,34 @@ final class AdmissionReview {
 
   private AdmissionReview() {}
 
-  static byte[] answer(String uid, Mutation mutation) {
-    ObjectNode review = review(uid);
-    ObjectNode response = (ObjectNode) review.path("response");
-    switch (mutation) {
-      case Mutation.Unchanged(List<String> warnings) -> allow(response, null, warnings);
-      case Mutation.Patched(JsonPatch patch, List<String> warnings) ->
-          allow(response, patch.operations(), warnings);
-      case Mutation.Denied(String message, String reason) -> deny(response, message);
+  static Buffer answer(String uid, Verdict verdict) {
+    ObjectNode review =
+        JsonNodeFactory.instance
+            .objectNode()
+            .put("apiVersion", API_VERSION)
+            .put("kind", "AdmissionReview");
+    ObjectNode response = review.putObject("response").put("uid", uid);
+    switch (verdict.mutation()) {
+      case Mutation.Unchanged unchanged -> response.put("allowed", true);
+      case Mutation.Patched patched ->
+          response
+              .put("allowed", true)
+              .put("patchType", "JSONPatch")
+              .put("patch", bytes(patched.patch().operations()));
+      case Mutation.Denied denied ->
+          response
+              .put("allowed", false)
+              .putObject("status")
+              .put("code", FORBIDDEN)
+              .put("reason", "Forbidden")
+              .put("message", denied.message());
     }
-    return bytes(review);
-  }
-
-  static byte[] answer(String uid, Verdict verdict) {
-    ObjectNode review = review(uid);
-    ObjectNode response = (ObjectNode) review.path("response");
-    switch (verdict) {
-      case Verdict.Exempt exempt -> allow(response, null, List.of());
-      case Verdict.Admitted admitted -> {
-        allow(response, admitted.patch(), admitted.warnings());
-        annotate(response, admitted.found());
-      }
-      case Verdict.Denied(Problem problem) -> deny(response, problem.sentence());
-    }
-    return bytes(review);
-  }
-
-  /**
-   * @param message why the pod is refused, for its owner
-   */
-  static byte[] denial(String uid, String message) {
-    ObjectNode review = review(uid);
-    deny((ObjectNode) review.path("response"), message);
-    return bytes(review);
-  }
-
-  private static ObjectNode review(String uid) {
-    ObjectNode review = JsonNodeFactory.instance.objectNode();
-    review.put("apiVersion", API_VERSION).put("kind", "AdmissionReview");
-    review.putObject("response").put("uid", uid);
-    return review;
-  }
-
-  private static void allow(ObjectNode response, @Nullable ArrayNode patch, List<String> warnings) {
-    response.put("allowed", true);
-    if (patch != null && !patch.isEmpty()) {
-      response.put("patchType", "JSONPatch").put("patch", bytes(patch));
-    }
+    List<String> warnings = verdict.mutation().warnings();
     if (!warnings.isEmpty()) {
-      ArrayNode texts = response.putArray("warnings");
-      warnings.forEach(texts::add);
+      warnings.forEach(response.putArray("warnings")::add);
     }
-  }
-
-  private static void deny(ObjectNode response, String message) {
-    response
-        .put("allowed", false)
-        .putObject("status")
-        .put("code", FORBIDDEN)
-        .put("reason", "Forbidden")
-        .put("message", message);
+    annotate(response, verdict.found());
+    return Buffer.buffer(bytes(review));
   }
 
   /**

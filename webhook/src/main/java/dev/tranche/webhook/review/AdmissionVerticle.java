@@ -25,7 +25,6 @@ import org.slf4j.LoggerFactory;
 /** Listens for the API server's reviews, over TLS. */
 public final class AdmissionVerticle extends VerticleBase {
   private static final int IDLE_S_MAX = 150;
-  private static final long SWEEP_MS = 500;
 
   /** Maximum chunk size: what TLS delivers at once reaches the body handler in one piece. */
   private static final int CHUNK_BYTES_MAX = 64 << 10;
@@ -35,7 +34,7 @@ public final class AdmissionVerticle extends VerticleBase {
   private final SocketAddress address;
   private final Map<String, ReviewHandler> entries;
   private final WebhookMetrics metrics;
-  private final ReviewBodyReader bodyReader;
+  private final long bodyMsMax;
   private final ListeningPort listening;
 
   private volatile boolean draining;
@@ -60,7 +59,7 @@ public final class AdmissionVerticle extends VerticleBase {
     this.entries = Map.copyOf(entries);
     this.metrics = metrics;
     this.pair = pair;
-    bodyReader = new ReviewBodyReader(bodyMsMax, metrics);
+    this.bodyMsMax = bodyMsMax;
     metrics.connections(listening);
   }
 
@@ -79,9 +78,9 @@ public final class AdmissionVerticle extends VerticleBase {
             .setKeyCertOptions(keyCert(pair))
             .setIdleTimeout(IDLE_S_MAX)
             .setMaxChunkSize(CHUNK_BYTES_MAX);
-    vertx.setPeriodic(SWEEP_MS, ignored -> bodyReader.sweep(nowMs()));
+    var bodies = new ReviewBodyReader(vertx, bodyMsMax, metrics);
     return listening
-        .http1(options, () -> draining, this::handle)
+        .http1(options, () -> draining, request -> handle(request, bodies))
         .listen(address)
         .onSuccess(listening -> server = listening);
   }
@@ -128,7 +127,7 @@ public final class AdmissionVerticle extends VerticleBase {
         : listening.shutdown(limitMs, TimeUnit.MILLISECONDS);
   }
 
-  private void handle(HttpServerRequest request) {
+  private void handle(HttpServerRequest request, ReviewBodyReader bodies) {
     ReviewHandler entry = entries.get(request.path());
     String type = request.getHeader("content-type");
     if (entry == null) {
@@ -138,7 +137,7 @@ public final class AdmissionVerticle extends VerticleBase {
     } else if (type == null || !type.startsWith("application/json")) {
       refuse(request, 415, "a review is application/json");
     } else {
-      bodyReader.read(request, nowMs(), body -> answer(request, entry, body));
+      bodies.read(request, body -> answer(request, entry, body));
     }
   }
 
@@ -160,10 +159,6 @@ public final class AdmissionVerticle extends VerticleBase {
   private void refuse(HttpServerRequest request, int status, String reason) {
     metrics.count(ReviewKind.of(request.path()), Outcome.MALFORMED);
     ReviewBodyReader.refuse(request.response(), status, reason);
-  }
-
-  private static long nowMs() {
-    return System.nanoTime() / 1_000_000;
   }
 
   private static PemKeyCertOptions keyCert(TlsKeyPair pair) {

@@ -14,17 +14,17 @@ import dev.tranche.webhook.pod.PodView;
 import dev.tranche.webhook.pod.Problem;
 import dev.tranche.webhook.pod.SizeLimits;
 import dev.tranche.webhook.review.ReviewReader.Raw;
-import io.vertx.core.buffer.Buffer;
 import java.util.List;
 import java.util.Optional;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** Keeps pods from GPUs that they did not ask for. */
-public final class GuardHandler implements ReviewHandler {
-  private static final Mutation UNCHANGED = new Mutation.Unchanged(List.of());
+public final class GuardHandler extends PodReviewHandler {
   private static final String FAILED =
-      "Tranche's guard failed on this pod because of a bug, and the pod names GPUs, their devices, NVIDIA_VISIBLE_DEVICES or limits of its share, so it is denied; remove these, or ask your administrator to read the webhook's log and to exempt the namespace for now (label tranche.dev/guard: exempt).";
+      "Tranche's guard failed on this pod because of a bug, so it is denied; ask your administrator"
+          + " to read the webhook's log and to exempt the namespace for now (label"
+          + " tranche.dev/guard: exempt).";
   private static final Logger LOG = LoggerFactory.getLogger(GuardHandler.class);
 
   private final Guard guard;
@@ -36,98 +36,57 @@ public final class GuardHandler implements ReviewHandler {
    * @param mode of the namespaces that this entry is called for
    */
   public GuardHandler(Guard guard, GuardMode mode, AdmissionEvents events, WebhookMetrics metrics) {
+    super(ReviewKind.GUARD, metrics);
     this.guard = guard;
     this.mode = mode;
     this.events = events;
     this.metrics = metrics;
   }
 
+  /**
+   * Answers also after a defect of ours. An error would admit the pod where the failure policy is
+   * Ignore, so whoever finds a defect would pass the guard. Where the guard only tells, or policies
+   * decide, the pod is admitted.
+   */
   @Override
   public Answer review(byte[] body) {
     try {
-      return reviewOrThrow(body);
+      return super.review(body);
     } catch (RuntimeException | StackOverflowError bug) {
-      return answerFailure(body, bug);
+      String uid = ReviewReader.uid(body);
+      metrics.count(ReviewKind.GUARD, Outcome.FAILED);
+      LOG.error("the guard failed on review {}", uid, bug);
+      Verdict verdict =
+          mode == GuardMode.VOID
+              ? Verdict.of(new Mutation.Denied(FAILED, WebhookMetrics.UNREADABLE))
+              : Verdict.UNCHANGED;
+      return uid.isEmpty()
+          ? new Answer.BadRequest("the guard failed on it, and it has no request.uid")
+          : new Answer.Review(AdmissionReview.answer(uid, verdict));
     }
   }
 
-  /** Answers after a defect of ours. An error would admit the pod, so a suspect pod is denied. */
-  private Answer answerFailure(byte[] body, Throwable bug) {
-    String uid = ReviewReader.uid(body);
-    boolean denied = !uid.isEmpty() && guard.onFailure(body).isSuspect(mode);
-    metrics.count(ReviewKind.GUARD, Outcome.FAILED);
-    metrics.guardFailed(denied);
-    LOG.error("the guard failed on review {}, {}", uid, denied ? "denied" : "admitted", bug);
-    return uid.isEmpty()
-        ? new Answer.BadRequest("the guard failed on it, and it has no request.uid")
-        : new Answer.Review(
-            Buffer.buffer(
-                denied
-                    ? AdmissionReview.denial(uid, FAILED)
-                    : AdmissionReview.answer(uid, UNCHANGED)));
-  }
-
-  private Answer reviewOrThrow(byte[] body) {
-    long startNanos = System.nanoTime();
-    return switch (ReviewReader.read(body)) {
-      case Raw.Malformed(String reason) -> new Answer.BadRequest(reason);
-      case Raw.Unreadable(String uid, String reason) ->
-          deny(uid, reason, WebhookMetrics.UNREADABLE, startNanos);
-      case Raw.Request review when review.createsPod() ->
-          judge(review, GuardedPod.created(review.namespace(), review.object()), startNanos);
-      case Raw.Request review when review.addsEphemeralContainer() ->
-          judge(
-              review,
-              new GuardedPod(review.namespace(), new PodView(review.object()), review.oldObject()),
-              startNanos);
-      // The configuration's rules match more requests than this handler reviews.
-      case Raw.Request other -> unchanged(other.uid(), startNanos);
-    };
-  }
-
-  private Answer unchanged(String uid, long startNanos) {
-    var answer = new Answer.Review(Buffer.buffer(AdmissionReview.answer(uid, UNCHANGED)));
-    metrics.admitted(ReviewKind.GUARD, Outcome.UNCHANGED, 0, System.nanoTime() - startNanos);
-    return answer;
-  }
-
-  private Answer deny(String uid, String message, String reason, long startNanos) {
-    metrics.denied(ReviewKind.GUARD, reason, System.nanoTime() - startNanos);
-    return new Answer.Review(Buffer.buffer(AdmissionReview.denial(uid, message)));
-  }
-
-  private Answer judge(Raw.Request review, GuardedPod pod, long startNanos) {
-    var tooLarge =
-        mode == GuardMode.AUDIT ? Optional.<Problem>empty() : SizeLimits.tooLarge(pod.view());
+  @Override
+  Verdict decide(Raw.Request review) {
+    if (!review.createsPod() && !review.addsEphemeralContainer()) {
+      return Verdict.UNCHANGED;
+    }
+    var pod =
+        review.createsPod()
+            ? GuardedPod.created(review.namespace(), review.object())
+            : new GuardedPod(review.namespace(), new PodView(review.object()), review.oldObject());
+    Optional<Problem> tooLarge =
+        mode == GuardMode.AUDIT ? Optional.empty() : SizeLimits.tooLarge(pod.view());
     if (tooLarge.isPresent()) {
-      Problem problem = tooLarge.get();
-      return deny(review.uid(), problem.sentence(), problem.denial().toString(), startNanos);
+      return Verdict.of(Mutation.Denied.of(List.of(tooLarge.get())));
     }
     Verdict verdict = guard.judge(pod, mode);
-    var answer = new Answer.Review(Buffer.buffer(AdmissionReview.answer(review.uid(), verdict)));
-    long tookNanos = System.nanoTime() - startNanos;
-    switch (verdict) {
-      case Verdict.Exempt exempt -> {
-        metrics.guardExempt.increment();
-        metrics.admitted(ReviewKind.GUARD, Outcome.UNCHANGED, 0, tookNanos);
-      }
-      case Verdict.Admitted admitted -> {
-        Outcome outcome = admitted.patch().isEmpty() ? Outcome.UNCHANGED : Outcome.PATCHED;
-        metrics.admitted(ReviewKind.GUARD, outcome, admitted.warnings().size(), tookNanos);
-        report(review, pod, admitted.found());
-      }
-      case Verdict.Denied(Problem problem) ->
-          metrics.denied(ReviewKind.GUARD, problem.denial().toString(), tookNanos);
-    }
-    return answer;
-  }
-
-  private void report(Raw.Request review, GuardedPod pod, List<FindingOutcome> found) {
-    for (FindingOutcome one : found) {
-      metrics.guardFound(one);
+    for (FindingOutcome found : verdict.found()) {
+      metrics.guardFound(found);
       if (!review.dryRun()) {
-        events.found(review.podName(), pod, one);
+        events.found(review.podName(), pod, found);
       }
     }
+    return verdict;
   }
 }

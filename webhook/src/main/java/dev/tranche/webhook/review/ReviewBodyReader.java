@@ -1,60 +1,71 @@
 package dev.tranche.webhook.review;
 
+import static java.util.stream.Collectors.groupingBy;
+import static java.util.stream.Collectors.summingInt;
+
+import dev.tranche.webhook.guard.Verdict;
 import dev.tranche.webhook.metrics.ReviewKind;
 import dev.tranche.webhook.metrics.WebhookMetrics;
 import dev.tranche.webhook.metrics.WebhookMetrics.Outcome;
+import dev.tranche.webhook.pod.Mutation;
+import io.vertx.core.Vertx;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.http.HttpServerResponse;
 import java.util.Arrays;
-import java.util.LinkedHashSet;
+import java.util.Comparator;
+import java.util.HashSet;
+import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 
 /**
- * Reads request bodies. Each has limits of time and size, and all share a memory budget. A body is
- * charged for its buffer, which is at most twice what has arrived. A client that announces much and
- * sends little thus costs others nothing. A review that does not fit is denied with the uid from
- * its beginning. An error would admit the pod where the failure policy is Ignore. If memory runs
- * out, the largest review is denied. Confined to one event loop.
+ * Reads request bodies, each within limits of time and size, all within a budget of memory. A body
+ * counts by its buffer, which is at most twice what has arrived. So a client that announces much
+ * and sends little costs others nothing. Where the budget is used up, the address that uses most of
+ * it loses its largest body. A review that is not read to its end is denied by the uid of its
+ * beginning, since an error would admit the pod where the failure policy is Ignore. Confined to one
+ * event loop.
  */
 public final class ReviewBodyReader {
   /** Larger ones are denied: etcd stores no object of 1.5 MiB. */
-  public static final long BODY_BYTES_MAX = ReviewReader.BYTES_MAX;
-
-  /** An API server sends many reviews at once. */
-  private static final long ADDRESS_BYTES_MAX = 4L << 20;
-
-  private static final long FIRST_BYTES_MAX = 64L << 10;
+  public static final int BODY_BYTES_MAX = ReviewReader.BYTES_MAX;
 
   /** A fifth of the heap; to read and judge one of them takes less than another half. */
   public static final long BODIES_BYTES_MAX = 12L << 20;
 
+  /** Where the uid is. */
+  private static final int FIRST_BYTES = 64 << 10;
+
   private static final byte[] NOTHING = {};
-  private static final Buffer EMPTY = Buffer.buffer();
   private static final int CODE_TOO_LARGE = 413;
   private static final int CODE_TOO_MANY = 429;
+
+  private final Vertx vertx;
   private final long bodyMsMax;
   private final WebhookMetrics metrics;
-  private final BodyBudget budget = new BodyBudget(BODIES_BYTES_MAX, ADDRESS_BYTES_MAX);
+  private final Set<Reading> readings = new HashSet<>();
 
-  /** Oldest first. */
-  private final Set<Reading> readings = new LinkedHashSet<>();
+  /** The size of all buffers; a gauge reads it. */
+  private final AtomicLong bytes = new AtomicLong();
 
   /**
    * @param bodyMsMax from a request's head to the end of its body
    */
-  ReviewBodyReader(long bodyMsMax, WebhookMetrics metrics) {
+  ReviewBodyReader(Vertx vertx, long bodyMsMax, WebhookMetrics metrics) {
+    this.vertx = vertx;
     this.bodyMsMax = bodyMsMax;
     this.metrics = metrics;
-    metrics.inFlight(budget::bytes);
+    metrics.inFlight(bytes::get);
   }
 
   /**
+   * @param request states the length of its body
    * @param onBody gets the body, unless the request is refused
    */
-  void read(HttpServerRequest request, long nowMs, Consumer<byte[]> onBody) {
-    var reading = new Reading(request, nowMs, onBody);
+  void read(HttpServerRequest request, Consumer<byte[]> onBody) {
+    var reading = new Reading(request, onBody);
     readings.add(reading);
     request.handler(reading::append);
     request.endHandler(end -> reading.end());
@@ -62,47 +73,22 @@ public final class ReviewBodyReader {
     request.response().exceptionHandler(lost -> reading.close());
   }
 
-  /** Aborts the readings that have exceeded their time limit. */
-  void sweep(long nowMs) {
-    while (!readings.isEmpty()) {
-      Reading oldest = readings.iterator().next();
-      if (nowMs - oldest.startMs < bodyMsMax) {
-        return;
-      }
-      oldest.timeOut();
+  private void makeRoom() {
+    while (bytes.get() > BODIES_BYTES_MAX) {
+      String greediest =
+          readings.stream()
+              .collect(groupingBy(each -> each.address, summingInt(each -> each.body.length)))
+              .entrySet()
+              .stream()
+              .max(Map.Entry.comparingByValue())
+              .orElseThrow()
+              .getKey();
+      readings.stream()
+          .filter(each -> each.address.equals(greediest))
+          .max(Comparator.comparingInt(each -> each.body.length))
+          .orElseThrow()
+          .shed();
     }
-  }
-
-  /**
-   * Charges the budget for a reading. Denies the largest bodies until the charge fits.
-   *
-   * @return whether the reading may go on
-   */
-  private boolean charge(Reading reading, int addedBytes) {
-    while (!reading.closed) {
-      switch (budget.charge(reading.address, addedBytes)) {
-        case CHARGED -> {
-          return true;
-        }
-        case ADDRESS_FULL -> largest(reading, reading.address).denyForMemory();
-        case FULL -> largest(reading, "").denyForMemory();
-      }
-    }
-    return false;
-  }
-
-  /**
-   * @param address the client's address; empty for any
-   */
-  private Reading largest(Reading incoming, String address) {
-    Reading largest = incoming;
-    for (Reading other : readings) {
-      if ((address.isEmpty() || address.equals(other.address))
-          && other.body.length > largest.body.length) {
-        largest = other;
-      }
-    }
-    return largest;
   }
 
   static void refuse(HttpServerResponse response, int status, String reason) {
@@ -111,133 +97,93 @@ public final class ReviewBodyReader {
     }
   }
 
-  /** Returns the request's Content-Length, or 0 if it has none. */
-  private static long announcedBytes(HttpServerRequest request) {
-    String length = request.getHeader("content-length");
-    if (length == null || length.isEmpty()) {
-      return 0;
-    }
-    return length.length() > 9 ? Long.MAX_VALUE : Long.parseLong(length);
-  }
-
-  /**
-   * Returns the new size of a buffer, at most twice the bytes needed. A peer that announces much
-   * and sends little, or sends many small parts, thus costs only in proportion to its bytes.
-   *
-   * @param announcedBytes the announced length; 0 if unknown
-   */
-  static int capacity(int neededBytes, long announcedBytes) {
-    long most = announcedBytes < neededBytes ? BODY_BYTES_MAX : announcedBytes;
-    return (int) Math.max(neededBytes, Math.min(2L * neededBytes, most));
-  }
-
   /** A body that is being read. */
   private final class Reading {
     private final HttpServerRequest request;
     private final String address;
-    private final long startMs;
-    private final long announcedBytes;
-    private final long bytesMax;
     private final Consumer<byte[]> onBody;
+    private final boolean tooLarge;
+    private final int bytesMax;
+    private final long timer = vertx.setTimer(bodyMsMax, late -> timeOut());
 
     /** The bytes received so far, and free space after them. */
     private byte[] body = NOTHING;
 
-    /** The part that has just arrived, until it is in the body. */
-    private Buffer latest = EMPTY;
-
-    private int bytes;
+    private int received;
     private boolean closed;
 
-    Reading(HttpServerRequest request, long startMs, Consumer<byte[]> onBody) {
+    Reading(HttpServerRequest request, Consumer<byte[]> onBody) {
       this.request = request;
-      address = String.valueOf(request.connection().remoteAddress().hostAddress());
-      // Of a body that is too large, only the uid is needed.
-      announcedBytes = announcedBytes(request);
-      bytesMax = announcedBytes > BODY_BYTES_MAX ? FIRST_BYTES_MAX : BODY_BYTES_MAX;
-      this.startMs = startMs;
       this.onBody = onBody;
+      address = String.valueOf(request.connection().remoteAddress().hostAddress());
+      String announced = request.getHeader("content-length");
+      int length =
+          announced == null || announced.length() > 9
+              ? Integer.MAX_VALUE
+              : Integer.parseInt(announced);
+      tooLarge = length > BODY_BYTES_MAX;
+      bytesMax = tooLarge ? FIRST_BYTES : length;
     }
 
     void append(Buffer part) {
       if (closed) {
         return;
       }
-      latest = part;
-      int needed = bytes + part.length();
-      if (needed > bytesMax) {
-        tooLarge();
-      } else if (needed <= body.length || grow(needed)) {
-        part.getBytes(body, bytes);
-        bytes = needed;
-        latest = EMPTY;
+      int added = Math.min(part.length(), bytesMax - received);
+      int needed = received + added;
+      if (needed > body.length) {
+        resize(Math.min(bytesMax, 2 * needed));
       }
-    }
-
-    private boolean grow(int neededBytes) {
-      int capacity = capacity(neededBytes, announcedBytes);
-      if (!charge(this, capacity - body.length)) {
-        return false;
+      part.getBytes(0, added, body, received);
+      received = needed;
+      if (tooLarge && received == bytesMax) {
+        metrics.count(ReviewKind.of(request.path()), Outcome.MALFORMED);
+        deny(
+            CODE_TOO_LARGE,
+            "the API server's review of this pod is larger than %d bytes, so the guard cannot check it; make the pod smaller."
+                .formatted(BODY_BYTES_MAX));
       }
-      body = Arrays.copyOf(body, capacity);
-      return true;
+      makeRoom();
     }
 
-    private void tooLarge() {
-      metrics.count(ReviewKind.of(request.path()), Outcome.MALFORMED);
-      deny(
-          CODE_TOO_LARGE,
-          "the API server's review of this pod is larger than %d bytes, so the guard cannot check it; make the pod smaller."
-              .formatted(BODY_BYTES_MAX));
+    private void resize(int length) {
+      bytes.addAndGet(length - body.length);
+      body = Arrays.copyOf(body, length);
     }
 
-    void denyForMemory() {
+    void shed() {
       metrics.count(ReviewKind.of(request.path()), Outcome.SHED);
       deny(CODE_TOO_MANY, "too many large reviews are in flight; try again.");
     }
 
     private void deny(int code, String reason) {
-      String uid = ReviewReader.uid(beginning());
+      String uid = ReviewReader.uid(body);
       HttpServerResponse response = request.response();
       close();
       if (uid.isEmpty() || ReviewKind.of(request.path()) == ReviewKind.UPDATE) {
         // An update without an answer of ours goes on as it is.
         refuse(response, code, reason);
       } else if (!response.ended() && !response.closed()) {
+        var denied = new Mutation.Denied(reason, WebhookMetrics.UNREADABLE);
         response
             .putHeader("content-type", "application/json")
-            .end(Buffer.buffer(AdmissionReview.denial(uid, reason)));
+            .end(AdmissionReview.answer(uid, Verdict.of(denied)));
       }
-    }
-
-    /** Returns the first bytes received, including the latest part, which may not have fitted. */
-    private byte[] beginning() {
-      int fromBody = (int) Math.min(FIRST_BYTES_MAX, bytes);
-      int fromLatest = (int) Math.min(FIRST_BYTES_MAX - fromBody, latest.length());
-      byte[] beginning = Arrays.copyOf(body, fromBody + fromLatest);
-      latest.getBytes(0, fromLatest, beginning, fromBody);
-      return beginning;
     }
 
     void end() {
       if (!closed) {
-        byte[] read = bytes == body.length ? body : Arrays.copyOf(body, bytes);
-        // The budget is released after the review, since the body stays in memory until then.
-        body = read.length == body.length ? body : shrink(read);
+        resize(received);
+        // The body stays in memory, and counts, until it is answered.
         try {
-          onBody.accept(read);
+          onBody.accept(body);
         } finally {
           close();
         }
       }
     }
 
-    private byte[] shrink(byte[] read) {
-      budget.release(address, body.length - read.length);
-      return read;
-    }
-
-    void timeOut() {
+    private void timeOut() {
       close();
       metrics.count(ReviewKind.of(request.path()), Outcome.TIMED_OUT);
       request.response().reset();
@@ -246,10 +192,9 @@ public final class ReviewBodyReader {
     void close() {
       if (!closed) {
         closed = true;
+        vertx.cancelTimer(timer);
         readings.remove(this);
-        budget.release(address, body.length);
-        body = NOTHING;
-        latest = EMPTY;
+        resize(0);
       }
     }
   }

@@ -4,11 +4,13 @@ import static dev.tranche.webhook.guard.Pods.ONE_GPU;
 import static dev.tranche.webhook.guard.Pods.created;
 import static dev.tranche.webhook.guard.Pods.json;
 import static dev.tranche.webhook.guard.Pods.mounting;
+import static dev.tranche.webhook.guard.Pods.patch;
 import static dev.tranche.webhook.guard.Pods.pod;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.sun.management.ThreadMXBean;
+import dev.tranche.webhook.Reviews;
 import dev.tranche.webhook.guard.FindingOutcome.Outcome;
 import dev.tranche.webhook.pod.PodView;
 import io.fabric8.zjsonpatch.JsonPatch;
@@ -49,7 +51,7 @@ class GuardTest {
     JsonNode pod = json("{" + fields + "}");
     var guardMode = GuardMode.valueOf(mode.toUpperCase(Locale.ROOT));
     List<String> found = found(pod, guardMode);
-    JsonNode patch = admitted(pod, guardMode).patch();
+    JsonNode patch = patch(admitted(pod, guardMode));
     switch (decides) {
       case "webhook" ->
           assertThat(found.isEmpty() ? "the void is added" : String.join(", ", found))
@@ -76,7 +78,7 @@ class GuardTest {
     assertThat(after.at("/spec/containers/0/env/1")).isEqualTo(json(VOID));
     assertThat(after.at("/spec/containers/1").has("env")).isFalse();
     assertThat(found(pod, GuardMode.VOID)).isEmpty();
-    assertThat(admitted(after, GuardMode.VOID).patch()).isEmpty();
+    assertThat(patch(admitted(after, GuardMode.VOID))).isEmpty();
   }
 
   /** Mode audit bounds no pod, so what each container costs is what a pod can cost. */
@@ -100,7 +102,7 @@ class GuardTest {
         "'limits':{'example.com/shared':'10'}"
       })
   void requestsForGpus_areKnown(String resources) {
-    assertThat(admitted(container("'resources':{" + resources + "}"), GuardMode.VOID).patch())
+    assertThat(patch(admitted(container("'resources':{" + resources + "}"), GuardMode.VOID)))
         .isEmpty();
   }
 
@@ -133,7 +135,7 @@ class GuardTest {
         pod(
             "'nodeName':'%s','containers':[{'name':'main','resources':{'limits':{'%s':'1'}}}]"
                 .formatted(node, resource));
-    assertThat(admitted(pod, GuardMode.VOID).patch().isEmpty()).isEqualTo(counts);
+    assertThat(patch(admitted(pod, GuardMode.VOID)).isEmpty()).isEqualTo(counts);
   }
 
   @ParameterizedTest
@@ -162,7 +164,7 @@ class GuardTest {
         .isEqualTo(json("[{'name':'A','value':'1'},{'name':'B','value':'2'}]"));
 
     assertThat(found(with, GuardMode.AUDIT)).containsExactly(finding + "=audited");
-    assertThat(admitted(with, GuardMode.AUDIT).patch()).isEmpty();
+    assertThat(patch(admitted(with, GuardMode.AUDIT))).isEmpty();
   }
 
   @ParameterizedTest
@@ -201,7 +203,7 @@ class GuardTest {
         .containsExactly("share_limit=voided", "share_limit=voided");
     assertThat(after(with).at("/spec/containers/0/env"))
         .isEqualTo(json("[{'name':'A','value':'1'}]"));
-    assertThat(admitted(with, GuardMode.AUDIT).patch()).isEmpty();
+    assertThat(patch(admitted(with, GuardMode.AUDIT))).isEmpty();
     JsonNode without = container(env);
     assertThat(found(without, GuardMode.VOID)).isEmpty();
     assertThat(after(without).at("/spec/containers/0/env")).hasSize(4);
@@ -220,9 +222,8 @@ class GuardTest {
     JsonNode before = pod("'containers':[{'name':'main'}]");
     JsonNode pod =
         pod("'containers':[{'name':'main'}],'ephemeralContainers':[{'name':'d'," + fields + "}]");
-    var verdict =
-        (Verdict.Admitted)
-            guard.judge(new GuardedPod("team", new PodView(pod), before), GuardMode.VOID);
+    var verdict = guard.judge(new GuardedPod("team", new PodView(pod), before), GuardMode.VOID);
+
     assertThat(verdict.found()).hasSize(1);
   }
 
@@ -248,7 +249,7 @@ class GuardTest {
   void valuesThatOpenNothing_areLeftAlone(String value) {
     JsonNode pod = container("'env':[{'name':'NVIDIA_VISIBLE_DEVICES','value':'" + value + "'}]");
     for (GuardMode mode : GuardMode.values()) {
-      assertThat(admitted(pod, mode).patch()).isEmpty();
+      assertThat(patch(admitted(pod, mode))).isEmpty();
       assertThat(found(pod, mode)).isEmpty();
     }
   }
@@ -268,13 +269,13 @@ class GuardTest {
     assertThat(found(container(from), GuardMode.AUDIT)).containsExactly("env_from=audited");
     JsonNode with = container(from + "," + ONE_GPU);
     assertThat(found(with, GuardMode.VOID)).containsExactly("env_from=audited");
-    assertThat(admitted(with, GuardMode.VOID).warnings())
+    assertThat(admitted(with, GuardMode.VOID).mutation().warnings())
         .containsExactly(
             "container \"main\" gets variables from envFrom, and NVIDIA_VISIBLE_DEVICES or"
                 + " CUDA_MPS_ACTIVE_THREAD_PERCENTAGE or CUDA_MPS_PINNED_DEVICE_MEM_LIMIT or"
                 + " NVIDIA_GPU_MEMORY_LIMIT or NVIDIA_GPU_MEMORY_REQUEST may be one; it is"
                 + " recorded.");
-    assertThat(admitted(container(from), GuardMode.AUDIT).warnings()).isEmpty();
+    assertThat(admitted(container(from), GuardMode.AUDIT).mutation().warnings()).isEmpty();
   }
 
   @ParameterizedTest
@@ -387,9 +388,10 @@ class GuardTest {
     JsonNode pod = container("'securityContext':{'privileged':true}");
     assertThat(found(pod, GuardMode.VOID)).containsExactly("privileged=audited");
     assertThat(after(pod).at("/spec/containers/0/env/0")).isEqualTo(json(VOID));
-    assertThat(admitted(pod, GuardMode.VOID).warnings())
+    assertThat(admitted(pod, GuardMode.VOID).mutation().warnings())
         .containsExactly(
-            "container \"main\" is privileged, so it can access every GPU of its node; it is recorded.");
+            "container \"main\" is privileged, so it can access every GPU of its node; it is"
+                + " recorded.");
   }
 
   @Test
@@ -397,7 +399,7 @@ class GuardTest {
     JsonNode pod =
         pod("'serviceAccountName':'dcgm-exporter','containers':[{'name':'m','env':[" + ALL + "]}]");
     assertThat(guard.judge(GuardedPod.created("monitoring", pod), GuardMode.VOID))
-        .isInstanceOf(Verdict.Exempt.class);
+        .isEqualTo(Verdict.UNCHANGED);
     assertThat(found(pod, GuardMode.VOID)).containsExactly("env=voided");
   }
 
@@ -409,12 +411,10 @@ class GuardTest {
                 GuardMode.VOID, false, Set.of(), List.of(), "/var/lib/kubelet", List.of()),
             node -> Set.of());
     JsonNode plain = container("'env':[" + ALL + "]");
-    assertThat(((Verdict.Admitted) careful.judge(created(plain), GuardMode.VOID)).patch())
-        .isEmpty();
+    assertThat(patch(careful.judge(created(plain), GuardMode.VOID))).isEmpty();
     assertThat(Pods.found(careful, container("'envFrom':[{}]"), GuardMode.AUDIT)).isEmpty();
     JsonNode named = pod("'runtimeClassName':'nvidia','containers':[{'name':'main'}]");
-    assertThat(((Verdict.Admitted) careful.judge(created(named), GuardMode.VOID)).patch())
-        .hasSize(1);
+    assertThat(patch(careful.judge(created(named), GuardMode.VOID))).hasSize(1);
   }
 
   /** A monitor names all GPUs in its image, and loses them without another word. */
@@ -424,21 +424,25 @@ class GuardTest {
       quoteCharacter = '`',
       value = {
         "'runtimeClassName':'nvidia','containers':[{'name':'exporter'}] | true",
-        "'runtimeClassName':'nvidia-cdi','initContainers':[{'name':'check'}],'containers':[{'name':'m'}] | true",
-        "'runtimeClassName':'nvidia','containers':[{'name':'m','env':[{'name':'NVIDIA_VISIBLE_DEVICES','value':'void'}]}] | true",
-        "'runtimeClassName':'nvidia','containers':[{'name':'m'},{'name':'gpu','resources':{'limits':{'nvidia.com/gpu':'1'}}}] | false",
-        "'runtimeClassName':'nvidia','resourceClaims':[{'name':'gpu'}],'containers':[{'name':'m'}] | false",
+        "'runtimeClassName':'nvidia-cdi','initContainers':[{'name':'check'}],'containers':[{'name':'m'}]"
+            + " | true",
+        "'runtimeClassName':'nvidia','containers':[{'name':'m','env':[{'name':'NVIDIA_VISIBLE_DEVICES','value':'void'}]}]"
+            + " | true",
+        "'runtimeClassName':'nvidia','containers':[{'name':'m'},{'name':'gpu','resources':{'limits':{'nvidia.com/gpu':'1'}}}]"
+            + " | false",
+        "'runtimeClassName':'nvidia','resourceClaims':[{'name':'gpu'}],'containers':[{'name':'m'}]"
+            + " | false",
         "'runtimeClassName':'gvisor','containers':[{'name':'m'}] | false",
         "'containers':[{'name':'m'}] | false",
       })
   void podOfNvidiasRuntimeWithoutAGpu_isReported(String spec, boolean reported) {
     for (GuardMode mode : List.of(GuardMode.VOID, GuardMode.DENY)) {
       Verdict verdict = guard.judge(created(pod(spec)), mode);
-      assertThat(((Verdict.Admitted) verdict).found())
+      assertThat(verdict.found())
           .extracting(found -> found.finding() + "=" + found.outcome())
           .isEqualTo(reported ? List.of("runtime_class=voided") : List.of());
       if (reported) {
-        assertThat(((Verdict.Admitted) verdict).warnings().getFirst())
+        assertThat(verdict.mutation().warnings().getFirst())
             .contains("\"nvidia", "sees none", "tranche.dev/guard: exempt");
       }
     }
@@ -467,8 +471,8 @@ class GuardTest {
                 + ONE_GPU);
     assertThat(Pods.found(careful, pod, GuardMode.VOID))
         .containsExactly("share_limit=voided", "env_from=audited");
-    var verdict = (Verdict.Admitted) careful.judge(created(pod), GuardMode.VOID);
-    assertThat(JsonPatch.apply(verdict.patch(), pod).at("/spec/containers/0/env"))
+    var verdict = careful.judge(created(pod), GuardMode.VOID);
+    assertThat(JsonPatch.apply(patch(verdict), pod).at("/spec/containers/0/env"))
         .as("the other variable says nothing to other runtimes")
         .isEqualTo(json("[" + ALL + "]"));
   }
@@ -497,8 +501,8 @@ class GuardTest {
             .mapToObj(i -> "'cdi.k8s.io/" + i + "':'all'")
             .collect(java.util.stream.Collectors.joining(","));
     JsonNode pod = json("{'metadata':{'annotations':{" + annotations + "}},'spec':{}}");
-    var verdict = (Verdict.Denied) guard.judge(created(pod), GuardMode.VOID);
-    assertThat(verdict.problem().sentence()).endsWith("allowed are at most 2000.");
+    Verdict verdict = guard.judge(created(pod), GuardMode.VOID);
+    assertThat(Reviews.denial(verdict.mutation())).endsWith("allowed are at most 2000.");
   }
 
   @Test
@@ -511,10 +515,9 @@ class GuardTest {
                 + ",'ephemeralContainers':[{'name':'old'},{'name':'new','env':["
                 + ALL
                 + "]}]");
-    var verdict =
-        (Verdict.Admitted)
-            guard.judge(new GuardedPod("team", new PodView(pod), before), GuardMode.VOID);
-    assertThat(JsonPatch.apply(verdict.patch(), pod))
+    var verdict = guard.judge(new GuardedPod("team", new PodView(pod), before), GuardMode.VOID);
+
+    assertThat(JsonPatch.apply(patch(verdict), pod))
         .isEqualTo(
             pod(
                 containers
@@ -541,8 +544,8 @@ class GuardTest {
         .containsExactly("host_devices=audited");
   }
 
-  private Verdict.Admitted admitted(JsonNode pod, GuardMode mode) {
-    return (Verdict.Admitted) guard.judge(created(pod), mode);
+  private Verdict admitted(JsonNode pod, GuardMode mode) {
+    return guard.judge(created(pod), mode);
   }
 
   private List<String> found(JsonNode pod, GuardMode mode) {
@@ -550,7 +553,7 @@ class GuardTest {
   }
 
   private JsonNode after(JsonNode pod) {
-    return JsonPatch.apply(admitted(pod, GuardMode.VOID).patch(), pod);
+    return JsonPatch.apply(patch(admitted(pod, GuardMode.VOID)), pod);
   }
 
   private static JsonNode container(String fields) {

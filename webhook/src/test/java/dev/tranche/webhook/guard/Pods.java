@@ -1,9 +1,10 @@
 package dev.tranche.webhook.guard;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import dev.tranche.webhook.Reviews;
+import dev.tranche.webhook.pod.Mutation;
 import java.util.List;
-import java.util.stream.Stream;
 
 /** Pods in short, with ' for ", and what the guard finds in them. */
 final class Pods {
@@ -12,12 +13,18 @@ final class Pods {
   private Pods() {}
 
   static List<String> found(Guard guard, JsonNode pod, GuardMode mode) {
-    Stream<FindingOutcome> found =
-        switch (guard.judge(created(pod), mode)) {
-          case Verdict.Admitted admitted -> admitted.found().stream();
-          case Verdict.Exempt _, Verdict.Denied _ -> Stream.of();
-        };
-    return found.map(f -> f.finding().toString() + "=" + f.outcome()).toList();
+    return guard.judge(created(pod), mode).found().stream()
+        .map(f -> f.finding().toString() + "=" + f.outcome())
+        .toList();
+  }
+
+  /** Of a pod that is admitted. */
+  static JsonNode patch(Verdict verdict) {
+    return switch (verdict.mutation()) {
+      case Mutation.Patched(var patch, var warnings) -> patch.operations();
+      case Mutation.Unchanged unchanged -> JsonNodeFactory.instance.arrayNode();
+      case Mutation.Denied denied -> throw new AssertionError(denied.message());
+    };
   }
 
   static GuardedPod created(JsonNode pod) {

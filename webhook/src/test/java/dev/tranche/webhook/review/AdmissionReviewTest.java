@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.tranche.webhook.Reviews;
+import dev.tranche.webhook.guard.Verdict;
 import dev.tranche.webhook.pod.JsonPatch;
 import dev.tranche.webhook.pod.Mutation;
 import dev.tranche.webhook.review.ReviewReader.Raw;
@@ -77,8 +78,7 @@ class AdmissionReviewTest {
   void answer_carriesThePatchInBase64() throws Exception {
     var patch = new JsonPatch();
     patch.add("x", "metadata", "annotations", "tranche.dev/a~b");
-    JsonNode response =
-        response(AdmissionReview.answer("u", new Mutation.Patched(patch, List.of("careful"))));
+    JsonNode response = response(new Mutation.Patched(patch, List.of("careful")));
     assertThat(response.path("uid").asText()).isEqualTo("u");
     assertThat(response.path("allowed").asBoolean()).isTrue();
     assertThat(response.path("patchType").asText()).isEqualTo("JSONPatch");
@@ -89,15 +89,16 @@ class AdmissionReviewTest {
   }
 
   @Test
-  void answer_ofADenial_carriesTheSentence() throws Exception {
-    JsonNode response = response(AdmissionReview.denial("u", "No."));
+  void answer_ofADenial_carriesTheSentence() {
+    JsonNode response = response(new Mutation.Denied("No.", "none"));
     assertThat(response.path("allowed").asBoolean(true)).isFalse();
     assertThat(response.at("/status/message").asText()).isEqualTo("No.");
     assertThat(response.at("/status/code").asInt()).isEqualTo(403);
   }
 
-  private static JsonNode response(byte[] review) throws Exception {
-    return Reviews.JSON.readTree(review).path("response");
+  private static JsonNode response(Mutation mutation) {
+    return Reviews.json(AdmissionReview.answer("u", Verdict.of(mutation)).toString())
+        .path("response");
   }
 
   private static String read(String body) {

@@ -1,6 +1,5 @@
 package dev.tranche.webhook.review;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.core.StreamReadFeature;
@@ -14,6 +13,7 @@ import dev.tranche.webhook.guard.Guard;
 import dev.tranche.webhook.guard.GuardMode;
 import dev.tranche.webhook.guard.GuardRules;
 import dev.tranche.webhook.guard.GuardedPod;
+import dev.tranche.webhook.guard.Verdict;
 import dev.tranche.webhook.mutate.MutationRules;
 import dev.tranche.webhook.mutate.PodMutator;
 import dev.tranche.webhook.review.ReviewReader.Raw;
@@ -72,12 +72,11 @@ public class ReviewFuzzTest {
   }
 
   private static String mutation(JsonNode pod) {
-    return new String(AdmissionReview.answer("u", MUTATOR.mutate(pod, CLUSTER)), UTF_8);
+    return AdmissionReview.answer("u", Verdict.of(MUTATOR.mutate(pod, CLUSTER))).toString();
   }
 
   private static String verdict(JsonNode pod) {
-    return new String(
-        AdmissionReview.answer("u", GUARD.judge(GuardedPod.created("n", pod), GuardMode.VOID)),
-        UTF_8);
+    return AdmissionReview.answer("u", GUARD.judge(GuardedPod.created("n", pod), GuardMode.VOID))
+        .toString();
   }
 }

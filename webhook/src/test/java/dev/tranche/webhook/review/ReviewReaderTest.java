@@ -65,7 +65,8 @@ class ReviewReaderTest {
           .isEqualTo(
               new Raw.Unreadable(
                   "u1",
-                  "this pod has more values or levels than the guard checks, which is too large; allowed are at most 100000 names and values, and 64 levels."));
+                  "this pod has more values or levels than the guard checks, which is too large;"
+                      + " allowed are at most 100000 names and values, and 64 levels."));
     }
     assertThat(ReviewReader.read(review("{\"a\":" + "1".repeat(5_000) + "}")))
         .as("a number of so many digits")
@@ -119,9 +120,8 @@ class ReviewReaderTest {
   }
 
   private String verdict(JsonNode pod) {
-    return new String(
-        AdmissionReview.answer("u", guard.judge(GuardedPod.created("n", pod), GuardMode.VOID)),
-        UTF_8);
+    return AdmissionReview.answer("u", guard.judge(GuardedPod.created("n", pod), GuardMode.VOID))
+        .toString();
   }
 
   private static Raw.Request read(byte[] body) {

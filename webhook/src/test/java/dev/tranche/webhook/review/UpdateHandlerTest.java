@@ -179,10 +179,10 @@ class UpdateHandlerTest {
     assertThat(
             registry
                 .get("tranche_webhook_admissions")
-                .tags("review", "update", "outcome", "malformed")
+                .tags("review", "update", "outcome", "unchanged")
                 .counter()
                 .count())
-        .isEqualTo(2);
+        .isEqualTo(4);
   }
 
   /** The API server refuses such a pod by itself. */
