@@ -19,6 +19,7 @@ import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -26,8 +27,8 @@ import org.slf4j.LoggerFactory;
 /**
  * Writes what the guard finds in pods, and what admission warns of, as Events: at most ten per
  * second. An Event refers to the pod's controller, since the pod does not exist yet at its
- * creation. Events for objects that the API server does not have, or while the queue is full, are
- * dropped and counted. Thread-safe.
+ * creation. Events that are refused, or come while the queue is full, are dropped and counted.
+ * Thread-safe.
  */
 public final class AdmissionEvents implements AutoCloseable {
   static final String WARNING_REASON = "GpuRequestWarning";
@@ -36,16 +37,24 @@ public final class AdmissionEvents implements AutoCloseable {
   static final int QUEUED_MAX = 256;
   static final int REMEMBERED_MAX = 4_096;
 
-  private static final int UID_CHARS_MAX = 64;
+  /**
+   * Anyone who reaches the port can post a review that names any object. So an Event has only names
+   * that Kubernetes takes, and no text of its own choice.
+   */
+  private static final Pattern NAME = Pattern.compile("[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?");
+
+  private static final Pattern KIND = Pattern.compile("[A-Z][A-Za-z0-9]{0,62}");
+  private static final Pattern API_VERSION =
+      Pattern.compile("([-a-z0-9.]{1,253}/)?v[a-z0-9]{1,62}");
+  private static final Pattern UID = Pattern.compile("[-a-zA-Z0-9]{1,64}");
+
   private static final String COMPONENT = "tranche-webhook";
   private static final Duration AGAIN_AFTER = Duration.ofMinutes(10);
   private static final long WRITE_INTERVAL_MS = 100;
-  private static final long STORAGE_WAIT_MS = 2_000;
   private static final Logger LOG = LoggerFactory.getLogger(AdmissionEvents.class);
 
   private final KubernetesClient client;
   private final WebhookMetrics metrics;
-  private final ObjectLookup objects;
   private final LineLimiter findingLog = new LineLimiter(LOG, "the guard's findings in namespace");
   private final BlockingQueue<Event> queue = new ArrayBlockingQueue<>(QUEUED_MAX);
   private final Thread thread = Thread.ofPlatform().name("events").daemon().unstarted(this::run);
@@ -65,7 +74,6 @@ public final class AdmissionEvents implements AutoCloseable {
   public AdmissionEvents(KubernetesClient client, WebhookMetrics metrics) {
     this.client = client;
     this.metrics = metrics;
-    this.objects = new ObjectLookup(client);
   }
 
   public void start() {
@@ -74,63 +82,44 @@ public final class AdmissionEvents implements AutoCloseable {
 
   /**
    * Reports a finding in the log and as an Event, once in ten minutes. A pod without a controller
-   * is referred to by name or generateName. Never waits.
+   * is referred to by its name. Never waits.
    *
    * @param podName for the log
    */
   public void found(String podName, GuardedPod pod, FindingOutcome found) {
     JsonNode metadata = pod.view().pod().path("metadata");
-    String name = metadata.path("name").asText(metadata.path("generateName").asText(""));
     ObjectReference regarding =
         controllerOf(pod.namespace(), metadata)
-            .orElseGet(() -> Events.pod(pod.namespace(), name, uid(metadata)));
+            .orElseGet(
+                () -> Events.pod(pod.namespace(), metadata.path("name").asText(""), uid(metadata)));
     String what = "%s, %s".formatted(found.finding(), found.outcome());
-    UUID key =
-        Events.uuid(
-            "%s/%s/%s %s"
-                .formatted(pod.namespace(), regarding.getKind(), regarding.getName(), what));
-    if (!isDue(key)) {
-      return;
-    }
-    if (findingLog.tryAcquire(Printable.name(pod.namespace()))) {
-      LOG.info("guard: pod {} {}: {}", podName, found.outcome(), found.description());
-    }
-    if (objects.supports(regarding)) {
-      String message = Printable.message(found.description()) + " (" + what + ")";
-      Event event =
-          Events.warning(COMPONENT, regarding, UUID.randomUUID(), FINDING_REASON, message);
-      event.setMessage(message);
-      event.setAction(found.outcome().toString());
-      add(event);
+    String message = Printable.message(found.description()) + " (" + what + ")";
+    UUID id = Events.uuid(regarding + what);
+    if (isDue(id)) {
+      if (findingLog.tryAcquire(Printable.name(pod.namespace()))) {
+        LOG.info("guard: pod {} {}: {}", podName, found.outcome(), found.description());
+      }
+      add(regarding, id, FINDING_REASON, message);
     }
   }
 
   /**
    * Reports warnings, each once in ten minutes for a controller. kubectl shows the warnings about a
-   * pod that somebody creates, but a controller drops those about its pods. Where the controller's
-   * kind is not one that the webhook may read, it is an Event of the pod, if that has a name
-   * already. Never waits.
+   * pod that somebody creates, but a controller drops those about its pods. Never waits.
    *
    * @param pod as it was created
    */
   public void warned(String namespace, JsonNode pod, List<String> warnings) {
-    JsonNode metadata = pod.path("metadata");
-    controllerOf(namespace, metadata)
+    controllerOf(namespace, pod.path("metadata"))
         .ifPresent(
-            controller ->
-                warnings.forEach(warning -> warned(namespace, metadata, controller, warning)));
-  }
-
-  private void warned(
-      String namespace, JsonNode metadata, ObjectReference controller, String warning) {
-    String podName = metadata.path("name").asText("");
-    ObjectReference regarding =
-        objects.supports(controller) ? controller : Events.pod(namespace, podName, null);
-    // The same for the same warning in another replica.
-    UUID id = Events.uuid(controller + warning);
-    if (objects.supports(regarding) && isDue(id)) {
-      add(Events.warning(COMPONENT, regarding, id, WARNING_REASON, warning));
-    }
+            controller -> {
+              for (String warning : warnings) {
+                UUID id = Events.uuid(controller + warning);
+                if (isDue(id)) {
+                  add(controller, id, WARNING_REASON, Printable.message(warning));
+                }
+              }
+            });
   }
 
   /** Returns a pod's controller; empty if it has none. */
@@ -149,10 +138,9 @@ public final class AdmissionEvents implements AutoCloseable {
     return Optional.empty();
   }
 
-  /** Anyone who posts a review can name anything, and an Event in the queue keeps it. */
   private static @Nullable String uid(JsonNode object) {
     String uid = object.path("uid").asText("");
-    return uid.isEmpty() || uid.length() > UID_CHARS_MAX ? null : uid;
+    return UID.matcher(uid).matches() ? uid : null;
   }
 
   private boolean isDue(UUID id) {
@@ -168,19 +156,25 @@ public final class AdmissionEvents implements AutoCloseable {
     }
   }
 
-  private void add(Event event) {
-    if (!queue.offer(event)) {
-      dropped(event);
+  /**
+   * @param id the same for the same event in another replica, which is then written once
+   */
+  private void add(ObjectReference regarding, UUID id, String reason, String message) {
+    if (NAME.matcher(regarding.getNamespace()).matches()
+        && NAME.matcher(regarding.getName()).matches()
+        && KIND.matcher(regarding.getKind()).matches()
+        && API_VERSION.matcher(regarding.getApiVersion()).matches()) {
+      Event event = Events.warning(COMPONENT, regarding, id, reason, message);
+      event.setMessage(message);
+      if (!queue.offer(event)) {
+        dropped(event);
+      }
     }
   }
 
-  /** The controller's next pod reports a warning again. */
+  /** The controller's next pod reports it again. */
   private void dropped(Event event) {
-    if (!event.getReason().equals(WARNING_REASON)) {
-      metrics.guardEventsDropped.increment();
-      return;
-    }
-    metrics.ownerWarningsDropped.increment();
+    metrics.eventsDropped.increment();
     String name = event.getMetadata().getName();
     synchronized (reported) {
       reported.remove(UUID.fromString(name.substring(name.lastIndexOf('.') + 1)));
@@ -191,41 +185,23 @@ public final class AdmissionEvents implements AutoCloseable {
     try {
       while (!Thread.currentThread().isInterrupted()) {
         Event event = queue.take();
-        // A pod is stored after its admission, mostly at once, and one that is denied never is.
-        // Its controller exists before it.
         Thread.sleep(WRITE_INTERVAL_MS);
-        if (!event.getInvolvedObject().getKind().equals("Pod")) {
-          write(event);
-        } else if (!tryWrite(event)) {
-          Duration age = Duration.between(Instant.parse(event.getFirstTimestamp()), Instant.now());
-          Thread.sleep(
-              Math.clamp(STORAGE_WAIT_MS - age.toMillis(), WRITE_INTERVAL_MS, STORAGE_WAIT_MS));
-          write(event);
-        }
+        write(event);
       }
     } catch (InterruptedException closed) {
       Thread.currentThread().interrupt();
     }
   }
 
-  void write(Event event) {
-    if (!tryWrite(event)) {
-      dropped(event);
-    }
-  }
-
-  /** Writes an Event if its object exists, since anyone who posts a review can name any object. */
-  private boolean tryWrite(Event event) {
+  private void write(Event event) {
     try {
-      if (!objects.exists(event.getInvolvedObject())) {
-        return false;
-      }
       client.v1().events().inNamespace(event.getMetadata().getNamespace()).resource(event).create();
-      return true;
     } catch (RuntimeException failed) {
       LOG.debug("an Event was not written: {}", failed.toString());
       // Another replica, or this one before it started again, has written the same.
-      return Events.exists(failed);
+      if (!Events.exists(failed)) {
+        dropped(event);
+      }
     }
   }
 

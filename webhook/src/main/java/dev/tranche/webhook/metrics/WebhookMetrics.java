@@ -42,8 +42,7 @@ public final class WebhookMetrics extends Meters {
   private final Timer duration;
   public final Counter tlsFailures;
   private final Counter warnings;
-  public final Counter guardEventsDropped;
-  public final Counter ownerWarningsDropped;
+  public final Counter eventsDropped;
 
   public WebhookMetrics(MeterRegistry registry) {
     super(registry, "tranche.webhook");
@@ -61,16 +60,10 @@ public final class WebhookMetrics extends Meters {
         counter(
             "tranche_webhook_warnings",
             "Warnings returned with an admission, for example that a share was rounded up");
-    guardEventsDropped =
+    eventsDropped =
         counter(
-            "tranche_webhook_guard_events_dropped",
-            "Events of the guard that were not written: too many, refused, or about an object that"
-                + " does not exist");
-    ownerWarningsDropped =
-        counter(
-            "tranche_webhook_owner_warnings_dropped",
-            "Events with the warnings about a controller's pods that were not written: too many,"
-                + " refused, or about an object that does not exist");
+            "tranche_webhook_events_dropped",
+            "Events about pods or their controllers that were not written: too many, or refused");
   }
 
   /** Registers all series at the start, so that the first event of a kind shows as an increase. */

@@ -9,33 +9,18 @@ import dev.tranche.webhook.guard.Finding;
 import dev.tranche.webhook.guard.FindingOutcome;
 import dev.tranche.webhook.guard.GuardedPod;
 import dev.tranche.webhook.metrics.WebhookMetrics;
-import io.fabric8.kubernetes.api.model.Event;
-import io.fabric8.kubernetes.api.model.EventBuilder;
-import io.fabric8.kubernetes.api.model.ObjectReferenceBuilder;
-import io.fabric8.kubernetes.api.model.PodBuilder;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
-import java.util.List;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** An Event is about what there is; a review may name anything. */
+/** A review may name anything. */
 class AdmissionEventsIT {
   private final MockApi api = new MockApi();
   private final SimpleMeterRegistry registry = new SimpleMeterRegistry();
   private final AdmissionEvents events =
       new AdmissionEvents(api.client(), new WebhookMetrics(registry));
-
-  @BeforeEach
-  void pod() {
-    api.client()
-        .pods()
-        .inNamespace("team")
-        .resource(new PodBuilder().withNewMetadata().withName("here").endMetadata().build())
-        .create();
-  }
 
   @AfterEach
   void stop() {
@@ -45,31 +30,24 @@ class AdmissionEventsIT {
 
   @ParameterizedTest
   @CsvSource({
-    "team,v1,Pod,here,1",
-    "team,v1,Pod,not-here,0",
-    "other,v1,Pod,here,0",
-    "team,apps/v1,ReplicaSet,here,0",
-    "team,example.com/v1,Anything,here,0",
-    "team,v1,Pod,../pods/here,0"
+    "v1,Pod,here,1",
+    "kubeflow.org/v1,PyTorchJob,train,1",
+    "v1,Pod,../pods/here,0",
+    "v1,Your account,here,0",
+    "not a version,Pod,here,0",
   })
-  void eventIsWritten_onlyForAnObjectThatIsThere(
-      String namespace, String version, String kind, String name, int written) {
-    events.write(event(namespace, version, kind, name));
-    events.write(event(namespace, version, kind, name));
-    assertThat(written(namespace)).hasSize(2 * written);
-    assertThat(registry.get("tranche_webhook_guard_events_dropped").counter().count())
-        .isEqualTo(2 - 2 * written);
+  void eventNames_onlyWhatKubernetesTakes(String version, String kind, String name, int written) {
+    ObjectNode pod = owned(version, kind, name);
+    FindingOutcome found =
+        new FindingOutcome(Finding.PRIVILEGED, "x", FindingOutcome.Outcome.AUDITED, false);
+    events.found("x", GuardedPod.created("team", pod), found);
+    events.found("x", GuardedPod.created("team", pod), found);
+    assertThat(events.queued()).isEqualTo(written);
   }
 
   @Test
   void attackersReview_bringsNoEventIntoAnotherNamespace() {
-    ObjectNode pod = Reviews.annotated();
-    pod.withArray("/metadata/ownerReferences")
-        .addObject()
-        .put("apiVersion", "example.com/v1")
-        .put("kind", "Bank")
-        .put("name", "your account was closed, call\n555")
-        .put("controller", true);
+    ObjectNode pod = owned("example.com/v1", "Bank", "your account was closed, call\n555");
     events.found(
         "x",
         GuardedPod.created("kube-system", pod),
@@ -77,24 +55,14 @@ class AdmissionEventsIT {
     assertThat(events.queued()).isZero();
   }
 
-  private List<Event> written(String namespace) {
-    return api.client().v1().events().inNamespace(namespace).list().getItems();
-  }
-
-  private static Event event(String namespace, String version, String kind, String name) {
-    return new EventBuilder()
-        .withNewMetadata()
-        .withGenerateName("tranche-guard-")
-        .withNamespace(namespace)
-        .endMetadata()
-        .withInvolvedObject(
-            new ObjectReferenceBuilder()
-                .withApiVersion(version)
-                .withKind(kind)
-                .withNamespace(namespace)
-                .withName(name)
-                .build())
-        .withReason("GpuGuard")
-        .build();
+  private static ObjectNode owned(String version, String kind, String name) {
+    ObjectNode pod = Reviews.annotated();
+    pod.withArray("/metadata/ownerReferences")
+        .addObject()
+        .put("apiVersion", version)
+        .put("kind", kind)
+        .put("name", name)
+        .put("controller", true);
+    return pod;
   }
 }
