@@ -16,7 +16,6 @@ final class Readiness {
   private final Supplier<Optional<String>> cluster;
   private final InstantSource clock;
   private volatile @Nullable TlsState tlsState;
-  private volatile @Nullable TlsKeyPair served;
   private volatile String failure = "";
   private volatile boolean draining;
 
@@ -29,6 +28,9 @@ final class Readiness {
     this.clock = clock;
   }
 
+  /**
+   * @param state whose certificate the webhook serves with
+   */
   void reconciled(TlsState state) {
     tlsState = state;
     failure = "";
@@ -36,10 +38,6 @@ final class Readiness {
 
   void reconcileFailed(String reason) {
     failure = reason;
-  }
-
-  void serving(TlsKeyPair pair) {
-    served = pair;
   }
 
   void draining() {
@@ -69,10 +67,7 @@ final class Readiness {
     if (state.missing().isPresent()) {
       return state.missing();
     }
-    TlsKeyPair pair = served;
-    if (pair == null || !state.verifies(pair)) {
-      return Optional.of("not yet serving with a certificate that the caBundle verifies");
-    }
+    TlsKeyPair pair = state.webhook();
     if (!clock.instant().isBefore(pair.expiry())) {
       return Optional.of(
           "the serving certificate expired %s%s"

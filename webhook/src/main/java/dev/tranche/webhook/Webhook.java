@@ -131,7 +131,6 @@ final class Webhook {
       listen(state.webhook());
     } else {
       await(serving.serveWith(state.webhook()));
-      readiness.serving(serving.servedPair());
     }
     readiness.reconciled(state);
     reconciliations.incrementAndGet();
@@ -148,7 +147,6 @@ final class Webhook {
             pair);
     await(vertx.deployVerticle(verticle));
     admission = verticle;
-    readiness.serving(pair);
     LOG.info("serving on {} with {}", config.listen(), pair);
   }
 

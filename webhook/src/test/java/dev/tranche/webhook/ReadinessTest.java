@@ -6,7 +6,6 @@ import dev.tranche.webhook.tls.Pairs;
 import dev.tranche.webhook.tls.TlsKeyPair;
 import dev.tranche.webhook.tls.TlsState;
 import java.time.Instant;
-import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
@@ -20,9 +19,7 @@ class ReadinessTest {
   @Test
   void certificateThatHasEnded_isNotReady_andSaysWhy() {
     readiness.reconciled(
-        new TlsState(
-            List.of(authority.certificate()), serving, serving.certificate(), Optional.empty()));
-    readiness.serving(serving);
+        new TlsState(authority.certificate(), serving, serving.certificate(), Optional.empty()));
     assertThat(readiness.missing()).isEmpty();
 
     readiness.reconcileFailed("the API server cannot be reached");

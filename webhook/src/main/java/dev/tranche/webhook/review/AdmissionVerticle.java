@@ -97,10 +97,6 @@ public final class AdmissionVerticle extends VerticleBase {
         .mapEmpty();
   }
 
-  public TlsKeyPair servedPair() {
-    return pair;
-  }
-
   public int port() {
     HttpServer listening = server;
     return listening == null ? -1 : listening.actualPort();

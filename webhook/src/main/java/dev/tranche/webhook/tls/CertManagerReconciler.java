@@ -37,7 +37,7 @@ final class CertManagerReconciler {
         "cert-manager has not yet written the caBundle of MutatingWebhookConfiguration %s"
             .formatted(config.name());
     return new TlsState(
-        trusted(webhook),
+        trusted(webhook).getFirst(),
         webhookPair,
         extenderPair.certificate(),
         store.hasBundles() ? Optional.empty() : Optional.of(missing));

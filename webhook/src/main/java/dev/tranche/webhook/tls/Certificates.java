@@ -9,7 +9,6 @@ import java.security.PrivateKey;
 import java.security.cert.CertificateFactory;
 import java.security.cert.X509Certificate;
 import java.security.spec.PKCS8EncodedKeySpec;
-import java.time.Duration;
 import java.time.Instant;
 import java.util.Base64;
 import java.util.List;
@@ -82,12 +81,5 @@ final class Certificates {
 
   static boolean expired(X509Certificate certificate, Instant now) {
     return !now.isBefore(certificate.getNotAfter().toInstant());
-  }
-
-  /** Returns when two thirds of its life are over: a third is left for failures and retries. */
-  static Instant due(X509Certificate certificate) {
-    Instant start = certificate.getNotBefore().toInstant();
-    Duration life = Duration.between(start, certificate.getNotAfter().toInstant());
-    return start.plus(life.multipliedBy(2).dividedBy(3));
   }
 }

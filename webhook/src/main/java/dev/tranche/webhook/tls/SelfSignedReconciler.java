@@ -4,11 +4,13 @@ import dev.tranche.process.client.SecretErrors;
 import dev.tranche.webhook.tls.TlsStore.StoredSecret;
 import io.fabric8.kubernetes.client.KubernetesClientException;
 import java.net.HttpURLConnection;
+import java.security.cert.X509Certificate;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.util.List;
 import java.util.Optional;
+import java.util.stream.Stream;
 import org.bouncycastle.asn1.x509.KeyPurposeId;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -44,51 +46,57 @@ final class SelfSignedReconciler {
     }
   }
 
+  /**
+   * Before a CA gets a successor, it renews what it has signed. So nothing that the successor has
+   * signed is served until every bundle has had time to arrive: it is published at once.
+   */
   private TlsState attempt(Instant now) {
     StoredSecret stored = store.read(config.authoritySecret());
-    Optional<CertificateAuthorities> before = usable(stored);
-    CertificateAuthorities authorities = current(before, now);
-    if (!before.equals(Optional.of(authorities))) {
-      stored = store.write(stored, authorities);
-      LOG.info(
-          "certificate authorities: {} signs; trusted: {}",
-          authorities.signing(),
-          authorities.trusted().stream().map(c -> c.getSubjectX500Principal().getName()).toList());
+    Optional<TlsKeyPair> known =
+        usable(stored).filter(ca -> !Certificates.expired(ca.certificate(), now));
+    if (known.isPresent() && !known.get().isDue(now)) {
+      return publish(known.get(), now);
     }
-    String bundle = Certificates.pem(authorities.trusted());
-    // The bundle is published before any server uses a certificate that the newest CA signed.
-    store.writeBundle(bundle);
-    boolean configured = store.patchConfiguration(bundle);
-    var leaves = new Leaves(authorities.signing(), bundle, now);
-    TlsKeyPair webhook = leaves.server(config.webhookSecret(), config.webhookDnsNames());
-    TlsKeyPair extender = leaves.server(config.extenderSecret(), config.extenderDnsNames());
-    if (config.schedulerClient()) {
-      leaves.schedulerClient();
-    }
-    if (authorities.unpublished()) {
-      store.write(stored, authorities.published(now));
-    }
+    known.ifPresent(due -> new Leaves(due, now, true).ensureAll());
+    TlsKeyPair successor = new Issuer(now).authority(config.name() + "-ca", config.authorityLife());
+    Stream<X509Certificate> before =
+        known.stream()
+            .flatMap(ca -> ca.chain().stream())
+            .filter(ca -> !Certificates.expired(ca, now));
+    var authority =
+        new TlsKeyPair(Stream.concat(successor.chain().stream(), before).toList(), successor.key());
+    store.writeAuthority(stored, authority);
+    LOG.info(
+        "a new CA signs, beside {} that are trusted: {}", authority.chain().size() - 1, authority);
+    return publish(authority, now);
+  }
+
+  /** The bundle is published before any server uses a certificate that the newest CA signed. */
+  private TlsState publish(TlsKeyPair authority, Instant now) {
+    store.writeBundle(authority.certificatePem());
+    boolean configured = store.patchConfiguration(authority.certificatePem());
+    List<TlsKeyPair> servers = new Leaves(authority, now, false).ensureAll();
     String missing = "there is no MutatingWebhookConfiguration %s yet".formatted(config.name());
     return new TlsState(
-        authorities.trusted(),
-        webhook,
-        extender.certificate(),
+        authority.certificate(),
+        servers.getFirst(),
+        servers.getLast().certificate(),
         configured ? Optional.empty() : Optional.of(missing));
   }
 
   /**
-   * Returns the authorities of the Secret; empty if it is.
+   * Returns the CA of the Secret; empty if that is.
    *
-   * @throws IllegalStateException if they cannot sign. What a wrong key signed would verify
-   *     nowhere, and would be made anew each time
+   * @throws IllegalStateException if it cannot sign. What a wrong key signed would verify nowhere,
+   *     and would be made anew each time
    */
-  private Optional<CertificateAuthorities> usable(StoredSecret stored) {
+  private Optional<TlsKeyPair> usable(StoredSecret stored) {
     // If it were deleted, we could not create it again.
     String emptying =
         "kubectl -n %s patch secret %s --type=json -p '[{\"op\":\"remove\",\"path\":\"/data\"}]'"
             .formatted(config.namespace(), stored.name());
-    Optional<CertificateAuthorities> authorities = stored.authorities();
-    if (!stored.isEmpty() && authorities.isEmpty()) {
+    Optional<TlsKeyPair> authority = stored.authority();
+    if (!stored.isEmpty() && authority.isEmpty()) {
       throw new IllegalStateException(
           SecretErrors.without(
               config.namespace(),
@@ -96,58 +104,59 @@ final class SelfSignedReconciler {
               "valid CA (ca.crt, and ca.key as PKCS #8 on an elliptic curve, PEM)",
               "empty it with %s, and the webhook creates a new one".formatted(emptying)));
     }
-    if (authorities.isPresent() && !authorities.get().signing().keyMatches()) {
+    if (authority.isPresent() && !authority.get().keyMatches()) {
       throw new IllegalStateException(
           "Secret %s/%s: ca.key is not the key of the certificate in ca.crt, so nothing can be signed; restore both, or empty the Secret with %s, and the webhook creates new ones"
               .formatted(config.namespace(), stored.name(), emptying));
     }
-    return authorities;
-  }
-
-  private CertificateAuthorities current(Optional<CertificateAuthorities> before, Instant now) {
-    Duration overlap = CertificateAuthorities.overlap(config.authorityLife());
-    return before
-        .map(b -> b.at(now, overlap, () -> createAuthority(now)))
-        .orElseGet(() -> CertificateAuthorities.first(createAuthority(now)));
-  }
-
-  private TlsKeyPair createAuthority(Instant now) {
-    return new Issuer(now).authority(config.name() + "-ca", config.authorityLife());
+    return authority;
   }
 
   /** Keeps the certificates that the CA signs. */
   private final class Leaves {
     private final TlsKeyPair authority;
-    private final String bundle;
     private final Instant now;
+    private final boolean beforeSuccessor;
 
-    Leaves(TlsKeyPair authority, String bundle, Instant now) {
+    /**
+     * @param beforeSuccessor whether all are renewed, since the CA is about to get a successor
+     */
+    Leaves(TlsKeyPair authority, Instant now, boolean beforeSuccessor) {
       this.authority = authority;
-      this.bundle = bundle;
       this.now = now;
+      this.beforeSuccessor = beforeSuccessor;
     }
 
-    TlsKeyPair server(String secret, List<String> dnsNames) {
+    /** Returns those of the webhook and of the extender. */
+    List<TlsKeyPair> ensureAll() {
+      if (config.schedulerClient()) {
+        // Somebody copies it to where kube-scheduler runs, so it lasts as long as its authority.
+        ensure(
+            config.schedulerClientSecret(),
+            KeyPurposeId.id_kp_clientAuth,
+            List.of(config.schedulerClientName()),
+            config.authorityLife());
+      }
+      return List.of(
+          server(config.webhookSecret(), config.webhookDnsNames()),
+          server(config.extenderSecret(), config.extenderDnsNames()));
+    }
+
+    private TlsKeyPair server(String secret, List<String> dnsNames) {
       return ensure(secret, KeyPurposeId.id_kp_serverAuth, dnsNames, config.servingLife());
-    }
-
-    /** Somebody copies it to where kube-scheduler runs, so it lasts as long as its authority. */
-    void schedulerClient() {
-      ensure(
-          config.schedulerClientSecret(),
-          KeyPurposeId.id_kp_clientAuth,
-          List.of(config.schedulerClientName()),
-          config.authorityLife());
     }
 
     private TlsKeyPair ensure(
         String secret, KeyPurposeId purpose, List<String> dnsNames, Duration lifeMax) {
       StoredSecret stored = store.read(secret);
+      String bundle = authority.certificatePem();
       Optional<TlsKeyPair> before = stored.pair();
-      String reason =
-          before
-              .map(p -> p.replacedBecause(authority.certificate(), dnsNames, now).orElse(""))
-              .orElse("there is no readable one");
+      Optional<String> reason =
+          before.isEmpty()
+              ? Optional.of("there is no readable one")
+              : beforeSuccessor
+                  ? Optional.of("its CA gets a successor")
+                  : before.get().replacedBecause(authority.chain(), dnsNames, now);
       if (reason.isEmpty() && stored.text(TlsStore.BUNDLE_KEY).equals(bundle)) {
         return before.orElseThrow();
       }
@@ -155,7 +164,7 @@ final class SelfSignedReconciler {
           reason.isEmpty() ? before.orElseThrow() : issue(purpose, dnsNames, lifeMax);
       store.write(stored, current, bundle);
       LOG.info(
-          "wrote Secret {}: {}{}", secret, current, reason.isEmpty() ? "" : "; before, " + reason);
+          "wrote Secret {}: {}{}", secret, current, reason.map("; before, "::concat).orElse(""));
       return current;
     }
 

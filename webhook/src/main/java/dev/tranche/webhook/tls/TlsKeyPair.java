@@ -5,6 +5,7 @@ import java.security.PrivateKey;
 import java.security.Signature;
 import java.security.cert.CertificateParsingException;
 import java.security.cert.X509Certificate;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.Collection;
 import java.util.List;
@@ -15,7 +16,8 @@ import java.util.stream.Collectors;
 /**
  * A certificate and its private key.
  *
- * @param chain the certificate, and what is between it and an authority that is trusted
+ * @param chain the certificate, and what is between it and an authority that is trusted; of an
+ *     authority, those before it that are trusted, too
  */
 public record TlsKeyPair(List<X509Certificate> chain, PrivateKey key) {
   public X509Certificate certificate() {
@@ -36,8 +38,9 @@ public record TlsKeyPair(List<X509Certificate> chain, PrivateKey key) {
   }
 
   /** Returns why it must be replaced now; empty if it need not be. */
-  Optional<String> replacedBecause(X509Certificate authority, List<String> dnsNames, Instant now) {
-    if (!Certificates.signedBy(certificate(), authority)) {
+  Optional<String> replacedBecause(
+      List<X509Certificate> trusted, List<String> dnsNames, Instant now) {
+    if (trusted.stream().noneMatch(ca -> Certificates.signedBy(certificate(), ca))) {
       return Optional.of("another CA signed it");
     }
     if (!keyMatches()) {
@@ -46,10 +49,17 @@ public record TlsKeyPair(List<X509Certificate> chain, PrivateKey key) {
     if (!names().containsAll(dnsNames)) {
       return Optional.of("it lacks one of the DNS names " + dnsNames);
     }
-    if (!now.isBefore(Certificates.due(certificate()))) {
+    if (isDue(now)) {
       return Optional.of("less than a third of its lifetime is left; it expires " + expiry());
     }
     return Optional.empty();
+  }
+
+  /** Whether two thirds of its life are over: a third is left for failures and retries. */
+  boolean isDue(Instant now) {
+    Instant start = certificate().getNotBefore().toInstant();
+    Duration life = Duration.between(start, expiry());
+    return !now.isBefore(start.plus(life.multipliedBy(2).dividedBy(3)));
   }
 
   /** Whether the key is the certificate's. */

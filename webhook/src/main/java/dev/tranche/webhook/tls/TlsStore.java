@@ -12,8 +12,6 @@ import io.fabric8.kubernetes.client.KubernetesClient;
 import io.fabric8.kubernetes.client.dsl.Resource;
 import java.security.GeneralSecurityException;
 import java.security.cert.X509Certificate;
-import java.time.Instant;
-import java.time.format.DateTimeParseException;
 import java.util.Base64;
 import java.util.HashMap;
 import java.util.List;
@@ -55,34 +53,19 @@ final class TlsStore {
       return pair("tls.crt", "tls.key");
     }
 
+    /** Returns the CA, and those before it that are still trusted. */
+    Optional<TlsKeyPair> authority() {
+      return pair(BUNDLE_KEY, "ca.key");
+    }
+
     /** Returns the key pair; empty if the Secret contains none that can be read. */
-    Optional<TlsKeyPair> pair(String certificateKey, String privateKey) {
+    private Optional<TlsKeyPair> pair(String certificateKey, String privateKey) {
       try {
         List<X509Certificate> chain = Certificates.parse(text(certificateKey));
         return chain.isEmpty()
             ? Optional.empty()
             : Optional.of(new TlsKeyPair(chain, Certificates.parseKey(text(privateKey))));
       } catch (GeneralSecurityException | IllegalArgumentException unreadable) {
-        return Optional.empty();
-      }
-    }
-
-    /** Returns the authorities; empty if the Secret contains none that can be read. */
-    Optional<CertificateAuthorities> authorities() {
-      return pair(BUNDLE_KEY, "ca.key")
-          .map(
-              signing ->
-                  new CertificateAuthorities(
-                      signing,
-                      pair("next.crt", "next.key").filter(TlsKeyPair::keyMatches),
-                      instant("next.published"),
-                      Certificates.parse(text("former.crt")).stream().findFirst()));
-    }
-
-    private Optional<Instant> instant(String key) {
-      try {
-        return Optional.of(Instant.parse(text(key)));
-      } catch (DateTimeParseException unknown) {
         return Optional.empty();
       }
     }
@@ -93,20 +76,8 @@ final class TlsStore {
         name, client.secrets().inNamespace(config.namespace()).withName(name).get());
   }
 
-  /**
-   * @return the Secret as it is now
-   */
-  StoredSecret write(StoredSecret before, CertificateAuthorities authorities) {
-    var texts = new HashMap<String, String>();
-    texts.put(BUNDLE_KEY, authorities.signing().certificatePem());
-    texts.put("ca.key", authorities.signing().keyPem());
-    authorities.successor().ifPresent(next -> texts.put("next.crt", next.certificatePem()));
-    authorities.successor().ifPresent(next -> texts.put("next.key", next.keyPem()));
-    authorities.published().ifPresent(since -> texts.put("next.published", since.toString()));
-    authorities
-        .former()
-        .ifPresent(former -> texts.put("former.crt", Certificates.pem(List.of(former))));
-    return write(before, texts);
+  void writeAuthority(StoredSecret before, TlsKeyPair authority) {
+    write(before, Map.of(BUNDLE_KEY, authority.certificatePem(), "ca.key", authority.keyPem()));
   }
 
   void write(StoredSecret before, TlsKeyPair pair, String bundle) {
@@ -115,19 +86,19 @@ final class TlsStore {
         Map.of("tls.crt", pair.certificatePem(), "tls.key", pair.keyPem(), BUNDLE_KEY, bundle));
   }
 
-  private StoredSecret write(StoredSecret before, Map<String, String> texts) {
+  private void write(StoredSecret before, Map<String, String> texts) {
     if (before.secret() == null) {
       throw new IllegalStateException(
           SecretErrors.missing(
               config.namespace(),
               before.name(),
-              "the webhook may not create Secrets, so run helm upgrade, or kubectl apply of the chart's manifests, which create it empty"));
+              "the webhook may not create Secrets, so run helm upgrade, or kubectl apply of the"
+                  + " chart's manifests, which create it empty"));
     }
     var data = new HashMap<String, String>();
     texts.forEach((key, text) -> data.put(key, base64(text)));
     Secret changed = new SecretBuilder(before.secret()).withData(data).build();
-    return new StoredSecret(
-        before.name(), client.secrets().inNamespace(config.namespace()).resource(changed).update());
+    client.secrets().inNamespace(config.namespace()).resource(changed).update();
   }
 
   private static String base64(String text) {

@@ -8,7 +8,6 @@ import io.fabric8.kubernetes.api.model.Secret;
 import io.fabric8.kubernetes.api.model.SecretBuilder;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import io.fabric8.kubernetes.client.server.mock.EnableKubernetesMockClient;
-import java.security.cert.X509Certificate;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -46,7 +45,8 @@ class SelfSignedReconcilerIT {
     assertThat(extender.getData()).containsOnlyKeys("tls.crt", "tls.key", "ca.crt");
     assertThat(secret("tranche-ca").getData()).containsOnlyKeys("ca.crt", "ca.key");
     TlsKeyPair serving = pair("tranche-extender-tls");
-    assertThat(serving.replacedBecause(state.authority(), names.extenderDnsNames(), NOW)).isEmpty();
+    assertThat(serving.replacedBecause(List.of(state.authority()), names.extenderDnsNames(), NOW))
+        .isEmpty();
     assertThat(names.extenderDnsNames())
         .contains("tranche-extender-stream.tranche-system.svc.cluster.local");
     assertThat(state.missing()).isPresent();
@@ -86,26 +86,27 @@ class SelfSignedReconcilerIT {
   }
 
   @Test
-  void authority_isSucceeded_withAnOverlap() {
+  void authority_isSucceeded_andSignsOnlyOnceItsBundleHasArrived() {
     TlsState first = round(NOW).reconcile();
     Instant due = NOW.plus(AUTHORITY_LIFE.multipliedBy(2).dividedBy(3));
-    TlsState announced = round(due).reconcile();
-    assertThat(announced.trusted()).hasSize(2).startsWith(first.authority());
-    X509Certificate successor = announced.trusted().getLast();
-    assertThat(new TlsStore(client, names).bundle()).isEqualTo(announced.trusted());
-    assertThat(Certificates.signedBy(announced.webhook().certificate(), first.authority()))
-        .isTrue();
+    TlsState succeeded = round(due).reconcile();
+    assertThat(new TlsStore(client, names).bundle())
+        .containsExactly(succeeded.authority(), first.authority());
+    assertThat(succeeded.authority()).isNotEqualTo(first.authority());
+    TlsKeyPair serving = succeeded.webhook();
+    assertThat(Certificates.signedBy(serving.certificate(), first.authority())).isTrue();
+    assertThat(serving.isDue(due.plus(Duration.ofHours(1)))).as("it is new").isFalse();
+    assertThat(round(due.plusSeconds(60)).reconcile()).isEqualTo(succeeded);
 
-    TlsState waiting = round(due.plus(Duration.ofMinutes(59))).reconcile();
-    assertThat(waiting.trusted()).isEqualTo(announced.trusted());
-    assertThat(waiting.webhook()).isEqualTo(announced.webhook());
+    TlsState later = round(due.plus(LIFE)).reconcile();
+    assertThat(later.authority()).isEqualTo(succeeded.authority());
+    assertThat(Certificates.signedBy(later.webhook().certificate(), later.authority())).isTrue();
 
-    TlsState taken = round(due.plus(Duration.ofMinutes(60))).reconcile();
-    assertThat(taken.trusted()).containsExactly(successor, first.authority());
-    assertThat(Certificates.signedBy(taken.webhook().certificate(), successor)).isTrue();
-
-    TlsState alone = round(NOW.plus(AUTHORITY_LIFE)).reconcile();
-    assertThat(alone.trusted()).containsExactly(successor);
+    Instant next = due.plus(AUTHORITY_LIFE.multipliedBy(2).dividedBy(3));
+    TlsState third = round(next).reconcile();
+    assertThat(new TlsStore(client, names).bundle())
+        .as("the first has ended")
+        .containsExactly(third.authority(), succeeded.authority());
   }
 
   @Test

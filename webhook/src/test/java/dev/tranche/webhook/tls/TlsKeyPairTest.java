@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
-import java.util.Optional;
 import org.bouncycastle.asn1.x509.KeyPurposeId;
 import org.junit.jupiter.api.Test;
 
@@ -22,21 +21,8 @@ class TlsKeyPairTest {
   }
 
   @Test
-  void intermediates_leadToWhomIsTrusted() {
-    TlsKeyPair root = new Issuer(NOW).authority("root", LIFE);
-    TlsKeyPair middle = issued(root, List.of("middle"), LIFE);
-    TlsKeyPair leaf = issued(middle, List.of("leaf"), LIFE);
-    TlsKeyPair chained =
-        new TlsKeyPair(List.of(leaf.certificate(), middle.certificate()), leaf.key());
-    var state =
-        new TlsState(List.of(root.certificate()), chained, root.certificate(), Optional.empty());
-    assertThat(state.verifies(chained)).isTrue();
-    assertThat(state.verifies(leaf)).isFalse();
-  }
-
-  @Test
   void reason_isEmpty_whileFresh() {
-    assertThat(serving.replacedBecause(authority.certificate(), NAMES, NOW)).isEmpty();
+    assertThat(serving.replacedBecause(authority.chain(), NAMES, NOW)).isEmpty();
   }
 
   @Test
@@ -48,29 +34,28 @@ class TlsKeyPairTest {
   @Test
   void reason_isTheAuthority_whenAnotherSigned() {
     TlsKeyPair other = new Issuer(NOW).authority("tranche-ca", Duration.ofDays(10));
-    assertThat(serving.replacedBecause(other.certificate(), NAMES, NOW))
+    assertThat(serving.replacedBecause(other.chain(), NAMES, NOW))
         .hasValueSatisfying(r -> assertThat(r).contains("another CA"));
   }
 
   @Test
   void reason_isTheName_whenOneIsMissing() {
     assertThat(
-            serving.replacedBecause(
-                authority.certificate(), List.of("tranche-webhook.other.svc"), NOW))
+            serving.replacedBecause(authority.chain(), List.of("tranche-webhook.other.svc"), NOW))
         .hasValueSatisfying(r -> assertThat(r).contains("lacks one of the DNS names"));
   }
 
   @Test
   void reason_isTheKey_whenItIsAnothers() {
     TlsKeyPair mixed = new TlsKeyPair(serving.chain(), issued(authority, NAMES, LIFE).key());
-    assertThat(mixed.replacedBecause(authority.certificate(), NAMES, NOW))
+    assertThat(mixed.replacedBecause(authority.chain(), NAMES, NOW))
         .hasValueSatisfying(r -> assertThat(r).contains("key is another"));
   }
 
   @Test
   void shortLife_startsLittleBeforeNow_soThatItIsNotDueAtOnce() {
     TlsKeyPair brief = issued(authority, NAMES, Duration.ofMinutes(1));
-    assertThat(Certificates.due(brief.certificate())).isAfter(NOW.plusSeconds(30));
+    assertThat(brief.isDue(NOW.plusSeconds(30))).isFalse();
   }
 
   @Test
@@ -88,6 +73,6 @@ class TlsKeyPairTest {
   }
 
   private String reasonAt(Instant now) {
-    return serving.replacedBecause(authority.certificate(), NAMES, now).orElse("");
+    return serving.replacedBecause(authority.chain(), NAMES, now).orElse("");
   }
 }
