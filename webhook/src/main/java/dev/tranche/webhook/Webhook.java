@@ -35,7 +35,8 @@ import io.vertx.core.Vertx;
 import io.vertx.core.VertxOptions;
 import io.vertx.core.net.SocketAddress;
 import java.time.InstantSource;
-import java.util.LinkedHashMap;
+import java.util.HashMap;
+import java.util.HashSet;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -168,11 +169,20 @@ final class Webhook {
    * changes before we do. A webhook that is about to be replaced thus serves the new values, too.
    */
   private Map<String, ReviewHandler> entries() {
-    var entries = new LinkedHashMap<String, ReviewHandler>();
+    var entries = new HashMap<String, ReviewHandler>();
     MutationRules rules = config.rules();
-    fractions(entries, ReviewKind.FRACTION_PATH, rules);
-    fractions(entries, FractionHandler.PATH_PLAIN_GPUS, rules.with(PlainRequests.GPUS));
-    fractions(entries, FractionHandler.PATH_UNCHANGED, rules.with(PlainRequests.UNCHANGED));
+    var withoutHami = new HashSet<>(rules.dialects());
+    withoutHami.remove(SharingSystem.HAMI);
+    Map.of(
+            ReviewKind.FRACTION_PATH, PlainRequests.REPLICAS,
+            FractionHandler.PATH_PLAIN_GPUS, PlainRequests.GPUS,
+            FractionHandler.PATH_UNCHANGED, PlainRequests.UNCHANGED)
+        .forEach(
+            (path, plain) -> {
+              entries.put(path, fraction(rules.with(plain, rules.dialects())));
+              entries.put(
+                  path + FractionHandler.WITHOUT_HAMI, fraction(rules.with(plain, withoutHami)));
+            });
     var guard = new Guard(config.guard(), cluster::resources);
     entries.put(ReviewKind.GUARD_PATH, new GuardHandler(guard, guard.mode(), events, metrics));
     for (GuardMode mode : GuardMode.values()) {
@@ -184,11 +194,6 @@ final class Webhook {
         new UpdateHandler((before, after) -> PodUpdate.restore(before, after, rules), metrics));
     entries.put(UpdateHandler.PATH_GUARD, new UpdateHandler(guard::restore, metrics));
     return entries;
-  }
-
-  private void fractions(Map<String, ReviewHandler> entries, String path, MutationRules rules) {
-    entries.put(path, fraction(rules));
-    entries.put(path + FractionHandler.WITHOUT_HAMI, fraction(rules.without(SharingSystem.HAMI)));
   }
 
   private void onReconcileFailed(String reason) {

@@ -107,8 +107,7 @@ final class HostileReviews {
       count++;
     }
     System.out.printf(
-        "%d bodies beside %d bytes of others; at most %d bytes allocated per byte (%s); at most"
-            + " %.1f ms per MB (%s)%n",
+        "%d bodies beside %d bytes of others; at most %d bytes allocated per byte (%s); at most %.1f ms per MB (%s)%n",
         count,
         others.length,
         reviews.worstPerByte,

@@ -14,6 +14,7 @@ import dev.tranche.webhook.mutate.MutationRules;
 import dev.tranche.webhook.mutate.PodMutator;
 import dev.tranche.webhook.nodes.GpuNode;
 import dev.tranche.webhook.pod.Mutation;
+import dev.tranche.webhook.pod.Warning;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -126,8 +127,10 @@ class MemoryLimitTest {
     JsonNode pod = annotated("gpu-fraction", "0.3", "gpu-memory-limits.main", "1Gi");
     assertThat(warnings(mutate(REQUIRED, pod, T4)))
         .containsExactly(
-            "annotation tranche.dev/gpu-memory-limits.main is unknown to Tranche and has no"
-                + " effect; did you mean tranche.dev/gpu-memory-limit.main?");
+            Warning.UNKNOWN.of(
+                "tranche.dev/gpu-memory-limits.main",
+                "tranche.dev/",
+                "gpu-fraction, gpu-memory, gpu-memory-limit, gpu-count, gpu-container, gpu-placement, gpu-model, gpu-uuid and plain-requests"));
   }
 
   /** Of KAI's request and limit, the share must be the limit: nothing takes the rest back. */

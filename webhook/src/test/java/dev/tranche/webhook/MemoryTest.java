@@ -299,7 +299,8 @@ class MemoryTest {
             "",
             new MutationRules.Memory(1L << 30, 11L << 30),
             Set.of(),
-            MutationRules.PlainRequests.REPLICAS);
+            MutationRules.PlainRequests.REPLICAS,
+            Set.of());
     ObjectNode asking = annotated("gpu-memory", "4Gi");
     JsonNode after = apply(new PodMutator(rules).mutate(asking, cluster()), asking);
     assertThat(replicas(after)).isEqualTo("4");

@@ -41,7 +41,8 @@ public class PlainRequestsTest {
         "nvidia",
         MutationRules.Memory.DEFAULT,
         Set.of(SharingSystem.values()),
-        plain);
+        plain,
+        Set.of());
   }
 
   @Test

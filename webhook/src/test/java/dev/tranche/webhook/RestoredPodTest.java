@@ -259,7 +259,7 @@ class RestoredPodTest {
 
   private static MutationRules rules(PlainRequests plain, MutationRules.Memory memory) {
     return new MutationRules(
-        List.of(GPU), 5, "tranche-scheduler", "nvidia", memory, Set.of(), plain);
+        List.of(GPU), 5, "tranche-scheduler", "nvidia", memory, Set.of(), plain, Set.of());
   }
 
   private static MutationRules.Cluster cluster(List<GpuNode> nodes) {

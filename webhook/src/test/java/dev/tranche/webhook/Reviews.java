@@ -43,7 +43,8 @@ public final class Reviews {
         "nvidia",
         new MutationRules.Memory(MutationRules.Memory.DEFAULT.reserveBytes(), 0, limits),
         dialects,
-        PlainRequests.REPLICAS);
+        PlainRequests.REPLICAS,
+        Set.of());
   }
 
   /** With the default memory, and no words but ours. */
@@ -56,7 +57,8 @@ public final class Reviews {
         runtimeClass,
         MutationRules.Memory.DEFAULT,
         Set.of(),
-        PlainRequests.REPLICAS);
+        PlainRequests.REPLICAS,
+        Set.of());
   }
 
   /** Nodes of all kinds. */

@@ -173,11 +173,6 @@ class SentencesTest {
                       + " nvidia.com/gpu limit for init container main'}",
                   "'resources':{'limits':{'nvidia.com/gpu':'8'}}")),
           denied(
-              Denial.REQUEST_AND_LIMIT,
-              Pod.of(
-                  HALF,
-                  "'resources':{'limits':{'nvidia.com/gpu':'5'},'requests':{'nvidia.com/gpu':1}}")),
-          denied(
               Denial.OTHER_RESOURCE,
               Pod.of(HALF, "'resources':{'limits':{'nvidia.com/mig-1g.5gb':'1'}}")),
           denied(Denial.PRIVILEGED, Pod.of(HALF, "'securityContext':{'privileged':true}")),
@@ -186,10 +181,6 @@ class SentencesTest {
               Pod.of(HALF, "'resources':{'limits':{'nvidia.com/gpu':'1'}}")
                   .with("'schedulerName':'hub-user-scheduler'")),
           denied(Denial.NODE_NAME, Pod.of(HALF).with("'nodeName':'n1'")),
-          denied(
-              Denial.POD_RESOURCES,
-              Pod.of(HALF).with("'resources':{'limits':{'nvidia.com/gpu':'1'}}")),
-          denied(Denial.HOST_PID_WITH_MPS, Pod.of(HALF).with("'hostPID':true").on(MPS)),
           denied(Denial.WINDOWS, Pod.of(HALF).with("'os':{'name':'windows'}")),
           denied(
               Denial.INIT_ABOVE_ONE_GPU,
@@ -223,7 +214,13 @@ class SentencesTest {
               Denial.ABOVE_ANY_NODE,
               Pod.of("{}", "'resources':{'limits':{'nvidia.com/gpu':'1M'}}")),
           denied(Denial.MORE, Pod.of(many())),
-          denied(Denial.TOO_LARGE, Pod.of("{'x':'" + "x".repeat(300_000) + "'}")));
+          denied(Denial.TOO_LARGE, Pod.of(HALF).with("'nodeSelector':{" + labels(300) + "}")));
+
+  private static String labels(int count) {
+    return IntStream.range(0, count)
+        .mapToObj("'l%d':'v'"::formatted)
+        .collect(Collectors.joining(","));
+  }
 
   private static final List<Arguments> WARNINGS =
       List.of(
@@ -243,8 +240,8 @@ class SentencesTest {
           warned(Warning.NO_EFFECT, Pod.of("{'gpu-memory-limit':'1Gi'}")),
           warned(Warning.LIMIT_NO_EFFECT, Pod.of("{'gpu-fraction':'1','gpu-memory-limit':'1Gi'}")),
           warned(Warning.LIMIT_SMALL, Pod.of("{'gpu-fraction':'0.5','gpu-memory-limit':'512Mi'}")),
-          warned(Warning.MISSPELT, Pod.of("{'gpu-fractoin':'1'}")),
-          warned(Warning.MISSPELT, Pod.of("{'gpu_fraction.main':'1'}")),
+          warned(Warning.UNKNOWN, Pod.of("{'gpu-fractoin':'1'}")),
+          warned(Warning.UNKNOWN, Pod.of("{'gpu_fraction.main':'1'}")),
           warned(Warning.UNKNOWN, Pod.of("{'something':'1'}")),
           warned(Warning.FOREIGN_SCHEDULER, Pod.of(HALF).with("'schedulerName':'kai-scheduler'")),
           warned(Warning.WHOLE_GPUS, Pod.of("{}", "'resources':{'limits':{'nvidia.com/gpu':'7'}}")),
@@ -310,11 +307,7 @@ class SentencesTest {
           warned(Warning.COMPAT_TRANSLATED, Pod.of("{'kai:gpu-fraction':'0.5'}")),
           warned(
               Warning.COMPAT_IGNORED,
-              Pod.of("{'hami.io/gpu-scheduler-policy':'numa','gpu-fraction':'1'}")),
-          warned(
-              Warning.COMPAT_DISABLED,
-              Pod.of("{'hami.io/gpu-scheduler-policy':'spread','gpu-fraction':'1'}")
-                  .labelled("hami.io/webhook", "ignore")));
+              Pod.of("{'hami.io/gpu-scheduler-policy':'numa','gpu-fraction':'1'}")));
 
   @ParameterizedTest
   @MethodSource("denials")

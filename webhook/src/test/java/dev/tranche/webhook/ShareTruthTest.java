@@ -76,7 +76,8 @@ class ShareTruthTest {
             "nvidia",
             MutationRules.Memory.DEFAULT,
             Set.of(),
-            plain);
+            plain,
+            Set.of());
     var mutator = new PodMutator(rules);
     int admitted = 0;
     long[] seeds = Seeds.of(PODS);

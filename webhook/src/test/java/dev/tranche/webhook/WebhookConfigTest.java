@@ -77,7 +77,8 @@ class WebhookConfigTest {
                 new MutationRules.Memory(
                     1L << 30, 16L << 30, new MutationRules.Limits(true, false)),
                 Set.of(SharingSystem.KAI, SharingSystem.HAMI),
-                MutationRules.PlainRequests.REPLICAS));
+                MutationRules.PlainRequests.REPLICAS,
+                Set.of()));
     assertThat(config.tls().authorityLife()).isEqualTo(Duration.ofHours(2));
     assertThat(config.tls().servingLife()).isEqualTo(Duration.ofSeconds(90));
     assertThat(config.drainDelay()).isZero();

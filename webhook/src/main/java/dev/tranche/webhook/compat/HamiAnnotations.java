@@ -8,11 +8,9 @@ import dev.tranche.webhook.nodes.GpuNode;
 import dev.tranche.webhook.pod.Denial;
 import dev.tranche.webhook.pod.PodView;
 import dev.tranche.webhook.pod.PodView.Container;
-import dev.tranche.webhook.pod.Warning;
 import dev.tranche.webhook.request.PlacementAnnotations;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -65,7 +63,6 @@ public final class HamiAnnotations {
 
   void read(PodView view) {
     if (pod.label(OPT_OUT).equals("ignore")) {
-      first(view).ifPresent(key -> pod.warn(Warning.COMPAT_DISABLED.of(OPT_OUT, "ignore", key)));
       return;
     }
     view.containers().forEach(this::container);
@@ -76,26 +73,14 @@ public final class HamiAnnotations {
     String numa = pod.annotation(NUMA);
     // One GPU is on one NUMA node.
     if (Boolean.parseBoolean(numa) && (countedFirst == null || gpus > 1)) {
-      pod.ignore(SharingSystem.HAMI, NUMA, "true");
+      pod.ignore(NUMA, "true");
     }
     for (String key : IGNORED) {
       String value = pod.annotation(key);
       if (value != null) {
-        pod.ignore(SharingSystem.HAMI, key, value);
+        pod.ignore(key, value);
       }
     }
-  }
-
-  /** Returns the first of HAMi's resources and annotations that the pod has. */
-  private Optional<String> first(PodView view) {
-    return Stream.concat(
-            RESOURCES.stream()
-                .filter(r -> view.containers().stream().anyMatch(c -> c.requested(r) > 0)),
-            Stream.concat(
-                    Stream.of(USE_TYPE, AVOID_TYPE, USE_UUID, AVOID_UUID, POLICY, MODE, NUMA),
-                    IGNORED.stream())
-                .filter(pod.annotations()::containsKey))
-        .findFirst();
   }
 
   /**
@@ -108,10 +93,9 @@ public final class HamiAnnotations {
     for (String part : policy.split(",", -1)) {
       String placement = PLACEMENTS.get(part.strip());
       if (placement != null) {
-        pod.translateUnlessPresent(
-            SharingSystem.HAMI, POLICY, policy, Names.GPU_PLACEMENT, placement);
+        pod.translateUnlessPresent(POLICY, policy, Names.GPU_PLACEMENT, placement);
       } else {
-        pod.ignore(SharingSystem.HAMI, POLICY, part.strip());
+        pod.ignore(POLICY, part.strip());
       }
     }
   }
@@ -127,9 +111,9 @@ public final class HamiAnnotations {
     }
     boolean requestsShare = countedFirst != null || pod.requestsShare();
     if (!requestsShare || mode.contains("hami-core")) {
-      pod.ignore(SharingSystem.HAMI, MODE, mode);
+      pod.ignore(MODE, mode);
     } else if (mode.contains("mps")) {
-      pod.requireNodeLabel(SharingSystem.HAMI, MODE, mode, DecidingLabel.SHARING, "mps");
+      pod.requireNodeLabel(MODE, mode, DecidingLabel.SHARING, "mps");
     } else if (mode.contains("mig")) {
       pod.refuse(Denial.COMPAT_MIG.of(MODE, SharingSystem.HAMI));
     } else {
@@ -145,7 +129,7 @@ public final class HamiAnnotations {
     long cores = container.requested(CORES);
     long priority = container.requested(PRIORITY);
     if (priority > 0) {
-      pod.ignore(SharingSystem.HAMI, PRIORITY, String.valueOf(priority));
+      pod.ignore(PRIORITY, String.valueOf(priority));
       pod.drop(container, PRIORITY);
     }
     if (memoryMib == 0 && percentage == 0 && cores == 0) {
@@ -161,7 +145,7 @@ public final class HamiAnnotations {
       translate(container, CORES, cores, Names.GPU_FRACTION, "1");
     }
     if (cores > 0 && memoryMib + percentage > 0) {
-      pod.ignore(SharingSystem.HAMI, CORES, String.valueOf(cores));
+      pod.ignore(CORES, String.valueOf(cores));
     }
     for (String section : List.of("limits", "requests")) {
       pod.section(container, section).remove(List.of(MEMORY, MEMORY_PERCENTAGE, CORES, resource));
@@ -172,11 +156,10 @@ public final class HamiAnnotations {
       Container container, String theirs, long value, String ours, String ourValue) {
     if (container.name().length() <= CONTAINER_CHARS_MAX) {
       String key = ours + "." + container.name();
-      pod.translate(SharingSystem.HAMI, theirs, String.valueOf(value), key, ourValue);
+      pod.translate(theirs, String.valueOf(value), key, ourValue);
     } else {
-      pod.translate(SharingSystem.HAMI, theirs, String.valueOf(value), ours, ourValue);
-      pod.translate(
-          SharingSystem.HAMI, theirs, container.name(), Names.GPU_CONTAINER, container.name());
+      pod.translate(theirs, String.valueOf(value), ours, ourValue);
+      pod.translate(theirs, container.name(), Names.GPU_CONTAINER, container.name());
     }
   }
 
@@ -186,7 +169,7 @@ public final class HamiAnnotations {
       gpus = wanted;
       if (wanted > 1) {
         String count = String.valueOf(wanted);
-        pod.translate(SharingSystem.HAMI, resource, count, Names.GPU_COUNT, count);
+        pod.translate(resource, count, Names.GPU_COUNT, count);
       }
     } else if (gpus != wanted) {
       pod.refuse(Denial.COMPAT_COUNTS_DIFFER.of(container.name(), wanted, gpus));
@@ -204,7 +187,7 @@ public final class HamiAnnotations {
             .collect(Collectors.joining(","));
     if (!list.isEmpty()) {
       String theirs = used != null ? use : avoid;
-      pod.translateUnlessPresent(SharingSystem.HAMI, theirs, list, ours, list);
+      pod.translateUnlessPresent(theirs, list, ours, list);
     }
   }
 

@@ -56,7 +56,7 @@ final class KaiAnnotations {
         (theirs, ours) -> {
           String value = pod.annotation(theirs);
           if (value != null) {
-            pod.translate(SharingSystem.KAI, theirs, value, ours, value.strip());
+            pod.translate(theirs, value, ours, value.strip());
           }
         });
     String memory = pod.annotation(MEMORY);
@@ -90,13 +90,13 @@ final class KaiAnnotations {
     String mps = pod.annotation(MPS);
     // Any application may use this key; beside a share it is KAI's.
     if (requestsShare && mps != null && mps.strip().equals("true")) {
-      pod.requireNodeLabel(SharingSystem.KAI, MPS, mps, DecidingLabel.SHARING, "mps");
+      pod.requireNodeLabel(MPS, mps, DecidingLabel.SHARING, "mps");
     }
   }
 
   private void memory(String memory) {
     if (memory.strip().matches("[1-9]\\d{0,8}")) {
-      pod.translate(SharingSystem.KAI, MEMORY, memory, Names.GPU_MEMORY, memory.strip() + "Mi");
+      pod.translate(MEMORY, memory, Names.GPU_MEMORY, memory.strip() + "Mi");
     } else {
       pod.refuse(
           Denial.COMPAT_MEMORY_MALFORMED.of(MEMORY, Printable.value(memory), Names.GPU_MEMORY));
@@ -124,14 +124,12 @@ final class KaiAnnotations {
               limitKey,
               Printable.value(limit)));
     } else if (limit != null && limitBytes > 0) {
-      pod.translate(
-          SharingSystem.KAI, limitKey, limit, Names.GPU_MEMORY_OF + container, limit.strip());
+      pod.translate(limitKey, limit, Names.GPU_MEMORY_OF + container, limit.strip());
       if (request != null && requestBytes > 0 && requestBytes < limitBytes) {
-        pod.ignore(SharingSystem.KAI, requestKey, request);
+        pod.ignore(requestKey, request);
       }
     } else if (request != null && requestBytes > 0) {
-      pod.translate(
-          SharingSystem.KAI, requestKey, request, Names.GPU_MEMORY_OF + container, request.strip());
+      pod.translate(requestKey, request, Names.GPU_MEMORY_OF + container, request.strip());
     }
   }
 
@@ -147,16 +145,16 @@ final class KaiAnnotations {
     if (key.endsWith(MODE)) {
       mode(key, value, requestsShare);
     } else {
-      pod.ignore(SharingSystem.KAI, key, value);
+      pod.ignore(key, value);
     }
   }
 
   private void mode(String key, String value, boolean requestsShare) {
     String mode = value.strip();
     if (!requestsShare || mode.equals("time-slicing")) {
-      pod.ignore(SharingSystem.KAI, key, value);
+      pod.ignore(key, value);
     } else if (mode.equals("sm-sharing")) {
-      pod.requireNodeLabel(SharingSystem.KAI, key, value, DecidingLabel.SHARING, "mps");
+      pod.requireNodeLabel(key, value, DecidingLabel.SHARING, "mps");
     } else {
       String allowed = "sm-sharing and time-slicing";
       pod.refuse(

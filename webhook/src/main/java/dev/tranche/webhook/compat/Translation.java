@@ -38,6 +38,10 @@ public final class Translation {
   private final List<String> warnings = new ArrayList<>();
   private final List<Problem> problems = new ArrayList<>();
   private @Nullable JsonNode copy;
+
+  /** Whose annotations are being read. */
+  private SharingSystem system = SharingSystem.KAI;
+
   private int ignored;
 
   private Translation(PodView view, List<GpuNode> nodes) {
@@ -54,6 +58,7 @@ public final class Translation {
       KaiAnnotations.read(translation);
     }
     if (systems.contains(SharingSystem.HAMI)) {
+      translation.system = SharingSystem.HAMI;
       new HamiAnnotations(translation, nodes, resource).read(view);
     }
     return translation.finish();
@@ -123,18 +128,16 @@ public final class Translation {
    * Adds our annotation that means the same as theirs. If the pod already has ours, the two must
    * agree.
    */
-  void translate(
-      SharingSystem dialect, String theirs, String theirValue, String ours, String value) {
+  void translate(String theirs, String theirValue, String ours, String value) {
     String known = annotations.getOrDefault(ours, added.get(ours));
-    put(dialect, theirs, theirValue, ours, value, known, () -> added.put(ours, value));
+    put(theirs, theirValue, ours, value, known, () -> added.put(ours, value));
   }
 
   /**
    * Like {@link #translate}, but for a label in the nodeSelector: ours if the extender has labelled
    * a node, else NVIDIA's. Either is left if the pod has it.
    */
-  void requireNodeLabel(
-      SharingSystem dialect, String theirs, String theirValue, DecidingLabel label, String value) {
+  void requireNodeLabel(String theirs, String theirValue, DecidingLabel label, String value) {
     JsonNode selector = original.path("spec").path("nodeSelector");
     boolean ours =
         selector.has(label.ours())
@@ -142,7 +145,6 @@ public final class Translation {
     String used = ours && !selector.has(label.nvidias()) ? label.ours() : label.nvidias();
     String known = selector.has(used) ? selector.path(used).asText("") : nodeLabels.get(used);
     put(
-        dialect,
         theirs,
         theirValue,
         "nodeSelector " + used,
@@ -152,7 +154,6 @@ public final class Translation {
   }
 
   private void put(
-      SharingSystem dialect,
       String theirs,
       String theirValue,
       String ours,
@@ -161,41 +162,30 @@ public final class Translation {
       Runnable write) {
     if (known == null) {
       warnings.add(
-          Warning.COMPAT_TRANSLATED.of(
-              theirs, kind(dialect, theirs), ours, Printable.value(value)));
+          Warning.COMPAT_TRANSLATED.of(theirs, kind(theirs), ours, Printable.value(value)));
       write.run();
     } else if (!known.strip().equals(value)) {
       problems.add(
           Denial.CONFLICTING_ANNOTATIONS.of(
-              theirs,
-              kind(dialect, theirs),
-              Printable.value(theirValue),
-              ours,
-              Printable.value(known)));
+              theirs, kind(theirs), Printable.value(theirValue), ours, Printable.value(known)));
     }
   }
 
   /** Like {@link #translate}, but ours takes precedence if the pod has both. */
-  void translateUnlessPresent(
-      SharingSystem dialect, String theirs, String theirValue, String ours, String value) {
+  void translateUnlessPresent(String theirs, String theirValue, String ours, String value) {
     if (!annotations.containsKey(ours)) {
-      translate(dialect, theirs, theirValue, ours, value);
+      translate(theirs, theirValue, ours, value);
     }
   }
 
-  void ignore(SharingSystem dialect, String theirs, String value) {
+  void ignore(String theirs, String value) {
     if (++ignored <= IGNORED_MAX) {
-      warnings.add(
-          Warning.COMPAT_IGNORED.of(theirs, Printable.value(value), kind(dialect, theirs)));
+      warnings.add(Warning.COMPAT_IGNORED.of(theirs, Printable.value(value), kind(theirs)));
     }
   }
 
-  private String kind(SharingSystem system, String theirs) {
+  private String kind(String theirs) {
     return system + (annotations.containsKey(theirs) ? " annotation" : " resource");
-  }
-
-  void warn(String warning) {
-    warnings.add(warning);
   }
 
   /** Removes a resource from a container, so that a node can accept the pod. */

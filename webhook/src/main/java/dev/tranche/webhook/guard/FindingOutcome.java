@@ -23,7 +23,7 @@ public record FindingOutcome(Finding finding, String description, Outcome outcom
   }
 
   /** API servers cut long warnings, and nobody reads them. */
-  private static final int WARNINGS_MAX = 6;
+  static final int WARNINGS_MAX = 6;
 
   /** Returns a sentence for the user about each finding that few pods have. */
   static List<String> warnings(List<FindingOutcome> found) {

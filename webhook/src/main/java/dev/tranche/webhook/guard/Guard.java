@@ -1,6 +1,7 @@
 package dev.tranche.webhook.guard;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import dev.tranche.api.Quantity;
 import dev.tranche.webhook.pod.Mutation;
 import dev.tranche.webhook.pod.PodView;
 import dev.tranche.webhook.pod.PodView.Container;
@@ -10,7 +11,6 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.function.Function;
 import java.util.regex.Pattern;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Decides about pods that reach for GPUs. The nvidia runtime gives a container the GPUs that its
@@ -63,7 +63,7 @@ public final class Guard {
     }
     boolean mayUseNvidiaRuntime = mayUseNvidiaRuntime(pod.spec());
     boolean hostPid = pod.spec().path("hostPID").asBoolean(false);
-    var node = new Node(pod.spec().path("nodeName").asText(""));
+    String node = pod.spec().path("nodeName").asText("");
     boolean anyGpu = false;
     for (Container container : pod.containers()) {
       boolean requestsGpus = requestsGpus(node, container.spec());
@@ -84,8 +84,7 @@ public final class Guard {
                 capability ->
                     scan.recordUnremovable(
                         Finding.HOST_PROCESSES,
-                        "container \"%s\" has hostPID and the capability %s, so it can access the"
-                            + " files of all processes",
+                        "container \"%s\" has hostPID and the capability %s, so it can access the files of all processes",
                         container.name(),
                         capability));
       }
@@ -104,8 +103,7 @@ public final class Guard {
         && !scan.hasFound(Finding.ENV)) {
       scan.recordVoided(
           Finding.RUNTIME_CLASS,
-          "the pod names RuntimeClass \"%s\" and requests no GPU, so it sees none; to monitor GPUs"
-              + " it needs the namespace label tranche.dev/guard: exempt",
+          "the pod names RuntimeClass \"%s\" and requests no GPU, so it sees none; to monitor GPUs it needs the namespace label tranche.dev/guard: exempt",
           runtimeClass);
     }
   }
@@ -118,9 +116,8 @@ public final class Guard {
    */
   public Mutation restore(JsonNode before, JsonNode after) {
     var known = new PodView(before);
-    var anyNode = new Node("");
     return new GuardUpdate(
-            container -> requestsGpus(anyNode, container.spec()), mayUseNvidiaRuntime(known.spec()))
+            container -> requestsGpus("", container.spec()), mayUseNvidiaRuntime(known.spec()))
         .restore(known, new PodView(after));
   }
 
@@ -170,22 +167,33 @@ public final class Guard {
   }
 
   /** Limits and requests of extended resources are equal, so either one is enough. */
-  private boolean requestsGpus(Node node, JsonNode container) {
+  private boolean requestsGpus(String node, JsonNode container) {
     JsonNode resources = container.path("resources");
     return containsGpus(node, resources.path("limits"))
         || containsGpus(node, resources.path("requests"));
   }
 
-  private boolean containsGpus(Node node, JsonNode quantities) {
-    for (var quantity : quantities.properties()) {
-      String resource = quantity.getKey();
-      if (isGpuResource(resource)
-          && !isZero(quantity.getValue().asText(""))
-          && node.mayHave(resource)) {
-        return true;
-      }
-    }
-    return false;
+  private boolean containsGpus(String node, JsonNode quantities) {
+    return quantities
+        .propertyStream()
+        .anyMatch(
+            quantity ->
+                isGpuResource(quantity.getKey())
+                    && Quantity.parse(quantity.getValue().asText("")).orElse(0) > 0
+                    && mayHave(node, quantity.getKey()));
+  }
+
+  /**
+   * Whether the node that spec.nodeName names has the resource.
+   *
+   * <p>The scheduler keeps a pod off nodes that lack what it requests. A pod that names its node
+   * skips the scheduler. The kubelet runs it even without the device, so its request alone proves
+   * nothing. Nothing is known of a node without our labels, so there a requested GPU is not taken
+   * away.
+   */
+  private boolean mayHave(String node, String resource) {
+    Set<String> known = node.isEmpty() ? Set.of() : nodeResources.apply(node);
+    return known.isEmpty() || known.contains(resource);
   }
 
   /**
@@ -196,45 +204,5 @@ public final class Guard {
     return NVIDIA_RESOURCES.contains(resource)
         || resource.startsWith("nvidia.com/mig-")
         || rules.resources().contains(resource);
-  }
-
-  /**
-   * The node that spec.nodeName names, looked up once, however many containers request GPUs.
-   *
-   * <p>The scheduler keeps a pod off nodes that lack what it requests. A pod that names its node
-   * skips the scheduler. The kubelet runs it even without the device, so its request alone proves
-   * nothing. Nothing is known of a node without our labels, so there a requested GPU is not taken
-   * away.
-   */
-  private final class Node {
-    private final String name;
-    private @Nullable Set<String> resources;
-
-    Node(String name) {
-      this.name = name;
-    }
-
-    boolean mayHave(String resource) {
-      if (name.isEmpty()) {
-        return true;
-      }
-      Set<String> known = resources == null ? nodeResources.apply(name) : resources;
-      resources = known;
-      return known.isEmpty() || known.contains(resource);
-    }
-  }
-
-  /** Whether a quantity is zero, by the digits before a suffix or an exponent. */
-  private static boolean isZero(String quantity) {
-    for (int i = 0; i < quantity.length(); i++) {
-      char c = quantity.charAt(i);
-      if (c >= '1' && c <= '9') {
-        return false;
-      }
-      if (Character.isLetter(c)) {
-        return true;
-      }
-    }
-    return true;
   }
 }

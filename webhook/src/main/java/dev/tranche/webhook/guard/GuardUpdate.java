@@ -2,7 +2,6 @@ package dev.tranche.webhook.guard;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.tranche.api.Printable;
-import dev.tranche.webhook.guard.FindingOutcome.Outcome;
 import dev.tranche.webhook.pod.JsonPatch;
 import dev.tranche.webhook.pod.Mutation;
 import dev.tranche.webhook.pod.PodView;
@@ -23,7 +22,7 @@ final class GuardUpdate {
   private final Predicate<Container> requestsGpus;
   private final boolean mayUseNvidiaRuntime;
   private final JsonPatch patch = new JsonPatch();
-  private final List<FindingOutcome> found = new ArrayList<>();
+  private final List<String> warnings = new ArrayList<>();
 
   /**
    * @param requestsGpus whether a container requests GPUs
@@ -47,7 +46,7 @@ final class GuardUpdate {
     }
     return patch.operations().size() > GuardScan.OPERATIONS_MAX
         ? Verdict.UNCHANGED.mutation()
-        : Mutation.admitted(patch, FindingOutcome.warnings(found));
+        : Mutation.admitted(patch, warnings.stream().limit(FindingOutcome.WARNINGS_MAX).toList());
   }
 
   private void restore(Container container, Container known) {
@@ -74,7 +73,7 @@ final class GuardUpdate {
     if (!takenAway || again.isEmpty()) {
       return;
     }
-    record(container, Finding.ENV, again.get().path("name").asText(""));
+    warn(container, again.get().path("name").asText(""));
     removeAll(container, "env", stated);
     int size = variables.size() - stated.size();
     for (int index : left) {
@@ -101,7 +100,7 @@ final class GuardUpdate {
       }
     }
     if (!taken.isEmpty()) {
-      record(container, Finding.DEVICE_LIST_MOUNT, "the mount " + taken.iterator().next());
+      warn(container, "the mount " + taken.iterator().next());
       removeAll(container, "volumeMounts", indexes(mounts, "mountPath", taken));
     }
   }
@@ -123,13 +122,9 @@ final class GuardUpdate {
     indexes.reversed().forEach(index -> patch.remove(container.path(list, String.valueOf(index))));
   }
 
-  private void record(Container container, Finding finding, String what) {
-    found.add(
-        new FindingOutcome(
-            finding,
-            "container \"%s\" declares %s again"
-                .formatted(Printable.value(container.name()), Printable.value(what)),
-            Outcome.VOIDED,
-            false));
+  private void warn(Container container, String what) {
+    warnings.add(
+        "container \"%s\" declares %s again; Tranche removed it."
+            .formatted(Printable.value(container.name()), Printable.value(what)));
   }
 }

@@ -1,6 +1,5 @@
 package dev.tranche.webhook.mutate;
 
-import static java.util.stream.Collectors.partitioningBy;
 import static java.util.stream.Collectors.toSet;
 
 import dev.tranche.api.Names;
@@ -14,7 +13,6 @@ import dev.tranche.webhook.pod.Warning;
 import dev.tranche.webhook.request.GpuRequests;
 import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.regex.Pattern;
@@ -29,14 +27,10 @@ import java.util.regex.Pattern;
  * @param schedulable the sufficient nodes that offer the resource and accept the pod now: it
  *     tolerates their taints, and they are not cordoned. If there are none, those that offer it;
  *     otherwise all.
- * @param keptOff nodes that share GPUs by MPS and would be admitted if the pod had no hostPID. What
- *     such a node says affects that node alone
+ * @param offMps whether the pod is kept off nodes that share GPUs by MPS
  */
 record CandidateNodes(
-    List<GpuNode> admitted,
-    List<GpuNode> sufficient,
-    List<GpuNode> schedulable,
-    List<GpuNode> keptOff) {
+    List<GpuNode> admitted, List<GpuNode> sufficient, List<GpuNode> schedulable, boolean offMps) {
   /** More models than a cluster has. */
   private static final int PRODUCTS_MAX = 32;
 
@@ -48,14 +42,14 @@ record CandidateNodes(
     var products = new ProductList(pod.annotations().get(Names.GPU_MODEL));
     String nodeName = pod.text("nodeName");
     boolean hostPid = hostPid(pod);
-    Map<Boolean, List<GpuNode>> byMps =
+    List<GpuNode> admitted =
         nodes.stream()
             .filter(n -> n.replicasPerGpu().isPresent())
             .filter(n -> nodeName.isEmpty() || n.name().equals(nodeName))
             .filter(products::admits)
             .filter(selection::admits)
-            .collect(partitioningBy(n -> hostPid && n.sharesByMps()));
-    List<GpuNode> admitted = byMps.getOrDefault(false, List.of());
+            .filter(n -> !hostPid || !n.sharesByMps())
+            .toList();
     long wantedBytes = requests.memoryBytesMax().orElse(0);
     int wantedGpus = requests.gpusMax();
     List<GpuNode> sufficient =
@@ -71,15 +65,11 @@ record CandidateNodes(
         admitted,
         fit,
         schedulable(pod, fit, rules.resources().getFirst()),
-        byMps.getOrDefault(true, List.of()));
+        hostPid && nodes.stream().anyMatch(GpuNode::sharesByMps));
   }
 
   private static boolean hostPid(PodView pod) {
     return pod.spec().path("hostPID").asBoolean(false);
-  }
-
-  Optional<String> keptOffWarning() {
-    return keptOff.isEmpty() ? Optional.empty() : Optional.of(Warning.HOST_PID_OFF_MPS.of());
   }
 
   /**

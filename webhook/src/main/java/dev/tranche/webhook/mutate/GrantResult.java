@@ -8,7 +8,6 @@ import dev.tranche.webhook.pod.Warning;
 import dev.tranche.webhook.request.GpuRequests;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 
 /** The outcome of a pod's GPU requests on the nodes that it can land on. */
 sealed interface GrantResult {
@@ -48,14 +47,12 @@ sealed interface GrantResult {
       boolean numbersCountGpus) {
     List<GpuNode> nodes = cluster.nodes();
     CandidateNodes candidates = CandidateNodes.of(pod, requests, nodes, rules);
-    Optional<Problem> hostPid = PodRules.hostPidOnMps(candidates);
-    if (hostPid.isPresent()) {
-      return new Refused(List.of(hostPid.get()));
-    }
     ReplicaGranularity granularity =
         ReplicaGranularity.of(requests, candidates, cluster, rules.defaultReplicasPerGpu());
     var warnings = new ArrayList<String>();
-    candidates.keptOffWarning().ifPresent(warnings::add);
+    if (candidates.offMps()) {
+      warnings.add(Warning.HOST_PID_OFF_MPS.of());
+    }
     candidates.shmWarning(pod, requests, rules.resources().getFirst()).ifPresent(warnings::add);
     granularity.warning().ifPresent(warnings::add);
     if (candidates.sufficient().isEmpty() && !nodes.isEmpty()) {

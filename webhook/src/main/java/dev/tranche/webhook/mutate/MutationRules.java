@@ -7,7 +7,6 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Function;
-import java.util.stream.Collectors;
 
 /**
  * The part of the configuration that decides about pods.
@@ -38,26 +37,6 @@ public record MutationRules(
     }
   }
 
-  /** Rules that make no exception for a scheduler. */
-  public MutationRules(
-      List<String> resources,
-      int defaultReplicasPerGpu,
-      String schedulerName,
-      String runtimeClass,
-      Memory memory,
-      Set<SharingSystem> dialects,
-      PlainRequests plainRequests) {
-    this(
-        resources,
-        defaultReplicasPerGpu,
-        schedulerName,
-        runtimeClass,
-        memory,
-        dialects,
-        plainRequests,
-        Set.of());
-  }
-
   /** What {@code nvidia.com/gpu: N} means without an annotation. */
   public enum PlainRequests {
     /** So many whole GPUs. */
@@ -71,23 +50,8 @@ public record MutationRules(
     UNCHANGED
   }
 
-  /** Returns the same rules with another meaning of plain requests. */
-  public MutationRules with(PlainRequests plain) {
-    return new MutationRules(
-        resources,
-        defaultReplicasPerGpu,
-        schedulerName,
-        runtimeClass,
-        memory,
-        dialects,
-        plain,
-        replicaSchedulers);
-  }
-
-  /** Returns the same rules without the translation of one system. */
-  public MutationRules without(SharingSystem dialect) {
-    Set<SharingSystem> others =
-        dialects.stream().filter(d -> d != dialect).collect(Collectors.toUnmodifiableSet());
+  /** Returns the same rules with another meaning of plain requests, and for other dialects. */
+  public MutationRules with(PlainRequests plain, Set<SharingSystem> others) {
     return new MutationRules(
         resources,
         defaultReplicasPerGpu,
@@ -95,7 +59,7 @@ public record MutationRules(
         runtimeClass,
         memory,
         others,
-        plainRequests,
+        plain,
         replicaSchedulers);
   }
 

@@ -4,7 +4,6 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import dev.tranche.api.RequestBounds;
 import dev.tranche.webhook.nodes.DecidingLabel;
 import dev.tranche.webhook.pod.JsonPatch;
 import dev.tranche.webhook.pod.OwnersPod;
@@ -19,9 +18,7 @@ import java.util.Set;
 
 /** The required node affinity of a pod, to which requirements are added. */
 final class NodeAffinityPatch {
-  /** Two terms and three expressions, and room for the other requirements. */
-  private static final int ADDED_PER_TERM = 10;
-
+  private static final int DOUBLED_MAX = 16;
   private static final String REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution";
 
   private final JsonNode spec;
@@ -64,8 +61,8 @@ final class NodeAffinityPatch {
 
   /**
    * Requires a value of the label that decides. A node without ours needs NVIDIA's, so each term
-   * becomes two. A term that requires either already stays as it is. Where twice the terms would be
-   * too large to be admitted again, ours alone is required.
+   * becomes two. A term that requires either already stays as it is. Of many terms, twice as many
+   * would be too large to be admitted again, so ours alone is required.
    */
   void require(DecidingLabel label, String value) {
     ObjectNode ours = expression(label.ours(), "In", List.of(value));
@@ -79,7 +76,7 @@ final class NodeAffinityPatch {
       return;
     }
     List<JsonNode> alternatives = terms.valueStream().toList();
-    if (!fitTwice(alternatives)) {
+    if (alternatives.size() > DOUBLED_MAX) {
       alternatives.forEach(term -> narrow(term, ours));
       return;
     }
@@ -130,22 +127,6 @@ final class NodeAffinityPatch {
     return required.path("nodeSelectorTerms") instanceof ArrayNode array
         ? array
         : required.putArray("nodeSelectorTerms");
-  }
-
-  /** Whether both copies, with what is added to them, are within the bounds of a review. */
-  private static boolean fitTwice(List<JsonNode> terms) {
-    int values = 0;
-    int expressions = 0;
-    for (JsonNode term : terms) {
-      for (String kind : List.of("matchExpressions", "matchFields")) {
-        for (JsonNode expression : term.path(kind)) {
-          expressions++;
-          values += expression.path("values").size();
-        }
-      }
-    }
-    return 2 * expressions + ADDED_PER_TERM * terms.size() <= RequestBounds.EXPRESSIONS_MAX / 2
-        && 2 * (values + terms.size()) <= RequestBounds.VALUES_MAX / 2;
   }
 
   private static boolean matchesNothing(JsonNode term) {

@@ -162,7 +162,7 @@ public final class PodMutator {
       if (numbered && other) {
         ForeignNodes.requireNoDra(pod, cluster, affinity);
       }
-      checkReplicas(pod, placed, cluster, problems, warnings);
+      warnOfReplicas(pod, placed, cluster, warnings);
     } else {
       switch (GrantResult.of(pod, requests, cluster, rules, countsGpus)) {
         case GrantResult.Refused(var reasons) -> problems.addAll(reasons);
@@ -213,21 +213,16 @@ public final class PodMutator {
         && owners.arrived(grant.request().container()).requested(resource()) != grant.replicas();
   }
 
-  /** Checks a pod whose number, if it has one, counts replicas. */
-  private void checkReplicas(
-      PodView pod,
-      boolean placed,
-      MutationRules.Cluster cluster,
-      List<Problem> problems,
-      List<String> warnings) {
+  /** Warns about a pod whose number, if it has one, counts replicas. */
+  private void warnOfReplicas(
+      PodView pod, boolean placed, MutationRules.Cluster cluster, List<String> warnings) {
     if (!requestsOurResource(pod)) {
       PlacementAnnotations.warnOfNoEffect(pod.annotations(), warnings);
       return;
     }
     CandidateNodes candidates = CandidateNodes.of(pod, GpuRequests.NONE, cluster.nodes(), rules);
-    if (placed) {
-      PodRules.hostPidOnMps(candidates).ifPresent(problems::add);
-      candidates.keptOffWarning().ifPresent(warnings::add);
+    if (placed && candidates.offMps()) {
+      warnings.add(Warning.HOST_PID_OFF_MPS.of());
     }
     candidates.shmWarning(pod, GpuRequests.NONE, resource()).ifPresent(warnings::add);
   }

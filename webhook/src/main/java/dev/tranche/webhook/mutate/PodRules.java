@@ -6,7 +6,6 @@ import com.fasterxml.jackson.databind.JsonNode;
 import dev.tranche.api.Demand;
 import dev.tranche.api.Names;
 import dev.tranche.api.Printable;
-import dev.tranche.api.Quantity;
 import dev.tranche.api.RequestBounds;
 import dev.tranche.webhook.pod.Denial;
 import dev.tranche.webhook.pod.PodView;
@@ -57,7 +56,7 @@ final class PodRules {
     }
     boolean shares = grants.stream().anyMatch(g -> g.wholeGpus() == 0);
     if (shares) {
-      checkPod(pod, resource, denials);
+      checkPod(pod, denials);
     }
     List<Demand.Request> all = requests(pod, grants, resource);
     Optional<Problem> many = SizeLimits.tooManyWithGpus(all);
@@ -69,13 +68,6 @@ final class PodRules {
     Demand demand = Demand.of(resource, granularity.replicasPerGpu(), all, annotations);
     checkSize(demand, granularity, denials, warnings);
     return denials;
-  }
-
-  /** Denies a pod with hostPID that could only land on nodes that share GPUs by MPS. */
-  static Optional<Problem> hostPidOnMps(CandidateNodes candidates) {
-    return candidates.admitted().isEmpty()
-        ? candidates.keptOff().stream().findFirst().map(n -> Denial.HOST_PID_WITH_MPS.of(n.name()))
-        : Optional.empty();
   }
 
   /**
@@ -94,14 +86,7 @@ final class PodRules {
     Container container = grant.request().container();
     JsonNode resources = container.spec().path("resources");
     long requested = container.requested(resource);
-    long limit = count(resources.path("limits").path(resource), requested);
-    long request = count(resources.path("requests").path(resource), requested);
-    if (request != limit) {
-      denials.add(Denial.REQUEST_AND_LIMIT.of(container.name(), resource, request, limit));
-    } else if (requested > 0
-        && requested != grant.replicas()
-        && requested != gpus
-        && !admittedBefore) {
+    if (requested > 0 && requested != grant.replicas() && requested != gpus && !admittedBefore) {
       denials.add(ownRequest(pod, grant, resource, requested, gpus));
     }
     Stream.of("limits", "requests")
@@ -137,18 +122,10 @@ final class PodRules {
             grant.replicasPerGpu());
   }
 
-  private static long count(JsonNode quantity, long absent) {
-    return quantity.isMissingNode() ? absent : Quantity.parse(quantity.asText("")).orElse(0);
-  }
-
-  private static void checkPod(PodView pod, String resource, List<Problem> denials) {
+  private static void checkPod(PodView pod, List<Problem> denials) {
     String node = pod.text("nodeName");
     if (!node.isEmpty()) {
       denials.add(Denial.NODE_NAME.of(node));
-    }
-    JsonNode podResources = pod.spec().path("resources");
-    if (podResources.path("limits").has(resource) || podResources.path("requests").has(resource)) {
-      denials.add(Denial.POD_RESOURCES.of(resource));
     }
     if (pod.spec().path("os").path("name").asText("").equals("windows")) {
       denials.add(Denial.WINDOWS.of());

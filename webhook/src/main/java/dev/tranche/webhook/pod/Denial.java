@@ -47,8 +47,6 @@ public enum Denial {
       "container \"%s\" has %s: %d from a LimitRange of its namespace, and its %s \"%s\" equals %d"
           + " replicas of 1/%d GPU; have the LimitRange set default and defaultRequest of %2$s to"
           + " 0, since its max is otherwise the default."),
-  REQUEST_AND_LIMIT(
-      "container \"%s\" has a request of %s: %d and a limit of %d, which Kubernetes requires to be equal; remove both, and Tranche sets them."),
   OTHER_RESOURCE(
       "container \"%s\" requests a share of a GPU and also %s; remove the request, or the share."),
   PRIVILEGED(
@@ -57,10 +55,6 @@ public enum Denial {
       "spec.nodeName is \"%s\", which bypasses the scheduler, so no GPU can be assigned; to use that node, set nodeSelector: {kubernetes.io/hostname: %1$s}."),
   OTHER_SCHEDULER(
       "spec.schedulerName is \"%s\", which places no shares, and this pod has %s beside a number of %s; remove schedulerName to get the share, or the annotation to get the number."),
-  POD_RESOURCES(
-      "spec.resources requests %s for the pod as a whole, but GPUs are allocated to containers; remove it there, and set tranche.dev/gpu-fraction."),
-  HOST_PID_WITH_MPS(
-      "spec.hostPID is true, and all eligible nodes share GPUs by MPS, for example node %s; there it could access the MPS server and all its other clients. Remove hostPID, or allow the pod on other nodes."),
   WINDOWS(
       "spec.os.name is \"windows\", and Tranche shares the GPUs of Linux nodes only; remove the share, or set spec.os.name: linux."),
   INIT_ABOVE_ONE_GPU(

@@ -10,12 +10,10 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Finds pods that Kubernetes would reject for their size. Webhooks see a pod before it is
- * validated, and must not process one that could never run.
+ * Finds pods whose size would make the work on them more than linear. Kubernetes rejects others,
+ * such as long annotations, by itself.
  */
 public final class SizeLimits {
-  private static final int ANNOTATIONS_CHARS_MAX = 256 << 10;
-  private static final int CONTAINER_CHARS_MAX = 63;
   private static final int CONTAINERS_MAX = RequestBounds.POD_CONTAINERS_MAX;
   private static final int EXPRESSIONS_MAX = RequestBounds.EXPRESSIONS_MAX;
   private static final int VALUES_MAX = RequestBounds.VALUES_MAX;
@@ -31,11 +29,6 @@ public final class SizeLimits {
       return refuse(count + " containers", String.valueOf(CONTAINERS_MAX));
     }
     for (Container container : containers) {
-      if (container.name().length() > CONTAINER_CHARS_MAX) {
-        return refuse(
-            "a container \"%s\"".formatted(Printable.value(container.name())),
-            CONTAINER_CHARS_MAX + " characters of name");
-      }
       for (String section : List.of("limits", "requests")) {
         int resources = container.spec().path("resources").path(section).size();
         if (resources > RESOURCES_MAX) {
@@ -45,13 +38,6 @@ public final class SizeLimits {
               String.valueOf(RESOURCES_MAX));
         }
       }
-    }
-    long chars = 0;
-    for (var annotation : pod.annotations().entrySet()) {
-      chars += annotation.getKey().length() + annotation.getValue().length();
-    }
-    if (chars > ANNOTATIONS_CHARS_MAX) {
-      return refuse(chars + " bytes of annotations", ANNOTATIONS_CHARS_MAX + " bytes");
     }
     return tooMany(pod.spec(), pod.spec().path("affinity"));
   }

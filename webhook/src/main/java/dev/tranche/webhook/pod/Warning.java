@@ -26,8 +26,7 @@ public enum Warning {
   LIMIT_NO_EFFECT("%s has no effect on container %s: %s"),
   LIMIT_SMALL(
       "container %s gets a memory limit of at most %dMi, and a CUDA context takes about 450Mi of it. %s"),
-  UNKNOWN("annotation %s is unknown to Tranche and has no effect"),
-  MISSPELT("annotation %s is unknown to Tranche and has no effect; did you mean %s?"),
+  UNKNOWN("annotation %s is unknown to Tranche and has no effect; after %s there is one of %s"),
   FOREIGN_SCHEDULER(
       "this pod's schedulerName is \"%s\", so Tranche does not change this pod, and its %s has no effect"),
   WHOLE_GPUS(
@@ -53,8 +52,7 @@ public enum Warning {
   KSERVE_COMPONENT(
       "this pod is the %s of InferenceService %s and gets a share of a GPU, too: KServe copies the annotations of an InferenceService to all of its pods. For the model alone, move the annotation to spec.predictor.annotations"),
   COMPAT_TRANSLATED("%s (%s) is translated to %s: \"%s\""),
-  COMPAT_IGNORED("%s: \"%s\" (%s) has no effect with Tranche"),
-  COMPAT_DISABLED("this pod's label %s is \"%s\", so Tranche does not read its %s");
+  COMPAT_IGNORED("%s: \"%s\" (%s) has no effect with Tranche");
 
   private final String template;
 

@@ -6,8 +6,8 @@ import dev.tranche.webhook.pod.PodView;
 import dev.tranche.webhook.pod.PodView.Container;
 import dev.tranche.webhook.pod.Warning;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.stream.Stream;
 
 /**
@@ -28,26 +28,24 @@ public record GpuContainer(Container container, Optional<String> warning) {
    * Containers that other webhooks inject, some of them as the first. None of them uses a GPU. The
    * names are those of the injectors' own templates.
    */
-  private static final Map<String, String> INJECTED =
-      Map.ofEntries(
-          // First with holdApplicationUntilProxyStarts.
-          Map.entry("istio-proxy", "Istio"),
-          // First with config.linkerd.io/proxy-await, the default.
-          Map.entry("linkerd-proxy", "Linkerd"),
+  private static final Set<String> INJECTED =
+      Set.of(
+          "istio-proxy",
+          "linkerd-proxy",
           // The proxy of AWS App Mesh and of Open Service Mesh.
-          Map.entry("envoy", "a service mesh"),
+          "envoy",
           // Consul since 1.14, and Consul before 1.14.
-          Map.entry("consul-dataplane", "Consul"),
-          Map.entry("envoy-sidecar", "Consul"),
-          Map.entry("kuma-sidecar", "Kuma"),
-          Map.entry("daprd", "Dapr"),
-          Map.entry("vault-agent", "Vault"),
-          // First, since it mounts the application's volumes.
-          Map.entry("gke-gcsfuse-sidecar", "Cloud Storage FUSE"),
-          Map.entry("fluid-fuse-0", "Fluid"),
-          Map.entry("jfs-mount", "JuiceFS"),
-          Map.entry("queue-proxy", "Knative"),
-          Map.entry("otc-container", "OpenTelemetry"));
+          "consul-dataplane",
+          "envoy-sidecar",
+          "kuma-sidecar",
+          "daprd",
+          "vault-agent",
+          // Cloud Storage FUSE, Fluid and JuiceFS.
+          "gke-gcsfuse-sidecar",
+          "fluid-fuse-0",
+          "jfs-mount",
+          "queue-proxy",
+          "otc-container");
 
   /**
    * Chooses a container; empty if the pod has no app container. A container that requests the
@@ -89,7 +87,7 @@ public record GpuContainer(Container container, Optional<String> warning) {
 
   /** A privileged container can have no share: it has all GPUs. */
   private static boolean mayHaveShare(Container container) {
-    return !INJECTED.containsKey(container.name()) && !container.privileged();
+    return !INJECTED.contains(container.name()) && !container.privileged();
   }
 
   private static String chosenOfSeveral(Container chosen, int possible, boolean byDefault) {
@@ -100,16 +98,15 @@ public record GpuContainer(Container container, Optional<String> warning) {
 
   private static Optional<String> skipped(Container chosen, List<Container> apps) {
     Container first = apps.getFirst();
-    String injector = INJECTED.get(first.name());
     return first.equals(chosen)
         ? Optional.empty()
         : Optional.of(
             Warning.CONTAINER_SKIPPED.of(
                 chosen.name(),
                 first.name(),
-                injector == null
+                first.privileged()
                     ? "is privileged and can have no share"
-                    : "is added by " + injector + " and uses no GPU",
+                    : "is added by a webhook and uses no GPU",
                 Names.GPU_CONTAINER));
   }
 }

@@ -47,19 +47,8 @@ public final class PlacementAnnotations {
           Names.SERVED_BY,
           Names.PLAIN_REQUESTS);
 
-  private static final List<String> WRITTEN_FOR_CONTAINERS =
-      List.of("gpu-fraction", "gpu-memory", "gpu-memory-limit");
-  private static final List<String> WRITTEN_BY_USERS =
-      List.of(
-          "gpu-fraction",
-          "gpu-memory",
-          "gpu-memory-limit",
-          "gpu-count",
-          "gpu-container",
-          "gpu-placement",
-          "gpu-model",
-          "gpu-uuid",
-          "plain-requests");
+  private static final String WRITTEN_BY_USERS =
+      "gpu-fraction, gpu-memory, gpu-memory-limit, gpu-count, gpu-container, gpu-placement, gpu-model, gpu-uuid and plain-requests";
 
   private PlacementAnnotations() {}
 
@@ -84,28 +73,17 @@ public final class PlacementAnnotations {
     checkList(annotations, Names.GPU_UUID, UUID, "GPU-6e2f…,!GPU-91ab…", problems);
   }
 
-  /** Adds a warning for each annotation that looks misspelt. */
+  /** Adds a warning for each annotation of ours that does not exist. */
   public static void warnOfUnknown(Map<String, String> annotations, List<String> warnings) {
     annotations.keySet().stream()
         .filter(k -> k.startsWith(PREFIX) && !KNOWN.contains(k) && !isOfContainer(k))
         .limit(WARNINGS_MAX)
-        .map(PlacementAnnotations::unknown)
+        .map(key -> Warning.UNKNOWN.of(key, PREFIX, WRITTEN_BY_USERS))
         .forEach(warnings::add);
   }
 
   private static boolean isOfContainer(String key) {
     return GpuRequests.requestsShare(key) || key.startsWith(Names.GPU_MEMORY_LIMIT_OF);
-  }
-
-  /** The share of a container keeps the container's name. */
-  private static String unknown(String key) {
-    String name = key.substring(PREFIX.length());
-    int dot = name.indexOf('.');
-    String container = dot < 0 ? "" : name.substring(dot);
-    List<String> meant = dot < 0 ? WRITTEN_BY_USERS : WRITTEN_FOR_CONTAINERS;
-    return Spelling.nearest(dot < 0 ? name : name.substring(0, dot), meant)
-        .map(near -> Warning.MISSPELT.of(key, PREFIX + near + container))
-        .orElseGet(() -> Warning.UNKNOWN.of(key));
   }
 
   /** Adds a warning for each placement annotation and limit of a pod that requests no GPU. */

@@ -22,9 +22,7 @@ import org.slf4j.LoggerFactory;
 /** Keeps pods from GPUs that they did not ask for. */
 public final class GuardHandler extends PodReviewHandler {
   private static final String FAILED =
-      "Tranche's guard failed on this pod because of a bug, so it is denied; ask your administrator"
-          + " to read the webhook's log and to exempt the namespace for now (label"
-          + " tranche.dev/guard: exempt).";
+      "Tranche's guard failed on this pod because of a bug, so it is denied; ask your administrator to read the webhook's log and to exempt the namespace for now (label tranche.dev/guard: exempt).";
   private static final Logger LOG = LoggerFactory.getLogger(GuardHandler.class);
 
   private final Guard guard;

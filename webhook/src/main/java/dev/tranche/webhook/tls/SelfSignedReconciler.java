@@ -95,19 +95,15 @@ final class SelfSignedReconciler {
     String emptying =
         "kubectl -n %s patch secret %s --type=json -p '[{\"op\":\"remove\",\"path\":\"/data\"}]'"
             .formatted(config.namespace(), stored.name());
-    Optional<TlsKeyPair> authority = stored.authority();
+    Optional<TlsKeyPair> authority = stored.authority().filter(TlsKeyPair::keyMatches);
     if (!stored.isEmpty() && authority.isEmpty()) {
       throw new IllegalStateException(
           SecretErrors.without(
               config.namespace(),
               stored.name(),
-              "valid CA (ca.crt, and ca.key as PKCS #8 on an elliptic curve, PEM)",
-              "empty it with %s, and the webhook creates a new one".formatted(emptying)));
-    }
-    if (authority.isPresent() && !authority.get().keyMatches()) {
-      throw new IllegalStateException(
-          "Secret %s/%s: ca.key is not the key of the certificate in ca.crt, so nothing can be signed; restore both, or empty the Secret with %s, and the webhook creates new ones"
-              .formatted(config.namespace(), stored.name(), emptying));
+              "valid CA (ca.crt, and its key in ca.key as PKCS #8 on an elliptic curve, PEM)",
+              "restore both, or empty it with %s, and the webhook creates a new one"
+                  .formatted(emptying)));
     }
     return authority;
   }

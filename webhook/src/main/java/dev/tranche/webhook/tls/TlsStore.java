@@ -92,8 +92,7 @@ final class TlsStore {
           SecretErrors.missing(
               config.namespace(),
               before.name(),
-              "the webhook may not create Secrets, so run helm upgrade, or kubectl apply of the"
-                  + " chart's manifests, which create it empty"));
+              "the webhook may not create Secrets, so run helm upgrade, or kubectl apply of the chart's manifests, which create it empty"));
     }
     var data = new HashMap<String, String>();
     texts.forEach((key, text) -> data.put(key, base64(text)));

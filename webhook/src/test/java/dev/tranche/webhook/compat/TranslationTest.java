@@ -299,12 +299,7 @@ class TranslationTest {
     String text =
         hami("'nvidia.com/gpumem':4096", "'nvidia.com/use-gputype':'T4'")
             .replace("'metadata':{", "'metadata':{'labels':{'hami.io/webhook':'ignore'},");
-    Mutation left = mutate(text);
-    assertThat(left)
-        .isEqualTo(
-            new Mutation.Unchanged(
-                List.of(
-                    "this pod's label hami.io/webhook is \"ignore\", so Tranche does not read its nvidia.com/gpumem")));
+    assertThat(mutate(text)).isEqualTo(new Mutation.Unchanged(List.of()));
     String ours =
         text.replace("'nvidia.com/gpumem':4096", "")
             .replace("'annotations':{", "'annotations':{'tranche.dev/gpu-fraction':'0.5',");
@@ -322,12 +317,6 @@ class TranslationTest {
             .mapToObj("'nvidia.com/container.c%d.gpus.devices':'x'"::formatted)
             .collect(Collectors.joining(","));
     assertThat(warnings(mutate(kaiOf("'gpu-fraction':'0.5'," + many)))).hasSize(10);
-  }
-
-  @Test
-  void withoutADialect_itsWordsAreNotRead() {
-    MutationRules rules = Reviews.rules(Set.of(SharingSystem.values())).without(SharingSystem.HAMI);
-    assertThat(rules).isEqualTo(Reviews.rules(Set.of(SharingSystem.KAI)));
   }
 
   @Test

@@ -390,8 +390,7 @@ class GuardTest {
     assertThat(after(pod).at("/spec/containers/0/env/0")).isEqualTo(json(VOID));
     assertThat(admitted(pod, GuardMode.VOID).mutation().warnings())
         .containsExactly(
-            "container \"main\" is privileged, so it can access every GPU of its node; it is"
-                + " recorded.");
+            "container \"main\" is privileged, so it can access every GPU of its node; it is recorded.");
   }
 
   @Test
@@ -424,14 +423,10 @@ class GuardTest {
       quoteCharacter = '`',
       value = {
         "'runtimeClassName':'nvidia','containers':[{'name':'exporter'}] | true",
-        "'runtimeClassName':'nvidia-cdi','initContainers':[{'name':'check'}],'containers':[{'name':'m'}]"
-            + " | true",
-        "'runtimeClassName':'nvidia','containers':[{'name':'m','env':[{'name':'NVIDIA_VISIBLE_DEVICES','value':'void'}]}]"
-            + " | true",
-        "'runtimeClassName':'nvidia','containers':[{'name':'m'},{'name':'gpu','resources':{'limits':{'nvidia.com/gpu':'1'}}}]"
-            + " | false",
-        "'runtimeClassName':'nvidia','resourceClaims':[{'name':'gpu'}],'containers':[{'name':'m'}]"
-            + " | false",
+        "'runtimeClassName':'nvidia-cdi','initContainers':[{'name':'check'}],'containers':[{'name':'m'}] | true",
+        "'runtimeClassName':'nvidia','containers':[{'name':'m','env':[{'name':'NVIDIA_VISIBLE_DEVICES','value':'void'}]}] | true",
+        "'runtimeClassName':'nvidia','containers':[{'name':'m'},{'name':'gpu','resources':{'limits':{'nvidia.com/gpu':'1'}}}] | false",
+        "'runtimeClassName':'nvidia','resourceClaims':[{'name':'gpu'}],'containers':[{'name':'m'}] | false",
         "'runtimeClassName':'gvisor','containers':[{'name':'m'}] | false",
         "'containers':[{'name':'m'}] | false",
       })
@@ -475,23 +470,6 @@ class GuardTest {
     assertThat(JsonPatch.apply(patch(verdict), pod).at("/spec/containers/0/env"))
         .as("the other variable says nothing to other runtimes")
         .isEqualTo(json("[" + ALL + "]"));
-  }
-
-  @Test
-  void nodeOfAPodPastTheScheduler_isLookedUpOnce() {
-    var lookups = new java.util.concurrent.atomic.AtomicInteger();
-    var counting =
-        new Guard(
-            new GuardRules(
-                GuardMode.VOID, true, Set.of(), List.of(), "/var/lib/kubelet", List.of()),
-            node -> {
-              lookups.incrementAndGet();
-              return Set.of();
-            });
-    String containers = ("{'name':'c'," + ONE_GPU + "},").repeat(1_000) + "{'name':'d'}";
-    counting.judge(
-        created(pod("'nodeName':'n','containers':[" + containers + "]")), GuardMode.VOID);
-    assertThat(lookups).hasValue(1);
   }
 
   @Test

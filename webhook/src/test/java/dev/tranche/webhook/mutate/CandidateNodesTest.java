@@ -3,7 +3,6 @@ package dev.tranche.webhook.mutate;
 import static dev.tranche.webhook.Reviews.annotated;
 import static dev.tranche.webhook.Reviews.annotation;
 import static dev.tranche.webhook.Reviews.apply;
-import static dev.tranche.webhook.Reviews.denial;
 import static dev.tranche.webhook.Reviews.expressions;
 import static dev.tranche.webhook.Reviews.warnings;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -98,7 +97,7 @@ class CandidateNodesTest {
 
   /** What one node says of itself keeps a pod off that node, and not off the others. */
   @Test
-  void hostPid_isKeptOffMpsNodes_andRefusedWhereThereIsNoOtherNode() {
+  void hostPid_isKeptOffMpsNodes() {
     var mps =
         new GpuNode(
             "m",
@@ -119,7 +118,9 @@ class CandidateNodesTest {
     assertThat(warnings(mutation))
         .anyMatch(w -> w.contains("cannot use nodes that share GPUs by MPS"));
     assertThat(mutator.mutate(after, cluster)).isInstanceOf(Mutation.Unchanged.class);
-    assertThat(denial(mutator.mutate(pod, cluster(mps)))).contains("hostPID", "node m");
+    assertThat(expressions(apply(mutator.mutate(pod, cluster(mps)), pod)))
+        .as("it waits for another node")
+        .hasSize(2);
     // It may share by MPS only after the pod's admission.
     JsonNode before = apply(mutator.mutate(pod, cluster()), pod);
     assertThat(expressions(before)).hasSize(2).allMatch(e -> e.contains("sharing-strategy"));

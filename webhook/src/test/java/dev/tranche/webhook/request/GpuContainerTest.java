@@ -17,6 +17,7 @@ import dev.tranche.webhook.nodes.GpuNode;
 import dev.tranche.webhook.pod.Mutation;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -101,7 +102,7 @@ class GpuContainerTest {
     if (byDefault != null) {
       annotate(pod, GpuContainer.DEFAULT_CONTAINER, byDefault);
     }
-    var gpus = new PodMutator(Reviews.RULES.with(MutationRules.PlainRequests.GPUS));
+    var gpus = new PodMutator(Reviews.RULES.with(MutationRules.PlainRequests.GPUS, Set.of()));
     Mutation mutation = gpus.mutate(pod, EMPTY);
     JsonNode after = apply(mutation, pod);
     assertThat(annotation(after, "gpu-container")).isEqualTo(chosen);
@@ -123,7 +124,7 @@ class GpuContainerTest {
         "a, b+gpu, c+gpu | a | b | first of 2 containers",
         "a, b+gpu, c+gpu+sidecar | | c | first of 2 containers",
         "fuse+privileged, a | | a | container fuse before it is privileged",
-        "fluid-fuse-0, a | | a | added by Fluid",
+        "fluid-fuse-0, a | | a | added by a webhook",
         "a, init+gpu+init | | a | ",
         "a, b+gpu, c | c | b | ",
       })
@@ -133,7 +134,7 @@ class GpuContainerTest {
     if (byDefault != null) {
       annotate(pod, GpuContainer.DEFAULT_CONTAINER, byDefault);
     }
-    var gpus = new PodMutator(Reviews.RULES.with(MutationRules.PlainRequests.GPUS));
+    var gpus = new PodMutator(Reviews.RULES.with(MutationRules.PlainRequests.GPUS, Set.of()));
     Mutation mutation = gpus.mutate(pod, EMPTY);
     assertThat(annotation(apply(mutation, pod), "gpu-container")).isEqualTo(chosen);
     if (said != null) {
@@ -146,7 +147,7 @@ class GpuContainerTest {
   void containerWithAShareOfItsOwn_isNotTheOneWithoutAName() {
     ObjectNode pod = requesting("main", "side+gpu");
     annotate(pod, "tranche.dev/gpu-fraction.side", "0.2");
-    var gpus = new PodMutator(Reviews.RULES.with(MutationRules.PlainRequests.GPUS));
+    var gpus = new PodMutator(Reviews.RULES.with(MutationRules.PlainRequests.GPUS, Set.of()));
     assertThat(granted(apply(gpus.mutate(pod, EMPTY), pod)))
         .isEqualTo(Map.of("main", "5", "side", "2"));
   }

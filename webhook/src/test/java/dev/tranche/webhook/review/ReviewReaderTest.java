@@ -65,8 +65,7 @@ class ReviewReaderTest {
           .isEqualTo(
               new Raw.Unreadable(
                   "u1",
-                  "this pod has more values or levels than the guard checks, which is too large;"
-                      + " allowed are at most 100000 names and values, and 64 levels."));
+                  "this pod has more values or levels than the guard checks, which is too large; allowed are at most 100000 names and values, and 64 levels."));
     }
     assertThat(ReviewReader.read(review("{\"a\":" + "1".repeat(5_000) + "}")))
         .as("a number of so many digits")

@@ -180,8 +180,8 @@ class SelfSignedReconcilerIT {
                 .build())
         .update();
     assertThatThrownBy(() -> round(NOW.plus(Duration.ofDays(61))).reconcile())
-        .hasMessageContaining("Secret tranche-system/tranche-ca: ca.key is not the key")
-        .hasMessageContaining("empty the Secret with kubectl -n tranche-system patch");
+        .hasMessageContaining("Secret tranche-system/tranche-ca has no valid CA")
+        .hasMessageContaining("empty it with kubectl -n tranche-system patch");
     assertThat(pair("tranche-webhook-tls")).isEqualTo(first.webhook());
   }
 
