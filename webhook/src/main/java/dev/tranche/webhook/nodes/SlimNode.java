@@ -104,13 +104,22 @@ public class SlimNode implements HasMetadata {
             .withName(full.getName())
             .withUid(full.getUid())
             .withResourceVersion(full.getResourceVersion())
-            .withLabels(full.getLabels())
             .build();
+    metadata.setLabels(shared(full.getLabels()));
     granted =
         Optional.ofNullable(full.getAnnotations())
             .map(annotations -> annotations.get(Names.GPU_USE))
             .flatMap(GrantedGpus::read)
             .orElse(null);
+  }
+
+  /** Thousands of nodes have the same keys and values, so one copy of each is enough. */
+  private static Map<String, String> shared(@Nullable Map<String, String> labels) {
+    Map<String, String> shared = new HashMap<>();
+    if (labels != null) {
+      labels.forEach((key, value) -> shared.put(key.intern(), value.intern()));
+    }
+    return Map.copyOf(shared);
   }
 
   /** Of the annotations only what the extender says about the use of the GPUs. */

@@ -6,7 +6,6 @@ import dev.tranche.process.meters.Failures;
 import dev.tranche.webhook.metrics.WebhookMetrics;
 import io.fabric8.kubernetes.api.model.ObjectMeta;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
@@ -16,23 +15,26 @@ class ClusterWatchTest {
   private final Failures failures =
       new Failures(new WebhookMetrics(registry), "Help", Failures.NODE);
 
-  private static SlimNode node(String name, Map<String, String> labels) {
+  private static SlimNode named(String name, SlimNode node) {
     var metadata = new ObjectMeta();
     metadata.setName(name);
-    metadata.setLabels(labels);
-    var node = new SlimNode();
+    metadata.setLabels(Map.of("nvidia.com/gpu.replicas", "10"));
     node.setMetadata(metadata);
     return node;
   }
 
   @Test
-  @SuppressWarnings("NullAway") // It stands for any node that the code does not expect.
   void nodeThatCannotBeRead_isLeftOut_andAllOthersCount() {
-    var broken = new HashMap<String, String>();
-    broken.put("label", null);
+    var broken =
+        new SlimNode() {
+          @Override
+          public Status getStatus() {
+            throw new IllegalStateException("a defect");
+          }
+        };
     List<GpuNode> nodes =
         ClusterWatch.read(
-                List.of(node("a", broken), node("b", Map.of("nvidia.com/gpu.replicas", "10"))),
+                List.of(named("a", broken), named("b", new SlimNode())),
                 List.of("nvidia.com/gpu"),
                 failures)
             .served();
