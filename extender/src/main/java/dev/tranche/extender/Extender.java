@@ -1,11 +1,26 @@
 package dev.tranche.extender;
 
 import dev.tranche.extender.controller.AccessReviewer;
+import dev.tranche.extender.controller.ApiServiceBundle;
 import dev.tranche.extender.controller.ApiWriter;
+import dev.tranche.extender.controller.ConfigMapEvents;
 import dev.tranche.extender.controller.Controller;
+import dev.tranche.extender.controller.ControllerContext;
+import dev.tranche.extender.controller.DraLabels;
 import dev.tranche.extender.controller.DraNodes;
+import dev.tranche.extender.controller.DuplicateAllocations;
+import dev.tranche.extender.controller.FrontProxyWatch;
+import dev.tranche.extender.controller.MistakeEvents;
+import dev.tranche.extender.controller.NodeEventWriter;
+import dev.tranche.extender.controller.NodeLabels;
+import dev.tranche.extender.controller.NodeUseWriter;
+import dev.tranche.extender.controller.PinChecks;
+import dev.tranche.extender.controller.PodRules;
+import dev.tranche.extender.controller.PodScan;
 import dev.tranche.extender.controller.SchedulerMessages;
+import dev.tranche.extender.controller.StartupTaints;
 import dev.tranche.extender.controller.TokenReviewer;
+import dev.tranche.extender.controller.UnknownCordons;
 import dev.tranche.extender.controller.VerbsEndpointSlice;
 import dev.tranche.extender.controller.WaitEvents;
 import dev.tranche.extender.controller.WaitSurvey;
@@ -13,11 +28,13 @@ import dev.tranche.extender.core.SchedulingCore;
 import dev.tranche.extender.election.Leadership;
 import dev.tranche.extender.explain.Inspection;
 import dev.tranche.extender.explain.WhatIf;
+import dev.tranche.extender.http.ClientCertificates;
 import dev.tranche.extender.http.ExtenderReader;
 import dev.tranche.extender.http.OpsRoutes;
 import dev.tranche.extender.http.RequestLimiter;
 import dev.tranche.extender.http.VerbRoutes;
 import dev.tranche.extender.http.VerbServer;
+import dev.tranche.extender.ledger.GpuFacts;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.ledger.Timing;
 import dev.tranche.extender.metrics.ExtenderMetrics;
@@ -25,8 +42,6 @@ import dev.tranche.extender.metrics.GpuCollector;
 import dev.tranche.extender.readapi.InspectionCache;
 import dev.tranche.extender.readapi.ReadApi;
 import dev.tranche.extender.readapi.row.Explain;
-import dev.tranche.extender.selection.NodeFilter;
-import dev.tranche.extender.selection.NodeTraits;
 import dev.tranche.extender.snapshot.NodeSnapshot;
 import dev.tranche.extender.state.SchedulingState;
 import dev.tranche.extender.stream.NodeStreams;
@@ -35,7 +50,7 @@ import dev.tranche.extender.verb.Bind;
 import dev.tranche.extender.verb.Filter;
 import dev.tranche.extender.verb.Preempt;
 import dev.tranche.extender.verb.Prioritize;
-import dev.tranche.extender.verb.RecentlyFilteredPods;
+import dev.tranche.extender.verb.Verbs;
 import dev.tranche.process.client.ApiClient;
 import dev.tranche.process.listen.ConnectionLimits;
 import dev.tranche.process.listen.LimitedTransport;
@@ -43,8 +58,7 @@ import dev.tranche.process.listen.ListeningPort;
 import dev.tranche.process.loop.Loop;
 import dev.tranche.process.loop.LoopLag;
 import dev.tranche.process.loop.LoopWatch;
-import dev.tranche.process.meters.Failures;
-import dev.tranche.process.settings.HostPort;
+import dev.tranche.process.ops.Probe;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import io.micrometer.core.instrument.binder.jvm.JvmMemoryMetrics;
 import io.micrometer.core.instrument.binder.system.ProcessorMetrics;
@@ -54,24 +68,30 @@ import io.vertx.core.Vertx;
 import io.vertx.core.VertxOptions;
 import io.vertx.core.http.HttpServer;
 import io.vertx.core.net.PemKeyCertOptions;
-import io.vertx.core.net.SocketAddress;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.function.Function;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Creates the parts of the process and connects them. */
+/**
+ * Creates the parts of the process, in the order in which they need each other, and starts them.
+ */
 public final class Extender implements AutoCloseable {
   /** kube-scheduler waits 10 s for a bind, by our chart, and a bind may also read the pod. */
   static final int API_TIMEOUT_MS = 4_000;
 
   private static final long STOP_S = 10;
   private static final long SOON_MS = 50;
+  private static final long TICK_MS = 250;
   private static final long EVERY_SECOND_MS = 1_000;
   private static final long EVERY_TEN_SECONDS_MS = 10_000;
   private static final Logger LOG = LoggerFactory.getLogger(Extender.class);
@@ -79,33 +99,35 @@ public final class Extender implements AutoCloseable {
   private final ExtenderConfig config;
   private final LimitedTransport transport = new LimitedTransport();
   private final Vertx vertx = transport.vertx(new VertxOptions());
+
+  /** Everything is decided here. */
+  private final Loop loop = new Loop(vertx.getOrCreateContext());
+
   private final PrometheusMeterRegistry registry = ExtenderMetrics.prometheusRegistry();
-  private final GpuCollector gpus = new GpuCollector();
   private final ExtenderMetrics metrics = new ExtenderMetrics(registry);
-  private final Failures failures = metrics.failures();
-  private final ListeningPort opsPort = port("metrics", ConnectionLimits.METRICS);
-  private final ListeningPort streamPort = port("stream", StreamServer.LIMITS);
-  private final ListeningPort verbsPort;
-  private final NodeTraits.Table traits = new NodeTraits.Table();
-  private final NodeStreams streams;
-  private final ApiWriter api;
   private final SchedulingCore core;
   private final SchedulingState state;
   private final Explain explain;
-  private final VerbServer verbs;
-  private final Controllers controllers;
-  private final TokenReviewer tokens;
+  private final ApiWriter api;
   private final SchedulerMessages schedulerMessages;
+  private final TokenReviewer tokens;
   private final AccessReviewer access;
-  private final InspectionCache inspections;
-  private final ReadApi readApi;
-  private final CertifiedPorts ports;
-  private final Leadership leadership;
   private final VerbsEndpointSlice verbsSlice;
-  private final KubernetesClient client;
+  private final Leadership leadership;
+  private final NodeStreams streams;
   private final DraNodes draNodes;
-  private @Nullable Informers informers;
-  private @Nullable HttpServer ops;
+  private final Controllers controllers;
+  private final ClusterChanges changes;
+  private final Informers informers;
+  private final ListeningPort opsPort;
+  private final VerbServer verbs;
+  private final StreamServer streamServer;
+  private final ReadApi readApi;
+  private final OpsRoutes ops;
+  private final CertifiedPorts ports;
+  private final Optional<FrontProxyWatch> frontProxy;
+  private final Optional<ApiServiceBundle> apiService;
+  private @Nullable HttpServer opsServer;
 
   /** Updated every second. Volatile, since metrics are read on another thread. */
   private volatile boolean ready;
@@ -115,59 +137,68 @@ public final class Extender implements AutoCloseable {
    */
   public Extender(ExtenderConfig config, KubernetesClient client) {
     this.config = config;
-    this.client = client;
-    // The connections: node streams and the API server.
-    this.streams =
-        new NodeStreams(config.assignmentAckTimeoutMs(), sent -> loop().completeOnLoop(sent));
-    this.api =
-        new ApiWriter(
-            ApiClient.withoutRetries(client, API_TIMEOUT_MS), config.resources(), metrics);
-    this.tokens = tokenReviewer();
-    this.schedulerMessages =
-        new SchedulerMessages(ApiClient.withoutRetries(client, API_TIMEOUT_MS), metrics);
-    this.access = new AccessReviewer(ApiClient.withoutRetries(client, API_TIMEOUT_MS), metrics);
+    KubernetesClient calls = ApiClient.withoutRetries(client, API_TIMEOUT_MS);
 
-    // What decides, and the state that the verbs share.
-    var waitingPods =
-        new WaitingPods(api, schedulerMessages, traits, this::loop, this::deciding, metrics);
-    this.core =
+    // What decides.
+    core =
         new SchedulingCore(
-            settings(config),
-            Extender::nowMs,
-            Extender::toClockMs,
-            failures::nodeFailed,
-            waitingPods);
-    this.state = new SchedulingState(core, streams, this::readPod, api::wake, metrics, failures);
-    this.explain = new Explain(core.ledger, core.evaluator, core.explanations);
+            settings(config), Extender::nowMs, Extender::toClockMs, metrics.failures::nodeFailed);
+    explain = new Explain(core.ledger, core.evaluator, core.explanations);
+    streams = new NodeStreams(config.assignmentAckTimeoutMs(), loop);
+    api = new ApiWriter(calls, config.resources(), loop, metrics);
+    schedulerMessages = new SchedulerMessages(calls, loop, metrics);
+    var account = config.serviceAccount();
+    tokens = new TokenReviewer(client, account.namespace(), account.name(), metrics);
+    access = new AccessReviewer(calls, metrics);
+    state = new SchedulingState(core, streams, api, metrics);
 
-    this.draNodes = new DraNodes(client, config.resources(), OptionalReflector.CHECK_AGAIN_MS);
-
-    // The writers of labels, annotations, taints and events.
-    this.controllers = controllers(waitingPods.controllers(core.explanations, this::waitSurvey));
-
-    // The ports and leader election.
-    this.verbsPort = port("verbs", VerbServer.limits(config.verbsTls()));
-    this.verbs = verbServer();
-    this.inspections = new InspectionCache(this::inspect, Extender::nowMs);
-    this.readApi = readApi();
-    this.ports =
-        new CertifiedPorts(
-            config,
+    // Who decides.
+    verbsSlice =
+        new VerbsEndpointSlice(
             client,
-            vertx,
-            new CertifiedPorts.Servers(this::streamServer, verbs, readApi),
-            metrics);
-    this.verbsSlice = verbsSlice();
-    this.leadership = leadership();
-  }
+            config.namespace(),
+            config.name() + "-extender-verbs",
+            new VerbsEndpointSlice.Address(config.identity(), config.podIp()));
+    leadership =
+        new Leadership(
+            client,
+            new Leadership.Candidate(
+                config.namespace(), config.name() + "-extender", config.identity()),
+            verbsSlice);
+    if (config.leaderElect()) {
+      state.readiness.closeWhile(leadership::missing, leadership::term);
+    }
 
-  private ListeningPort port(String name, ConnectionLimits limits) {
-    return new ListeningPort(vertx, transport, name, limits);
-  }
+    // What is written, and what is known.
+    draNodes = new DraNodes(client, config.resources(), OptionalReflector.CHECK_AGAIN_MS);
+    var context = new ControllerContext(core, state.readiness, api, metrics);
+    controllers = new Controllers(controllers(context), loop, metrics.failures);
+    changes = new ClusterChanges(core, state, controllers, loop);
+    informers = new Informers(client, config, changes, metrics);
 
-  private VerbServer verbServer() {
-    return new VerbServer(
-        address(config.verbs()), verbsPort, state.readiness, this::tick, this::routes);
+    // The ports.
+    opsPort = port("metrics", ConnectionLimits.METRICS);
+    var inspections = new InspectionCache(this::inspect, Extender::nowMs);
+    var gpus = new GpuCollector(() -> config.gpuMetrics() && !state.readiness.leadershipMissing());
+    registry.getPrometheusRegistry().register(gpus);
+    ops = new OpsRoutes(loop, registry, gpus, inspections, this::probe);
+    verbs = verbServer();
+    streamServer =
+        new StreamServer(
+            config.stream(),
+            port("stream", StreamServer.LIMITS),
+            tokens,
+            streams,
+            new StreamServer.ReportSink(state.writer, controllers, loop, core.clockMs, metrics));
+    readApi = readApi(inspections);
+    boolean aggregated = config.apiAggregated() != null;
+    frontProxy =
+        aggregated
+            ? Optional.of(new FrontProxyWatch(client, readApi::setFrontProxy))
+            : Optional.empty();
+    apiService = aggregated ? Optional.of(new ApiServiceBundle(calls, metrics)) : Optional.empty();
+    ports = new CertifiedPorts(config, client, vertx, certifiedPorts());
+    StateGauges.register(metrics, core, state, streams);
   }
 
   private static SchedulingCore.Settings settings(ExtenderConfig config) {
@@ -186,77 +217,146 @@ public final class Extender implements AutoCloseable {
     return since1970Ms - System.currentTimeMillis() + nowMs();
   }
 
-  private TokenReviewer tokenReviewer() {
-    var account = config.serviceAccount();
-    return new TokenReviewer(client, account.namespace(), account.name(), metrics);
-  }
-
-  private WaitSurvey waitSurvey(WaitEvents events) {
-    return new WaitSurvey(
-        core, events, new SurveyTurns(), () -> state.readiness.notReady().isEmpty(), failures);
+  /** All controllers; they are told in this order. */
+  private List<Controller> controllers(ControllerContext context) {
+    var mistakes = new MistakeEvents(context);
+    var waits = new WaitEvents(context);
+    var pins =
+        new PinChecks(context, schedulerMessages::selection, core.traits::pin, core.traits::size);
+    Supplier<Stream<GpuFacts>> gpus =
+        () -> core.ledger.nodes().stream().flatMap(node -> core.ledger.gpus(node).stream());
+    return List.of(
+        new NodeEventWriter(
+            context, new ConfigMapEvents(context, config.namespace(), config.configMap())),
+        new NodeLabels(context),
+        new DraLabels(context, draNodes::served),
+        new StartupTaints(context),
+        new NodeUseWriter(context, config.resources().getFirst(), config.nodeUseAnnotation()),
+        new UnknownCordons(context),
+        PodRules.unshared(config.schedulerName(), mistakes),
+        PodRules.unconverted(
+            config.unconvertedNamespaces(), config.resources().getFirst(), mistakes),
+        new PodScan(context, core.ledger::pods, PodRules.outdatedShare(gpus), mistakes),
+        new PodScan(context, core.ledger::pods, PodRules.unknownUuid(gpus), mistakes),
+        new PodScan(context, core.ledger::pods, PodRules.untriedNominee(core), mistakes),
+        new DuplicateAllocations(context, mistakes),
+        mistakes,
+        new WaitSurvey(context, new SurveyTurns(), List.of(waits, pins)),
+        pins,
+        waits);
   }
 
   private final class SurveyTurns implements WaitSurvey.Turns {
     @Override
     public Future<List<NodeSnapshot>> nodes(PodFacts pod) {
-      return explain.nodes(pod, loop());
+      return explain.nodes(pod, loop);
     }
 
     @Override
     public Future<WaitSurvey.Found> aside(Supplier<WaitSurvey.Found> work) {
-      return loop().completeOnLoop(vertx.executeBlocking(work::get, false));
+      return loop.completeOnLoop(vertx.executeBlocking(work::get, false));
     }
 
     @Override
     public void later(Runnable task) {
-      loop().run(task);
+      loop.run(task);
     }
   }
 
-  private Controllers controllers(List<Controller> waits) {
-    return new Controllers(
-        config, api, this::loop, this::deciding, core, metrics, failures, draNodes::served, waits);
+  private VerbServer verbServer() {
+    var all =
+        new Verbs(
+            new Filter(core, state, metrics, config.offeredNodesMax(), loop::run),
+            new Prioritize(core, state, metrics),
+            new Bind(core, state, api, metrics),
+            new Preempt(
+                core,
+                state,
+                metrics,
+                loop::run,
+                task -> vertx.setTimer(SOON_MS, due -> loop.run(task))));
+    var routes =
+        new VerbRoutes(
+            new ExtenderReader(config.resources()), all, metrics, RequestLimiter.READ_WITHIN_MS);
+    return new VerbServer(
+        config.verbs(),
+        port("verbs", VerbServer.limits(config.verbsTls())),
+        state.readiness,
+        routes.router(vertx),
+        loop);
   }
 
-  private VerbsEndpointSlice verbsSlice() {
-    return new VerbsEndpointSlice(
-        client,
-        config.namespace(),
-        config.name() + "-extender-verbs",
-        new VerbsEndpointSlice.Address(config.identity(), config.podIp(), verbs::port));
+  private ReadApi readApi(InspectionCache inspections) {
+    return new ReadApi(
+        vertx,
+        transport,
+        new ReadApi.Addresses(config.api(), config.apiLocal(), config.apiAggregated()),
+        config.viewerRole(),
+        access,
+        new ReadApi.Sources(
+            () -> loop,
+            inspections,
+            state.readiness::notReady,
+            explain,
+            core.explanations,
+            schedulerMessages::of,
+            schedulerMessages::leftAlone,
+            pod -> schedulerMessages.selection(pod).map(found -> found.map(core.traits::filter)),
+            new WhatIf(
+                core.ledger, core.evaluator, core.packing, config.offeredNodesMax(), core.clockMs),
+            core.traits::filter,
+            config.resources(),
+            // Without a port nobody could read the history.
+            config.servesApi() ? config.historyBytesMax() : 0,
+            config.clusterName(),
+            core.ledger,
+            Extender::nowMs),
+        metrics);
   }
 
-  private Leadership leadership() {
-    return new Leadership(
-        client,
-        config.namespace(),
-        config.name() + "-extender",
-        config.identity(),
-        verbsSlice::lead,
-        verbsSlice::retire);
+  /** The ports that open with a certificate, in this order. */
+  private List<Function<ServingCertificate, Future<?>>> certifiedPorts() {
+    var all = new ArrayList<Function<ServingCertificate, Future<?>>>();
+    all.add(own -> streamServer.serve(own.certificate()));
+    if (config.verbsTls()) {
+      all.add(
+          own ->
+              clients(own).compose(clients -> serveVerbs(own.certificate(), clients.orElse(null))));
+    }
+    all.add(
+        own -> {
+          state.readiness.portsOpened();
+          readApi.setCertificate(own.certificate());
+          apiService.ifPresent(bundle -> bundle.set(own.authorities()));
+          return Future.succeededFuture();
+        });
+    return all;
   }
 
-  private void tick() {
-    failures.task("the tick", state.writer::tick);
-    // In a turn of its own, since both take several milliseconds after a new list of all nodes.
-    loop().run(() -> failures.task("the wake-up", state.waker::tick));
+  private Future<Optional<ClientCertificates>> clients(ServingCertificate own) {
+    return !config.verbsClientCertificate()
+        ? Future.succeededFuture(Optional.empty())
+        : own.authorities()
+            .map(
+                authorities ->
+                    new ClientCertificates(
+                        authorities, config.schedulerClient(), metrics::recordClientCertificate))
+            .map(clients -> Future.succeededFuture(Optional.of(clients)))
+            .orElseGet(
+                () ->
+                    Future.failedFuture(
+                        "it has no ca.crt: kube-scheduler's certificate is verified by it"));
   }
 
-  private Future<Optional<PodFacts>> readPod(String key) {
-    return loop().completeOnLoop(api.pod(key));
+  private Future<Void> serveVerbs(
+      @Nullable PemKeyCertOptions certificate, @Nullable ClientCertificates clients) {
+    return verbs.serve(certificate, clients).onSuccess(serving -> verbsSlice.opened(verbs.port()));
   }
 
-  private Loop loop() {
-    return verbs.loop();
-  }
-
-  /**
-   * Whether the controllers may write. Without an open port no node can report, so what is known of
-   * the nodes is no basis for writing.
-   */
-  private boolean deciding() {
-    return ports.missing().isEmpty()
-        && state.readiness.notDeciding().or(state.readiness::awaitingFirstReports).isEmpty();
+  private ListeningPort port(String name, ConnectionLimits limits) {
+    var port = new ListeningPort(vertx, transport, name, limits);
+    metrics.connections(port);
+    return port;
   }
 
   void watchLoops() {
@@ -267,50 +367,52 @@ public final class Extender implements AutoCloseable {
   public Future<Void> start() {
     registerMetrics();
     return vertx
-        .deployVerticle(verbs)
+        .deployVerticle(streamServer)
         .onSuccess(deployed -> startWatchesAndPorts())
-        .compose(deployed -> config.verbsTls() ? Future.succeededFuture() : verbs.serve(null, null))
-        .compose(listening -> serveOps())
-        .onSuccess(serving -> readApi.start())
-        .onSuccess(serving -> joinElection())
+        .compose(deployed -> config.verbsTls() ? Future.succeededFuture() : serveVerbs(null, null))
+        .compose(listening -> ops.port(vertx).listen(opsPort, config.metrics()))
+        .onSuccess(
+            server -> {
+              opsServer = server;
+              readApi.start();
+              if (config.leaderElect()) {
+                leadership.start();
+                verbsSlice.start();
+              }
+            })
         .mapEmpty();
   }
 
   private void registerMetrics() {
     new JvmMemoryMetrics().bindTo(registry);
     new ProcessorMetrics().bindTo(registry);
-    registry.getPrometheusRegistry().register(gpus);
-    metrics.connections(opsPort);
-    metrics.connections(streamPort);
-    metrics.connections(verbsPort);
     metrics.gauge(
         "tranche.extender.ready", "1 while /readyz says ready, else 0.", () -> ready ? 1 : 0);
-    StateGauges.register(metrics, core, state, streams);
   }
 
   private void startWatchesAndPorts() {
-    if (config.leaderElect()) {
-      state.readiness.closeWhile(leadership::missing, leadership::term);
-    }
-    var watched = new Informers(client, config, loop(), core, state, controllers, metrics, traits);
-    informers = watched;
-    watched.start();
+    informers.start();
     draNodes.start();
     ports.start();
-    loop().run(this::measureLag);
-    vertx.setPeriodic(EVERY_SECOND_MS, id -> loop().run(this::everySecond));
-    vertx.setPeriodic(EVERY_SECOND_MS, id -> loop().run(watched::everySecond));
-    vertx.setPeriodic(EVERY_TEN_SECONDS_MS, id -> loop().run(controllers::everyTenSeconds));
-  }
-
-  /** On the loop: its timer fires there, after the work that is before it. */
-  private void measureLag() {
+    frontProxy.ifPresent(FrontProxyWatch::start);
+    apiService.ifPresent(bundle -> every(ApiServiceBundle.PERIOD_MS, bundle::check));
+    every(TICK_MS, () -> metrics.failures.task("the tick", state.writer::tick));
+    // In a turn of its own, since both take several milliseconds after a new list of all nodes.
+    every(TICK_MS, () -> metrics.failures.task("the wake-up", state.waker::tick));
+    every(EVERY_SECOND_MS, this::everySecond);
+    every(EVERY_SECOND_MS, changes::everySecond);
+    every(EVERY_TEN_SECONDS_MS, controllers::everyTenSeconds);
     var lag = new LoopLag(System.nanoTime());
-    vertx.setPeriodic(LoopLag.BEAT_MS, id -> lag.beat(System.nanoTime()));
+    every(LoopLag.BEAT_MS, () -> lag.beat(System.nanoTime()));
     metrics.gauge(
         "tranche.extender.loop.lag.seconds",
         "Maximum delay of the event loop that decides, over the last one to two minutes.",
         lag::seconds);
+  }
+
+  /** The timer fires on the loop, after the work that is before it. */
+  private void every(long ms, Runnable task) {
+    loop.run(() -> vertx.setPeriodic(ms, due -> task.run()));
   }
 
   private void everySecond() {
@@ -318,106 +420,22 @@ public final class Extender implements AutoCloseable {
     controllers.tick();
   }
 
-  /** Joins the leader election, once the ports are open. */
-  private void joinElection() {
-    if (config.leaderElect()) {
-      leadership.start();
-      verbsSlice.start();
-    }
-  }
-
-  private VerbRoutes routes(Loop loop) {
-    var recentlyFiltered = new RecentlyFilteredPods();
-    var bind = new Bind(core, state, recentlyFiltered, api, loop, metrics);
-    metrics.gauge("tranche.extender.binds.in.flight", "Binds in progress.", bind::inFlight);
-    var filter =
-        new Filter(core, state, recentlyFiltered, metrics, config.offeredNodesMax(), loop::run);
-    var verbRoutes =
-        new VerbRoutes(
-            new ExtenderReader(config.resources()),
-            filter,
-            new Prioritize(core, state, metrics),
-            bind,
-            new Preempt(
-                core,
-                state,
-                metrics,
-                loop::run,
-                task -> vertx.setTimer(SOON_MS, id -> loop.run(task))),
-            metrics,
-            RequestLimiter.READ_WITHIN_MS);
-    metrics.gauge(
-        "tranche.extender.verbs.in.flight",
-        "Requests of kube-scheduler that are queued or in progress; bounded.",
-        verbRoutes::calls);
-    return verbRoutes;
-  }
-
-  private Future<HttpServer> serveOps() {
-    var routes =
-        new OpsRoutes(
-            state.readiness,
-            inspections,
-            loop(),
-            registry,
-            gpus,
-            config.gpuMetrics(),
-            this::missing);
-    return routes.port(vertx).listen(opsPort, config.metrics()).onSuccess(server -> ops = server);
-  }
-
-  private ReadApi readApi() {
-    return new ReadApi(
-        vertx,
-        transport,
-        new ReadApi.Addresses(config.api(), config.apiLocal(), config.apiAggregated()),
-        config.viewerRole(),
-        access,
-        new ReadApi.Sources(
-            this::loop,
-            inspections,
-            state.readiness::notReady,
-            explain,
-            core.explanations,
-            schedulerMessages::of,
-            schedulerMessages::leftAlone,
-            this::nodeFilter,
-            new WhatIf(
-                core.ledger, core.evaluator, core.packing, config.offeredNodesMax(), core.clockMs),
-            traits::filter,
-            config.resources(),
-            // Without a port nobody could read the history.
-            config.servesApi() ? config.historyBytesMax() : 0,
-            config.clusterName(),
-            core.ledger,
-            Extender::nowMs),
-        metrics);
-  }
-
-  /** Returns which nodes a pod excludes; empty if the API server does not answer. */
-  private Future<Optional<NodeFilter>> nodeFilter(String pod) {
-    return schedulerMessages.selection(pod).map(selection -> selection.map(traits::filter));
-  }
-
   /** Takes a snapshot in steps, so that verbs are answered in between. */
   private Future<Inspection> inspect() {
-    return loop()
-        .submit(() -> core.inspector.readAhead(nowMs(), timeOfDay()))
+    return loop.submit(() -> core.inspector.readAhead(nowMs(), timeOfDay()))
         .compose(
             more ->
                 more
                     ? inspect()
-                    : loop()
-                        .submit(
-                            () ->
-                                core.inspector.inspect(
-                                    state.waiting.size(), nowMs(), timeOfDay())));
+                    : loop.submit(
+                        () -> core.inspector.inspect(state.waiting.size(), nowMs(), timeOfDay())));
   }
 
   private static Instant timeOfDay() {
     return Instant.now().truncatedTo(ChronoUnit.MILLIS);
   }
 
+  /** Returns what readiness lacks beside what is not read yet. */
   private Optional<String> missing() {
     Optional<String> missing =
         config.leaderElect()
@@ -426,22 +444,14 @@ public final class Extender implements AutoCloseable {
     return missing.or(core.ledger.acknowledgements()::mostMissing);
   }
 
-  private StreamServer streamServer(PemKeyCertOptions certificate) {
-    return new StreamServer(
-        address(config.stream()),
-        streamPort,
-        certificate,
-        tokens,
-        streams,
-        state.writer,
-        loop(),
-        controllers,
-        metrics,
-        Extender::nowMs);
-  }
-
-  private static SocketAddress address(HostPort address) {
-    return SocketAddress.inetSocketAddress(address.port(), address.host());
+  private Future<Probe> probe() {
+    return loop.submit(
+        () -> {
+          Optional<String> why = missing().or(state.readiness::notReady);
+          Optional<String> awaiting = state.readiness.awaitingFirstReports();
+          String ready = awaiting.map("ready; "::concat).orElse("ready");
+          return new Probe(why.isEmpty(), why.orElse(ready));
+        });
   }
 
   public int verbsPort() {
@@ -449,11 +459,11 @@ public final class Extender implements AutoCloseable {
   }
 
   public int metricsPort() {
-    return ops == null ? -1 : ops.actualPort();
+    return opsServer == null ? -1 : opsServer.actualPort();
   }
 
   public int streamPort() {
-    return ports.streamPort();
+    return streamServer.port();
   }
 
   public int apiPort() {
@@ -470,7 +480,7 @@ public final class Extender implements AutoCloseable {
 
   @Override
   public void close() {
-    failures.stopping();
+    metrics.failures.stopping();
     leadership.stop();
     if (api.drainBinds()) {
       leadership.release();
@@ -478,16 +488,16 @@ public final class Extender implements AutoCloseable {
       LOG.warn("Bindings are still in flight; leaving the Lease to expire");
     }
     verbsSlice.close();
-    draNodes.close();
     ports.close();
-    if (informers != null) {
-      informers.close();
-    }
+    frontProxy.ifPresent(FrontProxyWatch::close);
+    informers.close();
+    draNodes.close();
     try {
       vertx.close().await(STOP_S, TimeUnit.SECONDS);
-    } catch (java.util.concurrent.TimeoutException slow) {
+    } catch (TimeoutException slow) {
       LOG.warn("open calls did not end within {} s", STOP_S);
     }
+    apiService.ifPresent(ApiServiceBundle::close);
     tokens.close();
     access.close();
     schedulerMessages.close();

@@ -79,7 +79,9 @@ final class ExtenderIT {
       ready();
       until(() -> !use("node-a").isEmpty());
       assertThat(use("node-a"))
-          .matches("0\\.0 of 2 GPUs granted, 50% SM load, 3 of \\d+ GiB memory used, as of .*Z");
+          .matches(
+              "0\\.0 of 2 GPUs granted, largest free share \\d+/10, 50% SM load, 3 of \\d+ GiB"
+                  + " memory used, as of .*Z");
       assertThat(use("node-b")).as("a node without GPUs").isEmpty();
     }
   }

@@ -2,7 +2,8 @@ package dev.tranche.simulate;
 
 import dev.tranche.api.Names;
 import dev.tranche.extender.ledger.PodFacts;
-import dev.tranche.extender.verb.ApiServer;
+import dev.tranche.extender.state.ApiServer;
+import dev.tranche.process.loop.Loop;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import java.util.Map;
@@ -23,11 +24,13 @@ final class ApiCalls implements ApiServer {
   private final World world;
   private final ExtenderReplica replica;
   private final SplittableRandom random;
+  private final Loop loop;
 
   ApiCalls(World world, ExtenderReplica replica, SplittableRandom random) {
     this.world = world;
     this.replica = replica;
     this.random = random;
+    this.loop = new Loop(task -> replica.run(0, task));
   }
 
   @Override
@@ -51,7 +54,7 @@ final class ApiCalls implements ApiServer {
             post(pod, node, annotations, done);
           }
         });
-    return done.future();
+    return loop.completeOnLoop(done.future());
   }
 
   private void post(
@@ -137,6 +140,11 @@ final class ApiCalls implements ApiServer {
             done.fail("no answer");
           }
         });
-    return done.future();
+    return loop.completeOnLoop(done.future());
+  }
+
+  @Override
+  public Future<?> wake(String node) {
+    return replica.wake(node);
   }
 }

@@ -2,29 +2,24 @@ package dev.tranche.simulate;
 
 import dev.tranche.extender.core.SchedulingCore;
 import dev.tranche.extender.ledger.Ledger;
-import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.ledger.Timing;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.placement.MemoryGuard;
 import dev.tranche.extender.preempt.BudgetStore;
 import dev.tranche.extender.score.Policy;
+import dev.tranche.extender.state.ApiServer;
 import dev.tranche.extender.state.NodePlugins;
 import dev.tranche.extender.state.PodWaker;
 import dev.tranche.extender.state.ReadinessGate;
 import dev.tranche.extender.state.SchedulingState;
 import dev.tranche.extender.state.StateWriter;
-import dev.tranche.extender.verb.ApiServer;
 import dev.tranche.extender.verb.Bind;
 import dev.tranche.extender.verb.Filter;
 import dev.tranche.extender.verb.Preempt;
 import dev.tranche.extender.verb.Prioritize;
-import dev.tranche.extender.verb.RecentlyFilteredPods;
 import dev.tranche.process.loop.Loop;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
-import io.vertx.core.Future;
 import java.util.Optional;
-import java.util.function.Consumer;
-import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.function.LongUnaryOperator;
 
@@ -55,9 +50,7 @@ final class ExtenderCore {
       Loop loop,
       Later later,
       NodePlugins nodes,
-      ApiServer api,
-      Function<String, Future<?>> wake,
-      Consumer<PodFacts> rejected) {}
+      ApiServer api) {}
 
   /** Runs a task on the loop later. */
   interface Later {
@@ -66,29 +59,22 @@ final class ExtenderCore {
 
   ExtenderCore(Given given) {
     var metrics = new ExtenderMetrics(new SimpleMeterRegistry());
-    var failures = metrics.failures();
     var settings =
         new SchedulingCore.Settings(
             Timing.DEFAULT, given.policy(), MemoryGuard.ENFORCE, LOAD_STALE_AFTER_MS);
     var core =
         new SchedulingCore(
-            settings,
-            given.clockMs(),
-            given.toClock(),
-            failures::nodeFailed,
-            (pod, cause, figures) -> given.rejected().accept(pod));
-    var shared =
-        new SchedulingState(core, given.nodes(), given.api()::pod, given.wake(), metrics, failures);
+            settings, given.clockMs(), given.toClock(), metrics.failures::nodeFailed);
+    var shared = new SchedulingState(core, given.nodes(), given.api(), metrics);
     this.ledger = core.ledger;
     this.budgets = core.budgets;
     this.readiness = shared.readiness;
     this.state = shared.writer;
     this.waker = shared.waker;
-    var recentlyFiltered = new RecentlyFilteredPods();
     Loop loop = given.loop();
-    this.filter = new Filter(core, shared, recentlyFiltered, metrics, OFFERED_MAX, loop::run);
+    this.filter = new Filter(core, shared, metrics, OFFERED_MAX, loop::run);
     this.prioritize = new Prioritize(core, shared, metrics);
-    this.bind = new Bind(core, shared, recentlyFiltered, given.api(), loop, metrics);
+    this.bind = new Bind(core, shared, given.api(), metrics);
     this.preempt =
         new Preempt(core, shared, metrics, loop::run, task -> given.later().after(SOON_MS, task));
   }

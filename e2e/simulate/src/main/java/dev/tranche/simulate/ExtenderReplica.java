@@ -87,9 +87,7 @@ final class ExtenderReplica extends SimulatedProcess implements NodePlugins {
                 new Loop(task -> run(0, task)),
                 this::run,
                 this,
-                new ApiCalls(world, this, random),
-                this::wake,
-                pod -> world.history.add(name, "refuses pod " + pod.key())));
+                new ApiCalls(world, this, random)));
     core().readiness.closeWhile(leadership()::missing, leadership()::term);
     streams =
         new SimulatedStreams(this::clockMs, core().state::reported, task -> run(BATCH_MS, task));
@@ -319,7 +317,7 @@ final class ExtenderReplica extends SimulatedProcess implements NodePlugins {
 
   // --- the API server ---
 
-  private Future<?> wake(String node) {
+  Future<?> wake(String node) {
     Promise<Void> done = Promise.promise();
     world.history.add(name, "wakes waiting pods by node " + node);
     world.counts.count(Branch.WAKE_UP);

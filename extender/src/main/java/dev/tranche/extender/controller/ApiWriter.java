@@ -4,9 +4,10 @@ import dev.tranche.api.Names;
 import dev.tranche.extender.client.Workers;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.metrics.ExtenderMetrics;
-import dev.tranche.extender.verb.ApiServer;
+import dev.tranche.extender.state.ApiServer;
 import dev.tranche.extender.watch.PodReader;
 import dev.tranche.process.client.Events;
+import dev.tranche.process.loop.Loop;
 import io.fabric8.kubernetes.api.model.Event;
 import io.fabric8.kubernetes.api.model.ObjectReference;
 import io.fabric8.kubernetes.client.KubernetesClient;
@@ -19,12 +20,13 @@ import java.time.Instant;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.Callable;
 import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** Writes Bindings, events and node patches to the API server, and reads single pods from it. */
-public final class ApiWriter implements ApiServer {
+public final class ApiWriter implements ApiServer, ApiWrites {
   /** The source of the extender's Events. */
   static final String COMPONENT = "tranche-extender";
 
@@ -35,6 +37,7 @@ public final class ApiWriter implements ApiServer {
 
   private final KubernetesClient client;
   private final List<String> resources;
+  private final Loop loop;
   private final Workers binds;
   private final Binder binder;
   private final Counter expiredBinds;
@@ -46,9 +49,11 @@ public final class ApiWriter implements ApiServer {
    * @param client with a request timeout well below the scheduler's, and without retries: a bind
    *     that is repeated blindly cannot tell its own success from another's
    */
-  public ApiWriter(KubernetesClient client, List<String> resources, ExtenderMetrics metrics) {
+  public ApiWriter(
+      KubernetesClient client, List<String> resources, Loop loop, ExtenderMetrics metrics) {
     this.client = client;
     this.resources = List.copyOf(resources);
+    this.loop = loop;
     this.binds = new Workers("binds", 64, 512, metrics);
     this.binder = new Binder(client);
     this.expiredBinds =
@@ -68,8 +73,7 @@ public final class ApiWriter implements ApiServer {
       String node,
       Map<String, String> annotations,
       Supplier<Optional<String>> expiry) {
-    return binds
-        .submit(() -> unlessExpired(pod, node, annotations, expiry))
+    return submit(binds, () -> unlessExpired(pod, node, annotations, expiry))
         .recover(
             e -> Future.succeededFuture(new BindOutcome.Refused(String.valueOf(e.getMessage()))));
   }
@@ -104,19 +108,20 @@ public final class ApiWriter implements ApiServer {
   @Override
   public Future<Optional<PodFacts>> pod(String key) {
     String[] names = key.split("/", 2);
-    return binds.submit(
+    return submit(
+        binds,
         () ->
             Optional.ofNullable(client.pods().inNamespace(names[0]).withName(names[1]).get())
                 .flatMap(pod -> PodReader.fields(pod).read().facts(resources)));
   }
 
-  /** Annotates a node, so that kube-scheduler retries rejected pods; may complete on any thread. */
+  @Override
   public Future<?> wake(String node) {
     String patch =
         "{\"metadata\":{\"annotations\":{\"%s\":\"%s\"}}}"
             .formatted(Names.RETRY_TIME, Instant.now());
-    return writes
-        .submit(
+    return submit(
+            writes,
             () -> client.nodes().withName(node).patch(PatchContext.of(PatchType.JSON_MERGE), patch))
         .onFailure(
             e ->
@@ -126,31 +131,33 @@ public final class ApiWriter implements ApiServer {
                     e.getMessage()));
   }
 
-  /** References a ConfigMap for events about it; empty if there is none of that name. */
+  @Override
   public Future<Optional<ObjectReference>> configMap(String namespace, String name) {
-    return events.submit(
+    return submit(
+        events,
         () ->
             Optional.ofNullable(client.configMaps().inNamespace(namespace).withName(name).get())
                 .map(map -> Events.configMap(namespace, name, map.getMetadata().getUid())));
   }
 
-  /** Creates an event; fails with the API server's refusal. */
+  @Override
   public Future<?> event(Event event) {
-    return events.submit(() -> client.v1().events().resource(event).create());
+    return submit(events, () -> client.v1().events().resource(event).create());
   }
 
-  /**
-   * Patches a node. Fails with the API server's refusal, such as if a merge patch's resource
-   * version is outdated or a JSON patch's test fails.
-   */
+  @Override
   public Future<?> patchNode(String node, PatchType type, String patch) {
     var how = new PatchContext.Builder().withPatchType(type).withFieldManager(COMPONENT).build();
-    return writes.submit(() -> client.nodes().withName(node).patch(how, patch));
+    return submit(writes, () -> client.nodes().withName(node).patch(how, patch));
   }
 
-  /** Creates an event about a pod that waits; fails with the API server's refusal. */
+  @Override
   public Future<?> podEvent(Event event) {
-    return rejections.submit(() -> client.v1().events().resource(event).create());
+    return submit(rejections, () -> client.v1().events().resource(event).create());
+  }
+
+  private <T> Future<T> submit(Workers workers, Callable<T> call) {
+    return loop.completeOnLoop(workers.submit(call));
   }
 
   public void close() {

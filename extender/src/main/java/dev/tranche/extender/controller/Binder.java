@@ -1,7 +1,7 @@
 package dev.tranche.extender.controller;
 
 import dev.tranche.extender.ledger.PodFacts;
-import dev.tranche.extender.verb.ApiServer.BindOutcome;
+import dev.tranche.extender.state.ApiServer.BindOutcome;
 import dev.tranche.process.client.ApiClient;
 import io.fabric8.kubernetes.api.model.Pod;
 import io.fabric8.kubernetes.client.KubernetesClient;

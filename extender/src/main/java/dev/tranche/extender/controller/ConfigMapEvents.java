@@ -3,17 +3,11 @@ package dev.tranche.extender.controller;
 import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
 import dev.tranche.api.node.NodeEvent;
-import dev.tranche.extender.limit.NodeRate;
 import dev.tranche.process.client.Events;
-import io.fabric8.kubernetes.api.model.Event;
 import io.fabric8.kubernetes.api.model.ObjectReference;
-import io.vertx.core.Future;
 import java.time.Duration;
-import java.util.Optional;
 import java.util.Set;
 import java.util.UUID;
-import java.util.function.Function;
-import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -27,34 +21,27 @@ public final class ConfigMapEvents {
   /** An edit reaches all nodes within about a minute. */
   static final Duration SAME = Duration.ofMinutes(1);
 
-  /** Nodes of different GPUs say different things of one config. */
-  public static final NodeRate.Limits RATE = new NodeRate.Limits(8, 60_000, 16, 1);
-
   private static final int WRITTEN_MAX = 1_000;
   private static final Logger LOG = LoggerFactory.getLogger(ConfigMapEvents.class);
 
-  private final Supplier<Future<Optional<ObjectReference>>> configMap;
-  private final Function<Event, Future<?>> writer;
-  private final NodeRate rate;
+  private final ControllerContext context;
+  private final String namespace;
+  private final String name;
   private final Cache<UUID, Boolean> written =
       Caffeine.newBuilder().maximumSize(WRITTEN_MAX).expireAfterWrite(SAME.multipliedBy(2)).build();
 
   /**
-   * @param configMap reads it; empty: there is none
-   * @param rate of events by node
+   * @param name of the ConfigMap; empty: there is none
    */
-  public ConfigMapEvents(
-      Supplier<Future<Optional<ObjectReference>>> configMap,
-      Function<Event, Future<?>> writer,
-      NodeRate rate) {
-    this.configMap = configMap;
-    this.writer = writer;
-    this.rate = rate;
+  public ConfigMapEvents(ControllerContext context, String namespace, String name) {
+    this.context = context;
+    this.namespace = namespace;
+    this.name = name;
   }
 
   /** Takes an event of a node that is written on the Node, too. */
   public void add(String node, NodeEvent event) {
-    if (!REASONS.contains(event.getReason())) {
+    if (name.isEmpty() || !REASONS.contains(event.getReason())) {
       return;
     }
     // Another extender, or this one before a restart, gives it the same name.
@@ -63,10 +50,11 @@ public final class ConfigMapEvents {
             "config/%s/%s/%d"
                 .formatted(
                     event.getReason(), event.getMessage(), event.getAtMs() / SAME.toMillis()));
-    if (written.getIfPresent(id) == null && rate.tryAcquire(node)) {
+    if (written.getIfPresent(id) == null && context.rate().tryAcquire(node)) {
       written.put(id, true);
-      configMap
-          .get()
+      context
+          .api()
+          .configMap(namespace, name)
           .onSuccess(found -> found.ifPresent(map -> write(map, node, id, event)))
           .onFailure(ConfigMapEvents::unwritten);
     }
@@ -74,8 +62,9 @@ public final class ConfigMapEvents {
 
   private void write(ObjectReference map, String node, UUID id, NodeEvent event) {
     String message = "node %s: %s".formatted(node, event.getMessage());
-    writer
-        .apply(NodeEventWriter.event(map, node, id, event, message))
+    context
+        .api()
+        .event(NodeEventWriter.event(map, node, id, event, message))
         .onFailure(ConfigMapEvents::unwritten);
   }
 

@@ -1,13 +1,12 @@
 package dev.tranche.extender.controller;
 
 import dev.tranche.api.Names;
-import dev.tranche.extender.limit.NodeRate;
 import dev.tranche.extender.watch.WatchedNode;
+import io.fabric8.kubernetes.client.dsl.base.PatchType;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -17,15 +16,10 @@ import org.slf4j.LoggerFactory;
  * is ours alone. Confined to the Ledger's loop.
  */
 public final class DraLabels implements Controller {
-  /** A node changes between a device plugin and DRA a few times in its life. */
-  public static final NodeRate.Limits RATE = new NodeRate.Limits(4, 60_000, 256, 50);
-
   private static final Logger LOG = LoggerFactory.getLogger(DraLabels.class);
 
+  private final ControllerContext context;
   private final Supplier<Optional<Set<String>>> served;
-  private final NodePatcher patcher;
-  private final BooleanSupplier deciding;
-  private final NodeRate rate;
   private final Map<String, LastWatched> nodes = new HashMap<>();
 
   /**
@@ -36,17 +30,10 @@ public final class DraLabels implements Controller {
 
   /**
    * @param served the nodes with devices of a driver, as {@link DraNodes} says
-   * @param deciding whether this extender may decide at all, as a leader does
    */
-  public DraLabels(
-      Supplier<Optional<Set<String>>> served,
-      NodePatcher patcher,
-      BooleanSupplier deciding,
-      NodeRate rate) {
+  public DraLabels(ControllerContext context, Supplier<Optional<Set<String>>> served) {
+    this.context = context;
     this.served = served;
-    this.patcher = patcher;
-    this.deciding = deciding;
-    this.rate = rate;
   }
 
   @Override
@@ -64,7 +51,7 @@ public final class DraLabels implements Controller {
   /** Follows the nodes, classes and slices, and retries refused patches. */
   @Override
   public void everyTenSeconds() {
-    if (deciding.getAsBoolean()) {
+    if (context.deciding()) {
       served
           .get()
           .ifPresent(known -> nodes.forEach((node, watched) -> label(node, watched, known)));
@@ -73,13 +60,16 @@ public final class DraLabels implements Controller {
 
   private void label(String node, LastWatched watched, Set<String> known) {
     boolean wanted = !watched.advertises() && known.contains(node);
-    if (wanted == watched.labelled() || !rate.tryAcquire(node)) {
+    if (wanted == watched.labelled() || !context.rate().tryAcquire(node)) {
       return;
     }
     String label = wanted ? Names.DRA : "";
-    patcher
-        .patch(
-            node, NodePatch.of(watched.resourceVersion(), Map.of(Names.SERVED_BY, label), Map.of()))
+    context
+        .api()
+        .patchNode(
+            node,
+            PatchType.JSON_MERGE,
+            NodePatch.of(watched.resourceVersion(), Map.of(Names.SERVED_BY, label), Map.of()))
         .onSuccess(
             done -> LOG.info("node {}: label {} is now \"{}\"", node, Names.SERVED_BY, label))
         .onFailure(

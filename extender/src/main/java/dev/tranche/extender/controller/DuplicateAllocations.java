@@ -3,12 +3,10 @@ package dev.tranche.extender.controller;
 import dev.tranche.api.Printable;
 import dev.tranche.api.node.Holding;
 import dev.tranche.api.node.NodeReport;
-import dev.tranche.extender.limit.NodeRate;
+import dev.tranche.extender.ledger.Hold;
 import java.util.HashMap;
 import java.util.Map;
-import java.util.function.BooleanSupplier;
-import java.util.function.Function;
-import java.util.function.LongSupplier;
+import java.util.stream.Collectors;
 
 /**
  * Finds pods to which the kubelet has allocated the same replica, a defect of some kubelets
@@ -19,13 +17,7 @@ public final class DuplicateAllocations implements Controller {
   /** The node's list and the watch of pods may disagree for some seconds. */
   static final long AFTER_MS = 10_000;
 
-  /** A pod is reported once, whatever its node says later. */
-  public static final NodeRate.Limits RATE = new NodeRate.Limits(32, 10_000, 256, 10);
-
-  private final Function<String, Map<String, String>> pods;
-  private final BooleanSupplier deciding;
-  private final NodeRate rate;
-  private final LongSupplier clockMs;
+  private final ControllerContext context;
   private final MistakeEvents events;
 
   /** By node, for nodes with such pods. */
@@ -47,31 +39,18 @@ public final class DuplicateAllocations implements Controller {
     }
   }
 
-  /**
-   * @param deciding whether this extender may decide at all, as a leader does
-   * @param pods the uids of those that hold GPUs on a node, by {@code namespace/name}
-   * @param rate of events by node
-   */
-  public DuplicateAllocations(
-      MistakeEvents events,
-      BooleanSupplier deciding,
-      Function<String, Map<String, String>> pods,
-      NodeRate rate,
-      LongSupplier clockMs) {
+  public DuplicateAllocations(ControllerContext context, MistakeEvents events) {
+    this.context = context;
     this.events = events;
-    this.pods = pods;
-    this.deciding = deciding;
-    this.rate = rate;
-    this.clockMs = clockMs;
   }
 
   @Override
   public void reported(String node, NodeReport report) {
-    if (!deciding.getAsBoolean() || !report.getHoldingsKnown()) {
+    if (!context.deciding() || !report.getHoldingsKnown()) {
       return;
     }
     Map<String, Suspect> before = suspects.getOrDefault(node, Map.of());
-    Map<String, Suspect> now = find(pods.apply(node), report, before);
+    Map<String, Suspect> now = find(holders(node), report, before);
     before.keySet().stream().filter(uid -> !now.containsKey(uid)).forEach(this::remove);
     if (now.isEmpty()) {
       suspects.remove(node);
@@ -81,9 +60,16 @@ public final class DuplicateAllocations implements Controller {
     now.forEach((uid, suspect) -> add(node, uid, suspect));
   }
 
+  /** Returns the uids of the pods that hold GPUs on a node, by {@code namespace/name}. */
+  private Map<String, String> holders(String node) {
+    return context.core().ledger.holds(node).stream()
+        .filter(hold -> hold.stage() == Hold.Stage.BOUND)
+        .collect(Collectors.toMap(Hold::key, Hold::uid, (one, other) -> one));
+  }
+
   private void add(String node, String uid, Suspect suspect) {
-    boolean due = clockMs.getAsLong() - suspect.sinceMs() >= AFTER_MS;
-    if (due && !events.knows(PodMistake.ALLOCATED_TWICE, uid) && rate.tryAcquire(node)) {
+    boolean due = context.nowMs() - suspect.sinceMs() >= AFTER_MS;
+    if (due && !events.knows(PodMistake.ALLOCATED_TWICE, uid) && context.rate().tryAcquire(node)) {
       events.add(PodMistake.ALLOCATED_TWICE, suspect.key(), uid, () -> message(node, suspect));
     }
   }
@@ -114,7 +100,7 @@ public final class DuplicateAllocations implements Controller {
   private Suspect suspect(
       String uid, String key, String other, String id, Map<String, Suspect> before) {
     Suspect known = before.get(uid);
-    return new Suspect(key, other, id, known == null ? clockMs.getAsLong() : known.sinceMs());
+    return new Suspect(key, other, id, known == null ? context.nowMs() : known.sinceMs());
   }
 
   @Override

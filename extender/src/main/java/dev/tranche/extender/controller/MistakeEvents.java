@@ -1,10 +1,8 @@
 package dev.tranche.extender.controller;
 
-import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.process.client.Events;
 import dev.tranche.process.meters.Meters;
 import io.fabric8.kubernetes.api.model.Event;
-import io.vertx.core.Future;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -13,8 +11,6 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.SequencedMap;
 import java.util.Set;
-import java.util.function.BooleanSupplier;
-import java.util.function.Function;
 import java.util.function.Supplier;
 
 /**
@@ -28,9 +24,7 @@ public final class MistakeEvents implements Controller {
 
   static final int PER_TICK_MAX = 10;
 
-  private final Function<Event, Future<?>> writer;
-  private final BooleanSupplier deciding;
-  private final ExtenderMetrics metrics;
+  private final ControllerContext context;
 
   /** The uids of the added pods that have not been removed. */
   private final Map<PodMistake, Set<String>> known =
@@ -58,24 +52,21 @@ public final class MistakeEvents implements Controller {
     }
   }
 
-  /**
-   * @param deciding whether this extender may decide at all, as a leader does
-   */
-  public MistakeEvents(
-      Function<Event, Future<?>> writer, BooleanSupplier deciding, ExtenderMetrics metrics) {
-    this.writer = writer;
-    this.deciding = deciding;
-    this.metrics = metrics;
+  public MistakeEvents(ControllerContext context) {
+    this.context = context;
     for (PodMistake mistake : PodMistake.values()) {
       List.of("written", "refused", "dropped").forEach(outcome -> count(mistake, outcome, 0));
       if (!mistake.podsMetric.isEmpty()) {
-        metrics.gauge(mistake.podsMetric, mistake.podsHelp, () -> pods(mistake));
+        context.metrics().gauge(mistake.podsMetric, mistake.podsHelp, () -> pods(mistake));
       }
     }
   }
 
   private void count(PodMistake mistake, String outcome, int events) {
-    metrics.counter(mistake.eventsMetric, mistake.eventsHelp, "outcome", outcome).increment(events);
+    context
+        .metrics()
+        .counter(mistake.eventsMetric, mistake.eventsHelp, "outcome", outcome)
+        .increment(events);
   }
 
   /** Adds a pod, unless it is known. */
@@ -120,12 +111,13 @@ public final class MistakeEvents implements Controller {
   /** Writes the next events, once a second. */
   @Override
   public void tick() {
-    if (!deciding.getAsBoolean()) {
+    if (!context.deciding()) {
       return;
     }
     for (Notice notice : due()) {
-      writer
-          .apply(notice.event())
+      context
+          .api()
+          .event(notice.event())
           .onSuccess(done -> count(notice.mistake(), "written", 1))
           .onFailure(failure -> unwritten(notice, failure));
     }

@@ -5,19 +5,16 @@ import com.github.benmanes.caffeine.cache.Caffeine;
 import dev.tranche.api.Printable;
 import dev.tranche.api.node.NodeEvent;
 import dev.tranche.api.node.NodeReport;
-import dev.tranche.extender.limit.NodeRate;
+import dev.tranche.extender.ledger.Ledger;
+import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.process.client.Events;
 import io.fabric8.kubernetes.api.model.Event;
 import io.fabric8.kubernetes.api.model.ObjectReference;
-import io.vertx.core.Future;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
 import java.util.UUID;
-import java.util.function.BiConsumer;
-import java.util.function.BooleanSupplier;
-import java.util.function.Function;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -39,51 +36,28 @@ public final class NodeEventWriter implements Controller {
   static final int MESSAGE_CHARS_MAX = 1_000;
   static final int REASON_CHARS_MAX = 64;
 
-  /** A node that keeps its events sends all of them at once; after that they are rare. */
-  public static final NodeRate.Limits RATE = new NodeRate.Limits(EVENTS_MAX, 10_000, 256, 20);
-
   private static final int WRITTEN_MAX = 50_000;
   private static final Logger LOG = LoggerFactory.getLogger(NodeEventWriter.class);
 
-  private final Function<Event, Future<?>> writer;
-  private final BooleanSupplier deciding;
-  private final Pods pods;
-  private final NodeRate rate;
-  private final BiConsumer<String, NodeEvent> ofNodes;
+  private final ControllerContext context;
+  private final ConfigMapEvents configMap;
   private final Cache<UUID, Boolean> written =
       Caffeine.newBuilder()
           .maximumSize(WRITTEN_MAX)
           .expireAfterWrite(AGE_MAX.plus(AGE_MAX))
           .build();
 
-  /** Looks up the known pods. */
-  public interface Pods {
-    /** Returns the uid; empty unless that pod ({@code namespace/pod}) is on that node. */
-    Optional<String> uid(String node, String key);
-  }
-
   /**
-   * @param deciding whether this extender may decide at all, as a leader does
-   * @param pods restricts a node's events to its own pods, whatever it reports
-   * @param rate of events by node
-   * @param ofNodes is told of each event about a Node
+   * @param configMap of the nodes' configs; is told of each event about a Node
    */
-  public NodeEventWriter(
-      Function<Event, Future<?>> writer,
-      BooleanSupplier deciding,
-      Pods pods,
-      NodeRate rate,
-      BiConsumer<String, NodeEvent> ofNodes) {
-    this.writer = writer;
-    this.deciding = deciding;
-    this.pods = pods;
-    this.rate = rate;
-    this.ofNodes = ofNodes;
+  public NodeEventWriter(ControllerContext context, ConfigMapEvents configMap) {
+    this.context = context;
+    this.configMap = configMap;
   }
 
   @Override
   public void reported(String node, NodeReport report) {
-    if (report.getEventsCount() == 0 || !deciding.getAsBoolean()) {
+    if (report.getEventsCount() == 0 || !context.deciding()) {
       return;
     }
     List<NodeEvent> events = report.getEventsList();
@@ -103,7 +77,7 @@ public final class NodeEventWriter implements Controller {
     Optional<ObjectReference> object =
         event.getPod().isEmpty()
             ? Optional.of(Events.node(node))
-            : pods.uid(node, namespace + "/" + event.getPod())
+            : uid(node, namespace + "/" + event.getPod())
                 .map(uid -> Events.pod(namespace, event.getPod(), uid));
     object.ifPresentOrElse(
         o -> write(o, node, id, event),
@@ -111,13 +85,25 @@ public final class NodeEventWriter implements Controller {
         () -> written.invalidate(id));
   }
 
+  /** Restricts a node's events to its own pods, whatever it reports. */
+  private Optional<String> uid(String node, String key) {
+    Ledger ledger = context.core().ledger;
+    return ledger.holds(node).stream()
+        .filter(hold -> hold.key().equals(key))
+        .flatMap(hold -> ledger.pod(hold.uid()).stream())
+        .filter(pod -> node.equals(pod.node()))
+        .map(PodFacts::uid)
+        .findFirst();
+  }
+
   private void write(ObjectReference object, String node, UUID id, NodeEvent event) {
-    if (rate.tryAcquire(node)) {
-      writer
-          .apply(event(object, node, id, event, event.getMessage()))
+    if (context.rate().tryAcquire(node)) {
+      context
+          .api()
+          .event(event(object, node, id, event, event.getMessage()))
           .onFailure(failure -> unwritten(node, id, failure));
       if (event.getPod().isEmpty()) {
-        ofNodes.accept(node, event);
+        configMap.add(node, event);
       }
     } else {
       // The node's next whole report repeats it, as long as the node keeps it.

@@ -11,8 +11,6 @@ import java.time.temporal.ChronoUnit;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 
 /**
  * How much of a node's GPUs is granted and in use, as {@code kubectl describe node} shows it.
@@ -32,17 +30,6 @@ public record NodeUse(GrantedGpus granted, int smPercent, long usedGib, long tot
   private static final int TENTHS = 10;
   private static final int PERCENT = 100;
   private static final double GIB = 1L << 30;
-  private static final Pattern LOAD =
-      Pattern.compile(
-          ".* granted,.* (?:(\\d{1,3})% SM load, (\\d{1,9}) of (\\d{1,9}) GiB memory used"
-              + "|(\\d{1,9}) GiB memory, use not measured), as of \\S+");
-
-  /**
-   * What was written, and when.
-   *
-   * @param at to the second
-   */
-  record Written(NodeUse use, Instant at) {}
 
   /**
    * Empty for a node without GPUs.
@@ -90,22 +77,6 @@ public record NodeUse(GrantedGpus granted, int smPercent, long usedGib, long tot
     return gpus.stream()
         .filter(gpu -> gpu.resource().equals(resource) && gpu.healthy() && !gpu.cordoned())
         .max(comparingDouble(gpu -> (double) gpu.freeShare() / gpu.replicas()));
-  }
-
-  /**
-   * Parses the annotation; empty if it was not written by us, or by a version with another format.
-   */
-  static Optional<Written> read(String annotation) {
-    Matcher match = LOAD.matcher(annotation);
-    if (!match.matches()) {
-      return Optional.empty();
-    }
-    boolean measured = match.group(1) != null;
-    int sm = measured ? Integer.parseInt(match.group(1)) : NOT_MEASURED;
-    long used = measured ? Long.parseLong(match.group(2)) : 0;
-    long total = Long.parseLong(match.group(measured ? 3 : 4));
-    return GrantedGpus.read(annotation)
-        .map(begin -> new Written(new NodeUse(begin.granted(), sm, used, total), begin.at()));
   }
 
   /**

@@ -1,10 +1,9 @@
 package dev.tranche.extender.controller;
 
 import dev.tranche.api.Names;
-import dev.tranche.extender.controller.NodeUse.Written;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.watch.WatchedNode;
-import dev.tranche.process.meters.Failures;
+import io.fabric8.kubernetes.client.dsl.base.PatchType;
 import io.micrometer.core.instrument.Counter;
 import java.time.Duration;
 import java.time.Instant;
@@ -17,11 +16,7 @@ import java.util.LinkedHashSet;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.function.BooleanSupplier;
 import java.util.function.Function;
-import java.util.function.LongSupplier;
-import java.util.function.Predicate;
-import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -34,8 +29,7 @@ import org.slf4j.LoggerFactory;
  * <p>kube-scheduler retries pending pods when an annotation of any node changes. While pods are
  * pending, writes are therefore batched every five minutes, as often as it retries them anyway.
  *
- * <p>Each extender that may decide writes. Of two equal patches, the time in the annotation and the
- * resource version let one through. Confined to the Ledger's loop.
+ * <p>An extender that begins to decide writes each node once. Confined to the Ledger's loop.
  */
 public final class NodeUseWriter implements Controller {
   static final int WRITES_PER_SECOND_MAX = 5;
@@ -60,22 +54,25 @@ public final class NodeUseWriter implements Controller {
 
   private static final Logger LOG = LoggerFactory.getLogger(NodeUseWriter.class);
 
-  private final NodePatcher patcher;
-  private final BooleanSupplier deciding;
-  private final Predicate<String> advertises;
-  private final BooleanSupplier podsWait;
+  private final ControllerContext context;
   private final Function<String, Optional<NodeUse>> use;
-  private final LongSupplier clockMs;
-  private final Supplier<Instant> now;
-  private final Failures failures;
+  private final Map<String, LastWatched> nodes = new HashMap<>();
   private final Counter done;
   private final Counter failed;
-  private final Map<String, LastWatched> nodes = new HashMap<>();
+  private final Map<String, Written> written = new HashMap<>();
   private final Map<String, Long> withoutGpusSinceMs = new HashMap<>();
   private final Deque<String> round = new ArrayDeque<>();
   private final Set<String> due = new LinkedHashSet<>();
   private final Set<String> underWay = new HashSet<>();
   private @Nullable Long burstSinceMs;
+
+  /**
+   * @param use to write; empty: the annotation is removed
+   */
+  private record Change(Optional<NodeUse> use) {}
+
+  /** What this extender wrote last to a node, and when. */
+  private record Written(NodeUse use, long atMs) {}
 
   /**
    * A Node as last watched.
@@ -85,30 +82,29 @@ public final class NodeUseWriter implements Controller {
   private record LastWatched(String resourceVersion, String useAnnotation) {}
 
   /**
-   * @param deciding whether this extender may decide at all, as a leader does
-   * @param advertises whether the kubelet still offers one of our resources on that node
-   * @param podsWait whether some pod is not bound
-   * @param use of a node; empty if it has no GPUs
-   * @param clockMs with an arbitrary origin
+   * @param resource what admission grants replicas of
+   * @param wanted false: the annotation is removed
    */
-  public NodeUseWriter(
-      NodePatcher patcher,
-      BooleanSupplier deciding,
-      Predicate<String> advertises,
-      BooleanSupplier podsWait,
-      Function<String, Optional<NodeUse>> use,
-      LongSupplier clockMs,
-      Supplier<Instant> now,
-      ExtenderMetrics metrics,
-      Failures failures) {
-    this.patcher = patcher;
-    this.deciding = deciding;
-    this.advertises = advertises;
-    this.podsWait = podsWait;
+  public NodeUseWriter(ControllerContext context, String resource, boolean wanted) {
+    this(
+        context,
+        node ->
+            wanted
+                ? NodeUse.of(
+                    context.core().fits.gpus(node, context.nowMs()),
+                    resource,
+                    context.core().loads,
+                    node)
+                : Optional.empty());
+  }
+
+  /**
+   * @param use of a node; empty if it has no GPUs
+   */
+  NodeUseWriter(ControllerContext context, Function<String, Optional<NodeUse>> use) {
+    this.context = context;
     this.use = use;
-    this.clockMs = clockMs;
-    this.now = now;
-    this.failures = failures;
+    ExtenderMetrics metrics = context.metrics();
     this.done = writes(metrics, "written");
     this.failed = writes(metrics, "failed");
     metrics.gauge(
@@ -127,18 +123,16 @@ public final class NodeUseWriter implements Controller {
 
   @Override
   public void nodeSeen(WatchedNode node) {
-    seen(node.key(), node.resourceVersion(), node.useAnnotation());
-  }
-
-  void seen(String node, String resourceVersion, String useAnnotation) {
-    if (nodes.put(node, new LastWatched(resourceVersion, useAnnotation)) == null) {
-      round.add(node);
+    var watched = new LastWatched(node.resourceVersion(), node.useAnnotation());
+    if (nodes.put(node.key(), watched) == null) {
+      round.add(node.key());
     }
   }
 
   @Override
   public void nodeGone(String node) {
     nodes.remove(node);
+    written.remove(node);
     round.remove(node);
     withoutGpusSinceMs.remove(node);
     due.remove(node);
@@ -147,7 +141,7 @@ public final class NodeUseWriter implements Controller {
   /** Checks some of the nodes and writes what is due; to be called once a second. */
   @Override
   public void tick() {
-    if (!deciding.getAsBoolean()) {
+    if (!context.deciding()) {
       due.clear();
       return;
     }
@@ -155,13 +149,16 @@ public final class NodeUseWriter implements Controller {
     for (int i = 0; i < checks; i++) {
       String node = round.remove();
       round.add(node);
-      failures.onNode(
-          node,
-          () -> {
-            if (change(node).isPresent()) {
-              due.add(node);
-            }
-          });
+      context
+          .metrics()
+          .failures
+          .onNode(
+              node,
+              () -> {
+                if (change(node).isPresent()) {
+                  due.add(node);
+                }
+              });
     }
     if (!due.isEmpty() && mayWrite()) {
       write();
@@ -169,10 +166,10 @@ public final class NodeUseWriter implements Controller {
   }
 
   private boolean mayWrite() {
-    if (!podsWait.getAsBoolean()) {
+    if (!context.core().ledger.podsPending()) {
       return true;
     }
-    long nowMs = clockMs.getAsLong();
+    long nowMs = context.nowMs();
     if (burstSinceMs == null || nowMs - burstSinceMs >= WHILE_PODS_WAIT_MS) {
       burstSinceMs = nowMs;
     }
@@ -187,59 +184,64 @@ public final class NodeUseWriter implements Controller {
       LastWatched watched = nodes.get(node);
       if (watched != null) {
         // It may have changed back.
-        failures.onNode(node, () -> change(node).ifPresent(text -> write(node, watched, text)));
+        context
+            .metrics()
+            .failures
+            .onNode(node, () -> change(node).ifPresent(change -> write(node, watched, change)));
       }
     }
   }
 
-  /**
-   * Returns the text to write to a node, or an empty text to remove the annotation. Returns empty
-   * if there is nothing to write.
-   */
-  private Optional<String> change(String node) {
+  /** Returns what to write to a node; empty if there is nothing to write. */
+  private Optional<Change> change(String node) {
     LastWatched watched = nodes.get(node);
     if (watched == null || underWay.contains(node)) {
       return Optional.empty();
     }
-    Optional<NodeUse> current = use.apply(node);
-    if (current.isEmpty()) {
+    Optional<NodeUse> now = use.apply(node);
+    if (now.isEmpty()) {
       return removal(node, watched);
     }
     withoutGpusSinceMs.remove(node);
-    Instant time = now.get();
-    Optional<Written> written = NodeUse.read(watched.useAnnotation());
-    if (written.isPresent()) {
-      Duration age = Duration.between(written.get().at(), time).abs();
-      boolean changed = current.get().differsFrom(written.get().use());
-      Duration unchangedMax = current.get().granted().sharesLess() ? FREE_SHARE_AGE_MAX : AGE_MAX;
-      if (age.compareTo(changed ? BETWEEN_WRITES : unchangedMax) < 0) {
-        return Optional.empty();
-      }
-    }
-    return Optional.of(current.get().text(time));
+    Written before = written.get(node);
+    Duration unchangedMax = now.get().granted().sharesLess() ? FREE_SHARE_AGE_MAX : AGE_MAX;
+    boolean recent =
+        before != null
+            && !watched.useAnnotation().isEmpty()
+            && context.nowMs() - before.atMs()
+                < (now.get().differsFrom(before.use()) ? BETWEEN_WRITES : unchangedMax).toMillis();
+    return recent ? Optional.empty() : Optional.of(new Change(now));
   }
 
-  /**
-   * Returns an empty text once the annotation can be removed, but not while a plugin only restarts.
-   */
-  private Optional<String> removal(String node, LastWatched watched) {
-    if (watched.useAnnotation().isEmpty() || advertises.test(node)) {
+  /** Removes the annotation of a node without GPUs, but not while a plugin only restarts. */
+  private Optional<Change> removal(String node, LastWatched watched) {
+    if (watched.useAnnotation().isEmpty() || context.advertises(node)) {
       withoutGpusSinceMs.remove(node);
       return Optional.empty();
     }
-    long sinceMs = withoutGpusSinceMs.computeIfAbsent(node, first -> clockMs.getAsLong());
-    return clockMs.getAsLong() - sinceMs < NodeLabels.GONE_AFTER_MS
+    long sinceMs = withoutGpusSinceMs.computeIfAbsent(node, first -> context.nowMs());
+    return context.nowMs() - sinceMs < NodeLabels.GONE_AFTER_MS
         ? Optional.empty()
-        : Optional.of("");
+        : Optional.of(new Change(Optional.empty()));
   }
 
-  private void write(String node, LastWatched watched, String text) {
+  private void write(String node, LastWatched watched, Change change) {
+    String text = change.use().map(use -> use.text(Instant.now())).orElse("");
     underWay.add(node);
-    patcher
-        .patch(node, NodePatch.of(watched.resourceVersion(), Map.of(), Map.of(Names.GPU_USE, text)))
-        .onSuccess(written -> done.increment())
+    context
+        .api()
+        .patchNode(
+            node,
+            PatchType.JSON_MERGE,
+            NodePatch.of(watched.resourceVersion(), Map.of(), Map.of(Names.GPU_USE, text)))
+        .onSuccess(patched -> written(node, change))
         .onFailure(e -> refused(node, e))
         .onComplete(any -> underWay.remove(node));
+  }
+
+  private void written(String node, Change change) {
+    done.increment();
+    change.use().ifPresent(use -> written.put(node, new Written(use, context.nowMs())));
   }
 
   private void refused(String node, Throwable failure) {

@@ -3,7 +3,6 @@ package dev.tranche.extender.controller;
 import dev.tranche.extender.explain.Explanations;
 import dev.tranche.extender.explain.WaitCause;
 import dev.tranche.extender.ledger.PodFacts;
-import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.selection.PodSelection;
 import io.vertx.core.Future;
 import java.util.LinkedHashMap;
@@ -12,6 +11,7 @@ import java.util.Optional;
 import java.util.SequencedMap;
 import java.util.function.Function;
 import java.util.function.IntSupplier;
+import java.util.function.Supplier;
 
 /**
  * Finds out by which labels admission keeps waiting pods from nodes that would fit, what of a pod
@@ -19,7 +19,7 @@ import java.util.function.IntSupplier;
  * its nodes is not kept, so that the API server is asked for the few pods that wait for it.
  * Confined to the loop.
  */
-public final class PinChecks implements Controller {
+public final class PinChecks implements Controller, WaitSurvey.Listener {
   static final int READS_PER_SECOND_MAX = 5;
   static final int QUEUE_MAX = 1_000;
 
@@ -38,23 +38,24 @@ public final class PinChecks implements Controller {
    * @param gpuNodes how many nodes have GPUs
    */
   public PinChecks(
-      Explanations explanations,
+      ControllerContext context,
       Function<String, Future<Optional<PodSelection>>> selections,
       Function<PodSelection, PodSelection.Pin> pins,
-      IntSupplier gpuNodes,
-      ExtenderMetrics metrics) {
-    this.explanations = explanations;
+      IntSupplier gpuNodes) {
+    this.explanations = context.core().explanations;
     this.selections = selections;
     this.pins = pins;
     this.gpuNodes = gpuNodes;
-    metrics.gauge(
-        "tranche.extender.pin.checks.queued",
-        "Waiting pods whose requirements of nodes are still to be read; 1,000 at most.",
-        queue::size);
+    context
+        .metrics()
+        .gauge(
+            "tranche.extender.pin.checks.queued",
+            "Waiting pods whose requirements of nodes are still to be read; 1,000 at most.",
+            queue::size);
   }
 
-  /** Called for each pod that waits, each time that it is found out why. */
-  public void waits(PodFacts pod, WaitCause cause) {
+  @Override
+  public void waits(PodFacts pod, WaitCause cause, Supplier<String> figures) {
     if (queue.size() < QUEUE_MAX && explanations.asksForPin(pod, cause, gpuNodes.getAsInt())) {
       queue.put(pod.uid(), pod);
     }

@@ -4,13 +4,12 @@ import dev.tranche.api.AllowList;
 import dev.tranche.api.Names;
 import dev.tranche.api.Printable;
 import dev.tranche.extender.controller.PodScan.Found;
-import dev.tranche.extender.explain.Explanations;
+import dev.tranche.extender.core.SchedulingCore;
 import dev.tranche.extender.explain.Explanations.Trace;
 import dev.tranche.extender.ledger.GpuFacts;
 import dev.tranche.extender.ledger.Ledger;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.ledger.SchedulerVerdict.Kind;
-import dev.tranche.extender.snapshot.NodeEvaluator;
 import dev.tranche.extender.watch.WatchedPod;
 import java.util.List;
 import java.util.Map;
@@ -192,8 +191,7 @@ public final class PodRules {
         .formatted(Names.GPU_UUID, shown, more > 0 ? " and %d more".formatted(more) : "");
   }
 
-  public static PodScan.Rule untriedNominee(
-      Ledger ledger, NodeEvaluator evaluator, Explanations explanations) {
+  public static PodScan.Rule untriedNominee(SchedulingCore core) {
     return new PodScan.Rule(
         PodMistake.UNTRIED_NOMINEE,
         UNTRIED_AFTER_MS,
@@ -203,23 +201,23 @@ public final class PodRules {
                 && !pod.ended()
                 && !pod.preemption().terminating()
                 && pod.preemption().nominatedNode() != null,
-        () -> pod -> untriedNominee(pod, ledger, evaluator, explanations));
+        () -> pod -> untriedNominee(pod, core));
   }
 
   /**
    * Returns nothing for a pod that does not fit, or whose last try found a node, or if a node lacks
    * something else: kube-scheduler then tries it without a call of the extender.
    */
-  private static Optional<Found> untriedNominee(
-      PodFacts pod, Ledger ledger, NodeEvaluator evaluator, Explanations explanations) {
+  private static Optional<Found> untriedNominee(PodFacts pod, SchedulingCore core) {
+    Ledger ledger = core.ledger;
     String node = pod.preemption().nominatedNode();
     boolean held = ledger.hold(pod.uid()).isPresent() && !ledger.nominated(pod.uid());
-    Optional<Trace> last = explanations.trace(pod).filter(trace -> trace.fittingCount() == 0);
+    Optional<Trace> last = core.explanations.trace(pod).filter(trace -> trace.fittingCount() == 0);
     if (node == null
         || held
         || last.isEmpty()
         || pod.scheduler().has(Kind.HOST)
-        || !evaluator.evaluate(pod, node).fits()) {
+        || !core.evaluator.evaluate(pod, node).fits()) {
       return Optional.empty();
     }
     return Optional.of(

@@ -7,9 +7,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.function.BooleanSupplier;
 import java.util.function.Function;
-import java.util.function.LongSupplier;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
@@ -20,11 +18,10 @@ import java.util.stream.Stream;
  * lasts. Confined to the event loop.
  */
 public final class PodScan implements Controller {
-  private final Rule rule;
+  private final ControllerContext context;
   private final Supplier<Collection<PodFacts>> pods;
+  private final Rule rule;
   private final MistakeEvents events;
-  private final BooleanSupplier deciding;
-  private final LongSupplier clockMs;
 
   /** By uid, since when the pods have had it. */
   private final Map<String, Since> since = new HashMap<>();
@@ -58,26 +55,23 @@ public final class PodScan implements Controller {
 
   /**
    * @param pods all that request GPUs
-   * @param deciding whether this extender may decide at all, as a leader does
    */
   public PodScan(
-      Rule rule,
+      ControllerContext context,
       Supplier<Collection<PodFacts>> pods,
-      MistakeEvents events,
-      BooleanSupplier deciding,
-      LongSupplier clockMs) {
-    this.rule = rule;
+      Rule rule,
+      MistakeEvents events) {
+    this.context = context;
     this.pods = pods;
+    this.rule = rule;
     this.events = events;
-    this.deciding = deciding;
-    this.clockMs = clockMs;
   }
 
   @Override
   public void everyTenSeconds() {
     // Who does not decide forgets: meanwhile a mistake may end and begin again.
     List<PodFacts> concerned =
-        deciding.getAsBoolean() ? pods.get().stream().filter(rule.concerned()).toList() : List.of();
+        context.deciding() ? pods.get().stream().filter(rule.concerned()).toList() : List.of();
     if (!concerned.isEmpty()) {
       Function<PodFacts, Optional<Found>> judge = rule.judge().get();
       next(concerned).forEach(pod -> found(pod, judge.apply(pod)));
@@ -100,9 +94,9 @@ public final class PodScan implements Controller {
     if (now.isEmpty()) {
       since.remove(uid);
     } else if (before == null || !before.evidence().equals(now.get().evidence())) {
-      since.put(uid, new Since(now.get().evidence(), clockMs.getAsLong()));
+      since.put(uid, new Since(now.get().evidence(), context.nowMs()));
       events.remove(rule.mistake(), uid);
-    } else if (clockMs.getAsLong() - before.atMs() >= rule.afterMs()) {
+    } else if (context.nowMs() - before.atMs() >= rule.afterMs()) {
       events.add(rule.mistake(), pod.key(), uid, now.get().sentence());
     }
   }

@@ -8,6 +8,7 @@ import dev.tranche.extender.client.Workers;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.selection.PodSelection;
 import dev.tranche.extender.watch.PodReader;
+import dev.tranche.process.loop.Loop;
 import io.fabric8.kubernetes.api.model.Pod;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import io.vertx.core.Future;
@@ -25,13 +26,15 @@ public final class SchedulerMessages implements AutoCloseable {
   private static final List<String> SHARES = List.of(Names.GPU_FRACTION, Names.GPU_MEMORY);
 
   private final KubernetesClient client;
+  private final Loop loop;
   private final Workers workers;
 
   /**
    * @param client with a request timeout that a person waits for
    */
-  public SchedulerMessages(KubernetesClient client, ExtenderMetrics metrics) {
+  public SchedulerMessages(KubernetesClient client, Loop loop, ExtenderMetrics metrics) {
     this.client = client;
+    this.loop = loop;
     this.workers = new Workers("explanations", 2, 8, metrics);
   }
 
@@ -75,7 +78,7 @@ public final class SchedulerMessages implements AutoCloseable {
       return pod.getMetadata().getOwnerReferences().isEmpty()
           ? "it requests no GPU and has no annotation of Tranche's, such as " + Names.GPU_FRACTION
           : "it requests no GPU and has no annotation of Tranche's; those of a Deployment or Job"
-                + " belong to its pod template, spec.template.metadata.annotations";
+              + " belong to its pod template, spec.template.metadata.annotations";
     }
     String key = Printable.name(ours.get());
     if (SHARES.stream().noneMatch(ours.get()::startsWith)) {
@@ -92,9 +95,11 @@ public final class SchedulerMessages implements AutoCloseable {
 
   private Future<Optional<Pod>> pod(String key) {
     String[] names = key.split("/", 2);
-    return workers
-        .submit(
-            () -> Optional.ofNullable(client.pods().inNamespace(names[0]).withName(names[1]).get()))
+    return loop.completeOnLoop(
+            workers.submit(
+                () ->
+                    Optional.ofNullable(
+                        client.pods().inNamespace(names[0]).withName(names[1]).get())))
         .otherwise(Optional.empty());
   }
 

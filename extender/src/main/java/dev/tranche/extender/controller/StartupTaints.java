@@ -3,10 +3,10 @@ package dev.tranche.extender.controller;
 import dev.tranche.api.node.Gpu;
 import dev.tranche.api.node.Health;
 import dev.tranche.api.node.NodeReport;
-import dev.tranche.extender.limit.NodeRate;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.watch.TaintedNode;
 import dev.tranche.extender.watch.WatchedNode;
+import io.fabric8.kubernetes.client.dsl.base.PatchType;
 import io.micrometer.core.instrument.Counter;
 import io.vertx.core.Future;
 import io.vertx.core.json.JsonArray;
@@ -15,10 +15,7 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.Set;
-import java.util.function.BooleanSupplier;
-import java.util.function.LongSupplier;
 import java.util.stream.Collectors;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -32,18 +29,12 @@ import org.slf4j.LoggerFactory;
  * the second of two equal ones is refused. Confined to the Ledger's loop.
  */
 public final class StartupTaints implements Controller {
-  /** One patch is enough, unless others change the taints at the same time. */
-  public static final NodeRate.Limits RATE = new NodeRate.Limits(5, 10_000, 256, 50);
-
   /** A node reports every 5 s at least. */
   static final long FRESH_MS = 15_000;
 
   private static final Logger LOG = LoggerFactory.getLogger(StartupTaints.class);
 
-  private final NodePatcher patcher;
-  private final BooleanSupplier deciding;
-  private final LongSupplier clockMs;
-  private final NodeRate rate;
+  private final ControllerContext context;
   private final Map<String, TaintedNode> tainted = new HashMap<>();
   private final Map<String, Serving> serving = new HashMap<>();
   private final Set<String> underWay = new HashSet<>();
@@ -53,20 +44,9 @@ public final class StartupTaints implements Controller {
   /** The resources that a node's healthy GPUs are advertised as, by its last report. */
   private record Serving(Set<String> resources, long atMs) {}
 
-  /**
-   * @param deciding whether this extender may decide at all, as a leader does
-   * @param rate of patches by node
-   */
-  public StartupTaints(
-      NodePatcher patcher,
-      BooleanSupplier deciding,
-      LongSupplier clockMs,
-      NodeRate rate,
-      ExtenderMetrics metrics) {
-    this.rate = rate;
-    this.patcher = patcher;
-    this.deciding = deciding;
-    this.clockMs = clockMs;
+  public StartupTaints(ControllerContext context) {
+    this.context = context;
+    ExtenderMetrics metrics = context.metrics();
     this.lifted = lifts(metrics, "lifted");
     this.failed = lifts(metrics, "failed");
     metrics.gauge(
@@ -85,12 +65,9 @@ public final class StartupTaints implements Controller {
 
   @Override
   public void nodeSeen(WatchedNode node) {
-    seen(node.key(), node.tainted());
-  }
-
-  void seen(String node, Optional<TaintedNode> read) {
-    read.ifPresentOrElse(now -> tainted.put(node, now), () -> nodeGone(node));
-    removeIfServing(node);
+    String name = node.key();
+    node.tainted().ifPresentOrElse(now -> tainted.put(name, now), () -> nodeGone(name));
+    removeIfServing(name);
   }
 
   /** The node is gone, or its startup taint. */
@@ -110,7 +87,7 @@ public final class StartupTaints implements Controller {
     if (resources.isEmpty()) {
       serving.remove(node);
     } else {
-      serving.put(node, new Serving(resources, clockMs.getAsLong()));
+      serving.put(node, new Serving(resources, context.nowMs()));
       removeIfServing(node);
     }
   }
@@ -120,7 +97,7 @@ public final class StartupTaints implements Controller {
   public void reportedAgain(String node) {
     Serving known = serving.get(node);
     if (known != null) {
-      serving.put(node, new Serving(known.resources(), clockMs.getAsLong()));
+      serving.put(node, new Serving(known.resources(), context.nowMs()));
       removeIfServing(node);
     }
   }
@@ -147,19 +124,19 @@ public final class StartupTaints implements Controller {
   private void removeIfServing(String node) {
     TaintedNode now = tainted.get(node);
     Serving known = serving.get(node);
-    if (now == null || known == null || underWay.contains(node) || !deciding.getAsBoolean()) {
+    if (now == null || known == null || underWay.contains(node) || !context.deciding()) {
       return;
     }
-    boolean fresh = clockMs.getAsLong() - known.atMs() <= FRESH_MS;
+    boolean fresh = context.nowMs() - known.atMs() <= FRESH_MS;
     // The kubelet's allocatable lags some seconds behind the registration; until then, pods still
     // wait.
-    if (fresh && now.offered().containsAll(known.resources()) && rate.tryAcquire(node)) {
+    if (fresh && now.offered().containsAll(known.resources()) && context.rate().tryAcquire(node)) {
       lift(node, now);
     }
   }
 
   private void lift(String node, TaintedNode now) {
-    Future<?> patched = patcher.patch(node, patch(now.keys()));
+    Future<?> patched = context.api().patchNode(node, PatchType.JSON, patch(now.keys()));
     underWay.add(node);
     patched
         .onComplete(done -> underWay.remove(node))

@@ -2,20 +2,20 @@ package dev.tranche.extender.controller;
 
 import dev.tranche.api.Names;
 import dev.tranche.api.Printable;
-import dev.tranche.extender.limit.NodeRate;
+import dev.tranche.extender.ledger.Ledger;
+import dev.tranche.extender.ledger.NodeFacts;
+import dev.tranche.extender.ledger.NodeView;
+import dev.tranche.extender.placement.GpuView;
+import dev.tranche.extender.snapshot.ClusterView;
 import dev.tranche.process.client.Events;
-import io.fabric8.kubernetes.api.model.Event;
-import io.vertx.core.Future;
-import java.util.Collection;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.SortedSet;
 import java.util.TreeSet;
-import java.util.function.BooleanSupplier;
-import java.util.function.Function;
-import java.util.function.Supplier;
+import java.util.stream.Collectors;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -29,19 +29,12 @@ public final class UnknownCordons implements Controller {
   /** The most events per check. */
   static final int EVENTS_PER_CHECK_MAX = 10;
 
-  /** A node may change its own annotation all the time. */
-  public static final NodeRate.Limits RATE =
-      new NodeRate.Limits(5, 600_000, EVENTS_PER_CHECK_MAX, 1);
-
   /** The most uuids that one event lists. */
   private static final int UUIDS_PER_EVENT_MAX = 5;
 
   private static final Logger LOG = LoggerFactory.getLogger(UnknownCordons.class);
 
-  private final Supplier<Collection<Cordons>> nodes;
-  private final Function<Event, Future<?>> writer;
-  private final BooleanSupplier deciding;
-  private final NodeRate rate;
+  private final ControllerContext context;
 
   /** The unknown uuids by node, as of the last check. */
   private Map<String, SortedSet<String>> last = Map.of();
@@ -50,27 +43,13 @@ public final class UnknownCordons implements Controller {
   private final Map<String, SortedSet<String>> written = new HashMap<>();
 
   /**
-   * A node that reports.
-   *
-   * @param cordoned uuids that its annotation names
+   * @param cordoned uuids that the node's annotation names
    * @param gpus uuids that it has
    */
-  public record Cordons(String node, Set<String> cordoned, Set<String> gpus) {}
+  private record Cordons(String node, Set<String> cordoned, Set<String> gpus) {}
 
-  /**
-   * @param nodes those with that annotation that report
-   * @param deciding whether this extender may decide at all, as a leader does
-   * @param rate of events by node
-   */
-  public UnknownCordons(
-      Supplier<Collection<Cordons>> nodes,
-      Function<Event, Future<?>> writer,
-      BooleanSupplier deciding,
-      NodeRate rate) {
-    this.nodes = nodes;
-    this.writer = writer;
-    this.deciding = deciding;
-    this.rate = rate;
+  public UnknownCordons(ControllerContext context) {
+    this.context = context;
   }
 
   /**
@@ -81,14 +60,14 @@ public final class UnknownCordons implements Controller {
   public void everyTenSeconds() {
     var found = new HashMap<String, SortedSet<String>>();
     int events = 0;
-    for (Cordons node : deciding.getAsBoolean() ? nodes.get() : List.<Cordons>of()) {
+    for (Cordons node : context.deciding() ? cordons() : List.<Cordons>of()) {
       SortedSet<String> unknown = new TreeSet<>(node.cordoned());
       unknown.removeAll(node.gpus());
       if (!unknown.isEmpty()) {
         found.put(node.node(), unknown);
         boolean due =
             unknown.equals(last.get(node.node())) && !unknown.equals(written.get(node.node()));
-        if (due && events < EVENTS_PER_CHECK_MAX && rate.tryAcquire(node.node())) {
+        if (due && events < EVENTS_PER_CHECK_MAX && context.rate().tryAcquire(node.node())) {
           events++;
           write(node, unknown);
         }
@@ -96,6 +75,23 @@ public final class UnknownCordons implements Controller {
     }
     last = found;
     written.keySet().retainAll(found.keySet());
+  }
+
+  /** Returns the cordons of nodes that report; the GPUs of other nodes are not known. */
+  private List<Cordons> cordons() {
+    Ledger ledger = context.core().ledger;
+    var cordons = new ArrayList<Cordons>();
+    for (String node : ledger.nodes()) {
+      Set<String> cordoned = ledger.node(node).map(NodeFacts::cordoned).orElse(Set.of());
+      if (!cordoned.isEmpty()) {
+        ClusterView.NodeGpus now = context.core().fits.nodeGpus(node, context.nowMs());
+        if (now.availability() == NodeView.Availability.AVAILABLE) {
+          Set<String> gpus = now.gpus().stream().map(GpuView::uuid).collect(Collectors.toSet());
+          cordons.add(new Cordons(node, cordoned, gpus));
+        }
+      }
+    }
+    return cordons;
   }
 
   private void write(Cordons cordons, SortedSet<String> unknown) {
@@ -108,8 +104,9 @@ public final class UnknownCordons implements Controller {
     // Named by its content, so that neither another replica nor this one after a restart writes it
     // again.
     var id = Events.uuid(node + "/" + String.join(",", unknown));
-    writer
-        .apply(Events.warning(ApiWriter.COMPONENT, Events.node(node), id, REASON, message))
+    context
+        .api()
+        .event(Events.warning(ApiWriter.COMPONENT, Events.node(node), id, REASON, message))
         .onFailure(
             failure -> {
               if (!Events.exists(failure)) {

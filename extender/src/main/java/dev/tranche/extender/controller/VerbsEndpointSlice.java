@@ -1,5 +1,6 @@
 package dev.tranche.extender.controller;
 
+import dev.tranche.extender.election.Leadership;
 import dev.tranche.process.client.ApiClient;
 import io.fabric8.kubernetes.api.model.OwnerReferenceBuilder;
 import io.fabric8.kubernetes.api.model.Service;
@@ -22,7 +23,6 @@ import java.util.Optional;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
-import java.util.function.IntSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -33,7 +33,7 @@ import org.slf4j.LoggerFactory;
  * slice and checks it every few seconds. A former leader removes its own address and never
  * another's.
  */
-public final class VerbsEndpointSlice implements AutoCloseable {
+public final class VerbsEndpointSlice implements Leadership.Listener, AutoCloseable {
   private static final String SERVICE = "kubernetes.io/service-name";
   private static final String MANAGED_BY = "endpointslice.kubernetes.io/managed-by";
   private static final String MANAGER = "tranche-extender";
@@ -54,9 +54,8 @@ public final class VerbsEndpointSlice implements AutoCloseable {
    *
    * @param pod its name
    * @param ip of the pod, a literal
-   * @param port number of the open port; below 1 while none is open
    */
-  public record Address(String pod, String ip, IntSupplier port) {
+  public record Address(String pod, String ip) {
     private String type() {
       return InetAddress.ofLiteral(ip) instanceof Inet6Address ? "IPv6" : "IPv4";
     }
@@ -69,6 +68,10 @@ public final class VerbsEndpointSlice implements AutoCloseable {
   private final ScheduledExecutorService thread =
       Executors.newSingleThreadScheduledExecutor(Thread.ofVirtual().name("verbs-slice").factory());
   private volatile boolean leading;
+
+  /** Of the verbs; 0 while it is not open. */
+  private volatile int port;
+
   private volatile Optional<String> missing = Optional.empty();
 
   /** Whether the slice may contain our address; confined to the one thread. */
@@ -89,7 +92,13 @@ public final class VerbsEndpointSlice implements AutoCloseable {
     var _ = thread.scheduleWithFixedDelay(this::check, 0, CHECK_MS, TimeUnit.MILLISECONDS);
   }
 
+  /** The port of the verbs is open. */
+  public void opened(int number) {
+    port = number;
+  }
+
   /** Routes the Service to this replica from now on. */
+  @Override
   public void lead() {
     leading = true;
     inTurn(this::check);
@@ -99,6 +108,7 @@ public final class VerbsEndpointSlice implements AutoCloseable {
    * Stops routing the Service to this replica. Callers get an error at once, until another replica
    * leads.
    */
+  @Override
   public void retire() {
     leading = false;
     inTurn(this::withdraw);
@@ -126,13 +136,12 @@ public final class VerbsEndpointSlice implements AutoCloseable {
   }
 
   private Optional<String> tryReconcile() {
-    int port = own.port().getAsInt();
-    if (port < 1) {
+    if (port == 0) {
       // Readiness says why it is not open yet.
       return Optional.empty();
     }
     try {
-      return reconcile(port);
+      return reconcile();
     } catch (Throwable e) {
       // Catches everything: an exception would end the periodic check.
       return e instanceof KubernetesClientException refusal
@@ -143,9 +152,9 @@ public final class VerbsEndpointSlice implements AutoCloseable {
     }
   }
 
-  private Optional<String> reconcile(int port) {
+  private Optional<String> reconcile() {
     EndpointSlice found = slices().withName(name).get();
-    if (found != null && routesHere(found, port)) {
+    if (found != null && routesHere(found)) {
       return Optional.empty();
     }
     Service service = client.services().inNamespace(namespace).withName(name).get();
@@ -156,13 +165,13 @@ public final class VerbsEndpointSlice implements AutoCloseable {
     }
     if (leading) {
       written = true;
-      write(found, wanted(service, port));
+      write(found, wanted(service));
       LOG.info("Service {} routes to {}", name, own.ip());
     }
     return Optional.empty();
   }
 
-  private boolean routesHere(EndpointSlice slice, int port) {
+  private boolean routesHere(EndpointSlice slice) {
     List<EndpointPort> ports = Objects.requireNonNullElse(slice.getPorts(), List.of());
     List<Endpoint> endpoints = endpoints(slice);
     return endpoints.size() == 1
@@ -185,7 +194,7 @@ public final class VerbsEndpointSlice implements AutoCloseable {
   }
 
   /** Builds the slice. The Service owns it, so that it is deleted with the Service. */
-  private EndpointSlice wanted(Service service, int port) {
+  private EndpointSlice wanted(Service service) {
     var owner =
         new OwnerReferenceBuilder()
             .withApiVersion("v1")

@@ -1,6 +1,5 @@
 package dev.tranche.extender.controller;
 
-import dev.tranche.extender.explain.Explanations;
 import dev.tranche.extender.explain.WaitCause;
 import dev.tranche.extender.explain.WaitReason;
 import dev.tranche.extender.ledger.PodFacts;
@@ -9,16 +8,11 @@ import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.process.client.Events;
 import io.fabric8.kubernetes.api.model.Event;
 import io.micrometer.core.instrument.Counter;
-import io.vertx.core.Future;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.SequencedMap;
 import java.util.Set;
-import java.util.function.BooleanSupplier;
-import java.util.function.Function;
-import java.util.function.LongSupplier;
-import java.util.function.LongUnaryOperator;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -28,7 +22,7 @@ import org.jspecify.annotations.Nullable;
  * which somebody set on purpose. An event's name is derived from the pod's uid, the reason and the
  * pod's age, so that it stays one event over replicas and restarts. Confined to the loop.
  */
-public final class WaitEvents implements Controller, Explanations.Owners {
+public final class WaitEvents implements Controller, WaitSurvey.Listener {
   /** Most pods are bound before. */
   static final long AFTER_MS = 10_000;
 
@@ -50,11 +44,8 @@ public final class WaitEvents implements Controller, Explanations.Owners {
   private static final String METRIC = "tranche.extender.wait.events";
   private static final String HELP = "Events that tell why a pod waits.";
 
-  private final Function<Event, Future<?>> writer;
-  private final BooleanSupplier deciding;
+  private final ControllerContext context;
   private final TokenBucket rate;
-  private final LongSupplier clockMs;
-  private final LongUnaryOperator toClock;
   private final Counter written;
   private final Counter refused;
   private final Counter dropped;
@@ -112,21 +103,10 @@ public final class WaitEvents implements Controller, Explanations.Owners {
     }
   }
 
-  /**
-   * @param deciding whether this extender may decide at all, as a leader does
-   * @param toClock turns milliseconds since 1970 into those of the clock
-   */
-  public WaitEvents(
-      Function<Event, Future<?>> writer,
-      BooleanSupplier deciding,
-      LongSupplier clockMs,
-      LongUnaryOperator toClock,
-      ExtenderMetrics metrics) {
-    this.writer = writer;
-    this.deciding = deciding;
-    this.rate = new TokenBucket(BURST, PER_SECOND, clockMs.getAsLong());
-    this.clockMs = clockMs;
-    this.toClock = toClock;
+  public WaitEvents(ControllerContext context) {
+    this.context = context;
+    this.rate = new TokenBucket(BURST, PER_SECOND, context.nowMs());
+    ExtenderMetrics metrics = context.metrics();
     written = metrics.counter(METRIC, HELP, "outcome", "written");
     refused = metrics.counter(METRIC, HELP, "outcome", "refused");
     dropped = metrics.counter(METRIC, HELP, "outcome", "dropped");
@@ -138,10 +118,10 @@ public final class WaitEvents implements Controller, Explanations.Owners {
 
   @Override
   public void waits(PodFacts pod, WaitCause cause, Supplier<String> figures) {
-    if (!deciding.getAsBoolean() || cause.reason() == WaitReason.GATED) {
+    if (!context.deciding() || cause.reason() == WaitReason.GATED) {
       return;
     }
-    long nowMs = clockMs.getAsLong();
+    long nowMs = context.nowMs();
     Waiting known = pods.get(pod.uid());
     if (known == null) {
       if (pods.size() >= PODS_MAX) {
@@ -171,11 +151,13 @@ public final class WaitEvents implements Controller, Explanations.Owners {
   /** A pod without a time of creation, or with one that is still to come, is new. */
   private long createdMs(PodFacts pod, long nowMs) {
     long since1970Ms = pod.preemption().startedAtMs();
-    return since1970Ms == 0 ? nowMs : Math.min(nowMs, toClock.applyAsLong(since1970Ms));
+    return since1970Ms == 0
+        ? nowMs
+        : Math.min(nowMs, context.core().toClock.applyAsLong(since1970Ms));
   }
 
-  /** Keeps only these pods, by uid. */
-  void retain(Set<String> waiting) {
+  @Override
+  public void retain(Set<String> waiting) {
     pods.keySet().retainAll(waiting);
     queue.keySet().retainAll(waiting);
   }
@@ -187,10 +169,10 @@ public final class WaitEvents implements Controller, Explanations.Owners {
   /** Writes the next events. */
   @Override
   public void tick() {
-    if (!deciding.getAsBoolean()) {
+    if (!context.deciding()) {
       return;
     }
-    long nowMs = clockMs.getAsLong();
+    long nowMs = context.nowMs();
     while (!queue.isEmpty() && rate.available(nowMs)) {
       Notice notice = queue.pollFirstEntry().getValue();
       Waiting known = pods.get(notice.uid());
@@ -198,8 +180,9 @@ public final class WaitEvents implements Controller, Explanations.Owners {
         rate.take(1, nowMs);
         known.told = notice.cause().reason();
         known.toldAtMs = nowMs;
-        writer
-            .apply(notice.event())
+        context
+            .api()
+            .podEvent(notice.event())
             .onSuccess(done -> written.increment())
             .onFailure(failure -> unwritten(notice, failure));
       }

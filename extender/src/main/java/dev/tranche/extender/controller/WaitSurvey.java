@@ -1,7 +1,6 @@
 package dev.tranche.extender.controller;
 
 import dev.tranche.api.Demand;
-import dev.tranche.extender.core.SchedulingCore;
 import dev.tranche.extender.explain.Explanations;
 import dev.tranche.extender.explain.FitErrorText;
 import dev.tranche.extender.explain.Refusals;
@@ -26,8 +25,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.function.BooleanSupplier;
-import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -51,11 +48,10 @@ public final class WaitSurvey implements Controller {
   private final Ledger ledger;
   private final NodeEvaluator evaluator;
   private final Explanations explanations;
-  private final WaitEvents events;
+  private final ControllerContext context;
   private final Turns turns;
-  private final BooleanSupplier ready;
+  private final List<Listener> listeners;
   private final Failures failures;
-  private final LongSupplier clockMs;
   private boolean running;
   private long lastMs = Long.MIN_VALUE / 2;
 
@@ -64,6 +60,20 @@ public final class WaitSurvey implements Controller {
 
   /** The kind of requests of this view that the next survey begins with. */
   private int kind;
+
+  /** Is told why pods wait, on the loop. */
+  @FunctionalInterface
+  public interface Listener {
+    /**
+     * Called each time that it is found out.
+     *
+     * @param figures of the nodes that came nearest to fitting
+     */
+    void waits(PodFacts pod, WaitCause cause, Supplier<String> figures);
+
+    /** Only these pods wait still, by uid. */
+    default void retain(Set<String> waiting) {}
+  }
 
   /** Where the work is done; futures complete on the loop. */
   public interface Turns {
@@ -119,29 +129,20 @@ public final class WaitSurvey implements Controller {
    */
   public record Found(List<Answer> answers, int next) {}
 
-  /**
-   * @param ready whether nodes and pods are known
-   */
-  public WaitSurvey(
-      SchedulingCore core,
-      WaitEvents events,
-      Turns turns,
-      BooleanSupplier ready,
-      Failures failures) {
-    this.ledger = core.ledger;
-    this.evaluator = core.evaluator;
-    this.explanations = core.explanations;
-    this.clockMs = core.clockMs;
-    this.events = events;
+  public WaitSurvey(ControllerContext context, Turns turns, List<Listener> listeners) {
+    this.context = context;
+    this.ledger = context.core().ledger;
+    this.evaluator = context.core().evaluator;
+    this.explanations = context.core().explanations;
+    this.failures = context.metrics().failures;
     this.turns = turns;
-    this.ready = ready;
-    this.failures = failures;
+    this.listeners = listeners;
   }
 
   @Override
   public void tick() {
-    long nowMs = clockMs.getAsLong();
-    if (running || nowMs - lastMs < EVERY_MS || !ready.getAsBoolean()) {
+    long nowMs = context.nowMs();
+    if (running || nowMs - lastMs < EVERY_MS || context.readiness().notReady().isPresent()) {
       return;
     }
     lastMs = nowMs;
@@ -157,7 +158,7 @@ public final class WaitSurvey implements Controller {
    */
   private void survey(List<List<PodFacts>> views, int left, long startMs) {
     boolean first = left == views.size();
-    if (left == 0 || (!first && clockMs.getAsLong() >= startMs + WORK_MS_MAX)) {
+    if (left == 0 || (!first && context.nowMs() >= startMs + WORK_MS_MAX)) {
       running = false;
       return;
     }
@@ -171,10 +172,7 @@ public final class WaitSurvey implements Controller {
                 turns.aside(
                     () ->
                         evaluate(
-                            pods,
-                            from,
-                            all,
-                            (first ? clockMs.getAsLong() : startMs) + WORK_MS_MAX)))
+                            pods, from, all, (first ? context.nowMs() : startMs) + WORK_MS_MAX)))
         .onComplete(
             done -> {
               kind = done.succeeded() ? done.result().next() : 0;
@@ -197,9 +195,9 @@ public final class WaitSurvey implements Controller {
 
   /** Passes on the answers, in as many turns as it takes, and then goes on. */
   private void tell(Iterator<Answer> answers, Runnable then) {
-    long endMs = clockMs.getAsLong() + TURN_MS_MAX;
+    long endMs = context.nowMs() + TURN_MS_MAX;
     boolean first = true;
-    while (answers.hasNext() && (first || clockMs.getAsLong() < endMs)) {
+    while (answers.hasNext() && (first || context.nowMs() < endMs)) {
       Answer answer = answers.next();
       failures.task(TASK, () -> tell(answer));
       first = false;
@@ -223,7 +221,7 @@ public final class WaitSurvey implements Controller {
         }
       }
     }
-    events.retain(uids);
+    listeners.forEach(each -> each.retain(uids));
     return views;
   }
 
@@ -255,7 +253,7 @@ public final class WaitSurvey implements Controller {
     var answers = new ArrayList<Answer>();
     int begin = from < kinds.size() ? from : 0;
     int next = begin;
-    while (next < kinds.size() && (next == begin || clockMs.getAsLong() < untilMs)) {
+    while (next < kinds.size() && (next == begin || context.nowMs() < untilMs)) {
       List<PodFacts> equal = kinds.get(next++);
       failures.task(TASK, () -> answers.addAll(answers(equal, all)));
     }
@@ -283,7 +281,7 @@ public final class WaitSurvey implements Controller {
   /** Unless it was bound in the meantime. */
   private void tell(Answer answer) {
     if (ledger.pod(answer.pod().uid()).filter(this::waits).isPresent()) {
-      explanations.tell(answer.pod(), answer.cause(), answer.figures());
+      listeners.forEach(each -> each.waits(answer.pod(), answer.cause(), answer.figures()));
     }
   }
 }

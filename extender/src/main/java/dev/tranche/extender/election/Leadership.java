@@ -41,8 +41,7 @@ public final class Leadership implements AutoCloseable {
   private final String namespace;
   private final String name;
   private final String identity;
-  private final Runnable onWon;
-  private final Runnable onLost;
+  private final Listener listener;
   private final Supplier<Moment> clock;
   private final LeaseElection election;
   private final Thread thread;
@@ -51,35 +50,36 @@ public final class Leadership implements AutoCloseable {
   private volatile long term;
   private volatile String leader = NOBODY;
 
+  /** What is told of changes; must not block. */
+  public interface Listener {
+    /** This process leads from now on. */
+    void lead();
+
+    /** This process has stopped leading. */
+    void retire();
+  }
+
+  /**
+   * Who takes part in which election.
+   *
+   * @param lease a name in the namespace
+   */
+  public record Candidate(String namespace, String lease, String identity) {}
+
   /**
    * @param client stays the caller's to close
-   * @param onWon called when we begin to lead; must not block
-   * @param onLost called when we have stopped leading; must not block
    */
-  public Leadership(
-      KubernetesClient client,
-      String namespace,
-      String lease,
-      String identity,
-      Runnable onWon,
-      Runnable onLost) {
-    this(client, namespace, lease, identity, onWon, onLost, Moment::now);
+  public Leadership(KubernetesClient client, Candidate candidate, Listener listener) {
+    this(client, candidate, listener, Moment::now);
   }
 
   Leadership(
-      KubernetesClient client,
-      String namespace,
-      String lease,
-      String identity,
-      Runnable onWon,
-      Runnable onLost,
-      Supplier<Moment> clock) {
+      KubernetesClient client, Candidate candidate, Listener listener, Supplier<Moment> clock) {
     this.client = ApiClient.withoutRetries(client, CALL_MS);
-    this.namespace = namespace;
-    this.name = lease;
-    this.identity = identity;
-    this.onWon = onWon;
-    this.onLost = onLost;
+    this.namespace = candidate.namespace();
+    this.name = candidate.lease();
+    this.identity = candidate.identity();
+    this.listener = listener;
     this.clock = clock;
     this.election = new LeaseElection(identity);
     this.thread = Thread.ofVirtual().name("leadership").unstarted(this::elect);
@@ -201,7 +201,7 @@ public final class Leadership implements AutoCloseable {
       leading = true;
     }
     LOG.info("became leader");
-    onWon.run();
+    listener.lead();
   }
 
   private void stopLeading() {
@@ -213,7 +213,7 @@ public final class Leadership implements AutoCloseable {
     }
     if (led) {
       LOG.info("stopped leading");
-      onLost.run();
+      listener.retire();
     }
   }
 

@@ -3,7 +3,6 @@ package dev.tranche.extender.http;
 import dev.tranche.extender.explain.Inspection;
 import dev.tranche.extender.metrics.GpuCollector;
 import dev.tranche.extender.readapi.InspectionCache;
-import dev.tranche.extender.state.ReadinessGate;
 import dev.tranche.process.listen.Gzip;
 import dev.tranche.process.log.LineLimiter;
 import dev.tranche.process.loop.Loop;
@@ -18,7 +17,6 @@ import io.vertx.core.http.HttpServerRequest;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.util.Map;
-import java.util.Optional;
 import java.util.function.Supplier;
 import java.util.zip.GZIPOutputStream;
 import org.slf4j.Logger;
@@ -37,35 +35,25 @@ public final class OpsRoutes {
 
   private static final Logger LOG = LoggerFactory.getLogger(OpsRoutes.class);
 
-  private final ReadinessGate readiness;
   private final Loop loop;
   private final PrometheusMeterRegistry registry;
   private final GpuCollector gpus;
-  private final boolean gpuMetrics;
   private final InspectionCache inspections;
   private final Counter shed;
-  private final Supplier<Optional<String>> missing;
+  private final Supplier<Future<Probe>> ready;
   private final LineLimiter unreadLog = new LineLimiter(LOG, "/metrics that was not read by");
 
-  /**
-   * @param gpuMetrics whether there are series of each GPU while this replica may decide
-   * @param missing what readiness lacks beside what the gate says, as a sentence
-   */
   public OpsRoutes(
-      ReadinessGate readiness,
-      InspectionCache inspections,
       Loop loop,
       PrometheusMeterRegistry registry,
       GpuCollector gpus,
-      boolean gpuMetrics,
-      Supplier<Optional<String>> missing) {
-    this.readiness = readiness;
+      InspectionCache inspections,
+      Supplier<Future<Probe>> ready) {
     this.loop = loop;
     this.registry = registry;
     this.gpus = gpus;
-    this.gpuMetrics = gpuMetrics;
-    this.missing = missing;
     this.inspections = inspections;
+    this.ready = ready;
     this.shed =
         Counter.builder("tranche.extender.pages.shed")
             .description("Scrapes refused because others are being answered.")
@@ -77,7 +65,7 @@ public final class OpsRoutes {
         limitedMetrics(vertx),
         // The process is healthy if the loop that decides still runs.
         () -> loop.submit(() -> Probe.ALIVE),
-        this::ready,
+        ready,
         Map.of("/explain", EXPLAIN_MOVED, "/inspect", INSPECT_MOVED));
   }
 
@@ -129,27 +117,9 @@ public final class OpsRoutes {
   private Void write(Inspection now, PageStreamer page, boolean gzipped) throws IOException {
     OutputStream pieces = page.inPieces();
     OutputStream body = gzipped ? new GZIPOutputStream(pieces, GZIP_BUFFER_BYTES) : pieces;
-    gpus.update(now, gpuMetrics && !readiness.leadershipMissing());
+    gpus.update(now);
     registry.scrape(body, OpsPort.METRICS_TYPE);
     body.close();
     return null;
   }
-
-  private Future<Probe> ready() {
-    return loop.submit(() -> new Missing(readiness.notReady(), readiness.awaitingFirstReports()))
-        .map(
-            gate -> {
-              Optional<String> why = missing.get().or(gate::toDecide);
-              String ready = gate.toReject().map("ready; "::concat).orElse("ready");
-              return new Probe(why.isEmpty(), why.orElse(ready));
-            });
-  }
-
-  /**
-   * What readiness lacks, as sentences.
-   *
-   * @param toDecide without which nothing can be decided
-   * @param toReject without which no pod can be rejected
-   */
-  private record Missing(Optional<String> toDecide, Optional<String> toReject) {}
 }

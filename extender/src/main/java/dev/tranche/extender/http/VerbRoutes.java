@@ -11,6 +11,7 @@ import dev.tranche.extender.verb.Bind;
 import dev.tranche.extender.verb.Filter;
 import dev.tranche.extender.verb.Preempt;
 import dev.tranche.extender.verb.Prioritize;
+import dev.tranche.extender.verb.Verbs;
 import dev.tranche.process.log.LineLimiter;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
@@ -68,20 +69,18 @@ public final class VerbRoutes {
   private final ExtenderMetrics metrics;
 
   public VerbRoutes(
-      ExtenderReader reader,
-      Filter filter,
-      Prioritize prioritize,
-      Bind bind,
-      Preempt preempt,
-      ExtenderMetrics metrics,
-      long readWithinMs) {
+      ExtenderReader reader, Verbs verbs, ExtenderMetrics metrics, long readWithinMs) {
     this.readWithinMs = readWithinMs;
     this.reader = reader;
-    this.filter = filter;
-    this.prioritize = prioritize;
-    this.bind = bind;
-    this.preempt = preempt;
+    this.filter = verbs.filter();
+    this.prioritize = verbs.prioritize();
+    this.bind = verbs.bind();
+    this.preempt = verbs.preempt();
     this.metrics = metrics;
+    metrics.gauge(
+        "tranche.extender.verbs.in.flight",
+        "Requests of kube-scheduler that are queued or in progress; bounded.",
+        limiter::calls);
   }
 
   /** An encoded answer and how it is counted. */
@@ -185,7 +184,7 @@ public final class VerbRoutes {
   }
 
   /** Returns the number of calls that wait or are being decided. */
-  public int calls() {
+  int calls() {
     return limiter.calls();
   }
 

@@ -4,9 +4,9 @@ import dev.tranche.extender.state.ReadinessGate;
 import dev.tranche.process.listen.ConnectionLimits;
 import dev.tranche.process.listen.ListeningPort;
 import dev.tranche.process.loop.Loop;
+import dev.tranche.process.settings.HostPort;
 import io.vertx.core.Future;
 import io.vertx.core.Handler;
-import io.vertx.core.VerticleBase;
 import io.vertx.core.http.ClientAuth;
 import io.vertx.core.http.HttpServer;
 import io.vertx.core.http.HttpServerOptions;
@@ -14,16 +14,10 @@ import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.net.PemKeyCertOptions;
 import io.vertx.core.net.ServerSSLOptions;
 import io.vertx.core.net.SocketAddress;
-import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
-/**
- * Owns the event loop of the Ledger. The Ledger's clock ticks and the verbs are answered on this
- * loop.
- */
-public final class VerbServer extends VerticleBase {
-  private static final long TICK_MS = 250;
-
+/** Answers the verbs, on the loop of the Ledger. */
+public final class VerbServer {
   /** Longer than kube-scheduler keeps an idle connection, so that it never meets a closed one. */
   private static final int IDLE_S_MAX = 120;
 
@@ -33,34 +27,24 @@ public final class VerbServer extends VerticleBase {
   /** TLS takes memory; the bindings beyond it wait for a connection. */
   private static final ConnectionLimits REMOTE = new ConnectionLimits(256, 128);
 
-  private final SocketAddress address;
+  private final HostPort address;
   private final ListeningPort listening;
   private final ReadinessGate readiness;
-  private final Runnable tick;
-  private final Function<Loop, VerbRoutes> routes;
-  private @Nullable HttpServer server;
+  private final Handler<HttpServerRequest> requests;
+  private final Loop loop;
+  private volatile @Nullable HttpServer server;
 
-  /**
-   * @param listening a port of the Vert.x instance that this is deployed in
-   * @param tick called on the loop every 250 ms, to advance the Ledger's clock
-   */
   public VerbServer(
-      SocketAddress address,
+      HostPort address,
       ListeningPort listening,
       ReadinessGate readiness,
-      Runnable tick,
-      Function<Loop, VerbRoutes> routes) {
+      Handler<HttpServerRequest> requests,
+      Loop loop) {
     this.address = address;
     this.listening = listening;
     this.readiness = readiness;
-    this.tick = tick;
-    this.routes = routes;
-  }
-
-  @Override
-  public Future<?> start() {
-    vertx.setPeriodic(TICK_MS, ignored -> tick.run());
-    return Future.succeededFuture();
+    this.requests = requests;
+    this.loop = loop;
   }
 
   /**
@@ -68,10 +52,6 @@ public final class VerbServer extends VerticleBase {
    */
   public static ConnectionLimits limits(boolean tls) {
     return tls ? REMOTE : LOCAL;
-  }
-
-  public Loop loop() {
-    return new Loop(context);
   }
 
   /**
@@ -82,41 +62,40 @@ public final class VerbServer extends VerticleBase {
    */
   public Future<Void> serve(
       @Nullable PemKeyCertOptions certificate, @Nullable ClientCertificates clients) {
-    if (server != null) {
+    HttpServer open = server;
+    if (open != null) {
       var renewed = new ServerSSLOptions().setKeyCertOptions(certificate);
       if (clients != null) {
         renewed.setClientAuth(ClientAuth.REQUIRED).setTrustOptions(clients.authorities());
       }
-      return server.updateSSLOptions(renewed).mapEmpty();
+      return open.updateSSLOptions(renewed).mapEmpty();
     }
-    Loop loop = loop();
-    return loop.submit(() -> listen(certificate, clients, loop))
-        .compose(started -> started)
-        .onSuccess(listening -> server = listening)
+    return loop.submit(() -> listen(certificate, clients))
+        .compose(listens -> listens)
+        .onSuccess(listens -> server = listens)
         .mapEmpty();
   }
 
   private Future<HttpServer> listen(
-      @Nullable PemKeyCertOptions certificate, @Nullable ClientCertificates clients, Loop loop) {
+      @Nullable PemKeyCertOptions certificate, @Nullable ClientCertificates clients) {
     var options = new HttpServerOptions().setIdleTimeout(IDLE_S_MAX);
     if (certificate != null) {
       options.setSsl(true).setKeyCertOptions(certificate);
     }
-    Handler<HttpServerRequest> requests = routes.apply(loop).router(vertx);
     if (clients != null) {
       options.setClientAuth(ClientAuth.REQUIRED).setTrustOptions(clients.authorities());
-      requests = clients.admitting(requests);
     }
     // kube-scheduler would otherwise keep its connection and go on asking the previous leader.
-    return listening.http1(options, readiness::leadershipMissing, requests).listen(address);
+    return listening
+        .http1(
+            options,
+            readiness::leadershipMissing,
+            clients == null ? requests : clients.admitting(requests))
+        .listen(SocketAddress.inetSocketAddress(address.port(), address.host()));
   }
 
   public int port() {
-    return server == null ? -1 : server.actualPort();
-  }
-
-  @Override
-  public Future<?> stop() {
-    return server == null ? Future.succeededFuture() : server.close();
+    HttpServer open = server;
+    return open == null ? -1 : open.actualPort();
   }
 }

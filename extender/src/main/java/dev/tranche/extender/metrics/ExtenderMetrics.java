@@ -22,6 +22,9 @@ public final class ExtenderMetrics extends Meters {
   private static final Duration[] LATENCIES =
       bucketsMs(0.25, 0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000);
 
+  /** Unexpected errors on one node, or in one task. */
+  public final Failures failures;
+
   public final Counter neutralPrioritizes;
   public final Counter bindsWithoutRoom;
   public final Counter ackTimeouts;
@@ -67,6 +70,12 @@ public final class ExtenderMetrics extends Meters {
 
   public ExtenderMetrics(MeterRegistry registry) {
     super(registry, "tranche.extender");
+    failures =
+        new Failures(
+            this,
+            "Unexpected errors that ended the work on one node, or one task; the rest went on.",
+            Failures.NODE,
+            Failures.TASK);
     decided = each(Verb.class, verb -> timer(verb, "decided"));
     failed = each(Verb.class, verb -> timer(verb, "error"));
     shed = each(Verb.class, this::sheds);
@@ -110,15 +119,6 @@ public final class ExtenderMetrics extends Meters {
             "tranche.extender.waiting.evicted",
             "Rejected pods dropped from memory because too many wait; only other events requeue"
                 + " them.");
-  }
-
-  /** Returns where unexpected errors on one node, or in one task, are counted. */
-  public Failures failures() {
-    return new Failures(
-        this,
-        "Unexpected errors that ended the work on one node, or one task; the rest went on.",
-        Failures.NODE,
-        Failures.TASK);
   }
 
   private Timer timer(Verb verb, String outcome) {

@@ -10,6 +10,7 @@ import io.prometheus.metrics.model.snapshots.MetricSnapshots;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.function.BooleanSupplier;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -66,7 +67,17 @@ public final class GpuCollector implements MultiCollector {
                       + " together as (others).",
                   of -> of.getValue()));
 
+  private final BooleanSupplier allSeries;
   private volatile Latest latest = new Latest(new Inspection(List.of(), Map.of(), 0), true);
+
+  /**
+   * @param allSeries whether to show all series of each GPU. For 40,000 GPUs they are 240,000, so
+   *     one replica of the extender is enough. Otherwise only {@code tranche_extender_gpu_measured}
+   *     is shown, for GPUs where it is 0.
+   */
+  public GpuCollector(BooleanSupplier allSeries) {
+    this.allSeries = allSeries;
+  }
 
   /**
    * What the next scrape shows.
@@ -85,15 +96,9 @@ public final class GpuCollector implements MultiCollector {
     }
   }
 
-  /**
-   * Sets what the next scrape shows.
-   *
-   * @param allSeries whether to show all series of each GPU. For 40,000 GPUs they are 240,000, so
-   *     one replica of the extender is enough. Otherwise only {@code tranche_extender_gpu_measured}
-   *     is shown, for GPUs where it is 0.
-   */
-  public void update(Inspection inspection, boolean allSeries) {
-    latest = new Latest(inspection, allSeries);
+  /** Sets what the next scrape shows. */
+  public void update(Inspection inspection) {
+    latest = new Latest(inspection, allSeries.getAsBoolean());
   }
 
   @Override

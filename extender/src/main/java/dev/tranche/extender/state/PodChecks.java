@@ -14,6 +14,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.function.Consumer;
 import java.util.function.Function;
+import java.util.function.LongSupplier;
 
 /**
  * Reads pods from the API server whose bindings no watch has shown, in order and a few at a time. A
@@ -31,7 +32,7 @@ public final class PodChecks {
   static final int WAITING_MAX = 1_024;
 
   /** A node can make the Ledger ask by what it says of assignments. */
-  public static final NodeRate.Limits RATE = new NodeRate.Limits(128, 200, 2 * WAITING_MAX, 100);
+  static final NodeRate.Limits RATE = new NodeRate.Limits(128, 200, 2 * WAITING_MAX, 100);
 
   private final ExtenderMetrics metrics;
   private final NodeRate rate;
@@ -45,11 +46,12 @@ public final class PodChecks {
 
   /**
    * @param pods by {@code namespace/name}; completes on the loop
-   * @param rate of requests by node
    */
-  public PodChecks(
-      Function<String, Future<Optional<PodFacts>>> pods, NodeRate rate, ExtenderMetrics metrics) {
-    this.rate = rate;
+  PodChecks(
+      Function<String, Future<Optional<PodFacts>>> pods,
+      LongSupplier clockMs,
+      ExtenderMetrics metrics) {
+    this.rate = new NodeRate("pod-checks", RATE, clockMs, metrics);
     this.pods = pods;
     this.metrics = metrics;
     List.of("gone", "pending", "bound", "failed", "dropped").forEach(this::counter);

@@ -8,7 +8,6 @@ import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.snapshot.NodeEvaluator;
 import io.vertx.core.Future;
 import java.util.Optional;
-import java.util.function.Function;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -21,13 +20,13 @@ public final class PodWaker {
   /**
    * A node whose memory comes and goes would otherwise have all pending pods retried each second.
    */
-  public static final NodeRate.Limits RATE = new NodeRate.Limits(10, 10_000, 10, 1);
+  static final NodeRate.Limits RATE = new NodeRate.Limits(10, 10_000, 10, 1);
 
   private final ReadinessGate readiness;
   private final Ledger ledger;
   private final NodeEvaluator evaluator;
   private final UnschedulablePods waiting;
-  private final Function<String, Future<?>> patch;
+  private final ApiServer api;
   private final NodeRate rate;
   private final ExtenderMetrics metrics;
   private final LongSupplier clockMs;
@@ -35,23 +34,18 @@ public final class PodWaker {
   private long firstWakeAtMs = Long.MIN_VALUE / 2;
   private @Nullable Future<?> firstWake;
 
-  /**
-   * @param patch changes the node of that name, so that kube-scheduler retries rejected pods
-   * @param rate of patches by node
-   */
   PodWaker(
       SchedulingCore core,
       ReadinessGate readiness,
       UnschedulablePods waiting,
-      Function<String, Future<?>> patch,
-      NodeRate rate,
+      ApiServer api,
       ExtenderMetrics metrics) {
     this.readiness = readiness;
     this.ledger = core.ledger;
     this.evaluator = core.evaluator;
     this.waiting = waiting;
-    this.patch = patch;
-    this.rate = rate;
+    this.api = api;
+    this.rate = new NodeRate("wake-ups", RATE, core.clockMs, metrics);
     this.metrics = metrics;
     this.clockMs = core.clockMs;
   }
@@ -94,6 +88,6 @@ public final class PodWaker {
 
   private Future<?> wake(String node) {
     metrics.wakeUps.increment();
-    return patch.apply(node);
+    return api.wake(node);
   }
 }

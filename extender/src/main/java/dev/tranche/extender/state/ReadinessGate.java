@@ -24,6 +24,7 @@ public final class ReadinessGate {
   private LongSupplier term = () -> 0;
   private long syncedAtMs = -1;
   private boolean firstReportsDone;
+  private volatile boolean portsOpen;
 
   /**
    * @param allReported whether every GPU node has reported
@@ -45,6 +46,19 @@ public final class ReadinessGate {
   /** Records that all informers have listed everything. */
   public void synced() {
     syncedAtMs = clockMs.getAsLong();
+  }
+
+  /** Records that nodes can report; may be called on any thread. */
+  public void portsOpened() {
+    portsOpen = true;
+  }
+
+  /**
+   * Whether labels, annotations, taints and events may be written. While no node can report, what
+   * is known of the nodes is no basis for that.
+   */
+  public boolean mayWrite() {
+    return portsOpen && notDeciding().or(this::awaitingFirstReports).isEmpty();
   }
 
   /**

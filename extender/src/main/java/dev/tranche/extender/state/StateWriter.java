@@ -17,7 +17,6 @@ import dev.tranche.extender.snapshot.NodeFit;
 import dev.tranche.extender.snapshot.NodeFitCache;
 import dev.tranche.extender.snapshot.PackedPolicy;
 import dev.tranche.process.log.LineLimiter;
-import dev.tranche.process.meters.Failures;
 import io.vertx.core.Future;
 import java.util.ArrayList;
 import java.util.List;
@@ -41,34 +40,25 @@ public final class StateWriter {
   private final NodeFitCache evaluations;
   private final PackedPolicy packing;
   private final Explanations explanations;
-  private final UnschedulablePods waiting;
-  private final NominatedPods nominees;
+  final UnschedulablePods waiting;
+  final NominatedPods nominees;
   private final PodChecks podChecks;
   private final NodePlugins nodes;
   private final ExtenderMetrics metrics;
-  private final Failures failures;
   private final LongSupplier clockMs;
 
-  StateWriter(
-      SchedulingCore core,
-      UnschedulablePods waiting,
-      NominatedPods nominees,
-      PodChecks podChecks,
-      NodePlugins nodes,
-      ExtenderMetrics metrics,
-      Failures failures) {
+  StateWriter(SchedulingCore core, NodePlugins nodes, ApiServer api, ExtenderMetrics metrics) {
     this.ledger = core.ledger;
     this.loads = core.loads;
     this.evaluations = core.fits;
     this.packing = core.packing;
     this.explanations = core.explanations;
     this.clockMs = core.clockMs;
-    this.waiting = waiting;
-    this.nominees = nominees;
-    this.podChecks = podChecks;
+    this.waiting = new UnschedulablePods(core, metrics);
+    this.nominees = new NominatedPods(core.ledger, core.clockMs);
+    this.podChecks = new PodChecks(api::pod, core.clockMs, metrics);
     this.nodes = nodes;
     this.metrics = metrics;
-    this.failures = failures;
   }
 
   /** Applies an event of an informer, a stream or a verb, without waiting for acknowledgements. */
@@ -141,7 +131,7 @@ public final class StateWriter {
       try {
         carryOut(decision, acks);
       } catch (RuntimeException bug) {
-        failures.nodeFailed(decision.node(), bug);
+        metrics.failures.nodeFailed(decision.node(), bug);
         acks.add(Future.failedFuture(bug));
       }
     }
@@ -172,7 +162,7 @@ public final class StateWriter {
             node,
             forMs / 1_000);
       }
-      case Decision.Failed(String node, Throwable bug) -> failures.nodeFailed(node, bug);
+      case Decision.Failed(String node, Throwable bug) -> metrics.failures.nodeFailed(node, bug);
       case Decision.Expired(String node, String key) -> {
         metrics.expiredHolds.increment();
         LOG.debug("the hold of pod {} on node {} was never bound", key, node);

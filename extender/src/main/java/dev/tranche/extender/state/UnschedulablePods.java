@@ -1,6 +1,7 @@
 package dev.tranche.extender.state;
 
 import dev.tranche.api.Demand;
+import dev.tranche.extender.core.SchedulingCore;
 import dev.tranche.extender.ledger.Hold;
 import dev.tranche.extender.ledger.Ledger;
 import dev.tranche.extender.ledger.PodFacts;
@@ -149,11 +150,10 @@ public final class UnschedulablePods {
     }
   }
 
-  public UnschedulablePods(
-      Ledger ledger, NodeFitCache evaluations, NodeEvaluator evaluator, ExtenderMetrics metrics) {
-    this.ledger = ledger;
-    this.evaluations = evaluations;
-    this.evaluator = evaluator;
+  public UnschedulablePods(SchedulingCore core, ExtenderMetrics metrics) {
+    this.ledger = core.ledger;
+    this.evaluations = core.fits;
+    this.evaluator = core.evaluator;
     this.metrics = metrics;
   }
 

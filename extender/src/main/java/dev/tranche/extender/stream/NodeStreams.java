@@ -3,12 +3,12 @@ package dev.tranche.extender.stream;
 import dev.tranche.api.node.NodeDirective;
 import dev.tranche.extender.ledger.Assignment;
 import dev.tranche.extender.state.NodePlugins;
+import dev.tranche.process.loop.Loop;
 import io.vertx.core.Future;
 import io.vertx.grpc.common.GrpcStatus;
 import java.util.List;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
-import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -24,14 +24,11 @@ public final class NodeStreams implements NodePlugins {
 
   private final ConcurrentMap<String, String> configs = new ConcurrentHashMap<>();
   private final long ackWithinMs;
-  private final UnaryOperator<Future<Void>> completeOnLoop;
+  private final Loop loop;
 
-  /**
-   * @param completeOnLoop makes a future complete on the loop that owns the Ledger
-   */
-  public NodeStreams(long ackWithinMs, UnaryOperator<Future<Void>> completeOnLoop) {
+  public NodeStreams(long ackWithinMs, Loop loop) {
     this.ackWithinMs = ackWithinMs;
-    this.completeOnLoop = completeOnLoop;
+    this.loop = loop;
   }
 
   /** Lets a stream take its node's place: whoever shows the node's token is the node. */
@@ -67,7 +64,7 @@ public final class NodeStreams implements NodePlugins {
         stream == null
             ? Future.failedFuture("it has no open stream")
             : stream.send(withConfigName(node, Directives.assign(assignment)), ackWithinMs);
-    return completeOnLoop.apply(acknowledged);
+    return loop.completeOnLoop(acknowledged);
   }
 
   @Override

@@ -10,6 +10,7 @@ import dev.tranche.process.listen.ConnectionLimits;
 import dev.tranche.process.listen.ListeningPort;
 import dev.tranche.process.log.LineLimiter;
 import dev.tranche.process.loop.Loop;
+import dev.tranche.process.settings.HostPort;
 import dev.tranche.process.token.BearerToken;
 import dev.tranche.process.token.ReviewLimiter;
 import io.micrometer.core.instrument.Counter;
@@ -64,15 +65,13 @@ public final class StreamServer extends VerticleBase {
 
   private static final Logger LOG = LoggerFactory.getLogger(StreamServer.class);
 
-  private final SocketAddress address;
+  private final HostPort address;
   private final ListeningPort listening;
-  private final PemKeyCertOptions certificate;
   private final TokenCheck tokens;
   private final NodeStreams streams;
-  private final StateWriter state;
-  private final EventBatcher batcher;
-  private final ReportListener others;
+  private final ReportSink reports;
   private final LongSupplier clockMs;
+  private final EventBatcher batcher;
   private final Counter refused;
   private final Counter silent;
   private final Counter oversized;
@@ -89,33 +88,39 @@ public final class StreamServer extends VerticleBase {
   private final LineLimiter streamLog;
   private final Counter limited;
   private final Counter delayed;
-  private @Nullable HttpServer server;
+  private volatile @Nullable HttpServer server;
+
+  /**
+   * Where the reports go, on the Ledger's loop.
+   *
+   * @param others are told of every report after the Ledger
+   */
+  public record ReportSink(
+      StateWriter state,
+      ReportListener others,
+      Loop loop,
+      LongSupplier clockMs,
+      ExtenderMetrics metrics) {}
 
   /**
    * @param listening a port of the Vert.x instance that this is deployed in
-   * @param others receives every report after the Ledger
    */
   public StreamServer(
-      SocketAddress address,
+      HostPort address,
       ListeningPort listening,
-      PemKeyCertOptions certificate,
       TokenCheck tokens,
       NodeStreams streams,
-      StateWriter state,
-      Loop ledgerLoop,
-      ReportListener others,
-      ExtenderMetrics metrics,
-      LongSupplier clockMs) {
+      ReportSink reports) {
     this.address = address;
     this.listening = listening;
-    this.certificate = certificate;
     this.tokens = tokens;
     this.streams = streams;
-    this.state = state;
+    this.reports = reports;
+    this.clockMs = reports.clockMs();
     this.batcher =
-        new EventBatcher(task -> vertx.setTimer(BATCH_MS, elapsed -> task.run()), ledgerLoop::run);
-    this.others = others;
-    this.clockMs = clockMs;
+        new EventBatcher(
+            task -> vertx.setTimer(BATCH_MS, elapsed -> task.run()), reports.loop()::run);
+    ExtenderMetrics metrics = reports.metrics();
     this.streamLog = new LineLimiter(LOG, "the streams of node", clockMs);
     this.refusalLog = new LineLimiter(LOG, "refused streams of", clockMs);
     String help = "Node streams that the extender ended, by cause.";
@@ -126,36 +131,47 @@ public final class StreamServer extends VerticleBase {
     this.delayed =
         metrics.counter(
             "tranche.extender.reports.delayed",
-            "Reports after which no further one of their node was read for a while, because they caused too much work.");
+            "Reports after which no further one of their node was read for a while, because they"
+                + " caused too much work.");
     this.invalid = metrics.counter("tranche.extender.streams.ended", help, "cause", "invalid");
   }
 
   @Override
   public Future<?> start() {
+    vertx.setPeriodic(SWEEP_MS, ignored -> sweep());
+    return Future.succeededFuture();
+  }
+
+  /** Opens the port. If it is open, renews the certificate for new handshakes. */
+  public Future<?> serve(PemKeyCertOptions certificate) {
+    HttpServer open = server;
+    if (open == null) {
+      return new Loop(context)
+          .submit(() -> listen(certificate))
+          .compose(listens -> listens)
+          .onSuccess(listens -> server = listens);
+    }
+    return open.updateSSLOptions(
+        new ServerSSLOptions()
+            .setUseAlpn(true)
+            .setApplicationLayerProtocols(List.of("h2"))
+            .setKeyCertOptions(certificate));
+  }
+
+  private Future<HttpServer> listen(PemKeyCertOptions certificate) {
     var grpc =
         GrpcServer.server(vertx, new GrpcServerOptions().setMaxMessageSize(MESSAGE_BYTES_MAX))
             .callHandler(NodeReportsGrpcService.Connect, this::connect);
-    server =
-        listening.grpc(
-            new HttpServerOptions().setIdleTimeout(IDLE_S_MAX).setKeyCertOptions(certificate),
-            grpc);
-    vertx.setPeriodic(SWEEP_MS, ignored -> sweep());
-    return server.listen(address);
+    return listening
+        .grpc(
+            new HttpServerOptions().setIdleTimeout(IDLE_S_MAX).setKeyCertOptions(certificate), grpc)
+        .listen(SocketAddress.inetSocketAddress(address.port(), address.host()));
   }
 
+  /** -1 before there is a certificate. */
   public int port() {
-    return server == null ? -1 : server.actualPort();
-  }
-
-  /** Renews the certificate for new handshakes; open streams continue. */
-  public Future<Boolean> renew(PemKeyCertOptions renewed) {
-    return server == null
-        ? Future.succeededFuture(false)
-        : server.updateSSLOptions(
-            new ServerSSLOptions()
-                .setUseAlpn(true)
-                .setApplicationLayerProtocols(List.of("h2"))
-                .setKeyCertOptions(renewed));
+    HttpServer open = server;
+    return open == null ? -1 : open.actualPort();
   }
 
   private void connect(GrpcServerRequest<NodeReport, NodeDirective> request) {
@@ -216,7 +232,13 @@ public final class StreamServer extends VerticleBase {
             node, vertx, request.response(), () -> closeSoon(connection), clockMs.getAsLong());
     var latestReport =
         new LatestReport(
-            node, clockMs, state::reported, others, batcher, this::run, stream::closed);
+            node,
+            clockMs,
+            reports.state()::reported,
+            reports.others(),
+            batcher,
+            this::run,
+            stream::closed);
     request.handler(report -> receive(request, stream, latestReport, report));
     request.errorHandler(error -> close(stream, GrpcStatus.CANCELLED, "the node cancelled it"));
     request.exceptionHandler(lost -> close(stream, GrpcStatus.UNAVAILABLE, "it was lost"));
@@ -291,7 +313,7 @@ public final class StreamServer extends VerticleBase {
         LOG.info("the stream of node {} closed: {}", stream.node, why);
       }
       // By way of the batch, so that it is applied after the stream's last report.
-      batcher.execute(() -> state.apply(new Event.StreamLost(stream.node)));
+      batcher.execute(() -> reports.state().apply(new Event.StreamLost(stream.node)));
     }
   }
 
@@ -311,9 +333,8 @@ public final class StreamServer extends VerticleBase {
 
   @Override
   public Future<?> stop() {
+    HttpServer open = server;
     // Hands over the loss of these streams too, since no timer runs after this.
-    return server == null
-        ? Future.succeededFuture()
-        : server.close().onComplete(v -> batcher.flush());
+    return open == null ? Future.succeededFuture() : open.close().onComplete(v -> batcher.flush());
   }
 }

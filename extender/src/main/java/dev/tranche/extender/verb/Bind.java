@@ -11,11 +11,12 @@ import dev.tranche.extender.placement.Placement;
 import dev.tranche.extender.placement.Placer;
 import dev.tranche.extender.snapshot.NodeEvaluator;
 import dev.tranche.extender.snapshot.NodeFit;
+import dev.tranche.extender.state.ApiServer;
+import dev.tranche.extender.state.ApiServer.BindOutcome;
 import dev.tranche.extender.state.ReadinessGate;
+import dev.tranche.extender.state.RecentlyFilteredPods;
 import dev.tranche.extender.state.SchedulingState;
 import dev.tranche.extender.state.StateWriter;
-import dev.tranche.extender.verb.ApiServer.BindOutcome;
-import dev.tranche.process.loop.Loop;
 import io.vertx.core.Future;
 import java.util.HashMap;
 import java.util.Map;
@@ -47,33 +48,22 @@ public final class Bind {
   private final Explanations explanations;
   private final RecentlyFilteredPods recentlyFiltered;
   private final ApiServer api;
-  private final Loop loop;
   private final ExtenderMetrics metrics;
   private final Map<String, Flight> inFlight = new HashMap<>();
 
-  public Bind(
-      SchedulingCore core,
-      SchedulingState shared,
-      RecentlyFilteredPods recentlyFiltered,
-      ApiServer api,
-      Loop loop,
-      ExtenderMetrics metrics) {
+  public Bind(SchedulingCore core, SchedulingState shared, ApiServer api, ExtenderMetrics metrics) {
     this.readiness = shared.readiness;
     this.ledger = core.ledger;
     this.evaluator = core.evaluator;
     this.state = shared.writer;
     this.explanations = core.explanations;
-    this.recentlyFiltered = recentlyFiltered;
+    this.recentlyFiltered = shared.recentlyFiltered;
     this.api = api;
-    this.loop = loop;
     this.metrics = metrics;
+    metrics.gauge("tranche.extender.binds.in.flight", "Binds in progress.", inFlight::size);
   }
 
   private record Flight(String node, Future<Optional<String>> result) {}
-
-  public int inFlight() {
-    return inFlight.size();
-  }
 
   /**
    * Returns empty if the pod is bound, else the reason why not. A second call for a bind that is
@@ -120,7 +110,7 @@ public final class Bind {
    * used, since it's not the API server's own object.
    */
   private Future<Optional<String>> readPodThenStart(String key, String uid, String node) {
-    return loop.completeOnLoop(api.pod(key))
+    return api.pod(key)
         .compose(
             found ->
                 found
@@ -171,7 +161,7 @@ public final class Bind {
     }
     Placement place = placement.get();
     Supplier<Optional<String>> expiry = readiness.expiry(SEND_WITHIN_MS);
-    return loop.completeOnLoop(sendAssignment(pod, node, place))
+    return sendAssignment(pod, node, place)
         .compose(
             acknowledged ->
                 readiness
@@ -190,7 +180,7 @@ public final class Bind {
           "node %s has a device plugin, and pod %s counts GPUs of nodes that others serve"
               .formatted(node, pod.key()));
     }
-    return loop.completeOnLoop(api.bind(pod, node, Map.of(), readiness.expiry(SEND_WITHIN_MS)))
+    return api.bind(pod, node, Map.of(), readiness.expiry(SEND_WITHIN_MS))
         .map(outcome -> notBound(pod, node, outcome));
   }
 
@@ -285,7 +275,7 @@ public final class Bind {
 
   private Future<Optional<String>> post(
       PodFacts pod, NodeFit now, Placement place, Supplier<Optional<String>> expiry) {
-    return loop.completeOnLoop(api.bind(pod, now.node(), GrantAnnotations.of(place, now), expiry))
+    return api.bind(pod, now.node(), GrantAnnotations.of(place, now), expiry)
         .map(outcome -> applyOutcome(pod, now, place, outcome));
   }
 

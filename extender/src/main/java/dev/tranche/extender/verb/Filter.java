@@ -19,6 +19,7 @@ import dev.tranche.extender.snapshot.PackedPolicy;
 import dev.tranche.extender.snapshot.Turn;
 import dev.tranche.extender.state.NominationPlanner;
 import dev.tranche.extender.state.ReadinessGate;
+import dev.tranche.extender.state.RecentlyFilteredPods;
 import dev.tranche.extender.state.SchedulingState;
 import dev.tranche.extender.state.StateWriter;
 import io.vertx.core.Future;
@@ -85,7 +86,6 @@ public final class Filter {
   public Filter(
       SchedulingCore core,
       SchedulingState shared,
-      RecentlyFilteredPods recentlyFiltered,
       ExtenderMetrics metrics,
       int offeredMax,
       Consumer<Runnable> loop) {
@@ -97,7 +97,7 @@ public final class Filter {
     this.packing = core.packing;
     this.explanations = core.explanations;
     this.gangs = core.gangs;
-    this.recentlyFiltered = recentlyFiltered;
+    this.recentlyFiltered = shared.recentlyFiltered;
     this.metrics = metrics;
     this.offeredMax = offeredMax;
     this.loop = loop;

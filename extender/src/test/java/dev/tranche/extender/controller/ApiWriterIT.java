@@ -6,9 +6,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.tranche.api.Names;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.metrics.ExtenderMetrics;
-import dev.tranche.extender.verb.ApiServer.BindOutcome;
+import dev.tranche.extender.state.ApiServer.BindOutcome;
 import dev.tranche.extender.watch.PodReader;
 import dev.tranche.process.client.ApiClient;
+import dev.tranche.process.loop.Loop;
 import io.fabric8.kubernetes.api.model.EventBuilder;
 import io.fabric8.kubernetes.api.model.PodBuilder;
 import io.fabric8.kubernetes.api.model.Quantity;
@@ -44,6 +45,7 @@ final class ApiWriterIT {
         new ApiWriter(
             ApiClient.withoutRetries(client, CALL_MS),
             List.of(Names.RESOURCE),
+            new Loop(vertx.getOrCreateContext()),
             new ExtenderMetrics(registry));
   }
 

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.api.Names;
 import dev.tranche.extender.ledger.PodFacts;
-import dev.tranche.extender.verb.ApiServer.BindOutcome;
+import dev.tranche.extender.state.ApiServer.BindOutcome;
 import dev.tranche.process.client.ApiClient;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import io.vertx.core.Vertx;

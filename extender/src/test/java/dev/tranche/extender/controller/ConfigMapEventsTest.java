@@ -3,33 +3,27 @@ package dev.tranche.extender.controller;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.api.node.NodeEvent;
-import dev.tranche.extender.limit.NodeRate;
-import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.process.client.Events;
 import io.fabric8.kubernetes.api.model.Event;
 import io.fabric8.kubernetes.api.model.ObjectReference;
-import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.vertx.core.Future;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 class ConfigMapEventsTest {
   private static final ObjectReference MAP = Events.configMap("tranche", "tranche-config", "uid-7");
 
-  private final List<Event> created = new ArrayList<>();
-  private Future<Optional<ObjectReference>> found = Future.succeededFuture(Optional.of(MAP));
-  private long nowMs;
+  private final ControllerRig rig = new ControllerRig();
+  private final List<Event> created = rig.created;
   private final ConfigMapEvents events =
-      new ConfigMapEvents(
-          () -> found,
-          WrittenEvents.to(created),
-          new NodeRate(
-              "config-events",
-              ConfigMapEvents.RATE,
-              () -> nowMs,
-              new ExtenderMetrics(new SimpleMeterRegistry())));
+      new ConfigMapEvents(rig.context, "tranche", "tranche-config");
+
+  @BeforeEach
+  void found() {
+    rig.configMaps = name -> Future.succeededFuture(Optional.of(MAP));
+  }
 
   private void refused(String node, String why) {
     add(node, "ConfigRefused", why, true);
@@ -42,7 +36,7 @@ class ConfigMapEventsTest {
             .setReason(reason)
             .setMessage(message)
             .setWarning(warning)
-            .setAtMs(nowMs)
+            .setAtMs(rig.world.nowMs)
             .build());
   }
 
@@ -68,7 +62,7 @@ class ConfigMapEventsTest {
       refused("gpu-" + node, "config default is refused");
     }
     assertThat(created).hasSize(1);
-    nowMs += ConfigMapEvents.SAME.toMillis();
+    rig.world.nowMs += ConfigMapEvents.SAME.toMillis();
     refused("gpu-1", "config default is refused");
     assertThat(created).hasSize(2);
     assertThat(created.get(0).getMetadata().getName())
@@ -78,18 +72,18 @@ class ConfigMapEventsTest {
   @Test
   void nodeThatSaysOtherThingsAllTheTime_writesAtItsRate() {
     for (int second = 0; second < 600; second++) {
-      nowMs = second * 1_000L;
+      rig.world.nowMs += 1_000;
       refused("gpu-1", "config default is refused " + second);
     }
-    assertThat(created).hasSize(8 + 9);
+    assertThat(created).hasSize(64 + 59);
   }
 
   @Test
   void otherEventsOfANode_andAMissingConfigMap_areNoEvents() {
     add("gpu-1", "GpuUnhealthy", "gpu 0", true);
-    found = Future.succeededFuture(Optional.empty());
+    rig.configMaps = name -> Future.succeededFuture(Optional.empty());
     refused("gpu-1", "config default is refused");
-    found = Future.failedFuture("no answer");
+    rig.configMaps = name -> Future.failedFuture("no answer");
     refused("gpu-1", "config other is refused");
     assertThat(created).isEmpty();
   }

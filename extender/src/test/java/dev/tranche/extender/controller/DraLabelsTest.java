@@ -4,17 +4,15 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.api.Names;
 import dev.tranche.extender.ledger.NodeFacts;
-import dev.tranche.extender.limit.NodeRate;
-import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.score.packing.HostRequest;
 import dev.tranche.extender.watch.WatchedNode;
-import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.vertx.core.Future;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 class DraLabelsTest {
@@ -23,20 +21,17 @@ class DraLabelsTest {
 
   private final List<String> patches = new ArrayList<>();
   private Optional<Set<String>> served = Optional.of(Set.of("a"));
-  private boolean deciding = true;
-  private final DraLabels labels =
-      new DraLabels(
-          () -> served,
-          (node, patch) -> {
-            patches.add(patch);
-            return Future.failedFuture("conflict");
-          },
-          () -> deciding,
-          new NodeRate(
-              "dra-labels",
-              DraLabels.RATE,
-              () -> 0,
-              new ExtenderMetrics(new SimpleMeterRegistry())));
+  private final ControllerRig rig = new ControllerRig();
+  private final DraLabels labels = new DraLabels(rig.context, () -> served);
+
+  @BeforeEach
+  void patches() {
+    rig.patched =
+        (node, patch) -> {
+          patches.add(patch);
+          return Future.failedFuture("conflict");
+        };
+  }
 
   private void see(String node, String version, String label, boolean advertises) {
     labels.nodeSeen(
@@ -76,9 +71,9 @@ class DraLabelsTest {
 
   @Test
   void nothingIsWritten_byAnotherReplica_orBeforeTheSlicesAreListed() {
-    deciding = false;
+    rig.deciding = false;
     see("a", "1", "", false);
-    deciding = true;
+    rig.deciding = true;
     served = Optional.empty();
     see("a", "1", "dra", false);
     assertThat(patches).isEmpty();

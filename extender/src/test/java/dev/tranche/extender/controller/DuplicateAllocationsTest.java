@@ -2,47 +2,56 @@ package dev.tranche.extender.controller;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.tranche.api.Demand;
+import dev.tranche.api.Names;
 import dev.tranche.api.node.Holding;
 import dev.tranche.api.node.NodeReport;
-import dev.tranche.extender.limit.NodeRate;
-import dev.tranche.extender.metrics.ExtenderMetrics;
+import dev.tranche.extender.ledger.PodFacts;
 import io.fabric8.kubernetes.api.model.Event;
-import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 final class DuplicateAllocationsTest {
   private static final String NODE = "node-1";
-  private final SimpleMeterRegistry registry = new SimpleMeterRegistry();
-  private final ExtenderMetrics metrics = new ExtenderMetrics(registry);
-  private final List<Event> created = new ArrayList<>();
+  private final ControllerRig rig = new ControllerRig();
+  private final List<Event> created = rig.created;
 
-  /** The pods that hold GPUs, by name, with their uids. */
-  private final Map<String, String> pods = new HashMap<>(Map.of("ns/p", "p-1", "ns/q", "q-1"));
+  private final MistakeEvents events = new MistakeEvents(rig.context);
+  private final DuplicateAllocations duplicates = new DuplicateAllocations(rig.context, events);
 
-  private long nowMs;
-  private final MistakeEvents events =
-      new MistakeEvents(WrittenEvents.to(created), () -> true, metrics);
-  private final DuplicateAllocations duplicates =
-      new DuplicateAllocations(
-          events,
-          () -> true,
-          node -> pods,
-          new NodeRate("duplicates", DuplicateAllocations.RATE, () -> nowMs, metrics),
-          () -> nowMs);
+  @BeforeEach
+  void pods() {
+    rig.advertises(NODE, true);
+    bound("ns", "p");
+    bound("ns", "q");
+  }
+
+  private void bound(String namespace, String name) {
+    PodFacts pod =
+        new PodFacts(
+            name + "-1",
+            namespace,
+            name,
+            NODE,
+            false,
+            true,
+            Names.RESOURCE,
+            List.of(new Demand.Request("main", Demand.Kind.APP, 2)),
+            Map.of());
+    rig.world.state.apply(new dev.tranche.extender.ledger.Event.PodSeen(pod));
+  }
 
   @Test
   void replicaOfTwoPods_isToldOnBoth_once() throws IOException {
     report(held("p", "main", "GPU-0::1", "GPU-0::2"), held("q", "main", "GPU-0::2", "GPU-0::3"));
     assertThat(created).as("the watch may lag").isEmpty();
     for (int i = 0; i < 5; i++) {
-      nowMs += DuplicateAllocations.AFTER_MS;
+      rig.world.nowMs += DuplicateAllocations.AFTER_MS;
       report(held("p", "main", "GPU-0::1", "GPU-0::2"), held("q", "main", "GPU-0::2", "GPU-0::3"));
     }
     assertThat(created)
@@ -52,7 +61,7 @@ final class DuplicateAllocationsTest {
         created.stream().filter(e -> message(e).contains("pod ns/q")).findFirst().orElseThrow();
     assertThat(ofP.getInvolvedObject().getName()).isEqualTo("p");
     assertThat(message(ofP)).contains("replica GPU-0::2", "node node-1");
-    assertThat(pods()).isEqualTo(2);
+    assertThat(duplicated()).isEqualTo(2);
     assertThat(Files.readString(Path.of("../docs/errors.md")))
         .contains("| `" + PodMistake.ALLOCATED_TWICE.reason + "` |");
   }
@@ -60,16 +69,16 @@ final class DuplicateAllocationsTest {
   /** Whoever reads the events of one namespace may know nothing of the other one. */
   @Test
   void podOfAnotherNamespace_isNotNamed() {
-    pods.put("secret/model-x", "x-1");
+    bound("secret", "model-x");
     for (int i = 0; i < 2; i++) {
       report(
           held("p", "main", "GPU-0::1"),
           Holding.newBuilder(held("model-x", "main", "GPU-0::1")).setNamespace("secret").build());
-      nowMs += DuplicateAllocations.AFTER_MS;
+      rig.world.nowMs += DuplicateAllocations.AFTER_MS;
     }
     assertThat(created)
         .extracting(event -> event.getInvolvedObject().getUid())
-        .containsExactlyInAnyOrder("p-1", "x-1");
+        .containsExactlyInAnyOrder("p-1", "model-x-1");
     assertThat(created)
         .extracting(DuplicateAllocationsTest::message)
         .allSatisfy(
@@ -83,26 +92,26 @@ final class DuplicateAllocationsTest {
   @Test
   void podThatIsDeleted_endsIt() {
     report(held("p", "main", "GPU-0::1"), held("q", "main", "GPU-0::1"));
-    nowMs += DuplicateAllocations.AFTER_MS;
+    rig.world.nowMs += DuplicateAllocations.AFTER_MS;
     report(held("p", "main", "GPU-0::1"), held("q", "main", "GPU-0::1"));
-    assertThat(pods()).isEqualTo(2);
+    assertThat(duplicated()).isEqualTo(2);
     report(held("p", "main", "GPU-0::1"));
-    assertThat(pods()).isZero();
+    assertThat(duplicated()).isZero();
   }
 
   /** A kubelet may list pods that have ended. An init container's replicas go to the next. */
   @Test
   void endedPods_andContainersOfOnePod_areNoDuplicates() {
-    pods.remove("ns/q");
+    rig.world.state.apply(new dev.tranche.extender.ledger.Event.PodGone("q-1", "ns/q"));
     for (int i = 0; i < 3; i++) {
-      nowMs += DuplicateAllocations.AFTER_MS;
+      rig.world.nowMs += DuplicateAllocations.AFTER_MS;
       report(
           held("p", "init", "GPU-0::1"),
           held("p", "main", "GPU-0::1"),
           held("q", "main", "GPU-0::1"));
     }
     assertThat(created).isEmpty();
-    assertThat(pods()).isZero();
+    assertThat(duplicated()).isZero();
   }
 
   /** Each flip would be one more call of the API server. */
@@ -110,11 +119,11 @@ final class DuplicateAllocationsTest {
   void nodeThatFlipsItsList_causesCallsAtARate() {
     for (int i = 0; i < 600; i++) {
       report(held("p", "main", "GPU-0::1"), held("q", "main", "GPU-0::1"));
-      nowMs += DuplicateAllocations.AFTER_MS;
+      rig.world.nowMs += DuplicateAllocations.AFTER_MS;
       report(held("p", "main", "GPU-0::1"), held("q", "main", "GPU-0::1"));
       report();
     }
-    assertThat(created.size()).isLessThanOrEqualTo(32 + 600);
+    assertThat(created.size()).isLessThanOrEqualTo(64 + 600);
   }
 
   private void report(Holding... held) {
@@ -137,7 +146,7 @@ final class DuplicateAllocationsTest {
     return event.getMessage();
   }
 
-  private double pods() {
-    return registry.get("tranche.extender.duplicate.allocation.pods").gauge().value();
+  private double duplicated() {
+    return rig.world.registry.get("tranche.extender.duplicate.allocation.pods").gauge().value();
   }
 }

@@ -4,41 +4,27 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.api.node.NodeEvent;
 import dev.tranche.api.node.NodeReport;
-import dev.tranche.extender.limit.NodeRate;
-import dev.tranche.extender.metrics.ExtenderMetrics;
+import dev.tranche.extender.verb.FakeWorld;
 import io.fabric8.kubernetes.api.model.Event;
 import io.fabric8.kubernetes.client.KubernetesClientException;
-import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.vertx.core.Future;
-import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
 class NodeEventWriterTest {
-  private final List<Event> created = new ArrayList<>();
-  private final List<String> ofNodes = new ArrayList<>();
-  private Future<?> answer = Future.succeededFuture();
-  private boolean podShown = true;
-  private long nowMs;
-  private final NodeEventWriter events =
-      new NodeEventWriter(
-          event -> {
-            created.add(event);
-            return answer;
-          },
-          () -> true,
-          (node, key) ->
-              podShown && key.equals("ns/train") ? Optional.of("uid-1") : Optional.empty(),
-          rate(),
-          (node, event) -> ofNodes.add(node + " " + event.getReason()));
+  private final ControllerRig rig = new ControllerRig();
+  private final List<Event> created = rig.created;
+  private final NodeEventWriter events = events(rig);
 
-  private NodeRate rate() {
-    return new NodeRate(
-        "events",
-        NodeEventWriter.RATE,
-        () -> nowMs,
-        new ExtenderMetrics(new SimpleMeterRegistry()));
+  private static NodeEventWriter events(ControllerRig rig) {
+    return new NodeEventWriter(rig.context, new ConfigMapEvents(rig.context, "tranche", ""));
+  }
+
+  /** The watch shows pod ns/train on its node. */
+  private void showPod() {
+    rig.advertises("node-1", true);
+    rig.world.state.apply(
+        new dev.tranche.extender.ledger.Event.PodSeen(FakeWorld.pod("train", 3).on("node-1")));
   }
 
   private static NodeReport report(long atMs, String pod) {
@@ -57,45 +43,34 @@ class NodeEventWriterTest {
     events.reported("node-1", report(10_000_000, ""));
     events.reported("node-1", report(10_000_000, ""));
     assertThat(created).hasSize(1);
-    assertThat(ofNodes).containsExactly("node-1 GpuUnhealthy");
     Event event = created.getFirst();
     assertThat(event.getMetadata().getNamespace()).isEqualTo("default");
     assertThat(event.getInvolvedObject().getKind()).isEqualTo("Node");
     assertThat(event.getInvolvedObject().getUid()).isEqualTo("node-1");
     assertThat(event.getType()).isEqualTo("Warning");
-    var elsewhere = new ArrayList<Event>();
-    new NodeEventWriter(
-            e -> {
-              elsewhere.add(e);
-              return Future.succeededFuture();
-            },
-            () -> true,
-            (node, key) -> Optional.empty(),
-            rate(),
-            (node, ofNode) -> {})
-        .reported("node-1", report(10_000_000, ""));
-    assertThat(elsewhere.getFirst().getMetadata().getName())
+    var elsewhere = new ControllerRig();
+    events(elsewhere).reported("node-1", report(10_000_000, ""));
+    assertThat(elsewhere.created.getFirst().getMetadata().getName())
         .isEqualTo(event.getMetadata().getName());
   }
 
   @Test
   void ofAPod_isWritten_onlyIfThePodIsThere() {
+    showPod();
     events.reported("node-1", report(10_000_000, "other"));
     assertThat(created).isEmpty();
     NodeReport train =
         NodeReport.newBuilder(report(10_000_000, "train")).setPluginInstance("run-2").build();
     events.reported("node-1", train);
-    assertThat(ofNodes).isEmpty();
-    assertThat(created.getFirst().getInvolvedObject().getUid()).isEqualTo("uid-1");
+    assertThat(created.getFirst().getInvolvedObject().getUid()).isEqualTo("train");
     assertThat(created.getFirst().getMetadata().getNamespace()).isEqualTo("ns");
   }
 
   @Test
   void ofAPodThatIsNotShownYet_isWrittenWithALaterReport() {
-    podShown = false;
     events.reported("node-1", report(10_000_000, "train"));
     assertThat(created).isEmpty();
-    podShown = true;
+    showPod();
     events.reported("node-1", report(10_000_000, "train"));
     events.reported("node-1", report(10_000_000, "train"));
     assertThat(created).hasSize(1);
@@ -123,7 +98,7 @@ class NodeEventWriterTest {
   void floodOfOneNode_isWrittenAtItsRate_andDelaysNoOtherNode() {
     int sent = 0;
     for (int second = 0; second < 600; second++) {
-      nowMs = second * 1_000L;
+      rig.world.nowMs = second * 1_000L;
       for (int report = 0; report < 4; report++) {
         events.reported("flood", floodOf(sent, 64));
         sent += 64;
@@ -140,7 +115,7 @@ class NodeEventWriterTest {
     events.reported("node-1", floodOf(0, 64));
     events.reported("node-1", floodOf(100, 1));
     assertThat(created).hasSize(64);
-    nowMs += 10_000;
+    rig.world.nowMs += 10_000;
     events.reported("node-1", floodOf(100, 1));
     events.reported("node-1", floodOf(100, 1));
     assertThat(created).hasSize(65);
@@ -163,9 +138,9 @@ class NodeEventWriterTest {
 
   @Test
   void failure_isTriedWithTheNextReport_aConflictIsNot() {
-    answer = Future.failedFuture(new KubernetesClientException("busy", 503, null));
+    rig.answer = Future.failedFuture(new KubernetesClientException("busy", 503, null));
     events.reported("node-1", report(10_000_000, ""));
-    answer = Future.failedFuture(new KubernetesClientException("there", 409, null));
+    rig.answer = Future.failedFuture(new KubernetesClientException("there", 409, null));
     events.reported("node-1", report(10_000_000, ""));
     events.reported("node-1", report(10_000_000, ""));
     assertThat(created).hasSize(2);

@@ -5,42 +5,37 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.tranche.api.node.Gpu;
 import dev.tranche.api.node.NodeReport;
 import dev.tranche.api.node.SharingStrategy;
-import dev.tranche.extender.limit.NodeRate;
-import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.watch.GpuLabels;
-import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.vertx.core.Future;
 import io.vertx.core.json.JsonObject;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 class NodeLabelsTest {
   private static final String NODE = "node-1";
   private final List<JsonObject> patches = new ArrayList<>();
-  private boolean deciding = true;
-  private boolean advertises = true;
-  private long nowMs;
-  private final ExtenderMetrics metrics = new ExtenderMetrics(new SimpleMeterRegistry());
+  private final ControllerRig rig = new ControllerRig();
   private String unpatchable = "";
-  private final NodeLabels labels =
-      new NodeLabels(
-          (node, patch) -> {
-            if (node.equals(unpatchable)) {
-              throw new IllegalStateException("of node " + node);
-            }
-            patches.add(new JsonObject(patch).getJsonObject("metadata"));
-            return Future.succeededFuture();
-          },
-          () -> deciding,
-          node -> advertises,
-          () -> nowMs,
-          new NodeRate("labels", NodeLabels.RATE, () -> nowMs, metrics),
-          metrics.failures());
+  private final NodeLabels labels = new NodeLabels(rig.context);
   private Map<String, String> onNode = new HashMap<>();
   private String written = "";
+
+  @BeforeEach
+  void patches() {
+    rig.advertises(NODE, true);
+    rig.patched =
+        (node, patch) -> {
+          if (node.equals(unpatchable)) {
+            throw new IllegalStateException("of node " + node);
+          }
+          patches.add(new JsonObject(patch).getJsonObject("metadata"));
+          return Future.succeededFuture();
+        };
+  }
 
   private static Gpu.Builder gpu(String model, int replicas) {
     return Gpu.newBuilder()
@@ -62,7 +57,7 @@ class NodeLabelsTest {
   }
 
   private void watched() {
-    labels.seen(NODE, "1", Map.copyOf(onNode), written);
+    labels.nodeSeen(ControllerRig.node(NODE, Map.copyOf(onNode), written, ""));
   }
 
   /** Carries the last patch out, as the API server would. */
@@ -85,12 +80,12 @@ class NodeLabelsTest {
 
   @Test
   void nodeThatCannotBeLabelled_keepsNoOtherFromIt() {
-    deciding = false;
+    rig.deciding = false;
     for (String node : List.of("a", "b", "c")) {
-      labels.seen(node, "1", Map.of(), "");
+      labels.nodeSeen(ControllerRig.node(node, Map.of(), "", ""));
       labels.reported(node, report(gpu("Tesla T4", 10)));
     }
-    deciding = true;
+    rig.deciding = true;
     unpatchable = "b";
     labels.everyTenSeconds();
     assertThat(patches).hasSize(2);
@@ -124,7 +119,7 @@ class NodeLabelsTest {
   void labelsThatFlip_arePatchedAtARate_andTheLatestIsWritten() {
     watched();
     for (int second = 0; second < 300; second++) {
-      nowMs = second * 1_000L;
+      rig.world.nowMs = second * 1_000L;
       int before = patches.size();
       labels.reported(NODE, report(gpu("Tesla T4", second % 2 == 0 ? 10 : 4)));
       if (second % 10 == 0) {
@@ -134,9 +129,9 @@ class NodeLabelsTest {
         patched();
       }
     }
-    // A burst of ten, and one each ten seconds.
-    assertThat(patches).hasSize(10 + 29);
-    nowMs += 60_000;
+    // A burst, and one each ten seconds.
+    assertThat(patches).hasSize(64 + 29);
+    rig.world.nowMs += 60_000;
     labels.reported(NODE, report(gpu("Tesla T4", 7)));
     patched();
     assertThat(onNode).containsEntry("nvidia.com/gpu.replicas", "7");
@@ -170,8 +165,8 @@ class NodeLabelsTest {
     labels.reported(NODE, report(gpu("Tesla T4", 10)));
     patched();
     assertThat(onNode).containsEntry("tranche.dev/gpu-memory-usable-mib", "15360");
-    advertises = false;
-    nowMs += NodeLabels.GONE_AFTER_MS + 1;
+    rig.advertises(NODE, false);
+    rig.world.nowMs += NodeLabels.GONE_AFTER_MS + 1;
     labels.everyTenSeconds();
     patched();
     assertThat(onNode).doesNotContainKey("tranche.dev/gpu-memory-usable-mib");
@@ -239,9 +234,9 @@ class NodeLabelsTest {
   @Test
   void labelsOfATemplate_stay_untilThereIsAReport() {
     onNode.put("tranche.dev/replicas-per-gpu", "10");
-    advertises = false;
+    rig.advertises(NODE, false);
     watched();
-    nowMs += NodeLabels.GONE_AFTER_MS + 1;
+    rig.world.nowMs += NodeLabels.GONE_AFTER_MS + 1;
     labels.everyTenSeconds();
     assertThat(patches).isEmpty();
   }
@@ -251,12 +246,12 @@ class NodeLabelsTest {
     watched();
     labels.reported(NODE, report(gpu("Tesla T4", 10)));
     patched();
-    advertises = false;
-    nowMs += NodeLabels.GONE_AFTER_MS;
+    rig.advertises(NODE, false);
+    rig.world.nowMs += NodeLabels.GONE_AFTER_MS;
     labels.reported(NODE, report());
     labels.everyTenSeconds();
     assertThat(patches).hasSize(1);
-    nowMs++;
+    rig.world.nowMs++;
     labels.everyTenSeconds();
     patched();
     assertThat(onNode)
@@ -272,8 +267,8 @@ class NodeLabelsTest {
     watched();
     labels.reported(NODE, report(gpu("Tesla T4", 10)));
     patched();
-    advertises = false;
-    nowMs += NodeLabels.GONE_AFTER_MS + 1;
+    rig.advertises(NODE, false);
+    rig.world.nowMs += NodeLabels.GONE_AFTER_MS + 1;
     labels.everyTenSeconds();
     patched();
     Map<String, String> lasting =
@@ -283,12 +278,12 @@ class NodeLabelsTest {
             "nvidia.com/gpu.memory", "15360",
             "nvidia.com/gpu.product", "Tesla-T4-SHARED");
     assertThat(onNode).containsExactlyInAnyOrderEntriesOf(lasting);
-    nowMs += 10 * NodeLabels.GONE_AFTER_MS;
+    rig.world.nowMs += 10 * NodeLabels.GONE_AFTER_MS;
     labels.everyTenSeconds();
     assertThat(patches).hasSize(2);
     labels.nodeGone(NODE);
     watched();
-    nowMs += NodeLabels.GONE_AFTER_MS + 1;
+    rig.world.nowMs += NodeLabels.GONE_AFTER_MS + 1;
     labels.everyTenSeconds();
     assertThat(patches).as("of a new leader, too").hasSize(2);
     labels.reported(NODE, report(gpu("Tesla T4", 4), gpu("Tesla T4", 4)));
@@ -304,10 +299,10 @@ class NodeLabelsTest {
     watched();
     labels.reported(NODE, report(gpu("Tesla T4", 10)));
     patched();
-    nowMs += 2 * NodeLabels.GONE_AFTER_MS;
+    rig.world.nowMs += 2 * NodeLabels.GONE_AFTER_MS;
     labels.everyTenSeconds();
     assertThat(patches).hasSize(1);
-    advertises = false;
+    rig.advertises(NODE, false);
     labels.everyTenSeconds();
     assertThat(patches).hasSize(2);
   }
@@ -324,11 +319,11 @@ class NodeLabelsTest {
 
   @Test
   void extenderThatDoesNotDecide_writesNothing() {
-    deciding = false;
+    rig.deciding = false;
     watched();
     labels.reported(NODE, report(gpu("Tesla T4", 10)));
     assertThat(patches).isEmpty();
-    deciding = true;
+    rig.deciding = true;
     labels.everyTenSeconds();
     assertThat(patches).hasSize(1);
   }

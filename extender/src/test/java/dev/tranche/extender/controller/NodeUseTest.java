@@ -14,7 +14,6 @@ import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
-import org.junit.jupiter.params.provider.ValueSource;
 
 final class NodeUseTest {
   private static final Instant NOW = Instant.parse("2026-11-23T20:14:31.567Z");
@@ -48,7 +47,7 @@ final class NodeUseTest {
   }
 
   @Test
-  void digits_areThoseThatAreReadBack() {
+  void digits_areThoseThatEverybodyReads() {
     Locale before = Locale.getDefault(Locale.Category.FORMAT);
     Locale.setDefault(Locale.Category.FORMAT, Locale.forLanguageTag("ar-EG-u-nu-arab"));
     try {
@@ -56,28 +55,6 @@ final class NodeUseTest {
     } finally {
       Locale.setDefault(Locale.Category.FORMAT, before);
     }
-  }
-
-  @Test
-  void whatWasWritten_isReadBack() {
-    for (NodeUse use : new NodeUse[] {USE, new NodeUse(new GrantedGpus(0, 1, 0, 0), -1, 0, 16)}) {
-      var read = NodeUse.read(use.text(NOW)).orElseThrow();
-      assertThat(read.use()).isEqualTo(use);
-      assertThat(read.at()).isEqualTo("2026-11-23T20:14:31Z");
-    }
-  }
-
-  @ParameterizedTest
-  @ValueSource(
-      strings = {
-        "",
-        "busy",
-        "2.3 of 8 GPUs granted, 41% SM load, 63 of 640 GiB memory used, as of yesterday",
-        "2.3 of 99999999999 GPUs granted, 41% SM load, 63 of 640 GiB memory used, as of"
-            + " 2026-11-23T20:14:31Z",
-      })
-  void whatOthersWrote_isNotReadBack(String annotation) {
-    assertThat(NodeUse.read(annotation)).isEmpty();
   }
 
   @ParameterizedTest
@@ -100,12 +77,6 @@ final class NodeUseTest {
       int tenths, int gpus, int share, int sm, long used, long total, boolean differs) {
     var use = new NodeUse(new GrantedGpus(tenths, gpus, share, 10), sm, used, total);
     assertThat(use.differsFrom(USE)).isEqualTo(differs);
-  }
-
-  @Test
-  void shareThatIsNotWrittenYet_isWorthAWrite() {
-    String ofAnEarlierVersion = TEXT.replace(" largest free share 4/10,", "");
-    assertThat(USE.differsFrom(NodeUse.read(ofAnEarlierVersion).orElseThrow().use())).isTrue();
   }
 
   /** Neither what is granted nor a GPU that takes no pods is room. */

@@ -6,39 +6,32 @@ import dev.tranche.api.Demand;
 import dev.tranche.api.Names;
 import dev.tranche.extender.ledger.GpuFacts;
 import dev.tranche.extender.ledger.PodFacts;
-import dev.tranche.extender.metrics.ExtenderMetrics;
 import io.fabric8.kubernetes.api.model.Event;
-import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 class OutdatedSharesTest {
-  private final SimpleMeterRegistry registry = new SimpleMeterRegistry();
-  private final List<Event> created = new ArrayList<>();
-  private boolean deciding = true;
+  private final ControllerRig rig = new ControllerRig();
+  private final List<Event> created = rig.created;
   private List<PodFacts> pending = List.of();
   private int[] replicas = {};
   private int gpusRead;
-  private long nowMs;
-  private final MistakeEvents events =
-      new MistakeEvents(WrittenEvents.to(created), () -> deciding, new ExtenderMetrics(registry));
+  private final MistakeEvents events = new MistakeEvents(rig.context);
   private final PodScan shares =
       new PodScan(
+          rig.context,
+          () -> pending,
           PodRules.outdatedShare(
               () -> {
                 gpusRead++;
                 return IntStream.of(replicas).mapToObj(OutdatedSharesTest::gpu);
               }),
-          () -> pending,
-          events,
-          () -> deciding,
-          () -> nowMs);
+          events);
 
   private static PodFacts pod(String name, int stamped) {
     return new PodFacts(
@@ -54,7 +47,7 @@ class OutdatedSharesTest {
   }
 
   private void look(long atMs, List<PodFacts> requesting, int... offered) {
-    nowMs = atMs;
+    rig.world.nowMs = atMs;
     pending = requesting;
     replicas = offered;
     shares.everyTenSeconds();
@@ -62,7 +55,7 @@ class OutdatedSharesTest {
   }
 
   private double pods() {
-    return registry.get("tranche.extender.outdated.share.pods").gauge().value();
+    return rig.world.registry.get("tranche.extender.outdated.share.pods").gauge().value();
   }
 
   /** There are ten thousands of them. */
@@ -118,7 +111,7 @@ class OutdatedSharesTest {
 
   @Test
   void whoDoesNotDecide_tellsNobody() {
-    deciding = false;
+    rig.deciding = false;
     look(0, List.of(pod("a", 10)), 4);
     look(PodRules.OUTDATED_AFTER_MS, List.of(pod("a", 10)), 4);
     assertThat(created).isEmpty();

@@ -5,19 +5,17 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.tranche.api.Names;
 import dev.tranche.api.node.Health;
 import dev.tranche.api.node.NodeReport;
-import dev.tranche.extender.limit.NodeRate;
-import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.stream.FakeNode;
 import dev.tranche.extender.watch.Kinds;
 import dev.tranche.extender.watch.NodeReader;
 import dev.tranche.extender.watch.WatchedNode;
 import io.fabric8.kubernetes.api.model.NodeBuilder;
 import io.fabric8.kubernetes.api.model.Quantity;
-import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import java.util.ArrayList;
 import java.util.List;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 class StartupTaintsTest {
@@ -27,20 +25,17 @@ class StartupTaintsTest {
       FakeNode.node(NODE, FakeNode.gpu("GPU-0", 0, 0, 0)).build();
 
   private final List<String> patches = new ArrayList<>();
-  private final SimpleMeterRegistry registry = new SimpleMeterRegistry();
-  private Future<?> answer = Future.succeededFuture();
-  private boolean deciding = true;
-  private long nowMs;
-  private final StartupTaints taints =
-      new StartupTaints(
-          (node, patch) -> {
-            patches.add(patch);
-            return answer;
-          },
-          () -> deciding,
-          () -> nowMs,
-          new NodeRate("taints", StartupTaints.RATE, () -> nowMs, new ExtenderMetrics(registry)),
-          new ExtenderMetrics(registry));
+  private final ControllerRig rig = new ControllerRig();
+  private final StartupTaints taints = new StartupTaints(rig.context);
+
+  @BeforeEach
+  void patches() {
+    rig.patched =
+        (node, patch) -> {
+          patches.add(patch);
+          return rig.answer;
+        };
+  }
 
   /** The kubelet offers ten replicas. */
   private void watched(String... keys) {
@@ -60,11 +55,12 @@ class StartupTaintsTest {
             .endStatus()
             .build();
     WatchedNode shown = Kinds.read(NodeReader.kind(List.of(Names.RESOURCE)), built);
-    taints.seen(NODE, shown.tainted());
+    taints.nodeSeen(shown);
   }
 
   private double lifts(String outcome) {
-    return registry
+    return rig.world
+        .registry
         .get("tranche.extender.startup.taint.lifts")
         .tag("outcome", outcome)
         .counter()
@@ -72,7 +68,7 @@ class StartupTaintsTest {
   }
 
   private double taintedNodes() {
-    return registry.get("tranche.extender.startup.tainted.nodes").gauge().value();
+    return rig.world.registry.get("tranche.extender.startup.tainted.nodes").gauge().value();
   }
 
   @Test
@@ -112,7 +108,7 @@ class StartupTaintsTest {
     offering("0", Names.STARTUP_TAINT);
     taints.reported(NODE, READY);
     assertThat(patches).isEmpty();
-    nowMs = StartupTaints.FRESH_MS;
+    rig.world.nowMs = StartupTaints.FRESH_MS;
     watched(Names.STARTUP_TAINT);
     assertThat(patches).hasSize(1);
   }
@@ -121,7 +117,7 @@ class StartupTaintsTest {
   void reportFromBeforeASilence_isNoGround() {
     offering("0", Names.STARTUP_TAINT);
     taints.reported(NODE, READY);
-    nowMs = StartupTaints.FRESH_MS + 1;
+    rig.world.nowMs = StartupTaints.FRESH_MS + 1;
     watched(Names.STARTUP_TAINT);
     assertThat(patches).isEmpty();
   }
@@ -130,7 +126,7 @@ class StartupTaintsTest {
   void nodeThatReportsTheSameAgain_stillServes() {
     offering("0", Names.STARTUP_TAINT);
     taints.reported(NODE, READY);
-    nowMs = StartupTaints.FRESH_MS + 1;
+    rig.world.nowMs = StartupTaints.FRESH_MS + 1;
     taints.reportedAgain(NODE);
     watched(Names.STARTUP_TAINT);
     assertThat(patches).hasSize(1);
@@ -138,10 +134,10 @@ class StartupTaintsTest {
 
   @Test
   void nodeThatReportsTheSameAgain_isTriedAgain() {
-    deciding = false;
+    rig.deciding = false;
     watched(Names.STARTUP_TAINT);
     taints.reported(NODE, READY);
-    deciding = true;
+    rig.deciding = true;
     taints.reportedAgain(NODE);
     assertThat(patches).hasSize(1);
   }
@@ -165,13 +161,13 @@ class StartupTaintsTest {
 
   @Test
   void refusedPatch_isTriedAgainAtTheNextReport_fromTheListAsItIsThen() {
-    answer = Future.failedFuture("the test does not hold");
+    rig.answer = Future.failedFuture("the test does not hold");
     watched(OTHER, Names.STARTUP_TAINT);
     taints.reported(NODE, READY);
     assertThat(lifts("failed")).isOne();
     watched(Names.STARTUP_TAINT);
     assertThat(patches).hasSize(2);
-    answer = Future.succeededFuture();
+    rig.answer = Future.succeededFuture();
     taints.reported(NODE, READY);
     assertThat(patches).hasSize(3);
     assertThat(patches.getLast()).contains("/spec/taints/0").doesNotContain("taints/1");
@@ -181,7 +177,7 @@ class StartupTaintsTest {
   @Test
   void patchUnderWay_isNotSentTwice() {
     Promise<Void> slow = Promise.promise();
-    answer = slow.future();
+    rig.answer = slow.future();
     watched(Names.STARTUP_TAINT);
     taints.reported(NODE, READY);
     taints.reported(NODE, READY);
@@ -192,7 +188,7 @@ class StartupTaintsTest {
 
   @Test
   void extenderThatDoesNotDecide_writesNothing() {
-    deciding = false;
+    rig.deciding = false;
     watched(Names.STARTUP_TAINT);
     taints.reported(NODE, READY);
     assertThat(patches).isEmpty();

@@ -3,25 +3,20 @@ package dev.tranche.extender.controller;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.api.Names;
-import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.watch.Kinds;
 import dev.tranche.extender.watch.PodReader;
 import dev.tranche.extender.watch.WatchedPod;
 import io.fabric8.kubernetes.api.model.Event;
 import io.fabric8.kubernetes.api.model.PodBuilder;
 import io.fabric8.kubernetes.api.model.Quantity;
-import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 class UnconvertedNumbersTest {
-  private final SimpleMeterRegistry registry = new SimpleMeterRegistry();
-  private final List<Event> created = new ArrayList<>();
-  private boolean deciding = true;
-  private final MistakeEvents events =
-      new MistakeEvents(WrittenEvents.to(created), () -> deciding, new ExtenderMetrics(registry));
+  private final ControllerRig rig = new ControllerRig();
+  private final List<Event> created = rig.created;
+  private final MistakeEvents events = new MistakeEvents(rig.context);
   private final Controller unconverted = numbers(Set.of("kube-system", "tranche"));
 
   private Controller numbers(Set<String> namespaces) {
@@ -77,11 +72,11 @@ class UnconvertedNumbersTest {
     Controller none = numbers(Set.of());
     none.podSeen(shown(plain("kube-system", Names.RESOURCE, "1")));
     events.tick();
-    deciding = false;
+    rig.deciding = false;
     unconverted.podSeen(shown(plain("kube-system", Names.RESOURCE, "1")));
     events.tick();
     assertThat(created).isEmpty();
-    deciding = true;
+    rig.deciding = true;
     events.tick();
     assertThat(created).hasSize(1);
   }
@@ -96,7 +91,7 @@ class UnconvertedNumbersTest {
   }
 
   private double pods() {
-    return registry.get("tranche.extender.unconverted.pods").gauge().value();
+    return rig.world.registry.get("tranche.extender.unconverted.pods").gauge().value();
   }
 
   private static WatchedPod shown(PodBuilder pod) {

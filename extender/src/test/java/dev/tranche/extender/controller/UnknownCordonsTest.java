@@ -2,45 +2,33 @@ package dev.tranche.extender.controller;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.tranche.extender.controller.UnknownCordons.Cordons;
-import dev.tranche.extender.limit.NodeRate;
-import dev.tranche.extender.metrics.ExtenderMetrics;
+import dev.tranche.extender.ledger.NodeFacts;
+import dev.tranche.extender.verb.FakeWorld;
 import io.fabric8.kubernetes.api.model.Event;
-import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.vertx.core.Future;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 final class UnknownCordonsTest {
-  private static final Set<String> GPUS = Set.of("GPU-1", "GPU-2");
-  private final List<Event> created = new ArrayList<>();
-  private boolean deciding = true;
-  private boolean refused;
-  private List<Cordons> nodes = List.of();
-  private long nowMs;
-  private final UnknownCordons cordons =
-      new UnknownCordons(
-          () -> nodes,
-          event -> {
-            created.add(event);
-            return refused ? Future.failedFuture("away") : Future.succeededFuture();
-          },
-          () -> deciding,
-          new NodeRate(
-              "cordon-events",
-              UnknownCordons.RATE,
-              () -> nowMs,
-              new ExtenderMetrics(new SimpleMeterRegistry())));
+  private final ControllerRig rig = new ControllerRig();
+  private final List<Event> created = rig.created;
+  private final UnknownCordons cordons = new UnknownCordons(rig.context);
 
   private void look(String... uuids) {
-    nodes = List.of(new Cordons("a", Set.of(uuids), GPUS));
+    node("a", uuids);
     cordons.everyTenSeconds();
+  }
+
+  private void node(String name, String... cordoned) {
+    rig.world.state.apply(
+        new dev.tranche.extender.ledger.Event.NodeSeen(
+            new NodeFacts(name, Set.of(cordoned), "", true)));
+    rig.world.report(name, new FakeWorld.Gpu("GPU-1", 0, 0), new FakeWorld.Gpu("GPU-2", 0, 0));
   }
 
   @Test
@@ -70,21 +58,21 @@ final class UnknownCordonsTest {
   @Test
   void uuidsThatChangeAllTheTime_areToldAtARate() {
     for (int check = 0; check < 360; check++) {
-      nowMs = check * 10_000L;
+      rig.world.nowMs += 10_000;
       look("GPU-of-" + check / 2);
     }
-    // A burst of five, and one in ten minutes.
-    assertThat(created).hasSizeBetween(9, 11);
+    // One of each two checks, at most.
+    assertThat(created).hasSizeBetween(100, 180);
   }
 
   @Test
   void eventThatIsNotWritten_isTriedAgain() {
-    refused = true;
+    rig.answer = Future.failedFuture("away");
     look("GPU-3");
     look("GPU-3");
     look("GPU-3");
     assertThat(created).hasSize(2);
-    refused = false;
+    rig.answer = Future.succeededFuture();
     look("GPU-3");
     look("GPU-3");
     assertThat(created).hasSize(3);
@@ -104,9 +92,9 @@ final class UnknownCordonsTest {
   void afterARestart_theEventHasTheSameName() {
     look("GPU-3");
     look("GPU-3");
-    deciding = false;
+    rig.deciding = false;
     look("GPU-3");
-    deciding = true;
+    rig.deciding = true;
     look("GPU-3");
     look("GPU-3");
     assertThat(created).hasSize(2);
@@ -116,20 +104,18 @@ final class UnknownCordonsTest {
 
   @Test
   void manyNodesAtOnce_areToldInTurns() {
-    List<Cordons> many =
-        IntStream.range(0, 25).mapToObj(i -> new Cordons("n" + i, Set.of("GPU-9"), GPUS)).toList();
-    checkTenSecondsLater(many);
-    checkTenSecondsLater(many);
+    checkTenSecondsLater();
+    checkTenSecondsLater();
     assertThat(created).hasSize(UnknownCordons.EVENTS_PER_CHECK_MAX);
-    checkTenSecondsLater(many);
-    checkTenSecondsLater(many);
-    checkTenSecondsLater(many);
+    checkTenSecondsLater();
+    checkTenSecondsLater();
+    checkTenSecondsLater();
     assertThat(created).hasSize(25);
   }
 
-  private void checkTenSecondsLater(List<Cordons> now) {
-    nowMs += 10_000;
-    nodes = now;
+  private void checkTenSecondsLater() {
+    rig.world.nowMs += 10_000;
+    IntStream.range(0, 25).forEach(i -> node("n" + i, "GPU-9"));
     cordons.everyTenSeconds();
   }
 }

@@ -6,32 +6,24 @@ import dev.tranche.api.Names;
 import dev.tranche.extender.ledger.GpuFacts;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.ledger.TestFacts;
-import dev.tranche.extender.metrics.ExtenderMetrics;
 import io.fabric8.kubernetes.api.model.Event;
-import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 final class UnknownUuidsTest {
-  private final List<Event> created = new ArrayList<>();
+  private final ControllerRig rig = new ControllerRig();
+  private final List<Event> created = rig.created;
   private final List<PodFacts> pods = new ArrayList<>();
   private final List<String> uuids = new ArrayList<>(List.of("GPU-A", "GPU-b"));
-  private boolean deciding = true;
-  private long nowMs;
-  private final MistakeEvents events =
-      new MistakeEvents(
-          WrittenEvents.to(created),
-          () -> deciding,
-          new ExtenderMetrics(new SimpleMeterRegistry()));
+  private final MistakeEvents events = new MistakeEvents(rig.context);
   private final PodScan controller =
       new PodScan(
-          PodRules.unknownUuid(() -> uuids.stream().map(UnknownUuidsTest::gpu)),
+          rig.context,
           () -> pods,
-          events,
-          () -> deciding,
-          () -> nowMs);
+          PodRules.unknownUuid(() -> uuids.stream().map(UnknownUuidsTest::gpu)),
+          events);
 
   private static GpuFacts gpu(String uuid) {
     return new GpuFacts(uuid, 0, "T4", Names.RESOURCE, 10, 1L << 30, true, "", 0, "", 0);
@@ -45,7 +37,7 @@ final class UnknownUuidsTest {
     for (int i = 0; i < count * 6; i++) {
       controller.everyTenSeconds();
       events.tick();
-      nowMs += 10_000;
+      rig.world.nowMs += 10_000;
     }
   }
 
@@ -70,7 +62,7 @@ final class UnknownUuidsTest {
     pod("p", "GPU-A");
     uuids.remove("GPU-A");
     controller.everyTenSeconds();
-    nowMs += PodRules.UNKNOWN_UUID_AFTER_MS - 1;
+    rig.world.nowMs += PodRules.UNKNOWN_UUID_AFTER_MS - 1;
     uuids.add("GPU-A");
     minutes(3);
     assertThat(created).isEmpty();
@@ -85,11 +77,11 @@ final class UnknownUuidsTest {
     // Each is looked at every 20 s.
     for (int i = 0; i < 6; i++) {
       controller.everyTenSeconds();
-      nowMs += 10_000;
+      rig.world.nowMs += 10_000;
     }
     for (int told : List.of(PodRules.UUID_PODS_MAX, 2 * PodRules.UUID_PODS_MAX)) {
       controller.everyTenSeconds();
-      nowMs += 10_000;
+      rig.world.nowMs += 10_000;
       writeAll();
       assertThat(created).hasSize(told);
     }
@@ -105,12 +97,12 @@ final class UnknownUuidsTest {
     }
     for (int i = 0; i < 6; i++) {
       controller.everyTenSeconds();
-      nowMs += 10_000;
+      rig.world.nowMs += 10_000;
     }
     PodFacts last = pods.removeLast();
     controller.everyTenSeconds();
     pods.addLast(last);
-    nowMs += 10_000;
+    rig.world.nowMs += 10_000;
     controller.everyTenSeconds();
     writeAll();
     assertThat(created)
@@ -120,12 +112,12 @@ final class UnknownUuidsTest {
     controller.everyTenSeconds();
     controller.everyTenSeconds();
     uuids.remove("GPU-late");
-    nowMs += PodRules.UNKNOWN_UUID_AFTER_MS;
+    rig.world.nowMs += PodRules.UNKNOWN_UUID_AFTER_MS;
     controller.everyTenSeconds();
     controller.everyTenSeconds();
     writeAll();
     assertThat(created).as("they begin anew").hasSize(2 * PodRules.UUID_PODS_MAX - 1);
-    nowMs += PodRules.UNKNOWN_UUID_AFTER_MS;
+    rig.world.nowMs += PodRules.UNKNOWN_UUID_AFTER_MS;
     controller.everyTenSeconds();
     controller.everyTenSeconds();
     writeAll();
@@ -140,7 +132,7 @@ final class UnknownUuidsTest {
 
   @Test
   void extenderThatDoesNotDecide_writesNone() {
-    deciding = false;
+    rig.deciding = false;
     pod("p", "GPU-typo");
     minutes(3);
     assertThat(created).isEmpty();

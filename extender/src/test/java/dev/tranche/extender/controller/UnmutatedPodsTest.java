@@ -3,7 +3,6 @@ package dev.tranche.extender.controller;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.api.Names;
-import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.watch.Kinds;
 import dev.tranche.extender.watch.PodReader;
 import dev.tranche.extender.watch.WatchedPod;
@@ -12,30 +11,19 @@ import io.fabric8.kubernetes.api.model.Pod;
 import io.fabric8.kubernetes.api.model.PodBuilder;
 import io.fabric8.kubernetes.api.model.Quantity;
 import io.fabric8.kubernetes.client.KubernetesClientException;
-import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 class UnmutatedPodsTest {
-  private final SimpleMeterRegistry registry = new SimpleMeterRegistry();
-  private final List<Event> created = new ArrayList<>();
-  private Future<?> answer = Future.succeededFuture();
-  private boolean deciding = true;
-  private final MistakeEvents events =
-      new MistakeEvents(
-          event -> {
-            created.add(event);
-            return answer;
-          },
-          () -> deciding,
-          new ExtenderMetrics(registry));
+  private final ControllerRig rig = new ControllerRig();
+  private final List<Event> created = rig.created;
+  private final MistakeEvents events = new MistakeEvents(rig.context);
   private final Controller unshared = PodRules.unshared("tranche-scheduler", events);
 
   private static PodBuilder asking(String name) {
@@ -159,13 +147,13 @@ class UnmutatedPodsTest {
   @Test
   @Tag("slow")
   void whoDoesNotDecide_keepsNothingOfPodsThatAreGone() {
-    deciding = false;
+    rig.deciding = false;
     for (int i = 0; i < 2 * MistakeEvents.KNOWN_MAX; i++) {
       unshared.podSeen(shown(asking("p" + i).build()));
       unshared.podGone("uid-p" + i);
     }
     unshared.podSeen(shown(asking("last").build()));
-    deciding = true;
+    rig.deciding = true;
     events.tick();
     assertThat(created)
         .extracting(event -> event.getInvolvedObject().getName())
@@ -176,7 +164,7 @@ class UnmutatedPodsTest {
   @Test
   void podThatIsGoneWhileItsEventFails_isNotTriedAgain() {
     var writing = Promise.<Void>promise();
-    answer = writing.future();
+    rig.answer = writing.future();
     unshared.podSeen(shown(asking("a").build()));
     events.tick();
     unshared.podGone("uid-a");
@@ -187,17 +175,17 @@ class UnmutatedPodsTest {
 
   @Test
   void eventThatFails_isTriedAgain_butNotWhatIsWrittenOrRefused() {
-    answer = Future.failedFuture(new KubernetesClientException("busy", 500, null));
+    rig.answer = Future.failedFuture(new KubernetesClientException("busy", 500, null));
     unshared.podSeen(shown(asking("a").build()));
     events.tick();
     int tries = created.size();
-    answer = Future.failedFuture(new KubernetesClientException("there", 409, null));
+    rig.answer = Future.failedFuture(new KubernetesClientException("there", 409, null));
     events.tick();
     assertThat(created).hasSize(tries + 1);
     events.tick();
     assertThat(created).hasSize(tries + 1);
     assertThat(events("refused")).isZero();
-    answer = Future.failedFuture(new KubernetesClientException("no", 403, null));
+    rig.answer = Future.failedFuture(new KubernetesClientException("no", 403, null));
     unshared.podSeen(shown(asking("b").build()));
     events.tick();
     assertThat(events("refused")).isEqualTo(1);
@@ -205,21 +193,22 @@ class UnmutatedPodsTest {
 
   @Test
   void whoDoesNotDecide_writesNothing_butRemembers() {
-    deciding = false;
+    rig.deciding = false;
     unshared.podSeen(shown(asking("a").build()));
     events.tick();
     assertThat(created).isEmpty();
-    deciding = true;
+    rig.deciding = true;
     events.tick();
     assertThat(created).hasSize(1);
   }
 
   private double pods() {
-    return registry.get("tranche.extender.unshared.pods").gauge().value();
+    return rig.world.registry.get("tranche.extender.unshared.pods").gauge().value();
   }
 
   private double events(String outcome) {
-    return registry
+    return rig.world
+        .registry
         .get("tranche.extender.unshared.events")
         .tag("outcome", outcome)
         .counter()

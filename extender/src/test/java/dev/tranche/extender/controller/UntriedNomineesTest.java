@@ -4,34 +4,23 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.ledger.PreemptionInfo;
-import dev.tranche.extender.metrics.ExtenderMetrics;
-import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.verb.FakeWorld;
 import dev.tranche.extender.verb.FakeWorld.Gpu;
 import dev.tranche.extender.verb.Filter;
 import io.fabric8.kubernetes.api.model.Event;
-import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 /** Nominated, the victims gone, and not tried again. */
 final class UntriedNomineesTest {
-  private final FakeWorld world = new FakeWorld(Policy.LOAD);
+  private final ControllerRig rig = new ControllerRig();
+  private final List<Event> created = rig.created;
+  private final FakeWorld world = rig.world;
   private final Filter filter = world.filter();
-  private final List<Event> created = new ArrayList<>();
-  private final SimpleMeterRegistry registry = new SimpleMeterRegistry();
-  private boolean deciding = true;
-  private final MistakeEvents events =
-      new MistakeEvents(WrittenEvents.to(created), () -> deciding, new ExtenderMetrics(registry));
+  private final MistakeEvents events = new MistakeEvents(rig.context);
   private final PodScan controller =
-      new PodScan(
-          PodRules.untriedNominee(world.ledger, world.evaluator, world.explanations),
-          world.ledger::pods,
-          events,
-          () -> deciding,
-          () -> world.nowMs);
+      new PodScan(rig.context, world.ledger::pods, PodRules.untriedNominee(world.core), events);
 
   private final PodFacts pod =
       FakeWorld.pod("p", 8).with(new PreemptionInfo(100, Map.of(), 0, false, "n"));
@@ -58,7 +47,7 @@ final class UntriedNomineesTest {
   }
 
   private double untried() {
-    return registry.get("tranche.extender.nominees.untried").gauge().value();
+    return rig.world.registry.get("tranche.extender.nominees.untried").gauge().value();
   }
 
   @Test
@@ -102,7 +91,7 @@ final class UntriedNomineesTest {
 
   @Test
   void standby_tellsNothing() {
-    deciding = false;
+    rig.deciding = false;
     full();
     tryIt();
     free();

@@ -12,7 +12,6 @@ import io.fabric8.kubernetes.client.server.mock.EnableKubernetesMockClient;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.Test;
@@ -124,12 +123,11 @@ final class VerbsEndpointSliceIT {
   @Test
   void leaderWithoutAnOpenPort_isNotLedTo_untilThereIsOne() {
     service();
-    var port = new AtomicInteger(-1);
-    var own = new VerbsEndpointSlice.Address("one", "fd00::1", port::get);
+    var own = new VerbsEndpointSlice.Address("one", "fd00::1");
     try (var slice = new VerbsEndpointSlice(client, NAMESPACE, NAME, own)) {
       slice.start();
       slice.lead();
-      port.set(PORT);
+      slice.opened(PORT);
       until(() -> addresses().equals(List.of("fd00::1")));
       assertThat(resource().get().getAddressType()).isEqualTo("IPv6");
       assertThat(resource().get().getPorts().getFirst().getPort()).isEqualTo(PORT);
@@ -150,8 +148,10 @@ final class VerbsEndpointSliceIT {
   }
 
   private VerbsEndpointSlice slice(String pod, String ip) {
-    return new VerbsEndpointSlice(
-        client, NAMESPACE, NAME, new VerbsEndpointSlice.Address(pod, ip, () -> PORT));
+    var slice =
+        new VerbsEndpointSlice(client, NAMESPACE, NAME, new VerbsEndpointSlice.Address(pod, ip));
+    slice.opened(PORT);
+    return slice;
   }
 
   private io.fabric8.kubernetes.api.model.Service service() {

@@ -8,15 +8,12 @@ import dev.tranche.extender.explain.WaitCause;
 import dev.tranche.extender.explain.WaitReason;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.ledger.PreemptionInfo;
-import dev.tranche.extender.metrics.ExtenderMetrics;
 import io.fabric8.kubernetes.api.model.Event;
 import io.fabric8.kubernetes.client.KubernetesClientException;
-import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.vertx.core.Future;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -26,29 +23,14 @@ import org.junit.jupiter.api.Test;
 final class WaitEventsTest {
   private static final long HOUR_S = 3_600;
 
-  /** What the clock's zero is since 1970. */
-  private static final long STARTED_MS = 1_700_000_000_000L;
-
   private static final WaitCause FULL = cause(WaitReason.FULL);
   private static final WaitCause MEMORY = cause(WaitReason.MEMORY);
-  private final SimpleMeterRegistry registry = new SimpleMeterRegistry();
-  private final ExtenderMetrics metrics = new ExtenderMetrics(registry);
-  private final List<Event> created = new ArrayList<>();
-  private Future<?> outcome = Future.succeededFuture();
-  private boolean deciding = true;
-  private long nowMs;
+  private final ControllerRig rig = new ControllerRig();
+  private final List<Event> created = rig.created;
   private WaitEvents events = events();
 
   private WaitEvents events() {
-    return new WaitEvents(
-        event -> {
-          created.add(event);
-          return outcome;
-        },
-        () -> deciding,
-        () -> nowMs,
-        since1970Ms -> since1970Ms - STARTED_MS,
-        metrics);
+    return new WaitEvents(rig.context);
   }
 
   private static WaitCause cause(WaitReason reason) {
@@ -73,7 +55,7 @@ final class WaitEventsTest {
   }
 
   private void waits(WaitCause cause, long atMs, String figures) {
-    nowMs = atMs;
+    rig.world.nowMs = atMs;
     events.waits(pod("a", 1), cause, () -> figures);
     events.tick();
   }
@@ -129,7 +111,7 @@ final class WaitEventsTest {
     List<PodFacts> pods = IntStream.range(0, 5_000).mapToObj(i -> pod("team-" + i % 5, i)).toList();
     int most = 0;
     for (long s = 0; s < WaitEvents.REPEAT_MS / 1_000; s++) {
-      nowMs = s * 1_000;
+      rig.world.nowMs = s * 1_000;
       if (s % 3 == 0) {
         pods.forEach(pod -> events.waits(pod, FULL, () -> "figures"));
       }
@@ -147,9 +129,9 @@ final class WaitEventsTest {
   void eventsBeyondTheQueue_areWrittenLater() {
     List<PodFacts> pods =
         IntStream.range(0, WaitEvents.QUEUE_MAX + 20).mapToObj(i -> pod("a", i)).toList();
-    for (nowMs = 0; nowMs <= 150_000; nowMs += 3_000) {
+    for (rig.world.nowMs = 0; rig.world.nowMs <= 150_000; rig.world.nowMs += 3_000) {
       pods.forEach(pod -> events.waits(pod, FULL, () -> ""));
-      assertThat(registry.get("tranche.extender.wait.events.queued").gauge().value())
+      assertThat(rig.world.registry.get("tranche.extender.wait.events.queued").gauge().value())
           .isLessThanOrEqualTo(WaitEvents.QUEUE_MAX);
       events.tick();
     }
@@ -158,12 +140,12 @@ final class WaitEventsTest {
 
   @Test
   void extenderThatStartsAgain_repeatsTheEventWhenItIsDue() {
-    PodFacts pod = pod("a", 1).with(new PreemptionInfo(0, Map.of(), STARTED_MS, false, null));
+    PodFacts pod = pod("a", 1).with(new PreemptionInfo(0, Map.of(), 1, false, null));
     for (long s = 0; s < HOUR_S; s += 3) {
-      nowMs = s * 1_000;
+      rig.world.nowMs = s * 1_000;
       if (s == HOUR_S * 2 / 3) {
         events = events();
-        outcome = Future.failedFuture(new KubernetesClientException("exists", 409, null));
+        rig.answer = Future.failedFuture(new KubernetesClientException("exists", 409, null));
       }
       events.waits(pod, FULL, () -> "");
       events.tick();
@@ -189,7 +171,12 @@ final class WaitEventsTest {
     IntStream.range(0, WaitEvents.PODS_MAX + 5)
         .forEach(i -> events.waits(pod("a", i), FULL, () -> ""));
     assertThat(events.pods()).isEqualTo(WaitEvents.PODS_MAX);
-    assertThat(registry.get("tranche.extender.wait.events").tag("outcome", "dropped").counter())
+    assertThat(
+            rig.world
+                .registry
+                .get("tranche.extender.wait.events")
+                .tag("outcome", "dropped")
+                .counter())
         .satisfies(counter -> assertThat(counter.count()).isEqualTo(5));
     events.retain(Set.of("a-1"));
     assertThat(events.pods()).isOne();
@@ -197,20 +184,25 @@ final class WaitEventsTest {
 
   @Test
   void failedEvent_isWrittenAgain_andARefusedOneIsNot() {
-    outcome = Future.failedFuture(new KubernetesClientException("busy", 503, null));
+    rig.answer = Future.failedFuture(new KubernetesClientException("busy", 503, null));
     waits(FULL, 0);
     waits(FULL, WaitEvents.AFTER_MS);
-    outcome = Future.failedFuture(new KubernetesClientException("quota", 403, null));
+    rig.answer = Future.failedFuture(new KubernetesClientException("quota", 403, null));
     waits(FULL, WaitEvents.AFTER_MS + 3_000);
     waits(FULL, WaitEvents.AFTER_MS + 6_000);
     assertThat(created).hasSize(2);
-    assertThat(registry.get("tranche.extender.wait.events").tag("outcome", "refused").counter())
+    assertThat(
+            rig.world
+                .registry
+                .get("tranche.extender.wait.events")
+                .tag("outcome", "refused")
+                .counter())
         .satisfies(counter -> assertThat(counter.count()).isOne());
   }
 
   @Test
   void extenderThatDoesNotDecide_tellsNobody() {
-    deciding = false;
+    rig.deciding = false;
     waits(FULL, 0);
     waits(FULL, WaitEvents.AFTER_MS);
     assertThat(created).isEmpty();

@@ -32,7 +32,19 @@ final class LeadershipIT {
   private final AtomicLong wallS = new AtomicLong();
 
   private Leadership leadership(String identity, Runnable onLost) {
-    return new Leadership(client, NAMESPACE, NAME, identity, () -> {}, onLost, this::now);
+    return new Leadership(
+        client,
+        new Leadership.Candidate(NAMESPACE, NAME, identity),
+        new Leadership.Listener() {
+          @Override
+          public void lead() {}
+
+          @Override
+          public void retire() {
+            onLost.run();
+          }
+        },
+        this::now);
   }
 
   private Moment now() {
@@ -59,7 +71,8 @@ final class LeadershipIT {
       monotonicS.set(10);
       assertThat(leadership.missing())
           .hasValue(
-              "Lease gpu/tranche-extender was not renewed for 10 s, so another process may acquire it");
+              "Lease gpu/tranche-extender was not renewed for 10 s, so another process may acquire"
+                  + " it");
       monotonicS.set(0);
       wallS.set(10);
       assertThat(leadership.missing()).as("resumed").isPresent();

@@ -144,8 +144,8 @@ final class CountsTest {
   }
 
   private List<Double> gauges(String name, String label, String value, boolean whole) {
-    var collector = new GpuCollector();
-    collector.update(world.inspection(), whole);
+    var collector = new GpuCollector(() -> whole);
+    collector.update(world.inspection());
     return collector.collect().stream()
         .filter(snapshot -> snapshot.getMetadata().getName().equals(name))
         .flatMap(snapshot -> ((GaugeSnapshot) snapshot).getDataPoints().stream())

@@ -7,6 +7,8 @@ import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.process.listen.LimitedTransport;
 import dev.tranche.process.listen.ListeningPort;
 import dev.tranche.process.listen.TestAuthority;
+import dev.tranche.process.loop.Loop;
+import dev.tranche.process.settings.HostPort;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
@@ -15,7 +17,6 @@ import io.vertx.core.http.HttpClientOptions;
 import io.vertx.core.http.HttpClientResponse;
 import io.vertx.core.http.HttpMethod;
 import io.vertx.core.net.PemKeyCertOptions;
-import io.vertx.core.net.SocketAddress;
 import java.io.ByteArrayInputStream;
 import java.security.cert.CertificateFactory;
 import java.security.cert.X509Certificate;
@@ -43,15 +44,15 @@ final class ClientCertificatesIT {
 
   @BeforeEach
   void start() throws Exception {
-    var verbs = Verbs.idle(registry);
+    var verbs = IdleVerbs.idle(registry);
+    var loop = new Loop(vertx.getOrCreateContext());
     server =
         new VerbServer(
-            SocketAddress.inetSocketAddress(0, "127.0.0.1"),
+            new HostPort("127.0.0.1", 0),
             new ListeningPort(vertx, transport, "verbs", VerbServer.limits(true)),
             verbs.world().readiness,
-            () -> {},
-            loop -> verbs.routes(loop, RequestLimiter.READ_WITHIN_MS));
-    vertx.deployVerticle(server).await();
+            verbs.routes(loop, RequestLimiter.READ_WITHIN_MS).router(vertx),
+            loop);
     server.serve(ours.server(), clients(ours)).await();
   }
 

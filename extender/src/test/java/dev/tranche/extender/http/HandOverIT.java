@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.tranche.process.listen.LimitedTransport;
 import dev.tranche.process.listen.ListeningPort;
 import dev.tranche.process.listen.TestAuthority;
+import dev.tranche.process.loop.Loop;
+import dev.tranche.process.settings.HostPort;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.vertx.core.Context;
 import io.vertx.core.Future;
@@ -35,7 +37,7 @@ final class HandOverIT {
 
   private final LimitedTransport transport = new LimitedTransport();
   private final Vertx vertx = transport.vertx(new VertxOptions());
-  private final Verbs verbs = Verbs.idle(new SimpleMeterRegistry());
+  private final IdleVerbs verbs = IdleVerbs.idle(new SimpleMeterRegistry());
 
   @AfterEach
   void stop() {
@@ -46,14 +48,14 @@ final class HandOverIT {
   @EnumSource(names = {"HTTP_1_1", "HTTP_2"})
   void whoeverLeads_keepsTheConnection_andWhoDoesNot_answersAndEndsIt(HttpVersion version)
       throws Exception {
+    var loop = new Loop(vertx.getOrCreateContext());
     var server =
         new VerbServer(
-            SocketAddress.inetSocketAddress(0, "127.0.0.1"),
+            new HostPort("127.0.0.1", 0),
             new ListeningPort(vertx, transport, "verbs", VerbServer.limits(true)),
             verbs.world().readiness,
-            () -> {},
-            loop -> verbs.routes(loop, RequestLimiter.READ_WITHIN_MS));
-    vertx.deployVerticle(server).await();
+            verbs.routes(loop, RequestLimiter.READ_WITHIN_MS).router(vertx),
+            loop);
     server.serve(new TestAuthority("ours").server(), null).await();
     var options = new HttpClientOptions().setSsl(true).setTrustAll(true).setVerifyHost(false);
     HttpClientAgent http =

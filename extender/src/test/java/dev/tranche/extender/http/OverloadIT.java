@@ -41,7 +41,7 @@ final class OverloadIT {
   }
 
   private void serve(long readWithinMs) {
-    routes = Verbs.idle(registry).routes(new Loop(vertx.getOrCreateContext()), readWithinMs);
+    routes = IdleVerbs.idle(registry).routes(new Loop(vertx.getOrCreateContext()), readWithinMs);
     server =
         vertx
             .createHttpServer()

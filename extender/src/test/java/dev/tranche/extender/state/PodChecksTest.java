@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.tranche.extender.ledger.Decision;
 import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.ledger.PodFacts;
-import dev.tranche.extender.limit.NodeRate;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.verb.FakeWorld;
@@ -31,7 +30,7 @@ final class PodChecksTest {
             reads.add(read);
             return read.future();
           },
-          new NodeRate("pod-checks", PodChecks.RATE, () -> nowMs, new ExtenderMetrics(registry)),
+          () -> nowMs,
           new ExtenderMetrics(registry));
 
   private void check(String uid) {

@@ -8,12 +8,14 @@ import dev.tranche.extender.ledger.Assignment;
 import dev.tranche.extender.placement.Placement;
 import dev.tranche.extender.placement.Placement.Container;
 import dev.tranche.extender.placement.Placement.Share;
+import dev.tranche.process.loop.Loop;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.grpc.server.GrpcServerResponse;
 import java.lang.reflect.Proxy;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Consumer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -29,7 +31,8 @@ final class NodeStreamsTest {
               (proxy, method, args) ->
                   method.getReturnType() == Future.class ? Future.succeededFuture() : proxy);
 
-  private final NodeStreams streams = new NodeStreams(300, sent -> sent);
+  private final NodeStreams streams =
+      new NodeStreams(300, new Loop((Consumer<Runnable>) Runnable::run));
 
   @AfterEach
   void close() {

@@ -9,6 +9,7 @@ import dev.tranche.extender.ledger.Hold;
 import dev.tranche.extender.ledger.NodeFacts;
 import dev.tranche.extender.ledger.NodeState;
 import dev.tranche.extender.score.Policy;
+import dev.tranche.extender.state.ApiServer;
 import dev.tranche.extender.state.ReadinessGate;
 import dev.tranche.extender.verb.FakeWorld.Gpu;
 import dev.tranche.process.loop.Loop;
@@ -31,8 +32,7 @@ import org.junit.jupiter.api.Test;
 final class BindTest {
   private final Vertx vertx = Vertx.vertx();
   private final FakeWorld world = new FakeWorld(Policy.LOAD);
-  private final RecentlyFilteredPods recentlyFiltered = new RecentlyFilteredPods();
-  private final Bind bind = world.bind(recentlyFiltered, new Loop(vertx.getOrCreateContext()));
+  private final Bind bind = world.bind(new Loop(vertx.getOrCreateContext()));
 
   @BeforeEach
   void report() {
@@ -48,14 +48,14 @@ final class BindTest {
   void uidOfAnotherPod_isRefused() {
     world.state.apply(new Event.PodSeen(FakeWorld.pod("p", 3)));
     assertThat(bind("ns/q", "p")).get().asString().contains("is ns/p");
-    recentlyFiltered.put(FakeWorld.pod("new", 3));
+    world.shared.recentlyFiltered.put(FakeWorld.pod("new", 3));
     assertThat(bind("ns/q", "new")).get().asString().contains("was not filtered here");
     assertThat(world.assigned).isEmpty();
   }
 
   @Test
   void podThatTheInformerHasNotShownYet_isBoundAsTheApiServerHasIt() {
-    recentlyFiltered.put(FakeWorld.pod("p", 1));
+    world.shared.recentlyFiltered.put(FakeWorld.pod("p", 1));
     world.onServer.put("ns/p", FakeWorld.pod("p", 3));
     assertThat(bind("ns/p", "p")).isEmpty();
     assertThat(world.assigned.getFirst().placement().held().values()).containsExactly(3);
@@ -77,11 +77,11 @@ final class BindTest {
 
   @Test
   void podThatTheApiServerHasNot_isNotBound() {
-    recentlyFiltered.put(FakeWorld.pod("p", 3));
+    world.shared.recentlyFiltered.put(FakeWorld.pod("p", 3));
     assertThat(bind("ns/p", "p").orElseThrow()).contains("no pod ns/p of uid p");
     world.onServer.put("ns/p", FakeWorld.pod("q", 3));
     assertThat(bind("ns/p", "p")).isPresent();
-    recentlyFiltered.put(FakeWorld.pod("r", 3));
+    world.shared.recentlyFiltered.put(FakeWorld.pod("r", 3));
     world.onServer.put("ns/r", FakeWorld.pod("r", 3).on("b"));
     assertThat(bind("ns/r", "r").orElseThrow()).contains("is bound to node b");
     assertThat(world.ledger.hold("r").orElseThrow().expiresAtMs()).isLessThan(Long.MAX_VALUE);
@@ -92,7 +92,7 @@ final class BindTest {
   /** A kube-scheduler that lags behind binds a pod that is deleted. */
   @Test
   void podThatTheApiServerHasNot_holdsNothing() {
-    world.filter(recentlyFiltered, 0).filter(FakeWorld.pod("p", 3), List.of("a"), false);
+    world.filter(0).filter(FakeWorld.pod("p", 3), List.of("a"), false);
     assertThat(world.ledger.hold("p")).isPresent();
     assertThat(bind("ns/p", "p").orElseThrow()).contains("no pod ns/p of uid p");
     assertThat(world.ledger.hold("p")).isEmpty();
@@ -103,7 +103,7 @@ final class BindTest {
     world.report("a", new Gpu("a0", 0, 0), new Gpu("a1", 0.5, 0));
     var pod = FakeWorld.pod("p", 3);
     world.state.apply(new Event.PodSeen(pod));
-    var filter = world.filter(recentlyFiltered, 0);
+    var filter = world.filter(0);
     filter.filter(pod, List.of("a"), false);
     assertThat(world.ledger.hold("p").orElseThrow().held()).containsOnlyKeys("a0");
     long most = 8 * FakeWorld.GIB;
@@ -121,7 +121,7 @@ final class BindTest {
     reportReplicas(10, 10);
     var pod = FakeWorld.pod("p", 3);
     world.state.apply(new Event.PodSeen(pod));
-    world.filter(recentlyFiltered, 0).filter(pod, List.of("a"), false);
+    world.filter(0).filter(pod, List.of("a"), false);
     String held = world.ledger.hold("p").orElseThrow().held().keySet().iterator().next();
     String other = held.equals("a0") ? "a1" : "a0";
     reportReplicas(held.equals("a0") ? 48 : 10, held.equals("a0") ? 10 : 48);
@@ -135,7 +135,7 @@ final class BindTest {
     reportGpus(2, 10, 10);
     var pod = FakeWorld.pod("p", 3);
     world.state.apply(new Event.PodSeen(pod));
-    world.filter(recentlyFiltered, 0).filter(pod, List.of("a"), false);
+    world.filter(0).filter(pod, List.of("a"), false);
     String held = world.ledger.hold("p").orElseThrow().held().keySet().iterator().next();
     for (String other : List.of("q", "r")) {
       var bound = FakeWorld.pod(other, 1, "tranche.dev/gpu=" + held).on("a");
@@ -196,7 +196,7 @@ final class BindTest {
     var young = new FakeWorld(Policy.LOAD);
     young.state.apply(new Event.NodeSeen(new NodeFacts("a", Set.of(), "", true)));
     young.state.apply(new Event.PodSeen(FakeWorld.pod("p", 3)));
-    var first = young.bind(recentlyFiltered, new Loop(vertx.getOrCreateContext()));
+    var first = young.bind(new Loop(vertx.getOrCreateContext()));
     assertThat(first.bind("ns/p", "p", "a").await().orElseThrow()).contains("first reports");
     young.nowMs += ReadinessGate.FIRST_REPORTS_MS;
     assertThat(first.bind("ns/p", "p", "a").await().orElseThrow()).contains("no longer fits");
@@ -251,7 +251,7 @@ final class BindTest {
     assertThat(bind("ns/p", "p")).isEmpty();
     assertThat(bind.bind("ns/p", "p", "b").await().orElseThrow()).contains("is bound to node a");
     assertThat(world.assigned).hasSize(1);
-    assertThat(bind.inFlight()).isZero();
+    assertThat(world.registry.get("tranche.extender.binds.in.flight").gauge().value()).isZero();
   }
 
   @Test
@@ -272,7 +272,7 @@ final class BindTest {
     world.state.apply(new Event.PodSeen(FakeWorld.pod("p", 3)));
     world.failure = new NoClassDefFoundError("left/Out");
     assertThat(bind("ns/p", "p").orElseThrow()).contains("is unknown", "left/Out");
-    assertThat(bind.inFlight()).isZero();
+    assertThat(world.registry.get("tranche.extender.binds.in.flight").gauge().value()).isZero();
     // When its time is up the API server is asked, and says that the pod is pending.
     world.onServer.put("ns/p", FakeWorld.pod("p", 3));
     world.nowMs += 10 * 60_000;
@@ -281,7 +281,7 @@ final class BindTest {
     world.unassignable = new NoClassDefFoundError("left/OutToo");
     assertThat(bind("ns/p", "p").orElseThrow()).contains("left/OutToo");
     assertThat(world.ledger.hold("p")).isEmpty();
-    assertThat(bind.inFlight()).isZero();
+    assertThat(world.registry.get("tranche.extender.binds.in.flight").gauge().value()).isZero();
   }
 
   @Test
@@ -303,7 +303,7 @@ final class BindTest {
     world.state.apply(new Event.PodSeen(pod));
     world.acknowledged = Promise.<Void>promise().future();
     assertThat(bind.bind("ns/p", "p", "a").isComplete()).isFalse();
-    var filter = world.filter(recentlyFiltered, 0);
+    var filter = world.filter(0);
     assertThat(filter.filter(pod, List.of("a", "b"), false))
         .isEqualTo(new Filter.Answer.Nodes(List.of("a"), Map.of()));
     assertThat(filter.filter(pod, List.of("b"), false)).isInstanceOf(Filter.Answer.Undecided.class);

@@ -4,8 +4,8 @@ import dev.tranche.api.Demand;
 import dev.tranche.api.Names;
 import dev.tranche.extender.core.SchedulingCore;
 import dev.tranche.extender.explain.Explanations;
+import dev.tranche.extender.explain.FitErrorText;
 import dev.tranche.extender.explain.Inspection;
-import dev.tranche.extender.explain.WaitCause;
 import dev.tranche.extender.explain.WhatIf;
 import dev.tranche.extender.gang.Gangs;
 import dev.tranche.extender.ledger.Assignment;
@@ -30,6 +30,7 @@ import dev.tranche.extender.snapshot.NodeEvaluator;
 import dev.tranche.extender.snapshot.NodeFitCache;
 import dev.tranche.extender.snapshot.NodeSnapshot;
 import dev.tranche.extender.snapshot.PackedPolicy;
+import dev.tranche.extender.state.ApiServer;
 import dev.tranche.extender.state.NodePlugins;
 import dev.tranche.extender.state.NominatedPods;
 import dev.tranche.extender.state.NominationPlanner;
@@ -66,7 +67,6 @@ public final class FakeWorld implements NodePlugins, ApiServer {
   public static final long GIB = 1L << 30;
   private static final long SOON_MS = 50;
   public final List<String> woken = new ArrayList<>();
-  public final Map<String, String> rejections = new HashMap<>();
   public final Map<String, PodFacts> onServer = new HashMap<>();
   public final List<Assignment> assigned = new ArrayList<>();
   public final MeterRegistry registry;
@@ -74,9 +74,6 @@ public final class FakeWorld implements NodePlugins, ApiServer {
 
   /** What happens before something is looked at again a little later. */
   public Runnable meanwhile = () -> {};
-
-  /** Who else is told why a pod waits. */
-  public Explanations.Owners owners = (pod, cause, figures) -> {};
 
   /** So much passes whenever somebody looks at the clock. */
   public long stepMs;
@@ -106,6 +103,9 @@ public final class FakeWorld implements NodePlugins, ApiServer {
   /** What is thrown instead of sending an assignment. */
   @Nullable Error unassignable;
 
+  /** Where calls of nodes and of the API server complete. */
+  public Loop loop = new Loop((Consumer<Runnable>) Runnable::run);
+
   public final List<Supplier<Optional<String>>> expiries = new ArrayList<>();
   public final List<String> retracted = new ArrayList<>();
 
@@ -126,7 +126,7 @@ public final class FakeWorld implements NodePlugins, ApiServer {
   public final NominationPlanner nominations;
   public final PodWaker podWaker;
   public final SchedulingCore core;
-  private final SchedulingState shared;
+  public final SchedulingState shared;
 
   public FakeWorld(Policy policy) {
     this(policy, MemoryGuard.ENFORCE);
@@ -140,17 +140,13 @@ public final class FakeWorld implements NodePlugins, ApiServer {
   private FakeWorld(Policy policy, MemoryGuard guard, MeterRegistry registry) {
     this.registry = registry;
     this.metrics = new ExtenderMetrics(registry);
-    this.failures = metrics.failures();
+    this.failures = metrics.failures;
     var timing = Timing.DEFAULT;
     var settings = new SchedulingCore.Settings(timing, policy, guard, 15_000, timing.halfLifeMs());
     // Its clock counts from 1970.
     this.core =
         new SchedulingCore(
-            settings,
-            this::nowMs,
-            LongUnaryOperator.identity(),
-            failures::nodeFailed,
-            this::explainRejection);
+            settings, this::nowMs, LongUnaryOperator.identity(), failures::nodeFailed);
     this.ledger = core.ledger;
     this.loads = core.loads;
     this.evaluations = core.fits;
@@ -159,7 +155,7 @@ public final class FakeWorld implements NodePlugins, ApiServer {
     this.budgets = core.budgets;
     this.explanations = core.explanations;
     this.gangs = core.gangs;
-    this.shared = new SchedulingState(core, this, this::pod, this::wake, metrics, failures);
+    this.shared = new SchedulingState(core, this, this, metrics);
     this.readiness = shared.readiness;
     this.waiting = shared.waiting;
     this.nominees = shared.nominees;
@@ -188,19 +184,18 @@ public final class FakeWorld implements NodePlugins, ApiServer {
   }
 
   public Filter filter() {
-    return filter(new RecentlyFilteredPods(), 0);
+    return filter(0);
   }
 
-  public Filter filter(RecentlyFilteredPods recentlyFiltered, int offeredMax) {
-    return filter(recentlyFiltered, offeredMax, Runnable::run);
+  public Filter filter(int offeredMax) {
+    return filter(offeredMax, Runnable::run);
   }
 
   /**
    * @param loop runs what is left in a later turn
    */
-  public Filter filter(
-      RecentlyFilteredPods recentlyFiltered, int offeredMax, Consumer<Runnable> loop) {
-    return new Filter(core, shared, recentlyFiltered, metrics, offeredMax, loop);
+  public Filter filter(int offeredMax, Consumer<Runnable> loop) {
+    return new Filter(core, shared, metrics, offeredMax, loop);
   }
 
   public Prioritize prioritize() {
@@ -224,8 +219,9 @@ public final class FakeWorld implements NodePlugins, ApiServer {
     task.run();
   }
 
-  public Bind bind(RecentlyFilteredPods recentlyFiltered, Loop loop) {
-    return new Bind(core, shared, recentlyFiltered, this, loop, metrics);
+  public Bind bind(Loop completesOn) {
+    loop = completesOn;
+    return new Bind(core, shared, this, metrics);
   }
 
   /** Returns an explanation of a pod, with all nodes as they are now. */
@@ -320,7 +316,8 @@ public final class FakeWorld implements NodePlugins, ApiServer {
       throw unassignable;
     }
     assigned.add(assignment);
-    return deaf.contains(node) ? Future.failedFuture("no answer within 2000 ms") : acknowledged;
+    return loop.completeOnLoop(
+        deaf.contains(node) ? Future.failedFuture("no answer within 2000 ms") : acknowledged);
   }
 
   @Override
@@ -345,7 +342,8 @@ public final class FakeWorld implements NodePlugins, ApiServer {
       Supplier<Optional<String>> expiry) {
     expiries.add(expiry);
     bindAnnotations = annotations;
-    return failure == null ? Future.succeededFuture(outcome) : Future.failedFuture(failure);
+    return loop.completeOnLoop(
+        failure == null ? Future.succeededFuture(outcome) : Future.failedFuture(failure));
   }
 
   @Override
@@ -353,13 +351,15 @@ public final class FakeWorld implements NodePlugins, ApiServer {
     return Future.succeededFuture(Optional.ofNullable(onServer.get(key)));
   }
 
+  @Override
   public Future<?> wake(String node) {
     woken.add(node);
     return patched;
   }
 
-  private void explainRejection(PodFacts pod, WaitCause cause, Supplier<String> figures) {
-    rejections.put(pod.key(), cause.line() + ". " + figures.get());
-    owners.waits(pod, cause, figures);
+  /** What the owner of a pod is told that filter has refused. */
+  public String rejection(String name) {
+    var refused = explanations.get("ns/" + name).orElseThrow().refused();
+    return explanations.cause(name).orElseThrow().line() + ". " + FitErrorText.figures(refused);
   }
 }

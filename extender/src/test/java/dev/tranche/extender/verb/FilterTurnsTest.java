@@ -31,7 +31,7 @@ final class FilterTurnsTest {
   /** What the loop still has to do. */
   private final Deque<Runnable> later = new ArrayDeque<>();
 
-  private final Filter filter = world.filter(new RecentlyFilteredPods(), 0, later::add);
+  private final Filter filter = world.filter(0, later::add);
 
   /** Before, a new kind of pod held the loop for all nodes: 50 ms for 5,000. */
   @Test
@@ -89,7 +89,7 @@ final class FilterTurnsTest {
     assertThat(turns).isGreaterThan((int) (2L * count / (Turn.MS_MAX + 1)));
     assertThat(answer.result()).isInstanceOf(Answer.Nodes.class);
     assertThat(fitting(answer)).isEmpty();
-    assertThat(world.rejections).containsKey(pod.key());
+    assertThat(world.explanations.cause(pod.uid())).isPresent();
   }
 
   @Test

@@ -69,7 +69,7 @@ class GangFilterTest {
     assertThat(last).isInstanceOf(Filter.Answer.Nodes.class);
     assertThat(((Filter.Answer.Nodes) last).refused()).containsEntry(Reason.FULL, List.of("a"));
     assertThat(holding()).containsExactly("fifth");
-    assertThat(world.rejections.get("ns/m4"))
+    assertThat(world.rejection("m4"))
         .contains("its pod group ns/train needs 4 pods with GPUs at once, and 3 of them fit now");
     assertThat(offered(filter.filter(half("other"), List.of("a"), false)))
         .as("another pod at once")
@@ -131,7 +131,7 @@ class GangFilterTest {
     fifthTakesAHalf();
     assertThat(offered(member("m3"))).isTrue();
     member("m4");
-    assertThat(world.rejections.get("ns/m4")).contains("and 3 of them fit now");
+    assertThat(world.rejection("m4")).contains("and 3 of them fit now");
     assertThat(holding()).containsExactly("m1", "m2", "fifth");
   }
 

@@ -9,6 +9,7 @@ import dev.tranche.extender.ledger.NodeFacts;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.placement.Reason;
 import dev.tranche.extender.score.Policy;
+import dev.tranche.extender.state.ApiServer;
 import dev.tranche.process.loop.Loop;
 import io.vertx.core.Vertx;
 import java.util.List;
@@ -22,7 +23,6 @@ import org.junit.jupiter.api.Test;
 class PodsOfOthersTest {
   private final Vertx vertx = Vertx.vertx();
   private final FakeWorld world = new FakeWorld(Policy.LOAD);
-  private final RecentlyFilteredPods filtered = new RecentlyFilteredPods();
 
   @BeforeEach
   void oneNodeOfEachKind() {
@@ -48,7 +48,7 @@ class PodsOfOthersTest {
 
   @Test
   void wholeGpus_passOnDraNodesAlone_andHoldNothing() {
-    var answer = world.filter(filtered, 0).filter(onDra(1), List.of("plugin", "dra", "new"), false);
+    var answer = world.filter(0).filter(onDra(1), List.of("plugin", "dra", "new"), false);
     assertThat(answer)
         .isEqualTo(
             new Filter.Answer.Nodes(
@@ -60,7 +60,7 @@ class PodsOfOthersTest {
   /** kube-scheduler may see a node first. A refusal would last until something else happens. */
   @Test
   void nodeThatIsNotReadYet_isNoRefusal() {
-    Filter filter = world.filter(filtered, 0);
+    Filter filter = world.filter(0);
     List<String> names = List.of("plugin", "new");
     assertThat(filter.filter(onDra(1), names, false))
         .isInstanceOfSatisfying(
@@ -91,14 +91,14 @@ class PodsOfOthersTest {
     world.state.apply(new Event.NodeSeen(new NodeFacts("aci", Set.of(), "", true)));
     PodFacts foreign = pod(1, Map.of(Names.SERVED_BY, Names.OTHER));
     List<String> names = List.of("plugin", "aci", "new");
-    var answer = world.filter(filtered, 0).filter(foreign, names, false);
+    var answer = world.filter(0).filter(foreign, names, false);
     assertThat(answer)
         .isEqualTo(
             new Filter.Answer.Nodes(
                 List.of("aci"), Map.of(Reason.SERVED_BY_PLUGIN, List.of("plugin"))));
     assertThat(world.prioritize().prioritize(foreign, List.of("aci"))).isEmpty();
     world.onServer.put("ns/whole", foreign);
-    var bind = world.bind(filtered, new Loop(vertx.getOrCreateContext()));
+    var bind = world.bind(new Loop(vertx.getOrCreateContext()));
     assertThat(bind.bind("ns/whole", "uid", "aci").await()).isEmpty();
     assertThat(bind.bind("ns/whole", "uid", "plugin").await()).isPresent();
   }
@@ -116,8 +116,8 @@ class PodsOfOthersTest {
   @Test
   void bind_postsTheBindingWithoutAnAssignment() {
     world.onServer.put("ns/whole", onDra(1));
-    var bind = world.bind(filtered, new Loop(vertx.getOrCreateContext()));
-    world.filter(filtered, 0).filter(onDra(1), List.of("dra"), false);
+    var bind = world.bind(new Loop(vertx.getOrCreateContext()));
+    world.filter(0).filter(onDra(1), List.of("dra"), false);
     assertThat(bind.bind("ns/whole", "uid", "dra").await()).isEmpty();
     assertThat(world.expiries).hasSize(1);
     assertThat(world.assigned).isEmpty();
@@ -131,12 +131,9 @@ class PodsOfOthersTest {
   void bindThatIsRefused_saysWhy() {
     world.onServer.put("ns/whole", onDra(1));
     world.outcome = new ApiServer.BindOutcome.Refused("it is gone");
-    world.filter(filtered, 0).filter(onDra(1), List.of("dra"), false);
+    world.filter(0).filter(onDra(1), List.of("dra"), false);
     assertThat(
-            world
-                .bind(filtered, new Loop(vertx.getOrCreateContext()))
-                .bind("ns/whole", "uid", "dra")
-                .await())
+            world.bind(new Loop(vertx.getOrCreateContext())).bind("ns/whole", "uid", "dra").await())
         .hasValueSatisfying(why -> assertThat(why).contains("node dra", "it is gone"));
   }
 

@@ -31,7 +31,6 @@ final class RecordedRequestsTest {
   private static final String RELEASES = "dev.tranche.extender.http.Recorded#releases";
   private final Vertx vertx = Vertx.vertx();
   private final FakeWorld world = new FakeWorld(Policy.LOAD);
-  private final RecentlyFilteredPods recentlyFiltered = new RecentlyFilteredPods();
   private final ExtenderReader reader = new ExtenderReader(List.of("nvidia.com/gpu"));
 
   @BeforeEach
@@ -53,9 +52,7 @@ final class RecordedRequestsTest {
     var args = reader.args(Body.of(release.body("filter")));
     List<String> names = Objects.requireNonNull(args.nodeNames());
     Filter.Answer answer =
-        world
-            .filter(recentlyFiltered, 0)
-            .filter(args.pod().orElseThrow(), names, args.hasNodePreferences());
+        world.filter(0).filter(args.pod().orElseThrow(), names, args.hasNodePreferences());
     JsonObject json = ExtenderWriter.filter(answer).toJsonObject();
     assertThat(json.getJsonArray("NodeNames"))
         .containsExactlyInAnyOrder("node-a", "node-b", "node-c");
@@ -83,7 +80,7 @@ final class RecordedRequestsTest {
     PodFacts pod = reader.args(Body.of(release.body("filter"))).pod().orElseThrow();
     world.state.apply(new Event.PodSeen(pod));
     var binding = reader.binding(Body.of(release.body("bind")));
-    var bind = world.bind(recentlyFiltered, new Loop(vertx.getOrCreateContext()));
+    var bind = world.bind(new Loop(vertx.getOrCreateContext()));
     assertThat(bind.bind(binding.key(), binding.podUid(), binding.node()).await()).isEmpty();
     assertThat(world.assigned.getFirst().placement().held())
         .isEqualTo(Map.of(binding.node().replace("node-", "GPU-"), 3));

@@ -238,7 +238,7 @@ final class RecutCluster {
     for (int i = 0; i < NODES; i++) {
       nodes.add(new ModelNode("node-" + i));
     }
-    bind = world.bind(new RecentlyFilteredPods(), loop);
+    bind = world.bind(loop);
     restart();
   }
 
@@ -319,7 +319,7 @@ final class RecutCluster {
     world = new FakeWorld(Policy.PACKED);
     world.nowMs = nowMs;
     filter = world.filter();
-    bind = world.bind(new RecentlyFilteredPods(), loop);
+    bind = world.bind(loop);
     watch.clear();
     api.values().forEach(pod -> world.state.apply(new Event.PodSeen(pod)));
     for (ModelNode node : nodes) {

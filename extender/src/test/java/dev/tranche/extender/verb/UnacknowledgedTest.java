@@ -22,9 +22,8 @@ final class UnacknowledgedTest {
   private static final List<String> ALL = List.of("deaf", "busy", "full");
   private final Vertx vertx = Vertx.vertx();
   private final FakeWorld world = new FakeWorld(Policy.LOAD);
-  private final RecentlyFilteredPods recentlyFiltered = new RecentlyFilteredPods();
-  private final Bind bind = world.bind(recentlyFiltered, new Loop(vertx.getOrCreateContext()));
-  private final Filter filter = world.filter(recentlyFiltered, 64);
+  private final Bind bind = world.bind(new Loop(vertx.getOrCreateContext()));
+  private final Filter filter = world.filter(64);
   private final Prioritize prioritize = world.prioritize();
 
   @BeforeEach
@@ -75,7 +74,7 @@ final class UnacknowledgedTest {
     failOnce();
     var answer = filter.filter(pod("q", 3), List.of("deaf", "full"), false);
     assertThat(answer).isInstanceOf(Filter.Answer.Undecided.class);
-    assertThat(world.rejections).isEmpty();
+    assertThat(world.explanations.cause("p")).isEmpty();
     world.nowMs += 10_000;
     world.tick();
     world.deaf.clear();

@@ -80,12 +80,12 @@ final class VerbsTest {
     }
     world.state.apply(new Event.PodSeen(FakeWorld.pod("x", 7, "tranche.dev/gpu=b1").on("b")));
     var pod = FakeWorld.pod("p", 3, Names.GPU_PLACEMENT + "=packed");
-    var one = world.filter(new RecentlyFilteredPods(), 1).filter(pod, BOTH, false);
+    var one = world.filter(1).filter(pod, BOTH, false);
     assertThat(one).isEqualTo(new Filter.Answer.Nodes(List.of("b"), Map.of()));
     assertThat(world.ledger.hold("p"))
         .hasValueSatisfying(hold -> assertThat(hold.held()).containsExactly(Map.entry("b1", 3)));
     assertThat(prioritize.prioritize(pod, BOTH)).containsEntry("b", Scores.PACKED_WINNER);
-    assertThat(world.filter(new RecentlyFilteredPods(), 1).filter(pod, BOTH, true))
+    assertThat(world.filter(1).filter(pod, BOTH, true))
         .isEqualTo(new Filter.Answer.Nodes(BOTH, Map.of()));
   }
 
@@ -127,7 +127,7 @@ final class VerbsTest {
 
   @Test
   void filter_idleGpusScarce_offersTheNodeWhereLeastIsLost() {
-    var offering = world.filter(new RecentlyFilteredPods(), 64);
+    var offering = world.filter(64);
     world.report("idle", gpus("i", 7, 0));
     world.report("half", gpus("h", 8, 0.5));
     world.report("busy", gpus("b", 1, 0.95));
@@ -237,7 +237,7 @@ final class VerbsTest {
   void rejectedPod_isWokenOnceWhenItFits() {
     world.report("a", new Gpu("a0", 0, 9 * GIB));
     nodes(FakeWorld.pod("p", 3));
-    assertThat(world.rejections.get("ns/p")).contains("gpu 0: 1 free, needs 0.3 of one GPU");
+    assertThat(world.rejection("p")).contains("gpu 0: 1 free, needs 0.3 of one GPU");
     world.report("a", new Gpu("a0", 0, 8 * GIB));
     world.tick();
     assertThat(world.woken).isEmpty();

@@ -172,11 +172,10 @@ final class WaitReasonsTest extends WaitingPodsRig {
         .satisfies(waiting -> assertThat(waiting.message()).contains(words));
     survey(
         new PinChecks(
-            world.explanations,
+            rig.context,
             key -> Future.succeededFuture(Optional.of(NO_SELECTION)),
             selection -> new Pin("", "", words),
-            () -> 2,
-            world.metrics));
+            () -> 2));
     assertThat(row().reason()).isEqualTo("NodesExcluded");
     assertThat(byReason()).containsExactly(Map.entry("NodesExcluded", 1));
     assertThat(written)
@@ -195,14 +194,13 @@ final class WaitReasonsTest extends WaitingPodsRig {
     var read = new ArrayList<String>();
     survey(
         new PinChecks(
-            world.explanations,
+            rig.context,
             key -> {
               read.add(key);
               return Future.succeededFuture(Optional.empty());
             },
             selection -> new Pin("", "", ""),
-            () -> 2,
-            world.metrics));
+            () -> 2));
     assertThat(row().reason()).isEqualTo("Full");
     assertThat(read).isEmpty();
   }
@@ -350,14 +348,13 @@ final class WaitReasonsTest extends WaitingPodsRig {
     var read = new ArrayList<String>();
     var pins =
         new PinChecks(
-            world.explanations,
+            rig.context,
             key -> {
               read.add(key);
               return Future.succeededFuture(Optional.of(NO_SELECTION));
             },
             selection -> new Pin("nvidia.com/gpu.memory In 15360", "nodeSelector pool=l4", ""),
-            () -> 2,
-            world.metrics);
+            () -> 2);
     survey(pins);
     assertThat(read).as("read once").containsExactly("ns/p");
     assertThat(row().reason()).isEqualTo("PinnedTo");
@@ -379,11 +376,10 @@ final class WaitReasonsTest extends WaitingPodsRig {
     world.state.apply(new Event.PodSeen(condition(WaitReason.PINNED_TO, pod)));
     survey(
         new PinChecks(
-            world.explanations,
+            rig.context,
             key -> Future.succeededFuture(Optional.of(NO_SELECTION)),
             selection -> new Pin("nvidia.com/gpu.memory In 15360", "", ""),
-            () -> 2,
-            world.metrics));
+            () -> 2));
     assertThat(row().message())
         .contains(
             "tranche.dev/gpu-memory was turned into",
@@ -393,11 +389,7 @@ final class WaitReasonsTest extends WaitingPodsRig {
   }
 
   private void survey(PinChecks pins) {
-    world.owners =
-        (pod, cause, figures) -> {
-          events.waits(pod, cause, figures);
-          pins.waits(pod, cause);
-        };
+    listeners.add(pins);
     for (int i = 0; i < 6; i++) {
       survey.tick();
       pins.tick();
@@ -416,12 +408,13 @@ final class WaitReasonsTest extends WaitingPodsRig {
     }
     var told = new ArrayList<String>();
     var figures = new ArrayList<String>();
-    world.owners =
+    listeners.set(
+        0,
         (pod, cause, text) -> {
           told.add(pod.uid());
           figures.add(text.get());
           world.nowMs++;
-        };
+        });
     survey.tick();
     assertThat(told).hasSizeBetween(1, 5);
     while (!turns.isEmpty()) {

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.api.Demand;
 import dev.tranche.api.Names;
+import dev.tranche.extender.controller.ControllerRig;
 import dev.tranche.extender.controller.WaitEvents;
 import dev.tranche.extender.controller.WaitSurvey;
 import dev.tranche.extender.explain.WaitReason;
@@ -17,7 +18,6 @@ import dev.tranche.extender.readapi.row.Snapshot;
 import dev.tranche.extender.readapi.row.StreamSummary;
 import dev.tranche.extender.readapi.row.Waiting;
 import dev.tranche.extender.readapi.row.WaitingReasons;
-import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.selection.PodSelection;
 import dev.tranche.extender.snapshot.NodeSnapshot;
 import dev.tranche.extender.verb.FakeWorld;
@@ -36,19 +36,13 @@ import java.util.function.Supplier;
 abstract class WaitingPodsRig {
   static final PodSelection NO_SELECTION = new PodSelection(null, Map.of(), null, List.of());
 
-  final FakeWorld world = new FakeWorld(Policy.LOAD);
+  final ControllerRig rig = new ControllerRig();
+  final FakeWorld world = rig.world;
   final SimulatedScheduler scheduler = new SimulatedScheduler(world);
-  final List<io.fabric8.kubernetes.api.model.Event> written = new ArrayList<>();
-  final WaitEvents events =
-      new WaitEvents(
-          event -> {
-            written.add(event);
-            return Future.succeededFuture();
-          },
-          () -> true,
-          world::nowMs,
-          since1970Ms -> since1970Ms,
-          world.metrics);
+  final List<io.fabric8.kubernetes.api.model.Event> written = rig.created;
+  final WaitEvents events = new WaitEvents(rig.context);
+
+  final List<WaitSurvey.Listener> listeners = new ArrayList<>(List.of(events));
 
   /** The pod for which the nodes cannot be read. */
   String unreadable = "";
@@ -57,8 +51,7 @@ abstract class WaitingPodsRig {
 
   final WaitSurvey survey =
       new WaitSurvey(
-          world.core,
-          events,
+          rig.context,
           new WaitSurvey.Turns() {
             @Override
             public Future<List<NodeSnapshot>> nodes(PodFacts pod) {
@@ -78,8 +71,7 @@ abstract class WaitingPodsRig {
               turns.add(task);
             }
           },
-          () -> true,
-          world.failures);
+          listeners);
 
   /** The only GPU is held for pod p; pods a and z want the same. */
   void nominateBesideOthers() {
@@ -253,7 +245,6 @@ abstract class WaitingPodsRig {
 
   /** Until the event is due. */
   void survey() {
-    world.owners = events;
     for (int i = 0; i < 6; i++) {
       survey.tick();
       events.tick();

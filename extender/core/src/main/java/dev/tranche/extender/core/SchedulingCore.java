@@ -9,6 +9,7 @@ import dev.tranche.extender.load.LoadCache;
 import dev.tranche.extender.placement.MemoryGuard;
 import dev.tranche.extender.preempt.BudgetStore;
 import dev.tranche.extender.score.Policy;
+import dev.tranche.extender.selection.NodeTraits;
 import dev.tranche.extender.snapshot.ClusterView;
 import dev.tranche.extender.snapshot.NodeEvaluator;
 import dev.tranche.extender.snapshot.NodeFailures;
@@ -24,6 +25,10 @@ import java.util.function.LongUnaryOperator;
  */
 public final class SchedulingCore {
   public final LongSupplier clockMs;
+
+  /** Converts the API server's times, in milliseconds since 1970, to those of the clock. */
+  public final LongUnaryOperator toClock;
+
   public final Ledger ledger;
   public final LoadCache loads;
   public final ClusterView cluster;
@@ -34,6 +39,9 @@ public final class SchedulingCore {
   public final Gangs gangs = new Gangs();
   public final Explanations explanations;
   public final Inspector inspector;
+
+  /** Of the nodes with GPUs; safe on any thread. */
+  public final NodeTraits.Table traits = new NodeTraits.Table();
 
   /**
    * What a user can set, and what simulations vary.
@@ -53,18 +61,11 @@ public final class SchedulingCore {
     }
   }
 
-  /**
-   * @param toClock converts the API server's times to those of the clock
-   * @param owners are told why their pods wait
-   */
   public SchedulingCore(
-      Settings settings,
-      LongSupplier clockMs,
-      LongUnaryOperator toClock,
-      NodeFailures failures,
-      Explanations.Owners owners) {
+      Settings settings, LongSupplier clockMs, LongUnaryOperator toClock, NodeFailures failures) {
     Timing timing = settings.timing();
     this.clockMs = clockMs;
+    this.toClock = toClock;
     this.ledger = new Ledger(timing, toClock);
     this.loads =
         new LoadCache(settings.loadStaleAfterMs(), settings.halfLifeMs(), timing.newcomerMs());
@@ -72,7 +73,7 @@ public final class SchedulingCore {
     this.fits = new NodeFitCache(ledger, loads, cluster);
     this.evaluator = new NodeEvaluator(ledger, cluster, fits, settings.policy(), clockMs);
     this.packing = new PackedPolicy(failures);
-    this.explanations = new Explanations(owners, ledger::gone);
+    this.explanations = new Explanations(ledger::gone);
     this.inspector = new Inspector(ledger, loads, fits);
   }
 }

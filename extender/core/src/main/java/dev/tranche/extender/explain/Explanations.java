@@ -17,7 +17,6 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Predicate;
-import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** Recent decisions and their reasons, for later questions about them. */
@@ -56,14 +55,12 @@ public final class Explanations {
   /** What pods that wait for their nodes require of these, by the pods' uids. */
   private final Cache<String, Pin> pins = byUid();
 
-  private final Owners owners;
   private final Predicate<String> gone;
 
   /**
    * @param gone whether the pod of a uid has been deleted a moment ago
    */
-  public Explanations(Owners owners, Predicate<String> gone) {
-    this.owners = owners;
+  public Explanations(Predicate<String> gone) {
     this.gone = gone;
   }
 
@@ -73,15 +70,6 @@ public final class Explanations {
         .expireAfterWrite(Duration.ofMinutes(10))
         .executor(Runnable::run)
         .build();
-  }
-
-  /** Tells a pod's owner why the pod waits. Called each time that it is found out. */
-  @FunctionalInterface
-  public interface Owners {
-    /**
-     * @param figures of the nodes that came nearest to fitting
-     */
-    void waits(PodFacts pod, WaitCause cause, Supplier<String> figures);
   }
 
   /**
@@ -151,7 +139,7 @@ public final class Explanations {
   }
 
   /**
-   * Records why a pod waits; its owner is not told. Safe on any thread.
+   * Records why a pod waits. Safe on any thread.
    *
    * @return why it waits: a pod that would fit alone waits for its gang
    */
@@ -196,20 +184,14 @@ public final class Explanations {
     pins.put(uid, pin);
   }
 
-  /** Tells a pod's owner why the pod waits. */
-  public void tell(PodFacts pod, WaitCause cause, Supplier<String> figures) {
-    owners.waits(pod, cause, figures);
-  }
-
   /**
-   * Reports to the pod's owner that it fits on no node now.
+   * Records that a pod fits on no node now.
    *
    * @param gang what its gang lacks, a clause; empty if it is in none
    */
   public void rejected(PodFacts pod, List<NodeFit> refused, Optional<String> gang) {
     gang.ifPresentOrElse(clause -> gangs.put(pod.uid(), clause), () -> gangs.invalidate(pod.uid()));
-    WaitCause cause = found(pod, WaitCauses.refused(pod, refused));
-    owners.waits(pod, cause, () -> FitErrorText.figures(Refusals.of(refused)));
+    found(pod, WaitCauses.refused(pod, refused));
   }
 
   public void prioritized(PodFacts pod, Policy policy, List<NodeFit> evaluations, int[] scores) {

@@ -1,4 +1,4 @@
-package dev.tranche.extender.verb;
+package dev.tranche.extender.state;
 
 import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
@@ -25,11 +25,11 @@ public final class RecentlyFilteredPods {
           .executor(Runnable::run)
           .build();
 
-  void put(PodFacts pod) {
+  public void put(PodFacts pod) {
     byUid.put(pod.uid(), pod);
   }
 
-  Optional<PodFacts> get(String uid) {
+  public Optional<PodFacts> get(String uid) {
     return Optional.ofNullable(byUid.getIfPresent(uid));
   }
 }

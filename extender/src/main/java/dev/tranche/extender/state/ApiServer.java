@@ -1,4 +1,4 @@
-package dev.tranche.extender.verb;
+package dev.tranche.extender.state;
 
 import dev.tranche.extender.ledger.PodFacts;
 import io.vertx.core.Future;
@@ -6,7 +6,10 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.function.Supplier;
 
-/** The calls to the API server that the verbs need. Nothing here blocks; all queues are bounded. */
+/**
+ * The calls to the API server that the state and the verbs need. Nothing here blocks, all queues
+ * are bounded, and futures complete on the loop.
+ */
 public interface ApiServer {
   /** The outcome of a Binding. */
   sealed interface BindOutcome {
@@ -40,4 +43,7 @@ public interface ApiServer {
    * @param key {@code namespace/name}
    */
   Future<Optional<PodFacts>> pod(String key);
+
+  /** Annotates a node, so that kube-scheduler retries rejected pods. */
+  Future<?> wake(String node);
 }
