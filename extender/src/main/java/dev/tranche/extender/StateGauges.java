@@ -1,7 +1,6 @@
 package dev.tranche.extender;
 
 import dev.tranche.extender.core.SchedulingCore;
-import dev.tranche.extender.gang.Gangs;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.state.SchedulingState;
 import dev.tranche.extender.stream.NodeStreams;
@@ -12,7 +11,6 @@ final class StateGauges {
 
   static void register(
       ExtenderMetrics metrics, SchedulingCore core, SchedulingState state, NodeStreams streams) {
-    registerGroups(metrics, core.gangs);
     metrics.gauge(
         "tranche.extender.pods.dropped",
         "Pods not kept in memory since the start because too many wait, have ended or are on unknown nodes; they are still placed.",
@@ -22,18 +20,10 @@ final class StateGauges {
         "Pods that are not kept because their node has too many; the node counts as taken until they are gone.",
         core.ledger::uncountedPods);
     metrics.gauge(
-        "tranche.extender.pods.remembered",
-        "Deleted pods that are kept in memory, since their events may arrive late; bounded.",
-        core.ledger::rememberedPods);
-    metrics.gauge(
         "tranche.extender.budgets.unread",
         "PodDisruptionBudgets that are too many or too large to read; all pods of their namespaces count as protected.",
         core.budgets::unread);
     metrics.gauge("tranche.extender.streams", "Open streams of nodes.", streams::size);
-    metrics.gauge(
-        "tranche.extender.load.pods",
-        "Pods stored with the load readings of GPUs; bounded for each node.",
-        core.loads::pods);
     metrics.gauge(
         "tranche.pending.fragmented.pods",
         "Pending pods with enough free replicas on a node but not on any single GPU.",
@@ -47,18 +37,6 @@ final class StateGauges {
         "Preempting pods whose GPU is held while their victims are evicted.",
         () -> core.ledger.nominatedPods().size());
     metrics.gauge(
-        "tranche.extender.nominees",
-        "Pods that kube-scheduler has nominated, whether or not the extender chose their victims; bounded.",
-        state.nominees::size);
-    metrics.gauge(
-        "tranche.extender.packing.shapes",
-        "Different pod shapes that policy packed distinguishes.",
-        core.packing::shapes);
-    metrics.gauge(
-        "tranche.extender.packing.pods",
-        "Pods whose CPU and memory on their nodes are known to policy packed.",
-        core.packing::pods);
-    metrics.gauge(
         "tranche.extender.waiting.pods",
         "Rejected pods that are retried when they would fit.",
         state.waiting::size);
@@ -66,18 +44,5 @@ final class StateGauges {
         "tranche.extender.waiting.untried.nodes",
         "Nodes with newly freed replicas on which rejected pods have not been tried yet.",
         state.waiting::untriedNodes);
-  }
-
-  private static void registerGroups(ExtenderMetrics metrics, Gangs gangs) {
-    metrics.gauge(
-        "tranche.extender.gangs", "Pod groups whose members are remembered; bounded.", gangs::size);
-    metrics.gauge(
-        "tranche.extender.gang.bound.pods",
-        "Pods on nodes that count as members of pod groups; bounded.",
-        gangs::boundPods);
-    metrics.gauge(
-        "tranche.extender.pod.groups",
-        "PodGroups whose minimum is known; bounded.",
-        gangs::podGroups);
   }
 }
