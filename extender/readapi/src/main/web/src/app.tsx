@@ -1,7 +1,7 @@
 import { effect } from "@preact/signals";
 import { render } from "preact";
 import { Card, hovered } from "./card.tsx";
-import { connectWhileSeen, connection, heardMs, nowMs } from "./connection.ts";
+import { connection, heardMs, lookWhileSeen, nowMs } from "./connection.ts";
 import { close, Drawer } from "./drawer.tsx";
 import { Headline } from "./headline.tsx";
 import { Help, helping } from "./help.tsx";
@@ -110,4 +110,4 @@ effect(() => {
     showOpen();
   });
 });
-connectWhileSeen();
+lookWhileSeen();

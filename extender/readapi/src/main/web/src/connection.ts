@@ -1,11 +1,12 @@
-/** Sends requests to the extender, with a token if it requires one, and keeps the stream open. */
+/** Sends requests to the extender, with a token if it requires one, and follows what changes. */
 import { computed, signal } from "@preact/signals";
-import { apply, start } from "./store.ts";
+import { apply, resourceVersion } from "./store.ts";
+import type { Change } from "./types.ts";
 
-/** An idle stream sends a keep-alive every 5 s. After this long without a byte, the page says that the data is old. */
-const SILENT_MS_MAX = 12_000;
-/** The first byte of a snapshot may take longer. */
-const FIRST_MS_MAX = 20_000;
+/** A little less than the second from one change to the next, so that no page falls behind. */
+const PERIOD_MS = 950;
+/** The extender gives up after ten seconds. */
+const ANSWER_MS_MAX = 12_000;
 const AGAIN_MS = [500, 1_000, 2_000, 5_000];
 const TOKEN = "tranche-token";
 
@@ -15,7 +16,7 @@ export type Connection =
   | { readonly state: "token" | "forbidden"; readonly why: string };
 
 export const connection = signal<Connection>({ state: "connecting" });
-/** When the last byte arrived, by this machine's clock. */
+/** When the last answer arrived, by this machine's clock. */
 export const heardMs = signal(0);
 export const nowMs = signal(Date.now());
 /** The same, but it changes only once in ten seconds, for ages in hundreds of places. */
@@ -24,15 +25,13 @@ export const tenSecondsMs = computed(() => Math.floor(nowMs.value / 10_000) * 10
 let token = sessionStorage.getItem(TOKEN) ?? "";
 let attempt = 0;
 let running: AbortController | undefined;
-let retry: ReturnType<typeof setTimeout> | undefined;
-/** When the running request started or last received a byte. */
-let stirredMs = 0;
+let next: ReturnType<typeof setTimeout> | undefined;
 
 export function useToken(value: string): void {
   token = value.trim();
   sessionStorage.setItem(TOKEN, token);
   attempt = 0;
-  void connect();
+  void look();
 }
 
 export const ask = (path: string, init: RequestInit = {}) =>
@@ -48,49 +47,57 @@ export async function whyOf(answer: Response): Promise<string> {
   return problem.detail ?? `the extender answered ${answer.status}`;
 }
 
-/** Keeps the stream while the page is seen, since a browser opens at most six connections to a host. */
-export function connectWhileSeen(): void {
+/** Follows the cluster while the page is seen. */
+export function lookWhileSeen(): void {
   document.addEventListener("visibilitychange", pauseOrResume);
-  addEventListener("pagehide", pause);
+  addEventListener("pagehide", hide);
   addEventListener("pageshow", pauseOrResume);
   pauseOrResume();
 }
 
 function pauseOrResume(): void {
   const { state } = connection.value;
-  if (document.hidden) pause();
-  else if (!running && state !== "token" && state !== "forbidden") void connect();
+  if (document.hidden) hide();
+  else if (!running && state !== "token" && state !== "forbidden") void look();
+}
+
+function hide(): void {
+  pause();
+  if (connection.value.state === "live") connection.value = { state: "connecting" };
 }
 
 function pause(): void {
-  clearTimeout(retry);
-  if (running && over(running)) connection.value = { state: "connecting" };
+  clearTimeout(next);
+  running?.abort();
+  running = undefined;
 }
 
-export async function connect(): Promise<void> {
-  clearTimeout(retry);
-  running?.abort();
+/** Asks what has changed, now and then again. */
+export async function look(): Promise<void> {
+  pause();
   const mine = (running = new AbortController());
-  stirredMs = Date.now();
+  // If a newer request has replaced this one, its answer no longer counts.
+  const counts = () => running === mine;
   try {
-    const answer = await ask("stream", { signal: mine.signal, headers: { Accept: "text/event-stream" } });
-    if (answer.ok && answer.body) {
-      await read(answer.body);
-      throw new Error("the extender closed the stream");
-    }
-    const why = await whyOf(answer);
-    if (over(mine)) refused(answer.status, why);
+    const signal = AbortSignal.any([mine.signal, AbortSignal.timeout(ANSWER_MS_MAX)]);
+    const answer = await ask(`changes?resourceVersion=${resourceVersion.value}`, { signal });
+    const found = answer.ok ? JSON.parse(await answer.text()) : await whyOf(answer);
+    if (!counts()) return;
+    if (answer.ok) heard(found);
+    else refused(answer.status, found);
   } catch (failure) {
-    if (over(mine)) lost(failure instanceof Error ? failure.message : String(failure));
+    if (counts()) again({ state: "lost", why: failure instanceof Error ? failure.message : String(failure) });
+  } finally {
+    if (counts()) running = undefined;
   }
 }
 
-/** Ends the request. False if a newer request has replaced it, so that its answer no longer counts. */
-function over(request: AbortController): boolean {
-  request.abort();
-  if (running !== request) return false;
-  running = undefined;
-  return true;
+function heard(change: Change): void {
+  attempt = 0;
+  heardMs.value = Date.now();
+  apply(change);
+  if (connection.value.state !== "live") connection.value = { state: "live" };
+  next = setTimeout(() => void look(), PERIOD_MS);
 }
 
 function refused(status: number, why: string): void {
@@ -99,56 +106,9 @@ function refused(status: number, why: string): void {
   else again({ state: heardMs.value ? "lost" : "refused", why });
 }
 
-const lost = (why: string) => again({ state: "lost", why });
-
 function again(state: Connection): void {
   connection.value = state;
-  clearTimeout(retry);
-  retry = setTimeout(() => void connect(), AGAIN_MS[Math.min(attempt++, AGAIN_MS.length - 1)]);
+  next = setTimeout(() => void look(), AGAIN_MS[Math.min(attempt++, AGAIN_MS.length - 1)]);
 }
 
-async function read(body: ReadableStream<Uint8Array>): Promise<void> {
-  const reader = body.getReader();
-  const text = new TextDecoder();
-  // Only new data is searched for separators, since a snapshot of many MiB arrives in many chunks.
-  let pieces: string[] = [];
-  let newline = "";
-  for (;;) {
-    const { value, done } = await reader.read();
-    if (done) return;
-    heardMs.value = stirredMs = Date.now();
-    const blocks = (newline + text.decode(value, { stream: true })).split("\n\n");
-    const last = blocks.pop()!;
-    for (const block of blocks) {
-      event(pieces.join("") + block);
-      pieces = [];
-    }
-    // A trailing newline may be the first half of a separator.
-    newline = last.endsWith("\n") ? "\n" : "";
-    pieces.push(newline ? last.slice(0, -1) : last);
-  }
-}
-
-function event(block: string): void {
-  let name = "";
-  let data = "";
-  for (const line of block.split("\n")) {
-    if (line.startsWith("event:")) name = line.slice(6).trim();
-    else if (line.startsWith("data:")) data += line.slice(5);
-  }
-  if (name === "snapshot") {
-    start(JSON.parse(data));
-    attempt = 0;
-    connection.value = { state: "live" };
-  } else if (name === "change") {
-    apply(JSON.parse(data));
-  }
-}
-
-setInterval(() => {
-  nowMs.value = Date.now();
-  const live = connection.value.state === "live";
-  if (running && nowMs.value - stirredMs > (live ? SILENT_MS_MAX : FIRST_MS_MAX) && over(running)) {
-    lost(live ? "the stream fell silent" : "no answer came");
-  }
-}, 1_000);
+setInterval(() => (nowMs.value = Date.now()), 1_000);

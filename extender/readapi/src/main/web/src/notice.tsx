@@ -1,5 +1,5 @@
 /** Any problem, in one sentence, with what to do next. */
-import { connection, connect, heardMs, nowMs, useToken } from "./connection.ts";
+import { connection, heardMs, look, nowMs, useToken } from "./connection.ts";
 import { age } from "./quantity.ts";
 import { gpus, shownGpus, summary } from "./store.ts";
 import { go, filter, shownPlace } from "./url.ts";
@@ -11,7 +11,7 @@ export function Notice() {
     return (
       <div class="notice" role="alert">
         <b>Connection lost.</b> This is {age((nowMs.value - heardMs.value) / 1000)} old. Reconnecting;
-        if this lasts, check that the port-forward still runs. <button onClick={() => void connect()}>Try now</button>
+        if this lasts, check that the port-forward still runs. <button onClick={() => void look()}>Try now</button>
       </div>
     );
   }

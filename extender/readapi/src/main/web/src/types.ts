@@ -12,6 +12,25 @@ export type CandidateGpu = Readonly<{
   message: string;
 }>;
 
+export type Change = Readonly<{
+  resourceVersion: string;
+  time: string;
+  complete: boolean;
+  clusterName?: string;
+  gpus?: readonly GpuChange[];
+  gpusRemoved?: readonly string[];
+  pods?: readonly PodChange[];
+  podsRemoved?: readonly string[];
+  summary?: ClusterSummary;
+}>;
+
+export type ClusterSummary = Readonly<{
+  cluster: Sums;
+  models: readonly ModelSums[];
+  modelCount: number;
+  waitingPods: WaitingPods;
+}>;
+
 export type Decision = Readonly<{
   policy: string;
   time?: string;
@@ -47,6 +66,9 @@ export type Gpu = Readonly<{
   holders: readonly Holder[];
   holderCount: number;
 }>;
+
+/** The whole row, or what of it changed; null is a field that is gone. */
+export type GpuChange = Pick<Gpu, "node" | "uuid"> & Row;
 
 export type GpuQuantity = string;
 
@@ -146,6 +168,8 @@ export type Pod = Readonly<{
 
 export type PodCount = Readonly<{ reason: string; message: string; pods: number }>;
 
+export type PodChange = Pick<Pod, "namespace" | "name"> & Row;
+
 export type PodDetail = Readonly<{
   namespace: string;
   name: string;
@@ -177,14 +201,9 @@ export type Requested = Readonly<{
   model?: string;
 }>;
 
-export type Stage = "Tentative" | "Binding" | "Bound" | "Confirmed";
+export type Row = Readonly<Record<string, unknown>>;
 
-export type StreamSummary = Readonly<{
-  cluster: Sums;
-  models: readonly ModelSums[];
-  modelCount: number;
-  waitingPods: WaitingPods;
-}>;
+export type Stage = "Tentative" | "Binding" | "Bound" | "Confirmed";
 
 export type Sums = Readonly<{ total: Amount; healthy: Amount; granted: Amount; used: UsedAmount }>;
 export type Used = Readonly<{ gpus?: GpuQuantity; memory?: MemoryQuantity }>;

@@ -275,7 +275,7 @@ final class NamespaceViewIT {
     "/apis/read.tranche.dev/v1/namespaces/team-a/history?node=node-a&uuid=GPU-a1, 404",
     "/apis/read.tranche.dev/v1/namespaces/team-a/gpus?namespace=team-b, 400",
     "/apis/read.tranche.dev/v1/namespaces/team-a/pods?namespace=team-b, 400",
-    "/apis/read.tranche.dev/v1/namespaces/team-a/stream, 404",
+    "/apis/read.tranche.dev/v1/namespaces/team-a/changes, 404",
     "/apis/read.tranche.dev/v1/namespaces/team-a/../team-b/pods, 404",
     "/apis/read.tranche.dev/v1/namespaces/team-a%2F..%2Fteam-b/pods, 404",
     "/apis/read.tranche.dev/v1/namespaces/team-a%00/pods, 404",
@@ -299,7 +299,7 @@ final class NamespaceViewIT {
         "/api/v1/gpus",
         "/api/v1/pods",
         "/api/v1/summary",
-        "/api/v1/stream",
+        "/api/v1/changes",
         "/api/v1/pods/team-a/trainer",
         "/api/v1/pods/team-b/secret-project",
         "/api/v1/history?node=node-a"

@@ -234,6 +234,6 @@ final class OpenApiTest {
           .containsExactlyInAnyOrderElementsOf(declared);
       compared.add(type.group(1));
     }
-    assertThat(compared).contains("Gpu", "Pod", "PodDetail", "History", "StreamSummary");
+    assertThat(compared).contains("Gpu", "Pod", "PodDetail", "History", "ClusterSummary");
   }
 }

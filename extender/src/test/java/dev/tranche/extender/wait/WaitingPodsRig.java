@@ -13,9 +13,9 @@ import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.ledger.PreemptionInfo;
 import dev.tranche.extender.ledger.SchedulerVerdict;
 import dev.tranche.extender.ledger.TestFacts;
+import dev.tranche.extender.readapi.row.ClusterSummary;
 import dev.tranche.extender.readapi.row.Pod;
 import dev.tranche.extender.readapi.row.Snapshot;
-import dev.tranche.extender.readapi.row.StreamSummary;
 import dev.tranche.extender.readapi.row.Waiting;
 import dev.tranche.extender.readapi.row.WaitingReasons;
 import dev.tranche.extender.selection.PodSelection;
@@ -266,7 +266,7 @@ abstract class WaitingPodsRig {
 
   Map<String, Integer> byReason() {
     var counts = new HashMap<String, Integer>();
-    StreamSummary.of(snapshot(), new WaitingReasons(world.explanations))
+    ClusterSummary.of(snapshot(), new WaitingReasons(world.explanations))
         .waitingPods()
         .byReason()
         .forEach(each -> counts.put(each.reason(), each.pods()));

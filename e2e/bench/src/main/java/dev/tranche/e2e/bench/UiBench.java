@@ -5,8 +5,8 @@ import dev.tranche.e2e.bench.plane.ExtenderProcess;
 import dev.tranche.e2e.bench.plane.SimulatedNodes;
 import dev.tranche.e2e.bench.ui.BusyPods;
 import dev.tranche.e2e.bench.ui.FilterCalls;
+import dev.tranche.e2e.bench.ui.PageReaders;
 import dev.tranche.e2e.bench.ui.PageWatch;
-import dev.tranche.e2e.bench.ui.StreamReaders;
 import dev.tranche.e2e.browser.Chromium;
 import dev.tranche.e2e.install.Artifacts;
 import dev.tranche.e2e.install.Await;
@@ -136,8 +136,8 @@ final class UiBench {
       double alone = cpuPercent(extender);
       double read;
       long bytes;
-      try (var readers = new StreamReaders(apiPort, READERS)) {
-        // Each stream begins with a snapshot, which is no update.
+      try (var readers = new PageReaders(apiPort, READERS)) {
+        // The first answer has all rows, and is no update.
         Thread.sleep(Duration.ofSeconds(3));
         long before = readers.bytes();
         read = cpuPercent(extender);
@@ -178,7 +178,7 @@ final class UiBench {
     for (int i = -WARM_TURNS; i < size.turns(); i++) {
       double[] alone = calls.during(size.turn());
       double[] read;
-      try (var readers = new StreamReaders(apiPort, READERS)) {
+      try (var readers = new PageReaders(apiPort, READERS)) {
         Thread.sleep(Duration.ofSeconds(3));
         read = calls.during(size.turn());
         readers.requireAlive();

@@ -2,6 +2,7 @@ package dev.tranche.extender.readapi;
 
 import dev.tranche.extender.explain.Inspection;
 import dev.tranche.extender.ledger.PodFacts;
+import dev.tranche.extender.readapi.change.Changes;
 import dev.tranche.extender.readapi.query.ListQuery;
 import dev.tranche.extender.readapi.query.Parameters;
 import dev.tranche.extender.readapi.query.Parameters.Field;
@@ -46,6 +47,8 @@ final class Answers {
 
   private static final Pattern NAME = Pattern.compile("[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?");
 
+  private static final String RESOURCE_VERSION = "resourceVersion";
+
   private final Vertx vertx;
   private final ReadApi.Sources sources;
   private final WaitingReasons reasons;
@@ -56,6 +59,7 @@ final class Answers {
   private final ViewRate explanationRate =
       new ViewRate("explanations", EXPLANATIONS_PER_SECOND_MAX);
   private SoftReference<@Nullable Snapshot> latest = new SoftReference<>(null);
+  private SoftReference<@Nullable Changes> changes = new SoftReference<>(null);
 
   /** Writes a record as a request asks for it. Runs on a worker. */
   @FunctionalInterface
@@ -64,7 +68,14 @@ final class Answers {
   }
 
   sealed interface Answer {
-    record Found(Buffer body) implements Answer {}
+    /**
+     * @param compressed by gzip
+     */
+    record Found(Buffer body, boolean compressed) implements Answer {
+      Found(Buffer body) {
+        this(body, false);
+      }
+    }
 
     record Refused(Problem problem) implements Answer {}
   }
@@ -111,11 +122,7 @@ final class Answers {
               parameters,
               (snapshot, query) -> format.of(PodList.of(snapshot, reasons, view, query, now)));
       case POD -> withoutParameters(parameters, () -> pod(route, format));
-      // An empty answer lets the endpoint begin the stream, which never ends.
-      case STREAM ->
-          withoutParameters(
-              parameters,
-              () -> whenReady(() -> Future.succeededFuture(new Answer.Found(Buffer.buffer()))));
+      case CHANGES -> changes(parameters);
       case HISTORY -> whenReady(() -> history(view, parameters, format));
       case WHAT_IF -> whenReady(() -> whatIfs.of(view, parameters, question.body(), format));
       case INVARIANTS -> withoutParameters(parameters, () -> whenReady(() -> invariants(format)));
@@ -144,6 +151,32 @@ final class Answers {
   private Future<Answer> ofSnapshot(Function<Snapshot, Buffer> written) {
     return whenReady(
         () -> onWorker(inspection -> new Answer.Found(written.apply(snapshot(inspection)))));
+  }
+
+  private Future<Answer> changes(MultiMap parameters) {
+    return switch (Parameters.read(parameters, List.of(Field.any(RESOURCE_VERSION)))) {
+      case Parsed.Refused(var problem) -> refused(problem);
+      case Parsed.Valid(var values) ->
+          whenReady(
+              () ->
+                  onWorker(
+                      now -> {
+                        String known = values.getOrDefault(RESOURCE_VERSION, "");
+                        long nowMs = sources.clockMs().getAsLong();
+                        return new Answer.Found(
+                            changes().after(known, snapshot(now), nowMs), true);
+                      }));
+    };
+  }
+
+  /** While nobody reads, its memory may be used for something else. */
+  private synchronized Changes changes() {
+    Changes known = changes.get();
+    if (known == null) {
+      known = new Changes(reasons, sources.clusterName());
+      changes = new SoftReference<>(known);
+    }
+    return known;
   }
 
   private Future<Answer> history(View view, MultiMap parameters, Format format) {

@@ -5,11 +5,8 @@ import dev.tranche.extender.readapi.access.Access;
 import dev.tranche.extender.readapi.json.Json;
 import dev.tranche.extender.readapi.query.KubernetesStatus;
 import dev.tranche.extender.readapi.query.Problem;
-import dev.tranche.extender.readapi.stream.StreamReader;
 import dev.tranche.extender.readapi.table.Output;
-import dev.tranche.process.Sha256;
 import dev.tranche.process.loop.Loop;
-import dev.tranche.process.token.BearerToken;
 import io.vertx.core.Future;
 import io.vertx.core.Handler;
 import io.vertx.core.MultiMap;
@@ -46,7 +43,6 @@ final class Endpoint implements Handler<HttpServerRequest> {
   private final Vertx vertx;
   private final Answering answers;
   private final Guard guard;
-  private final Function<StreamReader, Future<Optional<Problem>>> streams;
   private final long answeredMsMax;
   private final ReadApiMetrics metrics;
   private final WebPage page = WebPage.load();
@@ -67,21 +63,13 @@ final class Endpoint implements Handler<HttpServerRequest> {
 
   /**
    * @param answers may complete on any thread
-   * @param streams adds a reader to the stream, or returns why it cannot; may complete on any
-   *     thread
    * @param answeredMsMax time limit from a request's head to the end of its answer
    */
   Endpoint(
-      Vertx vertx,
-      Answering answers,
-      Guard guard,
-      Function<StreamReader, Future<Optional<Problem>>> streams,
-      long answeredMsMax,
-      ReadApiMetrics metrics) {
+      Vertx vertx, Answering answers, Guard guard, long answeredMsMax, ReadApiMetrics metrics) {
     this.vertx = vertx;
     this.answers = answers;
     this.guard = guard;
-    this.streams = streams;
     this.answeredMsMax = answeredMsMax;
     this.metrics = metrics;
   }
@@ -103,8 +91,9 @@ final class Endpoint implements Handler<HttpServerRequest> {
               404,
               "Not found",
               "there are /api/v1/summary, /api/v1/gpus, /api/v1/pods,"
-                  + " /api/v1/pods/{namespace}/{name}, /api/v1/history, /api/v1/stream,"
-                  + " /api/v1/what-if, /api/v1/invariants, /api/v1/openapi.json and /metrics; and of one namespace, under "
+                  + " /api/v1/pods/{namespace}/{name}, /api/v1/history, /api/v1/changes,"
+                  + " /api/v1/what-if, /api/v1/invariants, /api/v1/openapi.json and /metrics; and"
+                  + " of one namespace, under "
                   + Access.NAMESPACES
                   + "/{namespace}, /summary, /gpus, /pods, /pods/{name}, /history and /what-if"));
     } else if (!route.get().method().equals(request.method())) {
@@ -142,12 +131,7 @@ final class Endpoint implements Handler<HttpServerRequest> {
       HttpServerRequest request, Route route, @Nullable Problem refusal, long deadline) {
     HttpServerResponse response = request.response();
     if (refusal == null && !response.ended() && !response.closed()) {
-      if (route.kind() == Route.Kind.STREAM) {
-        request.resume();
-        serveStream(request, route, deadline);
-      } else {
-        answerOnceRead(request, route, deadline);
-      }
+      answerOnceRead(request, route, deadline);
       return;
     }
     request.resume();
@@ -189,18 +173,25 @@ final class Endpoint implements Handler<HttpServerRequest> {
   }
 
   private Future<Void> answerWithPlace(HttpServerRequest request, Route route, Buffer body) {
+    if (route.kind() == Route.Kind.CHANGES) {
+      // Open pages share the answer, so that many cost little more than one.
+      return answerAndSend(request, route, body);
+    }
     if (!places.tryAcquire()) {
       return shed(request, "%d requests are being answered".formatted(AT_ONCE_MAX));
     }
-    HttpServerResponse response = request.response();
     // The place is kept until the work is done and nothing is left to send.
+    return answerAndSend(request, route, body).onComplete(done -> places.release());
+  }
+
+  private Future<Void> answerAndSend(HttpServerRequest request, Route route, Buffer body) {
+    HttpServerResponse response = request.response();
     return answer(request, route, body)
         .compose(
             answer ->
                 response.ended() || response.closed()
                     ? Future.<Void>succeededFuture()
-                    : send(request, route, answer))
-        .onComplete(done -> places.release());
+                    : send(request, route, answer));
   }
 
   private Future<Void> shed(HttpServerRequest request, String why) {
@@ -208,48 +199,15 @@ final class Endpoint implements Handler<HttpServerRequest> {
     return send(request, Problem.unavailable(why + "; retry in a second"));
   }
 
-  /** Returns whose reader it is: that of a token, or else of an address. */
-  private String owner(HttpServerRequest request) {
-    return BearerToken.of(request.getHeader(HttpHeaders.AUTHORIZATION))
-        .map(Sha256::hex)
-        .orElseGet(() -> String.valueOf(request.remoteAddress().hostAddress()));
-  }
-
-  /** Serves a stream. Its readers stay connected, so they have their own limit. */
-  private void serveStream(HttpServerRequest request, Route route, long deadline) {
-    HttpServerResponse response = request.response();
-    var reader =
-        new StreamReader(
-            vertx.getOrCreateContext(),
-            response,
-            owner(request),
-            () -> guard.refusal(request, route));
-    // Parameters are checked as for all routes.
-    answer(request, route, Buffer.buffer())
-        .compose(
-            answer ->
-                switch (answer) {
-                  case Answer.Refused(Problem problem) ->
-                      Future.succeededFuture(Optional.of(problem));
-                  case Answer.Found(Buffer nothing) -> onLoop(streams.apply(reader));
-                })
-        .onComplete(
-            joined -> {
-              vertx.cancelTimer(deadline);
-              if (joined.failed()) {
-                failed(request, joined.cause());
-              } else if (joined.result().isPresent() && !response.ended()) {
-                refuse(request, joined.result().get());
-              } else if (joined.result().isEmpty()) {
-                metrics.answered(200);
-              }
-            });
-  }
-
   private Future<Void> send(HttpServerRequest request, Route route, Answer answer) {
     return switch (answer) {
       case Answer.Refused(Problem problem) -> send(request, problem);
-      case Answer.Found(Buffer body) -> send(request.response(), 200, type(request, route), body);
+      case Answer.Found(Buffer body, boolean compressed) -> {
+        if (compressed) {
+          request.response().putHeader(HttpHeaders.CONTENT_ENCODING, "gzip");
+        }
+        yield send(request.response(), 200, type(request, route), body);
+      }
     };
   }
 

@@ -10,7 +10,6 @@ import dev.tranche.extender.readapi.access.Access;
 import dev.tranche.extender.readapi.access.FrontProxy;
 import dev.tranche.extender.readapi.row.Explain;
 import dev.tranche.extender.readapi.row.WaitingReasons;
-import dev.tranche.extender.readapi.stream.EventStream;
 import dev.tranche.extender.selection.NodeFilter;
 import dev.tranche.extender.selection.PodSelection;
 import dev.tranche.process.listen.ConnectionLimits;
@@ -37,7 +36,7 @@ import org.jspecify.annotations.Nullable;
  * single namespaces.
  */
 public final class ReadApi {
-  /** Web pages that read the stream may all connect through one ingress controller. */
+  /** Web pages may all connect through one ingress controller. */
   public static final ConnectionLimits REMOTE = new ConnectionLimits(384, 80);
 
   /** All connections come from one address. */
@@ -122,18 +121,9 @@ public final class ReadApi {
             sources.notReady(),
             new InvariantCheck(sources.ledger(), sources.clockMs()));
     var answers = new Answers(vertx, sources, reasons, histories, invariants);
-    var stream =
-        new EventStream(
-            vertx,
-            sources.inspections()::latest,
-            answers::snapshot,
-            reasons,
-            sources.clusterName(),
-            sources.clockMs(),
-            metrics);
     var rendering = new Rendering(answers);
     Function<Endpoint.Guard, Endpoint> guarded =
-        guard -> new Endpoint(vertx, rendering::of, guard, stream::join, ANSWERED_MS_MAX, counted);
+        guard -> new Endpoint(vertx, rendering::of, guard, ANSWERED_MS_MAX, counted);
     this.aggregated = new AggregatedApi(access, counted);
     Endpoint remoteEndpoint = guarded.apply(byToken(access));
     Endpoint localEndpoint = guarded.apply(new LocalHosts());

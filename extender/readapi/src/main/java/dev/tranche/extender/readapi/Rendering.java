@@ -69,7 +69,7 @@ final class Rendering {
   private static boolean renders(Route route) {
     return switch (route.kind()) {
       case SUMMARY, GPUS, PODS, POD, WHAT_IF, INVARIANTS -> true;
-      case HISTORY, STREAM, METRICS, OPENAPI -> false;
+      case CHANGES, HISTORY, METRICS, OPENAPI -> false;
     };
   }
 

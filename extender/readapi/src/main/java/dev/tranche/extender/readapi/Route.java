@@ -37,7 +37,7 @@ record Route(Kind kind, View view, String namespace, String name) {
     GPUS("gpus"),
     PODS("pods"),
     POD("pods"),
-    STREAM("stream"),
+    CHANGES("changes"),
     WHAT_IF("what-if"),
     HISTORY("history"),
     INVARIANTS("invariants"),
@@ -120,7 +120,7 @@ record Route(Kind kind, View view, String namespace, String name) {
     var get = new Right.Pods("get", view.namespace().get());
     return switch (kind) {
       case POD, WHAT_IF -> List.of(get);
-      case SUMMARY, GPUS, PODS, STREAM, HISTORY, INVARIANTS, METRICS, OPENAPI ->
+      case SUMMARY, GPUS, PODS, CHANGES, HISTORY, INVARIANTS, METRICS, OPENAPI ->
           List.of(get, new Right.Pods("list", view.namespace().get()));
     };
   }

@@ -170,16 +170,13 @@ final class EndpointIT {
                 vertx,
                 question -> Future.succeededFuture(FOUND),
                 (request, route) -> Future.failedFuture("the guard was asked"),
-                reader -> Future.failedFuture("nobody streams"),
                 LONG_MS,
                 metrics));
     assertThat(get(server, "/api/v1/nothing").get().statusCode()).isEqualTo(404);
     assertThat(get(server, "/api/v1/gpus").get().statusCode()).isEqualTo(500);
   }
 
-  /**
-   * A page of a stranger may post to this host, and open its stream, though not read the answer.
-   */
+  /** A page of a stranger may post to this host, though not read the answer. */
   @ParameterizedTest
   @CsvSource({"cross-site, 403", "same-site, 403", "same-origin, 200", "none, 200"})
   void pagesOfOthers_mayNotAskThroughTheBrowser(String site, int status) throws Exception {
@@ -220,13 +217,7 @@ final class EndpointIT {
   }
 
   private Endpoint answering(Endpoint.Guard guard) {
-    return new Endpoint(
-        vertx,
-        question -> Future.succeededFuture(FOUND),
-        guard,
-        reader -> Future.failedFuture("nobody streams"),
-        LONG_MS,
-        metrics);
+    return new Endpoint(vertx, question -> Future.succeededFuture(FOUND), guard, LONG_MS, metrics);
   }
 
   private static URI uri(HttpServer server, String path) {
@@ -247,7 +238,6 @@ final class EndpointIT {
               return promise.future();
             },
             (request, route) -> Future.succeededFuture(Optional.empty()),
-            reader -> Future.failedFuture("nobody streams"),
             answeredMsMax,
             metrics));
   }

@@ -84,26 +84,6 @@ final class PageIT extends PageFixture {
     assertThat(page.locator(".drawer")).containsText("MIG-2");
   }
 
-  /** Each byte as a chunk of its own, so that every place is once the end of a chunk. */
-  @Test
-  void events_areReadWhateverTheChunksAre() {
-    page.addInitScript(
-        """
-        const fetched = window.fetch;
-        const bytes = new TransformStream({
-          transform: (chunk, out) => chunk.forEach((_, at) => out.enqueue(chunk.slice(at, at + 1)))
-        });
-        window.fetch = (...request) => fetched(...request).then(
-            answer => new Response(answer.body.pipeThrough(bytes), {status: answer.status}));
-        """);
-    go("");
-    assertThat(cells()).hasCount(3);
-    var change = changed("node-a", 0, "GPU-node-a-0").put("measured", measured(17));
-    api.change(new JsonObject().put("gpus", new JsonArray().add(change)));
-    assertThat(cell("node-a GPU 0")).containsText("17");
-    assertThat(page.locator(".status")).hasText("live");
-  }
-
   @Test
   void changes_areShown() {
     go("");
@@ -112,7 +92,7 @@ final class PageIT extends PageFixture {
     api.change(
         new JsonObject()
             .put("gpus", new JsonArray().add(change.put("measured", measured(17))))
-            .put("gpusRemoved", new JsonArray().add("GPU-node-b-0")));
+            .put("gpusRemoved", new JsonArray().add("node-b/GPU-node-b-0")));
     assertThat(cell("node-a GPU 0")).containsText("17");
     assertThat(cells()).hasCount(2);
     api.change(
@@ -393,7 +373,11 @@ final class PageIT extends PageFixture {
     page.clock().fastForward(10_000);
     assertThat(drawer).containsText("it went to the fullest");
 
-    page.evaluate("Object.defineProperty(document, 'hidden', {value: true, configurable: true})");
+    page.evaluate(
+        """
+        Object.defineProperty(document, 'hidden', {value: true, configurable: true});
+        document.dispatchEvent(new Event('visibilitychange'))\
+        """);
     var asked = new ConcurrentLinkedQueue<String>();
     page.onRequest(request -> asked.add(request.url()));
     page.clock().fastForward(10_000);

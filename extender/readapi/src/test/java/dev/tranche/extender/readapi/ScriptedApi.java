@@ -18,15 +18,23 @@ import org.jspecify.annotations.Nullable;
 
 /** The page's real files, and an API that says what a test wants. */
 final class ScriptedApi implements AutoCloseable {
-  private static final long KEEP_ALIVE_MS = 5_000;
+  private static final long HELD_MS_MAX = 5_000;
 
   private final WebPage page = WebPage.load();
   private final Vertx vertx;
-  private final Queue<HttpServerResponse> readers = new ConcurrentLinkedQueue<>();
+  private final Queue<Held> held = new ConcurrentLinkedQueue<>();
   private HttpServer server;
+
+  /** What pages see. A new one is a new version. */
   volatile JsonObject snapshot = snapshot(List.of(), List.of());
 
-  /** Instead of the stream; null: the stream. */
+  /** What {@link #snapshot} has that the version before it had not; null: that is not known. */
+  private @Nullable JsonObject newest;
+
+  private JsonObject numbered = snapshot;
+  private int version;
+
+  /** Instead of all answers; null: the answers. */
   volatile @Nullable Problem refusal;
 
   /** Who sends it is let in where all others are refused. */
@@ -55,7 +63,6 @@ final class ScriptedApi implements AutoCloseable {
   ScriptedApi(Vertx vertx) {
     this.vertx = vertx;
     this.server = open(0);
-    vertx.setPeriodic(KEEP_ALIVE_MS, _ -> readers.forEach(reader -> reader.write(":\n\n")));
   }
 
   private HttpServer open(int port) {
@@ -86,10 +93,8 @@ final class ScriptedApi implements AutoCloseable {
       unfinished.release();
     } else if (problem != null && !authorization.equals(request.getHeader("Authorization"))) {
       response.setStatusCode(problem.status()).end(Json.buffer(problem.document()));
-    } else if ("/api/v1/stream".equals(request.path())) {
-      response.setChunked(true).putHeader("Content-Type", "text/event-stream");
-      write(response, "snapshot", snapshot);
-      readers.add(response);
+    } else if ("/api/v1/changes".equals(request.path())) {
+      answer(new Held(response, request.getParam("resourceVersion")));
     } else if ("/api/v1/history".equals(request.path())) {
       answer(response, history, Problem.of(404, "Not found", "nothing was recorded of it"));
     } else {
@@ -107,19 +112,93 @@ final class ScriptedApi implements AutoCloseable {
     var _ = response.end(Objects.requireNonNull(json).toBuffer());
   }
 
-  private static void write(HttpServerResponse response, String event, JsonObject data) {
-    var _ = response.write("event: " + event + "\ndata: " + data.encode() + "\n\n");
+  /** A page that asked for what is later than a version. */
+  private record Held(HttpServerResponse response, String known) {
+    void answer(JsonObject change) {
+      var _ = response.end(change.toBuffer());
+    }
   }
 
-  void change(JsonObject change) {
-    var timed = change.copy().put("time", Instant.now().toString());
-    readers.forEach(reader -> write(reader, "change", timed));
+  /** Holds the answer until there is a change, so that no test waits for the page's period. */
+  private synchronized void answer(Held asked) {
+    if (numbered != snapshot) {
+      number(snapshot, null);
+    }
+    JsonObject change = newest;
+    if (asked.known.equals(version + "")) {
+      held.add(asked);
+      vertx.setTimer(
+          HELD_MS_MAX,
+          late -> {
+            if (held.remove(asked)) {
+              asked.answer(versioned(new JsonObject()));
+            }
+          });
+    } else if (change != null && asked.known.equals(version - 1 + "")) {
+      asked.answer(change);
+    } else {
+      asked.answer(versioned(snapshot));
+    }
+  }
+
+  private void number(JsonObject now, @Nullable JsonObject change) {
+    snapshot = now;
+    numbered = now;
+    version++;
+    newest = change == null ? null : versioned(change);
+  }
+
+  private JsonObject versioned(JsonObject change) {
+    return change
+        .copy()
+        .put("resourceVersion", version + "")
+        .put("time", Instant.now().toString())
+        .put("complete", change == snapshot);
+  }
+
+  /**
+   * Changes some rows.
+   *
+   * @param told the changed fields of rows; null is a field that is gone
+   */
+  synchronized void change(JsonObject told) {
+    JsonObject now = snapshot.copy();
+    JsonObject change = new JsonObject();
+    for (String rows : List.of("gpus", "pods")) {
+      JsonArray changed = told.getJsonArray(rows, new JsonArray());
+      changed.forEach(row -> merge(now.getJsonArray(rows), (JsonObject) row));
+      change.put(rows, changed);
+      List<?> gone = told.getJsonArray(rows + "Removed", new JsonArray()).getList();
+      change.put(rows + "Removed", gone);
+      now.getJsonArray(rows).getList().removeIf(row -> gone.contains(key((JsonObject) row)));
+    }
+    number(now, change);
+    for (Held asked = held.poll(); asked != null; asked = held.poll()) {
+      asked.answer(Objects.requireNonNull(newest));
+    }
+  }
+
+  private static void merge(JsonArray rows, JsonObject told) {
+    for (Object row : rows) {
+      if (row instanceof JsonObject known && key(known).equals(key(told))) {
+        told.forEach(field -> known.put(field.getKey(), field.getValue()));
+        known.getMap().values().removeIf(Objects::isNull);
+        return;
+      }
+    }
+    rows.add(told.copy());
+  }
+
+  private static String key(JsonObject row) {
+    return row.containsKey("index")
+        ? row.getString("node") + "/" + row.getString("uuid")
+        : row.getString("namespace") + "/" + row.getString("name");
   }
 
   /** Nobody is answered until {@link #comeBack}. */
   int goAway() {
     int port = port();
-    readers.clear();
+    held.clear();
     server.close().toCompletionStage().toCompletableFuture().join();
     return port;
   }
@@ -138,7 +217,9 @@ final class ScriptedApi implements AutoCloseable {
     var waiting =
         pods.stream().filter(pod -> Objects.equals(pod.getString("state"), "Waiting")).count();
     return new JsonObject()
+        .put("resourceVersion", "1")
         .put("time", Instant.now().toString())
+        .put("complete", true)
         .put("gpus", new JsonArray(gpus))
         .put("pods", new JsonArray(pods))
         .put(

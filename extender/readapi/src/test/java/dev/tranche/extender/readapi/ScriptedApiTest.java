@@ -14,8 +14,7 @@ class ScriptedApiTest {
             ScriptedApi.bound("ns", "held", "200m"),
             ScriptedApi.waiting("ns", "waiting", "no GPU has that much memory", "wait"));
     OpenApi.assertIs(
-        "StreamSnapshot",
-        ScriptedApi.snapshot(List.of(held, ScriptedApi.gpu("a", 1, -1)), pods).encode());
+        "Change", ScriptedApi.snapshot(List.of(held, ScriptedApi.gpu("a", 1, -1)), pods).encode());
     OpenApi.assertIs("History", ScriptedApi.history("GPU-a-0", 40, -1).encode());
   }
 }

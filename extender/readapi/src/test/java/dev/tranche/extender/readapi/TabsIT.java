@@ -11,7 +11,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** A browser opens at most six connections to a host, and each stream takes one. */
+/** A browser opens at most six connections to a host, and a hidden page leaves them to others. */
 final class TabsIT extends PageFixture {
   private static final int PAGES = 8;
 
@@ -38,7 +38,8 @@ final class TabsIT extends PageFixture {
         hidden => {
           Object.defineProperty(document, 'hidden', {value: hidden, configurable: true});
           document.dispatchEvent(new Event('visibilitychange'));
-        }""",
+        }\
+        """,
         hidden);
   }
 

@@ -39,7 +39,7 @@ public final class PageWatch implements AutoCloseable {
         JSON.parse = (text, ...more) => {
           const from = performance.now();
           const value = parse(text, ...more);
-          if (seen.firstMapMs && value?.time) painted(() => seen.updatesMs.push(performance.now() - from));
+          if (seen.firstMapMs && value?.gpus) painted(() => seen.updatesMs.push(performance.now() - from));
           return value;
         };
         new MutationObserver((changes, observer) => {
@@ -65,7 +65,8 @@ public final class PageWatch implements AutoCloseable {
     page.navigate("http://127.0.0.1:" + port);
     // Playwright's own wait evaluates a string, which the page forbids.
     page.evaluate(
-        "async () => { while (!seen.firstMapMs) await new Promise((next) => setTimeout(next, 20)); }");
+        "async () => { while (!seen.firstMapMs) await new Promise((next) => setTimeout(next, 20));"
+            + " }");
   }
 
   /** From the navigation until the first map is painted. */
@@ -79,7 +80,8 @@ public final class PageWatch implements AutoCloseable {
         """
         ['navigation', 'resource'].flatMap((type) => performance.getEntriesByType(type))
           .filter((entry) => entry.initiatorType !== 'fetch')
-          .reduce((sum, entry) => sum + entry.encodedBodySize, 0)""");
+          .reduce((sum, entry) => sum + entry.encodedBodySize, 0)\
+        """);
   }
 
   /** Lets the page follow the cluster. */
@@ -105,7 +107,8 @@ public final class PageWatch implements AutoCloseable {
   /** The longest task until the map was there, if any was long. */
   public double longestOfLoadMs() {
     return number(
-        "Math.max(0, ...seen.longTasks.filter(([at]) => at <= seen.firstMapMs).map(([, ms]) => ms))");
+        "Math.max(0, ...seen.longTasks.filter(([at]) => at <= seen.firstMapMs).map(([, ms]) =>"
+            + " ms))");
   }
 
   /** Returns the size of the page's live objects, in MiB. */
@@ -137,7 +140,8 @@ public final class PageWatch implements AutoCloseable {
           const slow = Object.values(seen.interactions).map(([ms]) => ms);
           const fast = Math.max(0, (performance.interactionCount ?? 0) - slow.length);
           return [...slow, ...Array(fast).fill(%f)];
-        })()"""
+        })()\
+        """
             .formatted(UNREPORTED_MS));
   }
 

@@ -9,10 +9,15 @@ import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.databind.module.SimpleModule;
 import com.fasterxml.jackson.databind.ser.std.ToStringSerializer;
 import io.vertx.core.buffer.Buffer;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.time.Instant;
 import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
+import java.util.zip.Deflater;
+import java.util.zip.GZIPOutputStream;
 
 /** Writes records as JSON, in the order of their fields. A field that is null is left out. */
 public final class Json {
@@ -38,6 +43,22 @@ public final class Json {
 
   public static Buffer buffer(Object value) {
     return Buffer.buffer(bytes(value));
+  }
+
+  /** Returns the JSON compressed by gzip, quickly rather than well. */
+  public static Buffer compressed(Object value) {
+    var bytes = new ByteArrayOutputStream();
+    try (var gzip =
+        new GZIPOutputStream(bytes) {
+          {
+            def.setLevel(Deflater.BEST_SPEED);
+          }
+        }) {
+      MAPPER.writeValue(gzip, value);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+    return Buffer.buffer(bytes.toByteArray());
   }
 
   /**

@@ -46,9 +46,6 @@ public record Gpu(
           new Field("health", Health.NAMES),
           Field.text("namespace"));
 
-  /** The fields by which readers identify a GPU. */
-  public static final List<String> IDENTITY = List.of("node", "index", "uuid");
-
   /** Holders that are shown of one GPU; the others are only counted. */
   static final int HOLDERS_MAX = 100;
 
@@ -63,10 +60,15 @@ public record Gpu(
       @Nullable GpuQuantity smOccupancy,
       @Nullable GpuQuantity tensorActive,
       @Nullable GpuQuantity dramActive) {
-    static Measured of(Inspection.Gpu gpu, Instant readingTime) {
+    /** Returns null without a reading. */
+    static @Nullable Measured of(GpuRow row) {
+      Inspection.Gpu gpu = row.gpu();
+      if (gpu.ageMs() < 0) {
+        return null;
+      }
       boolean fresh = gpu.view().measured();
       return new Measured(
-          readingTime,
+          row.node().at().minusMillis(gpu.ageMs()),
           fresh,
           gpu.memoryKnown() ? new MemoryQuantity(gpu.memoryUsedBytes()) : null,
           fresh ? GpuQuantity.of(gpu.smMean()) : null,
@@ -105,10 +107,6 @@ public record Gpu(
     return view.namespace().isEmpty() || row.gpu().holds().stream().anyMatch(view::shows);
   }
 
-  public static Gpu of(GpuRow row, View shown) {
-    return of(row, readingTime(row), shown);
-  }
-
   private static int largestShare(GpuRow row) {
     GpuView view = row.gpu().view();
     boolean takesPods =
@@ -116,15 +114,7 @@ public record Gpu(
     return takesPods ? Math.min(view.freeReplicas(), view.replicasByMemory()) : 0;
   }
 
-  /** When the last reading was taken; null without one. */
-  public static @Nullable Instant readingTime(GpuRow row) {
-    return row.gpu().ageMs() < 0 ? null : row.node().at().minusMillis(row.gpu().ageMs());
-  }
-
-  /**
-   * @param readingTime when the last reading was taken
-   */
-  public static Gpu of(GpuRow row, @Nullable Instant readingTime, View shown) {
+  public static Gpu of(GpuRow row, View shown) {
     Inspection.Gpu gpu = row.gpu();
     GpuView view = gpu.view();
     List<Hold> holds = gpu.holds().stream().filter(shown::shows).toList();
@@ -144,7 +134,7 @@ public record Gpu(
         shown.namespace().isEmpty() ? null : others(row, granted, holds),
         Health.of(row.node(), gpu),
         healthReason(view, shown),
-        readingTime == null ? null : Measured.of(gpu, readingTime),
+        Measured.of(row),
         Effective.of(view),
         holds.stream().limit(HOLDERS_MAX).map(hold -> Holder.of(gpu, hold)).toList(),
         holds.size());

@@ -1,9 +1,9 @@
 package dev.tranche.extender.readapi.row;
 
 import dev.tranche.extender.ledger.Hold;
+import dev.tranche.extender.readapi.row.ClusterSummary.WaitingPods;
 import dev.tranche.extender.readapi.row.Snapshot.GpuRow;
 import dev.tranche.extender.readapi.row.Snapshot.PodRow;
-import dev.tranche.extender.readapi.row.StreamSummary.WaitingPods;
 import java.time.Instant;
 import java.util.List;
 import java.util.stream.Stream;

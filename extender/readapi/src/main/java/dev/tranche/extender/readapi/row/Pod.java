@@ -35,9 +35,6 @@ public record Pod(
   public static final List<Field> FIELDS =
       List.of(Field.text("namespace"), Field.text("node"), new Field("state", PodState.NAMES));
 
-  /** The fields by which readers identify a pod. */
-  public static final List<String> IDENTITY = List.of("namespace", "name");
-
   /** The measured use of one pod. */
   public record Used(@Nullable GpuQuantity gpus, @Nullable MemoryQuantity memory) {
     /** Returns what a pod uses of one GPU. */

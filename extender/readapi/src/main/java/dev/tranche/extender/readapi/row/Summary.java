@@ -13,7 +13,7 @@ import java.util.TreeMap;
 
 /** What there is, what is granted and in use; and who waits. With a page of the nodes. */
 public record Summary(
-    Instant time, @JsonUnwrapped StreamSummary whole, Metadata metadata, List<NodeSums> nodes) {
+    Instant time, @JsonUnwrapped ClusterSummary whole, Metadata metadata, List<NodeSums> nodes) {
   /** The GPUs of one node. */
   public record NodeSums(String node, @JsonUnwrapped Sums sums) {}
 
@@ -33,7 +33,7 @@ public record Summary(
             now);
     return new Summary(
         snapshot.inspection.at(),
-        StreamSummary.of(snapshot, reasons),
+        ClusterSummary.of(snapshot, reasons),
         page.metadata(),
         page.rows());
   }

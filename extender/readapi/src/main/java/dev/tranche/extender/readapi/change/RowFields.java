@@ -1,4 +1,4 @@
-package dev.tranche.extender.readapi.stream;
+package dev.tranche.extender.readapi.change;
 
 import java.lang.reflect.RecordComponent;
 import java.util.LinkedHashMap;

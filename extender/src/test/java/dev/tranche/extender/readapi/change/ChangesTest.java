@@ -1,4 +1,4 @@
-package dev.tranche.extender.readapi.stream;
+package dev.tranche.extender.readapi.change;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -8,32 +8,40 @@ import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.readapi.OpenApi;
 import dev.tranche.extender.readapi.row.Snapshot;
 import dev.tranche.extender.readapi.row.WaitingReasons;
-import dev.tranche.extender.readapi.stream.RowChanges.Change;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.verb.FakeWorld;
 import dev.tranche.extender.verb.FakeWorld.Gpu;
 import dev.tranche.process.fuzz.Seeds;
+import io.vertx.core.buffer.Buffer;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
+import java.io.ByteArrayInputStream;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Random;
+import java.util.TreeMap;
 import java.util.stream.LongStream;
+import java.util.zip.GZIPInputStream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Who reads a snapshot and then what changes knows what another snapshot would say. */
-final class RowChangesTest {
+/** Who follows the changes knows what all rows would say. */
+final class ChangesTest {
   private final FakeWorld world = new FakeWorld(Policy.LOAD);
   private final WaitingReasons reasons = new WaitingReasons(world.explanations);
-  private final RowChanges changes = new RowChanges(reasons, "");
+  private final Changes changes = new Changes(reasons, "");
 
   private Snapshot last = Snapshot.of(world.inspection());
+  private String known = "";
+  private long nowMs;
 
   @BeforeEach
   void fill() {
@@ -43,22 +51,34 @@ final class RowChangesTest {
     next();
   }
 
-  /** Of rows that are taken over from the snapshot before, as the stream has them. */
-  private Change next() {
+  /** The rows are taken over from the snapshot before, as readers have them. */
+  private JsonObject next() {
     last = Snapshot.of(world.inspection(), last);
-    return changes.next(last);
+    nowMs += Changes.PERIOD_MS;
+    JsonObject change = after(known);
+    known = change.getString("resourceVersion");
+    return change;
   }
 
-  private JsonObject changed() {
-    Change change = next();
-    assertThat(change).isInstanceOf(Change.Some.class);
-    return ((Change.Some) change).json().toJsonObject();
+  private JsonObject after(String version) {
+    var compressed = new ByteArrayInputStream(changes.after(version, last, nowMs).getBytes());
+    try (var in = new GZIPInputStream(compressed)) {
+      var json = Buffer.buffer(in.readAllBytes()).toJsonObject();
+      OpenApi.assertIs("Change", json.encode());
+      return json;
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  private JsonObject complete() {
+    return after("");
   }
 
   @Test
-  void picture_isWhatTheListsSay_andIsDescribed() {
-    JsonObject whole = changes.snapshotJson().toJsonObject();
-    OpenApi.assertIs("StreamSnapshot", whole.encode());
+  void completeAnswer_isWhatTheListsSay() {
+    JsonObject whole = complete();
+    assertThat(whole.getBoolean("complete")).isTrue();
     assertThat(whole.getJsonArray("gpus")).hasSize(3);
     assertThat(whole.getJsonArray("pods")).hasSize(1);
     assertThat(whole.getJsonObject("summary").containsKey("nodes")).isFalse();
@@ -66,23 +86,23 @@ final class RowChangesTest {
 
   @Test
   void nothingHasChanged_whileTimeAlonePasses() {
+    String before = known;
     world.nowMs += 1_000;
-    assertThat(next()).isInstanceOf(Change.None.class);
+    JsonObject change = next();
+    assertThat(known).isEqualTo(before);
+    assertThat(change.fieldNames())
+        .containsExactlyInAnyOrder("resourceVersion", "time", "complete");
   }
 
-  /** The second's own figures alone: an object of a row is sent whole. */
   @Test
-  void newReading_isToldOfItsGpuAlone_andOnlyWhatIsOther() {
-    world.nowMs += 1_000;
+  void changes_areASecondApart() {
+    String before = known;
     world.report("b", new Gpu("b0", 0.5, 10 * FakeWorld.GIB));
-    JsonObject change = changed();
-    OpenApi.assertIs("StreamChange", change.encode());
-    assertThat(change.fieldNames()).containsExactlyInAnyOrder("time", "gpus", "summary");
-    assertThat(change.getJsonArray("gpus")).hasSize(1);
-    JsonObject row = change.getJsonArray("gpus").getJsonObject(0);
-    assertThat(row.fieldNames())
-        .containsExactlyInAnyOrder("node", "index", "uuid", "measured", "effective");
-    assertThat(row.getJsonObject("measured").getString("sm")).isEqualTo("500m");
+    last = Snapshot.of(world.inspection(), last);
+    nowMs += Changes.PERIOD_MS - 1;
+    assertThat(after(before).getString("resourceVersion")).isEqualTo(before);
+    nowMs += 1;
+    assertThat(after(before).getString("resourceVersion")).isNotEqualTo(before);
   }
 
   @Test
@@ -90,29 +110,72 @@ final class RowChangesTest {
     world.state.apply(new Event.PodSeen(FakeWorld.pod("waiting", 3)));
     next();
     world.state.apply(new Event.PodSeen(FakeWorld.pod("waiting", 3, "tranche.dev/gpu=a1").on("a")));
-    JsonObject pod = changed().getJsonArray("pods").getJsonObject(0);
+    JsonObject pod = next().getJsonArray("pods").getJsonObject(0);
     assertThat(pod.getString("name")).isEqualTo("waiting");
     assertThat(pod.containsKey("waiting")).isTrue();
     assertThat(pod.getValue("waiting")).isNull();
+  }
+
+  /** An object of a row is sent whole. */
+  @Test
+  void newReading_isToldOfItsGpuAlone_andOnlyWhatIsOther() {
+    world.nowMs += 1_000;
+    world.report("b", new Gpu("b0", 0.5, 10 * FakeWorld.GIB));
+    JsonObject change = next();
+    assertThat(change.getBoolean("complete")).isFalse();
+    assertThat(change.getJsonArray("gpus")).hasSize(1);
+    assertThat(change.getJsonArray("pods")).isEmpty();
+    JsonObject row = change.getJsonArray("gpus").getJsonObject(0);
+    assertThat(row.fieldNames())
+        .containsExactlyInAnyOrder("node", "index", "uuid", "measured", "effective");
+    assertThat(row.getJsonObject("measured").getString("sm")).isEqualTo("500m");
   }
 
   @Test
   void rowsThatAreGone_areNamed() {
     world.state.apply(new Event.PodGone("held", "ns/held"));
     world.report("a", new Gpu("a0", 0.25, FakeWorld.GIB));
-    JsonObject change = changed();
-    OpenApi.assertIs("StreamChange", change.encode());
-    assertThat(change.getJsonArray("gpusRemoved")).containsExactly("a1");
+    JsonObject change = next();
+    assertThat(change.getJsonArray("gpusRemoved")).containsExactly("a/a1");
     assertThat(change.getJsonArray("podsRemoved")).containsExactly("ns/held");
   }
 
-  /** Its uuid would not say which of the two is gone. */
   @Test
-  void gpuThatMovesToAnotherNode_isToldByAPicture() {
+  void gpuThatMovesToAnotherNode_isGoneFromTheFirstAlone() {
     world.report("b", new Gpu("b0", 0.9, 10 * FakeWorld.GIB), new Gpu("a1", 0, 0));
     next();
     world.report("a", new Gpu("a0", 0.25, FakeWorld.GIB));
-    assertThat(next()).isInstanceOf(Change.Reset.class);
+    assertThat(next().getJsonArray("gpusRemoved")).containsExactly("a/a1");
+  }
+
+  /** Whoever is a little behind is told of each change, and all readers of the same bytes. */
+  @Test
+  void readerBehind_getsEachChange_butAllRowsIfItIsTooFarBehind() {
+    String first = known;
+    var told = new ArrayList<JsonObject>();
+    for (int i = 1; i <= Changes.KEPT_MAX; i++) {
+      world.report("b", new Gpu("b0", i / 16.0, 10 * FakeWorld.GIB));
+      told.add(next());
+    }
+    String behind = first;
+    for (JsonObject change : told) {
+      assertThat(after(behind)).isEqualTo(change);
+      assertThat(changes.after(behind, last, nowMs)).isSameAs(changes.after(behind, last, nowMs));
+      behind = change.getString("resourceVersion");
+    }
+    world.report("b", new Gpu("b0", 1, 10 * FakeWorld.GIB));
+    next();
+    assertThat(after(first).getBoolean("complete")).isTrue();
+    assertThat(after(told.getFirst().getString("resourceVersion")).getBoolean("complete"))
+        .isFalse();
+  }
+
+  /** As after a change of the leader. */
+  @Test
+  void versionOfAnotherReplica_isAnsweredByAllRows() {
+    var other = new Changes(reasons, "");
+    other.after("", last, nowMs);
+    assertThat(other.after(known, last, nowMs)).isEqualTo(other.after("", last, nowMs));
   }
 
   static LongStream seeds() {
@@ -121,25 +184,16 @@ final class RowChangesTest {
 
   @ParameterizedTest
   @MethodSource("seeds")
-  void whoFollowsTheChanges_knowsWhatAPictureSays(long seed) {
+  void whoFollowsTheChanges_knowsAllRows(long seed) {
     var random = new Random(seed);
-    var follower = new Follower(changes.snapshotJson().toJsonObject());
+    var follower = new Follower(complete());
     for (int step = 0; step < 60; step++) {
       disturb(random);
-      switch (next()) {
-        case Change.None() -> {}
-        case Change.Reset() -> follower.whole(changes.snapshotJson().toJsonObject());
-        case Change.Some(var json) -> {
-          OpenApi.assertIs("StreamChange", json.toString());
-          follower.apply(json.toJsonObject());
-        }
-      }
-      JsonObject whole = changes.snapshotJson().toJsonObject();
-      whole.remove("time");
+      follower.apply(next());
       assertThat(withoutTimes(world.inspection()))
           .as("step %d", step)
           .isEqualTo(withoutTimes(inspectedAnew()));
-      assertThat(follower.known()).as("step %d", step).isEqualTo(whole);
+      assertThat(follower.known()).as("step %d", step).isEqualTo(new Follower(complete()).known());
     }
   }
 
@@ -156,7 +210,7 @@ final class RowChangesTest {
                 new Inspection.Node(
                     node.name(),
                     node.availability(),
-                    node.gpus().stream().map(RowChangesTest::withoutAge).toList(),
+                    node.gpus().stream().map(ChangesTest::withoutAge).toList(),
                     node.unplaced(),
                     Instant.EPOCH))
         .toList();
@@ -239,80 +293,38 @@ final class RowChangesTest {
 
   /** What a page does with what it is told. */
   private static final class Follower {
-    private JsonObject known;
+    private final Map<String, Map<String, Object>> gpus = new TreeMap<>();
+    private final Map<String, Map<String, Object>> pods = new TreeMap<>();
+    private JsonObject summary = new JsonObject();
 
     Follower(JsonObject whole) {
-      this.known = whole;
-      known();
+      apply(whole);
     }
 
-    void whole(JsonObject whole) {
-      known = whole;
-    }
-
-    JsonObject known() {
-      known.remove("time");
-      known.put("gpus", sorted(known.getJsonArray("gpus"), "node", "index", "uuid"));
-      known.put("pods", sorted(known.getJsonArray("pods"), "namespace", "name"));
-      return known;
+    List<Object> known() {
+      return List.of(gpus, pods, summary);
     }
 
     void apply(JsonObject change) {
-      merge("gpus", change, "node", "uuid");
-      merge("pods", change, "namespace", "name");
-      for (Object uuid : change.getJsonArray("gpusRemoved", new JsonArray())) {
-        rows("gpus").removeIf(row -> ((JsonObject) row).getString("uuid").equals(uuid));
-      }
-      for (Object pod : change.getJsonArray("podsRemoved", new JsonArray())) {
-        rows("pods").removeIf(row -> key((JsonObject) row, "namespace", "name").equals(pod));
-      }
-      if (change.containsKey("summary")) {
-        known.put("summary", change.getJsonObject("summary"));
-      }
+      merge(gpus, change, "gpus", "node", "uuid");
+      merge(pods, change, "pods", "namespace", "name");
+      summary = change.getJsonObject("summary", summary);
     }
 
-    @SuppressWarnings("unchecked")
-    private List<Object> rows(String field) {
-      return known.getJsonArray(field).getList();
-    }
-
-    private void merge(String field, JsonObject change, String... names) {
+    private static void merge(
+        Map<String, Map<String, Object>> rows,
+        JsonObject change,
+        String field,
+        String first,
+        String second) {
+      rows.keySet().removeAll(change.getJsonArray(field + "Removed", new JsonArray()).getList());
       for (Object each : change.getJsonArray(field, new JsonArray())) {
-        var told = (JsonObject) each;
-        JsonObject row = null;
-        for (Object other : known.getJsonArray(field)) {
-          if (key((JsonObject) other, names).equals(key(told, names))) {
-            row = (JsonObject) other;
-          }
-        }
-        if (row == null) {
-          known.getJsonArray(field).add(told);
-          continue;
-        }
-        JsonObject into = row;
-        told.fieldNames()
-            .forEach(
-                name -> {
-                  if (told.getValue(name) == null) {
-                    into.remove(name);
-                  } else {
-                    into.put(name, told.getValue(name));
-                  }
-                });
+        var row = (JsonObject) each;
+        String key = row.getString(first) + "/" + row.getString(second);
+        Map<String, Object> known = rows.computeIfAbsent(key, added -> new TreeMap<>());
+        known.putAll(row.getMap());
+        known.values().removeIf(Objects::isNull);
       }
-    }
-
-    private static String key(JsonObject row, String... names) {
-      return String.join("/", List.of(names).stream().map(n -> "" + row.getValue(n)).toList());
-    }
-
-    private static JsonArray sorted(JsonArray rows, String... names) {
-      return new JsonArray(
-          new ArrayList<>(
-              rows.stream()
-                  .map(row -> (JsonObject) row)
-                  .sorted(java.util.Comparator.comparing(row -> key(row, names)))
-                  .toList()));
     }
   }
 }

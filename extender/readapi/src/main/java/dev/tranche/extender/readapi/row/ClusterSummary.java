@@ -11,7 +11,7 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /** What there is, what is granted and in use; and who waits. */
-public record StreamSummary(
+public record ClusterSummary(
     Sums cluster, List<ModelSums> models, int modelCount, WaitingPods waitingPods) {
   /** Models that are shown, those with most GPUs; the others are only counted. */
   static final int MODELS_MAX = 100;
@@ -43,7 +43,7 @@ public record StreamSummary(
     }
   }
 
-  public static StreamSummary of(Snapshot snapshot, WaitingReasons reasons) {
+  public static ClusterSummary of(Snapshot snapshot, WaitingReasons reasons) {
     var cluster = new Sums.Adder();
     Map<String, Sums.Adder> models = new TreeMap<>();
     for (GpuRow row : snapshot.gpus) {
@@ -52,7 +52,7 @@ public record StreamSummary(
     }
     Comparator<Map.Entry<String, Sums.Adder>> bySize =
         Comparator.comparingInt(model -> model.getValue().total());
-    return new StreamSummary(
+    return new ClusterSummary(
         cluster.sums(),
         models.entrySet().stream()
             .sorted(bySize.reversed())
