@@ -1,9 +1,7 @@
 package dev.tranche.extender.explain;
 
+import dev.tranche.extender.ledger.CamelCase;
 import dev.tranche.extender.placement.Reason;
-import java.util.Locale;
-import java.util.stream.Collectors;
-import java.util.stream.Stream;
 
 /**
  * Why a pod waits, in one word for all surfaces. Those of a {@link Reason}'s name are a node's
@@ -63,10 +61,7 @@ public enum WaitReason {
   WaitReason(EventReason event, String sentence) {
     this.event = event;
     this.sentence = sentence;
-    this.text =
-        Stream.of(name().split("_"))
-            .map(word -> word.charAt(0) + word.substring(1).toLowerCase(Locale.ROOT))
-            .collect(Collectors.joining());
+    this.text = CamelCase.of(this);
   }
 
   /** Returns the reason that a node's refusal is. */

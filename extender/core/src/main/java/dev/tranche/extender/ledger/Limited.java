@@ -2,19 +2,13 @@ package dev.tranche.extender.ledger;
 
 /** Whether a pod's containers are limited to their share of a GPU's memory; the best one first. */
 public enum Limited {
-  YES("Yes"),
+  YES,
   /** The pod asked for no limit. */
-  OPTED_OUT("OptedOut"),
+  OPTED_OUT,
   /** The limit of a container is larger than its share. */
-  PARTLY("Partly"),
+  PARTLY,
   /** A container has no limit. */
-  NO("No");
-
-  private final String text;
-
-  Limited(String text) {
-    this.text = text;
-  }
+  NO;
 
   /** Returns the one that leaves neighbours less protected. */
   public Limited orWorse(Limited other) {
@@ -24,6 +18,6 @@ public enum Limited {
   /** Returns it as the API names it. */
   @Override
   public String toString() {
-    return text;
+    return CamelCase.of(this);
   }
 }

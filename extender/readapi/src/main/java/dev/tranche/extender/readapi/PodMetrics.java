@@ -2,13 +2,14 @@ package dev.tranche.extender.readapi;
 
 import dev.tranche.extender.explain.Inspection;
 import dev.tranche.extender.ledger.Hold;
-import dev.tranche.extender.load.LoadReading;
-import dev.tranche.extender.readapi.row.Grants;
+import dev.tranche.extender.readapi.row.AmountSum;
+import dev.tranche.extender.readapi.row.GpuQuantity;
 import dev.tranche.extender.readapi.row.Holder;
+import dev.tranche.extender.readapi.row.MemoryQuantity;
+import dev.tranche.extender.readapi.row.Pod.Used;
 import dev.tranche.extender.readapi.row.Snapshot;
+import dev.tranche.process.meters.RowCollector;
 import io.prometheus.metrics.expositionformats.PrometheusTextFormatWriter;
-import io.prometheus.metrics.model.snapshots.GaugeSnapshot;
-import io.prometheus.metrics.model.snapshots.GaugeSnapshot.GaugeDataPointSnapshot;
 import io.prometheus.metrics.model.snapshots.Labels;
 import io.prometheus.metrics.model.snapshots.MetricSnapshots;
 import io.vertx.core.buffer.Buffer;
@@ -17,8 +18,6 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.ref.SoftReference;
 import java.util.List;
-import java.util.Optional;
-import java.util.function.Function;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -50,27 +49,31 @@ final class PodMetrics {
     }
 
     double grantedBytes() {
-      return Grants.bytes(gpu, hold);
+      return AmountSum.bytes(gpu, hold);
     }
 
-    @Nullable Double usedBytes() {
-      return reading()
-          .map(last -> last.memoryBytesOf(hold.key()))
-          .map(Long::doubleValue)
-          .orElse(null);
+    double usedBytes() {
+      MemoryQuantity used = Used.of(gpu, hold).memory();
+      return used == null || !gpu.view().measured() ? Double.NaN : used.bytes();
     }
 
-    @Nullable Double sm() {
-      return reading().map(last -> last.smOf(hold.key())).orElse(null);
-    }
-
-    private Optional<LoadReading> reading() {
-      return gpu.reading().filter(last -> gpu.view().measured());
+    double sm() {
+      GpuQuantity used = Used.of(gpu, hold).gpus();
+      return used == null ? Double.NaN : used.gpus();
     }
 
     double overuse() {
-      Double used = usedBytes();
-      return used != null && used > grantedBytes() * (1 + TOLERANCE) ? 1 : 0;
+      return usedBytes() > grantedBytes() * (1 + TOLERANCE) ? 1 : 0;
+    }
+
+    Labels labels() {
+      return Labels.of(
+          "gpu", Integer.toString(gpu.view().index()),
+          "UUID", gpu.view().uuid(),
+          "modelName", gpu.view().model(),
+          "Hostname", hold.node(),
+          "namespace", hold.namespace(),
+          "pod", Holder.name(hold));
     }
   }
 
@@ -106,49 +109,24 @@ final class PodMetrics {
   }
 
   private static MetricSnapshots metrics(List<Share> shares) {
-    return MetricSnapshots.of(
-        gauge(
-            shares,
+    return new RowCollector<>(() -> shares, Share::labels)
+        .gauge(
             "tranche_container_gpu_memory_granted_bytes",
             "GPU memory granted by the pod's replicas.",
-            Share::grantedBytes),
-        gauge(
-            shares,
+            Share::grantedBytes)
+        .gaugeIfKnown(
             "tranche_container_gpu_memory_used_bytes",
             "GPU memory used by the pod's processes; absent where it is not known.",
-            Share::usedBytes),
-        gauge(
-            shares,
+            Share::usedBytes)
+        .gauge(
             "tranche_container_gpu_overuse",
             "1 while the pod uses more GPU memory than granted, by more than 5 %, else 0.",
-            Share::overuse),
-        gauge(
-            shares,
+            Share::overuse)
+        .gaugeIfKnown(
             "tranche_container_gpu_sm_utilization_ratio",
-            "Part of the GPU's time in which a kernel of the pod was running, 0 to 1; a mean with a half-life of 10 s.",
-            Share::sm));
-  }
-
-  private static GaugeSnapshot gauge(
-      List<Share> shares, String name, String help, Function<Share, @Nullable Double> value) {
-    var snapshot = GaugeSnapshot.builder().name(name).help(help);
-    for (Share share : shares) {
-      Double now = value.apply(share);
-      if (now != null) {
-        snapshot.dataPoint(
-            GaugeDataPointSnapshot.builder().labels(labels(share)).value(now).build());
-      }
-    }
-    return snapshot.build();
-  }
-
-  private static Labels labels(Share share) {
-    return Labels.of(
-        "gpu", Integer.toString(share.gpu().view().index()),
-        "UUID", share.gpu().view().uuid(),
-        "modelName", share.gpu().view().model(),
-        "Hostname", share.hold().node(),
-        "namespace", share.hold().namespace(),
-        "pod", Holder.name(share.hold()));
+            "Part of the GPU's time in which a kernel of the pod was running, 0 to 1; a mean with a"
+                + " half-life of 10 s.",
+            Share::sm)
+        .collect();
   }
 }

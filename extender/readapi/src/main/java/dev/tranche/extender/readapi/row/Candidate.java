@@ -52,30 +52,25 @@ public record Candidate(
   }
 
   static Candidate of(NodeFit node, @Nullable Integer score) {
-    return new Candidate(
-        node.node(),
-        node.outcome().refusal().map(Reason::sentence).orElse(null),
-        FitErrorText.largestFreeOnOneGpu(node),
-        gpus(node, node.gpus()),
-        null,
-        null,
-        score);
+    return of(node, score, null, null);
   }
 
   /**
    * @param time null if it is not known
    * @param taken the GPUs that the pod got
    */
-  static Candidate chosen(
-      NodeFit node, @Nullable Instant time, List<GpuView> taken, @Nullable Integer score) {
-    Candidate plain = of(node);
+  static Candidate of(
+      NodeFit node,
+      @Nullable Integer score,
+      @Nullable Instant time,
+      @Nullable List<GpuView> taken) {
     return new Candidate(
-        plain.node,
-        plain.message,
-        plain.largestShareReplicas,
-        plain.gpus,
+        node.node(),
+        node.outcome().refusal().map(Reason::sentence).orElse(null),
+        FitErrorText.largestFreeOnOneGpu(node),
+        gpus(node, node.gpus()),
         time,
-        gpus(node, taken),
+        taken == null ? null : gpus(node, taken),
         score);
   }
 

@@ -51,7 +51,7 @@ public record ClusterSummary(
       models.computeIfAbsent(row.gpu().view().model(), first -> new Sums.Adder()).add(row);
     }
     Comparator<Map.Entry<String, Sums.Adder>> bySize =
-        Comparator.comparingInt(model -> model.getValue().total());
+        Comparator.comparingInt(model -> model.getValue().gpus());
     return new ClusterSummary(
         cluster.sums(),
         models.entrySet().stream()

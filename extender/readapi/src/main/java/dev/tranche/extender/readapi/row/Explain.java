@@ -332,8 +332,7 @@ public final class Explain {
 
   private static Candidate chosen(Chosen chosen, Trace trace) {
     NodeFit node = chosen.evaluation();
-    return Candidate.chosen(
-        node, chosen.at(), taken(node, chosen.placement().held()), score(trace));
+    return Candidate.of(node, score(trace), chosen.at(), taken(node, chosen.placement().held()));
   }
 
   private static List<GpuView> taken(NodeFit node, Map<String, Integer> held) {
@@ -350,7 +349,7 @@ public final class Explain {
             null,
             "not decided here; its GPU is " + source(hold),
             new Fitting(
-                Candidate.chosen(without, null, taken(without, hold.held()), null), List.of(), 0),
+                Candidate.of(without, null, null, taken(without, hold.held())), List.of(), 0),
             Refusals.NONE,
             null);
   }

@@ -118,7 +118,7 @@ public record Gpu(
     Inspection.Gpu gpu = row.gpu();
     GpuView view = gpu.view();
     List<Hold> holds = gpu.holds().stream().filter(shown::shows).toList();
-    var granted = new Grants();
+    var granted = new AmountSum();
     granted.addWhole(row);
     return new Gpu(
         row.node().name(),
@@ -140,8 +140,8 @@ public record Gpu(
         holds.size());
   }
 
-  private static Amount others(GpuRow row, Grants all, List<Hold> own) {
-    var granted = new Grants();
+  private static Amount others(GpuRow row, AmountSum all, List<Hold> own) {
+    var granted = new AmountSum();
     own.forEach(hold -> granted.add(row, hold));
     return all.without(granted);
   }

@@ -1,26 +1,21 @@
 package dev.tranche.extender.readapi.row;
 
 import dev.tranche.extender.explain.Inspection;
+import dev.tranche.extender.ledger.CamelCase;
 import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /** Whether a GPU takes pods, and if not why, as the API names it. */
 public enum Health {
-  HEALTHY("Healthy"),
-  UNHEALTHY("Unhealthy"),
-  CORDONED("Cordoned"),
-  DRAINING("Draining"),
-  SILENT("Silent");
+  HEALTHY,
+  UNHEALTHY,
+  CORDONED,
+  DRAINING,
+  SILENT;
 
   static final Set<String> NAMES =
       Stream.of(values()).map(Health::toString).collect(Collectors.toUnmodifiableSet());
-
-  private final String text;
-
-  Health(String text) {
-    this.text = text;
-  }
 
   static Health of(Inspection.Node node, Inspection.Gpu gpu) {
     return switch (node.availability()) {
@@ -33,6 +28,6 @@ public enum Health {
 
   @Override
   public String toString() {
-    return text;
+    return CamelCase.of(this);
   }
 }

@@ -2,7 +2,6 @@ package dev.tranche.extender.readapi.row;
 
 import dev.tranche.extender.explain.Inspection;
 import dev.tranche.extender.ledger.Hold;
-import dev.tranche.extender.load.LoadReading;
 import java.time.Instant;
 import org.jspecify.annotations.Nullable;
 
@@ -18,9 +17,7 @@ public record Holder(
     @Nullable MemoryQuantity memory,
     @Nullable Instant idleSince) {
   static Holder of(Inspection.Gpu gpu, Hold hold) {
-    LoadReading reading = gpu.reading().orElse(null);
-    Double sm = reading == null || !gpu.view().measured() ? null : reading.smOf(hold.key());
-    Long memory = reading == null ? null : reading.memoryBytesOf(hold.key());
+    var used = Pod.Used.of(gpu, hold);
     return new Holder(
         hold.namespace(),
         name(hold),
@@ -28,8 +25,8 @@ public record Holder(
         replicas(gpu, hold),
         replicasPerGpu(gpu, hold),
         Stage.of(hold),
-        sm == null ? null : GpuQuantity.of(sm),
-        memory == null ? null : new MemoryQuantity(memory),
+        used.gpus(),
+        used.memory(),
         gpu.idleSince().get(hold.uid()));
   }
 

@@ -4,10 +4,10 @@ import dev.tranche.api.Printable;
 import dev.tranche.extender.explain.InvariantCheck;
 import dev.tranche.extender.invariant.Invariant;
 import dev.tranche.extender.invariant.InvariantWatch.Standing;
+import dev.tranche.extender.ledger.CamelCase;
 import java.time.Instant;
 import java.util.Comparator;
 import java.util.List;
-import java.util.Locale;
 
 /** What does not hold in the cluster, of what must hold. Broken ones come first. */
 public record InvariantList(
@@ -23,7 +23,7 @@ public record InvariantList(
     private static InvariantFinding of(Standing standing, long nowMs) {
       Invariant invariant = standing.finding().invariant();
       return new InvariantFinding(
-          name(invariant),
+          CamelCase.of(invariant),
           Printable.message(standing.finding().subject()),
           Printable.message(standing.finding().sentence()),
           Math.max(0, nowMs - standing.sinceMs()) / 1_000,
@@ -46,14 +46,5 @@ public record InvariantList(
             .sorted(Comparator.comparing((InvariantFinding each) -> !each.broken()))
             .toList(),
         round.leftOut());
-  }
-
-  /** Returns its name in the style of the API: {@code GpuAllocatedOnce}. */
-  static String name(Invariant invariant) {
-    var name = new StringBuilder();
-    for (String word : invariant.name().split("_", -1)) {
-      name.append(word.charAt(0)).append(word.substring(1).toLowerCase(Locale.ROOT));
-    }
-    return name.toString();
   }
 }

@@ -23,8 +23,8 @@ public record NamespaceSummary(
     View view = View.of(namespace);
     List<PodRow> own =
         snapshot.pods.stream().filter(row -> view.shows(row.pod().namespace())).toList();
-    var granted = new Grants();
-    var all = new Grants();
+    var granted = new AmountSum();
+    var all = new AmountSum();
     int gpus = 0;
     for (GpuRow row : snapshot.gpus) {
       List<Hold> held = row.gpu().holds().stream().filter(view::shows).toList();

@@ -1,5 +1,6 @@
 package dev.tranche.extender.readapi.row;
 
+import dev.tranche.extender.explain.Inspection;
 import dev.tranche.extender.ledger.Hold;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.load.LoadReading;
@@ -37,11 +38,11 @@ public record Pod(
 
   /** The measured use of one pod. */
   public record Used(@Nullable GpuQuantity gpus, @Nullable MemoryQuantity memory) {
-    /** Returns what a pod uses of one GPU. */
-    static Used of(String pod, GpuRow row) {
-      LoadReading reading = row.gpu().reading().orElse(null);
-      Double sm = reading == null || !row.gpu().view().measured() ? null : reading.smOf(pod);
-      Long bytes = reading == null ? null : reading.memoryBytesOf(pod);
+    /** Returns what a pod uses of one GPU. An old reading tells the memory alone. */
+    public static Used of(Inspection.Gpu gpu, Hold hold) {
+      LoadReading reading = gpu.reading().orElse(null);
+      Double sm = reading == null || !gpu.view().measured() ? null : reading.smOf(hold.key());
+      Long bytes = reading == null ? null : reading.memoryBytesOf(hold.key());
       return new Used(
           sm == null ? null : GpuQuantity.of(sm), bytes == null ? null : new MemoryQuantity(bytes));
     }
@@ -124,7 +125,7 @@ public record Pod(
   }
 
   private static Amount granted(List<GpuRow> gpus, Hold hold) {
-    var granted = new Grants();
+    var granted = new AmountSum();
     gpus.forEach(row -> granted.add(row, hold));
     return granted.amount();
   }

@@ -1,5 +1,6 @@
 package dev.tranche.extender.readapi.row;
 
+import dev.tranche.extender.ledger.CamelCase;
 import dev.tranche.extender.ledger.PodFacts;
 import java.util.Set;
 import java.util.stream.Collectors;
@@ -7,19 +8,13 @@ import java.util.stream.Stream;
 
 /** The state of a pod, as the API names it. */
 public enum PodState {
-  WAITING("Waiting"),
-  SCHEDULING("Scheduling"),
-  BOUND("Bound"),
-  ENDED("Ended");
+  WAITING,
+  SCHEDULING,
+  BOUND,
+  ENDED;
 
   static final Set<String> NAMES =
       Stream.of(values()).map(PodState::toString).collect(Collectors.toUnmodifiableSet());
-
-  private final String text;
-
-  PodState(String text) {
-    this.text = text;
-  }
 
   static PodState of(PodFacts pod, boolean held) {
     if (pod.ended()) {
@@ -33,6 +28,6 @@ public enum PodState {
 
   @Override
   public String toString() {
-    return text;
+    return CamelCase.of(this);
   }
 }

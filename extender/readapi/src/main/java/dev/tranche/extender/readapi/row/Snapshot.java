@@ -41,7 +41,7 @@ public final class Snapshot {
     /** Returns what the pod uses; null if nothing is known. */
     Pod.@Nullable Used used() {
       return Pod.Used.sum(
-          hold.stream().flatMap(its -> gpus.stream().map(row -> Pod.Used.of(its.key(), row))));
+          hold.stream().flatMap(its -> gpus.stream().map(row -> Pod.Used.of(row.gpu(), its))));
     }
 
     public PodState state() {

@@ -1,19 +1,14 @@
 package dev.tranche.extender.readapi.row;
 
+import dev.tranche.extender.ledger.CamelCase;
 import dev.tranche.extender.ledger.Hold;
 
 /** The stage of a hold, as the API names it. */
 public enum Stage {
-  TENTATIVE("Tentative"),
-  BINDING("Binding"),
-  BOUND("Bound"),
-  CONFIRMED("Confirmed");
-
-  private final String text;
-
-  Stage(String text) {
-    this.text = text;
-  }
+  TENTATIVE,
+  BINDING,
+  BOUND,
+  CONFIRMED;
 
   static Stage of(Hold hold) {
     if (hold.confirmed()) {
@@ -28,6 +23,6 @@ public enum Stage {
 
   @Override
   public String toString() {
-    return text;
+    return CamelCase.of(this);
   }
 }

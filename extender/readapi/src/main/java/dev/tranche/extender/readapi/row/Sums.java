@@ -9,45 +9,39 @@ public record Sums(Amount total, Amount healthy, Amount granted, UsedAmount used
 
   /** Adds up GPUs. */
   static final class Adder {
-    private int total;
-    private long totalBytes;
-    private int healthy;
-    private long healthyBytes;
-    private double granted;
-    private long grantedBytes;
+    private final AmountSum total = new AmountSum();
+    private final AmountSum healthy = new AmountSum();
+    private final AmountSum granted = new AmountSum();
+    private final AmountSum used = new AmountSum();
+    private int gpus;
     private int measured;
-    private double usedSm;
-    private long usedBytes;
 
-    int total() {
-      return total;
+    int gpus() {
+      return gpus;
     }
 
     void add(GpuRow row) {
       var gpu = row.gpu();
-      var view = gpu.view();
-      int replicas = view.replicas() - view.freeReplicas();
-      total++;
-      totalBytes += view.memoryUsableBytes();
+      long bytes = gpu.view().memoryUsableBytes();
+      gpus++;
+      total.add(1, bytes);
       if (Health.of(row.node(), gpu) == Health.HEALTHY) {
-        healthy++;
-        healthyBytes += view.memoryUsableBytes();
+        healthy.add(1, bytes);
       }
-      granted += (double) replicas / view.replicas();
-      grantedBytes += view.grantedBytes(replicas);
-      if (view.measured()) {
+      granted.addWhole(row);
+      if (gpu.view().measured()) {
         measured++;
-        usedSm += gpu.smMean();
-        usedBytes += gpu.memoryUsedBytes();
+        used.add(gpu.smMean(), gpu.memoryUsedBytes());
       }
     }
 
     Sums sums() {
+      Amount inUse = used.amount();
       return new Sums(
-          Amount.of(total, totalBytes),
-          Amount.of(healthy, healthyBytes),
-          Amount.of(granted, grantedBytes),
-          new UsedAmount(GpuQuantity.of(usedSm), new MemoryQuantity(usedBytes), measured));
+          total.amount(),
+          healthy.amount(),
+          granted.amount(),
+          new UsedAmount(inUse.gpus(), inUse.memory(), measured));
     }
   }
 }

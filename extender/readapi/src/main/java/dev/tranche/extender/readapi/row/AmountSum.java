@@ -4,15 +4,21 @@ import dev.tranche.extender.explain.Inspection;
 import dev.tranche.extender.ledger.Hold;
 import dev.tranche.extender.readapi.row.Snapshot.GpuRow;
 
-/** Adds up what pods hold of GPUs. */
-public final class Grants {
+/** Adds up GPUs, or parts of them, and their memory. */
+public final class AmountSum {
   private double gpus;
   private long bytes;
 
+  void add(double moreGpus, long moreBytes) {
+    gpus += moreGpus;
+    bytes += moreBytes;
+  }
+
   /** Adds what one pod holds of a GPU. */
   void add(GpuRow row, Hold hold) {
-    gpus += (double) Holder.replicas(row.gpu(), hold) / Holder.replicasPerGpu(row.gpu(), hold);
-    bytes += bytes(row.gpu(), hold);
+    add(
+        (double) Holder.replicas(row.gpu(), hold) / Holder.replicasPerGpu(row.gpu(), hold),
+        bytes(row.gpu(), hold));
   }
 
   /** Returns the memory that one pod holds of a GPU. */
@@ -26,8 +32,7 @@ public final class Grants {
   void addWhole(GpuRow row) {
     var view = row.gpu().view();
     int granted = view.replicas() - view.freeReplicas();
-    gpus += (double) granted / view.replicas();
-    bytes += view.grantedBytes(granted);
+    add((double) granted / view.replicas(), view.grantedBytes(granted));
   }
 
   Amount amount() {
@@ -35,7 +40,7 @@ public final class Grants {
   }
 
   /** Returns these without a part of them. */
-  Amount without(Grants part) {
+  Amount without(AmountSum part) {
     return Amount.of(Math.max(0, gpus - part.gpus), Math.max(0, bytes - part.bytes));
   }
 }
